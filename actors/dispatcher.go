@@ -14,8 +14,8 @@ import (
 // queued mailboxes do, so actors that wait for a slow disk do not hold up others for long.
 type dispatcher struct {
 	mailboxes chan func()
-	taken     atomic.Uint64 // mailboxes that have left the queue
-	waiting   chan struct{} // the queue is not empty
+	dequeued  atomic.Uint64 // mailboxes that have left the queue
+	nonEmpty  chan struct{} // the queue is not empty
 	closed    atomic.Bool   // no goroutine reads the queue any more
 	stop      chan struct{}
 	ended     sync.WaitGroup
@@ -30,7 +30,7 @@ const (
 )
 
 func newDispatcher() *dispatcher {
-	d := &dispatcher{mailboxes: make(chan func(), 4*dispatchers), waiting: make(chan struct{}, 1), stop: make(chan struct{})}
+	d := &dispatcher{mailboxes: make(chan func(), 4*dispatchers), nonEmpty: make(chan struct{}, 1), stop: make(chan struct{})}
 	d.ended.Add(dispatchers + 1)
 	for range dispatchers {
 		go d.run()
@@ -44,7 +44,7 @@ func (d *dispatcher) run() {
 	for {
 		select {
 		case mailbox := <-d.mailboxes:
-			d.taken.Add(1)
+			d.dequeued.Add(1)
 			mailbox()
 		case <-d.stop:
 			return
@@ -66,7 +66,7 @@ func (d *dispatcher) Schedule(mailbox func()) {
 	}
 	if len(d.mailboxes) > 0 {
 		select {
-		case d.waiting <- struct{}{}:
+		case d.nonEmpty <- struct{}{}:
 		default:
 		}
 	}
@@ -82,19 +82,19 @@ func (d *dispatcher) watch() {
 	defer timer.Stop()
 	for {
 		select {
-		case <-d.waiting:
+		case <-d.nonEmpty:
 		case <-d.stop:
 			return
 		}
 		for len(d.mailboxes) > 0 {
-			before := d.taken.Load()
+			before := d.dequeued.Load()
 			timer.Reset(stalled)
 			select {
 			case <-timer.C:
 			case <-d.stop:
 				return
 			}
-			if d.taken.Load() == before {
+			if d.dequeued.Load() == before {
 				d.empty()
 			}
 		}
@@ -105,7 +105,7 @@ func (d *dispatcher) empty() {
 	for {
 		select {
 		case mailbox := <-d.mailboxes:
-			d.taken.Add(1)
+			d.dequeued.Add(1)
 			go mailbox()
 		default:
 			return

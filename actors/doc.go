@@ -20,7 +20,7 @@
 //     record waiting.
 //  8. An actor has work from its first message until it has handled all messages and has nothing outstanding. An
 //     actor without work that is kept in memory delays neither commands nor due work, and is not asked to stop
-//     before the time that it has named (Keeper). The actors of registries set Aside, such as webhooks to
+//     before the time that it has named (RetainedBehaviour). The actors of Unbounded registries, such as webhooks to
 //     merchants who do not answer, delay neither.
 //  9. After a failure a poll, a record or a retry waits in real time, longer each time, so none can make the
 //     clock's loop spin.

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	maxDueBatch = 1_024                  // items taken from the journal at once
-	dueRest     = 5 * time.Millisecond   // shortest time between two looks at a real clock
-	dueLook     = 500 * time.Millisecond // longest time between two looks
-	crowdedRest = 50 * time.Millisecond  // time until a look after one that found the runtime crowded
+	maxDueBatch        = 1_024                  // items taken from the journal at once
+	minDueInterval     = 5 * time.Millisecond   // shortest time between two searches for due work, with a real clock
+	maxDueInterval     = 500 * time.Millisecond // longest time between two searches
+	overloadedInterval = 50 * time.Millisecond  // time until the next search while the runtime is overloaded
 )
 
 // tick dispatches due work while a real clock runs.
@@ -29,24 +29,24 @@ func (rt *Runtime) tick() {
 		case <-timer.C:
 		case <-rt.Journal.Due.Wake():
 		}
-		timer.Reset(rt.look(rt.Clock.Now()))
+		timer.Reset(rt.dispatchDue(rt.Clock.Now()))
 	}
 }
 
-// look dispatches what is due and returns how long to wait for the next look.
-func (rt *Runtime) look(now time.Time) time.Duration {
+// dispatchDue dispatches what is due and returns how long to wait for the next call.
+func (rt *Runtime) dispatchDue(now time.Time) time.Duration {
 	rt.lookAhead(now)
 	rt.runPolls(now)
-	for !rt.crowded() {
+	for !rt.overloaded() {
 		if rt.takeDue(now) < maxDueBatch {
-			rest := dueLook
+			interval := maxDueInterval
 			if next, ok := rt.next(); ok {
-				rest = min(rest, next.Sub(rt.Clock.Now()))
+				interval = min(interval, next.Sub(rt.Clock.Now()))
 			}
-			return max(rest, dueRest)
+			return max(interval, minDueInterval)
 		}
 	}
-	return crowdedRest
+	return overloadedInterval
 }
 
 func (rt *Runtime) lookAhead(now time.Time) {
@@ -83,19 +83,19 @@ func (rt *Runtime) next() (time.Time, bool) {
 // poll is a registered Poll and its state.
 type poll struct {
 	Poll
-	mu      sync.Mutex
-	running bool      // guarded by mu
-	done    time.Time // guarded by mu: the time up to which the last run has done everything
-	failed  int       // guarded by mu: consecutive failures
-	rest    time.Time // guarded by mu: real time before which a failed poll does not run
-	err     error     // guarded by mu: error of the last run
+	mu         sync.Mutex
+	running    bool      // guarded by mu
+	done       time.Time // guarded by mu: the time up to which the last run has done everything
+	failed     int       // guarded by mu: consecutive failures
+	retryAfter time.Time // guarded by mu: real time before which a failed poll does not run
+	err        error     // guarded by mu: error of the last run
 }
 
 // next returns when the poll is due; false while it runs. It ignores times up to done, whatever
 // Next returns, because they would stop a manual clock for ever.
 func (p *poll) next() (time.Time, bool) {
 	p.mu.Lock()
-	idle := !p.running && (p.failed == 0 || !time.Now().Before(p.rest))
+	idle := !p.running && (p.failed == 0 || !time.Now().Before(p.retryAfter))
 	done := p.done
 	p.mu.Unlock()
 	if !idle {
@@ -105,7 +105,7 @@ func (p *poll) next() (time.Time, bool) {
 	return at, ok && at.After(done)
 }
 
-func (p *poll) began() {
+func (p *poll) started() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = true
@@ -120,7 +120,7 @@ func (p *poll) ended(upTo time.Time, err error) {
 		p.failed, p.done = 0, upTo
 		return
 	}
-	p.rest = time.Now().Add(repeatAfter(p.failed))
+	p.retryAfter = time.Now().Add(repeatAfter(p.failed))
 	p.failed++
 }
 
@@ -140,7 +140,7 @@ func (rt *Runtime) runPolls(now time.Time) {
 		if !ok || at.After(now) {
 			continue
 		}
-		p.began()
+		p.started()
 		job := func() {
 			err := errPanicked
 			defer func() {

@@ -2,8 +2,8 @@ package actors
 
 import "time"
 
-// Crowd fills the pool's queue up to its bound with jobs that wait for release.
-func (rt *Runtime) Crowd(release <-chan struct{}) {
+// FillPool fills the pool's queue up to its bound with jobs that wait for release.
+func (rt *Runtime) FillPool(release <-chan struct{}) {
 	for rt.Go(func() { <-release }) == nil {
 	}
 }
@@ -22,8 +22,8 @@ func (rt *Runtime) Kept() int64 { return rt.kept.Load() }
 // Keep adds more to the count of actors that are kept without work.
 func (rt *Runtime) Keep(more int64) { rt.kept.Add(more) }
 
-// Sweep asks idle actors to stop, as of a real time.
-func (r *Registry[K]) Sweep(now time.Time) { r.sweep(now) }
+// StopIdle asks idle actors to stop, as of a real time.
+func (r *Registry[K]) StopIdle(now time.Time) { r.stopIdle(now) }
 
 // Reclaim returns due work to the journal as if after had passed.
 func (rt *Runtime) Reclaim(after time.Duration) { rt.reclaim(time.Now().Add(after)) }

@@ -35,17 +35,17 @@ func soon(t *testing.T, what string, fn func()) {
 // The journal's own checks refuse a Change with a panic inside Commit: the Change was never
 // submitted, so no answer will come.
 func TestAChangeThatIsNoneLeavesTheActorAndTheWorkCountWhole(t *testing.T) {
-	s := open(t, time.Hour)
+	f := open(t, time.Hour)
 	reply := make(chan error, 1)
-	if err := s.registry.Command(key(1), &malformed{reply: reply}); err != nil {
+	if err := f.registry.Command(key(1), &malformed{reply: reply}); err != nil {
 		t.Fatal(err)
 	}
 	var refusal *ledger.Refusal
 	if err := <-reply; !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
 		t.Errorf("answered %v", err)
 	}
-	soon(t, "the work count falls to zero", s.Quiesce)
-	if err := s.registry.Command(key(1), &write{reply: reply}); err != nil {
+	soon(t, "the work count falls to zero", f.Quiesce)
+	if err := f.registry.Command(key(1), &write{reply: reply}); err != nil {
 		t.Fatal(err)
 	}
 	soon(t, "the next command is answered", func() {
@@ -58,14 +58,14 @@ func TestAChangeThatIsNoneLeavesTheActorAndTheWorkCountWhole(t *testing.T) {
 // Committed panics after its Change is durable; Idle and Refuse, which handle no message, panic
 // too. The library must never see a panic, because it would start another actor.
 func TestAPanicAnywhereInABehaviourIsOurs(t *testing.T) {
-	s := open(t, 0)
+	f := open(t, 0)
 	reply := make(chan error, 8)
 	for _, where := range []string{"committed", "idle", "failed", "refuse"} {
-		if err := s.registry.Command(key(1), &fragile{where: where, reply: reply}); err != nil {
+		if err := f.registry.Command(key(1), &fragile{where: where, reply: reply}); err != nil {
 			t.Fatal(err)
 		}
-		soon(t, where+": the work count falls to zero", s.Quiesce)
-		if err := s.registry.Command(key(1), &write{reply: reply}); err != nil {
+		soon(t, where+": the work count falls to zero", f.Quiesce)
+		if err := f.registry.Command(key(1), &write{reply: reply}); err != nil {
 			t.Fatal(err)
 		}
 		soon(t, where+": the next command is answered", func() {
@@ -75,8 +75,8 @@ func TestAPanicAnywhereInABehaviourIsOurs(t *testing.T) {
 				}
 			}
 		})
-		soon(t, where+": at rest", s.Quiesce)
-		if n := s.Live(); n != 0 {
+		soon(t, where+": at rest", f.Quiesce)
+		if n := f.Live(); n != 0 {
 			t.Errorf("%s: %d actors stay", where, n)
 		}
 	}
@@ -84,47 +84,47 @@ func TestAPanicAnywhereInABehaviourIsOurs(t *testing.T) {
 
 func TestActorsThatBlockHoldUpNoOther(t *testing.T) {
 	for _, many := range []int{31, 100, 1_000} {
-		s := open(t, 0)
+		f := open(t, 0)
 		release := make(chan struct{})
 		for i := range many {
-			s.registry.Tell(wide(i), stall{release})
+			f.registry.Tell(wide(i), stall{release})
 		}
 		finished := make(chan struct{})
-		s.registry.Tell(key(200), call(func() { close(finished) }))
+		f.registry.Tell(key(200), call(func() { close(finished) }))
 		select {
 		case <-finished:
 		case <-time.After(patience):
 			t.Errorf("one message waits behind %d actors that block", many)
 		}
 		close(release)
-		soon(t, "all of them end", s.Quiesce)
+		soon(t, "all of them end", f.Quiesce)
 	}
 }
 
 // An actor that expects an answer stays, also after a panic, and still expects the answer.
 func TestAnActorThatExpectsAnAnswerIsNotLetGoAndAPanicForgetsNothing(t *testing.T) {
-	s := open(t, 0)
+	f := open(t, 0)
 	var seen atomic.Int64
 	seen.Store(-1)
-	s.registry.Tell(key(1), expect{})
-	s.Quiesce()
-	s.registry.Tell(key(1), call(func() { panic("in between") }))
-	s.Quiesce()
-	if s.Live() != 1 {
-		t.Fatalf("%d actors live while one expects an answer", s.Live())
+	f.registry.Tell(key(1), expect{})
+	f.Quiesce()
+	f.registry.Tell(key(1), call(func() { panic("in between") }))
+	f.Quiesce()
+	if f.Live() != 1 {
+		t.Fatalf("%d actors live while one expects an answer", f.Live())
 	}
-	s.registry.Tell(key(1), look{&seen})
-	s.Quiesce()
+	f.registry.Tell(key(1), observation{&seen})
+	f.Quiesce()
 	if n := seen.Load(); n != 1 {
 		t.Errorf("after a panic the actor expects %d answers, want 1", n)
 	}
-	s.registry.Tell(key(1), answerTo{&seen})
-	s.Quiesce()
+	f.registry.Tell(key(1), answerTo{&seen})
+	f.Quiesce()
 	if n := seen.Load(); n != 0 {
 		t.Errorf("with its answer in hand the actor expects %d more", n)
 	}
-	if s.Live() != 0 {
-		t.Errorf("%d actors stay", s.Live())
+	if f.Live() != 0 {
+		t.Errorf("%d actors stay", f.Live())
 	}
 }
 
@@ -133,7 +133,7 @@ func TestAnActorThatExpectsAnAnswerIsNotLetGoAndAPanicForgetsNothing(t *testing.
 func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	s := open(t, 0)
+	f := open(t, 0)
 	const senders, each, keys = 8, 1_500, 5
 	var handled, sent atomic.Int64
 	replies := make(chan error, senders*each)
@@ -153,40 +153,40 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 			for i := range each {
 				at := key(byte((i + g) % keys))
 				if random.IntN(4) == 0 {
-					if err := s.registry.Command(at, &write{reply: replies}); err != nil {
+					if err := f.registry.Command(at, &write{reply: replies}); err != nil {
 						replies <- err
 					}
 					continue
 				}
 				sent.Add(1)
-				s.registry.Tell(at, count{&handled})
+				f.registry.Tell(at, count{&handled})
 			}
 		}()
 	}
 	all.Wait()
-	soon(t, "at rest", s.Quiesce)
+	soon(t, "at rest", f.Quiesce)
 	if handled.Load() != sent.Load() || int64(len(replies)) != written {
 		t.Errorf("%d of %d messages handled, %d of %d commands answered", handled.Load(), sent.Load(), len(replies), written)
 	}
-	if s.Live() != 0 || s.Outstanding() != 0 {
-		t.Errorf("%d actors, %d units of work are left", s.Live(), s.Outstanding())
+	if f.Live() != 0 || f.Outstanding() != 0 {
+		t.Errorf("%d actors, %d units of work are left", f.Live(), f.Outstanding())
 	}
 }
 
 // An actor that has stopped is removed from the library's own table.
 func TestTheLibraryForgetsActorsThatHaveGone(t *testing.T) {
-	s := open(t, 0)
-	before := s.Processes()
+	f := open(t, 0)
+	before := f.Processes()
 	var handled atomic.Int64
 	for i := range 20_000 {
-		s.registry.Tell(wide(i), count{&handled})
+		f.registry.Tell(wide(i), count{&handled})
 	}
-	s.Quiesce()
+	f.Quiesce()
 	soon(t, "the table is as it was", func() {
-		look := time.NewTicker(time.Millisecond)
-		defer look.Stop()
-		for s.Processes() != before {
-			<-look.C
+		observation := time.NewTicker(time.Millisecond)
+		defer observation.Stop()
+		for f.Processes() != before {
+			<-observation.C
 		}
 	})
 }
@@ -195,16 +195,16 @@ func TestTheLibraryForgetsActorsThatHaveGone(t *testing.T) {
 // Change, and across a restart of the actor.
 func TestMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
 	for _, keep := range []time.Duration{0, time.Hour} {
-		s := open(t, keep)
+		f := open(t, keep)
 		var order []int // of one actor, so only one goroutine at a time uses it
 		replies := make(chan error, 5_000)
 		for i := range 5_000 {
 			if i%10 == 0 {
-				s.registry.Tell(key(1), &write{reply: replies})
+				f.registry.Tell(key(1), &write{reply: replies})
 			}
-			s.registry.Tell(key(1), call(func() { order = append(order, i) }))
+			f.registry.Tell(key(1), call(func() { order = append(order, i) }))
 		}
-		soon(t, "at rest", s.Quiesce)
+		soon(t, "at rest", f.Quiesce)
 		for i, n := range order {
 			if i != n {
 				t.Fatalf("keep %v: message %d was handled as number %d", keep, n, i)
@@ -218,29 +218,29 @@ func TestMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
 
 // While a manual clock is stepped, commands wait and never see a time in between.
 func TestCommandsWaitWhileTheClockIsStepped(t *testing.T) {
-	s := open(t, 0)
+	f := open(t, 0)
 	reply := make(chan error, 1)
-	if err := s.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
+	if err := f.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-reply; err != nil {
 		t.Fatal(err)
 	}
-	s.Quiesce()
-	s.gate = make(chan struct{})
+	f.Quiesce()
+	f.gate = make(chan struct{})
 	to := start.Add(2 * time.Hour)
 	stepped := make(chan error, 1)
-	go func() { stepped <- s.Advance(to) }()
-	<-s.seen // in the middle of the step: its Change waits at the gate
-	if got := s.clock.Now(); !got.Equal(start.Add(time.Hour)) {
+	go func() { stepped <- f.Advance(to) }()
+	<-f.seen // in the middle of the step: its Change waits at the gate
+	if got := f.clock.Now(); !got.Equal(start.Add(time.Hour)) {
 		t.Errorf("in the middle of the step the clock shows %v", got)
 	}
 	entered := make(chan time.Time, 1)
 	go func() {
-		defer s.Enter()()
-		entered <- s.clock.Now()
+		defer f.Enter()()
+		entered <- f.clock.Now()
 	}()
-	close(s.gate)
+	close(f.gate)
 	soon(t, "the step ends, and the command begins", func() {
 		if err := <-stepped; err != nil {
 			t.Error(err)
@@ -252,12 +252,12 @@ func TestCommandsWaitWhileTheClockIsStepped(t *testing.T) {
 }
 
 func TestAnActorIsGoneBeforeItsLastWorkIsDone(t *testing.T) {
-	s := open(t, 0)
+	f := open(t, 0)
 	var handled atomic.Int64
 	for i := range 20_000 {
-		s.registry.Tell(key(byte(i)), count{&handled})
-		s.Quiesce()
-		if n := s.Live(); n != 0 {
+		f.registry.Tell(key(byte(i)), count{&handled})
+		f.Quiesce()
+		if n := f.Live(); n != 0 {
 			t.Fatalf("round %d: nothing is under way and %d actors live", i, n)
 		}
 	}
@@ -265,20 +265,20 @@ func TestAnActorIsGoneBeforeItsLastWorkIsDone(t *testing.T) {
 
 // Observers are not refused because of other observers that wait.
 func TestObserversAreNotBoundedWhileAChangeIsUnderWay(t *testing.T) {
-	s := open(t, 0)
-	s.gate = make(chan struct{})
+	f := open(t, 0)
+	f.gate = make(chan struct{})
 	written := make(chan error, 1)
-	if err := s.registry.Command(key(1), &write{reply: written}); err != nil {
+	if err := f.registry.Command(key(1), &write{reply: written}); err != nil {
 		t.Fatal(err)
 	}
 	const many = 3 * actors.MaxWaiting
 	replies := make(chan error, many)
 	for range many {
-		if err := s.registry.Command(key(1), &observe{reply: replies}); err != nil {
+		if err := f.registry.Command(key(1), &observe{reply: replies}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	close(s.gate)
+	close(f.gate)
 	soon(t, "all are answered", func() {
 		for range many {
 			if err := <-replies; err != nil {
@@ -294,58 +294,58 @@ func TestObserversAreNotBoundedWhileAChangeIsUnderWay(t *testing.T) {
 // Due work that did not move its record comes again, and not once more after it has.
 func TestDueWorkThatCameToNothingComesAgain(t *testing.T) {
 	const handling = time.Hour // real time, which the test does not wait for
-	s := openAs(t, 0, handling)
+	f := openAs(t, 0, handling)
 	reply := make(chan error, 1)
-	if err := s.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
+	if err := f.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-reply; err != nil {
 		t.Fatal(err)
 	}
-	s.ignore.Store(true)
-	if err := s.Advance(start.Add(2 * time.Hour)); err != nil {
+	f.ignore.Store(true)
+	if err := f.Advance(start.Add(2 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.seen) != 1 {
-		t.Fatalf("woken %d times", len(s.seen))
+	if len(f.seen) != 1 {
+		t.Fatalf("woken %d times", len(f.seen))
 	}
 	for after, again := range []bool{false, true} {
-		s.Reclaim(time.Duration(after) * handling)
-		if _, due := s.Journal.Due.Next(); due != again {
+		f.Reclaim(time.Duration(after) * handling)
+		if _, due := f.Journal.Due.Next(); due != again {
 			t.Fatalf("after %d times as long as it may take it is due: %v", after, due)
 		}
 	}
-	s.ignore.Store(false)
+	f.ignore.Store(false)
 	for range 2 {
-		if err := s.Advance(start.Add(2 * time.Hour)); err != nil {
+		if err := f.Advance(start.Add(2 * time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(s.seen) != 2 {
-		t.Errorf("woken %d times, want 2: the record has moved", len(s.seen))
+	if len(f.seen) != 2 {
+		t.Errorf("woken %d times, want 2: the record has moved", len(f.seen))
 	}
 }
 
 // A process with a manual clock is killed in the middle of a step: the clock shows the time, and
 // what was due then has not been handled.
 func TestAStartTakesUpWhatIsDueAtTheInstantThatAManualClockShows(t *testing.T) {
-	s := open(t, 0)
+	f := open(t, 0)
 	reply := make(chan error, 1)
 	for n := range byte(3) {
-		if err := s.registry.Command(key(n+1), &write{due: time.Duration(n+1) * time.Hour, reply: reply}); err != nil {
+		if err := f.registry.Command(key(n+1), &write{due: time.Duration(n+1) * time.Hour, reply: reply}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-reply; err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.Quiesce()
-	if err := s.clock.Set(start.Add(2 * time.Hour)); err != nil {
+	f.Quiesce()
+	if err := f.clock.Set(start.Add(2 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	var polled atomic.Int64
-	next := actors.New(actors.Options{Clock: s.clock, Journal: s.Journal, Log: s.Log})
-	registry := actors.NewRegistry(next, "probe", 0, func(k actors.RecordKey) actors.Behaviour { return &probe{stage: s, key: k} })
+	next := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
+	registry := actors.NewRegistry(next, "probe", 0, func(k actors.RecordKey) actors.Behaviour { return &probe{fixture: f, key: k} })
 	next.Wake(ledger.Settlement, func(d actors.Due) { registry.Tell(d.Key, d) })
 	next.Poll(actors.Poll{
 		Next: func() (time.Time, bool) { return start, polled.Load() == 0 },
@@ -354,15 +354,15 @@ func TestAStartTakesUpWhatIsDueAtTheInstantThatAManualClockShows(t *testing.T) {
 	next.Start(func(posting.Item) bool { return false })
 	defer next.Stop()
 	soon(t, "at rest", next.Quiesce)
-	if len(s.seen) != 2 || polled.Load() != 1 {
-		t.Errorf("%d records were woken, want 2; polled %d times", len(s.seen), polled.Load())
+	if len(f.seen) != 2 || polled.Load() != 1 {
+		t.Errorf("%d records were woken, want 2; polled %d times", len(f.seen), polled.Load())
 	}
 }
 
 // A poll that always returns the same time is run once for it.
 func TestAPollThatIsNeverSatisfiedHoldsTheClockOnce(t *testing.T) {
-	s := open(t, 0)
-	next := actors.New(actors.Options{Clock: s.clock, Journal: s.Journal, Log: s.Log})
+	f := open(t, 0)
+	next := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
 	var polled atomic.Int64
 	next.Poll(actors.Poll{
 		Next: func() (time.Time, bool) { return start.Add(time.Minute), true },
@@ -381,11 +381,11 @@ func TestAPollThatIsNeverSatisfiedHoldsTheClockOnce(t *testing.T) {
 }
 
 func TestAJobThatPanicsEndsNothing(t *testing.T) {
-	s := open(t, 0)
-	if err := s.Go(func() { panic("a bug") }); err != nil {
+	f := open(t, 0)
+	if err := f.Go(func() { panic("a bug") }); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "at rest", s.Quiesce)
+	soon(t, "at rest", f.Quiesce)
 }
 
 // The messages of this file's tests.
@@ -395,12 +395,12 @@ type (
 		where string
 		reply chan error
 	}
-	stall    struct{ release chan struct{} }
-	call     func()
-	expect   struct{}
-	look     struct{ n *atomic.Int64 }
-	answerTo struct{ n *atomic.Int64 }
-	observe  struct{ reply chan error }
+	stall       struct{ release chan struct{} }
+	call        func()
+	expect      struct{}
+	observation struct{ n *atomic.Int64 }
+	answerTo    struct{ n *atomic.Int64 }
+	observe     struct{ reply chan error }
 )
 
 func (m *observe) Refuse(err error) { m.reply <- err }
@@ -440,7 +440,7 @@ func (p *probe) hostile(c *actors.Context, message any) {
 		m()
 	case expect:
 		c.Expect()
-	case look:
+	case observation:
 		m.n.Store(int64(c.Expecting()))
 	case answerTo:
 		m.n.Store(int64(c.Expecting()))

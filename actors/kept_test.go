@@ -11,14 +11,14 @@ import (
 	"mizan/posting"
 )
 
-// keeper is a behaviour whose memory is needed until a time.
-type keeper struct {
-	until atomic.Int64 // Micros
-	asked atomic.Int64
-	panic atomic.Bool
+// retainedBehaviour is a behaviour whose memory is needed until a time.
+type retainedBehaviour struct {
+	until     atomic.Int64 // Micros
+	idleCalls atomic.Int64
+	panic     atomic.Bool
 }
 
-func (k *keeper) Receive(c *actors.Context, message any) {
+func (k *retainedBehaviour) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case expect:
 		c.Expect()
@@ -27,34 +27,34 @@ func (k *keeper) Receive(c *actors.Context, message any) {
 	}
 }
 
-func (k *keeper) KeepUntil() ledger.Micros {
-	if k.asked.Add(1); k.panic.Swap(false) {
+func (k *retainedBehaviour) KeepUntil() ledger.Micros {
+	if k.idleCalls.Add(1); k.panic.Swap(false) {
 		panic("until")
 	}
 	return ledger.Micros(k.until.Load())
 }
 
-func (k *keeper) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
-func (k *keeper) Idle() bool                                                  { return true }
-func (k *keeper) Failed(*actors.Context)                                      {}
+func (k *retainedBehaviour) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
+func (k *retainedBehaviour) Idle() bool                                                  { return true }
+func (k *retainedBehaviour) Failed(*actors.Context)                                      {}
 
-// keepers is a registry whose actors share one behaviour.
-func (s *stage) keepers(keep time.Duration, k *keeper) *actors.Registry[actors.RecordKey] {
-	return actors.NewRegistry(s.Runtime, "keeper", keep, func(actors.RecordKey) actors.Behaviour { return k })
+// retainedActors is a registry whose actors share one behaviour.
+func (f *fixture) retainedActors(keep time.Duration, k *retainedBehaviour) *actors.Registry[actors.RecordKey] {
+	return actors.NewRegistry(f.Runtime, "keeper", keep, func(actors.RecordKey) actors.Behaviour { return k })
 }
 
-func (s *stage) wantCounts(t *testing.T, what string, live, kept int64) {
+func (f *fixture) wantCounts(t *testing.T, what string, live, kept int64) {
 	t.Helper()
-	if s.Live() != live || s.Kept() != kept {
-		t.Errorf("%s: %d actors with work and %d without, want %d and %d", what, s.Live(), s.Kept(), live, kept)
+	if f.Live() != live || f.Kept() != kept {
+		t.Errorf("%s: %d actors with work and %d without, want %d and %d", what, f.Live(), f.Kept(), live, kept)
 	}
 }
 
 // gone waits until only left actors are left.
-func (s *stage) gone(t *testing.T, what string, left int64) {
+func (f *fixture) gone(t *testing.T, what string, left int64) {
 	t.Helper()
 	soon(t, what, func() {
-		for s.Kept() != left {
+		for f.Kept() != left {
 			runtime.Gosched()
 		}
 	})
@@ -63,58 +63,58 @@ func (s *stage) gone(t *testing.T, what string, left int64) {
 func nothing() {}
 
 func TestAnActorThatOnlyStaysHasNoWork(t *testing.T) {
-	s := open(t, 0)
-	k := new(keeper)
-	registry := s.keepers(time.Hour, k)
+	f := open(t, 0)
+	k := new(retainedBehaviour)
+	registry := f.retainedActors(time.Hour, k)
 	for range 3 {
 		for i := range 100 {
 			registry.Tell(wide(i), call(nothing))
 		}
-		s.Quiesce()
-		s.wantCounts(t, "at rest", 0, 100)
+		f.Quiesce()
+		f.wantCounts(t, "at rest", 0, 100)
 	}
 	release, began := make(chan struct{}), make(chan struct{})
 	registry.Tell(wide(0), call(func() { close(began); <-release }))
 	<-began
-	s.wantCounts(t, "with a message", 1, 99)
+	f.wantCounts(t, "with a message", 1, 99)
 	close(release)
-	s.Quiesce()
+	f.Quiesce()
 	registry.Tell(wide(1), expect{})
-	s.Quiesce()
-	s.wantCounts(t, "with an answer to come", 1, 99)
+	f.Quiesce()
+	f.wantCounts(t, "with an answer to come", 1, 99)
 	registry.Tell(wide(1), answerTo{new(atomic.Int64)})
-	s.Quiesce()
-	s.wantCounts(t, "with the answer", 0, 100)
+	f.Quiesce()
+	f.wantCounts(t, "with the answer", 0, 100)
 	registry.Tell(wide(2), call(func() { panic("a message") }))
-	s.Quiesce()
-	s.wantCounts(t, "after a panic", 0, 100)
+	f.Quiesce()
+	f.wantCounts(t, "after a panic", 0, 100)
 	k.panic.Store(true)
 	registry.Tell(wide(3), call(nothing))
-	s.Quiesce()
-	s.wantCounts(t, "one whose behaviour has not said that it may rest", 1, 99)
+	f.Quiesce()
+	f.wantCounts(t, "one whose behaviour has not said that it may rest", 1, 99)
 	registry.Tell(wide(3), call(nothing))
-	s.Quiesce()
-	s.wantCounts(t, "and one that has", 0, 100)
+	f.Quiesce()
+	f.wantCounts(t, "and one that has", 0, 100)
 }
 
 func TestAnActorWithAChangeUnderWayHasWork(t *testing.T) {
-	s := open(t, time.Hour)
-	s.gate = make(chan struct{})
+	f := open(t, time.Hour)
+	f.gate = make(chan struct{})
 	replies := make(chan error, 2)
 	for range cap(replies) { // the second waits for the first
-		if err := s.registry.Command(key(1), &write{reply: replies}); err != nil {
+		if err := f.registry.Command(key(1), &write{reply: replies}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.wantCounts(t, "before it is durable", 1, 0)
-	s.gate <- struct{}{}
+	f.wantCounts(t, "before it is durable", 1, 0)
+	f.gate <- struct{}{}
 	if err := <-replies; err != nil {
 		t.Fatal(err)
 	}
-	s.wantCounts(t, "with another", 1, 0)
-	close(s.gate)
-	s.Quiesce()
-	s.wantCounts(t, "after both", 0, 1)
+	f.wantCounts(t, "with another", 1, 0)
+	close(f.gate)
+	f.Quiesce()
+	f.wantCounts(t, "after both", 0, 1)
 }
 
 // However many partners were counted in the last hour, commands are accepted and due work is
@@ -123,116 +123,116 @@ func TestActorsThatOnlyStayHoldUpNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
 	}
-	s := open(t, 0)
-	k := new(keeper)
+	f := open(t, 0)
+	k := new(retainedBehaviour)
 	k.until.Store(int64(ledger.MicrosOf(start.Add(24 * time.Hour))))
-	registry := s.keepers(time.Hour, k)
+	registry := f.retainedActors(time.Hour, k)
 	const many = actors.MaxLive + 1
 	for i := range many {
 		k := wide(i)
 		k.ID[3] = byte(i >> 16)
 		registry.Tell(k, call(nothing))
 	}
-	s.Quiesce()
-	s.wantCounts(t, "at rest", 0, many) // each must stay, so MaxKept does not apply
+	f.Quiesce()
+	f.wantCounts(t, "at rest", 0, many) // each must stay, so MaxKept does not apply
 	reply := make(chan error, 1)
-	if err := s.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
+	if err := f.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
 		t.Fatalf("a command: %v", err)
 	}
 	if err := <-reply; err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Advance(start.Add(time.Hour)); err != nil {
+	if err := f.Advance(start.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.seen) != 1 {
-		t.Errorf("%d times woken when it was due, want once", len(s.seen))
+	if len(f.seen) != 1 {
+		t.Errorf("%d times woken when it was due, want once", len(f.seen))
 	}
 }
 
-// However many actors of a registry set Aside have work, other commands are accepted and due work
+// However many actors of an Unbounded registry have work, other commands are accepted and due work
 // is handled.
-func TestActorsThatAreAsideHoldUpNothing(t *testing.T) {
+func TestActorsOfAnUnboundedRegistryHoldUpNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
 	}
-	s := open(t, 0)
-	k := new(keeper)
-	aside := s.keepers(time.Hour, k).Aside()
+	f := open(t, 0)
+	k := new(retainedBehaviour)
+	unbounded := f.retainedActors(time.Hour, k).Unbounded()
 	const many = actors.MaxLive + 1
 	for i := range many {
 		k := wide(i)
 		k.ID[3] = byte(i >> 16)
-		aside.Tell(k, expect{})
+		unbounded.Tell(k, expect{})
 	}
-	soon(t, "all expect something", s.Quiesce)
-	s.wantCounts(t, "with work", many, 0)
+	soon(t, "all expect something", f.Quiesce)
+	f.wantCounts(t, "with work", many, 0)
 	reply := make(chan error, 1)
-	if err := s.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
+	if err := f.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
 		t.Fatalf("a command: %v", err)
 	}
 	if err := <-reply; err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Advance(start.Add(time.Hour)); err != nil {
+	if err := f.Advance(start.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.seen) != 1 {
-		t.Errorf("%d times woken when it was due, want once", len(s.seen))
+	if len(f.seen) != 1 {
+		t.Errorf("%d times woken when it was due, want once", len(f.seen))
 	}
 }
 
 func TestBeyondTheBoundAnActorThatNeedNotStayGoesAtOnce(t *testing.T) {
-	s := open(t, 0)
-	k := new(keeper)
-	registry := s.keepers(time.Hour, k)
-	s.Keep(actors.MaxKept - 1)
+	f := open(t, 0)
+	k := new(retainedBehaviour)
+	registry := f.retainedActors(time.Hour, k)
+	f.Keep(actors.MaxKept - 1)
 	registry.Tell(key(1), call(nothing))
-	s.Quiesce()
-	s.wantCounts(t, "the last that has room", 0, actors.MaxKept)
+	f.Quiesce()
+	f.wantCounts(t, "the last that has room", 0, actors.MaxKept)
 	registry.Tell(key(2), call(nothing))
-	s.Quiesce()
-	s.wantCounts(t, "one more", 0, actors.MaxKept)
+	f.Quiesce()
+	f.wantCounts(t, "one more", 0, actors.MaxKept)
 	k.until.Store(int64(ledger.MicrosOf(start) + 1))
 	registry.Tell(key(3), call(nothing))
-	s.Quiesce()
-	s.wantCounts(t, "one that must stay", 0, actors.MaxKept+1)
+	f.Quiesce()
+	f.wantCounts(t, "one that must stay", 0, actors.MaxKept+1)
 }
 
 // An actor that has named a time is not asked before it, and is stopped then.
 func TestAnActorStaysUntilTheInstantThatItNamed(t *testing.T) {
-	s := open(t, 0)
-	k := new(keeper)
+	f := open(t, 0)
+	k := new(retainedBehaviour)
 	k.until.Store(int64(ledger.MicrosOf(start.Add(time.Hour))))
-	registry := s.keepers(time.Nanosecond, k)
+	registry := f.retainedActors(time.Nanosecond, k)
 	registry.Tell(key(1), call(nothing))
-	s.Quiesce()
-	if err := s.Advance(start.Add(time.Hour - time.Microsecond)); err != nil {
+	f.Quiesce()
+	if err := f.Advance(start.Add(time.Hour - time.Microsecond)); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
-		registry.Sweep(time.Now().Add(time.Hour))
+		registry.StopIdle(time.Now().Add(time.Hour))
 	}
 	registry.Tell(key(1), call(nothing)) // queued behind what the sweep has sent
-	s.Quiesce()
-	if n := k.asked.Load(); n != 2 {
+	f.Quiesce()
+	if n := k.idleCalls.Load(); n != 2 {
 		t.Errorf("asked %d times by two messages", n)
 	}
-	s.wantCounts(t, "before the instant", 0, 1)
-	if err := s.Advance(start.Add(time.Hour)); err != nil {
+	f.wantCounts(t, "before the instant", 0, 1)
+	if err := f.Advance(start.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	registry.Sweep(time.Now().Add(time.Hour))
-	s.gone(t, "it goes", 0)
-	s.wantCounts(t, "at the instant", 0, 0)
+	registry.StopIdle(time.Now().Add(time.Hour))
+	f.gone(t, "it goes", 0)
+	f.wantCounts(t, "at the instant", 0, 0)
 }
 
 func TestAnActorThatNamesNoInstantGoesWhenItHasRested(t *testing.T) {
-	s := open(t, time.Hour) // probes are not Keepers
-	s.registry.Tell(key(1), call(nothing))
-	s.Quiesce()
-	registry := s.keepers(time.Nanosecond, new(keeper))
+	f := open(t, time.Hour) // probes are not RetainedBehaviours
+	f.registry.Tell(key(1), call(nothing))
+	f.Quiesce()
+	registry := f.retainedActors(time.Nanosecond, new(retainedBehaviour))
 	registry.Tell(key(2), call(nothing)) // it is kept at rest afterwards
-	s.Quiesce()
-	s.wantCounts(t, "one has rested", 0, 1)
+	f.Quiesce()
+	f.wantCounts(t, "one has rested", 0, 1)
 }

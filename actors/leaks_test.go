@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A runtime that is started and stopped leaves no goroutine, whatever it was doing: nothing, work,
 // a job, keeping an actor, running a clock.
 func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
-	s := open(t, time.Hour) // the store stays open: only the runtimes are examined
+	f := open(t, time.Hour) // the store stays open: only the runtimes are examined
 	for name, use := range map[string]func(*actors.Runtime, *actors.Registry[actors.RecordKey]){
 		"nothing": func(*actors.Runtime, *actors.Registry[actors.RecordKey]) {},
 		"a kept actor": func(_ *actors.Runtime, r *actors.Registry[actors.RecordKey]) {
@@ -37,9 +37,9 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 	} {
 		for _, running := range []clock.Clock{clock.NewManual(start), clock.Real{}} {
 			before := goleak.IgnoreCurrent()
-			rt := actors.New(actors.Options{Clock: running, Journal: s.Journal, Log: s.Log})
+			rt := actors.New(actors.Options{Clock: running, Journal: f.Journal, Log: f.Log})
 			registry := actors.NewRegistry(rt, "probe", time.Hour, func(k actors.RecordKey) actors.Behaviour {
-				return &probe{stage: s, key: k}
+				return &probe{fixture: f, key: k}
 			})
 			rt.Start(func(posting.Item) bool { return false })
 			use(rt, registry)
@@ -54,9 +54,9 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 // Calls after the end neither hang nor leak: the runtime accepts no jobs, and an actor that gets a
 // message still answers.
 func TestAStoppedRuntimeRefusesJobsAndHoldsNobodyUp(t *testing.T) {
-	s := open(t, 0)
-	rt := actors.New(actors.Options{Clock: s.clock, Journal: s.Journal, Log: s.Log})
-	registry := actors.NewRegistry(rt, "probe", 0, func(k actors.RecordKey) actors.Behaviour { return &probe{stage: s, key: k} })
+	f := open(t, 0)
+	rt := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
+	registry := actors.NewRegistry(rt, "probe", 0, func(k actors.RecordKey) actors.Behaviour { return &probe{fixture: f, key: k} })
 	rt.Start(func(posting.Item) bool { return false })
 	rt.Stop()
 	if err := rt.Go(func() {}); err == nil {

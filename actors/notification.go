@@ -27,7 +27,7 @@ type Address struct {
 
 // Addresses says where notifications of a partner's transactions go; actors/directory implements it.
 type Addresses interface {
-	// Told returns the destination of webhooks about a transaction at a terminal: the terminal or,
+	// Recipient returns the destination of webhooks about a transaction at a terminal: the terminal or,
 	// for a transaction without one (the zero id), the partner's notification-only terminal of the
 	// environment. It returns false, so that no merchant is notified, unless that terminal or the
 	// partner has an address.

@@ -65,30 +65,30 @@ type repeat struct {
 	fn func()
 }
 
-// later schedules one call of fn after a duration.
-func (rt *Runtime) later(after time.Duration, fn func()) {
+// schedule schedules one call of fn after a duration.
+func (rt *Runtime) schedule(after time.Duration, fn func()) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	rt.repeats = append(rt.repeats, repeat{time.Now().Add(after), fn})
 }
 
-// Later schedules one call of fn, by real time, after the wait that follows the given number of
+// ScheduleRetry schedules one call of fn, by real time, after the wait that follows the given number of
 // failures: a second, then twice as long each time, up to a minute. It does not count as work in
 // progress: no call waits for it, and the end of the runtime drops it. fn must not block.
-func (rt *Runtime) Later(times int, fn func()) { rt.later(repeatAfter(times), fn) }
+func (rt *Runtime) ScheduleRetry(times int, fn func()) { rt.schedule(repeatAfter(times), fn) }
 
 func (rt *Runtime) repeat(now time.Time) {
-	var ready []func()
+	var due []func()
 	rt.mu.Lock()
 	rt.repeats = slices.DeleteFunc(rt.repeats, func(r repeat) bool {
 		if r.at.After(now) {
 			return false
 		}
-		ready = append(ready, r.fn)
+		due = append(due, r.fn)
 		return true
 	})
 	rt.mu.Unlock()
-	for _, fn := range ready {
+	for _, fn := range due {
 		fn()
 	}
 }

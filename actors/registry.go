@@ -27,10 +27,10 @@ type Behaviour interface {
 	Failed(c *Context)
 }
 
-// Keeper is a Behaviour whose memory is needed for some time even with nothing outstanding: its
+// RetainedBehaviour is a Behaviour whose memory is needed for some time even with nothing outstanding: its
 // actor is not stopped before the returned time, by the Runtime's clock. The registry calls
 // KeepUntil after each message, and only if it keeps idle actors.
-type Keeper interface{ KeepUntil() ledger.Micros }
+type RetainedBehaviour interface{ KeepUntil() ledger.Micros }
 
 // Refusable is a message whose sender waits for an answer.
 type Refusable interface{ Refuse(err error) }
@@ -47,8 +47,8 @@ type Registry[K comparable] struct {
 }
 
 type shard[K comparable] struct {
-	mu    sync.Mutex
-	cells map[K]*cell // guarded by mu
+	mu      sync.Mutex
+	entries map[K]*actorEntry // guarded by mu
 
 	// The library makes an actor inside Spawn, from properties that cost as much to build as the
 	// actor. So a shard builds them once, and its producer reads from activating, under the shard's
@@ -57,13 +57,13 @@ type shard[K comparable] struct {
 	activating K
 }
 
-// cell is an actor in the registry. All fields are guarded by the shard's lock.
-type cell struct {
+// actorEntry is an actor in the registry. All fields are guarded by the shard's lock.
+type actorEntry struct {
 	pid   *actor.PID
 	sent  uint64 // total number of messages sent to it
 	used  time.Time
-	until ledger.Micros // while rests is set: time until which it must be kept, by the Runtime's clock
-	rests bool          // it has no work and is only kept in memory
+	until ledger.Micros // while idle is set: time until which it must be kept, by the Runtime's clock
+	idle  bool          // it has no work and is only kept in memory
 }
 
 // NewRegistry makes a registry. Idle actors are kept for keep; beyond MaxKept in all registries
@@ -72,24 +72,24 @@ func NewRegistry[K comparable](rt *Runtime, name string, keep time.Duration, pro
 	r := &Registry[K]{rt: rt, name: name, keep: keep, live: &rt.live, produce: produce, seed: maphash.MakeSeed()}
 	for i := range r.shards {
 		s := &r.shards[i]
-		s.cells = make(map[K]*cell)
+		s.entries = make(map[K]*actorEntry)
 		s.props = actor.PropsFromProducer(func() actor.Actor {
 			return &shell[K]{registry: r, key: s.activating, behaviour: produce(s.activating)}
 		}, actor.WithDispatcher(rt.actors), actor.WithMailbox(actor.UnboundedLockfree()))
 	}
 	if keep > 0 {
 		rt.mu.Lock()
-		rt.sweeps = append(rt.sweeps, r.sweep)
+		rt.idleStops = append(rt.idleStops, r.stopIdle)
 		rt.mu.Unlock()
 	}
 	return r
 }
 
-// Aside excludes the registry's actors from the bounds: however many of them have work, no command
+// Unbounded excludes the registry's actors from the bounds: however many of them have work, no command
 // is refused and no due work is delayed because of them. Their senders must bound what the actors
-// keep. Call Aside before the first message. It returns the registry.
-func (r *Registry[K]) Aside() *Registry[K] {
-	r.live = &r.rt.aside
+// keep. Call Unbounded before the first message. It returns the registry.
+func (r *Registry[K]) Unbounded() *Registry[K] {
+	r.live = &r.rt.unbounded
 	return r
 }
 
@@ -107,18 +107,18 @@ func (r *Registry[K]) Tell(key K, m any) {
 	r.rt.work.add()
 	s := r.shard(key)
 	s.mu.Lock()
-	c := s.cells[key]
+	c := s.entries[key]
 	if c == nil {
 		s.activating = key
-		c = &cell{pid: r.rt.system.Root.Spawn(s.props)}
-		s.cells[key] = c
+		c = &actorEntry{pid: r.rt.system.Root.Spawn(s.props)}
+		s.entries[key] = c
 		r.live.Add(1)
 	}
 	c.sent++
 	if r.keep > 0 {
 		c.used = time.Now()
-		if c.rests {
-			c.rests = false
+		if c.idle {
+			c.idle = false
 			r.rt.kept.Add(-1)
 			r.live.Add(1)
 		}
@@ -132,25 +132,25 @@ func (r *Registry[K]) shard(key K) *shard[K] {
 }
 
 // retire is called by an actor that has nothing outstanding. If the actor has handled every message
-// sent to it, it is removed, or kept at rest.
+// sent to it, it is removed, or kept idle.
 func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (gone bool) {
 	s := r.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.cells[key]
+	c := s.entries[key]
 	if c == nil || c.sent != handled {
 		return false
 	}
 	if r.keeps(c, until) {
-		if c.until = until; !c.rests {
-			c.rests = true
+		if c.until = until; !c.idle {
+			c.idle = true
 			r.live.Add(-1)
 			r.rt.kept.Add(1)
 		}
 		return false
 	}
-	delete(s.cells, key)
-	if c.rests {
+	delete(s.entries, key)
+	if c.idle {
 		r.rt.kept.Add(-1)
 	} else {
 		r.live.Add(-1)
@@ -159,7 +159,7 @@ func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (gone b
 }
 
 // keeps tells whether an actor without work is kept.
-func (r *Registry[K]) keeps(c *cell, until ledger.Micros) bool {
+func (r *Registry[K]) keeps(c *actorEntry, until ledger.Micros) bool {
 	if r.keep == 0 {
 		return false
 	}
@@ -169,21 +169,21 @@ func (r *Registry[K]) keeps(c *cell, until ledger.Micros) bool {
 	return until > 0 && ledger.MicrosOf(r.rt.Clock.Now()) < until
 }
 
-// sweep asks actors that have been idle for too long whether they may stop, except those that must
+// stopIdle asks actors that have been idle for too long whether they may stop, except those that must
 // be kept until a later time.
-func (r *Registry[K]) sweep(now time.Time) {
+func (r *Registry[K]) stopIdle(now time.Time) {
 	business := ledger.MicrosOf(r.rt.Clock.Now())
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
-		for _, c := range s.cells {
-			if now.Sub(c.used) >= r.keep && !(c.rests && business < c.until) {
-				r.rt.system.Root.Send(c.pid, sweepTick{})
+		for _, c := range s.entries {
+			if now.Sub(c.used) >= r.keep && !(c.idle && business < c.until) {
+				r.rt.system.Root.Send(c.pid, idleCheck{})
 			}
 		}
 		s.mu.Unlock()
 	}
 }
 
-// sweepTick asks an actor whether it may stop; it is not counted as a message.
-type sweepTick struct{}
+// idleCheck asks an actor whether it may stop; it is not counted as a message.
+type idleCheck struct{}

@@ -19,8 +19,8 @@ import (
 
 // Bounds of the runtime.
 const (
-	MaxLive    = 131_072 // actors with work, in all registries that are not Aside; commands beyond are refused
-	MaxKept    = 131_072 // actors without work, in all registries; beyond it only those that must be kept (Keeper) stay
+	MaxLive    = 131_072 // actors with work, in all registries that are not Unbounded; commands beyond are refused
+	MaxKept    = 131_072 // actors without work, in all registries; beyond it only those that must be kept (RetainedBehaviour) stay
 	MaxWaiting = 64      // messages that wait in one actor while its Change is made durable
 	MaxCalls   = 131_072 // jobs that wait for the pool
 	poolSize   = 1024    // concurrent jobs of the pool: calls of rails take seconds
@@ -50,15 +50,15 @@ type Runtime struct {
 	Journal *posting.Journal
 	Log     *slog.Logger
 
-	system  *actor.ActorSystem
-	persist func(time.Time) error
-	sealer  Sealer
-	work    work
-	pool    *pool
-	actors  *dispatcher
-	live    atomic.Int64 // actors with work in registries that are not Aside
-	aside   atomic.Int64 // actors with work in registries that are Aside
-	kept    atomic.Int64 // actors without work
+	system    *actor.ActorSystem
+	persist   func(time.Time) error
+	sealer    Sealer
+	work      work
+	pool      *pool
+	actors    *dispatcher
+	live      atomic.Int64 // actors with work in registries that are not Unbounded
+	unbounded atomic.Int64 // actors with work in registries that are Unbounded
+	kept      atomic.Int64 // actors without work
 
 	unreadable atomic.Uint64 // replies that did not open
 
@@ -77,7 +77,7 @@ type Runtime struct {
 	stopped  sync.WaitGroup
 
 	mu         sync.Mutex
-	sweeps     []func(now time.Time) // guarded by mu
+	idleStops  []func(now time.Time) // guarded by mu
 	dispatched []dispatchedWork      // guarded by mu: due work that was handed out, oldest first
 	repeats    []repeat              // guarded by mu
 	pools      []*pool               // guarded by mu: pools made by NewPool
@@ -144,13 +144,13 @@ func (rt *Runtime) Poll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p}) }
 // has no room for all of them, the rest wait for their due times.
 func (rt *Runtime) Start(resume func(posting.Item) bool) {
 	for _, item := range rt.Journal.Due.All(resume) {
-		if rt.crowded() {
+		if rt.overloaded() {
 			break
 		}
 		rt.dispatch(item)
 	}
 	rt.stopped.Add(1)
-	go rt.sweep()
+	go rt.maintain()
 	if rt.manual == nil {
 		rt.stopped.Add(1)
 		go rt.tick()
@@ -194,8 +194,8 @@ func (rt *Runtime) run(job func()) {
 // Calling returns how many jobs of the pool are running: mostly calls of rails.
 func (rt *Runtime) Calling() int { return int(rt.pool.busy.Load()) }
 
-// crowded tells whether so much work is waiting that due work must wait.
-func (rt *Runtime) crowded() bool {
+// overloaded tells whether so much work is waiting that due work must wait.
+func (rt *Runtime) overloaded() bool {
 	return rt.pool.waiting() > MaxCalls/2 || rt.live.Load() > MaxLive/2
 }
 
@@ -211,7 +211,7 @@ func (rt *Runtime) Recovered(where string, fault any) {
 
 // Live returns the number of actors that have work: messages, a Change in progress, or something
 // else outstanding.
-func (rt *Runtime) Live() int64 { return rt.live.Load() + rt.aside.Load() }
+func (rt *Runtime) Live() int64 { return rt.live.Load() + rt.unbounded.Load() }
 
 // Outstanding returns the number of units of work in progress.
 func (rt *Runtime) Outstanding() int64 { return rt.work.n.Load() }
@@ -243,8 +243,8 @@ func (rt *Runtime) Stop() {
 // ErrRealClock refuses to step a clock that runs by itself.
 var ErrRealClock = errors.New("the clock is real")
 
-// sweep runs in real time: it returns due work, runs repeats and stops idle actors.
-func (rt *Runtime) sweep() {
+// maintain runs in real time: it returns due work, runs repeats and stops idle actors.
+func (rt *Runtime) maintain() {
 	defer rt.stopped.Done()
 	ticker := time.NewTicker(min(time.Second, rt.handling))
 	defer ticker.Stop()
@@ -256,10 +256,10 @@ func (rt *Runtime) sweep() {
 			rt.reclaim(now)
 			rt.repeat(now)
 			rt.mu.Lock()
-			sweeps := rt.sweeps
+			idleStops := rt.idleStops
 			rt.mu.Unlock()
-			for _, sweep := range sweeps {
-				sweep(now)
+			for _, stop := range idleStops {
+				stop(now)
 			}
 		}
 	}

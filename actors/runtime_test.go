@@ -15,6 +15,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/clock"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -25,8 +26,8 @@ var (
 	start = time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC)
 )
 
-// stage is a runtime on a real store, with one registry of probes.
-type stage struct {
+// fixture is a runtime on a real store, with one registry of probes.
+type fixture struct {
 	*actors.Runtime
 	clock    *clock.Manual
 	registry *actors.Registry[actors.RecordKey]
@@ -37,49 +38,40 @@ type stage struct {
 	ignore   atomic.Bool // due work has no effect
 }
 
-func open(t *testing.T, keep time.Duration) *stage { return openAs(t, keep, 0) }
+func open(t *testing.T, keep time.Duration) *fixture { return openAs(t, keep, 0) }
 
-func openAs(t *testing.T, keep, handling time.Duration) *stage {
-	s := &stage{clock: clock.NewManual(start), log: new(bytes.Buffer), seen: make(chan string, 1_000)}
-	log := slog.New(slog.NewTextHandler(s.log, nil))
-	j, err := posting.Open(posting.Options{
-		Store: store.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}, Clock: s.clock, Log: log,
-		Through: func(l posting.Log) posting.Log { return gated{l, s} },
+func openAs(t *testing.T, keep, handling time.Duration) *fixture {
+	w := testkit.NewWorld(t, start)
+	f := &fixture{clock: w.Clock, log: new(bytes.Buffer), seen: make(chan string, 1_000)}
+	log := slog.New(slog.NewTextHandler(f.log, nil))
+	w.JournalOptions.Log, w.RuntimeOptions.Log, w.RuntimeOptions.Handling = log, log, handling
+	w.JournalOptions.WrapLog = func(l posting.Log) posting.Log { return gated{l, f} }
+	w.Open()
+	f.Runtime = w.Runtime
+	f.registry = actors.NewRegistry(f.Runtime, "probe", keep, func(k actors.RecordKey) actors.Behaviour {
+		f.made.Add(1)
+		return &probe{fixture: f, key: k}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Runtime = actors.New(actors.Options{Clock: s.clock, Journal: j, Log: log, Handling: handling})
-	s.registry = actors.NewRegistry(s.Runtime, "probe", keep, func(k actors.RecordKey) actors.Behaviour {
-		s.made.Add(1)
-		return &probe{stage: s, key: k}
-	})
-	s.Wake(ledger.Settlement, func(d actors.Due) { s.registry.Tell(d.Key, d) })
-	s.Start(func(posting.Item) bool { return false })
-	t.Cleanup(func() {
-		s.Stop()
-		if err := j.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	f.Wake(ledger.Settlement, func(d actors.Due) { f.registry.Tell(d.Key, d) })
+	f.Start(func(posting.Item) bool { return false })
+	return f
 }
 
 type gated struct {
 	posting.Log
-	stage *stage
+	fixture *fixture
 }
 
 func (g gated) Apply(group *store.Group) error {
-	if g.stage.gate != nil {
-		<-g.stage.gate
+	if g.fixture.gate != nil {
+		<-g.fixture.gate
 	}
 	return g.Log.Apply(group)
 }
 
 // probe counts, writes and panics on command.
 type probe struct {
-	stage   *stage
+	fixture *fixture
 	key     actors.RecordKey
 	version uint64
 	reply   chan error
@@ -111,8 +103,8 @@ func (p *probe) Receive(c *actors.Context, message any) {
 	case *explode:
 		panic(m.secret)
 	case actors.Due:
-		p.stage.seen <- fmt.Sprintf("%v at %v", p.key.ID, c.Now().Sub(start))
-		if !p.stage.ignore.Load() {
+		p.fixture.seen <- fmt.Sprintf("%v at %v", p.key.ID, c.Now().Sub(start))
+		if !p.fixture.ignore.Load() {
 			p.write(c, 0)
 		}
 	default:
@@ -167,7 +159,7 @@ func key(n byte) actors.RecordKey { return actors.RecordKey{Org: org, ID: uuid.U
 // Each round starts actors that the previous round has stopped, and within a round actors stop
 // whenever their mailboxes are empty.
 func TestNoMessageIsLostWhileActorsComeAndGo(t *testing.T) {
-	s := open(t, 0)
+	f := open(t, 0)
 	var handled atomic.Int64
 	const rounds, senders, each, keys = 8, 16, 250, 4
 	for round := range rounds {
@@ -175,56 +167,56 @@ func TestNoMessageIsLostWhileActorsComeAndGo(t *testing.T) {
 		for g := range senders {
 			sending.Go(func() {
 				for i := range each {
-					s.registry.Tell(key(byte(i+g)%keys), count{&handled})
+					f.registry.Tell(key(byte(i+g)%keys), count{&handled})
 				}
 			})
 		}
 		sending.Wait()
-		s.Quiesce()
+		f.Quiesce()
 		if n, sent := handled.Load(), int64((round+1)*senders*each); n != sent {
 			t.Errorf("%d of %d messages were handled", n, sent)
 		}
-		if s.Live() != 0 {
-			t.Errorf("%d actors stay without work", s.Live())
+		if f.Live() != 0 {
+			t.Errorf("%d actors stay without work", f.Live())
 		}
 	}
-	if n := s.made.Load(); n < rounds*keys {
+	if n := f.made.Load(); n < rounds*keys {
 		t.Errorf("only %d activations: nothing came and went", n)
 	}
 }
 
 func TestAPanicIsAnsweredLoggedWithoutItsValueAndTheActorIsRebuilt(t *testing.T) {
-	s := open(t, time.Hour)
+	f := open(t, time.Hour)
 	reply := make(chan error, 1)
-	if err := s.registry.Command(key(1), &explode{secret: "4242424242424242", reply: reply}); err != nil {
+	if err := f.registry.Command(key(1), &explode{secret: "4242424242424242", reply: reply}); err != nil {
 		t.Fatal(err)
 	}
 	var refusal *ledger.Refusal
 	if err := <-reply; !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
 		t.Errorf("answered %v", err)
 	}
-	if err := s.registry.Command(key(1), &write{reply: reply}); err != nil {
+	if err := f.registry.Command(key(1), &write{reply: reply}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-reply; err != nil {
 		t.Errorf("after a panic: %v", err)
 	}
-	s.Quiesce()
-	if strings.Contains(s.log.String(), "4242424242424242") || !strings.Contains(s.log.String(), "panic") {
-		t.Errorf("the log: %s", s.log)
+	f.Quiesce()
+	if strings.Contains(f.log.String(), "4242424242424242") || !strings.Contains(f.log.String(), "panic") {
+		t.Errorf("the log: %s", f.log)
 	}
-	if s.made.Load() != 2 {
-		t.Errorf("%d behaviours were made, want 2", s.made.Load())
+	if f.made.Load() != 2 {
+		t.Errorf("%d behaviours were made, want 2", f.made.Load())
 	}
 }
 
 func TestCommandsWaitWhileAChangeIsUnderWayUpToTheBound(t *testing.T) {
-	s := open(t, time.Hour)
-	s.gate = make(chan struct{})
+	f := open(t, time.Hour)
+	f.gate = make(chan struct{})
 	const extra = 5
 	replies := make(chan error, actors.MaxWaiting+1+extra)
 	for range actors.MaxWaiting + 1 + extra {
-		if err := s.registry.Command(key(1), &write{reply: replies}); err != nil {
+		if err := f.registry.Command(key(1), &write{reply: replies}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -233,7 +225,7 @@ func TestCommandsWaitWhileAChangeIsUnderWayUpToTheBound(t *testing.T) {
 			t.Fatalf("beyond the bound: %v", err)
 		}
 	}
-	close(s.gate)
+	close(f.gate)
 	for range actors.MaxWaiting + 1 {
 		if err := <-replies; err != nil {
 			t.Fatal(err)
@@ -242,24 +234,24 @@ func TestCommandsWaitWhileAChangeIsUnderWayUpToTheBound(t *testing.T) {
 }
 
 func TestAdvanceStopsAtEachDueInstantInOrder(t *testing.T) {
-	s := open(t, 0)
+	f := open(t, 0)
 	reply := make(chan error, 1)
 	for _, n := range []byte{3, 1, 2} {
-		if err := s.registry.Command(key(n), &write{due: time.Duration(n) * time.Hour, reply: reply}); err != nil {
+		if err := f.registry.Command(key(n), &write{due: time.Duration(n) * time.Hour, reply: reply}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-reply; err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.Quiesce()
-	if err := s.Advance(start.Add(150 * time.Minute)); err != nil {
+	f.Quiesce()
+	if err := f.Advance(start.Add(150 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"01000000-0000-0000-0000-000000000000 at 1h0m0s", "02000000-0000-0000-0000-000000000000 at 2h0m0s"}
 	for _, w := range want {
 		select {
-		case got := <-s.seen:
+		case got := <-f.seen:
 			if got != w {
 				t.Errorf("woken: %s, want %s", got, w)
 			}
@@ -267,13 +259,13 @@ func TestAdvanceStopsAtEachDueInstantInOrder(t *testing.T) {
 			t.Errorf("not woken: %s", w)
 		}
 	}
-	if n := len(s.seen); n != 0 {
+	if n := len(f.seen); n != 0 {
 		t.Errorf("%d woken too early", n)
 	}
-	if got := s.clock.Now(); !got.Equal(start.Add(150 * time.Minute)) {
+	if got := f.clock.Now(); !got.Equal(start.Add(150 * time.Minute)) {
 		t.Errorf("the clock shows %v", got)
 	}
-	if err := s.Advance(start); !errors.Is(err, clock.ErrBackwards) {
+	if err := f.Advance(start); !errors.Is(err, clock.ErrBackwards) {
 		t.Errorf("moved back: %v", err)
 	}
 }

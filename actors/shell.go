@@ -113,7 +113,7 @@ func (s *shell[K]) Receive(ac actor.Context) {
 		s.drain()
 		s.retireIfIdle(ac)
 		s.registry.rt.work.done()
-	case sweepTick:
+	case idleCheck:
 		s.retireIfIdle(ac)
 	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
 		// Nothing to release: state is in the store.
@@ -185,8 +185,8 @@ func (s *shell[K]) idle() (until ledger.Micros, idle bool) {
 	}
 	defer s.recovered(nil, 0)
 	if s.registry.keep > 0 {
-		if keeper, ok := s.behaviour.(Keeper); ok {
-			until = keeper.KeepUntil()
+		if retained, ok := s.behaviour.(RetainedBehaviour); ok {
+			until = retained.KeepUntil()
 		}
 	}
 	return until, s.behaviour.Idle()
@@ -208,7 +208,7 @@ func (s *shell[K]) recovered(m any, times int) {
 	s.behaviour = s.registry.produce(s.key)
 	if _, ok := m.(Lasting); ok {
 		registry, key := s.registry, s.key
-		registry.rt.later(repeatAfter(times), func() { registry.Tell(key, repeated{m, times + 1}) })
+		registry.rt.schedule(repeatAfter(times), func() { registry.Tell(key, repeated{m, times + 1}) })
 	}
 }
 

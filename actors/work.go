@@ -8,7 +8,7 @@ import (
 // work counts the units of work in progress.
 type work struct {
 	n       atomic.Int64
-	waiting atomic.Int32
+	waiters atomic.Int32
 	mu      sync.Mutex
 	idle    *sync.Cond
 }
@@ -16,7 +16,7 @@ type work struct {
 func (w *work) add() { w.n.Add(1) }
 
 func (w *work) done() {
-	if w.n.Add(-1) == 0 && w.waiting.Load() > 0 {
+	if w.n.Add(-1) == 0 && w.waiters.Load() > 0 {
 		w.mu.Lock()
 		if w.idle != nil {
 			w.idle.Broadcast()
@@ -27,8 +27,8 @@ func (w *work) done() {
 
 // wait returns when no work is in progress.
 func (w *work) wait() {
-	w.waiting.Add(1)
-	defer w.waiting.Add(-1)
+	w.waiters.Add(1)
+	defer w.waiters.Add(-1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.idle == nil {

@@ -20,7 +20,7 @@ func (h *fixture) checkpoints() {
 	runtime := actors.New(actors.Options{Clock: h.Clock, Journal: h.Journal, Log: slog.New(slog.DiscardHandler)})
 	runtime.Start(func(posting.Item) bool { return false })
 	defer runtime.Stop()
-	must(h.t, checkpoint.Start(runtime).Look())
+	must(h.t, checkpoint.Start(runtime).MakeDue())
 }
 
 // No answer depends on whether there are checkpoints, or whether some are missing.

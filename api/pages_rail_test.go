@@ -98,7 +98,7 @@ func waiting(t *testing.T, action payment.Action) (*fixture, *rail, string) {
 	t.Helper()
 	r := &rail{id: uuid.New()}
 	r.record = payment.Record{ID: r.id, Partner: 1, Status: payment.ActionRequired}
-	r.record.Type, r.record.Amount, r.record.WithFee = payment.Payment, money.MustParse("1250"), money.MustParse("1300")
+	r.record.Type, r.record.Amount, r.record.AmountWithFee = payment.Payment, money.MustParse("1250"), money.MustParse("1300")
 	r.record.Asset = money.Asset{Currency: "USD", Env: money.Prod}
 	r.record.ReturnURL, r.record.FailURL = shopOK, shopNo
 	h := newFixture(t, func(cfg *api.Config) { cfg.Payers = r })
@@ -335,7 +335,7 @@ func TestRecipientSeesWhatArrives(t *testing.T) {
 	must(t, err)
 	r.change(func() {
 		r.record.Type, r.record.Dest = payment.Payout, money.MustParse("600")
-		r.record.Rate, r.record.Settles = rate, money.Asset{Currency: "EUR", Env: money.Prod}
+		r.record.Rate, r.record.SettlementAsset = rate, money.Asset{Currency: "EUR", Env: money.Prod}
 	})
 	h.visit("GET", address, nil).wantPage(200, "Choose your bank", "6.00 EUR", `value="b1" required> Bank &#34;&lt;1&gt;&#34;</label>`)
 }

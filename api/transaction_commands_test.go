@@ -83,7 +83,7 @@ func TestContinuationIsHandedOn(t *testing.T) {
 	if c.Route != "simulator" || string(c.Browser) != `{ "timezone":-180 }` || l.card != good+"|JOHN DOE|12|2030|123" {
 		t.Errorf("route %q, browser %s, card %q", c.Route, c.Browser, l.card)
 	}
-	if k := c.Credentials; k.Method != "bank_card" || k.CardBIN != "424242" || k.CardLast4 != "4242" || k.CardPrint != h.Keyring.Fingerprint([]byte(good)) {
+	if k := c.Credentials; k.Method != "bank_card" || k.CardBIN != "424242" || k.CardLast4 != "4242" || k.CardFingerprint != h.Keyring.Fingerprint([]byte(good)) {
 		t.Errorf("%+v", k)
 	}
 	h.partner().post(operation("continue", id), `{"money_storage":{"type":"sbp"}}`).want(200, "")
@@ -96,7 +96,7 @@ func TestHostedCreateIsHandedOnWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	h, l := listen(t)
 	h.hosted(`,` + goodCard)
-	if c := &l.create; !c.Hosted || c.Card != nil || c.Request.Method != "" || c.Request.CardPrint != "" {
+	if c := &l.create; !c.Hosted || c.Card != nil || c.Request.Method != "" || c.Request.CardFingerprint != "" {
 		t.Errorf("%+v", c)
 	}
 	h.charge(good)

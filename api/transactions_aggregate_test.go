@@ -25,7 +25,7 @@ const aggregate = transactions + "/aggregate"
 func sold(currency, network, amount, fee, merchant, refunded string, status payment.Status) *payment.Record {
 	r := deal(amount, status)
 	r.Asset = money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: money.Prod}
-	r.WithFee, r.Fee, r.Refunded = r.Amount, money.MustParse(fee), money.MustParse(refunded)
+	r.AmountWithFee, r.Fee, r.Refunded = r.Amount, money.MustParse(fee), money.MustParse(refunded)
 	var err error
 	if r.Merchant, err = money.ParseSigned(merchant); err != nil {
 		panic(err)

@@ -111,10 +111,10 @@ func (o *modelOrg) lineOf(p *ledger.Posting, seq uint64, index int) posting.Line
 
 // spread books entries of so many partners, each in a group of its own: consecutive lines of an
 // account are far apart.
-func (r *fixture) spread(partners int64) {
-	r.t.Helper()
+func (f *fixture) spread(partners int64) {
+	f.t.Helper()
 	for n := range partners {
-		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line(ledger.PartnerAvailable(n+1), ledger.Credit, 1)))
+		f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line(ledger.PartnerAvailable(n+1), ledger.Credit, 1)))
 	}
 }
 
@@ -122,41 +122,41 @@ func (r *fixture) spread(partners int64) {
 const dealers = store.ShardedFrom + 40
 
 // crowded books a step for each partner, in one group.
-func (r *fixture) crowded() {
-	r.t.Helper()
+func (f *fixture) crowded() {
+	f.t.Helper()
 	c := &posting.Change{}
 	for n := range int64(dealers) {
 		c.Steps = append(c.Steps, transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line(ledger.PartnerAvailable(n+1), ledger.Credit, 1)).Steps...)
 	}
-	r.must(c)
+	f.must(c)
 }
 
 // booked returns all events, the oldest first.
-func (r *fixture) booked() (events []ledger.Event) {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) booked() (events []ledger.Event) {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	err := v.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		events = append(events, e)
 		return true, nil
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return events
 }
 
 // checkAfter compares the totals after some of the events with the sums of all entries.
-func (r *fixture) checkAfter(all, some []ledger.Event, foreseen ...ledger.Account) {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) checkAfter(all, some []ledger.Event, foreseen ...ledger.Account) {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	if err := v.PreloadBuffer(org, foreseen); err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	after, err := v.TotalsAfter(org, some, func(ledger.Path) bool { return true })
 	if err != nil {
-		r.t.Fatalf("%d events from %d on: %v", len(some), some[0].Seq, err)
+		f.t.Fatalf("%d events from %d on: %v", len(some), some[0].Seq, err)
 	}
 	got := make(map[uint64][]ledger.Totals)
 	for n := range some {
@@ -169,10 +169,10 @@ func (r *fixture) checkAfter(all, some []ledger.Event, foreseen ...ledger.Accoun
 				sums[p.Account] = new(ledger.Totals)
 			}
 			if err := sums[p.Account].Post(p.Side, p.Amount); err != nil {
-				r.t.Fatal(err)
+				f.t.Fatal(err)
 			}
 			if after := got[all[n].Seq]; after != nil && after[i] != *sums[p.Account] {
-				r.t.Errorf("after posting %d of event %d: %+v, want %+v", i, all[n].Seq, after[i], *sums[p.Account])
+				f.t.Errorf("after posting %d of event %d: %+v, want %+v", i, all[n].Seq, after[i], *sums[p.Account])
 			}
 		}
 	}
@@ -183,23 +183,23 @@ func (r *fixture) checkAfter(all, some []ledger.Event, foreseen ...ledger.Accoun
 func TestTotalsAfterPostingsAreFoundWhereverTheirLinesAre(t *testing.T) {
 	for name, days := range map[string]int{"all in the page buffer": 0, "some in the page buffer": 7, "none in the page buffer": -1} {
 		t.Run(name, func(t *testing.T) {
-			r := open(t)
-			r.days = days
-			r.restart()
-			r.crowded() // the accounts' first lines are on stored pages at once
-			r.spread(30)
-			r.crowded()
-			r.spread(30)
-			all := r.booked()
+			f := open(t)
+			f.days = days
+			f.restart()
+			f.crowded() // the accounts' first lines are on stored pages at once
+			f.spread(30)
+			f.crowded()
+			f.spread(30)
+			all := f.booked()
 			last := len(all)
 			accounts := []ledger.Account{{Path: "A:bank", Asset: usd}}
 			for n := range int64(dealers) {
 				accounts = append(accounts, ledger.Account{Path: ledger.PartnerAvailable(n + 1), Asset: usd})
 			}
 			for _, some := range [][]ledger.Event{all, all[:1], all[dealers : dealers+10], all[dealers+30 : dealers+31], all[dealers+25 : dealers+35], all[last-1:], all[last-30-dealers : last-20]} {
-				r.checkAfter(all, some)
-				r.checkAfter(all, some, accounts[:len(accounts)/2]...)
-				r.checkAfter(all, some, accounts...)
+				f.checkAfter(all, some)
+				f.checkAfter(all, some, accounts[:len(accounts)/2]...)
+				f.checkAfter(all, some, accounts...)
 			}
 		})
 	}
@@ -208,15 +208,15 @@ func TestTotalsAfterPostingsAreFoundWhereverTheirLinesAre(t *testing.T) {
 // A sharded group has rows of shards that begin late in it; lines that it booked before are
 // still found.
 func TestTotalsAfterPostingsAreFoundInAGroupOfWhichAShareBeginsLater(t *testing.T) {
-	r := open(t)
-	r.crowded()
-	r.spread(10)
-	r.crowded()
-	r.spread(10)
-	all := r.booked()
+	f := open(t)
+	f.crowded()
+	f.spread(10)
+	f.crowded()
+	f.spread(10)
+	all := f.booked()
 	early := all[dealers]
 	for n := range dealers {
-		r.checkAfter(all, []ledger.Event{all[dealers+10+n], early})
+		f.checkAfter(all, []ledger.Event{all[dealers+10+n], early})
 	}
 }
 
@@ -234,14 +234,14 @@ func thousand(of ledger.ID, n uint64) *posting.Change {
 // A view continues in the block that it read last, for any organization, even if fn reads other
 // events meanwhile.
 func TestEventsInBatchesAreThoseInOneGo(t *testing.T) {
-	r := open(t)
-	r.memTable = store.DefaultMemTable // a group of a server's store has room for the largest change
-	r.restart()
-	r.must(thousand(org, 1))
+	f := open(t)
+	f.memTable = store.DefaultMemTable // a group of a server's store has room for the largest change
+	f.restart()
+	f.must(thousand(org, 1))
 	other := uuid.New()
-	r.must(thousand(other, 2))
-	r.must(thousand(org, 3))
-	v := r.View()
+	f.must(thousand(other, 2))
+	f.must(thousand(org, 3))
+	v := f.View()
 	defer v.Close()
 	const all = 2 * posting.MaxSteps
 	for _, batch := range []uint64{1, 7, 100, all} {
@@ -274,11 +274,11 @@ func TestEventsInBatchesAreThoseInOneGo(t *testing.T) {
 }
 
 func TestAPostingWithoutALineIsDamage(t *testing.T) {
-	r := open(t)
-	r.spread(3)
-	events := r.booked()
+	f := open(t)
+	f.spread(3)
+	events := f.booked()
 	events[0].Entry.Postings[1].Account = ledger.PartnerAvailable(2)
-	v := r.View()
+	v := f.View()
 	defer v.Close()
 	var damage *store.DamageError
 	if after, err := v.TotalsAfter(org, events, func(ledger.Path) bool { return true }); !errors.As(err, &damage) {

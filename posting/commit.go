@@ -11,7 +11,7 @@ import (
 // alternate between the orderer and the committer.
 type prepared struct {
 	group    *store.Group
-	waiting  []waiting
+	waiters  []waiter
 	dues     []dueChange
 	notices  []orgNotices
 	earliest ledger.Micros // the earliest instant that the group makes due; 0: none
@@ -19,16 +19,16 @@ type prepared struct {
 	took     time.Duration
 }
 
-type waiting struct {
+type waiter struct {
 	done    func(Receipt)
 	receipt Receipt
 }
 
 func (p *prepared) reset(n uint64, previous [32]byte) {
 	p.group.Reset(n, previous)
-	clear(p.waiting)
+	clear(p.waiters)
 	clear(p.notices)
-	p.waiting, p.dues, p.earliest = p.waiting[:0], p.dues[:0], 0
+	p.waiters, p.dues, p.earliest = p.waiters[:0], p.dues[:0], 0
 	p.notices = p.notices[:0]
 }
 
@@ -82,8 +82,8 @@ func (j *Journal) commit() {
 				j.onNotices(p.notices[i].org, p.notices[i].notices)
 			}
 		}
-		for i := range p.waiting {
-			p.waiting[i].done(p.waiting[i].receipt)
+		for i := range p.waiters {
+			p.waiters[i].done(p.waiters[i].receipt)
 		}
 		j.free <- p
 	}
@@ -104,13 +104,13 @@ func (j *Journal) apply(p *prepared) error {
 	j.low.Store(p.low)
 	s := &j.Stats
 	s.Groups.Add(1)
-	s.Changes.Add(uint64(len(p.waiting)))
+	s.Changes.Add(uint64(len(p.waiters)))
 	s.Rows.Add(uint64(rows))
 	s.Bytes.Add(uint64(bytes))
 	s.Prepare.Add(int64(p.took))
 	s.Apply.Add(int64(took))
 	if s.OnGroup != nil {
-		s.OnGroup(len(p.waiting), rows, bytes, took)
+		s.OnGroup(len(p.waiters), rows, bytes, took)
 	}
 	return nil
 }

@@ -25,31 +25,31 @@ func gives(key string, n uint64) ledger.CounterGuard {
 }
 
 // stops checks that the guard at an index refuses a change, and that nothing changes.
-func (r *fixture) stops(at int, c *posting.Change) {
-	r.t.Helper()
-	before := r.sums(c)
-	receipt := r.submit(c)
-	wantCode(r.t, receipt.Err, ledger.LimitExceeded)
+func (f *fixture) stops(at int, c *posting.Change) {
+	f.t.Helper()
+	before := f.sums(c)
+	receipt := f.submit(c)
+	wantCode(f.t, receipt.Err, ledger.LimitExceeded)
 	if receipt.Counter != at {
-		r.t.Errorf("counter %d refuses, want %d", receipt.Counter, at)
+		f.t.Errorf("counter %d refuses, want %d", receipt.Counter, at)
 	}
-	for key, sum := range r.sums(c) {
+	for key, sum := range f.sums(c) {
 		if before[key] != sum {
-			r.t.Errorf("%s was %v and is %v", key, before[key], sum)
+			f.t.Errorf("%s was %v and is %v", key, before[key], sum)
 		}
 	}
 }
 
-func (r *fixture) sums(c *posting.Change) map[string]money.Amount {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) sums(c *posting.Change) map[string]money.Amount {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	sums := make(map[string]money.Amount)
 	for i := range c.Counters {
 		g := &c.Counters[i]
 		sum, err := v.Counter(g.Org, g.Key, g.Window)
 		if err != nil {
-			r.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		sums[g.Key] = sum
 	}
@@ -57,14 +57,14 @@ func (r *fixture) sums(c *posting.Change) map[string]money.Amount {
 }
 
 func TestAReceiptNamesTheFirstCounterThatRefuses(t *testing.T) {
-	r := open(t)
-	r.must(guards(takes("a", 90), takes("b", 100), takes("c", 40)))
-	r.stops(0, guards(takes("a", 11)))
-	r.stops(1, guards(takes("a", 10), takes("b", 1)))
-	r.stops(2, guards(takes("c", 60), takes("a", 10), takes("b", 1), takes("a", 1)))
-	r.stops(2, guards(gives("c", 40), gives("a", 90), takes("b", 1))) // a release never refuses
-	r.stops(1, guards(takes("c", 60), takes("c", 1)))
-	if receipt := r.must(guards(takes("a", 10), takes("c", 60))); receipt.Counter != 0 {
+	f := open(t)
+	f.must(guards(takes("a", 90), takes("b", 100), takes("c", 40)))
+	f.stops(0, guards(takes("a", 11)))
+	f.stops(1, guards(takes("a", 10), takes("b", 1)))
+	f.stops(2, guards(takes("c", 60), takes("a", 10), takes("b", 1), takes("a", 1)))
+	f.stops(2, guards(gives("c", 40), gives("a", 90), takes("b", 1))) // a release never refuses
+	f.stops(1, guards(takes("c", 60), takes("c", 1)))
+	if receipt := f.must(guards(takes("a", 10), takes("c", 60))); receipt.Counter != 0 {
 		t.Errorf("counter %d", receipt.Counter)
 	}
 }
@@ -72,36 +72,36 @@ func TestAReceiptNamesTheFirstCounterThatRefuses(t *testing.T) {
 // A claim and a stale version are checked before counters, funds after them; none of the guards
 // refuses an outcome.
 func TestCountersAreJudgedAfterVersionsAndBeforeFunds(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	full := guards(takes("a", 100), takes("b", 101))
 	full.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:9:available", Asset: usd}}}
 	full.Steps[0].Events[0].Entry.Postings[0].Account = "L:partner:9:available"
-	r.stops(1, full)
+	f.stops(1, full)
 	full.Counters = full.Counters[:1]
-	receipt := r.submit(full)
+	receipt := f.submit(full)
 	wantCode(t, receipt.Err, ledger.InsufficientFunds)
 	stale := guards(takes("a", 101))
 	stale.Steps[0].Expect = 3
-	wantCode(t, r.submit(stale).Err, ledger.StaleVersion)
+	wantCode(t, f.submit(stale).Err, ledger.StaleVersion)
 	outcome := guards(takes("a", 101))
 	outcome.Outcome = true
-	r.must(outcome)
-	r.stops(0, guards(takes("a", 1)))
+	f.must(outcome)
+	f.stops(0, guards(takes("a", 1)))
 }
 
 // A release in a change makes room for the guards after it, not before, also for a counter that
 // is only in the store.
 func TestWhatAChangeGivesBackMakesRoomForWhatItTakesAfter(t *testing.T) {
-	r := open(t)
-	r.must(guards(takes("a", 100)))
+	f := open(t)
+	f.must(guards(takes("a", 100)))
 	for range 2 {
-		r.stops(0, guards(takes("a", 1), gives("a", 100)))
-		r.stops(1, guards(gives("a", 100), takes("a", 101)))
-		r.stops(2, guards(gives("a", 100), takes("a", 60), takes("a", 41)))
-		r.must(guards(gives("a", 100), takes("a", 60), gives("a", 20), takes("a", 60)))
-		if sum := r.sums(guards(takes("a", 0)))["a"]; sum != amount(100) {
+		f.stops(0, guards(takes("a", 1), gives("a", 100)))
+		f.stops(1, guards(gives("a", 100), takes("a", 101)))
+		f.stops(2, guards(gives("a", 100), takes("a", 60), takes("a", 41)))
+		f.must(guards(gives("a", 100), takes("a", 60), gives("a", 20), takes("a", 60)))
+		if sum := f.sums(guards(takes("a", 0)))["a"]; sum != amount(100) {
 			t.Errorf("%v", sum)
 		}
-		r.restart()
+		f.restart()
 	}
 }

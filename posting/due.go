@@ -17,12 +17,12 @@ type Due struct {
 	journal *Journal
 	wake    chan struct{} // receives when an earlier instant than before becomes known
 
-	mu      sync.Mutex
-	heap    []ticketed               // by At; stale items stay until they reach the top
-	live    map[dueKey]wanted        // the due instant of each record, if before horizon
-	taken   map[dueKey]ledger.Micros // items of live that were handed out and are not done yet
-	horizon ledger.Micros            // all items due before it are in memory
-	ticket  uint64                   // the last ticket given
+	mu         sync.Mutex
+	heap       []ticketed               // by At; stale items stay until they reach the top
+	live       map[dueKey]wanted        // the due instant of each record, if before horizon
+	dispatched map[dueKey]ledger.Micros // items of live that were handed out and are not done yet
+	horizon    ledger.Micros            // all items due before it are in memory
+	ticket     uint64                   // the last ticket given
 
 	mark int64 // the second below which no row is live; only the orderer moves it
 }
@@ -54,7 +54,7 @@ type dueChange struct {
 const dueWindow = 10 * time.Minute
 
 func newDue(j *Journal) *Due {
-	return &Due{journal: j, wake: make(chan struct{}, 1), live: make(map[dueKey]wanted), taken: make(map[dueKey]ledger.Micros)}
+	return &Due{journal: j, wake: make(chan struct{}, 1), live: make(map[dueKey]wanted), dispatched: make(map[dueKey]ledger.Micros)}
 }
 
 // Wake receives when an instant earlier than before may be due.
@@ -86,7 +86,7 @@ func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 		item := d.pop().DueItem
 		k := dueKey{item.Org, item.Source}
 		d.live[k] = wanted{at: item.At}
-		d.taken[k] = item.At
+		d.dispatched[k] = item.At
 		taken = append(taken, item)
 	}
 	return taken
@@ -134,13 +134,13 @@ func (d *Due) want(k dueKey, at ledger.Micros) {
 	}
 	d.ticket++
 	d.live[k] = wanted{at, d.ticket}
-	delete(d.taken, k)
+	delete(d.dispatched, k)
 	d.push(ticketed{store.DueItem{At: at, Org: k.org, Source: k.source}, d.ticket})
 }
 
 func (d *Due) forget(k dueKey) {
 	delete(d.live, k)
-	delete(d.taken, k)
+	delete(d.dispatched, k)
 }
 
 // changed takes over the due instants of a durable group.
@@ -308,7 +308,7 @@ func (d *Due) clean(now, prepared ledger.Micros) int64 {
 	if len(d.heap) > 0 {
 		earliest = min(earliest, d.heap[0].At)
 	}
-	for _, at := range d.taken { // their records have not moved yet
+	for _, at := range d.dispatched { // their records have not moved yet
 		earliest = min(earliest, at)
 	}
 	if prepared != 0 {

@@ -23,7 +23,7 @@ func (d *Due) Waiting() int {
 }
 
 // MaxSweep is the most passed due rows that one group removes.
-const MaxSweep = maxSweep
+const MaxSweep = maxDueRemovals
 
 // Low returns the oldest group that readers search in page buffers.
 func (j *Journal) Low() uint64 { return j.low.Load() }

@@ -57,11 +57,11 @@ func (d *disk) open() {
 }
 
 func openOn(t *testing.T, d *disk) *fixture {
-	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
-	r.through = func(l posting.Log) posting.Log { d.Log = l; return d }
-	r.reopen()
-	t.Cleanup(func() { d.open(); _ = r.Close() })
-	return r
+	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
+	f.wrapLog = func(l posting.Log) posting.Log { d.Log = l; return d }
+	f.reopen()
+	t.Cleanup(func() { d.open(); _ = f.Close() })
+	return f
 }
 
 func deposit() *posting.Change {
@@ -70,17 +70,17 @@ func deposit() *posting.Change {
 
 func TestNothingIsAcknowledgedBeforeTheSyncReturnsRefusalsIncluded(t *testing.T) {
 	d := gated()
-	r := openOn(t, d)
+	f := openOn(t, d)
 	receipts := make(chan posting.Receipt, 3)
 	first, second := deposit(), deposit()
 	claim := ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: "1/x", Owner: []byte("me")}
 	first.Claims, second.Claims = []ledger.Claim{claim}, []ledger.Claim{claim}
 	done := func(receipt posting.Receipt) { receipts <- receipt }
-	r.Submit(first, done)
-	r.Submit(second, done)
-	r.Submit(deposit(), done)
+	f.Submit(first, done)
+	f.Submit(second, done)
+	f.Submit(deposit(), done)
 	for range 1_000 {
-		v := r.View() // a running view, while no group may pass
+		v := f.View() // a running view, while no group may pass
 		v.Close()
 	}
 	select {
@@ -105,45 +105,45 @@ func TestAfterAFailedSyncNothingIsAcknowledgedAndTheStoreTellsWhatIsThere(t *tes
 	}{"not persisted": {false, 5}, "failed but persisted": {true, 10}} {
 		t.Run(name, func(t *testing.T) {
 			d := new(disk)
-			r := openOn(t, d)
-			r.must(deposit())
+			f := openOn(t, d)
+			f.must(deposit())
 			d.before.Store(!c.after)
 			d.after.Store(c.after)
 			acknowledged := make(chan posting.Receipt, 2)
-			r.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
-			if err := <-r.fatal; !errors.Is(err, errDisk) {
+			f.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
+			if err := <-f.fatal; !errors.Is(err, errDisk) {
 				t.Fatalf("fatal: %v", err)
 			}
 			d.before.Store(false)
 			d.after.Store(false)
-			r.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
-			_ = r.Close()
+			f.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
+			_ = f.Close()
 			select {
 			case receipt := <-acknowledged:
 				t.Fatalf("acknowledged after a failure: %+v", receipt)
 			default:
 			}
-			r.reopen()
-			if got := r.totals("A:bank").DebitsPosted; got != amount(c.want) {
+			f.reopen()
+			if got := f.totals("A:bank").DebitsPosted; got != amount(c.want) {
 				t.Errorf("the bank has %v, want %d", got, c.want)
 			}
-			r.must(deposit())
+			f.must(deposit())
 		})
 	}
 }
 
 func TestAFullQueueRefusesCommandsAndTakesOutcomes(t *testing.T) {
 	d := gated()
-	r := openOn(t, d)
+	f := openOn(t, d)
 	refused, accepted := 0, 0
 	refusals := make(chan error, 3*posting.MaxQueue)
 	done := func(receipt posting.Receipt) { refusals <- receipt.Err }
 	for range posting.MaxQueue + 3*posting.MaxGroup {
-		r.Submit(deposit(), done)
+		f.Submit(deposit(), done)
 	}
 	outcome := deposit()
 	outcome.Outcome = true
-	r.Submit(outcome, done)
+	f.Submit(outcome, done)
 	refused = len(refusals)
 	if refused == 0 {
 		t.Fatal("a full queue refused nothing")
@@ -159,32 +159,32 @@ func TestAFullQueueRefusesCommandsAndTakesOutcomes(t *testing.T) {
 		}
 		accepted++
 	}
-	if got := r.totals("A:bank").DebitsPosted; got != amount(uint64(5*accepted)) {
+	if got := f.totals("A:bank").DebitsPosted; got != amount(uint64(5*accepted)) {
 		t.Errorf("%d accepted, the bank has %v", accepted, got)
 	}
 }
 
 func TestANearlyFullDiskRefusesCommandsAndTakesOutcomes(t *testing.T) {
-	r := open(t)
-	if err := r.Close(); err != nil {
+	f := open(t)
+	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r.minFree = math.MaxUint64
-	r.reopen()
-	wantCode(t, r.submit(deposit()).Err, ledger.Unavailable)
+	f.minFree = math.MaxUint64
+	f.reopen()
+	wantCode(t, f.submit(deposit()).Err, ledger.Unavailable)
 	outcome := deposit()
 	outcome.Outcome = true
-	r.must(outcome)
+	f.must(outcome)
 }
 
 func TestAGroupIsCutAtItsBounds(t *testing.T) {
 	d := gated()
-	r := openOn(t, d)
+	f := openOn(t, d)
 	receipts := make(chan posting.Receipt, 64)
 	for range 64 {
 		c := deposit()
 		c.Steps[0].Record = make([]byte, posting.MaxRecord)
-		r.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
+		f.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 	}
 	d.open()
 	for range 64 {
@@ -192,7 +192,7 @@ func TestAGroupIsCutAtItsBounds(t *testing.T) {
 			t.Fatal(receipt.Err)
 		}
 	}
-	v := r.View()
+	v := f.View()
 	defer v.Close()
 	records := 0
 	err := v.Records(org, ledger.Settlement, func(_ ledger.ID, stored posting.Record) (bool, error) {
@@ -205,21 +205,21 @@ func TestAGroupIsCutAtItsBounds(t *testing.T) {
 	if err != nil || records != 64 {
 		t.Errorf("%d records (%v)", records, err)
 	}
-	if n := r.Stats.Groups.Load(); n < 8 {
+	if n := f.Stats.Groups.Load(); n < 8 {
 		t.Errorf("64 MiB of records went into %d groups", n)
 	}
 }
 
 func TestADueRecordIsHandedOutOnceInOrderAndAgainAfterARestart(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	sources := make([]ledger.Source, 3)
 	for i := range sources {
 		sources[i] = ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
-		r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[i], Record: []byte{1},
+		f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[i], Record: []byte{1},
 			Due:    ledger.MicrosOf(start) + ledger.Micros(3-i)*1_000_000,
 			Events: []ledger.Event{{Name: "a", To: "x"}}}}})
 	}
-	take := func() []posting.Item { return r.Due.Take(ledger.MicrosOf(start)+10_000_000, 10) }
+	take := func() []posting.Item { return f.Due.Take(ledger.MicrosOf(start)+10_000_000, 10) }
 	if got := take(); len(got) != 3 || got[0].Source != sources[2] || got[2].Source != sources[0] {
 		t.Fatalf("taken: %+v", got)
 	}
@@ -227,10 +227,10 @@ func TestADueRecordIsHandedOutOnceInOrderAndAgainAfterARestart(t *testing.T) {
 		t.Errorf("taken twice: %+v", got)
 	}
 	// One moves on, one sets another instant; the third is still due.
-	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[1], Expect: 1, Record: []byte{1}, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
+	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[1], Expect: 1, Record: []byte{1}, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
 	later := ledger.MicrosOf(start) + 5_000_000
-	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[2], Expect: 1, Record: []byte{1}, Due: later, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
-	r.restart()
+	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[2], Expect: 1, Record: []byte{1}, Due: later, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
+	f.restart()
 	got := take()
 	if len(got) != 2 || got[0].Source != sources[0] || got[1].Source != sources[2] || got[1].At != later {
 		t.Errorf("after a restart: %+v", got)
@@ -240,16 +240,16 @@ func TestADueRecordIsHandedOutOnceInOrderAndAgainAfterARestart(t *testing.T) {
 // TestAFlushThatFailsEndsEverythingThoughNothingIsWritten makes the store's background work
 // fail. The process ends although no change is written afterwards.
 func TestAFlushThatFailsEndsEverythingThoughNothingIsWritten(t *testing.T) {
-	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
-	r.reopen()
-	t.Cleanup(func() { _ = r.Close() })
+	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
+	f.reopen()
+	t.Cleanup(func() { _ = f.Close() })
 	for id := range 9 { // the names of the next tables are taken
-		if err := os.WriteFile(filepath.Join(r.dir, "store", fmt.Sprintf("%06d.sst", id+2)), []byte("in the way"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(f.dir, "store", fmt.Sprintf("%06d.sst", id+2)), []byte("in the way"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	logs := func() int {
-		names, err := filepath.Glob(filepath.Join(r.dir, "store", "*.mem"))
+		names, err := filepath.Glob(filepath.Join(f.dir, "store", "*.mem"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,14 +260,14 @@ func TestAFlushThatFailsEndsEverythingThoughNothingIsWritten(t *testing.T) {
 		c := deposit()
 		c.Steps[0].Record = make([]byte, 50_000)
 		done := make(chan posting.Receipt, 1)
-		r.Submit(c, func(receipt posting.Receipt) { done <- receipt })
+		f.Submit(c, func(receipt posting.Receipt) { done <- receipt })
 		select {
 		case <-done:
-		case failed = <-r.fatal:
+		case failed = <-f.fatal:
 		}
 	}
 	if failed == nil {
-		failed = <-r.fatal
+		failed = <-f.fatal
 	}
 	if !strings.Contains(failed.Error(), "flushing a memtable") {
 		t.Errorf("fatal: %v", failed)

@@ -53,9 +53,9 @@ type Options struct {
 	// 0 nothing is buffered: each group stores a page for every account it touches.
 	BufferedGroups int
 
-	// Through, if set, wraps the store as seen by the committer: for tests with failing or
+	// WrapLog, if set, wraps the store as seen by the committer: for tests with failing or
 	// blocking disks.
-	Through func(Log) Log
+	WrapLog func(Log) Log
 }
 
 // Journal is the only way to write to the store.
@@ -116,8 +116,8 @@ func Open(o Options) (*Journal, error) {
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
 	j.limit.add(-removalRows, -removalBytes)
-	if o.Through != nil {
-		j.log = o.Through(s)
+	if o.WrapLog != nil {
+		j.log = o.WrapLog(s)
 	}
 	if j.fatal == nil {
 		j.fatal = func(err error) { panic(err) }

@@ -33,7 +33,7 @@ type fixture struct {
 	memTable int64
 	cached   int
 	days     int
-	through  func(posting.Log) posting.Log
+	wrapLog  func(posting.Log) posting.Log
 	fatal    chan error
 }
 
@@ -44,56 +44,56 @@ func newClock() *clock.Manual { return clock.NewManual(start) }
 const fewMemTable = 8 << 20
 
 func open(t *testing.T) *fixture {
-	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: fewMemTable}
-	r.reopen()
-	t.Cleanup(func() { _ = r.Close() })
-	return r
+	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: fewMemTable}
+	f.reopen()
+	t.Cleanup(func() { _ = f.Close() })
+	return f
 }
 
-func (r *fixture) reopen() {
-	r.t.Helper()
+func (f *fixture) reopen() {
+	f.t.Helper()
 	j, err := posting.Open(posting.Options{
-		Store:          store.Options{Dir: r.dir, MinFree: r.minFree, MemTable: r.memTable, Log: slog.New(slog.DiscardHandler)},
-		Clock:          r.clock,
+		Store:          store.Options{Dir: f.dir, MinFree: f.minFree, MemTable: f.memTable, Log: slog.New(slog.DiscardHandler)},
+		Clock:          f.clock,
 		Log:            slog.New(slog.DiscardHandler),
-		Cached:         r.cached,
-		BufferedGroups: r.days,
-		Fatal:          func(err error) { r.fatal <- err },
-		Through:        r.through,
+		Cached:         f.cached,
+		BufferedGroups: f.days,
+		Fatal:          func(err error) { f.fatal <- err },
+		WrapLog:        f.wrapLog,
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	r.Journal = j
+	f.Journal = j
 }
 
-func (r *fixture) restart() {
-	r.t.Helper()
-	if err := r.Close(); err != nil {
-		r.t.Fatal(err)
+func (f *fixture) restart() {
+	f.t.Helper()
+	if err := f.Close(); err != nil {
+		f.t.Fatal(err)
 	}
-	r.reopen()
+	f.reopen()
 }
 
 // submit submits a change and waits for its receipt.
-func (r *fixture) submit(c *posting.Change) posting.Receipt {
-	r.t.Helper()
+func (f *fixture) submit(c *posting.Change) posting.Receipt {
+	f.t.Helper()
 	done := make(chan posting.Receipt, 1)
-	r.Submit(c, func(receipt posting.Receipt) { done <- receipt })
+	f.Submit(c, func(receipt posting.Receipt) { done <- receipt })
 	select {
 	case receipt := <-done:
 		return receipt
-	case err := <-r.fatal:
-		r.t.Fatal(err)
+	case err := <-f.fatal:
+		f.t.Fatal(err)
 	}
 	return posting.Receipt{}
 }
 
-func (r *fixture) must(c *posting.Change) posting.Receipt {
-	r.t.Helper()
-	receipt := r.submit(c)
+func (f *fixture) must(c *posting.Change) posting.Receipt {
+	f.t.Helper()
+	receipt := f.submit(c)
 	if receipt.Err != nil {
-		r.t.Fatal(receipt.Err)
+		f.t.Fatal(receipt.Err)
 	}
 	return receipt
 }
@@ -112,46 +112,46 @@ func transfer(phase ledger.Phase, postings ...ledger.Posting) *posting.Change {
 	}}}
 }
 
-func (r *fixture) totals(path ledger.Path) ledger.Totals {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) totals(path ledger.Path) ledger.Totals {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	totals, err := v.Totals(org, ledger.Account{Path: path, Asset: usd})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return totals
 }
 
 func TestRunningTotalsFollowTheEntriesAndSurviveARestart(t *testing.T) {
-	r := open(t)
-	r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 500), line("L:partner:1:available", ledger.Credit, 500)))
-	r.restart()
-	r.must(transfer(ledger.Posted, line("L:partner:1:available", ledger.Debit, 120), line("A:bank", ledger.Credit, 120)))
-	if got, want := r.totals("L:partner:1:available"), (ledger.Totals{DebitsPosted: amount(120), CreditsPosted: amount(500)}); got != want {
+	f := open(t)
+	f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 500), line("L:partner:1:available", ledger.Credit, 500)))
+	f.restart()
+	f.must(transfer(ledger.Posted, line("L:partner:1:available", ledger.Debit, 120), line("A:bank", ledger.Credit, 120)))
+	if got, want := f.totals("L:partner:1:available"), (ledger.Totals{DebitsPosted: amount(120), CreditsPosted: amount(500)}); got != want {
 		t.Errorf("partner: %+v, want %+v", got, want)
 	}
-	if got, want := r.totals("A:bank"), (ledger.Totals{DebitsPosted: amount(500), CreditsPosted: amount(120)}); got != want {
+	if got, want := f.totals("A:bank"), (ledger.Totals{DebitsPosted: amount(500), CreditsPosted: amount(120)}); got != want {
 		t.Errorf("bank: %+v, want %+v", got, want)
 	}
 }
 
 func TestAHoldIsClosedWholeByAPartialCapture(t *testing.T) {
-	r := open(t)
-	r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1000), line("L:partner:1:available", ledger.Credit, 1000)))
+	f := open(t)
+	f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1000), line("L:partner:1:available", ledger.Credit, 1000)))
 	source := ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}
 	held := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 300), line("A:provider:x", ledger.Credit, 290), line("I:fees", ledger.Credit, 10)}
-	first := r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Record: []byte{1},
+	first := f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Record: []byte{1},
 		Events: []ledger.Event{{Name: "hold", To: "held", Entry: &ledger.Entry{Phase: ledger.Pending, Postings: held}}}}}})
 	if first.Stamps[0].Held != first.Stamps[0].LastSeq {
 		t.Fatalf("stamp %+v: the hold is not noted", first.Stamps[0])
 	}
-	if got, want := r.totals("L:partner:1:available").Available().String(), "700"; got != want {
+	if got, want := f.totals("L:partner:1:available").Available().String(), "700"; got != want {
 		t.Errorf("available while held: %s, want %s", got, want)
 	}
-	r.restart()
+	f.restart()
 	captured := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 200), line("A:provider:x", ledger.Credit, 200)}
-	second := r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Expect: 1, Record: []byte{1},
+	second := f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Expect: 1, Record: []byte{1},
 		Events: []ledger.Event{{Name: "capture", From: "held", To: "done", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: captured, Released: held}}}}}})
 	if s := second.Stamps[0]; s.Held != 0 || s.Settled != s.LastSeq || s.Version != 2 {
 		t.Errorf("stamp %+v after the capture", s)
@@ -161,11 +161,11 @@ func TestAHoldIsClosedWholeByAPartialCapture(t *testing.T) {
 		"A:provider:x":          {CreditsPosted: amount(200)},
 		"I:fees":                {},
 	} {
-		if got := r.totals(path); got != want {
+		if got := f.totals(path); got != want {
 			t.Errorf("%s: %+v, want %+v", path, got, want)
 		}
 	}
-	v := r.View()
+	v := f.View()
 	defer v.Close()
 	e, _, _, err := v.Event(org, second.Stamps[0].LastSeq)
 	if err != nil || e.Entry.Closes != first.Stamps[0].LastSeq {
@@ -174,7 +174,7 @@ func TestAHoldIsClosedWholeByAPartialCapture(t *testing.T) {
 }
 
 func TestACreditPaysOffWhatIsOwedAndADebitOwesWhatIsLacking(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	spill := func(side ledger.Side, n uint64) ledger.Posting {
 		p := line("L:partner:1:available", side, n)
 		p.Spill = "A:partner:1:receivable"
@@ -192,8 +192,8 @@ func TestACreditPaysOffWhatIsOwedAndADebitOwesWhatIsLacking(t *testing.T) {
 		{ledger.Credit, 25, "15", "0"},
 	}
 	for i, s := range steps {
-		r.must(transfer(ledger.Posted, spill(s.side, s.n), line("A:provider:x", s.side.Opposite(), s.n)))
-		available, owed := r.totals("L:partner:1:available"), r.totals("A:partner:1:receivable")
+		f.must(transfer(ledger.Posted, spill(s.side, s.n), line("A:provider:x", s.side.Opposite(), s.n)))
+		available, owed := f.totals("L:partner:1:available"), f.totals("A:partner:1:receivable")
 		if got := available.Available().String(); got != s.available {
 			t.Errorf("step %d: available %s, want %s", i, got, s.available)
 		}
@@ -204,7 +204,7 @@ func TestACreditPaysOffWhatIsOwedAndADebitOwesWhatIsLacking(t *testing.T) {
 }
 
 func TestAClaimHasOneOwnerForEverAndTheLoserLeavesNothing(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	claim := func(owner string) *posting.Change {
 		c := transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:partner:1:available", ledger.Credit, 1))
 		c.Claims = []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: "1/order-1", Owner: []byte(owner)}}
@@ -217,7 +217,7 @@ func TestAClaimHasOneOwnerForEverAndTheLoserLeavesNothing(t *testing.T) {
 		lost.Add(1)
 		go func() {
 			defer lost.Done()
-			r.Submit(claim(uuid.NewString()), func(receipt posting.Receipt) { receipts <- receipt })
+			f.Submit(claim(uuid.NewString()), func(receipt posting.Receipt) { receipts <- receipt })
 		}()
 	}
 	lost.Wait()
@@ -235,9 +235,9 @@ func TestAClaimHasOneOwnerForEverAndTheLoserLeavesNothing(t *testing.T) {
 	if winners != 1 || len(owners) != 1 {
 		t.Errorf("%d winners, %d owners named", winners, len(owners))
 	}
-	r.restart()
-	wantCode(t, r.submit(claim("late")).Err, ledger.ClaimTaken)
-	if got := r.totals("A:bank").DebitsPosted; got != amount(1) {
+	f.restart()
+	wantCode(t, f.submit(claim("late")).Err, ledger.ClaimTaken)
+	if got := f.totals("A:bank").DebitsPosted; got != amount(1) {
 		t.Errorf("the losers posted: %v", got)
 	}
 }
@@ -251,52 +251,52 @@ func wantCode(t *testing.T, err error, code ledger.Code) {
 }
 
 func TestARecordMovesOnlyFromTheVersionThatIsStored(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	source := ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
 	move := func(expect uint64) *posting.Change {
 		return &posting.Change{Outcome: true, Steps: []posting.Step{{Org: org, Source: source, Expect: expect, Record: []byte{9},
 			Events: []ledger.Event{{Name: "a", To: "x"}, {Name: "b", From: "x", To: "y"}}}}}
 	}
-	r.must(move(0))
-	wantCode(t, r.submit(move(0)).Err, ledger.StaleVersion)
-	wantCode(t, r.submit(move(1)).Err, ledger.StaleVersion)
-	r.restart()
-	wantCode(t, r.submit(move(3)).Err, ledger.StaleVersion)
-	if s := r.must(move(2)).Stamps[0]; s.Version != 4 {
+	f.must(move(0))
+	wantCode(t, f.submit(move(0)).Err, ledger.StaleVersion)
+	wantCode(t, f.submit(move(1)).Err, ledger.StaleVersion)
+	f.restart()
+	wantCode(t, f.submit(move(3)).Err, ledger.StaleVersion)
+	if s := f.must(move(2)).Stamps[0]; s.Version != 4 {
 		t.Errorf("version %d after two events from 2", s.Version)
 	}
 }
 
 func TestAFundsGuardRefusesWhatTheAccountCannotBear(t *testing.T) {
-	r := open(t)
-	r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line("L:partner:1:available", ledger.Credit, 100)))
+	f := open(t)
+	f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line("L:partner:1:available", ledger.Credit, 100)))
 	payout := func(n, overdraft uint64) *posting.Change {
 		c := transfer(ledger.Pending, line("L:partner:1:available", ledger.Debit, n), line("A:provider:x", ledger.Credit, n))
 		c.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:1:available", Asset: usd}, Overdraft: amount(overdraft)}}
 		return c
 	}
-	wantCode(t, r.submit(payout(101, 0)).Err, ledger.InsufficientFunds)
-	r.must(payout(60, 0))
-	wantCode(t, r.submit(payout(41, 0)).Err, ledger.InsufficientFunds)
-	r.must(payout(41, 1))
-	wantCode(t, r.submit(payout(1, 1)).Err, ledger.InsufficientFunds)
+	wantCode(t, f.submit(payout(101, 0)).Err, ledger.InsufficientFunds)
+	f.must(payout(60, 0))
+	wantCode(t, f.submit(payout(41, 0)).Err, ledger.InsufficientFunds)
+	f.must(payout(41, 1))
+	wantCode(t, f.submit(payout(1, 1)).Err, ledger.InsufficientFunds)
 }
 
 func TestACounterIsPersistedBoundedAndGivenBack(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	count := func(add, max uint64, release bool) *posting.Change {
 		c := transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:partner:1:available", ledger.Credit, 1))
 		c.Counters = []ledger.CounterGuard{{Org: org, Key: "daily", Window: "2026-09-03", Add: amount(add), Max: amount(max), Release: release, Refuse: ledger.LimitExceeded}}
 		return c
 	}
-	r.must(count(70, 100, false))
-	wantCode(t, r.submit(count(31, 100, false)).Err, ledger.LimitExceeded)
-	r.restart()
-	r.must(count(30, 100, false))
-	wantCode(t, r.submit(count(1, 100, false)).Err, ledger.LimitExceeded)
-	r.must(count(50, 0, true))
-	r.must(count(50, 100, false))
-	v := r.View()
+	f.must(count(70, 100, false))
+	wantCode(t, f.submit(count(31, 100, false)).Err, ledger.LimitExceeded)
+	f.restart()
+	f.must(count(30, 100, false))
+	wantCode(t, f.submit(count(1, 100, false)).Err, ledger.LimitExceeded)
+	f.must(count(50, 0, true))
+	f.must(count(50, 100, false))
+	v := f.View()
 	defer v.Close()
 	if got, err := v.Counter(org, "daily", "2026-09-03"); err != nil || got != amount(100) {
 		t.Errorf("counter %v (%v), want 100", got, err)
@@ -304,11 +304,11 @@ func TestACounterIsPersistedBoundedAndGivenBack(t *testing.T) {
 }
 
 func TestSequencesAreGapFreeTimesRiseAndTheTreeIsRFC6962(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	const n = 700
 	receipts := make(chan posting.Receipt, n)
 	for range n {
-		r.Submit(transfer(ledger.Posted, line("A:bank", ledger.Debit, 3), line("L:partner:1:available", ledger.Credit, 3)),
+		f.Submit(transfer(ledger.Posted, line("A:bank", ledger.Debit, 3), line("L:partner:1:available", ledger.Credit, 3)),
 			func(receipt posting.Receipt) { receipts <- receipt })
 	}
 	for range n {
@@ -316,11 +316,11 @@ func TestSequencesAreGapFreeTimesRiseAndTheTreeIsRFC6962(t *testing.T) {
 			t.Fatal(receipt.Err)
 		}
 	}
-	r.restart()
+	f.restart()
 	for range 3 {
-		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 3), line("L:partner:1:available", ledger.Credit, 3)))
+		f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 3), line("L:partner:1:available", ledger.Credit, 3)))
 	}
-	v := r.View()
+	v := f.View()
 	defer v.Close()
 	var hashes []tlog.Hash
 	next, last := uint64(1), ledger.Micros(0)

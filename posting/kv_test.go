@@ -28,9 +28,9 @@ func changeOfKVs(of ledger.ID, pairs ...string) *posting.Change {
 }
 
 // kvs returns the KVs of an organization.
-func (r *fixture) kvs(of ledger.ID) map[string]string {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) kvs(of ledger.ID) map[string]string {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	rows := make(map[string]string)
 	err := v.KVsAscending(of, nil, nil, func(key, value []byte) (bool, error) {
@@ -38,58 +38,58 @@ func (r *fixture) kvs(of ledger.ID) map[string]string {
 		return true, nil
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return rows
 }
 
-func (r *fixture) wantKVs(of ledger.ID, pairs ...string) {
-	r.t.Helper()
+func (f *fixture) wantKVs(of ledger.ID, pairs ...string) {
+	f.t.Helper()
 	want := make(map[string]string)
 	for pair := range slices.Chunk(pairs, 2) {
 		want[pair[0]] = pair[1]
 	}
-	if got := r.kvs(of); !maps.Equal(got, want) {
-		r.t.Errorf("the KVs are %v, want %v", got, want)
+	if got := f.kvs(of); !maps.Equal(got, want) {
+		f.t.Errorf("the KVs are %v, want %v", got, want)
 	}
 }
 
 func TestAKVIsSetReplacedAndRemovedAndNeedsNoStep(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	other := uuid.New()
-	r.must(changeOfKVs(org, "a", "1", "b", "2", "e", ""))
-	r.must(changeOfKVs(other, "a", "9"))
-	r.restart()
-	r.wantKVs(org, "a", "1", "b", "2", "e", "")
-	r.must(changeOfKVs(org, "a", "3", "b", "-", "missing", "-"))
-	r.wantKVs(org, "a", "3", "e", "")
-	r.wantKVs(other, "a", "9")
-	r.restart()
-	r.wantKVs(org, "a", "3", "e", "")
+	f.must(changeOfKVs(org, "a", "1", "b", "2", "e", ""))
+	f.must(changeOfKVs(other, "a", "9"))
+	f.restart()
+	f.wantKVs(org, "a", "1", "b", "2", "e", "")
+	f.must(changeOfKVs(org, "a", "3", "b", "-", "missing", "-"))
+	f.wantKVs(org, "a", "3", "e", "")
+	f.wantKVs(other, "a", "9")
+	f.restart()
+	f.wantKVs(org, "a", "3", "e", "")
 }
 
 func TestOfRowsWithOneKeyInAGroupTheLaterHolds(t *testing.T) {
 	d := gated()
-	r := openOn(t, d)
-	r.together(d, []*posting.Change{
+	f := openOn(t, d)
+	f.together(d, []*posting.Change{
 		changeOfKVs(org, "a", "1", "a", "2"), changeOfKVs(org, "b", "1"), changeOfKVs(org, "b", "-"), changeOfKVs(org, "c", "-"), changeOfKVs(org, "c", "4", "d", "1", "d", "-"),
 	})
-	r.wantKVs(org, "a", "2", "c", "4")
+	f.wantKVs(org, "a", "2", "c", "4")
 }
 
 func TestARefusedChangeLeavesTheKVsAsTheyWere(t *testing.T) {
-	r := open(t)
-	r.must(changeOfKVs(org, "a", "1"))
+	f := open(t)
+	f.must(changeOfKVs(org, "a", "1"))
 	claim := []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: "1/x", Owner: []byte("me")}}
 	first, second := deposit(), changeOfKVs(org, "a", "2", "b", "3")
 	first.Claims, second.Claims = claim, claim
-	r.must(first)
-	wantCode(t, r.submit(second).Err, ledger.ClaimTaken)
-	r.wantKVs(org, "a", "1")
+	f.must(first)
+	wantCode(t, f.submit(second).Err, ledger.ClaimTaken)
+	f.wantKVs(org, "a", "1")
 }
 
 func TestRowsThatAreNoneStopTheirCallerOnly(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	key := strings.Repeat("k", store.MaxKVKey)
 	for name, row := range map[string]posting.KV{
 		"without a key":          {Org: org, Value: []byte{1}},
@@ -101,43 +101,43 @@ func TestRowsThatAreNoneStopTheirCallerOnly(t *testing.T) {
 		"removed, key too long":  {Org: org, Key: []byte(key + "k")},
 		"removed, key long by n": {Org: org, Key: []byte("n" + key)},
 	} {
-		if !panics(func() { r.submit(&posting.Change{KVs: []posting.KV{row}}) }) {
+		if !panics(func() { f.submit(&posting.Change{KVs: []posting.KV{row}}) }) {
 			t.Errorf("a row %s was taken", name)
 		}
 	}
-	r.must(changeOfKVs(org, key, strings.Repeat("v", store.MaxKVValue)))
-	r.restart()
-	if got := r.kvs(org); len(got[key]) != store.MaxKVValue {
+	f.must(changeOfKVs(org, key, strings.Repeat("v", store.MaxKVValue)))
+	f.restart()
+	if got := f.kvs(org); len(got[key]) != store.MaxKVValue {
 		t.Errorf("the largest row came back with %d bytes", len(got[key]))
 	}
 }
 
 func TestAPageOfNoticesCanBeRemoved(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	for range 3 {
-		r.must(change(telling(org, 1, "x")))
+		f.must(change(stepWithNotices(org, 1, "x")))
 	}
-	all := r.stored(org)
+	all := f.stored(org)
 	second := all[3].Page
 	page := string(store.KVKey(store.KeyNoticePage(nil, org, second)))
-	r.must(changeOfKVs(org, page, "-"))
+	f.must(changeOfKVs(org, page, "-"))
 	want := append(slices.Clone(all[:3]), all[6:]...)
-	wantNotices(t, "stored", r.stored(org), want)
-	r.restart()
-	wantNotices(t, "after a restart", r.stored(org), want)
+	wantNotices(t, "stored", f.stored(org), want)
+	f.restart()
+	wantNotices(t, "after a restart", f.stored(org), want)
 }
 
 func TestKVsAreReadByPrefixBothWaysAndWithSkips(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	var pairs []string
 	for _, prefix := range []string{"a", "b", "c"} {
 		for n := range 5 {
 			pairs = append(pairs, fmt.Sprint(prefix, n), fmt.Sprint(n))
 		}
 	}
-	r.must(changeOfKVs(org, pairs...))
-	r.must(changeOfKVs(uuid.New(), "b2", "another's"))
-	v := r.View()
+	f.must(changeOfKVs(org, pairs...))
+	f.must(changeOfKVs(uuid.New(), "b2", "another's"))
+	v := f.View()
 	defer v.Close()
 	var got []string
 	take := func(key, _ []byte) (bool, error) {

@@ -39,13 +39,13 @@ func note(id ledger.ID) posting.Change {
 
 // together submits changes while the disk is blocked, so that they share as few groups as the
 // bounds allow, and returns their receipts in order.
-func (r *fixture) together(d *disk, changes []*posting.Change) []posting.Receipt {
-	r.t.Helper()
+func (f *fixture) together(d *disk, changes []*posting.Change) []posting.Receipt {
+	f.t.Helper()
 	receipts := make([]posting.Receipt, len(changes))
 	var left sync.WaitGroup
 	left.Add(len(changes))
 	for i, c := range changes {
-		r.Submit(c, func(receipt posting.Receipt) {
+		f.Submit(c, func(receipt posting.Receipt) {
 			receipts[i] = receipt
 			left.Done()
 		})
@@ -55,15 +55,15 @@ func (r *fixture) together(d *disk, changes []*posting.Change) []posting.Receipt
 	go func() { left.Wait(); close(all) }()
 	select {
 	case <-all:
-	case err := <-r.fatal:
-		r.t.Fatal(err)
+	case err := <-f.fatal:
+		f.t.Fatal(err)
 	}
 	return receipts
 }
 
 func TestAListOfOnePartnerMayBeLongerThanARowInOneGroup(t *testing.T) {
 	d := gated()
-	r := openOn(t, d)
+	f := openOn(t, d)
 	const n = 2 * posting.MaxGroup
 	changes := make([]*posting.Change, n)
 	for i := range changes {
@@ -71,12 +71,12 @@ func TestAListOfOnePartnerMayBeLongerThanARowInOneGroup(t *testing.T) {
 		c.Steps[0].List = listOf(7, 1)
 		changes[i] = &c
 	}
-	for _, receipt := range r.together(d, changes) {
+	for _, receipt := range f.together(d, changes) {
 		if receipt.Err != nil {
 			t.Fatal(receipt.Err)
 		}
 	}
-	v := r.View()
+	v := f.View()
 	defer v.Close()
 	next := n
 	err := v.List(org, listOf(7, 1), posting.Walk{}, func(row posting.Listed) (bool, error) {
@@ -93,7 +93,7 @@ func TestAListOfOnePartnerMayBeLongerThanARowInOneGroup(t *testing.T) {
 
 func TestMoreThanARowMayFallDueInOneSecondOfOneGroup(t *testing.T) {
 	d := gated()
-	r := openOn(t, d)
+	f := openOn(t, d)
 	const n = 2 * posting.MaxGroup
 	at := ledger.MicrosOf(start) + 30_000_000
 	changes := make([]*posting.Change, n)
@@ -102,35 +102,35 @@ func TestMoreThanARowMayFallDueInOneSecondOfOneGroup(t *testing.T) {
 		c.Steps[0].Due = at
 		changes[i] = &c
 	}
-	for _, receipt := range r.together(d, changes) {
+	for _, receipt := range f.together(d, changes) {
 		if receipt.Err != nil {
 			t.Fatal(receipt.Err)
 		}
 	}
-	r.through = nil
-	r.restart()
-	if got := len(r.Due.Take(at, 2*n)); got != n {
+	f.wrapLog = nil
+	f.restart()
+	if got := len(f.Due.Take(at, 2*n)); got != n {
 		t.Errorf("%d of %d are due after a restart", got, n)
 	}
 }
 
 func TestAChangeThatNoGroupCanHoldIsRefused(t *testing.T) {
-	r := open(t)
-	r.memTable = store.DefaultMemTable // a group of a server's store has room for two of the longest records
-	r.restart()
+	f := open(t)
+	f.memTable = store.DefaultMemTable // a group of a server's store has room for two of the longest records
+	f.restart()
 	large := new(posting.Change)
 	for range 4 {
 		c := note(uuid.New())
 		c.Steps[0].Record = make([]byte, posting.MaxRecord)
 		large.Steps = append(large.Steps, c.Steps...)
 	}
-	wantCode(t, r.submit(large).Err, ledger.OutOfRange)
+	wantCode(t, f.submit(large).Err, ledger.OutOfRange)
 	large.Steps = large.Steps[:2]
-	r.must(large)
+	f.must(large)
 }
 
 func TestPostingsThatSplitMayNotMakeAnEntryTooLong(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	entry := func(n int) *posting.Change {
 		postings := []ledger.Posting{line("A:bank", ledger.Debit, uint64(n-1)*2)}
 		for i := range n - 1 {
@@ -140,12 +140,12 @@ func TestPostingsThatSplitMayNotMakeAnEntryTooLong(t *testing.T) {
 		}
 		return transfer(ledger.Posted, postings...)
 	}
-	if !panics(func() { r.submit(entry(ledger.MaxPostings)) }) {
+	if !panics(func() { f.submit(entry(ledger.MaxPostings)) }) {
 		t.Error("an entry that may have 511 postings was taken")
 	}
-	r.must(entry(ledger.MaxPostings / 2))
-	r.restart() // reads the last events
-	r.must(deposit())
+	f.must(entry(ledger.MaxPostings / 2))
+	f.restart() // reads the last events
+	f.must(deposit())
 }
 
 // panics tells whether fn fails an assertion on the caller's goroutine.
@@ -156,7 +156,7 @@ func panics(fn func()) (broken bool) {
 }
 
 func TestWhatACallerMustNeverGetWrongStopsTheCallerOnly(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	for name, spoil := range map[string]func(c *posting.Change){
 		"an asset without currency": func(c *posting.Change) {
 			for i := range c.Steps[0].Events[0].Entry.Postings {
@@ -196,11 +196,11 @@ func TestWhatACallerMustNeverGetWrongStopsTheCallerOnly(t *testing.T) {
 	} {
 		c := deposit()
 		spoil(c)
-		if !panics(func() { r.submit(c) }) {
+		if !panics(func() { f.submit(c) }) {
 			t.Errorf("%s was taken", name)
 		}
 	}
-	r.must(deposit())
+	f.must(deposit())
 }
 
 // worst returns a change that takes as much of a group as its numbers allow.
@@ -258,20 +258,20 @@ func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 func TestAChangeTakesNoMoreOfAGroupThanWasReckoned(t *testing.T) {
 	random := random(t)
 	var rows, bytes int
-	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 32 << 20}
-	r.through = func(l posting.Log) posting.Log {
+	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 32 << 20}
+	f.wrapLog = func(l posting.Log) posting.Log {
 		return applied(func(g *store.Group) error {
 			rows, bytes = g.Rows(), g.Bytes()
 			return l.Apply(g)
 		})
 	}
-	r.reopen()
-	t.Cleanup(func() { _ = r.Close() })
+	f.reopen()
+	t.Cleanup(func() { _ = f.Close() })
 	tightest := 0.0
 	for _, shape := range [][3]int{{1, 1, 2}, {1, 1, 128}, {1, 8, 128}, {8, 4, 16}, {64, 1, 2}, {1, 200, 2}, {20, 5, 2}, {256, 1, 0}} {
 		c := worst(random, shape[0], shape[1], shape[2])
 		maxRows, maxBytes := c.Size()
-		r.must(c)
+		f.must(c)
 		if rows > maxRows || bytes > maxBytes {
 			t.Errorf("shape %v: %d rows and %d bytes, reckoned %d and %d", shape, rows, bytes, maxRows, maxBytes)
 		}
@@ -292,18 +292,18 @@ func TestNoGroupIsMoreThanTheStoreTakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			random := random(t)
 			d := gated()
-			r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: memTable}
-			r.through = func(l posting.Log) posting.Log { d.Log = l; return d }
-			r.reopen()
-			t.Cleanup(func() { d.open(); _ = r.Close() })
+			f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: memTable}
+			f.wrapLog = func(l posting.Log) posting.Log { d.Log = l; return d }
+			f.reopen()
+			t.Cleanup(func() { d.open(); _ = f.Close() })
 			refused := 0
-			for _, receipt := range r.together(d, mixed(random)) {
+			for _, receipt := range f.together(d, mixed(random)) {
 				if receipt.Err != nil {
 					wantCode(t, receipt.Err, ledger.OutOfRange) // larger than a group of the smallest store
 					refused++
 				}
 			}
-			if n := r.Stats.Groups.Load(); n < 5 || refused > 200 || refused > 0 && memTable == 0 {
+			if n := f.Stats.Groups.Load(); n < 5 || refused > 200 || refused > 0 && memTable == 0 {
 				t.Errorf("%d groups, %d changes refused", n, refused)
 			}
 		})

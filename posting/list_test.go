@@ -44,16 +44,16 @@ func walked(rows []posting.Listed, w posting.Walk) (want []posting.Listed) {
 }
 
 // walk reads at most so many rows of the list.
-func (r *fixture) walk(w posting.Walk, most int) (rows []posting.Listed) {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) walk(w posting.Walk, most int) (rows []posting.Listed) {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	err := v.List(org, shown, w, func(row posting.Listed) (bool, error) {
 		rows = append(rows, row)
 		return len(rows) < most, nil
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return rows
 }
@@ -62,10 +62,10 @@ const all = 1 << 30
 
 func TestAListIsCutExactlyAtItsBounds(t *testing.T) {
 	d := gated()
-	r := openOn(t, d)
+	f := openOn(t, d)
 	var rows []posting.Listed // oldest first
 	together := func(changes ...*posting.Change) {
-		for i, receipt := range r.together(d, changes) {
+		for i, receipt := range f.together(d, changes) {
 			if receipt.Err != nil {
 				t.Fatal(receipt.Err)
 			}
@@ -82,7 +82,7 @@ func TestAListIsCutExactlyAtItsBounds(t *testing.T) {
 	for range 3 { // one chunk each
 		together(lists(newTransaction(), 0, 3))
 	}
-	borders := r.borders()
+	borders := f.borders()
 	if len(borders) < 2*6 {
 		t.Fatalf("%d borders of pages", len(borders))
 	}
@@ -90,7 +90,7 @@ func TestAListIsCutExactlyAtItsBounds(t *testing.T) {
 		for _, at := range []ledger.Micros{border - 1, border, border + 1} {
 			for _, w := range []posting.Walk{{Before: at}, {From: at}, {From: at, Before: at}, {From: at - 40, Before: at}, {From: at, Before: at + 40}} {
 				for _, w.First = range []bool{false, true} {
-					if got, want := r.walk(w, all), walked(rows, w); !slices.Equal(got, want) {
+					if got, want := f.walk(w, all), walked(rows, w); !slices.Equal(got, want) {
 						t.Errorf("%+v: %d rows, want %d", w, len(got), len(want))
 					}
 				}
@@ -102,7 +102,7 @@ func TestAListIsCutExactlyAtItsBounds(t *testing.T) {
 		if w.Before < 0 {
 			want = nil
 		}
-		if got := r.walk(w, all); !slices.Equal(got, want) {
+		if got := f.walk(w, all); !slices.Equal(got, want) {
 			t.Errorf("%+v: %d rows, want %d", w, len(got), len(want))
 		}
 	}
@@ -113,9 +113,9 @@ func newTransaction() ledger.Source {
 }
 
 // borders returns the times of the first and last row of every page of the lists.
-func (r *fixture) borders() (times []ledger.Micros) {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) borders() (times []ledger.Micros) {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	note := func(page []byte) error {
 		rows, err := store.DecodeListed(page)
@@ -126,37 +126,37 @@ func (r *fixture) borders() (times []ledger.Micros) {
 	}
 	err := v.Rows(org, posting.Lists, func(_, page []byte) (bool, error) { return true, note(page) })
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	err = v.Rows(org, posting.PageBuffers, func(_, row []byte) (bool, error) {
 		return true, store.EachChunk(row, func(_, rows []byte) error { return note(rows) })
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return times
 }
 
 func TestACreationIsListedAtTheLastEventOfItsStep(t *testing.T) {
-	r := open(t)
-	stamp := r.must(lists(newTransaction(), 0, 3)).Stamps[0]
-	rows := r.walk(posting.Walk{First: true}, all)
+	f := open(t)
+	stamp := f.must(lists(newTransaction(), 0, 3)).Stamps[0]
+	rows := f.walk(posting.Walk{First: true}, all)
 	if len(rows) != 1 || rows[0].Booked != stamp.Updated || rows[0].Booked-stamp.Started != 2 {
 		t.Errorf("rows %+v of a record with %+v", rows, stamp)
 	}
 }
 
 func TestWalksAllocateNothingForEachRow(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	const n = 2_000
 	for range n / 500 {
 		c := new(posting.Change)
 		for range 500 {
 			c.Steps = append(c.Steps, lists(newTransaction(), 0, 1).Steps...)
 		}
-		r.must(c)
+		f.must(c)
 	}
-	v := r.View()
+	v := f.View()
 	defer v.Close()
 	for name, walk := range map[string]func(count func() (bool, error)) error{
 		"a list": func(count func() (bool, error)) error {
@@ -179,30 +179,30 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	}
 }
 
-// crowd is a list whose records are created and changed between two walks.
-type crowd struct {
+// changingList is a list whose records are created and changed between two walks.
+type changingList struct {
 	*fixture
 	random   *rand.Rand
 	versions map[ledger.ID]uint64
 	ids      []ledger.ID
 }
 
-func newCrowd(t *testing.T, n int) *crowd {
-	c := &crowd{fixture: open(t), random: random(t), versions: map[ledger.ID]uint64{}}
+func newChangingList(t *testing.T, n int) *changingList {
+	c := &changingList{fixture: open(t), random: random(t), versions: map[ledger.ID]uint64{}}
 	for range n {
 		c.create()
 	}
 	return c
 }
 
-func (c *crowd) create() {
+func (c *changingList) create() {
 	s := newTransaction()
 	c.versions[s.ID] = c.must(lists(s, 0, 1+c.random.IntN(3))).Stamps[0].Version
 	c.ids = append(c.ids, s.ID)
 }
 
 // move changes a random record.
-func (c *crowd) move() (moved ledger.ID) {
+func (c *changingList) move() (moved ledger.ID) {
 	moved = c.ids[c.random.IntN(len(c.ids))]
 	s := ledger.Source{Kind: ledger.Transaction, ID: moved}
 	c.versions[moved] = c.must(lists(s, c.versions[moved], 1)).Stamps[0].Version
@@ -210,7 +210,7 @@ func (c *crowd) move() (moved ledger.ID) {
 }
 
 func TestAWalkByCreationNeitherSkipsNorRepeatsWhileOthersAreMadeAndMoved(t *testing.T) {
-	c := newCrowd(t, 100)
+	c := newChangingList(t, 100)
 	want := slices.Clone(c.ids)
 	slices.Reverse(want)
 	var got []ledger.ID
@@ -232,7 +232,7 @@ func TestAWalkByCreationNeitherSkipsNorRepeatsWhileOthersAreMadeAndMoved(t *test
 }
 
 func TestAWalkByLastChangeShowsWhatDidNotMoveExactlyOnce(t *testing.T) {
-	c := newCrowd(t, 100)
+	c := newChangingList(t, 100)
 	for range 100 {
 		c.move()
 	}
@@ -265,7 +265,7 @@ func TestAWalkByLastChangeShowsWhatDidNotMoveExactlyOnce(t *testing.T) {
 }
 
 // fresh returns the rows that are the newest of their records.
-func (c *crowd) fresh(w posting.Walk, most int) (rows []posting.Listed) {
+func (c *changingList) fresh(w posting.Walk, most int) (rows []posting.Listed) {
 	c.t.Helper()
 	v := c.View()
 	defer v.Close()

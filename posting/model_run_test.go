@@ -137,7 +137,7 @@ func makesTransaction(c *posting.Change) bool {
 }
 
 func (p *play) follow(d draft, got posting.Receipt) {
-	code, at, owner := p.model.judge(d.change)
+	code, at, owner := p.model.expect(d.change)
 	claim, counter := 0, 0
 	if code == ledger.ClaimTaken {
 		claim = at

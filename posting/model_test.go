@@ -99,9 +99,9 @@ func small(a money.Amount) int64 {
 	return int64(n)
 }
 
-// judge returns why a change must be refused; empty if it must not. For a taken claim it also
+// expect returns why a change must be refused; empty if it must not. For a taken claim it also
 // returns the claim and its owner, for a counter the guard.
-func (m *model) judge(c *posting.Change) (code ledger.Code, at int, owner string) {
+func (m *model) expect(c *posting.Change) (code ledger.Code, at int, owner string) {
 	own := map[string]string{}
 	for i := range c.Claims {
 		k := claimKey(&c.Claims[i])

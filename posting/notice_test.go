@@ -16,26 +16,26 @@ import (
 	"mizan/posting/store"
 )
 
-// heard records the calls of OnNotices, in order.
-type heard struct {
+// noticeRecorder records the calls of OnNotices, in order.
+type noticeRecorder struct {
 	mu    sync.Mutex
-	calls []toldOf // guarded by mu
+	calls []noticeCall // guarded by mu
 }
 
-type toldOf struct {
+type noticeCall struct {
 	org     ledger.ID
 	notices []posting.Notice
 }
 
-func (h *heard) listen(j *posting.Journal) {
+func (h *noticeRecorder) listen(j *posting.Journal) {
 	j.OnNotices(func(org ledger.ID, notices []posting.Notice) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.calls = append(h.calls, toldOf{org, notices})
+		h.calls = append(h.calls, noticeCall{org, notices})
 	})
 }
 
-func (h *heard) of(org ledger.ID) (all []posting.Notice) {
+func (h *noticeRecorder) of(org ledger.ID) (all []posting.Notice) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, c := range h.calls {
@@ -46,8 +46,8 @@ func (h *heard) of(org ledger.ID) (all []posting.Notice) {
 	return all
 }
 
-// telling returns a step of one record with a notice of each channel for each event.
-func telling(org ledger.ID, events int, body string) posting.Step {
+// stepWithNotices returns a step of one record with a notice of each channel for each event.
+func stepWithNotices(org ledger.ID, events int, body string) posting.Step {
 	s := posting.Step{Org: org, Source: newTransaction(), Record: []byte{1}}
 	for i := range events {
 		s.Events = append(s.Events, ledger.Event{Name: "a", To: "b"})
@@ -61,9 +61,9 @@ func telling(org ledger.ID, events int, body string) posting.Step {
 func change(steps ...posting.Step) *posting.Change { return &posting.Change{Steps: steps} }
 
 // stored returns all notices of an organization, in order.
-func (r *fixture) stored(of ledger.ID) (all []posting.Notice) {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) stored(of ledger.ID) (all []posting.Notice) {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	err := v.NoticesAscending(of, 0, func(n *posting.Notice) (bool, error) {
 		copied := *n
@@ -72,7 +72,7 @@ func (r *fixture) stored(of ledger.ID) (all []posting.Notice) {
 		return true, nil
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return all
 }
@@ -91,11 +91,11 @@ func wantNotices(t *testing.T, what string, got, want []posting.Notice) {
 func head(notices []posting.Notice) []posting.Notice { return notices[:min(3, len(notices))] }
 
 func TestANoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
-	r := open(t)
-	var h heard
-	h.listen(r.Journal)
-	c := change(telling(org, 2, "first"), telling(org, 1, "second"))
-	r.must(c)
+	f := open(t)
+	var h noticeRecorder
+	h.listen(f.Journal)
+	c := change(stepWithNotices(org, 2, "first"), stepWithNotices(org, 1, "second"))
+	f.must(c)
 	var want []posting.Notice
 	for i := range c.Steps {
 		for _, n := range c.Steps[i].Notices {
@@ -109,47 +109,47 @@ func TestANoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 		t.Fatalf("the events were booked at %d and %d", want[0].Booked, want[3].Booked)
 	}
 	wantNotices(t, "handed over", h.of(org), want)
-	wantNotices(t, "stored", r.stored(org), want)
-	r.restart()
-	wantNotices(t, "after a restart", r.stored(org), want)
-	if got := r.stored(uuid.New()); got != nil {
+	wantNotices(t, "stored", f.stored(org), want)
+	f.restart()
+	wantNotices(t, "after a restart", f.stored(org), want)
+	if got := f.stored(uuid.New()); got != nil {
 		t.Errorf("another organization has %v", got)
 	}
 }
 
 func TestWhatANoticeIsAboutReachesWhoeverHearsOfItAndIsNotStored(t *testing.T) {
-	r := open(t)
-	var h heard
-	h.listen(r.Journal)
-	s := telling(org, 1, "x")
+	f := open(t)
+	var h noticeRecorder
+	h.listen(f.Journal)
+	s := stepWithNotices(org, 1, "x")
 	about := new(int)
 	s.Notices[1].About = about
-	r.must(change(s))
+	f.must(change(s))
 	if got := h.of(org); got[1].About != about || got[0].About != nil {
 		t.Errorf("handed over with %v and %v", got[1].About, got[0].About)
 	}
-	if got := r.stored(org); got[1].About != nil {
+	if got := f.stored(org); got[1].About != nil {
 		t.Errorf("read back with %v", got[1].About)
 	}
 }
 
 func TestARefusedChangeTellsNothing(t *testing.T) {
 	d := gated()
-	r := openOn(t, d)
-	var h heard
-	h.listen(r.Journal)
+	f := openOn(t, d)
+	var h noticeRecorder
+	h.listen(f.Journal)
 	claim := []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: "1/x", Owner: []byte("me")}}
-	first, taken, stale := change(telling(org, 1, "first")), change(telling(org, 1, "taken")), change(telling(org, 1, "stale"))
+	first, taken, stale := change(stepWithNotices(org, 1, "first")), change(stepWithNotices(org, 1, "taken")), change(stepWithNotices(org, 1, "stale"))
 	first.Claims, taken.Claims = claim, claim
 	stale.Steps[0].Source, stale.Steps[0].Expect = first.Steps[0].Source, 7
 	stale.Outcome = true
-	receipts := r.together(d, []*posting.Change{first, taken, stale}) // in one group, or in two
+	receipts := f.together(d, []*posting.Change{first, taken, stale}) // in one group, or in two
 	if receipts[0].Err != nil {
 		t.Fatal(receipts[0].Err)
 	}
 	wantCode(t, receipts[1].Err, ledger.ClaimTaken)
 	wantCode(t, receipts[2].Err, ledger.StaleVersion)
-	for what, got := range map[string][]posting.Notice{"handed over": h.of(org), "stored": r.stored(org)} {
+	for what, got := range map[string][]posting.Notice{"handed over": h.of(org), "stored": f.stored(org)} {
 		if len(got) != 3 || string(got[0].Body) != "first 0 webhook" {
 			t.Errorf("%s: %+v", what, got)
 		}
@@ -163,24 +163,24 @@ func TestAFailingDiskTellsNobodyAndTheStoreSaysWhatIsToBeTold(t *testing.T) {
 	}{"not persisted": {false, 3}, "failed but persisted": {true, 6}} {
 		t.Run(name, func(t *testing.T) {
 			d := new(disk)
-			r := openOn(t, d)
-			var h heard
-			h.listen(r.Journal)
-			r.must(change(telling(org, 1, "before")))
+			f := openOn(t, d)
+			var h noticeRecorder
+			h.listen(f.Journal)
+			f.must(change(stepWithNotices(org, 1, "before")))
 			d.before.Store(!c.after)
 			d.after.Store(c.after)
-			r.Submit(change(telling(org, 1, "lost")), func(posting.Receipt) { t.Error("acknowledged") })
-			if err := <-r.fatal; !errors.Is(err, errDisk) {
+			f.Submit(change(stepWithNotices(org, 1, "lost")), func(posting.Receipt) { t.Error("acknowledged") })
+			if err := <-f.fatal; !errors.Is(err, errDisk) {
 				t.Fatalf("fatal: %v", err)
 			}
-			_ = r.Close()
+			_ = f.Close()
 			if got := len(h.of(org)); got != 3 {
 				t.Errorf("%d were handed over, want the 3 of the group before", got)
 			}
 			d.before.Store(false)
 			d.after.Store(false)
-			r.reopen()
-			if got := len(r.stored(org)); got != c.want {
+			f.reopen()
+			if got := len(f.stored(org)); got != c.want {
 				t.Errorf("%d are stored, want %d", got, c.want)
 			}
 		})
@@ -189,15 +189,15 @@ func TestAFailingDiskTellsNobodyAndTheStoreSaysWhatIsToBeTold(t *testing.T) {
 
 func TestNothingIsHandedOverBeforeTheSyncAndAllBeforeItIsAcknowledged(t *testing.T) {
 	d := gated()
-	r := openOn(t, d)
+	f := openOn(t, d)
 	var order []string // only the committer's goroutine writes it
 	var inView int
-	r.OnNotices(func(org ledger.ID, notices []posting.Notice) {
+	f.OnNotices(func(org ledger.ID, notices []posting.Notice) {
 		order = append(order, "told")
-		inView = len(r.stored(org))
+		inView = len(f.stored(org))
 	})
 	done := make(chan struct{})
-	r.Submit(change(telling(org, 1, "x")), func(posting.Receipt) {
+	f.Submit(change(stepWithNotices(org, 1, "x")), func(posting.Receipt) {
 		order = append(order, "acknowledged")
 		close(done)
 	})
@@ -206,7 +206,7 @@ func TestNothingIsHandedOverBeforeTheSyncAndAllBeforeItIsAcknowledged(t *testing
 		t.Fatal("acknowledged with the sync still open")
 	default:
 	}
-	if got := r.stored(org); got != nil {
+	if got := f.stored(org); got != nil {
 		t.Errorf("a view shows %+v with the sync still open", got)
 	}
 	d.open()
@@ -219,9 +219,9 @@ func TestNothingIsHandedOverBeforeTheSyncAndAllBeforeItIsAcknowledged(t *testing
 // Entries of two organizations in groups of any size: each gets all of its notices once, in
 // their order.
 func TestNoticesComeInTheOrderOfTheirBookings(t *testing.T) {
-	r := open(t)
-	var h heard
-	h.listen(r.Journal)
+	f := open(t)
+	var h noticeRecorder
+	h.listen(f.Journal)
 	orgs := [2]ledger.ID{org, uuid.New()}
 	var senders, left sync.WaitGroup
 	const each = 300
@@ -229,7 +229,7 @@ func TestNoticesComeInTheOrderOfTheirBookings(t *testing.T) {
 	for i := range 4 {
 		senders.Go(func() {
 			for n := range each {
-				r.Submit(change(telling(orgs[(i+n)%2], 1, "x")), func(receipt posting.Receipt) {
+				f.Submit(change(stepWithNotices(orgs[(i+n)%2], 1, "x")), func(receipt posting.Receipt) {
 					if receipt.Err != nil {
 						t.Error(receipt.Err)
 					}
@@ -251,24 +251,24 @@ func TestNoticesComeInTheOrderOfTheirBookings(t *testing.T) {
 		if !sorted {
 			t.Error("they were not handed over in the order of their bookings")
 		}
-		wantNotices(t, "stored", r.stored(of), got)
+		wantNotices(t, "stored", f.stored(of), got)
 	}
 }
 
 func TestAPageOfNoticesIsCutAtItsBound(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	c := new(posting.Change)
 	for n := range 20 {
-		s := telling(org, 1, "x")
+		s := stepWithNotices(org, 1, "x")
 		s.Notices[0].Body = bytes.Repeat([]byte{byte(n)}, store.MaxNotice*(1+n%2)/2)
 		c.Steps = append(c.Steps, s)
 	}
-	r.must(c)
-	all := r.stored(org)
+	f.must(c)
+	all := f.stored(org)
 	if len(all) != 60 {
 		t.Fatalf("%d notices, want 60", len(all))
 	}
-	v := r.View()
+	v := f.View()
 	defer v.Close()
 	rows := 0
 	err := v.KVsAscending(org, []byte{'n'}, nil, func(_, row []byte) (bool, error) {
@@ -300,12 +300,12 @@ func TestAPageOfNoticesIsCutAtItsBound(t *testing.T) {
 
 // From any instant on, a reader begins with the page that covers it.
 func TestNoticesAreReadFromThePageThatHoldsAnInstant(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	for range 5 {
-		r.must(change(telling(org, 3, "x"))) // one page each
+		f.must(change(stepWithNotices(org, 3, "x"))) // one page each
 	}
-	all := r.stored(org)
-	v := r.View()
+	all := f.stored(org)
+	v := f.View()
 	defer v.Close()
 	for from := all[0].Booked - 2; from <= all[len(all)-1].Booked+2; from++ {
 		page := all[0].Page
@@ -336,7 +336,7 @@ func TestNoticesAreReadFromThePageThatHoldsAnInstant(t *testing.T) {
 }
 
 func TestANoticeThatMakesNoSenseStopsItsCallerOnly(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	notice := func(event int, channel posting.Channel, body int) posting.Notice {
 		return posting.Notice{Event: event, Channel: channel, Body: make([]byte, body)}
 	}
@@ -351,16 +351,16 @@ func TestANoticeThatMakesNoSenseStopsItsCallerOnly(t *testing.T) {
 		"channels out of order":     {notice(0, posting.Stream, 1), notice(0, posting.Webhook, 1)},
 		"events out of their order": {notice(1, posting.Webhook, 1), notice(0, posting.Webhook, 1)},
 	} {
-		s := telling(org, 2, "x")
+		s := stepWithNotices(org, 2, "x")
 		s.Notices = notices
-		if !panics(func() { r.submit(change(s)) }) {
+		if !panics(func() { f.submit(change(s)) }) {
 			t.Errorf("%s: it was taken", name)
 		}
 	}
-	s := telling(org, 2, "x")
+	s := stepWithNotices(org, 2, "x")
 	s.Notices = []posting.Notice{notice(0, posting.Webhook, 0), notice(0, posting.Operators, posting.MaxNotice), notice(1, posting.Webhook, posting.MaxNotice)}
-	r.must(change(s))
-	if got := r.stored(org); len(got) != 3 || len(got[0].Body) != 0 || len(got[1].Body) != posting.MaxNotice {
+	f.must(change(s))
+	if got := f.stored(org); len(got) != 3 || len(got[0].Body) != 0 || len(got[1].Body) != posting.MaxNotice {
 		t.Errorf("%d notices are stored", len(got))
 	}
 }
@@ -368,9 +368,9 @@ func TestANoticeThatMakesNoSenseStopsItsCallerOnly(t *testing.T) {
 // Random changes, groups and restarts: the stored notices are the acknowledged ones.
 func TestWhatIsStoredOfNoticesIsWhatWasHandedOver(t *testing.T) {
 	random := random(t)
-	r := open(t)
-	var h heard
-	h.listen(r.Journal)
+	f := open(t)
+	var h noticeRecorder
+	h.listen(f.Journal)
 	orgs := make([]ledger.ID, 20) // more than those whose pages' memory is kept
 	for i := range orgs {
 		orgs[i] = uuid.New()
@@ -380,7 +380,7 @@ func TestWhatIsStoredOfNoticesIsWhatWasHandedOver(t *testing.T) {
 		for range 1 + random.IntN(200) {
 			c := new(posting.Change)
 			for range 1 + random.IntN(4) {
-				s := telling(orgs[random.IntN(len(orgs))], 1+random.IntN(3), "x")
+				s := stepWithNotices(orgs[random.IntN(len(orgs))], 1+random.IntN(3), "x")
 				for i := range s.Notices {
 					s.Notices[i].Body = make([]byte, random.IntN(1<<random.IntN(13)))
 					if random.IntN(2) == 0 {
@@ -391,7 +391,7 @@ func TestWhatIsStoredOfNoticesIsWhatWasHandedOver(t *testing.T) {
 				c.Steps = append(c.Steps, s)
 			}
 			left.Add(1)
-			r.Submit(c, func(receipt posting.Receipt) {
+			f.Submit(c, func(receipt posting.Receipt) {
 				if receipt.Err != nil {
 					t.Error(receipt.Err)
 				}
@@ -400,11 +400,11 @@ func TestWhatIsStoredOfNoticesIsWhatWasHandedOver(t *testing.T) {
 		}
 		left.Wait()
 		if random.IntN(2) == 0 {
-			r.restart()
-			h.listen(r.Journal)
+			f.restart()
+			h.listen(f.Journal)
 		}
 		for _, of := range orgs {
-			wantNotices(t, "stored", r.stored(of), h.of(of))
+			wantNotices(t, "stored", f.stored(of), h.of(of))
 		}
 	}
 }

@@ -23,7 +23,7 @@ func numbered(org ledger.ID, sequence, claim string) *posting.Change {
 
 func TestNumbersOfASequenceHaveNoGapsAndNoTwin(t *testing.T) {
 	d := gated()
-	r := openOn(t, d)
+	f := openOn(t, d)
 	other := uuid.New()
 	random := random(t)
 	taken := make(map[string][]uint64)
@@ -39,7 +39,7 @@ func TestNumbersOfASequenceHaveNoGapsAndNoTwin(t *testing.T) {
 			changes = append(changes, numbered(of, sequence, sequence+claim))
 			names = append(names, of.String()+sequence)
 		}
-		for i, receipt := range r.together(d, changes) {
+		for i, receipt := range f.together(d, changes) {
 			switch {
 			case receipt.Err == nil:
 				taken[names[i]] = append(taken[names[i]], receipt.Stamps[0].Number)
@@ -48,7 +48,7 @@ func TestNumbersOfASequenceHaveNoGapsAndNoTwin(t *testing.T) {
 			}
 		}
 		if round == 1 {
-			r.restart()
+			f.restart()
 		}
 	}
 	if len(taken) != 4 {
@@ -65,14 +65,14 @@ func TestNumbersOfASequenceHaveNoGapsAndNoTwin(t *testing.T) {
 }
 
 func TestANumberStaysWithItsRecord(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	first := numbered(org, "PN", "a")
-	made := r.must(first).Stamps[0]
+	made := f.must(first).Stamps[0]
 	again := note(first.Steps[0].Source.ID)
 	again.Steps[0].Source, again.Steps[0].Expect, again.Steps[0].Number = first.Steps[0].Source, 1, "PN"
-	moved := r.must(&again).Stamps[0]
-	r.restart()
-	v := r.View()
+	moved := f.must(&again).Stamps[0]
+	f.restart()
+	v := f.View()
 	defer v.Close()
 	record, found, err := v.Record(org, first.Steps[0].Source)
 	if err != nil || !found || made.Number != 1 || moved.Number != 1 || record.Stamp.Number != 1 {
@@ -85,13 +85,13 @@ func TestANumberStaysWithItsRecord(t *testing.T) {
 }
 
 func TestARecordIsShownInEachOfItsLists(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	c := note(uuid.New())
 	lists := []ledger.List{listOf(1, 1), listOf(2, 8), listOf(3, 16)}
 	c.Steps[0].List, c.Steps[0].Also = lists[0], lists[1:]
-	r.must(&c)
-	r.restart()
-	v := r.View()
+	f.must(&c)
+	f.restart()
+	v := f.View()
 	defer v.Close()
 	for _, l := range lists {
 		var shown []ledger.ID

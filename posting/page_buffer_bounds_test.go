@@ -22,24 +22,24 @@ import (
 type testLog struct {
 	posting.Log
 	shut    sync.Mutex // while it is held no group passes
-	waiting atomic.Int32
+	waiter  atomic.Int32
 	longest struct{ rows, bytes atomic.Int64 } // size of the largest group
 }
 
 func (v *testLog) Apply(g *store.Group) error {
-	v.waiting.Add(1)
+	v.waiter.Add(1)
 	v.shut.Lock()
-	v.waiting.Add(-1)
+	v.waiter.Add(-1)
 	v.shut.Unlock()
 	v.longest.rows.Store(max(v.longest.rows.Load(), int64(g.Rows())))
 	v.longest.bytes.Store(max(v.longest.bytes.Load(), int64(g.Bytes())))
 	return v.Log.Apply(g)
 }
 
-// through puts a valve between the journal and its store, from the journal's next start on.
-func (d *bufferFixture) through() *testLog {
+// insertValve puts a valve between the journal and its store, from the journal's next start on.
+func (d *bufferFixture) insertValve() *testLog {
 	v := new(testLog)
-	d.fixture.through = func(l posting.Log) posting.Log { v.Log = l; return v }
+	d.fixture.wrapLog = func(l posting.Log) posting.Log { v.Log = l; return v }
 	return v
 }
 
@@ -184,7 +184,7 @@ func TestWhatWaitsIsRememberedWhateverTheCachesHold(t *testing.T) {
 func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
 	for days := 1; days <= 9; days++ {
 		d := newBufferFixture(t, days, 1)
-		v := d.through()
+		v := d.insertValve()
 		d.restart()
 		listed := listOf(7, 1)
 		d.group(d.step(org, ledger.List{}, [2]ledger.Path{pair1, pair2}))
@@ -203,7 +203,7 @@ func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
 			drafts = append(drafts, draft{change: copyOf(c)})
 			d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 			if n == 0 {
-				until(t, "the group that carries is at the disk", func() bool { return v.waiting.Load() == 1 })
+				until(t, "the group that carries is at the disk", func() bool { return v.waiter.Load() == 1 })
 			}
 			until(t, "the change is in a group", func() bool { return d.QueueDepth() == 0 })
 		}
@@ -237,7 +237,7 @@ func TestAPageBufferDoesNotGrowWhileEveryGroupIsFull(t *testing.T) {
 				if got := len(h.dayGroups()); got > c.days+4 {
 					t.Fatalf("%d groups have page buffer rows after round %d", got, round)
 				}
-				if got := h.waiting(); got > 8*posting.CarryFrom {
+				if got := h.waiter(); got > 8*posting.CarryFrom {
 					t.Fatalf("%d bytes wait for a page after round %d", got, round)
 				}
 			}
@@ -262,7 +262,7 @@ type heavy struct {
 
 func newHeavy(t *testing.T, days int) *heavy {
 	h := &heavy{bufferFixture: newBufferFixture(t, days, 1), lines: map[ledger.Path]int{}}
-	h.v = h.through()
+	h.v = h.insertValve()
 	h.memTable = 1 << 20
 	h.restart()
 	return h
@@ -293,7 +293,7 @@ func (h *heavy) book(changes ...*posting.Change) {
 		h.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 		switch n { // the other changes arrive when one group is at the disk and one is waiting: they begin a third together
 		case 0:
-			until(h.t, "the first is at the disk", func() bool { return h.v.waiting.Load() == 1 })
+			until(h.t, "the first is at the disk", func() bool { return h.v.waiter.Load() == 1 })
 		case 1:
 			until(h.t, "the second is prepared", func() bool { return h.QueueDepth() == 0 })
 		}
@@ -493,8 +493,8 @@ func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 	}
 }
 
-// waiting returns the most bytes that are buffered for any page.
-func (d *bufferFixture) waiting() (most int) {
+// waiter returns the most bytes that are buffered for any page.
+func (d *bufferFixture) waiter() (most int) {
 	v := d.View()
 	defer v.Close()
 	err := v.BufferedPages(org, func(_, lines []byte) error {

@@ -18,7 +18,7 @@ func TestPageBuffersAreReadAsTheModelHasIt(t *testing.T) {
 		rounds = 15
 	}
 	d := newBufferFixture(t, 2, 1)
-	v := d.through()
+	v := d.insertValve()
 	d.memTable, d.most = 6<<20, 12
 	d.restart()
 	var held *held

@@ -120,12 +120,12 @@ type dayRow struct {
 	sections map[string][]byte // prefix → lines
 }
 
-func (r *fixture) dayRows(v *posting.View, org ledger.ID) (rows []dayRow) {
-	r.t.Helper()
+func (f *fixture) dayRows(v *posting.View, org ledger.ID) (rows []dayRow) {
+	f.t.Helper()
 	err := v.Rows(org, posting.PageBuffers, func(key, row []byte) (bool, error) {
 		k, ok := store.ParseBufferKey(key)
 		if !ok {
-			r.t.Fatalf("a page buffer row has key %x", key)
+			f.t.Fatalf("a page buffer row has key %x", key)
 		}
 		found := dayRow{k, len(row), map[string][]byte{}}
 		err := store.EachChunk(row, func(head, lines []byte) error {
@@ -136,7 +136,7 @@ func (r *fixture) dayRows(v *posting.View, org ledger.ID) (rows []dayRow) {
 		return true, err
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	slices.SortStableFunc(rows, func(a, b dayRow) int { return int(a.Group) - int(b.Group) })
 	return rows
@@ -157,8 +157,8 @@ func (d *bufferFixture) dayGroups() []uint64 {
 }
 
 // storedPages returns the stored pages of accounts and lists, by the prefix of their keys.
-func (r *fixture) storedPages(v *posting.View, org ledger.ID) map[string][][]byte {
-	r.t.Helper()
+func (f *fixture) storedPages(v *posting.View, org ledger.ID) map[string][][]byte {
+	f.t.Helper()
 	pages := map[string][][]byte{}
 	for _, section := range []posting.RowKind{posting.Pages, posting.Lists} {
 		err := v.Rows(org, section, func(key, page []byte) (bool, error) {
@@ -167,7 +167,7 @@ func (r *fixture) storedPages(v *posting.View, org ledger.ID) map[string][][]byt
 			return true, nil
 		})
 		if err != nil {
-			r.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 	}
 	return pages

@@ -16,7 +16,7 @@ import (
 
 // grow books so many events in groups, and so in blocks, of random sizes, and returns the tree
 // of RFC 6962 over them after each event.
-func grow(t *testing.T, r *fixture, events int, random *rand.Rand) (roots []tlog.Hash, leaves []tlog.Hash) {
+func grow(t *testing.T, f *fixture, events int, random *rand.Rand) (roots []tlog.Hash, leaves []tlog.Hash) {
 	t.Helper()
 	for booked := 0; booked < events; {
 		c := new(posting.Change)
@@ -24,9 +24,9 @@ func grow(t *testing.T, r *fixture, events int, random *rand.Rand) (roots []tlog
 			c.Steps = append(c.Steps, transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)).Steps...)
 		}
 		booked += len(c.Steps)
-		r.must(c)
+		f.must(c)
 	}
-	v := r.View()
+	v := f.View()
 	defer v.Close()
 	var stored []tlog.Hash
 	read := tlog.HashReaderFunc(func(indexes []int64) (hashes []tlog.Hash, err error) {
@@ -54,9 +54,9 @@ func grow(t *testing.T, r *fixture, events int, random *rand.Rand) (roots []tlog
 
 func TestEveryEventIsProvenInEveryTreeThatHasIt(t *testing.T) {
 	source := random(t)
-	r := open(t)
-	roots, leaves := grow(t, r, 90, source)
-	v := r.View()
+	f := open(t)
+	roots, leaves := grow(t, f, 90, source)
+	v := f.View()
 	defer v.Close()
 	for size := 1; size <= len(roots); size++ {
 		for seq := 1; seq <= size; seq++ {
@@ -79,9 +79,9 @@ func TestEveryEventIsProvenInEveryTreeThatHasIt(t *testing.T) {
 
 func TestEveryTreeIsProvenToExtendEveryEarlierOne(t *testing.T) {
 	source := random(t)
-	r := open(t)
-	roots, _ := grow(t, r, 90, source)
-	v := r.View()
+	f := open(t)
+	roots, _ := grow(t, f, 90, source)
+	v := f.View()
 	defer v.Close()
 	for to := 1; to <= len(roots); to++ {
 		for from := 1; from <= to; from++ {
@@ -100,9 +100,9 @@ func TestEveryTreeIsProvenToExtendEveryEarlierOne(t *testing.T) {
 }
 
 func TestAProofIsOfWhatIsThere(t *testing.T) {
-	r := open(t)
-	grow(t, r, 5, random(t))
-	v := r.View()
+	f := open(t)
+	grow(t, f, 5, random(t))
+	v := f.View()
 	defer v.Close()
 	for _, c := range []struct {
 		a, b        uint64
@@ -144,10 +144,10 @@ func wantField(t *testing.T, err error, field string) {
 
 func TestAProofIsTheSameWhateverWasBookedAfterItsTree(t *testing.T) {
 	source := random(t)
-	r := open(t)
-	roots, _ := grow(t, r, 60, source)
+	f := open(t)
+	roots, _ := grow(t, f, 60, source)
 	prove := func() posting.Inclusion {
-		v := r.View()
+		v := f.View()
 		defer v.Close()
 		p, err := v.Inclusion(org, 17, 43)
 		if err != nil {
@@ -157,9 +157,9 @@ func TestAProofIsTheSameWhateverWasBookedAfterItsTree(t *testing.T) {
 	}
 	before := prove()
 	for range 30 {
-		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
+		f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
 	}
-	r.restart()
+	f.restart()
 	after := prove()
 	if before.Root != roots[42] || after.Root != before.Root || len(after.Path) != len(before.Path) {
 		t.Fatalf("%+v, was %+v", after, before)
@@ -172,14 +172,14 @@ func TestAProofIsTheSameWhateverWasBookedAfterItsTree(t *testing.T) {
 }
 
 func TestAProofReadsAsManyRowsAsTheTreeHasLevels(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	// The worst case: every event has a block of its own, so every subtree is in the tree row of
 	// another block.
 	const events = 1500
 	for range events {
-		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
+		f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
 	}
-	v := r.View()
+	v := f.View()
 	defer v.Close()
 	levels := bits.Len(events)
 	// On each level a hash of the path, and one where the tree's right edge is not a complete
@@ -211,12 +211,12 @@ func TestADamagedTreeProvesNothing(t *testing.T) {
 		"an unknown form": func(_, _ []store.Subtree) []byte { return []byte{9} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := open(t)
+			f := open(t)
 			for range 8 {
-				r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
+				f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
 			}
-			r.spoilTree(8, spoil)
-			v := r.View()
+			f.spoilTree(8, spoil)
+			v := f.View()
 			defer v.Close()
 			var damage *store.DamageError
 			if p, err := v.Inclusion(org, 1, 8); !errors.As(err, &damage) {
@@ -230,14 +230,14 @@ func TestADamagedTreeProvesNothing(t *testing.T) {
 }
 
 func TestABlockThatIsNotAsLongAsItsTreeRowSaysProvesNothing(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	for range 8 {
-		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
+		f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
 	}
-	r.spoilTree(8, func(edge, crossing []store.Subtree) []byte {
+	f.spoilTree(8, func(edge, crossing []store.Subtree) []byte {
 		return store.EncodeTree(nil, append(edge, store.Subtree{Index: 8}), crossing)
 	})
-	v := r.View()
+	v := f.View()
 	defer v.Close()
 	var damage *store.DamageError
 	if p, err := v.Inclusion(org, 8, 8); !errors.As(err, &damage) {
@@ -246,31 +246,31 @@ func TestABlockThatIsNotAsLongAsItsTreeRowSaysProvesNothing(t *testing.T) {
 }
 
 // spoilTree writes another tree row for the block that begins with the event.
-func (r *fixture) spoilTree(first uint64, spoil func(edge, crossing []store.Subtree) []byte) {
-	r.t.Helper()
-	if err := r.Close(); err != nil {
-		r.t.Fatal(err)
+func (f *fixture) spoilTree(first uint64, spoil func(edge, crossing []store.Subtree) []byte) {
+	f.t.Helper()
+	if err := f.Close(); err != nil {
+		f.t.Fatal(err)
 	}
-	s, err := store.Open(store.Options{Dir: r.dir, Log: slog.New(slog.DiscardHandler)})
+	s, err := store.Open(store.Options{Dir: f.dir, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	sn := s.Snapshot()
 	row, found, err := sn.Get(store.KeyTree(nil, org, first), nil)
 	sn.Close()
 	if err != nil || !found {
-		r.t.Fatalf("no tree row of event %d (%v)", first, err)
+		f.t.Fatalf("no tree row of event %d (%v)", first, err)
 	}
 	edge, crossing, err := store.DecodeTree(row)
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	n, hash := s.LastGroup()
 	g := store.NewGroup(n+1, hash)
 	g.Set(store.KeyTree(nil, org, first), spoil(edge, crossing))
 	g.Seal()
 	if err := errors.Join(s.Apply(g), s.Close()); err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	r.reopen()
+	f.reopen()
 }

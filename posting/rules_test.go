@@ -26,35 +26,35 @@ func split(side ledger.Side, n uint64) ledger.Posting {
 	return p
 }
 
-func (r *fixture) wantSplit(wantAvailable, wantOwed string) {
-	r.t.Helper()
-	if got := r.totals(available).Available().String(); got != wantAvailable {
-		r.t.Errorf("available: %s, want %s", got, wantAvailable)
+func (f *fixture) wantSplit(wantAvailable, wantOwed string) {
+	f.t.Helper()
+	if got := f.totals(available).Available().String(); got != wantAvailable {
+		f.t.Errorf("available: %s, want %s", got, wantAvailable)
 	}
-	if got := r.totals(receivable).Balance(ledger.Debit).String(); got != wantOwed {
-		r.t.Errorf("owed: %s, want %s", got, wantOwed)
+	if got := f.totals(receivable).Balance(ledger.Debit).String(); got != wantOwed {
+		f.t.Errorf("owed: %s, want %s", got, wantOwed)
 	}
 }
 
 func TestAKeyClaimedTwiceInOneChangeIsTakenByTheFirst(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	c := deposit()
 	c.Claims = []ledger.Claim{
 		{Org: org, Kind: ledger.ClaimLogin, Key: "anna", Owner: []byte("first")},
 		{Org: org, Kind: ledger.ClaimTxID, Key: "anna", Owner: []byte("another kind")},
 		{Org: org, Kind: ledger.ClaimLogin, Key: "anna", Owner: []byte("second")},
 	}
-	receipt := r.submit(c)
+	receipt := f.submit(c)
 	wantCode(t, receipt.Err, ledger.ClaimTaken)
 	if string(receipt.Owner) != "first" || receipt.Claim != 2 {
 		t.Errorf("claim %d is taken by %q", receipt.Claim, receipt.Owner)
 	}
 	c.Claims = c.Claims[:2]
-	r.must(c)
+	f.must(c)
 }
 
 func TestAReceiptNamesTheFirstClaimThatIsTaken(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	answer := strings.Repeat("answer", posting.MaxClaim/6)
 	txid := ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: "1/order-1", Owner: []byte("transaction")}
 	key := ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: "1/key-1", Owner: []byte(answer)}
@@ -64,11 +64,11 @@ func TestAReceiptNamesTheFirstClaimThatIsTaken(t *testing.T) {
 	for _, claim := range []ledger.Claim{txid, key} {
 		c := deposit()
 		c.Claims = []ledger.Claim{claim}
-		r.must(c)
+		f.must(c)
 	}
 	for _, durable := range []bool{false, true} {
 		if durable {
-			r.restart()
+			f.restart()
 		}
 		for i, c := range []struct {
 			claims []ledger.Claim
@@ -85,7 +85,7 @@ func TestAReceiptNamesTheFirstClaimThatIsTaken(t *testing.T) {
 		} {
 			change := deposit()
 			change.Claims = c.claims
-			receipt := r.submit(change)
+			receipt := f.submit(change)
 			wantCode(t, receipt.Err, ledger.ClaimTaken)
 			if receipt.Claim != c.claim || string(receipt.Owner) != c.owner {
 				t.Errorf("case %d: claim %d of %.20q, want %d of %.20q", i, receipt.Claim, receipt.Owner, c.claim, c.owner)
@@ -94,11 +94,11 @@ func TestAReceiptNamesTheFirstClaimThatIsTaken(t *testing.T) {
 	}
 	c := deposit()
 	c.Claims = []ledger.Claim{free(1), free(2)} // the refused changes have taken no claim
-	r.must(c)
+	f.must(c)
 }
 
 func TestGuardsOfOneCounterInOneChangeAreJudgedTogether(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	change := func(amounts ...money.Amount) *posting.Change {
 		c := deposit()
 		for _, a := range amounts {
@@ -110,31 +110,31 @@ func TestGuardsOfOneCounterInOneChangeAreJudgedTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.must(change(almost))
-	wantCode(t, r.submit(change(amount(6), amount(6))).Err, ledger.OutOfRange)
-	r.must(change(amount(6), amount(4)))
+	f.must(change(almost))
+	wantCode(t, f.submit(change(amount(6), amount(6))).Err, ledger.OutOfRange)
+	f.must(change(amount(6), amount(4)))
 	// A release in a change makes room for the guards after it.
 	c := change(amount(6))
 	c.Counters = append([]ledger.CounterGuard{ledger.HeadroomBack(org, usd, amount(6))}, c.Counters...)
-	r.must(c)
-	wantCode(t, r.submit(change(amount(1))).Err, ledger.OutOfRange)
+	f.must(c)
+	wantCode(t, f.submit(change(amount(1))).Err, ledger.OutOfRange)
 }
 
 func TestAnOutcomeIsCountedAndNotRefusedByAFullCounter(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	for range 2 {
 		c := deposit()
 		c.Outcome = true
 		c.Counters = []ledger.CounterGuard{ledger.Headroom(org, usd, money.Max)}
-		r.must(c)
+		f.must(c)
 	}
 	c := deposit()
 	c.Counters = []ledger.CounterGuard{ledger.Headroom(org, usd, amount(1))}
-	wantCode(t, r.submit(c).Err, ledger.OutOfRange)
+	wantCode(t, f.submit(c).Err, ledger.OutOfRange)
 	for range 2 { // more than it shows: it does not fall below the forgotten excess
 		c = deposit()
 		c.Counters = []ledger.CounterGuard{ledger.HeadroomBack(org, usd, money.Max)}
-		r.must(c)
+		f.must(c)
 	}
 }
 
@@ -150,36 +150,36 @@ func TestPostingsThatSpillInOneEntryFollowOneAnother(t *testing.T) {
 		"three debits, the last has nothing left": {5, 7, ledger.Debit, []uint64{3, 2, 4}, "0", "11"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := open(t)
+			f := open(t)
 			if c.available > 0 {
-				r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, c.available), line(available, ledger.Credit, c.available)))
+				f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, c.available), line(available, ledger.Credit, c.available)))
 			}
 			if c.owed > 0 {
-				r.must(transfer(ledger.Posted, line(receivable, ledger.Debit, c.owed), line("A:bank", ledger.Credit, c.owed)))
+				f.must(transfer(ledger.Posted, line(receivable, ledger.Debit, c.owed), line("A:bank", ledger.Credit, c.owed)))
 			}
 			sum, postings := uint64(0), []ledger.Posting(nil)
 			for _, n := range c.parts {
 				sum += n
 				postings = append(postings, split(c.side, n))
 			}
-			r.must(transfer(ledger.Posted, append(postings, line("A:provider:x", c.side.Opposite(), sum))...))
-			r.wantSplit(c.wantFree, c.wantOwe)
+			f.must(transfer(ledger.Posted, append(postings, line("A:provider:x", c.side.Opposite(), sum))...))
+			f.wantSplit(c.wantFree, c.wantOwe)
 		})
 	}
 }
 
 func TestACaptureSplitsAfterItsHoldIsGivenBack(t *testing.T) {
-	r := open(t)
-	r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line(available, ledger.Credit, 100)))
+	f := open(t)
+	f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line(available, ledger.Credit, 100)))
 	c := transfer(ledger.Pending, line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100))
 	held := c.Steps[0].Events[0].Entry.Postings
-	r.must(c)
+	f.must(c)
 	source := c.Steps[0].Source
 	capture := transfer(ledger.Capture, split(ledger.Debit, 130), line("A:provider:x", ledger.Credit, 130))
 	capture.Steps[0].Source, capture.Steps[0].Expect = source, 1
 	capture.Steps[0].Events[0].Entry.Released = held
-	r.must(capture)
-	r.wantSplit("0", "30")
+	f.must(capture)
+	f.wantSplit("0", "30")
 }
 
 func TestFundsAreJudgedOnWhatASplitLeaves(t *testing.T) {
@@ -188,39 +188,39 @@ func TestFundsAreJudgedOnWhatASplitLeaves(t *testing.T) {
 		return c
 	}
 	t.Run("a credit that pays off a debt makes nothing available", func(t *testing.T) {
-		r := open(t)
-		r.must(transfer(ledger.Posted, line(receivable, ledger.Debit, 100), line("A:bank", ledger.Credit, 100)))
+		f := open(t)
+		f.must(transfer(ledger.Posted, line(receivable, ledger.Debit, 100), line("A:bank", ledger.Credit, 100)))
 		c := guarded(transfer(ledger.Posted, split(ledger.Credit, 100), line("A:bank", ledger.Debit, 100)))
 		c.Steps[0].Events = append(c.Steps[0].Events, ledger.Event{Name: "hold", Entry: &ledger.Entry{
 			Phase: ledger.Pending, Postings: []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)},
 		}})
-		wantCode(t, r.submit(c).Err, ledger.InsufficientFunds)
+		wantCode(t, f.submit(c).Err, ledger.InsufficientFunds)
 	})
 	t.Run("a debit that spills leaves nothing lacking", func(t *testing.T) {
-		r := open(t)
-		r.must(guarded(transfer(ledger.Posted, split(ledger.Debit, 100), line("A:bank", ledger.Credit, 100))))
-		r.wantSplit("0", "100")
+		f := open(t)
+		f.must(guarded(transfer(ledger.Posted, split(ledger.Debit, 100), line("A:bank", ledger.Credit, 100))))
+		f.wantSplit("0", "100")
 	})
 	t.Run("a void in the same change gives back", func(t *testing.T) {
-		r := open(t)
-		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line(available, ledger.Credit, 100)))
+		f := open(t)
+		f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line(available, ledger.Credit, 100)))
 		c := transfer(ledger.Pending, line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100))
 		held := c.Steps[0].Events[0].Entry.Postings
-		r.must(c)
+		f.must(c)
 		again := guarded(transfer(ledger.Void, held...))
 		again.Steps[0].Source, again.Steps[0].Expect = c.Steps[0].Source, 1
 		again.Steps[0].Events = append(again.Steps[0].Events, ledger.Event{Name: "hold", Entry: &ledger.Entry{
 			Phase: ledger.Pending, Postings: []ledger.Posting{line(available, ledger.Debit, 70), line("A:provider:x", ledger.Credit, 70)},
 		}})
-		r.must(again)
-		if got := r.totals(available).Available().String(); got != "30" {
+		f.must(again)
+		if got := f.totals(available).Available().String(); got != "30" {
 			t.Errorf("available: %s, want 30", got)
 		}
 	})
 }
 
 func TestTheLargestAmountMayMoveInACommandAndNoTotalEverOverflows(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	move := func(a money.Amount) *posting.Change {
 		c := deposit()
 		for i := range c.Steps[0].Events[0].Entry.Postings {
@@ -228,15 +228,15 @@ func TestTheLargestAmountMayMoveInACommandAndNoTotalEverOverflows(t *testing.T) 
 		}
 		return c
 	}
-	r.must(move(ledger.MaxAmount))
-	wantCode(t, r.submit(move(money.Max)).Err, ledger.OutOfRange)
+	f.must(move(ledger.MaxAmount))
+	wantCode(t, f.submit(move(money.Max)).Err, ledger.OutOfRange)
 	ninth, err := money.Max.DivFloor(money.FromUint64(9))
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	for ; n < 10; n++ {
-		receipt := r.submit(move(ninth))
+		receipt := f.submit(move(ninth))
 		if receipt.Err != nil {
 			wantCode(t, receipt.Err, ledger.OutOfRange)
 			break
@@ -248,75 +248,75 @@ func TestTheLargestAmountMayMoveInACommandAndNoTotalEverOverflows(t *testing.T) 
 }
 
 func TestTotalsByEffectiveDateFollowACaptureThatTakesEffectEarlier(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	held := []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)}
 	c := transfer(ledger.Pending, held...)
-	r.must(c) // on day 0
-	r.forward(5 * 24 * time.Hour)
+	f.must(c) // on day 0
+	f.forward(5 * 24 * time.Hour)
 	capture := transfer(ledger.Capture, line(available, ledger.Debit, 80), line("A:provider:x", ledger.Credit, 80))
 	capture.Steps[0].Source, capture.Steps[0].Expect = c.Steps[0].Source, 1
 	capture.Steps[0].Events[0].Entry.Released = held
 	today := ledger.DateOf(start)
 	capture.Steps[0].Events[0].Entry.Effective = today + 3
-	r.must(capture) // on day 5, with effect from day 3
+	f.must(capture) // on day 5, with effect from day 3
 	pending, posted := ledger.Totals{DebitsPending: amount(100)}, ledger.Totals{DebitsPosted: amount(80)}
 	for on, want := range map[ledger.Date]ledger.Totals{today: pending, today + 2: pending, today + 3: posted, today + 4: posted, today + 5: posted} {
-		r.wantEffective(on, want)
+		f.wantEffective(on, want)
 	}
 }
 
 func TestAHoldThatTakesEffectAfterItsEndHoldsNothingBefore(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	today := ledger.DateOf(start)
 	held := []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)}
 	c := transfer(ledger.Pending, held...)
 	c.Steps[0].Events[0].Entry.Effective = today - 2
-	r.must(c)
+	f.must(c)
 	void := transfer(ledger.Void, held...)
 	void.Steps[0].Source, void.Steps[0].Expect = c.Steps[0].Source, 1
 	void.Steps[0].Events[0].Entry.Effective = today - 4
-	r.must(void)
+	f.must(void)
 	for on := today - 5; on < today+2; on++ {
-		r.wantEffective(on, ledger.Totals{})
+		f.wantEffective(on, ledger.Totals{})
 	}
 }
 
-func (r *fixture) wantEffective(on ledger.Date, want ledger.Totals) {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) wantEffective(on ledger.Date, want ledger.Totals) {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	got, _, err := balances.Account(v, org, ledger.Account{Path: available, Asset: usd}, &balances.AsOf{On: on})
 	if err != nil || got != want {
-		r.t.Errorf("%v: %+v (%v), want %+v", on, got, err, want)
+		f.t.Errorf("%v: %+v (%v), want %+v", on, got, err, want)
 	}
 }
 
-func (r *fixture) forward(d time.Duration) {
-	r.t.Helper()
-	if err := r.clock.Set(r.clock.Now().Add(d)); err != nil {
-		r.t.Fatal(err)
+func (f *fixture) forward(d time.Duration) {
+	f.t.Helper()
+	if err := f.clock.Set(f.clock.Now().Add(d)); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 func TestClosingAfterAFailureWaitsForNothing(t *testing.T) {
 	d := gated()
 	d.before.Store(true)
-	r := openOn(t, d)
+	f := openOn(t, d)
 	acknowledged := make(chan posting.Receipt, 4*posting.MaxGroup)
 	for range 4 * posting.MaxGroup {
 		c := note(uuid.New())
-		r.Submit(&c, func(receipt posting.Receipt) { acknowledged <- receipt })
+		f.Submit(&c, func(receipt posting.Receipt) { acknowledged <- receipt })
 	}
 	d.open()
-	<-r.fatal
-	_ = r.Close() // the store reports what failed
+	<-f.fatal
+	_ = f.Close() // the store reports what failed
 	if len(acknowledged) != 0 {
 		t.Errorf("%d acknowledged", len(acknowledged))
 	}
 }
 
 func TestEverySubmissionIsAnsweredOnceWhenTheJournalCloses(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	const callers, each = 8, 400
 	answers := make(chan error, callers*each*2)
 	begun, ended := make(chan struct{}, callers*each), make(chan struct{})
@@ -324,7 +324,7 @@ func TestEverySubmissionIsAnsweredOnceWhenTheJournalCloses(t *testing.T) {
 		go func() {
 			for range each {
 				c := note(uuid.New())
-				r.Submit(&c, func(receipt posting.Receipt) { answers <- receipt.Err })
+				f.Submit(&c, func(receipt posting.Receipt) { answers <- receipt.Err })
 				begun <- struct{}{}
 			}
 			ended <- struct{}{}
@@ -333,7 +333,7 @@ func TestEverySubmissionIsAnsweredOnceWhenTheJournalCloses(t *testing.T) {
 	for range each {
 		<-begun
 	}
-	if err := r.Close(); err != nil {
+	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
 	for range callers {
@@ -350,8 +350,8 @@ func TestEverySubmissionIsAnsweredOnceWhenTheJournalCloses(t *testing.T) {
 	if len(answers) != 0 {
 		t.Errorf("%d answers too many", len(answers))
 	}
-	r.reopen()
-	v := r.View()
+	f.reopen()
+	v := f.View()
 	defer v.Close()
 	if size, _, err := v.Head(org); err != nil || size != uint64(stored) {
 		t.Errorf("%d events of %d acknowledged (%v)", size, stored, err)

@@ -25,39 +25,39 @@ func unseals(s ledger.Source, expect uint64) *posting.Change {
 }
 
 // wantSealed compares a record's sealed row; empty: it has none.
-func (r *fixture) wantSealed(s ledger.Source, want string) {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) wantSealed(s ledger.Source, want string) {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	got, found, err := v.Sealed(org, s)
 	if err != nil || found != (want != "") || string(got) != want {
-		r.t.Errorf("sealed: %q %v (%v), want %q", got, found, err, want)
+		f.t.Errorf("sealed: %q %v (%v), want %q", got, found, err, want)
 	}
 }
 
 func TestASealedRowLiesBesideItsRecordUntilItIsReplacedOrRemoved(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	card, other := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
-	r.wantSealed(card, "")
-	r.must(seals(card, 0, []byte("first")))
-	r.must(seals(other, 0, []byte("other")))
-	r.must(seals(card, 1, nil))
-	r.restart()
-	r.wantSealed(card, "first")
-	r.must(seals(card, 2, []byte("second")))
-	r.wantSealed(card, "second")
-	r.must(unseals(card, 3))
-	r.wantSealed(card, "")
-	r.restart()
-	r.wantSealed(card, "")
-	r.wantSealed(other, "other")
-	r.must(unseals(card, 4)) // it has none
-	r.wantSealed(card, "")
+	f.wantSealed(card, "")
+	f.must(seals(card, 0, []byte("first")))
+	f.must(seals(other, 0, []byte("other")))
+	f.must(seals(card, 1, nil))
+	f.restart()
+	f.wantSealed(card, "first")
+	f.must(seals(card, 2, []byte("second")))
+	f.wantSealed(card, "second")
+	f.must(unseals(card, 3))
+	f.wantSealed(card, "")
+	f.restart()
+	f.wantSealed(card, "")
+	f.wantSealed(other, "other")
+	f.must(unseals(card, 4)) // it has none
+	f.wantSealed(card, "")
 }
 
 func TestOfSealedRowsOfOneGroupTheLaterChangeHolds(t *testing.T) {
 	d := gated()
-	r := openOn(t, d)
+	f := openOn(t, d)
 	var gone, kept []ledger.Source
 	var changes []*posting.Change
 	for range 100 {
@@ -65,34 +65,34 @@ func TestOfSealedRowsOfOneGroupTheLaterChangeHolds(t *testing.T) {
 		gone, kept = append(gone, g), append(kept, k)
 		changes = append(changes, seals(g, 0, []byte("gone")), unseals(g, 1), unseals(k, 0), seals(k, 1, []byte("kept")))
 	}
-	for _, receipt := range r.together(d, changes) {
+	for _, receipt := range f.together(d, changes) {
 		if receipt.Err != nil {
 			t.Fatal(receipt.Err)
 		}
 	}
-	if n := r.Stats.Groups.Load(); n > 3 {
+	if n := f.Stats.Groups.Load(); n > 3 {
 		t.Fatalf("%d groups: not together", n)
 	}
 	for i := range gone {
-		r.wantSealed(gone[i], "")
-		r.wantSealed(kept[i], "kept")
+		f.wantSealed(gone[i], "")
+		f.wantSealed(kept[i], "kept")
 	}
 }
 
 func TestARefusedChangeSealsAndRemovesNothing(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	s := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
-	r.must(seals(s, 0, []byte("first")))
-	wantCode(t, r.submit(seals(s, 7, []byte("second"))).Err, ledger.StaleVersion)
-	wantCode(t, r.submit(unseals(s, 7)).Err, ledger.StaleVersion)
-	r.wantSealed(s, "first")
+	f.must(seals(s, 0, []byte("first")))
+	wantCode(t, f.submit(seals(s, 7, []byte("second"))).Err, ledger.StaleVersion)
+	wantCode(t, f.submit(unseals(s, 7)).Err, ledger.StaleVersion)
+	f.wantSealed(s, "first")
 }
 
 func TestWhatIsSealedIsInNoOtherRow(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	secret := bytes.Repeat([]byte("4242424242424242"), posting.MaxSealed/16)
-	r.must(seals(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, secret))
-	v := r.View()
+	f.must(seals(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, secret))
+	v := f.View()
 	defer v.Close()
 	rows := map[posting.RowKind]int{}
 	for s := posting.Blocks; s <= posting.SealedRows; s++ {
@@ -113,19 +113,19 @@ func TestWhatIsSealedIsInNoOtherRow(t *testing.T) {
 }
 
 func TestTheSealedRowsOfAnOrganizationAreItsOwnByKindAndID(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	foreign := seals(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, []byte("foreign"))
 	foreign.Steps[0].Org = uuid.New()
-	r.must(foreign)
+	f.must(foreign)
 	want := []ledger.Source{ // in the order of reading
 		{Kind: ledger.Partner, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},
 		{Kind: ledger.Transaction, ID: uuid.MustParse("00000000-0000-4000-8000-000000000000")},
 		{Kind: ledger.Transaction, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},
 	}
 	for _, i := range []int{2, 0, 1} {
-		r.must(seals(want[i], 0, want[i].ID[:]))
+		f.must(seals(want[i], 0, want[i].ID[:]))
 	}
-	v := r.View()
+	v := f.View()
 	defer v.Close()
 	var got []ledger.Source
 	err := v.SealedRows(org, func(s ledger.Source, sealed []byte) (bool, error) {

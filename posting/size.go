@@ -61,7 +61,7 @@ const (
 	postingSize = 1 + 2 + 3 + 33 // in the event, without path, currency and network
 
 	// What the removal of passed due rows may add to any group, with the mark.
-	removalRows  = maxSweep + 1
+	removalRows  = maxDueRemovals + 1
 	removalBytes = removalRows * (rowSize + 17)
 )
 

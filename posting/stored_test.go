@@ -31,24 +31,24 @@ func noticesHash(notices ...posting.Notice) ledger.Hash {
 }
 
 // hashes returns the hashes of an organization's events.
-func (r *fixture) hashes(org ledger.ID) (hashes []ledger.Stored) {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) hashes(org ledger.ID) (hashes []ledger.Stored) {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	err := v.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		hashes = append(hashes, e.Stored)
 		return true, nil
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return hashes
 }
 
 // rowHash returns the SHA-256 of the only record of a kind: its row, and then its parts.
-func (r *fixture) rowHash(kind ledger.Kind) ledger.Hash {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) rowHash(kind ledger.Kind) ledger.Hash {
+	f.t.Helper()
+	v := f.View()
 	defer v.Close()
 	var whole []byte
 	for _, section := range []posting.RowKind{posting.Records, posting.Parts} {
@@ -59,22 +59,22 @@ func (r *fixture) rowHash(kind ledger.Kind) ledger.Hash {
 			return true, nil
 		})
 		if err != nil {
-			r.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 	}
 	return sha256.Sum256(whole)
 }
 
-func (r *fixture) wantStored(what string, at int, want ledger.Stored) {
-	r.t.Helper()
-	got := r.hashes(org)[at]
+func (f *fixture) wantStored(what string, at int, want ledger.Stored) {
+	f.t.Helper()
+	got := f.hashes(org)[at]
 	if got.Record != want.Record || got.Notices != want.Notices || len(got.Claims) != len(want.Claims) {
-		r.t.Errorf("%s: event %d has %x, want %x", what, at+1, got, want)
+		f.t.Errorf("%s: event %d has %x, want %x", what, at+1, got, want)
 		return
 	}
 	for i := range want.Claims {
 		if got.Claims[i] != want.Claims[i] {
-			r.t.Errorf("%s: event %d has claim %x, want %x", what, at+1, got.Claims[i], want.Claims[i])
+			f.t.Errorf("%s: event %d has claim %x, want %x", what, at+1, got.Claims[i], want.Claims[i])
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (r *fixture) wantStored(what string, at int, want ledger.Stored) {
 // An event's hashes cover the bytes stored when its group is durable, including late fields,
 // long payloads and sealed rows.
 func TestAnEventHasTheHashesOfWhatIsStored(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	user, partner := ledger.Source{Kind: ledger.User, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
 	long := bytes.Repeat([]byte("payload "), 40<<10)
 	id := bytes.Repeat([]byte{7}, 16)
@@ -96,41 +96,41 @@ func TestAnEventHasTheHashesOfWhatIsStored(t *testing.T) {
 		{Event: 0, Channel: posting.Operators, To: uuid.New()},
 		{Event: 1, Channel: posting.Webhook, To: uuid.New(), Body: bytes.Repeat([]byte{3}, 300)},
 	}
-	r.must(&posting.Change{Claims: claims, Steps: []posting.Step{
+	f.must(&posting.Change{Claims: claims, Steps: []posting.Step{
 		{
 			Org: org, Source: user, Record: []byte("first"), Due: ledger.MicrosOf(start) + 5, Finish: true, Number: "n", Sealed: []byte("card"),
 			Events: []ledger.Event{{Name: "a", To: "b"}, {Name: "b", From: "b", To: "c"}}, Notices: notices,
 		},
 		{Org: org, Source: partner, Record: long, Events: []ledger.Event{{Name: "a", To: "b"}}},
 	}})
-	r.wantStored("a step's first event", 0, ledger.Stored{Notices: noticesHash(notices[:2]...)})
-	r.wantStored("its last event", 1, ledger.Stored{
-		Record: r.rowHash(ledger.User), Notices: noticesHash(notices[2]), Claims: []ledger.Hash{claimHash(&claims[0]), claimHash(&claims[2])},
+	f.wantStored("a step's first event", 0, ledger.Stored{Notices: noticesHash(notices[:2]...)})
+	f.wantStored("its last event", 1, ledger.Stored{
+		Record: f.rowHash(ledger.User), Notices: noticesHash(notices[2]), Claims: []ledger.Hash{claimHash(&claims[0]), claimHash(&claims[2])},
 	})
-	r.wantStored("a long record", 2, ledger.Stored{Record: r.rowHash(ledger.Partner)})
-	sealed := r.rowHash(ledger.User)
+	f.wantStored("a long record", 2, ledger.Stored{Record: f.rowHash(ledger.Partner)})
+	sealed := f.rowHash(ledger.User)
 
-	r.restart() // the writer reads the record's stamp from the store
-	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: user, Expect: 2, Record: []byte("first"), Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
-	r.wantStored("a record beside its sealed row", 3, ledger.Stored{Record: r.rowHash(ledger.User)})
-	v := r.View()
+	f.restart() // the writer reads the record's stamp from the store
+	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: user, Expect: 2, Record: []byte("first"), Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
+	f.wantStored("a record beside its sealed row", 3, ledger.Stored{Record: f.rowHash(ledger.User)})
+	v := f.View()
 	record, _, err := v.Record(org, user)
 	v.Close()
 	if want := sha256.Sum256([]byte("card")); err != nil || record.Stamp.Sealed != want {
 		t.Errorf("the record says that %x is sealed beside it (%v), want %x", record.Stamp.Sealed, err, want)
 	}
-	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: user, Expect: 3, Record: []byte("first"), Unseal: true, Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
-	r.wantStored("a record whose sealed row is removed", 4, ledger.Stored{Record: r.rowHash(ledger.User)})
-	if r.rowHash(ledger.User) == sealed {
+	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: user, Expect: 3, Record: []byte("first"), Unseal: true, Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
+	f.wantStored("a record whose sealed row is removed", 4, ledger.Stored{Record: f.rowHash(ledger.User)})
+	if f.rowHash(ledger.User) == sealed {
 		t.Error("a record with another version has the same hash")
 	}
-	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{{Name: "move"}}}}})
-	r.wantStored("a transfer", 5, ledger.Stored{})
+	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{{Name: "move"}}}}})
+	f.wantStored("a transfer", 5, ledger.Stored{})
 }
 
 // A claim that no event can prove is refused before the Change is queued.
 func TestAClaimNeedsAnEventThatProvesIt(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	owner := bytes.Repeat([]byte{7}, 17)
 	for name, c := range map[string]*posting.Change{
 		"no step": {Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimIdempotency, Key: "k", Owner: owner}}},
@@ -145,7 +145,7 @@ func TestAClaimNeedsAnEventThatProvesIt(t *testing.T) {
 					t.Errorf("%s: it was taken", name)
 				}
 			}()
-			r.submit(c)
+			f.submit(c)
 		}()
 	}
 }

@@ -34,12 +34,12 @@ type writer struct {
 	claims     [2]map[string][]byte // of this group and of the previous one
 	projection projection
 
-	dues     map[int64][]byte // second → row of this group
-	longest  int              // length in bytes of the longest of these rows
-	inflight ledger.Micros    // earliest due instant of the previous group
-	cleaned  time.Time        // when passed due rows were last removed
-	behind   bool             // there were more passed due rows than one group may remove
-	swept    []byte           // all due rows below this key are removed
+	dues      map[int64][]byte // second → row of this group
+	longest   int              // length in bytes of the longest of these rows
+	inflight  ledger.Micros    // earliest due instant of the previous group
+	cleaned   time.Time        // when passed due rows were last removed
+	behind    bool             // there were more passed due rows than one group may remove
+	removedTo []byte           // all due rows below this key are removed
 
 	slab       []Stamp         // memory for receipts' stamps
 	snap       *store.Snapshot // for reads of this group's checks
@@ -126,7 +126,7 @@ func (w *writer) take(s *submitted) {
 	if receipt.Err == nil {
 		w.write(s.change, &receipt)
 	}
-	w.out.waiting = append(w.out.waiting, waiting{s.done, receipt})
+	w.out.waiters = append(w.out.waiters, waiter{s.done, receipt})
 }
 
 // stampsFor returns memory for a receipt's stamps. Receipts outlive the group, so the memory is
@@ -167,7 +167,7 @@ func (w *writer) finish() {
 	w.tail = size{}
 	w.drain()
 	w.out.low = w.lowestBuffered()
-	w.sweep()
+	w.removePassedDue()
 	w.closeSnapshot()
 	w.inflight = w.out.earliest
 	w.previous = w.group.Seal()
@@ -176,12 +176,12 @@ func (w *writer) finish() {
 // removalEvery is the minimum time between two searches for passed due rows, maxSweep the most
 // that one group removes. If there are more, the following groups remove them.
 const (
-	removalEvery = time.Second
-	maxSweep     = 512
+	removalEvery   = time.Second
+	maxDueRemovals = 512
 )
 
-// sweep moves the low-water mark of due work forward and removes the rows below it.
-func (w *writer) sweep() {
+// removePassedDue moves the low-water mark of due work forward and removes the rows below it.
+func (w *writer) removePassedDue() {
 	real := time.Now()
 	if !w.behind && real.Sub(w.cleaned) < removalEvery {
 		return
@@ -197,8 +197,8 @@ func (w *writer) sweep() {
 		return
 	}
 	from := store.KeyDueFrom(nil, d.mark)
-	if bytes.Compare(from, w.swept) < 0 {
-		from = w.swept // skip rows that are already removed
+	if bytes.Compare(from, w.removedTo) < 0 {
+		from = w.removedTo // skip rows that are already removed
 	}
 	removed := 0
 	w.must(w.snapshot().AscendKeys(store.KeyDues(nil), from, func(key []byte) ([]byte, bool, error) {
@@ -206,9 +206,9 @@ func (w *writer) sweep() {
 		if !ok || at >= second {
 			return nil, false, nil
 		}
-		if removed == maxSweep {
+		if removed == maxDueRemovals {
 			second, w.behind = at, true
-			w.swept = append(w.swept[:0], key...)
+			w.removedTo = append(w.removedTo[:0], key...)
 			return nil, false, nil
 		}
 		removed++

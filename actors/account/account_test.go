@@ -1,17 +1,16 @@
 package account
 
 import (
-	"log/slog"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"mizan/actors"
 	"mizan/internal/clock"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
-	"mizan/posting/store"
 )
 
 // available = posted credits − posted debits − pending debits; the overdraft adds to it.
@@ -45,21 +44,12 @@ func TestAnAccountBearsWhatIsAvailableAndItsOverdraft(t *testing.T) {
 // Admit only saves work: if an account cannot be asked, the writer decides, and every question gets
 // exactly one answer.
 func TestAnAccountThatCannotBeAskedAdmits(t *testing.T) {
-	quiet := slog.New(slog.DiscardHandler)
-	running := clock.Real{}
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: t.TempDir(), Log: quiet}, Clock: running, Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := j.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	rt := actors.New(actors.Options{Clock: running, Journal: j, Log: quiet})
+	w := testkit.NewWorld(t, start)
+	w.JournalOptions.Clock, w.RuntimeOptions.Clock = clock.Real{}, clock.Real{}
+	w.Open()
+	rt := w.Runtime
 	s := New(rt)
 	rt.Start(func(posting.Item) bool { return false })
-	defer rt.Stop()
 	of := key{uuid.UUID{1}, ledger.Account{Path: ledger.PartnerAvailable(1), Asset: money.Asset{Currency: "USD", Env: money.Prod}}}
 	ask := func() []bool {
 		answers := make(chan bool, 3)

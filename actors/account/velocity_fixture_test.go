@@ -2,19 +2,16 @@ package account
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
-	"mizan/actors"
-	"mizan/internal/clock"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/posting"
-	"mizan/posting/store"
 )
 
 var (
@@ -23,79 +20,64 @@ var (
 	start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 )
 
-// counting is the service in a real runtime, on a real journal, with a history that the test makes
+// fixture is the service in a real runtime, on a real journal, with a history that the test makes
 // up.
-type counting struct {
-	t     *testing.T
-	clock *clock.Manual
-	rt    *actors.Runtime
-	dir   string
+type fixture struct {
+	*testkit.World
 	*Service
+	t *testing.T
 
 	repeats func() (bool, error) // passed with every attempt
 
-	past   []lived // the last booked first
-	reads  int     // of the history
-	told   int     // attempts that the history has passed, in all
-	failed error   // returned instead of the history
-	panics bool    // instead of the history
-	gate   chan struct{}
+	history []storedAttempt // the last booked first
+	reads   int             // of the history
+	passed  int             // attempts that the history has passed, in all
+	failed  error           // returned instead of the history
+	panics  bool            // instead of the history
+	gate    chan struct{}
 }
 
-// lived is an attempt in the store.
-type lived struct {
+// storedAttempt is an attempt in the store.
+type storedAttempt struct {
 	booked, at ledger.Micros
 	directory.Attempt
 }
 
-func countingFixture(t *testing.T) *counting {
-	s := &counting{t: t, clock: clock.NewManual(start), dir: t.TempDir()}
-	s.open()
-	t.Cleanup(s.close)
-	return s
+func newFixture(t *testing.T) *fixture {
+	f := &fixture{World: testkit.NewWorld(t, start), t: t}
+	f.start()
+	return f
 }
 
-func (s *counting) open() {
-	quiet := slog.New(slog.DiscardHandler)
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: s.dir, Log: quiet}, Clock: s.clock, Log: quiet})
-	if err != nil {
-		s.t.Fatal(err)
+func (f *fixture) start() {
+	f.Open()
+	f.Service = New(f.Runtime)
+	f.Recall(f.recall)
+	f.Runtime.Start(func(posting.Item) bool { return false })
+}
+
+func (f *fixture) restart() {
+	f.Close()
+	f.start()
+}
+
+func (f *fixture) recall(_ ledger.ID, _ int64, env money.Env, since ledger.Micros, fn func(booked, at ledger.Micros, a *directory.Attempt) bool) error {
+	f.reads++
+	if f.gate != nil {
+		<-f.gate
 	}
-	s.rt = actors.New(actors.Options{Clock: s.clock, Journal: j, Log: quiet})
-	s.Service = New(s.rt)
-	s.Recall(s.recall)
-	s.rt.Start(func(posting.Item) bool { return false })
-}
-
-func (s *counting) close() {
-	s.rt.Stop()
-	if err := s.rt.Journal.Close(); err != nil {
-		s.t.Error(err)
-	}
-}
-
-func (s *counting) restart() {
-	s.close()
-	s.open()
-}
-
-func (s *counting) recall(_ ledger.ID, _ int64, env money.Env, since ledger.Micros, fn func(booked, at ledger.Micros, a *directory.Attempt) bool) error {
-	s.reads++
-	if s.gate != nil {
-		<-s.gate
-	}
-	if s.panics {
+	if f.panics {
 		panic("a past that panics")
 	}
-	if s.failed != nil {
-		return s.failed
+	if f.failed != nil {
+		return f.failed
 	}
-	for i := range s.past {
-		l := &s.past[i]
+	for i := range f.history {
+		l := &f.history[i]
 		if l.at <= since || l.Asset.Env != env {
 			continue
 		}
-		s.told++
+		f.passed++
 		if !fn(l.booked, l.at, &l.Attempt) {
 			return nil
 		}
@@ -107,10 +89,10 @@ func (s *counting) recall(_ ledger.ID, _ int64, env money.Env, since ledger.Micr
 func after(d time.Duration) ledger.Micros { return ledger.MicrosOf(start.Add(d)) }
 
 // to moves the clock.
-func (s *counting) to(d time.Duration) {
-	s.t.Helper()
-	if err := s.clock.Set(start.Add(d)); err != nil {
-		s.t.Fatal(err)
+func (f *fixture) to(d time.Duration) {
+	f.t.Helper()
+	if err := f.Clock.Set(start.Add(d)); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
@@ -121,8 +103,8 @@ func velocity(most int64, scope directory.Scope) *directory.Limit {
 	}
 }
 
-// by returns an attempt with a card.
-func by(card string) *directory.Attempt {
+// attemptWith returns an attempt with a card.
+func attemptWith(card string) *directory.Attempt {
 	return &directory.Attempt{Type: directory.PaymentTerminal, Asset: usd, Payer: directory.Payer{Card: card}}
 }
 
@@ -133,10 +115,10 @@ type tried struct {
 }
 
 // answers counts an attempt, and returns every answer to it.
-func (s *counting) answers(at ledger.Micros, a *directory.Attempt, limits ...*directory.Limit) []tried {
+func (f *fixture) answers(at ledger.Micros, a *directory.Attempt, limits ...*directory.Limit) []tried {
 	all := make(chan tried, 8)
-	s.Count(org, 1, limits, at, a, s.repeats, func(breached *directory.Limit, err error) { all <- tried{breached, err} })
-	s.rt.Quiesce()
+	f.Count(org, 1, limits, at, a, f.repeats, func(breached *directory.Limit, err error) { all <- tried{breached, err} })
+	f.Runtime.Quiesce()
 	close(all)
 	var got []tried
 	for one := range all {
@@ -146,38 +128,38 @@ func (s *counting) answers(at ledger.Micros, a *directory.Attempt, limits ...*di
 }
 
 // tries counts an attempt that must be answered once and without an error.
-func (s *counting) tries(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) *directory.Limit {
-	s.t.Helper()
-	got := s.answers(after(d), a, limits...)
+func (f *fixture) tries(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) *directory.Limit {
+	f.t.Helper()
+	got := f.answers(after(d), a, limits...)
 	if len(got) != 1 || got[0].err != nil {
-		s.t.Fatalf("answered %v", got)
+		f.t.Fatalf("answered %v", got)
 	}
 	return got[0].breached
 }
 
 // admits and refuses count an attempt at a time after the start and check the answer.
-func (s *counting) admits(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
-	s.t.Helper()
-	if l := s.tries(d, a, limits...); l != nil {
-		s.t.Errorf("after %v: refused by the limit to %d", d, l.MaxCount)
+func (f *fixture) admits(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
+	f.t.Helper()
+	if l := f.tries(d, a, limits...); l != nil {
+		f.t.Errorf("after %v: refused by the limit to %d", d, l.MaxCount)
 	}
 }
 
-func (s *counting) refuses(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
-	s.t.Helper()
-	if s.tries(d, a, limits...) == nil {
-		s.t.Errorf("after %v: admitted", d)
+func (f *fixture) refuses(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
+	f.t.Helper()
+	if f.tries(d, a, limits...) == nil {
+		f.t.Errorf("after %v: admitted", d)
 	}
 }
 
 // counts checks a velocity limit's usage by the clock.
-func (s *counting) counts(l *directory.Limit, subject string, want int64, resets ledger.Micros) {
-	s.t.Helper()
-	u, err := s.Usage(context.Background(), l, subject)
+func (f *fixture) counts(l *directory.Limit, subject string, want int64, resets ledger.Micros) {
+	f.t.Helper()
+	u, err := f.Usage(context.Background(), l, subject)
 	if err != nil {
-		s.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	if u.Count != want || u.Resets != resets {
-		s.t.Errorf("%d attempts until %v, want %d until %v", u.Count, u.Resets.Time(), want, resets.Time())
+		f.t.Errorf("%d attempts until %v, want %d until %v", u.Count, u.Resets.Time(), want, resets.Time())
 	}
 }

@@ -9,13 +9,13 @@ import (
 
 // window is the sliding window of one velocity limit: the times of each subject's last attempts.
 type window struct {
-	limit    *directory.Limit // the version of the limit that the window was read for
-	before   *directory.Limit // the limit before its last change: attempts screened with it may still arrive
-	room     int              // maximum number of attempts kept per subject
-	subjects map[string]*attempts
-	left     int           // number of subjects after the last sweep
-	sweepBy  ledger.Micros // latest time of the next sweep
-	oldest   ledger.Micros // while the store is read: the partner's oldest attempt that is kept; 0: there is room for more
+	limit      *directory.Limit // the version of the limit that the window was read for
+	before     *directory.Limit // the limit before its last change: attempts screened with it may still arrive
+	room       int              // maximum number of attempts kept per subject
+	subjects   map[string]*attempts
+	left       int           // number of subjects after the last sweep
+	dropIdleBy ledger.Micros // latest time of the next sweep
+	oldest     ledger.Micros // while the store is read: the partner's oldest attempt that is kept; 0: there is room for more
 }
 
 // knows tells whether the window has every attempt that the limit counts.
@@ -39,7 +39,7 @@ func (w *window) since(now ledger.Micros) ledger.Micros { return now - lengthOf(
 // count adds an attempt and tells whether more than most count, this one included.
 func (w *window) count(subject string, at ledger.Micros, most int64) (breached bool) {
 	if w.subjects[subject] == nil {
-		w.sweep(at)
+		w.dropIdle(at)
 	}
 	s := w.of(subject)
 	before := s.within(w.since(at))
@@ -151,11 +151,11 @@ func (w *window) usage(subject string, now ledger.Micros) (count int64, resets l
 	return int64(n), s.at[len(s.at)-n] + lengthOf(w.limit)
 }
 
-// sweep removes subjects whose attempts have all left the window: when there are twice as many
+// dropIdle removes subjects whose attempts have all left the window: when there are twice as many
 // subjects as after the last sweep, and once per window.
-func (w *window) sweep(now ledger.Micros) {
+func (w *window) dropIdle(now ledger.Micros) {
 	const few = 1_024
-	if n := len(w.subjects); n < few || n < 2*w.left && now < w.sweepBy {
+	if n := len(w.subjects); n < few || n < 2*w.left && now < w.dropIdleBy {
 		return
 	}
 	since := w.since(now)
@@ -164,7 +164,7 @@ func (w *window) sweep(now ledger.Micros) {
 			delete(w.subjects, subject)
 		}
 	}
-	w.left, w.sweepBy = len(w.subjects), now+lengthOf(w.limit)
+	w.left, w.dropIdleBy = len(w.subjects), now+lengthOf(w.limit)
 }
 
 // attempts are the times of one subject's attempts, sorted.

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/alerts"
 )
 
-// Beyond MaxWatched terminals, idle ones are evicted, and no further terminals are counted until
+// Beyond MaxDetectors terminals, idle ones are evicted, and no further terminals are counted until
 // one is idle.
 func TestSpikesAreCountedForSoManyTerminals(t *testing.T) {
 	manual := clock.NewManual(time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC))
@@ -30,24 +30,24 @@ func TestSpikesAreCountedForSoManyTerminals(t *testing.T) {
 		}
 		return alarm
 	}
-	for n := range MaxWatched {
+	for n := range MaxDetectors {
 		if !hear(n) {
 			t.Fatalf("terminal %d raises no alarm", n)
 		}
 	}
-	if hear(MaxWatched) || len(m.detectors) != MaxWatched {
+	if hear(MaxDetectors) || len(m.detectors) != MaxDetectors {
 		t.Errorf("%d terminals are counted", len(m.detectors))
 	}
 	if err := manual.Set(manual.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if hear(MaxWatched) {
+	if hear(MaxDetectors) {
 		t.Error("there was room")
 	}
 	if err := manual.Set(manual.Now().Add(2 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if !hear(MaxWatched) || len(m.detectors) != 1 {
+	if !hear(MaxDetectors) || len(m.detectors) != 1 {
 		t.Errorf("no room was made: %d terminals are counted", len(m.detectors))
 	}
 }

@@ -45,7 +45,7 @@ func (m *Monitor) summarizeDays(now time.Time) error {
 		return err
 	}
 	for m.setSummarized(day - 1); day < today; day++ {
-		err := m.directory.AllOperated(func(org ledger.ID, terminals []*directory.Terminal) error {
+		err := m.directory.AlertTerminals(func(org ledger.ID, terminals []*directory.Terminal) error {
 			return m.summarizeOrganization(org, terminals, day, ledger.MicrosOf(now))
 		})
 		if err == nil {
@@ -67,7 +67,7 @@ func (m *Monitor) setSummarized(day ledger.Date) {
 
 // hasRecipients tells whether any terminal has operators who can be reached.
 func (m *Monitor) hasRecipients() (found bool, err error) {
-	err = m.directory.AllOperated(func(_ ledger.ID, terminals []*directory.Terminal) error {
+	err = m.directory.AlertTerminals(func(_ ledger.ID, terminals []*directory.Terminal) error {
 		for _, t := range terminals {
 			found = found || m.canReach(&t.Notification)
 		}

@@ -15,23 +15,23 @@ import (
 func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
 
 func TestADayIsSummedUpAtTheFirstInstantOfTheNext(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	dollars := h.terminal(p, "Dollars", "USD", contacts)
-	h.terminal(p, "Euros", "EUR", `{}`)
-	tethers := h.terminal(p, "Tethers", "USDT", `{"emails_to_notify":["ops@bank.example"]}`)
-	h.pay(p, good, "USD", 120000)
-	r := h.pay(p, good, "USD", 10000)
-	h.refund(r, p, 2500)
-	h.pay(p, declined, "USD", 777)
-	h.pay(p, breaks, "USD", 1)
-	h.pay(p, good, "EUR", 5)
-	h.advance(day(20).Add(-time.Microsecond))
-	if got := h.recorder.of(alerts.Daily); len(got) != 0 {
+	f := open(t)
+	p := f.partner("shop")
+	dollars := f.terminal(p, "Dollars", "USD", contacts)
+	f.terminal(p, "Euros", "EUR", `{}`)
+	tethers := f.terminal(p, "Tethers", "USDT", `{"emails_to_notify":["ops@bank.example"]}`)
+	f.pay(p, good, "USD", 120000)
+	r := f.pay(p, good, "USD", 10000)
+	f.refund(r, p, 2500)
+	f.pay(p, declined, "USD", 777)
+	f.pay(p, breaks, "USD", 1)
+	f.pay(p, good, "EUR", 5)
+	f.advance(day(20).Add(-time.Microsecond))
+	if got := f.recorder.of(alerts.Daily); len(got) != 0 {
 		t.Fatalf("told before the day was over: %+v", got)
 	}
-	h.advance(day(20))
-	h.pay(p, good, "USD", 100) // on the next day
+	f.advance(day(20))
+	f.pay(p, good, "USD", 100) // on the next day
 	want := map[string]alerts.Message{
 		"Dollars": {
 			Kind: alerts.Daily, Subject: `2026-11-19 at "Dollars": 4 transactions, 2 rejected or failed`,
@@ -53,7 +53,7 @@ There was nothing.
 `, tethers.ID),
 		},
 	}
-	got := h.recorder.of(alerts.Daily)
+	got := f.recorder.of(alerts.Daily)
 	if len(got) != len(want) {
 		t.Fatalf("told was %+v", got)
 	}
@@ -68,16 +68,16 @@ There was nothing.
 }
 
 func TestAnAdvanceOverThreeMidnightsSumsUpThreeDays(t *testing.T) {
-	h := open(t)
-	p, q := h.partner("a"), h.partner("b")
-	first, second := h.terminal(p, "A", "USD", contacts), h.terminal(q, "B", "USD", contacts)
-	h.pay(p, good, "USD", 100)
-	h.advance(day(22).Add(time.Hour))
+	f := open(t)
+	p, q := f.partner("a"), f.partner("b")
+	first, second := f.terminal(p, "A", "USD", contacts), f.terminal(q, "B", "USD", contacts)
+	f.pay(p, good, "USD", 100)
+	f.advance(day(22).Add(time.Hour))
 	const want = "2026-11-19 2026-11-20 2026-11-21"
-	if a, b := h.days(first), h.days(second); a != want || b != want {
+	if a, b := f.days(first), f.days(second); a != want || b != want {
 		t.Errorf("told were %q and %q", a, b)
 	}
-	for _, told := range h.recorder.of(alerts.Daily) {
+	for _, told := range f.recorder.of(alerts.Daily) {
 		has := strings.Contains(told.message.Subject, "1 transaction,")
 		if wanted := told.to == first.ID && strings.Contains(told.key, "2026-11-19"); has != wanted || told.org != map[bool]*directory.Partner{true: p, false: q}[told.to == first.ID].Org {
 			t.Errorf("%s: %s", told.key, told.message.Subject)
@@ -86,21 +86,21 @@ func TestAnAdvanceOverThreeMidnightsSumsUpThreeDays(t *testing.T) {
 }
 
 func TestARestartTellsNoDayTwiceAndLeavesNoneOut(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	terminal := h.terminal(p, "T", "USD", contacts)
-	h.advance(day(20).Add(time.Hour))
-	calls := h.recorder.calls
-	h.restart(0)
-	if h.recorder.calls != calls {
+	f := open(t)
+	p := f.partner("shop")
+	terminal := f.terminal(p, "T", "USD", contacts)
+	f.advance(day(20).Add(time.Hour))
+	calls := f.recorder.calls
+	f.restart(0)
+	if f.recorder.calls != calls {
 		t.Error("a day was summed up again")
 	}
-	h.restart(72 * time.Hour)
-	if got := h.days(terminal); got != "2026-11-19 2026-11-20 2026-11-21 2026-11-22" {
+	f.restart(72 * time.Hour)
+	if got := f.days(terminal); got != "2026-11-19 2026-11-20 2026-11-21 2026-11-22" {
 		t.Errorf("told were %q", got)
 	}
-	h.restart(20 * 24 * time.Hour)
-	got := strings.Fields(h.days(terminal))
+	f.restart(20 * 24 * time.Hour)
+	got := strings.Fields(f.days(terminal))
 	if len(got) != 4+7 || got[4] != "2026-12-06" || got[10] != "2026-12-12" {
 		t.Errorf("told after a long time were %q", got)
 	}
@@ -108,129 +108,129 @@ func TestARestartTellsNoDayTwiceAndLeavesNoneOut(t *testing.T) {
 
 // The first start stores the day before as done.
 func TestTheFirstDayIsNotLeftOut(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	terminal := h.terminal(p, "T", "USD", contacts)
-	h.pay(p, good, "USD", 100)
-	h.restart(20 * time.Hour)
-	if got := h.days(terminal); got != "2026-11-19" {
+	f := open(t)
+	p := f.partner("shop")
+	terminal := f.terminal(p, "T", "USD", contacts)
+	f.pay(p, good, "USD", 100)
+	f.restart(20 * time.Hour)
+	if got := f.days(terminal); got != "2026-11-19" {
 		t.Errorf("told were %q", got)
 	}
 }
 
 func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	first, second := h.terminal(p, "A", "USD", contacts), h.terminal(p, "B", "EUR", contacts)
-	h.recorder.breaks(errBroken)
-	if err := h.Runtime.Advance(day(20)); !errors.Is(err, errBroken) {
+	f := open(t)
+	p := f.partner("shop")
+	first, second := f.terminal(p, "A", "USD", contacts), f.terminal(p, "B", "EUR", contacts)
+	f.recorder.breaks(errBroken)
+	if err := f.Runtime.Advance(day(20)); !errors.Is(err, errBroken) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
-	h.recorder.breaks(nil)
-	for by := time.Now().Add(patience); h.days(second) == ""; { // a failed poll waits in real time
+	f.recorder.breaks(nil)
+	for by := time.Now().Add(patience); f.days(second) == ""; { // a failed poll waits in real time
 		if time.Now().After(by) {
 			t.Fatal("it is not posted any more")
 		}
-		_ = h.Runtime.Advance(h.Clock.Now())
+		_ = f.Runtime.Advance(f.Clock.Now())
 	}
-	if a, b := h.days(first), h.days(second); a != "2026-11-19" || b != a {
+	if a, b := f.days(first), f.days(second); a != "2026-11-19" || b != a {
 		t.Errorf("told were %q and %q", a, b)
 	}
 }
 
 func TestANewInstallationIsToldOfNoDayBeforeIt(t *testing.T) {
-	h := open(t)
-	terminal := h.terminal(h.partner("shop"), "T", "USD", contacts)
-	h.restart(0)
-	if got := h.days(terminal); got != "" {
+	f := open(t)
+	terminal := f.terminal(f.partner("shop"), "T", "USD", contacts)
+	f.restart(0)
+	if got := f.days(terminal); got != "" {
 		t.Errorf("told were %q", got)
 	}
 }
 
 // Days without recipients are never sent to later recipients, also after a restart.
 func TestOperatorsAreNotToldOfDaysBeforeThereWereAny(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	terminal := h.terminal(p, "T", "USD", `{}`)
-	h.pay(p, good, "USD", 100)
-	h.in(72 * time.Hour)
-	if h.recorder.calls != 0 {
-		t.Errorf("%d posts", h.recorder.calls)
+	f := open(t)
+	p := f.partner("shop")
+	terminal := f.terminal(p, "T", "USD", `{}`)
+	f.pay(p, good, "USD", 100)
+	f.in(72 * time.Hour)
+	if f.recorder.calls != 0 {
+		t.Errorf("%d posts", f.recorder.calls)
 	}
-	must(h.directory.PatchTerminal(t.Context(), p.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = []byte(contacts) }))
-	h.restart(0)
-	if got := h.days(terminal); got != "" {
+	must(f.directory.PatchTerminal(t.Context(), p.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = []byte(contacts) }))
+	f.restart(0)
+	if got := f.days(terminal); got != "" {
 		t.Errorf("told on the fourth day were %q", got)
 	}
-	h.in(24 * time.Hour)
-	if got := h.days(terminal); got != "2026-11-22" {
+	f.in(24 * time.Hour)
+	if got := f.days(terminal); got != "2026-11-22" {
 		t.Errorf("told were %q", got)
 	}
-	h.reaches = func(*directory.Notification) bool { return false }
-	h.in(72 * time.Hour)
-	h.reaches = func(*directory.Notification) bool { return true }
-	h.restart(0)
-	h.in(24 * time.Hour)
-	if got := h.days(terminal); got != "2026-11-22 2026-11-26" {
+	f.reaches = func(*directory.Notification) bool { return false }
+	f.in(72 * time.Hour)
+	f.reaches = func(*directory.Notification) bool { return true }
+	f.restart(0)
+	f.in(24 * time.Hour)
+	if got := f.days(terminal); got != "2026-11-22 2026-11-26" {
 		t.Errorf("told were %q", got)
 	}
 }
 
 // A day that is summarized late is not sent to a terminal that was created after it.
 func TestATerminalIsNotToldOfDaysBeforeItWasMade(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	first := h.terminal(p, "A", "USD", contacts)
-	h.recorder.breaks(errBroken)
-	if err := h.Runtime.Advance(day(20)); !errors.Is(err, errBroken) {
+	f := open(t)
+	p := f.partner("shop")
+	first := f.terminal(p, "A", "USD", contacts)
+	f.recorder.breaks(errBroken)
+	if err := f.Runtime.Advance(day(20)); !errors.Is(err, errBroken) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
-	second := h.terminal(p, "B", "EUR", contacts)
-	h.recorder.breaks(nil)
-	h.restart(0)
-	if a, b := h.days(first), h.days(second); a != "2026-11-19" || b != "" {
+	second := f.terminal(p, "B", "EUR", contacts)
+	f.recorder.breaks(nil)
+	f.restart(0)
+	if a, b := f.days(first), f.days(second); a != "2026-11-19" || b != "" {
 		t.Errorf("told were %q and %q", a, b)
 	}
 }
 
 // A summary without transactions is sent only for terminals that could have had some.
 func TestOnlyTerminalsAtWorkAreToldThatThereWasNothing(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	working, off, notices := h.terminal(p, "A", "USD", contacts), h.terminal(p, "B", "EUR", contacts), h.notifier(p)
-	h.pay(p, good, "EUR", 100)
+	f := open(t)
+	p := f.partner("shop")
+	working, off, notices := f.terminal(p, "A", "USD", contacts), f.terminal(p, "B", "EUR", contacts), f.notifier(p)
+	f.pay(p, good, "EUR", 100)
 	no := false
-	must(h.directory.PatchTerminal(t.Context(), p.Org, off.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = no }))
-	h.in(48 * time.Hour)
-	if got := h.days(working); got != "2026-11-19 2026-11-20" {
+	must(f.directory.PatchTerminal(t.Context(), p.Org, off.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = no }))
+	f.in(48 * time.Hour)
+	if got := f.days(working); got != "2026-11-19 2026-11-20" {
 		t.Errorf("one at work: %q", got)
 	}
-	if got := h.days(off); got != "2026-11-19" {
+	if got := f.days(off); got != "2026-11-19" {
 		t.Errorf("one that was switched off: %q", got)
 	}
-	if got := h.days(notices); got != "" {
+	if got := f.days(notices); got != "" {
 		t.Errorf("one that is for notifications only: %q", got)
 	}
-	must(h.directory.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = no }))
-	h.in(24 * time.Hour)
-	if got := h.days(working); got != "2026-11-19 2026-11-20" {
+	must(f.directory.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = no }))
+	f.in(24 * time.Hour)
+	if got := f.days(working); got != "2026-11-19 2026-11-20" {
 		t.Errorf("one of a partner that was switched off: %q", got)
 	}
 }
 
 func TestWhatNoTerminalTookIsSummedUpForTheNotificationTerminal(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	terminal, notices := h.terminal(p, "T", "USD", contacts), h.notifier(p)
-	h.pay(p, good, "EUR", 100)
-	h.in(24 * time.Hour)
-	for _, told := range h.recorder.of(alerts.Daily) {
+	f := open(t)
+	p := f.partner("shop")
+	terminal, notices := f.terminal(p, "T", "USD", contacts), f.notifier(p)
+	f.pay(p, good, "EUR", 100)
+	f.in(24 * time.Hour)
+	for _, told := range f.recorder.of(alerts.Daily) {
 		want := map[bool]string{true: "no transactions", false: `2026-11-19 at "notices": 1 transaction, 1 rejected`}[told.to == terminal.ID]
 		if !strings.Contains(told.message.Subject, want) {
 			t.Errorf("%s", told.message.Subject)
 		}
 	}
-	if h.days(notices) != "2026-11-19" {
+	if f.days(notices) != "2026-11-19" {
 		t.Error("nobody is told")
 	}
 }

@@ -18,7 +18,7 @@
 //     partner's terminal of type merchant.
 //  6. The summaries of one partner are in memory at a time. They are computed on the
 //     runtime's pool, for partners with recipients only, and a stop cancels them.
-//  7. Failures are counted in memory, for at most MaxWatched terminals; a restart begins
+//  7. Failures are counted in memory, for at most MaxDetectors terminals; a restart begins
 //     again. Terminals without recipients cost neither memory nor time.
 //
 // Callers: cmd/mizan; actors/payment and the runtime's clock through Observe and Poll.

@@ -106,50 +106,50 @@ type fixture struct {
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	h := &fixture{World: testkit.NewWorld(t, start), t: t, recorder: &recorder{t: t}}
-	h.reaches = func(*directory.Notification) bool { return true }
-	h.start()
-	t.Cleanup(h.stop)
-	return h
+	f := &fixture{World: testkit.NewWorld(t, start), t: t, recorder: &recorder{t: t}}
+	f.reaches = func(*directory.Notification) bool { return true }
+	f.start()
+	t.Cleanup(f.stop)
+	return f
 }
 
-func (h *fixture) start() {
-	h.t.Helper()
-	h.Open()
-	h.simulator = must(simulator.Open(simulator.Options{
-		Path: filepath.Join(h.Dir, "simulator.log"), Clock: h.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+func (f *fixture) start() {
+	f.t.Helper()
+	f.Open()
+	f.simulator = must(simulator.Open(simulator.Options{
+		Path: filepath.Join(f.Dir, "simulator.log"), Clock: f.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	}))
-	h.directory = must(directoryactor.Start(h.Runtime, h.Keyring))
-	h.monitor = must(alertactor.New(alertactor.Options{
-		Runtime: h.Runtime, Directory: h.directory, Notifier: h.recorder, Decode: paymentcodec.Decode,
-		CanReach: func(n *directory.Notification) bool { return h.reaches(n) },
+	f.directory = must(directoryactor.Start(f.Runtime, f.Keyring))
+	f.monitor = must(alertactor.New(alertactor.Options{
+		Runtime: f.Runtime, Directory: f.directory, Notifier: f.recorder, Decode: paymentcodec.Decode,
+		CanReach: func(n *directory.Notification) bool { return f.reaches(n) },
 	}))
-	accounts := account.New(h.Runtime)
-	h.payments = paymentactor.New(paymentactor.Options{
-		Runtime: h.Runtime, Directory: h.directory, Admission: accounts, Sealer: h.Keyring,
-		Providers:  map[string]actors.Provider{h.simulator.Name(): h.simulator},
-		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute, Observe: h.monitor.Observe,
+	accounts := account.New(f.Runtime)
+	f.payments = paymentactor.New(paymentactor.Options{
+		Runtime: f.Runtime, Directory: f.directory, Admission: accounts, Sealer: f.Keyring,
+		Providers:  map[string]actors.Provider{f.simulator.Name(): f.simulator},
+		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute, Observe: f.monitor.Observe,
 	})
-	accounts.Recall(h.payments.Attempts)
-	h.Runtime.Start(paymentactor.Resumes)
-	h.Runtime.Quiesce()
+	accounts.Recall(f.payments.Attempts)
+	f.Runtime.Start(paymentactor.Resumes)
+	f.Runtime.Quiesce()
 }
 
-func (h *fixture) stop() {
-	h.Close()
-	if err := h.simulator.Close(); err != nil {
-		h.t.Error(err)
+func (f *fixture) stop() {
+	f.Close()
+	if err := f.simulator.Close(); err != nil {
+		f.t.Error(err)
 	}
 }
 
 // restart starts the fixture again after it was closed for a while.
-func (h *fixture) restart(closed time.Duration) {
-	h.t.Helper()
-	h.stop()
-	if err := h.Clock.Set(h.Clock.Now().Add(closed)); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) restart(closed time.Duration) {
+	f.t.Helper()
+	f.stop()
+	if err := f.Clock.Set(f.Clock.Now().Add(closed)); err != nil {
+		f.t.Fatal(err)
 	}
-	h.start()
+	f.start()
 }
 
 func must[T any](value T, err error) T {
@@ -160,51 +160,51 @@ func must[T any](value T, err error) T {
 }
 
 // advance moves the clock to a time.
-func (h *fixture) advance(to time.Time) {
-	h.t.Helper()
-	if err := h.Runtime.Advance(to); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) advance(to time.Time) {
+	f.t.Helper()
+	if err := f.Runtime.Advance(to); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
-func (h *fixture) in(d time.Duration) { h.advance(h.Clock.Now().Add(d)) }
+func (f *fixture) in(d time.Duration) { f.advance(f.Clock.Now().Add(d)) }
 
-func (h *fixture) partner(name string) *directory.Partner {
-	h.t.Helper()
-	org := must(h.directory.CreateOrganization(h.t.Context(), directory.Organization{Name: name, Type: directory.Merchant, Status: directory.Active}))
-	return h.partnerOf(org.ID, name)
+func (f *fixture) partner(name string) *directory.Partner {
+	f.t.Helper()
+	org := must(f.directory.CreateOrganization(f.t.Context(), directory.Organization{Name: name, Type: directory.Merchant, Status: directory.Active}))
+	return f.partnerOf(org.ID, name)
 }
 
-func (h *fixture) partnerOf(org ledger.ID, name string) *directory.Partner {
-	h.t.Helper()
-	return must(h.directory.CreatePartner(h.t.Context(), org, directory.Partner{Name: name, Login: name, Active: true}, []byte("correct horse battery")))
+func (f *fixture) partnerOf(org ledger.ID, name string) *directory.Partner {
+	f.t.Helper()
+	return must(f.directory.CreatePartner(f.t.Context(), org, directory.Partner{Name: name, Login: name, Active: true}, []byte("correct horse battery")))
 }
 
 const contacts = `{"tg_ids_to_notify":[-100123]}`
 
 // terminal returns a terminal for payments in one currency; empty: all.
-func (h *fixture) terminal(p *directory.Partner, name, currency, merchantParams string) *directory.Terminal {
-	h.t.Helper()
+func (f *fixture) terminal(p *directory.Partner, name, currency, merchantParams string) *directory.Terminal {
+	f.t.Helper()
 	params := `{}`
 	if currency != "" {
 		params = `{"currencies":["` + currency + `"],"fee_bps":"100","fee_refundable":true}`
 	}
-	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{
+	return must(f.directory.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
 		Partner: p.Number, Name: name, Provider: directory.Simulator, Type: directory.PaymentTerminal,
 		ProviderParams: []byte(params), MerchantParams: []byte(merchantParams), Env: money.Prod, Active: true,
 	}))
 }
 
-func (h *fixture) notifier(p *directory.Partner) *directory.Terminal {
-	h.t.Helper()
-	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{
+func (f *fixture) notifier(p *directory.Partner) *directory.Terminal {
+	f.t.Helper()
+	return must(f.directory.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
 		Partner: p.Number, Name: "notices", Type: directory.MerchantTerminal, MerchantParams: []byte(contacts), Env: money.Prod, Active: true,
 	}))
 }
 
-func (h *fixture) pay(p *directory.Partner, card, currency string, amount uint64) *payment.Record {
-	h.t.Helper()
-	result, err := h.payments.Create(paymentactor.Create{
+func (f *fixture) pay(p *directory.Partner, card, currency string, amount uint64) *payment.Record {
+	f.t.Helper()
+	result, err := f.payments.Create(paymentactor.Create{
 		Org: p.Org, Partner: p,
 		Request: payment.Request{
 			Type: payment.Payment, Amount: money.FromUint64(amount), Asset: money.Asset{Currency: money.Currency(currency), Env: money.Prod},
@@ -213,25 +213,25 @@ func (h *fixture) pay(p *directory.Partner, card, currency string, amount uint64
 		Card: &secret.Card{Number: []byte(card), CVV: []byte("123")},
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	h.Runtime.Quiesce()
+	f.Runtime.Quiesce()
 	return result.Record
 }
 
-func (h *fixture) refund(r *payment.Record, p *directory.Partner, amount uint64) {
-	h.t.Helper()
+func (f *fixture) refund(r *payment.Record, p *directory.Partner, amount uint64) {
+	f.t.Helper()
 	part := money.FromUint64(amount)
 	c := paymentactor.Amount{Command: paymentactor.Command{Org: p.Org, Partner: p.Number, ID: r.ID}, Amount: &part}
-	if _, err := h.payments.Refund(c); err != nil {
-		h.t.Fatal(err)
+	if _, err := f.payments.Refund(c); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // days returns the days of a terminal's summaries, in order.
-func (h *fixture) days(of *directory.Terminal) string {
+func (f *fixture) days(of *directory.Terminal) string {
 	var days []string
-	for _, p := range h.recorder.of(alerts.Daily) {
+	for _, p := range f.recorder.of(alerts.Daily) {
 		if p.to == of.ID {
 			day, _, _ := strings.Cut(p.message.Subject, " ")
 			days = append(days, day)

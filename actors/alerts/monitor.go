@@ -13,20 +13,20 @@ import (
 	"mizan/ledger/payment"
 )
 
-// MaxWatched is the number of terminals whose failures are counted at a time. Each takes
+// MaxDetectors is the number of terminals whose failures are counted at a time. Each takes
 // 100 bytes and 16 per outcome, at most 14 KB. Beyond it, idle terminals are evicted.
-const MaxWatched = 16_384
+const MaxDetectors = 16_384
 
 // Directory finds terminals and their operators; actors/directory implements it.
 type Directory interface {
 	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
-	// Operated returns the terminal whose operators are notified of a transaction at the given
+	// AlertTerminal returns the terminal whose operators are notified of a transaction at the given
 	// terminal, or of one without a terminal (the zero ID); false if there is none.
-	Operated(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool)
-	// AllOperated calls fn once per organization with the terminals whose operators want
+	AlertTerminal(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool)
+	// AlertTerminals calls fn once per organization with the terminals whose operators want
 	// alerts, grouped by partner.
-	AllOperated(fn func(org ledger.ID, terminals []*directory.Terminal) error) error
+	AlertTerminals(fn func(org ledger.ID, terminals []*directory.Terminal) error) error
 }
 
 // Notifier sends alerts that belong to no event of a record; actors/notifier implements it.
@@ -83,12 +83,12 @@ func New(o Options) (*Monitor, error) {
 // Observe handles a durable change of a transaction's status. It implements payment.Options.Observe
 // and does not block.
 func (m *Monitor) Observe(org ledger.ID, from payment.Status, r *payment.Record) {
-	failed, concluded := r.Concludes(from)
+	failed, concluded := r.Outcome(from)
 	if !concluded {
 		return
 	}
-	t, operated := m.directory.Operated(org, r.Partner, r.Asset.Env, r.Terminal)
-	if !operated || !m.canReach(&t.Notification) {
+	t, found := m.directory.AlertTerminal(org, r.Partner, r.Asset.Env, r.Terminal)
+	if !found || !m.canReach(&t.Notification) {
 		return
 	}
 	key, at := actors.RecordKey{Org: org, ID: t.ID}, ledger.MicrosOf(m.rt.Clock.Now())
@@ -103,7 +103,7 @@ func (m *Monitor) record(key actors.RecordKey, at ledger.Micros, failed bool) (a
 	defer m.mu.Unlock()
 	detector := m.detectors[key]
 	if detector == nil {
-		if len(m.detectors) >= MaxWatched && !m.evictIdle(at) {
+		if len(m.detectors) >= MaxDetectors && !m.evictIdle(at) {
 			return alerts.Alarm{}, false
 		}
 		detector = new(alerts.SpikeDetector)
@@ -124,10 +124,10 @@ func (m *Monitor) evictIdle(at ledger.Micros) bool {
 			delete(m.detectors, key)
 		}
 	}
-	if len(m.detectors) < MaxWatched {
+	if len(m.detectors) < MaxDetectors {
 		return true
 	}
-	m.rt.Log.Warn("more terminals than can be watched: failure spikes are detected at some of them only", "max", MaxWatched)
+	m.rt.Log.Warn("more terminals than can be watched: failure spikes are detected at some of them only", "max", MaxDetectors)
 	return false
 }
 

@@ -10,27 +10,27 @@ import (
 	"mizan/ledger/payment"
 )
 
-func (h *fixture) payMany(n int, p *directory.Partner, card, currency string) {
-	h.t.Helper()
+func (f *fixture) payMany(n int, p *directory.Partner, card, currency string) {
+	f.t.Helper()
 	for range n {
-		h.pay(p, card, currency, 100)
+		f.pay(p, card, currency, 100)
 	}
 }
 
 func TestASpikeOfFailuresIsToldOnce(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	terminal := h.terminal(p, "Main", "USD", contacts)
-	h.terminal(p, "Other", "EUR", `{}`)
-	h.payMany(5, p, good, "USD")
-	h.payMany(20, p, declined, "EUR") // the terminal has no operators
-	h.payMany(3, p, declined, "USD")
-	h.payMany(1, p, breaks, "USD")
-	if got := h.recorder.of(alerts.Failures); len(got) != 0 {
+	f := open(t)
+	p := f.partner("shop")
+	terminal := f.terminal(p, "Main", "USD", contacts)
+	f.terminal(p, "Other", "EUR", `{}`)
+	f.payMany(5, p, good, "USD")
+	f.payMany(20, p, declined, "EUR") // the terminal has no operators
+	f.payMany(3, p, declined, "USD")
+	f.payMany(1, p, breaks, "USD")
+	if got := f.recorder.of(alerts.Failures); len(got) != 0 {
 		t.Fatalf("told of nine outcomes: %+v", got)
 	}
-	h.payMany(1, p, declined, "USD")
-	got := h.recorder.of(alerts.Failures)
+	f.payMany(1, p, declined, "USD")
+	got := f.recorder.of(alerts.Failures)
 	if len(got) != 1 {
 		t.Fatalf("told %d times", len(got))
 	}
@@ -39,59 +39,59 @@ func TestASpikeOfFailuresIsToldOnce(t *testing.T) {
 		!strings.Contains(m.Text, terminal.ID.String()) || got[0].to != terminal.ID || got[0].org != p.Org {
 		t.Errorf("told was %+v", got[0])
 	}
-	h.payMany(15, p, declined, "USD")
-	if n := len(h.recorder.of(alerts.Failures)); n != 1 {
+	f.payMany(15, p, declined, "USD")
+	if n := len(f.recorder.of(alerts.Failures)); n != 1 {
 		t.Errorf("told %d times", n)
 	}
-	h.in(25 * time.Minute)
-	h.payMany(10, p, declined, "USD")
-	if n := len(h.recorder.of(alerts.Failures)); n != 2 {
+	f.in(25 * time.Minute)
+	f.payMany(10, p, declined, "USD")
+	if n := len(f.recorder.of(alerts.Failures)); n != 2 {
 		t.Errorf("after it was calm told %d times in all", n)
 	}
 }
 
 func TestWhatNoTerminalTookCountsForTheNotificationTerminal(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	h.terminal(p, "T", "USD", contacts)
-	notices := h.notifier(p)
-	h.payMany(10, p, good, "EUR")
-	got := h.recorder.of(alerts.Failures)
+	f := open(t)
+	p := f.partner("shop")
+	f.terminal(p, "T", "USD", contacts)
+	notices := f.notifier(p)
+	f.payMany(10, p, good, "EUR")
+	got := f.recorder.of(alerts.Failures)
 	if len(got) != 1 || got[0].to != notices.ID {
 		t.Errorf("told was %+v", got)
 	}
 }
 
 func TestASpikeThatCannotBePostedIsToldWithTheNextOutcome(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	h.terminal(p, "T", "USD", contacts)
-	h.recorder.breaks(errBroken)
-	h.payMany(11, p, declined, "USD")
-	h.recorder.breaks(nil)
-	h.payMany(3, p, declined, "USD")
-	if got := h.recorder.of(alerts.Failures); len(got) != 1 || !strings.HasPrefix(got[0].message.Subject, "12 of 12 ") {
+	f := open(t)
+	p := f.partner("shop")
+	f.terminal(p, "T", "USD", contacts)
+	f.recorder.breaks(errBroken)
+	f.payMany(11, p, declined, "USD")
+	f.recorder.breaks(nil)
+	f.payMany(3, p, declined, "USD")
+	if got := f.recorder.of(alerts.Failures); len(got) != 1 || !strings.HasPrefix(got[0].message.Subject, "12 of 12 ") {
 		t.Errorf("told was %+v", got)
 	}
 }
 
 func TestOperatorsWhoCannotBeToldAreNot(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	h.terminal(p, "T", "USD", contacts)
-	h.reaches = func(*directory.Notification) bool { return false }
-	h.payMany(10, p, declined, "USD")
-	if h.recorder.calls != 0 {
-		t.Errorf("%d posts", h.recorder.calls)
+	f := open(t)
+	p := f.partner("shop")
+	f.terminal(p, "T", "USD", contacts)
+	f.reaches = func(*directory.Notification) bool { return false }
+	f.payMany(10, p, declined, "USD")
+	if f.recorder.calls != 0 {
+		t.Errorf("%d posts", f.recorder.calls)
 	}
 }
 
 func TestAnOutcomeThatNobodyIsToldOfCostsNoMemory(t *testing.T) {
-	h := open(t)
-	p := h.partner("shop")
-	h.terminal(p, "T", "USD", `{}`)
-	r := h.pay(p, good, "USD", 100)
-	if n := testing.AllocsPerRun(100, func() { h.monitor.Observe(p.Org, payment.Charging, r) }); n != 0 {
+	f := open(t)
+	p := f.partner("shop")
+	f.terminal(p, "T", "USD", `{}`)
+	r := f.pay(p, good, "USD", 100)
+	if n := testing.AllocsPerRun(100, func() { f.monitor.Observe(p.Org, payment.Charging, r) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -60,8 +60,8 @@ func (m *Monitor) addTransaction(view *posting.View, org, id ledger.ID, from, to
 	}
 	at := r.Terminal
 	if at == (ledger.ID{}) {
-		t, operated := m.directory.Operated(org, r.Partner, r.Asset.Env, at)
-		if !operated {
+		t, found := m.directory.AlertTerminal(org, r.Partner, r.Asset.Env, at)
+		if !found {
 			return nil
 		}
 		at = t.ID
@@ -83,7 +83,7 @@ func summaryItem(r *payment.Record) *alerts.SummaryItem {
 	}
 	if r.Status.Moved() {
 		p.Fee = r.Fee
-		if left, err := r.Fee.Sub(r.FeeBack); err == nil {
+		if left, err := r.Fee.Sub(r.RefundedFee); err == nil {
 			p.Fee = left
 		}
 	}

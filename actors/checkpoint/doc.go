@@ -14,8 +14,8 @@
 //     accounts' pages where there is no checkpoint. What cannot be written because the queue or the disk is full
 //     is made later. If an organization has more accounts than a head has room for, it gets no further checkpoint
 //     before the next start.
-//  5. The keeper looks for events by real time, because real load books them. It runs on the runtime's pool and
-//     rests at least fifty times as long as a look has taken, up to a minute, and a minute after a failure. It
+//  5. The maker searches for new events by real time, because real load books them. It runs on the runtime's pool and
+//     pauses at least fifty times as long as a run has taken, up to a minute, and a minute after a failure. It
 //     keeps a few numbers per organization in memory.
 //
 // Callers: cmd/mizan. posting/balances and the checker read the rows.

@@ -2,11 +2,11 @@ package checkpoint
 
 import "mizan/actors"
 
-// Begin runs a look on the runtime's pool, as the timer does.
-func (k *Keeper) Begin() { k.begin() }
+// Begin runs MakeDue on the runtime's pool, as the timer does.
+func (m *Maker) Begin() { m.begin() }
 
-// RestAfter returns how long a keeper rests after a look, in doublings of a second.
-var RestAfter = restAfter
+// RestAfter returns how long to wait after a run, in doublings of a second.
+var RestAfter = delayAfter
 
-// On makes a keeper continue with another runtime, with all of its memory.
-func (k *Keeper) On(rt *actors.Runtime) { k.rt = rt }
+// On makes a Maker continue with another runtime, with all of its memory.
+func (m *Maker) On(rt *actors.Runtime) { m.rt = rt }

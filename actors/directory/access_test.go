@@ -14,24 +14,24 @@ import (
 )
 
 func TestRevocationIsSeenAtOnce(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "one")
+	f := open(t)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "one")
 	for range 50 {
-		k, value := h.keyOf(p)
-		if _, _, ok := h.Authenticate(o.ID, value); !ok {
+		k, value := f.keyOf(p)
+		if _, _, ok := f.Authenticate(o.ID, value); !ok {
 			t.Fatal("a new key isn't taken")
 		}
-		revoked := must(h.RevokeAPIKey(t.Context(), o.ID, k.ID))
-		if _, _, ok := h.Authenticate(o.ID, value); ok {
+		revoked := must(f.RevokeAPIKey(t.Context(), o.ID, k.ID))
+		if _, _, ok := f.Authenticate(o.ID, value); ok {
 			t.Fatal("a revoked key is taken")
 		}
-		if again := must(h.RevokeAPIKey(t.Context(), o.ID, k.ID)); *again != *revoked {
+		if again := must(f.RevokeAPIKey(t.Context(), o.ID, k.ID)); *again != *revoked {
 			t.Fatal("revoked twice")
 		}
 	}
 	revocations := 0
-	for _, event := range h.events(o.ID) {
+	for _, event := range f.events(o.ID) {
 		if event == "k:revoke" {
 			revocations++
 		}
@@ -39,24 +39,24 @@ func TestRevocationIsSeenAtOnce(t *testing.T) {
 	if revocations != 50 {
 		t.Errorf("%d revocations in the journal", revocations)
 	}
-	if keys, _, err := h.ListAPIKeys(o.ID, Page{Limit: MaxPage}); err != nil || len(keys) != 50 {
+	if keys, _, err := f.ListAPIKeys(o.ID, Page{Limit: MaxPage}); err != nil || len(keys) != 50 {
 		t.Errorf("%d keys listed (%v); a revocation is no deletion", len(keys), err)
 	}
 }
 
 func TestWhoIsLetIn(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	o, other := h.organization("One"), h.organization("Two")
-	p := h.partnerOf(o.ID, "one")
-	_, value := h.keyOf(p)
-	gone, goneValue := h.keyOf(p)
-	must(h.RevokeAPIKey(ctx, o.ID, gone.ID))
-	soon := began.Add(time.Minute)
-	shortLived := must(h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "short", Expires: ledger.MicrosOf(soon)})).Value
+	o, other := f.organization("One"), f.organization("Two")
+	p := f.partnerOf(o.ID, "one")
+	_, value := f.keyOf(p)
+	gone, goneValue := f.keyOf(p)
+	must(f.RevokeAPIKey(ctx, o.ID, gone.ID))
+	soon := startTime.Add(time.Minute)
+	shortLived := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "short", Expires: ledger.MicrosOf(soon)})).Value
 	check := func(what string, org ledger.ID, key []byte, want bool) {
 		t.Helper()
-		k, p, ok := h.Authenticate(org, key)
+		k, p, ok := f.Authenticate(org, key)
 		if ok != want || (k != nil) != want || (p != nil) != want {
 			t.Errorf("%s: %v", what, ok)
 		}
@@ -71,22 +71,22 @@ func TestWhoIsLetIn(t *testing.T) {
 	check("no organization", ledger.ID{}, value, false)
 	check("an unknown organization", uuid.New(), value, false)
 
-	if err := h.clock.Set(soon.Add(-time.Microsecond)); err != nil {
+	if err := f.Clock.Set(soon.Add(-time.Microsecond)); err != nil {
 		t.Fatal(err)
 	}
 	check("the last microsecond", o.ID, []byte(shortLived), true)
-	if err := h.clock.Set(soon); err != nil {
+	if err := f.Clock.Set(soon); err != nil {
 		t.Fatal(err)
 	}
 	check("an expired key", o.ID, []byte(shortLived), false)
 
 	off := false
-	must(h.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
-	if _, p, ok := h.Authenticate(o.ID, value); !ok || p.Active {
+	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
+	if _, p, ok := f.Authenticate(o.ID, value); !ok || p.Active {
 		t.Error("a partner that is switched off is for the caller to refuse, with 403")
 	}
 	for _, status := range []directory.OrgStatus{directory.Provisioning, directory.Maintenance, directory.Active, directory.Archived} {
-		must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+		must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 		check("an organization in "+string(status), o.ID, value, status == directory.Active)
 	}
 }
@@ -95,15 +95,15 @@ func TestWhoIsLetIn(t *testing.T) {
 // every refusal must run into it. It does not measure time, which differs between machines and
 // depends on what else runs.
 func TestRefusalsTakeTheSameSteps(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "one")
-	revoked, value := h.keyOf(p)
-	must(h.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	off := h.organization("Off")
-	_, offValue := h.keyOf(h.partnerOf(off.ID, "off"))
+	f := open(t)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "one")
+	revoked, value := f.keyOf(p)
+	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
+	off := f.organization("Off")
+	_, offValue := f.keyOf(f.partnerOf(off.ID, "off"))
 	status := directory.Maintenance
-	must(h.PatchOrganization(t.Context(), off.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	must(f.PatchOrganization(t.Context(), off.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := []byte(secret.NewToken(keyPrefix, rand.Reader))
 	for what, c := range map[string]struct {
 		org ledger.ID
@@ -115,12 +115,12 @@ func TestRefusalsTakeTheSameSteps(t *testing.T) {
 		"no organization":                {ledger.ID{}, value},
 		"an organization in maintenance": {off.ID, offValue},
 	} {
-		if _, _, ok := h.Authenticate(c.org, c.key); ok {
+		if _, _, ok := f.Authenticate(c.org, c.key); ok {
 			t.Fatalf("%s is not refused", what)
 		}
-		for step, spoil := range h.steps(c.org, c.key) {
+		for step, spoil := range f.steps(c.org, c.key) {
 			mend := spoil()
-			if !stumbles(func() { h.Authenticate(c.org, c.key) }) {
+			if !stumbles(func() { f.Authenticate(c.org, c.key) }) {
 				t.Errorf("%s is refused without a look at %s", what, step)
 			}
 			mend()
@@ -130,10 +130,10 @@ func TestRefusalsTakeTheSameSteps(t *testing.T) {
 
 // steps returns the places where a key is looked up; each has a function that breaks the place and
 // returns a function that repairs it.
-func (h *fixture) steps(id ledger.ID, key []byte) map[string]func() (mend func()) {
-	o, known := h.org(id)
+func (f *fixture) steps(id ledger.ID, key []byte) map[string]func() (mend func()) {
+	o, known := f.org(id)
 	if !known {
-		o = h.decoy
+		o = f.decoy
 	}
 	hash, owner := secret.HashToken(key), noKey.Partner
 	found, held := o.key(hash)
@@ -145,7 +145,7 @@ func (h *fixture) steps(id ledger.ID, key []byte) map[string]func() (mend func()
 	return map[string]func() func(){
 		"the key": func() func() {
 			o.everyone = new(globalIndex)
-			o.everyone.keys.put(keyPlace{o.id, hash}, new(recordSlot[directory.APIKey])) // reading an empty cell panics
+			o.everyone.keys.put(keyPlace{o.id, hash}, new(viewRecord[directory.APIKey])) // reading an empty record panics
 			return mend
 		},
 		"its partner": func() func() {
@@ -153,7 +153,7 @@ func (h *fixture) steps(id ledger.ID, key []byte) map[string]func() (mend func()
 			if held {
 				o.everyone.keys.put(keyPlace{o.id, hash}, found)
 			}
-			o.everyone.partners.put(partnerPlace{o.id, owner}, new(recordSlot[directory.Partner]))
+			o.everyone.partners.put(partnerPlace{o.id, owner}, new(viewRecord[directory.Partner]))
 			return mend
 		},
 		"the organization": func() func() {
@@ -171,12 +171,12 @@ func stumbles(fn func()) (stumbled bool) {
 }
 
 func TestLastUse(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "one")
-	_, value := h.keyOf(p)
+	f := open(t)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "one")
+	_, value := f.keyOf(p)
 	last := func() ledger.Micros {
-		keys, _, err := h.ListAPIKeys(o.ID, Page{})
+		keys, _, err := f.ListAPIKeys(o.ID, Page{})
 		if err != nil || len(keys) != 1 {
 			t.Fatal(keys, err)
 		}
@@ -185,40 +185,40 @@ func TestLastUse(t *testing.T) {
 	if last() != 0 {
 		t.Error("used before its first use")
 	}
-	h.Authenticate(o.ID, []byte("mzk_unknown"))
+	f.Authenticate(o.ID, []byte("mzk_unknown"))
 	if last() != 0 {
 		t.Error("another key's use was counted")
 	}
-	if owner, ok := h.APIKeyInForce(o.ID, value); !ok || owner.Number != p.Number {
+	if owner, ok := f.APIKeyInForce(o.ID, value); !ok || owner.Number != p.Number {
 		t.Error("the key is not in force")
 	}
-	if _, ok := h.APIKeyInForce(o.ID, []byte("mzk_unknown")); ok {
+	if _, ok := f.APIKeyInForce(o.ID, []byte("mzk_unknown")); ok {
 		t.Error("an unknown key is in force")
 	}
 	if last() != 0 {
 		t.Error("a look at the key was counted as its use")
 	}
-	h.Authenticate(o.ID, value)
-	if want := ledger.MicrosOf(began); last() != want {
+	f.Authenticate(o.ID, value)
+	if want := ledger.MicrosOf(startTime); last() != want {
 		t.Errorf("last used %v, want %v", last(), want)
 	}
-	if err := h.clock.Set(began.Add(time.Hour)); err != nil {
+	if err := f.Clock.Set(startTime.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	h.Authenticate(o.ID, value)
-	if want := ledger.MicrosOf(began.Add(time.Hour)); last() != want {
+	f.Authenticate(o.ID, value)
+	if want := ledger.MicrosOf(startTime.Add(time.Hour)); last() != want {
 		t.Errorf("last used %v, want %v", last(), want)
 	}
 }
 
 func TestSessions(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	box := must(h.Seed(ctx, SeedInput{}))
-	now := ledger.MicrosOf(began)
+	box := must(f.Seed(ctx, SeedInput{}))
+	now := ledger.MicrosOf(startTime)
 	check := func(what string, org ledger.ID, token secret.Text, role directory.Role) {
 		t.Helper()
-		n, ok := h.Session(org, text(token), now)
+		n, ok := f.Session(org, text(token), now)
 		if ok != (role != "") || (ok && !n.Roles.Has(role)) {
 			t.Errorf("%s: %v %v", what, n, ok)
 		}
@@ -232,36 +232,36 @@ func TestSessions(t *testing.T) {
 	now += 1 << 60
 	check("in the far future", box.First.Org, box.First.SessionToken, directory.Admin)
 	status := directory.Maintenance
-	must(h.PatchOrganization(ctx, box.First.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	must(f.PatchOrganization(ctx, box.First.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	check("in maintenance", box.First.Org, box.First.SessionToken, "")
 }
 
 func TestAdminTokens(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	if h.AdminTokens() != 0 || h.AdminToken([]byte("mza_")) || h.AdminToken(nil) {
+	if f.AdminTokens() != 0 || f.AdminToken([]byte("mza_")) || f.AdminToken(nil) {
 		t.Error("an administration token out of nothing")
 	}
-	minted := must(h.MintAdminToken(ctx))
+	minted := must(f.MintAdminToken(ctx))
 	own := []byte("0123456789abcdef")
-	if err := h.AdmitAdminToken(ctx, own); err != nil {
+	if err := f.AdmitAdminToken(ctx, own); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.AdmitAdminToken(ctx, own); err != nil {
+	if err := f.AdmitAdminToken(ctx, own); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, "a short token", h.AdmitAdminToken(ctx, own[:MinAdminToken-1]), ledger.Invalid, "")
-	if h.AdminTokens() != 2 || !h.AdminToken(text(minted)) || !h.AdminToken(own) || h.AdminToken(own[1:]) {
+	wantCode(t, "a short token", f.AdmitAdminToken(ctx, own[:MinAdminToken-1]), ledger.Invalid, "")
+	if f.AdminTokens() != 2 || !f.AdminToken(text(minted)) || !f.AdminToken(own) || f.AdminToken(own[1:]) {
 		t.Error("not exactly the two tokens are taken")
 	}
-	if events := h.events(directory.PlatformOrg); len(events) != 2 {
+	if events := f.events(directory.PlatformOrg); len(events) != 2 {
 		t.Errorf("journal %v: a token in force was written again", events)
 	}
 	if minted[:4] != "mza_" {
 		t.Error("the token has no prefix")
 	}
-	h.restart()
-	if !h.AdminToken(text(minted)) || !h.AdminToken(own) {
+	f.restart()
+	if !f.AdminToken(text(minted)) || !f.AdminToken(own) {
 		t.Error("a token is lost")
 	}
 }

@@ -18,59 +18,59 @@ import (
 func adminKey(text string) actors.Key { return actors.Key{Scope: actors.KeyOfAdmin, Text: text} }
 
 // renaming changes a partner's name with an idempotency key; the reply's text is body.
-func (h *fixture) renaming(p *directory.Partner, key actors.Key, name, body string) error {
-	h.t.Helper()
-	ctx := Once(h.t.Context(), key, func(any) Answer { return Answer{Status: 200, Body: []byte(body)} })
-	_, err := h.PatchPartner(ctx, p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
+func (f *fixture) renaming(p *directory.Partner, key actors.Key, name, body string) error {
+	f.t.Helper()
+	ctx := Once(f.t.Context(), key, func(any) Answer { return Answer{Status: 200, Body: []byte(body)} })
+	_, err := f.PatchPartner(ctx, p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
 	return err
 }
 
 func TestAnAnswerShowsTheTimeOfItsOwnEvent(t *testing.T) {
-	h := open(t)
-	p := h.partnerOf(h.organization("One").ID, "one")
-	if _, found, err := h.Answered(adminKey("k")); found || err != nil {
+	f := open(t)
+	p := f.partnerOf(f.organization("One").ID, "one")
+	if _, found, err := f.Answered(adminKey("k")); found || err != nil {
 		t.Fatal(found, err)
 	}
-	if err := h.renaming(p, adminKey("k"), "two", "the body"); err != nil {
+	if err := f.renaming(p, adminKey("k"), "two", "the body"); err != nil {
 		t.Fatal(err)
 	}
-	o, _ := h.org(p.Org)
+	o, _ := f.org(p.Org)
 	place, _ := o.partner(p.Number)
 	booked := place.now.Load().stamp.Updated
-	if err := h.renaming(p, adminKey("later"), "three", ""); err != nil {
+	if err := f.renaming(p, adminKey("later"), "three", ""); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		a, found, err := h.Answered(adminKey("k"))
+		a, found, err := f.Answered(adminKey("k"))
 		if !found || err != nil || a.Status != 200 || string(a.Body) != "the body" || a.Booked != booked {
 			t.Errorf("%+v %v (%v), want one booked at %d", a, found, err, booked)
 		}
-		h.restart()
+		f.restart()
 	}
 	other := adminKey("k")
 	other.Hash[0]++
-	_, _, err := h.Answered(other)
+	_, _, err := f.Answered(other)
 	wantCode(t, "another request", err, ledger.Conflict, "")
 }
 
 // The reply is made from the record as it will be, except for the times that the writer fills.
 func TestWhatAnAnswerIsMadeOf(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "one")
+	f := open(t)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "one")
 	var seen any
 	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer { seen = made; return Answer{Status: 201} })
-	k := must(h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "key"}))
+	k := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "key"}))
 	if issued, ok := seen.(*directory.APIKey); !ok || issued.Created != 0 || !sameBut(*issued, *k, func(k *directory.APIKey) { k.Created = 0 }) || k.Value == "" {
 		t.Errorf("%T", seen)
 	}
-	h.put(o.ID, "USD", "RUB", "1")
+	f.put(o.ID, "USD", "RUB", "1")
 	ctx = Once(t.Context(), adminKey("r"), func(made any) Answer {
 		r := made.(*directory.Rate)
 		seen = [2]ledger.Micros{r.Created, r.Updated}
 		return Answer{Status: 200}
 	})
-	r := must(h.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
+	r := must(f.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
 	if seen != [2]ledger.Micros{r.Created, 0} || r.Created == 0 || r.Updated == 0 {
 		t.Errorf("%v of %+v", seen, r)
 	}
@@ -84,84 +84,84 @@ func sameBut[R comparable](a, b R, without func(*R)) bool {
 }
 
 func TestAKeyIsClaimedWithItsChangeOrNotAtAll(t *testing.T) {
-	h := open(t)
-	p := h.partnerOf(h.organization("One").ID, "one")
-	before := len(h.events(p.Org))
-	wantCode(t, "too long an answer", h.renaming(p, adminKey("k"), "two", strings.Repeat("x", posting.MaxRecord)), ledger.Invalid, "")
-	if err := h.renaming(p, adminKey("k"), "one", ""); err != nil { // the partner already has this name
+	f := open(t)
+	p := f.partnerOf(f.organization("One").ID, "one")
+	before := len(f.events(p.Org))
+	wantCode(t, "too long an answer", f.renaming(p, adminKey("k"), "two", strings.Repeat("x", posting.MaxRecord)), ledger.Invalid, "")
+	if err := f.renaming(p, adminKey("k"), "one", ""); err != nil { // the partner already has this name
 		t.Fatal(err)
 	}
-	if err := h.renaming(p, actors.Key{Scope: actors.KeyOfAdmin}, " ", ""); err == nil {
+	if err := f.renaming(p, actors.Key{Scope: actors.KeyOfAdmin}, " ", ""); err == nil {
 		t.Error("a name of nothing was taken")
 	}
-	if _, found, err := h.Answered(adminKey("k")); found || err != nil || len(h.events(p.Org)) != before {
+	if _, found, err := f.Answered(adminKey("k")); found || err != nil || len(f.events(p.Org)) != before {
 		t.Errorf("found %v (%v) after nothing was changed", found, err)
 	}
-	if err := h.renaming(p, adminKey("k"), "two", ""); err != nil {
+	if err := f.renaming(p, adminKey("k"), "two", ""); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, "a key that is taken", h.renaming(p, adminKey("k"), "three", ""), ledger.ClaimTaken, "")
-	wantCode(t, "a key that is taken, and nothing to do", h.renaming(p, adminKey("k"), "two", ""), ledger.Conflict, "")
-	if now, _ := h.Partner(p.Org, p.Number); now.Name != "two" {
+	wantCode(t, "a key that is taken", f.renaming(p, adminKey("k"), "three", ""), ledger.ClaimTaken, "")
+	wantCode(t, "a key that is taken, and nothing to do", f.renaming(p, adminKey("k"), "two", ""), ledger.Conflict, "")
+	if now, _ := f.Partner(p.Org, p.Number); now.Name != "two" {
 		t.Errorf("it is called %s", now.Name)
 	}
-	if got := h.events(p.Org)[before:]; len(got) != 2 || got[0] != "p:update" || got[1] != "a:give" {
+	if got := f.events(p.Org)[before:]; len(got) != 2 || got[0] != "p:update" || got[1] != "a:give" {
 		t.Errorf("journal %v", got)
 	}
 }
 
 // The partner number that a repeated request has reserved goes to the next partner.
 func TestARepetitionSpendsNoPartnerNumber(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
 			ctx := Once(t.Context(), adminKey("k"), func(any) Answer { return Answer{Status: 201} })
-			_, err := h.CreatePartner(ctx, o.ID, directory.Partner{Name: "one", Login: "one", Active: true}, []byte("nine-Lions-paint"))
+			_, err := f.CreatePartner(ctx, o.ID, directory.Partner{Name: "one", Login: "one", Active: true}, []byte("nine-Lions-paint"))
 			if err != nil && codeOf(err) != ledger.Conflict {
 				t.Error(err)
 			}
 		})
 	}
 	wait.Wait()
-	if rows, _, err := h.ListPartners(o.ID, Page{}); err != nil || len(rows) != 1 {
+	if rows, _, err := f.ListPartners(o.ID, Page{}); err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
 	}
-	next := h.platform.Load().record.NextPartner
+	next := f.platform.Load().record.NextPartner
 	for n := int64(2); n < next; n++ {
-		h.partnerOf(o.ID, strings.Repeat("x", int(n)))
+		f.partnerOf(o.ID, strings.Repeat("x", int(n)))
 	}
-	if after := h.platform.Load().record.NextPartner; after != next {
+	if after := f.platform.Load().record.NextPartner; after != next {
 		t.Errorf("the next number is %d, was %d", after, next)
 	}
 }
 
 func TestAnAnswerOpensByItsKeyringInItsPlaceOnly(t *testing.T) {
-	h := open(t)
-	p := h.partnerOf(h.organization("One").ID, "one")
+	f := open(t)
+	p := f.partnerOf(f.organization("One").ID, "one")
 	for _, key := range []string{"k", "other"} {
-		if err := h.renaming(p, adminKey(key), key, "the body of "+key); err != nil {
+		if err := f.renaming(p, adminKey(key), key, "the body of "+key); err != nil {
 			t.Fatal(err)
 		}
 	}
-	own := h.Service.sealer
-	h.Service.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader))
-	_, found, err := h.Answered(adminKey("k"))
+	own := f.Service.sealer
+	f.Service.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader))
+	_, found, err := f.Answered(adminKey("k"))
 	wantCode(t, "another keyring", err, ledger.Conflict, "")
-	h.Service.sealer = own
+	f.Service.sealer = own
 	source := func(key string) ledger.Source {
 		k := adminKey(key)
 		return ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(k.ClaimKey())}
 	}
-	v := h.journal.View()
+	v := f.Journal.View()
 	moved, _, _ := v.Record(p.Org, source("other"))
 	v.Close()
 	event := ledger.Event{Source: source("k"), Name: "give", From: "given", To: "given"}
-	if err := h.commit(&posting.Change{Steps: []posting.Step{{Org: p.Org, Source: source("k"), Expect: 1, Record: moved.Payload, Events: []ledger.Event{event}}}}); err != nil {
+	if err := f.commit(&posting.Change{Steps: []posting.Step{{Org: p.Org, Source: source("k"), Expect: 1, Record: moved.Payload, Events: []ledger.Event{event}}}}); err != nil {
 		t.Fatal(err)
 	}
-	_, again, err := h.Answered(adminKey("k"))
+	_, again, err := f.Answered(adminKey("k"))
 	wantCode(t, "another answer in its place", err, ledger.Conflict, "")
 	if found || again {
 		t.Error("an answer that does not open was found")

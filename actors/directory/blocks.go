@@ -27,7 +27,7 @@ type blocklist struct {
 
 	prefixes atomic.Pointer[[]netip.Prefix] // the ranges of more than one address
 	order    atomic.Pointer[[]*listing]     // by creation; may include inactive entries
-	off      int                            // number of inactive entries in order; only the organization's actor uses it
+	inactive int                            // number of inactive entries in order; only the organization's actor uses it
 }
 
 // bin is the beginning of a card number, padded with zeros.
@@ -40,14 +40,14 @@ type blockValue struct {
 
 // listing is an entry that is or was active.
 type listing struct {
-	slot
+	creation
 	blockValue
-	off atomic.Bool
+	inactive atomic.Bool
 }
 
-// maxOff is how many inactive listings the order may always hold; beyond it, order is rebuilt when
+// maxInactive is how many inactive listings the order may always hold; beyond it, order is rebuilt when
 // more than half of its entries are inactive.
-const maxOff = 64
+const maxInactive = 64
 
 // HasBlocks tells whether the organization's blocklist has any active entry.
 func (s *Service) HasBlocks(id ledger.ID) bool {
@@ -160,7 +160,7 @@ func (l *blocklist) publish(b *directory.Block) {
 	held, listed := l.values.Load(value)
 	switch {
 	case b.Active && !listed:
-		place := &listing{slot: slot{b.Created, b.ID}, blockValue: value}
+		place := &listing{creation: creation{b.Created, b.ID}, blockValue: value}
 		l.place(place)
 		l.widen(b)
 		l.values.Store(value, place)
@@ -171,8 +171,8 @@ func (l *blocklist) publish(b *directory.Block) {
 		l.values.Delete(value)
 		l.listBIN(value, false)
 		l.narrow(b)
-		held.(*listing).off.Store(true)
-		l.off++
+		held.(*listing).inactive.Store(true)
+		l.inactive++
 		l.tidy()
 	}
 }
@@ -201,47 +201,47 @@ func (l *blocklist) narrow(b *directory.Block) {
 // place inserts a listing into the order, as index.place does.
 func (l *blocklist) place(p *listing) {
 	order := l.listings()
-	if n := len(order); n == 0 || compareSlots(order[n-1].slot, p.slot) < 0 {
+	if n := len(order); n == 0 || compareCreation(order[n-1].creation, p.creation) < 0 {
 		order = append(order, p)
 	} else {
-		at, _ := slices.BinarySearchFunc(order, p.slot, compareListing)
+		at, _ := slices.BinarySearchFunc(order, p.creation, compareListing)
 		order = slices.Insert(slices.Clone(order), at, p)
 	}
 	l.order.Store(&order)
 }
 
-func compareListing(p *listing, s slot) int { return compareSlots(p.slot, s) }
+func compareListing(p *listing, s creation) int { return compareCreation(p.creation, s) }
 
 // tidy removes inactive listings from the order when they are more than maxOff and more than half
 // of it.
 func (l *blocklist) tidy() {
 	order := l.listings()
-	if l.off <= max(maxOff, len(order)/2) {
+	if l.inactive <= max(maxInactive, len(order)/2) {
 		return
 	}
-	order = slices.DeleteFunc(slices.Clone(order), func(p *listing) bool { return p.off.Load() })
+	order = slices.DeleteFunc(slices.Clone(order), func(p *listing) bool { return p.inactive.Load() })
 	order = slices.Clip(order)
 	l.order.Store(&order)
-	l.off = 0
+	l.inactive = 0
 }
 
 // before returns up to limit active entries that follow the cursor, newest first, and whether there
 // are more. An empty kind matches every kind.
-func (l *blocklist) before(after Cursor, kind directory.BlockKind, limit int) (found []slot, more bool) {
+func (l *blocklist) before(after Cursor, kind directory.BlockKind, limit int) (found []creation, more bool) {
 	order := l.listings()
 	end := len(order)
 	if !after.IsZero() {
-		end, _ = slices.BinarySearchFunc(order, slot{after.At, after.ID}, compareListing)
+		end, _ = slices.BinarySearchFunc(order, creation{after.At, after.ID}, compareListing)
 	}
 	for i := end - 1; i >= 0; i-- {
 		p := order[i]
-		if p.off.Load() || kind != "" && p.kind != kind {
+		if p.inactive.Load() || kind != "" && p.kind != kind {
 			continue
 		}
 		if len(found) == limit {
 			return found, true
 		}
-		found = append(found, p.slot)
+		found = append(found, p.creation)
 	}
 	return found, false
 }
@@ -386,7 +386,7 @@ func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Bloc
 	}
 	if more {
 		last := found[len(found)-1]
-		next = Cursor{At: last.at, ID: last.id}
+		next = Cursor{At: last.started, ID: last.id}
 	}
 	return rows, next, nil
 }
@@ -426,7 +426,7 @@ func (o *organization) loadBlocks(v *posting.View) error {
 			return false, unreadable(ledger.Block, id, err)
 		}
 		if b.Active {
-			order = append(order, &listing{slot: slot{r.Stamp.Started, id}, blockValue: blockValue{b.Kind, b.Value}})
+			order = append(order, &listing{creation: creation{r.Stamp.Started, id}, blockValue: blockValue{b.Kind, b.Value}})
 		}
 		return true, nil
 	})
@@ -434,9 +434,9 @@ func (o *organization) loadBlocks(v *posting.View) error {
 		return err
 	}
 	// In the order of creation, each entry is appended at the end.
-	slices.SortFunc(order, func(a, b *listing) int { return compareSlots(a.slot, b.slot) })
+	slices.SortFunc(order, func(a, b *listing) int { return compareCreation(a.creation, b.creation) })
 	for _, p := range order {
-		o.blocks.publish(&directory.Block{ID: p.id, Kind: p.kind, Value: p.value, Active: true, Created: p.at})
+		o.blocks.publish(&directory.Block{ID: p.id, Kind: p.kind, Value: p.value, Active: true, Created: p.started})
 	}
 	return nil
 }

@@ -16,139 +16,139 @@ import (
 	"mizan/posting"
 )
 
-const aPrint = "0123456789abcdef0123456789abcdef"
+const testFingerprint = "0123456789abcdef0123456789abcdef"
 
-func (h *fixture) block(org ledger.ID, kind directory.BlockKind, value string) *directory.Block {
-	h.t.Helper()
-	return must(h.CreateBlock(h.t.Context(), org, directory.BlockDraft{Kind: kind, Value: value, Masked: "424242******4242"}))
+func (f *fixture) block(org ledger.ID, kind directory.BlockKind, value string) *directory.Block {
+	f.t.Helper()
+	return must(f.CreateBlock(f.t.Context(), org, directory.BlockDraft{Kind: kind, Value: value, Masked: "424242******4242"}))
 }
 
 // wantBlocked checks the kind of entry that blocks a payer; empty: none.
-func (h *fixture) wantBlocked(org ledger.ID, p directory.Payer, want string) {
-	h.t.Helper()
-	kind, blocked := h.Blocked(org, &p)
+func (f *fixture) wantBlocked(org ledger.ID, p directory.Payer, want string) {
+	f.t.Helper()
+	kind, blocked := f.Blocked(org, &p)
 	if kind != want || blocked != (want != "") {
-		h.t.Errorf("%+v: blocked by %q %v, want %q", p, kind, blocked, want)
+		f.t.Errorf("%+v: blocked by %q %v, want %q", p, kind, blocked, want)
 	}
 }
 
 // whole returns a payer with every field set.
 func whole() directory.Payer {
 	return directory.Payer{
-		BIN: []byte("42424242"), Card: aPrint, Email: "a@b.c", Phone: "74951234567", Country: "RU", IP: netip.MustParseAddr("192.0.2.7"),
+		BIN: []byte("42424242"), Card: testFingerprint, Email: "a@b.c", Phone: "74951234567", Country: "RU", IP: netip.MustParseAddr("192.0.2.7"),
 	}
 }
 
 func TestAPayerIsHeldAgainstEachKind(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	for kind, values := range map[directory.BlockKind][]string{
 		directory.BlockBIN:     {"424242", "4242424", "42424242"},
-		directory.BlockCard:    {aPrint},
+		directory.BlockCard:    {testFingerprint},
 		directory.BlockEmail:   {"A@b.C"},
 		directory.BlockPhone:   {"+7 495 123-45-67"},
 		directory.BlockIP:      {"192.0.2.7", "192.0.2.0/24", "::ffff:192.0.2.7"},
 		directory.BlockCountry: {"ru"},
 	} {
 		for _, value := range values {
-			o := h.organization(string(kind))
-			h.wantBlocked(o.ID, whole(), "")
-			b := h.block(o.ID, kind, value)
-			h.wantBlocked(o.ID, whole(), string(kind))
-			h.wantBlocked(o.ID, directory.Payer{}, "")
-			h.wantBlocked(o.ID, directory.Payer{
+			o := f.organization(string(kind))
+			f.wantBlocked(o.ID, whole(), "")
+			b := f.block(o.ID, kind, value)
+			f.wantBlocked(o.ID, whole(), string(kind))
+			f.wantBlocked(o.ID, directory.Payer{}, "")
+			f.wantBlocked(o.ID, directory.Payer{
 				BIN: []byte("42424142"), Card: strings.Repeat("0", 32), Email: "b@b.c", Phone: "4951234567", Country: "KZ", IP: netip.MustParseAddr("192.0.3.7"),
 			}, "")
-			must(h.DeleteBlock(t.Context(), o.ID, b.ID))
-			h.wantBlocked(o.ID, whole(), "")
+			must(f.DeleteBlock(t.Context(), o.ID, b.ID))
+			f.wantBlocked(o.ID, whole(), "")
 		}
 	}
 }
 
 func TestTheFirstKindIsTheOneThatIsNamed(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	listed := []struct {
 		kind  directory.BlockKind
 		value string
-	}{{"country", "RU"}, {"ip", "192.0.0.0/16"}, {"phone", "74951234567"}, {"email", "a@b.c"}, {"card", aPrint}, {"bin", "4242424"}}
+	}{{"country", "RU"}, {"ip", "192.0.0.0/16"}, {"phone", "74951234567"}, {"email", "a@b.c"}, {"card", testFingerprint}, {"bin", "4242424"}}
 	for _, entry := range listed {
-		h.block(o.ID, entry.kind, entry.value)
-		h.wantBlocked(o.ID, whole(), string(entry.kind))
+		f.block(o.ID, entry.kind, entry.value)
+		f.wantBlocked(o.ID, whole(), string(entry.kind))
 	}
 	short := whole()
 	short.BIN = []byte("424242")
-	h.wantBlocked(o.ID, short, "card")
-	h.restart()
-	h.wantBlocked(o.ID, whole(), "bin")
+	f.wantBlocked(o.ID, short, "card")
+	f.restart()
+	f.wantBlocked(o.ID, whole(), "bin")
 	for i := len(listed) - 1; i > 0; i-- {
-		must(h.DeleteBlock(t.Context(), o.ID, directory.BlockID(o.ID, listed[i].kind, listed[i].value)))
-		h.wantBlocked(o.ID, whole(), string(listed[i-1].kind))
+		must(f.DeleteBlock(t.Context(), o.ID, directory.BlockID(o.ID, listed[i].kind, listed[i].value)))
+		f.wantBlocked(o.ID, whole(), string(listed[i-1].kind))
 	}
 }
 
 func TestABlocklistIsOfOneOrganization(t *testing.T) {
-	h := open(t)
-	one, two := h.organization("One"), h.organization("Two")
-	b := h.block(one.ID, directory.BlockCountry, "RU")
-	if !h.HasBlocks(one.ID) || h.HasBlocks(two.ID) || h.HasBlocks(uuid.New()) {
+	f := open(t)
+	one, two := f.organization("One"), f.organization("Two")
+	b := f.block(one.ID, directory.BlockCountry, "RU")
+	if !f.HasBlocks(one.ID) || f.HasBlocks(two.ID) || f.HasBlocks(uuid.New()) {
 		t.Error("a list has entries of another one")
 	}
-	h.wantBlocked(two.ID, whole(), "")
-	h.wantBlocked(uuid.New(), whole(), "")
-	_, err := h.Block(two.ID, b.ID)
+	f.wantBlocked(two.ID, whole(), "")
+	f.wantBlocked(uuid.New(), whole(), "")
+	_, err := f.Block(two.ID, b.ID)
 	wantCode(t, "read", err, ledger.NotFound, "")
-	_, err = h.DeleteBlock(t.Context(), two.ID, b.ID)
+	_, err = f.DeleteBlock(t.Context(), two.ID, b.ID)
 	wantCode(t, "taken off", err, ledger.NotFound, "")
-	_, err = h.Block(uuid.New(), b.ID)
+	_, err = f.Block(uuid.New(), b.ID)
 	wantCode(t, "nowhere", err, ledger.NotFound, "")
-	must(h.DeleteBlock(t.Context(), one.ID, b.ID))
-	if h.HasBlocks(one.ID) {
+	must(f.DeleteBlock(t.Context(), one.ID, b.ID))
+	if f.HasBlocks(one.ID) {
 		t.Error("an empty list has entries")
 	}
 }
 
 func TestAValueIsListedOnceAndListedAgain(t *testing.T) {
-	h := open(t)
-	ctx, o := t.Context(), h.organization("One")
-	first := h.block(o.ID, directory.BlockEmail, "a@b.c")
+	f := open(t)
+	ctx, o := t.Context(), f.organization("One")
+	first := f.block(o.ID, directory.BlockEmail, "a@b.c")
 	for _, same := range []string{"a@b.c", "A@B.C"} {
-		_, err := h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockEmail, Value: same})
+		_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockEmail, Value: same})
 		wantCode(t, same, err, ledger.Conflict, "")
 	}
-	if err := h.clock.Set(began.Add(time.Minute)); err != nil {
+	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	gone := must(h.DeleteBlock(ctx, o.ID, first.ID))
-	if gone.Active || gone.Created != first.Created || gone.Updated != ledger.MicrosOf(began.Add(time.Minute)) {
+	gone := must(f.DeleteBlock(ctx, o.ID, first.ID))
+	if gone.Active || gone.Created != first.Created || gone.Updated != ledger.MicrosOf(startTime.Add(time.Minute)) {
 		t.Errorf("%+v after %+v", gone, first)
 	}
-	if again := must(h.DeleteBlock(ctx, o.ID, first.ID)); *again != *gone {
+	if again := must(f.DeleteBlock(ctx, o.ID, first.ID)); *again != *gone {
 		t.Errorf("%+v, then %+v", gone, again)
 	}
-	if read := must(h.Block(o.ID, first.ID)); *read != *gone {
+	if read := must(f.Block(o.ID, first.ID)); *read != *gone {
 		t.Errorf("%+v, read %+v", gone, read)
 	}
-	h.restart()
-	h.wantBlocked(o.ID, whole(), "")
-	back := h.block(o.ID, directory.BlockEmail, "a@b.c")
+	f.restart()
+	f.wantBlocked(o.ID, whole(), "")
+	back := f.block(o.ID, directory.BlockEmail, "a@b.c")
 	if back.ID != first.ID || !back.Active || back.Created != first.Created || back.Updated < gone.Updated {
 		t.Errorf("%+v after %+v", back, gone)
 	}
-	h.wantBlocked(o.ID, whole(), "email")
-	if got, want := fmt.Sprint(h.events(o.ID)), "[o:create z:create z:deactivate z:activate]"; got != want {
+	f.wantBlocked(o.ID, whole(), "email")
+	if got, want := fmt.Sprint(f.events(o.ID)), "[o:create z:create z:deactivate z:activate]"; got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
 }
 
 // Of many concurrent creates of the same value one succeeds and the others get a Conflict.
 func TestOneEntryUnderManyCreates(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	var wait sync.WaitGroup
 	answers := make(chan error, 32)
 	for range cap(answers) {
 		wait.Go(func() {
-			_, err := h.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
+			_, err := f.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
 			answers <- err
 		})
 	}
@@ -167,45 +167,45 @@ func TestOneEntryUnderManyCreates(t *testing.T) {
 }
 
 func TestBlocksThatAreRefused(t *testing.T) {
-	h := open(t)
-	ctx, o := t.Context(), h.organization("One")
-	b := h.block(o.ID, directory.BlockCountry, "KZ")
-	_, err := h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: "name", Value: "x"})
+	f := open(t)
+	ctx, o := t.Context(), f.organization("One")
+	b := f.block(o.ID, directory.BlockCountry, "KZ")
+	_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: "name", Value: "x"})
 	wantCode(t, "kind", err, ledger.Invalid, "kind")
-	_, err = h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: "192.0.2.0/33"})
+	_, err = f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: "192.0.2.0/33"})
 	wantCode(t, "prefix", err, ledger.Invalid, "value")
-	_, err = h.CreateBlock(ctx, uuid.New(), directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
+	_, err = f.CreateBlock(ctx, uuid.New(), directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
 	wantCode(t, "no organization", err, ledger.NotFound, "")
-	_, err = h.DeleteBlock(ctx, o.ID, uuid.New())
+	_, err = f.DeleteBlock(ctx, o.ID, uuid.New())
 	wantCode(t, "no entry", err, ledger.NotFound, "")
-	_, _, err = h.ListBlocks(uuid.New(), BlockPage{})
+	_, _, err = f.ListBlocks(uuid.New(), BlockPage{})
 	wantCode(t, "a list of no organization", err, ledger.NotFound, "")
-	_, _, err = h.ListBlocks(o.ID, BlockPage{Limit: MaxPage + 1})
+	_, _, err = f.ListBlocks(o.ID, BlockPage{Limit: MaxPage + 1})
 	wantCode(t, "a long page", err, ledger.Invalid, "limit")
 	archived := directory.Archived
-	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
-	_, err = h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
+	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
+	_, err = f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
-	_, err = h.DeleteBlock(ctx, o.ID, b.ID)
+	_, err = f.DeleteBlock(ctx, o.ID, b.ID)
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
-	if got, want := fmt.Sprint(h.events(o.ID)), "[o:create z:create o:archive]"; got != want {
+	if got, want := fmt.Sprint(f.events(o.ID)), "[o:create z:create o:archive]"; got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
 }
 
 // fill commits count entries without the service, in few Changes.
-func (h *fixture) fill(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
-	h.t.Helper()
+func (f *fixture) fill(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
+	f.t.Helper()
 	var change posting.Change
 	for i := range count {
 		b, event, err := directory.NewBlock(org, directory.BlockDraft{Kind: kind, Value: value(i)})
 		if err != nil {
-			h.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		change.Steps = append(change.Steps, plainStep(directory.Blocks, org, 0, b, event))
 		if len(change.Steps) == 100 || i == count-1 {
-			if err := h.commit(&change); err != nil {
-				h.t.Fatal(err)
+			if err := f.commit(&change); err != nil {
+				f.t.Fatal(err)
 			}
 			change = posting.Change{}
 		}
@@ -213,46 +213,46 @@ func (h *fixture) fill(org ledger.ID, kind directory.BlockKind, count int, value
 }
 
 func TestAnOrganizationHasAThousandPrefixes(t *testing.T) {
-	h := open(t)
-	ctx, o := t.Context(), h.organization("One")
+	f := open(t)
+	ctx, o := t.Context(), f.organization("One")
 	prefix := func(i int) string { return fmt.Sprintf("10.%d.%d.0/24", i/256, i%256) }
-	h.fill(o.ID, directory.BlockIP, 999, prefix)
-	h.restart()
-	last := h.block(o.ID, directory.BlockIP, prefix(999))
-	_, err := h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: prefix(1000)})
+	f.fill(o.ID, directory.BlockIP, 999, prefix)
+	f.restart()
+	last := f.block(o.ID, directory.BlockIP, prefix(999))
+	_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: prefix(1000)})
 	wantCode(t, "one prefix too many", err, ledger.Conflict, "")
-	h.block(o.ID, directory.BlockIP, "192.0.2.7") // a single address is not a range
-	h.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "ip")
-	h.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.232.200")}, "")
-	must(h.DeleteBlock(ctx, o.ID, last.ID))
-	h.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "")
-	h.block(o.ID, directory.BlockIP, prefix(1000))
+	f.block(o.ID, directory.BlockIP, "192.0.2.7") // a single address is not a range
+	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "ip")
+	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.232.200")}, "")
+	must(f.DeleteBlock(ctx, o.ID, last.ID))
+	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "")
+	f.block(o.ID, directory.BlockIP, prefix(1000))
 }
 
 // Writing a million entries would take minutes, so the test sets the counter of entries directly.
 func TestAnOrganizationHasAMillionEntries(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	part, _ := h.org(o.ID)
+	f := open(t)
+	o := f.organization("One")
+	part, _ := f.org(o.ID)
 	part.blocks.all.Add(directory.MaxBlocks - 1)
-	h.block(o.ID, directory.BlockCountry, "RU")
-	_, err := h.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "KZ"})
+	f.block(o.ID, directory.BlockCountry, "RU")
+	_, err := f.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "KZ"})
 	wantCode(t, "one entry too many", err, ledger.Conflict, "")
-	must(h.DeleteBlock(t.Context(), o.ID, directory.BlockID(o.ID, directory.BlockCountry, "RU")))
-	h.block(o.ID, directory.BlockCountry, "KZ")
+	must(f.DeleteBlock(t.Context(), o.ID, directory.BlockID(o.ID, directory.BlockCountry, "RU")))
+	f.block(o.ID, directory.BlockCountry, "KZ")
 }
 
 func TestTheBlocklistShowsWhatIsInForce(t *testing.T) {
-	h := open(t)
-	ctx, o := t.Context(), h.organization("One")
+	f := open(t)
+	ctx, o := t.Context(), f.organization("One")
 	countries := []string{"AD", "BB", "CC", "DE", "EE"}
 	for i, value := range countries {
-		h.block(o.ID, directory.BlockCountry, value)
-		h.block(o.ID, directory.BlockBIN, fmt.Sprint(424242+i))
+		f.block(o.ID, directory.BlockCountry, value)
+		f.block(o.ID, directory.BlockBIN, fmt.Sprint(424242+i))
 	}
-	must(h.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "BB")))
-	must(h.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "DE")))
-	h.block(o.ID, directory.BlockCountry, "DE") // at its old place in the list
+	must(f.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "BB")))
+	must(f.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "DE")))
+	f.block(o.ID, directory.BlockCountry, "DE") // at its old place in the list
 	want := map[directory.BlockKind]string{
 		directory.BlockCountry: "EE DE CC AD ", directory.BlockBIN: "424246 424245 424244 424243 424242 ", directory.BlockCard: "",
 		"": "424246 EE 424245 DE 424244 CC 424243 424242 AD ",
@@ -261,7 +261,7 @@ func TestTheBlocklistShowsWhatIsInForce(t *testing.T) {
 		t.Helper()
 		for kind, values := range want {
 			blocks, _ := pages(t, 2, func(p Page) ([]*directory.Block, Cursor, error) {
-				return h.ListBlocks(o.ID, BlockPage{Kind: kind, Limit: p.Limit, After: p.After})
+				return f.ListBlocks(o.ID, BlockPage{Kind: kind, Limit: p.Limit, After: p.After})
 			})
 			got := ""
 			for _, b := range blocks {
@@ -273,24 +273,24 @@ func TestTheBlocklistShowsWhatIsInForce(t *testing.T) {
 		}
 	}
 	check()
-	h.restart()
+	f.restart()
 	check()
 }
 
 // Entries that are created and deleted repeatedly take no more room than the active ones.
 func TestWhatWasTakenOffIsForgotten(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	kept := h.block(o.ID, directory.BlockCountry, "RU")
-	part, _ := h.org(o.ID)
-	for i := range 3 * maxOff {
-		b := h.block(o.ID, directory.BlockBIN, fmt.Sprint(400000+i))
-		must(h.DeleteBlock(t.Context(), o.ID, b.ID))
-		if n := len(part.blocks.listings()); n > 2+maxOff {
+	f := open(t)
+	o := f.organization("One")
+	kept := f.block(o.ID, directory.BlockCountry, "RU")
+	part, _ := f.org(o.ID)
+	for i := range 3 * maxInactive {
+		b := f.block(o.ID, directory.BlockBIN, fmt.Sprint(400000+i))
+		must(f.DeleteBlock(t.Context(), o.ID, b.ID))
+		if n := len(part.blocks.listings()); n > 2+maxInactive {
 			t.Fatalf("%d listings for one entry", n)
 		}
 	}
-	rows, _, err := h.ListBlocks(o.ID, BlockPage{})
+	rows, _, err := f.ListBlocks(o.ID, BlockPage{})
 	if err != nil || len(rows) != 1 || rows[0].ID != kept.ID {
 		t.Errorf("%v %v", rows, err)
 	}
@@ -298,9 +298,9 @@ func TestWhatWasTakenOffIsForgotten(t *testing.T) {
 
 // The blocklist changes while payers are checked against it.
 func TestTheBlocklistChangesWhileItIsAsked(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	h.block(o.ID, directory.BlockCountry, "RU")
+	f := open(t)
+	o := f.organization("One")
+	f.block(o.ID, directory.BlockCountry, "RU")
 	done := make(chan struct{})
 	var wait sync.WaitGroup
 	for range 2 {
@@ -311,18 +311,18 @@ func TestTheBlocklistChangesWhileItIsAsked(t *testing.T) {
 					return
 				default:
 				}
-				if _, blocked := h.Blocked(o.ID, &directory.Payer{Country: "RU", IP: netip.MustParseAddr("10.0.0.1")}); !blocked {
+				if _, blocked := f.Blocked(o.ID, &directory.Payer{Country: "RU", IP: netip.MustParseAddr("10.0.0.1")}); !blocked {
 					t.Error("a payer slipped through")
 				}
-				if _, _, err := h.ListBlocks(o.ID, BlockPage{}); err != nil {
+				if _, _, err := f.ListBlocks(o.ID, BlockPage{}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	for range 20 {
-		b := h.block(o.ID, directory.BlockIP, "10.0.0.0/8")
-		must(h.DeleteBlock(t.Context(), o.ID, b.ID))
+		b := f.block(o.ID, directory.BlockIP, "10.0.0.0/8")
+		must(f.DeleteBlock(t.Context(), o.ID, b.ID))
 	}
 	close(done)
 	wait.Wait()

@@ -77,18 +77,18 @@ func TestValuesThatCantBeAreErrors(t *testing.T) {
 }
 
 func TestStartNamesTheRecordThatCantBeRead(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	id := ledger.ID{7}
 	source := ledger.Source{Kind: ledger.Partner, ID: id}
-	err := h.commit(&posting.Change{Steps: []posting.Step{{
+	err := f.commit(&posting.Change{Steps: []posting.Step{{
 		Org: o.ID, Source: source, Record: []byte{2, 0xc1}, Events: []ledger.Event{{Source: source, Name: "create", To: "active"}},
 	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.close()
-	if err = h.start(); err == nil || !strings.Contains(err.Error(), "p/"+id.String()) {
+	f.Close()
+	if err = f.start(); err == nil || !strings.Contains(err.Error(), "p/"+id.String()) {
 		t.Errorf("started with a damaged partner: %v", err)
 	}
 }

@@ -24,9 +24,9 @@ const (
 )
 
 // connectedOf returns a terminal of the partner that is connected to another platform.
-func (h *fixture) connectedOf(p *directory.Partner) *directory.Terminal {
-	h.t.Helper()
-	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{
+func (f *fixture) connectedOf(p *directory.Partner) *directory.Terminal {
+	f.t.Helper()
+	return must(f.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
 		Partner: p.Number, Name: "far", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: []byte(farParams),
 		Env: money.Prod, Active: true,
 	}))
@@ -35,8 +35,8 @@ func (h *fixture) connectedOf(p *directory.Partner) *directory.Terminal {
 // connectionOf returns what the adapter reads from a terminal's parameters.
 func connectionOf(t *directory.Terminal) *utp.Connection { return t.Parameters.(*utp.Connection) }
 
-func (h *fixture) connectedIDs() (ids []string) {
-	for _, t := range h.RemoteTerminals(utp.Name) {
+func (f *fixture) connectedIDs() (ids []string) {
+	for _, t := range f.RemoteTerminals(utp.Name) {
 		ids = append(ids, t.ID.String())
 	}
 	slices.Sort(ids)
@@ -44,96 +44,96 @@ func (h *fixture) connectedIDs() (ids []string) {
 }
 
 func TestATerminalIsFoundWithoutItsOrganization(t *testing.T) {
-	h := open(t)
-	first, second := h.partnerOf(h.organization("A").ID, "a"), h.partnerOf(h.organization("B").ID, "b")
-	rail, far, other := h.terminalOf(first, "{}"), h.connectedOf(first), h.connectedOf(second)
+	f := open(t)
+	first, second := f.partnerOf(f.organization("A").ID, "a"), f.partnerOf(f.organization("B").ID, "b")
+	rail, far, other := f.terminalOf(first, "{}"), f.connectedOf(first), f.connectedOf(second)
 	off := false
-	must(h.PatchTerminal(t.Context(), second.Org, other.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
+	must(f.PatchTerminal(t.Context(), second.Org, other.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
 	want := []string{far.ID.String(), other.ID.String()}
 	slices.Sort(want)
 	for range 2 {
 		for _, made := range []*directory.Terminal{rail, far, other} {
-			if found, ok := h.FindTerminal(made.ID); !ok || found.ID != made.ID || found.Org != made.Org {
+			if found, ok := f.FindTerminal(made.ID); !ok || found.ID != made.ID || found.Org != made.Org {
 				t.Errorf("%v is not found", made)
 			}
 		}
-		if found, _ := h.FindTerminal(other.ID); found.Active {
+		if found, _ := f.FindTerminal(other.ID); found.Active {
 			t.Error("what is found is not what is stored")
 		}
-		if _, ok := h.FindTerminal(uuid.New()); ok {
+		if _, ok := f.FindTerminal(uuid.New()); ok {
 			t.Error("a terminal that nobody has is found")
 		}
-		if got := h.connectedIDs(); !slices.Equal(got, want) {
+		if got := f.connectedIDs(); !slices.Equal(got, want) {
 			t.Errorf("connected are %v, want %v", got, want)
 		}
-		h.restart()
+		f.restart()
 	}
 }
 
 // payload returns a terminal's stored record.
-func (h *fixture) payload(t *directory.Terminal) []byte {
-	h.t.Helper()
-	return h.stored(t.Org, ledger.Source{Kind: ledger.Terminal, ID: t.ID})
+func (f *fixture) payload(t *directory.Terminal) []byte {
+	f.t.Helper()
+	return f.stored(t.Org, ledger.Source{Kind: ledger.Terminal, ID: t.ID})
 }
 
 func TestTheKeysToAnotherPlatformAreSealed(t *testing.T) {
-	h := open(t)
-	far := h.connectedOf(h.partnerOf(h.organization("A").ID, "a"))
+	f := open(t)
+	far := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
 	name := "farther"
 	for range 2 {
-		if stored := h.payload(far); bytes.Contains(stored, []byte(keyCanary)) || bytes.Contains(stored, []byte(hookCanary)) {
+		if stored := f.payload(far); bytes.Contains(stored, []byte(keyCanary)) || bytes.Contains(stored, []byte(hookCanary)) {
 			t.Errorf("stored in the clear: %q", stored)
 		}
-		h.restart()
-		found, _ := h.Terminal(far.Org, far.ID)
+		f.restart()
+		found, _ := f.Terminal(far.Org, far.ID)
 		if connectionOf(found).APIKey != keyCanary || connectionOf(found).WebhookSecret != hookCanary || string(found.ProviderParams) != farParams {
 			t.Error("what was sealed is not what is opened")
 		}
-		must(h.PatchTerminal(t.Context(), far.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
+		must(f.PatchTerminal(t.Context(), far.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
 	}
 }
 
 // A row that was moved to another terminal does not open, as if it were damaged.
 func TestSealedParametersAreOfOneTerminal(t *testing.T) {
-	h := open(t)
-	far := h.connectedOf(h.partnerOf(h.organization("A").ID, "a"))
-	stored := h.payload(far)
-	if moved, err := readAt(h.Service, terminals, far.Org, uuid.New(), stored); err != nil || connectionOf(moved).APIKey != "" {
+	f := open(t)
+	far := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
+	stored := f.payload(far)
+	if moved, err := readAt(f.Service, terminals, far.Org, uuid.New(), stored); err != nil || connectionOf(moved).APIKey != "" {
 		t.Errorf("%v", err)
 	}
-	if moved, err := readAt(h.Service, terminals, uuid.New(), far.ID, stored); err != nil || connectionOf(moved).APIKey != "" {
+	if moved, err := readAt(f.Service, terminals, uuid.New(), far.ID, stored); err != nil || connectionOf(moved).APIKey != "" {
 		t.Errorf("%v", err)
 	}
 }
 
 // A lost keyring makes the terminal's keys unreadable, and nothing else.
 func TestATerminalWhoseParametersDoNotOpenCanBeSetAgain(t *testing.T) {
-	h := open(t)
-	far := h.connectedOf(h.partnerOf(h.organization("A").ID, "a"))
-	h.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
-	h.restart()
-	found, _ := h.Terminal(far.Org, far.ID)
+	f := open(t)
+	far := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
+	f.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
+	f.restart()
+	found, _ := f.Terminal(far.Org, far.ID)
 	if c := connectionOf(found); c.APIKey != "" || c.WebhookSecret != "" || c.BaseURL != "https://platform.example" || found.Settings.Priority != 4 {
 		t.Error("the terminal is not there without its keys")
 	}
 	params := []byte(farParams)
-	must(h.PatchTerminal(t.Context(), far.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
-	h.restart()
-	if found, _ = h.Terminal(far.Org, far.ID); connectionOf(found).APIKey != keyCanary {
+	must(f.PatchTerminal(t.Context(), far.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
+	f.restart()
+	if found, _ = f.Terminal(far.Org, far.ID); connectionOf(found).APIKey != keyCanary {
 		t.Error("the key that was set again is not there")
 	}
 }
 
 func TestOnlyASandboxDoesWithoutTLS(t *testing.T) {
-	h := open(t)
-	p := h.partnerOf(h.organization("A").ID, "a")
-	far := h.connectedOf(p)
+	f := open(t)
+	p := f.partnerOf(f.organization("A").ID, "a")
+	far := f.connectedOf(p)
 	plain := bytes.Replace([]byte(farParams), []byte("https://platform.example"), []byte("http://127.0.0.1:8443"), 1)
-	_, err := h.CreateTerminal(t.Context(), p.Org, directory.Terminal{
+	_, err := f.CreateTerminal(t.Context(), p.Org, directory.Terminal{
 		Partner: p.Number, Name: "far", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: plain,
 		Env: money.Prod, Active: true,
 	})
 	wantCode(t, "a terminal without TLS", err, ledger.Invalid, "provider_params.base_url")
-	_, err = h.PatchTerminal(t.Context(), p.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = plain })
+	_, err = f.PatchTerminal(t.Context(), p.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = plain })
 	wantCode(t, "a change to no TLS", err, ledger.Invalid, "provider_params.base_url")
 }

@@ -2,7 +2,7 @@
 // for every request, without reading the store.
 //
 // One actor per organization, and one for the platform, decides and commits. A durable change is published to a
-// view in memory; the reply follows. Each record sits in a cell: a change swaps one pointer, so readers take no
+// view in memory; the reply follows. A change of a record swaps one pointer, so readers take no
 // lock. The view's maps only grow, except that finished sessions are dropped.
 //
 // Invariants:

@@ -12,41 +12,41 @@ import (
 )
 
 func TestADryRunChangesNothing(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "shop")
-	terminal := h.terminalOf(p, "{}")
-	k, _ := h.keyOf(p)
-	before, platform := h.events(o.ID), h.events(directory.PlatformOrg)
+	f := open(t)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "shop")
+	terminal := f.terminalOf(p, "{}")
+	k, _ := f.keyOf(p)
+	before, platform := f.events(o.ID), f.events(directory.PlatformOrg)
 	ctx, name := WithDryRun(t.Context()), "Other"
 	for what, write := range map[string]func() error{
 		"an organization": func() error {
-			_, err := h.CreateOrganization(ctx, directory.Organization{Name: name, Type: directory.Merchant, Status: directory.Active})
+			_, err := f.CreateOrganization(ctx, directory.Organization{Name: name, Type: directory.Merchant, Status: directory.Active})
 			return err
 		},
 		"a partner": func() error {
-			_, err := h.CreatePartner(ctx, o.ID, directory.Partner{Name: name, Login: "other", Active: true}, []byte("nine-Lions-paint"))
+			_, err := f.CreatePartner(ctx, o.ID, directory.Partner{Name: name, Login: "other", Active: true}, []byte("nine-Lions-paint"))
 			return err
 		},
 		"a partner's change": func() error {
-			_, err := h.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
+			_, err := f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
 			return err
 		},
 		"a partner's password": func() error {
-			_, err := h.PatchPartnerPass(ctx, o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9"))
+			_, err := f.PatchPartnerPass(ctx, o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9"))
 			return err
 		},
 		"a terminal's change": func() error {
-			_, err := h.PatchTerminal(ctx, o.ID, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name })
+			_, err := f.PatchTerminal(ctx, o.ID, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name })
 			return err
 		},
 		"a user": func() error {
-			_, err := h.CreateUser(ctx, o.ID, directory.User{Login: "u", Name: name, Roles: directory.Roles{"client"}, Active: true}, []byte("nine-Lions-paint"))
+			_, err := f.CreateUser(ctx, o.ID, directory.User{Login: "u", Name: name, Roles: directory.Roles{"client"}, Active: true}, []byte("nine-Lions-paint"))
 			return err
 		},
-		"a revocation": func() error { _, err := h.RevokeAPIKey(ctx, o.ID, k.ID); return err },
+		"a revocation": func() error { _, err := f.RevokeAPIKey(ctx, o.ID, k.ID); return err },
 		"a settlement": func() error {
-			_, _, err := h.SettlePartner(ctx, o.ID, p.Number, false, directory.SettlementDraft{
+			_, _, err := f.SettlePartner(ctx, o.ID, p.Number, false, directory.SettlementDraft{
 				Currency: "USD", Env: money.Test, Amount: money.FromUint64(1), Reference: "r",
 			})
 			return err
@@ -56,18 +56,18 @@ func TestADryRunChangesNothing(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if after := h.events(o.ID); !slices.Equal(after, before) {
+	if after := f.events(o.ID); !slices.Equal(after, before) {
 		t.Errorf("the organization has %v, and had %v", after, before)
 	}
-	if after := h.events(directory.PlatformOrg); !slices.Equal(after, platform) {
+	if after := f.events(directory.PlatformOrg); !slices.Equal(after, platform) {
 		t.Errorf("the platform has %v, and had %v", after, platform)
 	}
 }
 
 func TestADryRunIsRefusedAsTheWriteWouldBe(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	_, err := h.CreateTerminal(WithDryRun(t.Context()), o.ID, directory.Terminal{
+	f := open(t)
+	o := f.organization("One")
+	_, err := f.CreateTerminal(WithDryRun(t.Context()), o.ID, directory.Terminal{
 		Partner: 99, Name: "T", Provider: "x", Type: "x", Env: money.Prod, Active: true,
 	})
 	var all directory.Refusals
@@ -81,16 +81,16 @@ func TestADryRunIsRefusedAsTheWriteWouldBe(t *testing.T) {
 	if slices.Sort(fields); !slices.Equal(fields, []string{"partner_id", "provider", "type"}) {
 		t.Errorf("refused are %v", fields)
 	}
-	_, err = h.PatchPartner(WithDryRun(t.Context()), o.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
+	_, err = f.PatchPartner(WithDryRun(t.Context()), o.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
 	wantCode(t, "nobody", err, ledger.NotFound, "")
 }
 
 func TestAPasswordIsRefusedWithTheOtherFieldsOfAChange(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "shop")
+	f := open(t)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "shop")
 	empty := ""
-	_, err := h.PatchPartnerPass(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = empty }, nil)
+	_, err := f.PatchPartnerPass(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = empty }, nil)
 	var all directory.Refusals
 	if !errors.As(err, &all) || len(all) != 2 || all[0].Field != "name" || all[1].Field != "pass" {
 		t.Errorf("%v", err)

@@ -2,80 +2,59 @@ package directory
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/netip"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"mizan/actors"
 	_ "mizan/actors/provider/simulator" // the provider of most terminals
-	"mizan/internal/clock"
 	"mizan/internal/secret"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 	"mizan/posting"
-	"mizan/posting/store"
 )
 
-var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+var startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
 // fixture is a Service on its own store, which a test can close and open again.
 type fixture struct {
+	*testkit.World
 	*Service
-	t       *testing.T
-	dir     string
-	clock   *clock.Manual
-	journal *posting.Journal
-	runtime *actors.Runtime
-	sealer  Sealer
+	t      *testing.T
+	sealer Sealer
 }
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(began)}
-	h.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader))
-	if err := h.start(); err != nil {
+	f := &fixture{World: testkit.NewWorld(t, startTime), t: t}
+	f.sealer = f.Keyring
+	if err := f.start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(h.close)
-	return h
+	return f
 }
 
 // start opens the store and reads the directory; the journal stays open if the directory cannot be
 // read.
-func (h *fixture) start() (err error) {
-	h.t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: h.dir, Log: quiet, MemTable: 8 << 20}, Clock: h.clock, Log: quiet})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
-	if h.Service, err = Start(h.runtime, h.sealer); err != nil {
+func (f *fixture) start() (err error) {
+	f.t.Helper()
+	f.Open()
+	if f.Service, err = Start(f.Runtime, f.sealer); err != nil {
 		return err
 	}
-	h.passwords.memory = 8 // the least that the algorithm accepts
+	f.passwords.memory = 8 // the least that the algorithm accepts
 	return nil
 }
 
-func (h *fixture) close() {
-	h.runtime.Stop()
-	if err := h.journal.Close(); err != nil {
-		h.t.Error(err)
-	}
-}
-
-func (h *fixture) restart() {
-	h.t.Helper()
-	h.close()
-	if err := h.start(); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) restart() {
+	f.t.Helper()
+	f.Close()
+	if err := f.start(); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
@@ -86,27 +65,27 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func (h *fixture) organization(name string) *directory.Organization {
-	h.t.Helper()
-	return must(h.CreateOrganization(h.t.Context(), directory.Organization{Name: name, Type: directory.Merchant, Status: directory.Active}))
+func (f *fixture) organization(name string) *directory.Organization {
+	f.t.Helper()
+	return must(f.CreateOrganization(f.t.Context(), directory.Organization{Name: name, Type: directory.Merchant, Status: directory.Active}))
 }
 
-func (h *fixture) partnerOf(org ledger.ID, login string) *directory.Partner {
-	h.t.Helper()
-	return must(h.CreatePartner(h.t.Context(), org, directory.Partner{Name: login, Login: login, Active: true}, []byte("nine-Lions-paint")))
+func (f *fixture) partnerOf(org ledger.ID, login string) *directory.Partner {
+	f.t.Helper()
+	return must(f.CreatePartner(f.t.Context(), org, directory.Partner{Name: login, Login: login, Active: true}, []byte("nine-Lions-paint")))
 }
 
-func (h *fixture) terminalOf(p *directory.Partner, params string) *directory.Terminal {
-	h.t.Helper()
-	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{
+func (f *fixture) terminalOf(p *directory.Partner, params string) *directory.Terminal {
+	f.t.Helper()
+	return must(f.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
 		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal,
 		ProviderParams: []byte(params), Env: money.Prod, Active: true,
 	}))
 }
 
-func (h *fixture) keyOf(p *directory.Partner) (*directory.APIKey, []byte) {
-	h.t.Helper()
-	k := must(h.CreateAPIKey(h.t.Context(), p.Org, directory.APIKey{Partner: p.Number, Name: "key"}))
+func (f *fixture) keyOf(p *directory.Partner) (*directory.APIKey, []byte) {
+	f.t.Helper()
+	k := must(f.CreateAPIKey(f.t.Context(), p.Org, directory.APIKey{Partner: p.Number, Name: "key"}))
 	return k, []byte(k.Value)
 }
 
@@ -123,26 +102,19 @@ func sources(texts ...string) (parsed []netip.Prefix) {
 	return parsed
 }
 
-// commit writes a change without the service.
-func (h *fixture) commit(c *posting.Change) error {
-	done := make(chan posting.Receipt, 1)
-	h.journal.Submit(c, func(r posting.Receipt) { done <- r })
-	return (<-done).Err
-}
-
-func (h *fixture) events(org ledger.ID) (names []string) {
-	h.t.Helper()
-	v := h.journal.View()
+func (f *fixture) events(org ledger.ID) (names []string) {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	err := v.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		names = append(names, string(e.Source.Kind)+":"+e.Name)
 		if !directory.Legal(e.Source.Kind, e.Name, e.From, e.To) {
-			h.t.Errorf("event %d: %c %s from %q to %q is no step of a machine", e.Seq, e.Source.Kind, e.Name, e.From, e.To)
+			f.t.Errorf("event %d: %c %s from %q to %q is no step of a machine", e.Seq, e.Source.Kind, e.Name, e.From, e.To)
 		}
 		return true, nil
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return names
 }
@@ -163,3 +135,6 @@ func canceled(t *testing.T) context.Context {
 	cancel()
 	return ctx
 }
+
+// commit writes a change without the service.
+func (f *fixture) commit(c *posting.Change) error { return f.Submit(c).Err }

@@ -93,7 +93,7 @@ func (o *organization) putLimit(l *directory.Limit, stamp posting.Stamp) {
 		active = append(active, l)
 	}
 	slices.SortFunc(active, func(a, b *directory.Limit) int {
-		return compareSlots(slot{a.Created, a.ID}, slot{b.Created, b.ID})
+		return compareCreation(creation{a.Created, a.ID}, creation{b.Created, b.ID})
 	})
 	o.bounds.Store(l.Partner, active)
 }

@@ -22,21 +22,21 @@ func daily(partner int64, cents uint64) directory.Limit {
 	}
 }
 
-func (h *fixture) limitOf(p *directory.Partner, cents uint64) *directory.Limit {
-	h.t.Helper()
-	return must(h.CreateLimit(h.t.Context(), p.Org, daily(p.Number, cents)))
+func (f *fixture) limitOf(p *directory.Partner, cents uint64) *directory.Limit {
+	f.t.Helper()
+	return must(f.CreateLimit(f.t.Context(), p.Org, daily(p.Number, cents)))
 }
 
 // wantLimits checks the amounts of a partner's active limits, in their order.
-func (h *fixture) wantLimits(p *directory.Partner, want ...uint64) {
-	h.t.Helper()
+func (f *fixture) wantLimits(p *directory.Partner, want ...uint64) {
+	f.t.Helper()
 	var got []uint64
-	for _, l := range h.Limits(p.Org, p.Number) {
+	for _, l := range f.Limits(p.Org, p.Number) {
 		cents, _ := l.MaxAmount.Uint64()
 		got = append(got, cents)
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		h.t.Errorf("limits %v in force, want %v", got, want)
+		f.t.Errorf("limits %v in force, want %v", got, want)
 	}
 }
 
@@ -45,64 +45,64 @@ func off() schema.Change[directory.Limit] {
 }
 
 func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
-	h := open(t)
-	ctx, o := t.Context(), h.organization("One")
-	p, neighbour := h.partnerOf(o.ID, "a"), h.partnerOf(o.ID, "b")
-	if h.Limits(o.ID, p.Number) != nil || h.Limits(uuid.New(), p.Number) != nil {
+	f := open(t)
+	ctx, o := t.Context(), f.organization("One")
+	p, neighbour := f.partnerOf(o.ID, "a"), f.partnerOf(o.ID, "b")
+	if f.Limits(o.ID, p.Number) != nil || f.Limits(uuid.New(), p.Number) != nil {
 		t.Error("a partner has limits before any was made")
 	}
-	first, second := h.limitOf(p, 1), h.limitOf(p, 2)
+	first, second := f.limitOf(p, 1), f.limitOf(p, 2)
 	inactive := daily(p.Number, 3)
 	inactive.Active = false
-	third := must(h.CreateLimit(ctx, o.ID, inactive))
-	h.limitOf(neighbour, 9)
-	h.wantLimits(p, 1, 2)
-	h.wantLimits(neighbour, 9)
-	seen := h.Limits(o.ID, p.Number)
+	third := must(f.CreateLimit(ctx, o.ID, inactive))
+	f.limitOf(neighbour, 9)
+	f.wantLimits(p, 1, 2)
+	f.wantLimits(neighbour, 9)
+	seen := f.Limits(o.ID, p.Number)
 
 	amount, on := money.FromUint64(11), true
-	must(h.PatchLimit(ctx, o.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
-	h.wantLimits(p, 11, 2)
-	must(h.PatchLimit(ctx, o.ID, third.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
-	must(h.PatchLimit(ctx, o.ID, first.ID, off()))
-	h.wantLimits(p, 2, 3)
+	must(f.PatchLimit(ctx, o.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
+	f.wantLimits(p, 11, 2)
+	must(f.PatchLimit(ctx, o.ID, third.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
+	must(f.PatchLimit(ctx, o.ID, first.ID, off()))
+	f.wantLimits(p, 2, 3)
 	if len(seen) != 2 || seen[0] != first || seen[1] != second {
 		t.Error("a slice that was handed out has changed")
 	}
-	h.restart()
-	h.wantLimits(p, 2, 3)
-	h.wantLimits(neighbour, 9)
+	f.restart()
+	f.wantLimits(p, 2, 3)
+	f.wantLimits(neighbour, 9)
 
-	must(h.PatchLimit(ctx, o.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
-	h.wantLimits(p, 11, 2, 3)
-	for _, l := range h.Limits(o.ID, p.Number) {
-		must(h.PatchLimit(ctx, o.ID, l.ID, off()))
+	must(f.PatchLimit(ctx, o.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
+	f.wantLimits(p, 11, 2, 3)
+	for _, l := range f.Limits(o.ID, p.Number) {
+		must(f.PatchLimit(ctx, o.ID, l.ID, off()))
 	}
-	if h.Limits(o.ID, p.Number) != nil {
+	if f.Limits(o.ID, p.Number) != nil {
 		t.Error("limits are in force that were switched off")
 	}
-	if l, ok := h.Limit(o.ID, first.ID); !ok || l.Active || l.Created != first.Created || l.MaxAmount != amount {
+	if l, ok := f.Limit(o.ID, first.ID); !ok || l.Active || l.Created != first.Created || l.MaxAmount != amount {
 		t.Errorf("%+v %v", l, ok)
 	}
 	want := "[o:create p:create p:create l:create l:create l:create l:create l:update l:activate l:deactivate l:activate l:deactivate l:deactivate l:deactivate]"
-	if got := fmt.Sprint(h.events(o.ID)); got != want {
+	if got := fmt.Sprint(f.events(o.ID)); got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
 }
 
 // Every create looks up its partner's limits, so the lookup must cost next to nothing.
 func TestLookingForLimitsAllocatesNothing(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "a")
-	h.limitOf(p, 1)
+	f := open(t)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "a")
+	f.limitOf(p, 1)
 	payer := directory.Payer{Email: "a@b.c"}
 	org, partner := o.ID, p.Number
 	if n := testing.AllocsPerRun(100, func() {
-		if len(h.Limits(org, partner)) != 1 || h.Limits(org, 1<<40) != nil || h.HasBlocks(org) {
+		if len(f.Limits(org, partner)) != 1 || f.Limits(org, 1<<40) != nil || f.HasBlocks(org) {
 			t.Error("another list than there is")
 		}
-		if _, blocked := h.Blocked(org, &payer); blocked {
+		if _, blocked := f.Blocked(org, &payer); blocked {
 			t.Error("blocked by an empty list")
 		}
 	}); n > 0 {
@@ -111,11 +111,11 @@ func TestLookingForLimitsAllocatesNothing(t *testing.T) {
 }
 
 func TestLimitsThatAreRefused(t *testing.T) {
-	h := open(t)
-	ctx, o, other := t.Context(), h.organization("One"), h.organization("Two")
-	p, unknown := h.partnerOf(o.ID, "a"), h.partnerOf(other.ID, "b")
-	l := h.limitOf(p, 1)
-	terminal := h.terminalOf(unknown, "")
+	f := open(t)
+	ctx, o, other := t.Context(), f.organization("One"), f.organization("Two")
+	p, unknown := f.partnerOf(o.ID, "a"), f.partnerOf(other.ID, "b")
+	l := f.limitOf(p, 1)
+	terminal := f.terminalOf(unknown, "")
 	foreign := daily(p.Number, 1)
 	foreign.Terminal = terminal.ID
 	for name, c := range map[string]struct {
@@ -127,78 +127,78 @@ func TestLimitsThatAreRefused(t *testing.T) {
 		"a terminal of another one":         {foreign, "terminal_id"},
 		"no amount":                         {daily(p.Number, 0), "max_amount"},
 	} {
-		_, err := h.CreateLimit(ctx, o.ID, c.draft)
+		_, err := f.CreateLimit(ctx, o.ID, c.draft)
 		wantCode(t, name, err, ledger.Invalid, c.field)
 	}
-	_, err := h.CreateLimit(ctx, uuid.New(), daily(p.Number, 1))
+	_, err := f.CreateLimit(ctx, uuid.New(), daily(p.Number, 1))
 	wantCode(t, "no organization", err, ledger.NotFound, "")
-	_, err = h.PatchLimit(ctx, other.ID, l.ID, off())
+	_, err = f.PatchLimit(ctx, other.ID, l.ID, off())
 	wantCode(t, "a limit of another organization", err, ledger.NotFound, "")
-	if _, ok := h.Limit(other.ID, l.ID); ok {
+	if _, ok := f.Limit(other.ID, l.ID); ok {
 		t.Error("a limit is seen from another organization")
 	}
-	_, _, err = h.ListLimits(uuid.New(), Page{})
+	_, _, err = f.ListLimits(uuid.New(), Page{})
 	wantCode(t, "a list of no organization", err, ledger.NotFound, "")
 	archived := directory.Archived
-	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
-	_, err = h.CreateLimit(ctx, o.ID, daily(p.Number, 1))
+	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
+	_, err = f.CreateLimit(ctx, o.ID, daily(p.Number, 1))
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
-	_, err = h.PatchLimit(ctx, o.ID, l.ID, off())
+	_, err = f.PatchLimit(ctx, o.ID, l.ID, off())
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
-	h.wantLimits(p, 1)
+	f.wantLimits(p, 1)
 }
 
 func TestAPartnerHasAHundredActiveLimits(t *testing.T) {
-	h := open(t)
-	ctx, o := t.Context(), h.organization("One")
-	p, neighbour := h.partnerOf(o.ID, "a"), h.partnerOf(o.ID, "b")
+	f := open(t)
+	ctx, o := t.Context(), f.organization("One")
+	p, neighbour := f.partnerOf(o.ID, "a"), f.partnerOf(o.ID, "b")
 	var wait sync.WaitGroup
 	refused := make(chan error, directory.MaxLimits+20)
 	for range directory.MaxLimits + 20 {
 		wait.Go(func() {
-			if _, err := h.CreateLimit(ctx, o.ID, daily(p.Number, 1)); err != nil {
+			if _, err := f.CreateLimit(ctx, o.ID, daily(p.Number, 1)); err != nil {
 				refused <- err
 			}
 		})
 	}
 	wait.Wait()
 	close(refused)
-	if len(refused) != 20 || len(h.Limits(o.ID, p.Number)) != 100 {
-		t.Errorf("%d refused, %d in force", len(refused), len(h.Limits(o.ID, p.Number)))
+	if len(refused) != 20 || len(f.Limits(o.ID, p.Number)) != 100 {
+		t.Errorf("%d refused, %d in force", len(refused), len(f.Limits(o.ID, p.Number)))
 	}
 	for err := range refused {
 		wantCode(t, "one too many", err, ledger.Conflict, "")
 	}
-	h.limitOf(neighbour, 1)
+	f.limitOf(neighbour, 1)
 	inactive := daily(p.Number, 2)
 	inactive.Active = false
-	spare, on := must(h.CreateLimit(ctx, o.ID, inactive)), true
-	_, err := h.PatchLimit(ctx, o.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on })
+	spare, on := must(f.CreateLimit(ctx, o.ID, inactive)), true
+	_, err := f.PatchLimit(ctx, o.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on })
 	wantCode(t, "one too many switched on", err, ledger.Conflict, "")
 	amount := money.FromUint64(7)
-	last := h.Limits(o.ID, p.Number)[99]
-	must(h.PatchLimit(ctx, o.ID, last.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
-	must(h.PatchLimit(ctx, o.ID, last.ID, off()))
-	must(h.PatchLimit(ctx, o.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
-	if n := len(h.Limits(o.ID, p.Number)); n != 100 {
+	last := f.Limits(o.ID, p.Number)[99]
+	must(f.PatchLimit(ctx, o.ID, last.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
+	must(f.PatchLimit(ctx, o.ID, last.ID, off()))
+	must(f.PatchLimit(ctx, o.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
+	if n := len(f.Limits(o.ID, p.Number)); n != 100 {
 		t.Errorf("%d in force", n)
 	}
 }
 
 func TestLimitsAreListedNewestFirst(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p, neighbour := h.partnerOf(o.ID, "a"), h.partnerOf(o.ID, "b")
+	f := open(t)
+	o := f.organization("One")
+	p, neighbour := f.partnerOf(o.ID, "a"), f.partnerOf(o.ID, "b")
 	var want []*directory.Limit
 	for i := range 5 {
-		l := h.limitOf(p, uint64(i+1))
-		h.limitOf(neighbour, 9)
+		l := f.limitOf(p, uint64(i+1))
+		f.limitOf(neighbour, 9)
 		want = append([]*directory.Limit{l}, want...)
 	}
-	want[1] = must(h.PatchLimit(t.Context(), o.ID, want[1].ID, off()))
+	want[1] = must(f.PatchLimit(t.Context(), o.ID, want[1].ID, off()))
 	got, count := pages(t, 2, func(page Page) ([]*directory.Limit, Cursor, error) {
 		page.Partner = p.Number
-		return h.ListLimits(o.ID, page)
+		return f.ListLimits(o.ID, page)
 	})
 	if !slices.Equal(got, want) || count != 3 {
 		t.Errorf("%v on %d pages, want %v", got, count, want)

@@ -32,15 +32,15 @@ func pages[R any](t *testing.T, limit int, list func(Page) ([]R, Cursor, error))
 }
 
 func TestListsAreNewestFirst(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	for i := range 7 {
-		p := h.partnerOf(o.ID, fmt.Sprint("p", i))
-		h.terminalOf(p, ``)
-		h.keyOf(p)
+		p := f.partnerOf(o.ID, fmt.Sprint("p", i))
+		f.terminalOf(p, ``)
+		f.keyOf(p)
 	}
 	for range 2 { // before and after a restart
-		partners, count := pages(t, 3, func(p Page) ([]*directory.Partner, Cursor, error) { return h.ListPartners(o.ID, p) })
+		partners, count := pages(t, 3, func(p Page) ([]*directory.Partner, Cursor, error) { return f.ListPartners(o.ID, p) })
 		if len(partners) != 7 || count != 3 {
 			t.Errorf("%d partners on %d pages", len(partners), count)
 		}
@@ -49,66 +49,66 @@ func TestListsAreNewestFirst(t *testing.T) {
 				t.Errorf("row %d is %s", i, p.Login)
 			}
 		}
-		terminals, _ := pages(t, 7, func(p Page) ([]*directory.Terminal, Cursor, error) { return h.ListTerminals(o.ID, p) })
-		keys, count := pages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) { return h.ListAPIKeys(o.ID, p) })
+		terminals, _ := pages(t, 7, func(p Page) ([]*directory.Terminal, Cursor, error) { return f.ListTerminals(o.ID, p) })
+		keys, count := pages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) { return f.ListAPIKeys(o.ID, p) })
 		if len(terminals) != 7 || len(keys) != 7 || count != 7 || terminals[0].Partner != partners[0].Number || keys[6].Partner != partners[6].Number {
 			t.Errorf("%d terminals, %d keys on %d pages", len(terminals), len(keys), count)
 		}
 		mine, _ := pages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) {
 			p.Partner = partners[3].Number
-			return h.ListAPIKeys(o.ID, p)
+			return f.ListAPIKeys(o.ID, p)
 		})
 		if len(mine) != 1 || mine[0].Partner != partners[3].Number {
 			t.Errorf("a partner's own keys: %d", len(mine))
 		}
-		h.restart()
+		f.restart()
 	}
 }
 
 func TestOrganizationsOfOneInstantAreAllListed(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	const n = 9
 	for i := range n {
-		h.organization(fmt.Sprint("Org ", i)) // the clock stands still, so both have the same time of creation
+		f.organization(fmt.Sprint("Org ", i)) // the clock stands still, so both have the same time of creation
 	}
 	seen := make(map[ledger.ID]bool)
-	all, _ := pages(t, 2, h.ListOrganizations)
+	all, _ := pages(t, 2, f.ListOrganizations)
 	for _, o := range all {
 		seen[o.ID] = true
 	}
 	if len(all) != n || len(seen) != n {
 		t.Errorf("%d rows, %d organizations", len(all), len(seen))
 	}
-	if err := h.clock.Set(began.Add(time.Second)); err != nil {
+	if err := f.Clock.Set(startTime.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	newest := h.organization("Newest")
-	if rows, _, err := h.ListOrganizations(Page{Limit: 1}); err != nil || rows[0] != newest {
+	newest := f.organization("Newest")
+	if rows, _, err := f.ListOrganizations(Page{Limit: 1}); err != nil || rows[0] != newest {
 		t.Error("the newest isn't first", rows, err)
 	}
 }
 
 func TestPageBounds(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	for _, limit := range []int{-1, MaxPage + 1} {
-		_, _, err := h.ListOrganizations(Page{Limit: limit})
+		_, _, err := f.ListOrganizations(Page{Limit: limit})
 		wantCode(t, fmt.Sprint(limit), err, ledger.Invalid, "limit")
 	}
-	if rows, next, err := h.ListOrganizations(Page{Limit: MaxPage}); err != nil || len(rows) != 0 || !next.IsZero() {
+	if rows, next, err := f.ListOrganizations(Page{Limit: MaxPage}); err != nil || len(rows) != 0 || !next.IsZero() {
 		t.Error(rows, next, err)
 	}
 	for name, list := range map[string]func() error{
-		"partners":  func() error { _, _, err := h.ListPartners(ledger.ID{1}, Page{}); return err },
-		"terminals": func() error { _, _, err := h.ListTerminals(ledger.ID{1}, Page{}); return err },
-		"rates":     func() error { _, _, err := h.ListRates(ledger.ID{1}, Page{}); return err },
-		"keys":      func() error { _, _, err := h.ListAPIKeys(ledger.ID{1}, Page{}); return err },
+		"partners":  func() error { _, _, err := f.ListPartners(ledger.ID{1}, Page{}); return err },
+		"terminals": func() error { _, _, err := f.ListTerminals(ledger.ID{1}, Page{}); return err },
+		"rates":     func() error { _, _, err := f.ListRates(ledger.ID{1}, Page{}); return err },
+		"keys":      func() error { _, _, err := f.ListAPIKeys(ledger.ID{1}, Page{}); return err },
 	} {
 		wantCode(t, name, list(), ledger.NotFound, "")
 	}
 }
 
 func TestCursor(t *testing.T) {
-	c := Cursor{At: ledger.MicrosOf(began), ID: ledger.ID{1}}
+	c := Cursor{At: ledger.MicrosOf(startTime), ID: ledger.ID{1}}
 	if got := c.String(); got != "2026-09-03T10:15:30.123456+00:00/01000000-0000-0000-0000-000000000000" {
 		t.Error(got)
 	}
@@ -134,17 +134,17 @@ func TestReadersSeeAnOrderedMomentWhileRecordsCome(t *testing.T) {
 	})
 	for range 2 {
 		wait.Go(func() {
-			for len(x.slots()) < n {
-				order := x.slots()
+			for len(x.inCreationOrder()) < n {
+				order := x.inCreationOrder()
 				for i := 1; i < len(order); i++ {
-					if compareSlots(order[i-1], order[i]) >= 0 {
-						t.Errorf("slot %d is out of order", i)
+					if compareCreation(order[i-1], order[i]) >= 0 {
+						t.Errorf("position %d is out of order", i)
 						return
 					}
 				}
 				for _, s := range order {
 					if _, ok := x.get(s.id); !ok {
-						t.Error("a slot without a record")
+						t.Error("an id without a record")
 						return
 					}
 				}

@@ -43,13 +43,13 @@ func (*LockedOut) Error() string { return "directory.Login: too many failures" }
 // a hash. It is in memory only, so a restart clears all failures.
 type lockout struct {
 	mu      sync.Mutex
-	doors   map[[32]byte]*door // guarded by mu
-	failed  list.List          // guarded by mu: doors with failures, the least recently failed first
-	waiting int                // guarded by mu
+	logins  map[[32]byte]*loginAttempts // guarded by mu
+	failed  list.List                   // guarded by mu: logins with failures, the least recently failed first
+	waiters int                         // guarded by mu
 }
 
-// door is the state of one login. All fields are guarded by the lockout's mutex.
-type door struct {
+// loginAttempts is the state of one login. All fields are guarded by the lockout's mutex.
+type loginAttempts struct {
 	key      [32]byte
 	failures []ledger.Micros // oldest first, at most maxFailures
 	trying   int             // attempts in progress; each counts as a failure until it ends
@@ -57,7 +57,7 @@ type door struct {
 	place    *list.Element   // in lockout.failed; nil if there are no failures
 }
 
-func newLockout() *lockout { return &lockout{doors: make(map[[32]byte]*door)} }
+func newLockout() *lockout { return &lockout{logins: make(map[[32]byte]*loginAttempts)} }
 
 // loginKey returns the key of a login in an organization; either may not exist.
 func loginKey(org ledger.ID, login string) [32]byte {
@@ -83,7 +83,7 @@ func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (ended
 			err = ledger.Refuse("directory.Login", ledger.Unavailable, "no answer in time; nothing was done")
 		}
 		l.mu.Lock()
-		l.waiting--
+		l.waiters--
 		l.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -95,15 +95,15 @@ func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (ended
 func (l *lockout) check(c clock.Clock, key [32]byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d := l.doors[key]
+	d := l.logins[key]
 	if d == nil {
 		return nil
 	}
 	now := ledger.MicrosOf(c.Now())
-	l.forgive(d, now)
+	l.dropExpired(d, now)
 	if len(d.failures) < maxFailures {
 		if d.trying == 0 && d.place == nil {
-			delete(l.doors, d.key)
+			delete(l.logins, d.key)
 		}
 		return nil
 	}
@@ -111,30 +111,30 @@ func (l *lockout) check(c clock.Clock, key [32]byte) error {
 }
 
 // lockedOut returns the refusal of a login that has maxFailures failures.
-func (d *door) lockedOut(now ledger.Micros) error {
+func (d *loginAttempts) lockedOut(now ledger.Micros) error {
 	return &LockedOut{Wait: time.Duration(d.failures[0]+failureLife-now) * time.Microsecond}
 }
 
 // try begins an attempt, or returns the channel to wait for before the next try.
-func (l *lockout) try(c clock.Clock, key [32]byte) (d *door, wait <-chan struct{}, err error) {
+func (l *lockout) try(c clock.Clock, key [32]byte) (d *loginAttempts, wait <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := ledger.MicrosOf(c.Now())
-	if d = l.doors[key]; d == nil {
-		d = &door{key: key}
-		l.doors[key] = d
+	if d = l.logins[key]; d == nil {
+		d = &loginAttempts{key: key}
+		l.logins[key] = d
 	}
-	l.forgive(d, now)
+	l.dropExpired(d, now)
 	switch n := len(d.failures); {
 	case n >= maxFailures:
 		return nil, nil, d.lockedOut(now)
 	case n+d.trying < maxFailures:
 		d.trying++
 		return d, nil, nil
-	case l.waiting >= maxLoginsWaiting:
+	case l.waiters >= maxLoginsWaiting:
 		return nil, nil, actors.ErrBusy
 	}
-	l.waiting++
+	l.waiters++
 	if d.changed == nil {
 		d.changed = make(chan struct{})
 	}
@@ -142,7 +142,7 @@ func (l *lockout) try(c clock.Clock, key [32]byte) (d *door, wait <-chan struct{
 }
 
 // leave ends an attempt.
-func (l *lockout) leave(c clock.Clock, d *door, failed bool) {
+func (l *lockout) leave(c clock.Clock, d *loginAttempts, failed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d.trying--
@@ -158,15 +158,15 @@ func (l *lockout) leave(c clock.Clock, d *door, failed bool) {
 		}
 		l.failed.MoveToBack(d.place)
 	}
-	l.forgive(d, now)
-	l.forget(now)
+	l.dropExpired(d, now)
+	l.dropIdle(now)
 	if d.trying == 0 && d.place == nil {
-		delete(l.doors, d.key)
+		delete(l.logins, d.key)
 	}
 }
 
-// forgive drops a door's failures that are older than failureLife.
-func (l *lockout) forgive(d *door, now ledger.Micros) {
+// dropExpired drops a login's failures that are older than failureLife.
+func (l *lockout) dropExpired(d *loginAttempts, now ledger.Micros) {
 	for len(d.failures) > 0 && now-d.failures[0] >= failureLife {
 		d.failures = d.failures[1:]
 	}
@@ -176,18 +176,18 @@ func (l *lockout) forgive(d *door, now ledger.Micros) {
 	}
 }
 
-// forget drops doors whose failures are all older than failureLife, and those beyond maxLockouts,
+// dropIdle drops logins whose failures are all older than failureLife, and those beyond maxLockouts,
 // the least recently failed first.
-func (l *lockout) forget(now ledger.Micros) {
+func (l *lockout) dropIdle(now ledger.Micros) {
 	for front := l.failed.Front(); front != nil; front = l.failed.Front() {
-		d := front.Value.(*door)
+		d := front.Value.(*loginAttempts)
 		if now-d.failures[len(d.failures)-1] < failureLife && l.failed.Len() <= maxLockouts {
 			return
 		}
 		l.failed.Remove(front)
 		d.failures, d.place = nil, nil
 		if d.trying == 0 {
-			delete(l.doors, d.key)
+			delete(l.logins, d.key)
 		}
 	}
 }

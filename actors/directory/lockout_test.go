@@ -36,10 +36,10 @@ func wantLocked(t *testing.T, what string, err error, wait time.Duration) {
 }
 
 func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	at := func(d time.Duration) {
 		t.Helper()
-		if err := c.Set(began.Add(d)); err != nil {
+		if err := c.Set(startTime.Add(d)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,13 +64,13 @@ func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
 	if err := guess(t, l, c, key(1), false); err != nil {
 		t.Error(err)
 	}
-	if len(l.doors) != 0 || l.failed.Len() != 0 {
-		t.Errorf("%d logins are remembered for nothing", len(l.doors))
+	if len(l.logins) != 0 || l.failed.Len() != 0 {
+		t.Errorf("%d logins are remembered for nothing", len(l.logins))
 	}
 }
 
 func TestSuccessGivesItsAttemptBackAndNoOther(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	for i := range 4 {
 		for range 10 {
 			if err := guess(t, l, c, key(1), false); err != nil {
@@ -88,7 +88,7 @@ func TestSuccessGivesItsAttemptBackAndNoOther(t *testing.T) {
 }
 
 func TestOf64AtOnceFiveMayGuess(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	var guesses, locked atomic.Int64
 	var all sync.WaitGroup
 	for range 64 {
@@ -111,7 +111,7 @@ func TestOf64AtOnceFiveMayGuess(t *testing.T) {
 }
 
 func TestOf64AtOnceWhoAreRightAllGetIn(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	var all sync.WaitGroup
 	for range 64 {
 		all.Go(func() {
@@ -121,29 +121,29 @@ func TestOf64AtOnceWhoAreRightAllGetIn(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if len(l.doors) != 0 || l.waiting != 0 {
-		t.Errorf("%d logins, %d waiting", len(l.doors), l.waiting)
+	if len(l.logins) != 0 || l.waiters != 0 {
+		t.Errorf("%d logins, %d waiting", len(l.logins), l.waiters)
 	}
 }
 
 func TestAttemptsThatWaitAreBounded(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	var ends []func(bool)
 	for range 5 {
 		ends = append(ends, must(l.enter(t.Context(), c, key(1))))
 	}
 	_, err := l.enter(canceled(t), c, key(1))
 	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
-	if l.waiting != 0 {
+	if l.waiters != 0 {
 		t.Error("who gave up still waits")
 	}
-	l.waiting = maxLoginsWaiting
+	l.waiters = maxLoginsWaiting
 	_, err = l.enter(t.Context(), c, key(1))
 	wantCode(t, "one too many", err, ledger.Unavailable, "")
 	if err := guess(t, l, c, key(2), false); err != nil {
 		t.Errorf("another login: %v", err)
 	}
-	l.waiting = 0
+	l.waiters = 0
 	for _, ended := range ends {
 		ended(true)
 	}
@@ -151,7 +151,7 @@ func TestAttemptsThatWaitAreBounded(t *testing.T) {
 }
 
 func TestOfTooManyLoginsTheLeastRecentlyFailedIsForgotten(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	for n := range uint32(2) {
 		for range 5 {
 			_ = guess(t, l, c, key(n), true)
@@ -162,8 +162,8 @@ func TestOfTooManyLoginsTheLeastRecentlyFailedIsForgotten(t *testing.T) {
 	}
 	wantLocked(t, "at the bound", guess(t, l, c, key(0), true), 15*time.Minute)
 	_ = guess(t, l, c, key(maxLockouts), true)
-	if len(l.doors) != maxLockouts || l.failed.Len() != maxLockouts {
-		t.Errorf("%d logins are remembered, want %d", len(l.doors), maxLockouts)
+	if len(l.logins) != maxLockouts || l.failed.Len() != maxLockouts {
+		t.Errorf("%d logins are remembered, want %d", len(l.logins), maxLockouts)
 	}
 	if err := guess(t, l, c, key(0), true); err != nil {
 		t.Errorf("the first of them: %v", err)

@@ -46,7 +46,7 @@ func (s *Service) APIKeyInForce(org ledger.ID, key []byte) (*directory.Partner, 
 	return p, ok
 }
 
-func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*recordSlot[directory.APIKey], *directory.APIKey, *directory.Partner, bool) {
+func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*viewRecord[directory.APIKey], *directory.APIKey, *directory.Partner, bool) {
 	hash := secret.HashToken(key)
 	o, known := s.org(org)
 	if !known {
@@ -71,7 +71,7 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*rec
 
 // touch records a use at most once per second, so that concurrent requests do not all write to the
 // same cache line.
-func (c *recordSlot[T]) touch(now ledger.Micros) {
+func (c *viewRecord[T]) touch(now ledger.Micros) {
 	if last := c.used.Load(); int64(now)-last >= usedEvery {
 		c.used.CompareAndSwap(last, int64(now))
 	}
@@ -101,7 +101,7 @@ func (s *Service) Organization(id ledger.ID) (*directory.Organization, bool) {
 
 // SoleOrganization returns the id of the only organization; false unless there is exactly one.
 func (s *Service) SoleOrganization() (ledger.ID, bool) {
-	order := s.organizations.slots()
+	order := s.organizations.inCreationOrder()
 	if len(order) != 1 {
 		return ledger.ID{}, false
 	}
@@ -193,7 +193,7 @@ func ParseCursor(text string) (Cursor, error) {
 // ListOrganizations returns a page of all organizations and the cursor of the next page; a zero
 // cursor means that this is the last page. Errors are *ledger.Refusal.
 func (s *Service) ListOrganizations(p Page) ([]*directory.Organization, Cursor, error) {
-	return page(&s.organizations, p, func(c *recordSlot[directory.Organization]) (*directory.Organization, bool) { return c.record(), true })
+	return page(&s.organizations, p, func(c *viewRecord[directory.Organization]) (*directory.Organization, bool) { return c.record(), true })
 }
 
 // ListPartners returns a page of an organization's partners.
@@ -213,14 +213,14 @@ func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]*directory.APIKey, Curso
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ListAPIKeys", "organization")
 	}
-	return page(&o.keys, p, func(c *recordSlot[directory.APIKey]) (*directory.APIKey, bool) {
+	return page(&o.keys, p, func(c *viewRecord[directory.APIKey]) (*directory.APIKey, bool) {
 		r := c.record()
 		return listed(r, c), p.Partner == 0 || r.Partner == p.Partner
 	})
 }
 
 // listed returns a key with its latest use.
-func listed(k *directory.APIKey, place *recordSlot[directory.APIKey]) *directory.APIKey {
+func listed(k *directory.APIKey, place *viewRecord[directory.APIKey]) *directory.APIKey {
 	latest := *k
 	latest.Used = max(k.Used, ledger.Micros(place.used.Load()))
 	return &latest
@@ -233,19 +233,19 @@ func (s *Service) ListRates(org ledger.ID, p Page) ([]*directory.Rate, Cursor, e
 
 // page walks an index backwards from the cursor. It looks one row beyond the page to find out
 // whether the page is the last.
-func page[T, R any](x *index[T], p Page, row func(*recordSlot[T]) (R, bool)) (rows []R, next Cursor, err error) {
+func page[T, R any](x *index[T], p Page, row func(*viewRecord[T]) (R, bool)) (rows []R, next Cursor, err error) {
 	if p.Limit == 0 {
 		p.Limit = DefaultPage
 	}
 	if p.Limit < 1 || p.Limit > MaxPage {
 		return nil, Cursor{}, ledger.RefuseField("directory.List", "limit", "must be from 1 to %d", MaxPage)
 	}
-	order := x.slots()
+	order := x.inCreationOrder()
 	end := len(order)
 	if !p.After.IsZero() {
-		end, _ = slices.BinarySearchFunc(order, slot{p.After.At, p.After.ID}, compareSlots)
+		end, _ = slices.BinarySearchFunc(order, creation{p.After.At, p.After.ID}, compareCreation)
 	}
-	var last slot
+	var last creation
 	for i := end - 1; i >= 0; i-- {
 		c, _ := x.get(order[i].id)
 		r, listed := row(c)
@@ -253,7 +253,7 @@ func page[T, R any](x *index[T], p Page, row func(*recordSlot[T]) (R, bool)) (ro
 			continue
 		}
 		if len(rows) == p.Limit {
-			return rows, Cursor{At: last.at, ID: last.id}, nil
+			return rows, Cursor{At: last.started, ID: last.id}, nil
 		}
 		rows, last = append(rows, r), order[i]
 	}

@@ -11,13 +11,13 @@ import (
 	"mizan/ledger/schema"
 )
 
-func (h *fixture) operatedBy(p *directory.Partner, kind directory.TerminalType, env money.Env, params string) *directory.Terminal {
-	h.t.Helper()
+func (f *fixture) operatedBy(p *directory.Partner, kind directory.TerminalType, env money.Env, params string) *directory.Terminal {
+	f.t.Helper()
 	d := directory.Terminal{Partner: p.Number, Name: "T", Type: kind, Env: env, MerchantParams: []byte(params), Active: true}
 	if kind != directory.MerchantTerminal {
 		d.Provider = directory.Simulator
 	}
-	return must(h.CreateTerminal(h.t.Context(), p.Org, d))
+	return must(f.CreateTerminal(f.t.Context(), p.Org, d))
 }
 
 const (
@@ -26,13 +26,13 @@ const (
 )
 
 func TestWhoseOperatorsAreToldOfATransaction(t *testing.T) {
-	h := open(t)
-	org, other := h.organization("a").ID, h.organization("b").ID
-	p := h.partnerOf(org, "p")
-	chat, mail := h.operatedBy(p, directory.PaymentTerminal, money.Test, byChat), h.operatedBy(p, directory.PayoutTerminal, money.Prod, byMail)
-	silent := h.operatedBy(p, directory.PaymentTerminal, money.Test, `{"notify_url":"https://shop.example/hook"}`)
-	told := h.operatedBy(p, directory.MerchantTerminal, money.Test, byMail)
-	h.operatedBy(p, directory.MerchantTerminal, money.Prod, `{}`)
+	f := open(t)
+	org, other := f.organization("a").ID, f.organization("b").ID
+	p := f.partnerOf(org, "p")
+	chat, mail := f.operatedBy(p, directory.PaymentTerminal, money.Test, byChat), f.operatedBy(p, directory.PayoutTerminal, money.Prod, byMail)
+	silent := f.operatedBy(p, directory.PaymentTerminal, money.Test, `{"notify_url":"https://shop.example/hook"}`)
+	told := f.operatedBy(p, directory.MerchantTerminal, money.Test, byMail)
+	f.operatedBy(p, directory.MerchantTerminal, money.Prod, `{}`)
 	for name, c := range map[string]struct {
 		org, terminal ledger.ID
 		partner       int64
@@ -49,34 +49,34 @@ func TestWhoseOperatorsAreToldOfATransaction(t *testing.T) {
 		"another organization's":     {other, chat.ID, p.Number, money.Test, nil},
 		"an organization that isn't": {ledger.ID{7}, chat.ID, p.Number, money.Test, nil},
 	} {
-		got, ok := h.Operated(c.org, c.partner, c.env, c.terminal)
+		got, ok := f.AlertTerminal(c.org, c.partner, c.env, c.terminal)
 		if ok != (c.want != nil) || ok && got.ID != c.want.ID {
 			t.Errorf("%s: %v, %v", name, got, ok)
 		}
 	}
 	off := false
-	must(h.PatchTerminal(t.Context(), org, told.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
-	if _, ok := h.Operated(org, p.Number, money.Test, ledger.ID{}); ok {
+	must(f.PatchTerminal(t.Context(), org, told.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
+	if _, ok := f.AlertTerminal(org, p.Number, money.Test, ledger.ID{}); ok {
 		t.Error("operators of a notification-only terminal are told that is switched off")
 	}
 }
 
 func TestAllTerminalsWhoseOperatorsWantToBeTold(t *testing.T) {
-	h := open(t)
-	h.organization("empty")
-	first, second := h.organization("a").ID, h.organization("b").ID
-	p, q, other := h.partnerOf(first, "p"), h.partnerOf(first, "q"), h.partnerOf(second, "p")
+	f := open(t)
+	f.organization("empty")
+	first, second := f.organization("a").ID, f.organization("b").ID
+	p, q, other := f.partnerOf(first, "p"), f.partnerOf(first, "q"), f.partnerOf(second, "p")
 	want := map[ledger.ID][]ledger.ID{}
-	a := h.operatedBy(p, directory.PaymentTerminal, money.Test, byChat)
-	b := h.operatedBy(q, directory.PaymentTerminal, money.Test, byChat)
-	c := h.operatedBy(p, directory.PayoutTerminal, money.Prod, byMail)
-	h.operatedBy(p, directory.PaymentTerminal, money.Test, `{}`)
-	d := h.operatedBy(other, directory.MerchantTerminal, money.Test, byMail)
+	a := f.operatedBy(p, directory.PaymentTerminal, money.Test, byChat)
+	b := f.operatedBy(q, directory.PaymentTerminal, money.Test, byChat)
+	c := f.operatedBy(p, directory.PayoutTerminal, money.Prod, byMail)
+	f.operatedBy(p, directory.PaymentTerminal, money.Test, `{}`)
+	d := f.operatedBy(other, directory.MerchantTerminal, money.Test, byMail)
 	want[first], want[second] = []ledger.ID{a.ID, c.ID, b.ID}, []ledger.ID{d.ID}
 	off := false
-	must(h.PatchTerminal(t.Context(), first, c.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
+	must(f.PatchTerminal(t.Context(), first, c.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
 	got := map[ledger.ID][]ledger.ID{}
-	err := h.AllOperated(func(org ledger.ID, terminals []*directory.Terminal) error {
+	err := f.AlertTerminals(func(org ledger.ID, terminals []*directory.Terminal) error {
 		for _, terminal := range terminals {
 			got[org] = append(got[org], terminal.ID)
 		}
@@ -87,7 +87,7 @@ func TestAllTerminalsWhoseOperatorsWantToBeTold(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	calls := 0
-	if err := h.AllOperated(func(ledger.ID, []*directory.Terminal) error { calls++; return broken }); !errors.Is(err, broken) || calls != 1 {
+	if err := f.AlertTerminals(func(ledger.ID, []*directory.Terminal) error { calls++; return broken }); !errors.Is(err, broken) || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 }

@@ -77,8 +77,8 @@ func loginTaken(op string) error {
 // PatchPartner changes a partner. Errors are *ledger.Refusal, NotFound for a partner that the
 // organization does not have.
 func (s *Service) PatchPartner(ctx context.Context, org ledger.ID, number int64, change schema.Change[directory.Partner]) (*directory.Partner, error) {
-	slot := func(o *organization) (*recordSlot[directory.Partner], bool) { return o.partner(number) }
-	return partners.change(ctx, s, "directory.PatchPartner", org, slot, func(_ *organization, old *directory.Partner, _ ledger.Micros) (*directory.Partner, ledger.Event, error) {
+	find := func(o *organization) (*viewRecord[directory.Partner], bool) { return o.partner(number) }
+	return partners.change(ctx, s, "directory.PatchPartner", org, find, func(_ *organization, old *directory.Partner, _ ledger.Micros) (*directory.Partner, ledger.Event, error) {
 		return old.Patch(change, s.privateHooks.Load())
 	})
 }

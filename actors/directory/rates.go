@@ -24,12 +24,12 @@ func (s *Service) Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool
 	return place.record().Value, true
 }
 
-func (o *organization) rateOf(from, to money.Currency) (*recordSlot[directory.Rate], bool) {
+func (o *organization) rateOf(from, to money.Currency) (*viewRecord[directory.Rate], bool) {
 	c, ok := o.pairs.Load(pair{from, to})
 	if !ok {
 		return nil, false
 	}
-	return c.(*recordSlot[directory.Rate]), true
+	return c.(*viewRecord[directory.Rate]), true
 }
 
 // PutRate sets the rate of a currency pair in the organization, new or existing. An unchanged rate

@@ -15,61 +15,61 @@ import (
 )
 
 // put sets a rate.
-func (h *fixture) put(org ledger.ID, from, to money.Currency, value string) *directory.Rate {
-	h.t.Helper()
-	return must(h.PutRate(h.t.Context(), org, directory.Rate{From: from, To: to, Value: must(money.ParseRate(value))}))
+func (f *fixture) put(org ledger.ID, from, to money.Currency, value string) *directory.Rate {
+	f.t.Helper()
+	return must(f.PutRate(f.t.Context(), org, directory.Rate{From: from, To: to, Value: must(money.ParseRate(value))}))
 }
 
 // wantRate checks the rate of a pair; empty: no rate.
-func (h *fixture) wantRate(org ledger.ID, from, to money.Currency, want string) {
-	h.t.Helper()
-	got, ok := h.Rate(org, from, to)
+func (f *fixture) wantRate(org ledger.ID, from, to money.Currency, want string) {
+	f.t.Helper()
+	got, ok := f.Rate(org, from, to)
 	if ok != (want != "") || got.String() != want {
-		h.t.Errorf("%s to %s: %q %v, want %q", from, to, got, ok, want)
+		f.t.Errorf("%s to %s: %q %v, want %q", from, to, got, ok, want)
 	}
 }
 
 func TestARateIsOfOneOrderedPairOfOneOrganization(t *testing.T) {
-	h := open(t)
-	o, other := h.organization("One"), h.organization("Two")
-	h.wantRate(o.ID, "USD", "RUB", "")
-	h.put(o.ID, "USD", "RUB", "92.50")
-	h.put(o.ID, "USD", "EUR", "0.9")
-	h.put(other.ID, "USD", "RUB", "80")
-	h.wantRate(o.ID, "USD", "RUB", "92.5")
-	h.wantRate(o.ID, "USD", "EUR", "0.9")
-	h.wantRate(o.ID, "RUB", "USD", "")
-	h.wantRate(o.ID, "USD", "USD", "")
-	h.wantRate(other.ID, "USD", "RUB", "80")
-	h.wantRate(other.ID, "USD", "EUR", "")
-	h.wantRate(uuid.New(), "USD", "RUB", "")
+	f := open(t)
+	o, other := f.organization("One"), f.organization("Two")
+	f.wantRate(o.ID, "USD", "RUB", "")
+	f.put(o.ID, "USD", "RUB", "92.50")
+	f.put(o.ID, "USD", "EUR", "0.9")
+	f.put(other.ID, "USD", "RUB", "80")
+	f.wantRate(o.ID, "USD", "RUB", "92.5")
+	f.wantRate(o.ID, "USD", "EUR", "0.9")
+	f.wantRate(o.ID, "RUB", "USD", "")
+	f.wantRate(o.ID, "USD", "USD", "")
+	f.wantRate(other.ID, "USD", "RUB", "80")
+	f.wantRate(other.ID, "USD", "EUR", "")
+	f.wantRate(uuid.New(), "USD", "RUB", "")
 }
 
 func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	first := h.put(o.ID, "USD", "RUB", "92.5")
+	f := open(t)
+	o := f.organization("One")
+	first := f.put(o.ID, "USD", "RUB", "92.5")
 	if first.Created == 0 || first.Updated != first.Created {
 		t.Errorf("a new rate: %+v", first)
 	}
-	if err := h.clock.Set(began.Add(time.Minute)); err != nil {
+	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	second := h.put(o.ID, "USD", "RUB", "93")
-	if second.Created != first.Created || second.Updated != ledger.MicrosOf(began.Add(time.Minute)) || first.Value.String() != "92.5" {
+	second := f.put(o.ID, "USD", "RUB", "93")
+	if second.Created != first.Created || second.Updated != ledger.MicrosOf(startTime.Add(time.Minute)) || first.Value.String() != "92.5" {
 		t.Errorf("%+v after %+v", second, first)
 	}
-	if same := h.put(o.ID, "USD", "RUB", "93.000"); same != second {
+	if same := f.put(o.ID, "USD", "RUB", "93.000"); same != second {
 		t.Error("the rate that it has was set again")
 	}
-	h.restart()
-	if back := h.put(o.ID, "USD", "RUB", "92.5"); back.Created != first.Created {
+	f.restart()
+	if back := f.put(o.ID, "USD", "RUB", "92.5"); back.Created != first.Created {
 		t.Errorf("after a restart: %+v", back)
 	}
-	if got, want := fmt.Sprint(h.events(o.ID)), "[o:create r:create r:update r:update]"; got != want {
+	if got, want := fmt.Sprint(f.events(o.ID)), "[o:create r:create r:update r:update]"; got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
-	v := h.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	var history string
 	err := v.SourceEvents(o.ID, ledger.Source{Kind: ledger.Rate, ID: first.ID}, func(e ledger.Event) (bool, error) {
@@ -82,39 +82,39 @@ func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 }
 
 func TestRatesThatAreRefused(t *testing.T) {
-	h := open(t)
-	ctx, o := t.Context(), h.organization("One")
-	h.put(o.ID, "USD", "RUB", "92.5")
+	f := open(t)
+	ctx, o := t.Context(), f.organization("One")
+	f.put(o.ID, "USD", "RUB", "92.5")
 	for field, d := range map[string]directory.Rate{
 		"from": {From: "JPY", To: "RUB", Value: aRate},
 		"to":   {From: "USD", To: "USD", Value: aRate},
 		"rate": {From: "USD", To: "RUB"},
 	} {
-		_, err := h.PutRate(ctx, o.ID, d)
+		_, err := f.PutRate(ctx, o.ID, d)
 		wantCode(t, field, err, ledger.Invalid, field)
 	}
 	good := directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("1"))}
-	_, err := h.PutRate(ctx, uuid.New(), good)
+	_, err := f.PutRate(ctx, uuid.New(), good)
 	wantCode(t, "no organization", err, ledger.NotFound, "")
 	archived := directory.Archived
-	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
-	_, err = h.PutRate(ctx, o.ID, good)
+	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
+	_, err = f.PutRate(ctx, o.ID, good)
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
-	h.wantRate(o.ID, "USD", "RUB", "92.5")
+	f.wantRate(o.ID, "USD", "RUB", "92.5")
 }
 
 // Of many concurrent puts of the same new pair one creates it and the others change it, and the
 // view ends in the journal's state.
 func TestOneRecordUnderManyPuts(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	const parallel = 32
 	var wait sync.WaitGroup
 	for i := range parallel {
-		wait.Go(func() { h.put(o.ID, "USD", "RUB", fmt.Sprint(i+1)) })
+		wait.Go(func() { f.put(o.ID, "USD", "RUB", fmt.Sprint(i+1)) })
 	}
 	wait.Wait()
-	v := h.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	events, last := 0, ""
 	err := v.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
@@ -129,17 +129,17 @@ func TestOneRecordUnderManyPuts(t *testing.T) {
 	if err != nil || events != parallel {
 		t.Errorf("%d events (%v)", events, err)
 	}
-	h.wantRate(o.ID, "USD", "RUB", last)
+	f.wantRate(o.ID, "USD", "RUB", last)
 }
 
 func TestRatesAreListedByTheirFirstSetting(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	for _, to := range []money.Currency{"RUB", "EUR", "GBP"} {
-		h.put(o.ID, "USD", to, "2")
+		f.put(o.ID, "USD", to, "2")
 	}
-	h.put(o.ID, "USD", "RUB", "3") // it moves no row while a client reads page by page
-	rates, count := pages(t, 2, func(p Page) ([]*directory.Rate, Cursor, error) { return h.ListRates(o.ID, p) })
+	f.put(o.ID, "USD", "RUB", "3") // it moves no row while a client reads page by page
+	rates, count := pages(t, 2, func(p Page) ([]*directory.Rate, Cursor, error) { return f.ListRates(o.ID, p) })
 	var got string
 	for _, r := range rates {
 		got += fmt.Sprint(r.To, " ", r.Value, " ")

@@ -71,15 +71,15 @@ func addressOf(p *directory.Partner) (actors.Address, bool) {
 	return actors.Address{URL: p.NotifyURL, Secret: p.Secret}, p.NotifyURL != ""
 }
 
-// operated tells whether the terminal has contacts for operator messages.
-func operated(t *directory.Terminal) bool {
+// hasAlertContacts tells whether the terminal has contacts for operator messages.
+func hasAlertContacts(t *directory.Terminal) bool {
 	return len(t.Notification.Telegram) > 0 || len(t.Notification.Emails) > 0
 }
 
-// Operated returns the terminal whose operators are notified of a transaction at the given
+// AlertTerminal returns the terminal whose operators are notified of a transaction at the given
 // terminal. For a transaction without a terminal (the zero id) that is the partner's active
 // notification-only terminal of the environment. It returns false if the terminal has no contacts.
-func (s *Service) Operated(id ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool) {
+func (s *Service) AlertTerminal(id ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool) {
 	o, ok := s.org(id)
 	if !ok {
 		return nil, false
@@ -87,7 +87,7 @@ func (s *Service) Operated(id ledger.ID, partner int64, env money.Env, terminal 
 	if terminal == (ledger.ID{}) {
 		for _, t := range o.terminalsOf(partner) {
 			if t.Type == directory.MerchantTerminal && t.Active && t.Env == env {
-				return t, operated(t)
+				return t, hasAlertContacts(t)
 			}
 		}
 		return nil, false
@@ -97,21 +97,21 @@ func (s *Service) Operated(id ledger.ID, partner int64, env money.Env, terminal 
 		return nil, false
 	}
 	t := c.record()
-	return t, operated(t)
+	return t, hasAlertContacts(t)
 }
 
-// AllOperated calls fn, for each organization, with the terminals that have contacts for operator
+// AlertTerminals calls fn, for each organization, with the terminals that have contacts for operator
 // messages, grouped by partner and including those that are switched off. It skips organizations
 // without such terminals.
-func (s *Service) AllOperated(fn func(org ledger.ID, terminals []*directory.Terminal) error) error {
-	for _, place := range s.organizations.slots() {
+func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.Terminal) error) error {
+	for _, place := range s.organizations.inCreationOrder() {
 		o, ok := s.org(place.id)
 		if !ok {
 			continue
 		}
 		var terminals []*directory.Terminal
-		for _, slot := range o.terminals.slots() {
-			if c, ok := o.terminals.get(slot.id); ok && operated(c.record()) {
+		for _, creation := range o.terminals.inCreationOrder() {
+			if c, ok := o.terminals.get(creation.id); ok && hasAlertContacts(c.record()) {
 				terminals = append(terminals, c.record())
 			}
 		}
@@ -127,7 +127,7 @@ func (s *Service) AllOperated(fn func(org ledger.ID, terminals []*directory.Term
 }
 
 // Receives tells whether the organization has a terminal or a partner with the id. Only those can
-// have received notifications, because Told returns no others.
+// have received notifications, because Recipient returns no others.
 func (s *Service) Receives(id, to ledger.ID) bool {
 	o, ok := s.org(id)
 	if !ok {

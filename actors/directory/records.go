@@ -72,7 +72,7 @@ func (k kind[R]) list(s *Service, org ledger.ID, p Page) ([]*R, Cursor, error) {
 	if !ok {
 		return nil, Cursor{}, notFound("directory.List", "organization")
 	}
-	return page(k.index(o), p, func(c *recordSlot[R]) (*R, bool) {
+	return page(k.index(o), p, func(c *viewRecord[R]) (*R, bool) {
 		r := c.record()
 		return r, p.Partner == 0 || k.partner == nil || k.partner(r) == p.Partner
 	})
@@ -129,12 +129,12 @@ func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.I
 	return created, nil
 }
 
-// change makes the next version of a record durable. slot finds the record, and decide runs in the organization's actor;
+// change makes the next version of a record durable. find returns the record, and decide runs in the organization's actor;
 // an event without a name means that nothing changes.
-func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.ID, slot func(*organization) (*recordSlot[R], bool), decide func(o *organization, old *R, now ledger.Micros) (*R, ledger.Event, error)) (*R, error) {
+func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.ID, find func(*organization) (*viewRecord[R], bool), decide func(o *organization, old *R, now ledger.Micros) (*R, ledger.Event, error)) (*R, error) {
 	o, ok := s.org(org)
 	if ok {
-		_, ok = slot(o)
+		_, ok = find(o)
 	}
 	if !ok {
 		return nil, notFound(op, k.columns.Name)
@@ -144,7 +144,7 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 		if _, err := s.writable(op, org); err != nil && !k.archived {
 			return nil, nil, err
 		}
-		c, _ := slot(o)
+		c, _ := find(o)
 		old := c.now.Load()
 		changed, event, err := decide(o, old.record, now)
 		if next = changed; err != nil || event.Name == "" {
@@ -168,8 +168,8 @@ func envelopeOf(org, id ledger.ID, stamp posting.Stamp) schema.Envelope {
 }
 
 // at returns the function that finds the record with the id.
-func (k kind[R]) at(id ledger.ID) func(*organization) (*recordSlot[R], bool) {
-	return func(o *organization) (*recordSlot[R], bool) { return k.index(o).get(id) }
+func (k kind[R]) at(id ledger.ID) func(*organization) (*viewRecord[R], bool) {
+	return func(o *organization) (*viewRecord[R], bool) { return k.index(o).get(id) }
 }
 
 // recordStep returns a Step with the stored form of a record, its secrets sealed.

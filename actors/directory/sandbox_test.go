@@ -11,42 +11,42 @@ import (
 )
 
 // checkSandbox checks that the secrets that Seed returned are accepted.
-func checkSandbox(t *testing.T, h *fixture, box *Sandbox) {
+func checkSandbox(t *testing.T, f *fixture, box *Sandbox) {
 	t.Helper()
-	now := ledger.MicrosOf(began)
+	now := ledger.MicrosOf(startTime)
 	for i, demo := range []Demo{box.First, box.Second} {
-		_, p, ok := h.Authenticate(demo.Org, text(demo.APIKey))
+		_, p, ok := f.Authenticate(demo.Org, text(demo.APIKey))
 		if !ok || p.Number != int64(i+1) || p.Number != demo.Partner {
 			t.Errorf("key %d: %v %v", i, p, ok)
 		}
-		if n, ok := h.Session(demo.Org, text(demo.SessionToken), now); !ok || !n.Roles.Has(directory.Admin) {
+		if n, ok := f.Session(demo.Org, text(demo.SessionToken), now); !ok || !n.Roles.Has(directory.Admin) {
 			t.Errorf("session %d: %v %v", i, n, ok)
 		}
 	}
-	if n, ok := h.Session(box.First.Org, text(box.First.AuditorToken), now); !ok || !n.Roles.Has(directory.Auditor) {
+	if n, ok := f.Session(box.First.Org, text(box.First.AuditorToken), now); !ok || !n.Roles.Has(directory.Auditor) {
 		t.Error("auditor:", n, ok)
 	}
-	if !h.AdminToken(text(box.AdminToken)) {
+	if !f.AdminToken(text(box.AdminToken)) {
 		t.Error("the administration token isn't taken")
 	}
 }
 
 func TestSeedIsOneChange(t *testing.T) {
-	h := open(t)
-	before, _ := h.journal.LastGroup()
-	changes := h.journal.Stats.Changes.Load()
-	box := must(h.Seed(t.Context(), SeedInput{}))
-	after, _ := h.journal.LastGroup()
-	if after != before+1 || h.journal.Stats.Changes.Load() != changes+1 {
-		t.Errorf("%d groups, %d changes", after-before, h.journal.Stats.Changes.Load()-changes)
+	f := open(t)
+	before, _ := f.Journal.LastGroup()
+	changes := f.Journal.Stats.Changes.Load()
+	box := must(f.Seed(t.Context(), SeedInput{}))
+	after, _ := f.Journal.LastGroup()
+	if after != before+1 || f.Journal.Stats.Changes.Load() != changes+1 {
+		t.Errorf("%d groups, %d changes", after-before, f.Journal.Stats.Changes.Load()-changes)
 	}
-	first, _ := h.Organization(box.First.Org)
-	second, _ := h.Organization(box.Second.Org)
+	first, _ := f.Organization(box.First.Org)
+	second, _ := f.Organization(box.Second.Org)
 	if first.Type != directory.Bank || !first.Has(directory.IslamicFinance) || !first.Has(directory.ParticipatoryFinance) ||
 		second.Type != directory.Merchant || len(second.Modules) != 0 {
 		t.Errorf("%+v %+v", first, second)
 	}
-	p, _ := h.Partner(box.First.Org, 1)
+	p, _ := f.Partner(box.First.Org, 1)
 	if p.Login != "demo" || box.First.Login != "demo" || !matches(t, p.PassHash, string(box.First.Pass)) || box.Second.Pass != "" {
 		t.Error("the first partner's login")
 	}
@@ -55,7 +55,7 @@ func TestSeedIsOneChange(t *testing.T) {
 		for _, env := range []money.Env{money.Prod, money.Test} {
 			for _, asset := range money.AcceptedAssets(env) {
 				for _, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
-					found := directory.Candidates(h.Terminals(demo.Org, demo.Partner), kind, asset, "sbp", money.FromUint64(1))
+					found := directory.Candidates(f.Terminals(demo.Org, demo.Partner), kind, asset, "sbp", money.FromUint64(1))
 					if len(found) != 1 || !found[0].Settings.FeeFixed.IsZero() || found[0].Settings.FeeBps != 0 {
 						t.Errorf("%v %s: %d terminals", asset, kind, len(found))
 					}
@@ -63,26 +63,26 @@ func TestSeedIsOneChange(t *testing.T) {
 				}
 			}
 		}
-		if served != 4*len(money.AcceptedAssets(money.Prod)) || len(h.Terminals(demo.Org, demo.Partner)) != 4 {
-			t.Errorf("%d served by %d terminals", served, len(h.Terminals(demo.Org, demo.Partner)))
+		if served != 4*len(money.AcceptedAssets(money.Prod)) || len(f.Terminals(demo.Org, demo.Partner)) != 4 {
+			t.Errorf("%d served by %d terminals", served, len(f.Terminals(demo.Org, demo.Partner)))
 		}
 	}
 	want := "[o:create p:create n:create n:create n:create n:create k:create s:create s:create b:settle b:settle]"
-	if got := fmt.Sprint(h.events(box.First.Org)); got != want {
+	if got := fmt.Sprint(f.events(box.First.Org)); got != want {
 		t.Errorf("journal %s", got)
 	}
-	if got := fmt.Sprint(h.events(directory.PlatformOrg)); got != "[f:create]" {
+	if got := fmt.Sprint(f.events(directory.PlatformOrg)); got != "[f:create]" {
 		t.Errorf("the platform's journal %s", got)
 	}
-	_, err := h.Seed(t.Context(), SeedInput{})
+	_, err := f.Seed(t.Context(), SeedInput{})
 	wantCode(t, "a second seed", err, ledger.Conflict, "")
-	checkSandbox(t, h, box)
+	checkSandbox(t, f, box)
 }
 
 func TestSeedBalances(t *testing.T) {
-	h := open(t)
-	box := must(h.Seed(t.Context(), SeedInput{}))
-	v := h.journal.View()
+	f := open(t)
+	box := must(f.Seed(t.Context(), SeedInput{}))
+	v := f.Journal.View()
 	defer v.Close()
 	for _, demo := range []Demo{box.First, box.Second} {
 		for _, env := range []money.Env{money.Prod, money.Test} {
@@ -125,14 +125,14 @@ func TestSeedBalances(t *testing.T) {
 }
 
 func TestSeedNeedsAnEmptyStore(t *testing.T) {
-	h := open(t)
-	h.organization("First")
-	_, err := h.Seed(t.Context(), SeedInput{})
+	f := open(t)
+	f.organization("First")
+	_, err := f.Seed(t.Context(), SeedInput{})
 	wantCode(t, "an organization is there", err, ledger.Conflict, "")
-	if _, ok := h.Sandbox(); ok {
+	if _, ok := f.Sandbox(); ok {
 		t.Error("a sandbox without a seed")
 	}
-	_, err = h.Reissue(t.Context(), APIKey)
+	_, err = f.Reissue(t.Context(), APIKey)
 	wantCode(t, "a value of no sandbox", err, ledger.NotFound, "")
 
 	with := open(t)
@@ -142,20 +142,20 @@ func TestSeedNeedsAnEmptyStore(t *testing.T) {
 }
 
 func TestSeedTakesTheOperatorsToken(t *testing.T) {
-	h := open(t)
-	_, err := h.Seed(t.Context(), SeedInput{AdminToken: "short"})
+	f := open(t)
+	_, err := f.Seed(t.Context(), SeedInput{AdminToken: "short"})
 	wantCode(t, "a short token", err, ledger.Invalid, "")
-	box := must(h.Seed(t.Context(), SeedInput{AdminToken: "0123456789abcdef"}))
-	if box.AdminToken != "" || !h.AdminToken([]byte("0123456789abcdef")) {
+	box := must(f.Seed(t.Context(), SeedInput{AdminToken: "0123456789abcdef"}))
+	if box.AdminToken != "" || !f.AdminToken([]byte("0123456789abcdef")) {
 		t.Error("the operator's token isn't the one")
 	}
 }
 
 func TestReissue(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	box := must(h.Seed(ctx, SeedInput{}))
-	known, ok := h.Sandbox()
+	box := must(f.Seed(ctx, SeedInput{}))
+	known, ok := f.Sandbox()
 	if !ok || known.First.Org != box.First.Org || known.Second.Org != box.Second.Org || known.Second.Partner != 2 || known.First.APIKey != "" {
 		t.Fatalf("known of the sandbox: %+v", known)
 	}
@@ -165,28 +165,28 @@ func TestReissue(t *testing.T) {
 		AuditorToken: &again.First.AuditorToken, SecondAPIKey: &again.Second.APIKey, SecondSessionToken: &again.Second.SessionToken,
 	} {
 		old := *value
-		if *value = must(h.Reissue(ctx, which)); *value == old || *value == "" {
+		if *value = must(f.Reissue(ctx, which)); *value == old || *value == "" {
 			t.Errorf("%s is as before", which)
 		}
 	}
-	checkSandbox(t, h, &again)
-	checkSandbox(t, h, box) // nothing else was revoked
-	p, _ := h.Partner(box.First.Org, 1)
+	checkSandbox(t, f, &again)
+	checkSandbox(t, f, box) // nothing else was revoked
+	p, _ := f.Partner(box.First.Org, 1)
 	if !matches(t, p.PassHash, string(again.First.Pass)) || matches(t, p.PassHash, string(box.First.Pass)) {
 		t.Error("the password isn't the new one")
 	}
-	_, err := h.Reissue(ctx, "base_url")
+	_, err := f.Reissue(ctx, "base_url")
 	wantCode(t, "no secret", err, ledger.NotFound, "")
-	h.restart()
-	checkSandbox(t, h, &again)
+	f.restart()
+	checkSandbox(t, f, &again)
 }
 
 func TestThePasswordOfTheSandboxsPartnerIsKnownToBeInForce(t *testing.T) {
-	h := open(t)
-	box := must(h.Seed(t.Context(), SeedInput{}))
+	f := open(t)
+	box := must(f.Seed(t.Context(), SeedInput{}))
 	check := func(what string, demo Demo, pass []byte, want bool) {
 		t.Helper()
-		if got := must(h.PassInForce(t.Context(), demo, pass)); got != want {
+		if got := must(f.PassInForce(t.Context(), demo, pass)); got != want {
 			t.Errorf("%s: %v, want %v", what, got, want)
 		}
 	}
@@ -195,6 +195,6 @@ func TestThePasswordOfTheSandboxsPartnerIsKnownToBeInForce(t *testing.T) {
 	check("none", box.First, nil, false)
 	check("of a partner that has none", box.Second, text(box.First.Pass), false)
 	check("of a partner that is nowhere", Demo{Partner: 1}, text(box.First.Pass), false)
-	must(h.Reissue(t.Context(), PartnerPass))
+	must(f.Reissue(t.Context(), PartnerPass))
 	check("one that was replaced", box.First, text(box.First.Pass), false)
 }

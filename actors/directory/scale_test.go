@@ -26,15 +26,15 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector, which the short run is for, has objects of its own")
 	}
-	h := open(t)
-	o := h.organization("Many")
+	f := open(t)
+	o := f.organization("Many")
 	draft := MerchantsDraft{Partners: 2_000, Terminals: 3, Keys: 20_000}
 	records := uint64(draft.Partners*(1+draft.Terminals) + draft.Keys)
-	made := must(h.AddMerchants(t.Context(), o.ID, draft))
-	h.restart()
+	made := must(f.AddMerchants(t.Context(), o.ID, draft))
+	f.restart()
 
 	before := heap()
-	loaded := must(Start(h.runtime, h.sealer))
+	loaded := must(Start(f.Runtime, f.sealer))
 	after := heap()
 	for what, c := range map[string]struct{ each, most uint64 }{
 		"bytes that stay":   {(after.HeapAlloc - before.HeapAlloc) / records, 700},
@@ -57,21 +57,21 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 }
 
 func TestMerchantsAreWhatTheApiMakes(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	h.partnerOf(o.ID, "before")
-	began := len(h.events(o.ID)) // events of the organization and the partner
-	made := must(h.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 150, Terminals: 5, Keys: 301}))
+	f := open(t)
+	o := f.organization("One")
+	f.partnerOf(o.ID, "before")
+	startTime := len(f.events(o.ID)) // events of the organization and the partner
+	made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 150, Terminals: 5, Keys: 301}))
 	if len(made) != 150 {
 		t.Fatalf("%d merchants", len(made))
 	}
-	if events := h.events(o.ID); len(events) != began+150*6+301 { // events also checks each event against its state machine
-		t.Errorf("%d events", len(events)-began)
+	if events := f.events(o.ID); len(events) != startTime+150*6+301 { // events also checks each event against its state machine
+		t.Errorf("%d events", len(events)-startTime)
 	}
 	check := func() {
 		t.Helper()
 		for i, m := range made {
-			p, found := h.Partner(o.ID, m.Number)
+			p, found := f.Partner(o.ID, m.Number)
 			if !found || m.Number != int64(i+2) || !p.Active || p.PassHash != "" {
 				t.Fatalf("partner %d: %+v, %v", m.Number, p, found)
 			}
@@ -83,90 +83,90 @@ func TestMerchantsAreWhatTheApiMakes(t *testing.T) {
 				t.Errorf("partner %d has %d keys, want %d", m.Number, len(m.Keys), want)
 			}
 			types := map[string]int{}
-			for _, terminal := range h.Terminals(o.ID, m.Number) {
+			for _, terminal := range f.Terminals(o.ID, m.Number) {
 				types[string(terminal.Type)+" "+terminal.Env.String()]++
 			}
 			if types["payment prod"] != 2 || types["payout prod"] != 1 || types["payment test"] != 1 || types["payout test"] != 1 {
 				t.Fatalf("partner %d has terminals %v", m.Number, types)
 			}
 			for _, value := range m.Keys {
-				if _, owner, ok := h.Authenticate(o.ID, text(value)); !ok || owner.Number != m.Number {
+				if _, owner, ok := f.Authenticate(o.ID, text(value)); !ok || owner.Number != m.Number {
 					t.Fatalf("a key of partner %d is not taken", m.Number)
 				}
 			}
 		}
 	}
 	check()
-	h.restart()
+	f.restart()
 	check()
-	if next := h.partnerOf(o.ID, "after"); next.Number != 152 {
+	if next := f.partnerOf(o.ID, "after"); next.Number != 152 {
 		t.Errorf("the next partner is %d, want 152", next.Number)
 	}
 }
 
 func TestMerchantsAreRefusedWhereTheyDoNotFit(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	for field, d := range map[string]MerchantsDraft{
 		"partners":  {Terminals: 1},
 		"terminals": {Partners: 1, Terminals: -1},
 		"keys":      {Partners: 1, Keys: MaxMerchantRecords, Terminals: 1},
 	} {
-		_, err := h.AddMerchants(t.Context(), o.ID, d)
+		_, err := f.AddMerchants(t.Context(), o.ID, d)
 		wantCode(t, field, err, ledger.Invalid, field)
 	}
-	if made := must(h.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 2, Terminals: 0, Keys: 2 * MaxMerchantRecords})); len(made) != 2 {
+	if made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 2, Terminals: 0, Keys: 2 * MaxMerchantRecords})); len(made) != 2 {
 		t.Errorf("%d merchants", len(made))
 	}
-	_, err := h.AddMerchants(t.Context(), uuid.New(), MerchantsDraft{Partners: 1})
+	_, err := f.AddMerchants(t.Context(), uuid.New(), MerchantsDraft{Partners: 1})
 	wantCode(t, "an unknown organization", err, ledger.NotFound, "")
 }
 
 // Once its last use is stored, a key is found with the store closed: reading the store would end
 // the process.
 func TestAKeyIsFoundWithoutTheStore(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "one")
-	_, value := h.keyOf(p)
-	revoked, gone := h.keyOf(p)
-	must(h.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	if _, _, ok := h.Authenticate(o.ID, value); !ok {
+	f := open(t)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "one")
+	_, value := f.keyOf(p)
+	revoked, gone := f.keyOf(p)
+	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
+	if _, _, ok := f.Authenticate(o.ID, value); !ok {
 		t.Fatal("a new key isn't taken")
 	}
-	h.runtime.Quiesce()
-	h.close()
+	f.Runtime.Quiesce()
+	f.Close()
 	for range 1_000 {
-		if _, owner, ok := h.Authenticate(o.ID, value); !ok || owner.Number != p.Number {
+		if _, owner, ok := f.Authenticate(o.ID, value); !ok || owner.Number != p.Number {
 			t.Fatal("the key isn't taken")
 		}
-		if _, _, ok := h.Authenticate(o.ID, gone); ok {
+		if _, _, ok := f.Authenticate(o.ID, gone); ok {
 			t.Fatal("the revoked key is taken")
 		}
-		if _, _, ok := h.Authenticate(uuid.New(), value); ok {
+		if _, _, ok := f.Authenticate(uuid.New(), value); ok {
 			t.Fatal("the key is taken elsewhere")
 		}
 	}
-	if err := h.start(); err != nil { // for the clean-up
+	if err := f.start(); err != nil { // for the clean-up
 		t.Fatal(err)
 	}
 }
 
 // The bytes that a refusal allocates show the steps that it took.
 func TestEveryKeyThatIsNotTakenCostsTheSame(t *testing.T) {
-	h := open(t)
-	o, other, resting := h.organization("One"), h.organization("Two"), h.organization("Three")
-	p := h.partnerOf(o.ID, "one")
-	_, value := h.keyOf(p)
-	revoked, gone := h.keyOf(p)
-	must(h.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	past := must(h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(began) + 1})).Value
-	if err := h.clock.Set(began.Add(time.Second)); err != nil {
+	f := open(t)
+	o, other, resting := f.organization("One"), f.organization("Two"), f.organization("Three")
+	p := f.partnerOf(o.ID, "one")
+	_, value := f.keyOf(p)
+	revoked, gone := f.keyOf(p)
+	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
+	past := must(f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(startTime) + 1})).Value
+	if err := f.Clock.Set(startTime.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	_, sleeping := h.keyOf(h.partnerOf(resting.ID, "sleeps"))
+	_, sleeping := f.keyOf(f.partnerOf(resting.ID, "sleeps"))
 	status := directory.Maintenance
-	must(h.PatchOrganization(t.Context(), resting.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	must(f.PatchOrganization(t.Context(), resting.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := append([]byte(nil), value...)
 	unknown[len(unknown)-1] ^= 1
 	for name, c := range map[string]struct {
@@ -183,7 +183,7 @@ func TestEveryKeyThatIsNotTakenCostsTheSame(t *testing.T) {
 	} {
 		taken := false
 		allocations := testing.AllocsPerRun(1_000, func() {
-			_, _, ok := h.Authenticate(c.org, c.key)
+			_, _, ok := f.Authenticate(c.org, c.key)
 			taken = taken || ok
 		})
 		if taken || allocations != 0 {

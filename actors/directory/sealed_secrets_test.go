@@ -29,20 +29,20 @@ const (
 )
 
 // signing returns a terminal and its partner, each with an address and a secret.
-func (h *fixture) signing() (*directory.Partner, *directory.Terminal) {
-	h.t.Helper()
-	p := must(h.CreatePartner(h.t.Context(), h.organization("A").ID, directory.Partner{
+func (f *fixture) signing() (*directory.Partner, *directory.Terminal) {
+	f.t.Helper()
+	p := must(f.CreatePartner(f.t.Context(), f.organization("A").ID, directory.Partner{
 		Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary, Active: true,
 	}, []byte("nine-Lions-paint")))
-	return p, must(h.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{
+	return p, must(f.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
 		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal,
 		ProviderParams: []byte(ownParams), MerchantParams: []byte(signParams), Env: money.Prod, Active: true,
 	}))
 }
 
 // wantAddresses checks the secrets that sign the notifications of both.
-func (h *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, signs, previous, partner string) {
-	h.t.Helper()
+func (f *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, signs, previous, partner string) {
+	f.t.Helper()
 	for _, c := range []struct {
 		to   ledger.ID
 		want actors.Address
@@ -50,28 +50,28 @@ func (h *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, sig
 		{t.ID, actors.Address{URL: "https://shop.example/hook", Secret: signs, Previous: previous}},
 		{p.ID, actors.Address{URL: partnerAddress, Secret: partner}},
 	} {
-		if got, set := h.Address(p.Org, c.to); !set || got != c.want {
-			h.t.Errorf("it goes to %s, signed by %q and %q, want %+v", got.URL, got.Secret, got.Previous, c.want)
+		if got, set := f.Address(p.Org, c.to); !set || got != c.want {
+			f.t.Errorf("it goes to %s, signed by %q and %q, want %+v", got.URL, got.Secret, got.Previous, c.want)
 		}
 	}
 }
 
 // stored returns a record as it is stored.
-func (h *fixture) stored(org ledger.ID, of ledger.Source) []byte {
-	h.t.Helper()
-	v := h.journal.View()
+func (f *fixture) stored(org ledger.ID, of ledger.Source) []byte {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	r, found, err := v.Record(org, of)
 	if err != nil || !found {
-		h.t.Fatal(found, err)
+		f.t.Fatal(found, err)
 	}
 	return bytes.Clone(r.Payload)
 }
 
 // openly counts the rows of an organization that contain a text in the clear.
-func (h *fixture) openly(org ledger.ID, text string) (n int) {
-	h.t.Helper()
-	v := h.journal.View()
+func (f *fixture) openly(org ledger.ID, text string) (n int) {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	for s := posting.Blocks; s <= posting.SealedRows; s++ {
 		err := v.Rows(org, s, func(_, row []byte) (bool, error) {
@@ -81,67 +81,67 @@ func (h *fixture) openly(org ledger.ID, text string) (n int) {
 			return true, nil
 		})
 		if err != nil {
-			h.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 	}
 	return n
 }
 
 func TestWhatSignsNotificationsIsSealed(t *testing.T) {
-	h := open(t)
-	p, term := h.signing()
+	f := open(t)
+	p, term := f.signing()
 	name := "renamed"
 	for range 2 {
 		for _, canary := range []string{signCanary, formerCanary, partnerCanary, providerCanary} {
-			if n := h.openly(p.Org, canary); n != 0 {
+			if n := f.openly(p.Org, canary); n != 0 {
 				t.Errorf("%d rows have %s", n, canary)
 			}
 		}
-		if h.openly(p.Org, partnerAddress) == 0 || h.openly(p.Org, "https://shop.example/hook") == 0 {
+		if f.openly(p.Org, partnerAddress) == 0 || f.openly(p.Org, "https://shop.example/hook") == 0 {
 			t.Error("what is not sealed is not found either: nothing was looked at")
 		}
-		h.restart()
-		h.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
-		found, _ := h.Terminal(p.Org, term.ID)
+		f.restart()
+		f.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
+		found, _ := f.Terminal(p.Org, term.ID)
 		if string(found.MerchantParams) != signParams || string(found.ProviderParams) != ownParams || found.Settings.Priority != 4 {
 			t.Error("what was sealed is not what is opened")
 		}
-		must(h.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
-		must(h.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
+		must(f.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
+		must(f.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
 	}
 }
 
 // The cached replies of writes with a key contain masks, and are sealed too.
 func TestAKeptAnswerHasNoSecretInTheClear(t *testing.T) {
-	h := open(t)
-	p, _ := h.signing()
+	f := open(t)
+	p, _ := f.signing()
 	next := "canary-of-the-next"
 	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer {
 		return Answer{Status: 200, Body: []byte(made.(*directory.Partner).Secret)}
 	})
-	must(h.PatchPartner(ctx, p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = next }))
+	must(f.PatchPartner(ctx, p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = next }))
 	for _, org := range []ledger.ID{p.Org, directory.PlatformOrg} {
-		if n := h.openly(org, next); n != 0 {
+		if n := f.openly(org, next); n != 0 {
 			t.Errorf("%d rows have the secret", n)
 		}
 	}
-	if a, found, err := h.Answered(adminKey("k")); err != nil || !found || string(a.Body) != next {
+	if a, found, err := f.Answered(adminKey("k")); err != nil || !found || string(a.Body) != next {
 		t.Errorf("the answer is not kept: %v %v", found, err)
 	}
 }
 
 // A row that was moved to another record does not open, as if it were damaged.
 func TestSealedSecretsAreOfOneRecord(t *testing.T) {
-	h := open(t)
-	p, term := h.signing()
+	f := open(t)
+	p, term := f.signing()
 	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), term.ID}} {
-		moved, err := readAt(h.Service, terminals, at[0], at[1], h.payload(term))
+		moved, err := readAt(f.Service, terminals, at[0], at[1], f.payload(term))
 		if err != nil || moved.Notification.Secret != "" || moved.Notification.SecretPrevious != "" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), p.ID}} {
-		moved, err := readAt(h.Service, partners, at[0], at[1], h.stored(p.Org, ledger.Source{Kind: ledger.Partner, ID: p.ID}))
+		moved, err := readAt(f.Service, partners, at[0], at[1], f.stored(p.Org, ledger.Source{Kind: ledger.Partner, ID: p.ID}))
 		if err != nil || moved.Secret != "" {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -150,35 +150,35 @@ func TestSealedSecretsAreOfOneRecord(t *testing.T) {
 
 // A lost keyring makes the secrets unreadable, and nothing else.
 func TestSecretsThatDoNotOpenCanBeSetAgain(t *testing.T) {
-	h := open(t)
-	p, term := h.signing()
-	h.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
-	h.restart()
-	h.wantAddresses(p, term, "", "", "")
-	found, _ := h.Terminal(p.Org, term.ID)
+	f := open(t)
+	p, term := f.signing()
+	f.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
+	f.restart()
+	f.wantAddresses(p, term, "", "", "")
+	found, _ := f.Terminal(p.Org, term.ID)
 	masked := bytes.Clone(found.MerchantParams)
-	_, err := h.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = masked })
+	_, err := f.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = masked })
 	wantCode(t, "a mask of what does not open", err, ledger.Invalid, "merchant_params.secret")
 	name := "renamed"
-	must(h.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
-	must(h.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
-	h.restart()
-	h.wantAddresses(p, term, "", "", "")
+	must(f.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
+	must(f.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
+	f.restart()
+	f.wantAddresses(p, term, "", "", "")
 	params, again := []byte(signParams), partnerCanary
-	must(h.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params }))
-	must(h.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = again }))
-	h.restart()
-	h.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
+	must(f.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params }))
+	must(f.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = again }))
+	f.restart()
+	f.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
 }
 
 func TestWithoutAKeyringNoSecretIsTaken(t *testing.T) {
-	h := open(t)
-	p, term := h.signing()
-	h.sealer = NoKeys
-	h.restart()
+	f := open(t)
+	p, term := f.signing()
+	f.sealer = NoKeys
+	f.restart()
 	params, next := []byte(signParams), "next"
-	_, err := h.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
+	_, err := f.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
 	wantCode(t, "a terminal's", err, ledger.Unavailable, "")
-	_, err = h.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = next })
+	_, err = f.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = next })
 	wantCode(t, "a partner's", err, ledger.Unavailable, "")
 }

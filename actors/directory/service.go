@@ -62,7 +62,7 @@ func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 		passwords: newPasswords(), lockout: newLockout(), attempts: newAttempts(), notes: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
 	}
 	s.decoy = newOrg(ledger.ID{}, &s.everyone)
-	s.decoy.self = &recordSlot[directory.Organization]{}
+	s.decoy.self = &viewRecord[directory.Organization]{}
 	s.decoy.self.set(&directory.Organization{}, posting.Stamp{})
 	s.registry = actors.NewRegistry(rt, "directory", keep, func(id ledger.ID) actors.Behaviour {
 		return &organizationActor{service: s, org: id}

@@ -18,164 +18,164 @@ import (
 )
 
 func TestCreatedIsFoundAndExplained(t *testing.T) {
-	h := open(t)
-	if !h.Empty() {
+	f := open(t)
+	if !f.Empty() {
 		t.Error("a new store isn't empty")
 	}
-	if _, ok := h.SoleOrganization(); ok {
+	if _, ok := f.SoleOrganization(); ok {
 		t.Error("an organization out of nothing")
 	}
-	o := h.organization("One")
-	if sole, ok := h.SoleOrganization(); !ok || sole != o.ID || h.Empty() {
+	o := f.organization("One")
+	if sole, ok := f.SoleOrganization(); !ok || sole != o.ID || f.Empty() {
 		t.Error("one organization isn't the sole one")
 	}
-	p := h.partnerOf(o.ID, "one")
-	low, high := h.terminalOf(p, `{"priority":2}`), h.terminalOf(p, `{"priority":1}`)
-	k, value := h.keyOf(p)
+	p := f.partnerOf(o.ID, "one")
+	low, high := f.terminalOf(p, `{"priority":2}`), f.terminalOf(p, `{"priority":1}`)
+	k, value := f.keyOf(p)
 
-	if got, _ := h.Organization(o.ID); got != o {
+	if got, _ := f.Organization(o.ID); got != o {
 		t.Error("organization not found")
 	}
-	if got, _ := h.Partner(o.ID, p.Number); got != p || p.Number != 1 || p.Created == 0 {
+	if got, _ := f.Partner(o.ID, p.Number); got != p || p.Number != 1 || p.Created == 0 {
 		t.Error("partner not found")
 	}
-	if got := h.Terminals(o.ID, p.Number); !slices.Equal(got, []*directory.Terminal{high, low}) {
+	if got := f.Terminals(o.ID, p.Number); !slices.Equal(got, []*directory.Terminal{high, low}) {
 		t.Error("terminals aren't by priority")
 	}
-	if got, _ := h.Terminal(o.ID, low.ID); got != low {
+	if got, _ := f.Terminal(o.ID, low.ID); got != low {
 		t.Error("terminal not found")
 	}
-	if gotKey, gotPartner, ok := h.Authenticate(o.ID, value); !ok || !sameBut(*gotKey, *k, func(k *directory.APIKey) { k.Value = "" }) || gotKey.Value != "" || gotPartner != p {
+	if gotKey, gotPartner, ok := f.Authenticate(o.ID, value); !ok || !sameBut(*gotKey, *k, func(k *directory.APIKey) { k.Value = "" }) || gotKey.Value != "" || gotPartner != p {
 		t.Error("key not found")
 	}
 	if string(value[:len(k.Prefix)]) != k.Prefix || len(k.Prefix) != 12 || k.Prefix[:4] != "mzk_" {
 		t.Errorf("prefix %s", k.Prefix)
 	}
 	want := "[o:create p:create n:create n:create k:create]"
-	if got := fmt.Sprint(h.events(o.ID)); got != want {
+	if got := fmt.Sprint(f.events(o.ID)); got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
-	if second := h.organization("Two"); second.Created != o.Created {
+	if second := f.organization("Two"); second.Created != o.Created {
 		t.Log("the clock stood still, yet the organizations differ in time")
 	}
-	if _, ok := h.SoleOrganization(); ok {
+	if _, ok := f.SoleOrganization(); ok {
 		t.Error("two organizations, yet a sole one")
 	}
 }
 
 func TestPatchesArePublished(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "one")
-	term := h.terminalOf(p, `{"priority":1}`)
-	other := h.terminalOf(p, `{"priority":2}`)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "one")
+	term := f.terminalOf(p, `{"priority":1}`)
+	other := f.terminalOf(p, `{"priority":2}`)
 
 	off, name, params, status := false, "Renamed", []byte(`{"priority":3}`), directory.Maintenance
-	if next := must(h.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off })); next.Active || next.Created != p.Created {
+	if next := must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off })); next.Active || next.Created != p.Created {
 		t.Error("partner not switched off", next)
 	}
-	if got, _ := h.Partner(o.ID, p.Number); got.Active || !p.Active {
+	if got, _ := f.Partner(o.ID, p.Number); got.Active || !p.Active {
 		t.Error("the view has the old partner, or the old record changed")
 	}
-	must(h.PatchTerminal(ctx, o.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
-	if got := h.Terminals(o.ID, p.Number); len(got) != 2 || got[0].ID != other.ID || got[1].Settings.Priority != 3 {
+	must(f.PatchTerminal(ctx, o.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
+	if got := f.Terminals(o.ID, p.Number); len(got) != 2 || got[0].ID != other.ID || got[1].Settings.Priority != 3 {
 		t.Error("terminals aren't in their new order")
 	}
-	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
-	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-	if got, _ := h.Organization(o.ID); got.Name != name || got.Status != status {
+	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
+	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	if got, _ := f.Organization(o.ID); got.Name != name || got.Status != status {
 		t.Error("organization not changed", got)
 	}
-	before := len(h.events(o.ID))
-	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
-	must(h.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
-	must(h.PatchTerminal(ctx, o.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
-	if events := h.events(o.ID); len(events) != before {
+	before := len(f.events(o.ID))
+	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
+	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
+	must(f.PatchTerminal(ctx, o.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
+	if events := f.events(o.ID); len(events) != before {
 		t.Errorf("changes that change nothing were written: %v", events[before:])
 	}
 }
 
 func TestRefusals(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	o, nobody := h.organization("One"), uuid.New()
-	p := h.partnerOf(o.ID, "one")
-	k, _ := h.keyOf(p)
-	term := h.terminalOf(p, ``)
+	o, nobody := f.organization("One"), uuid.New()
+	p := f.partnerOf(o.ID, "one")
+	k, _ := f.keyOf(p)
+	term := f.terminalOf(p, ``)
 	pass := []byte("nine-Lions-paint")
 	draft := directory.Partner{Name: "x", Login: "x", Active: true}
 
-	_, err := h.CreateOrganization(ctx, directory.Organization{Type: directory.Merchant, Status: directory.Active})
+	_, err := f.CreateOrganization(ctx, directory.Organization{Type: directory.Merchant, Status: directory.Active})
 	wantCode(t, "organization without a name", err, ledger.Invalid, "name")
-	_, err = h.PatchOrganization(ctx, nobody, func(_ *directory.Organization, _ *schema.Faults) {})
+	_, err = f.PatchOrganization(ctx, nobody, func(_ *directory.Organization, _ *schema.Faults) {})
 	wantCode(t, "patch of no organization", err, ledger.NotFound, "")
-	_, err = h.CreatePartner(ctx, nobody, draft, pass)
+	_, err = f.CreatePartner(ctx, nobody, draft, pass)
 	wantCode(t, "partner of no organization", err, ledger.NotFound, "")
-	_, err = h.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Active: true}, pass)
+	_, err = f.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Active: true}, pass)
 	wantCode(t, "partner without a login", err, ledger.Invalid, "login")
-	_, err = h.CreatePartner(ctx, o.ID, draft, nil)
+	_, err = f.CreatePartner(ctx, o.ID, draft, nil)
 	wantCode(t, "partner without a password", err, ledger.Invalid, "pass")
-	_, err = h.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Login: "one", Active: true}, pass)
+	_, err = f.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Login: "one", Active: true}, pass)
 	wantCode(t, "login twice", err, ledger.Conflict, "login")
-	_, err = h.PatchPartner(ctx, o.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
+	_, err = f.PatchPartner(ctx, o.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
 	wantCode(t, "patch of no partner", err, ledger.NotFound, "")
 	terminalFor := func(partner int64) directory.Terminal {
 		return directory.Terminal{
 			Partner: partner, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal, Env: money.Prod, Active: true,
 		}
 	}
-	_, err = h.CreateTerminal(ctx, o.ID, terminalFor(99))
+	_, err = f.CreateTerminal(ctx, o.ID, terminalFor(99))
 	wantCode(t, "terminal of no partner", err, ledger.Invalid, "partner_id")
-	_, err = h.CreateTerminal(ctx, nobody, terminalFor(p.Number))
+	_, err = f.CreateTerminal(ctx, nobody, terminalFor(p.Number))
 	wantCode(t, "terminal of no organization", err, ledger.NotFound, "")
-	_, err = h.PatchTerminal(ctx, o.ID, nobody, func(_ *directory.Terminal, _ *schema.Faults) {})
+	_, err = f.PatchTerminal(ctx, o.ID, nobody, func(_ *directory.Terminal, _ *schema.Faults) {})
 	wantCode(t, "patch of no terminal", err, ledger.NotFound, "")
-	_, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: 99, Name: "k"})
+	_, err = f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: 99, Name: "k"})
 	wantCode(t, "key of no partner", err, ledger.Invalid, "partner_id")
-	_, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k", Expires: 1})
+	_, err = f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k", Expires: 1})
 	wantCode(t, "key of the past", err, ledger.Invalid, "expires_at")
-	_, err = h.RevokeAPIKey(ctx, o.ID, nobody)
+	_, err = f.RevokeAPIKey(ctx, o.ID, nobody)
 	wantCode(t, "revocation of no key", err, ledger.NotFound, "")
 
 	// A key of another organization gets the same refusal as a key that does not exist.
-	foreign := h.organization("Two")
-	_, err = h.RevokeAPIKey(ctx, foreign.ID, k.ID)
+	foreign := f.organization("Two")
+	_, err = f.RevokeAPIKey(ctx, foreign.ID, k.ID)
 	wantCode(t, "revocation of a foreign key", err, ledger.NotFound, "")
-	_, err = h.PatchTerminal(ctx, foreign.ID, term.ID, func(_ *directory.Terminal, _ *schema.Faults) {})
+	_, err = f.PatchTerminal(ctx, foreign.ID, term.ID, func(_ *directory.Terminal, _ *schema.Faults) {})
 	wantCode(t, "patch of a foreign terminal", err, ledger.NotFound, "")
-	_, err = h.PatchPartner(ctx, foreign.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {})
+	_, err = f.PatchPartner(ctx, foreign.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {})
 	wantCode(t, "patch of a foreign partner", err, ledger.NotFound, "")
-	_, err = h.CreateTerminal(ctx, foreign.ID, terminalFor(p.Number))
+	_, err = f.CreateTerminal(ctx, foreign.ID, terminalFor(p.Number))
 	wantCode(t, "terminal of a foreign partner", err, ledger.Invalid, "partner_id")
-	if _, ok := h.Partner(foreign.ID, p.Number); ok {
+	if _, ok := f.Partner(foreign.ID, p.Number); ok {
 		t.Error("a partner shows in another organization")
 	}
 
 	archived, active := directory.Archived, directory.Active
-	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
-	_, err = h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active })
+	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
+	_, err = f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active })
 	wantCode(t, "back from the archive", err, ledger.IllegalTransition, "")
-	_, err = h.CreatePartner(ctx, o.ID, draft, pass)
+	_, err = f.CreatePartner(ctx, o.ID, draft, pass)
 	wantCode(t, "partner of an archived organization", err, ledger.Conflict, "")
-	_, err = h.CreateTerminal(ctx, o.ID, terminalFor(p.Number))
+	_, err = f.CreateTerminal(ctx, o.ID, terminalFor(p.Number))
 	wantCode(t, "terminal in the archive", err, ledger.Conflict, "")
-	_, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
+	_, err = f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
 	wantCode(t, "key in the archive", err, ledger.Conflict, "")
-	if revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID)); revoked.Revoked == 0 {
+	if revoked := must(f.RevokeAPIKey(ctx, o.ID, k.ID)); revoked.Revoked == 0 {
 		t.Error("a key of the archive can't be revoked")
 	}
 }
 
 func TestOneLoginUnderManyCreates(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	const parallel = 64
 	errs := make([]error, parallel)
 	var wait sync.WaitGroup
 	for i := range parallel {
 		wait.Go(func() {
-			_, errs[i] = h.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "x", Login: "same", Active: true}, []byte("nine-Lions-paint"))
+			_, errs[i] = f.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "x", Login: "same", Active: true}, []byte("nine-Lions-paint"))
 		})
 	}
 	wait.Wait()
@@ -187,47 +187,47 @@ func TestOneLoginUnderManyCreates(t *testing.T) {
 		}
 		wantCode(t, "the loser", err, ledger.Conflict, "login")
 	}
-	partners, _, err := h.ListPartners(o.ID, Page{})
+	partners, _, err := f.ListPartners(o.ID, Page{})
 	if err != nil || made != 1 || len(partners) != 1 {
 		t.Errorf("%d created, %d partners, %v", made, len(partners), err)
 	}
-	if events := h.events(o.ID); len(events) != 2 {
+	if events := f.events(o.ID); len(events) != 2 {
 		t.Errorf("journal: %v", events)
 	}
 	// The numbers that the refused creates had reserved go to the next partners.
-	if next := h.partnerOf(o.ID, "next"); next.Number == partners[0].Number || next.Number > parallel {
+	if next := f.partnerOf(o.ID, "next"); next.Number == partners[0].Number || next.Number > parallel {
 		t.Errorf("the next partner got %d", next.Number)
 	}
 	// The claim refuses the login too when the view does not: a record of another kind took it.
 	id := uuid.New()
 	claim := ledger.Claim{Org: o.ID, Kind: ledger.ClaimLogin, Key: "user", Owner: id[:]}
 	user := posting.Step{Org: o.ID, Source: ledger.Source{Kind: ledger.User, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Source: ledger.Source{Kind: ledger.User, ID: id}, Name: "create", To: "active"}}}
-	if err := h.commit(&posting.Change{Steps: []posting.Step{user}, Claims: []ledger.Claim{claim}}); err != nil {
+	if err := f.commit(&posting.Change{Steps: []posting.Step{user}, Claims: []ledger.Claim{claim}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "x", Login: "user", Active: true}, []byte("nine-Lions-paint"))
+	_, err = f.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "x", Login: "user", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a user's login", err, ledger.Conflict, "login")
 }
 
 func TestLoginIsUniqueInItsOrganizationOnly(t *testing.T) {
-	h := open(t)
-	one, two := h.organization("One"), h.organization("Two")
-	if h.partnerOf(one.ID, "same").Number == h.partnerOf(two.ID, "same").Number {
+	f := open(t)
+	one, two := f.organization("One"), f.organization("Two")
+	if f.partnerOf(one.ID, "same").Number == f.partnerOf(two.ID, "same").Number {
 		t.Error("two partners with one number")
 	}
 }
 
 func TestNumbersAreOneSequenceOfThePlatform(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	const organizations, each = 6, 5
 	var mu sync.Mutex
 	var numbers []int64
 	var wait sync.WaitGroup
 	for i := range organizations {
-		o := h.organization(fmt.Sprint("Org ", i))
+		o := f.organization(fmt.Sprint("Org ", i))
 		for k := range each {
 			wait.Go(func() {
-				p := h.partnerOf(o.ID, fmt.Sprint("p", k))
+				p := f.partnerOf(o.ID, fmt.Sprint("p", k))
 				mu.Lock()
 				defer mu.Unlock()
 				numbers = append(numbers, p.Number)
@@ -242,13 +242,13 @@ func TestNumbersAreOneSequenceOfThePlatform(t *testing.T) {
 		}
 	}
 	// A number that was reserved and lost is not given out again.
-	lost := must(h.reserve(t.Context()))
-	h.restart()
-	o := h.organization("Last")
-	if p := h.partnerOf(o.ID, "p"); p.Number != lost+1 || lost != organizations*each+1 {
+	lost := must(f.reserve(t.Context()))
+	f.restart()
+	o := f.organization("Last")
+	if p := f.partnerOf(o.ID, "p"); p.Number != lost+1 || lost != organizations*each+1 {
 		t.Errorf("after %d was lost comes %d", lost, p.Number)
 	}
-	v := h.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	for _, number := range append(numbers, lost+1) {
 		if _, claimed, err := v.Claim(directory.PlatformOrg, ledger.ClaimNumber, fmt.Sprint(number)); !claimed || err != nil {
@@ -258,79 +258,79 @@ func TestNumbersAreOneSequenceOfThePlatform(t *testing.T) {
 }
 
 func TestRestartFindsEverything(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	box := must(h.Seed(ctx, SeedInput{}))
-	o := must(h.CreateOrganization(ctx, directory.Organization{
+	box := must(f.Seed(ctx, SeedInput{}))
+	o := must(f.CreateOrganization(ctx, directory.Organization{
 		Name: "Third", Type: directory.Bank, Status: directory.Maintenance, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE", "MY"},
 	}))
-	full := must(h.CreatePartner(ctx, o.ID, directory.Partner{
+	full := must(f.CreatePartner(ctx, o.ID, directory.Partner{
 		Name: "Full", Login: "full", Email: "a@example.com", Lang: "ru", NotifyURL: "https://example.com/", Secret: "s",
 		Sources:   sources("10.0.0.0/8", "2001:db8::/32"),
 		Overdraft: []directory.Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}, Amount: ledger.MaxAmount}},
 	}, []byte("nine-Lions-paint")))
-	term := must(h.CreateTerminal(ctx, o.ID, directory.Terminal{
+	term := must(f.CreateTerminal(ctx, o.ID, directory.Terminal{
 		Partner: full.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, MerchantAdapter: "a",
 		ProviderParams: []byte(`{"priority":4,"fee_bps":"250","own":[1]}`), MerchantParams: []byte(`{"secret":"x","emails_to_notify":["a@example.com"]}`),
 	}))
-	k := must(h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: full.Number, Name: "k", Expires: ledger.MicrosOf(began.AddDate(1, 0, 0))}))
-	revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID))
-	must(h.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("90"))}))
-	rate := must(h.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
+	k := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: full.Number, Name: "k", Expires: ledger.MicrosOf(startTime.AddDate(1, 0, 0))}))
+	revoked := must(f.RevokeAPIKey(ctx, o.ID, k.ID))
+	must(f.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("90"))}))
+	rate := must(f.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
 	active := directory.Active
-	changed := must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active }))
-	admin := must(h.MintAdminToken(ctx))
+	changed := must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active }))
+	admin := must(f.MintAdminToken(ctx))
 
-	h.restart()
-	if got, _ := h.Organization(o.ID); !reflect.DeepEqual(got, changed) {
+	f.restart()
+	if got, _ := f.Organization(o.ID); !reflect.DeepEqual(got, changed) {
 		t.Errorf("organization %+v, want %+v", got, changed)
 	}
-	if got, _ := h.Partner(o.ID, full.Number); !reflect.DeepEqual(got, full) {
+	if got, _ := f.Partner(o.ID, full.Number); !reflect.DeepEqual(got, full) {
 		t.Errorf("partner %+v, want %+v", got, full)
 	}
-	if got, _ := h.Terminal(o.ID, term.ID); !reflect.DeepEqual(got, term) || len(h.Terminals(o.ID, full.Number)) != 1 {
+	if got, _ := f.Terminal(o.ID, term.ID); !reflect.DeepEqual(got, term) || len(f.Terminals(o.ID, full.Number)) != 1 {
 		t.Errorf("terminal %+v, want %+v", got, term)
 	}
-	if got, _ := h.APIKey(o.ID, k.ID); !reflect.DeepEqual(got, revoked) {
+	if got, _ := f.APIKey(o.ID, k.ID); !reflect.DeepEqual(got, revoked) {
 		t.Errorf("key %+v, want %+v", got, revoked)
 	}
-	if rates, _, err := h.ListRates(o.ID, Page{}); err != nil || len(rates) != 1 || !reflect.DeepEqual(rates[0], rate) || rate.Updated <= rate.Created {
+	if rates, _, err := f.ListRates(o.ID, Page{}); err != nil || len(rates) != 1 || !reflect.DeepEqual(rates[0], rate) || rate.Updated <= rate.Created {
 		t.Errorf("rates %+v (%v), want %+v", rates, err, rate)
 	}
-	if got, ok := h.Rate(o.ID, "USD", "RUB"); !ok || got != aRate {
+	if got, ok := f.Rate(o.ID, "USD", "RUB"); !ok || got != aRate {
 		t.Errorf("rate %v, want %v", got, aRate)
 	}
-	if _, _, ok := h.Authenticate(o.ID, []byte(k.Value)); ok {
+	if _, _, ok := f.Authenticate(o.ID, []byte(k.Value)); ok {
 		t.Error("a revoked key came back")
 	}
-	if !h.AdminToken(text(admin)) || !h.AdminToken(text(box.AdminToken)) {
+	if !f.AdminToken(text(admin)) || !f.AdminToken(text(box.AdminToken)) {
 		t.Error("an administration token is lost")
 	}
-	checkSandbox(t, h, box)
+	checkSandbox(t, f, box)
 	// Versions, numbers and logins continue after the restart.
 	name := "Renamed"
-	must(h.PatchPartner(ctx, o.ID, full.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
-	_, err := h.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Login: "full", Active: true}, []byte("nine-Lions-paint"))
+	must(f.PatchPartner(ctx, o.ID, full.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
+	_, err := f.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Login: "full", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a login from before", err, ledger.Conflict, "login")
-	if p := h.partnerOf(o.ID, "new"); p.Number != 4 {
+	if p := f.partnerOf(o.ID, "new"); p.Number != 4 {
 		t.Errorf("the next number is %d", p.Number)
 	}
 }
 
 func TestNoAnswerInTimeIsUnknown(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	entered, leave := make(chan bool), make(chan bool)
 	first := make(chan error)
 	go func() {
-		first <- h.run(t.Context(), o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
+		first <- f.run(t.Context(), o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
 			entered <- true
 			<-leave
 			return nil, nil
 		}, nil)
 	}()
 	<-entered
-	_, err := h.CreateAPIKey(canceled(t), o.ID, directory.APIKey{Partner: 1, Name: "k"})
+	_, err := f.CreateAPIKey(canceled(t), o.ID, directory.APIKey{Partner: 1, Name: "k"})
 	wantCode(t, "behind a slow command", err, ledger.Unavailable, "")
 	leave <- true
 	if err := <-first; err != nil {
@@ -340,34 +340,34 @@ func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 
 // Commands beyond what an actor takes at once wait for their turn.
 func TestManyCommandsAtOnce(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "one")
+	f := open(t)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "one")
 	var wait sync.WaitGroup
 	for range 3 * maxCommands {
 		wait.Go(func() {
-			if _, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"}); err != nil {
+			if _, err := f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wait.Wait()
-	if keys, _, err := h.ListAPIKeys(o.ID, Page{Limit: MaxPage}); err != nil || len(keys) != 3*maxCommands {
+	if keys, _, err := f.ListAPIKeys(o.ID, Page{Limit: MaxPage}); err != nil || len(keys) != 3*maxCommands {
 		t.Errorf("%d keys, %v", len(keys), err)
 	}
-	for range cap(h.commands.admitted) {
-		h.commands.admitted <- struct{}{}
+	for range cap(f.commands.admitted) {
+		f.commands.admitted <- struct{}{}
 	}
-	_, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
+	_, err := f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
 	wantCode(t, "one too many", err, ledger.Unavailable, "")
 }
 
 func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "one")
-	err := h.run(ctx, o.ID, "test", func(ledger.Micros) (*posting.Change, error) { panic("in the decision") }, nil)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "one")
+	err := f.run(ctx, o.ID, "test", func(ledger.Micros) (*posting.Change, error) { panic("in the decision") }, nil)
 	wantCode(t, "a panic in the decision", err, ledger.Internal, "")
 
 	// A panic after the commit and before the view is updated: the change is durable and must show.
@@ -378,16 +378,16 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = h.run(ctx, o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
+	err = f.run(ctx, o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
 		return &posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, o.ID, 0, k, event)}}, nil
 	}, func([]posting.Stamp) { panic("in the publication") })
 	wantCode(t, "a panic in the publication", err, ledger.Internal, "")
-	h.runtime.Quiesce()
-	if got, _, ok := h.Authenticate(o.ID, []byte(value)); !ok || got.ID != id {
+	f.Runtime.Quiesce()
+	if got, _, ok := f.Authenticate(o.ID, []byte(value)); !ok || got.ID != id {
 		t.Error("a durable key isn't in the view")
 	}
 	// The platform's part is reloaded too, with the organization that it had created.
-	err = h.run(ctx, directory.PlatformOrg, "test", func(ledger.Micros) (*posting.Change, error) {
+	err = f.run(ctx, directory.PlatformOrg, "test", func(ledger.Micros) (*posting.Change, error) {
 		other, event, err := directory.NewOrganization(directory.Organization{ID: id, Name: "Two", Type: directory.Merchant, Status: directory.Active})
 		if err != nil {
 			return nil, err
@@ -395,29 +395,29 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 		return &posting.Change{Steps: []posting.Step{plainStep(directory.Organizations, id, 0, other, event)}}, nil
 	}, func([]posting.Stamp) { panic("in the publication") })
 	wantCode(t, "a panic in the platform's publication", err, ledger.Internal, "")
-	h.runtime.Quiesce()
-	if got, ok := h.Organization(id); !ok || got.Name != "Two" {
+	f.Runtime.Quiesce()
+	if got, ok := f.Organization(id); !ok || got.Name != "Two" {
 		t.Error("a durable organization isn't in the view")
 	}
-	if second := h.partnerOf(o.ID, "two"); second.Number != 2 {
+	if second := f.partnerOf(o.ID, "two"); second.Number != 2 {
 		t.Errorf("the next partner has number %d", second.Number)
 	}
 }
 
 func TestStaleViewIsReadAgain(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "one")
+	f := open(t)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "one")
 	behind := *p
 	behind.Name = "Behind the view's back"
 	event := ledger.Event{Source: ledger.Source{Kind: ledger.Partner, ID: p.ID}, Name: "update", From: "active", To: "active"}
-	if err := h.commit(&posting.Change{Steps: []posting.Step{must(recordStep(h.Service, directory.Partners, o.ID, 1, &behind, event))}}); err != nil {
+	if err := f.commit(&posting.Change{Steps: []posting.Step{must(recordStep(f.Service, directory.Partners, o.ID, 1, &behind, event))}}); err != nil {
 		t.Fatal(err)
 	}
 	off := false
-	_, err := h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off })
+	_, err := f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off })
 	wantCode(t, "against another version", err, ledger.StaleVersion, "")
-	next := must(h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
+	next := must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
 	if next.Name != behind.Name || next.Active {
 		t.Errorf("%+v", next)
 	}

@@ -20,9 +20,9 @@ import (
 // them.
 const MaxSessions = 100
 
-// begun holds the sessions that were begun by a login, by owner, oldest first. Only the
+// sessionsByOwner holds the sessions that were begun by a login, by owner, oldest first. Only the
 // organization's actor uses it.
-type begun map[owner][]*recordSlot[directory.Session]
+type sessionsByOwner map[owner][]*viewRecord[directory.Session]
 
 // owner identifies who began a session: a user or, if there is no user, a partner.
 type owner struct {
@@ -228,7 +228,7 @@ func (s *Service) SessionInForce(id ledger.ID, token []byte) (*directory.Session
 	return n, ok
 }
 
-func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) (*recordSlot[directory.Session], *directory.Session, bool) {
+func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) (*viewRecord[directory.Session], *directory.Session, bool) {
 	hash := secret.HashToken(token)
 	o, known := s.org(id)
 	if !known {
@@ -240,8 +240,8 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 		n, used = place.record(), ledger.Micros(place.used.Load())
 	}
 	same := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
-	valid, begun, rested, active := n.Valid(now), o.begunAs(n), n.Rested(used, now), o.self.record().Active()
-	if !(known && found && same && valid && begun && !rested && active) {
+	valid, sessionsByOwner, rested, active := n.Valid(now), o.begunAs(n), n.Rested(used, now), o.self.record().Active()
+	if !(known && found && same && valid && sessionsByOwner && !rested && active) {
 		return nil, nil, false
 	}
 	return place, n, true
@@ -260,19 +260,19 @@ func (o *organization) begunAs(n *directory.Session) bool {
 	return n.Epoch == 0 || u.Begun(n) || p.Begun(n)
 }
 
-// over tells whether a session can never be used again. The caller must make sure that the cell has
+// over tells whether a session can never be used again. The caller must make sure that the record has
 // the latest use, which may be in memory only.
-func (o *organization) over(c *recordSlot[directory.Session], now ledger.Micros) bool {
+func (o *organization) over(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
 	return !n.Valid(now) || !o.begunAs(n) || n.Rested(ledger.Micros(c.used.Load()), now)
 }
 
-func (o *organization) session(hash [32]byte) (*recordSlot[directory.Session], bool) {
+func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], bool) {
 	c, ok := o.sessionHashes.Load(hash)
 	if !ok {
 		return nil, false
 	}
-	return c.(*recordSlot[directory.Session]), true
+	return c.(*viewRecord[directory.Session]), true
 }
 
 // putSession publishes a durable session. Sessions are in no list: sessions that are over are
@@ -283,13 +283,13 @@ func (o *organization) putSession(n *directory.Session, stamp posting.Stamp) {
 		c.set(n, stamp)
 		return
 	}
-	c := new(recordSlot[directory.Session])
+	c := new(viewRecord[directory.Session])
 	c.set(n, stamp)
 	if n.Epoch != 0 {
-		if o.begun == nil {
-			o.begun = make(begun)
+		if o.sessionsByOwner == nil {
+			o.sessionsByOwner = make(sessionsByOwner)
 		}
-		o.begun[ownerOf(n)] = append(o.begun[ownerOf(n)], c)
+		o.sessionsByOwner[ownerOf(n)] = append(o.sessionsByOwner[ownerOf(n)], c)
 	}
 	o.sessionHashes.Store(n.Hash, c)
 }
@@ -305,15 +305,15 @@ func (o *organization) endSession(n *directory.Session, stamp posting.Stamp) {
 	c.set(n, stamp)
 	o.drop(c)
 	whose := ownerOf(n)
-	left := slices.DeleteFunc(o.begun[whose], func(other *recordSlot[directory.Session]) bool { return other == c })
+	left := slices.DeleteFunc(o.sessionsByOwner[whose], func(other *viewRecord[directory.Session]) bool { return other == c })
 	if len(left) == 0 {
-		delete(o.begun, whose)
+		delete(o.sessionsByOwner, whose)
 		return
 	}
-	o.begun[whose] = left
+	o.sessionsByOwner[whose] = left
 }
 
-func (o *organization) drop(c *recordSlot[directory.Session]) {
+func (o *organization) drop(c *viewRecord[directory.Session]) {
 	o.sessionHashes.Delete(c.record().Hash)
 }
 
@@ -344,9 +344,9 @@ func (o *organization) loadSessions(v *posting.View, now ledger.Micros) error {
 
 // makeRoom drops the owner's sessions that are over. If the owner still has MaxSessions live ones,
 // it returns the oldest, which must end; else nil.
-func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *recordSlot[directory.Session] {
+func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *viewRecord[directory.Session] {
 	whose := ownerOf(n)
-	live := slices.DeleteFunc(o.begun[whose], func(c *recordSlot[directory.Session]) bool {
+	live := slices.DeleteFunc(o.sessionsByOwner[whose], func(c *viewRecord[directory.Session]) bool {
 		over := o.over(c, now)
 		if over {
 			o.drop(c)
@@ -354,9 +354,9 @@ func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *record
 		return over
 	})
 	if len(live) > 0 {
-		o.begun[whose] = live
+		o.sessionsByOwner[whose] = live
 	} else {
-		delete(o.begun, whose)
+		delete(o.sessionsByOwner, whose)
 	}
 	if len(live) < MaxSessions {
 		return nil

@@ -20,96 +20,96 @@ const goodPass = "nine-Lions-paint"
 
 var somewhere = netip.MustParseAddr("203.0.113.9")
 
-func (h *fixture) userOf(org ledger.ID, login string, roles ...directory.Role) *directory.User {
-	h.t.Helper()
+func (f *fixture) userOf(org ledger.ID, login string, roles ...directory.Role) *directory.User {
+	f.t.Helper()
 	d := directory.User{Login: login, Name: login, Roles: roles, Active: true}
-	return must(h.CreateUser(h.t.Context(), org, d, []byte(goodPass)))
+	return must(f.CreateUser(f.t.Context(), org, d, []byte(goodPass)))
 }
 
-func (h *fixture) logIn(org ledger.ID, login, pass string) (*directory.Session, []byte, error) {
-	n, token, err := h.LogIn(h.t.Context(), Login{Org: org, Login: login, Pass: []byte(pass), Source: somewhere})
+func (f *fixture) logIn(org ledger.ID, login, pass string) (*directory.Session, []byte, error) {
+	n, token, err := f.LogIn(f.t.Context(), Login{Org: org, Login: login, Pass: []byte(pass), Source: somewhere})
 	return n, []byte(token), err
 }
 
 // Logins go on however many passwords are being set.
 func TestAFloodOfNewPasswordsKeepsNobodyOut(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	h.userOf(o.ID, "anna", "client")
+	f := open(t)
+	o := f.organization("One")
+	f.userOf(o.ID, "anna", "client")
 	for range maxHashing {
-		h.passwords.set.inside <- struct{}{}
+		f.passwords.set.inside <- struct{}{}
 	}
 	for range maxHashing + maxHashWaiting {
-		h.passwords.set.admitted <- struct{}{}
+		f.passwords.set.admitted <- struct{}{}
 	}
-	if _, err := h.CreateUser(t.Context(), o.ID, directory.User{Login: "boris", Name: "boris", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
+	if _, err := f.CreateUser(t.Context(), o.ID, directory.User{Login: "boris", Name: "boris", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("one password too many: %v", err)
 	}
-	h.in(o.ID, "anna", goodPass)
+	f.in(o.ID, "anna", goodPass)
 }
 
 // in logs in and fails the test if that fails.
-func (h *fixture) in(org ledger.ID, login, pass string) []byte {
-	h.t.Helper()
-	_, token, err := h.logIn(org, login, pass)
+func (f *fixture) in(org ledger.ID, login, pass string) []byte {
+	f.t.Helper()
+	_, token, err := f.logIn(org, login, pass)
 	if err != nil {
-		h.t.Fatalf("%s: %v", login, err)
+		f.t.Fatalf("%s: %v", login, err)
 	}
 	return token
 }
 
 // wantLive checks whether the token is accepted, without using it.
-func (h *fixture) wantLive(what string, org ledger.ID, token []byte, want bool) {
-	h.t.Helper()
-	if _, live := h.SessionInForce(org, token); live != want {
-		h.t.Errorf("%s: live %v, want %v", what, live, want)
+func (f *fixture) wantLive(what string, org ledger.ID, token []byte, want bool) {
+	f.t.Helper()
+	if _, live := f.SessionInForce(org, token); live != want {
+		f.t.Errorf("%s: live %v, want %v", what, live, want)
 	}
 }
 
 // use uses the token, as a request does.
-func (h *fixture) use(org ledger.ID, token []byte) bool {
-	_, live := h.Session(org, token, ledger.MicrosOf(h.clock.Now()))
+func (f *fixture) use(org ledger.ID, token []byte) bool {
+	_, live := f.Session(org, token, ledger.MicrosOf(f.Clock.Now()))
 	return live
 }
 
-func (h *fixture) passes(d time.Duration) {
-	h.t.Helper()
-	if err := h.clock.Set(h.clock.Now().Add(d)); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) passes(d time.Duration) {
+	f.t.Helper()
+	if err := f.Clock.Set(f.Clock.Now().Add(d)); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 func TestWhoLogsIn(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	o, other := h.organization("One"), h.organization("Two")
-	p := h.partnerOf(o.ID, "shop")
-	u := h.userOf(o.ID, "anna", "client", "auditor")
-	n, token, err := h.logIn(o.ID, "anna", goodPass)
+	o, other := f.organization("One"), f.organization("Two")
+	p := f.partnerOf(o.ID, "shop")
+	u := f.userOf(o.ID, "anna", "client", "auditor")
+	n, token, err := f.logIn(o.ID, "anna", goodPass)
 	if err != nil || n.User != u.ID || !slices.Equal(n.Roles, directory.Roles{directory.Auditor, directory.Client}) || n.Partner != 0 ||
-		n.Expires != ledger.MicrosOf(began.Add(12*time.Hour)) || string(token[:4]) != "mzs_" {
+		n.Expires != ledger.MicrosOf(startTime.Add(12*time.Hour)) || string(token[:4]) != "mzs_" {
 		t.Fatalf("%+v %v", n, err)
 	}
-	h.wantLive("a user's session", o.ID, token, true)
-	h.wantLive("elsewhere", other.ID, token, false)
-	n, token, err = h.logIn(o.ID, "shop", goodPass)
+	f.wantLive("a user's session", o.ID, token, true)
+	f.wantLive("elsewhere", other.ID, token, false)
+	n, token, err = f.logIn(o.ID, "shop", goodPass)
 	if err != nil || n.Partner != p.Number || n.User != (ledger.ID{}) || !slices.Equal(n.Roles, directory.Roles{directory.PartnerRole}) {
 		t.Fatalf("%+v %v", n, err)
 	}
-	h.wantLive("a partner's session", o.ID, token, true)
-	h.restart()
-	h.wantLive("a partner's session after a restart", o.ID, token, true)
+	f.wantLive("a partner's session", o.ID, token, true)
+	f.restart()
+	f.wantLive("a partner's session after a restart", o.ID, token, true)
 
 	off, status := false, directory.Maintenance
-	gone := h.userOf(o.ID, "gone", "admin")
-	must(h.PatchUser(ctx, o.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = off }, nil))
-	idle := h.organization("Idle")
-	h.userOf(idle.ID, "anna", "admin")
-	must(h.PatchOrganization(ctx, idle.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-	far := h.partnerOf(o.ID, "far")
-	must(h.PatchPartner(ctx, o.ID, far.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = sources("192.0.2.0/24") }))
-	none := must(h.AddMerchants(ctx, o.ID, MerchantsDraft{Partners: 1}))[0].Number
-	passless, _ := h.Partner(o.ID, none)
+	gone := f.userOf(o.ID, "gone", "admin")
+	must(f.PatchUser(ctx, o.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = off }, nil))
+	idle := f.organization("Idle")
+	f.userOf(idle.ID, "anna", "admin")
+	must(f.PatchOrganization(ctx, idle.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	far := f.partnerOf(o.ID, "far")
+	must(f.PatchPartner(ctx, o.ID, far.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = sources("192.0.2.0/24") }))
+	none := must(f.AddMerchants(ctx, o.ID, MerchantsDraft{Partners: 1}))[0].Number
+	passless, _ := f.Partner(o.ID, none)
 	for what, c := range map[string]struct {
 		org         ledger.ID
 		login, pass string
@@ -129,109 +129,109 @@ func TestWhoLogsIn(t *testing.T) {
 		"no organization":           {ledger.ID{}, "anna", goodPass},
 		"the platform's own record": {directory.PlatformOrg, "demo", "demo"},
 	} {
-		_, _, err := h.logIn(c.org, c.login, c.pass)
+		_, _, err := f.logIn(c.org, c.login, c.pass)
 		wantCode(t, what, err, ledger.Unauthorized, "")
 		// The login is not answered before a password has been hashed.
-		leave := h.takePlaces()
-		h.lockout = newLockout()
-		_, _, err = h.LogIn(canceled(t), Login{Org: c.org, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
+		leave := f.takePlaces()
+		f.lockout = newLockout()
+		_, _, err = f.LogIn(canceled(t), Login{Org: c.org, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
 		wantCode(t, what+" without a hash", err, ledger.Unavailable, "")
 		leave()
 	}
 }
 
 func TestADeactivatedPartnerIsToldSoByItsPasswordOnly(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := h.partnerOf(o.ID, "shop")
+	f := open(t)
+	o := f.organization("One")
+	p := f.partnerOf(o.ID, "shop")
 	off := false
-	user := must(h.CreateUser(t.Context(), o.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
-	token, hers := h.in(o.ID, "shop", goodPass), h.in(o.ID, "staff", goodPass)
-	must(h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
+	user := must(f.CreateUser(t.Context(), o.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
+	token, hers := f.in(o.ID, "shop", goodPass), f.in(o.ID, "staff", goodPass)
+	must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
 	for login, pass := range map[string]string{"shop": goodPass, user.Login: goodPass} {
-		_, _, err := h.logIn(o.ID, login, pass)
+		_, _, err := f.logIn(o.ID, login, pass)
 		wantCode(t, "the right password of "+login, err, ledger.Forbidden, "")
-		_, _, err = h.logIn(o.ID, login, "wrong")
+		_, _, err = f.logIn(o.ID, login, "wrong")
 		wantCode(t, "a wrong password of "+login, err, ledger.Unauthorized, "")
 	}
-	h.wantLive("a deactivated partner's session, which is for the caller to refuse with 403", o.ID, token, true)
-	h.wantLive("a session of who acts as it", o.ID, hers, true)
+	f.wantLive("a deactivated partner's session, which is for the caller to refuse with 403", o.ID, token, true)
+	f.wantLive("a session of who acts as it", o.ID, hers, true)
 }
 
 func TestASessionEndsAfter12HoursAndAfter30MinutesOfRest(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	h.userOf(o.ID, "anna", "client")
-	used, resting := h.in(o.ID, "anna", goodPass), h.in(o.ID, "anna", goodPass)
-	h.passes(30*time.Minute - time.Second)
-	h.wantLive("half an hour less a second", o.ID, resting, true)
-	if !h.use(o.ID, used) {
+	f := open(t)
+	o := f.organization("One")
+	f.userOf(o.ID, "anna", "client")
+	used, resting := f.in(o.ID, "anna", goodPass), f.in(o.ID, "anna", goodPass)
+	f.passes(30*time.Minute - time.Second)
+	f.wantLive("half an hour less a second", o.ID, resting, true)
+	if !f.use(o.ID, used) {
 		t.Fatal("over before its time")
 	}
-	h.passes(time.Second)
-	h.wantLive("after half an hour of rest", o.ID, resting, false)
-	if h.use(o.ID, resting) {
+	f.passes(time.Second)
+	f.wantLive("after half an hour of rest", o.ID, resting, false)
+	if f.use(o.ID, resting) {
 		t.Error("a session that rested too long is taken")
 	}
-	h.wantLive("a use keeps a session alive", o.ID, used, true)
-	for h.clock.Now().Before(began.Add(12*time.Hour - 20*time.Minute)) {
-		h.passes(20 * time.Minute)
-		if !h.use(o.ID, used) {
-			t.Fatalf("over at %v", h.clock.Now().Sub(began))
+	f.wantLive("a use keeps a session alive", o.ID, used, true)
+	for f.Clock.Now().Before(startTime.Add(12*time.Hour - 20*time.Minute)) {
+		f.passes(20 * time.Minute)
+		if !f.use(o.ID, used) {
+			t.Fatalf("over at %v", f.Clock.Now().Sub(startTime))
 		}
 	}
-	h.passes(began.Add(12*time.Hour - time.Microsecond).Sub(h.clock.Now()))
-	if !h.use(o.ID, used) {
+	f.passes(startTime.Add(12*time.Hour - time.Microsecond).Sub(f.Clock.Now()))
+	if !f.use(o.ID, used) {
 		t.Error("over before 12 hours")
 	}
-	h.passes(time.Microsecond)
-	if h.use(o.ID, used) {
+	f.passes(time.Microsecond)
+	if f.use(o.ID, used) {
 		t.Error("a session outlived 12 hours")
 	}
 }
 
 func TestRestSurvivesARestart(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	h.userOf(o.ID, "anna", "client")
-	used, resting := h.in(o.ID, "anna", goodPass), h.in(o.ID, "anna", goodPass)
-	h.passes(20 * time.Minute)
-	if !h.use(o.ID, used) {
+	f := open(t)
+	o := f.organization("One")
+	f.userOf(o.ID, "anna", "client")
+	used, resting := f.in(o.ID, "anna", goodPass), f.in(o.ID, "anna", goodPass)
+	f.passes(20 * time.Minute)
+	if !f.use(o.ID, used) {
 		t.Fatal("over before its time")
 	}
-	h.runtime.Quiesce() // waits for the note of the use
-	h.restart()
-	h.passes(10 * time.Minute)
-	h.wantLive("not used for 30 minutes", o.ID, resting, false)
-	h.wantLive("used 10 minutes ago", o.ID, used, true)
-	h.restart()
-	h.wantLive("used 10 minutes ago, after another restart", o.ID, used, true)
-	h.passes(20 * time.Minute)
-	h.wantLive("used 30 minutes ago", o.ID, used, false)
+	f.Runtime.Quiesce() // waits for the note of the use
+	f.restart()
+	f.passes(10 * time.Minute)
+	f.wantLive("not used for 30 minutes", o.ID, resting, false)
+	f.wantLive("used 10 minutes ago", o.ID, used, true)
+	f.restart()
+	f.wantLive("used 10 minutes ago, after another restart", o.ID, used, true)
+	f.passes(20 * time.Minute)
+	f.wantLive("used 30 minutes ago", o.ID, used, false)
 }
 
 func TestLoggingOutEndsOneSessionAtOnce(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	h.userOf(o.ID, "anna", "client")
-	kept := h.in(o.ID, "anna", goodPass)
+	f := open(t)
+	o := f.organization("One")
+	f.userOf(o.ID, "anna", "client")
+	kept := f.in(o.ID, "anna", goodPass)
 	for range 20 {
-		n, token, err := h.logIn(o.ID, "anna", goodPass)
+		n, token, err := f.logIn(o.ID, "anna", goodPass)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, _ := h.Session(o.ID, token, ledger.MicrosOf(h.clock.Now()))
-		if err := h.LogOut(t.Context(), found); err != nil {
+		found, _ := f.Session(o.ID, token, ledger.MicrosOf(f.Clock.Now()))
+		if err := f.LogOut(t.Context(), found); err != nil {
 			t.Fatal(err)
 		}
-		h.wantLive("logged out", o.ID, token, false)
-		if err := h.LogOut(t.Context(), n); err != nil {
+		f.wantLive("logged out", o.ID, token, false)
+		if err := f.LogOut(t.Context(), n); err != nil {
 			t.Errorf("a second time: %v", err)
 		}
 	}
-	h.wantLive("another session", o.ID, kept, true)
+	f.wantLive("another session", o.ID, kept, true)
 	revoked := 0
-	for _, event := range h.events(o.ID) {
+	for _, event := range f.events(o.ID) {
 		if event == "s:revoke" {
 			revoked++
 		}
@@ -239,15 +239,15 @@ func TestLoggingOutEndsOneSessionAtOnce(t *testing.T) {
 	if revoked != 20 {
 		t.Errorf("%d revocations in the journal, want 20", revoked)
 	}
-	h.restart()
-	h.wantLive("another session after a restart", o.ID, kept, true)
+	f.restart()
+	f.wantLive("another session after a restart", o.ID, kept, true)
 }
 
 func TestWhatEndsSessionsAtOnce(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	o := h.organization("One")
-	p, q := h.partnerOf(o.ID, "shop"), h.partnerOf(o.ID, "till")
+	o := f.organization("One")
+	p, q := f.partnerOf(o.ID, "shop"), f.partnerOf(o.ID, "till")
 	on, off, name := true, false, "Other"
 	roles, partner := directory.Roles{directory.Auditor}, q.Number
 	for what, c := range map[string]struct {
@@ -263,58 +263,58 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 		"deactivation":  {func(r *directory.User, _ *schema.Faults) { r.Active = off }, "", true},
 		"and once more": {func(r *directory.User, _ *schema.Faults) { r.Active = off }, "", true},
 	} {
-		u := must(h.CreateUser(ctx, o.ID, directory.User{Login: uuid.NewString(), Name: "U", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
-		one, two := h.in(o.ID, u.Login, goodPass), h.in(o.ID, u.Login, goodPass)
+		u := must(f.CreateUser(ctx, o.ID, directory.User{Login: uuid.NewString(), Name: "U", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
+		one, two := f.in(o.ID, u.Login, goodPass), f.in(o.ID, u.Login, goodPass)
 		var pass []byte
 		if c.pass != "" {
 			pass = []byte(c.pass)
 		}
-		must(h.PatchUser(ctx, o.ID, u.ID, c.patch, pass))
-		h.wantLive(what, o.ID, one, !c.ends)
-		h.wantLive(what, o.ID, two, !c.ends)
-		must(h.PatchUser(ctx, o.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Active = on }, nil))
-		h.wantLive(what+", and activated", o.ID, one, !c.ends)
+		must(f.PatchUser(ctx, o.ID, u.ID, c.patch, pass))
+		f.wantLive(what, o.ID, one, !c.ends)
+		f.wantLive(what, o.ID, two, !c.ends)
+		must(f.PatchUser(ctx, o.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Active = on }, nil))
+		f.wantLive(what+", and activated", o.ID, one, !c.ends)
 	}
-	token := h.in(o.ID, "shop", goodPass)
-	must(h.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
-	h.wantLive("a partner's name", o.ID, token, true)
-	must(h.PatchPartnerPass(ctx, o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
-	h.wantLive("a partner's password", o.ID, token, false)
-	h.in(o.ID, "shop", "another-Lion-paints-9")
-	h.restart()
-	h.wantLive("a partner's password, after a restart", o.ID, token, false)
-	_, _, err := h.logIn(o.ID, "shop", goodPass)
+	token := f.in(o.ID, "shop", goodPass)
+	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
+	f.wantLive("a partner's name", o.ID, token, true)
+	must(f.PatchPartnerPass(ctx, o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
+	f.wantLive("a partner's password", o.ID, token, false)
+	f.in(o.ID, "shop", "another-Lion-paints-9")
+	f.restart()
+	f.wantLive("a partner's password, after a restart", o.ID, token, false)
+	_, _, err := f.logIn(o.ID, "shop", goodPass)
 	wantCode(t, "the old password", err, ledger.Unauthorized, "")
 }
 
 func TestSessionsOfOnePersonAreBounded(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	h.userOf(o.ID, "anna", "client")
-	h.userOf(o.ID, "boris", "client")
-	his := h.in(o.ID, "boris", goodPass)
+	f := open(t)
+	o := f.organization("One")
+	f.userOf(o.ID, "anna", "client")
+	f.userOf(o.ID, "boris", "client")
+	his := f.in(o.ID, "boris", goodPass)
 	var hers [][]byte
 	for range MaxSessions {
-		hers = append(hers, h.in(o.ID, "anna", goodPass))
+		hers = append(hers, f.in(o.ID, "anna", goodPass))
 	}
-	h.wantLive("the first of as many as there may be", o.ID, hers[0], true)
-	hers = append(hers, h.in(o.ID, "anna", goodPass))
-	h.wantLive("the first of one more", o.ID, hers[0], false)
-	h.wantLive("the second of one more", o.ID, hers[1], true)
-	h.wantLive("the last one", o.ID, hers[MaxSessions], true)
-	h.wantLive("another's", o.ID, his, true)
-	h.restart()
-	h.wantLive("the first of one more after a restart", o.ID, hers[0], false)
-	h.wantLive("the second of one more after a restart", o.ID, hers[1], true)
+	f.wantLive("the first of as many as there may be", o.ID, hers[0], true)
+	hers = append(hers, f.in(o.ID, "anna", goodPass))
+	f.wantLive("the first of one more", o.ID, hers[0], false)
+	f.wantLive("the second of one more", o.ID, hers[1], true)
+	f.wantLive("the last one", o.ID, hers[MaxSessions], true)
+	f.wantLive("another's", o.ID, his, true)
+	f.restart()
+	f.wantLive("the first of one more after a restart", o.ID, hers[0], false)
+	f.wantLive("the second of one more after a restart", o.ID, hers[1], true)
 	// Sessions that are over count neither towards the bound nor stay in memory.
-	h.passes(31 * time.Minute)
-	h.in(o.ID, "anna", goodPass)
-	part, _ := h.org(o.ID)
-	if live := part.begun[owner{user: must2(h.userNamed(o.ID, "anna")).ID}]; len(live) != 1 {
+	f.passes(31 * time.Minute)
+	f.in(o.ID, "anna", goodPass)
+	part, _ := f.org(o.ID)
+	if live := part.sessionsByOwner[owner{user: must2(f.userNamed(o.ID, "anna")).ID}]; len(live) != 1 {
 		t.Errorf("%d sessions are remembered, want 1", len(live))
 	}
-	h.restart()
-	part, _ = h.org(o.ID)
+	f.restart()
+	part, _ = f.org(o.ID)
 	count := 0
 	part.sessionHashes.Range(func(any, any) bool { count++; return true })
 	if count != 1 {
@@ -329,10 +329,10 @@ func must2[T any](value T, ok bool) T {
 	return value
 }
 
-func (h *fixture) userNamed(org ledger.ID, login string) (*directory.User, bool) {
-	rows, _, err := h.ListUsers(org, Page{Limit: MaxPage})
+func (f *fixture) userNamed(org ledger.ID, login string) (*directory.User, bool) {
+	rows, _, err := f.ListUsers(org, Page{Limit: MaxPage})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	for _, u := range rows {
 		if u.Login == login {
@@ -344,78 +344,78 @@ func (h *fixture) userNamed(org ledger.ID, login string) (*directory.User, bool)
 
 // The sandbox's sessions never end, so their uses are not noted.
 func TestSandboxSessionsHaveNoEnd(t *testing.T) {
-	h := open(t)
-	box := must(h.Seed(t.Context(), SeedInput{}))
-	before := len(h.events(box.First.Org))
-	h.passes(365 * 24 * time.Hour)
-	if !h.use(box.First.Org, text(box.First.SessionToken)) {
+	f := open(t)
+	box := must(f.Seed(t.Context(), SeedInput{}))
+	before := len(f.events(box.First.Org))
+	f.passes(365 * 24 * time.Hour)
+	if !f.use(box.First.Org, text(box.First.SessionToken)) {
 		t.Error("a sandbox's session is over")
 	}
-	h.runtime.Quiesce()
-	if after := len(h.events(box.First.Org)); after != before {
+	f.Runtime.Quiesce()
+	if after := len(f.events(box.First.Org)); after != before {
 		t.Errorf("%d events, were %d", after, before)
 	}
 }
 
 func TestALoginIsLockedOutWhetherOrNotItExists(t *testing.T) {
-	h := open(t)
-	o, other := h.organization("One"), h.organization("Two")
-	h.userOf(o.ID, "anna", "client")
-	h.userOf(other.ID, "anna", "client")
+	f := open(t)
+	o, other := f.organization("One"), f.organization("Two")
+	f.userOf(o.ID, "anna", "client")
+	f.userOf(other.ID, "anna", "client")
 	for _, login := range []string{"anna", "nobody"} {
 		for range 5 {
-			_, _, err := h.logIn(o.ID, login, "wrong")
+			_, _, err := f.logIn(o.ID, login, "wrong")
 			wantCode(t, "a wrong password of "+login, err, ledger.Unauthorized, "")
 		}
-		_, _, err := h.logIn(o.ID, login, goodPass)
+		_, _, err := f.logIn(o.ID, login, goodPass)
 		wantLocked(t, login, err, 15*time.Minute)
 	}
-	h.in(other.ID, "anna", goodPass) // a failure counts in one organization only
-	h.passes(15 * time.Minute)
-	h.in(o.ID, "anna", goodPass)
+	f.in(other.ID, "anna", goodPass) // a failure counts in one organization only
+	f.passes(15 * time.Minute)
+	f.in(o.ID, "anna", goodPass)
 }
 
 // Only an attempt whose password was compared is a failure: an attempt that found no place to hash,
 // or got no answer in time, is not counted.
 func TestAnAttemptThatWasNotTriedIsNoFailure(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	h.userOf(o.ID, "anna", "client")
-	leave := h.takePlaces()
+	f := open(t)
+	o := f.organization("One")
+	f.userOf(o.ID, "anna", "client")
+	leave := f.takePlaces()
 	for range 10 {
-		_, _, err := h.LogIn(canceled(t), Login{Org: o.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
+		_, _, err := f.LogIn(canceled(t), Login{Org: o.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
 		var locked *LockedOut
 		if errors.As(err, &locked) || !errors.As(err, new(*ledger.Refusal)) {
 			t.Fatal(err)
 		}
 	}
 	leave()
-	h.in(o.ID, "anna", goodPass)
+	f.in(o.ID, "anna", goodPass)
 }
 
 // A session is begun only for the account whose password was checked: if the password was changed
 // meanwhile, the login is refused.
 func TestAPasswordThatChangesMeanwhileBeginsNothing(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	u := h.userOf(o.ID, "anna", "client")
-	who, _ := h.person(o.ID, "anna")
-	must(h.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
-	_, _, err := h.beginSession(context.Background(), &who)
+	f := open(t)
+	o := f.organization("One")
+	u := f.userOf(o.ID, "anna", "client")
+	who, _ := f.person(o.ID, "anna")
+	must(f.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
+	_, _, err := f.beginSession(context.Background(), &who)
 	wantCode(t, "a session of an old password", err, ledger.Unauthorized, "")
 }
 
 // A right password from an address that is not the partner's is answered and counted like a wrong
 // one.
 func TestARightPasswordFromElsewhereIsAFailure(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	p := must(h.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "P", Login: "far", Sources: sources("192.0.2.0/24"), Active: true}, []byte(goodPass)))
+	f := open(t)
+	o := f.organization("One")
+	p := must(f.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "P", Login: "far", Sources: sources("192.0.2.0/24"), Active: true}, []byte(goodPass)))
 	for range 5 {
-		_, _, err := h.logIn(o.ID, "far", goodPass)
+		_, _, err := f.logIn(o.ID, "far", goodPass)
 		wantCode(t, "from elsewhere", err, ledger.Unauthorized, "")
 	}
-	must(h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = nil }))
-	_, _, err := h.logIn(o.ID, "far", goodPass)
+	must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = nil }))
+	_, _, err := f.logIn(o.ID, "far", goodPass)
 	wantLocked(t, "after five failures", err, 15*time.Minute)
 }

@@ -20,116 +20,116 @@ func drafted(amount uint64, reference string) directory.SettlementDraft {
 }
 
 // settles books money that came in from the partner's bank.
-func (h *fixture) settles(p *directory.Partner, amount uint64, reference string) *directory.Settlement {
-	h.t.Helper()
-	made, again, err := h.SettlePartner(h.t.Context(), p.Org, p.Number, false, drafted(amount, reference))
+func (f *fixture) settles(p *directory.Partner, amount uint64, reference string) *directory.Settlement {
+	f.t.Helper()
+	made, again, err := f.SettlePartner(f.t.Context(), p.Org, p.Number, false, drafted(amount, reference))
 	if err != nil || again {
-		h.t.Fatal(again, err)
+		f.t.Fatal(again, err)
 	}
 	return made
 }
 
 func TestAReferenceIsOfOneSettlement(t *testing.T) {
-	h := open(t)
-	o := h.organization("A")
-	p := h.partnerOf(o.ID, "p")
-	first := h.settles(p, 500, "wire")
+	f := open(t)
+	o := f.organization("A")
+	p := f.partnerOf(o.ID, "p")
+	first := f.settles(p, 500, "wire")
 	if first.Created == 0 || first.Seq == 0 {
 		t.Errorf("%+v", first)
 	}
-	before := h.events(o.ID)
-	again, replay, err := h.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(500, "wire"))
+	before := f.events(o.ID)
+	again, replay, err := f.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(500, "wire"))
 	if err != nil || !replay || !reflect.DeepEqual(again, first) {
 		t.Errorf("%+v, %v, %v", again, replay, err)
 	}
-	_, _, err = h.SettlePartner(t.Context(), o.ID, p.Number, true, drafted(500, "wire"))
+	_, _, err = f.SettlePartner(t.Context(), o.ID, p.Number, true, drafted(500, "wire"))
 	wantCode(t, "another settlement", err, ledger.Conflict, "")
-	if after := h.events(o.ID); len(after) != len(before) {
+	if after := f.events(o.ID); len(after) != len(before) {
 		t.Errorf("%v after %v", after, before)
 	}
-	h.restart()
-	again, replay, err = h.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(500, "wire"))
+	f.restart()
+	again, replay, err = f.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(500, "wire"))
 	if err != nil || !replay || !reflect.DeepEqual(again, first) {
 		t.Errorf("after a restart: %+v, %v, %v", again, replay, err)
 	}
-	if read, found, err := h.Settlement(o.ID, first.ID); err != nil || !found || !reflect.DeepEqual(read, first) {
+	if read, found, err := f.Settlement(o.ID, first.ID); err != nil || !found || !reflect.DeepEqual(read, first) {
 		t.Errorf("it is read as %+v, %v, %v", read, found, err)
 	}
 }
 
 func TestSettlementsThatAreRefused(t *testing.T) {
-	h := open(t)
-	o, other := h.organization("A"), h.organization("B")
-	p := h.partnerOf(o.ID, "p")
-	at := must(h.CreateTerminal(t.Context(), o.ID, directory.Terminal{
+	f := open(t)
+	o, other := f.organization("A"), f.organization("B")
+	p := f.partnerOf(o.ID, "p")
+	at := must(f.CreateTerminal(t.Context(), o.ID, directory.Terminal{
 		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, Active: true,
 	}))
 	settle := func(org ledger.ID, number int64, out bool, d directory.SettlementDraft) error {
-		_, _, err := h.SettlePartner(t.Context(), org, number, out, d)
+		_, _, err := f.SettlePartner(t.Context(), org, number, out, d)
 		return err
 	}
 	collect := func(org, terminal ledger.ID, fee uint64, d directory.SettlementDraft) error {
-		_, _, err := h.SettleProvider(t.Context(), org, terminal, money.FromUint64(fee), d)
+		_, _, err := f.SettleProvider(t.Context(), org, terminal, money.FromUint64(fee), d)
 		return err
 	}
-	before := len(h.events(o.ID))
+	before := len(f.events(o.ID))
 	wantCode(t, "more than is available", settle(o.ID, p.Number, true, drafted(1, "r")), ledger.Invalid, "amount")
 	wantCode(t, "a partner of another organization", settle(other.ID, p.Number, false, drafted(1, "r")), ledger.NotFound, "")
 	wantCode(t, "a partner that is not there", settle(o.ID, 99, false, drafted(1, "r")), ledger.NotFound, "")
 	wantCode(t, "an organization that is not there", settle(uuid.New(), p.Number, false, drafted(1, "r")), ledger.NotFound, "")
 	wantCode(t, "a terminal of another organization", collect(other.ID, at.ID, 0, drafted(1, "r")), ledger.NotFound, "")
 	wantCode(t, "a fee above gross", collect(o.ID, at.ID, 2, drafted(1, "r")), ledger.Invalid, "fee")
-	must(h.PatchOrganization(t.Context(), o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Archived }))
+	must(f.PatchOrganization(t.Context(), o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Archived }))
 	before++
 	wantCode(t, "an archived organization", settle(o.ID, p.Number, false, drafted(1, "r")), ledger.Conflict, "")
 	wantCode(t, "an archived organization's terminal", collect(o.ID, at.ID, 0, drafted(1, "r")), ledger.Conflict, "")
-	if after := h.events(o.ID); len(after) != before {
+	if after := f.events(o.ID); len(after) != before {
 		t.Errorf("%v", after)
 	}
 	for _, bad := range []SettlementPage{{Env: money.Test, Limit: -1}, {Env: money.Test, Limit: MaxPage + 1}} {
-		_, _, err := h.PartnerSettlements(o.ID, p.Number, bad)
+		_, _, err := f.PartnerSettlements(o.ID, p.Number, bad)
 		wantCode(t, "a page that is too long", err, ledger.Invalid, "limit")
 	}
 }
 
 // The counter that all movements share refuses what no total can hold.
 func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
-	h := open(t)
-	o := h.organization("A")
-	p := h.partnerOf(o.ID, "p")
+	f := open(t)
+	o := f.organization("A")
+	p := f.partnerOf(o.ID, "p")
 	full, err := money.Max.Sub(money.FromUint64(100))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.Headroom(o.ID, settledIn, full)}}); err != nil {
+	if err := f.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.Headroom(o.ID, settledIn, full)}}); err != nil {
 		t.Fatal(err)
 	}
-	h.settles(p, 99, "fits")
-	_, _, err = h.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(1, "does not"))
+	f.settles(p, 99, "fits")
+	_, _, err = f.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(1, "does not"))
 	wantCode(t, "one beyond", err, ledger.Invalid, "amount")
 }
 
 func TestADeactivatedPartnerIsSettledWith(t *testing.T) {
-	h := open(t)
-	o := h.organization("A")
-	p := h.partnerOf(o.ID, "p")
-	h.settles(p, 500, "in")
-	must(h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false }))
-	if _, _, err := h.SettlePartner(t.Context(), o.ID, p.Number, true, drafted(500, "out")); err != nil {
+	f := open(t)
+	o := f.organization("A")
+	p := f.partnerOf(o.ID, "p")
+	f.settles(p, 500, "in")
+	must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false }))
+	if _, _, err := f.SettlePartner(t.Context(), o.ID, p.Number, true, drafted(500, "out")); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestAReferenceThatNamesNothingIsNoSettlement(t *testing.T) {
-	h := open(t)
-	o := h.organization("A")
-	p := h.partnerOf(o.ID, "p")
+	f := open(t)
+	o := f.organization("A")
+	p := f.partnerOf(o.ID, "p")
 	for reference, owner := range map[string][]byte{"gone": make([]byte, 16), "malformed": {1}} {
 		claim := ledger.Claim{Org: o.ID, Kind: ledger.ClaimSettlement, Key: directory.SettlementKey(p.Number, reference), Owner: owner}
-		if err := h.commit(&posting.Change{Claims: []ledger.Claim{claim}}); err != nil {
+		if err := f.commit(&posting.Change{Claims: []ledger.Claim{claim}}); err != nil {
 			t.Fatal(err)
 		}
-		if made, again, err := h.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(5, reference)); err == nil {
+		if made, again, err := f.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(5, reference)); err == nil {
 			t.Errorf("%s: %+v, %v", reference, made, again)
 		}
 	}

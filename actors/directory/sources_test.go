@@ -16,11 +16,11 @@ import (
 )
 
 // takePlaces takes all places to hash, until leave is called.
-func (h *fixture) takePlaces() (leave func()) {
-	h.t.Helper()
+func (f *fixture) takePlaces() (leave func()) {
+	f.t.Helper()
 	var places []*fair.Place[netip.Prefix]
 	for i := range maxHashing {
-		places = append(places, must(h.attempts.enter(h.t.Context(), netip.AddrFrom4([4]byte{10, byte(i), 0, 1}))))
+		places = append(places, must(f.attempts.enter(f.t.Context(), netip.AddrFrom4([4]byte{10, byte(i), 0, 1}))))
 	}
 	return func() {
 		for _, place := range places {
@@ -49,15 +49,15 @@ func TestASourceIsAnAddressOrANetwork(t *testing.T) {
 
 // flood starts attempts from each of the addresses and returns when they wait. The returned
 // function waits until all of them have ended.
-func (h *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
-	h.t.Helper()
+func (f *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
+	f.t.Helper()
 	var all sync.WaitGroup
 	for _, from := range addresses {
 		for i := range each {
 			all.Go(func() {
-				_, _, err := h.LogIn(h.t.Context(), Login{Login: fmt.Sprint(from, i), Pass: []byte("x"), Source: from})
+				_, _, err := f.LogIn(f.t.Context(), Login{Login: fmt.Sprint(from, i), Pass: []byte("x"), Source: from})
 				if err == nil {
-					h.t.Error("an unknown login was let in")
+					f.t.Error("an unknown login was let in")
 				}
 			})
 		}
@@ -68,21 +68,21 @@ func (h *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
 // Sixty addresses of six networks fill the waiting places. A login from another network is still
 // admitted, in place of one of theirs.
 func TestAFloodFromManyAddressesKeepsNoOtherOut(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	h.userOf(o.ID, "anna", "client")
-	leave := h.takePlaces()
+	f := open(t)
+	o := f.organization("One")
+	f.userOf(o.ID, "anna", "client")
+	leave := f.takePlaces()
 	var crowd []netip.Addr
 	for i := range 60 {
 		crowd = append(crowd, netip.AddrFrom4([4]byte{198, 51, byte(100 + i%6), byte(i)}))
 	}
-	ended := h.flood(crowd, 8)
-	for h.waiting() < maxHashWaiting {
+	ended := f.flood(crowd, 8)
+	for f.waiting() < maxHashWaiting {
 		runtime.Gosched()
 	}
 	served := make(chan error, 1)
 	go func() {
-		_, _, err := h.LogIn(t.Context(), Login{Org: o.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")})
+		_, _, err := f.LogIn(t.Context(), Login{Org: o.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")})
 		served <- err
 	}()
 	runtime.Gosched()
@@ -91,51 +91,51 @@ func TestAFloodFromManyAddressesKeepsNoOtherOut(t *testing.T) {
 		t.Errorf("from another address: %v", err)
 	}
 	ended()
-	if h.waiting() != 0 {
+	if f.waiting() != 0 {
 		t.Error("who has ended still waits")
 	}
 }
 
 // waiting returns how many attempts wait for a place to hash.
-func (h *fixture) waiting() int { return h.attempts.gate.Waiting() }
+func (f *fixture) waiting() int { return f.attempts.gate.Waiting() }
 
 func TestOneTooManyFromAnAddressIsNoFailureAndKeepsNobodyElseOut(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	h.userOf(o.ID, "anna", "client")
-	leave := h.takePlaces()
-	ended := h.flood([]netip.Addr{somewhere}, maxFromSource)
-	for h.waiting() < maxFromSource {
+	f := open(t)
+	o := f.organization("One")
+	f.userOf(o.ID, "anna", "client")
+	leave := f.takePlaces()
+	ended := f.flood([]netip.Addr{somewhere}, maxFromSource)
+	for f.waiting() < maxFromSource {
 		runtime.Gosched()
 	}
 	for range 2 * maxFailures {
-		if _, _, err := h.logIn(o.ID, "anna", "wrong"); !errors.Is(err, ErrCrowded) {
+		if _, _, err := f.logIn(o.ID, "anna", "wrong"); !errors.Is(err, ErrCrowded) {
 			t.Fatalf("one too many: %v", err)
 		}
 	}
 	elsewhere := Login{Org: o.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")}
-	_, _, err := h.LogIn(canceled(t), elsewhere)
+	_, _, err := f.LogIn(canceled(t), elsewhere)
 	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
 	leave()
-	if _, _, err := h.LogIn(t.Context(), elsewhere); err != nil {
+	if _, _, err := f.LogIn(t.Context(), elsewhere); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
 	ended()
-	h.in(o.ID, "anna", goodPass)
-	_, _, err = h.logIn(o.ID, "anna", "wrong")
+	f.in(o.ID, "anna", goodPass)
+	_, _, err = f.logIn(o.ID, "anna", "wrong")
 	wantCode(t, "a wrong password", err, ledger.Unauthorized, "")
 }
 
 // A login that is locked out is refused at once even while all places are taken.
 func TestWhoIsLockedOutWaitsForNobody(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	for range maxFailures {
-		_, _, _ = h.logIn(o.ID, "anna", "wrong")
+		_, _, _ = f.logIn(o.ID, "anna", "wrong")
 	}
-	leave := h.takePlaces()
+	leave := f.takePlaces()
 	defer leave()
-	_, _, err := h.logIn(o.ID, "anna", "wrong")
+	_, _, err := f.logIn(o.ID, "anna", "wrong")
 	var locked *LockedOut
 	if !errors.As(err, &locked) {
 		t.Errorf("locked out: %v", err)
@@ -143,22 +143,22 @@ func TestWhoIsLockedOutWaitsForNobody(t *testing.T) {
 }
 
 func TestAFloodOfLoginsKeepsNoPasswordFromBeingSet(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	leave := h.takePlaces()
+	f := open(t)
+	o := f.organization("One")
+	leave := f.takePlaces()
 	var crowd []netip.Addr
 	for i := range maxHashWaiting {
 		crowd = append(crowd, netip.AddrFrom4([4]byte{11, byte(i), 0, 1}))
 	}
-	ended := h.flood(crowd, 1)
-	for h.waiting() < maxHashWaiting {
+	ended := f.flood(crowd, 1)
+	for f.waiting() < maxHashWaiting {
 		runtime.Gosched()
 	}
-	u := h.userOf(o.ID, "anna", "client")
-	p := h.partnerOf(o.ID, "shop")
-	must(h.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
-	must(h.PatchPartnerPass(t.Context(), o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
-	if _, _, err := h.logIn(o.ID, "anna", goodPass); !errors.Is(err, actors.ErrBusy) {
+	u := f.userOf(o.ID, "anna", "client")
+	p := f.partnerOf(o.ID, "shop")
+	must(f.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
+	must(f.PatchPartnerPass(t.Context(), o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
+	if _, _, err := f.logIn(o.ID, "anna", goodPass); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("a login without a place to wait: %v", err)
 	}
 	leave()

@@ -15,50 +15,50 @@ import (
 )
 
 func TestUsersAreKept(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	o, other := h.organization("One"), h.organization("Two")
-	p := h.partnerOf(o.ID, "shop")
+	o, other := f.organization("One"), f.organization("Two")
+	p := f.partnerOf(o.ID, "shop")
 	d := directory.User{Login: "anna", Name: "Anna", Email: "anna@bank.example", Roles: directory.Roles{"partner", "client"}, Partner: p.Number, Active: true}
-	u := must(h.CreateUser(ctx, o.ID, d, []byte(goodPass)))
+	u := must(f.CreateUser(ctx, o.ID, d, []byte(goodPass)))
 	name := "Anna B"
-	must(h.PatchUser(ctx, o.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Name = name }, nil))
+	must(f.PatchUser(ctx, o.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Name = name }, nil))
 	check := func() {
 		t.Helper()
-		got, ok := h.User(o.ID, u.ID)
+		got, ok := f.User(o.ID, u.ID)
 		if !ok || got.Login != "anna" || got.Name != name || got.Email != d.Email || len(got.Roles) != 2 || got.Partner != p.Number ||
 			!got.Active || got.Created != u.Created || got.Created == 0 || !matches(t, got.PassHash, goodPass) {
 			t.Errorf("%+v", got)
 		}
-		if _, ok := h.User(other.ID, u.ID); ok {
+		if _, ok := f.User(other.ID, u.ID); ok {
 			t.Error("a user of another organization")
 		}
-		if _, ok := h.User(o.ID, p.ID); ok {
+		if _, ok := f.User(o.ID, p.ID); ok {
 			t.Error("a partner is a user")
 		}
-		if rows, _, err := h.ListUsers(o.ID, Page{Partner: p.Number}); err != nil || len(rows) != 1 {
+		if rows, _, err := f.ListUsers(o.ID, Page{Partner: p.Number}); err != nil || len(rows) != 1 {
 			t.Error(rows, err)
 		}
-		if rows, _, err := h.ListUsers(o.ID, Page{Partner: p.Number + 1}); err != nil || len(rows) != 0 {
+		if rows, _, err := f.ListUsers(o.ID, Page{Partner: p.Number + 1}); err != nil || len(rows) != 0 {
 			t.Error(rows, err)
 		}
 	}
 	check()
-	h.restart()
+	f.restart()
 	check()
 }
 
 func TestRefusalsOfUsers(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	o, other := h.organization("One"), h.organization("Two")
-	p := h.partnerOf(o.ID, "shop")
-	unknown := h.partnerOf(other.ID, "unknown")
-	anna := h.userOf(o.ID, "anna", "client")
-	archived, status := h.organization("Old"), directory.Archived
-	must(h.PatchOrganization(ctx, archived.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	o, other := f.organization("One"), f.organization("Two")
+	p := f.partnerOf(o.ID, "shop")
+	unknown := f.partnerOf(other.ID, "unknown")
+	anna := f.userOf(o.ID, "anna", "client")
+	archived, status := f.organization("Old"), directory.Archived
+	must(f.PatchOrganization(ctx, archived.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	create := func(org ledger.ID, d directory.User, pass string) error {
-		_, err := h.CreateUser(ctx, org, d, []byte(pass))
+		_, err := f.CreateUser(ctx, org, d, []byte(pass))
 		return err
 	}
 	good := directory.User{Login: "new", Name: "N", Roles: directory.Roles{"client"}, Active: true}
@@ -67,52 +67,52 @@ func TestRefusalsOfUsers(t *testing.T) {
 		change(&d)
 		return d
 	}
-	before := len(h.events(o.ID))
+	before := len(f.events(o.ID))
 	wantCode(t, "no organization", create(uuid.New(), good, goodPass), ledger.NotFound, "")
 	wantCode(t, "an archived one", create(archived.ID, good, goodPass), ledger.Conflict, "")
 	wantCode(t, "a role", create(o.ID, but(func(d *directory.User) { d.Roles = directory.Roles{"root"} }), goodPass), ledger.Invalid, "roles")
 	for what, number := range map[string]int64{"an unknown partner": 99, "another organization's partner": unknown.Number} {
 		d := but(func(d *directory.User) { d.Roles, d.Partner = directory.Roles{"partner"}, number })
 		wantCode(t, what, create(o.ID, d, goodPass), ledger.Invalid, "partner_id")
-		_, err := h.PatchUser(ctx, o.ID, anna.ID, func(r *directory.User, _ *schema.Faults) { r.Roles = d.Roles; r.Partner = number }, nil)
+		_, err := f.PatchUser(ctx, o.ID, anna.ID, func(r *directory.User, _ *schema.Faults) { r.Roles = d.Roles; r.Partner = number }, nil)
 		wantCode(t, what, err, ledger.Invalid, "partner_id")
 	}
 	wantCode(t, "a user's login", create(o.ID, but(func(d *directory.User) { d.Login = "anna" }), goodPass), ledger.Conflict, "login")
 	wantCode(t, "a partner's login", create(o.ID, but(func(d *directory.User) { d.Login = "shop" }), goodPass), ledger.Conflict, "login")
-	_, err := h.CreatePartner(ctx, o.ID, directory.Partner{Name: "A", Login: "anna", Active: true}, []byte("nine-Lions-paint"))
+	_, err := f.CreatePartner(ctx, o.ID, directory.Partner{Name: "A", Login: "anna", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a partner with a user's login", err, ledger.Conflict, "login")
-	_, err = h.PatchUser(ctx, o.ID, uuid.New(), func(_ *directory.User, _ *schema.Faults) {}, nil)
+	_, err = f.PatchUser(ctx, o.ID, uuid.New(), func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "an unknown user", err, ledger.NotFound, "")
-	_, err = h.PatchUser(ctx, other.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
+	_, err = f.PatchUser(ctx, other.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "another organization's user", err, ledger.NotFound, "")
-	_, err = h.PatchUser(ctx, o.ID, p.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
+	_, err = f.PatchUser(ctx, o.ID, p.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "a partner", err, ledger.NotFound, "")
 	for what, pass := range map[string]string{
 		"empty": "", "a word": "password", "a row of keys": "qwertyuiop", "short": "a1", "a name and a year": "anna1999",
 		"one character": strings.Repeat("a", 256), "too long": goodPass + strings.Repeat("x", 256),
 	} {
 		wantCode(t, what+" password", create(o.ID, good, pass), ledger.Invalid, "pass")
-		_, err := h.PatchUser(ctx, o.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(pass))
+		_, err := f.PatchUser(ctx, o.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(pass))
 		wantCode(t, what+" password of a user", err, ledger.Invalid, "pass")
 	}
-	if after := len(h.events(o.ID)); after != before {
+	if after := len(f.events(o.ID)); after != before {
 		t.Errorf("%d events, were %d: something was stored", after, before)
 	}
 }
 
 // Of many concurrent creates with one login exactly one succeeds.
 func TestOneLoginForUsersAndPartnersAtOnce(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	var got, conflicts atomic.Int64
 	var all sync.WaitGroup
 	for i := range 24 {
 		all.Go(func() {
 			var err error
 			if i%2 == 0 {
-				_, err = h.CreateUser(t.Context(), o.ID, directory.User{Login: "one", Name: "U", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass))
+				_, err = f.CreateUser(t.Context(), o.ID, directory.User{Login: "one", Name: "U", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass))
 			} else {
-				_, err = h.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "P", Login: "one", Active: true}, []byte("nine-Lions-paint"))
+				_, err = f.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "P", Login: "one", Active: true}, []byte("nine-Lions-paint"))
 			}
 			switch {
 			case err == nil:
@@ -129,13 +129,13 @@ func TestOneLoginForUsersAndPartnersAtOnce(t *testing.T) {
 }
 
 func TestRotationOfAdminTokens(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	ctx := t.Context()
-	_, err := h.RotateAllAdminTokens(ctx)
+	_, err := f.RotateAllAdminTokens(ctx)
 	wantCode(t, "nothing to rotate", err, ledger.Conflict, "")
-	first, other := must(h.MintAdminToken(ctx)), must(h.MintAdminToken(ctx))
+	first, other := must(f.MintAdminToken(ctx)), must(f.MintAdminToken(ctx))
 	heard := 0
-	h.OnRotation(func(retired, _ secret.Text) {
+	f.OnRotation(func(retired, _ secret.Text) {
 		if heard++; retired != first {
 			t.Error("another token was retired")
 		}
@@ -145,7 +145,7 @@ func TestRotationOfAdminTokens(t *testing.T) {
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
-			token, err := h.RotateAdminToken(ctx, text(first))
+			token, err := f.RotateAdminToken(ctx, text(first))
 			switch {
 			case err == nil:
 				won.Add(1)
@@ -162,24 +162,24 @@ func TestRotationOfAdminTokens(t *testing.T) {
 	successor := *next.Load()
 	check := func() {
 		t.Helper()
-		if h.AdminToken(text(first)) || !h.AdminToken(text(successor)) || !h.AdminToken(text(other)) {
+		if f.AdminToken(text(first)) || !f.AdminToken(text(successor)) || !f.AdminToken(text(other)) {
 			t.Error("not exactly the token that was rotated is refused")
 		}
-		if !h.AdminTokenRetired(text(first)) || h.AdminTokenRetired(text(other)) || h.AdminTokenRetired(nil) {
+		if !f.AdminTokenRetired(text(first)) || f.AdminTokenRetired(text(other)) || f.AdminTokenRetired(nil) {
 			t.Error("not exactly the token that was rotated is retired")
 		}
 	}
 	check()
-	wantCode(t, "a retired token", h.AdmitAdminToken(ctx, text(first)), ledger.Conflict, "")
-	h.restart()
+	wantCode(t, "a retired token", f.AdmitAdminToken(ctx, text(first)), ledger.Conflict, "")
+	f.restart()
 	check()
-	last := must(h.RotateAllAdminTokens(ctx))
+	last := must(f.RotateAllAdminTokens(ctx))
 	for _, old := range []secret.Text{first, successor, other} {
-		if h.AdminToken(text(old)) || !h.AdminTokenRetired(text(old)) {
+		if f.AdminToken(text(old)) || !f.AdminTokenRetired(text(old)) {
 			t.Error("an old token is in force")
 		}
 	}
-	if !h.AdminToken(text(last)) {
+	if !f.AdminToken(text(last)) {
 		t.Error("the new token is not in force")
 	}
 }

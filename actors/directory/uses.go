@@ -25,18 +25,18 @@ const maxNotes = 64
 // and, if a note is due and there is room, leaves a note here. Each organization has at most one
 // Change of notes in progress.
 type pendingUses struct {
-	taken atomic.Int64 // places taken, at most maxNotes
+	reserved atomic.Int64 // places taken, at most maxNotes
 
 	mu      sync.Mutex
-	waiting map[ledger.ID][]use // guarded by mu: by organization
+	queued  map[ledger.ID][]use // guarded by mu: by organization
 	writing map[ledger.ID]bool  // guarded by mu: the organization's actor has a message to write notes
 }
 
 // use is a note to write. The organization's actor calls what, which returns the step to write, or
 // false if nothing is left to write.
 type use struct {
-	noting *atomic.Bool
-	what   func(*organization) (written, bool)
+	saving *atomic.Bool
+	step   func(*organization) (written, bool)
 }
 
 // written is a step of a Change and the function that publishes it.
@@ -53,17 +53,17 @@ type note struct{ *command }
 func (*note) Observes() {}
 
 func newPendingUses() *pendingUses {
-	return &pendingUses{waiting: make(map[ledger.ID][]use), writing: make(map[ledger.ID]bool)}
+	return &pendingUses{queued: make(map[ledger.ID][]use), writing: make(map[ledger.ID]bool)}
 }
 
 // begin reserves a place for a note and sets the flag; false if the flag is already set or all
 // places are taken.
 func (n *pendingUses) begin(noting *atomic.Bool) bool {
-	if noting.Load() || n.taken.Load() >= maxNotes || !noting.CompareAndSwap(false, true) {
+	if noting.Load() || n.reserved.Load() >= maxNotes || !noting.CompareAndSwap(false, true) {
 		return false
 	}
-	if n.taken.Add(1) > maxNotes {
-		n.taken.Add(-1)
+	if n.reserved.Add(1) > maxNotes {
+		n.reserved.Add(-1)
 		noting.Store(false)
 		return false
 	}
@@ -71,15 +71,15 @@ func (n *pendingUses) begin(noting *atomic.Bool) bool {
 }
 
 // recordKeyUse starts a note of a key's use if the stored one is old.
-func (s *Service) recordKeyUse(place *recordSlot[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
-	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.notes.begin(&place.noting) {
+func (s *Service) recordKeyUse(place *viewRecord[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
+	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.notes.begin(&place.savingUse) {
 		return
 	}
 	s.queueUse(k.Org, keyUse(place, k.ID))
 }
 
-func keyUse(place *recordSlot[directory.APIKey], id ledger.ID) use {
-	return use{&place.noting, func(o *organization) (written, bool) {
+func keyUse(place *viewRecord[directory.APIKey], id ledger.ID) use {
+	return use{&place.savingUse, func(o *organization) (written, bool) {
 		current, ok := o.keys.get(id)
 		if !ok {
 			return written{}, false
@@ -95,15 +95,15 @@ func keyUse(place *recordSlot[directory.APIKey], id ledger.ID) use {
 
 // recordSessionUse starts a note of a session's use if the stored one is old. Sessions that never expire
 // by inactivity need no note.
-func (s *Service) recordSessionUse(place *recordSlot[directory.Session], n *directory.Session, now ledger.Micros) {
-	if n.Idle == 0 || now-n.Used < noteSessionsEvery || !s.notes.begin(&place.noting) {
+func (s *Service) recordSessionUse(place *viewRecord[directory.Session], n *directory.Session, now ledger.Micros) {
+	if n.Idle == 0 || now-n.Used < noteSessionsEvery || !s.notes.begin(&place.savingUse) {
 		return
 	}
 	s.queueUse(n.Org, sessionUse(place, n.Hash))
 }
 
-func sessionUse(place *recordSlot[directory.Session], hash [32]byte) use {
-	return use{&place.noting, func(o *organization) (written, bool) {
+func sessionUse(place *viewRecord[directory.Session], hash [32]byte) use {
+	return use{&place.savingUse, func(o *organization) (written, bool) {
 		current, ok := o.session(hash)
 		if !ok {
 			return written{}, false
@@ -122,7 +122,7 @@ func sessionUse(place *recordSlot[directory.Session], hash [32]byte) use {
 func (s *Service) queueUse(org ledger.ID, u use) {
 	n := s.notes
 	n.mu.Lock()
-	n.waiting[org] = append(n.waiting[org], u)
+	n.queued[org] = append(n.queued[org], u)
 	tell := !n.writing[org]
 	n.writing[org] = true
 	n.mu.Unlock()
@@ -133,23 +133,23 @@ func (s *Service) queueUse(org ledger.ID, u use) {
 
 // sendUses makes the organization's actor write all notes that are queued when it runs.
 func (s *Service) sendUses(org ledger.ID) {
-	var taken []use
+	var batch []use
 	var puts usePublishers
 	var once sync.Once
 	s.registry.Tell(org, &note{&command{
 		op: "directory.note",
 		decide: func(ledger.Micros) (*posting.Change, error) {
-			taken = s.notes.take(org)
+			batch = s.notes.take(org)
 			o, ok := s.org(org)
 			if !ok {
 				return nil, notFound("directory.note", "organization")
 			}
 			var change *posting.Change
-			change, puts = changeOf(o, taken)
+			change, puts = changeOf(o, batch)
 			return change, nil
 		},
 		publish: func(stamps []posting.Stamp) { puts.publish(stamps) },
-		done:    func(error) { once.Do(func() { s.requeue(org, taken) }) },
+		done:    func(error) { once.Do(func() { s.requeue(org, batch) }) },
 	}})
 }
 
@@ -167,7 +167,7 @@ func changeOf(o *organization, uses []use) (*posting.Change, usePublishers) {
 	change := new(posting.Change)
 	var puts usePublishers
 	for i := range uses {
-		if w, due := uses[i].what(o); due {
+		if w, due := uses[i].step(o); due {
 			change.Steps, puts = append(change.Steps, w.step), append(puts, w.put)
 		}
 	}
@@ -181,25 +181,25 @@ func changeOf(o *organization, uses []use) (*posting.Change, usePublishers) {
 func (n *pendingUses) take(org ledger.ID) []use {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	taken := n.waiting[org]
-	delete(n.waiting, org)
-	return taken
+	batch := n.queued[org]
+	delete(n.queued, org)
+	return batch
 }
 
 // requeue frees the places of notes, whether they were written or refused, and starts the notes that
 // were queued meanwhile. A refused note is tried again at the next use of its key or session. So is
 // a queued note that the actor could not take; otherwise the actor would get messages for ever.
-func (s *Service) requeue(org ledger.ID, taken []use) {
+func (s *Service) requeue(org ledger.ID, batch []use) {
 	n := s.notes
-	if len(taken) == 0 {
-		taken = n.take(org)
+	if len(batch) == 0 {
+		batch = n.take(org)
 	}
-	n.taken.Add(-int64(len(taken)))
-	for i := range taken {
-		taken[i].noting.Store(false)
+	n.reserved.Add(-int64(len(batch)))
+	for i := range batch {
+		batch[i].saving.Store(false)
 	}
 	n.mu.Lock()
-	more := len(n.waiting[org]) > 0
+	more := len(n.queued[org]) > 0
 	if !more {
 		delete(n.writing, org)
 	}
@@ -218,8 +218,8 @@ const notesAtOnce = 512
 // use. If one organization's notes are refused, the other organizations' notes are still written.
 // The error is a *ledger.Refusal, that of the first organization that has one.
 func (s *Service) FlushUses(ctx context.Context) (first error) {
-	for _, slot := range s.organizations.slots() {
-		if o, ok := s.org(slot.id); ok {
+	for _, creation := range s.organizations.inCreationOrder() {
+		if o, ok := s.org(creation.id); ok {
 			if err := s.flushUsesOf(ctx, o); err != nil && first == nil {
 				first = err
 			}
@@ -250,13 +250,13 @@ func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
 // unrecordedUses returns the uses that are later than the stored ones. Sessions that are over, or that
 // never expire by inactivity, need no note.
 func (o *organization) unrecordedUses(now ledger.Micros) (uses []use) {
-	for _, slot := range o.keys.slots() {
-		if place, ok := o.keys.get(slot.id); ok && ledger.Micros(place.used.Load()) > place.record().Used {
-			uses = append(uses, keyUse(place, slot.id))
+	for _, creation := range o.keys.inCreationOrder() {
+		if place, ok := o.keys.get(creation.id); ok && ledger.Micros(place.used.Load()) > place.record().Used {
+			uses = append(uses, keyUse(place, creation.id))
 		}
 	}
 	o.sessionHashes.Range(func(_, found any) bool {
-		place := found.(*recordSlot[directory.Session])
+		place := found.(*viewRecord[directory.Session])
 		if n := place.record(); n.Idle != 0 && ledger.Micros(place.used.Load()) > n.Used && !o.over(place, now) {
 			uses = append(uses, sessionUse(place, n.Hash))
 		}

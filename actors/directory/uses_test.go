@@ -13,10 +13,10 @@ import (
 )
 
 // uses counts the notes of uses in the organization's journal.
-func (h *fixture) uses(org ledger.ID) (n int) {
-	h.t.Helper()
-	h.runtime.Quiesce()
-	for _, event := range h.events(org) {
+func (f *fixture) uses(org ledger.ID) (n int) {
+	f.t.Helper()
+	f.Runtime.Quiesce()
+	for _, event := range f.events(org) {
 		if event == "k:use" {
 			n++
 		}
@@ -24,79 +24,79 @@ func (h *fixture) uses(org ledger.ID) (n int) {
 	return n
 }
 
-func (h *fixture) lastUsed(org ledger.ID) time.Time {
-	h.t.Helper()
-	keys, _, err := h.ListAPIKeys(org, Page{})
+func (f *fixture) lastUsed(org ledger.ID) time.Time {
+	f.t.Helper()
+	keys, _, err := f.ListAPIKeys(org, Page{})
 	if err != nil || len(keys) != 1 {
-		h.t.Fatal(keys, err)
+		f.t.Fatal(keys, err)
 	}
 	return keys[0].Used.Time()
 }
 
 func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	_, value := h.keyOf(h.partnerOf(o.ID, "one"))
+	f := open(t)
+	o := f.organization("One")
+	_, value := f.keyOf(f.partnerOf(o.ID, "one"))
 	let := func(notes int) {
 		t.Helper()
-		if _, _, ok := h.Authenticate(o.ID, value); !ok {
+		if _, _, ok := f.Authenticate(o.ID, value); !ok {
 			t.Fatal("not let in")
 		}
-		if got := h.uses(o.ID); got != notes {
-			t.Errorf("at %v: %d notes, want %d", h.clock.Now(), got, notes)
+		if got := f.uses(o.ID); got != notes {
+			t.Errorf("at %v: %d notes, want %d", f.Clock.Now(), got, notes)
 		}
 	}
 	let(1)
-	h.passes(time.Hour - time.Microsecond)
+	f.passes(time.Hour - time.Microsecond)
 	let(1)
-	if got := h.lastUsed(o.ID); !got.Equal(h.clock.Now()) {
-		t.Errorf("last used %v by memory, want %v", got, h.clock.Now())
+	if got := f.lastUsed(o.ID); !got.Equal(f.Clock.Now()) {
+		t.Errorf("last used %v by memory, want %v", got, f.Clock.Now())
 	}
-	h.restart()
-	if got := h.lastUsed(o.ID); !got.Equal(began) {
-		t.Errorf("last used %v by the store, want %v", got, began)
+	f.restart()
+	if got := f.lastUsed(o.ID); !got.Equal(startTime) {
+		t.Errorf("last used %v by the store, want %v", got, startTime)
 	}
-	h.passes(time.Microsecond)
+	f.passes(time.Microsecond)
 	let(2)
-	h.restart()
-	if got := h.lastUsed(o.ID); !got.Equal(began.Add(time.Hour)) {
-		t.Errorf("last used %v by the store, want %v", got, began.Add(time.Hour))
+	f.restart()
+	if got := f.lastUsed(o.ID); !got.Equal(startTime.Add(time.Hour)) {
+		t.Errorf("last used %v by the store, want %v", got, startTime.Add(time.Hour))
 	}
 }
 
 func TestARefusedKeyIsNotNoted(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	k, value := h.keyOf(h.partnerOf(o.ID, "one"))
-	must(h.RevokeAPIKey(t.Context(), o.ID, k.ID))
-	h.Authenticate(o.ID, value)
-	h.APIKeyInForce(o.ID, value)
-	if got := h.uses(o.ID); got != 0 {
+	f := open(t)
+	o := f.organization("One")
+	k, value := f.keyOf(f.partnerOf(o.ID, "one"))
+	must(f.RevokeAPIKey(t.Context(), o.ID, k.ID))
+	f.Authenticate(o.ID, value)
+	f.APIKeyInForce(o.ID, value)
+	if got := f.uses(o.ID); got != 0 {
 		t.Errorf("%d notes", got)
 	}
 }
 
 // A note that is refused is written at the next use.
 func TestANoteThatIsRefusedIsTriedAgain(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	k, value := h.keyOf(h.partnerOf(o.ID, "one"))
+	f := open(t)
+	o := f.organization("One")
+	k, value := f.keyOf(f.partnerOf(o.ID, "one"))
 	// The stored key moves past the view, so the view's version is stale.
 	noted, event := k.Note(1)
-	if err := h.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, o.ID, 1, noted, event)}}); err != nil {
+	if err := f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, o.ID, 1, noted, event)}}); err != nil {
 		t.Fatal(err)
 	}
-	h.Authenticate(o.ID, value)
-	if got := h.uses(o.ID); got != 1 {
+	f.Authenticate(o.ID, value)
+	if got := f.uses(o.ID); got != 1 {
 		t.Fatalf("%d notes: the stale one was not refused", got)
 	}
-	if n := h.notes.taken.Load(); n != 0 {
+	if n := f.notes.reserved.Load(); n != 0 {
 		t.Fatalf("%d places are taken by nothing", n)
 	}
-	h.Authenticate(o.ID, value) // makes the actor reload the view
-	h.runtime.Quiesce()
-	h.Authenticate(o.ID, value)
-	if got := h.uses(o.ID); got != 2 {
+	f.Authenticate(o.ID, value) // makes the actor reload the view
+	f.Runtime.Quiesce()
+	f.Authenticate(o.ID, value)
+	if got := f.uses(o.ID); got != 2 {
 		t.Errorf("%d notes, want 2", got)
 	}
 }
@@ -115,7 +115,7 @@ func TestNotesUnderWayAreBounded(t *testing.T) {
 	if n.begin(&flags[maxNotes]) || flags[maxNotes].Load() {
 		t.Error("one too many is under way")
 	}
-	n.taken.Add(-1)
+	n.reserved.Add(-1)
 	if !n.begin(&flags[maxNotes]) {
 		t.Error("no place though there is one")
 	}
@@ -124,64 +124,64 @@ func TestNotesUnderWayAreBounded(t *testing.T) {
 // Many keys are used for the first time at once: commands go on meanwhile, and every key is noted
 // sooner or later.
 func TestManyFirstUsesHinderNobody(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	const keys = 300
-	made := must(h.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
+	made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
 	var all sync.WaitGroup
 	for _, value := range made.Keys {
-		all.Go(func() { h.Authenticate(o.ID, []byte(value)) })
+		all.Go(func() { f.Authenticate(o.ID, []byte(value)) })
 	}
 	for range 32 {
 		all.Go(func() {
 			name := "Renamed"
-			if _, err := h.PatchPartner(t.Context(), o.ID, made.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
+			if _, err := f.PatchPartner(t.Context(), o.ID, made.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	for round := 0; h.uses(o.ID) < keys; round++ {
+	for round := 0; f.uses(o.ID) < keys; round++ {
 		if round > keys {
-			t.Fatalf("%d of %d keys are noted", h.uses(o.ID), keys)
+			t.Fatalf("%d of %d keys are noted", f.uses(o.ID), keys)
 		}
 		for _, value := range made.Keys {
-			h.Authenticate(o.ID, []byte(value))
+			f.Authenticate(o.ID, []byte(value))
 		}
 	}
-	if got := h.uses(o.ID); got != keys || h.notes.taken.Load() != 0 {
-		t.Errorf("%d notes of %d keys, %d under way", got, keys, h.notes.taken.Load())
+	if got := f.uses(o.ID); got != keys || f.notes.reserved.Load() != 0 {
+		t.Errorf("%d notes of %d keys, %d under way", got, keys, f.notes.reserved.Load())
 	}
 }
 
 // If the directory cannot be read, notes are dropped, so that no endless messages follow.
 func TestNotesAreLetGoWhereNothingCanBeRead(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
-	_, value := h.keyOf(h.partnerOf(o.ID, "one"))
-	known := h.orgs.slots.Swap(nil)
-	h.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (written, bool) { t.Error("asked"); return written{}, false }})
-	h.notes.taken.Add(1)
-	h.runtime.Quiesce()
-	h.orgs.slots.Store(known)
-	if h.notes.taken.Load() != 0 || len(h.notes.waiting) != 0 || len(h.notes.writing) != 0 {
-		t.Errorf("%d places, %d queues, %d told", h.notes.taken.Load(), len(h.notes.waiting), len(h.notes.writing))
+	f := open(t)
+	o := f.organization("One")
+	_, value := f.keyOf(f.partnerOf(o.ID, "one"))
+	known := f.orgs.slots.Swap(nil)
+	f.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (written, bool) { t.Error("asked"); return written{}, false }})
+	f.notes.reserved.Add(1)
+	f.Runtime.Quiesce()
+	f.orgs.slots.Store(known)
+	if f.notes.reserved.Load() != 0 || len(f.notes.queued) != 0 || len(f.notes.writing) != 0 {
+		t.Errorf("%d places, %d queues, %d told", f.notes.reserved.Load(), len(f.notes.queued), len(f.notes.writing))
 	}
-	h.Authenticate(o.ID, value)
-	if got := h.uses(o.ID); got != 1 {
+	f.Authenticate(o.ID, value)
+	if got := f.uses(o.ID); got != 1 {
 		t.Errorf("%d notes, want 1", got)
 	}
 }
 
 // While the organization's actor is busy, requests go on, and up to maxNotes notes wait for it.
 func TestNoRequestWaitsForANote(t *testing.T) {
-	h := open(t)
-	o := h.organization("One")
+	f := open(t)
+	o := f.organization("One")
 	const keys = maxNotes + 36
-	made := must(h.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
+	made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
 	atWork, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- h.run(t.Context(), o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
+		ended <- f.run(t.Context(), o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
 			close(atWork)
 			<-release
 			return nil, nil
@@ -190,25 +190,25 @@ func TestNoRequestWaitsForANote(t *testing.T) {
 	<-atWork
 	for range 3 {
 		for _, value := range made.Keys {
-			if _, _, ok := h.Authenticate(o.ID, []byte(value)); !ok {
+			if _, _, ok := f.Authenticate(o.ID, []byte(value)); !ok {
 				t.Fatal("not let in")
 			}
 		}
 	}
-	if got := h.notes.taken.Load(); got != maxNotes {
+	if got := f.notes.reserved.Load(); got != maxNotes {
 		t.Errorf("%d notes wait, want %d", got, maxNotes)
 	}
 	close(release)
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if got := h.uses(o.ID); got != maxNotes || h.notes.taken.Load() != 0 {
-		t.Errorf("%d notes, %d under way", got, h.notes.taken.Load())
+	if got := f.uses(o.ID); got != maxNotes || f.notes.reserved.Load() != 0 {
+		t.Errorf("%d notes, %d under way", got, f.notes.reserved.Load())
 	}
 	for _, value := range made.Keys {
-		h.Authenticate(o.ID, []byte(value))
+		f.Authenticate(o.ID, []byte(value))
 	}
-	if got := h.uses(o.ID); got != keys {
+	if got := f.uses(o.ID); got != keys {
 		t.Errorf("%d notes after the next use, want %d", got, keys)
 	}
 }

@@ -20,79 +20,79 @@ type version[T any] struct {
 	stamp  posting.Stamp
 }
 
-// recordSlot is a record's place in the view. Only its organization's actor sets it.
-type recordSlot[T any] struct {
+// viewRecord is a record's place in the view. Only its organization's actor sets it.
+type viewRecord[T any] struct {
 	now  atomic.Pointer[version[T]]
 	used atomic.Int64 // for keys and sessions: time of the last accepted use, in µs
 
-	noting atomic.Bool // a note of the last use is being written
+	savingUse atomic.Bool // a note of the last use is being written
 }
 
-func (c *recordSlot[T]) record() *T { return c.now.Load().record }
+func (c *viewRecord[T]) record() *T { return c.now.Load().record }
 
-func (c *recordSlot[T]) set(record *T, stamp posting.Stamp) {
+func (c *viewRecord[T]) set(record *T, stamp posting.Stamp) {
 	c.now.Store(&version[T]{record: record, stamp: stamp})
 }
 
-// slot is a record's place in the order of creation.
-type slot struct {
-	at ledger.Micros
-	id ledger.ID
+// creation is a record's place in the order of creation.
+type creation struct {
+	started ledger.Micros
+	id      ledger.ID
 }
 
-func compareSlots(a, b slot) int {
-	if c := cmp.Compare(a.at, b.at); c != 0 {
+func compareCreation(a, b creation) int {
+	if c := cmp.Compare(a.started, b.started); c != 0 {
 		return c
 	}
 	return bytes.Compare(a.id[:], b.id[:])
 }
 
-// index holds all records of one kind. Records are never deleted, so cells and order only grow.
+// index holds all records of one kind. Records are never deleted, so the table and the order only grow.
 type index[T any] struct {
-	cells table[ledger.ID, recordSlot[T]]
-	order atomic.Pointer[[]slot]
+	records table[ledger.ID, viewRecord[T]]
+	order   atomic.Pointer[[]creation]
 }
 
-func (x *index[T]) get(id ledger.ID) (*recordSlot[T], bool) {
-	return x.cells.get(id)
+func (x *index[T]) get(id ledger.ID) (*viewRecord[T], bool) {
+	return x.records.get(id)
 }
 
-func (x *index[T]) slots() []slot {
+func (x *index[T]) inCreationOrder() []creation {
 	if order := x.order.Load(); order != nil {
 		return *order
 	}
 	return nil
 }
 
-func (x *index[T]) size() int { return len(x.slots()) }
+func (x *index[T]) size() int { return len(x.inCreationOrder()) }
 
-// put publishes a record and returns its cell. Only one goroutine at a time may call put.
-func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *recordSlot[T] {
+// put publishes a record and returns it. Only one goroutine at a time may call put.
+func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *viewRecord[T] {
 	if c, ok := x.get(id); ok {
 		c.set(record, stamp)
 		return c
 	}
-	// The cell and its first version share one object: there are very many cells, and the garbage
+	// The record and its first version share one object: there are very many records, and the garbage
 	// collector visits each object.
-	began := &struct {
-		cell recordSlot[T]
+	added := &struct {
+		view viewRecord[T]
 		now  version[T]
 	}{now: version[T]{record: record, stamp: stamp}}
-	c := &began.cell
-	c.now.Store(&began.now)
-	x.cells.put(id, c)
-	x.place(slot{stamp.Started, id})
+	c := &added.view
+	c.now.Store(&added.now)
+	x.records.put(id, c)
+	x.place(creation{stamp.Started, id})
 	return c
 }
 
-// place adds a slot. The new slot is nearly always the last one; then it is appended in place, and
+// place adds a record. The new one is nearly always the last one; then it is appended in place, and
 // readers keep their shorter slices of the same array.
-func (x *index[T]) place(s slot) {
-	order := x.slots()
-	if n := len(order); n == 0 || compareSlots(order[n-1], s) < 0 {
+func (x *index[T]) place(s creation) {
+	order := x.inCreationOrder()
+	if n := len(order); n == 0 || compareCreation(order[n-1], s) < 0 {
 		order = append(order, s)
 	} else {
-		at, _ := slices.BinarySearchFunc(order, s, compareSlots)
+		at, _ := slices.BinarySearchFunc(order, s, compareCreation)
 		order = slices.Insert(slices.Clone(order), at, s)
 	}
 	x.order.Store(&order)
@@ -102,7 +102,7 @@ func (x *index[T]) place(s slot) {
 type organization struct {
 	id        ledger.ID
 	everyone  *globalIndex
-	self      *recordSlot[directory.Organization]
+	self      *viewRecord[directory.Organization]
 	partners  index[directory.Partner]
 	terminals index[directory.Terminal]
 	keys      index[directory.APIKey]
@@ -111,12 +111,12 @@ type organization struct {
 	limits    index[directory.Limit]
 	blocks    blocklist
 
-	logins        sync.Map                            // login string → ledger.ID of the user or partner
-	routes        table[int64, []*directory.Terminal] // by partner number; terminals in order of priority
-	bounds        sync.Map                            // partner number (int64) → []*directory.Limit, the limits in force
-	sessionHashes sync.Map                            // [32]byte → *cell[directory.Session]
-	pairs         sync.Map                            // pair → *cell[directory.Rate]
-	begun         begun                               // sessions by their owner; only the actor uses this field
+	logins          sync.Map                            // login string → ledger.ID of the user or partner
+	routes          table[int64, []*directory.Terminal] // by partner number; terminals in order of priority
+	bounds          sync.Map                            // partner number (int64) → []*directory.Limit, the limits in force
+	sessionHashes   sync.Map                            // [32]byte → *viewRecord[directory.Session]
+	pairs           sync.Map                            // pair → *viewRecord[directory.Rate]
+	sessionsByOwner sessionsByOwner                     // sessions by their owner; only the actor uses this field
 }
 
 // pair is the two currencies of a rate: from and to.
@@ -128,11 +128,11 @@ func newOrg(id ledger.ID, e *globalIndex) *organization { return &organization{i
 // organizations, so that a lookup takes equally long whether the organization lacks the key or does
 // not exist.
 type globalIndex struct {
-	keys     table[keyPlace, recordSlot[directory.APIKey]]
-	partners table[partnerPlace, recordSlot[directory.Partner]]
+	keys     table[keyPlace, viewRecord[directory.APIKey]]
+	partners table[partnerPlace, viewRecord[directory.Partner]]
 
-	terminals table[ledger.ID, recordSlot[directory.Terminal]]
-	remote    sync.Map // ledger.ID → *recordSlot[directory.Terminal], those whose provider is called at an address of its own
+	terminals table[ledger.ID, viewRecord[directory.Terminal]]
+	remote    sync.Map // ledger.ID → *viewRecord[directory.Terminal], those whose provider is called at an address of its own
 }
 
 type keyPlace struct {
@@ -145,11 +145,11 @@ type partnerPlace struct {
 	number int64
 }
 
-func (o *organization) partner(number int64) (*recordSlot[directory.Partner], bool) {
+func (o *organization) partner(number int64) (*viewRecord[directory.Partner], bool) {
 	return o.everyone.partners.get(partnerPlace{o.id, number})
 }
 
-func (o *organization) key(hash [32]byte) (*recordSlot[directory.APIKey], bool) {
+func (o *organization) key(hash [32]byte) (*viewRecord[directory.APIKey], bool) {
 	return o.everyone.keys.get(keyPlace{o.id, hash})
 }
 
@@ -173,7 +173,7 @@ func (o *organization) putPartner(p *directory.Partner, stamp posting.Stamp) {
 
 func (o *organization) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 	t.Created = stamp.Started
-	o.everyone.place(o.terminals.put(t.ID, t, stamp))
+	o.everyone.putTerminal(o.terminals.put(t.ID, t, stamp))
 	var routes []*directory.Terminal
 	for _, old := range o.terminalsOf(t.Partner) {
 		if old.ID != t.ID {
@@ -210,10 +210,10 @@ func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {
 	s.platform.Store(&version[directory.Platform]{record: p, stamp: stamp})
 }
 
-// place records which cell holds a terminal. The cell is a new one after the organization was
+// putTerminal publishes a terminal's record, which is a new one after the organization was
 // reloaded. Notifications from other platforms name only a terminal, so this table spans all
 // organizations.
-func (e *globalIndex) place(where *recordSlot[directory.Terminal]) {
+func (e *globalIndex) putTerminal(where *viewRecord[directory.Terminal]) {
 	t := where.record()
 	e.terminals.put(t.ID, where)
 	if t.IsRemote() {
@@ -235,7 +235,7 @@ func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 // may still be reversed.
 func (s *Service) RemoteTerminals(provider string) (terminals []*directory.Terminal) {
 	s.everyone.remote.Range(func(_, where any) bool {
-		if t := where.(*recordSlot[directory.Terminal]).record(); t.Provider == provider {
+		if t := where.(*viewRecord[directory.Terminal]).record(); t.Provider == provider {
 			terminals = append(terminals, t)
 		}
 		return true
@@ -271,7 +271,7 @@ type entry[K comparable, V any] struct {
 	value atomic.Pointer[V]
 }
 
-const leastSlots = 8
+const minTableSize = 8
 
 var tableSeed = maphash.MakeSeed()
 
@@ -302,7 +302,7 @@ func (t *table[K, V]) put(key K, value *V) {
 	defer t.mu.Unlock()
 	slots := t.slots.Load()
 	if slots == nil {
-		slots = t.grow(nil, leastSlots)
+		slots = t.grow(nil, minTableSize)
 	}
 	e, old := place(*slots, key)
 	if old == nil {

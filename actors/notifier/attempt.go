@@ -16,15 +16,15 @@ import (
 func (s *Service) deliver(k key, batch []pendingNotice) {
 	m := delivered{tries: make([]tried, 0, len(batch))}
 	next, trying := 0, false
-	heard := func(r report) {
+	onReport := func(r report) {
 		p := &batch[next]
 		next, trying = next+1, false
-		s.waiting.Add(-1)
+		s.inMemory.Add(-1)
 		m.tries = append(m.tries, tried{notice: p.notice, stored: p.stored, asks: p.asks, report: r})
 	}
 	defer func() { // also after a panic: the actor waits for the message, and the panic counts as an attempt
 		if trying {
-			heard(s.unwritten(batch[next].told))
+			onReport(s.unwritten(batch[next].reached))
 		}
 		m.rest = batch[next:]
 		s.destinations.Tell(k, m)
@@ -32,14 +32,14 @@ func (s *Service) deliver(k key, batch []pendingNotice) {
 	for next < len(batch) {
 		p := &batch[next]
 		trying = true
-		began := time.Now()
-		r, made := s.attempt(k, &p.notice, p.told)
+		startTime := time.Now()
+		r, made := s.attempt(k, &p.notice, p.reached)
 		if !made {
 			trying = false
 			return
 		}
-		heard(r)
-		if r.Failure != "" || time.Since(began) > s.limits.slow || s.stopping.Load() {
+		onReport(r)
+		if r.Failure != "" || time.Since(startTime) > s.limits.slow || s.stopping.Load() {
 			return
 		}
 	}
@@ -48,8 +48,8 @@ func (s *Service) deliver(k key, batch []pendingNotice) {
 // report is the result of an attempt.
 type report struct {
 	Attempt
-	wait time.Duration // least time before the next attempt
-	told []byte        // operators that were reached so far
+	minWait time.Duration // least time before the next attempt
+	reached []byte        // operators that were reached so far
 
 	// interrupted marks a result that does not count as an attempt but has reached some operators.
 	interrupted bool
@@ -57,17 +57,17 @@ type report struct {
 
 // unwritten is the result of an attempt whose message could not be written. It has reached no
 // receiver.
-func (s *Service) unwritten(told []byte) report {
-	return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "could not be written"}, told: told}
+func (s *Service) unwritten(reached []byte) report {
+	return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "could not be written"}, reached: reached}
 }
 
 // attempt makes one attempt to deliver. It returns false if the end of the process interrupted it,
 // so that it does not count.
-func (s *Service) attempt(k key, n *posting.Notice, told []byte) (r report, made bool) {
-	began := time.Now()
-	r, made = s.try(k, n, told)
+func (s *Service) attempt(k key, n *posting.Notice, reached []byte) (r report, made bool) {
+	startTime := time.Now()
+	r, made = s.try(k, n, reached)
 	if made && !r.interrupted && s.observe != nil {
-		s.observed(n.Channel, r.Failure != "", time.Since(began))
+		s.observed(n.Channel, r.Failure != "", time.Since(startTime))
 	}
 	return r, made
 }
@@ -80,11 +80,11 @@ func (s *Service) observed(channel posting.Channel, failed bool, took time.Durat
 
 // try is attempt without the observer. A panic counts as a failed attempt, so that the notice does
 // not hold up others.
-func (s *Service) try(k key, n *posting.Notice, told []byte) (r report, made bool) {
+func (s *Service) try(k key, n *posting.Notice, reached []byte) (r report, made bool) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.rt.Recovered("a delivery", fault)
-			r, made = s.unwritten(told), true
+			r, made = s.unwritten(reached), true
 		}
 	}()
 	letter, buffer, err := s.body(k.org, n)
@@ -94,10 +94,10 @@ func (s *Service) try(k key, n *posting.Notice, told []byte) (r report, made boo
 	}()
 	if err != nil {
 		s.rt.Log.Error("a notice cannot be written", "error", err)
-		return s.unwritten(told), true
+		return s.unwritten(reached), true
 	}
 	if k.class == operators {
-		return s.notifyOperators(k, letter.Data, told)
+		return s.notifyOperators(k, letter.Data, reached)
 	}
 	return s.notifyMerchant(k, n, &letter)
 }
@@ -119,17 +119,17 @@ func (s *Service) notifyMerchant(k key, n *posting.Notice, letter *actors.Notifi
 
 // notifyOperators sends a message to operators. If the end of the process interrupts it, it does not
 // count as an attempt, but operators that were reached do not get the message again.
-func (s *Service) notifyOperators(k key, body, told []byte) (report, bool) {
+func (s *Service) notifyOperators(k key, body, reached []byte) (report, bool) {
 	if s.operators == nil {
-		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "nothing is configured to tell operators by"}, told: told}, true
+		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "nothing is configured to tell operators by"}, reached: reached}, true
 	}
-	a, toldNow, wait := s.operators(k.org, k.to, body, told)
-	r := report{Attempt: a, told: toldNow, wait: wait}
+	a, reachedNow, wait := s.operators(k.org, k.to, body, reached)
+	r := report{Attempt: a, reached: reachedNow, minWait: wait}
 	if a.Failure == "" || !s.stopping.Load() {
 		return r, true
 	}
 	r.interrupted = true
-	return r, toldNow != nil && !bytes.Equal(toldNow, told)
+	return r, reachedNow != nil && !bytes.Equal(reachedNow, reached)
 }
 
 // body writes the body of a notification into a buffer of the pool.
@@ -140,13 +140,13 @@ func (s *Service) body(org ledger.ID, n *posting.Notice) (actors.NotificationBod
 		letter.Data = append(letter.Data, n.Body...)
 		return letter, buffer, nil
 	}
-	teller := s.writers[n.Source.Kind]
-	if teller == nil {
+	writer := s.writers[n.Source.Kind]
+	if writer == nil {
 		return letter, buffer, fmt.Errorf("nobody tells of records of kind %c", n.Source.Kind)
 	}
-	told, err := teller.WriteNotification(letter.Data, org, n)
+	written, err := writer.WriteNotification(letter.Data, org, n)
 	if err != nil {
 		return letter, buffer, err
 	}
-	return told, buffer, nil
+	return written, buffer, nil
 }

@@ -59,10 +59,10 @@ func ReadMarks(key, value []byte, fn func(m Mark)) error {
 // Kept is a delivery that has a row of its own, with the fields that only the checker needs.
 type Kept struct {
 	*Delivery
-	Page  ledger.Micros // page of its notice; 0: a bulletin has none
-	Body  []byte
-	Told  []byte // the operators that were reached; nil: none
-	Round int    // number of attempts before the last request to deliver it again
+	Page    ledger.Micros // page of its notice; 0: a bulletin has none
+	Body    []byte
+	Reached []byte // the operators that were reached; nil: none
+	Round   int    // number of attempts before the last request to deliver it again
 }
 
 // ReadKept parses the row of a delivery. The error says that it has no known form.
@@ -74,7 +74,7 @@ func ReadKept(key, value []byte) (Kept, error) {
 	if err != nil {
 		return Kept{}, err
 	}
-	return Kept{d, d.page, d.body, d.told, d.round}, nil
+	return Kept{d, d.page, d.body, d.reached, d.round}, nil
 }
 
 // KeyOfKept returns the key of a delivery's own row, if it has one.

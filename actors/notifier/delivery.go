@@ -44,11 +44,11 @@ type Delivery struct {
 	Attempts []Attempt
 	Next     ledger.Micros // time of the next attempt, while it is pending
 
-	page  ledger.Micros // page of its notice; 0: a bulletin has none
-	body  []byte
-	told  []byte // the operators that were reached; nil: none
-	round int    // number of attempts before the last request to deliver it again
-	asks  int    // number of requests to deliver it again
+	page    ledger.Micros // page of its notice; 0: a bulletin has none
+	body    []byte
+	reached []byte // the operators that were reached; nil: none
+	round   int    // number of attempts before the last request to deliver it again
+	asks    int    // number of requests to deliver it again
 }
 
 // gaps are the times from a failure to the next attempt (specification, "Delivery", 3). After the
@@ -85,7 +85,7 @@ func (d *Delivery) after(a Attempt, now ledger.Micros, wait time.Duration) {
 // goes to the operators that it has not reached, a delivered one to all of them.
 func (d *Delivery) again(now ledger.Micros) {
 	if d.State == Delivered {
-		d.told = nil
+		d.reached = nil
 	}
 	d.anew(now)
 }

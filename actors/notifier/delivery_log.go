@@ -47,13 +47,13 @@ type deliveryLog struct {
 	service *Service
 	org     ledger.ID
 
-	waiting []entry          // what to write next, in order
-	newest  map[ID]*Delivery // as submitted, until it is durable
-	writing *draft           // the draft that is being made durable
-	count   int              // results since the cursor was last moved
-	posted  map[string]bool  // keys of bulletins that are not durable yet
-	asked   map[ID]bool      // untried deliveries that a caller has asked to deliver again
-	last    ledger.Micros    // when the last bulletin was posted
+	queued    []entry          // what to write next, in order
+	newest    map[ID]*Delivery // as submitted, until it is durable
+	writing   *draft           // the draft that is being made durable
+	count     int              // results since the cursor was last moved
+	posted    map[string]bool  // keys of bulletins that are not durable yet
+	requested map[ID]bool      // untried deliveries that a caller has asked to deliver again
+	last      ledger.Micros    // when the last bulletin was posted
 }
 
 // entry is something to write; exactly one of tried, postponed and command is set.
@@ -70,14 +70,14 @@ func (o *deliveryLog) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case outcomes:
 		for i := range m.tries {
-			o.waiting = append(o.waiting, entry{at: now, tried: &m.tries[i]})
+			o.queued = append(o.queued, entry{at: now, tried: &m.tries[i]})
 		}
 	case postponed:
 		for i := range m.notices {
-			o.waiting = append(o.waiting, entry{at: now, postponed: &m.notices[i]})
+			o.queued = append(o.queued, entry{at: now, postponed: &m.notices[i]})
 		}
 	case *logCommand:
-		o.waiting = append(o.waiting, entry{at: now, command: m})
+		o.queued = append(o.queued, entry{at: now, command: m})
 	case written:
 		o.durable(m.err, now)
 	default:
@@ -91,26 +91,26 @@ func (o *deliveryLog) Receive(c *actors.Context, message any) {
 func (o *deliveryLog) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
 // Idle implements actors.Behaviour.
-func (o *deliveryLog) Idle() bool { return o.writing == nil && len(o.waiting) == 0 }
+func (o *deliveryLog) Idle() bool { return o.writing == nil && len(o.queued) == 0 }
 
 // Failed implements actors.Behaviour. What was not written is unchanged in the store, and a rescan
 // finds it. If a Change is in progress, the rescan waits for the writer's answer, which the next
 // behaviour receives.
 func (o *deliveryLog) Failed(c *actors.Context) {
 	failure := ledger.Refuse("notifier", ledger.Internal, "an internal error; what was asked may or may not be done")
-	for i := range o.waiting {
-		e := &o.waiting[i]
+	for i := range o.queued {
+		e := &o.queued[i]
 		switch {
 		case e.command != nil:
 			e.command.Refuse(failure)
 		case e.postponed != nil:
-			o.service.waiting.Add(-1)
+			o.service.inMemory.Add(-1)
 		case e.tried.stored:
 			o.service.destinations.Tell(keyOf(o.org, &e.tried.notice), released{[]ID{idOf(&e.tried.notice)}})
 		}
 	}
 	if o.writing != nil {
-		o.service.waiting.Add(-int64(o.writing.postponed))
+		o.service.inMemory.Add(-int64(o.writing.postponed))
 		o.release(o.writing)
 		o.writing.end(failure)
 	}
@@ -122,7 +122,7 @@ func (o *deliveryLog) Failed(c *actors.Context) {
 // write submits what was gathered. After a panic it first waits for the Change that the previous
 // behaviour submitted, because it must decide on the state after that Change.
 func (o *deliveryLog) write(c *actors.Context) {
-	for o.writing == nil && c.Expecting() == 0 && len(o.waiting) > 0 {
+	for o.writing == nil && c.Expecting() == 0 && len(o.queued) > 0 {
 		d := newDraft()
 		o.writing = d // before the draft is complete, so that a panic releases what it has so far
 		o.fill(d)
@@ -140,15 +140,15 @@ func (o *deliveryLog) write(c *actors.Context) {
 // fill moves entries from the queue into one Change. It removes an entry from the queue before it
 // handles the entry, so that an entry that panics is not handled again.
 func (o *deliveryLog) fill(d *draft) {
-	for n := 0; n < maxWritten && d.bytes < o.service.limits.changeBytes && len(o.waiting) > 0; n++ {
-		e := o.waiting[0]
+	for n := 0; n < maxWritten && d.bytes < o.service.limits.changeBytes && len(o.queued) > 0; n++ {
+		e := o.queued[0]
 		alone := e.command != nil && e.command.alone
 		if alone && n > 0 {
 			break
 		}
-		o.waiting[0] = entry{}
-		if o.waiting = o.waiting[1:]; len(o.waiting) == 0 {
-			o.waiting = nil
+		o.queued[0] = entry{}
+		if o.queued = o.queued[1:]; len(o.queued) == 0 {
+			o.queued = nil
 		}
 		switch {
 		case e.tried != nil:
@@ -181,7 +181,7 @@ func (o *deliveryLog) durable(err error, now ledger.Micros) {
 		o.service.rescan(o.org, nil)
 		return
 	}
-	o.service.waiting.Add(-int64(d.postponed))
+	o.service.inMemory.Add(-int64(d.postponed))
 	for id, delivery := range d.kept {
 		if o.newest[id] == delivery {
 			delete(o.newest, id)
@@ -239,7 +239,7 @@ func (o *deliveryLog) outcome(d *draft, t *tried, now ledger.Micros) {
 	case known == nil && o.marked(d, &t.notice):
 		return // a duplicate of an attempt that is already marked
 	case known == nil && t.report.Failure == "" && t.notice.Page != 0:
-		delete(o.asked, id)
+		delete(o.requested, id)
 		d.mark(&mark{ID: id, page: t.notice.Page, at: t.report.At, status: t.report.Status, took: t.report.Took})
 		return
 	case known == nil:
@@ -249,14 +249,14 @@ func (o *deliveryLog) outcome(d *draft, t *tried, now ledger.Micros) {
 	default:
 		next = known.copy()
 	}
-	next.told = t.report.told
+	next.reached = t.report.reached
 	if !t.report.interrupted {
-		next.after(t.report.Attempt, now, t.report.wait)
+		next.after(t.report.Attempt, now, t.report.minWait)
 	}
-	if next.State != Delivered && (o.asked[id] || known != nil && known.asks != t.asks) {
+	if next.State != Delivered && (o.requested[id] || known != nil && known.asks != t.asks) {
 		next.anew(now) // a caller asked for it while this attempt was in progress
 	}
-	delete(o.asked, id)
+	delete(o.requested, id)
 	o.put(d, next, known)
 }
 

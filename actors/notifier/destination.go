@@ -32,22 +32,22 @@ func (delivered) Expected() {}
 
 // pendingNotice is a notice that is being delivered. It counts as waiting in memory until it is tried.
 type pendingNotice struct {
-	notice posting.Notice
-	stored bool // it was read from the store, where it has a row
-	asks   int  // the delivery's asks when it was read
-	told   []byte
+	notice  posting.Notice
+	stored  bool // it was read from the store, where it has a row
+	asks    int  // the delivery's asks when it was read
+	reached []byte
 }
 
 // destination is the actor of one destination: it decides what is tried, and when.
 type destination struct {
-	service *Service
-	key     key
-	window  int  // workers at once
-	looked  bool // look has checked whether deliveries wait in the store
-	answers bool // the last attempt was acknowledged
-	slow    bool // an attempt took long, whether or not it was acknowledged
-	fails   bool // the last attempt was not acknowledged; if answers is false too, nothing is known
-	rests   bool // no worker was free
+	service      *Service
+	key          key
+	window       int  // workers at once
+	storeChecked bool // look has checked whether deliveries wait in the store
+	answers      bool // the last attempt was acknowledged
+	slow         bool // an attempt took long, whether or not it was acknowledged
+	fails        bool // the last attempt was not acknowledged; if answers is false too, nothing is known
+	awaitsWorker bool // no worker was free
 
 	fresh  []pendingNotice // never tried
 	due    []pendingNotice // read from the store
@@ -59,7 +59,7 @@ type destination struct {
 
 // Receive implements actors.Behaviour.
 func (d *destination) Receive(c *actors.Context, message any) {
-	d.look()
+	d.checkStore()
 	switch m := message.(type) {
 	case offered:
 		d.take(m.notices)
@@ -73,7 +73,7 @@ func (d *destination) Receive(c *actors.Context, message any) {
 			delete(d.pulled, id)
 		}
 	case rested:
-		d.rests = false
+		d.awaitsWorker = false
 	case delivered:
 		d.onDelivered(&m)
 	default:
@@ -103,19 +103,19 @@ func (d *destination) Failed(*actors.Context) {
 
 // drop forgets what waits in memory.
 func (d *destination) drop() {
-	d.service.waiting.Add(-int64(len(d.fresh) + len(d.due)))
+	d.service.inMemory.Add(-int64(len(d.fresh) + len(d.due)))
 	d.fresh, d.due, d.more, d.passed = nil, nil, false, nil
 	clear(d.pulled)
 }
 
-// look marks a destination as failing if deliveries wait in the store. Those rows are all that
+// checkStore marks a destination as failing if deliveries wait in the store. Those rows are all that
 // outlives the destination's actor, and failing destinations must not take places from those that
 // answer.
-func (d *destination) look() {
-	if d.looked {
+func (d *destination) checkStore() {
+	if d.storeChecked {
 		return
 	}
-	d.looked = true
+	d.storeChecked = true
 	view := d.service.rt.Journal.View()
 	defer view.Close()
 	err := view.KVKeys(d.key.org, keyWaiting(rowRetries, d.key), nil, func([]byte) ([]byte, bool, error) {
@@ -148,11 +148,11 @@ func (d *destination) room() int {
 func (d *destination) take(notices []posting.Notice) {
 	s := d.service
 	room := d.room() - len(d.fresh)
-	if s.waiting.Load() > s.limits.inMemory {
+	if s.inMemory.Load() > s.limits.inMemory {
 		room = 0
 	}
 	room = min(max(room, 0), len(notices))
-	lean := !d.quick() || s.waiting.Load() > s.limits.atHand
+	lean := !d.quick() || s.inMemory.Load() > s.limits.atHand
 	for i := range notices[:room] {
 		if lean && len(d.fresh) >= maxDoubtful {
 			notices[i].About = nil
@@ -219,7 +219,7 @@ func (d *destination) shed() {
 // are about the number of workers.
 func (d *destination) reach() (batch, low int) {
 	switch {
-	case d.service.waiting.Load() > d.service.limits.inMemory:
+	case d.service.inMemory.Load() > d.service.limits.inMemory:
 		return d.window, 1
 	case d.quick():
 		return 128, 32
@@ -266,8 +266,8 @@ func (d *destination) pull(c *actors.Context) {
 		found++
 		d.pulled[id] = true
 		d.passed = append([]byte(nil), row...)
-		d.due = append(d.due, pendingNotice{notice: delivery.notice(), stored: true, asks: delivery.asks, told: delivery.told})
-		d.service.waiting.Add(1)
+		d.due = append(d.due, pendingNotice{notice: delivery.notice(), stored: true, asks: delivery.asks, reached: delivery.reached})
+		d.service.inMemory.Add(1)
 		return nil, true, nil
 	})
 	if err != nil {
@@ -296,7 +296,7 @@ func (s *Service) wrongRow(org ledger.ID, row []byte) {
 
 // start gives waiting notices to workers, in turn from fresh and from due.
 func (d *destination) start(c *actors.Context) {
-	for !d.rests && c.Expecting() < d.window && len(d.fresh)+len(d.due) > 0 {
+	for !d.awaitsWorker && c.Expecting() < d.window && len(d.fresh)+len(d.due) > 0 {
 		batch, workers := d.batch(), d.service.brisk
 		switch {
 		case d.key.class == operators:
@@ -309,9 +309,9 @@ func (d *destination) start(c *actors.Context) {
 		}
 		if err := workers.Go(func() { d.service.deliver(d.key, batch) }); err != nil {
 			d.giveBack(batch)
-			d.rests = true
+			d.awaitsWorker = true
 			service, k := d.service, d.key
-			service.rt.Later(0, func() { service.destinations.Tell(k, rested{}) }) // when a worker may be free
+			service.rt.ScheduleRetry(0, func() { service.destinations.Tell(k, rested{}) }) // when a worker may be free
 			return
 		}
 		c.Expect()

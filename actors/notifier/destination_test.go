@@ -14,32 +14,32 @@ import (
 // An unknown receiver that is slow keeps one worker busy and a bounded number of notices in memory.
 // The others wait in the store, and each is delivered once when the receiver answers.
 func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
 	const n = 3_000
-	ids := h.many(h.at(r), n)
+	ids := f.notifyMany(f.destinationOf(r), n)
 	waitFor(t, "one under way, the rest in the store", func() bool {
-		return r.count() == 1 && len(h.rows(here, rowRetries)) >= n-maxUntried-1
+		return r.count() == 1 && len(f.rows(here, rowRetries)) >= n-maxUntried-1
 	})
 	const room = maxUntried + 3 // one in progress, and two read from the store
-	if got := h.waiting.Load(); got > room+maxWritten {
+	if got := f.inMemory.Load(); got > room+maxWritten {
 		t.Errorf("%d notices wait in memory, want at most %d and those of one change that is being written", got, room)
 	}
-	waitFor(t, "no more in memory than there is room for", func() bool { return h.waiting.Load() <= room })
+	waitFor(t, "no more in memory than there is room for", func() bool { return f.inMemory.Load() <= room })
 	g.open()
-	h.rest()
+	f.quiesce()
 	r.wantOnce(t, here, ids)
 	if r.most > lastWindow {
 		t.Errorf("%d at once, want at most %d", r.most, lastWindow)
 	}
-	if got := h.waiting.Load(); got != 0 {
+	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d notices wait in memory when all are told", got)
 	}
 	for _, id := range []ID{ids[0], ids[n/2], ids[n-1]} {
-		h.wants(id, Delivered, 1)
+		f.wantDelivery(id, Delivered, 1)
 	}
-	if got := h.rows(here, rowRetries); len(got) != 0 {
+	if got := f.rows(here, rowRetries); len(got) != 0 {
 		t.Errorf("%d deliveries still wait", len(got))
 	}
 }
@@ -47,7 +47,7 @@ func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testi
 // A destination that has answered keeps more notices in memory; when it fails, all but a few go to
 // the store at once.
 func TestADestinationThatStopsAnsweringLeavesTheMemoryToOthers(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	var failing sync.Map
 	g := newGate()
 	r := receive(t, func(*arrival) int {
@@ -57,42 +57,42 @@ func TestADestinationThatStopsAnsweringLeavesTheMemoryToOthers(t *testing.T) {
 		}
 		return 200
 	}, g)
-	to := h.at(r)
-	h.one(to)
-	h.rest() // it is known to answer
+	to := f.destinationOf(r)
+	f.notifyOne(to)
+	f.quiesce() // it is known to answer
 	failing.Store("now", true)
 	const n = 2_000
-	ids := h.many(to, n)
-	waitFor(t, "in memory", func() bool { return h.waiting.Load() == n })
-	if got := h.rows(here, rowRetries); len(got) != 0 {
+	ids := f.notifyMany(to, n)
+	waitFor(t, "in memory", func() bool { return f.inMemory.Load() == n })
+	if got := f.rows(here, rowRetries); len(got) != 0 {
 		t.Errorf("%d wait in the store while there is room in memory", len(got))
 	}
 	g.open()
-	h.rest()
-	h.pass(0)
+	f.quiesce()
+	f.advance(0)
 	for _, id := range []ID{ids[0], ids[n-1]} {
-		h.wants(id, Pending, 1)
+		f.wantDelivery(id, Pending, 1)
 	}
-	if got := h.waiting.Load(); got != 0 {
+	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d notices wait in memory when each had its attempt", got)
 	}
-	if got := len(h.rows(here, rowRetries)); got != n {
+	if got := len(f.rows(here, rowRetries)); got != n {
 		t.Errorf("%d wait in the store, want %d", got, n)
 	}
 	failing.Delete("now")
-	h.pass(30 * time.Second)
+	f.advance(30 * time.Second)
 	for event, times := range r.events() {
 		if times > 2 {
 			t.Errorf("event %s came %d times", event, times)
 		}
 	}
-	if got := h.rows(here, rowRetries); len(got) != 0 {
+	if got := f.rows(here, rowRetries); len(got) != 0 {
 		t.Errorf("%d deliveries still wait", len(got))
 	}
 }
 
 func TestADestinationThatAnswersHasSixteenWorkersAtMost(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	g := newGate()
 	var blocked sync.Map
 	r := receive(t, func(*arrival) int {
@@ -101,18 +101,18 @@ func TestADestinationThatAnswersHasSixteenWorkersAtMost(t *testing.T) {
 		}
 		return 200
 	}, g)
-	to := h.at(r)
-	h.one(to)
-	h.rest()
+	to := f.destinationOf(r)
+	f.notifyOne(to)
+	f.quiesce()
 	blocked.Store("now", true)
-	ids := h.tells(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
+	ids := f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
 	waitFor(t, "the window is open", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return r.under == lastWindow
 	})
 	g.open()
-	h.rest()
+	f.quiesce()
 	if r.most != lastWindow {
 		t.Errorf("%d at once, want %d", r.most, lastWindow)
 	}
@@ -125,7 +125,7 @@ func TestADestinationThatAnswersHasSixteenWorkersAtMost(t *testing.T) {
 // those hangs: the test counts and does not measure time.
 func TestDestinationsThatHangHoldNobodyElseUp(t *testing.T) {
 	const dead, alive, each = 100, 50, 20
-	h := newFixture(t, onRealClock)
+	f := newFixture(t, onRealClock)
 	hanging := receive(t, func(a *arrival) int {
 		if a.all <= dead {
 			return 500
@@ -135,20 +135,20 @@ func TestDestinationsThatHangHoldNobodyElseUp(t *testing.T) {
 	good := receive(t, always(200))
 	var all, known []ledger.ID
 	for range dead {
-		all = append(all, h.at(hanging))
+		all = append(all, f.destinationOf(hanging))
 	}
 	for range alive {
-		known = append(known, h.at(good))
+		known = append(known, f.destinationOf(good))
 	}
-	h.tells(here, posting.Webhook, all...)
-	h.rest()
+	f.notify(here, posting.Webhook, all...)
+	f.quiesce()
 	for range firstWindow + 3 {
-		h.tells(here, posting.Webhook, all...)
+		f.notify(here, posting.Webhook, all...)
 	}
 	waitFor(t, "all of them hang", func() bool { return hanging.count() == dead*(1+firstWindow) })
 	var ids []ID
 	for range each {
-		ids = append(ids, h.tells(here, posting.Webhook, known...)...)
+		ids = append(ids, f.notify(here, posting.Webhook, known...)...)
 	}
 	waitFor(t, "the others have theirs", func() bool { return len(good.events()) == len(ids) })
 	good.wantOnce(t, here, ids)
@@ -156,12 +156,12 @@ func TestDestinationsThatHangHoldNobodyElseUp(t *testing.T) {
 
 // Many notices to many destinations at once, on the machine's clock.
 func TestWithoutFaultsEverythingIsToldOnce(t *testing.T) {
-	h := newFixture(t, onRealClock)
+	f := newFixture(t, onRealClock)
 	random := random(t)
 	r := receive(t, always(200))
 	var to []ledger.ID
 	for range 30 {
-		to = append(to, h.at(r))
+		to = append(to, f.destinationOf(r))
 	}
 	var mu sync.Mutex
 	var ids []ID
@@ -173,7 +173,7 @@ func TestWithoutFaultsEverythingIsToldOnce(t *testing.T) {
 		}
 		tellers.Go(func() {
 			for _, n := range batches {
-				booked := h.tells(here, posting.Webhook, to[:n]...)
+				booked := f.notify(here, posting.Webhook, to[:n]...)
 				mu.Lock()
 				ids = append(ids, booked...)
 				mu.Unlock()
@@ -181,37 +181,37 @@ func TestWithoutFaultsEverythingIsToldOnce(t *testing.T) {
 		})
 	}
 	soon(t, "booked", tellers.Wait)
-	h.rest()
+	f.quiesce()
 	r.wantOnce(t, here, ids)
 	for _, id := range ids[:50] {
-		h.wants(id, Delivered, 1)
+		f.wantDelivery(id, Delivered, 1)
 	}
-	h.restart()
-	h.rest()
+	f.restart()
+	f.quiesce()
 	r.wantOnce(t, here, ids)
 }
 
 // All attempts fail, so that the window does not grow: due deliveries are tried strictly in the
 // order of their due times, four at a time.
 func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	random := random(t)
 	dead := receive(t, always(500))
-	to := h.at(dead)
+	to := f.destinationOf(dead)
 	var order []string
 	for range 300 {
-		order = append(order, EventID(here, h.one(to)).String())
-		h.rest() // tried at this time
-		h.pass(time.Duration(1+random.IntN(90)) * time.Millisecond)
+		order = append(order, EventID(here, f.notifyOne(to)).String())
+		f.quiesce() // tried at this time
+		f.advance(time.Duration(1+random.IntN(90)) * time.Millisecond)
 	}
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 500 }, g)
-	h.book.set(to, actors.Address{URL: r.URL})
-	h.stop() // all became due while it was down
-	if err := h.clock.Set(h.clock.Now().Add(31 * time.Second)); err != nil {
+	f.addresses.set(to, actors.Address{URL: r.URL})
+	f.stop() // all became due while it was down
+	if err := f.Clock.Set(f.Clock.Now().Add(31 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	h.start()
+	f.start()
 	for n := range order {
 		under := firstWindow
 		if n == 0 {
@@ -220,7 +220,7 @@ func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
 		waitFor(t, "the next ones", func() bool { return r.count() == min(n+under, len(order)) })
 		g.let(t)
 	}
-	h.rest()
+	f.quiesce()
 	var got []string
 	for _, a := range r.got() {
 		got = append(got, a.EventID)
@@ -238,26 +238,26 @@ func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
 
 // Fresh and due notices take turns: neither waits for the end of the other.
 func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
-	to := h.at(r)
-	old := h.many(to, 300)
-	h.rest()
+	to := f.destinationOf(r)
+	old := f.notifyMany(to, 300)
+	f.quiesce()
 	before := r.count()
-	if err := h.clock.Set(h.clock.Now().Add(time.Minute)); err != nil { // no timer runs yet
+	if err := f.Clock.Set(f.Clock.Now().Add(time.Minute)); err != nil { // no timer runs yet
 		t.Fatal(err)
 	}
 	g := newGate()
 	second := receive(t, func(*arrival) int { g.wait(); return 500 }, g)
-	h.book.set(to, actors.Address{URL: second.URL})
-	go func() { _ = h.runtime.Advance(h.clock.Now()) }()
+	f.addresses.set(to, actors.Address{URL: second.URL})
+	go func() { _ = f.Runtime.Advance(f.Clock.Now()) }()
 	waitFor(t, "the due ones are under way", func() bool { return second.count() == firstWindow })
-	fresh := h.many(to, 20)
+	fresh := f.notifyMany(to, 20)
 	var events []string
 	for _, id := range fresh {
 		events = append(events, EventID(here, id).String())
 	}
-	waitFor(t, "in memory", func() bool { return h.waiting.Load() >= int64(len(fresh)) })
+	waitFor(t, "in memory", func() bool { return f.inMemory.Load() >= int64(len(fresh)) })
 	seen := 0
 	for seen < len(fresh) {
 		all := second.count()
@@ -274,7 +274,7 @@ func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
 		}
 	}
 	g.open()
-	h.rest()
+	f.quiesce()
 	if before != len(old) {
 		t.Errorf("%d attempts at first, want %d", before, len(old))
 	}
@@ -284,7 +284,7 @@ func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
 // failing: its retries take no place from destinations that answer.
 func TestRetriesOfManyThatHangLeaveRoomForThoseThatAnswer(t *testing.T) {
 	const dead = briskPool + 50
-	h := newFixture(t)
+	f := newFixture(t)
 	hanging := receive(t, func(a *arrival) int {
 		if a.nth == 1 {
 			return 500
@@ -294,17 +294,17 @@ func TestRetriesOfManyThatHangLeaveRoomForThoseThatAnswer(t *testing.T) {
 	good := receive(t, always(200))
 	var all []ledger.ID
 	for range dead {
-		all = append(all, h.at(hanging))
+		all = append(all, f.destinationOf(hanging))
 	}
-	h.tells(here, posting.Webhook, all...)
-	h.rest()
-	h.stop()
-	if err := h.clock.Set(h.clock.Now().Add(time.Minute)); err != nil {
+	f.notify(here, posting.Webhook, all...)
+	f.quiesce()
+	f.stop()
+	if err := f.Clock.Set(f.Clock.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	h.start()
+	f.start()
 	waitFor(t, "as many hang as may", func() bool { return hanging.count() == dead+doubtfulPool })
-	h.one(h.at(good))
+	f.notifyOne(f.destinationOf(good))
 	waitFor(t, "the other one has its own", func() bool { return good.count() == 1 })
 	if got := hanging.count(); got != dead+doubtfulPool {
 		t.Errorf("%d have answered meanwhile", got-dead-doubtfulPool)

@@ -16,94 +16,94 @@ import (
 // A NotificationWriter that panics costs an attempt and nothing else: neither the other notices of
 // the same worker nor the retry.
 func TestATellerThatPanicsCostsAnAttempt(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
-	to := h.at(r)
-	h.one(to)
-	h.rest() // it answers, so its workers take many notices at a time
+	to := f.destinationOf(r)
+	f.notifyOne(to)
+	f.quiesce() // it answers, so its workers take many notices at a time
 	var calls atomic.Int64
-	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	f.write = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
 			panic("a fault of ours")
 		}
-		return tell(dst, org, n)
+		return writeBody(dst, org, n)
 	}
-	ids := h.many(to, 40)
-	h.rest()
+	ids := f.notifyMany(to, 40)
+	f.quiesce()
 	failed := 0
 	for _, id := range ids {
-		if d := h.delivery(id); d.State == Pending {
+		if d := f.delivery(id); d.State == Pending {
 			failed++
-			h.wants(id, Pending, 1)
+			f.wantDelivery(id, Pending, 1)
 		}
 	}
-	if failed != 1 || h.waiting.Load() != 0 {
-		t.Errorf("%d deliveries wait for their retry and %d in memory, want the one that panicked", failed, h.waiting.Load())
+	if failed != 1 || f.inMemory.Load() != 0 {
+		t.Errorf("%d deliveries wait for their retry and %d in memory, want the one that panicked", failed, f.inMemory.Load())
 	}
-	h.pass(30 * time.Second)
+	f.advance(30 * time.Second)
 	r.wantOnce(t, here, append(ids, idOf(&posting.Notice{Booked: ids[0].Booked - 1, Channel: posting.Webhook})))
 }
 
 func TestATellerThatAlwaysPanicsIsParked(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
-	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
-	id := h.one(h.at(r))
-	h.pass(24 * time.Hour)
-	h.wants(id, Parked, MaxAttempts)
+	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
+	id := f.notifyOne(f.destinationOf(r))
+	f.advance(24 * time.Hour)
+	f.wantDelivery(id, Parked, MaxAttempts)
 }
 
 func TestACarrierOfOperatorsThatPanicsCostsAnAttempt(t *testing.T) {
-	h := newFixture(t, func(h *fixture) {
+	f := newFixture(t, func(f *fixture) {
 		calls := 0
-		h.telegrams = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
+		f.notifyOperators = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
 			if calls++; calls < 3 {
 				panic("a fault of ours")
 			}
-			return Attempt{At: ledger.MicrosOf(h.clock.Now())}, nil, 0
+			return Attempt{At: ledger.MicrosOf(f.Clock.Now())}, nil, 0
 		}
 	})
-	id := h.tells(here, posting.Operators, uuid.New())[0]
-	h.pass(24 * time.Hour)
-	h.wants(id, Delivered, 3)
+	id := f.notify(here, posting.Operators, uuid.New())[0]
+	f.advance(24 * time.Hour)
+	f.wantDelivery(id, Delivered, 3)
 }
 
 // faulty sends a delivery log a command that panics.
-func (h *fixture) faulty() {
-	h.t.Helper()
-	if err := h.ask(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
-		h.t.Error("a fault is no error")
+func (f *fixture) faulty() {
+	f.t.Helper()
+	if err := f.ask(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
+		f.t.Error("a fault is no error")
 	}
 }
 
 // A delivery log panics while deliveries are in progress: they end as they would have, at worst with a
 // duplicate.
 func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	g := newGate()
 	good, bad := receive(t, func(*arrival) int { g.wait(); return 200 }, g), receive(t, always(500))
-	to, dead := h.at(good), h.at(bad)
-	waits := h.many(dead, 5)
-	h.rest()
-	ids := h.many(to, 1_500) // some of them wait in the store
+	to, dead := f.destinationOf(good), f.destinationOf(bad)
+	waits := f.notifyMany(dead, 5)
+	f.quiesce()
+	ids := f.notifyMany(to, 1_500) // some of them wait in the store
 	waitFor(t, "under way", func() bool { return good.count() > 0 })
-	h.faulty()
+	f.faulty()
 	g.open()
 	for range 4 {
-		h.faulty()
+		f.faulty()
 	}
 	waitFor(t, "all are told, the last after a rest", func() bool {
-		h.rest()
-		return !slices.ContainsFunc(ids, func(id ID) bool { return h.delivery(id).State != Delivered })
+		f.quiesce()
+		return !slices.ContainsFunc(ids, func(id ID) bool { return f.delivery(id).State != Delivered })
 	})
-	h.pass(24 * time.Hour)
+	f.advance(24 * time.Hour)
 	for _, id := range waits {
-		h.wants(id, Parked, MaxAttempts)
+		f.wantDelivery(id, Parked, MaxAttempts)
 	}
-	if got := h.waiting.Load(); got != 0 {
+	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d wait in memory", got)
 	}
-	if got := len(h.rows(here, rowRetries)); got != 0 {
+	if got := len(f.rows(here, rowRetries)); got != 0 {
 		t.Errorf("%d wait in the store", got)
 	}
 }
@@ -111,7 +111,7 @@ func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 // What a delivery log had decided in the Change during which it panicked is tried again, including what
 // a destination had read from the store.
 func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	g := newGate()
 	r := receive(t, func(a *arrival) int {
 		if a.nth == 2 {
@@ -120,15 +120,15 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 		}
 		return map[bool]int{true: 500, false: 200}[a.nth < 3]
 	}, g)
-	id := h.one(h.at(r))
-	h.rest()
-	go func() { _ = h.runtime.Advance(began.Add(30 * time.Second)) }()
+	id := f.notifyOne(f.destinationOf(r))
+	f.quiesce()
+	go func() { _ = f.Runtime.Advance(startTime.Add(30 * time.Second)) }()
 	waitFor(t, "the retry is under way", func() bool { return r.count() == 2 })
 	release := make(chan struct{})
 	busy := make(chan struct{})
 	failed := make(chan error, 1)
 	go func() {
-		failed <- h.ask(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		failed <- f.ask(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
 			close(busy)
 			<-release
 			d.put(here, []byte("z"), []byte{1})
@@ -137,57 +137,57 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 	}()
 	receiveFrom(t, "the delivery log is busy", busy)
 	go func() {
-		_ = h.ask(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") })
+		_ = f.ask(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") })
 	}()
 	g.open() // the retry's result reaches the delivery log after the panic
 	close(release)
 	if err := receiveFrom(t, "written", failed); err != nil {
 		t.Error(err)
 	}
-	h.pass(24 * time.Hour)
-	if d := h.delivery(id); d.State != Delivered {
+	f.advance(24 * time.Hour)
+	if d := f.delivery(id); d.State != Delivered {
 		t.Errorf("it is %v after %d attempts", d.State, len(d.Attempts))
 	}
 }
 
 // After a panic of a destination, the notices that it has lost are offered again.
 func TestADestinationThatFailsLosesNothing(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
-	to := h.at(r)
-	ids := h.many(to, 1_500)
+	to := f.destinationOf(r)
+	ids := f.notifyMany(to, 1_500)
 	waitFor(t, "under way", func() bool { return r.count() > 0 })
-	h.destinations.Tell(key{here, merchants, to}, "no message of ours")
+	f.destinations.Tell(key{here, merchants, to}, "no message of ours")
 	g.open()
-	h.rest()
-	h.pass(time.Minute)
+	f.quiesce()
+	f.advance(time.Minute)
 	for _, id := range ids {
-		if d := h.delivery(id); d.State != Delivered {
+		if d := f.delivery(id); d.State != Delivered {
 			t.Fatalf("%v is %v", id, d.State)
 		}
 	}
-	if got := h.waiting.Load(); got != 0 {
+	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d wait in memory", got)
 	}
 }
 
 // The second acknowledgement of a duplicate does not remove other notices' marks.
 func TestMarksAreNotLostWhenSomethingIsToldTwice(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
-	to := h.at(r)
-	ids := h.many(to, 10)
-	h.rest()
-	page := h.delivery(ids[0]).page
+	to := f.destinationOf(r)
+	ids := f.notifyMany(to, 10)
+	f.quiesce()
+	page := f.delivery(ids[0]).page
 	for _, id := range ids { // each alone, as the first of a Change
-		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, Page: page, Source: h.delivery(id).Source}
-		h.rescan(uuid.New(), nil) // after a rescan duplicates are possible
-		h.rest()
-		h.logs.Tell(here, outcomes{[]tried{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
-		h.rest()
+		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, Page: page, Source: f.delivery(id).Source}
+		f.rescan(uuid.New(), nil) // after a rescan duplicates are possible
+		f.quiesce()
+		f.logs.Tell(here, outcomes{[]tried{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
+		f.quiesce()
 	}
 	for _, id := range ids {
-		h.wants(id, Delivered, 1)
+		f.wantDelivery(id, Delivered, 1)
 	}
 }

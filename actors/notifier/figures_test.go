@@ -214,9 +214,9 @@ func TestFigureAMillionRetries(t *testing.T) {
 	receiveFrom(t, "the first notification", events)
 	s.Stop()
 	order := plantRetries(t, s.Dir, uuid.MustParse(s.Sandbox.OrganizationID), waits, due, others)
-	began := time.Now()
+	startTime := time.Now()
 	s.Restart()
-	ready, memory := time.Since(began), residentMiB(t, s.PID())
+	ready, memory := time.Since(startTime), residentMiB(t, s.PID())
 	place := make(map[string]int, len(order))
 	for n, event := range order {
 		place[event] = n
@@ -229,7 +229,7 @@ func TestFigureAMillionRetries(t *testing.T) {
 		}
 		furthest = max(furthest, at-n, n-at)
 	}
-	took := time.Since(began) - ready
+	took := time.Since(startTime) - ready
 	t.Logf("%d wait, %d of them due: ready after %v with %s; the due ones arrived within %v (%.0f/s), none more than %d places off its turn; then %s; load %s",
 		waits, due, ready.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(due)/took.Seconds(), furthest, residentMiB(t, s.PID()), load())
 	if ready > 10*time.Second {

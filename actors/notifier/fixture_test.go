@@ -19,10 +19,10 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/clock"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
-	"mizan/posting/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,10 +31,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 2 * time.Minute
 
 var (
-	here  = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
-	there = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
-	began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
-	quiet = slog.New(slog.DiscardHandler)
+	here      = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+	there     = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
+	startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+	quiet     = slog.New(slog.DiscardHandler)
 )
 
 // random returns a source whose seed is printed; MIZAN_SEED repeats a run.
@@ -50,30 +50,30 @@ func random(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// book has the addresses of destinations. It implements actors.Addresses.
-type book struct {
+// addressBook has the addresses of destinations. It implements actors.Addresses.
+type addressBook struct {
 	mu   sync.Mutex
 	urls map[ledger.ID]actors.Address // guarded by mu
 }
 
-func (b *book) Recipient(ledger.ID, int64, money.Env, ledger.ID) (ledger.ID, bool) {
+func (b *addressBook) Recipient(ledger.ID, int64, money.Env, ledger.ID) (ledger.ID, bool) {
 	return ledger.ID{}, false
 }
 
-func (b *book) Address(_, to ledger.ID) (actors.Address, bool) {
+func (b *addressBook) Address(_, to ledger.ID) (actors.Address, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a, ok := b.urls[to]
 	return a, ok
 }
 
-func (b *book) set(to ledger.ID, a actors.Address) {
+func (b *addressBook) set(to ledger.ID, a actors.Address) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.urls[to] = a
 }
 
-func (b *book) remove(to ledger.ID) {
+func (b *addressBook) remove(to ledger.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.urls, to)
@@ -82,124 +82,103 @@ func (b *book) remove(to ledger.ID) {
 // fixture is a notifier with its journal, on a clock that the test moves or, on request, on the
 // machine's clock.
 type fixture struct {
+	*testkit.World
 	*Service
-	t         testing.TB
-	dir       string
-	clock     *clock.Manual
-	real      bool
-	book      *book
-	tell      func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error)
-	telegrams func(org, to ledger.ID, body, told []byte) (Attempt, []byte, time.Duration)
-	keep      time.Duration
-	through   func(posting.Log) posting.Log
-	observe   func(posting.Channel, bool, time.Duration)
-	log       *slog.Logger
-	resuming  func(*fixture) // called before a start resumes
-	journal   *posting.Journal
-	runtime   *actors.Runtime
+	t               testing.TB
+	addresses       *addressBook
+	write           func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error)
+	notifyOperators func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
+	retention       time.Duration
+	observe         func(posting.Channel, bool, time.Duration)
+	resuming        func(*fixture) // called before a start resumes
 }
 
 func newFixture(t testing.TB, set ...func(*fixture)) *fixture {
 	t.Helper()
-	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(began), book: &book{urls: make(map[ledger.ID]actors.Address)}, tell: tell}
+	f := &fixture{World: testkit.NewWorld(t, startTime), t: t, addresses: &addressBook{urls: make(map[ledger.ID]actors.Address)}, write: writeBody}
 	for _, s := range set {
-		s(h)
+		s(f)
 	}
-	h.start()
-	t.Cleanup(h.stop)
-	return h
+	f.start()
+	t.Cleanup(f.stop)
+	return f
 }
 
-func onRealClock(h *fixture) { h.real = true }
+func onRealClock(f *fixture) {
+	f.JournalOptions.Clock, f.RuntimeOptions.Clock = clock.Real{}, clock.Real{}
+}
 
-// tell writes the body of the tests' notifications, the same at each attempt.
-func tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+// writeBody writes the body of the tests' notifications, the same at each attempt.
+func writeBody(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 	data := fmt.Appendf(dst, `{"org":"%v","source":"%v","body":"%x"}`, org, n.Source.ID, n.Body)
 	return actors.NotificationBody{Type: "transaction.charged", Data: data}, nil
 }
 
 // WriteNotification implements actors.NotificationWriter.
-func (h *fixture) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
-	return h.tell(dst, org, n)
+func (f *fixture) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	return f.write(dst, org, n)
 }
 
-func (h *fixture) start() {
-	h.t.Helper()
-	running := clock.Clock(h.clock)
-	if h.real {
-		running = clock.Real{}
-	}
+func (f *fixture) start() {
+	f.t.Helper()
+	f.Open()
 	var err error
-	h.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: h.dir, Log: quiet, MemTable: 4 << 20}, Clock: running, Log: quiet, Through: h.through,
+	f.Service, err = New(Options{
+		Runtime: f.Runtime, Addresses: f.addresses, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: f},
+		Operators: f.notifyOperators, AllowPrivate: true, Retention: f.retention, Observe: f.observe,
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	log := quiet
-	if h.log != nil {
-		log = h.log
+	f.Runtime.Start(func(posting.Item) bool { return false })
+	if f.resuming != nil {
+		f.resuming(f)
 	}
-	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: log})
-	h.Service, err = New(Options{
-		Runtime: h.runtime, Addresses: h.book, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h},
-		Operators: h.telegrams, AllowPrivate: true, Retention: h.keep, Observe: h.observe,
-	})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.runtime.Start(func(posting.Item) bool { return false })
-	if h.resuming != nil {
-		h.resuming(h)
-	}
-	h.Resume()
+	f.Resume()
 }
 
-func (h *fixture) stop() {
-	h.t.Helper()
-	soon(h.t, "closed", h.Service.Close)
-	soon(h.t, "stopped", h.runtime.Stop)
-	if err := h.journal.Close(); err != nil {
-		h.t.Error(err)
-	}
+func (f *fixture) stop() {
+	f.t.Helper()
+	soon(f.t, "closed", f.Service.Close)
+	soon(f.t, "stopped", f.World.Close)
 }
 
-func (h *fixture) restart() {
-	h.t.Helper()
-	h.stop()
-	h.start()
+func (f *fixture) restart() {
+	f.t.Helper()
+	f.stop()
+	f.start()
 }
 
-// rest returns when no work is in progress.
-func (h *fixture) rest() {
-	h.t.Helper()
-	soon(h.t, "at rest", h.runtime.Quiesce)
+// quiesce returns when no work is in progress.
+func (f *fixture) quiesce() {
+	f.t.Helper()
+	soon(f.t, "at rest", f.Runtime.Quiesce)
 }
 
-// pass moves the clock.
-func (h *fixture) pass(d time.Duration) {
-	h.t.Helper()
-	h.rest()
-	soon(h.t, "passed", func() {
-		if err := h.runtime.Advance(h.clock.Now().Add(d)); err != nil {
-			h.t.Error(err)
+// advance moves the clock.
+func (f *fixture) advance(d time.Duration) {
+	f.t.Helper()
+	f.quiesce()
+	soon(f.t, "passed", func() {
+		if err := f.Runtime.Advance(f.Clock.Now().Add(d)); err != nil {
+			f.t.Error(err)
 		}
 	})
 }
 
 // submit makes a change durable.
-func (h *fixture) submit(c *posting.Change) {
-	h.t.Helper()
+func (f *fixture) submit(c *posting.Change) {
+	f.t.Helper()
 	done := make(chan error, 1)
-	h.journal.Submit(c, func(r posting.Receipt) { done <- r.Err })
-	if err := receiveFrom(h.t, "durable", done); err != nil {
-		h.t.Fatal(err)
+	f.Journal.Submit(c, func(r posting.Receipt) { done <- r.Err })
+	if err := receiveFrom(f.t, "durable", done); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
-// tells books an event with a notice for each destination, in one Change.
-func (h *fixture) tells(org ledger.ID, channel posting.Channel, to ...ledger.ID) (ids []ID) {
-	h.t.Helper()
+// notify books an event with a notice for each destination, in one Change.
+func (f *fixture) notify(org ledger.ID, channel posting.Channel, to ...ledger.ID) (ids []ID) {
+	f.t.Helper()
 	c := new(posting.Change)
 	for i, to := range to {
 		c.Steps = append(c.Steps, posting.Step{
@@ -208,75 +187,75 @@ func (h *fixture) tells(org ledger.ID, channel posting.Channel, to ...ledger.ID)
 			Notices: []posting.Notice{{Channel: channel, To: to, Body: fmt.Appendf(nil, "n%d", i)}},
 		})
 	}
-	h.submit(c)
+	f.submit(c)
 	for i := range c.Steps {
 		ids = append(ids, ID{c.Steps[i].Events[0].Booked, channel})
 	}
 	return ids
 }
 
-// one books one event with a webhook notice.
-func (h *fixture) one(to ledger.ID) ID {
-	h.t.Helper()
-	return h.tells(here, posting.Webhook, to)[0]
+// notifyOne books one event with a webhook notice.
+func (f *fixture) notifyOne(to ledger.ID) ID {
+	f.t.Helper()
+	return f.notify(here, posting.Webhook, to)[0]
 }
 
-// many books n events with webhook notices.
-func (h *fixture) many(to ledger.ID, n int) (ids []ID) {
-	h.t.Helper()
+// notifyMany books n events with webhook notices.
+func (f *fixture) notifyMany(to ledger.ID, n int) (ids []ID) {
+	f.t.Helper()
 	for part := range slices.Chunk(slices.Repeat([]ledger.ID{to}, n), 500) {
-		ids = append(ids, h.tells(here, posting.Webhook, part...)...)
+		ids = append(ids, f.notify(here, posting.Webhook, part...)...)
 	}
 	return ids
 }
 
-// at returns a new destination whose notices go to the receiver.
-func (h *fixture) at(r *receiver) ledger.ID {
+// destinationOf returns a new destination whose notices go to the receiver.
+func (f *fixture) destinationOf(r *receiver) ledger.ID {
 	to := uuid.New()
-	h.book.set(to, actors.Address{URL: r.URL, Secret: "s"})
+	f.addresses.set(to, actors.Address{URL: r.URL, Secret: "s"})
 	return to
 }
 
-func (h *fixture) delivery(id ID) *Delivery {
-	h.t.Helper()
-	d, err := h.Read(here, id)
+func (f *fixture) delivery(id ID) *Delivery {
+	f.t.Helper()
+	d, err := f.Read(here, id)
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return d
 }
 
-// wants checks a delivery's state.
-func (h *fixture) wants(id ID, state State, attempts int) *Delivery {
-	h.t.Helper()
-	d := h.delivery(id)
+// wantDelivery checks a delivery's state.
+func (f *fixture) wantDelivery(id ID, state State, attempts int) *Delivery {
+	f.t.Helper()
+	d := f.delivery(id)
 	if d.State != state || len(d.Attempts) != attempts {
-		h.t.Errorf("the delivery is %v after %d attempts, want %v after %d", d.State, len(d.Attempts), state, attempts)
+		f.t.Errorf("the delivery is %v after %d attempts, want %v after %d", d.State, len(d.Attempts), state, attempts)
 	}
 	return d
 }
 
 // rows returns the keys of an organization's KVs with the given first byte.
-func (h *fixture) rows(org ledger.ID, kind byte) (keys [][]byte) {
-	h.t.Helper()
-	v := h.journal.View()
+func (f *fixture) rows(org ledger.ID, kind byte) (keys [][]byte) {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	err := v.KVKeys(org, []byte{kind}, nil, func(key []byte) ([]byte, bool, error) {
 		keys = append(keys, slices.Clone(key))
 		return nil, true, nil
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return keys
 }
 
 // wantRows checks how many rows of each kind there are, as "e1 r1".
-func (h *fixture) wantRows(want map[byte]int) {
-	h.t.Helper()
+func (f *fixture) wantRows(want map[byte]int) {
+	f.t.Helper()
 	for _, kind := range []byte{rowMarks, rowKept, rowRetries, rowParked, rowPosted, rowNotices} {
-		if got := len(h.rows(here, kind)); got != want[kind] {
-			h.t.Errorf("%d rows of kind %c, want %d", got, kind, want[kind])
+		if got := len(f.rows(here, kind)); got != want[kind] {
+			f.t.Errorf("%d rows of kind %c, want %d", got, kind, want[kind])
 		}
 	}
 }
@@ -317,34 +296,34 @@ func (g *gate) let(t testing.TB) {
 	}
 }
 
-// crowd fills a pool with jobs that wait until the gate is open.
-func (h *fixture) crowd(g *gate, run func(func()) error, jobs int) {
-	h.t.Helper()
+// fillPool fills a pool with jobs that wait until the gate is open.
+func (f *fixture) fillPool(g *gate, run func(func()) error, jobs int) {
+	f.t.Helper()
 	for range jobs {
 		if err := run(g.wait); err != nil {
-			h.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 	}
-	h.t.Cleanup(g.open) // before the fixture is stopped
+	f.t.Cleanup(g.open) // before the fixture is stopped
 }
 
 // plant writes a KV.
-func (h *fixture) plant(org ledger.ID, row, value []byte) {
-	h.t.Helper()
-	h.submit(&posting.Change{Outcome: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
+func (f *fixture) plant(org ledger.ID, row, value []byte) {
+	f.t.Helper()
+	f.submit(&posting.Change{Outcome: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
 }
 
 // removedBefore stores the time before which deliveries were removed.
-func (h *fixture) removedBefore(before ledger.Micros) {
-	h.t.Helper()
-	view := h.journal.View()
+func (f *fixture) removedBefore(before ledger.Micros) {
+	f.t.Helper()
+	view := f.Journal.View()
 	defer view.Close()
 	d := newDraft()
 	if err := d.removedBefore(view, here, before); err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	d.change.Outcome = true
-	h.submit(&d.change)
+	f.submit(&d.change)
 }
 
 // hangs is the status of a receiver that never answers.

@@ -14,22 +14,22 @@ import (
 )
 
 // walk lists all pages, and returns how many there were.
-func (h *fixture) walk(q Query) (rows []*Delivery, pages int) {
-	h.t.Helper()
+func (f *fixture) walk(q Query) (rows []*Delivery, pages int) {
+	f.t.Helper()
 	for {
-		page, next, err := h.List(here, q)
+		page, next, err := f.List(here, q)
 		if err != nil {
-			h.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		if len(page) > q.Limit {
-			h.t.Fatalf("a page of %d rows, at most %d were asked for", len(page), q.Limit)
+			f.t.Fatalf("a page of %d rows, at most %d were asked for", len(page), q.Limit)
 		}
 		rows, pages = append(rows, page...), pages+1
 		if next == (Position{}) {
 			return rows, pages
 		}
 		if q.Before.ID != (ID{}) && q.Before.Untried == next.Untried && next.compare(q.Before.ID) >= 0 || q.Before.Untried && !next.Untried {
-			h.t.Fatalf("a cursor goes back")
+			f.t.Fatalf("a cursor goes back")
 		}
 		q.Before = next
 	}
@@ -52,36 +52,36 @@ func allShown(all []*Delivery) (lines []string) {
 func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 	t.Parallel()
 	random := random(t)
-	h := newFixture(t)
-	good, bad := h.at(receive(t, always(200))), uuid.New()
+	f := newFixture(t)
+	good, bad := f.destinationOf(receive(t, always(200))), uuid.New()
 	var ids []ID
 	add := func(id ...ID) { ids = append(ids, id...) }
 	for i := range 60 {
 		to := [...]ledger.ID{good, bad}[random.IntN(2)]
 		switch random.IntN(6) {
 		case 0:
-			add(h.many(to, 1+random.IntN(20))...)
+			add(f.notifyMany(to, 1+random.IntN(20))...)
 		case 1:
-			add(h.tells(here, posting.Operators, to)...)
+			add(f.notify(here, posting.Operators, to)...)
 		case 2:
-			if err := h.Post(here, to, []byte("b"), fmt.Sprint(i)); err != nil {
+			if err := f.Post(here, to, []byte("b"), fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
 		case 3:
-			h.pass(time.Duration(random.IntN(3000)) * time.Second)
+			f.advance(time.Duration(random.IntN(3000)) * time.Second)
 		case 4:
 			if len(ids) > 0 {
-				h.rest()
-				if _, err := h.Replay(here, ids[random.IntN(len(ids))], nil); err != nil {
+				f.quiesce()
+				if _, err := f.Replay(here, ids[random.IntN(len(ids))], nil); err != nil {
 					t.Fatal(err)
 				}
 			}
 		default:
-			add(h.one(to))
+			add(f.notifyOne(to))
 		}
 	}
-	h.rest()
-	whole, _ := h.walk(Query{Limit: 10_000})
+	f.quiesce()
+	whole, _ := f.walk(Query{Limit: 10_000})
 	var all []*Delivery
 	for _, d := range whole { // bulletins are only in the list
 		if d.Channel == posting.Bulletin {
@@ -89,7 +89,7 @@ func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 		}
 	}
 	for _, id := range ids {
-		d, err := h.Read(here, id)
+		d, err := f.Read(here, id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 		if q.State == Pending && q.Transaction == (ledger.ID{}) { // waiting deliveries first, then untried ones
 			slices.SortStableFunc(want, func(a, b *Delivery) int { return cmp.Compare(min(1, len(b.Attempts)), min(1, len(a.Attempts))) })
 		}
-		if got, _ := h.walk(q); !slices.Equal(allShown(got), allShown(want)) {
+		if got, _ := f.walk(q); !slices.Equal(allShown(got), allShown(want)) {
 			t.Fatalf("%+v lists %d, want %d:\n%v\n%v", q, len(got), len(want), allShown(got), allShown(want))
 		}
 	}
@@ -129,17 +129,17 @@ func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 // One request looks at a bounded number of rows, and returns where to continue.
 func TestAListLooksAtABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	to := uuid.New()
-	oldest := h.one(to)
-	h.rest()
+	oldest := f.notifyOne(to)
+	f.quiesce()
 	const n = maxListedRows + maxKeptRead + 10
-	h.parkBulletins(to, oldest.Booked+1, n)
-	if rows, pages := h.walk(Query{State: Delivered, Limit: 10}); len(rows) != 0 || pages < 2 || pages > 4 {
+	f.parkBulletins(to, oldest.Booked+1, n)
+	if rows, pages := f.walk(Query{State: Delivered, Limit: 10}); len(rows) != 0 || pages < 2 || pages > 4 {
 		t.Errorf("%d rows on %d pages", len(rows), pages)
 	}
 	for _, q := range []Query{{Limit: 900}, {Limit: 5_000}, {Limit: 1_500, State: Parked}, {Limit: 2_000, State: Parked, To: to}} {
-		rows, _ := h.walk(q)
+		rows, _ := f.walk(q)
 		want := n
 		if q.State == 0 {
 			want++ // the notice, which is older than all of them
@@ -151,38 +151,38 @@ func TestAListLooksAtABoundedNumberOfRows(t *testing.T) {
 }
 
 // parkBulletins writes parked deliveries to operators, as a delivery log would.
-func (h *fixture) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
-	h.t.Helper()
+func (f *fixture) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
+	f.t.Helper()
 	for first := 0; first < n; first += 500 {
 		c := new(posting.Change)
 		for i := first; i < min(n, first+500); i++ {
 			d := &Delivery{ID: ID{from + ledger.Micros(i), posting.Bulletin}, To: to, State: Parked, body: []byte("b")}
 			row, err := encodeKept(d)
 			if err != nil {
-				h.t.Fatal(err)
+				f.t.Fatal(err)
 			}
 			c.KVs = append(c.KVs, posting.KV{Org: here, Key: keyKept(d.ID), Value: row},
 				posting.KV{Org: here, Key: keyParked(d.key(here), d.ID), Value: []byte{}})
 		}
-		h.submit(c)
+		f.submit(c)
 	}
 }
 
 // Waiting and parked deliveries are on the first page, however many later ones were delivered.
 func TestWhatWaitsIsOnTheFirstPageBehindManyDelivered(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	good, bad, other := h.at(receive(t, always(200))), uuid.New(), uuid.New()
-	parked := []ID{h.one(other), h.one(bad)}
-	h.pass(8 * time.Hour) // five attempts have failed, and a sixth
+	f := newFixture(t)
+	good, bad, other := f.destinationOf(receive(t, always(200))), uuid.New(), uuid.New()
+	parked := []ID{f.notifyOne(other), f.notifyOne(bad)}
+	f.advance(8 * time.Hour) // five attempts have failed, and a sixth
 	var waiting []ID
 	for range 5 {
-		waiting = append(waiting, h.one(bad))
+		waiting = append(waiting, f.notifyOne(bad))
 	}
 	for range maxListedPages + 20 {
-		h.one(good)
+		f.notifyOne(good)
 	}
-	h.rest()
+	f.quiesce()
 	for what, c := range map[string]struct {
 		q    Query
 		want []ID
@@ -197,7 +197,7 @@ func TestWhatWaitsIsOnTheFirstPageBehindManyDelivered(t *testing.T) {
 		"parked there":       {Query{State: Parked, Limit: 10, To: bad}, parked[1:]},
 		"the newest parked":  {Query{State: Parked, Limit: 1}, parked[1:]},
 	} {
-		rows, _, err := h.List(here, c.q)
+		rows, _, err := f.List(here, c.q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,13 +215,13 @@ func TestWhatWaitsIsOnTheFirstPageBehindManyDelivered(t *testing.T) {
 // If more deliveries wait than a list reads keys of, it reads their own rows in order.
 func TestOfTooManyThatWaitTheNewestAreFoundAllTheSame(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	bad := uuid.New()
-	waiting := h.many(bad, 40)
-	h.rest()
-	h.limits.indexed = 20
+	waiting := f.notifyMany(bad, 40)
+	f.quiesce()
+	f.limits.indexed = 20
 	for _, q := range []Query{{State: Pending, Limit: 7}, {State: Pending, Limit: 100}, {State: Pending, Limit: 7, To: bad}} {
-		rows, _ := h.walk(q)
+		rows, _ := f.walk(q)
 		var got []ID
 		for _, d := range rows {
 			got = append(got, d.ID)
@@ -237,19 +237,19 @@ func TestOfTooManyThatWaitTheNewestAreFoundAllTheSame(t *testing.T) {
 // read them.
 func TestWhatIsPendingIsNotLookedForAmongTheDelivered(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	to := h.at(receive(t, always(200)))
-	h.limits.untriedPages = 20
+	f := newFixture(t)
+	to := f.destinationOf(receive(t, always(200)))
+	f.limits.untriedPages = 20
 	for range 30 {
-		h.one(to)
+		f.notifyOne(to)
 	}
-	h.rest()
-	if _, pages := h.walk(Query{State: Pending, Limit: 10}); pages != 2 {
+	f.quiesce()
+	if _, pages := f.walk(Query{State: Pending, Limit: 10}); pages != 2 {
 		t.Errorf("%d requests before the cursor has moved", pages)
 	}
-	h.moveCursor(here)
-	h.rest()
-	if rows, pages := h.walk(Query{State: Pending, Limit: 10}); pages != 1 || len(rows) != 0 {
+	f.moveCursor(here)
+	f.quiesce()
+	if rows, pages := f.walk(Query{State: Pending, Limit: 10}); pages != 1 || len(rows) != 0 {
 		t.Errorf("%d rows in %d requests", len(rows), pages)
 	}
 }
@@ -257,7 +257,7 @@ func TestWhatIsPendingIsNotLookedForAmongTheDelivered(t *testing.T) {
 // A page of a transaction with very many events reads a bounded number of them.
 func TestAListOfOneTransactionLooksAtABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	to, source := uuid.New(), ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 	told, silent := 0, 0
 	for expect := uint64(0); expect < 2*maxToldEvents+10; {
@@ -271,11 +271,11 @@ func TestAListOfOneTransactionLooksAtABoundedNumberOfEvents(t *testing.T) {
 				silent++
 			}
 		}
-		h.submit(&posting.Change{Steps: []posting.Step{step}})
+		f.submit(&posting.Change{Steps: []posting.Step{step}})
 	}
-	h.rest()
+	f.quiesce()
 	for _, limit := range []int{7, 1_000} {
-		rows, pages := h.walk(Query{Transaction: source.ID, Limit: limit})
+		rows, pages := f.walk(Query{Transaction: source.ID, Limit: limit})
 		if len(rows) != told || pages < (told+silent)/maxToldEvents {
 			t.Errorf("%d rows on %d pages, want %d", len(rows), pages, told)
 		}
@@ -284,10 +284,10 @@ func TestAListOfOneTransactionLooksAtABoundedNumberOfEvents(t *testing.T) {
 
 func TestAListOfAnotherOrganizationIsEmpty(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.one(uuid.New())
-	h.rest()
-	rows, next, err := h.List(there, Query{Limit: 10})
+	f := newFixture(t)
+	f.notifyOne(uuid.New())
+	f.quiesce()
+	rows, next, err := f.List(there, Query{Limit: 10})
 	if len(rows) != 0 || next != (Position{}) || err != nil {
 		t.Errorf("%d rows, %v, %v", len(rows), next, err)
 	}
@@ -296,22 +296,22 @@ func TestAListOfAnotherOrganizationIsEmpty(t *testing.T) {
 // A pending delivery is listed however old it is; a finished one only within the retention.
 func TestWhatIsOldIsShownWhileItIsPending(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	to := uuid.New()
-	over := h.one(to)
-	h.pass(8 * time.Hour) // it is parked
-	waits := h.one(to)
-	h.rest()
+	over := f.notifyOne(to)
+	f.advance(8 * time.Hour) // it is parked
+	waits := f.notifyOne(to)
+	f.quiesce()
 	oldest := waits.Booked + 1
-	h.removedBefore(oldest)
-	rows, _ := h.walk(Query{Limit: 10})
+	f.removedBefore(oldest)
+	rows, _ := f.walk(Query{Limit: 10})
 	if len(rows) != 1 || rows[0].ID != waits {
 		t.Errorf("shown are %v", allShown(rows))
 	}
-	if _, err := h.Read(here, over); !ledger.IsRefusal(err, ledger.NotFound) {
+	if _, err := f.Read(here, over); !ledger.IsRefusal(err, ledger.NotFound) {
 		t.Errorf("what is over: %v", err)
 	}
-	if d, err := h.Read(here, waits); err != nil || d.State != Pending {
+	if d, err := f.Read(here, waits); err != nil || d.State != Pending {
 		t.Errorf("what waits: %v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"mizan/actors"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -14,26 +13,26 @@ import (
 // After a restart only the waiting deliveries in the store tell about a destination, so its fresh
 // notices take no place from destinations that answer.
 func TestADestinationOfWhichSomethingWaitsIsDoubtfulAfterARestart(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.all == 1] })
-	to := h.at(r)
-	h.one(to)
-	h.rest()
-	h.restart()
+	to := f.destinationOf(r)
+	f.notifyOne(to)
+	f.quiesce()
+	f.restart()
 	g := newGate()
-	h.crowd(g, h.brisk.Go, briskPool)
-	fresh := h.one(to)
+	f.fillPool(g, f.brisk.Go, briskPool)
+	fresh := f.notifyOne(to)
 	waitFor(t, "told by a worker for those that have failed", func() bool { return r.count() == 2 })
 	g.open()
-	h.rest()
-	h.wants(fresh, Delivered, 1)
+	f.quiesce()
+	f.wantDelivery(fresh, Delivered, 1)
 }
 
 // A receiver that answers slowly has at most four workers, from the pool of failing destinations,
 // until an answer comes quickly.
 func TestAReceiverThatAnswersSlowlyTakesNoPlaceFromOthers(t *testing.T) {
-	h := newFixture(t)
-	h.limits.slow = -time.Second // every answer is too slow
+	f := newFixture(t)
+	f.limits.slow = -time.Second // every answer is too slow
 	first, second, brisk := newGate(), newGate(), newGate()
 	var closed atomic.Pointer[gate]
 	r := receive(t, func(*arrival) int {
@@ -42,12 +41,12 @@ func TestAReceiverThatAnswersSlowlyTakesNoPlaceFromOthers(t *testing.T) {
 		}
 		return 200
 	}, first, second)
-	to := h.at(r)
-	h.one(to)
-	h.rest()
+	to := f.destinationOf(r)
+	f.notifyOne(to)
+	f.quiesce()
 	closed.Store(first)
-	h.crowd(brisk, h.brisk.Go, briskPool)
-	ids := h.tells(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 500)...)
+	f.fillPool(brisk, f.brisk.Go, briskPool)
+	ids := f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 500)...)
 	under := func() int {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -57,36 +56,39 @@ func TestAReceiverThatAnswersSlowlyTakesNoPlaceFromOthers(t *testing.T) {
 	first.open()
 	waitFor(t, "all are told", func() bool { return len(r.events()) == 1+len(ids) })
 	brisk.open()
-	h.rest()
+	f.quiesce()
 	if r.most != firstWindow {
 		t.Errorf("%d at once, want %d", r.most, firstWindow)
 	}
-	h.limits.slow = patience
-	h.one(to)
-	h.rest() // this answer was quick
+	f.limits.slow = patience
+	f.notifyOne(to)
+	f.quiesce() // this answer was quick
 	closed.Store(second)
-	h.tells(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
+	f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
 	waitFor(t, "the window is open again", func() bool { return under() == lastWindow })
 	second.open()
-	h.rest()
+	f.quiesce()
 }
 
 // When there is no room for another worker, the destination tries again by itself, even if the
 // business clock stands still.
 func TestADestinationForWhichThereIsNoWorkerTriesAgain(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
 	g := newGate()
-	h.crowd(g, h.brisk.Go, actors.MaxCalls)
-	jobs := int64(actors.MaxCalls)
-	for h.brisk.Go(g.wait) == nil {
-		jobs++
+	t.Cleanup(g.open)
+	var running atomic.Int64
+	jobs := int64(0)
+	for f.brisk.Go(func() { running.Add(1); g.wait() }) == nil {
+		if jobs++; jobs == briskPool {
+			waitFor(t, "all workers are busy", func() bool { return running.Load() == briskPool })
+		}
 	}
-	id := h.one(h.at(r))
-	waitFor(t, "it has found no room", func() bool { return h.runtime.Outstanding() == jobs })
+	id := f.notifyOne(f.destinationOf(r))
+	waitFor(t, "it has found no room", func() bool { return f.Runtime.Outstanding() == jobs })
 	g.open()
 	waitFor(t, "told", func() bool { return r.count() == 1 })
-	h.rest()
-	h.wants(id, Delivered, 1)
+	f.quiesce()
+	f.wantDelivery(id, Delivered, 1)
 }

@@ -59,7 +59,7 @@ func (o *deliveryLog) replay(d *draft, id ID, now ledger.Micros) (*Delivery, err
 		found.again(now)
 		o.put(d, found, nil)
 	default: // its first attempt is about to be made, or in progress
-		o.asked[id] = true
+		o.requested[id] = true
 	}
 	return found, err
 }

@@ -15,85 +15,85 @@ import (
 )
 
 // replay asks for a delivery again.
-func (h *fixture) replay(id ID) {
-	h.t.Helper()
-	if _, err := h.Replay(here, id, nil); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) replay(id ID) {
+	f.t.Helper()
+	if _, err := f.Replay(here, id, nil); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 func TestADeliveryThatWasAcknowledgedIsToldAgainWhenAskedFor(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
-	id := h.one(h.at(r))
-	h.rest()
-	h.replay(id)
-	h.rest()
-	h.wants(id, Delivered, 2)
+	id := f.notifyOne(f.destinationOf(r))
+	f.quiesce()
+	f.replay(id)
+	f.quiesce()
+	f.wantDelivery(id, Delivered, 2)
 	all := r.got()
 	if len(all) != 2 || all[0].EventID != all[1].EventID || string(all[0].Data) != string(all[1].Data) {
 		t.Errorf("told as %v", r.events())
 	}
-	h.restart()
-	h.rest()
+	f.restart()
+	f.quiesce()
 	if r.count() != 2 {
 		t.Error("it is told once more by a restart")
 	}
 }
 
 func TestADeliveryThatWaitsIsTriedAtOnceWhenAskedFor(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
-	id := h.one(h.at(r))
-	h.rest()
-	h.pass(time.Second)
-	h.replay(id)
-	h.rest()
-	d := h.wants(id, Pending, 2)
-	if want := ledger.MicrosOf(h.clock.Now().Add(30 * time.Second)); d.Next != want {
+	id := f.notifyOne(f.destinationOf(r))
+	f.quiesce()
+	f.advance(time.Second)
+	f.replay(id)
+	f.quiesce()
+	d := f.wantDelivery(id, Pending, 2)
+	if want := ledger.MicrosOf(f.Clock.Now().Add(30 * time.Second)); d.Next != want {
 		t.Errorf("the next attempt is at %d, want %d: it was the first since then", d.Next, want)
 	}
-	if got := len(h.rows(here, rowRetries)); got != 1 {
+	if got := len(f.rows(here, rowRetries)); got != 1 {
 		t.Errorf("it waits %d times", got)
 	}
 }
 
 // A parked delivery that is asked for again has six more attempts, with the same gaps.
 func TestAParkedDeliveryIsRetriedAsIfItWereFresh(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
-	id := h.one(h.at(r))
-	h.pass(24 * time.Hour)
+	id := f.notifyOne(f.destinationOf(r))
+	f.advance(24 * time.Hour)
 	for round := 2; round <= 10; round++ {
-		h.wants(id, Parked, min((round-1)*MaxAttempts, maxKeptAttempts))
-		at := h.clock.Now()
-		h.replay(id)
-		h.rest()
-		d := h.delivery(id)
+		f.wantDelivery(id, Parked, min((round-1)*MaxAttempts, maxKeptAttempts))
+		at := f.Clock.Now()
+		f.replay(id)
+		f.quiesce()
+		d := f.delivery(id)
 		if want := ledger.MicrosOf(at.Add(30 * time.Second)); d.State != Pending || d.Next != want {
 			t.Fatalf("round %d: %v, next at %d, want %d", round, d.State, d.Next, want)
 		}
-		h.pass(24 * time.Hour)
+		f.advance(24 * time.Hour)
 		if got := r.count(); got != round*MaxAttempts {
 			t.Fatalf("%d requests after %d rounds", got, round)
 		}
 	}
-	last := h.delivery(id).Attempts
-	if want := ledger.MicrosOf(h.clock.Now().Add(-24*time.Hour)) + ledger.Micros((30+120+600+3600+21600)*1_000_000); last[len(last)-1].At != want {
+	last := f.delivery(id).Attempts
+	if want := ledger.MicrosOf(f.Clock.Now().Add(-24*time.Hour)) + ledger.Micros((30+120+600+3600+21600)*1_000_000); last[len(last)-1].At != want {
 		t.Errorf("the last attempt that is remembered was at %d, want %d", last[len(last)-1].At, want)
 	}
 }
 
 func TestADeliveryThatIsUnknownIsNotFound(t *testing.T) {
-	h := newFixture(t)
-	id := h.one(uuid.New())
-	h.rest()
+	f := newFixture(t)
+	id := f.notifyOne(uuid.New())
+	f.quiesce()
 	for name, other := range map[string]ID{
 		"another instant": {id.Booked + 1, id.Channel}, "another channel": {id.Booked, posting.Stream}, "nothing": {},
 	} {
-		_, err := h.Read(here, other)
+		_, err := f.Read(here, other)
 		wantCode(t, err, ledger.NotFound)
-		if _, err = h.Replay(here, other, nil); err == nil {
+		if _, err = f.Replay(here, other, nil); err == nil {
 			t.Errorf("%s can be asked for", name)
 		}
 		wantCode(t, err, ledger.NotFound)
@@ -102,49 +102,49 @@ func TestADeliveryThatIsUnknownIsNotFound(t *testing.T) {
 
 // More deliveries than one Change holds, of one terminal and one time window, and no others.
 func TestAllParkedDeliveriesOfATerminalAreTriedAgain(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	dead := receive(t, always(500))
-	to, other := h.at(dead), h.at(dead)
-	early := h.many(to, 10)
-	h.pass(time.Second)
-	ids := h.many(to, 2*maxReplayed+88)
-	foreign := h.many(other, 5)
-	h.pass(time.Second)
-	late := h.many(to, 7)
-	h.pass(24 * time.Hour)
-	if got := len(h.rows(here, rowParked)); got != len(early)+len(ids)+len(foreign)+len(late) {
+	to, other := f.destinationOf(dead), f.destinationOf(dead)
+	early := f.notifyMany(to, 10)
+	f.advance(time.Second)
+	ids := f.notifyMany(to, 2*maxReplayed+88)
+	foreign := f.notifyMany(other, 5)
+	f.advance(time.Second)
+	late := f.notifyMany(to, 7)
+	f.advance(24 * time.Hour)
+	if got := len(f.rows(here, rowParked)); got != len(early)+len(ids)+len(foreign)+len(late) {
 		t.Fatalf("%d are parked", got)
 	}
 	before := dead.count()
-	n, err := h.ReplayParked(here, to, ids[0].Booked, ids[len(ids)-1].Booked, nil)
+	n, err := f.ReplayParked(here, to, ids[0].Booked, ids[len(ids)-1].Booked, nil)
 	if n != len(ids) || err != nil {
 		t.Errorf("%d are asked for again, want %d (%v)", n, len(ids), err)
 	}
-	h.rest()
+	f.quiesce()
 	if got := dead.count() - before; got != len(ids) {
 		t.Errorf("%d attempts, want %d", got, len(ids))
 	}
 	for _, id := range ids {
-		h.wants(id, Pending, MaxAttempts+1)
+		f.wantDelivery(id, Pending, MaxAttempts+1)
 	}
 	for _, id := range []ID{early[9], foreign[0], late[0]} {
-		h.wants(id, Parked, MaxAttempts)
+		f.wantDelivery(id, Parked, MaxAttempts)
 	}
-	n, err = h.ReplayParked(here, to, 0, 0, nil)
+	n, err = f.ReplayParked(here, to, 0, 0, nil)
 	if n != len(early)+len(late) || err != nil {
 		t.Errorf("%d are left to be asked for, want %d (%v)", n, len(early)+len(late), err)
 	}
-	if n, err = h.ReplayParked(there, other, 0, 0, nil); n != 0 || err != nil {
+	if n, err = f.ReplayParked(there, other, 0, 0, nil); n != 0 || err != nil {
 		t.Errorf("another organization asks for %d (%v)", n, err)
 	}
 }
 
 // If the claim in its Change is refused, the replay is refused too: nothing is tried again.
 func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
-	id := h.one(h.at(r))
-	h.rest()
+	id := f.notifyOne(f.destinationOf(r))
+	f.quiesce()
 	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	keep := func(c *posting.Change, d *Delivery) error {
 		if d.ID != id || d.State != Pending {
@@ -153,55 +153,55 @@ func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 		c.Claims = append(c.Claims, claim)
 		return nil
 	}
-	if _, err := h.Replay(here, id, keep); err != nil {
+	if _, err := f.Replay(here, id, keep); err != nil {
 		t.Fatal(err)
 	}
-	h.rest()
-	_, err := h.Replay(here, id, keep)
+	f.quiesce()
+	_, err := f.Replay(here, id, keep)
 	wantCode(t, err, ledger.ClaimTaken)
-	h.rest()
+	f.quiesce()
 	if r.count() != 2 {
 		t.Errorf("%d requests, want 2", r.count())
 	}
-	h.wants(id, Delivered, 2)
+	f.wantDelivery(id, Delivered, 2)
 	failed := fmt.Errorf("not kept")
-	if _, err = h.Replay(here, id, func(*posting.Change, *Delivery) error { return failed }); err != failed {
+	if _, err = f.Replay(here, id, func(*posting.Change, *Delivery) error { return failed }); err != failed {
 		t.Errorf("error %v, want the keeper's", err)
 	}
-	h.replay(id)
-	h.rest()
-	h.wants(id, Delivered, 3)
+	f.replay(id)
+	f.quiesce()
+	f.wantDelivery(id, Delivered, 3)
 }
 
 func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	var got []string
-	h := newFixture(t, func(h *fixture) {
-		h.telegrams = func(org, to ledger.ID, body, _ []byte) (Attempt, []byte, time.Duration) {
+	f := newFixture(t, func(f *fixture) {
+		f.notifyOperators = func(org, to ledger.ID, body, _ []byte) (Attempt, []byte, time.Duration) {
 			got = append(got, fmt.Sprintf("%v %s", org == here, body)) // one at a time: one key after the other
-			return Attempt{At: ledger.MicrosOf(h.clock.Now()), Status: 200}, nil, 0
+			return Attempt{At: ledger.MicrosOf(f.Clock.Now()), Status: 200}, nil, 0
 		}
 	})
 	to := uuid.New()
 	post := func(org ledger.ID, body, key string) {
 		t.Helper()
-		if err := h.Post(org, to, []byte(body), key); err != nil {
+		if err := f.Post(org, to, []byte(body), key); err != nil {
 			t.Fatal(err)
 		}
-		h.rest()
+		f.quiesce()
 	}
 	post(here, "first", "a")
 	post(here, "again", "a")
 	post(there, "theirs", "a")
-	h.restart()
+	f.restart()
 	post(here, "after a restart", "a")
 	post(here, "second", "b")
 	want := []string{"true first", "false theirs", "true second"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("told %q, want %q", got, want)
 	}
-	h.wantRows(map[byte]int{rowKept: 2, rowPosted: 2})
-	for _, key := range h.rows(here, rowKept) {
-		d := h.wants(readID(key[1:]), Delivered, 1)
+	f.wantRows(map[byte]int{rowKept: 2, rowPosted: 2})
+	for _, key := range f.rows(here, rowKept) {
+		d := f.wantDelivery(readID(key[1:]), Delivered, 1)
 		if d.Channel != posting.Bulletin || d.To != to {
 			t.Errorf("%+v", d)
 		}
@@ -216,10 +216,10 @@ func TestOnlyOperatorsThatWereNotReachedAreToldAgain(t *testing.T) {
 		at   time.Duration
 	}
 	var calls []call
-	h := newFixture(t, func(h *fixture) {
-		h.telegrams = func(_, _ ledger.ID, _, left []byte) (Attempt, []byte, time.Duration) {
-			now := h.clock.Now()
-			calls = append(calls, call{string(left), now.Sub(began)})
+	f := newFixture(t, func(f *fixture) {
+		f.notifyOperators = func(_, _ ledger.ID, _, left []byte) (Attempt, []byte, time.Duration) {
+			now := f.Clock.Now()
+			calls = append(calls, call{string(left), now.Sub(startTime)})
 			a := Attempt{At: ledger.MicrosOf(now), Failure: "two are left"}
 			switch len(calls) {
 			case 1:
@@ -230,11 +230,11 @@ func TestOnlyOperatorsThatWereNotReachedAreToldAgain(t *testing.T) {
 			return Attempt{At: ledger.MicrosOf(now)}, nil, 0
 		}
 	})
-	id := h.tells(here, posting.Operators, uuid.New())[0]
-	h.rest()
-	h.restart()
-	h.pass(24 * time.Hour)
-	h.wants(id, Delivered, 3)
+	id := f.notify(here, posting.Operators, uuid.New())[0]
+	f.quiesce()
+	f.restart()
+	f.advance(24 * time.Hour)
+	f.wantDelivery(id, Delivered, 3)
 	want := []call{{"", 0}, {"two", time.Hour}, {"one", time.Hour + 2*time.Minute}}
 	if fmt.Sprint(calls) != fmt.Sprint(want) {
 		t.Errorf("called with %v, want %v", calls, want)
@@ -242,10 +242,10 @@ func TestOnlyOperatorsThatWereNotReachedAreToldAgain(t *testing.T) {
 }
 
 func TestWithNobodyToTellOperatorsADeliveryFails(t *testing.T) {
-	h := newFixture(t)
-	id := h.tells(here, posting.Operators, uuid.New())[0]
-	h.pass(24 * time.Hour)
-	d := h.wants(id, Parked, MaxAttempts)
+	f := newFixture(t)
+	id := f.notify(here, posting.Operators, uuid.New())[0]
+	f.advance(24 * time.Hour)
+	d := f.wantDelivery(id, Parked, MaxAttempts)
 	if d.Attempts[0].Failure != "nothing is configured to tell operators by" {
 		t.Errorf("%+v", d.Attempts[0])
 	}
@@ -253,36 +253,36 @@ func TestWithNobodyToTellOperatorsADeliveryFails(t *testing.T) {
 
 // A test notification is signed, and neither stored nor repeated.
 func TestATestDeliveryIsSignedAndNotStored(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
-	to := h.at(r)
-	event, a, set := h.Test(here, to)
-	if !set || a.Status != 500 || a.Failure != "status 500" || a.At != ledger.MicrosOf(began) {
+	to := f.destinationOf(r)
+	event, a, set := f.Test(here, to)
+	if !set || a.Status != 500 || a.Failure != "status 500" || a.At != ledger.MicrosOf(startTime) {
 		t.Errorf("%+v, set: %v", a, set)
 	}
-	h.pass(24 * time.Hour)
+	f.advance(24 * time.Hour)
 	all := r.got()
 	if len(all) != 1 || all[0].EventID != event.String() || all[0].Type != TestType || all[0].header.Get("x-webhook-signature") != signature("s", all[0]) {
 		t.Errorf("%d requests", len(all))
 	}
-	h.wantRows(nil)
-	if _, _, set = h.Test(here, uuid.New()); set {
+	f.wantRows(nil)
+	if _, _, set = f.Test(here, uuid.New()); set {
 		t.Error("a terminal without an address was tried")
 	}
 }
 
 // A waiting delivery that is asked for again has six more attempts too, however many it has had.
 func TestADeliveryThatWaitsHasSixAttemptsMoreWhenAskedFor(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
-	id := h.one(h.at(r))
-	h.pass(30*time.Second + 2*time.Minute + 10*time.Minute + time.Hour)
-	h.wants(id, Pending, 5)
-	h.replay(id)
-	h.rest()
-	h.wants(id, Pending, 6)
-	h.pass(24 * time.Hour)
-	h.wants(id, Parked, 5+MaxAttempts)
+	id := f.notifyOne(f.destinationOf(r))
+	f.advance(30*time.Second + 2*time.Minute + 10*time.Minute + time.Hour)
+	f.wantDelivery(id, Pending, 5)
+	f.replay(id)
+	f.quiesce()
+	f.wantDelivery(id, Pending, 6)
+	f.advance(24 * time.Hour)
+	f.wantDelivery(id, Parked, 5+MaxAttempts)
 	if got := r.count(); got != 5+MaxAttempts {
 		t.Errorf("%d requests, want %d", got, 5+MaxAttempts)
 	}
@@ -291,45 +291,45 @@ func TestADeliveryThatWaitsHasSixAttemptsMoreWhenAskedFor(t *testing.T) {
 // A finished delivery older than the retention is not listed and cannot be asked for again, even
 // while its rows still exist.
 func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
 	later := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
-	to := h.at(r)
-	parked, delivered := h.one(to), h.one(h.at(later))
-	h.pass(24 * time.Hour)
-	h.wants(parked, Parked, MaxAttempts)
-	h.wants(delivered, Delivered, 2)
-	waits := h.one(h.at(r))
-	h.rest()
-	h.removedBefore(h.delivery(waits).Next)
+	to := f.destinationOf(r)
+	parked, delivered := f.notifyOne(to), f.notifyOne(f.destinationOf(later))
+	f.advance(24 * time.Hour)
+	f.wantDelivery(parked, Parked, MaxAttempts)
+	f.wantDelivery(delivered, Delivered, 2)
+	waits := f.notifyOne(f.destinationOf(r))
+	f.quiesce()
+	f.removedBefore(f.delivery(waits).Next)
 	before := r.count() + later.count()
 	for _, id := range []ID{parked, delivered} {
-		_, err := h.Replay(here, id, nil)
+		_, err := f.Replay(here, id, nil)
 		wantCode(t, err, ledger.NotFound)
 	}
-	if n, err := h.ReplayParked(here, to, 0, 0, nil); n != 0 || err != nil {
+	if n, err := f.ReplayParked(here, to, 0, 0, nil); n != 0 || err != nil {
 		t.Errorf("%d are asked for again (%v)", n, err)
 	}
-	h.rest()
+	f.quiesce()
 	if got := r.count() + later.count(); got != before {
 		t.Errorf("%d requests", got-before)
 	}
-	h.replay(waits)
-	h.rest()
-	h.wants(waits, Pending, 2)
+	f.replay(waits)
+	f.quiesce()
+	f.wantDelivery(waits, Pending, 2)
 }
 
 // A Change has a bounded number of deliveries and of bytes. The next Change continues behind them,
 // and Keep is called for the last one.
 func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
-	h := newFixture(t)
-	to := h.at(receive(t, always(500)))
+	f := newFixture(t)
+	to := f.destinationOf(receive(t, always(500)))
 	k := key{here, merchants, to}
 	const n = maxReplayed + 44
 	c := &posting.Change{Outcome: true}
 	var rows [][]byte
 	for i := range n {
-		d := &Delivery{ID: ID{ledger.MicrosOf(h.clock.Now()) + ledger.Micros(i), posting.Webhook}, To: to, State: Parked, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
+		d := &Delivery{ID: ID{ledger.MicrosOf(f.Clock.Now()) + ledger.Micros(i), posting.Webhook}, To: to, State: Parked, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
 		row, err := encodeKept(d)
 		if err != nil {
 			t.Fatal(err)
@@ -337,14 +337,14 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 		rows = append(rows, keyParked(k, d.ID))
 		c.KVs = append(c.KVs, posting.KV{Org: here, Key: rows[i], Value: []byte{}}, posting.KV{Org: here, Key: keyKept(d.ID), Value: row})
 	}
-	h.submit(c)
+	f.submit(c)
 	type step struct {
 		replayed int
 		next     *parkedRow
 	}
 	ask := func(at parkedRow) (made step) {
 		t.Helper()
-		err := h.askAlone(here, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
+		err := f.askAlone(here, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
 			made.replayed, made.next, err = o.replayParked(d, to, 0, 1<<62, at, now)
 			d.change.KVs, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been asked for
 			d.put(here, []byte("z"), []byte{1})
@@ -362,10 +362,10 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 	if second := ask(*first.next); second.replayed != n-maxReplayed || second.next != nil {
 		t.Errorf("the second Change asks for %d, and goes on at %+v", second.replayed, second.next)
 	}
-	h.limits.changeBytes = 1 // each delivery takes more
+	f.limits.changeBytes = 1 // each delivery takes more
 	calls := 0
 	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
-	got, err := h.ReplayParked(here, to, 0, ledger.MicrosOf(h.clock.Now())+2, func(c *posting.Change, all int) error {
+	got, err := f.ReplayParked(here, to, 0, ledger.MicrosOf(f.Clock.Now())+2, func(c *posting.Change, all int) error {
 		calls++
 		if c.Claims = append(c.Claims, claim); len(c.KVs) != 3 || all != 3 {
 			t.Errorf("%d rows in the last Change of %d", len(c.KVs), all)
@@ -379,13 +379,13 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 
 // The keys of durable bulletins are in the store, and a delivery log keeps none of them in memory.
 func TestAnOfficeForgetsTheKeysOfBulletinsThatAreDurable(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	for i := range 5 {
-		if err := h.Post(here, uuid.New(), []byte("b"), fmt.Sprint(i%3)); err != nil {
+		if err := f.Post(here, uuid.New(), []byte("b"), fmt.Sprint(i%3)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := h.ask(here, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
+	if err := f.ask(here, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
 		if len(o.posted) != 0 {
 			t.Errorf("%d keys are remembered", len(o.posted))
 		}
@@ -393,24 +393,24 @@ func TestAnOfficeForgetsTheKeysOfBulletinsThatAreDurable(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	if got := len(h.rows(here, rowPosted)); got != 3 {
+	if got := len(f.rows(here, rowPosted)); got != 3 {
 		t.Errorf("%d keys are in the store, want 3", got)
 	}
 }
 
 // Of two concurrent posts with one key, one sends.
 func TestABulletinIsPostedOnceByManyAtATime(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	var posters sync.WaitGroup
 	for range 20 {
 		posters.Go(func() {
-			if err := h.Post(here, uuid.New(), []byte("b"), "key"); err != nil {
+			if err := f.Post(here, uuid.New(), []byte("b"), "key"); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	soon(t, "posted", posters.Wait)
-	if got := len(h.rows(here, rowKept)); got != 1 {
+	if got := len(f.rows(here, rowKept)); got != 1 {
 		t.Errorf("%d bulletins", got)
 	}
 }
@@ -419,10 +419,10 @@ func TestABulletinIsPostedOnceByManyAtATime(t *testing.T) {
 // not get the message again.
 func TestOperatorsWhoWereToldAreNotToldAgainAfterAFault(t *testing.T) {
 	var seen []string
-	h := newFixture(t, func(h *fixture) {
-		h.telegrams = func(_, _ ledger.ID, _, told []byte) (Attempt, []byte, time.Duration) {
-			seen = append(seen, string(told))
-			at := ledger.MicrosOf(h.clock.Now())
+	f := newFixture(t, func(f *fixture) {
+		f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
+			seen = append(seen, string(reached))
+			at := ledger.MicrosOf(f.Clock.Now())
 			switch len(seen) {
 			case 1:
 				return Attempt{At: at, Failure: "bob is left"}, []byte("ann"), 0
@@ -432,9 +432,9 @@ func TestOperatorsWhoWereToldAreNotToldAgainAfterAFault(t *testing.T) {
 			return Attempt{At: at}, nil, 0
 		}
 	})
-	id := h.tells(here, posting.Operators, uuid.New())[0]
-	h.pass(24 * time.Hour)
-	h.wants(id, Delivered, 3)
+	id := f.notify(here, posting.Operators, uuid.New())[0]
+	f.advance(24 * time.Hour)
+	f.wantDelivery(id, Delivered, 3)
 	if want := []string{"", "ann", "ann"}; !slices.Equal(seen, want) {
 		t.Errorf("told %q, want %q", seen, want)
 	}
@@ -445,37 +445,37 @@ func TestOperatorsWhoWereToldAreNotToldAgainAfterAStop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			var seen []string
-			began, g := make(chan struct{}), newGate()
-			h := newFixture(t, func(h *fixture) {
-				h.telegrams = func(_, _ ledger.ID, _, told []byte) (Attempt, []byte, time.Duration) {
+			startTime, g := make(chan struct{}), newGate()
+			f := newFixture(t, func(f *fixture) {
+				f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
 					mu.Lock()
-					seen = append(seen, string(told))
+					seen = append(seen, string(reached))
 					nth := len(seen)
 					mu.Unlock()
-					at := ledger.MicrosOf(h.clock.Now())
+					at := ledger.MicrosOf(f.Clock.Now())
 					switch {
 					case nth == 1 && !first:
 						return Attempt{At: at, Failure: "two are left"}, []byte("ann"), 0
 					case nth == 1 || nth == 2 && !first:
-						close(began)
+						close(startTime)
 						g.wait()
-						return Attempt{At: at, Failure: "interrupted"}, append(told, "bob"...), 0
+						return Attempt{At: at, Failure: "interrupted"}, append(reached, "bob"...), 0
 					}
 					return Attempt{At: at}, nil, 0
 				}
 			})
 			t.Cleanup(g.open)
-			id := h.tells(here, posting.Operators, uuid.New())[0]
+			id := f.notify(here, posting.Operators, uuid.New())[0]
 			if !first {
-				h.rest()
-				go func() { _ = h.runtime.Advance(h.clock.Now().Add(30 * time.Second)) }() // it ends with the runtime
+				f.quiesce()
+				go func() { _ = f.Runtime.Advance(f.Clock.Now().Add(30 * time.Second)) }() // it ends with the runtime
 			}
-			receiveFrom(t, "under way", began)
-			h.Service.Close()
+			receiveFrom(t, "under way", startTime)
+			f.Service.Close()
 			g.open()
-			h.restart()
-			h.pass(time.Hour)
-			h.wants(id, Delivered, map[bool]int{true: 1, false: 2}[first]) // an interrupted attempt does not count
+			f.restart()
+			f.advance(time.Hour)
+			f.wantDelivery(id, Delivered, map[bool]int{true: 1, false: 2}[first]) // an interrupted attempt does not count
 			if want := map[bool][]string{true: {"", "bob"}, false: {"", "ann", "annbob"}}[first]; !slices.Equal(seen, want) {
 				t.Errorf("told %q, want %q", seen, want)
 			}
@@ -487,7 +487,7 @@ func TestOperatorsWhoWereToldAreNotToldAgainAfterAStop(t *testing.T) {
 // follows at once.
 func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
 	for _, tries := range []int{0, 1} { // attempts before the one in progress
-		h := newFixture(t)
+		f := newFixture(t)
 		g := newGate()
 		r := receive(t, func(a *arrival) int {
 			switch a.nth {
@@ -499,16 +499,16 @@ func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
 			}
 			return 500
 		}, g)
-		id := h.one(h.at(r))
+		id := f.notifyOne(f.destinationOf(r))
 		if tries == 1 {
-			h.rest()
-			go h.pass(31 * time.Second) // it returns when the attempt is over
+			f.quiesce()
+			go f.advance(31 * time.Second) // it returns when the attempt is over
 		}
 		waitFor(t, "the attempt is under way", func() bool { return r.count() == tries+1 })
-		h.replay(id)
+		f.replay(id)
 		g.open()
 		waitFor(t, "the next one follows", func() bool { return r.count() == tries+2 })
-		h.rest()
-		h.wants(id, Delivered, tries+2)
+		f.quiesce()
+		f.wantDelivery(id, Delivered, tries+2)
 	}
 }

@@ -40,9 +40,9 @@ type faults struct {
 }
 
 type fault struct {
-	times int       // consecutive panics before the last one
-	last  time.Time // time of the last one, in real time
-	asked bool      // a search is scheduled and has not begun
+	times     int       // consecutive panics before the last one
+	last      time.Time // time of the last one, in real time
+	scheduled bool      // a search is scheduled and has not begun
 }
 
 // forgetFault is the time after which an earlier panic no longer counts.
@@ -50,11 +50,11 @@ const forgetFault = 10 * time.Minute
 
 // add records a panic. It returns how many consecutive ones came before it, and whether a search is
 // already scheduled, which will also find what this panic has lost.
-func (f *faults) add(k key, now time.Time) (times int, asked bool) {
+func (f *faults) add(k key, now time.Time) (times int, scheduled bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for other, one := range f.of {
-		if !one.asked && now.Sub(one.last) > forgetFault {
+		if !one.scheduled && now.Sub(one.last) > forgetFault {
 			delete(f.of, other)
 		}
 	}
@@ -62,20 +62,20 @@ func (f *faults) add(k key, now time.Time) (times int, asked bool) {
 	if one == nil {
 		one = new(fault)
 		f.of[k] = one
-	} else if !one.asked {
+	} else if !one.scheduled {
 		one.times++
 	}
-	asked = one.asked
-	one.last, one.asked = now, true
-	return one.times, asked
+	scheduled = one.scheduled
+	one.last, one.scheduled = now, true
+	return one.times, scheduled
 }
 
-// began records that the search has begun: a later panic needs another search.
-func (f *faults) began(k key) {
+// searchStarted records that the search has begun: a later panic needs another search.
+func (f *faults) searchStarted(k key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if one := f.of[k]; one != nil {
-		one.asked = false
+		one.scheduled = false
 	}
 }
 
@@ -88,12 +88,12 @@ func (s *Service) rescan(org ledger.ID, only *key) {
 	}
 	s.rescanned.Store(true)
 	l := &search{org: org, only: only, upTo: lastPage, fault: true}
-	switch times, asked := s.faults.add(l.key(), time.Now()); {
-	case asked:
+	switch times, scheduled := s.faults.add(l.key(), time.Now()); {
+	case scheduled:
 	case times == 0:
 		s.search(l)
 	default:
-		s.rt.Later(times-1, func() { s.search(l) })
+		s.rt.ScheduleRetry(times-1, func() { s.search(l) })
 	}
 }
 
@@ -107,11 +107,11 @@ func (s *Service) search(l *search) {
 			}
 		}()
 		if l.fault && !l.begun {
-			s.faults.began(l.key())
+			s.faults.searchStarted(l.key())
 		}
 		l.begun = true
 		if err = s.offerUnsettled(l); err == nil && l.fault {
-			err = s.wakeLost(l)
+			err = s.wakeDestinations(l)
 		}
 	}
 	if err := s.rt.Go(job); err != nil {
@@ -127,7 +127,7 @@ func (s *Service) searchLater(l *search, err error) {
 	s.rescanned.Store(true) // part of the page that it has reached may have been offered
 	times := l.times
 	l.times++
-	s.rt.Later(times, func() { s.search(l) })
+	s.rt.ScheduleRetry(times, func() { s.search(l) })
 }
 
 // offerUnsettled offers the notices of pages up to upTo that are neither marked nor kept. Those
@@ -159,9 +159,9 @@ func (s *Service) offerUnsettled(l *search) error {
 	return nil
 }
 
-// wakeLost wakes the destinations of deliveries that wait in the store, whose timers a panic may
+// wakeDestinations wakes the destinations of deliveries that wait in the store, whose timers a panic may
 // have lost.
-func (s *Service) wakeLost(l *search) error {
+func (s *Service) wakeDestinations(l *search) error {
 	if l.only != nil {
 		s.destinations.Tell(*l.only, wakened{})
 		return nil

@@ -39,30 +39,30 @@ func (l *lines) WithGroup(string) slog.Handler      { return l }
 // skipped: deliveries behind them, and fresh ones, are delivered.
 func TestARowThatCannotBeReadHoldsNothingBack(t *testing.T) {
 	log := new(lines)
-	h := newFixture(t, func(h *fixture) { h.log = slog.New(log) })
+	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
-	to := h.at(r)
+	to := f.destinationOf(r)
 	k := key{here, merchants, to}
-	behind := h.one(to)
-	h.rest()
-	due := ledger.MicrosOf(began.Add(10 * time.Second))
+	behind := f.notifyOne(to)
+	f.quiesce()
+	due := ledger.MicrosOf(startTime.Add(10 * time.Second))
 	missing, damaged, other := ID{due - 1, posting.Webhook}, ID{due - 2, posting.Webhook}, ID{due - 3, posting.Webhook}
 	row, err := encodeKept(&Delivery{ID: other, To: to, State: Pending, Next: due + 1, page: 1, Source: ledger.Source{Kind: ledger.Transaction}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.plant(here, keyKept(damaged), []byte{0xff})
-	h.plant(here, keyKept(other), row)
+	f.plant(here, keyKept(damaged), []byte{0xff})
+	f.plant(here, keyKept(other), row)
 	for _, id := range []ID{missing, damaged, other} {
-		h.plant(here, keyRetry(k, due, id), []byte{})
+		f.plant(here, keyRetry(k, due, id), []byte{})
 	}
-	h.plant(here, keyDue(k, due+1), []byte{}) // without an id
-	h.restart()                               // the start finds them, and sets the timer
-	h.pass(30 * time.Second)
-	h.wants(behind, Delivered, 2)
-	fresh := h.one(to)
-	h.pass(30 * time.Second)
-	h.wants(fresh, Delivered, 2)
+	f.plant(here, keyDue(k, due+1), []byte{}) // without an id
+	f.restart()                               // the start finds them, and sets the timer
+	f.advance(30 * time.Second)
+	f.wantDelivery(behind, Delivered, 2)
+	fresh := f.notifyOne(to)
+	f.advance(30 * time.Second)
+	f.wantDelivery(fresh, Delivered, 2)
 	if got := r.count(); got != 4 {
 		t.Errorf("%d requests, want 4", got)
 	}
@@ -74,28 +74,28 @@ func TestARowThatCannotBeReadHoldsNothingBack(t *testing.T) {
 // While a receiver is slow, its organization's delivery log panics again and again: its notice is offered
 // again at once, then after longer and longer waits.
 func TestAFaultThatComesAgainRestsBeforeNoticesAreOfferedAgain(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
-	id := h.one(h.at(r))
+	id := f.notifyOne(f.destinationOf(r))
 	waitFor(t, "under way", func() bool { return r.count() == 1 })
-	h.faulty()
-	waitFor(t, "offered again", func() bool { return h.waiting.Load() == 2 })
+	f.faulty()
+	waitFor(t, "offered again", func() bool { return f.inMemory.Load() == 2 })
 	for range 60 {
-		h.faulty()
+		f.faulty()
 	}
-	if got := h.waiting.Load(); got > 30 {
+	if got := f.inMemory.Load(); got > 30 {
 		t.Errorf("offered %d times after 61 faults", got)
 	}
 	g.open()
-	waitFor(t, "nothing is offered any more", func() bool { h.rest(); return h.waiting.Load() == 0 })
-	h.wants(id, Delivered, 1)
+	waitFor(t, "nothing is offered any more", func() bool { f.quiesce(); return f.inMemory.Load() == 0 })
+	f.wantDelivery(id, Delivered, 1)
 }
 
 func TestAFaultRestsLongerEachTimeAndIsForgotten(t *testing.T) {
 	f := &faults{of: make(map[key]*fault)}
 	a, b := key{org: here}, key{here, merchants, there}
-	at := began
+	at := startTime
 	wants := func(what string, k key, times int, asked bool) {
 		t.Helper()
 		if n, was := f.add(k, at); n != times || was != asked {
@@ -105,13 +105,13 @@ func TestAFaultRestsLongerEachTimeAndIsForgotten(t *testing.T) {
 	wants("the first", a, 0, false)
 	wants("before its search has begun", a, 0, true)
 	wants("another destination's", b, 0, false)
-	f.began(a)
+	f.searchStarted(a)
 	wants("after it has begun", a, 1, false)
-	f.began(a)
+	f.searchStarted(a)
 	at = at.Add(forgetFault)
 	wants("the third, at the last moment", a, 2, false)
-	f.began(a)
-	f.began(b)
+	f.searchStarted(a)
+	f.searchStarted(b)
 	at = at.Add(forgetFault + 1)
 	wants("after a long time", a, 0, false)
 	if len(f.of) != 1 {
@@ -121,56 +121,56 @@ func TestAFaultRestsLongerEachTimeAndIsForgotten(t *testing.T) {
 
 // A destination whose rows cannot be read for a while reads them again without a move of the clock.
 func TestADestinationThatFailsLooksAgainIntoTheStore(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
-	to := h.at(r)
-	id := h.one(to)
-	h.rest()
-	if err := h.clock.Set(began.Add(time.Minute)); err != nil { // no timer runs yet
+	to := f.destinationOf(r)
+	id := f.notifyOne(to)
+	f.quiesce()
+	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil { // no timer runs yet
 		t.Fatal(err)
 	}
-	h.destinations.Tell(key{here, merchants, to}, "no message of ours")
-	waitFor(t, "told", func() bool { h.rest(); return h.delivery(id).State == Delivered })
+	f.destinations.Tell(key{here, merchants, to}, "no message of ours")
+	waitFor(t, "told", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 }
 
 // If the pool is full at start, notices of earlier runs are looked for when it has room.
 func TestNoticesOfEarlierRunsWaitForRoomNotForTheNextStart(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
-	to := h.at(r)
-	h.Service.Close()
-	id := h.one(to)
+	to := f.destinationOf(r)
+	f.Service.Close()
+	id := f.notifyOne(to)
 	g := newGate()
-	h.resuming = func(h *fixture) {
-		h.resuming = nil
-		for h.runtime.Go(g.wait) == nil {
+	f.resuming = func(f *fixture) {
+		f.resuming = nil
+		for f.Runtime.Go(g.wait) == nil {
 		}
 	}
-	h.restart()
+	f.restart()
 	g.open()
 	waitFor(t, "told", func() bool { return r.count() == 1 })
-	h.rest()
-	h.wants(id, Delivered, 1)
+	f.quiesce()
+	f.wantDelivery(id, Delivered, 1)
 }
 
 // At start a row cannot be read; later it can.
 func TestNoticesThatCannotBeReadAreLookedForAgain(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
-	to := h.at(r)
-	h.Service.Close()
-	ids := []ID{h.one(to), h.one(to)}
+	to := f.destinationOf(r)
+	f.Service.Close()
+	ids := []ID{f.notifyOne(to), f.notifyOne(to)}
 	row := ids[1].append(keyMarks(ids[1].Booked))
-	h.plant(here, row, []byte{0xff})
-	h.restart()
-	h.rest()
-	h.plant(here, row, nil)
+	f.plant(here, row, []byte{0xff})
+	f.restart()
+	f.quiesce()
+	f.plant(here, row, nil)
 	waitFor(t, "told", func() bool { return len(r.events()) == 2 })
-	h.rest()
+	f.quiesce()
 	for _, id := range ids {
-		h.wants(id, Delivered, 1)
+		f.wantDelivery(id, Delivered, 1)
 	}
 }
 
@@ -179,8 +179,8 @@ func TestNoticesThatCannotBeReadAreLookedForAgain(t *testing.T) {
 func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 	slow, disk := newGate(), newGate()
 	log := &held{at: make(chan struct{}), gate: disk}
-	h := newFixture(t, func(h *fixture) {
-		h.through = func(l posting.Log) posting.Log { log.Log = l; return log }
+	f := newFixture(t, func(f *fixture) {
+		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log { log.Log = l; return log }
 	})
 	t.Cleanup(disk.open) // before the fixture is stopped
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
@@ -190,28 +190,28 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 		d.put(here, []byte("z"), []byte{1})
 		return nil
 	}
-	if err := h.askAlone(here, claims); err != nil {
+	if err := f.askAlone(here, claims); err != nil {
 		t.Fatal(err)
 	}
-	id := h.one(h.at(r))
+	id := f.notifyOne(f.destinationOf(r))
 	waitFor(t, "under way", func() bool { return r.count() == 1 })
 	log.nth.Store(log.groups.Load() + 1)
 	before := &logCommand{done: make(chan error, 1), decide: func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
 		d.put(here, []byte("z"), []byte{2})
 		return nil
 	}}
-	h.logs.Tell(here, before)
+	f.logs.Tell(here, before)
 	receiveFrom(t, "being written", log.at)
 	slow.open()
-	waitFor(t, "only the delivery log has work", func() bool { return h.runtime.Live() == 1 })
+	waitFor(t, "only the delivery log has work", func() bool { return f.Runtime.Live() == 1 })
 	refused := &logCommand{done: make(chan error, 1), decide: claims}
-	h.logs.Tell(here, refused)
+	f.logs.Tell(here, refused)
 	disk.open()
 	if err := receiveFrom(t, "written", before.done); err != nil {
 		t.Error(err)
 	}
 	wantCode(t, receiveFrom(t, "refused", refused.done), ledger.ClaimTaken)
-	waitFor(t, "told again", func() bool { h.rest(); return h.delivery(id).State == Delivered })
+	waitFor(t, "told again", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 	if got := r.count(); got != 2 {
 		t.Errorf("told %d times, want once more", got)
 	}
@@ -221,8 +221,8 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 // could not be written is observed too.
 func TestWhoObservesAttemptsCannotFailThem(t *testing.T) {
 	var seen, failed atomic.Int64
-	h := newFixture(t, func(h *fixture) {
-		h.observe = func(_ posting.Channel, bad bool, _ time.Duration) {
+	f := newFixture(t, func(f *fixture) {
+		f.observe = func(_ posting.Channel, bad bool, _ time.Duration) {
 			if seen.Add(1); bad {
 				failed.Add(1)
 			}
@@ -230,14 +230,14 @@ func TestWhoObservesAttemptsCannotFailThem(t *testing.T) {
 		}
 	})
 	r := receive(t, always(200))
-	to := h.at(r)
-	id := h.one(to)
-	h.rest()
-	h.wants(id, Delivered, 1)
-	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
-	id = h.one(to)
-	h.rest()
-	h.wants(id, Pending, 1)
+	to := f.destinationOf(r)
+	id := f.notifyOne(to)
+	f.quiesce()
+	f.wantDelivery(id, Delivered, 1)
+	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
+	id = f.notifyOne(to)
+	f.quiesce()
+	f.wantDelivery(id, Pending, 1)
 	if seen.Load() != 2 || failed.Load() != 1 {
 		t.Errorf("%d attempts are observed and %d failures, want 2 and 1", seen.Load(), failed.Load())
 	}
@@ -251,31 +251,31 @@ func TestAWorkerThatPanicsGivesBackTheRestOfItsBatch(t *testing.T) {
 			panic("a fault of the log")
 		}
 	}}
-	h := newFixture(t, func(h *fixture) { h.log = slog.New(log) })
+	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
 	r := receive(t, always(200))
-	to := h.at(r)
-	h.one(to)
-	h.rest() // it answers, so its workers take many notices at a time
+	to := f.destinationOf(r)
+	f.notifyOne(to)
+	f.quiesce() // it answers, so its workers take many notices at a time
 	var calls atomic.Int64
-	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	f.write = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
 			armed.Store(true)
 			panic("a fault of ours")
 		}
-		return tell(dst, org, n)
+		return writeBody(dst, org, n)
 	}
-	ids := h.many(to, 40)
-	h.rest()
-	if got := h.waiting.Load(); got != 0 {
+	ids := f.notifyMany(to, 40)
+	f.quiesce()
+	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d wait in memory", got)
 	}
-	failed := slices.DeleteFunc(slices.Clone(ids), func(id ID) bool { return h.delivery(id).State == Delivered })
+	failed := slices.DeleteFunc(slices.Clone(ids), func(id ID) bool { return f.delivery(id).State == Delivered })
 	if len(failed) != 1 {
 		t.Errorf("%d are not told, want the one that panicked", len(failed))
 	}
-	h.pass(30 * time.Second)
+	f.advance(30 * time.Second)
 	for _, id := range ids {
-		if d := h.delivery(id); d.State != Delivered {
+		if d := f.delivery(id); d.State != Delivered {
 			t.Fatalf("%v is %v", id, d.State)
 		}
 	}
@@ -302,27 +302,27 @@ func (l *held) Apply(g *store.Group) error {
 func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
 	g, slow := newGate(), newGate()
 	at := make(chan struct{})
-	h := newFixture(t, func(h *fixture) {
-		h.through = func(l posting.Log) posting.Log {
+	f := newFixture(t, func(f *fixture) {
+		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log {
 			log := &held{Log: l, at: at, gate: g}
 			log.nth.Store(2)
 			return log
 		}
 	})
 	t.Cleanup(g.open) // before the fixture is stopped
-	h.limits.inMemory = 0
+	f.limits.inMemory = 0
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
-	ids := h.tells(here, posting.Webhook, slices.Repeat([]ledger.ID{h.at(r)}, 100)...)
+	ids := f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{f.destinationOf(r)}, 100)...)
 	receiveFrom(t, "what becomes of them is being written", at)
-	if got := h.waiting.Load(); got != 100 {
+	if got := f.inMemory.Load(); got != 100 {
 		t.Errorf("%d wait in memory, want all", got)
 	}
 	g.open()
-	waitFor(t, "in the store, but for those under way", func() bool { return h.waiting.Load() <= 2 && r.count() == 1 })
+	waitFor(t, "in the store, but for those under way", func() bool { return f.inMemory.Load() <= 2 && r.count() == 1 })
 	slow.open()
-	h.rest()
+	f.quiesce()
 	r.wantOnce(t, here, ids)
-	if got := h.waiting.Load(); got != 0 {
+	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d wait in memory", got)
 	}
 }
@@ -331,21 +331,21 @@ func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
 // time from the store.
 func TestBeyondTheBoundOfMemoryEverythingWaitsInTheStore(t *testing.T) {
 	const destinations, each, bound = 10, 50, 100
-	h := newFixture(t)
-	h.limits.inMemory = bound
+	f := newFixture(t)
+	f.limits.inMemory = bound
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
 	var ids []ID
 	for range destinations {
-		ids = append(ids, h.many(h.at(r), each)...)
+		ids = append(ids, f.notifyMany(f.destinationOf(r), each)...)
 	}
 	waitFor(t, "the rest is in the store", func() bool {
-		return len(h.rows(here, rowRetries)) >= destinations*each-bound && h.waiting.Load() <= bound+3*destinations && r.count() == destinations
+		return len(f.rows(here, rowRetries)) >= destinations*each-bound && f.inMemory.Load() <= bound+3*destinations && r.count() == destinations
 	})
 	g.open()
-	h.rest()
+	f.quiesce()
 	r.wantOnce(t, here, ids)
-	if got := h.waiting.Load(); got != 0 {
+	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d wait in memory", got)
 	}
 }
@@ -353,18 +353,18 @@ func TestBeyondTheBoundOfMemoryEverythingWaitsInTheStore(t *testing.T) {
 // Of many notices that wait for an unknown destination, only the first keep their records in
 // memory.
 func TestRecordsOfWhatWaitsBehindOthersAreReadAgain(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
 	var with, without atomic.Int64
-	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	f.write = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if n.About != nil {
 			with.Add(1)
 		} else {
 			without.Add(1)
 		}
-		return tell(dst, org, n)
+		return writeBody(dst, org, n)
 	}
-	to, c := h.at(r), new(posting.Change)
+	to, c := f.destinationOf(r), new(posting.Change)
 	for range 200 {
 		c.Steps = append(c.Steps, posting.Step{
 			Org: here, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1},
@@ -372,8 +372,8 @@ func TestRecordsOfWhatWaitsBehindOthersAreReadAgain(t *testing.T) {
 			Notices: []posting.Notice{{Channel: posting.Webhook, To: to, About: "its record"}},
 		})
 	}
-	h.submit(c)
-	h.rest()
+	f.submit(c)
+	f.quiesce()
 	if with.Load() != maxDoubtful || without.Load() != 200-maxDoubtful {
 		t.Errorf("%d are written with their record at hand and %d without, want %d and the rest", with.Load(), without.Load(), maxDoubtful)
 	}

@@ -19,9 +19,9 @@ import (
 )
 
 // allRows returns the KVs, which a restart must not change.
-func (h *fixture) allRows() map[string]string {
-	h.t.Helper()
-	v := h.journal.View()
+func (f *fixture) allRows() map[string]string {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	rows := make(map[string]string)
 	err := v.KVsAscending(here, nil, nil, func(key, value []byte) (bool, error) {
@@ -29,60 +29,60 @@ func (h *fixture) allRows() map[string]string {
 		return true, nil
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return rows
 }
 
 // A restart at any step of a delivery changes neither what is stored nor what is sent nor when.
 func TestARestartGoesOnWhereItStopped(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
 	good := receive(t, always(200))
-	delivered, id := h.one(h.at(good)), h.one(h.at(r))
-	h.rest()
+	delivered, id := f.notifyOne(f.destinationOf(good)), f.notifyOne(f.destinationOf(r))
+	f.quiesce()
 	same := func(step string) {
 		t.Helper()
-		before, requests := h.allRows(), r.count()
-		h.restart()
-		h.rest()
-		if after := h.allRows(); !reflect.DeepEqual(before, after) {
+		before, requests := f.allRows(), r.count()
+		f.restart()
+		f.quiesce()
+		if after := f.allRows(); !reflect.DeepEqual(before, after) {
 			t.Errorf("%s: a restart changes what is stored:\n%q\n%q", step, before, after)
 		}
 		if r.count() != requests || good.count() != 1 {
 			t.Errorf("%s: a restart sends something", step)
 		}
-		h.wants(delivered, Delivered, 1)
+		f.wantDelivery(delivered, Delivered, 1)
 	}
 	for n, gap := range gapsWanted {
 		same(fmt.Sprintf("after attempt %d", n+1))
-		h.pass(gap - microsecond)
+		f.advance(gap - microsecond)
 		same(fmt.Sprintf("just before attempt %d", n+2))
 		if r.count() != n+1 {
 			t.Fatalf("%d requests just before attempt %d", r.count(), n+2)
 		}
-		h.pass(microsecond)
-		h.wants(id, map[bool]State{false: Pending, true: Parked}[n+2 == MaxAttempts], n+2)
+		f.advance(microsecond)
+		f.wantDelivery(id, map[bool]State{false: Pending, true: Parked}[n+2 == MaxAttempts], n+2)
 	}
 	same("parked")
-	h.pass(24 * time.Hour)
+	f.advance(24 * time.Hour)
 	same("a day later")
 }
 
 // What became due while the process was down is tried at start.
 func TestWhatBecameDueMeanwhileIsTriedAtTheStart(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
-	id := h.one(h.at(r))
-	h.rest()
-	h.stop()
-	if err := h.clock.Set(began.Add(time.Hour)); err != nil {
+	id := f.notifyOne(f.destinationOf(r))
+	f.quiesce()
+	f.stop()
+	if err := f.Clock.Set(startTime.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	h.start()
-	h.rest()
-	d := h.wants(id, Delivered, 2)
-	if d.Attempts[1].At != ledger.MicrosOf(began.Add(time.Hour)) {
+	f.start()
+	f.quiesce()
+	d := f.wantDelivery(id, Delivered, 2)
+	if d.Attempts[1].At != ledger.MicrosOf(startTime.Add(time.Hour)) {
 		t.Errorf("the second attempt was at %d", d.Attempts[1].At)
 	}
 }
@@ -91,7 +91,7 @@ func TestWhatBecameDueMeanwhileIsTriedAtTheStart(t *testing.T) {
 // start, and counted once.
 func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var over sync.Map
 	r := receive(t, func(*arrival) int {
 		if _, ok := over.Load("hanging"); ok {
@@ -99,13 +99,13 @@ func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
 		}
 		return hangs
 	})
-	ids := h.many(h.at(r), 40)
+	ids := f.notifyMany(f.destinationOf(r), 40)
 	waitFor(t, "under way", func() bool { return r.count() == 1 })
 	over.Store("hanging", true)
-	h.restart()
-	h.rest()
+	f.restart()
+	f.quiesce()
 	for _, id := range ids {
-		h.wants(id, Delivered, 1)
+		f.wantDelivery(id, Delivered, 1)
 	}
 	if got := r.count(); got != len(ids)+1 {
 		t.Errorf("%d requests, want %d and the one that was interrupted", got, len(ids))
@@ -115,55 +115,55 @@ func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
 // An interrupted retry keeps its place in the schedule.
 func TestARetryThatIsInterruptedIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, func(a *arrival) int {
 		return []int{500, hangs, 200}[min(a.nth, 3)-1]
 	})
-	id := h.one(h.at(r))
-	h.rest()
-	go func() { _ = h.runtime.Advance(began.Add(30 * time.Second)) }() // it ends with the runtime
+	id := f.notifyOne(f.destinationOf(r))
+	f.quiesce()
+	go func() { _ = f.Runtime.Advance(startTime.Add(30 * time.Second)) }() // it ends with the runtime
 	waitFor(t, "under way", func() bool { return r.count() == 2 })
-	h.restart()
-	h.rest()
-	h.wants(id, Delivered, 2)
+	f.restart()
+	f.quiesce()
+	f.wantDelivery(id, Delivered, 2)
 }
 
 func TestNothingIsToldAfterClose(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
-	to := h.at(r)
-	h.Service.Close()
-	id := h.one(to)
-	h.rest()
+	to := f.destinationOf(r)
+	f.Service.Close()
+	id := f.notifyOne(to)
+	f.quiesce()
 	if r.count() != 0 {
 		t.Errorf("%d requests after Close", r.count())
 	}
-	h.restart()
-	h.rest()
-	h.wants(id, Delivered, 1)
+	f.restart()
+	f.quiesce()
+	f.wantDelivery(id, Delivered, 1)
 }
 
 // Once the cursor has passed settled notices of earlier processes, they are not read again.
 func TestTheCursorPassesWhatIsSettledAndStopsAtWhatIsNot(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	g := newGate()
 	good, slow := receive(t, always(200)), receive(t, func(*arrival) int { g.wait(); return 200 }, g)
-	to, late := h.at(good), h.at(slow)
+	to, late := f.destinationOf(good), f.destinationOf(slow)
 	var pages []ledger.Micros
 	for range 3 {
-		pages = append(pages, h.one(to).Booked) // a page each
+		pages = append(pages, f.notifyOne(to).Booked) // a page each
 	}
-	h.rest()
-	h.one(late)
+	f.quiesce()
+	f.notifyOne(late)
 	waitFor(t, "under way", func() bool { return slow.count() == 1 })
-	waits := h.one(late)
-	h.moveCursor(here)
-	waitFor(t, "the cursor", func() bool { c, err := h.cursor(here); return err == nil && c > pages[2] && c < waits.Booked })
+	waits := f.notifyOne(late)
+	f.moveCursor(here)
+	waitFor(t, "the cursor", func() bool { c, err := f.cursor(here); return err == nil && c > pages[2] && c < waits.Booked })
 	g.open()
-	h.rest()
-	h.moveCursor(here)
-	h.rest()
-	if c, err := h.cursor(here); err != nil || c != waits.Booked {
+	f.quiesce()
+	f.moveCursor(here)
+	f.quiesce()
+	if c, err := f.cursor(here); err != nil || c != waits.Booked {
 		t.Errorf("the cursor is at %d, want the last page, %d (%v)", c, waits.Booked, err)
 	}
 }
@@ -207,33 +207,33 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 		return ids
 	}
 	var images []image
-	h := newFixture(t, func(h *fixture) {
-		h.through = func(l posting.Log) posting.Log {
+	f := newFixture(t, func(f *fixture) {
+		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log {
 			return &camera{l, func() {
 				mu.Lock()
 				defer mu.Unlock()
-				dir := filepath.Join(h.t.TempDir(), fmt.Sprint(len(images)))
-				err := os.CopyFS(dir, os.DirFS(h.dir))
+				dir := filepath.Join(f.t.TempDir(), fmt.Sprint(len(images)))
+				err := os.CopyFS(dir, os.DirFS(f.Dir))
 				for errors.Is(err, fs.ErrNotExist) { // the store has just replaced a file
 					if err = os.RemoveAll(dir); err == nil {
-						err = os.CopyFS(dir, os.DirFS(h.dir))
+						err = os.CopyFS(dir, os.DirFS(f.Dir))
 					}
 				}
 				if err != nil {
 					t.Error(err)
 				}
-				images = append(images, image{dir, h.clock.Now(), acked()})
+				images = append(images, image{dir, f.Clock.Now(), acked()})
 			}}
 		}
 	})
-	to := []ledger.ID{h.at(r), h.at(r), h.at(r)}
+	to := []ledger.ID{f.destinationOf(r), f.destinationOf(r), f.destinationOf(r)}
 	for range 4 {
 		for range 1 + random.IntN(6) {
-			h.tells(here, posting.Webhook, to[random.IntN(3)], to[random.IntN(3)])
+			f.notify(here, posting.Webhook, to[random.IntN(3)], to[random.IntN(3)])
 		}
-		h.pass(time.Duration(random.IntN(200)) * time.Second)
+		f.advance(time.Duration(random.IntN(200)) * time.Second)
 	}
-	h.pass(8 * time.Hour)
+	f.advance(8 * time.Hour)
 	data := make(map[string]string)
 	for _, a := range r.got() {
 		data[a.EventID] = string(a.Data)
@@ -246,24 +246,24 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	}
 	for n := range taken {
 		if n%max(1, len(taken)/12) == 0 {
-			taken[n].resumes(t, h.book, answer, data)
+			taken[n].resumes(t, f.addresses, answer, data)
 		}
 	}
 }
 
 // resumes starts a notifier on an image and lets it finish.
-func (i *image) resumes(t *testing.T, addresses *book, answer func(*arrival) int, data map[string]string) {
+func (i *image) resumes(t *testing.T, addresses *addressBook, answer func(*arrival) int, data map[string]string) {
 	t.Helper()
 	r := receive(t, answer)
-	second := newFixture(t, func(h *fixture) {
-		h.dir, h.clock, h.book = i.dir, clock.NewManual(i.now), &book{urls: make(map[ledger.ID]actors.Address)}
+	second := newFixture(t, func(f *fixture) {
+		f.Dir, f.Clock, f.addresses = i.dir, clock.NewManual(i.now), &addressBook{urls: make(map[ledger.ID]actors.Address)}
 	})
 	addresses.mu.Lock()
 	for to := range addresses.urls {
-		second.book.set(to, actors.Address{URL: r.URL, Secret: "s"})
+		second.addresses.set(to, actors.Address{URL: r.URL, Secret: "s"})
 	}
 	addresses.mu.Unlock()
-	second.pass(20 * time.Hour)
+	second.advance(20 * time.Hour)
 	for _, a := range r.got() {
 		if a.status == 200 {
 			i.acked[a.EventID] = true
@@ -272,7 +272,7 @@ func (i *image) resumes(t *testing.T, addresses *book, answer func(*arrival) int
 			t.Errorf("event %s says %s, and said %s", a.EventID, a.Data, data[a.EventID])
 		}
 	}
-	v := second.journal.View()
+	v := second.Journal.View()
 	defer v.Close()
 	err := v.NoticesAscending(here, 0, func(n *posting.Notice) (bool, error) {
 		d := second.delivery(idOf(n))

@@ -210,7 +210,7 @@ type keptRow struct {
 	Next     int64        `msgpack:"n,omitempty"`
 	Round    int          `msgpack:"r,omitempty"`
 	Asks     int          `msgpack:"q,omitempty"`
-	Told     []byte       `msgpack:"l,omitempty"`
+	Reached  []byte       `msgpack:"l,omitempty"`
 	Attempts []attemptRow `msgpack:"a,omitempty"`
 }
 
@@ -224,7 +224,7 @@ type attemptRow struct {
 func encodeKept(d *Delivery) ([]byte, error) {
 	row := keptRow{
 		Kind: byte(d.Source.Kind), Source: d.Source.ID[:], To: d.To[:], Page: int64(d.page), Body: d.body,
-		State: byte(d.State), Next: int64(d.Next), Round: d.round, Asks: d.asks, Told: d.told,
+		State: byte(d.State), Next: int64(d.Next), Round: d.round, Asks: d.asks, Reached: d.reached,
 	}
 	for _, a := range d.Attempts {
 		row.Attempts = append(row.Attempts, attemptRow{int64(a.At), a.Status, a.Failure, a.Took})
@@ -246,7 +246,7 @@ func decodeKept(id ID, value []byte) (*Delivery, error) {
 	}
 	d := &Delivery{
 		ID: id, Source: ledger.Source{Kind: ledger.Kind(row.Kind), ID: ledger.ID(row.Source)}, To: ledger.ID(row.To),
-		State: State(row.State), Next: ledger.Micros(row.Next), page: ledger.Micros(row.Page), body: row.Body, round: row.Round, asks: row.Asks, told: row.Told,
+		State: State(row.State), Next: ledger.Micros(row.Next), page: ledger.Micros(row.Page), body: row.Body, round: row.Round, asks: row.Asks, reached: row.Reached,
 	}
 	for _, a := range row.Attempts {
 		d.Attempts = append(d.Attempts, Attempt{ledger.Micros(a.At), a.Status, a.Failure, a.Took})

@@ -109,7 +109,7 @@ func TestAKeptDeliveryIsReadAsItWasWritten(t *testing.T) {
 			page: ledger.Micros(rapid.Int64Range(0, 1<<51).Draw(t, "page")), round: rapid.IntRange(0, 48).Draw(t, "round"),
 		}
 		if n := rapid.IntRange(0, 40).Draw(t, "body"); n > 0 {
-			want.body, want.told = make([]byte, n), []byte("told")
+			want.body, want.reached = make([]byte, n), []byte("told")
 		}
 		for range rapid.IntRange(0, 7).Draw(t, "attempts") {
 			want.Attempts = append(want.Attempts, Attempt{

@@ -20,53 +20,53 @@ var gapsWanted = []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Mi
 const microsecond = time.Microsecond
 
 func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
-	id := h.one(h.at(r))
-	h.rest()
+	id := f.notifyOne(f.destinationOf(r))
+	f.quiesce()
 	r.wantOnce(t, here, []ID{id})
-	d := h.wants(id, Delivered, 1)
-	if a := d.Attempts[0]; a.At != ledger.MicrosOf(began) || a.Status != 200 || a.Failure != "" {
+	d := f.wantDelivery(id, Delivered, 1)
+	if a := d.Attempts[0]; a.At != ledger.MicrosOf(startTime) || a.Status != 200 || a.Failure != "" {
 		t.Errorf("attempt %+v", a)
 	}
-	h.wantRows(map[byte]int{rowMarks: 1, rowNotices: 1})
+	f.wantRows(map[byte]int{rowMarks: 1, rowNotices: 1})
 }
 
 // The clock stands just before each due time and then reaches it: the attempt is made then, not a
 // microsecond earlier.
 func TestARetryIsMadeAtItsInstantToTheMicrosecond(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
-	id := h.one(h.at(r))
-	h.rest()
+	id := f.notifyOne(f.destinationOf(r))
+	f.quiesce()
 	for n, gap := range gapsWanted {
-		last := h.clock.Now()
-		d := h.wants(id, Pending, n+1)
+		last := f.Clock.Now()
+		d := f.wantDelivery(id, Pending, n+1)
 		if want := ledger.MicrosOf(last.Add(gap)); d.Next != want {
 			t.Errorf("after %d attempts the next one is at %d, want %d", n+1, d.Next, want)
 		}
-		h.pass(gap - microsecond)
-		h.wants(id, Pending, n+1)
-		h.pass(microsecond)
+		f.advance(gap - microsecond)
+		f.wantDelivery(id, Pending, n+1)
+		f.advance(microsecond)
 		if got := r.count(); got != n+2 {
 			t.Fatalf("%d requests %v after the failure before, want %d", got, gap, n+2)
 		}
 	}
-	h.wants(id, Parked, MaxAttempts)
-	h.wantRows(map[byte]int{rowKept: 1, rowParked: 1, rowNotices: 1})
-	h.pass(24 * time.Hour)
+	f.wantDelivery(id, Parked, MaxAttempts)
+	f.wantRows(map[byte]int{rowKept: 1, rowParked: 1, rowNotices: 1})
+	f.advance(24 * time.Hour)
 	if got := r.count(); got != 6 {
 		t.Errorf("%d requests in all, want 6", got)
 	}
 }
 
 func TestAJumpOfTheClockStepsThroughAllAttempts(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
-	id := h.one(h.at(r))
-	h.pass(48 * time.Hour)
-	d := h.wants(id, Parked, MaxAttempts)
-	at := ledger.MicrosOf(began)
+	id := f.notifyOne(f.destinationOf(r))
+	f.advance(48 * time.Hour)
+	d := f.wantDelivery(id, Parked, MaxAttempts)
+	at := ledger.MicrosOf(startTime)
 	for n, a := range d.Attempts {
 		if a.At != at || a.Status != 500 || a.Failure != "status 500" {
 			t.Errorf("attempt %d: %+v, want it at %d", n+1, a, at)
@@ -79,20 +79,20 @@ func TestAJumpOfTheClockStepsThroughAllAttempts(t *testing.T) {
 
 func TestTheAttemptThatIsAcknowledgedIsTheLast(t *testing.T) {
 	for _, nth := range []int{2, 3, 6} {
-		h := newFixture(t)
+		f := newFixture(t)
 		r := receive(t, func(a *arrival) int {
 			if a.nth < nth {
 				return 503
 			}
 			return 204
 		})
-		id := h.one(h.at(r))
-		h.pass(48 * time.Hour)
-		h.wants(id, Delivered, nth)
+		id := f.notifyOne(f.destinationOf(r))
+		f.advance(48 * time.Hour)
+		f.wantDelivery(id, Delivered, nth)
 		if got := r.count(); got != nth {
 			t.Errorf("%d requests, want %d", got, nth)
 		}
-		h.wantRows(map[byte]int{rowKept: 1, rowNotices: 1})
+		f.wantRows(map[byte]int{rowKept: 1, rowNotices: 1})
 	}
 }
 
@@ -104,10 +104,10 @@ func signature(secret string, a *arrival) string {
 }
 
 func TestAnEventHasOneIDAndTheSameDataAtEachAttemptAndAFreshSignature(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
-	id := h.one(h.at(r))
-	h.pass(48 * time.Hour)
+	id := f.notifyOne(f.destinationOf(r))
+	f.advance(48 * time.Hour)
 	all := r.got()
 	if len(all) != 6 {
 		t.Fatalf("%d attempts", len(all))
@@ -120,7 +120,7 @@ func TestAnEventHasOneIDAndTheSameDataAtEachAttemptAndAFreshSignature(t *testing
 		if a.header.Get("x-webhook-timestamp") != fmt.Sprint(a.Timestamp) || a.header.Get("x-webhook-signature") != signature("s", a) {
 			t.Errorf("attempt %d: its signature is not that of its timestamp and body", n+1)
 		}
-		seconds = append(seconds, a.Timestamp-began.Unix())
+		seconds = append(seconds, a.Timestamp-startTime.Unix())
 	}
 	if want := []int64{0, 30, 150, 750, 4350, 25950}; !slices.Equal(seconds, want) {
 		t.Errorf("sent %v s after the event, want %v", seconds, want)
@@ -128,17 +128,17 @@ func TestAnEventHasOneIDAndTheSameDataAtEachAttemptAndAFreshSignature(t *testing
 }
 
 func TestASecretThatRotatesSignsTheNextAttempt(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
-	to := h.at(r)
-	h.one(to)
-	h.rest()
-	h.book.set(to, actors.Address{URL: r.URL, Secret: "two", Previous: "s"})
-	h.pass(30 * time.Second)
-	h.book.set(to, actors.Address{URL: r.URL, Secret: "two"})
-	h.pass(2 * time.Minute)
-	h.book.set(to, actors.Address{URL: r.URL})
-	h.pass(10 * time.Minute)
+	to := f.destinationOf(r)
+	f.notifyOne(to)
+	f.quiesce()
+	f.addresses.set(to, actors.Address{URL: r.URL, Secret: "two", Previous: "s"})
+	f.advance(30 * time.Second)
+	f.addresses.set(to, actors.Address{URL: r.URL, Secret: "two"})
+	f.advance(2 * time.Minute)
+	f.addresses.set(to, actors.Address{URL: r.URL})
+	f.advance(10 * time.Minute)
 	for n, want := range [][2]string{{"s", ""}, {"two", "s"}, {"two", ""}, {"", ""}} {
 		a := r.got()[n]
 		for i, name := range []string{"x-webhook-signature", "x-webhook-signature-previous"} {
@@ -153,43 +153,43 @@ func TestASecretThatRotatesSignsTheNextAttempt(t *testing.T) {
 }
 
 func TestAnAddressThatIsChangedIsUsedForTheNextAttempt(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	first, second := receive(t, always(500)), receive(t, always(200))
-	to := h.at(first)
-	id := h.one(to)
-	h.rest()
-	h.book.set(to, actors.Address{URL: second.URL})
-	h.pass(30 * time.Second)
-	h.wants(id, Delivered, 2)
+	to := f.destinationOf(first)
+	id := f.notifyOne(to)
+	f.quiesce()
+	f.addresses.set(to, actors.Address{URL: second.URL})
+	f.advance(30 * time.Second)
+	f.wantDelivery(id, Delivered, 2)
 	if first.count() != 1 || second.count() != 1 {
 		t.Errorf("%d and %d requests, want one each", first.count(), second.count())
 	}
 }
 
 func TestAnAddressThatIsRemovedIsAFailedAttempt(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
-	to := h.at(r)
-	id := h.one(to)
-	h.rest()
-	h.book.remove(to)
-	h.pass(30 * time.Second)
-	d := h.wants(id, Pending, 2)
-	if got := d.Attempts[1]; got.Failure != "no address is set" || got.Status != 0 || got.At != ledger.MicrosOf(began.Add(30*time.Second)) {
+	to := f.destinationOf(r)
+	id := f.notifyOne(to)
+	f.quiesce()
+	f.addresses.remove(to)
+	f.advance(30 * time.Second)
+	d := f.wantDelivery(id, Pending, 2)
+	if got := d.Attempts[1]; got.Failure != "no address is set" || got.Status != 0 || got.At != ledger.MicrosOf(startTime.Add(30*time.Second)) {
 		t.Errorf("attempt %+v", got)
 	}
-	h.book.set(to, actors.Address{URL: receive(t, always(200)).URL})
-	h.pass(2 * time.Minute)
-	h.wants(id, Delivered, 3)
+	f.addresses.set(to, actors.Address{URL: receive(t, always(200)).URL})
+	f.advance(2 * time.Minute)
+	f.wantDelivery(id, Delivered, 3)
 }
 
 // A stream's body has no envelope, no id and no signature.
 func TestTheStreamHasABodyOfItsOwn(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(500))
-	id := h.tells(here, posting.Stream, h.at(r))[0]
-	h.pass(30 * time.Second)
-	h.wants(id, Pending, 2)
+	id := f.notify(here, posting.Stream, f.destinationOf(r))[0]
+	f.advance(30 * time.Second)
+	f.wantDelivery(id, Pending, 2)
 	for _, a := range r.got() {
 		if a.EventID != "" || a.body == "" || a.header.Get("x-webhook-signature") != "" || a.header.Get("x-webhook-event-id") != "" {
 			t.Errorf("body %s with headers %v", a.body, a.header)
@@ -198,14 +198,14 @@ func TestTheStreamHasABodyOfItsOwn(t *testing.T) {
 }
 
 func TestANoticeOfARecordThatNobodyTellsOfFailsAndIsParked(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
-	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) {
+	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) {
 		return actors.NotificationBody{}, fmt.Errorf("no such record")
 	}
-	id := h.one(h.at(r))
-	h.pass(48 * time.Hour)
-	d := h.wants(id, Parked, MaxAttempts)
+	id := f.notifyOne(f.destinationOf(r))
+	f.advance(48 * time.Hour)
+	d := f.wantDelivery(id, Parked, MaxAttempts)
 	if d.Attempts[0].Failure != "could not be written" || r.count() != 0 {
 		t.Errorf("attempt %+v, %d requests", d.Attempts[0], r.count())
 	}
@@ -213,12 +213,12 @@ func TestANoticeOfARecordThatNobodyTellsOfFailsAndIsParked(t *testing.T) {
 
 // Organizations are separate: none reads another's deliveries, and their ids are never equal.
 func TestDeliveriesAreTheirOrganizations(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	r := receive(t, always(200))
-	to := h.at(r)
-	mine := h.tells(here, posting.Webhook, to)[0]
-	theirs := h.tells(there, posting.Webhook, to)[0]
-	h.rest()
+	to := f.destinationOf(r)
+	mine := f.notify(here, posting.Webhook, to)[0]
+	theirs := f.notify(there, posting.Webhook, to)[0]
+	f.quiesce()
 	if r.count() != 2 || len(r.events()) != 2 {
 		t.Errorf("%d requests of %d events", r.count(), len(r.events()))
 	}
@@ -227,14 +227,14 @@ func TestDeliveriesAreTheirOrganizations(t *testing.T) {
 			t.Error("two organizations' events have one id")
 		}
 	}
-	h.pass(time.Second)
-	only := h.tells(there, posting.Webhook, to)[0]
-	h.rest()
-	_, err := h.Read(here, only)
+	f.advance(time.Second)
+	only := f.notify(there, posting.Webhook, to)[0]
+	f.quiesce()
+	_, err := f.Read(here, only)
 	wantCode(t, err, ledger.NotFound)
-	_, err = h.Replay(here, only, nil)
+	_, err = f.Replay(here, only, nil)
 	wantCode(t, err, ledger.NotFound)
-	_, err = h.Read(there, only)
+	_, err = f.Read(there, only)
 	if err != nil {
 		t.Error(err)
 	}

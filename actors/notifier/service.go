@@ -44,10 +44,10 @@ type Options struct {
 	Addresses actors.Addresses
 	Writers   map[ledger.Kind]actors.NotificationWriter // by the kind of record that notices report on
 
-	// Operators makes one attempt to reach operators. told says which of them earlier attempts have
-	// reached; toldNow adds those that this one has reached, and is passed to the next attempt.
+	// Operators makes one attempt to reach operators. reached says which of them earlier attempts have
+	// reached; reachedNow adds those that this one has reached, and is passed to the next attempt.
 	// Nil: operators are not notified.
-	Operators func(org, to ledger.ID, body, told []byte) (a Attempt, toldNow []byte, wait time.Duration)
+	Operators func(org, to ledger.ID, body, reached []byte) (a Attempt, reachedNow []byte, wait time.Duration)
 
 	// Connections bounds the webhooks in progress and the connections that are kept open for reuse;
 	// 0: MaxConnections.
@@ -71,7 +71,7 @@ type Service struct {
 	rt        *actors.Runtime
 	addresses actors.Addresses
 	writers   map[ledger.Kind]actors.NotificationWriter
-	operators func(org, to ledger.ID, body, told []byte) (Attempt, []byte, time.Duration)
+	operators func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
 	observe   func(posting.Channel, bool, time.Duration)
 	webhooks  *webhook.Sender
 	retention ledger.Micros
@@ -83,7 +83,7 @@ type Service struct {
 	operatorWorkers *actors.Pool
 	timers          *timers
 	limits          limits
-	waiting         atomic.Int64 // notices in memory, until they are tried or in the store
+	inMemory        atomic.Int64 // notices in memory, until they are tried or in the store
 	stopping        atomic.Bool
 	delivering      sync.RWMutex // read-locked by every delivery in progress
 	faults          faults
@@ -116,10 +116,10 @@ func New(o Options) (*Service, error) {
 	}
 	s.destinations = actors.NewRegistry(rt, "notifier", keepIdle, func(k key) actors.Behaviour {
 		return &destination{service: s, key: k, window: 1, pulled: make(map[ID]bool)}
-	}).Aside()
+	}).Unbounded()
 	s.logs = actors.NewRegistry(rt, "delivery log", keepIdle, func(org ledger.ID) actors.Behaviour {
-		return &deliveryLog{service: s, org: org, newest: make(map[ID]*Delivery), posted: make(map[string]bool), asked: make(map[ID]bool)}
-	}).Aside()
+		return &deliveryLog{service: s, org: org, newest: make(map[ID]*Delivery), posted: make(map[string]bool), requested: make(map[ID]bool)}
+	}).Unbounded()
 	s.timers = newTimers(func(k key, at ledger.Micros) { s.destinations.Tell(k, wakened{at}) })
 	s.removalDue.Store(rt.Clock.Now().Add(firstRemoval).UnixMicro())
 	rt.Poll(actors.Poll{Next: s.timers.next, Run: s.wake, Quick: true})
@@ -157,7 +157,7 @@ func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 	if s.stopping.Load() {
 		return
 	}
-	s.waiting.Add(int64(len(notices)))
+	s.inMemory.Add(int64(len(notices)))
 	for len(notices) > 0 {
 		first := keyOf(org, &notices[0])
 		n := 1

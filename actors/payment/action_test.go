@@ -44,68 +44,68 @@ func method(name string) func(*paymentactor.Create) {
 }
 
 func TestAPayerWhoApprovesIsCharged(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	for card, kind := range map[string]string{redirect: "redirect get", form: "auth_3ds_form post"} {
-		r := h.create(payment.Payment, card, 70, "").Record
+		r := f.create(payment.Payment, card, 70, "").Record
 		if r.Status != payment.ActionRequired || r.Action == nil || r.Action.Type+" "+r.Action.Method != kind || r.Action.URL == "" {
 			t.Fatalf("%s %+v", r.Status, r.Action)
 		}
 		if got := r.Action.Until.Time().Sub(start); got != 30*time.Minute {
 			t.Errorf("the payer has %v", got)
 		}
-		h.decides(r.ID, true)
-		charged := h.must(h.Returned(org, r.ID))
+		f.decides(r.ID, true)
+		charged := f.must(f.Returned(org, r.ID))
 		if charged.Status != payment.Charged || charged.Action != nil || len(charged.RRN) != 12 {
 			t.Errorf("%+v", charged)
 		}
-		h.went(r.ID, "created new authorizing charging action_required charging charged")
-		h.submitted(r.ID, actors.Pay, 1)
-		h.submitted(r.ID, actors.Complete, 1)
+		f.went(r.ID, "created new authorizing charging action_required charging charged")
+		f.submitted(r.ID, actors.Pay, 1)
+		f.submitted(r.ID, actors.Complete, 1)
 	}
-	h.has("100140 / 0")
+	f.has("100140 / 0")
 }
 
 // The rail sends the payer back to an address that is valid longer than the payer's time.
 func TestTheRailKnowsWhereToSendThePayerBack(t *testing.T) {
-	h := openAs(t, func(h *fixture) {
-		h.returnURL = func(org, id ledger.ID, until time.Time) string {
+	f := openAs(t, func(f *fixture) {
+		f.returnURL = func(org, id ledger.ID, until time.Time) string {
 			return fmt.Sprint("https://mizan.example/", org, "/", id, "?until=", until.Unix())
 		}
 	})
-	id := h.create(payment.Payment, redirect, 70, "").Record.ID
-	page, err := url.Parse(h.read(id).Action.URL)
+	id := f.create(payment.Payment, redirect, 70, "").Record.ID
+	page, err := url.Parse(f.read(id).Action.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := h.simulator.Challenge(h.terminals[0].ID, id, page.Query().Get(simulator.TokenParam))
+	c, err := f.simulator.Challenge(f.terminals[0].ID, id, page.Query().Get(simulator.TokenParam))
 	if want := fmt.Sprint("https://mizan.example/", org, "/", id, "?until=", start.Add(time.Hour).Unix()); err != nil || c.ReturnURL != want {
 		t.Errorf("%s (%v), want %s", c.ReturnURL, err, want)
 	}
 }
 
 func TestAPayerWhoRefusesIsRejected(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, redirect, 70, "").Record.ID
-	h.decides(id, false)
-	if r := h.must(h.Returned(org, id)); r.Status != payment.Rejected || why(r.Failure) != "authentication_failed" {
+	f := open(t)
+	id := f.create(payment.Payment, redirect, 70, "").Record.ID
+	f.decides(id, false)
+	if r := f.must(f.Returned(org, id)); r.Status != payment.Rejected || why(r.Failure) != "authentication_failed" {
 		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
-	h.has("100000 / 0")
+	f.has("100000 / 0")
 }
 
 func TestAPayerWhoComesBackWithoutHavingActedCanStillAct(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, redirect, 70, "").Record.ID
-	before := h.read(id).Action
-	h.advance(10 * time.Minute)
+	f := open(t)
+	id := f.create(payment.Payment, redirect, 70, "").Record.ID
+	before := f.read(id).Action
+	f.advance(10 * time.Minute)
 	for range 3 {
-		if r := h.must(h.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != before.URL || r.Action.Until != before.Until {
+		if r := f.must(f.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != before.URL || r.Action.Until != before.Until {
 			t.Errorf("%s %+v", r.Status, r.Action)
 		}
 	}
-	h.decides(id, true)
-	h.must(h.Returned(org, id))
-	h.is(id, payment.Charged, "")
+	f.decides(id, true)
+	f.must(f.Returned(org, id))
+	f.is(id, payment.Charged, "")
 }
 
 func TestAPasswordIsSubmittedOnceAndDecides(t *testing.T) {
@@ -116,35 +116,35 @@ func TestAPasswordIsSubmittedOnceAndDecides(t *testing.T) {
 		`{"otp":"123456"}`: {payment.Charged, ""},
 		`{"otp":"654321"}`: {payment.Rejected, "authentication_failed"},
 	} {
-		h := open(t)
-		r := h.create(payment.Payment, password, 70, "").Record
+		f := open(t)
+		r := f.create(payment.Payment, password, 70, "").Record
 		if r.Status != payment.ActionRequired || !bytes.Contains(r.Action.Material, []byte("otp")) {
 			t.Fatalf("%s %+v", r.Status, r.Action)
 		}
 		sent := material(r.ID, given)
-		if got := h.must(h.Complete(sent)); got.Status != want.status || why(got.Failure) != want.reason {
+		if got := f.must(f.Complete(sent)); got.Status != want.status || why(got.Failure) != want.reason {
 			t.Errorf("%s: %s %q", given, got.Status, why(got.Failure))
 		}
 		if !wiped(sent.Object) {
 			t.Errorf("what was submitted is still there: %s", sent.Object)
 		}
-		h.submitted(r.ID, actors.Complete, 1)
-		_, err := h.Complete(material(r.ID, given))
-		h.refused(err, ledger.Conflict)
+		f.submitted(r.ID, actors.Complete, 1)
+		_, err := f.Complete(material(r.ID, given))
+		f.refused(err, ledger.Conflict)
 	}
 }
 
 // Material without the password never reaches the rail, and the payer can still act.
 func TestMaterialWithoutWhatTheRailAskedForIsNotSent(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, password, 70, "").Record.ID
-	before := h.whole(h.Find(org, id)).Stamp
+	f := open(t)
+	id := f.create(payment.Payment, password, 70, "").Record.ID
+	before := f.whole(f.Find(org, id)).Stamp
 	for _, given := range []string{
 		``, `{}`, `{"status":"charged"}`, `{"otp":""}`, `{"otp":" \t"}`, `{"otp":123456}`, `{"otp":null}`, `{"otp":["123456"]}`, `{"OTP":"123456"}`, `{"a":{"otp":"123456"}}`,
 	} {
 		sent := material(id, given)
-		_, err := h.Complete(sent)
-		h.refused(err, ledger.Invalid)
+		_, err := f.Complete(sent)
+		f.refused(err, ledger.Invalid)
 		var refusal *ledger.Refusal
 		if errors.As(err, &refusal); refusal.Field != "additional_params_for_auth.otp" {
 			t.Errorf("%s: field %q", given, refusal.Field)
@@ -153,52 +153,52 @@ func TestMaterialWithoutWhatTheRailAskedForIsNotSent(t *testing.T) {
 			t.Errorf("what was submitted is still there: %s", sent.Object)
 		}
 	}
-	if after := h.whole(h.Find(org, id)).Stamp; after != before {
+	if after := f.whole(f.Find(org, id)).Stamp; after != before {
 		t.Errorf("version %d, before %d", after.Version, before.Version)
 	}
-	h.submitted(id, actors.Complete, 0)
-	h.must(h.Complete(material(id, `{"otp":"123456"}`)))
-	h.is(id, payment.Charged, "")
+	f.submitted(id, actors.Complete, 0)
+	f.must(f.Complete(material(id, `{"otp":"123456"}`)))
+	f.is(id, payment.Charged, "")
 }
 
 func TestMaterialAfterItsDeadlineIsRefusedAndNotSent(t *testing.T) {
 	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
 		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
 	}}).says(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction})
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	h.advance(time.Minute + time.Microsecond)
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	f.advance(time.Minute + time.Microsecond)
 	late := material(id, `{"signature":"x"}`)
-	_, err := h.Complete(late)
-	h.refused(err, ledger.Expired)
+	_, err := f.Complete(late)
+	f.refused(err, ledger.Expired)
 	if !wiped(late.Object) {
 		t.Error("the material is still there")
 	}
-	h.is(id, payment.ActionRequired, "")
-	h.submitted(id, actors.Complete, 0)
+	f.is(id, payment.ActionRequired, "")
+	f.submitted(id, actors.Complete, 0)
 }
 
 func TestOnlyWhatWaitsForItsPayerTakesMaterial(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	for _, card := range []string{"4242424242424242", "4000000000000002", "4000000000000077"} {
-		_, err := h.Complete(material(h.create(payment.Payment, card, 70, "").Record.ID, `{}`))
-		h.refused(err, ledger.Conflict)
+		_, err := f.Complete(material(f.create(payment.Payment, card, 70, "").Record.ID, `{}`))
+		f.refused(err, ledger.Conflict)
 	}
 }
 
 func TestARailWithoutAnActionHasOnlyItsPage(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	for _, name := range []string{"sbp", "qr_code", "crypto"} {
 		for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
-			r := h.must(h.begin(kind, "", 70, method(name)))
+			r := f.must(f.begin(kind, "", 70, method(name)))
 			if r.Status != payment.ActionRequired || r.Action.Type != "" || r.Action.Page == "" {
 				t.Fatalf("%s: %s %+v", name, r.Status, r.Action)
 			}
 			if meta := string(r.RailMeta); (name == "crypto") != (meta == `{"status":"awaiting_deposit"}`) {
 				t.Errorf("%s has meta %s", name, meta)
 			}
-			h.decides(r.ID, true)
-			r = h.must(h.Returned(org, r.ID))
+			f.decides(r.ID, true)
+			r = f.must(f.Returned(org, r.ID))
 			if r.Status != payment.Charged {
 				t.Errorf("%s: %s", name, r.Status)
 			}
@@ -207,103 +207,103 @@ func TestARailWithoutAnActionHasOnlyItsPage(t *testing.T) {
 			}
 		}
 	}
-	h.has("100000 / 0")
+	f.has("100000 / 0")
 }
 
 func TestAPayoutWaitsForTheChoiceOfAnInstitutionThatWasOffered(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	for _, name := range []string{"open_banking", "sepa"} {
-		r := h.must(h.begin(payment.Payout, "", 70, method(name)))
+		r := f.must(f.begin(payment.Payout, "", 70, method(name)))
 		if r.Status != payment.ActionRequired || len(r.Action.Destinations) == 0 || r.Action.Destinations[0].Name == "" {
 			t.Fatalf("%s %+v", r.Status, r.Action)
 		}
 		bank := r.Action.Destinations[0].ID
-		h.advance(time.Second)
-		_, err := h.Choose(choice(r.ID, "another"))
-		h.refused(err, ledger.Invalid)
-		if got := h.must(h.Returned(org, r.ID)); got.Status != payment.ActionRequired {
+		f.advance(time.Second)
+		_, err := f.Choose(choice(r.ID, "another"))
+		f.refused(err, ledger.Invalid)
+		if got := f.must(f.Returned(org, r.ID)); got.Status != payment.ActionRequired {
 			t.Errorf("%s after its payer came back", got.Status)
 		}
-		h.submitted(r.ID, actors.Complete, 0)
-		if got := h.must(h.Choose(choice(r.ID, bank))); got.Status != payment.Charged {
+		f.submitted(r.ID, actors.Complete, 0)
+		if got := f.must(f.Choose(choice(r.ID, bank))); got.Status != payment.Charged {
 			t.Errorf("%s %q", got.Status, why(got.Failure))
 		}
-		_, err = h.Choose(choice(r.ID, bank))
-		h.refused(err, ledger.Conflict)
+		_, err = f.Choose(choice(r.ID, bank))
+		f.refused(err, ledger.Conflict)
 	}
-	_, err := h.Choose(choice(h.create(payment.Payment, redirect, 70, "").Record.ID, "sim-bank-1"))
-	h.refused(err, ledger.Conflict)
-	h.has("99860 / 0")
+	_, err := f.Choose(choice(f.create(payment.Payment, redirect, 70, "").Record.ID, "sim-bank-1"))
+	f.refused(err, ledger.Conflict)
+	f.has("99860 / 0")
 }
 
 func TestAPayerWhoDoesNothingForHalfAnHourIsRejectedOnceTheProviderHasVoidedIt(t *testing.T) {
-	h := open(t)
-	payIn := h.create(payment.Payment, redirect, 70, "").Record.ID
-	payOut := h.must(h.begin(payment.Payout, "", 50, method("sepa"))).ID
-	h.has("100000 / 50")
-	h.advance(30*time.Minute - time.Second)
-	h.is(payIn, payment.ActionRequired, "")
-	h.advance(time.Second)
+	f := open(t)
+	payIn := f.create(payment.Payment, redirect, 70, "").Record.ID
+	payOut := f.must(f.begin(payment.Payout, "", 50, method("sepa"))).ID
+	f.has("100000 / 50")
+	f.advance(30*time.Minute - time.Second)
+	f.is(payIn, payment.ActionRequired, "")
+	f.advance(time.Second)
 	for _, id := range []ledger.ID{payIn, payOut} {
-		h.is(id, payment.Rejected, "payer action expired")
-		h.submitted(id, actors.Void, 1)
-		_, err := h.Complete(material(id, `{"otp":"123456"}`))
-		h.refused(err, ledger.Expired)
-		_, err = h.Choose(choice(id, "sim-bank-1"))
-		h.refused(err, ledger.Expired)
+		f.is(id, payment.Rejected, "payer action expired")
+		f.submitted(id, actors.Void, 1)
+		_, err := f.Complete(material(id, `{"otp":"123456"}`))
+		f.refused(err, ledger.Expired)
+		_, err = f.Choose(choice(id, "sim-bank-1"))
+		f.refused(err, ledger.Expired)
 	}
-	h.has("100000 / 0")
+	f.has("100000 / 0")
 }
 
 func TestWhatAProviderHadChargedWhenThePayersTimeWasOverIsCharged(t *testing.T) {
 	r := scripted(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}).says(actors.Pay, done)
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, redirect, 70, "").Record.ID
-	h.advance(30 * time.Minute)
-	h.is(id, payment.Charged, "")
-	h.has("100070 / 0")
-	h.submitted(id, actors.Void, 1)
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, redirect, 70, "").Record.ID
+	f.advance(30 * time.Minute)
+	f.is(id, payment.Charged, "")
+	f.has("100070 / 0")
+	f.submitted(id, actors.Void, 1)
 }
 
 func TestWhileTheVoidOfAnExpiredActionIsUnknownNothingElseIsTried(t *testing.T) {
 	r := scripted(actors.Void, lostAnswer).says(actors.Void, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, password, 70, "").Record.ID
-	h.advance(30 * time.Minute)
-	h.is(id, payment.ActionRequired, "")
-	_, err := h.Cancel(of(id))
-	h.refused(err, ledger.Conflict)
-	_, err = h.Complete(material(id, `{"otp":"123456"}`))
-	h.refused(err, ledger.Expired)
-	h.advance(2 * time.Minute)
-	h.is(id, payment.Rejected, "payer action expired")
-	h.submitted(id, actors.Void, 1)
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, password, 70, "").Record.ID
+	f.advance(30 * time.Minute)
+	f.is(id, payment.ActionRequired, "")
+	_, err := f.Cancel(of(id))
+	f.refused(err, ledger.Conflict)
+	_, err = f.Complete(material(id, `{"otp":"123456"}`))
+	f.refused(err, ledger.Expired)
+	f.advance(2 * time.Minute)
+	f.is(id, payment.Rejected, "payer action expired")
+	f.submitted(id, actors.Void, 1)
 }
 
 func TestAnExpiredActionWhoseVoidIsRefusedIsVoidedAgainByAnotherName(t *testing.T) {
 	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	r := scripted(actors.Void, busy, busy, done)
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, redirect, 70, "").Record.ID
-	h.advance(2 * time.Hour)
-	h.is(id, payment.Rejected, "payer action expired")
-	h.submitted(id, actors.Void, 3)
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, redirect, 70, "").Record.ID
+	f.advance(2 * time.Hour)
+	f.is(id, payment.Rejected, "payer action expired")
+	f.submitted(id, actors.Void, 3)
 }
 
 func TestARailMayAskForOneActionAfterAnother(t *testing.T) {
 	second := actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail.example/2"}}
 	r := scripted(actors.Complete, second, done)
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, redirect, 70, "").Record.ID
-	h.advance(time.Minute)
-	if r := h.must(h.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != "https://rail.example/2" || !r.KeepCard {
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, redirect, 70, "").Record.ID
+	f.advance(time.Minute)
+	if r := f.must(f.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != "https://rail.example/2" || !r.KeepCard {
 		t.Errorf("%s %+v", r.Status, r.Action)
 	}
-	if got := h.read(id).Action.Until.Time().Sub(start); got != 31*time.Minute {
+	if got := f.read(id).Action.Until.Time().Sub(start); got != 31*time.Minute {
 		t.Errorf("the payer has %v in all, 30 minutes for each thing that is done", got)
 	}
-	h.must(h.Returned(org, id))
-	h.is(id, payment.Charged, "")
+	f.must(f.Returned(org, id))
+	f.is(id, payment.Charged, "")
 }
 
 // Only the sealed row contains the number, only while the payer acts, and never the CVV (sound
@@ -317,39 +317,39 @@ func TestTheCardIsKeptSealedForThePayersActionAndGoneAfterwards(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	plain := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	id := h.create(payment.Payment, redirect, 70, "").Record.ID
-	given := h.create(payment.Payment, redirect, 70, "").Record.ID
-	if h.sealed(plain) || !h.sealed(id) || !h.read(id).KeepCard {
-		t.Fatalf("sealed: %v of a card that is charged, %v of one whose payer acts", h.sealed(plain), h.sealed(id))
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	plain := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	id := f.create(payment.Payment, redirect, 70, "").Record.ID
+	given := f.create(payment.Payment, redirect, 70, "").Record.ID
+	if f.sealed(plain) || !f.sealed(id) || !f.read(id).KeepCard {
+		t.Fatalf("sealed: %v of a card that is charged, %v of one whose payer acts", f.sealed(plain), f.sealed(id))
 	}
-	h.restart()
-	h.decides(id, true)
-	h.must(h.Returned(org, id))
-	h.is(id, payment.Charged, "")
+	f.restart()
+	f.decides(id, true)
+	f.must(f.Returned(org, id))
+	f.is(id, payment.Charged, "")
 	if number != redirect {
 		t.Errorf("the provider had card %q", number)
 	}
-	h.must(h.Cancel(of(given)))
-	if h.sealed(id) || h.sealed(given) {
+	f.must(f.Cancel(of(given)))
+	if f.sealed(id) || f.sealed(given) {
 		t.Error("a card is kept after the end")
 	}
-	h.stop()
-	err := filepath.WalkDir(h.Dir, func(path string, d fs.DirEntry, err error) error {
+	f.stop()
+	err := filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		content, err := os.ReadFile(path)
 		if bytes.Contains(content, []byte(redirect)) {
-			t.Errorf("%s has the card's number", strings.TrimPrefix(path, h.Dir))
+			t.Errorf("%s has the card's number", strings.TrimPrefix(path, f.Dir))
 		}
 		return err
 	})
 	if err != nil {
 		t.Error(err)
 	}
-	h.start()
+	f.start()
 }
 
 // forgetful is a keyring that has lost its keys.
@@ -361,29 +361,29 @@ func (forgetful) OpenCard([]byte, []byte) (*secret.Card, error) {
 
 // A charge whose sealed card can no longer be opened ends; it does not wait for ever.
 func TestAnActionWhoseSealedCardIsLostFails(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, redirect, 70, "").Record.ID
-	h.stop()
-	h.sealer = forgetful{h.Keyring}
-	h.start()
-	h.decides(id, true)
-	h.must(h.Returned(org, id))
-	h.is(id, payment.Failed, "The card's data did not reach the provider.")
+	f := open(t)
+	id := f.create(payment.Payment, redirect, 70, "").Record.ID
+	f.stop()
+	f.sealer = forgetful{f.Keyring}
+	f.start()
+	f.decides(id, true)
+	f.must(f.Returned(org, id))
+	f.is(id, payment.Failed, "The card's data did not reach the provider.")
 }
 
 // A rail that always answers "ready" is told to complete only at its due instants.
 func TestARailThatIsAlwaysReadyIsToldAtItsInstantsOnly(t *testing.T) {
 	ready := actors.Outcome{Verdict: payment.VerdictReady}
 	r := scripted(actors.Complete, ready, ready, ready, done).says(actors.Pay, ready)
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, redirect, 70, "").Record.ID
-	if got := h.must(h.Returned(org, id)).Status; got != payment.Charging {
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, redirect, 70, "").Record.ID
+	if got := f.must(f.Returned(org, id)).Status; got != payment.Charging {
 		t.Errorf("%s", got)
 	}
-	h.submitted(id, actors.Complete, 1)
-	h.advance(time.Hour)
-	h.is(id, payment.Charged, "")
-	h.submitted(id, actors.Complete, 4)
+	f.submitted(id, actors.Complete, 1)
+	f.advance(time.Hour)
+	f.is(id, payment.Charged, "")
+	f.submitted(id, actors.Complete, 4)
 }
 
 // The longest answer of a rail fits into the record beside the longest request.
@@ -405,11 +405,11 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 		}
 		return actors.Outcome{Verdict: payment.VerdictAction, Failure: payment.Failure{Detail: long}, RRN: long, Status: payment.Status(long), Meta: object, Action: action}
 	}
-	h := openAs(t, func(h *fixture) {
-		h.on(r)
-		h.JournalOptions.Store.MemTable = store.DefaultMemTable // the bound is the record's, not that of a small group
+	f := openAs(t, func(f *fixture) {
+		f.on(r)
+		f.JournalOptions.Store.MemTable = store.DefaultMemTable // the bound is the record's, not that of a small group
 	})
-	got := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
+	got := f.must(f.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
 		c.Request.Customer = []byte(`"` + strings.Repeat("x", 1<<20-2) + `"`)
 	}))
 	if got.Status != payment.ActionRequired || got.Action.URL != "" || got.Action.Material != nil || got.Action.Params != nil || got.RailMeta != nil {
@@ -424,9 +424,9 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 	if got := got.Action.Requires; len(got) != 7 || len(got[0]) != 255 || got[1] != "1" {
 		t.Errorf("%d members are required: %.50q", len(got), got)
 	}
-	h.must(h.Cancel(of(got.ID)))
-	h.is(got.ID, payment.Failed, "cancelled")
-	if a := money.FromUint64(70); h.read(got.ID).Amount != a {
+	f.must(f.Cancel(of(got.ID)))
+	f.is(got.ID, payment.Failed, "cancelled")
+	if a := money.FromUint64(70); f.read(got.ID).Amount != a {
 		t.Error("it has another amount")
 	}
 }
@@ -443,8 +443,8 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 			Type: "redirect", URL: address, Page: address, Code: address, Deposit: number, Material: []byte(quotes), Params: payment.ActionParams(map[string]string{"pan": number})}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := openAs(t, func(h *fixture) { h.on(scripted(actors.Pay, o).says(actors.Pay, done)) })
-			r := h.create(payment.Payment, number, 70, "").Record
+			f := openAs(t, func(f *fixture) { f.on(scripted(actors.Pay, o).says(actors.Pay, done)) })
+			r := f.create(payment.Payment, number, 70, "").Record
 			if payload := paymentcodec.Encode(r); bytes.Contains(payload, []byte(number)) || r.RailMeta == nil {
 				t.Errorf("%s", payload)
 			}
@@ -452,7 +452,7 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 				if !strings.Contains(r.Action.URL, "[redacted]") || o.Action.URL != address {
 					t.Errorf("%q; the rail's own: %q", r.Action.URL, o.Action.URL)
 				}
-				h.must(h.Returned(org, r.ID))
+				f.must(f.Returned(org, r.ID))
 			}
 		})
 	}
@@ -462,18 +462,18 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 func TestAPayerWhoKeepsComingBackDelaysNothing(t *testing.T) {
 	pending := actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}
 	answers := []actors.Outcome{pending, lostAnswer, pending, lostAnswer, pending, done}
-	h := openAs(t, func(h *fixture) { h.on(scripted(actors.Pay, pending).says(actors.Pay, answers...)) })
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	due := h.whole(h.Find(org, id)).Stamp
+	f := openAs(t, func(f *fixture) { f.on(scripted(actors.Pay, pending).says(actors.Pay, answers...)) })
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	due := f.whole(f.Find(org, id)).Stamp
 	for range 5 {
-		h.advance(10 * time.Second)
-		if got := h.must(h.Returned(org, id)).Status; got != payment.Charging {
+		f.advance(10 * time.Second)
+		if got := f.must(f.Returned(org, id)).Status; got != payment.Charging {
 			t.Errorf("%s", got)
 		}
-		if got := h.whole(h.Find(org, id)).Stamp; got != due {
+		if got := f.whole(f.Find(org, id)).Stamp; got != due {
 			t.Errorf("version %d is due at %v, before: version %d, %v", got.Version, got.Due.Time(), due.Version, due.Due.Time())
 		}
 	}
-	h.advance(10 * time.Second)
-	h.is(id, payment.Charged, "")
+	f.advance(10 * time.Second)
+	f.is(id, payment.Charged, "")
 }

@@ -201,7 +201,7 @@ func (fundsResult) Expected() {}
 func (t *transaction) askAccount(c *actors.Context) admission.Task {
 	service, key, d := t.service, t.key, &t.decision
 	g := &d.Funds[0]
-	service.admission.Admit(g.Org, g.Account, d.Record.WithFee, g.Overdraft, func(covered bool) {
+	service.admission.Admit(g.Org, g.Account, d.Record.AmountWithFee, g.Overdraft, func(covered bool) {
 		service.registry.Tell(key, fundsResult{covered})
 	})
 	c.Expect()

@@ -22,21 +22,21 @@ func BenchmarkCreate(b *testing.B) {
 	} {
 		b.Run(run.name, func(b *testing.B) {
 			parallel := run.parallel
-			h := openAs(b, func(h *fixture) { h.limits = run.limits })
+			f := openAs(b, func(f *fixture) { f.limits = run.limits })
 			var n atomic.Int64
 			b.ReportAllocs()
 			b.SetParallelism(parallel)
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					c := request(payment.Payment, "4242424242424242", 100, fmt.Sprint("b", n.Add(1)))
-					c.Partner = h.partner
-					if r, err := h.Create(c); err != nil || r.Record.Status != payment.Charged {
+					c.Partner = f.partner
+					if r, err := f.Create(c); err != nil || r.Record.Status != payment.Charged {
 						b.Error(err)
 						return
 					}
 				}
 			})
-			s := &h.Journal.Stats
+			s := &f.Journal.Stats
 			b.ReportMetric(float64(s.Rows.Load())/float64(n.Load()), "rows/op")
 			b.ReportMetric(float64(s.Bytes.Load())/float64(n.Load()), "B/op-store")
 			b.ReportMetric(float64(s.Changes.Load())/float64(s.Groups.Load()), "changes/group")

@@ -13,45 +13,45 @@ import (
 )
 
 func TestWhatHasNotSettledIsCancelledAtTheProviderAndFailed(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	for name, r := range map[string]*payment.Record{
-		"charging":             h.create(payment.Payment, "4000000000000077", 70, "").Record,
-		"unknown":              h.create(payment.Payment, "4000000000000341", 70, "").Record,
-		"waiting":              h.create(payment.Payment, redirect, 70, "").Record,
-		"a charging payout":    h.create(payment.Payout, "4000000000000077", 70, "").Record,
-		"a payout that waits":  h.must(h.begin(payment.Payout, "", 70, method("sepa"))),
-		"a payment on a page":  h.must(h.begin(payment.Payment, "", 70, method("sbp"))),
-		"a payment by deposit": h.must(h.begin(payment.Payment, "", 70, method("crypto"))),
+		"charging":             f.create(payment.Payment, "4000000000000077", 70, "").Record,
+		"unknown":              f.create(payment.Payment, "4000000000000341", 70, "").Record,
+		"waiting":              f.create(payment.Payment, redirect, 70, "").Record,
+		"a charging payout":    f.create(payment.Payout, "4000000000000077", 70, "").Record,
+		"a payout that waits":  f.must(f.begin(payment.Payout, "", 70, method("sepa"))),
+		"a payment on a page":  f.must(f.begin(payment.Payment, "", 70, method("sbp"))),
+		"a payment by deposit": f.must(f.begin(payment.Payment, "", 70, method("crypto"))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			cancelled := h.must(h.Cancel(of(r.ID)))
+			cancelled := f.must(f.Cancel(of(r.ID)))
 			if cancelled.Status != payment.Failed || why(cancelled.Failure) != "cancelled" || cancelled.Action != nil {
 				t.Errorf("%s %q", cancelled.Status, why(cancelled.Failure))
 			}
-			h.submitted(r.ID, actors.Void, 1)
-			_, err := h.Cancel(of(r.ID))
-			h.refused(err, ledger.NotReversible)
+			f.submitted(r.ID, actors.Void, 1)
+			_, err := f.Cancel(of(r.ID))
+			f.refused(err, ledger.NotReversible)
 		})
 	}
-	h.advance(time.Hour)
-	h.has("100000 / 0")
-	if got := h.headroom(usd); got != "0" {
+	f.advance(time.Hour)
+	f.has("100000 / 0")
+	if got := f.headroom(usd); got != "0" {
 		t.Errorf("headroom %s", got)
 	}
 }
 
 func TestWhatNeverReachedAProviderOrIsOverIsNotCancelled(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	for name, r := range map[string]*payment.Record{
-		"charged":  h.create(payment.Payment, "4242424242424242", 70, "").Record,
-		"declined": h.create(payment.Payment, "4000000000000002", 70, "").Record,
-		"rejected": h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.FailURL = "" })),
-		"hosted":   h.hosted("").Record,
+		"charged":  f.create(payment.Payment, "4242424242424242", 70, "").Record,
+		"declined": f.create(payment.Payment, "4000000000000002", 70, "").Record,
+		"rejected": f.must(f.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.FailURL = "" })),
+		"hosted":   f.hosted("").Record,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := h.Cancel(of(r.ID))
-			h.refused(err, ledger.NotReversible)
-			h.submitted(r.ID, actors.Void, 0)
+			_, err := f.Cancel(of(r.ID))
+			f.refused(err, ledger.NotReversible)
+			f.submitted(r.ID, actors.Void, 0)
 		})
 	}
 }
@@ -61,29 +61,29 @@ func TestWhatNeverReachedAProviderOrIsOverIsNotCancelled(t *testing.T) {
 func TestACancelThatComesAfterTheSettlementIsRefusedByWhatTheProviderSays(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
 	r := scripted(actors.Void, refused).says(actors.Pay, done)
-	h := openAs(t, func(h *fixture) { h.on(r) })
+	f := openAs(t, func(f *fixture) { f.on(r) })
 	for _, card := range []string{"4000000000000077", redirect} {
-		id := h.create(payment.Payment, card, 70, "").Record.ID
-		_, err := h.Cancel(of(id))
-		h.refused(err, ledger.NotReversible)
-		h.is(id, payment.Charged, "")
-		if h.sealed(id) {
+		id := f.create(payment.Payment, card, 70, "").Record.ID
+		_, err := f.Cancel(of(id))
+		f.refused(err, ledger.NotReversible)
+		f.is(id, payment.Charged, "")
+		if f.sealed(id) {
 			t.Error("its card is kept")
 		}
 	}
-	h.has("100140 / 0")
+	f.has("100140 / 0")
 }
 
 func TestACancelThatTheProviderDoesNotGrantLeavesTheChargeAsItIs(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	r := scripted(actors.Void, refused).says(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done)
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	if r := h.must(h.Cancel(of(id))); r.Status != payment.Charging || why(r.Failure) != "" {
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+	if r := f.must(f.Cancel(of(id))); r.Status != payment.Charging || why(r.Failure) != "" {
 		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
-	h.advance(time.Second)
-	h.is(id, payment.Charged, "")
+	f.advance(time.Second)
+	f.is(id, payment.Charged, "")
 }
 
 func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.T) {
@@ -110,18 +110,18 @@ func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 				}
 				return c.charge
 			}
-			h := openAs(t, func(h *fixture) { h.on(r) })
-			id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-			if r := h.must(h.Cancel(of(id))); r.Status != payment.Charging {
+			f := openAs(t, func(f *fixture) { f.on(r) })
+			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+			if r := f.must(f.Cancel(of(id))); r.Status != payment.Charging {
 				t.Errorf("%s %q", r.Status, why(r.Failure))
 			}
-			_, err := h.Cancel(of(id))
-			h.refused(err, ledger.Conflict)
-			_, err = h.Commit(part(id, 0))
-			h.refused(err, ledger.Conflict)
-			h.advance(time.Minute)
-			h.is(id, c.status, c.reason)
-			h.submitted(id, actors.Void, 1+strings.Count(c.name, "again"))
+			_, err := f.Cancel(of(id))
+			f.refused(err, ledger.Conflict)
+			_, err = f.Commit(part(id, 0))
+			f.refused(err, ledger.Conflict)
+			f.advance(time.Minute)
+			f.is(id, c.status, c.reason)
+			f.submitted(id, actors.Void, 1+strings.Count(c.name, "again"))
 		})
 	}
 }
@@ -148,17 +148,17 @@ func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
 				<-resume
 				return c.outcome
 			}
-			h := openAs(t, func(h *fixture) { h.on(r) })
-			go func() { _, _ = h.try(payment.Payment, "") }()
+			f := openAs(t, func(f *fixture) { f.on(r) })
+			go func() { _, _ = f.try(payment.Payment, "") }()
 			id := <-began
-			cancelled, refunded := h.SendCancel(of(id)), h.SendRefund(of(id))
+			cancelled, refunded := f.SendCancel(of(id)), f.SendRefund(of(id))
 			close(resume)
 			for _, answer := range []struct {
 				err  error
 				want ledger.Code
 			}{{answered(t, cancelled), c.cancelled}, {answered(t, refunded), c.refunded}} {
 				if answer.want != "" {
-					h.refused(answer.err, answer.want)
+					f.refused(answer.err, answer.want)
 				} else if answer.err != nil {
 					t.Error(answer.err)
 				}
@@ -175,19 +175,19 @@ func TestOperationsThatWaitAreBoundedAndEachIsAnswered(t *testing.T) {
 		<-resume
 		return done
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	go func() { _, _ = h.try(payment.Payment, "") }()
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	go func() { _, _ = f.try(payment.Payment, "") }()
 	id := <-began
 	answers := make([]<-chan error, paymentactor.MaxStashed)
 	for i := range answers {
-		answers[i] = h.SendCancel(of(id))
+		answers[i] = f.SendCancel(of(id))
 	}
-	h.refused(answered(t, h.SendCancel(of(id))), ledger.Unavailable)
+	f.refused(answered(t, f.SendCancel(of(id))), ledger.Unavailable)
 	close(resume)
 	for _, answer := range answers {
-		h.refused(answered(t, answer), ledger.NotReversible)
+		f.refused(answered(t, answer), ledger.NotReversible)
 	}
-	soon(t, "at rest", h.Runtime.Quiesce)
+	soon(t, "at rest", f.Runtime.Quiesce)
 }
 
 // A waiting caller gets an answer, whatever goes wrong meanwhile.
@@ -199,15 +199,15 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 		<-resume
 		return done
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	go func() { _, _ = h.try(payment.Payment, "") }()
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	go func() { _, _ = f.try(payment.Payment, "") }()
 	id := <-began
-	cancelled := h.SendCancel(of(id))
-	h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
-	h.refused(answered(t, cancelled), ledger.Internal)
+	cancelled := f.SendCancel(of(id))
+	f.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
+	f.refused(answered(t, cancelled), ledger.Internal)
 	close(resume)
-	soon(t, "at rest", h.Runtime.Quiesce)
-	h.is(id, payment.Charged, "")
+	soon(t, "at rest", f.Runtime.Quiesce)
+	f.is(id, payment.Charged, "")
 }
 
 // The second "unknown reference" is inquired at its due instant, even if the payer returns or the
@@ -215,15 +215,15 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	for name, meddle := range map[string]func(*fixture, ledger.ID) (paymentactor.Result, error){
-		"the payer comes back": func(h *fixture, id ledger.ID) (paymentactor.Result, error) { return h.Returned(org, id) },
-		"the merchant cancels": func(h *fixture, id ledger.ID) (paymentactor.Result, error) { return h.Cancel(of(id)) },
-		"the process restarts": func(h *fixture, id ledger.ID) (paymentactor.Result, error) { h.restart(); return h.Find(org, id) },
-		"nobody does anything": func(h *fixture, id ledger.ID) (paymentactor.Result, error) { return h.Find(org, id) },
-		"a due item comes twice": func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
-			h.due(id)
-			h.due(id)
-			h.Runtime.Quiesce()
-			return h.Find(org, id)
+		"the payer comes back": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Returned(org, id) },
+		"the merchant cancels": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Cancel(of(id)) },
+		"the process restarts": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { f.restart(); return f.Find(org, id) },
+		"nobody does anything": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Find(org, id) },
+		"a due item comes twice": func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+			f.due(id)
+			f.due(id)
+			f.Runtime.Quiesce()
+			return f.Find(org, id)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -234,18 +234,18 @@ func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 				return lostAnswer
 			}}
 			r.says(actors.Pay, notKnown)
-			h := openAs(t, func(h *fixture) { h.on(r) })
-			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-			h.advance(10 * time.Second)
-			if r := h.is(id, payment.Charging, ""); r.NotFoundAnswers != 1 {
+			f := openAs(t, func(f *fixture) { f.on(r) })
+			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+			f.advance(10 * time.Second)
+			if r := f.is(id, payment.Charging, ""); r.NotFoundAnswers != 1 {
 				t.Fatalf("unheard %d", r.NotFoundAnswers)
 			}
-			h.advance(time.Second)
-			if got := h.must(meddle(h, id)); got.Status != payment.Charging {
+			f.advance(time.Second)
+			if got := f.must(meddle(f, id)); got.Status != payment.Charging {
 				t.Errorf("%s %q before the provider time-out has passed", got.Status, why(got.Failure))
 			}
-			h.advance(time.Minute)
-			h.is(id, payment.Failed, "interrupted")
+			f.advance(time.Minute)
+			f.is(id, payment.Failed, "interrupted")
 		})
 	}
 }
@@ -256,29 +256,29 @@ func TestAnOperationThatNeverArrivesIsGivenUp(t *testing.T) {
 		operation actors.Operation
 		set       func(*fixture)
 		card      string
-		do        func(h *fixture, id ledger.ID) (paymentactor.Result, error)
+		do        func(f *fixture, id ledger.ID) (paymentactor.Result, error)
 		want      payment.Status
 	}{
-		"refund": {actors.Refund, plain, "4242424242424242", func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
-			return h.Refund(part(id, 0))
+		"refund": {actors.Refund, plain, "4242424242424242", func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+			return f.Refund(part(id, 0))
 		}, payment.Charged},
-		"commit": {actors.Capture, func(h *fixture) { h.set(0, twoPhase) }, "4242424242424242", func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
-			return h.Commit(part(id, 0))
+		"commit": {actors.Capture, func(f *fixture) { f.set(0, twoPhase) }, "4242424242424242", func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+			return f.Commit(part(id, 0))
 		}, payment.PaymentHeld},
-		"cancel": {actors.Void, plain, "4000000000000077", func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
-			return h.Cancel(of(id))
+		"cancel": {actors.Void, plain, "4000000000000077", func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+			return f.Cancel(of(id))
 		}, payment.Charged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := scripted(c.operation, lostAnswer).says(c.operation, notKnown)
-			h := openAs(t, func(h *fixture) { c.set(h); h.on(r) })
-			id := h.create(payment.Payment, c.card, 70, "").Record.ID
-			h.must(c.do(h, id))
-			h.advance(10 * time.Minute)
-			if got := h.read(id); got.Status != c.want || got.Op != nil {
+			f := openAs(t, func(f *fixture) { c.set(f); f.on(r) })
+			id := f.create(payment.Payment, c.card, 70, "").Record.ID
+			f.must(c.do(f, id))
+			f.advance(10 * time.Minute)
+			if got := f.read(id); got.Status != c.want || got.Op != nil {
 				t.Errorf("%s with operation %+v", got.Status, got.Op)
 			}
-			h.submitted(id, c.operation, 2)
+			f.submitted(id, c.operation, 2)
 		})
 	}
 }
@@ -293,19 +293,19 @@ func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
 		<-resume
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`)}}
 	}
-	h := openAs(t, func(h *fixture) { h.wait = 50 * time.Millisecond; h.on(r) })
-	go func() { _, _ = h.try(payment.Payment, "") }()
+	f := openAs(t, func(f *fixture) { f.wait = 50 * time.Millisecond; f.on(r) })
+	go func() { _, _ = f.try(payment.Payment, "") }()
 	id := <-began
-	_, err := h.Cancel(of(id))
-	h.refused(err, ledger.Unavailable)
+	_, err := f.Cancel(of(id))
+	f.refused(err, ledger.Unavailable)
 	secret := material(id, `{"otp":"123456"}`)
-	_, err = h.Complete(secret)
-	h.refused(err, ledger.Unavailable)
+	_, err = f.Complete(secret)
+	f.refused(err, ledger.Unavailable)
 	close(resume)
-	soon(t, "at rest", h.Runtime.Quiesce)
-	h.is(id, payment.ActionRequired, "")
-	h.submitted(id, actors.Void, 0)
-	h.submitted(id, actors.Complete, 0)
+	soon(t, "at rest", f.Runtime.Quiesce)
+	f.is(id, payment.ActionRequired, "")
+	f.submitted(id, actors.Void, 0)
+	f.submitted(id, actors.Complete, 0)
 	if !wiped(secret.Object) {
 		t.Error("the material is still there")
 	}
@@ -323,21 +323,21 @@ func TestAnOperationThatTakesTooLongIsAnsweredWithTheStateReached(t *testing.T) 
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	refund := part(id, 0)
 	refund.Key = keyed("k", "a")
-	overdue := h.BeginRefund(refund)
+	overdue := f.BeginRefund(refund)
 	<-began
-	first := h.whole(overdue())
+	first := f.whole(overdue())
 	if first.Record.Status != payment.Charged || first.Record.Op == nil {
 		t.Errorf("%s, operation %+v", first.Record.Status, first.Record.Op)
 	}
 	close(resume)
-	soon(t, "at rest", h.Runtime.Quiesce)
-	h.is(id, payment.Refunded, "")
-	if again := h.whole(h.Refund(refund)); !again.Replay || again.Stamp != first.Stamp || again.Record.Status != payment.Charged {
+	soon(t, "at rest", f.Runtime.Quiesce)
+	f.is(id, payment.Refunded, "")
+	if again := f.whole(f.Refund(refund)); !again.Replay || again.Stamp != first.Stamp || again.Record.Status != payment.Charged {
 		t.Errorf("%s %+v, replay %v", again.Record.Status, again.Stamp, again.Replay)
 	}
-	h.submitted(id, actors.Refund, 1)
+	f.submitted(id, actors.Refund, 1)
 }

@@ -22,36 +22,36 @@ func failing(how string, priority int) func(terminalSettings) {
 }
 
 // three is a fixture with three terminals of a kind: two that refuse, then one that does not.
-func three(t *testing.T, i int, set func(*fixture)) (h *fixture, ids [3]ledger.ID) {
-	h = openAs(t, func(h *fixture) {
-		h.set(i, failing(simulator.FailRejected, 1))
-		ids[0] = h.terminals[i].ID
-		ids[1] = h.add(i, failing(simulator.FailRejected, 2))
-		ids[2] = h.add(i, failing("", 3))
-		set(h)
+func three(t *testing.T, i int, set func(*fixture)) (f *fixture, ids [3]ledger.ID) {
+	f = openAs(t, func(f *fixture) {
+		f.set(i, failing(simulator.FailRejected, 1))
+		ids[0] = f.terminals[i].ID
+		ids[1] = f.add(i, failing(simulator.FailRejected, 2))
+		ids[2] = f.add(i, failing("", 3))
+		set(f)
 	})
-	return h, ids
+	return f, ids
 }
 
 func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 	var cards []string
 	var mu sync.Mutex
 	var statuses []string
-	h, ids := three(t, 0, func(h *fixture) {
+	f, ids := three(t, 0, func(f *fixture) {
 		r := new(rail)
 		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 			cards = append(cards, string(call.Card.Number)+" "+string(call.Card.CVV))
 			return r.Provider.Submit(ctx, call)
 		}
-		h.on(r)
-		h.scripted = false // the rail only observes
-		h.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
+		f.on(r)
+		f.scripted = false // the rail only observes
+		f.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
 			mu.Lock()
 			defer mu.Unlock()
 			statuses = append(statuses, string(r.Status))
 		}
 	})
-	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Charged || r.Terminal != ids[2] || why(r.Failure) != "" {
 		t.Fatalf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
 	}
@@ -59,10 +59,10 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 		why(r.Attempts[1].Failure) != "forced_by_terminal" || r.Attempts[1].At != ledger.MicrosOf(start) {
 		t.Errorf("attempts %+v", r.Attempts)
 	}
-	h.went(r.ID, "created new authorizing new authorizing new authorizing charging charged")
-	h.submitted(r.ID, actors.Pay, 3)
-	h.has("100070 / 0")
-	if got := h.headroom(usd); got != "70" {
+	f.went(r.ID, "created new authorizing new authorizing new authorizing charging charged")
+	f.submitted(r.ID, actors.Pay, 3)
+	f.has("100070 / 0")
+	if got := f.headroom(usd); got != "70" {
 		t.Errorf("headroom %s", got)
 	}
 	if want := slices.Repeat([]string{"4242424242424242 123"}, 3); !slices.Equal(cards, want) {
@@ -78,16 +78,16 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 // At every moment, also during each call, the payout's money is held once.
 func TestAPayoutsMoneyIsHeldOnceWhicheverTerminalItIsAt(t *testing.T) {
 	var during []string
-	h, ids := three(t, 1, func(h *fixture) {
+	f, ids := three(t, 1, func(f *fixture) {
 		r := new(rail)
 		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
-			during = append(during, h.balance())
+			during = append(during, f.balance())
 			return r.Provider.Submit(ctx, call)
 		}
-		h.on(r)
-		h.scripted = false
+		f.on(r)
+		f.scripted = false
 	})
-	r := h.create(payment.Payout, "4242424242424242", 100_000, "").Record // the whole balance
+	r := f.create(payment.Payout, "4242424242424242", 100_000, "").Record // the whole balance
 	if r.Status != payment.Charged || r.Terminal != ids[2] {
 		t.Fatalf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
 	}
@@ -97,49 +97,49 @@ func TestAPayoutsMoneyIsHeldOnceWhicheverTerminalItIsAt(t *testing.T) {
 	held := func(event, phase string, i int) string {
 		return event + " " + phase + ": Dr L:partner:1:available 100000, Cr A:provider:" + ids[i].String() + " 100000"
 	}
-	h.booked(r.ID, held("authorise", "pending", 0), held("reroute", "void", 0), held("authorise", "pending", 1),
+	f.booked(r.ID, held("authorise", "pending", 0), held("reroute", "void", 0), held("authorise", "pending", 1),
 		held("reroute", "void", 1), held("authorise", "pending", 2), held("settle", "capture", 2))
-	h.has("0 / 0")
+	f.has("0 / 0")
 }
 
 func TestWhereAllTerminalsRefuseTheLastAnswerStands(t *testing.T) {
-	h, ids := three(t, 0, plain)
-	r := h.create(payment.Payment, "4000000000009995", 70, "").Record
+	f, ids := three(t, 0, plain)
+	r := f.create(payment.Payment, "4000000000009995", 70, "").Record
 	if r.Status != payment.Rejected || why(r.Failure) != "insufficient_funds" || r.Terminal != ids[2] || len(r.Attempts) != 2 {
 		t.Errorf("%s %q by %v after %+v", r.Status, why(r.Failure), r.Terminal, r.Attempts)
 	}
-	if got := h.headroom(usd); got != "0" {
+	if got := f.headroom(usd); got != "0" {
 		t.Errorf("headroom %s", got)
 	}
 }
 
 func TestAnUnknownOutcomeIsNeverSentOn(t *testing.T) {
-	h, ids := three(t, 0, func(h *fixture) { h.set(0, failing(simulator.FailTimeout, 0)) })
-	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	f, ids := three(t, 0, func(f *fixture) { f.set(0, failing(simulator.FailTimeout, 0)) })
+	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Charging {
 		t.Errorf("%s", r.Status)
 	}
-	h.advance(10 * time.Second)
-	if r := h.is(r.ID, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
+	f.advance(10 * time.Second)
+	if r := f.is(r.ID, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
 		t.Errorf("by %v after %+v", r.Terminal, r.Attempts)
 	}
-	h.submitted(r.ID, actors.Pay, 1)
+	f.submitted(r.ID, actors.Pay, 1)
 }
 
 // After an unknown outcome no other terminal is tried, even if the provider finally refuses.
 func TestARefusalAfterAnUnknownOutcomeIsTheEnd(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	r := scripted(actors.Pay, lostAnswer).says(actors.Pay, refused)
-	h, _ := three(t, 0, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	h.advance(10 * time.Second)
-	h.is(id, payment.Rejected, "card_declined")
-	h.submitted(id, actors.Pay, 1)
+	f, _ := three(t, 0, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	f.advance(10 * time.Second)
+	f.is(id, payment.Rejected, "card_declined")
+	f.submitted(id, actors.Pay, 1)
 }
 
 func TestAFailureIsNeverSentOn(t *testing.T) {
-	h, ids := three(t, 0, func(h *fixture) { h.set(0, failing(simulator.FailFailed, 0)) })
-	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	f, ids := three(t, 0, func(f *fixture) { f.set(0, failing(simulator.FailFailed, 0)) })
+	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Failed || why(r.Failure) != "forced_by_terminal" || r.Terminal != ids[0] || r.Attempts != nil {
 		t.Errorf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
 	}
@@ -154,13 +154,13 @@ func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testin
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h, ids := three(t, 0, func(h *fixture) { h.on(r) })
-	charged := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	f, ids := three(t, 0, func(f *fixture) { f.on(r) })
+	charged := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if charged.Status != payment.Charged || charged.Terminal != ids[2] || why(charged.Attempts[0].Failure) != "no route to host" {
 		t.Errorf("%s by %v after %+v", charged.Status, charged.Terminal, charged.Attempts)
 	}
-	h.terminals = h.terminals[:1]
-	alone := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	f.terminals = f.terminals[:1]
+	alone := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if alone.Status != payment.Failed || why(alone.Failure) != "no route to host" {
 		t.Errorf("%s %q", alone.Status, why(alone.Failure))
 	}
@@ -169,7 +169,7 @@ func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testin
 // An inquiry that was never sent says nothing about its call, which may have charged: no other
 // terminal is tried.
 func TestAnInquiryThatNeverLeftSendsNothingOn(t *testing.T) {
-	h, id := lostOn(t, payment.Payment, &flaky{after: true}, func(h *fixture) { h.add(0, failing("", 1)) }, func(h *fixture) {
+	f, id := lostOn(t, payment.Payment, &flaky{after: true}, func(f *fixture) { f.add(0, failing("", 1)) }, func(f *fixture) {
 		r := &rail{}
 		first := true
 		r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
@@ -179,12 +179,12 @@ func TestAnInquiryThatNeverLeftSendsNothingOn(t *testing.T) {
 			}
 			return r.Provider.Inquire(ctx, q)
 		}
-		h.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
+		f.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
 	})
-	h.advance(time.Minute)
-	h.is(id, payment.Charged, "")
-	h.submitted(id, actors.Pay, 1)
-	h.has("100070 / 0")
+	f.advance(time.Minute)
+	f.is(id, payment.Charged, "")
+	f.submitted(id, actors.Pay, 1)
+	f.has("100070 / 0")
 }
 
 // After a restart the card is gone: no other terminal is tried for a card payment, but one is for
@@ -200,26 +200,26 @@ func TestARefusalHeardAfterARestartIsSentOnOnlyWithoutACard(t *testing.T) {
 		"e-wallet": {method("e_wallet"), payment.Charged, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &flaky{after: true, change: c.change}
-			h, id := lostOn(t, payment.Payment, f, func(h *fixture) {
-				h.set(0, failing(simulator.FailRejected, 0))
-				h.add(0, failing("", 1))
-			}, func(h *fixture) { h.wrap = nil })
-			h.Runtime.Quiesce()
-			if got := h.read(id).Status; got != c.status {
+			provider := &flaky{after: true, change: c.change}
+			f, id := lostOn(t, payment.Payment, provider, func(f *fixture) {
+				f.set(0, failing(simulator.FailRejected, 0))
+				f.add(0, failing("", 1))
+			}, func(f *fixture) { f.wrap = nil })
+			f.Runtime.Quiesce()
+			if got := f.read(id).Status; got != c.status {
 				t.Errorf("%s", got)
 			}
-			h.submitted(id, actors.Pay, c.calls)
+			f.submitted(id, actors.Pay, c.calls)
 		})
 	}
 }
 
 // A terminal whose terms exclude the transaction is skipped.
 func TestATerminalWhoseTermsRuleItOutIsPassedOver(t *testing.T) {
-	h, ids := three(t, 0, func(h *fixture) {
-		h.set(2, func(s terminalSettings) { s.Fail, s.SettlementCurrency = "", "EUR" }) // there is no rate
+	f, ids := three(t, 0, func(f *fixture) {
+		f.set(2, func(s terminalSettings) { s.Fail, s.SettlementCurrency = "", "EUR" }) // there is no rate
 	})
-	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Charged || r.Terminal != ids[2] || len(r.Attempts) != 1 {
 		t.Errorf("%s by %v after %+v", r.Status, r.Terminal, r.Attempts)
 	}
@@ -227,41 +227,41 @@ func TestATerminalWhoseTermsRuleItOutIsPassedOver(t *testing.T) {
 
 // If the next terminal's fee makes a payout too expensive, the first terminal's refusal stands.
 func TestWhereTheMoneyDoesNotReachForTheNextTerminalTheFirstAnswerStands(t *testing.T) {
-	h := openAs(t, func(h *fixture) {
-		h.add(1, func(s terminalSettings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
+	f := openAs(t, func(f *fixture) {
+		f.add(1, func(s terminalSettings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
 	})
-	r := h.create(payment.Payout, "4000000000000002", 99_995, "").Record
-	if r.Status != payment.Rejected || why(r.Failure) != "card_declined" || r.Terminal != h.terminals[1].ID || len(r.Attempts) != 1 ||
+	r := f.create(payment.Payout, "4000000000000002", 99_995, "").Record
+	if r.Status != payment.Rejected || why(r.Failure) != "card_declined" || r.Terminal != f.terminals[1].ID || len(r.Attempts) != 1 ||
 		r.Attempts[0].Outcome != payment.AttemptStopped || why(r.Attempts[0].Failure) != "insufficient balance" {
 		t.Errorf("%s %q by %v after %+v", r.Status, why(r.Failure), r.Terminal, r.Attempts)
 	}
-	h.has("100000 / 0")
-	h.submitted(r.ID, actors.PayOut, 1)
+	f.has("100000 / 0")
+	f.submitted(r.ID, actors.PayOut, 1)
 }
 
 // The record has a bounded number of attempts.
 func TestTheTerminalsThatAreTriedAreBounded(t *testing.T) {
-	h := openAs(t, func(h *fixture) {
-		h.set(0, failing(simulator.FailRejected, 1))
+	f := openAs(t, func(f *fixture) {
+		f.set(0, failing(simulator.FailRejected, 1))
 		for range 40 {
-			h.add(0, failing(simulator.FailRejected, 1))
+			f.add(0, failing(simulator.FailRejected, 1))
 		}
 	})
-	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Rejected || len(r.Attempts) != 32 {
 		t.Errorf("%s after %d attempts", r.Status, len(r.Attempts))
 	}
-	h.submitted(r.ID, actors.Pay, 33)
+	f.submitted(r.ID, actors.Pay, 33)
 }
 
 // A terminal is chosen by its type, asset, method and amount, by priority, then id.
 func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 	amount := func(n uint64) *money.Amount { a := money.FromUint64(n); return &a }
-	h := openAs(t, func(h *fixture) {
-		h.set(0, func(s terminalSettings) { s.Priority, s.MaxAmount = 1, amount(50) })
-		h.add(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Methods = 2, nil, []string{"voucher"} })
-		h.add(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD"} })
-		h.add(0, func(s terminalSettings) {
+	f := openAs(t, func(f *fixture) {
+		f.set(0, func(s terminalSettings) { s.Priority, s.MaxAmount = 1, amount(50) })
+		f.add(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Methods = 2, nil, []string{"voucher"} })
+		f.add(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD"} })
+		f.add(0, func(s terminalSettings) {
 			s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD", "EUR"}
 		})
 	})
@@ -275,15 +275,15 @@ func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 		{51, func(c *paymentactor.Create) { c.Request.Asset.Currency = "GBP" }, -1},
 		{1, func(c *paymentactor.Create) { c.Request.Asset.Env = money.Test }, -1},
 	} {
-		r := h.must(h.begin(payment.Payment, "4242424242424242", c.amount, c.change))
+		r := f.must(f.begin(payment.Payment, "4242424242424242", c.amount, c.change))
 		if c.want < 0 {
 			if r.Status != payment.Rejected || why(r.Failure) != "no terminal available" || r.Route != "" {
 				t.Errorf("%+v: %s %q", c, r.Status, why(r.Failure))
 			}
 			continue
 		}
-		if r.Terminal != h.terminals[c.want].ID || r.Route != "simulator" {
-			t.Errorf("%+v: terminal %v, want %v", c, r.Terminal, h.terminals[c.want].ID)
+		if r.Terminal != f.terminals[c.want].ID || r.Route != "simulator" {
+			t.Errorf("%+v: terminal %v, want %v", c, r.Terminal, f.terminals[c.want].ID)
 		}
 	}
 }
@@ -291,45 +291,45 @@ func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 // DECISIONS, "Conversion": the fee first, in the source currency; then floor((amount − fee) ×
 // rate × 10^(scale difference)), at routing's rate.
 func TestMoneyIsConvertedAtTheRateOfItsRouting(t *testing.T) {
-	h := openAs(t, func(h *fixture) {
-		h.rates = map[string]money.Rate{"USD/USDT": rate("0.9999")}
-		h.set(0, func(s terminalSettings) {
+	f := openAs(t, func(f *fixture) {
+		f.rates = map[string]money.Rate{"USD/USDT": rate("0.9999")}
+		f.set(0, func(s terminalSettings) {
 			s.SettlementCurrency, s.SettlementNetwork, s.FeeBps = "USDT", "tron", 150
 		})
 	})
-	id := h.create(payment.Payment, "4242424242424242", 1_001, "").Record.ID
-	r := h.read(id)
+	id := f.create(payment.Payment, "4242424242424242", 1_001, "").Record.ID
+	r := f.read(id)
 	// fee floor(1001 × 0.015) = 15; (1001 − 15) × 0.9999 × 10^4 = 9 859 014
 	if r.Fee != money.FromUint64(15) || r.Merchant.Abs != money.FromUint64(986) || r.Dest != money.FromUint64(9_859_014) || r.DestAsset().Network != "tron" {
 		t.Errorf("fee %v, merchant %v, arrives %v", r.Fee, r.Merchant, r.Dest)
 	}
-	h.rates = map[string]money.Rate{"USD/USDT": rate("2")}
-	h.must(h.Refund(part(id, 501)))
+	f.rates = map[string]money.Rate{"USD/USDT": rate("2")}
+	f.must(f.Refund(part(id, 501)))
 	// (501 at the charge's rate) × 0.9999 × 10^4 = 5 009 499; the fee is not refundable
-	h.booked(id,
+	f.booked(id,
 		"settle posted: Dr A:provider 1001, Cr Q:fx_position 986, Dr Q:fx_position 9859014, Cr L:partner:1:available 9859014, Cr I:fees 15",
 		"refund pending: Cr A:provider 501, Dr Q:fx_position 501, Cr Q:fx_position 5009499, Dr L:partner:1:available 5009499",
 		"refund_done capture: Cr A:provider 501, Dr Q:fx_position 501, Cr Q:fx_position 5009499, Dr L:partner:1:available 5009499")
 }
 
 func TestAPayoutIsConvertedAndWithoutARateRejected(t *testing.T) {
-	h := openAs(t, func(h *fixture) {
-		h.rates = map[string]money.Rate{"USD/EUR": rate("0.5")}
-		h.set(1, func(s terminalSettings) { s.SettlementCurrency = "EUR" })
+	f := openAs(t, func(f *fixture) {
+		f.rates = map[string]money.Rate{"USD/EUR": rate("0.5")}
+		f.set(1, func(s terminalSettings) { s.SettlementCurrency = "EUR" })
 	})
-	id := h.create(payment.Payout, "4242424242424242", 71, "").Record.ID
-	h.is(id, payment.Charged, "")
-	provider := "A:provider:" + h.terminals[1].ID.String()
-	h.booked(id,
+	id := f.create(payment.Payout, "4242424242424242", 71, "").Record.ID
+	f.is(id, payment.Charged, "")
+	provider := "A:provider:" + f.terminals[1].ID.String()
+	f.booked(id,
 		"authorise pending: Dr L:partner:1:available 71, Cr Q:fx_position 71, Dr Q:fx_position 35, Cr "+provider+" 35",
 		"settle capture: Dr L:partner:1:available 71, Cr Q:fx_position 71, Dr Q:fx_position 35, Cr "+provider+" 35")
-	h.has("99929 / 0")
-	h.rates = nil
-	r := h.create(payment.Payout, "4242424242424242", 71, "").Record
+	f.has("99929 / 0")
+	f.rates = nil
+	r := f.create(payment.Payout, "4242424242424242", 71, "").Record
 	if r.Status != payment.Rejected || why(r.Failure) != "no exchange rate" {
 		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
-	if n := h.calls(r.ID); n != 0 || strings.Contains(h.path(r.ID), "authorizing") {
-		t.Errorf("%d calls, went %s", n, h.path(r.ID))
+	if n := f.calls(r.ID); n != 0 || strings.Contains(f.path(r.ID), "authorizing") {
+		t.Errorf("%d calls, went %s", n, f.path(r.ID))
 	}
 }

@@ -71,16 +71,16 @@ func (c *chaos) rail() *rail {
 // balance, and no work is left.
 func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 	c := &chaos{random: dice(t)}
-	h := openAs(t, func(h *fixture) {
+	f := openAs(t, func(f *fixture) {
 		r := c.rail()
 		lose := r.inquire
-		h.wrap = func(p actors.Provider) actors.Provider {
+		f.wrap = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil
 			return chaotic{r, lose}
 		}
-		h.asked = func() { c.mayPanic(10) }
-		h.handling = 5 * time.Millisecond
-		h.wait = 50 * time.Millisecond // a create without an answer is repeated
+		f.asked = func() { c.mayPanic(10) }
+		f.handling = 5 * time.Millisecond
+		f.wait = 50 * time.Millisecond // a create without an answer is repeated
 	})
 	const many = 120
 	cards := []string{"4242424242424242", "4000000000000002", "4000000000000119", "4000000000000077", "4000000000000341"}
@@ -90,8 +90,8 @@ func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 			kind = payment.Payout
 		}
 		request := request(kind, cards[i%len(cards)], 1, fmt.Sprint("tx", i))
-		request.Partner = h.partner
-		_, _ = h.Create(request)
+		request.Partner = f.partner
+		_, _ = f.Create(request)
 	}
 	for round := range 3 {
 		var all sync.WaitGroup
@@ -103,19 +103,19 @@ func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 		}
 		all.Wait()
 		if round < 2 {
-			h.advance(3 * time.Second)
-			h.restart()
+			f.advance(3 * time.Second)
+			f.restart()
 		}
 	}
 	c.mu.Lock()
 	c.calm = true
 	c.mu.Unlock()
-	h.until("all of them have ended", func() bool {
-		h.advance(time.Hour)
-		return h.unfinished() == 0
+	f.until("all of them have ended", func() bool {
+		f.advance(time.Hour)
+		return f.unfinished() == 0
 	})
-	h.accounted(many)
-	h.until("no actor is left", func() bool { return h.Runtime.Outstanding() == 0 })
+	f.accounted(many)
+	f.until("no actor is left", func() bool { return f.Runtime.Outstanding() == 0 })
 }
 
 // chaotic loses some of the inquiries.
@@ -132,26 +132,26 @@ func (c chaotic) Inquire(ctx context.Context, q *actors.Question) actors.Outcome
 	return c.rail.Inquire(ctx, q)
 }
 
-func (h *fixture) records(fn func(*payment.Record)) int {
-	h.t.Helper()
-	v := h.Journal.View()
+func (f *fixture) records(fn func(*payment.Record)) int {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	n := 0
 	for i := range 1_000 {
 		owner, found, err := v.Claim(org, ledger.ClaimTxID, fmt.Sprint("1/tx", i))
 		if err != nil {
-			h.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		if found {
 			n++
-			fn(h.read(ledger.ID(owner)))
+			fn(f.read(ledger.ID(owner)))
 		}
 	}
 	return n
 }
 
-func (h *fixture) unfinished() (n int) {
-	h.records(func(r *payment.Record) {
+func (f *fixture) unfinished() (n int) {
+	f.records(func(r *payment.Record) {
 		if !r.Status.Final() {
 			n++
 		}
@@ -160,31 +160,31 @@ func (h *fixture) unfinished() (n int) {
 }
 
 // accounted compares the fixture's transactions with the rail's own log.
-func (h *fixture) accounted(many int) {
-	h.t.Helper()
-	log, err := os.ReadFile(filepath.Join(h.Dir, "simulator.log"))
+func (f *fixture) accounted(many int) {
+	f.t.Helper()
+	log, err := os.ReadFile(filepath.Join(f.Dir, "simulator.log"))
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	calls := make(map[string]string)
 	for line := range strings.Lines(string(log)) {
 		_, rest, _ := strings.Cut(line, `"reference":"`)
 		reference := rest[:36]
 		if calls[reference] != "" {
-			h.t.Errorf("%s was submitted twice", reference)
+			f.t.Errorf("%s was submitted twice", reference)
 		}
 		calls[reference] = line
 	}
 	balance, charged := 100_000, 0
-	n := h.records(func(r *payment.Record) {
+	n := f.records(func(r *payment.Record) {
 		line, called := calls[r.ID.String()]
 		delete(calls, r.ID.String())
 		moved := called && (strings.Contains(line, `"outcome":"charged"`) || strings.Contains(line, `"then":"charged"`))
 		if moved != (r.Status == payment.Charged) {
-			h.t.Errorf("%v %v is %s %q, the rail has %q", r.Type, r.ID, r.Status, why(r.Failure), line)
+			f.t.Errorf("%v %v is %s %q, the rail has %q", r.Type, r.ID, r.Status, why(r.Failure), line)
 		}
 		if !called && r.Status != payment.Failed {
-			h.t.Errorf("%v never arrived and is %s", r.ID, r.Status)
+			f.t.Errorf("%v never arrived and is %s", r.ID, r.Status)
 		}
 		if r.Status == payment.Charged {
 			charged++
@@ -196,23 +196,23 @@ func (h *fixture) accounted(many int) {
 		}
 	})
 	if n != many || len(calls) != 0 {
-		h.t.Errorf("%d transactions of %d; the rail knows %d calls that nobody made", n, many, len(calls))
+		f.t.Errorf("%d transactions of %d; the rail knows %d calls that nobody made", n, many, len(calls))
 	}
-	if got, want := h.balance(), fmt.Sprint(balance, " / 0"); got != want {
-		h.t.Errorf("balance %s, want %s", got, want)
+	if got, want := f.balance(), fmt.Sprint(balance, " / 0"); got != want {
+		f.t.Errorf("balance %s, want %s", got, want)
 	}
-	if got, want := h.headroom(usd), money.FromUint64(uint64(charged)).String(); got != want {
-		h.t.Errorf("headroom %s, want %s", got, want)
+	if got, want := f.headroom(usd), money.FromUint64(uint64(charged)).String(); got != want {
+		f.t.Errorf("headroom %s, want %s", got, want)
 	}
 }
 
 // operates makes a random operation on one of the existing transactions.
-func (c *chaos) operates(h *fixture, n int) {
+func (c *chaos) operates(f *fixture, n int) {
 	c.mu.Lock()
 	i, what, amount := c.random.IntN(n), c.random.IntN(7), 1+c.random.Uint64N(40)
 	key := keyed(fmt.Sprint("op", c.random.IntN(3*n)), "")
 	c.mu.Unlock()
-	v := h.Journal.View()
+	v := f.Journal.View()
 	owner, found, err := v.Claim(org, ledger.ClaimTxID, fmt.Sprint("1/tx", i))
 	v.Close()
 	if err != nil || !found {
@@ -223,22 +223,22 @@ func (c *chaos) operates(h *fixture, n int) {
 	command.Key.Hash[0], command.Key.Hash[1] = byte(i), byte(what)
 	switch what {
 	case 0, 1:
-		_, err = h.Refund(paymentactor.Amount{Command: command, Amount: part(command.ID, amount).Amount})
+		_, err = f.Refund(paymentactor.Amount{Command: command, Amount: part(command.ID, amount).Amount})
 	case 2:
-		_, err = h.Cancel(command)
+		_, err = f.Cancel(command)
 	case 3:
-		_, err = h.Commit(paymentactor.Amount{Command: command, Amount: part(command.ID, amount).Amount})
+		_, err = f.Commit(paymentactor.Amount{Command: command, Amount: part(command.ID, amount).Amount})
 	case 4:
-		_, err = h.Complete(paymentactor.Material{Command: command, Object: []byte(`{"otp":"123456"}`)})
+		_, err = f.Complete(paymentactor.Material{Command: command, Object: []byte(`{"otp":"123456"}`)})
 	case 5:
-		_, err = h.Continue(paymentactor.Continue{Command: command, Credentials: payment.Credentials{Method: payment.BankCard},
+		_, err = f.Continue(paymentactor.Continue{Command: command, Credentials: payment.Credentials{Method: payment.BankCard},
 			Card: request(payment.Payment, delaysRefunds, 1, "").Card})
 	case 6:
-		_, err = h.Returned(org, command.ID)
+		_, err = f.Returned(org, command.ID)
 	}
 	var refusal *ledger.Refusal
 	if err != nil && !errors.As(err, &refusal) {
-		h.t.Errorf("operation %d: %v", what, err)
+		f.t.Errorf("operation %d: %v", what, err)
 	}
 }
 
@@ -247,20 +247,20 @@ func (c *chaos) operates(h *fixture, n int) {
 // everything has ended.
 func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 	c := &chaos{random: dice(t)}
-	h := openAs(t, func(h *fixture) {
-		h.lossy = true
+	f := openAs(t, func(f *fixture) {
+		f.lossy = true
 		r := c.rail()
 		lose := r.inquire
-		h.wrap = func(p actors.Provider) actors.Provider {
+		f.wrap = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil
 			return reports{chaotic{r, lose}, p.(timed)}
 		}
-		h.set(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
-		h.add(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = part(ledger.ID{}, 30).Amount })
-		h.add(0, func(s terminalSettings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
-		h.asked = func() { c.mayPanic(20) }
-		h.handling = 5 * time.Millisecond
-		h.wait = 50 * time.Millisecond
+		f.set(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
+		f.add(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = part(ledger.ID{}, 30).Amount })
+		f.add(0, func(s terminalSettings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
+		f.asked = func() { c.mayPanic(20) }
+		f.handling = 5 * time.Millisecond
+		f.wait = 50 * time.Millisecond
 	})
 	const many = 60
 	cards := []string{"4242424242424242", password, redirect, "4000000000000077", "4000000000000341", delaysRefunds, refusesRefunds, "4000000000000259"}
@@ -270,36 +270,36 @@ func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 			all.Add(1)
 			go func() {
 				defer all.Done()
-				_, _ = h.begin(payment.Payment, cards[i%len(cards)], uint64(10+i), func(create *paymentactor.Create) {
+				_, _ = f.begin(payment.Payment, cards[i%len(cards)], uint64(10+i), func(create *paymentactor.Create) {
 					create.Request.TxID = fmt.Sprint("tx", i)
 					if i%5 == 0 {
 						create.Hosted, create.Card, create.Request.Method = true, nil, ""
 					}
 				})
-				c.operates(h, many)
-				c.operates(h, many)
+				c.operates(f, many)
+				c.operates(f, many)
 			}()
 		}
 		all.Wait()
-		h.advance(3 * time.Second)
-		h.restart()
+		f.advance(3 * time.Second)
+		f.restart()
 	}
 	c.mu.Lock()
 	c.calm = true
 	c.mu.Unlock()
-	h.until("all of them have ended", func() bool {
-		h.advance(24 * time.Hour)
-		v := h.Journal.View()
+	f.until("all of them have ended", func() bool {
+		f.advance(24 * time.Hour)
+		v := f.Journal.View()
 		defer v.Close()
 		n := 0
-		h.transactions(v, func(r *payment.Record, _ posting.Stamp) {
+		f.transactions(v, func(r *payment.Record, _ posting.Stamp) {
 			if waits(r) {
 				n++
 			}
 		})
 		return n == 0
 	})
-	h.until("no actor is left", func() bool { return h.Runtime.Outstanding() == 0 })
+	f.until("no actor is left", func() bool { return f.Runtime.Outstanding() == 0 })
 }
 
 // reports is a rail that is polled at its own times.

@@ -11,23 +11,23 @@ import (
 )
 
 // checked runs the checker: its rules hold whatever a test has done.
-func (h *fixture) checked() {
-	h.t.Helper()
-	in := check.Inputs{Data: h.Dir, Log: slog.New(slog.DiscardHandler)}
-	if h.scripted {
+func (f *fixture) checked() {
+	f.t.Helper()
+	in := check.Inputs{Data: f.Dir, Log: slog.New(slog.DiscardHandler)}
+	if f.scripted {
 		in.Data = ""
 	}
-	report, err := check.Check(context.Background(), h.Journal, in)
+	report, err := check.Check(context.Background(), f.Journal, in)
 	if err != nil {
-		h.t.Error(err)
+		f.t.Error(err)
 		return
 	}
 	for i := range report.Rules {
 		rule := &report.Rules[i]
-		if rule.Outcome == findings.Broken && !(h.lossy && givenUp(rule)) && !(h.operators != nil && unlisted(rule)) {
+		if rule.Outcome == findings.Broken && !(f.lossy && givenUp(rule)) && !(f.operators != nil && unlisted(rule)) {
 			var text bytes.Buffer
 			_, _ = report.WriteTo(&text)
-			h.t.Errorf("the checker says\n%s", text.String())
+			f.t.Errorf("the checker says\n%s", text.String())
 			return
 		}
 	}

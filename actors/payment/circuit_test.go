@@ -16,7 +16,7 @@ import (
 )
 
 // twoRails is a fixture with two payment terminals; down switches the provider of the first.
-func twoRails(t *testing.T, rest time.Duration) (h *fixture, ids [2]ledger.ID, down *atomic.Bool) {
+func twoRails(t *testing.T, rest time.Duration) (f *fixture, ids [2]ledger.ID, down *atomic.Bool) {
 	down = new(atomic.Bool)
 	r := new(rail)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -25,34 +25,34 @@ func twoRails(t *testing.T, rest time.Duration) (h *fixture, ids [2]ledger.ID, d
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h = openAs(t, func(h *fixture) {
-		h.on(r)
-		h.breaker = paymentactor.Breaker{Failures: 3, Rest: rest}
-		h.set(0, failing("", 1))
-		ids = [2]ledger.ID{h.terminals[0].ID, h.add(0, failing("", 2))}
+	f = openAs(t, func(f *fixture) {
+		f.on(r)
+		f.breaker = paymentactor.Breaker{Failures: 3, Rest: rest}
+		f.set(0, failing("", 1))
+		ids = [2]ledger.ID{f.terminals[0].ID, f.add(0, failing("", 2))}
 	})
-	return h, ids, down
+	return f, ids, down
 }
 
 func TestATerminalWhoseProviderIsDownIsPassedOver(t *testing.T) {
-	h, ids, down := twoRails(t, 24*time.Hour)
+	f, ids, down := twoRails(t, 24*time.Hour)
 	down.Store(true)
 	for range 3 {
-		r := h.ends(good, 1, payment.Charged, "")
+		r := f.ends(good, 1, payment.Charged, "")
 		if r.Terminal != ids[1] || len(r.Attempts) != 1 || r.Attempts[0].Outcome != payment.AttemptNotSent {
 			t.Fatalf("by %v after %+v", r.Terminal, r.Attempts)
 		}
 	}
 	down.Store(false) // it is not called, so its recovery is not noticed
-	r := h.ends(good, 1, payment.Charged, "")
+	r := f.ends(good, 1, payment.Charged, "")
 	want := payment.Attempt{Terminal: ids[0], Outcome: payment.AttemptSkipped, Failure: payment.Failure{Detail: "the terminal's circuit is open"}, Priority: 1,
-		At: ledger.MicrosOf(h.Clock.Now())}
+		At: ledger.MicrosOf(f.Clock.Now())}
 	if r.Terminal != ids[1] || len(r.Attempts) != 1 || r.Attempts[0] != want {
 		t.Errorf("by %v after %+v, want %+v", r.Terminal, r.Attempts, want)
 	}
-	h.set(1, func(terminalSettings) {})
-	h.terminals[2] = off(h.terminals[2])
-	r = h.ends(good, 1, payment.Rejected, "no terminal available")
+	f.set(1, func(terminalSettings) {})
+	f.terminals[2] = off(f.terminals[2])
+	r = f.ends(good, 1, payment.Rejected, "no terminal available")
 	if len(r.Attempts) != 2 || r.Attempts[0] != want || r.Attempts[1].Outcome != payment.AttemptExcluded || why(r.Attempts[1].Failure) != "it is switched off" {
 		t.Errorf("looked at %+v", r.Attempts)
 	}
@@ -65,29 +65,29 @@ func off(t *directory.Terminal) *directory.Terminal {
 }
 
 func TestACircuitClosesWhenTheProviderAnswersAgain(t *testing.T) {
-	h, ids, down := twoRails(t, time.Nanosecond) // after which one call is let through as a probe
+	f, ids, down := twoRails(t, time.Nanosecond) // after which one call is let through as a probe
 	down.Store(true)
 	for range 10 {
-		if r := h.ends(good, 1, payment.Charged, ""); r.Terminal != ids[1] {
+		if r := f.ends(good, 1, payment.Charged, ""); r.Terminal != ids[1] {
 			t.Fatalf("by %v", r.Terminal)
 		}
 	}
 	down.Store(false)
 	for range 10 {
-		if r := h.ends(good, 1, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
+		if r := f.ends(good, 1, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
 			t.Fatalf("by %v after %+v", r.Terminal, r.Attempts)
 		}
 	}
 }
 
 func TestOneAnswerBetweenSilencesKeepsTheCircuitClosed(t *testing.T) {
-	h, ids, down := twoRails(t, 24*time.Hour)
+	f, ids, down := twoRails(t, 24*time.Hour)
 	for range 5 {
 		down.Store(true)
-		h.ends(good, 1, payment.Charged, "")
-		h.ends(good, 1, payment.Charged, "")
+		f.ends(good, 1, payment.Charged, "")
+		f.ends(good, 1, payment.Charged, "")
 		down.Store(false)
-		if r := h.ends(declined, 1, payment.Rejected, "card_declined"); r.Attempts[0].Terminal != ids[0] || r.Attempts[0].Outcome != payment.AttemptRefused {
+		if r := f.ends(declined, 1, payment.Rejected, "card_declined"); r.Attempts[0].Terminal != ids[0] || r.Attempts[0].Outcome != payment.AttemptRefused {
 			t.Fatalf("after %+v", r.Attempts)
 		}
 	}
@@ -96,41 +96,41 @@ func TestOneAnswerBetweenSilencesKeepsTheCircuitClosed(t *testing.T) {
 // A terminal that never answers leaves its payments' outcomes unknown: those payments stay with it,
 // and later ones go elsewhere.
 func TestASilentTerminalIsPassedOverAndItsPaymentsAreInquired(t *testing.T) {
-	h := openAs(t, func(h *fixture) {
-		h.breaker = paymentactor.Breaker{Failures: 3, Rest: 24 * time.Hour}
-		h.set(0, failing(simulator.FailTimeout, 1))
-		h.add(0, failing("", 2))
+	f := openAs(t, func(f *fixture) {
+		f.breaker = paymentactor.Breaker{Failures: 3, Rest: 24 * time.Hour}
+		f.set(0, failing(simulator.FailTimeout, 1))
+		f.add(0, failing("", 2))
 	})
 	var first []ledger.ID
 	for range 3 {
-		r := h.create(payment.Payment, good, 1, "").Record
-		h.is(r.ID, payment.Charging, "")
+		r := f.create(payment.Payment, good, 1, "").Record
+		f.is(r.ID, payment.Charging, "")
 		first = append(first, r.ID)
 	}
-	if r := h.ends(good, 1, payment.Charged, ""); r.Terminal != h.terminals[2].ID {
+	if r := f.ends(good, 1, payment.Charged, ""); r.Terminal != f.terminals[2].ID {
 		t.Errorf("by %v", r.Terminal)
 	}
-	h.advance(time.Minute)
+	f.advance(time.Minute)
 	for _, id := range first {
-		if r := h.is(id, payment.Charged, ""); r.Terminal != h.terminals[0].ID {
+		if r := f.is(id, payment.Charged, ""); r.Terminal != f.terminals[0].ID {
 			t.Errorf("by %v", r.Terminal)
 		}
 	}
 }
 
 func TestWhereNoTerminalIsFoundEachSaysWhy(t *testing.T) {
-	h := openAs(t, func(h *fixture) {
+	f := openAs(t, func(f *fixture) {
 		for _, change := range []func(terminalSettings){
 			func(s terminalSettings) { s.Currencies = []money.Currency{"EUR"} },
 			func(s terminalSettings) { s.Methods = []string{"sbp"} },
 			func(s terminalSettings) { most := money.FromUint64(9); s.MaxAmount = &most },
 			func(s terminalSettings) { least := money.FromUint64(11); s.MinAmount = &least },
 		} {
-			h.add(0, change)
+			f.add(0, change)
 		}
-		h.terminals[0] = off(h.terminals[0])
+		f.terminals[0] = off(f.terminals[0])
 	})
-	r := h.ends(good, 10, payment.Rejected, "no terminal available")
+	r := f.ends(good, 10, payment.Rejected, "no terminal available")
 	want := []string{"it is switched off", "it does not take the currency", "it does not take the method",
 		"the amount is above its max_amount", "the amount is below its min_amount"}
 	if len(r.Attempts) != len(want) {

@@ -14,9 +14,9 @@ import (
 )
 
 // entries returns a transaction's entries as the auditor sees them, oldest first.
-func (h *fixture) entries(id ledger.ID) string {
-	h.t.Helper()
-	v := h.Journal.View()
+func (f *fixture) entries(id ledger.ID) string {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	var all []string
 	err := v.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: id}, func(e ledger.Event) (bool, error) {
@@ -24,45 +24,45 @@ func (h *fixture) entries(id ledger.ID) string {
 			return true, nil
 		}
 		if e.Entry.Effective != e.Booked.Date() {
-			h.t.Errorf("%s: effective %v, booked %v", e.Name, e.Entry.Effective, e.Booked.Time())
+			f.t.Errorf("%s: effective %v, booked %v", e.Name, e.Entry.Effective, e.Booked.Time())
 		}
 		var lines []string
 		for _, p := range e.Entry.Postings {
 			lines = append(lines, fmt.Sprintf("%s %s %v", map[ledger.Side]string{ledger.Debit: "Dr", ledger.Credit: "Cr"}[p.Side],
-				strings.TrimSuffix(string(p.Account), ":"+h.terminals[0].ID.String()), p.Amount))
+				strings.TrimSuffix(string(p.Account), ":"+f.terminals[0].ID.String()), p.Amount))
 		}
 		all = append([]string{e.Name + " " + e.Entry.Phase.String() + ": " + strings.Join(lines, ", ")}, all...)
 		return true, nil
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return strings.Join(all, "; ")
 }
 
 // fee replaces the payment terminal's fee.
-func (h *fixture) fee(fixed uint64) {
-	next := *h.terminals[0]
+func (f *fixture) fee(fixed uint64) {
+	next := *f.terminals[0]
 	next.Settings.FeeFixed = money.FromUint64(fixed)
-	h.terminals = append([]*directory.Terminal{&next}, h.terminals[1:]...)
+	f.terminals = append([]*directory.Terminal{&next}, f.terminals[1:]...)
 }
 
 // POSTINGS.md, "Payments": what a partner lacks becomes a debt; a credit first repays it, and a
 // return does the reverse.
 func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testing.T) {
-	h := open(t)
-	h.partner = &directory.Partner{Number: 2, Org: org, Active: true} // has no balance
+	f := open(t)
+	f.partner = &directory.Partner{Number: 2, Org: org, Active: true} // has no balance
 	pay := func(kind payment.Type, card string, amount uint64) ledger.ID {
 		c := request(kind, card, amount, "")
-		c.Partner = h.partner
-		result, err := h.Create(c)
+		c.Partner = f.partner
+		result, err := f.Create(c)
 		if err != nil || result.Record.Status != payment.Charged {
 			t.Fatalf("%v, %v", result.Record, err)
 		}
 		return result.Record.ID
 	}
 	back := func(id ledger.ID) ledger.ID {
-		result, err := h.Read(org, 2, id)
+		result, err := f.Read(org, 2, id)
 		if err != nil || result.Record.Status != payment.Reversed {
 			t.Fatalf("%v, %v", result.Record, err)
 		}
@@ -70,29 +70,29 @@ func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testi
 	}
 	want := func(id ledger.ID, entries string) {
 		t.Helper()
-		if got := h.entries(id); got != entries {
+		if got := f.entries(id); got != entries {
 			t.Errorf("\n%s, want\n%s", got, entries)
 		}
 	}
 	const normal, takenBack = "4242424242424242", "4000000000000259"
 
-	h.fee(100) // more than the amount, for a partner without a balance
+	f.fee(100) // more than the amount, for a partner without a balance
 	owing := pay(payment.Payment, takenBack, 70)
 	want(owing, "settle posted: Dr A:provider 70, Dr A:partner:2:receivable 30, Cr I:fees 100")
-	h.fee(0)
+	f.fee(0)
 	want(pay(payment.Payment, normal, 10), "settle posted: Dr A:provider 10, Cr A:partner:2:receivable 10")
 	want(pay(payment.Payment, normal, 50), "settle posted: Dr A:provider 50, Cr L:partner:2:available 30, Cr A:partner:2:receivable 20")
-	h.fee(100) // more than the amount, for a partner whose balance covers a part of it
+	f.fee(100) // more than the amount, for a partner whose balance covers a part of it
 	want(pay(payment.Payment, normal, 60), "settle posted: Dr A:provider 60, Dr L:partner:2:available 30, Dr A:partner:2:receivable 10, Cr I:fees 100")
-	h.fee(0)
+	f.fee(0)
 	taken := pay(payment.Payment, takenBack, 40)
 	want(taken, "settle posted: Dr A:provider 40, Cr L:partner:2:available 30, Cr A:partner:2:receivable 10")
-	want(pay(payment.Payout, normal, 25), "authorise pending: Dr L:partner:2:available 25, Cr A:provider:"+h.terminals[1].ID.String()+" 25; "+
-		"settle capture: Dr L:partner:2:available 25, Cr A:provider:"+h.terminals[1].ID.String()+" 25")
+	want(pay(payment.Payout, normal, 25), "authorise pending: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25; "+
+		"settle capture: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25")
 
-	h.advance(time.Minute) // both are charged back, in the order of their ids
+	f.advance(time.Minute) // both are charged back, in the order of their ids
 	first, second := back(owing), back(taken)
-	a, b := h.entries(first), h.entries(second)
+	a, b := f.entries(first), f.entries(second)
 	for _, ok := range []bool{
 		a == "return posted: Cr A:provider 70, Cr L:partner:2:available 30, Dr I:fees 100" &&
 			b == "return posted: Cr A:provider 40, Dr L:partner:2:available 35, Dr A:partner:2:receivable 5",
@@ -107,13 +107,13 @@ func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testi
 }
 
 // headroom returns the counter that keeps an asset's totals in range.
-func (h *fixture) headroom(asset money.Asset) string {
-	h.t.Helper()
-	v := h.Journal.View()
+func (f *fixture) headroom(asset money.Asset) string {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	amount, err := v.Counter(org, ledger.Headroom(org, asset, money.Amount{}).Key, "")
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return amount.String()
 }
@@ -121,13 +121,13 @@ func (h *fixture) headroom(asset money.Asset) string {
 // What an intent reserves of the range is released exactly if no money moved, in the asset that the
 // terminal has resolved.
 func TestHeadroomIsKeptByWhatMovedAndGivenBackByWhatDidNot(t *testing.T) {
-	h := open(t)
-	for i, terminal := range h.terminals {
+	f := open(t)
+	for i, terminal := range f.terminals {
 		next := *terminal
 		next.Settings.Networks = []money.Network{"tron"}
-		h.terminals[i] = &next
+		f.terminals[i] = &next
 	}
-	h.fee(3)
+	f.fee(3)
 	bare := money.Asset{Currency: "USDT", Env: money.Prod}
 	resolved := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	for _, step := range []struct {
@@ -149,35 +149,35 @@ func TestHeadroomIsKeptByWhatMovedAndGivenBackByWhatDidNot(t *testing.T) {
 		{"4242424242424242", ledger.MaxAmount.String(), nil, "charged", "1" + strings.Repeat("0", 69) + "209"},
 	} {
 		c := request(payment.Payment, step.card, 1, "")
-		c.Partner, c.Request.Asset, c.Request.Amount = h.partner, bare, money.MustParse(step.amount)
+		c.Partner, c.Request.Asset, c.Request.Amount = f.partner, bare, money.MustParse(step.amount)
 		if step.change != nil {
 			step.change(&c)
 		}
-		result, err := h.Create(c)
+		result, err := f.Create(c)
 		if err != nil || result.Record.Status != step.status {
 			t.Fatalf("%v, %v, want %s", result.Record, err, step.status)
 		}
-		if got := h.headroom(resolved); got != step.kept {
+		if got := f.headroom(resolved); got != step.kept {
 			t.Errorf("%s with %s: %s is reserved, want %s", step.status, step.card, got, step.kept)
 		}
 	}
-	if got := h.headroom(bare); got != "0" {
+	if got := f.headroom(bare); got != "0" {
 		t.Errorf("%s is reserved in an asset without a network", got)
 	}
 }
 
 // A fee that exceeds every amount never reaches the ledger.
 func TestAFeeBeyondTheRangeIsRejected(t *testing.T) {
-	h := open(t)
-	next := *h.terminals[0]
+	f := open(t)
+	next := *f.terminals[0]
 	next.Settings.FeeFixed = money.Max
 	next.Settings.FeeOnTop = true
-	h.terminals = []*directory.Terminal{&next}
-	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	f.terminals = []*directory.Terminal{&next}
+	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Rejected || r.Failure.Code != payment.AmountOutOfRange {
 		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
-	if n := h.calls(r.ID); n != 0 {
+	if n := f.calls(r.ID); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
 }

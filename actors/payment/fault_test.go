@@ -25,119 +25,119 @@ func (unsealing) SealCard(*secret.Card, []byte) ([]byte, error) { return nil, er
 // A card that cannot be sealed is stored nowhere: its caller gets an error, and the charge ends
 // when the payer's time is over.
 func TestACardThatCannotBeSealedIsNotStored(t *testing.T) {
-	h := openAs(t, func(h *fixture) { h.sealer, h.handling = unsealing{h.Keyring}, time.Millisecond })
+	f := openAs(t, func(f *fixture) { f.sealer, f.handling = unsealing{f.Keyring}, time.Millisecond })
 	create := request(payment.Payment, redirect, 70, "tx")
-	create.Partner = h.partner
+	create.Partner = f.partner
 	number := create.Card.Number
-	_, err := h.Create(create)
-	h.refused(err, ledger.Internal)
-	soon(t, "at rest", h.Runtime.Quiesce)
+	_, err := f.Create(create)
+	f.refused(err, ledger.Internal)
+	soon(t, "at rest", f.Runtime.Quiesce)
 	if !wiped(number) {
 		t.Error("the card is still there")
 	}
-	h.advance(time.Minute)
-	again := h.create(payment.Payment, redirect, 70, "tx")
-	if again.Record.Status != payment.ActionRequired || again.Record.KeepCard || h.sealed(again.Record.ID) {
+	f.advance(time.Minute)
+	again := f.create(payment.Payment, redirect, 70, "tx")
+	if again.Record.Status != payment.ActionRequired || again.Record.KeepCard || f.sealed(again.Record.ID) {
 		t.Errorf("%s, a card is kept: %v", again.Record.Status, again.Record.KeepCard)
 	}
-	h.advance(time.Hour)
-	h.is(again.Record.ID, payment.Rejected, "payer action expired")
+	f.advance(time.Hour)
+	f.is(again.Record.ID, payment.Rejected, "payer action expired")
 }
 
 // A waiting caller is answered at once if the actor panics after its decision is durable.
 func TestAnOperationWhoseActorFailsIsAnsweredAtOnce(t *testing.T) {
 	var fail atomic.Bool
-	h := openAs(t, func(h *fixture) {
-		h.handling = time.Millisecond
-		h.asked = func() {
+	f := openAs(t, func(f *fixture) {
+		f.handling = time.Millisecond
+		f.asked = func() {
 			if fail.Swap(false) {
 				panic("a bug")
 			}
 		}
 	})
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	fail.Store(true)
-	_, err := h.Refund(part(id, 0))
-	h.refused(err, ledger.Internal)
-	h.advance(time.Minute) // inquiries answer that it never arrived, and it is sent again
-	h.is(id, payment.Refunded, "")
-	h.submitted(id, actors.Refund, 1)
+	_, err := f.Refund(part(id, 0))
+	f.refused(err, ledger.Internal)
+	f.advance(time.Minute) // inquiries answer that it never arrived, and it is sent again
+	f.is(id, payment.Refunded, "")
+	f.submitted(id, actors.Refund, 1)
 }
 
 // Observers are called after a status is durable, and a panic of an observer affects nothing else.
 func TestAnObserverThatFailsHarmsNobody(t *testing.T) {
-	h := openAs(t, func(h *fixture) {
-		h.handling = time.Millisecond
-		h.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
+	f := openAs(t, func(f *fixture) {
+		f.handling = time.Millisecond
+		f.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
 			if r.Status == payment.Charged || r.Status == payment.Refunded {
 				panic("a bug")
 			}
 		}
 	})
-	_, err := h.try(payment.Payment, "tx")
-	h.refused(err, ledger.Internal)
-	r := h.create(payment.Payment, "4242424242424242", 70, "tx")
+	_, err := f.try(payment.Payment, "tx")
+	f.refused(err, ledger.Internal)
+	r := f.create(payment.Payment, "4242424242424242", 70, "tx")
 	if !r.Replay || r.Record.Status != payment.Charged {
 		t.Errorf("%s, replay %v", r.Record.Status, r.Replay)
 	}
-	_, err = h.Refund(part(r.Record.ID, 0))
-	h.refused(err, ledger.Internal)
-	h.is(r.Record.ID, payment.Refunded, "")
+	_, err = f.Refund(part(r.Record.ID, 0))
+	f.refused(err, ledger.Internal)
+	f.is(r.Record.ID, payment.Refunded, "")
 }
 
 // fill brings the partner's totals to a quarter of their range, where no command may begin; each
 // step moves less than that, counting both of its sides.
-func (h *fixture) fill() {
-	h.t.Helper()
+func (f *fixture) fill() {
+	f.t.Helper()
 	eighth := money.FromUint64(1)
 	for range 253 {
 		eighth, _ = eighth.Add(eighth)
 	}
 	step, err := eighth.Sub(money.FromUint64(1))
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	h.fundWith(step)
-	h.fundWith(step)
+	f.fundWith(step)
+	f.fundWith(step)
 }
 
 func TestWhereTotalsHaveNoRoomNothingIsBegun(t *testing.T) {
-	h := open(t)
-	charged := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	hosted := h.must(h.begin(payment.Payout, "", 70, func(c *paymentactor.Create) {
+	f := open(t)
+	charged := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	hosted := f.must(f.begin(payment.Payout, "", 70, func(c *paymentactor.Create) {
 		c.Hosted, c.Card, c.Request.Method = true, nil, ""
 	})).ID
-	h.fill()
-	r := h.create(payment.Payout, "4242424242424242", 70, "").Record
+	f.fill()
+	r := f.create(payment.Payout, "4242424242424242", 70, "").Record
 	if r.Status != payment.Rejected || why(r.Failure) != "amount out of range" {
 		t.Errorf("a payout is %s %q", r.Status, why(r.Failure))
 	}
-	if r := h.must(h.Continue(brings(hosted, "4242424242424242"))); r.Status != payment.Rejected || why(r.Failure) != "amount out of range" {
+	if r := f.must(f.Continue(brings(hosted, "4242424242424242"))); r.Status != payment.Rejected || why(r.Failure) != "amount out of range" {
 		t.Errorf("a hosted payout is %s %q", r.Status, why(r.Failure))
 	}
-	_, err := h.Refund(part(charged, 0))
-	h.refused(err, ledger.Unavailable)
-	h.is(charged, payment.Charged, "")
+	_, err := f.Refund(part(charged, 0))
+	f.refused(err, ledger.Unavailable)
+	f.is(charged, payment.Charged, "")
 	for _, id := range []ledger.ID{charged, hosted, r.ID} {
-		if h.submissions(id, actors.PayOut)+h.submissions(id, actors.Refund) != 0 {
+		if f.submissions(id, actors.PayOut)+f.submissions(id, actors.Refund) != 0 {
 			t.Errorf("the provider was called for %v", id)
 		}
 	}
 }
 
 // touch writes a record like another writer: its state stays, its version changes.
-func (h *fixture) touch(id ledger.ID) {
-	h.t.Helper()
-	r := h.whole(h.Find(org, id))
+func (f *fixture) touch(id ledger.ID) {
+	f.t.Helper()
+	r := f.whole(f.Find(org, id))
 	answer := make(chan error, 1)
 	list, also := payment.Lists.Of(r.Record)
-	h.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	f.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
 		List: list, Also: also,
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
 	}}}, func(r posting.Receipt) { answer <- r.Err })
-	if err := answered(h.t, answer); err != nil {
-		h.t.Error(err)
+	if err := answered(f.t, answer); err != nil {
+		f.t.Error(err)
 	}
 }
 
@@ -154,38 +154,38 @@ func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(rail)
-			h := openAs(t, func(h *fixture) { h.add(0, func(terminalSettings) {}); h.on(r) })
+			f := openAs(t, func(f *fixture) { f.add(0, func(terminalSettings) {}); f.on(r) })
 			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
-				h.touch(call.Reference)
+				f.touch(call.Reference)
 				return c.outcome
 			}
-			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-			h.is(id, c.want, c.reason)
+			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+			f.is(id, c.want, c.reason)
 		})
 	}
 }
 
 // If the second decision on an operation panics, the operation is answered.
 func TestAnOperationThatFailsWhenItIsDecidedOnAgainIsAnswered(t *testing.T) {
-	h := open(t)
-	h.foreign = true
-	id := h.hosted("").Record.ID
+	f := open(t)
+	f.foreign = true
+	id := f.hosted("").Record.ID
 	times := 0
-	h.sought = func() {
+	f.sought = func() {
 		if times++; times == 1 {
-			h.touch(id) // the record changes before the decision is durable
+			f.touch(id) // the record changes before the decision is durable
 			return
 		}
 		panic("a bug")
 	}
 	c := brings(id, "4242424242424242")
 	number := c.Card.Number
-	h.refused(answered(t, h.SendContinue(c)), ledger.Internal)
-	soon(t, "at rest", h.Runtime.Quiesce)
+	f.refused(answered(t, f.SendContinue(c)), ledger.Internal)
+	soon(t, "at rest", f.Runtime.Quiesce)
 	if times != 2 || !wiped(number) {
 		t.Errorf("decided on %d times, the card is wiped: %v", times, wiped(number))
 	}
-	h.is(id, payment.Created, "")
+	f.is(id, payment.Created, "")
 }
 
 // A provider keeps what it was given until it answers, even if the actor panics meanwhile.
@@ -201,19 +201,19 @@ func TestAPanicTakesNothingFromACallThatIsUnderWay(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, password, 70, "").Record.ID
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, password, 70, "").Record.ID
 	answer := make(chan error, 1)
 	go func() {
-		_, err := h.Complete(material(id, `{"otp":"123456"}`))
+		_, err := f.Complete(material(id, `{"otp":"123456"}`))
 		answer <- err
 	}()
 	<-began
-	h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
-	h.refused(answered(t, answer), ledger.Internal)
+	f.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
+	f.refused(answered(t, answer), ledger.Internal)
 	close(resume)
-	soon(t, "at rest", h.Runtime.Quiesce)
-	h.is(id, payment.Charged, "")
+	soon(t, "at rest", f.Runtime.Quiesce)
+	f.is(id, payment.Charged, "")
 	if given != `{"otp":"123456"}`+password {
 		t.Errorf("the provider had %q", given)
 	}

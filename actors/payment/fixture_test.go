@@ -69,45 +69,45 @@ type fixture struct {
 	dead          []*actors.Runtime
 }
 
-func (h *fixture) Partner(ledger.ID, int64) (*directory.Partner, bool) {
-	if h.sought != nil {
-		h.sought()
+func (f *fixture) Partner(ledger.ID, int64) (*directory.Partner, bool) {
+	if f.sought != nil {
+		f.sought()
 	}
-	return h.partner, true
+	return f.partner, true
 }
 
-func (h *fixture) Rate(_ ledger.ID, from, to money.Currency) (money.Rate, bool) {
-	rate, found := h.rates[string(from+"/"+to)]
+func (f *fixture) Rate(_ ledger.ID, from, to money.Currency) (money.Rate, bool) {
+	rate, found := f.rates[string(from+"/"+to)]
 	return rate, found
 }
 
-func (h *fixture) Organization(id ledger.ID) (*directory.Organization, bool) {
+func (f *fixture) Organization(id ledger.ID) (*directory.Organization, bool) {
 	return &directory.Organization{ID: id, Status: directory.Active}, true
 }
 
-func (h *fixture) Limits(ledger.ID, int64) []*directory.Limit { return h.limits }
+func (f *fixture) Limits(ledger.ID, int64) []*directory.Limit { return f.limits }
 
-func (h *fixture) HasBlocks(ledger.ID) bool { return h.blocked != nil }
+func (f *fixture) HasBlocks(ledger.ID) bool { return f.blocked != nil }
 
-func (h *fixture) Blocked(_ ledger.ID, p *directory.Payer) (string, bool) {
-	if h.blocked == nil {
+func (f *fixture) Blocked(_ ledger.ID, p *directory.Payer) (string, bool) {
+	if f.blocked == nil {
 		return "", false
 	}
-	kind := h.blocked(p)
+	kind := f.blocked(p)
 	return kind, kind != ""
 }
 
-func (h *fixture) Terminals(ledger.ID, int64) []*directory.Terminal {
-	sorted := slices.Clone(h.terminals)
+func (f *fixture) Terminals(ledger.ID, int64) []*directory.Terminal {
+	sorted := slices.Clone(f.terminals)
 	slices.SortFunc(sorted, directory.ByPriority)
 	return sorted
 }
 
-func (h *fixture) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
-	if h.asked != nil {
-		h.asked()
+func (f *fixture) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
+	if f.asked != nil {
+		f.asked()
 	}
-	for _, t := range h.terminals {
+	for _, t := range f.terminals {
 		if t.ID == id {
 			return t, true
 		}
@@ -118,102 +118,102 @@ func (h *fixture) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
 func open(t testing.TB) *fixture { return openAs(t, func(*fixture) {}) }
 
 func openAs(t testing.TB, set func(*fixture)) *fixture {
-	h := &fixture{World: testkit.NewWorld(t, start), t: t, partner: &directory.Partner{Number: 1, Org: org, Active: true}}
-	h.seen = seen{calls: make(map[made]int), active: make(map[*posting.Journal]map[ledger.ID]bool), again: make(map[ledger.ID]int)}
+	f := &fixture{World: testkit.NewWorld(t, start), t: t, partner: &directory.Partner{Number: 1, Org: org, Active: true}}
+	f.seen = seen{calls: make(map[made]int), active: make(map[*posting.Journal]map[ledger.ID]bool), again: make(map[ledger.ID]int)}
 	for i, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
-		h.terminals = append(h.terminals, &directory.Terminal{
+		f.terminals = append(f.terminals, &directory.Terminal{
 			ID: uuid.UUID{0xaa, byte(i)}, Org: org, Partner: 1, Provider: "simulator", Type: kind, Active: true, Env: money.Prod,
 		})
 	}
-	set(h)
-	h.start()
+	set(f)
+	f.start()
 	t.Cleanup(func() {
-		if _, timed := t.(*testing.B); !h.closed && !timed {
-			soon(t, "at rest", h.Runtime.Quiesce)
-			h.sound()
+		if _, timed := t.(*testing.B); !f.closed && !timed {
+			soon(t, "at rest", f.Runtime.Quiesce)
+			f.sound()
 		}
-		h.stop()
-		for _, dead := range h.dead {
+		f.stop()
+		for _, dead := range f.dead {
 			dead.Stop()
 		}
 	})
-	h.fund(100_000)
-	return h
+	f.fund(100_000)
+	return f
 }
 
-func (h *fixture) start() {
-	h.t.Helper()
-	running := clock.Clock(h.Clock)
-	if h.real {
+func (f *fixture) start() {
+	f.t.Helper()
+	running := clock.Clock(f.Clock)
+	if f.real {
 		running = clock.Real{}
 	}
-	h.JournalOptions.Clock, h.RuntimeOptions.Clock, h.RuntimeOptions.Handling = running, running, h.handling
-	h.Open()
+	f.JournalOptions.Clock, f.RuntimeOptions.Clock, f.RuntimeOptions.Handling = running, running, f.handling
+	f.Open()
 	var err error
-	h.simulator, err = simulator.Open(simulator.Options{
-		Path: filepath.Join(h.Dir, "simulator.log"), Clock: running, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+	f.simulator, err = simulator.Open(simulator.Options{
+		Path: filepath.Join(f.Dir, "simulator.log"), Clock: running, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	provider := actors.Provider(h.simulator)
-	if h.wrap != nil {
-		provider = h.wrap(provider)
+	provider := actors.Provider(f.simulator)
+	if f.wrap != nil {
+		provider = f.wrap(provider)
 	}
-	if _, timed := h.t.(*testing.B); !timed {
-		h.witness = &witness{Provider: provider, h: h, journal: h.Journal}
-		provider = reporting(h.witness, provider)
+	if _, timed := f.t.(*testing.B); !timed {
+		f.witness = &witness{Provider: provider, f: f, journal: f.Journal}
+		provider = reporting(f.witness, provider)
 	}
-	admission := h.admission
+	admission := f.admission
 	if admission == nil {
-		accounts := account.New(h.Runtime)
+		accounts := account.New(f.Runtime)
 		accounts.Recall(func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 			fn func(_, _ ledger.Micros, _ *directory.Attempt) bool) error {
-			return h.Attempts(org, partner, env, since, fn)
+			return f.Attempts(org, partner, env, since, fn)
 		})
-		admission, h.accounts = accounts, accounts
-		if h.before != nil {
-			admission = h.before(accounts)
+		admission, f.accounts = accounts, accounts
+		if f.before != nil {
+			admission = f.before(accounts)
 		}
 	}
-	sealer := paymentactor.Sealer(h.Keyring)
-	if h.sealer != nil {
-		sealer = h.sealer
+	sealer := paymentactor.Sealer(f.Keyring)
+	if f.sealer != nil {
+		sealer = f.sealer
 	}
-	h.Service = paymentactor.New(paymentactor.Options{
-		Runtime: h.Runtime, Directory: h, Admission: admission, Sealer: sealer,
+	f.Service = paymentactor.New(paymentactor.Options{
+		Runtime: f.Runtime, Directory: f, Admission: admission, Sealer: sealer,
 		Providers:  map[string]actors.Provider{"simulator": provider},
-		CreateWait: cmp.Or(h.wait, patience), ProviderTimeout: cmp.Or(h.inquire, 10*time.Second),
-		ActionTTL: 30 * time.Minute, Breaker: h.breaker, Observe: h.observe, Operators: h.operators, ReturnURL: h.returnURL,
+		CreateWait: cmp.Or(f.wait, patience), ProviderTimeout: cmp.Or(f.inquire, 10*time.Second),
+		ActionTTL: 30 * time.Minute, Breaker: f.breaker, Observe: f.observe, Operators: f.operators, ReturnURL: f.returnURL,
 	})
-	h.Runtime.Start(paymentactor.Resumes)
+	f.Runtime.Start(paymentactor.Resumes)
 }
 
-func (h *fixture) stop() {
-	if h.closed {
-		h.Journal = nil
+func (f *fixture) stop() {
+	if f.closed {
+		f.Journal = nil
 	}
-	h.Close()
-	if err := h.simulator.Close(); err != nil {
-		h.t.Error(err)
+	f.Close()
+	if err := f.simulator.Close(); err != nil {
+		f.t.Error(err)
 	}
 }
 
-func (h *fixture) restart() { h.restartAs(func(*fixture) {}) }
+func (f *fixture) restart() { f.restartAs(func(*fixture) {}) }
 
 // restartAs restarts after set has changed the fixture.
-func (h *fixture) restartAs(set func(*fixture)) {
-	h.stop()
-	set(h)
-	h.start()
-	h.Runtime.Quiesce()
+func (f *fixture) restartAs(set func(*fixture)) {
+	f.stop()
+	set(f)
+	f.start()
+	f.Runtime.Quiesce()
 }
 
-func (h *fixture) fund(n uint64) { h.fundWith(money.FromUint64(n)) }
+func (f *fixture) fund(n uint64) { f.fundWith(money.FromUint64(n)) }
 
-func (h *fixture) fundWith(amount money.Amount) {
-	h.t.Helper()
-	h.MustSubmit(&posting.Change{Steps: []posting.Step{{
+func (f *fixture) fundWith(amount money.Amount) {
+	f.t.Helper()
+	f.MustSubmit(&posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()},
 		Events: []ledger.Event{{Name: "transfer", To: "posted", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			{Account: ledger.Bank, Asset: usd, Side: ledger.Debit, Amount: amount},
@@ -231,52 +231,52 @@ func request(kind payment.Type, card string, amount uint64, txid string) payment
 	return c
 }
 
-func (h *fixture) create(kind payment.Type, card string, amount uint64, txid string) paymentactor.Result {
-	h.t.Helper()
+func (f *fixture) create(kind payment.Type, card string, amount uint64, txid string) paymentactor.Result {
+	f.t.Helper()
 	c := request(kind, card, amount, txid)
-	c.Partner = h.partner
-	result, err := h.Create(c)
+	c.Partner = f.partner
+	result, err := f.Create(c)
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return result
 }
 
-func (h *fixture) read(id ledger.ID) *payment.Record {
-	h.t.Helper()
-	result, err := h.Read(org, 1, id)
+func (f *fixture) read(id ledger.ID) *payment.Record {
+	f.t.Helper()
+	result, err := f.Read(org, 1, id)
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return result.Record
 }
 
-func (h *fixture) advance(d time.Duration) {
-	h.t.Helper()
-	if err := h.Runtime.Advance(h.Clock.Now().Add(d)); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) advance(d time.Duration) {
+	f.t.Helper()
+	if err := f.Runtime.Advance(f.Clock.Now().Add(d)); err != nil {
+		f.t.Fatal(err)
 	}
-	if h.Runtime.Outstanding() == 0 {
-		h.waiting()
+	if f.Runtime.Outstanding() == 0 {
+		f.waiting()
 	}
 }
 
 // balance returns "posted available / pending debits" of the partner.
-func (h *fixture) balance() string {
-	h.t.Helper()
-	v := h.Journal.View()
+func (f *fixture) balance() string {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	totals, err := v.Totals(org, ledger.Account{Path: ledger.PartnerAvailable(1), Asset: usd})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return fmt.Sprintf("%v / %v", totals.Balance(ledger.Credit), totals.DebitsPending)
 }
 
 // path returns the states that a transaction went through.
-func (h *fixture) path(id ledger.ID) string {
-	h.t.Helper()
-	v := h.Journal.View()
+func (f *fixture) path(id ledger.ID) string {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	var states []string
 	err := v.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: id}, func(e ledger.Event) (bool, error) {
@@ -284,33 +284,33 @@ func (h *fixture) path(id ledger.ID) string {
 		return true, nil
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return strings.Join(states, " ")
 }
 
-func (h *fixture) calls(id ledger.ID) int {
-	log, err := os.ReadFile(filepath.Join(h.Dir, "simulator.log"))
+func (f *fixture) calls(id ledger.ID) int {
+	log, err := os.ReadFile(filepath.Join(f.Dir, "simulator.log"))
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return strings.Count(string(log), id.String())
 }
 
 // set replaces a terminal by one with other settings.
-func (h *fixture) set(i int, change func(terminalSettings)) {
-	next := *h.terminals[i]
+func (f *fixture) set(i int, change func(terminalSettings)) {
+	next := *f.terminals[i]
 	change(settingsOf(&next))
-	h.terminals = slices.Clone(h.terminals)
-	h.terminals[i] = &next
+	f.terminals = slices.Clone(f.terminals)
+	f.terminals[i] = &next
 }
 
 // add adds a changed copy of a terminal, after it.
-func (h *fixture) add(i int, change func(terminalSettings)) ledger.ID {
-	next := *h.terminals[i]
-	next.ID = uuid.UUID{0xaa, byte(len(h.terminals))}
+func (f *fixture) add(i int, change func(terminalSettings)) ledger.ID {
+	next := *f.terminals[i]
+	next.ID = uuid.UUID{0xaa, byte(len(f.terminals))}
 	next.Settings.Priority++
-	h.terminals = append(slices.Clone(h.terminals), &next)
+	f.terminals = append(slices.Clone(f.terminals), &next)
 	change(settingsOf(&next))
 	return next.ID
 }
@@ -334,13 +334,13 @@ func settingsOf(t *directory.Terminal) terminalSettings {
 func twoPhase(s terminalSettings) { s.TwoPhase, s.HoldTTL = true, directory.DefaultHoldTTL }
 
 // begin creates a transaction from request, with a change; it returns what the caller gets.
-func (h *fixture) begin(kind payment.Type, card string, amount uint64, change func(*paymentactor.Create)) (paymentactor.Result, error) {
+func (f *fixture) begin(kind payment.Type, card string, amount uint64, change func(*paymentactor.Create)) (paymentactor.Result, error) {
 	c := request(kind, card, amount, "")
-	c.Partner = h.partner
+	c.Partner = f.partner
 	if change != nil {
 		change(&c)
 	}
-	return h.Create(c)
+	return f.Create(c)
 }
 
 // of returns a partner's command about a transaction.
@@ -357,26 +357,26 @@ func part(id ledger.ID, amount uint64) paymentactor.Amount {
 }
 
 // must returns the record of a result that must not be an error.
-func (h *fixture) must(r paymentactor.Result, err error) *payment.Record {
-	h.t.Helper()
+func (f *fixture) must(r paymentactor.Result, err error) *payment.Record {
+	f.t.Helper()
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return r.Record
 }
 
 // whole returns a result that must not be an error.
-func (h *fixture) whole(r paymentactor.Result, err error) paymentactor.Result {
-	h.t.Helper()
-	h.must(r, err)
+func (f *fixture) whole(r paymentactor.Result, err error) paymentactor.Result {
+	f.t.Helper()
+	f.must(r, err)
 	return r
 }
 
 // refused fails the test unless the error is a refusal with the code.
-func (h *fixture) refused(err error, want ledger.Code) {
-	h.t.Helper()
+func (f *fixture) refused(err error, want ledger.Code) {
+	f.t.Helper()
 	if !isRefusal(err, want) {
-		h.t.Errorf("refused with %v, want %s", err, want)
+		f.t.Errorf("refused with %v, want %s", err, want)
 	}
 }
 
@@ -386,73 +386,73 @@ func isRefusal(err error, code ledger.Code) bool {
 }
 
 // is checks a transaction's status and failure.
-func (h *fixture) is(id ledger.ID, status payment.Status, reason string) *payment.Record {
-	h.t.Helper()
-	r := h.read(id)
+func (f *fixture) is(id ledger.ID, status payment.Status, reason string) *payment.Record {
+	f.t.Helper()
+	r := f.read(id)
 	if r.Status != status || why(r.Failure) != reason {
-		h.t.Errorf("%v is %s %q, want %s %q", r.Type, r.Status, why(r.Failure), status, reason)
+		f.t.Errorf("%v is %s %q, want %s %q", r.Type, r.Status, why(r.Failure), status, reason)
 	}
 	return r
 }
 
 // has checks the partner's balance.
-func (h *fixture) has(want string) {
-	h.t.Helper()
-	if got := h.balance(); got != want {
-		h.t.Errorf("balance %s, want %s", got, want)
+func (f *fixture) has(want string) {
+	f.t.Helper()
+	if got := f.balance(); got != want {
+		f.t.Errorf("balance %s, want %s", got, want)
 	}
 }
 
 // booked checks a transaction's entries.
-func (h *fixture) booked(id ledger.ID, want ...string) {
-	h.t.Helper()
-	if got := h.entries(id); got != strings.Join(want, "; ") {
-		h.t.Errorf("booked\n%s, want\n%s", got, strings.Join(want, "; "))
+func (f *fixture) booked(id ledger.ID, want ...string) {
+	f.t.Helper()
+	if got := f.entries(id); got != strings.Join(want, "; ") {
+		f.t.Errorf("booked\n%s, want\n%s", got, strings.Join(want, "; "))
 	}
 }
 
 // went checks the states that a transaction went through.
-func (h *fixture) went(id ledger.ID, want string) {
-	h.t.Helper()
-	if got := h.path(id); got != want {
-		h.t.Errorf("went through %s, want %s", got, want)
+func (f *fixture) went(id ledger.ID, want string) {
+	f.t.Helper()
+	if got := f.path(id); got != want {
+		f.t.Errorf("went through %s, want %s", got, want)
 	}
 }
 
 // submitted checks how often an operation was submitted for a transaction.
-func (h *fixture) submitted(id ledger.ID, operation actors.Operation, want int) {
-	h.t.Helper()
-	if got := h.submissions(id, operation); got != want {
-		h.t.Errorf("%v was submitted %d times, want %d", operation, got, want)
+func (f *fixture) submitted(id ledger.ID, operation actors.Operation, want int) {
+	f.t.Helper()
+	if got := f.submissions(id, operation); got != want {
+		f.t.Errorf("%v was submitted %d times, want %d", operation, got, want)
 	}
 }
 
 // decides answers for the payer on the simulator's challenge page.
-func (h *fixture) decides(id ledger.ID, approve bool) {
-	h.t.Helper()
-	action := h.read(id).Action
+func (f *fixture) decides(id ledger.ID, approve bool) {
+	f.t.Helper()
+	action := f.read(id).Action
 	if action == nil {
-		h.t.Fatal("there is nothing to decide")
+		f.t.Fatal("there is nothing to decide")
 	}
 	page, err := url.Parse(cmp.Or(action.Page, action.URL))
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	q := page.Query()
 	terminal, reference := uuid.MustParse(q.Get(simulator.TerminalParam)), uuid.MustParse(q.Get(simulator.ReferenceParam))
-	if _, _, err := h.simulator.Decide(terminal, reference, q.Get(simulator.TokenParam), approve); err != nil {
-		h.t.Fatal(err)
+	if _, _, err := f.simulator.Decide(terminal, reference, q.Get(simulator.TokenParam), approve); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // sealed tells whether a card is stored beside the transaction.
-func (h *fixture) sealed(id ledger.ID) bool {
-	h.t.Helper()
-	v := h.Journal.View()
+func (f *fixture) sealed(id ledger.ID) bool {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	_, found, err := v.Sealed(org, ledger.Source{Kind: ledger.Transaction, ID: id})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return found
 }

@@ -63,16 +63,16 @@ func (r *rail) NextReport(since time.Time) (time.Time, bool) {
 }
 
 // on puts the rail before the simulator, whose log then no longer shows what the rail did.
-func (h *fixture) on(r *rail) {
-	h.scripted = true
-	h.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
+func (f *fixture) on(r *rail) {
+	f.scripted = true
+	f.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
 }
 
 // try creates a transaction and returns what the caller gets.
-func (h *fixture) try(kind payment.Type, txid string) (paymentactor.Result, error) {
+func (f *fixture) try(kind payment.Type, txid string) (paymentactor.Result, error) {
 	c := request(kind, "4242424242424242", 70, txid)
-	c.Partner = h.partner
-	return h.Create(c)
+	c.Partner = f.partner
+	return f.Create(c)
 }
 
 // soon fails the test unless fn returns.
@@ -103,8 +103,8 @@ func answered(t testing.TB, answer <-chan error) error {
 }
 
 // until waits for a condition.
-func (h *fixture) until(what string, holds func() bool) {
-	h.t.Helper()
+func (f *fixture) until(what string, holds func() bool) {
+	f.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	look := time.NewTicker(time.Millisecond)
@@ -113,34 +113,34 @@ func (h *fixture) until(what string, holds func() bool) {
 		select {
 		case <-look.C:
 		case <-deadline.C:
-			h.t.Fatalf("%s: not within %v", what, patience)
+			f.t.Fatalf("%s: not within %v", what, patience)
 		}
 	}
 }
 
 // reaches waits until a transaction has a status; only with a real clock.
-func (h *fixture) reaches(id ledger.ID, want payment.Status) {
-	h.t.Helper()
-	h.until(string(want), func() bool { return h.read(id).Status == want })
+func (f *fixture) reaches(id ledger.ID, want payment.Status) {
+	f.t.Helper()
+	f.until(string(want), func() bool { return f.read(id).Status == want })
 }
 
 // Less than a provider time-out passes between two restarts: the second "unknown reference" must
 // not be inquired before, because the call may still be on its way.
 func TestASecondRestartDoesNotShortenTheWaitForACallOnItsWay(t *testing.T) {
-	h, id := lost(t, payment.Payment, &flaky{before: true})
+	f, id := lost(t, payment.Payment, &flaky{before: true})
 	for range 3 {
-		h.restart()
-		if r := h.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+		f.restart()
+		if r := f.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
 			t.Fatalf("after another restart: %s %q, unheard %d", r.Status, why(r.Failure), r.NotFoundAnswers)
 		}
 	}
-	h.advance(9 * time.Second)
-	h.restart()
-	if got := h.read(id).Status; got != payment.Authorizing {
+	f.advance(9 * time.Second)
+	f.restart()
+	if got := f.read(id).Status; got != payment.Authorizing {
 		t.Fatalf("%s before the provider time-out has passed", got)
 	}
-	h.advance(time.Second)
-	if r := h.read(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
+	f.advance(time.Second)
+	if r := f.read(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
 		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
 }
@@ -155,36 +155,36 @@ func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	h.Runtime.Quiesce()
-	if err := h.Clock.Set(start.Add(time.Second)); err != nil {
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	f.Runtime.Quiesce()
+	if err := f.Clock.Set(start.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(h.Journal.Due.Take(ledger.MicrosOf(h.Clock.Now()), 10)); n != 1 {
+	if n := len(f.Journal.Due.Take(ledger.MicrosOf(f.Clock.Now()), 10)); n != 1 {
 		t.Fatalf("%d transactions are due", n)
 	}
 	release := make(chan struct{})
-	for h.Runtime.Go(func() { <-release }) == nil {
+	for f.Runtime.Go(func() { <-release }) == nil {
 	}
-	h.due(id)
-	h.until("the actor has gone", func() bool { return h.Runtime.Live() == 0 })
+	f.due(id)
+	f.until("the actor has gone", func() bool { return f.Runtime.Live() == 0 })
 	close(release)
-	h.advance(0)
-	if got := h.read(id).Status; got != payment.Charged {
+	f.advance(0)
+	if got := f.read(id).Status; got != payment.Charged {
 		t.Errorf("%s", got)
 	}
 }
 
 // due wakes a transaction at its due instant.
-func (h *fixture) due(id ledger.ID) {
-	h.t.Helper()
-	result, err := h.Read(org, 1, id)
+func (f *fixture) due(id ledger.ID) {
+	f.t.Helper()
+	result, err := f.Read(org, 1, id)
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	key := actors.RecordKey{Org: org, ID: id}
-	h.Send(key, actors.Due{Key: key, At: result.Stamp.Due})
+	f.Send(key, actors.Due{Key: key, At: result.Stamp.Due})
 }
 
 // A panic during a submission must not forget the submission: an inquiry meanwhile would answer
@@ -197,27 +197,27 @@ func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
 		<-resume
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
+	f := openAs(t, func(f *fixture) { f.on(r) })
 	answers := make(chan error, 1)
 	go func() {
-		_, err := h.try(payment.Payment, "")
+		_, err := f.try(payment.Payment, "")
 		answers <- err
 	}()
 	id := <-began
-	h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
+	f.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 	var refusal *ledger.Refusal
 	if err := <-answers; !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
 		t.Errorf("the create was answered %v", err)
 	}
-	h.due(id)
-	h.due(id)
+	f.due(id)
+	f.due(id)
 	close(resume)
-	soon(t, "at rest", h.Runtime.Quiesce)
+	soon(t, "at rest", f.Runtime.Quiesce)
 	if n := r.inquired.Load(); n != 0 {
 		t.Errorf("%d inquiries while the submission was under way", n)
 	}
-	if got := h.read(id).Status; got != payment.Charged || h.Runtime.Live() != 0 {
-		t.Errorf("%s, %d actors live", got, h.Runtime.Live())
+	if got := f.read(id).Status; got != payment.Charged || f.Runtime.Live() != 0 {
+		t.Errorf("%s, %d actors live", got, f.Runtime.Live())
 	}
 }
 
@@ -237,25 +237,25 @@ func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 		set  func(*fixture)
 		want payment.Status
 	}{
-		"looking for the terminal of the call": {payment.Payment, func(h *fixture) { h.asked = once() }, payment.Failed},
-		"admission":                            {payment.Payout, func(h *fixture) { h.admission = admitting(once()) }, ""},
+		"looking for the terminal of the call": {payment.Payment, func(f *fixture) { f.asked = once() }, payment.Failed},
+		"admission":                            {payment.Payout, func(f *fixture) { f.admission = admitting(once()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := openAs(t, func(h *fixture) { c.set(h); h.handling = time.Millisecond })
+			f := openAs(t, func(f *fixture) { c.set(f); f.handling = time.Millisecond })
 			create := request(c.kind, "4242424242424242", 70, "once")
-			create.Partner = h.partner
+			create.Partner = f.partner
 			number := create.Card.Number
-			_, err := h.Create(create)
+			_, err := f.Create(create)
 			var refusal *ledger.Refusal
 			if !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
 				t.Fatalf("answered %v", err)
 			}
-			soon(t, "at rest", h.Runtime.Quiesce)
+			soon(t, "at rest", f.Runtime.Quiesce)
 			if !wiped(number) {
 				t.Error("the card is still there")
 			}
-			h.advance(30 * time.Second)
-			repeated := h.create(c.kind, "4242424242424242", 70, "once")
+			f.advance(30 * time.Second)
+			repeated := f.create(c.kind, "4242424242424242", 70, "once")
 			if c.want == "" {
 				if repeated.Replay || repeated.Record.Status != payment.Charged {
 					t.Errorf("the next try: %s, replay %v", repeated.Record.Status, repeated.Replay)
@@ -263,8 +263,8 @@ func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 			} else if !repeated.Replay || repeated.Record.Status != c.want {
 				t.Errorf("it became %s, replay %v", repeated.Record.Status, repeated.Replay)
 			}
-			h.advance(time.Minute) // an unused account actor stays for a minute of real time
-			if n := h.Runtime.Outstanding(); n != 0 {
+			f.advance(time.Minute) // an unused account actor stays for a minute of real time
+			if n := f.Runtime.Outstanding(); n != 0 {
 				t.Errorf("%d units of work are left", n)
 			}
 		})
@@ -294,10 +294,10 @@ func (a admitting) Admit(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answe
 // Due work whose handling panics comes again.
 func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 	var fail atomic.Bool
-	h := openAs(t, func(h *fixture) {
-		h.real, h.handling = true, time.Millisecond
-		h.inquire = 10 * time.Millisecond
-		h.asked = func() {
+	f := openAs(t, func(f *fixture) {
+		f.real, f.handling = true, time.Millisecond
+		f.inquire = 10 * time.Millisecond
+		f.asked = func() {
 			if fail.Swap(false) {
 				panic("a bug")
 			}
@@ -309,13 +309,13 @@ func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 		r.inquire = func(context.Context, *actors.Question) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		}
-		h.on(r)
+		f.on(r)
 	})
-	result, err := h.try(payment.Payment, "")
+	result, err := f.try(payment.Payment, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.reaches(result.Record.ID, payment.Charged)
+	f.reaches(result.Record.ID, payment.Charged)
 	if fail.Load() {
 		t.Error("nothing panicked")
 	}
@@ -328,9 +328,9 @@ func TestAProviderThatHangsIsAnUnknownOutcome(t *testing.T) {
 		<-ctx.Done()
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}}
-	h := openAs(t, func(h *fixture) { h.on(r); h.inquire = 20 * time.Millisecond })
+	f := openAs(t, func(f *fixture) { f.on(r); f.inquire = 20 * time.Millisecond })
 	soon(t, "the create is answered", func() {
-		result, err := h.try(payment.Payment, "")
+		result, err := f.try(payment.Payment, "")
 		if err != nil || result.Record.Status != payment.Charging {
 			t.Errorf("%v, %v", result.Record, err)
 		}
@@ -346,7 +346,7 @@ func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
 		asked.Wait() // all of them use the txid before there is an outcome
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
+	f := openAs(t, func(f *fixture) { f.on(r) })
 	var all sync.WaitGroup
 	ids := make([]ledger.ID, racers)
 	for i := range racers {
@@ -354,7 +354,7 @@ func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
 		go func() {
 			defer all.Done()
 			asked.Done()
-			result, err := h.try(payment.Payment, "same")
+			result, err := f.try(payment.Payment, "same")
 			if err != nil {
 				t.Error(err)
 				return
@@ -369,9 +369,9 @@ func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
 	if len(slices.Compact(ids)) != 1 || r.submitted.Load() != 1 {
 		t.Errorf("%d submissions, ids %v", r.submitted.Load(), slices.Compact(ids))
 	}
-	soon(t, "at rest", h.Runtime.Quiesce)
-	if h.Runtime.Live() != 0 {
-		t.Errorf("%d actors stay", h.Runtime.Live())
+	soon(t, "at rest", f.Runtime.Quiesce)
+	if f.Runtime.Live() != 0 {
+		t.Errorf("%d actors stay", f.Runtime.Live())
 	}
 }
 
@@ -388,8 +388,8 @@ func wiped(secret []byte) bool {
 // The card is wiped after its use, whatever happens to the create.
 func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 	release := make(chan struct{})
-	full := func(h *fixture) {
-		for h.Runtime.Go(func() { <-release }) == nil {
+	full := func(f *fixture) {
+		for f.Runtime.Go(func() { <-release }) == nil {
 		}
 	}
 	for name, c := range map[string]struct {
@@ -401,38 +401,38 @@ func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 		"charged":              {kind: payment.Payment},
 		"paid":                 {kind: payment.Payout},
 		"refused at once":      {kind: payment.Payment, change: func(c *paymentactor.Create) { c.Request.ReturnURL = "" }},
-		"no terminal":          {kind: payment.Payment, before: func(h *fixture) { h.terminals = nil }},
+		"no terminal":          {kind: payment.Payment, before: func(f *fixture) { f.terminals = nil }},
 		"insufficient balance": {kind: payment.Payout, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
-		"the writer refuses":   {kind: payment.Payout, set: func(h *fixture) { h.admission = admitting(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
-		"the txid is taken":    {kind: payment.Payment, before: func(h *fixture) { h.create(payment.Payment, "4242424242424242", 70, "taken") }},
-		"the pool is full":     {kind: payment.Payment, set: func(h *fixture) { h.wait = 50 * time.Millisecond }, before: full},
-		"an adapter panics": {kind: payment.Payment, set: func(h *fixture) {
-			h.on(&rail{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
+		"the writer refuses":   {kind: payment.Payout, set: func(f *fixture) { f.admission = admitting(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
+		"the txid is taken":    {kind: payment.Payment, before: func(f *fixture) { f.create(payment.Payment, "4242424242424242", 70, "taken") }},
+		"the pool is full":     {kind: payment.Payment, set: func(f *fixture) { f.wait = 50 * time.Millisecond }, before: full},
+		"an adapter panics": {kind: payment.Payment, set: func(f *fixture) {
+			f.on(&rail{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
 		}},
-		"no provider any more":  {kind: payment.Payment, set: func(h *fixture) { h.wait = 50 * time.Millisecond; h.asked = func() { h.terminals = nil } }},
-		"the journal is closed": {kind: payment.Payout, set: func(h *fixture) { h.admission = admitting(func() {}) }, before: func(h *fixture) { h.closeJournal() }},
+		"no provider any more":  {kind: payment.Payment, set: func(f *fixture) { f.wait = 50 * time.Millisecond; f.asked = func() { f.terminals = nil } }},
+		"the journal is closed": {kind: payment.Payout, set: func(f *fixture) { f.admission = admitting(func() {}) }, before: func(f *fixture) { f.closeJournal() }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := openAs(t, func(h *fixture) {
+			f := openAs(t, func(f *fixture) {
 				if c.set != nil {
-					c.set(h)
+					c.set(f)
 				}
 			})
 			if c.before != nil {
-				c.before(h)
+				c.before(f)
 			}
 			create := request(c.kind, "4242424242424242", 70, "taken")
-			create.Partner = h.partner
+			create.Partner = f.partner
 			create.Card.Holder, create.Card.ExpMonth = []byte("JANE DOE"), []byte("12")
 			if c.change != nil {
 				c.change(&create)
 			}
 			card := *create.Card
-			_, _ = h.Create(create)
+			_, _ = f.Create(create)
 			if name == "the pool is full" {
 				close(release)
 			}
-			soon(t, "at rest", h.Runtime.Quiesce)
+			soon(t, "at rest", f.Runtime.Quiesce)
 			if !wiped(card.Number) || !wiped(card.CVV) || !wiped(card.Holder) || !wiped(card.ExpMonth) {
 				t.Error("the card is still there")
 			}
@@ -444,9 +444,9 @@ func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 }
 
 // closeJournal closes the store under the runtime, once.
-func (h *fixture) closeJournal() {
-	if err := h.Journal.Close(); err != nil {
-		h.t.Error(err)
+func (f *fixture) closeJournal() {
+	if err := f.Journal.Close(); err != nil {
+		f.t.Error(err)
 	}
-	h.closed = true
+	f.closed = true
 }

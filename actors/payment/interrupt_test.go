@@ -21,78 +21,78 @@ type flaky struct {
 	change        func(*paymentactor.Create)
 }
 
-func (f *flaky) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
-	if f.before {
-		f.reached <- call.Reference
-		<-f.forever
+func (provider *flaky) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+	if provider.before {
+		provider.reached <- call.Reference
+		<-provider.forever
 	}
-	o := f.Provider.Submit(ctx, call)
-	if f.after {
-		f.reached <- call.Reference
-		<-f.forever
+	o := provider.Provider.Submit(ctx, call)
+	if provider.after {
+		provider.reached <- call.Reference
+		<-provider.forever
 	}
 	return o
 }
 
 // dieAnd abandons the runtime and opens the store again, as after a kill, with the changes of set.
-func (h *fixture) dieAnd(set func(*fixture)) {
-	h.t.Helper()
-	h.witness.dead.Store(true)
-	if err := h.Journal.Close(); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) dieAnd(set func(*fixture)) {
+	f.t.Helper()
+	f.witness.dead.Store(true)
+	if err := f.Journal.Close(); err != nil {
+		f.t.Fatal(err)
 	}
-	if err := h.simulator.Close(); err != nil {
-		h.t.Fatal(err)
+	if err := f.simulator.Close(); err != nil {
+		f.t.Fatal(err)
 	}
-	h.dead = append(h.dead, h.Runtime)
-	set(h)
-	h.start()
+	f.dead = append(f.dead, f.Runtime)
+	set(f)
+	f.start()
 }
 
-func lost(t *testing.T, kind payment.Type, f *flaky) (*fixture, ledger.ID) {
-	return lostOn(t, kind, f, plain, func(h *fixture) { h.wrap = nil })
+func lost(t *testing.T, kind payment.Type, provider *flaky) (*fixture, ledger.ID) {
+	return lostOn(t, kind, provider, plain, func(f *fixture) { f.wrap = nil })
 }
 
 // lostOn loses a call in a fixture that set has set up, and restarts it with the changes of next.
-func lostOn(t *testing.T, kind payment.Type, f *flaky, set, next func(*fixture)) (*fixture, ledger.ID) {
-	h := openAs(t, set)
-	f.reached, f.forever = make(chan ledger.ID, 1), make(chan struct{})
-	t.Cleanup(func() { close(f.forever) })
-	h.stop()
-	h.wrap = func(p actors.Provider) actors.Provider { f.Provider = p; return f }
-	h.start()
+func lostOn(t *testing.T, kind payment.Type, provider *flaky, set, next func(*fixture)) (*fixture, ledger.ID) {
+	f := openAs(t, set)
+	provider.reached, provider.forever = make(chan ledger.ID, 1), make(chan struct{})
+	t.Cleanup(func() { close(provider.forever) })
+	f.stop()
+	f.wrap = func(p actors.Provider) actors.Provider { provider.Provider = p; return provider }
+	f.start()
 	go func() {
 		c := request(kind, "4242424242424242", 70, "lost")
-		c.Partner = h.partner
-		if f.change != nil {
-			f.change(&c)
+		c.Partner = f.partner
+		if provider.change != nil {
+			provider.change(&c)
 		}
-		_, _ = h.Create(c) // its process dies before it answers
+		_, _ = f.Create(c) // its process dies before it answers
 	}()
-	id := <-f.reached
-	h.dieAnd(next)
-	h.Runtime.Quiesce()
-	return h, id
+	id := <-provider.reached
+	f.dieAnd(next)
+	f.Runtime.Quiesce()
+	return f, id
 }
 
 func TestACallThatNeverArrivedIsInquiredTwiceAndInterrupted(t *testing.T) {
 	for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
-		h, id := lost(t, kind, &flaky{before: true})
-		if r := h.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+		f, id := lost(t, kind, &flaky{before: true})
+		if r := f.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
 			t.Fatalf("%v: right after the restart: %s, unheard %d", kind, r.Status, r.NotFoundAnswers)
 		}
-		h.advance(9 * time.Second)
-		if got := h.read(id).Status; got != payment.Authorizing {
+		f.advance(9 * time.Second)
+		if got := f.read(id).Status; got != payment.Authorizing {
 			t.Errorf("%v: %s before the provider time-out has passed", kind, got)
 		}
-		h.advance(time.Second)
-		if r := h.read(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
+		f.advance(time.Second)
+		if r := f.read(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
 			t.Errorf("%v: %s %q", kind, r.Status, why(r.Failure))
 		}
-		if got := h.balance(); got != "100000 / 0" {
+		if got := f.balance(); got != "100000 / 0" {
 			t.Errorf("%v: balance %s", kind, got)
 		}
-		if n := h.calls(id); n != 0 {
+		if n := f.calls(id); n != 0 {
 			t.Errorf("%v: %d provider calls", kind, n)
 		}
 	}
@@ -100,18 +100,18 @@ func TestACallThatNeverArrivedIsInquiredTwiceAndInterrupted(t *testing.T) {
 
 func TestACallWhoseAnswerWasLostIsInquiredAndNeverRepeated(t *testing.T) {
 	for kind, want := range map[payment.Type]string{payment.Payment: "100070 / 0", payment.Payout: "99930 / 0"} {
-		h, id := lost(t, kind, &flaky{after: true})
-		if got := h.read(id).Status; got != payment.Charged {
+		f, id := lost(t, kind, &flaky{after: true})
+		if got := f.read(id).Status; got != payment.Charged {
 			t.Errorf("%v: %s", kind, got)
 		}
-		if got := h.balance(); got != want {
+		if got := f.balance(); got != want {
 			t.Errorf("%v: balance %s, want %s", kind, got, want)
 		}
-		if n := h.calls(id); n != 1 {
+		if n := f.calls(id); n != 1 {
 			t.Errorf("%v: %d provider calls", kind, n)
 		}
 		// The txid answers with the transaction's result.
-		if r := h.create(kind, "4242424242424242", 70, "lost"); !r.Replay || r.Record.ID != id {
+		if r := f.create(kind, "4242424242424242", 70, "lost"); !r.Replay || r.Record.ID != id {
 			t.Errorf("%v: the txid answers %v, replay %v", kind, r.Record.ID, r.Replay)
 		}
 	}
@@ -130,29 +130,29 @@ func (b broken) Inquire(ctx context.Context, q *actors.Question) actors.Outcome 
 }
 
 func TestAnAdapterThatPanicsHasVerdictUnknownAndIsInquired(t *testing.T) {
-	h := open(t)
-	h.stop()
-	h.wrap = func(p actors.Provider) actors.Provider { return broken{p} }
-	h.start()
-	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	f := open(t)
+	f.stop()
+	f.wrap = func(p actors.Provider) actors.Provider { return broken{p} }
+	f.start()
+	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Charging {
 		t.Fatalf("%s %q", r.Status, why(r.Failure))
 	}
-	h.advance(10 * time.Second)
-	if got := h.read(r.ID).Status; got != payment.Charged || h.calls(r.ID) != 1 {
-		t.Errorf("%s after %d calls", got, h.calls(r.ID))
+	f.advance(10 * time.Second)
+	if got := f.read(r.ID).Status; got != payment.Charged || f.calls(r.ID) != 1 {
+		t.Errorf("%s after %d calls", got, f.calls(r.ID))
 	}
 }
 
 func TestADelayedOutcomeSurvivesARestart(t *testing.T) {
-	h := open(t)
-	r := h.create(payment.Payment, "4000000000000077", 70, "").Record
-	h.restart()
-	if got := h.read(r.ID).Status; got != payment.Charging {
+	f := open(t)
+	r := f.create(payment.Payment, "4000000000000077", 70, "").Record
+	f.restart()
+	if got := f.read(r.ID).Status; got != payment.Charging {
 		t.Errorf("%s right after the restart", got)
 	}
-	h.advance(5 * time.Second)
-	if got := h.read(r.ID).Status; got != payment.Charged {
+	f.advance(5 * time.Second)
+	if got := f.read(r.ID).Status; got != payment.Charged {
 		t.Errorf("%s after 5 s", got)
 	}
 }

@@ -132,7 +132,7 @@ func (s *script) pass(d time.Duration) {
 func (s *script) dies() {
 	for killed := true; killed; {
 		now := s.fixture.Clock.Now()
-		s.dieAnd(func(h *fixture) { h.Clock = clock.NewManual(now) })
+		s.dieAnd(func(f *fixture) { f.Clock = clock.NewManual(now) })
 		runtime, rested := s.Runtime, make(chan struct{})
 		go func() {
 			defer close(rested)
@@ -200,7 +200,7 @@ var scripts = []struct {
 	ends payment.Status
 	has  string
 }{
-	{"a password, a hold, a commit of part, two refunds", func(h *fixture) { h.set(0, twoPhase) }, func(s *script) {
+	{"a password, a hold, a commit of part, two refunds", func(f *fixture) { f.set(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, password, nil)
 		s.operate("password", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
 			return service.Complete(paymentactor.Material{Command: c, Object: []byte(`{"otp":"123456"}`)})
@@ -218,10 +218,10 @@ var scripts = []struct {
 			return service.Cancel(c)
 		})
 	}, payment.Charged, "100070 / 0"},
-	{"a payout over three terminals", func(h *fixture) {
-		h.set(1, failing(simulator.FailRejected, 1))
-		h.add(1, failing(simulator.FailRejected, 2))
-		h.add(1, failing("", 3))
+	{"a payout over three terminals", func(f *fixture) {
+		f.set(1, failing(simulator.FailRejected, 1))
+		f.add(1, failing(simulator.FailRejected, 2))
+		f.add(1, failing("", 3))
 	}, func(s *script) { s.create(payment.Payout, "4242424242424242", nil) }, payment.Charged, "99930 / 0"},
 	{"a payout whose recipient does not choose", plain, func(s *script) {
 		s.create(payment.Payout, "", method("sepa"))
@@ -233,7 +233,7 @@ var scripts = []struct {
 			return service.Choose(paymentactor.Choice{Command: c, Bank: "sim-bank-1"})
 		})
 	}, payment.Charged, "99930 / 0"},
-	{"a hold that expires", func(h *fixture) { h.set(0, twoPhase) }, func(s *script) {
+	{"a hold that expires", func(f *fixture) { f.set(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, "4000000000000341", nil)
 	}, payment.Failed, "100000 / 0"},
 	{"a hosted page, a refund that takes its time and a chargeback", plain, func(s *script) {
@@ -270,23 +270,23 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 	for _, n := range at {
 		k.at[n] = true
 	}
-	h := openAs(t, func(h *fixture) {
+	f := openAs(t, func(f *fixture) {
 		if len(at) > 0 {
-			h.wait = 50 * time.Millisecond // a request whose answer a kill has taken waits only briefly
+			f.wait = 50 * time.Millisecond // a request whose answer a kill has taken waits only briefly
 		}
-		h.observe = func(ledger.ID, payment.Status, *payment.Record) { k.point() }
-		h.wrap = func(p actors.Provider) actors.Provider { return deadly{p, p.(timed), k} }
-		h.limits = tight(70)
-		c.set(h)
+		f.observe = func(ledger.ID, payment.Status, *payment.Record) { k.point() }
+		f.wrap = func(p actors.Provider) actors.Provider { return deadly{p, p.(timed), k} }
+		f.limits = tight(70)
+		c.set(f)
 	})
 	t.Cleanup(func() { close(k.forever) })
-	s := &script{fixture: h, killer: k}
+	s := &script{fixture: f, killer: k}
 	c.run(s)
 	s.pass(8 * 24 * time.Hour) // longer than any hold
-	v := h.Journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	n := 0
-	h.transactions(v, func(r *payment.Record, stamp posting.Stamp) {
+	f.transactions(v, func(r *payment.Record, stamp posting.Stamp) {
 		if r.ReversalOf == (ledger.ID{}) {
 			n++
 		}
@@ -301,7 +301,7 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 		t.Errorf("%d transactions", n)
 	}
 	if len(at) == 0 {
-		h.has(c.has)
+		f.has(c.has)
 		if got := s.status(); got != c.ends {
 			t.Errorf("it ends as %s, want %s", got, c.ends)
 		}

@@ -40,13 +40,13 @@ func atOnce(n int, do func(int)) {
 
 // admitted counts the transactions that passed the limits and those that a limit has refused,
 // without hosted ones that still wait.
-func (h *fixture) admitted() (passed, breached int) {
-	h.t.Helper()
-	v := h.Journal.View()
+func (f *fixture) admitted() (passed, breached int) {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
-	h.transactions(v, func(r *payment.Record, _ posting.Stamp) {
+	f.transactions(v, func(r *payment.Record, _ posting.Stamp) {
 		switch {
-		case r.Waiting():
+		case r.AwaitsPayer():
 		case strings.HasPrefix(why(r.Failure), "limit exceeded: "):
 			breached++
 		default:
@@ -56,10 +56,10 @@ func (h *fixture) admitted() (passed, breached int) {
 	return passed, breached
 }
 
-func (h *fixture) wantAdmitted(passed, breached int) {
-	h.t.Helper()
-	if p, b := h.admitted(); p != passed || b != breached {
-		h.t.Errorf("%d were admitted and %d refused, want %d and %d", p, b, passed, breached)
+func (f *fixture) wantAdmitted(passed, breached int) {
+	f.t.Helper()
+	if p, b := f.admitted(); p != passed || b != breached {
+		f.t.Errorf("%d were admitted and %d refused, want %d and %d", p, b, passed, breached)
 	}
 }
 
@@ -68,44 +68,44 @@ func (h *fixture) wantAdmitted(passed, breached int) {
 func TestAVelocityAdmitsExactlyItsCountOfAHundredAtOnce(t *testing.T) {
 	const most = 30
 	for name, attempt := range map[string]func(*fixture, ledger.ID){
-		"payments":             func(h *fixture, _ ledger.ID) { h.create(payment.Payment, good, 1, "") },
-		"payouts":              func(h *fixture, _ ledger.ID) { h.create(payment.Payout, good, 1, "") },
-		"hosted continuations": func(h *fixture, id ledger.ID) { h.must(h.Continue(brings(id, good))) },
+		"payments":             func(f *fixture, _ ledger.ID) { f.create(payment.Payment, good, 1, "") },
+		"payouts":              func(f *fixture, _ ledger.ID) { f.create(payment.Payout, good, 1, "") },
+		"hosted continuations": func(f *fixture, id ledger.ID) { f.must(f.Continue(brings(id, good))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := limit(directory.Velocity, most, nil)
-			h := limited(t, l)
+			f := limited(t, l)
 			var waiting [100]ledger.ID
 			if strings.HasPrefix(name, "hosted") {
 				for i := range waiting {
-					waiting[i] = h.hosted("").Record.ID
+					waiting[i] = f.hosted("").Record.ID
 				}
 			}
-			atOnce(20, func(i int) { attempt(h, waiting[i]) })
-			h.restart()
-			atOnce(80, func(i int) { attempt(h, waiting[20+i]) })
-			h.wantAdmitted(most, 100-most)
-			h.usage(l, "", "100 0")
+			atOnce(20, func(i int) { attempt(f, waiting[i]) })
+			f.restart()
+			atOnce(80, func(i int) { attempt(f, waiting[20+i]) })
+			f.wantAdmitted(most, 100-most)
+			f.usage(l, "", "100 0")
 		})
 	}
 }
 
 func TestADaysVolumeHoldsUnderAHundredPayoutsAndContinuationsAtOnce(t *testing.T) {
 	l := limit(directory.DailyVolume, 2_100, nil)
-	h := limited(t, l)
+	f := limited(t, l)
 	var waiting [50]ledger.ID
 	for i := range waiting {
-		waiting[i] = h.hosted("").Record.ID // of 70
+		waiting[i] = f.hosted("").Record.ID // of 70
 	}
 	atOnce(100, func(i int) {
 		if i%2 == 0 {
-			h.must(h.Continue(brings(waiting[i/2], good)))
+			f.must(f.Continue(brings(waiting[i/2], good)))
 		} else {
-			h.create(payment.Payout, good, 70, "")
+			f.create(payment.Payout, good, 70, "")
 		}
 	})
-	h.wantAdmitted(30, 70)
-	h.usage(l, "", "2100 0 0")
+	f.wantAdmitted(30, 70)
+	f.usage(l, "", "2100 0 0")
 }
 
 // A kill while the limit's maximum is at the provider: after the restart no further attempt is
@@ -119,30 +119,30 @@ func TestAKillAtTheEdgeOfALimitAdmitsNobodyElse(t *testing.T) {
 		<-forever
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}
-	h := openAs(t, func(h *fixture) {
-		h.limits = []*directory.Limit{day, pace}
-		h.on(r)
-		h.wait = 50 * time.Millisecond
+	f := openAs(t, func(f *fixture) {
+		f.limits = []*directory.Limit{day, pace}
+		f.on(r)
+		f.wait = 50 * time.Millisecond
 	})
 	t.Cleanup(func() { close(forever) })
-	atOnce(2*most, func(int) { _, _ = h.begin(payment.Payment, good, 10, nil) })
-	h.until("all are stored", func() bool {
-		passed, breached := h.admitted()
+	atOnce(2*most, func(int) { _, _ = f.begin(payment.Payment, good, 10, nil) })
+	f.until("all are stored", func() bool {
+		passed, breached := f.admitted()
 		return passed == most && breached == most
 	})
-	h.dieAnd(func(h *fixture) { h.wrap, h.wait = nil, 0 })
-	h.Runtime.Quiesce()
-	pay := func(int) { h.create(payment.Payment, good, 10, "") }
-	h.usage(day, "", "0 300 0")
-	h.usage(pace, "", "60 60")
+	f.dieAnd(func(f *fixture) { f.wrap, f.wait = nil, 0 })
+	f.Runtime.Quiesce()
+	pay := func(int) { f.create(payment.Payment, good, 10, "") }
+	f.usage(day, "", "0 300 0")
+	f.usage(pace, "", "60 60")
 	atOnce(most, pay)
-	h.wantAdmitted(most, 2*most)
-	h.advance(time.Minute) // the provider does not know them
-	h.usage(day, "", "0 0 300")
+	f.wantAdmitted(most, 2*most)
+	f.advance(time.Minute) // the provider does not know them
+	f.usage(day, "", "0 0 300")
 	atOnce(2*most, pay)
-	h.wantAdmitted(2*most, 3*most) // of 150 attempts velocity allowed 120, and of these 30 and 30 had room in the volume
-	h.usage(pace, "", "150 0")
-	h.usage(day, "", "300 0 0")
+	f.wantAdmitted(2*most, 3*most) // of 150 attempts velocity allowed 120, and of these 30 and 30 had room in the volume
+	f.usage(pace, "", "150 0")
+	f.usage(day, "", "300 0 0")
 }
 
 // Whatever panics, is lost, fails over to another terminal, is captured in part, cancelled or
@@ -154,26 +154,26 @@ func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
 	const most = 300
 	day := limit(directory.DailyVolume, most, nil)
 	elsewhere := limit(directory.MonthlyVolume, 200, nil)
-	h := openAs(t, func(h *fixture) {
-		h.lossy = true
+	f := openAs(t, func(f *fixture) {
+		f.lossy = true
 		r := c.rail()
 		lose := r.inquire
-		h.wrap = func(p actors.Provider) actors.Provider {
+		f.wrap = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil
 			return reports{chaotic{r, lose}, p.(timed)}
 		}
-		h.set(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
-		elsewhere.Terminal = h.add(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = part(ledger.ID{}, 20).Amount })
-		h.add(0, func(s terminalSettings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
-		h.limits = []*directory.Limit{day, elsewhere}
-		h.asked = func() { c.mayPanic(20) }
-		h.handling = 5 * time.Millisecond
-		h.wait = 50 * time.Millisecond
+		f.set(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
+		elsewhere.Terminal = f.add(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = part(ledger.ID{}, 20).Amount })
+		f.add(0, func(s terminalSettings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
+		f.limits = []*directory.Limit{day, elsewhere}
+		f.asked = func() { c.mayPanic(20) }
+		f.handling = 5 * time.Millisecond
+		f.wait = 50 * time.Millisecond
 	})
 	within := func() (used money.Amount) {
 		t.Helper()
-		for _, l := range h.limits {
-			u, err := h.accounts.Usage(context.Background(), l, "")
+		for _, l := range f.limits {
+			u, err := f.accounts.Usage(context.Background(), l, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,36 +190,36 @@ func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
 	cards := []string{good, password, "4000000000000077", "4000000000000341", "4000000000000259", declined}
 	for range 4 {
 		atOnce(many, func(i int) {
-			_, _ = h.begin(payment.Payment, cards[i%len(cards)], uint64(5+i%30), func(create *paymentactor.Create) {
+			_, _ = f.begin(payment.Payment, cards[i%len(cards)], uint64(5+i%30), func(create *paymentactor.Create) {
 				create.Request.TxID = fmt.Sprint("tx", i)
 				if i%5 == 0 {
 					create.Hosted, create.Card, create.Request.Method = true, nil, ""
 				}
 			})
-			c.operates(h, many)
+			c.operates(f, many)
 			within()
 		})
-		h.advance(3 * time.Second)
-		h.restart()
+		f.advance(3 * time.Second)
+		f.restart()
 		within()
 	}
 	c.mu.Lock()
 	c.calm = true
 	c.mu.Unlock()
-	h.until("all of them have ended", func() bool {
-		h.advance(24 * time.Hour)
-		v := h.Journal.View()
+	f.until("all of them have ended", func() bool {
+		f.advance(24 * time.Hour)
+		v := f.Journal.View()
 		defer v.Close()
 		n := 0
-		h.transactions(v, func(r *payment.Record, _ posting.Stamp) {
+		f.transactions(v, func(r *payment.Record, _ posting.Stamp) {
 			if waits(r) {
 				n++
 			}
 		})
 		return n == 0
 	})
-	h.until("no actor is left", func() bool { return h.Runtime.Outstanding() == 0 })
-	if _, breached := h.admitted(); breached == 0 {
+	f.until("no actor is left", func() bool { return f.Runtime.Outstanding() == 0 })
+	if _, breached := f.admitted(); breached == 0 {
 		t.Error("no limit has refused anything")
 	}
 }
@@ -275,9 +275,9 @@ func (c *counter) set(hold chan struct{}, failed error) {
 
 func counted(t *testing.T, limits ...*directory.Limit) (*fixture, *counter) {
 	c := new(counter)
-	return openAs(t, func(h *fixture) {
-		h.limits = limits
-		h.before = func(a paymentactor.Admission) paymentactor.Admission {
+	return openAs(t, func(f *fixture) {
+		f.limits = limits
+		f.before = func(a paymentactor.Admission) paymentactor.Admission {
 			c.Admission = a
 			return c
 		}
@@ -288,71 +288,71 @@ func counted(t *testing.T, limits ...*directory.Limit) (*fixture, *counter) {
 // again.
 func TestAnAttemptThatCannotBeCountedLeavesNothing(t *testing.T) {
 	l := limit(directory.Velocity, 2, nil)
-	h, c := counted(t, l)
-	hosted := h.hosted("").Record.ID
+	f, c := counted(t, l)
+	hosted := f.hosted("").Record.ID
 	broken := errors.New("the store can't be read")
 	c.set(nil, broken)
-	if _, err := h.try(payment.Payment, "order"); !errors.Is(err, broken) {
+	if _, err := f.try(payment.Payment, "order"); !errors.Is(err, broken) {
 		t.Errorf("a create: %v", err)
 	}
-	if _, err := h.Continue(brings(hosted, good)); !errors.Is(err, broken) {
+	if _, err := f.Continue(brings(hosted, good)); !errors.Is(err, broken) {
 		t.Errorf("a continuation: %v", err)
 	}
-	if r := h.read(hosted); !r.Waiting() || r.CardBIN != "" {
+	if r := f.read(hosted); !r.AwaitsPayer() || r.CardBIN != "" {
 		t.Errorf("%s with card %q", r.Status, r.CardBIN)
 	}
 	c.set(nil, nil)
-	if r := h.must(h.try(payment.Payment, "order")); r.Status != payment.Charged {
+	if r := f.must(f.try(payment.Payment, "order")); r.Status != payment.Charged {
 		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
-	if r := h.must(h.Continue(brings(hosted, good))); r.Status != payment.Charged {
+	if r := f.must(f.Continue(brings(hosted, good))); r.Status != payment.Charged {
 		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
-	h.usage(l, "", "2 0")
+	f.usage(l, "", "2 0")
 }
 
 // If a payer's time ends while the attempt is counted, and the attempt leads to nothing, the
 // transaction ends.
 func TestAPayersTimeThatEndsWhileAnAttemptIsCountedIsKept(t *testing.T) {
 	l := limit(directory.Velocity, 2, nil)
-	h, c := counted(t, l)
-	hosted := h.hosted("").Record.ID
+	f, c := counted(t, l)
+	hosted := f.hosted("").Record.ID
 	hold := make(chan struct{})
 	c.set(hold, errors.New("the store can't be read"))
-	answer := h.SendContinue(brings(hosted, good))
-	h.until("it is being counted", c.counting)
-	if err := h.Runtime.Advance(h.Clock.Now().Add(31 * time.Minute)); err != nil {
+	answer := f.SendContinue(brings(hosted, good))
+	f.until("it is being counted", c.counting)
+	if err := f.Runtime.Advance(f.Clock.Now().Add(31 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	h.is(hosted, payment.Created, "") // its attempt comes first
+	f.is(hosted, payment.Created, "") // its attempt comes first
 	close(hold)
 	soon(t, "the continuation", func() { <-answer })
-	h.Runtime.Quiesce()
-	h.is(hosted, payment.Rejected, "payer action expired")
+	f.Runtime.Quiesce()
+	f.is(hosted, payment.Rejected, "payer action expired")
 }
 
 // Two pages of one payer use the same key: the second request does not count as an attempt.
 func TestAContinuationWhoseKeyIsTakenIsNoAttempt(t *testing.T) {
 	l := limit(directory.Velocity, 3, nil)
-	h, c := counted(t, l)
-	first, second := brings(h.hosted("").Record.ID, good), brings(h.hosted("").Record.ID, good)
+	f, c := counted(t, l)
+	first, second := brings(f.hosted("").Record.ID, good), brings(f.hosted("").Record.ID, good)
 	first.Key, second.Key = keyed("same", "same"), keyed("same", "same")
 	hold := make(chan struct{})
 	c.set(hold, nil)
-	late := h.SendContinue(second)
-	h.until("it is being counted", c.counting)
+	late := f.SendContinue(second)
+	f.until("it is being counted", c.counting)
 	c.set(nil, nil)
-	h.must(h.Continue(first))
+	f.must(f.Continue(first))
 	close(hold)
 	soon(t, "the second", func() { <-late })
-	h.Runtime.Quiesce()
-	if r := h.read(second.ID); !r.Waiting() {
+	f.Runtime.Quiesce()
+	if r := f.read(second.ID); !r.AwaitsPayer() {
 		t.Errorf("the second is %s", r.Status)
 	}
 	if c.back != 1 {
 		t.Errorf("%d attempts were taken back", c.back)
 	}
-	h.usage(l, "", "1 2")
+	f.usage(l, "", "1 2")
 }
 
 // A rejected attempt is stored as it was screened, on the network of its terminal.
@@ -360,22 +360,22 @@ func TestARejectedAttemptCountsOnTheNetworkOfItsTerminal(t *testing.T) {
 	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	l := limit(directory.Velocity, 1, func(l *directory.Limit) { l.Asset = tron })
 	small := limit(directory.PerTransaction, 5, func(l *directory.Limit) { l.Asset = tron })
-	h := openAs(t, func(h *fixture) {
-		h.limits = []*directory.Limit{l, small}
-		h.set(0, func(s terminalSettings) { s.Networks = []money.Network{"tron"} })
+	f := openAs(t, func(f *fixture) {
+		f.limits = []*directory.Limit{l, small}
+		f.set(0, func(s terminalSettings) { s.Networks = []money.Network{"tron"} })
 	})
 	pay := func(amount uint64, want string) {
 		t.Helper()
-		r := h.must(h.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.Asset.Currency = "USDT" }))
+		r := f.must(f.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.Asset.Currency = "USDT" }))
 		if why(r.Failure) != want || r.Asset != tron {
 			t.Errorf("%s %q on %q, want %q", r.Status, why(r.Failure), r.Asset.Network, want)
 		}
 	}
 	pay(6, "limit exceeded: per_transaction")
-	h.restart()
-	h.usage(l, "", "1 0")
+	f.restart()
+	f.usage(l, "", "1 0")
 	pay(5, "limit exceeded: velocity")
-	h.usage(l, "", "2 0")
+	f.usage(l, "", "2 0")
 }
 
 // A partner has at most a hundred active limits; all may apply to one transaction.
@@ -384,17 +384,17 @@ func TestATransactionMayBeBoundedByAHundredLimits(t *testing.T) {
 	for i := range directory.MaxLimits {
 		limits = append(limits, limit([]directory.LimitKind{directory.DailyVolume, directory.MonthlyVolume}[i%2], 100, nil))
 	}
-	h := openAs(t, func(h *fixture) {
-		h.limits = limits
-		h.set(0, twoPhase)
+	f := openAs(t, func(f *fixture) {
+		f.limits = limits
+		f.set(0, twoPhase)
 	})
 	limits[directory.MaxLimits-1].MaxAmount = money.FromUint64(80)
-	held := h.create(payment.Payment, good, 80, "").Record
-	h.must(h.Commit(part(held.ID, 50)))
-	h.ends(good, 31, payment.Rejected, "limit exceeded: monthly_volume") // the last of them
-	h.restart()
+	held := f.create(payment.Payment, good, 80, "").Record
+	f.must(f.Commit(part(held.ID, 50)))
+	f.ends(good, 31, payment.Rejected, "limit exceeded: monthly_volume") // the last of them
+	f.restart()
 	for _, l := range limits[:directory.MaxLimits-1] {
-		h.usage(l, "", "50 0 50")
+		f.usage(l, "", "50 0 50")
 	}
-	h.usage(limits[directory.MaxLimits-1], "", "50 0 30")
+	f.usage(limits[directory.MaxLimits-1], "", "50 0 30")
 }

@@ -13,13 +13,13 @@ import (
 
 // passingOn is a fixture whose first terminal refuses everything, so that the others are tried in
 // turn; limits are made for the three terminals.
-func passingOn(t *testing.T, limits func(ids [3]ledger.ID) []*directory.Limit) (h *fixture, ids [3]ledger.ID) {
-	h = openAs(t, func(h *fixture) {
-		h.set(0, failing(simulator.FailRejected, 1))
-		ids = [3]ledger.ID{h.terminals[0].ID, h.add(0, failing("", 2)), h.add(0, failing("", 3))}
-		h.limits = limits(ids)
+func passingOn(t *testing.T, limits func(ids [3]ledger.ID) []*directory.Limit) (f *fixture, ids [3]ledger.ID) {
+	f = openAs(t, func(f *fixture) {
+		f.set(0, failing(simulator.FailRejected, 1))
+		ids = [3]ledger.ID{f.terminals[0].ID, f.add(0, failing("", 2)), f.add(0, failing("", 3))}
+		f.limits = limits(ids)
 	})
-	return h, ids
+	return f, ids
 }
 
 // tried returns the record's attempts: outcome and reason of each.
@@ -51,11 +51,11 @@ func TestATerminalWhoseLimitIsReachedIsPassedOverByOneThatWasRefusedBefore(t *te
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			var l *directory.Limit
-			h, ids := passingOn(t, func(ids [3]ledger.ID) []*directory.Limit {
+			f, ids := passingOn(t, func(ids [3]ledger.ID) []*directory.Limit {
 				l = limit(kind, 5, func(l *directory.Limit) { l.Terminal = ids[1] })
 				return []*directory.Limit{l}
 			})
-			r := h.ends(good, 10, payment.Charged, "")
+			r := f.ends(good, 10, payment.Charged, "")
 			if r.Terminal != ids[2] || len(r.Volumes) != 0 {
 				t.Errorf("by %v, counted %+v", r.Terminal, r.Volumes)
 			}
@@ -63,7 +63,7 @@ func TestATerminalWhoseLimitIsReachedIsPassedOverByOneThatWasRefusedBefore(t *te
 			if r.Attempts[1].Terminal != ids[1] {
 				t.Errorf("stopped at %v", r.Attempts[1].Terminal)
 			}
-			if r = h.ends(good, 5, payment.Charged, ""); r.Terminal != ids[1] {
+			if r = f.ends(good, 5, payment.Charged, ""); r.Terminal != ids[1] {
 				t.Errorf("by %v after %q", r.Terminal, tried(r))
 			}
 		})
@@ -72,42 +72,42 @@ func TestATerminalWhoseLimitIsReachedIsPassedOverByOneThatWasRefusedBefore(t *te
 
 func TestAVelocityOfATerminalCountsWhatIsSentOnToIt(t *testing.T) {
 	var first, second, all *directory.Limit
-	h, ids := passingOn(t, func(ids [3]ledger.ID) []*directory.Limit {
+	f, ids := passingOn(t, func(ids [3]ledger.ID) []*directory.Limit {
 		first = limit(directory.Velocity, 100, func(l *directory.Limit) { l.Terminal = ids[0] })
 		second = limit(directory.Velocity, 1, func(l *directory.Limit) { l.Terminal = ids[1] })
 		all = limit(directory.Velocity, 100, nil)
 		return []*directory.Limit{first, second, all}
 	})
-	if r := h.ends(good, 1, payment.Charged, ""); r.Terminal != ids[1] {
+	if r := f.ends(good, 1, payment.Charged, ""); r.Terminal != ids[1] {
 		t.Errorf("by %v", r.Terminal)
 	}
-	r := h.ends(good, 1, payment.Charged, "")
+	r := f.ends(good, 1, payment.Charged, "")
 	if r.Terminal != ids[2] {
 		t.Errorf("by %v", r.Terminal)
 	}
 	wantTried(t, r, "refused: forced_by_terminal", "stopped: limit exceeded: velocity")
 	check := func() {
 		t.Helper()
-		h.usage(first, "", "2 98")
-		h.usage(second, "", "2 0")
-		h.usage(all, "", "2 98")
+		f.usage(first, "", "2 98")
+		f.usage(second, "", "2 0")
+		f.usage(all, "", "2 98")
 	}
 	check()
-	h.restart()
+	f.restart()
 	check()
-	h.advance(time.Minute + time.Second)
-	h.usage(second, "", "0 1")
+	f.advance(time.Minute + time.Second)
+	f.usage(second, "", "0 1")
 }
 
 func TestWhatSpokeAgainstEveryOtherTerminalIsNotedBesideTheFirstOnesAnswer(t *testing.T) {
-	h, ids := passingOn(t, func(ids [3]ledger.ID) []*directory.Limit {
+	f, ids := passingOn(t, func(ids [3]ledger.ID) []*directory.Limit {
 		return []*directory.Limit{
 			limit(directory.DailyVolume, 5, func(l *directory.Limit) { l.Terminal = ids[1] }),
 			limit(directory.Velocity, 1, func(l *directory.Limit) { l.Terminal = ids[2] }),
 		}
 	})
-	h.ends(good, 10, payment.Charged, "") // by the third
-	r := h.ends(good, 10, payment.Rejected, "forced_by_terminal")
+	f.ends(good, 10, payment.Charged, "") // by the third
+	r := f.ends(good, 10, payment.Rejected, "forced_by_terminal")
 	if r.Terminal != ids[0] {
 		t.Errorf("by %v", r.Terminal)
 	}
@@ -131,34 +131,34 @@ func TestAnAmountOfUnknownScaleIsBoundedByEveryLimitOfItsCurrency(t *testing.T) 
 
 func TestAnAmountOutOfRangeIsAnAttemptAllTheSame(t *testing.T) {
 	l := limit(directory.Velocity, 2, nil)
-	h := limited(t, l)
+	f := limited(t, l)
 	huge, err := ledger.MaxAmount.Add(money.FromUint64(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := request(payment.Payment, good, 1, "")
-	c.Partner, c.Request.Amount = h.partner, huge
-	r := h.must(h.Create(c))
-	h.is(r.ID, payment.Rejected, "amount out of range")
+	c.Partner, c.Request.Amount = f.partner, huge
+	r := f.must(f.Create(c))
+	f.is(r.ID, payment.Rejected, "amount out of range")
 	if len(r.Attempts) != 0 {
 		t.Errorf("tried %q", tried(r))
 	}
-	h.usage(l, "", "1 1")
+	f.usage(l, "", "1 1")
 }
 
 func TestAMerchantThatIsSwitchedOffTakesNothingByItsPages(t *testing.T) {
-	h := open(t)
-	id := h.hosted("").Record.ID
-	active := h.partner
+	f := open(t)
+	id := f.hosted("").Record.ID
+	active := f.partner
 	off := *active
 	off.Active = false
-	h.partner = &off
-	_, err := h.Continue(brings(id, good))
-	h.refused(err, ledger.NotContinuable)
-	h.is(id, payment.Created, "")
-	h.partner = active
-	h.must(h.Continue(brings(id, good)))
-	h.is(id, payment.Charged, "")
+	f.partner = &off
+	_, err := f.Continue(brings(id, good))
+	f.refused(err, ledger.NotContinuable)
+	f.is(id, payment.Created, "")
+	f.partner = active
+	f.must(f.Continue(brings(id, good)))
+	f.is(id, payment.Charged, "")
 }
 
 // Attempts counted in memory and attempts read from the store are the same, also if the clock
@@ -166,21 +166,21 @@ func TestAMerchantThatIsSwitchedOffTakesNothingByItsPages(t *testing.T) {
 func TestALimitThatChangesCountsWhatWasSentOnOnce(t *testing.T) {
 	var ids [3]ledger.ID
 	var l *directory.Limit
-	h := openAs(t, func(h *fixture) {
-		h.real = true
-		h.set(0, failing(simulator.FailRejected, 1))
-		ids = [3]ledger.ID{h.terminals[0].ID, h.add(0, failing("", 2)), h.add(0, failing("", 3))}
+	f := openAs(t, func(f *fixture) {
+		f.real = true
+		f.set(0, failing(simulator.FailRejected, 1))
+		ids = [3]ledger.ID{f.terminals[0].ID, f.add(0, failing("", 2)), f.add(0, failing("", 3))}
 		l = limit(directory.Velocity, 100, func(l *directory.Limit) { l.Terminal, l.Window = ids[1], time.Hour })
-		h.limits = []*directory.Limit{l}
+		f.limits = []*directory.Limit{l}
 	})
 	for range 3 {
-		h.ends(good, 1, payment.Charged, "")
+		f.ends(good, 1, payment.Charged, "")
 	}
-	h.usage(l, "", "3 97")
+	f.usage(l, "", "3 97")
 	changed := *l
 	changed.MaxCount = 90
-	h.limits = []*directory.Limit{&changed}
-	h.usage(&changed, "", "3 87")
-	h.ends(good, 1, payment.Charged, "")
-	h.usage(&changed, "", "4 86")
+	f.limits = []*directory.Limit{&changed}
+	f.usage(&changed, "", "3 87")
+	f.ends(good, 1, payment.Charged, "")
+	f.usage(&changed, "", "4 86")
 }

@@ -85,7 +85,7 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (not
 // notification returns the merchant's notification of an event.
 func (s *Service) notification(org ledger.ID, r *payment.Record, e *ledger.Event) *notification {
 	return &notification{record: r, changeable: changeable{
-		status: payment.Status(e.To), failure: r.Failure, withFee: r.WithFee, dest: r.Dest,
+		status: payment.Status(e.To), failure: r.Failure, withFee: r.AmountWithFee, dest: r.Dest,
 		lang: s.lang(org, r.Partner), rail: r.RailMeta,
 	}}
 }

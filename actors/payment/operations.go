@@ -119,10 +119,10 @@ func hasText(object []byte) func(name string) bool {
 func (t *transaction) proceed(c *actors.Context, m *operation) {
 	const op = "payment.Continue"
 	switch r := t.record; {
-	case r.Waiting() && t.stamp.Due <= ledger.MicrosOf(c.Now()), r.Failure.Code == payment.PayerActionExpired:
+	case r.AwaitsPayer() && t.stamp.Due <= ledger.MicrosOf(c.Now()), r.Failure.Code == payment.PayerActionExpired:
 		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the payer's time is over"))
 		return
-	case !r.Waiting():
+	case !r.AwaitsPayer():
 		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the transaction does not wait for its payer"))
 		return
 	}
@@ -134,7 +134,7 @@ func (t *transaction) proceed(c *actors.Context, m *operation) {
 	}
 	with := &m.with
 	request := t.record.Request
-	request.Method, request.CardBIN, request.CardPrint = with.Credentials.Method, with.Credentials.CardBIN, with.Credentials.CardPrint
+	request.Method, request.CardBIN, request.CardFingerprint = with.Credentials.Method, with.Credentials.CardBIN, with.Credentials.CardFingerprint
 	request.PayerIP = with.Credentials.PayerIP
 	if request.Asset.Network == "" {
 		request.Asset.Network = with.Credentials.Network

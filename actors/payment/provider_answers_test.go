@@ -20,8 +20,8 @@ func TestACardThatARailQuotesIsConcealed(t *testing.T) {
 	r.submit = func(context.Context, *actors.Call) actors.Outcome {
 		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "declined: " + number}, Meta: []byte(`{"pan":"` + number + `"}`)}
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	got := h.create(payment.Payment, number, 70, "").Record
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	got := f.create(payment.Payment, number, 70, "").Record
 	if why(got.Failure) != "declined: [redacted]" || string(got.RailMeta) != `{"pan":"[redacted]"}` {
 		t.Errorf("%q %s", why(got.Failure), got.RailMeta)
 	}
@@ -32,30 +32,30 @@ func TestACardThatARailQuotesIsConcealed(t *testing.T) {
 
 // A payer who reloads the return page does not postpone the due inquiry.
 func TestWhoComesBackOftenDoesNotPutTheInquiryOff(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	before, version := h.dueAt(id), h.version(id)
+	f := open(t)
+	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+	before, version := f.dueAt(id), f.version(id)
 	for range 5 {
-		if r := h.must(h.Returned(org, id)); r.Status != payment.Charging {
+		if r := f.must(f.Returned(org, id)); r.Status != payment.Charging {
 			t.Errorf("%s", r.Status)
 		}
 	}
-	if h.dueAt(id) != before || h.version(id) != version {
-		t.Errorf("due %v and version %d became %v and %d", before, version, h.dueAt(id), h.version(id))
+	if f.dueAt(id) != before || f.version(id) != version {
+		t.Errorf("due %v and version %d became %v and %d", before, version, f.dueAt(id), f.version(id))
 	}
-	h.advance(10 * time.Second)
-	h.is(id, payment.Charged, "")
+	f.advance(10 * time.Second)
+	f.is(id, payment.Charged, "")
 }
 
-func (h *fixture) dueAt(id ledger.ID) ledger.Micros { return h.found(id).Stamp.Due }
+func (f *fixture) dueAt(id ledger.ID) ledger.Micros { return f.found(id).Stamp.Due }
 
-func (h *fixture) version(id ledger.ID) uint64 { return h.found(id).Stamp.Version }
+func (f *fixture) version(id ledger.ID) uint64 { return f.found(id).Stamp.Version }
 
-func (h *fixture) found(id ledger.ID) paymentactor.Result {
-	h.t.Helper()
-	r, err := h.Find(org, id)
+func (f *fixture) found(id ledger.ID) paymentactor.Result {
+	f.t.Helper()
+	r, err := f.Find(org, id)
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return r
 }
@@ -72,24 +72,24 @@ func TestAnOperationThatNobodyWaitsForAnyMoreIsNotBegun(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *fixture) { h.inquire = time.Minute; h.on(r) })
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	overdue := h.BeginRefund(part(id, 10))
+	f := openAs(t, func(f *fixture) { f.inquire = time.Minute; f.on(r) })
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	overdue := f.BeginRefund(part(id, 10))
 	<-calls
-	if first := h.must(overdue()); first.Status != payment.Charged {
+	if first := f.must(overdue()); first.Status != payment.Charged {
 		t.Errorf("%s", first.Status)
 	}
 	again := part(id, 20)
 	again.Key = actors.Key{Scope: actors.KeyOfPartner(1), Text: "k"}
-	_, err := h.BeginRefund(again)()
-	h.refused(err, ledger.Unavailable)
+	_, err := f.BeginRefund(again)()
+	f.refused(err, ledger.Unavailable)
 	close(release)
-	h.Runtime.Quiesce()
-	h.is(id, payment.Refunded, "")
-	if got := h.read(id).Refunded.String(); got != "10" {
+	f.Runtime.Quiesce()
+	f.is(id, payment.Refunded, "")
+	if got := f.read(id).Refunded.String(); got != "10" {
 		t.Errorf("refunded %s", got)
 	}
-	if r := h.must(h.Refund(again)); r.Refunded.String() != "30" {
+	if r := f.must(f.Refund(again)); r.Refunded.String() != "30" {
 		t.Errorf("with the key as good as new: %s", r.Refunded)
 	}
 }

@@ -110,7 +110,7 @@ func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (
 	default:
 		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: about, Request: q.op, ChargeState: t.chargeState()}
 		if q.op != (ledger.ID{}) {
-			q.inquiry.Amount, _ = r.Asked()
+			q.inquiry.Amount, _ = r.OperationAmount()
 		}
 	}
 	return q, nil
@@ -147,7 +147,7 @@ var operations = map[payment.OpKind]actors.Operation{
 func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	r := t.record
 	call := &actors.Call{
-		Org: t.key.Org, Reference: r.ID, Operation: chargeOf(r), Terminal: terminal, Amount: r.WithFee, Asset: r.Asset,
+		Org: t.key.Org, Reference: r.ID, Operation: chargeOf(r), Terminal: terminal, Amount: r.AmountWithFee, Asset: r.Asset,
 		Method: r.Method, Hold: r.TwoPhase, Browser: t.submission.browser, Card: t.submission.card,
 		ChargeState: t.chargeState(),
 	}
@@ -169,7 +169,7 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 		Method: r.Method, Material: t.submission.material, Choice: r.Op.Choice,
 		ChargeState: t.chargeState(),
 	}
-	call.Amount, call.Asset = r.Asked()
+	call.Amount, call.Asset = r.OperationAmount()
 	if r.Op.Kind != payment.OpComplete || !r.KeepCard {
 		return call, nil
 	}

@@ -34,12 +34,12 @@ func (e examined) Examine(_ context.Context, q *actors.Question) (actors.Report,
 }
 
 // providerUpdate makes the terminal announce an update, and waits for the consequences.
-func (h *fixture) providerUpdate(terminal, id ledger.ID) {
-	h.t.Helper()
-	if err := h.ProviderUpdate(org, terminal, id); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) providerUpdate(terminal, id ledger.ID) {
+	f.t.Helper()
+	if err := f.ProviderUpdate(org, terminal, id); err != nil {
+		f.t.Fatal(err)
 	}
-	h.Runtime.Quiesce()
+	f.Runtime.Quiesce()
 }
 
 func saying(v payment.Verdict) func(context.Context, *actors.Question) actors.Outcome {
@@ -49,25 +49,25 @@ func saying(v payment.Verdict) func(context.Context, *actors.Question) actors.Ou
 func TestAProviderUpdateHasTheProviderAskedAtOnce(t *testing.T) {
 	for card, status := range map[string]payment.Status{"4000000000000077": payment.Charging, "4000000000003220": payment.ActionRequired} {
 		r := &rail{inquire: saying(payment.VerdictCharged)}
-		h := openAs(t, func(h *fixture) { h.on(r) })
-		id := h.create(payment.Payment, card, 70, "").Record.ID
-		h.is(id, status, "")
-		h.providerUpdate(h.terminals[0].ID, id)
-		h.is(id, payment.Charged, "")
+		f := openAs(t, func(f *fixture) { f.on(r) })
+		id := f.create(payment.Payment, card, 70, "").Record.ID
+		f.is(id, status, "")
+		f.providerUpdate(f.terminals[0].ID, id)
+		f.is(id, payment.Charged, "")
 	}
 }
 
 // The announcement itself is not trusted: only the provider's answer counts.
 func TestAProviderUpdateThatTheProviderKnowsNothingOfChangesNothing(t *testing.T) {
 	r := &rail{inquire: saying(payment.VerdictPending)}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	before := h.path(id)
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+	before := f.path(id)
 	for range 3 {
-		h.providerUpdate(h.terminals[0].ID, id)
+		f.providerUpdate(f.terminals[0].ID, id)
 	}
-	h.is(id, payment.Charging, "")
-	h.went(id, before)
+	f.is(id, payment.Charging, "")
+	f.went(id, before)
 	if n := r.inquired.Load(); n != 3 {
 		t.Errorf("asked %d times for three hints", n)
 	}
@@ -75,17 +75,17 @@ func TestAProviderUpdateThatTheProviderKnowsNothingOfChangesNothing(t *testing.T
 
 func TestAProviderUpdateOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
 	r := &rail{inquire: saying(payment.VerdictCharged)}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	h.providerUpdate(h.terminals[1].ID, id)
-	h.providerUpdate(h.terminals[0].ID, uuid.New())
-	if err := h.ProviderUpdate(uuid.New(), h.terminals[0].ID, id); err != nil {
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+	f.providerUpdate(f.terminals[1].ID, id)
+	f.providerUpdate(f.terminals[0].ID, uuid.New())
+	if err := f.ProviderUpdate(uuid.New(), f.terminals[0].ID, id); err != nil {
 		t.Error(err)
 	}
 	if n := r.inquired.Load(); n != 0 {
 		t.Errorf("asked %d times", n)
 	}
-	h.is(id, payment.Charging, "")
+	f.is(id, payment.Charging, "")
 }
 
 // The answer that is expected may be older than the update.
@@ -100,18 +100,18 @@ func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsHandledAfterwards(t *t
 		<-release
 		return actors.Outcome{Verdict: payment.VerdictPending}
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	if err := h.ProviderUpdate(org, h.terminals[0].ID, id); err != nil {
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+	if err := f.ProviderUpdate(org, f.terminals[0].ID, id); err != nil {
 		t.Fatal(err)
 	}
 	<-asked
-	if err := h.ProviderUpdate(org, h.terminals[0].ID, id); err != nil {
+	if err := f.ProviderUpdate(org, f.terminals[0].ID, id); err != nil {
 		t.Fatal(err)
 	}
 	close(release)
-	h.Runtime.Quiesce()
-	h.is(id, payment.Charged, "")
+	f.Runtime.Quiesce()
+	f.is(id, payment.Charged, "")
 	if n := r.inquired.Load(); n != 2 {
 		t.Errorf("asked %d times", n)
 	}
@@ -124,14 +124,14 @@ func TestAProviderUpdateAboutARefundAsksForTheRefund(t *testing.T) {
 		questions = append(questions, *q)
 		return actors.Outcome{Verdict: payment.VerdictCharged}
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, "4000000000007726", 70, "").Record.ID
-	h.must(h.Refund(part(id, 30)))
-	h.is(id, payment.Refunding, "")
-	h.providerUpdate(h.terminals[0].ID, id)
-	h.is(id, payment.Refunded, "")
-	h.must(h.Refund(part(id, 20)))
-	h.providerUpdate(h.terminals[0].ID, id)
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, "4000000000007726", 70, "").Record.ID
+	f.must(f.Refund(part(id, 30)))
+	f.is(id, payment.Refunding, "")
+	f.providerUpdate(f.terminals[0].ID, id)
+	f.is(id, payment.Refunded, "")
+	f.must(f.Refund(part(id, 20)))
+	f.providerUpdate(f.terminals[0].ID, id)
 	if len(questions) != 2 || questions[0].Operation != actors.Refund || questions[0].Amount != money.FromUint64(30) || !questions[0].Returned.IsZero() ||
 		questions[1].Amount != money.FromUint64(20) || questions[1].Returned != money.FromUint64(30) {
 		t.Errorf("asked %+v", questions)
@@ -140,10 +140,10 @@ func TestAProviderUpdateAboutARefundAsksForTheRefund(t *testing.T) {
 
 // A second "unknown reference" is not inquired before its due instant, even after an update.
 func TestAProviderUpdateDoesNotShortenTheWaitForACallThatIsNotKnown(t *testing.T) {
-	h, id := lost(t, payment.Payment, &flaky{before: true})
+	f, id := lost(t, payment.Payment, &flaky{before: true})
 	for range 3 {
-		h.providerUpdate(h.terminals[0].ID, id)
-		if r := h.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+		f.providerUpdate(f.terminals[0].ID, id)
+		if r := f.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
 			t.Fatalf("%s, not known %d times", r.Status, r.NotFoundAnswers)
 		}
 	}
@@ -164,27 +164,27 @@ func TestAProviderUpdateAboutAClosedTransactionHasItExamined(t *testing.T) {
 		e.examine = func(q *actors.Question) (actors.Report, bool) {
 			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, What: c.what, Failure: payment.Failure{Detail: "said so"}}, true
 		}
-		h := openAs(t, func(h *fixture) {
-			h.scripted = true
-			h.wrap = func(p actors.Provider) actors.Provider { e.rail.Provider = p; return e }
+		f := openAs(t, func(f *fixture) {
+			f.scripted = true
+			f.wrap = func(p actors.Provider) actors.Provider { e.rail.Provider = p; return e }
 		})
-		id := h.create(payment.Payment, card, 70, "").Record.ID
-		if got := h.read(id).Status; got != c.status {
+		id := f.create(payment.Payment, card, 70, "").Record.ID
+		if got := f.read(id).Status; got != c.status {
 			t.Fatalf("%s is %s", card, got)
 		}
-		h.providerUpdate(h.terminals[0].ID, id)
-		if r := h.read(id); r.Status != c.want || r.SettledLate != c.late {
+		f.providerUpdate(f.terminals[0].ID, id)
+		if r := f.read(id); r.Status != c.want || r.SettledLate != c.late {
 			t.Errorf("%s: a report %v makes %s %s, settled late %v", card, c.what, c.status, r.Status, r.SettledLate)
 		}
 	}
 }
 
 func TestAProviderUpdateThatHasNothingToExamineChangesNothing(t *testing.T) {
-	h := open(t) // whose simulator is not an Examiner
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	before := h.path(id)
-	h.providerUpdate(h.terminals[0].ID, id)
-	h.went(id, before)
+	f := open(t) // whose simulator is not an Examiner
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	before := f.path(id)
+	f.providerUpdate(f.terminals[0].ID, id)
+	f.went(id, before)
 }
 
 // Every inquiry brings what the record has kept for its provider.
@@ -199,12 +199,12 @@ func TestAProviderIsToldWhatWasRemembered(t *testing.T) {
 		told = append(told, q.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail.example"}, Again: time.Second}
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	h.restart()
-	h.advance(time.Second)
-	h.is(id, payment.ActionRequired, "")
-	h.providerUpdate(h.terminals[0].ID, id)
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	f.restart()
+	f.advance(time.Second)
+	f.is(id, payment.ActionRequired, "")
+	f.providerUpdate(f.terminals[0].ID, id)
 	first, second, last := told[0], told[1], told[len(told)-1]
 	if first.Meta != nil || first.Acting || first.Charge != money.FromUint64(70) || first.Since.Before(start) || first.Since.After(start.Add(time.Second)) {
 		t.Errorf("the call is told %+v", first)

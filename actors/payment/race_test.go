@@ -31,8 +31,8 @@ func race(run func(i int) (paymentactor.Result, error)) (results []paymentactor.
 }
 
 // wins counts the calls that were not refused; the others must be refused with one of the codes.
-func (h *fixture) wins(errs []error, codes ...ledger.Code) (won int) {
-	h.t.Helper()
+func (f *fixture) wins(errs []error, codes ...ledger.Code) (won int) {
+	f.t.Helper()
 	for _, err := range errs {
 		if err == nil {
 			won++
@@ -43,7 +43,7 @@ func (h *fixture) wins(errs []error, codes ...ledger.Code) (won int) {
 			known = known || isRefusal(err, code)
 		}
 		if !known {
-			h.t.Errorf("refused with %v, want one of %v", err, codes)
+			f.t.Errorf("refused with %v, want one of %v", err, codes)
 		}
 	}
 	return won
@@ -51,102 +51,102 @@ func (h *fixture) wins(errs []error, codes ...ledger.Code) (won int) {
 
 func TestOfManyFullRefundsOneIsMade(t *testing.T) {
 	for _, card := range []string{"4242424242424242", delaysRefunds} {
-		h := open(t)
-		id := h.create(payment.Payment, card, 70, "").Record.ID
-		_, errs := race(func(int) (paymentactor.Result, error) { return h.Refund(part(id, 0)) })
-		if won := h.wins(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 1 {
+		f := open(t)
+		id := f.create(payment.Payment, card, 70, "").Record.ID
+		_, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(part(id, 0)) })
+		if won := f.wins(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 1 {
 			t.Errorf("%d won", won)
 		}
-		h.submitted(id, actors.Refund, 1)
-		h.advance(delayed)
-		h.is(id, payment.Refunded, "")
-		h.has("100000 / 0")
+		f.submitted(id, actors.Refund, 1)
+		f.advance(delayed)
+		f.is(id, payment.Refunded, "")
+		f.has("100000 / 0")
 	}
 }
 
 // Concurrent refunds of 3 of 70: 23 of them succeed, and no more is returned.
 func TestOfManyPartialRefundsNoMoreAreMadeThanThereIs(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	_, errs := race(func(int) (paymentactor.Result, error) { return h.Refund(part(id, 3)) })
-	if won := h.wins(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 23 {
+	f := open(t)
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	_, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(part(id, 3)) })
+	if won := f.wins(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 23 {
 		t.Errorf("%d won", won)
 	}
-	h.submitted(id, actors.Refund, 23)
-	h.has("100001 / 0")
+	f.submitted(id, actors.Refund, 23)
+	f.has("100001 / 0")
 }
 
 func TestOfManyRefundsThatTheRailRefusesEachHearsOfIt(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, refusesRefunds, 70, "").Record.ID
-	results, errs := race(func(int) (paymentactor.Result, error) { return h.Refund(part(id, 0)) })
-	won := h.wins(errs, ledger.Conflict)
+	f := open(t)
+	id := f.create(payment.Payment, refusesRefunds, 70, "").Record.ID
+	results, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(part(id, 0)) })
+	won := f.wins(errs, ledger.Conflict)
 	for i, r := range results {
 		if errs[i] == nil && (r.Record.Status != payment.Charged || refundMsg(r.Record) != "refund_refused") {
 			t.Errorf("%s %q", r.Record.Status, refundMsg(r.Record))
 		}
 	}
-	h.submitted(id, actors.Refund, won)
-	h.has("100070 / 0")
+	f.submitted(id, actors.Refund, won)
+	f.has("100070 / 0")
 }
 
 func TestOfManyCommitsAndCancelsOneWins(t *testing.T) {
 	for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
-		h := twoPhased(t, plain)
-		id := h.create(kind, "4242424242424242", 70, "").Record.ID
+		f := twoPhased(t, plain)
+		id := f.create(kind, "4242424242424242", 70, "").Record.ID
 		_, errs := race(func(i int) (paymentactor.Result, error) {
 			if i%2 == 0 {
-				return h.Commit(part(id, 0))
+				return f.Commit(part(id, 0))
 			}
-			return h.Cancel(of(id))
+			return f.Cancel(of(id))
 		})
-		if won := h.wins(errs, ledger.Conflict, ledger.NotReversible); won != 1 {
+		if won := f.wins(errs, ledger.Conflict, ledger.NotReversible); won != 1 {
 			t.Errorf("%v: %d won", kind, won)
 		}
-		if n := h.submissions(id, actors.Capture) + h.submissions(id, actors.Void); n != 1 {
+		if n := f.submissions(id, actors.Capture) + f.submissions(id, actors.Void); n != 1 {
 			t.Errorf("%v: %d calls", kind, n)
 		}
-		r := h.read(id)
+		r := f.read(id)
 		want := map[payment.Status]map[payment.Type]string{
 			payment.Charged: {payment.Payment: "100070 / 0", payment.Payout: "99930 / 0"},
 			payment.Failed:  {payment.Payment: "100000 / 0", payment.Payout: "100000 / 0"},
 		}
-		h.has(want[r.Status][kind])
+		f.has(want[r.Status][kind])
 	}
 }
 
 func TestOfManyPasswordsOneIsSubmitted(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, password, 70, "").Record.ID
-	_, errs := race(func(int) (paymentactor.Result, error) { return h.Complete(material(id, `{"otp":"123456"}`)) })
-	if won := h.wins(errs, ledger.Conflict); won != 1 {
+	f := open(t)
+	id := f.create(payment.Payment, password, 70, "").Record.ID
+	_, errs := race(func(int) (paymentactor.Result, error) { return f.Complete(material(id, `{"otp":"123456"}`)) })
+	if won := f.wins(errs, ledger.Conflict); won != 1 {
 		t.Errorf("%d won", won)
 	}
-	h.submitted(id, actors.Complete, 1)
-	h.is(id, payment.Charged, "")
+	f.submitted(id, actors.Complete, 1)
+	f.is(id, payment.Charged, "")
 }
 
 // The payer's browser returns many times while the merchant cancels.
 func TestAPayerWhoComesBackManyTimesIsChargedOnceOrNotAtAll(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, redirect, 70, "").Record.ID
-	h.decides(id, true)
+	f := open(t)
+	id := f.create(payment.Payment, redirect, 70, "").Record.ID
+	f.decides(id, true)
 	_, errs := race(func(i int) (paymentactor.Result, error) {
 		if i%8 == 0 {
-			return h.Cancel(of(id))
+			return f.Cancel(of(id))
 		}
-		return h.Returned(org, id)
+		return f.Returned(org, id)
 	})
-	h.wins(errs, ledger.NotReversible, ledger.Conflict)
-	switch r := h.read(id); r.Status {
+	f.wins(errs, ledger.NotReversible, ledger.Conflict)
+	switch r := f.read(id); r.Status {
 	case payment.Charged:
-		h.has("100070 / 0")
-		h.submitted(id, actors.Complete, 1)
-		h.submitted(id, actors.Void, 0)
+		f.has("100070 / 0")
+		f.submitted(id, actors.Complete, 1)
+		f.submitted(id, actors.Void, 0)
 	case payment.Failed:
-		h.has("100000 / 0")
-		h.submitted(id, actors.Complete, 0)
-		h.submitted(id, actors.Void, 1)
+		f.has("100000 / 0")
+		f.submitted(id, actors.Complete, 0)
+		f.submitted(id, actors.Void, 1)
 	default:
 		t.Errorf("%s", r.Status)
 	}

@@ -17,97 +17,97 @@ const (
 )
 
 func TestARefundWithoutAnAmountReturnsAllOfIt(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	r := h.must(h.Refund(part(id, 0)))
+	f := open(t)
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	r := f.must(f.Refund(part(id, 0)))
 	if r.Status != payment.Refunded || why(r.Failure) != "" || refundMsg(r) != "refunded" || refundID(r) == (ledger.ID{}) || r.Refunded != money.FromUint64(70) {
 		t.Errorf("%+v", r)
 	}
-	h.booked(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
+	f.booked(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
 		"refund pending: Cr A:provider 70, Dr L:partner:1:available 70",
 		"refund_done capture: Cr A:provider 70, Dr L:partner:1:available 70")
-	h.has("100000 / 0")
-	h.submitted(id, actors.Refund, 1)
-	_, err := h.Refund(part(id, 0))
-	h.refused(err, ledger.InvalidRefundAmount)
+	f.has("100000 / 0")
+	f.submitted(id, actors.Refund, 1)
+	_, err := f.Refund(part(id, 0))
+	f.refused(err, ledger.InvalidRefundAmount)
 }
 
 func TestPartialRefundsContinueUntilNothingIsLeft(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	f := open(t)
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	var refunds []ledger.ID
 	for i, step := range []struct {
 		amount uint64
 		has    string
 	}{{30, "100040 / 0"}, {30, "100010 / 0"}, {11, ""}, {10, "100000 / 0"}, {1, ""}} {
-		r, err := h.Refund(part(id, step.amount))
+		r, err := f.Refund(part(id, step.amount))
 		if step.has == "" {
-			h.refused(err, ledger.InvalidRefundAmount)
+			f.refused(err, ledger.InvalidRefundAmount)
 			continue
 		}
-		if h.must(r, err); r.Record.Status != payment.Refunded {
+		if f.must(r, err); r.Record.Status != payment.Refunded {
 			t.Errorf("refund %d: %s", i, r.Record.Status)
 		}
-		h.has(step.has)
+		f.has(step.has)
 		refunds = append(refunds, refundID(r.Record))
 	}
 	if refunds[0] == refunds[1] || refunds[1] == refunds[2] {
 		t.Errorf("the refunds' identifiers are %v", refunds)
 	}
-	h.submitted(id, actors.Refund, 3)
-	_, err := h.Refund(part(id, 0))
-	h.refused(err, ledger.InvalidRefundAmount)
+	f.submitted(id, actors.Refund, 3)
+	_, err := f.Refund(part(id, 0))
+	f.refused(err, ledger.InvalidRefundAmount)
 }
 
 func TestARefundOfNothingIsRefused(t *testing.T) {
-	h := open(t)
-	nothing := part(h.create(payment.Payment, "4242424242424242", 70, "").Record.ID, 0)
+	f := open(t)
+	nothing := part(f.create(payment.Payment, "4242424242424242", 70, "").Record.ID, 0)
 	nothing.Amount = new(money.Amount)
-	_, err := h.Refund(nothing)
-	h.refused(err, ledger.InvalidRefundAmount)
+	_, err := f.Refund(nothing)
+	f.refused(err, ledger.InvalidRefundAmount)
 }
 
 func TestARefundThatTheRailRefusesLeavesThePaymentCharged(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, refusesRefunds, 70, "").Record.ID
+	f := open(t)
+	id := f.create(payment.Payment, refusesRefunds, 70, "").Record.ID
 	for range 2 { // it may be tried again
-		r := h.must(h.Refund(part(id, 0)))
+		r := f.must(f.Refund(part(id, 0)))
 		if r.Status != payment.Charged || why(r.Failure) != "" || refundMsg(r) != "refund_refused" || refundID(r) == (ledger.ID{}) || !r.Refunded.IsZero() {
 			t.Errorf("%+v", r)
 		}
-		h.has("100070 / 0")
+		f.has("100070 / 0")
 	}
-	h.went(id, "created new authorizing charging charged charged charged charged charged")
-	if got := h.headroom(usd); got != "70" {
+	f.went(id, "created new authorizing charging charged charged charged charged charged")
+	if got := f.headroom(usd); got != "70" {
 		t.Errorf("headroom %s", got)
 	}
 }
 
 func TestARefundThatTakesItsTimeIsRefundingAndThenRefunded(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, delaysRefunds, 70, "").Record.ID
-	if r := h.must(h.Refund(part(id, 30))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" {
+	f := open(t)
+	id := f.create(payment.Payment, delaysRefunds, 70, "").Record.ID
+	if r := f.must(f.Refund(part(id, 30))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" {
 		t.Errorf("%s %q", r.Status, refundMsg(r))
 	}
-	h.has("100070 / 30")
-	_, err := h.Refund(part(id, 10))
-	h.refused(err, ledger.Conflict)
-	_, err = h.Cancel(of(id))
-	h.refused(err, ledger.NotReversible)
-	h.advance(5*time.Second - time.Millisecond)
-	h.is(id, payment.Refunding, "")
-	h.restart()
-	h.is(id, payment.Refunding, "")
-	h.advance(time.Millisecond)
-	if r := h.is(id, payment.Refunded, ""); refundMsg(r) != "refunded" {
+	f.has("100070 / 30")
+	_, err := f.Refund(part(id, 10))
+	f.refused(err, ledger.Conflict)
+	_, err = f.Cancel(of(id))
+	f.refused(err, ledger.NotReversible)
+	f.advance(5*time.Second - time.Millisecond)
+	f.is(id, payment.Refunding, "")
+	f.restart()
+	f.is(id, payment.Refunding, "")
+	f.advance(time.Millisecond)
+	if r := f.is(id, payment.Refunded, ""); refundMsg(r) != "refunded" {
 		t.Errorf("%q", refundMsg(r))
 	}
-	h.has("100040 / 0")
-	h.must(h.Refund(part(id, 0)))
-	h.advance(5 * time.Second)
-	h.is(id, payment.Refunded, "")
-	h.went(id, "created new authorizing charging charged charged refunding refunding refunded refunded refunding refunded")
-	h.has("100000 / 0")
+	f.has("100040 / 0")
+	f.must(f.Refund(part(id, 0)))
+	f.advance(5 * time.Second)
+	f.is(id, payment.Refunded, "")
+	f.went(id, "created new authorizing charging charged charged refunding refunding refunded refunded refunding refunded")
+	f.has("100000 / 0")
 }
 
 func TestARefundWhoseAnswerIsLostIsInquired(t *testing.T) {
@@ -129,20 +129,20 @@ func TestARefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := scripted(actors.Refund, lostAnswer, done).says(actors.Refund, c.says...)
-			h := openAs(t, func(h *fixture) { h.on(r) })
-			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-			if r := h.must(h.Refund(part(id, 0))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" || refundID(r) == (ledger.ID{}) {
+			f := openAs(t, func(f *fixture) { f.on(r) })
+			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+			if r := f.must(f.Refund(part(id, 0))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" || refundID(r) == (ledger.ID{}) {
 				t.Errorf("%s while it is unknown", r.Status)
 			}
-			h.has("100070 / 70")
-			_, err := h.Refund(part(id, 0))
-			h.refused(err, ledger.Conflict)
-			h.advance(5 * time.Minute)
-			if got := refundMsg(h.is(id, c.status, "")); got != c.msg {
+			f.has("100070 / 70")
+			_, err := f.Refund(part(id, 0))
+			f.refused(err, ledger.Conflict)
+			f.advance(5 * time.Minute)
+			if got := refundMsg(f.is(id, c.status, "")); got != c.msg {
 				t.Errorf("%q", got)
 			}
-			h.has(c.has)
-			h.submitted(id, actors.Refund, c.calls)
+			f.has(c.has)
+			f.submitted(id, actors.Refund, c.calls)
 		})
 	}
 }
@@ -152,15 +152,15 @@ func TestAFurtherRefundThatIsRefusedLeavesThePaymentRefunded(t *testing.T) {
 	for name, second := range map[string]actors.Outcome{"at once": refused, "later": {Verdict: payment.VerdictPending, Again: time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			r := scripted(actors.Refund, done, second).says(actors.Refund, refused)
-			h := openAs(t, func(h *fixture) { h.on(r) })
-			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-			h.must(h.Refund(part(id, 50)))
-			h.must(h.Refund(part(id, 0)))
-			h.advance(time.Second)
-			if r := h.is(id, payment.Refunded, ""); r.Refunded != money.FromUint64(50) || refundMsg(r) != "no more" {
+			f := openAs(t, func(f *fixture) { f.on(r) })
+			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+			f.must(f.Refund(part(id, 50)))
+			f.must(f.Refund(part(id, 0)))
+			f.advance(time.Second)
+			if r := f.is(id, payment.Refunded, ""); r.Refunded != money.FromUint64(50) || refundMsg(r) != "no more" {
 				t.Errorf("refunded %v, %q", r.Refunded, refundMsg(r))
 			}
-			h.has("100020 / 0")
+			f.has("100020 / 0")
 		})
 	}
 }
@@ -193,73 +193,73 @@ func TestTheFeeGoesBackByCumulativeFloorsWhereItIsRefundable(t *testing.T) {
 		}, "99993 / 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := openAs(t, func(h *fixture) {
-				h.set(0, func(s terminalSettings) { s.FeeFixed, s.FeeRefundable = money.FromUint64(7), true; c.terms(s) })
+			f := openAs(t, func(f *fixture) {
+				f.set(0, func(s terminalSettings) { s.FeeFixed, s.FeeRefundable = money.FromUint64(7), true; c.terms(s) })
 			})
-			id := h.create(payment.Payment, "4242424242424242", 100, "").Record.ID
+			id := f.create(payment.Payment, "4242424242424242", 100, "").Record.ID
 			want := c.want[:1:1]
 			for i, amount := range []uint64{33, 33, 0} {
-				h.must(h.Refund(part(id, amount)))
+				f.must(f.Refund(part(id, amount)))
 				want = append(want, "refund pending"+c.want[i+1][len("refund_done capture"):], c.want[i+1])
 			}
-			h.booked(id, want...)
-			h.has(c.has)
+			f.booked(id, want...)
+			f.has(c.has)
 		})
 	}
 }
 
 // POSTINGS.md: what the partner lacks for a refund becomes a debt.
 func TestARefundThatAPartnerCannotPayIsOwed(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	h.must(h.begin(payment.Payout, "4242424242424242", 100_050, nil))
-	h.has("20 / 0")
-	h.must(h.Refund(part(id, 0)))
-	h.booked(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
+	f := open(t)
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	f.must(f.begin(payment.Payout, "4242424242424242", 100_050, nil))
+	f.has("20 / 0")
+	f.must(f.Refund(part(id, 0)))
+	f.booked(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
 		"refund pending: Cr A:provider 70, Dr L:partner:1:available 70",
 		"refund_done capture: Cr A:provider 70, Dr L:partner:1:available 20, Dr A:partner:1:receivable 50")
 }
 
 func TestOnlyASettledPaymentIsRefunded(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	for name, r := range map[string]*payment.Record{
-		"a payout":   h.create(payment.Payout, "4242424242424242", 70, "").Record,
-		"declined":   h.create(payment.Payment, "4000000000000002", 70, "").Record,
-		"failed":     h.create(payment.Payment, "4000000000000119", 70, "").Record,
-		"charging":   h.create(payment.Payment, "4000000000000077", 70, "").Record,
-		"waiting":    h.create(payment.Payment, redirect, 70, "").Record,
-		"not routed": h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.ReturnURL = "" })),
+		"a payout":   f.create(payment.Payout, "4242424242424242", 70, "").Record,
+		"declined":   f.create(payment.Payment, "4000000000000002", 70, "").Record,
+		"failed":     f.create(payment.Payment, "4000000000000119", 70, "").Record,
+		"charging":   f.create(payment.Payment, "4000000000000077", 70, "").Record,
+		"waiting":    f.create(payment.Payment, redirect, 70, "").Record,
+		"not routed": f.must(f.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.ReturnURL = "" })),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := h.Refund(part(r.ID, 0))
-			h.refused(err, ledger.NotReversible)
-			h.submitted(r.ID, actors.Refund, 0)
+			_, err := f.Refund(part(r.ID, 0))
+			f.refused(err, ledger.NotReversible)
+			f.submitted(r.ID, actors.Refund, 0)
 		})
 	}
 }
 
 func TestAForeignTransactionIsUnknownToEveryOperation(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	f := open(t)
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	for name, foreign := range map[string]paymentactor.Command{
 		"another partner's": {Org: org, Partner: 2, ID: id}, "another organization's": {Org: ledger.ID{9}, Partner: 1, ID: id},
 		"nobody's": {Org: org, Partner: 1, ID: ledger.ID{9}},
 	} {
-		_, err := h.Refund(paymentactor.Amount{Command: foreign})
-		h.refused(err, ledger.NotFound)
-		_, err = h.Cancel(foreign)
-		h.refused(err, ledger.NotFound)
-		_, err = h.Commit(paymentactor.Amount{Command: foreign})
-		h.refused(err, ledger.NotFound)
+		_, err := f.Refund(paymentactor.Amount{Command: foreign})
+		f.refused(err, ledger.NotFound)
+		_, err = f.Cancel(foreign)
+		f.refused(err, ledger.NotFound)
+		_, err = f.Commit(paymentactor.Amount{Command: foreign})
+		f.refused(err, ledger.NotFound)
 		sent := paymentactor.Material{Command: foreign, Object: []byte(`{"otp":"1"}`)}
-		_, err = h.Complete(sent)
-		h.refused(err, ledger.NotFound)
-		_, err = h.Choose(paymentactor.Choice{Command: foreign, Bank: "sim-bank-1"})
-		h.refused(err, ledger.NotFound)
+		_, err = f.Complete(sent)
+		f.refused(err, ledger.NotFound)
+		_, err = f.Choose(paymentactor.Choice{Command: foreign, Bank: "sim-bank-1"})
+		f.refused(err, ledger.NotFound)
 		card := request(payment.Payment, "4242424242424242", 1, "").Card
 		number := card.Number
-		_, err = h.Continue(paymentactor.Continue{Command: foreign, Card: card})
-		h.refused(err, ledger.NotFound)
+		_, err = f.Continue(paymentactor.Continue{Command: foreign, Card: card})
+		f.refused(err, ledger.NotFound)
 		if !wiped(number) || !wiped(sent.Object) {
 			t.Errorf("%s: a secret is still there", name)
 		}

@@ -28,11 +28,11 @@ func signs(t *testing.T, r *payment.Record) paymentactor.Material {
 }
 
 // chain creates a payment whose payer has to sign.
-func (h *fixture) chain() *payment.Record {
-	h.t.Helper()
-	r := h.must(h.begin(payment.Payment, "", 70, method("native_gas")))
-	if r.Status != payment.ActionRequired || r.Action.ExpiresAt != ledger.MicrosOf(h.Clock.Now().Add(time.Minute)) {
-		h.t.Fatalf("%s %+v", r.Status, r.Action)
+func (f *fixture) chain() *payment.Record {
+	f.t.Helper()
+	r := f.must(f.begin(payment.Payment, "", 70, method("native_gas")))
+	if r.Status != payment.ActionRequired || r.Action.ExpiresAt != ledger.MicrosOf(f.Clock.Now().Add(time.Minute)) {
+		f.t.Fatalf("%s %+v", r.Status, r.Action)
 	}
 	return r
 }
@@ -42,87 +42,87 @@ func mine(id ledger.ID) paymentactor.Command {
 }
 
 func TestASignatureOfWhatIsPublishedIsCharged(t *testing.T) {
-	h := open(t)
-	r := h.chain()
-	if got := h.must(h.Complete(signs(t, r))); got.Status != payment.Charged || got.Action != nil {
+	f := open(t)
+	r := f.chain()
+	if got := f.must(f.Complete(signs(t, r))); got.Status != payment.Charged || got.Action != nil {
 		t.Errorf("%s %q", got.Status, why(got.Failure))
 	}
-	r = h.chain()
+	r = f.chain()
 	wrong := signs(t, r)
 	wrong.Object[len(wrong.Object)-3] ^= 1
-	if got := h.must(h.Complete(wrong)); got.Status != payment.Rejected || got.Failure.Code != payment.AuthenticationFailed {
+	if got := f.must(f.Complete(wrong)); got.Status != payment.Rejected || got.Failure.Code != payment.AuthenticationFailed {
 		t.Errorf("%s %q", got.Status, why(got.Failure))
 	}
-	h.has("100070 / 0")
+	f.has("100070 / 0")
 }
 
 // "Request fresh material and start again": the next reader makes the rail publish again; what is
 // published is durable, and the rail is not asked while it is valid.
 func TestTheNextReaderFindsFreshMaterial(t *testing.T) {
-	h := open(t)
-	r := h.chain()
+	f := open(t)
+	r := f.chain()
 	late := signs(t, r)
-	h.advance(time.Minute)
-	if again := h.must(h.Current(mine(r.ID), false)); string(again.Action.Material) != string(r.Action.Material) {
+	f.advance(time.Minute)
+	if again := f.must(f.Current(mine(r.ID), false)); string(again.Action.Material) != string(r.Action.Material) {
 		t.Errorf("at its deadline it is %s", again.Action.Material)
 	}
-	h.advance(time.Microsecond)
-	_, err := h.Complete(late)
-	h.refused(err, ledger.Expired)
-	fresh := h.must(h.Current(mine(r.ID), false))
-	if string(fresh.Action.Material) == string(r.Action.Material) || fresh.Action.ExpiresAt != ledger.MicrosOf(h.Clock.Now().Add(time.Minute)) || fresh.Action.Until != r.Action.Until {
+	f.advance(time.Microsecond)
+	_, err := f.Complete(late)
+	f.refused(err, ledger.Expired)
+	fresh := f.must(f.Current(mine(r.ID), false))
+	if string(fresh.Action.Material) == string(r.Action.Material) || fresh.Action.ExpiresAt != ledger.MicrosOf(f.Clock.Now().Add(time.Minute)) || fresh.Action.Until != r.Action.Until {
 		t.Errorf("%s until %v, the payer until %v", fresh.Action.Material, fresh.Action.ExpiresAt.Time(), fresh.Action.Until.Time())
 	}
-	h.restart()
+	f.restart()
 	for range 3 {
-		if again := h.must(h.Current(mine(r.ID), true)); string(again.Action.Material) != string(fresh.Action.Material) {
+		if again := f.must(f.Current(mine(r.ID), true)); string(again.Action.Material) != string(fresh.Action.Material) {
 			t.Errorf("after a restart it is %s", again.Action.Material)
 		}
 	}
-	h.went(r.ID, "created new authorizing charging action_required action_required")
-	if n := h.calls(r.ID); n != 2 { // the payment, and one more
+	f.went(r.ID, "created new authorizing charging action_required action_required")
+	if n := f.calls(r.ID); n != 2 { // the payment, and one more
 		t.Errorf("the rail's log names it %d times", n)
 	}
-	h.advance(5 * time.Minute)
-	h.must(h.Complete(signs(t, h.must(h.Current(mine(r.ID), false)))))
-	h.is(r.ID, payment.Charged, "")
-	h.submitted(r.ID, actors.Complete, 1)
+	f.advance(5 * time.Minute)
+	f.must(f.Complete(signs(t, f.must(f.Current(mine(r.ID), false)))))
+	f.is(r.ID, payment.Charged, "")
+	f.submitted(r.ID, actors.Complete, 1)
 }
 
 func TestManyReadersHaveItPublishedAnewOnce(t *testing.T) {
-	h := open(t)
-	r := h.chain()
-	h.advance(2 * time.Minute)
-	results, errs := race(func(int) (paymentactor.Result, error) { return h.Current(mine(r.ID), false) })
+	f := open(t)
+	r := f.chain()
+	f.advance(2 * time.Minute)
+	results, errs := race(func(int) (paymentactor.Result, error) { return f.Current(mine(r.ID), false) })
 	for i, got := range results {
 		if errs[i] != nil || string(got.Record.Action.Material) != string(results[0].Record.Action.Material) || string(got.Record.Action.Material) == string(r.Action.Material) {
 			t.Errorf("reader %d: %v, %s", i, errs[i], got.Record.Action.Material)
 		}
 	}
-	h.went(r.ID, "created new authorizing charging action_required action_required")
+	f.went(r.ID, "created new authorizing charging action_required action_required")
 }
 
 // After the payer's time, or while the transaction is being given up, nothing is published again.
 func TestNothingIsPublishedAnewAfterThePayersTime(t *testing.T) {
-	h := open(t)
-	over, cancelled := h.chain().ID, h.chain().ID
-	h.must(h.Cancel(of(cancelled)))
-	h.advance(30 * time.Minute)
+	f := open(t)
+	over, cancelled := f.chain().ID, f.chain().ID
+	f.must(f.Cancel(of(cancelled)))
+	f.advance(30 * time.Minute)
 	for id, want := range map[ledger.ID]payment.Status{over: payment.Rejected, cancelled: payment.Failed} {
-		if got := h.must(h.Current(mine(id), true)); got.Status != want || got.Action != nil {
+		if got := f.must(f.Current(mine(id), true)); got.Status != want || got.Action != nil {
 			t.Errorf("%s %+v", got.Status, got.Action)
 		}
 	}
 }
 
 func TestOnlyWhoseItIsReadsIt(t *testing.T) {
-	h := open(t)
-	r := h.chain()
-	h.advance(2 * time.Minute)
-	_, err := h.Current(paymentactor.Command{Org: org, Partner: 2, ID: r.ID}, false)
-	h.refused(err, ledger.NotFound)
-	h.went(r.ID, "created new authorizing charging action_required")
-	if got := h.must(h.Current(of(r.ID), true)); got.Action.ExpiresAt == r.Action.ExpiresAt { // the payer's page names no partner
+	f := open(t)
+	r := f.chain()
+	f.advance(2 * time.Minute)
+	_, err := f.Current(paymentactor.Command{Org: org, Partner: 2, ID: r.ID}, false)
+	f.refused(err, ledger.NotFound)
+	f.went(r.ID, "created new authorizing charging action_required")
+	if got := f.must(f.Current(of(r.ID), true)); got.Action.ExpiresAt == r.Action.ExpiresAt { // the payer's page names no partner
 		t.Errorf("%+v", got.Action)
 	}
 }
@@ -140,43 +140,43 @@ func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcom
 }
 
 // publishes opens a fixture whose rail asks for an action and publishes it again with reissue.
-func publishes(t *testing.T, action payment.Action, reissue func(h *fixture, q *actors.Question) actors.Outcome) (*fixture, *publisher, ledger.ID) {
+func publishes(t *testing.T, action payment.Action, reissue func(f *fixture, q *actors.Question) actors.Outcome) (*fixture, *publisher, ledger.ID) {
 	t.Helper()
 	p := new(publisher)
 	p.rail = scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &action}).says(actors.Void, done)
-	h := openAs(t, func(h *fixture) {
-		h.scripted = true
-		h.wrap = func(inner actors.Provider) actors.Provider { p.rail.Provider = inner; return p }
-		p.reissue = func(q *actors.Question) actors.Outcome { return reissue(h, q) }
+	f := openAs(t, func(f *fixture) {
+		f.scripted = true
+		f.wrap = func(inner actors.Provider) actors.Provider { p.rail.Provider = inner; return p }
+		p.reissue = func(q *actors.Question) actors.Outcome { return reissue(f, q) }
 	})
-	return h, p, h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	return f, p, f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 }
 
 // The address of the rail's own page may expire before the payer's time does.
 func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
 	n := 1
-	h, p, id := publishes(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(h *fixture, q *actors.Question) actors.Outcome {
+	f, p, id := publishes(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(f *fixture, q *actors.Question) actors.Outcome {
 		if q.Acting {
 			t.Error("the rail is told that the action is known")
 		}
 		n++
-		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: fmt.Sprint("https://rail.example/", n), PageUntil: ledger.MicrosOf(h.Clock.Now().Add(10 * time.Minute))}}
+		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: fmt.Sprint("https://rail.example/", n), PageUntil: ledger.MicrosOf(f.Clock.Now().Add(10 * time.Minute))}}
 	})
-	h.advance(10*time.Minute - time.Microsecond)
-	h.must(h.Current(of(id), true))
-	h.advance(time.Microsecond)
-	h.must(h.Current(mine(id), false))
+	f.advance(10*time.Minute - time.Microsecond)
+	f.must(f.Current(of(id), true))
+	f.advance(time.Microsecond)
+	f.must(f.Current(mine(id), false))
 	if p.asked.Load() != 0 {
 		t.Errorf("the rail was asked %d times", p.asked.Load())
 	}
-	if got := h.must(h.Current(of(id), true)).Action; got.Page != "https://rail.example/2" || got.PageUntil != ledger.MicrosOf(h.Clock.Now().Add(10*time.Minute)) {
+	if got := f.must(f.Current(of(id), true)).Action; got.Page != "https://rail.example/2" || got.PageUntil != ledger.MicrosOf(f.Clock.Now().Add(10*time.Minute)) {
 		t.Errorf("%+v", got)
 	}
-	h.must(h.Current(of(id), true))
-	h.advance(10 * time.Minute)
-	h.must(h.Current(of(id), true))
-	if p.asked.Load() != 2 || h.read(id).Action.Page != "https://rail.example/3" {
-		t.Errorf("asked %d times, %+v", p.asked.Load(), h.read(id).Action)
+	f.must(f.Current(of(id), true))
+	f.advance(10 * time.Minute)
+	f.must(f.Current(of(id), true))
+	if p.asked.Load() != 2 || f.read(id).Action.Page != "https://rail.example/3" {
+		t.Errorf("asked %d times, %+v", p.asked.Load(), f.read(id).Action)
 	}
 }
 
@@ -195,15 +195,15 @@ func TestAReaderLearnsWhatTheRailSaysInstead(t *testing.T) {
 		"that it is denied": {actors.Outcome{Verdict: payment.VerdictRefused}, payment.Rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, p, id := publishes(t, expiring, func(*fixture, *actors.Question) actors.Outcome { return c.answer })
-			h.advance(2 * time.Minute)
-			before := h.version(id)
-			got := h.must(h.Current(mine(id), false))
+			f, p, id := publishes(t, expiring, func(*fixture, *actors.Question) actors.Outcome { return c.answer })
+			f.advance(2 * time.Minute)
+			before := f.version(id)
+			got := f.must(f.Current(mine(id), false))
 			if got.Status != c.status || p.asked.Load() != 1 {
 				t.Errorf("%s, asked %d times", got.Status, p.asked.Load())
 			}
-			if waits := c.status == payment.ActionRequired; waits && h.version(id) != before {
-				t.Errorf("version %d, before %d", h.version(id), before)
+			if waits := c.status == payment.ActionRequired; waits && f.version(id) != before {
+				t.Errorf("version %d, before %d", f.version(id), before)
 			}
 		})
 	}
@@ -214,11 +214,11 @@ func TestAProviderThatPublishesOnceIsNotAskedAgain(t *testing.T) {
 	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
 		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
 	}}).says(actors.Void, done)
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	h.advance(2 * time.Minute)
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	f.advance(2 * time.Minute)
 	asked := r.inquired.Load()
-	if got := h.must(h.Current(mine(id), false)); got.Status != payment.ActionRequired || r.inquired.Load() != asked {
+	if got := f.must(f.Current(mine(id), false)); got.Status != payment.ActionRequired || r.inquired.Load() != asked {
 		t.Errorf("%s, inquired %d times", got.Status, r.inquired.Load()-asked)
 	}
 }

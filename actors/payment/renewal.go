@@ -43,7 +43,7 @@ func (s *Service) Charge(org, id ledger.ID) (actors.Charge, error) {
 }
 
 func chargeAt(r *payment.Record) actors.Charge {
-	switch paid, over := r.Standing(); {
+	switch paid, over := r.ChargeProgress(); {
 	case paid:
 		return actors.ChargePaid
 	case over:
@@ -70,7 +70,7 @@ func (t *transaction) notifySubscription() {
 	if r.Renewal == nil || t.service.onRenewal == nil {
 		return
 	}
-	if paid, over := r.Standing(); over {
+	if paid, over := r.ChargeProgress(); over {
 		t.service.onRenewal(t.key.Org, r.Renewal, r.ID, paid)
 	}
 }
@@ -113,7 +113,7 @@ func renewalOf(r *actors.Renewal, initial *payment.Record) payment.Request {
 	return payment.Request{
 		Type: payment.Payment, Amount: r.Amount, Asset: initial.Asset, Method: payment.ProviderToken,
 		Customer: initial.Customer, PayerIP: initial.PayerIP, MerchantMeta: r.Meta, Lang: initial.Lang,
-		CardBIN: initial.CardBIN, CardLast4: initial.CardLast4, CardPrint: initial.CardPrint,
+		CardBIN: initial.CardBIN, CardLast4: initial.CardLast4, CardFingerprint: initial.CardFingerprint,
 		Renewal: &payment.Renewal{
 			Subscription: r.Subscription, Number: r.Number, Initial: r.Initial, Terminal: initial.Terminal,
 		},

@@ -18,16 +18,16 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 		card      string
 		twoPhase  bool
 		operation actors.Operation
-		ask       func(h *fixture, id ledger.ID) (paymentactor.Result, error)
+		ask       func(f *fixture, id ledger.ID) (paymentactor.Result, error)
 		ends      payment.Status
 	}{
-		"commit": {"4242424242424242", true, actors.Capture, func(h *fixture, id ledger.ID) (paymentactor.Result, error) { return h.Commit(part(id, 0)) }, payment.Charged},
-		"refund": {"4242424242424242", false, actors.Refund, func(h *fixture, id ledger.ID) (paymentactor.Result, error) { return h.Refund(part(id, 0)) }, payment.Refunded},
-		"cancel of what is held": {"4242424242424242", true, actors.Void, func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
-			return h.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
+		"commit": {"4242424242424242", true, actors.Capture, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Commit(part(id, 0)) }, payment.Charged},
+		"refund": {"4242424242424242", false, actors.Refund, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Refund(part(id, 0)) }, payment.Refunded},
+		"cancel of what is held": {"4242424242424242", true, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+			return f.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
 		}, payment.Failed},
-		"cancel of what waits for its payer": {"4000000000003220", false, actors.Void, func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
-			return h.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
+		"cancel of what waits for its payer": {"4000000000003220", false, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+			return f.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
 		}, payment.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,19 +43,19 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 				}
 				return r.Provider.Submit(ctx, call)
 			}
-			h := openAs(t, func(h *fixture) {
-				h.on(r)
+			f := openAs(t, func(f *fixture) {
+				f.on(r)
 				if c.twoPhase {
-					h.set(0, twoPhase)
+					f.set(0, twoPhase)
 				}
 			})
-			id := h.create(payment.Payment, c.card, 70, "").Record.ID
-			if _, err := c.ask(h, id); err != nil {
+			id := f.create(payment.Payment, c.card, 70, "").Record.ID
+			if _, err := c.ask(f, id); err != nil {
 				t.Fatal(err)
 			}
-			h.restart()
-			h.advance(5 * time.Minute)
-			h.is(id, c.ends, map[bool]string{true: "cancelled"}[c.ends == payment.Failed])
+			f.restart()
+			f.advance(5 * time.Minute)
+			f.is(id, c.ends, map[bool]string{true: "cancelled"}[c.ends == payment.Failed])
 			if len(names) != 2 || names[0] != names[1] {
 				t.Errorf("it was sent as %v", names)
 			}
@@ -73,16 +73,16 @@ func TestTheChoiceOfABankOutlivesAKill(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
-	result, err := h.begin(payment.Payout, "", 70, func(c *paymentactor.Create) { c.Request.Method, c.Card = "sepa", nil })
+	f := openAs(t, func(f *fixture) { f.on(r) })
+	result, err := f.begin(payment.Payout, "", 70, func(c *paymentactor.Create) { c.Request.Method, c.Card = "sepa", nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	bank := result.Record.Action.Destinations[0].ID
-	if _, err := h.Choose(paymentactor.Choice{Command: paymentactor.Command{Org: org, Partner: 1, ID: result.Record.ID}, Bank: bank}); err != nil {
+	if _, err := f.Choose(paymentactor.Choice{Command: paymentactor.Command{Org: org, Partner: 1, ID: result.Record.ID}, Bank: bank}); err != nil {
 		t.Fatal(err)
 	}
-	h.restart()
-	h.advance(5 * time.Minute)
-	h.is(result.Record.ID, payment.Charged, "")
+	f.restart()
+	f.advance(5 * time.Minute)
+	f.is(result.Record.ID, payment.Charged, "")
 }

@@ -32,14 +32,14 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 			return []actors.Report{{Org: org, What: actors.TakenBack, Reference: ledger.ID{9}}}, nil
 		},
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
+	f := openAs(t, func(f *fixture) { f.on(r) })
 	began := time.Now()
 	soon(t, "the clock is moved", func() {
-		if err := h.Runtime.Advance(start.Add(time.Hour)); err == nil {
+		if err := f.Runtime.Advance(start.Add(time.Hour)); err == nil {
 			t.Error("the clock was moved over a poll that failed, and nobody was told")
 		}
 	})
-	if got := h.Clock.Now(); !got.Equal(start.Add(time.Hour)) {
+	if got := f.Clock.Now(); !got.Equal(start.Add(time.Hour)) {
 		t.Errorf("the clock shows %v", got)
 	}
 	most := 1 + int64(time.Since(began)/time.Second) // it waits for a second at least, in real time
@@ -66,14 +66,14 @@ func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
-	h := openAs(t, func(h *fixture) { h.real = true; h.on(r) })
+	f := openAs(t, func(f *fixture) { f.real = true; f.on(r) })
 	defer close(release)
 	<-began
-	result, err := h.try(payment.Payment, "")
+	result, err := f.try(payment.Payment, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.reaches(result.Record.ID, payment.Charged)
+	f.reaches(result.Record.ID, payment.Charged)
 }
 
 // A chargeback of a payment whose charge is not known yet waits for the charge, also over a panic
@@ -94,50 +94,50 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 		r.reversals = func(time.Time, time.Time) ([]actors.Report, error) {
 			return []actors.Report{{Org: org, Terminal: uuid.UUID{0xaa, 0}, What: actors.TakenBack, Reference: id, Failure: payment.Failure{Detail: "chargeback"}}}, nil
 		}
-		h := openAs(t, func(h *fixture) { h.on(r) })
-		id = h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+		f := openAs(t, func(f *fixture) { f.on(r) })
+		id = f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 		due.Store(true)
-		h.advance(time.Second)
-		if got := h.read(id).Status; got != payment.Charging {
+		f.advance(time.Second)
+		if got := f.read(id).Status; got != payment.Charging {
 			t.Fatalf("%s", got)
 		}
 		if panics {
-			h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
-			h.Runtime.Quiesce()
+			f.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
+			f.Runtime.Quiesce()
 		}
-		h.advance(10 * time.Second)
-		if got := h.read(id).Status; got != payment.Reversed || h.balance() != "100000 / 0" {
-			t.Errorf("panics %v: %s, balance %s", panics, got, h.balance())
+		f.advance(10 * time.Second)
+		if got := f.read(id).Status; got != payment.Reversed || f.balance() != "100000 / 0" {
+			t.Errorf("panics %v: %s, balance %s", panics, got, f.balance())
 		}
 	}
 }
 
 // Two reversals of one payment are one return; one of a payment that does not exist is none.
 func TestAPaymentIsReturnedOnceWhateverTheRailRepeats(t *testing.T) {
-	h := open(t)
-	id := h.create(payment.Payment, "4000000000000259", 70, "").Record.ID
-	declined := h.create(payment.Payment, "4000000000000002", 70, "").Record.ID
-	h.advance(time.Minute)
-	first := h.read(id).ReturnID
+	f := open(t)
+	id := f.create(payment.Payment, "4000000000000259", 70, "").Record.ID
+	declined := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
+	f.advance(time.Minute)
+	first := f.read(id).ReturnID
 	for range 3 {
-		h.restart() // polls from the beginning again
-		h.advance(time.Second)
-		h.reverse(id)
-		h.reverse(declined)
-		h.reverse(uuid.UUID{7})
+		f.restart() // polls from the beginning again
+		f.advance(time.Second)
+		f.reverse(id)
+		f.reverse(declined)
+		f.reverse(uuid.UUID{7})
 	}
-	if r := h.read(id); r.Status != payment.Reversed || r.ReturnID != first || h.balance() != "100000 / 0" {
-		t.Errorf("%s, return %v instead of %v, balance %s", r.Status, r.ReturnID, first, h.balance())
+	if r := f.read(id); r.Status != payment.Reversed || r.ReturnID != first || f.balance() != "100000 / 0" {
+		t.Errorf("%s, return %v instead of %v, balance %s", r.Status, r.ReturnID, first, f.balance())
 	}
-	if got := h.read(declined).Status; got != payment.Rejected {
+	if got := f.read(declined).Status; got != payment.Rejected {
 		t.Errorf("%s", got)
 	}
-	if h.Runtime.Live() != 0 {
-		t.Errorf("%d actors stay", h.Runtime.Live())
+	if f.Runtime.Live() != 0 {
+		t.Errorf("%d actors stay", f.Runtime.Live())
 	}
 }
 
-func (h *fixture) reverse(id ledger.ID) {
-	h.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Terminal: h.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"}}))
-	h.Runtime.Quiesce()
+func (f *fixture) reverse(id ledger.ID) {
+	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Terminal: f.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"}}))
+	f.Runtime.Quiesce()
 }

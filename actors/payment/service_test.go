@@ -14,7 +14,7 @@ import (
 )
 
 func TestEveryCardLeadsWhereTheSandboxSaysItDoes(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	for _, row := range []struct {
 		kind         payment.Type
 		card         string
@@ -39,36 +39,36 @@ func TestEveryCardLeadsWhereTheSandboxSaysItDoes(t *testing.T) {
 		{payment.Payout, "4000000000000341", "charging", "", "created new authorizing charging", 10 * time.Second, "charged", "100070 / 0", ""},
 	} {
 		name := fmt.Sprintf("%v with %s", row.kind, row.card)
-		result := h.create(row.kind, row.card, 70, "")
+		result := f.create(row.kind, row.card, 70, "")
 		if result.Record.Status != row.status || why(result.Record.Failure) != row.text {
 			t.Errorf("%s: %s %q, want %s %q", name, result.Record.Status, why(result.Record.Failure), row.status, row.text)
 		}
-		if got := h.path(result.Record.ID); got != row.path {
+		if got := f.path(result.Record.ID); got != row.path {
 			t.Errorf("%s: went through %s, want %s", name, got, row.path)
 		}
-		h.advance(row.after)
-		if got := h.read(result.Record.ID).Status; got != row.later {
+		f.advance(row.after)
+		if got := f.read(result.Record.ID).Status; got != row.later {
 			t.Errorf("%s: %s after %v, want %s", name, got, row.after, row.later)
 		}
-		if got := h.balance(); got != row.moved {
+		if got := f.balance(); got != row.moved {
 			t.Errorf("%s: balance %s, want %s", name, got, row.moved)
 		}
-		if n := h.calls(result.Record.ID); n != 1 {
+		if n := f.calls(result.Record.ID); n != 1 {
 			t.Errorf("%s: %d provider calls", name, n)
 		}
 	}
 }
 
 func TestAReturnIsItsOwnTransactionThatMirrorsTheCharge(t *testing.T) {
-	h := open(t)
-	original := h.create(payment.Payment, "4000000000000259", 70, "r1").Record
-	h.advance(time.Minute)
-	original = h.read(original.ID)
-	back := h.read(original.ReturnID)
+	f := open(t)
+	original := f.create(payment.Payment, "4000000000000259", 70, "r1").Record
+	f.advance(time.Minute)
+	original = f.read(original.ID)
+	back := f.read(original.ReturnID)
 	if back.Type != payment.Payout || back.Status != payment.Charged || back.Amount != original.Amount || back.ReversalOf != original.ID {
 		t.Errorf("the return is %+v", back)
 	}
-	v := h.Journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	charge, _, err := v.Record(org, ledger.Source{Kind: ledger.Transaction, ID: original.ID})
 	if err != nil {
@@ -86,7 +86,7 @@ func TestAReturnIsItsOwnTransactionThatMirrorsTheCharge(t *testing.T) {
 }
 
 func TestSixtyFourCreatesOfOneTxIDAreOneTransactionAndOneCall(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	var all sync.WaitGroup
 	results := make([]paymentactor.Result, 64)
 	for i := range results {
@@ -94,9 +94,9 @@ func TestSixtyFourCreatesOfOneTxIDAreOneTransactionAndOneCall(t *testing.T) {
 		go func() {
 			defer all.Done()
 			c := request(payment.Payment, "4242424242424242", uint64(100+i), "same")
-			c.Partner = h.partner
+			c.Partner = f.partner
 			var err error
-			if results[i], err = h.Create(c); err != nil {
+			if results[i], err = f.Create(c); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -111,27 +111,27 @@ func TestSixtyFourCreatesOfOneTxIDAreOneTransactionAndOneCall(t *testing.T) {
 			firsts++
 		}
 	}
-	if n := h.calls(results[0].Record.ID); n != 1 || firsts != 1 {
+	if n := f.calls(results[0].Record.ID); n != 1 || firsts != 1 {
 		t.Errorf("%d provider calls, %d answers that are no replay", n, firsts)
 	}
 }
 
 func TestAPayoutBeyondTheBalanceIsRejectedAndNothingIsHeld(t *testing.T) {
-	h := open(t)
-	r := h.create(payment.Payout, "4242424242424242", 100_001, "p").Record
+	f := open(t)
+	r := f.create(payment.Payout, "4242424242424242", 100_001, "p").Record
 	if r.Status != payment.Rejected || why(r.Failure) != "insufficient balance" {
 		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
-	if got := h.balance(); got != "100000 / 0" {
+	if got := f.balance(); got != "100000 / 0" {
 		t.Errorf("balance %s", got)
 	}
-	if n := h.calls(r.ID); n != 0 {
+	if n := f.calls(r.ID); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
 }
 
 func TestConcurrentPayoutsNeverOverdraw(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	charged := 0
@@ -140,8 +140,8 @@ func TestConcurrentPayoutsNeverOverdraw(t *testing.T) {
 		go func() {
 			defer all.Done()
 			c := request(payment.Payout, "4242424242424242", 7_000, "")
-			c.Partner = h.partner
-			result, err := h.Create(c)
+			c.Partner = f.partner
+			result, err := f.Create(c)
 			if err != nil {
 				t.Error(err)
 				return
@@ -157,18 +157,18 @@ func TestConcurrentPayoutsNeverOverdraw(t *testing.T) {
 	if charged != 14 { // floor(100000 / 7000)
 		t.Errorf("%d payouts were paid", charged)
 	}
-	if got := h.balance(); got != "2000 / 0" {
+	if got := f.balance(); got != "2000 / 0" {
 		t.Errorf("balance %s", got)
 	}
 }
 
 func TestAmountsBeyondTheRangeAreRejectedAndSoIsWhatCouldOverflowATotal(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	huge := "1" + strings.Repeat("0", 72)
 	for amount, want := range map[string]string{huge: "", huge[:72] + "01": "amount out of range"} {
 		c := request(payment.Payment, "4242424242424242", 1, "")
-		c.Partner, c.Request.Amount = h.partner, money.MustParse(amount)
-		result, err := h.Create(c)
+		c.Partner, c.Request.Amount = f.partner, money.MustParse(amount)
+		result, err := f.Create(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,8 +177,8 @@ func TestAmountsBeyondTheRangeAreRejectedAndSoIsWhatCouldOverflowATotal(t *testi
 		}
 	}
 	c := request(payment.Payout, "4242424242424242", 1, "")
-	c.Partner, c.Request.Amount = h.partner, money.MustParse(huge)
-	result, err := h.Create(c)
+	c.Partner, c.Request.Amount = f.partner, money.MustParse(huge)
+	result, err := f.Create(c)
 	if err != nil || result.Record.Status != payment.Charged {
 		t.Errorf("a payout of the largest amount, out of what was paid in: %v, %v", result.Record, err)
 	}

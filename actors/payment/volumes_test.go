@@ -11,11 +11,11 @@ import (
 )
 
 // in pays an amount of a currency.
-func (h *fixture) in(currency money.Currency, amount uint64, want string) {
-	h.t.Helper()
-	r := h.must(h.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.Asset.Currency = currency }))
+func (f *fixture) in(currency money.Currency, amount uint64, want string) {
+	f.t.Helper()
+	r := f.must(f.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.Asset.Currency = currency }))
 	if why(r.Failure) != want {
-		h.t.Errorf("%d %s: %s %q, want %q", amount, currency, r.Status, why(r.Failure), want)
+		f.t.Errorf("%d %s: %s %q, want %q", amount, currency, r.Status, why(r.Failure), want)
 	}
 }
 
@@ -26,24 +26,24 @@ func onlyIn(currency money.Currency) func(*directory.Limit) {
 
 func TestALimitOfAVolumeThatChangesBindsTheNextPayment(t *testing.T) {
 	l := limit(directory.DailyVolume, 100, nil)
-	h := limited(t, l)
-	h.ends(good, 60, payment.Charged, "")
-	h.ends(good, 60, payment.Rejected, "limit exceeded: daily_volume")
+	f := limited(t, l)
+	f.ends(good, 60, payment.Charged, "")
+	f.ends(good, 60, payment.Rejected, "limit exceeded: daily_volume")
 	wider := *l
 	wider.MaxAmount = money.FromUint64(150) // the same limit, changed
-	h.limits = []*directory.Limit{&wider}
-	h.ends(good, 60, payment.Charged, "")
+	f.limits = []*directory.Limit{&wider}
+	f.ends(good, 60, payment.Charged, "")
 	month := limit(directory.MonthlyVolume, 20, nil)
-	h.limits = []*directory.Limit{&wider, month}
-	h.ends(good, 30, payment.Rejected, "limit exceeded: monthly_volume")
-	h.ends(good, 20, payment.Charged, "")
-	h.usage(&wider, "", "140 0 10")
-	h.usage(month, "", "20 0 0")
-	h.limits = []*directory.Limit{month}
-	h.ends(good, 1, payment.Rejected, "limit exceeded: monthly_volume")
-	h.limits = nil
-	h.ends(good, 1_000, payment.Charged, "")
-	h.usage(&wider, "", "140 0 10")
+	f.limits = []*directory.Limit{&wider, month}
+	f.ends(good, 30, payment.Rejected, "limit exceeded: monthly_volume")
+	f.ends(good, 20, payment.Charged, "")
+	f.usage(&wider, "", "140 0 10")
+	f.usage(month, "", "20 0 0")
+	f.limits = []*directory.Limit{month}
+	f.ends(good, 1, payment.Rejected, "limit exceeded: monthly_volume")
+	f.limits = nil
+	f.ends(good, 1_000, payment.Charged, "")
+	f.usage(&wider, "", "140 0 10")
 }
 
 // Different limits of one partner apply to its payments: to each those of its currency, in any
@@ -59,19 +59,19 @@ func TestEachPaymentCountsTowardsTheLimitsOfItsCurrency(t *testing.T) {
 	for _, c := range currencies {
 		limits = append(limits, limit(directory.DailyVolume, 100, onlyIn(c)), limit(directory.MonthlyVolume, 130, onlyIn(c)))
 	}
-	h := limited(t, limits...)
+	f := limited(t, limits...)
 	for range 2 {
 		for _, c := range currencies {
-			h.in(c, 50, "")
+			f.in(c, 50, "")
 		}
 	}
 	for _, c := range currencies {
-		h.in(c, 1, "limit exceeded: daily_volume")
+		f.in(c, 1, "limit exceeded: daily_volume")
 	}
 	for _, l := range limits {
-		h.usage(l, "", map[directory.LimitKind]string{directory.DailyVolume: "100 0 0", directory.MonthlyVolume: "100 0 30"}[l.Kind])
+		f.usage(l, "", map[directory.LimitKind]string{directory.DailyVolume: "100 0 0", directory.MonthlyVolume: "100 0 30"}[l.Kind])
 	}
-	h.in("KWD", 1_000, "") // no limit applies to it
+	f.in("KWD", 1_000, "") // no limit applies to it
 }
 
 // A volume limit of the partner applies together with one of the card, and the first that is full
@@ -79,10 +79,10 @@ func TestEachPaymentCountsTowardsTheLimitsOfItsCurrency(t *testing.T) {
 func TestThePartnersVolumeBindsBesideTheCards(t *testing.T) {
 	month := limit(directory.MonthlyVolume, 150, nil)
 	day := limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Scope = directory.ScopeCard })
-	h := limited(t, month, day)
+	f := limited(t, month, day)
 	pay := func(print string, amount uint64, want string) {
 		t.Helper()
-		r := h.must(h.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.CardPrint = print }))
+		r := f.must(f.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.CardFingerprint = print }))
 		if why(r.Failure) != want {
 			t.Errorf("%d by %q: %s %q, want %q", amount, print, r.Status, why(r.Failure), want)
 		}
@@ -93,25 +93,25 @@ func TestThePartnersVolumeBindsBesideTheCards(t *testing.T) {
 	pay("b", 30, "")
 	pay("", 20, "")
 	pay("", 1, "limit exceeded: monthly_volume")
-	h.usage(month, "", "150 0 0")
-	h.usage(day, "a", "100 0 0")
-	h.usage(day, "b", "30 0 70")
+	f.usage(month, "", "150 0 0")
+	f.usage(day, "a", "100 0 0")
+	f.usage(day, "b", "30 0 70")
 }
 
 // What was decided before the process ended counts after the restart as it would have before.
 func TestVolumesThatWereReadAgainAreGivenBackAndSettled(t *testing.T) {
 	day, month := limit(directory.DailyVolume, 200, nil), limit(directory.MonthlyVolume, 300, nil)
-	h := openAs(t, func(h *fixture) {
-		h.limits = []*directory.Limit{day, month}
-		h.set(0, twoPhase)
+	f := openAs(t, func(f *fixture) {
+		f.limits = []*directory.Limit{day, month}
+		f.set(0, twoPhase)
 	})
-	captured, cancelled := h.create(payment.Payment, good, 100, "").Record, h.create(payment.Payment, good, 70, "").Record
-	h.restart()
-	h.usage(day, "", "0 170 30")
-	h.must(h.Commit(part(captured.ID, 60)))
-	h.must(h.Cancel(of(cancelled.ID)))
-	h.usage(day, "", "60 0 140")
-	h.usage(month, "", "60 0 240")
+	captured, cancelled := f.create(payment.Payment, good, 100, "").Record, f.create(payment.Payment, good, 70, "").Record
+	f.restart()
+	f.usage(day, "", "0 170 30")
+	f.must(f.Commit(part(captured.ID, 60)))
+	f.must(f.Cancel(of(cancelled.ID)))
+	f.usage(day, "", "60 0 140")
+	f.usage(month, "", "60 0 240")
 }
 
 // More limits than a partner may have still apply.
@@ -120,11 +120,11 @@ func TestMoreLimitsThanThereMayBeBind(t *testing.T) {
 	for range directory.MaxLimits + 40 {
 		limits = append(limits, limit(directory.DailyVolume, 100, nil))
 	}
-	h := limited(t, limits...)
+	f := limited(t, limits...)
 	last := limits[len(limits)-1]
 	last.MaxAmount = money.FromUint64(50)
-	h.ends(good, 50, payment.Charged, "")
-	h.ends(good, 1, payment.Rejected, "limit exceeded: daily_volume")
-	h.usage(limits[0], "", "50 0 50")
-	h.usage(last, "", "50 0 0")
+	f.ends(good, 50, payment.Charged, "")
+	f.ends(good, 1, payment.Rejected, "limit exceeded: daily_volume")
+	f.usage(limits[0], "", "50 0 50")
+	f.usage(last, "", "50 0 0")
 }

@@ -22,7 +22,7 @@ import (
 // and no card is passed where it is not needed.
 type witness struct {
 	actors.Provider
-	h       *fixture
+	f       *fixture
 	journal *posting.Journal
 	dead    atomic.Bool // the process is dead: its remaining calls have no effect
 }
@@ -40,7 +40,7 @@ type reissuing struct {
 
 // Reissue implements live.Reissuer.
 func (r reissuing) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
-	defer r.w.h.seen.enter(r.w.h.t, r.w.journal, q.Reference)()
+	defer r.w.f.seen.enter(r.w.f.t, r.w.journal, q.Reference)()
 	return r.Reissuer.Reissue(ctx, q)
 }
 
@@ -129,10 +129,10 @@ func (s *seen) heard(about made, o actors.Outcome) {
 }
 
 // submissions counts the calls of an operation for a transaction.
-func (h *fixture) submissions(id ledger.ID, operation actors.Operation) (n int) {
-	h.seen.mu.Lock()
-	defer h.seen.mu.Unlock()
-	for c, times := range h.seen.calls {
+func (f *fixture) submissions(id ledger.ID, operation actors.Operation) (n int) {
+	f.seen.mu.Lock()
+	defer f.seen.mu.Unlock()
+	for c, times := range f.seen.calls {
 		if c.reference == id && c.operation == operation {
 			n += times
 		}
@@ -145,21 +145,21 @@ func (w *witness) Submit(ctx context.Context, call *actors.Call) actors.Outcome 
 	if w.dead.Load() {
 		return lostAnswer
 	}
-	w.h.seen.call(w.h.t, made{call.Terminal.ID, call.Reference, call.Operation, call.Request})
-	defer w.h.seen.enter(w.h.t, w.journal, call.Reference)()
+	w.f.seen.call(w.f.t, made{call.Terminal.ID, call.Reference, call.Operation, call.Request})
+	defer w.f.seen.enter(w.f.t, w.journal, call.Reference)()
 	w.intended(call)
 	if _, bounded := ctx.Deadline(); !bounded {
-		w.h.t.Errorf("%v %v has all the time in the world", call.Operation, call.Reference)
+		w.f.t.Errorf("%v %v has all the time in the world", call.Operation, call.Reference)
 	}
 	switch {
 	case call.Card == nil:
 	case call.Operation == actors.Complete && len(call.Card.CVV) != 0:
-		w.h.t.Errorf("%v: a CVV was kept", call.Reference)
+		w.f.t.Errorf("%v: a CVV was kept", call.Reference)
 	case call.Operation != actors.Complete && call.Operation != actors.Pay && call.Operation != actors.PayOut:
-		w.h.t.Errorf("%v %v has a card", call.Operation, call.Reference)
+		w.f.t.Errorf("%v %v has a card", call.Operation, call.Reference)
 	}
 	o := w.Provider.Submit(ctx, call)
-	w.h.seen.heard(made{operation: call.Operation, reference: call.Reference}, o)
+	w.f.seen.heard(made{operation: call.Operation, reference: call.Reference}, o)
 	return o
 }
 
@@ -169,12 +169,12 @@ func (w *witness) intended(call *actors.Call) {
 	defer v.Close()
 	stored, found, err := v.Record(call.Org, ledger.Source{Kind: ledger.Transaction, ID: call.Reference})
 	if err != nil || !found {
-		w.h.t.Errorf("%v %v: there is no intent (%v)", call.Operation, call.Reference, err)
+		w.f.t.Errorf("%v %v: there is no intent (%v)", call.Operation, call.Reference, err)
 		return
 	}
 	r, err := paymentcodec.Decode(stored.Payload)
 	if err != nil {
-		w.h.t.Error(err)
+		w.f.t.Error(err)
 		return
 	}
 	intent := r.Op != nil && r.Op.Request == call.Request
@@ -182,7 +182,7 @@ func (w *witness) intended(call *actors.Call) {
 		intent = r.Status == payment.Authorizing && call.Request == ledger.ID{}
 	}
 	if !intent || r.Terminal != call.Terminal.ID {
-		w.h.t.Errorf("%v of %v is made without an intent: the record is %s, its operation %+v", call.Operation, call.Reference, r.Status, r.Op)
+		w.f.t.Errorf("%v of %v is made without an intent: the record is %s, its operation %+v", call.Operation, call.Reference, r.Status, r.Op)
 	}
 }
 
@@ -191,9 +191,9 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 	if w.dead.Load() {
 		return lostAnswer
 	}
-	defer w.h.seen.enter(w.h.t, w.journal, q.Reference)()
+	defer w.f.seen.enter(w.f.t, w.journal, q.Reference)()
 	o := w.Provider.Inquire(ctx, q)
-	w.h.seen.heard(made{operation: q.Operation, reference: q.Reference}, o)
+	w.f.seen.heard(made{operation: q.Operation, reference: q.Reference}, o)
 	return o
 }
 
@@ -207,8 +207,8 @@ func waits(r *payment.Record) bool {
 }
 
 // transactions calls fn with all transactions in the store.
-func (h *fixture) transactions(v *posting.View, fn func(r *payment.Record, s posting.Stamp)) {
-	h.t.Helper()
+func (f *fixture) transactions(v *posting.View, fn func(r *payment.Record, s posting.Stamp)) {
+	f.t.Helper()
 	err := v.Records(org, ledger.Transaction, func(_ ledger.ID, stored posting.Record) (bool, error) {
 		r, err := paymentcodec.Decode(stored.Payload)
 		if err == nil {
@@ -217,47 +217,47 @@ func (h *fixture) transactions(v *posting.View, fn func(r *payment.Record, s pos
 		return err == nil, err
 	})
 	if err != nil {
-		h.t.Error(err)
+		f.t.Error(err)
 	}
 }
 
 // sound is checked at the end of a test.
-func (h *fixture) sound() {
-	h.t.Helper()
-	h.waiting()
-	if !h.foreign {
-		h.checked()
+func (f *fixture) sound() {
+	f.t.Helper()
+	f.waiting()
+	if !f.foreign {
+		f.checked()
 	}
 }
 
 // waiting is checked whenever no work is in progress: every transaction that has not ended wants to
 // be woken, and no other does; what only a live charge needs is gone after its end; and sealed
 // cards exist exactly where a later step needs them.
-func (h *fixture) waiting() {
-	h.t.Helper()
-	v := h.Journal.View()
+func (f *fixture) waiting() {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	keep := make(map[ledger.ID]bool)
-	h.transactions(v, func(r *payment.Record, s posting.Stamp) {
+	f.transactions(v, func(r *payment.Record, s posting.Stamp) {
 		if waits(r) != (s.Due != 0) {
-			h.t.Errorf("%v %v is %s with operation %+v and due at %d", r.Type, r.ID, r.Status, r.Op, s.Due)
+			f.t.Errorf("%v %v is %s with operation %+v and due at %d", r.Type, r.ID, r.Status, r.Op, s.Due)
 		}
 		if !waits(r) && (r.Action != nil || r.KeepCard) {
-			h.t.Errorf("%v is %s and keeps action %+v, card %v", r.ID, r.Status, r.Action, r.KeepCard)
+			f.t.Errorf("%v is %s and keeps action %+v, card %v", r.ID, r.Status, r.Action, r.KeepCard)
 		}
 		if r.KeepCard {
 			keep[r.ID] = true
 		}
 	})
 	err := v.SealedRows(org, func(s ledger.Source, sealed []byte) (bool, error) {
-		card, err := h.Keyring.OpenCard(sealed, append(org[:], s.ID[:]...))
+		card, err := f.Keyring.OpenCard(sealed, append(org[:], s.ID[:]...))
 		if err != nil || len(card.Number) == 0 || len(card.CVV) != 0 || !keep[s.ID] {
-			h.t.Errorf("%v has a sealed card (needed: %v, %v)", s.ID, keep[s.ID], err)
+			f.t.Errorf("%v has a sealed card (needed: %v, %v)", s.ID, keep[s.ID], err)
 		}
 		delete(keep, s.ID)
 		return true, nil
 	})
 	if err != nil || len(keep) > 0 {
-		h.t.Errorf("sealed cards are missing for %v (%v)", slices.Collect(maps.Keys(keep)), err)
+		f.t.Errorf("sealed cards are missing for %v (%v)", slices.Collect(maps.Keys(keep)), err)
 	}
 }

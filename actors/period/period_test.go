@@ -89,7 +89,7 @@ func (o *fixture) after(m period.Month) {
 }
 
 func (o *fixture) close(m period.Month) (Result, error) {
-	return o.service.Close(Close{Org: o.org, Month: m, By: period.By{Login: "chief"}})
+	return o.service.Close(Close{Org: o.org, Month: m, ClosedBy: period.ClosedBy{Login: "chief"}})
 }
 
 func (o *fixture) mustClose(m period.Month) *period.Record {
@@ -128,11 +128,11 @@ func TestAClosedMonthIsAsItsEventAndItsRecordSay(t *testing.T) {
 	for range 2 {
 		v := o.Journal.View()
 		stored, err := v.Period(o.org, september)
-		if err != nil || *stored != *made || made.By.Login != "chief" || made.Rows != 2 || made.Sum != o.balance(september) {
+		if err != nil || *stored != *made || made.ClosedBy.Login != "chief" || made.Rows != 2 || made.BalanceHash != o.balance(september) {
 			t.Errorf("%+v is stored, %v; %+v was told", stored, err, made)
 		}
 		e, _, _, err := v.Event(o.org, made.Seq)
-		if m, sum, ok := period.ReadEvent(&e); err != nil || !ok || m != september || sum != made.Sum || e.Booked != made.At {
+		if m, sum, ok := period.ReadEvent(&e); err != nil || !ok || m != september || sum != made.BalanceHash || e.Booked != made.At {
 			t.Errorf("%+v, %v", e, err)
 		}
 		v.Close()
@@ -201,7 +201,7 @@ func TestAClosingIsMadeAgainAfterWhatWasDatedIntoItsMonth(t *testing.T) {
 			o.wantCode(err, ledger.Unavailable)
 		}
 	}
-	if made := o.mustClose(september); reads != 2 || made.Sum != o.balance(september) {
+	if made := o.mustClose(september); reads != 2 || made.BalanceHash != o.balance(september) {
 		t.Errorf("it was read %d times", reads)
 	}
 	o.wantCode(o.submit(september.Last()), ledger.Invalid)
@@ -329,14 +329,14 @@ func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 	o.service.read = func() {
 		reads++
 		select {
-		case o.service.turn <- struct{}{}:
+		case o.service.balanceTurn <- struct{}{}:
 			t.Error("another one has a turn meanwhile")
 		default:
 		}
 	}
 	o.mustClose(september)
 	select {
-	case o.service.turn <- struct{}{}:
+	case o.service.balanceTurn <- struct{}{}:
 	default:
 		t.Error("the turn was kept")
 	}
@@ -353,7 +353,7 @@ func TestAKeyThatHasClosedAMonthWaitsForNoTurn(t *testing.T) {
 	if _, err := o.service.Close(asked); err != nil {
 		t.Fatal(err)
 	}
-	o.service.turn <- struct{}{}
+	o.service.balanceTurn <- struct{}{}
 	o.service.wait = time.Nanosecond
 	if again, err := o.service.Close(asked); err != nil || !again.Replay {
 		t.Errorf("%+v, %v", again, err)
@@ -365,12 +365,12 @@ func TestAKeyThatHasClosedAMonthWaitsForNoTurn(t *testing.T) {
 func TestWhoWaitsForATurnInVainHasClosedNothing(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
-	o.service.turn <- struct{}{}
+	o.service.balanceTurn <- struct{}{}
 	o.service.wait = time.Nanosecond
 	_, err := o.close(september)
 	o.wantCode(err, ledger.Unavailable)
 	o.service.wait = closeWait
-	<-o.service.turn
+	<-o.service.balanceTurn
 	o.mustClose(september)
 }
 

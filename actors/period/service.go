@@ -13,9 +13,9 @@ import (
 
 // Service closes months.
 type Service struct {
-	rt   *actors.Runtime
-	wait time.Duration
-	turn chan struct{} // held while a trial balance is read
+	rt          *actors.Runtime
+	wait        time.Duration
+	balanceTurn chan struct{} // held while a trial balance is read
 
 	read func() // test hook: called between reading a trial balance and submitting its closing
 }
@@ -29,15 +29,15 @@ const maxTries = 16
 
 // New makes the service.
 func New(rt *actors.Runtime) *Service {
-	return &Service{rt: rt, wait: closeWait, turn: make(chan struct{}, 1)}
+	return &Service{rt: rt, wait: closeWait, balanceTurn: make(chan struct{}, 1)}
 }
 
 // Close is a request to close a month.
 type Close struct {
-	Org   ledger.ID
-	Month period.Month
-	By    period.By
-	Key   actors.Key
+	Org      ledger.ID
+	Month    period.Month
+	ClosedBy period.ClosedBy
+	Key      actors.Key
 }
 
 // Result is a closed month in the answer to a request.
@@ -58,8 +58,8 @@ func (s *Service) Close(c Close) (Result, error) {
 		return r, err
 	}
 	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
+	case s.balanceTurn <- struct{}{}:
+		defer func() { <-s.balanceTurn }()
 	case <-timer.C:
 		return Result{}, late()
 	}
@@ -109,19 +109,19 @@ func late() error {
 func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	standing, err := s.standing(view, c)
+	books, err := s.readBooks(view, c)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := c.Month.Ready(standing); err != nil {
+	if err := c.Month.CheckClose(books); err != nil {
 		return nil, nil, err
 	}
 	seen, _, err := view.Head(c.Org)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &period.Record{Month: c.Month, By: c.By}
-	if r.Sum, r.Rows, err = balances.AtMonthEnd(view, c.Org, c.Month); err != nil {
+	r := &period.Record{Month: c.Month, ClosedBy: c.ClosedBy}
+	if r.BalanceHash, r.Rows, err = balances.AtMonthEnd(view, c.Org, c.Month); err != nil {
 		return nil, nil, err
 	}
 	change := &posting.Change{
@@ -137,27 +137,27 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 	return r, change, nil
 }
 
-// standing reads the state of the organization's books. An item that a command adds later and that
+// readBooks reads the state of the organization's books. An item that a command adds later and that
 // falls due in the month takes effect on the first open day.
-func (s *Service) standing(view *posting.View, c *Close) (standing period.Standing, err error) {
-	standing.Now = ledger.MicrosOf(s.rt.Clock.Now())
-	standing.Began = period.Of(standing.Now.Date())
+func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, err error) {
+	books.Now = ledger.MicrosOf(s.rt.Clock.Now())
+	books.FirstMonth = period.Of(books.Now.Date())
 	err = view.EventsAscending(c.Org, 1, func(e ledger.Event, _ []byte) (bool, error) {
-		standing.Began = period.Of(e.Booked.Date())
+		books.FirstMonth = period.Of(e.Booked.Date())
 		return false, nil
 	})
 	if err != nil {
-		return standing, err
+		return books, err
 	}
-	if standing.Through, err = view.Closed(c.Org); err != nil {
-		return standing, err
+	if books.LastClosed, err = view.Closed(c.Org); err != nil {
+		return books, err
 	}
 	// After a jump of the clock, memory may not have all due items yet.
-	if err = s.rt.Journal.Due.LookAhead(standing.Now.Time()); err != nil {
-		return standing, err
+	if err = s.rt.Journal.Due.LookAhead(books.Now.Time()); err != nil {
+		return books, err
 	}
-	standing.Overdue = s.rt.Journal.Due.Overdue(c.Org, c.Month.End(), standing.Now)
-	return standing, nil
+	books.Overdue = s.rt.Journal.Due.Overdue(c.Org, c.Month.End(), books.Now)
+	return books, nil
 }
 
 // answered returns the month that the key's first request has closed; false if the key is free. The

@@ -107,7 +107,7 @@ func (a *agreement) onRenewalEnded(c *actors.Context, m renewalEnded) {
 	if !a.load() {
 		return
 	}
-	if d, ok := a.record.Heard(m.transaction, m.paid, c.Now()); ok {
+	if d, ok := a.record.OnOutcome(m.transaction, m.paid, c.Now()); ok {
 		a.commit(c, d, m)
 	}
 }
@@ -119,8 +119,8 @@ func (a *agreement) due(c *actors.Context, m actors.Due) {
 	}
 	switch r := a.record; {
 	case r.State.UnderWay():
-		a.look(c, m)
-	case r.Ripe(c.Now()):
+		a.inquire(c, m)
+	case r.RenewalDue(c.Now()):
 		a.renew(c, m)
 	}
 }
@@ -129,14 +129,14 @@ func (a *agreement) due(c *actors.Context, m actors.Due) {
 func (a *agreement) renew(c *actors.Context, cause actors.Due) {
 	r := a.record
 	if a.service.active(a.key.Org, r.Partner) {
-		a.commit(c, r.Begin(uuid.New(), c.Now()), cause)
+		a.commit(c, r.BeginRenewal(uuid.New(), c.Now()), cause)
 	} else {
-		a.commit(c, r.Hold(c.Now()), cause)
+		a.commit(c, r.Postpone(c.Now()), cause)
 	}
 }
 
-// look reads the state of the renewal in progress, for which no report has come.
-func (a *agreement) look(c *actors.Context, m actors.Due) {
+// inquire reads the state of the renewal in progress, for which no report has come.
+func (a *agreement) inquire(c *actors.Context, m actors.Due) {
 	r := a.record
 	charge, err := a.service.payments.Charge(a.key.Org, r.Last)
 	if err != nil {
@@ -144,11 +144,11 @@ func (a *agreement) look(c *actors.Context, m actors.Due) {
 	}
 	switch charge {
 	case actors.ChargePaid, actors.ChargeUnpaid:
-		if d, ok := r.Heard(r.Last, charge == actors.ChargePaid, c.Now()); ok {
+		if d, ok := r.OnOutcome(r.Last, charge == actors.ChargePaid, c.Now()); ok {
 			a.commit(c, d, m)
 		}
 	default:
-		a.commit(c, r.Look(charge != actors.ChargeUnderWay, c.Now()), m)
+		a.commit(c, r.KeepWaiting(charge != actors.ChargeUnderWay, c.Now()), m)
 	}
 }
 
@@ -157,7 +157,7 @@ func (a *agreement) commit(c *actors.Context, d subscription.Decision, cause any
 	r := d.Record
 	notices := a.notices(&d)
 	r.Notified += uint64(len(notices))
-	r.Unnotified += uint64(len(d.Tidings) - len(notices))
+	r.Unnotified += uint64(len(d.Notifications) - len(notices))
 	source := ledger.Source{Kind: ledger.Subscription, ID: a.key.ID}
 	step := posting.Step{
 		Org: a.key.Org, Source: source, Expect: a.stamp.Version, Record: Encode(r), Due: d.Due, Events: d.Events,
@@ -193,7 +193,7 @@ func keyOf(cause any) *actors.Key {
 // notices returns the notices to the merchant, if there is an address where notifications of the
 // initial payment go.
 func (a *agreement) notices(d *subscription.Decision) []posting.Notice {
-	if len(d.Tidings) == 0 {
+	if len(d.Notifications) == 0 {
 		return nil
 	}
 	r := d.Record
@@ -201,9 +201,9 @@ func (a *agreement) notices(d *subscription.Decision) []posting.Notice {
 	if !set {
 		return nil
 	}
-	list := make([]posting.Notice, len(d.Tidings))
-	for i := range d.Tidings {
-		t := &d.Tidings[i]
+	list := make([]posting.Notice, len(d.Notifications))
+	for i := range d.Notifications {
+		t := &d.Notifications[i]
 		list[i] = posting.Notice{Event: t.Index, Channel: posting.Stream, To: to, Body: encodeNotice(t), About: r}
 	}
 	return list
@@ -227,7 +227,7 @@ func (a *agreement) Committed(c *actors.Context, _ *posting.Change, receipt post
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
 	case *command:
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
-		if a.record.Ripe(c.Now()) { // resumed after it was due: a manual clock may stand still
+		if a.record.RenewalDue(c.Now()) { // resumed after it was due: a manual clock may stand still
 			a.renew(c, actors.Due{Key: a.key, At: a.stamp.Due})
 		}
 	}

@@ -22,16 +22,16 @@ import (
 const recordVersion = 1
 
 type row struct {
-	Partner  int64  `msgpack:"partner"`
-	Initial  []byte `msgpack:"initial"`
-	Amount   []byte `msgpack:"amount"`
-	Days     int    `msgpack:"days"`
-	Metadata []byte `msgpack:"metadata,omitempty"`
-	Terminal []byte `msgpack:"terminal"`
-	Asset    []byte `msgpack:"asset"`
-	Standing []byte `msgpack:"standing"`
-	Told     uint64 `msgpack:"told,omitempty"`
-	Untold   uint64 `msgpack:"untold,omitempty"`
+	Partner    int64  `msgpack:"partner"`
+	Initial    []byte `msgpack:"initial"`
+	Amount     []byte `msgpack:"amount"`
+	Days       int    `msgpack:"days"`
+	Metadata   []byte `msgpack:"metadata,omitempty"`
+	Terminal   []byte `msgpack:"terminal"`
+	Asset      []byte `msgpack:"asset"`
+	Progress   []byte `msgpack:"standing"`
+	Notified   uint64 `msgpack:"told,omitempty"`
+	Unnotified uint64 `msgpack:"untold,omitempty"`
 }
 
 var errForm = errors.New("subscription: unknown form")
@@ -42,8 +42,8 @@ func Encode(r *subscription.Record) []byte {
 	out.WriteByte(recordVersion)
 	assert.NoError(msgpack.NewEncoder(&out).Encode(&row{
 		Partner: r.Partner, Initial: r.Initial[:], Amount: r.Amount.AppendBinary(nil), Days: r.PeriodDays, Metadata: r.Metadata,
-		Terminal: r.Terminal[:], Asset: r.Asset.AppendBinary(nil), Standing: appendStanding(nil, &r.Standing),
-		Told: r.Notified, Untold: r.Unnotified,
+		Terminal: r.Terminal[:], Asset: r.Asset.AppendBinary(nil), Progress: appendProgress(nil, &r.Progress),
+		Notified: r.Notified, Unnotified: r.Unnotified,
 	}))
 	return out.Bytes()
 }
@@ -57,7 +57,7 @@ func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	if err := msgpack.Unmarshal(payload[1:], &in); err != nil {
 		return nil, fmt.Errorf("%w: %w", errForm, err)
 	}
-	r := &subscription.Record{ID: id, Partner: in.Partner, Notified: in.Told, Unnotified: in.Untold}
+	r := &subscription.Record{ID: id, Partner: in.Partner, Notified: in.Notified, Unnotified: in.Unnotified}
 	r.PeriodDays = in.Days
 	if len(in.Metadata) > 0 {
 		r.Metadata = in.Metadata
@@ -75,7 +75,7 @@ func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	if r.Asset, rest, err = money.ReadAsset(in.Asset); err != nil || len(rest) != 0 {
 		return nil, errForm
 	}
-	if r.Standing, rest, err = readStanding(in.Standing); err != nil || len(rest) != 0 {
+	if r.Progress, rest, err = readProgress(in.Progress); err != nil || len(rest) != 0 {
 		return nil, errForm
 	}
 	return r, nil
@@ -87,12 +87,12 @@ var states = [...]subscription.State{
 	5: subscription.PausedRenewing, 6: subscription.Cancelled, 7: subscription.CancelledRenewing,
 }
 
-// appendStanding writes the fields of a subscription that change. They are in its record, in the
+// appendProgress writes the fields of a subscription that change. They are in its record, in the
 // notification of an event, and encrypted in the claim of a key.
-func appendStanding(dst []byte, s *subscription.Standing) []byte {
+func appendProgress(dst []byte, s *subscription.Progress) []byte {
 	state := slices.Index(states[:], s.State)
 	assert.That(state > 0, "subscription: state %q is not stored", s.State)
-	dst = append(dst, byte(state), s.Failures, s.Looks)
+	dst = append(dst, byte(state), s.Failures, s.Inquiries)
 	for _, n := range [...]uint64{uint64(s.Anchor), uint64(s.Next), s.Renewals, s.Number} {
 		dst = binary.AppendUvarint(dst, n)
 	}
@@ -104,16 +104,16 @@ func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "subscription reply|"+key)
 }
 
-// appendReply writes the reply to a key's request: the subscription's id, and its standing.
+// appendReply writes the reply to a key's request: the subscription's id, and its progress.
 func appendReply(r *subscription.Record) []byte {
-	return appendStanding(r.ID[:len(r.ID):len(r.ID)], &r.Standing)
+	return appendProgress(r.ID[:len(r.ID):len(r.ID)], &r.Progress)
 }
 
-func readReply(plaintext []byte) (id ledger.ID, s subscription.Standing, err error) {
+func readReply(plaintext []byte) (id ledger.ID, s subscription.Progress, err error) {
 	if len(plaintext) < len(id) {
 		return id, s, errForm
 	}
-	s, rest, err := readStanding(plaintext[copy(id[:], plaintext):])
+	s, rest, err := readProgress(plaintext[copy(id[:], plaintext):])
 	if err == nil && len(rest) != 0 {
 		err = errForm
 	}
@@ -132,12 +132,12 @@ func CheckReply(keys actors.Sealer, org ledger.ID, key string, extra []byte) (le
 	return id, err
 }
 
-func readStanding(b []byte) (s subscription.Standing, rest []byte, err error) {
+func readProgress(b []byte) (s subscription.Progress, rest []byte, err error) {
 	const head = 3
 	if len(b) < head || b[0] == 0 || int(b[0]) >= len(states) {
 		return s, nil, errForm
 	}
-	s.State, s.Failures, s.Looks = states[b[0]], b[1], b[2]
+	s.State, s.Failures, s.Inquiries = states[b[0]], b[1], b[2]
 	b = b[head:]
 	var numbers [4]uint64
 	for i := range numbers {
@@ -155,7 +155,7 @@ func readStanding(b []byte) (s subscription.Standing, rest []byte, err error) {
 	return s, b[len(s.Last):], nil
 }
 
-// noticeVersion is the first byte of a stored notice; the event's number and the standing just
+// noticeVersion is the first byte of a stored notice; the event's number and the progress just
 // after the event follow.
 const noticeVersion = 1
 
@@ -164,22 +164,22 @@ var notifiedEvents = [...]subscription.Event{
 	1: subscription.Renewed, 2: subscription.Unpaid, 3: subscription.Pause, 4: subscription.Resume, 5: subscription.Cancel,
 }
 
-func encodeNotice(t *subscription.Tiding) []byte {
+func encodeNotice(t *subscription.Notification) []byte {
 	event := slices.Index(notifiedEvents[:], t.Event)
 	assert.That(event > 0, "subscription: no notification of %q", t.Event)
-	return appendStanding([]byte{noticeVersion, byte(event)}, &t.Standing)
+	return appendProgress([]byte{noticeVersion, byte(event)}, &t.Progress)
 }
 
-// DecodeNotice parses the body of a posting.Notice of a subscription: its event, and the standing
+// DecodeNotice parses the body of a posting.Notice of a subscription: its event, and the progress
 // just after the event.
-func DecodeNotice(body []byte) (subscription.Event, subscription.Standing, error) {
+func DecodeNotice(body []byte) (subscription.Event, subscription.Progress, error) {
 	const head = 2
 	if len(body) < head || body[0] != noticeVersion || body[1] == 0 || int(body[1]) >= len(notifiedEvents) {
-		return "", subscription.Standing{}, errForm
+		return "", subscription.Progress{}, errForm
 	}
-	s, rest, err := readStanding(body[head:])
+	s, rest, err := readProgress(body[head:])
 	if err != nil || len(rest) != 0 {
-		return "", subscription.Standing{}, errForm
+		return "", subscription.Progress{}, errForm
 	}
 	return notifiedEvents[body[1]], s, nil
 }

@@ -42,9 +42,9 @@ func anyone(d *rand.Rand) *subscription.Record {
 		Terms: subscription.Terms{
 			Initial: id(), Amount: money.FromUint64(1 + d.Uint64N(1<<62)), PeriodDays: 1 + d.IntN(3660), Metadata: []byte(`{"n":` + strconv.Itoa(d.Int()) + `}`),
 		},
-		Standing: subscription.Standing{
+		Progress: subscription.Progress{
 			State: states[d.IntN(len(states))], Anchor: ledger.Micros(1 + d.Int64N(1<<60)), Next: ledger.Micros(1 + d.Int64N(1<<60)),
-			Renewals: 1 + d.Uint64N(1<<62), Number: 1 + d.Uint64N(1<<62), Last: id(), Failures: byte(1 + d.IntN(255)), Looks: byte(1 + d.IntN(255)),
+			Renewals: 1 + d.Uint64N(1<<62), Number: 1 + d.Uint64N(1<<62), Last: id(), Failures: byte(1 + d.IntN(255)), Inquiries: byte(1 + d.IntN(255)),
 		},
 	}
 }
@@ -54,7 +54,7 @@ func TestEveryFieldOfASubscriptionIsStored(t *testing.T) {
 	d := dice(t)
 	for range 200 {
 		want := anyone(d)
-		for _, v := range []reflect.Value{reflect.ValueOf(*want), reflect.ValueOf(want.Terms), reflect.ValueOf(want.Standing)} {
+		for _, v := range []reflect.Value{reflect.ValueOf(*want), reflect.ValueOf(want.Terms), reflect.ValueOf(want.Progress)} {
 			for i := range v.NumField() {
 				if v.Field(i).IsZero() {
 					t.Fatalf("the test leaves %s empty", v.Type().Field(i).Name)

@@ -53,10 +53,10 @@ type fixture struct {
 	*subscriptionactor.Service
 	first, second directoryactor.Demo
 
-	through func(subscriptionactor.Payments) subscriptionactor.Payments   // wraps the payments; nil: not wrapped
-	wrap    func(actors.Provider) actors.Provider                         // wraps the rail
-	sealer  paymentactor.Sealer                                           // instead of the keyring
-	guide   func(subscriptionactor.Directory) subscriptionactor.Directory // wraps the directory
+	wrapPayments func(subscriptionactor.Payments) subscriptionactor.Payments   // wraps the payments; nil: not wrapped
+	wrap         func(actors.Provider) actors.Provider                         // wraps the rail
+	sealer       paymentactor.Sealer                                           // instead of the keyring
+	guide        func(subscriptionactor.Directory) subscriptionactor.Directory // wraps the directory
 
 	mu   sync.Mutex
 	told []posting.Notice // guarded by mu: notices by posting.Stream, as they became durable
@@ -69,15 +69,15 @@ func openAs(t testing.TB, set func(*fixture)) *fixture {
 	if sandbox == nil {
 		sandbox = seeded(t)
 	}
-	h := &fixture{World: sandbox.image.World(t), t: t, first: sandbox.seed.First, second: sandbox.seed.Second}
-	set(h)
-	h.start()
+	f := &fixture{World: sandbox.image.World(t), t: t, first: sandbox.seed.First, second: sandbox.seed.Second}
+	set(f)
+	f.start()
 	t.Cleanup(func() {
-		h.Runtime.Quiesce()
-		h.sound()
-		h.stop()
+		f.Runtime.Quiesce()
+		f.sound()
+		f.stop()
 	})
-	return h
+	return f
 }
 
 // sandbox is what every test begins with: to hash its password takes longer than most tests.
@@ -105,111 +105,111 @@ func seeded(t testing.TB) *sandboxImage {
 	return &sandboxImage{seed, w.Image()}
 }
 
-func (h *fixture) start() {
-	h.t.Helper()
-	h.Open()
+func (f *fixture) start() {
+	f.t.Helper()
+	f.Open()
 	var err error
-	h.Journal.OnNotices(func(_ ledger.ID, notices []posting.Notice) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
+	f.Journal.OnNotices(func(_ ledger.ID, notices []posting.Notice) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		for i := range notices {
 			if notices[i].Channel == posting.Stream {
-				h.told = append(h.told, notices[i])
+				f.told = append(f.told, notices[i])
 			}
 		}
 	})
-	h.rail, err = simulator.Open(simulator.Options{
-		Path: filepath.Join(h.Dir, "simulator.log"), Clock: h.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+	f.rail, err = simulator.Open(simulator.Options{
+		Path: filepath.Join(f.Dir, "simulator.log"), Clock: f.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	if h.directory, err = directoryactor.Start(h.Runtime, h.Keyring); err != nil {
-		h.t.Fatal(err)
+	if f.directory, err = directoryactor.Start(f.Runtime, f.Keyring); err != nil {
+		f.t.Fatal(err)
 	}
-	h.directory.AllowPrivateHooks(true)
-	accounts := account.New(h.Runtime)
-	rail, sealer := actors.Provider(h.rail), paymentactor.Sealer(h.Keyring)
-	if h.wrap != nil {
-		rail = h.wrap(rail)
+	f.directory.AllowPrivateHooks(true)
+	accounts := account.New(f.Runtime)
+	rail, sealer := actors.Provider(f.rail), paymentactor.Sealer(f.Keyring)
+	if f.wrap != nil {
+		rail = f.wrap(rail)
 	}
-	if h.sealer != nil {
-		sealer = h.sealer
+	if f.sealer != nil {
+		sealer = f.sealer
 	}
-	h.payments = paymentactor.New(paymentactor.Options{
-		Runtime: h.Runtime, Directory: h.directory, Admission: accounts, Sealer: sealer, Addresses: h.directory,
+	f.payments = paymentactor.New(paymentactor.Options{
+		Runtime: f.Runtime, Directory: f.directory, Admission: accounts, Sealer: sealer, Addresses: f.directory,
 		Providers:  map[string]actors.Provider{rail.Name(): rail},
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
 	})
-	accounts.Recall(h.payments.Attempts)
-	var payments subscriptionactor.Payments = h.payments
-	if h.through != nil {
-		payments = h.through(payments)
+	accounts.Recall(f.payments.Attempts)
+	var payments subscriptionactor.Payments = f.payments
+	if f.wrapPayments != nil {
+		payments = f.wrapPayments(payments)
 	}
-	var guide subscriptionactor.Directory = h.directory
-	if h.guide != nil {
-		guide = h.guide(guide)
+	var guide subscriptionactor.Directory = f.directory
+	if f.guide != nil {
+		guide = f.guide(guide)
 	}
-	h.Service = subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: payments, Directory: guide})
-	h.Runtime.Start(paymentactor.Resumes)
+	f.Service = subscriptionactor.New(subscriptionactor.Options{Runtime: f.Runtime, Payments: payments, Directory: guide})
+	f.Runtime.Start(paymentactor.Resumes)
 }
 
-func (h *fixture) stop() {
-	h.World.Close()
-	if err := h.rail.Close(); err != nil {
-		h.t.Error(err)
+func (f *fixture) stop() {
+	f.World.Close()
+	if err := f.rail.Close(); err != nil {
+		f.t.Error(err)
 	}
 }
 
 // restart starts again on the same store: memory is lost.
-func (h *fixture) restart() {
-	h.t.Helper()
-	h.stop()
-	h.start()
-	h.Runtime.Quiesce()
+func (f *fixture) restart() {
+	f.t.Helper()
+	f.stop()
+	f.start()
+	f.Runtime.Quiesce()
 }
 
 // sound runs the checker on what the test has done.
-func (h *fixture) sound() {
-	h.t.Helper()
-	report, err := check.Check(context.Background(), h.Journal, check.Inputs{Data: h.Dir, Log: slog.New(slog.DiscardHandler)})
+func (f *fixture) sound() {
+	f.t.Helper()
+	report, err := check.Check(context.Background(), f.Journal, check.Inputs{Data: f.Dir, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		h.t.Error(err)
+		f.t.Error(err)
 		return
 	}
 	if report.Broken() {
 		var text bytes.Buffer
 		_, _ = report.WriteTo(&text)
-		h.t.Errorf("the checker says\n%s", text.String())
+		f.t.Errorf("the checker says\n%s", text.String())
 	}
 }
 
-func (h *fixture) advance(d time.Duration) {
-	h.t.Helper()
-	if err := h.Runtime.Advance(h.Clock.Now().Add(d)); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) advance(d time.Duration) {
+	f.t.Helper()
+	if err := f.Runtime.Advance(f.Clock.Now().Add(d)); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // pay makes a charge of the first partner, in the test environment.
-func (h *fixture) pay(change func(*paymentactor.Create)) *payment.Record {
-	h.t.Helper()
-	partner, _ := h.directory.Partner(h.first.Org, h.first.Partner)
+func (f *fixture) pay(change func(*paymentactor.Create)) *payment.Record {
+	f.t.Helper()
+	partner, _ := f.directory.Partner(f.first.Org, f.first.Partner)
 	c := paymentactor.Create{
-		Org: h.first.Org, Partner: partner,
+		Org: f.first.Org, Partner: partner,
 		Request: payment.Request{
 			Type: payment.Payment, Amount: money.FromUint64(5000), Asset: usd, Method: payment.BankCard,
 			ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no", Lang: "en",
-			CardBIN: "424242", CardLast4: "4242", CardPrint: "print", Customer: []byte(`{"email":"a@b.example"}`),
+			CardBIN: "424242", CardLast4: "4242", CardFingerprint: "print", Customer: []byte(`{"email":"a@b.example"}`),
 		},
 		Card: &secret.Card{Number: []byte("4242424242424242"), CVV: []byte("123")},
 	}
 	if change != nil {
 		change(&c)
 	}
-	result, err := h.payments.Create(c)
+	result, err := f.payments.Create(c)
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return result.Record
 }
@@ -225,73 +225,73 @@ func terms(initial ledger.ID) subscription.Terms {
 }
 
 // ask requests a subscription of the first partner; refused are the fields that were refused.
-func (h *fixture) ask(t subscription.Terms, key actors.Key) (r subscriptionactor.Result, refused []string, err error) {
-	r, err = h.Create(subscriptionactor.Create{
-		Org: h.first.Org, Partner: h.first.Partner, Terms: t, Key: key,
+func (f *fixture) ask(t subscription.Terms, key actors.Key) (r subscriptionactor.Result, refused []string, err error) {
+	r, err = f.Create(subscriptionactor.Create{
+		Org: f.first.Org, Partner: f.first.Partner, Terms: t, Key: key,
 		Refuse: func(field, detail string) { refused = append(refused, field+": "+detail) },
 	})
 	return r, refused, err
 }
 
 // subscribe begins a subscription of the first partner on a new payment.
-func (h *fixture) subscribe(change func(*paymentactor.Create)) *subscription.Record {
-	h.t.Helper()
-	return h.subscribeOn(h.pay(change))
+func (f *fixture) subscribe(change func(*paymentactor.Create)) *subscription.Record {
+	f.t.Helper()
+	return f.subscribeOn(f.pay(change))
 }
 
-func (h *fixture) subscribeOn(initial *payment.Record) *subscription.Record {
-	h.t.Helper()
-	r, refused, err := h.ask(terms(initial.ID), actors.Key{})
+func (f *fixture) subscribeOn(initial *payment.Record) *subscription.Record {
+	f.t.Helper()
+	r, refused, err := f.ask(terms(initial.ID), actors.Key{})
 	if err != nil {
-		h.t.Fatal(err, refused)
+		f.t.Fatal(err, refused)
 	}
 	return r.Record
 }
 
-func (h *fixture) read(id ledger.ID) *subscription.Record {
-	h.t.Helper()
-	r, err := h.Read(h.first.Org, h.first.Partner, id)
+func (f *fixture) read(id ledger.ID) *subscription.Record {
+	f.t.Helper()
+	r, err := f.Read(f.first.Org, f.first.Partner, id)
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return r.Record
 }
 
 // is checks a subscription: its status, and how many renewals were paid and how many were begun.
-func (h *fixture) is(id ledger.ID, status string, paid, begun uint64) *subscription.Record {
-	h.t.Helper()
-	r := h.read(id)
+func (f *fixture) is(id ledger.ID, status string, paid, begun uint64) *subscription.Record {
+	f.t.Helper()
+	r := f.read(id)
 	if r.Status() != status || r.Renewals != paid || r.Number != begun {
-		h.t.Errorf("%s (%s) with %d of %d renewals paid, want %s, %d of %d", r.Status(), r.State, r.Renewals, r.Number, status, paid, begun)
+		f.t.Errorf("%s (%s) with %d of %d renewals paid, want %s, %d of %d", r.Status(), r.State, r.Renewals, r.Number, status, paid, begun)
 	}
 	return r
 }
 
 // renewals returns the transactions of a subscription's renewals, oldest first.
-func (h *fixture) renewals(id ledger.ID) (list []*payment.Record) {
-	h.t.Helper()
-	v := h.Journal.View()
+func (f *fixture) renewals(id ledger.ID) (list []*payment.Record) {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
-	err := v.List(h.first.Org, payment.Transactions.Of(h.first.Partner, money.Test), posting.Walk{First: true}, func(row posting.Listed) (bool, error) {
+	err := v.List(f.first.Org, payment.Transactions.Of(f.first.Partner, money.Test), posting.Walk{First: true}, func(row posting.Listed) (bool, error) {
 		if !row.First {
 			return true, nil
 		}
-		r, err := h.payments.Find(h.first.Org, row.ID)
+		r, err := f.payments.Find(f.first.Org, row.ID)
 		if err == nil && r.Record.Renewal != nil && r.Record.Renewal.Subscription == id {
 			list = append([]*payment.Record{r.Record}, list...)
 		}
 		return true, err
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return list
 }
 
 // charges returns how many payments with the reference the rail was asked for.
-func (h *fixture) charges(reference ledger.ID) (n int) {
-	h.t.Helper()
-	for _, line := range strings.Split(string(h.file("simulator.log")), "\n") {
+func (f *fixture) charges(reference ledger.ID) (n int) {
+	f.t.Helper()
+	for _, line := range strings.Split(string(f.file("simulator.log")), "\n") {
 		if strings.Contains(line, `"reference":"`+reference.String()) && strings.Contains(line, `"operation":"payment"`) {
 			n++
 		}
@@ -299,30 +299,30 @@ func (h *fixture) charges(reference ledger.ID) (n int) {
 	return n
 }
 
-func (h *fixture) file(name string) []byte {
-	h.t.Helper()
-	content, err := os.ReadFile(filepath.Join(h.Dir, name))
+func (f *fixture) file(name string) []byte {
+	f.t.Helper()
+	content, err := os.ReadFile(filepath.Join(f.Dir, name))
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return content
 }
 
 // terminal returns the first partner's terminal for payments in the test environment.
-func (h *fixture) terminal() *directory.Terminal {
-	h.t.Helper()
-	for _, t := range h.directory.Terminals(h.first.Org, h.first.Partner) {
+func (f *fixture) terminal() *directory.Terminal {
+	f.t.Helper()
+	for _, t := range f.directory.Terminals(f.first.Org, f.first.Partner) {
 		if t.Type == directory.PaymentTerminal && t.Env == money.Test {
 			return t
 		}
 	}
-	h.t.Fatal("there is no terminal")
+	f.t.Fatal("there is no terminal")
 	return nil
 }
 
 // set changes the terminal's settings.
-func (h *fixture) set(provider, merchant string) {
-	h.t.Helper()
+func (f *fixture) set(provider, merchant string) {
+	f.t.Helper()
 	change := func(t *directory.Terminal, _ *schema.Faults) {
 		if provider != "" {
 			t.ProviderParams = []byte(provider)
@@ -331,34 +331,34 @@ func (h *fixture) set(provider, merchant string) {
 			t.MerchantParams = []byte(merchant)
 		}
 	}
-	if _, err := h.directory.PatchTerminal(h.t.Context(), h.first.Org, h.terminal().ID, change); err != nil {
-		h.t.Fatal(err)
+	if _, err := f.directory.PatchTerminal(f.t.Context(), f.first.Org, f.terminal().ID, change); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // letters returns the stream's notifications to merchants, in order. It checks that the first
 // attempt and one from the store alone are equal.
-func (h *fixture) letters() (list []map[string]any) {
-	h.t.Helper()
-	h.Runtime.Quiesce()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := range h.told {
-		n := h.told[i]
-		first, err := h.WriteNotification(nil, h.first.Org, &n)
+func (f *fixture) letters() (list []map[string]any) {
+	f.t.Helper()
+	f.Runtime.Quiesce()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.told {
+		n := f.told[i]
+		first, err := f.WriteNotification(nil, f.first.Org, &n)
 		if err != nil {
-			h.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		n.About = nil
-		again, err := h.WriteNotification(nil, h.first.Org, &n)
+		again, err := f.WriteNotification(nil, f.first.Org, &n)
 		if err != nil || again.Type != first.Type || !bytes.Equal(again.Data, first.Data) {
-			h.t.Errorf("told again as %s %s (%v), at first %s", again.Type, again.Data, err, first.Data)
+			f.t.Errorf("told again as %s %s (%v), at first %s", again.Type, again.Data, err, first.Data)
 		}
 		decoder := json.NewDecoder(bytes.NewReader(first.Data))
 		decoder.UseNumber()
 		var body map[string]any
 		if err := decoder.Decode(&body); err != nil {
-			h.t.Fatalf("%s: %v", first.Data, err)
+			f.t.Fatalf("%s: %v", first.Data, err)
 		}
 		list = append(list, body)
 	}
@@ -366,16 +366,16 @@ func (h *fixture) letters() (list []map[string]any) {
 }
 
 // events returns the letters' events.
-func (h *fixture) events() (names []string) {
-	h.t.Helper()
-	for _, letter := range h.letters() {
+func (f *fixture) events() (names []string) {
+	f.t.Helper()
+	for _, letter := range f.letters() {
 		names = append(names, letter["event"].(string))
 	}
 	return names
 }
 
-func (h *fixture) of(id ledger.ID) subscriptionactor.Command {
-	return subscriptionactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: id}
+func (f *fixture) of(id ledger.ID) subscriptionactor.Command {
+	return subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: id}
 }
 
 func key(text string) actors.Key {
@@ -393,8 +393,8 @@ type losing struct {
 }
 
 // between makes the fixture use it.
-func (l *losing) between(h *fixture) {
-	h.through = func(p subscriptionactor.Payments) subscriptionactor.Payments {
+func (l *losing) between(f *fixture) {
+	f.wrapPayments = func(p subscriptionactor.Payments) subscriptionactor.Payments {
 		l.Payments = p
 		return l
 	}

@@ -20,7 +20,7 @@ const instantLayout = "2006-01-02T15:04:05.000000-07:00"
 // "Events"): it writes the whole body, which has no event_id. The timestamp is the event's, so that
 // every attempt has the same bytes.
 func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
-	event, standing, err := DecodeNotice(n.Body)
+	event, progress, err := DecodeNotice(n.Body)
 	if err != nil {
 		return actors.NotificationBody{}, err
 	}
@@ -30,10 +30,10 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 			return actors.NotificationBody{}, err
 		}
 	}
-	name, _ := event.Told()
+	name, _ := event.NotificationName()
 	dst = append(append(dst, `{"event":"`...), name...)
 	dst = append(n.Booked.Time().AppendFormat(append(dst, `","timestamp":"`...), instantLayout), `","subscription":`...)
-	dst = appendShown(dst, r, &standing)
+	dst = appendShown(dst, r, &progress)
 	dst = strconv.AppendInt(append(dst, `,"partner_id":`...), r.Partner, 10)
 	dst = append(append(dst, `,"initial_payment_id":"`...), r.Initial.String()...)
 	dst = append(dst, `","metadata":`...)
@@ -55,7 +55,7 @@ func (s *Service) stored(org, id ledger.ID) (*subscription.Record, error) {
 
 // appendShown writes the subscription as it was at the event. Its amount is a JSON number with all
 // of its digits, in minor units.
-func appendShown(dst []byte, r *subscription.Record, s *subscription.Standing) []byte {
+func appendShown(dst []byte, r *subscription.Record, s *subscription.Progress) []byte {
 	dst = append(append(dst, `{"id":"`...), r.ID.String()...)
 	dst = append(append(dst, `","status":"`...), s.Status()...)
 	dst = r.Amount.AppendDecimal(append(dst, `","amount":`...))

@@ -189,7 +189,7 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	if err != nil || !found {
 		return Result{}, false, err
 	}
-	id, standing, err := s.answered(org, key, extra)
+	id, progress, err := s.answered(org, key, extra)
 	if err != nil {
 		id = source.ID
 	}
@@ -198,23 +198,23 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
 		return Result{}, false, errors.Join(loading, unknown())
 	}
 	if r.Replay = true; err == nil {
-		r.Record.Standing = standing
+		r.Record.Progress = progress
 	}
 	return r, true, nil
 }
 
 // answered returns the reply to a key's request from its claim: the subscription's id, and its
-// standing. If it returns an error, it has raised the alarm.
-func (s *Service) answered(org ledger.ID, key *actors.Key, extra []byte) (id ledger.ID, standing subscription.Standing, err error) {
+// progress. If it returns an error, it has raised the alarm.
+func (s *Service) answered(org ledger.ID, key *actors.Key, extra []byte) (id ledger.ID, progress subscription.Progress, err error) {
 	reply := ReplyID(org, key.ClaimKey())
 	plaintext, err := s.rt.OpenReply(actors.SubscriptionReply, org, reply, extra)
 	if err == nil {
-		id, standing, err = readReply(plaintext)
+		id, progress, err = readReply(plaintext)
 	}
 	if err != nil {
 		s.rt.ReplyUnreadable(org, reply, err)
 	}
-	return id, standing, err
+	return id, progress, err
 }
 
 // Read returns a partner's subscription as stored. Another partner's id is answered like an unknown

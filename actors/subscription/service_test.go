@@ -24,37 +24,37 @@ import (
 )
 
 func TestASubscriptionStandsOnAChargedPaymentWithAStoredCredential(t *testing.T) {
-	h := open(t)
-	h.set(`{"two_phase":true}`, "")
-	held := h.pay(nil)
-	captured := h.pay(nil)
-	if _, err := h.payments.Commit(paymentactor.Amount{Command: paymentactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: captured.ID}}); err != nil {
+	f := open(t)
+	f.set(`{"two_phase":true}`, "")
+	held := f.pay(nil)
+	captured := f.pay(nil)
+	if _, err := f.payments.Commit(paymentactor.Amount{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: captured.ID}}); err != nil {
 		t.Fatal(err)
 	}
-	h.set(`{}`, "")
+	f.set(`{}`, "")
 	wallet := func(c *paymentactor.Create) { c.Request.Method, c.Card = "e_wallet", nil }
-	declined := h.pay(card("4000000000000002"))
-	refunded := h.pay(nil)
-	if _, err := h.payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: refunded.ID}}); err != nil {
+	declined := f.pay(card("4000000000000002"))
+	refunded := f.pay(nil)
+	if _, err := f.payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: refunded.ID}}); err != nil {
 		t.Fatal(err)
 	}
-	renewed := h.subscribe(nil)
-	h.advance(30 * day)
+	renewed := f.subscribe(nil)
+	f.advance(30 * day)
 	for name, c := range map[string]struct {
 		initial ledger.ID
 		want    string
 	}{
-		"charged":     {h.pay(nil).ID, ""},
+		"charged":     {f.pay(nil).ID, ""},
 		"captured":    {captured.ID, ""},
 		"held":        {held.ID, "initial_payment_id: it is not a charged payment"},
 		"declined":    {declined.ID, "initial_payment_id: it is not a charged payment"},
 		"refunded":    {refunded.ID, "initial_payment_id: it is not a charged payment"},
-		"without one": {h.pay(wallet).ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
-		"a renewal":   {h.renewals(renewed.ID)[0].ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
+		"without one": {f.pay(wallet).ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
+		"a renewal":   {f.renewals(renewed.ID)[0].ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
 		"unknown":     {random(), "initial_payment_id: there is no such payment"},
 		"none":        {ledger.ID{}, "initial_payment_id: there is no such payment"},
 	} {
-		_, refused, err := h.ask(terms(c.initial), actors.Key{})
+		_, refused, err := f.ask(terms(c.initial), actors.Key{})
 		if got := strings.Join(refused, "; "); got != c.want || (c.want != "") != errors.Is(err, subscriptionactor.ErrTerms) {
 			t.Errorf("%s: refused %q (%v), want %q", name, got, err, c.want)
 		}
@@ -63,30 +63,30 @@ func TestASubscriptionStandsOnAChargedPaymentWithAStoredCredential(t *testing.T)
 
 // Another partner's initial payment or subscription is answered like an unknown one.
 func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
-	h := open(t)
-	s := h.subscribe(nil)
+	f := open(t)
+	s := f.subscribe(nil)
 	var refused []string
-	_, err := h.Create(subscriptionactor.Create{Org: h.second.Org, Partner: h.second.Partner, Terms: terms(s.Initial), Refuse: func(field, detail string) {
+	_, err := f.Create(subscriptionactor.Create{Org: f.second.Org, Partner: f.second.Partner, Terms: terms(s.Initial), Refuse: func(field, detail string) {
 		refused = append(refused, field+": "+detail)
 	}})
 	if !errors.Is(err, subscriptionactor.ErrTerms) || !slices.Equal(refused, []string{"initial_payment_id: there is no such payment"}) {
 		t.Errorf("%v %q", err, refused)
 	}
 	for _, c := range []subscriptionactor.Command{
-		{Org: h.first.Org, Partner: h.first.Partner, ID: random()},
-		{Org: h.first.Org, Partner: h.first.Partner + 1000, ID: s.ID},
-		{Org: h.second.Org, Partner: h.second.Partner, ID: s.ID},
+		{Org: f.first.Org, Partner: f.first.Partner, ID: random()},
+		{Org: f.first.Org, Partner: f.first.Partner + 1000, ID: s.ID},
+		{Org: f.second.Org, Partner: f.second.Partner, ID: s.ID},
 	} {
-		_, read := h.Read(c.Org, c.Partner, c.ID)
+		_, read := f.Read(c.Org, c.Partner, c.ID)
 		for name, err := range map[string]error{
-			"read": read, "pause": second(h.Pause(c)), "resume": second(h.Resume(c)), "cancel": second(h.Cancel(c)),
+			"read": read, "pause": second(f.Pause(c)), "resume": second(f.Resume(c)), "cancel": second(f.Cancel(c)),
 		} {
 			if err == nil || err.Error() != "subscription.Read: not_found: no such subscription" {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
-	h.is(s.ID, "active", 0, 0)
+	f.is(s.ID, "active", 0, 0)
 }
 
 func second(_ subscriptionactor.Result, err error) error { return err }
@@ -113,10 +113,10 @@ func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
 		"t": true, secret.Text(strings.Repeat("t", actors.MaxToken)): true,
 		secret.Text(strings.Repeat("t", actors.MaxToken+1)): false, "t\xff": false, "": false,
 	} {
-		h := openAs(t, func(h *fixture) {
-			h.wrap = func(p actors.Provider) actors.Provider { return generous{p, token} }
+		f := openAs(t, func(f *fixture) {
+			f.wrap = func(p actors.Provider) actors.Provider { return generous{p, token} }
 		})
-		r := h.pay(nil)
+		r := f.pay(nil)
 		if r.Status != payment.Charged || r.HasCredential() != kept || len(token) > 1 && bytes.Contains(r.Token, []byte(token)) {
 			t.Errorf("a token of %d bytes: %s, kept %v", len(token), r.Status, r.HasCredential())
 		}
@@ -133,58 +133,58 @@ var lostCredential = payment.Failure{Code: payment.ProcessingError, Detail: "The
 
 // A missing credential is never replaced by anything: the renewal is not sent, and not paid.
 func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
-	h := openAs(t, func(h *fixture) { h.sealer = lost{h.Keyring} })
-	s := h.subscribe(nil)
-	h.advance(30 * day)
-	r := h.renewals(s.ID)[0]
-	if h.is(s.ID, "past_due", 0, 1); r.Status != payment.Failed || r.Failure != lostCredential || h.charges(r.ID) != 0 {
-		t.Errorf("%s %q, sent %d times", r.Status, r.Failure.Describe("en"), h.charges(r.ID))
+	f := openAs(t, func(f *fixture) { f.sealer = lost{f.Keyring} })
+	s := f.subscribe(nil)
+	f.advance(30 * day)
+	r := f.renewals(s.ID)[0]
+	if f.is(s.ID, "past_due", 0, 1); r.Status != payment.Failed || r.Failure != lostCredential || f.charges(r.ID) != 0 {
+		t.Errorf("%s %q, sent %d times", r.Status, r.Failure.Describe("en"), f.charges(r.ID))
 	}
 }
 
 // DECISIONS, 3: "repeated, it gives that answer; with another body 409".
 func TestAKeyGivesTheAnswerOfItsRequestWhateverHasHappenedSince(t *testing.T) {
-	h := open(t)
-	initial := h.pay(nil)
+	f := open(t)
+	initial := f.pay(nil)
 	k := key("create")
-	made, _, err := h.ask(terms(initial.ID), k)
+	made, _, err := f.ask(terms(initial.ID), k)
 	if err != nil || made.Replay {
 		t.Fatal(err)
 	}
-	paused, err := h.Pause(subscriptionactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: made.Record.ID, Key: key("pause")})
+	paused, err := f.Pause(subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: made.Record.ID, Key: key("pause")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Resume(h.of(made.Record.ID)); err != nil {
+	if _, err := f.Resume(f.of(made.Record.ID)); err != nil {
 		t.Fatal(err)
 	}
-	h.advance(65 * day)
-	again, _, err := h.ask(terms(initial.ID), k)
-	if err != nil || !again.Replay || again.Record.Standing != made.Record.Standing || again.Stamp.Started != made.Stamp.Started || again.Record.ID != made.Record.ID {
+	f.advance(65 * day)
+	again, _, err := f.ask(terms(initial.ID), k)
+	if err != nil || !again.Replay || again.Record.Progress != made.Record.Progress || again.Stamp.Started != made.Stamp.Started || again.Record.ID != made.Record.ID {
 		t.Errorf("%+v (%v), want %+v", again.Record, err, made.Record)
 	}
-	repeated, err := h.Pause(subscriptionactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: made.Record.ID, Key: key("pause")})
-	if err != nil || !repeated.Replay || repeated.Record.Standing != paused.Record.Standing {
+	repeated, err := f.Pause(subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: made.Record.ID, Key: key("pause")})
+	if err != nil || !repeated.Replay || repeated.Record.Progress != paused.Record.Progress {
 		t.Errorf("%+v (%v), want %+v", repeated.Record, err, paused.Record)
 	}
-	h.is(made.Record.ID, "active", 2, 2) // it was not paused again
+	f.is(made.Record.ID, "active", 2, 2) // it was not paused again
 	other := k
 	other.Hash[0]++
-	if _, _, err := h.ask(terms(initial.ID), other); !ledger.IsRefusal(err, ledger.Conflict) {
+	if _, _, err := f.ask(terms(initial.ID), other); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("another request with the key: %v", err)
 	}
 }
 
 // Concurrent creates with one key make one subscription.
 func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
-	h := open(t)
-	initial := h.pay(nil)
+	f := open(t)
+	initial := f.pay(nil)
 	const many = 16
 	ids := make([]ledger.ID, many)
 	var all sync.WaitGroup
 	for i := range many {
 		all.Go(func() {
-			r, _, err := h.ask(terms(initial.ID), key("k"))
+			r, _, err := f.ask(terms(initial.ID), key("k"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -193,7 +193,7 @@ func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 		})
 	}
 	all.Wait()
-	rows, _, err := h.List(h.first.Org, h.first.Partner, subscriptionactor.Page{Env: money.Test, Limit: 100})
+	rows, _, err := f.List(f.first.Org, f.first.Partner, subscriptionactor.Page{Env: money.Test, Limit: 100})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d subscriptions (%v)", len(rows), err)
 	}
@@ -206,13 +206,13 @@ func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 
 // Of concurrent pauses one succeeds and the others find the subscription paused.
 func TestOfConcurrentPausesOneWins(t *testing.T) {
-	h := open(t)
-	s := h.subscribe(nil)
+	f := open(t)
+	s := f.subscribe(nil)
 	const many = 16
 	won := make(chan bool, many)
 	for range many {
 		go func() {
-			_, err := h.Pause(h.of(s.ID))
+			_, err := f.Pause(f.of(s.ID))
 			if err != nil && !ledger.IsRefusal(err, ledger.Conflict) {
 				t.Error(err)
 			}
@@ -231,20 +231,20 @@ func TestOfConcurrentPausesOneWins(t *testing.T) {
 }
 
 func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
-	h := open(t)
-	initial := h.pay(nil)
+	f := open(t)
+	initial := f.pay(nil)
 	var made []ledger.ID
 	for range 5 {
-		h.advance(time.Second)
-		made = append(made, h.subscribeOn(initial).ID)
+		f.advance(time.Second)
+		made = append(made, f.subscribeOn(initial).ID)
 	}
-	if _, err := h.Cancel(h.of(made[1])); err != nil {
+	if _, err := f.Cancel(f.of(made[1])); err != nil {
 		t.Fatal(err)
 	}
-	h.advance(65 * day) // renewals move no row
+	f.advance(65 * day) // renewals move no row
 	walk := func(p subscriptionactor.Page) (ids []ledger.ID, pages int) {
 		for {
-			rows, next, err := h.List(h.first.Org, h.first.Partner, p)
+			rows, next, err := f.List(f.first.Org, f.first.Partner, p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,31 +271,31 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 	if got, _ := walk(subscriptionactor.Page{Env: money.Prod, Limit: 5}); got != nil {
 		t.Errorf("prod: %v", got)
 	}
-	if rows, _, err := h.List(h.second.Org, h.second.Partner, subscriptionactor.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
+	if rows, _, err := f.List(f.second.Org, f.second.Partner, subscriptionactor.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
 		t.Errorf("another's: %v (%v)", rows, err)
 	}
 }
 
 // The specification, "Events", the paragraph on the separate stream.
 func TestTheStreamTellsOfTheLifecycle(t *testing.T) {
-	h := open(t)
-	s := h.subscribe(nil)
-	h.advance(30 * day) // no notification: no address is set
-	h.set("", `{"notify_url":"http://127.0.0.1:1/hook","secret":"s"}`)
-	h.advance(30 * day)
-	for _, do := range []func(subscriptionactor.Command) (subscriptionactor.Result, error){h.Pause, h.Resume, h.Cancel} {
-		if _, err := do(h.of(s.ID)); err != nil {
+	f := open(t)
+	s := f.subscribe(nil)
+	f.advance(30 * day) // no notification: no address is set
+	f.set("", `{"notify_url":"http://127.0.0.1:1/hook","secret":"s"}`)
+	f.advance(30 * day)
+	for _, do := range []func(subscriptionactor.Command) (subscriptionactor.Result, error){f.Pause, f.Resume, f.Cancel} {
+		if _, err := do(f.of(s.ID)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := []string{"subscription.renewed", "subscription.paused", "subscription.resumed", "subscription.cancelled"}
-	if got := h.events(); !slices.Equal(got, want) {
+	if got := f.events(); !slices.Equal(got, want) {
 		t.Fatalf("told %q, want %q", got, want)
 	}
-	letters := h.letters()
+	letters := f.letters()
 	first := letters[0]
 	about := first["subscription"].(map[string]any)
-	last := h.renewals(s.ID)[1].ID.String()
+	last := f.renewals(s.ID)[1].ID.String()
 	for path, c := range map[string]struct{ got, want any }{
 		"partner_id":          {first["partner_id"], json.Number("1")},
 		"initial_payment_id":  {first["initial_payment_id"], s.Initial.String()},
@@ -333,18 +333,18 @@ func TestTheStreamTellsOfTheLifecycle(t *testing.T) {
 
 // The amount has all of its digits, however many.
 func TestTheStreamsAmountIsExact(t *testing.T) {
-	h := open(t)
-	h.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
-	ask := terms(h.pay(nil).ID)
+	f := open(t)
+	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
+	ask := terms(f.pay(nil).ID)
 	ask.Amount, ask.Metadata = ledger.MaxAmount, nil
-	r, refused, err := h.ask(ask, actors.Key{})
+	r, refused, err := f.ask(ask, actors.Key{})
 	if err != nil {
 		t.Fatal(err, refused)
 	}
-	if _, err := h.Cancel(h.of(r.Record.ID)); err != nil {
+	if _, err := f.Cancel(f.of(r.Record.ID)); err != nil {
 		t.Fatal(err)
 	}
-	letter := h.letters()[0]
+	letter := f.letters()[0]
 	if got := letter["subscription"].(map[string]any)["amount"]; got != json.Number(ledger.MaxAmount.String()) {
 		t.Errorf("amount %v", got)
 	}
@@ -356,52 +356,52 @@ func TestTheStreamsAmountIsExact(t *testing.T) {
 // A notification goes where those of the initial payment go: to the partner's address if the
 // terminal has none.
 func TestTheStreamGoesWhereTheInitialPaymentsNotificationsGo(t *testing.T) {
-	h := open(t)
-	s := h.subscribe(nil)
-	h.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
-	if _, err := h.Pause(h.of(s.ID)); err != nil {
+	f := open(t)
+	s := f.subscribe(nil)
+	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
+	if _, err := f.Pause(f.of(s.ID)); err != nil {
 		t.Fatal(err)
 	}
-	h.Runtime.Quiesce()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.told) != 1 || h.told[0].To != s.Terminal || h.told[0].Source != (ledger.Source{Kind: ledger.Subscription, ID: s.ID}) {
-		t.Errorf("told %+v", h.told)
+	f.Runtime.Quiesce()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.told) != 1 || f.told[0].To != s.Terminal || f.told[0].Source != (ledger.Source{Kind: ledger.Subscription, ID: s.ID}) {
+		t.Errorf("told %+v", f.told)
 	}
 }
 
 // A damaged notice is an error, never a panic.
 func TestANoticeThatIsDamagedIsAnError(t *testing.T) {
-	h := open(t)
-	h.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
-	s := h.subscribe(nil)
-	if _, err := h.Pause(h.of(s.ID)); err != nil {
+	f := open(t)
+	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
+	s := f.subscribe(nil)
+	if _, err := f.Pause(f.of(s.ID)); err != nil {
 		t.Fatal(err)
 	}
-	h.Runtime.Quiesce()
-	h.mu.Lock()
-	n := h.told[0]
-	h.mu.Unlock()
+	f.Runtime.Quiesce()
+	f.mu.Lock()
+	n := f.told[0]
+	f.mu.Unlock()
 	n.About = nil
 	whole := n.Body
 	for i := range whole {
 		n.Body = whole[:i]
-		if _, err := h.WriteNotification(nil, h.first.Org, &n); err == nil {
+		if _, err := f.WriteNotification(nil, f.first.Org, &n); err == nil {
 			t.Errorf("cut to %d bytes it was told", i)
 		}
 	}
 	n.Body, n.Source.ID = whole, random()
-	if _, err := h.WriteNotification(nil, h.first.Org, &n); err == nil {
+	if _, err := f.WriteNotification(nil, f.first.Org, &n); err == nil {
 		t.Error("a subscription that is not there was told of")
 	}
 }
 
 // A payment's record keeps its renewal; the transaction shows its subscription.
 func TestTheRecordOfARenewalSaysWhatItRenews(t *testing.T) {
-	h := open(t)
-	s := h.subscribe(nil)
-	h.advance(30 * day)
-	r := h.renewals(s.ID)[0]
+	f := open(t)
+	s := f.subscribe(nil)
+	f.advance(30 * day)
+	r := f.renewals(s.ID)[0]
 	want := payment.Renewal{Subscription: s.ID, Number: 1, Initial: s.Initial, Terminal: s.Terminal}
 	if r.Renewal == nil || *r.Renewal != want || r.Token != nil {
 		t.Errorf("%+v with a token of %d bytes, want %+v", r.Renewal, len(r.Token), want)
@@ -419,7 +419,7 @@ type hurried struct {
 	armed atomic.Bool
 }
 
-// Told implements actors.Addresses.
+// Recipient implements actors.Addresses.
 func (d *hurried) Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (ledger.ID, bool) {
 	if d.armed.Load() {
 		d.once.Do(d.first)
@@ -431,20 +431,20 @@ func (d *hurried) Recipient(org ledger.ID, partner int64, env money.Env, termina
 // is made again.
 func TestWhatWasMovedMeanwhileIsDecidedOnAgain(t *testing.T) {
 	d := new(hurried)
-	h := openAs(t, func(h *fixture) {
-		h.guide = func(inner subscriptionactor.Directory) subscriptionactor.Directory { d.Directory = inner; return d }
+	f := openAs(t, func(f *fixture) {
+		f.guide = func(inner subscriptionactor.Directory) subscriptionactor.Directory { d.Directory = inner; return d }
 	})
-	s := h.subscribe(nil)
+	s := f.subscribe(nil)
 	d.first = func() {
-		pause, err := s.Pause(h.Clock.Now())
+		pause, err := s.Pause(f.Clock.Now())
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		pause.Record.Unnotified++
 		done := make(chan error, 1)
-		h.Journal.Submit(&posting.Change{Steps: []posting.Step{{
-			Org: h.first.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: s.ID}, Expect: 1,
+		f.Journal.Submit(&posting.Change{Steps: []posting.Step{{
+			Org: f.first.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: s.ID}, Expect: 1,
 			Record: subscriptionactor.Encode(pause.Record), Events: pause.Events,
 		}}}, func(r posting.Receipt) { done <- r.Err })
 		if err := <-done; err != nil {
@@ -452,9 +452,9 @@ func TestWhatWasMovedMeanwhileIsDecidedOnAgain(t *testing.T) {
 		}
 	}
 	d.armed.Store(true)
-	r, err := h.Cancel(h.of(s.ID))
+	r, err := f.Cancel(f.of(s.ID))
 	if err != nil || r.Record.Status() != "cancelled" || r.Stamp.Version != 3 {
 		t.Errorf("%+v (%v)", r, err)
 	}
-	h.is(s.ID, "cancelled", 0, 0)
+	f.is(s.ID, "cancelled", 0, 0)
 }

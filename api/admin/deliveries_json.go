@@ -78,7 +78,7 @@ func deliveredType(d *notifier.Delivery) string {
 		}
 	case posting.Stream:
 		if event, _, err := subscriptionactor.DecodeNotice(d.Body()); err == nil {
-			name, _ := event.Told()
+			name, _ := event.NotificationName()
 			return name
 		}
 	case posting.Operators, posting.Bulletin:

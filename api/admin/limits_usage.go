@@ -90,10 +90,10 @@ func (h *Handlers) cardOf(q *web.Query, l *directory.Limit, id ledger.ID) string
 		q.Problems.Add(ofTransaction, "no such transaction of the partner")
 	case err != nil:
 		q.Problems = append(q.Problems, web.RefusalsOf(err)...)
-	case result.Record.CardPrint == "":
+	case result.Record.CardFingerprint == "":
 		q.Problems.Add(ofTransaction, "the transaction has no card")
 	default:
-		return result.Record.CardPrint
+		return result.Record.CardFingerprint
 	}
 	return ""
 }

@@ -112,7 +112,7 @@ func TestCardOutlivesItsForm(t *testing.T) {
 	if got := fmt.Sprintf("%s %s %s %s %s", card.Number, card.Holder, card.ExpMonth, card.ExpYear, card.CVV); got != "4242424242424242 JOHN DOE 1 30 987" {
 		t.Errorf("the card is %s", got)
 	}
-	want := payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardPrint: "print of 4242424242424242"}
+	want := payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "print of 4242424242424242"}
 	if with.Credentials != want {
 		t.Errorf("credentials %+v", with.Credentials)
 	}

@@ -37,7 +37,7 @@ func waitsFor(result *paymentactor.Result, now ledger.Micros) awaited {
 	r := result.Record
 	a := r.Action
 	switch {
-	case r.Waiting() && now < result.Stamp.Due:
+	case r.AwaitsPayer() && now < result.Stamp.Due:
 		return awaitsCard
 	case r.Status != payment.ActionRequired || r.Op != nil || a == nil || now >= a.Until:
 		return 0
@@ -264,7 +264,7 @@ func (h *Handlers) mayLeadTo(address string) bool {
 // orderOf returns the order that pages show: what the payer pays, or what the recipient of a
 // payout gets.
 func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
-	o := page.Order{Sum: page.Sum{Amount: r.WithFee, Asset: r.Asset}, Text: r.ShownText}
+	o := page.Order{Sum: page.Sum{Amount: r.AmountWithFee, Asset: r.Asset}, Text: r.ShownText}
 	if r.Type == payment.Payout {
 		o.Payout, o.Sum = true, page.Sum{Amount: r.Dest, Asset: r.DestAsset()}
 	}

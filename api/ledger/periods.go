@@ -71,7 +71,7 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := h.cfg.Periods.Close(periodactor.Close{Org: req.Principal.Org, Month: m, By: h.closedBy(req), Key: key})
+	result, err := h.cfg.Periods.Close(periodactor.Close{Org: req.Principal.Org, Month: m, ClosedBy: h.closedBy(req), Key: key})
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 }
 
 // closedBy returns the caller in the form in which the closed month shows it.
-func (h *Handlers) closedBy(req *web.Request) period.By {
-	by := period.By{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
+func (h *Handlers) closedBy(req *web.Request) period.ClosedBy {
+	by := period.ClosedBy{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
 	if user, found := h.cfg.Users.User(req.Principal.Org, by.User); found {
 		by.Login = user.Login
 	}
@@ -109,9 +109,9 @@ type closedBy struct {
 }
 
 func periodOf(r *period.Record) closedMonth {
-	by := closedBy{Session: r.By.Session, Login: web.OrNull(r.By.Login)}
-	if r.By.User != (ledger.ID{}) {
-		by.User = &r.By.User
+	by := closedBy{Session: r.ClosedBy.Session, Login: web.OrNull(r.ClosedBy.Login)}
+	if r.ClosedBy.User != (ledger.ID{}) {
+		by.User = &r.ClosedBy.User
 	}
-	return closedMonth{r.Month.String(), web.Instant(r.At), by, r.Seq, hex.EncodeToString(r.Sum[:]), r.Rows}
+	return closedMonth{r.Month.String(), web.Instant(r.At), by, r.Seq, hex.EncodeToString(r.BalanceHash[:]), r.Rows}
 }

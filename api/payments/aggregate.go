@@ -83,7 +83,7 @@ func (s *sums) add(r *payment.Record) (err error) {
 	for _, a := range [...]struct {
 		sum  *money.Amount
 		more money.Amount
-	}{{&s.amount, r.Amount}, {&s.withFee, r.WithFee}, {&s.fee, r.Fee}, {&s.refunded, r.Refunded}} {
+	}{{&s.amount, r.Amount}, {&s.withFee, r.AmountWithFee}, {&s.fee, r.Fee}, {&s.refunded, r.Refunded}} {
 		if *a.sum, err = a.sum.Add(a.more); err != nil {
 			return err
 		}

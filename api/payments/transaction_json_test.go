@@ -46,9 +46,9 @@ func charged() *payment.Record {
 		Request: payment.Request{
 			Type: payment.Payment, TxID: "order \"1\"", Amount: money.FromUint64(10_000), Asset: money.Asset{Currency: "USD", Env: money.Test},
 			Description: "Two <apples>", Described: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
-			ReturnURL: "https://a/", FailURL: "https://b/", Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardPrint: "p",
+			ReturnURL: "https://a/", FailURL: "https://b/", Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p",
 		},
-		Fee: money.FromUint64(250), WithFee: money.FromUint64(10_000), Dest: money.FromUint64(9_750),
+		Fee: money.FromUint64(250), AmountWithFee: money.FromUint64(10_000), Dest: money.FromUint64(9_750),
 		Merchant: money.Signed{Abs: money.FromUint64(9_750)},
 		Terminal: ledger.ID{1}, Route: "simulator", RRN: "123456789012", Finished: ledger.MicrosOf(started.Add(time.Second)),
 	}
@@ -100,7 +100,7 @@ func TestTransactionIsShown(t *testing.T) {
 		{"unresolved scale", func(r *payment.Record) { r.Asset = money.Asset{Currency: "USDT", Env: money.Prod} },
 			[]string{`"currency":"USD","currency_dest":"USD","env":"test","scale":2`, `"currency":"USDT","currency_dest":"USDT","env":"prod","scale":null`}},
 		{"converted", func(r *payment.Record) {
-			r.Rate, r.Settles = parsedRate(t, "0.9250"), money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}
+			r.Rate, r.SettlementAsset = parsedRate(t, "0.9250"), money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}
 		}, []string{`"currency_dest":"USD","env":"test","scale":2`, `"currency_dest":"USDT","currency_rate":"0.925","env":"test","scale":2,"network_dest":"bsc","scale_dest":18`}},
 		{"held", func(r *payment.Record) {
 			r.Status, r.Finished, r.HoldUntil = payment.PaymentHeld, 0, ledger.MicrosOf(started.Add(time.Hour))
@@ -116,7 +116,7 @@ func TestTransactionIsShown(t *testing.T) {
 			at := ledger.MicrosOf(started)
 			r.Status, r.Refunded = payment.Refunded, money.FromUint64(4_000)
 			r.Refunds = []payment.RefundRecord{
-				{ID: txID, Amount: r.Refunded, FeeBack: money.FromUint64(3), Status: payment.RefundSucceeded, Created: at, Finished: at},
+				{ID: txID, Amount: r.Refunded, RefundedFee: money.FromUint64(3), Status: payment.RefundSucceeded, Created: at, Finished: at},
 				{ID: orgID, Amount: money.FromUint64(1), Status: payment.RefundFailed, Failure: payment.Failure{Code: payment.RefundDeclined, Detail: "Why."}, Created: at, Finished: at},
 			}
 		}, []string{`"status":"charged"`, `"status":"refunded"`, last, last + `,"refund_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","refund_msg":"Why.","refunded_amount":"4000","refunds":[` +
@@ -194,7 +194,7 @@ func parsedRate(t *testing.T, text string) money.Rate {
 // hosted returns a transaction that waits for its payer.
 func hosted() *payment.Record {
 	r := charged()
-	r.Status, r.Hosted, r.Terminal, r.Route, r.RRN, r.Finished, r.Method, r.CardPrint = payment.Created, true, ledger.ID{}, "", "", 0, "", ""
+	r.Status, r.Hosted, r.Terminal, r.Route, r.RRN, r.Finished, r.Method, r.CardFingerprint = payment.Created, true, ledger.ID{}, "", "", 0, "", ""
 	return r
 }
 

@@ -269,7 +269,7 @@ func (c *creation) checkStorage(fingerprint func([]byte) string) {
 		return
 	}
 	c.Keep(r.Type, fingerprint)
-	r.Method, r.CardBIN, r.CardLast4, r.CardPrint = c.Kept.Method, c.Kept.CardBIN, c.Kept.CardLast4, c.Kept.CardPrint
+	r.Method, r.CardBIN, r.CardLast4, r.CardFingerprint = c.Kept.Method, c.Kept.CardBIN, c.Kept.CardLast4, c.Kept.CardFingerprint
 	if r.Asset.Network == "" {
 		r.Asset.Network = c.Kept.Network // specification, "Currencies and network"
 	}

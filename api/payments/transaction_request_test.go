@@ -153,7 +153,7 @@ func TestCreateIsRead(t *testing.T) {
 		Type: payment.Payment, Amount: money.Max, Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test},
 		TxID: " Order/1 ", Description: "café", Described: true, ReturnURL: "https://a/", FailURL: "https://b/",
 		Customer: []byte(`{"email":"a@b"}`), MerchantMeta: []byte(`{ "k" : [1, {"x":null}] }`), Lang: "en",
-		Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardPrint: "print of 16 digits",
+		Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "print of 16 digits",
 	}
 	if got, want := fmt.Sprintf("%+v", c.request), fmt.Sprintf("%+v", want); got != want {
 		t.Errorf("request\n%s, want\n%s", got, want)
@@ -266,7 +266,7 @@ func TestRefusalsNeverRepeatCredentials(t *testing.T) {
 func TestMismatchNamesTheFirstField(t *testing.T) {
 	stored := &payment.Record{Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(5), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
-		Description: "d", Described: true, MerchantMeta: []byte(`{"a":1,"b":[2]}`), Customer: []byte(`{"name":"x"}`), Method: "bank_card", CardPrint: "p",
+		Description: "d", Described: true, MerchantMeta: []byte(`{"a":1,"b":[2]}`), Customer: []byte(`{"name":"x"}`), Method: "bank_card", CardFingerprint: "p",
 		ReturnURL: "r", FailURL: "f", Lang: "en",
 	}}
 	for _, c := range []struct {
@@ -289,7 +289,7 @@ func TestMismatchNamesTheFirstField(t *testing.T) {
 		{func(r *payment.Request) { r.Lang = "ru" }, "lang"},
 		{func(r *payment.Request) { r.MerchantMeta = []byte(`{"a":1}`) }, "merchant_meta"},
 		{func(r *payment.Request) { r.Method = "sbp" }, "money_storage"},
-		{func(r *payment.Request) { r.CardPrint = "q" }, "money_storage"},
+		{func(r *payment.Request) { r.CardFingerprint = "q" }, "money_storage"},
 	} {
 		sent := stored.Request
 		c.change(&sent)
@@ -301,7 +301,7 @@ func TestMismatchNamesTheFirstField(t *testing.T) {
 
 // The payer of a hosted transaction supplies the credentials, not its create.
 func TestMismatchOfHostedCreates(t *testing.T) {
-	stored := &payment.Record{Hosted: true, Request: payment.Request{Type: payment.Payment, Method: "bank_card", CardPrint: "p"}}
+	stored := &payment.Record{Hosted: true, Request: payment.Request{Type: payment.Payment, Method: "bank_card", CardFingerprint: "p"}}
 	sent := payment.Request{Type: payment.Payment}
 	if got := mismatch(&sent, true, stored); got != "" {
 		t.Errorf("the same: %q", got)
@@ -313,7 +313,7 @@ func TestMismatchOfHostedCreates(t *testing.T) {
 
 func TestHostedCreateKeepsNoCredentials(t *testing.T) {
 	c := create(t, `{"type":"payment","amount":"1","hosted":true,`+card+`}`)
-	if len(c.problems) != 0 || c.Card != nil || c.request.Method != "" || c.request.CardBIN+c.request.CardLast4+c.request.CardPrint != "" {
+	if len(c.problems) != 0 || c.Card != nil || c.request.Method != "" || c.request.CardBIN+c.request.CardLast4+c.request.CardFingerprint != "" {
 		t.Errorf("%v %+v", details(c), c.request)
 	}
 	c = create(t, `{"type":"payment","amount":"1","hosted":true,`+strings.Replace(card, `"cvv":"123"`, `"cvv":"1234"`, 1)+`}`)

@@ -78,7 +78,7 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 			req.Response.Header.SetCanonical(web.HeaderMismatch, []byte(field))
 		}
 	}
-	if result.Record.Waiting() {
+	if result.Record.AwaitsPayer() {
 		h.writeHosted(req, fiber.StatusCreated, &result)
 		return nil
 	}
@@ -157,7 +157,7 @@ func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string
 		return "merchant_meta"
 	case hosted != stored.Hosted:
 		return "hosted"
-	case !hosted && (sent.Method != stored.Method || sent.CardPrint != stored.CardPrint):
+	case !hosted && (sent.Method != stored.Method || sent.CardFingerprint != stored.CardFingerprint):
 		return "money_storage"
 	}
 	return ""

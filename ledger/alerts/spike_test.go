@@ -17,27 +17,27 @@ func at(d time.Duration) ledger.Micros { return ledger.MicrosOf(epoch.Add(d)) }
 
 // script has one line per instant: the time since the beginning, the numbers of successes and
 // failures, and whether an alarm is raised.
-type moment struct {
+type step struct {
 	after     time.Duration
 	good, bad int
-	told      bool
+	alarmed   bool
 }
 
-func (m moment) play(s *SpikeDetector) (told bool) {
+func (m step) play(s *SpikeDetector) (alarmed bool) {
 	for range m.good {
 		_, raised := s.Record(at(m.after), false)
-		told = told || raised
+		alarmed = alarmed || raised
 	}
 	for range m.bad {
 		_, raised := s.Record(at(m.after), true)
-		told = told || raised
+		alarmed = alarmed || raised
 	}
-	return told
+	return alarmed
 }
 
 func TestWhenASpikeIsTold(t *testing.T) {
 	const min = time.Minute
-	for name, script := range map[string][]moment{
+	for name, script := range map[string][]step{
 		"nine are too few":                       {{0, 0, 9, false}},
 		"ten that all failed":                    {{0, 0, 10, true}},
 		"half of ten":                            {{0, 5, 5, true}},
@@ -62,8 +62,8 @@ func TestWhenASpikeIsTold(t *testing.T) {
 	} {
 		var s SpikeDetector
 		for i, m := range script {
-			if told := m.play(&s); told != m.told {
-				t.Errorf("%s: moment %d told %v, want %v", name, i, told, m.told)
+			if alarmed := m.play(&s); alarmed != m.alarmed {
+				t.Errorf("%s: moment %d told %v, want %v", name, i, alarmed, m.alarmed)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestWhatIsRememberedOfManyOutcomesIsBounded(t *testing.T) {
 
 func TestASpikeThatDidNotGetOutIsToldAgain(t *testing.T) {
 	var s SpikeDetector
-	moment{0, 0, 10, true}.play(&s)
+	step{0, 0, 10, true}.play(&s)
 	s.Retract()
 	if _, raised := s.Record(at(time.Minute), true); !raised {
 		t.Error("the next outcome repeats nothing")
@@ -104,7 +104,7 @@ func TestASpikeIsIdleWhenNothingOfItCounts(t *testing.T) {
 	if !s.Idle(at(21 * time.Minute)) {
 		t.Error("it never comes to an end")
 	}
-	moment{0, 0, 10, true}.play(&s)
+	step{0, 0, 10, true}.play(&s)
 	if s.Idle(at(59*time.Minute)) || !s.Idle(at(61*time.Minute)) {
 		t.Error("when it was told is forgotten too early, or never")
 	}
@@ -122,10 +122,10 @@ func TestWhatIsToldOfASpike(t *testing.T) {
 // naive applies the rule literally: it keeps all outcomes, and counts again at each instant at
 // which one leaves the window.
 type naive struct {
-	heard  []outcome
-	newest ledger.Micros
-	high   ledger.Micros
-	told   ledger.Micros
+	outcomes []outcome
+	newest   ledger.Micros
+	high     ledger.Micros
+	alarmed  ledger.Micros
 }
 
 type outcome struct {
@@ -138,7 +138,7 @@ const tenMinutes = 600_000_000
 // isHigh counts the outcomes of the last ten minutes.
 func (n *naive) isHigh(now ledger.Micros) bool {
 	all, failed := 0, 0
-	for _, o := range n.heard {
+	for _, o := range n.outcomes {
 		if now-o.at < tenMinutes {
 			all++
 			if o.failed {
@@ -149,9 +149,9 @@ func (n *naive) isHigh(now ledger.Micros) bool {
 	return all >= 10 && failed*2 >= all
 }
 
-func (n *naive) hear(at ledger.Micros, failed bool) bool {
+func (n *naive) record(at ledger.Micros, failed bool) bool {
 	now := max(at, n.newest)
-	for _, o := range n.heard {
+	for _, o := range n.outcomes {
 		if leaves := o.at + tenMinutes; leaves > n.newest && leaves <= now && n.isHigh(leaves-1) {
 			n.high = leaves
 		}
@@ -160,16 +160,16 @@ func (n *naive) hear(at ledger.Micros, failed bool) bool {
 		n.high = now
 	}
 	n.newest = now
-	n.heard = append(n.heard, outcome{now, failed})
+	n.outcomes = append(n.outcomes, outcome{now, failed})
 	if !n.isHigh(now) {
 		return false
 	}
 	calm := n.high == 0 || now-n.high >= tenMinutes
 	n.high = now
-	if n.told != 0 && !calm && now-n.told < 3600_000_000 {
+	if n.alarmed != 0 && !calm && now-n.alarmed < 3600_000_000 {
 		return false
 	}
-	n.told = now
+	n.alarmed = now
 	return true
 }
 
@@ -187,7 +187,7 @@ func TestASpikeIsWhatTheRuleSays(t *testing.T) {
 			}
 			failed := rapid.IntRange(0, 99).Draw(t, "failed") < share
 			alarm, raised := s.Record(now, failed)
-			if want := n.hear(now, failed); raised != want {
+			if want := n.record(now, failed); raised != want {
 				t.Fatalf("outcome %d is told: %v, want %v", i, raised, want)
 			}
 			if raised && (alarm.All < 10 || 2*alarm.Failed < alarm.All) {

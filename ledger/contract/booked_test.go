@@ -46,7 +46,7 @@ func booked(d Decision) string {
 }
 
 // books takes an action and checks the entries that it books.
-func (w *world) books(r *Record, name Action, sent schema.Input, want ...string) *Record {
+func (w *orgFixture) books(r *Record, name Action, sent schema.Input, want ...string) *Record {
 	w.t.Helper()
 	d, err := w.decides(r, name, sent, w.now)
 	if err != nil {
@@ -65,7 +65,7 @@ func (w *world) books(r *Record, name Action, sent schema.Input, want ...string)
 }
 
 // pass lets days pass.
-func (w *world) pass(days int) { w.now += ledger.Micros(days) * 24 * 3600 * 1_000_000 }
+func (w *orgFixture) pass(days int) { w.now += ledger.Micros(days) * 24 * 3600 * 1_000_000 }
 
 // faulty returns the fields that an error names; nil if it is not a refusal of fields.
 func faulty(err error) (fields []string) {
@@ -79,7 +79,7 @@ func faulty(err error) (fields []string) {
 }
 
 // refuses checks that an action is refused for the fields and changes nothing.
-func (w *world) refuses(r *Record, name Action, sent schema.Input, fields ...string) {
+func (w *orgFixture) refuses(r *Record, name Action, sent schema.Input, fields ...string) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
 	_, err := w.decides(r, name, sent, w.now)
@@ -93,7 +93,7 @@ func (w *world) refuses(r *Record, name Action, sent schema.Input, fields ...str
 
 // conflicts checks that the state does not allow an action, and that the attempt changes
 // nothing.
-func (w *world) conflicts(r *Record, name Action, sent schema.Input) {
+func (w *orgFixture) conflicts(r *Record, name Action, sent schema.Input) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
 	if _, err := w.decides(r, name, sent, w.now); !ledger.IsRefusal(err, ledger.Conflict) {
@@ -169,9 +169,9 @@ var (
 // row has the transitions out of a state: action → next state. A missing action is a conflict.
 type row map[string]Status
 
-// lives checks the effect of every action in every state. It reaches a state by the actions
+// scenario checks the effect of every action in every state. It reaches a state by the actions
 // listed for its name; bodies are the actions' bodies, by the names of the grid.
-type lives struct {
+type scenario struct {
 	product *Product
 	reading *Reading
 	open    schema.Input
@@ -183,7 +183,7 @@ type lives struct {
 
 // follows tries one of the grid's actions. The name is the one in the reading's URLs; after a
 // colon there may be a word about the variant of the body.
-func (l *lives) follows(w *world, r *Record, name string) (*Record, error) {
+func (l *scenario) follows(w *orgFixture, r *Record, name string) (*Record, error) {
 	called, _, _ := strings.Cut(name, ":")
 	action, ok := l.product.Action(l.reading, called)
 	if !ok {
@@ -201,8 +201,8 @@ func (l *lives) follows(w *world, r *Record, name string) (*Record, error) {
 	return d.Record, nil
 }
 
-func (l *lives) reach(t *testing.T, state Status) (*world, *Record) {
-	w := newWorld(t, "2026-01-10")
+func (l *scenario) reach(t *testing.T, state Status) (*orgFixture, *Record) {
+	w := newOrgFixture(t, "2026-01-10")
 	r := w.open(l.product, l.reading, l.open)
 	for name := range strings.FieldsSeq(l.paths[state]) {
 		next, err := l.follows(w, r, name)
@@ -217,7 +217,7 @@ func (l *lives) reach(t *testing.T, state Status) (*world, *Record) {
 	return w, r
 }
 
-func (l *lives) check(t *testing.T) {
+func (l *scenario) check(t *testing.T) {
 	t.Helper()
 	if got, want := len(l.product.Machine(l.reading).States()), len(l.grid)+1; got != want {
 		t.Errorf("%d states, want %d", got, want)

@@ -16,24 +16,24 @@ import (
 
 // issueBody is the body of an issue of a hundred certificates of 10, open for a month.
 func issueBody() schema.Input {
-	return given("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
+	return input("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
 		"underlying_asset_value", `"1200"`, "total_value", `"1000"`, "certificate_value", `"10"`, "expected_yield", "5", "maturity_months", "2",
 		"subscription_start", `"2026-01-01"`, "subscription_end", `"2026-01-31"`)
 }
 
 // offered returns an issue that accepts subscriptions.
-func offered(t *testing.T, pairs ...string) *deal {
+func offered(t *testing.T, pairs ...string) *contractFixture {
 	t.Helper()
-	x := strike(t, Certificate, Secular, but(issueBody(), pairs...))
+	x := openContract(t, Certificate, Secular, but(issueBody(), pairs...))
 	x.do(Offer)
 	return x
 }
 
 // placed7 returns an issue, active since 2026-01-01, of which someone holds four certificates
 // and other holds three.
-func placed7(t *testing.T, reading *Reading, pairs ...string) *deal {
+func placed7(t *testing.T, reading *Reading, pairs ...string) *contractFixture {
 	t.Helper()
-	x := strike(t, Certificate, reading, but(issueBody(), pairs...))
+	x := openContract(t, Certificate, reading, but(issueBody(), pairs...))
 	if reading.ReviewFirst {
 		x.do(Pass, pairsOf(board())...)
 	}
@@ -46,7 +46,7 @@ func placed7(t *testing.T, reading *Reading, pairs ...string) *deal {
 }
 
 func TestAnIssueIsAskedForByItsFields(t *testing.T) {
-	tried(t, Certificate, Secular, issueBody(), []trial{
+	openWithChanges(t, Certificate, Secular, issueBody(), []fieldCase{
 		{"name", "", "name"},
 		{"name", `""`, "name"},
 		{"region", "", "region"},
@@ -114,13 +114,13 @@ func TestAnIssueIsAskedForByItsFields(t *testing.T) {
 		{"metadata", `3`, "metadata"},
 	})
 	huge := `"1` + strings.Repeat("0", 60) + `"`
-	tried(t, Certificate, Secular, but(issueBody(), "total_value", huge, "underlying_asset_value", huge), []trial{{"certificate_value", `"1"`, "certificate_value"}, {"certificate_value", huge, ""}})
-	tried(t, Certificate, Secular, but(issueBody(), "min_subscription", "5"), []trial{{"max_subscription", "4", "max_subscription"}, {"max_subscription", "5", ""}})
+	openWithChanges(t, Certificate, Secular, but(issueBody(), "total_value", huge, "underlying_asset_value", huge), []fieldCase{{"certificate_value", `"1"`, "certificate_value"}, {"certificate_value", huge, ""}})
+	openWithChanges(t, Certificate, Secular, but(issueBody(), "min_subscription", "5"), []fieldCase{{"max_subscription", "4", "max_subscription"}, {"max_subscription", "5", ""}})
 }
 
 func TestAnIssuesCertificatesFollowFromItsValue(t *testing.T) {
-	x := strike(t, Certificate, Secular, issueBody())
-	x.says("certificates_total", "100", "certificates_outstanding", "0", "total_profit_distributed", "0", "profit_distributions", "",
+	x := openContract(t, Certificate, Secular, issueBody())
+	x.wantColumns("certificates_total", "100", "certificates_outstanding", "0", "total_profit_distributed", "0", "profit_distributions", "",
 		"actual_yield", "", "next_distribution_date", "", "currency", "MYR", "early_redemption_allowed", "false")
 }
 
@@ -143,7 +143,7 @@ func TestAnIssuesInternalCode(t *testing.T) {
 		}
 	}
 	for reading, form := range map[*Reading]string{Secular: "^MYCRT[0-9A-F]{10}[0-9]$", Religious: "^MYSKK[0-9A-F]{10}[0-9]$"} {
-		if got := ciCode.Of(strike(t, Certificate, reading, issueBody()).r.Values); !regexp.MustCompile(form).MatchString(got) {
+		if got := ciCode.Of(openContract(t, Certificate, reading, issueBody()).r.Values); !regexp.MustCompile(form).MatchString(got) {
 			t.Errorf("%s is not %s", got, form)
 		}
 	}
@@ -169,56 +169,56 @@ func luhn(code string) int {
 }
 
 func TestOfferingNeedsItsWindow(t *testing.T) {
-	x := strike(t, Certificate, Secular, but(issueBody(), "subscription_start", "", "subscription_end", ""))
-	x.refuses("subscription_start subscription_end", Offer)
-	x.refuses("subscription_end", Offer, "subscription_start", `"2026-01-05"`)
-	x.refuses("subscription_end", Offer, "subscription_start", `"2026-01-05"`, "subscription_end", `"2026-01-04"`)
+	x := openContract(t, Certificate, Secular, but(issueBody(), "subscription_start", "", "subscription_end", ""))
+	x.wantRefused("subscription_start subscription_end", Offer)
+	x.wantRefused("subscription_end", Offer, "subscription_start", `"2026-01-05"`)
+	x.wantRefused("subscription_end", Offer, "subscription_start", `"2026-01-05"`, "subscription_end", `"2026-01-04"`)
 	x.do(Offer, "subscription_start", `"2026-01-05"`, "subscription_end", `"2026-01-06"`)
-	x.books()
-	x.says("subscription_start", "2026-01-05", "subscription_end", "2026-01-06")
-	x = strike(t, Certificate, Secular, issueBody())
+	x.wantPostings()
+	x.wantColumns("subscription_start", "2026-01-05", "subscription_end", "2026-01-06")
+	x = openContract(t, Certificate, Secular, issueBody())
 	x.do(Offer, "subscription_end", `"2026-01-03"`) // the date given at the offering applies
-	x.says("subscription_start", "2026-01-01", "subscription_end", "2026-01-03")
+	x.wantColumns("subscription_start", "2026-01-01", "subscription_end", "2026-01-03")
 }
 
 // The checks in the specification's order: the first failed check is reported, even if all later
 // ones fail too.
 func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	body := []string{"min_subscription", "2", "max_subscription", "60"}
-	x := strike(t, Certificate, Secular, but(issueBody(), body...))
-	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "0") // 1, before the status
-	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "-1")
-	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", `"1"`)
-	x.refuses("certificates", Subscribe, "investor_id", someone)
-	x.refuses("investor_id", Subscribe, "certificates", "1")
-	x.refuses("status", Subscribe, "investor_id", someone, "certificates", "1") // 2
+	x := openContract(t, Certificate, Secular, but(issueBody(), body...))
+	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "0") // 1, before the status
+	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "-1")
+	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", `"1"`)
+	x.wantRefused("certificates", Subscribe, "investor_id", someone)
+	x.wantRefused("investor_id", Subscribe, "certificates", "1")
+	x.wantRefused("status", Subscribe, "investor_id", someone, "certificates", "1") // 2
 	x.do(Offer, "subscription_start", `"2026-01-02"`)
-	x.refuses("subscription_start", Subscribe, "investor_id", someone, "certificates", "1") // 3: tomorrow
-	x.later(30)
-	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "1") // 4: at least two
+	x.wantRefused("subscription_start", Subscribe, "investor_id", someone, "certificates", "1") // 3: tomorrow
+	x.passDays(30)
+	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1") // 4: at least two
 	x.do(Subscribe, "investor_id", someone, "certificates", "50")
-	x.says("certificates_outstanding", "0")
-	said := x.message(Subscribe, "investor_id", someone, "certificates", "51") // 5, before the remainder of 50
-	if !strings.Contains(said, "60") || !strings.Contains(said, "50 already held") {
-		t.Errorf("the ceiling's message is %q", said)
+	x.wantColumns("certificates_outstanding", "0")
+	name := x.message(Subscribe, "investor_id", someone, "certificates", "51") // 5, before the remainder of 50
+	if !strings.Contains(name, "60") || !strings.Contains(name, "50 already held") {
+		t.Errorf("the ceiling's message is %q", name)
 	}
-	if said = x.message(Subscribe, "investor_id", other, "certificates", "51"); !strings.Contains(said, "only 50 are left") { // 6
-		t.Errorf("the remainder's message is %q", said)
+	if name = x.message(Subscribe, "investor_id", other, "certificates", "51"); !strings.Contains(name, "only 50 are left") { // 6
+		t.Errorf("the remainder's message is %q", name)
 	}
 	x.do(Subscribe, "investor_id", someone, "certificates", "10")
 	x.do(Subscribe, "investor_id", other, "certificates", "40")
-	x.refuses("certificates", Subscribe, "investor_id", uuidText(1), "certificates", "2")
-	x.later(1)
-	x.refuses("subscription_end", Subscribe, "investor_id", other, "certificates", "2") // the window is over
+	x.wantRefused("certificates", Subscribe, "investor_id", uuidText(1), "certificates", "2")
+	x.passDays(1)
+	x.wantRefused("subscription_end", Subscribe, "investor_id", other, "certificates", "2") // the window is over
 	x.r = x.r.next()
 	x.r.Show(x.registerOf(x.r).subscriptions)
-	x.lists("subscriptions", "{p} 50 2026-01-31", "{p} 10 2026-01-31", "{q} 40 2026-01-31")
+	x.wantRows("subscriptions", "{p} 50 2026-01-31", "{p} 10 2026-01-31", "{q} 40 2026-01-31")
 }
 
 // message returns the text of a refused action.
-func (x *deal) message(name Action, pairs ...string) string {
+func (x *contractFixture) message(name Action, pairs ...string) string {
 	x.t.Helper()
-	_, err := x.decides(x.r, name, given(pairs...), x.now)
+	_, err := x.decides(x.r, name, input(pairs...), x.now)
 	var faults *schema.Faults
 	if !errors.As(err, &faults) {
 		x.t.Fatalf("%s: %v", name, err)
@@ -231,7 +231,7 @@ func uuidText(n byte) string { return `"` + (uuid.UUID{6, n}).String() + `"` }
 func TestSubscribersPayFaceAndBecomeHolders(t *testing.T) {
 	x := offered(t)
 	x.do(Subscribe, "investor_id", someone, "certificates", "3")
-	x.books("Dr A:cash:MY 30", "Cr L:subscription:{c}:{p} 30")
+	x.wantPostings("Dr A:cash:MY 30", "Cr L:subscription:{c}:{p} 30")
 	if want := ledger.ID(uuid.MustParse(strings.Trim(someone, `"`))); x.d.Joined != want {
 		t.Errorf("%v has joined; want %v", x.d.Joined, want)
 	}
@@ -241,19 +241,19 @@ func TestSubscribersPayFaceAndBecomeHolders(t *testing.T) {
 	}
 	x.do(Subscribe, "investor_id", other, "certificates", "3")
 	x.do(CloseSubscription)
-	x.books()
-	x.refuses("issue_date", Activate, "issue_date", `"2026-13-01"`)
+	x.wantPostings()
+	x.wantRefused("issue_date", Activate, "issue_date", `"2026-13-01"`)
 	x.do(Activate, "issue_date", `"2026-01-15"`)
-	x.books("Dr L:subscription:{c}:{p} 40", "Cr Q:holders:{c}:{p} 40", "Dr L:subscription:{c}:{q} 30", "Cr Q:holders:{c}:{q} 30",
+	x.wantPostings("Dr L:subscription:{c}:{p} 40", "Cr Q:holders:{c}:{p} 40", "Dr L:subscription:{c}:{q} 30", "Cr Q:holders:{c}:{q} 30",
 		"Dr A:underlying:{c} 70", "Cr A:cash:MY 70")
-	x.dated("2026-01-15")
-	x.says("certificates_outstanding", "7", "issue_date", "2026-01-15", "maturity_date", "2026-03-16", "next_distribution_date", "")
+	x.wantEffective("2026-01-15")
+	x.wantColumns("certificates_outstanding", "7", "issue_date", "2026-01-15", "maturity_date", "2026-03-16", "next_distribution_date", "")
 }
 
 func TestAnIssueNeedsASubscription(t *testing.T) {
 	x := offered(t)
-	x.refuses("subscriptions", CloseSubscription)
-	x.refuses("subscriptions", Activate)
+	x.wantRefused("subscriptions", CloseSubscription)
+	x.wantRefused("subscriptions", Activate)
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
@@ -261,33 +261,33 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	x.do(Subscribe, "investor_id", someone, "certificates", "1")
 	x.r = x.r.next()
 	ciApplications.Set(x.r.Values, maxApplications)
-	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "1")
+	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1")
 }
 
 func TestIncomeIsFlooredPerCertificate(t *testing.T) {
 	x := placed7(t, Secular, "profit_distribution_frequency", `"monthly"`)
-	x.says("next_distribution_date", "2026-01-31")
-	x.refuses("total_profit", Profit)
-	x.refuses("total_profit", Profit, "total_profit", `"0"`)
-	x.refuses("period_end_date", Profit, "total_profit", `"1"`, "period_end_date", `"x"`)
-	x.later(1)
+	x.wantColumns("next_distribution_date", "2026-01-31")
+	x.wantRefused("total_profit", Profit)
+	x.wantRefused("total_profit", Profit, "total_profit", `"0"`)
+	x.wantRefused("period_end_date", Profit, "total_profit", `"1"`, "period_end_date", `"x"`)
+	x.passDays(1)
 	x.do(Profit, "total_profit", `"100"`)
-	x.books("Dr A:cash:MY 100", "Cr L:customer:{p}:current 56", "Cr L:customer:{q}:current 42", "Cr L:undistributed:{c} 2")
-	x.dated("2026-01-02")
-	x.says("total_profit_distributed", "100", "actual_yield", "10", "next_distribution_date", "2026-03-02")
-	x.refuses("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-03"`) // tomorrow
-	x.refuses("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2025-12-31"`) // before the issue
-	x.do(Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-01"`)                         // less than one each
-	x.books("Dr A:cash:MY 5", "Cr L:undistributed:{c} 5")
-	x.dated("2026-01-01")
-	x.says("total_profit_distributed", "105", "actual_yield", "10")
-	x.lists("profit_distributions", "2026-01-02 100 14 7", "2026-01-01 5 0 7")
-	x.refuses("total_profit", Profit, "total_profit", `"1`+strings.Repeat("0", 72)+`"`)
+	x.wantPostings("Dr A:cash:MY 100", "Cr L:customer:{p}:current 56", "Cr L:customer:{q}:current 42", "Cr L:undistributed:{c} 2")
+	x.wantEffective("2026-01-02")
+	x.wantColumns("total_profit_distributed", "100", "actual_yield", "10", "next_distribution_date", "2026-03-02")
+	x.wantRefused("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-03"`) // tomorrow
+	x.wantRefused("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2025-12-31"`) // before the issue
+	x.do(Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-01"`)                             // less than one each
+	x.wantPostings("Dr A:cash:MY 5", "Cr L:undistributed:{c} 5")
+	x.wantEffective("2026-01-01")
+	x.wantColumns("total_profit_distributed", "105", "actual_yield", "10")
+	x.wantRows("profit_distributions", "2026-01-02 100 14 7", "2026-01-01 5 0 7")
+	x.wantRefused("total_profit", Profit, "total_profit", `"1`+strings.Repeat("0", 72)+`"`)
 	// The yield is exact for every JSON reader; otherwise the distribution is refused.
-	x.refuses("total_profit", Profit, "total_profit", `"90071992547409815"`) // together 90071992547409920: a yield of 2^53
+	x.wantRefused("total_profit", Profit, "total_profit", `"90071992547409815"`) // together 90071992547409920: a yield of 2^53
 	x.do(Profit, "total_profit", `"90071992547409814"`)
-	x.says("actual_yield", "9007199254740991", "total_profit_distributed", "90071992547409919")
-	x.refuses("total_profit", Profit, "total_profit", `"9`+strings.Repeat("0", 71)+`"`)
+	x.wantColumns("actual_yield", "9007199254740991", "total_profit_distributed", "90071992547409919")
+	x.wantRefused("total_profit", Profit, "total_profit", `"9`+strings.Repeat("0", 71)+`"`)
 }
 
 func TestDistributionsAreBounded(t *testing.T) {
@@ -299,36 +299,36 @@ func TestDistributionsAreBounded(t *testing.T) {
 		full[i] = ciDistributions.Of(x.r.Values)[0]
 	}
 	ciDistributions.Set(x.r.Values, full)
-	x.refuses("total_profit", Profit, "total_profit", `"1"`)
+	x.wantRefused("total_profit", Profit, "total_profit", `"1"`)
 }
 
 func TestAnIssueMaturesOnItsDay(t *testing.T) {
 	x := placed7(t, Secular)
-	x.says("maturity_date", "2026-03-02")
-	x.later(59)
-	x.refuses("maturity_date", Mature)
-	x.later(1)
+	x.wantColumns("maturity_date", "2026-03-02")
+	x.passDays(59)
+	x.wantRefused("maturity_date", Mature)
+	x.passDays(1)
 	x.do(Mature)
-	x.books()
+	x.wantPostings()
 }
 
 func TestRedemptionPaysFaceAndClosesPositions(t *testing.T) {
 	x := placed7(t, Secular)
 	x.do(Profit, "total_profit", `"100"`)
-	x.later(60)
+	x.passDays(60)
 	x.do(Mature)
-	x.refuses("redemption_date", Redeem)
+	x.wantRefused("redemption_date", Redeem)
 	x.do(Redeem, "redemption_date", `"2026-03-05"`)
-	x.books("Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Cr L:customer:{p}:current 40",
+	x.wantPostings("Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Cr L:customer:{p}:current 40",
 		"Dr Q:holders:{c}:{q} 30", "Cr L:customer:{q}:current 30", "Dr L:undistributed:{c} 2", "Cr L:charity 2")
-	x.dated("2026-03-05")
-	x.says("certificates_outstanding", "0", "redemption_date", "2026-03-05")
+	x.wantEffective("2026-03-05")
+	x.wantColumns("certificates_outstanding", "0", "redemption_date", "2026-03-05")
 }
 
 func TestEarlyRedemptionIsAllowedOrNot(t *testing.T) {
 	x := placed7(t, Secular)
-	x.refuses("redemption_date", RedeemEarly)
-	x.refuses("early_redemption_allowed", RedeemEarly, "redemption_date", `"2026-01-05"`)
+	x.wantRefused("redemption_date", RedeemEarly)
+	x.wantRefused("early_redemption_allowed", RedeemEarly, "redemption_date", `"2026-01-05"`)
 }
 
 func TestThePenaltyOfEarlyRedemptionGoesByTheReading(t *testing.T) {
@@ -355,20 +355,20 @@ func TestThePenaltyOfEarlyRedemptionGoesByTheReading(t *testing.T) {
 	} {
 		x := placed7(t, c.reading, "early_redemption_allowed", "true", "early_redemption_penalty", c.penalty)
 		x.do(RedeemEarly, "redemption_date", `"2026-01-05"`)
-		x.books(c.want...)
-		x.dated("2026-01-05")
-		x.says("certificates_outstanding", "0")
+		x.wantPostings(c.want...)
+		x.wantEffective("2026-01-05")
+		x.wantColumns("certificates_outstanding", "0")
 	}
 }
 
 func TestADefaultLeavesThePairOpen(t *testing.T) {
 	x := placed7(t, Secular)
 	x.do(Profit, "total_profit", `"100"`)
-	x.refuses("reason", Default)
+	x.wantRefused("reason", Default)
 	x.do(Default, "reason", `"the tenant has left"`)
-	x.books("Dr Q:holders:{c}:{p} 40", "Cr Q:holders_defaulted:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr Q:holders_defaulted:{c}:{q} 30",
+	x.wantPostings("Dr Q:holders:{c}:{p} 40", "Cr Q:holders_defaulted:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr Q:holders_defaulted:{c}:{q} 30",
 		"Dr A:underlying_impaired:{c} 70", "Cr A:underlying:{c} 70", "Dr L:undistributed:{c} 2", "Cr L:charity 2")
-	x.says("default_reason", "the tenant has left")
+	x.wantColumns("default_reason", "the tenant has left")
 	if c := x.column("default_reason"); c.Place != schema.Metadata {
 		t.Errorf("it is shown at %v", c.Place)
 	}
@@ -389,7 +389,7 @@ func TestManyHoldersAreBookedInSeveralEntries(t *testing.T) {
 	if got := x.balance(x.r.account("L:undistributed")); got != (money.Signed{Abs: count(1)}) {
 		t.Errorf("%v are undistributed", got)
 	}
-	x.later(60)
+	x.passDays(60)
 	x.do(Mature)
 	x.do(Redeem, "redemption_date", `"2026-03-02"`)
 	for i := range 130 {
@@ -400,40 +400,40 @@ func TestManyHoldersAreBookedInSeveralEntries(t *testing.T) {
 }
 
 func TestAnIssueIsRedeemed(t *testing.T) {
-	w := newWorld(t, "2026-01-10")
-	r := w.open(Certificate, Religious, given("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
+	w := newOrgFixture(t, "2026-01-10")
+	r := w.open(Certificate, Religious, input("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
 		"underlying_asset_value", `1000`, "total_value", `1000`, "certificate_value", `10`, "expected_yield", "5", "maturity_months", "1",
 		"subscription_start", `"2026-01-01"`, "subscription_end", `"2026-12-01"`))
-	r = w.act(r, Pass, given("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
+	r = w.act(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
 	r = w.act(r, Offer, nil)
 	for range 70 {
-		r = w.act(r, Subscribe, given("investor_id", `"`+uuid.NewString()+`"`, "certificates", "1"))
+		r = w.act(r, Subscribe, input("investor_id", `"`+uuid.NewString()+`"`, "certificates", "1"))
 	}
 	r = w.act(r, Activate, nil)
-	r = w.act(r, Profit, given("total_profit", `101`))
+	r = w.act(r, Profit, input("total_profit", `101`))
 	w.now += 31 * 24 * 3600 * 1_000_000
 	r = w.act(r, Mature, nil)
-	r = w.act(r, Redeem, given("redemption_date", `"2026-02-10"`))
+	r = w.act(r, Redeem, input("redemption_date", `"2026-02-10"`))
 	if r.Status != Redeemed || len(ciCode.Of(r.Values)) != 16 {
 		t.Errorf("%s, code %s", r.Status, ciCode.Of(r.Values))
 	}
 }
 
 func TestASukuksReviewMayNameItsBoard(t *testing.T) {
-	x := strike(t, Certificate, Religious, issueBody())
-	x.refuses("approved_by fatwa_reference", Pass)
-	x.refuses("board_id", Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `" "`)
+	x := openContract(t, Certificate, Religious, issueBody())
+	x.wantRefused("approved_by fatwa_reference", Pass)
+	x.wantRefused("board_id", Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `" "`)
 	x.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
 	if got := saysOf(Reviewed.Of(x.r.Values)); got != "approved_by=x fatwa_reference=F-7 board_id=B-1" {
 		t.Errorf("the review is %v", got)
 	}
-	if got := x.answer(Pass, board()); got != "409" {
+	if got := x.outcomeOf(Pass, board()); got != "409" {
 		t.Errorf("a second approval is answered with %s", got)
 	}
 }
 
 func TestOnlyASukuksReviewNamesItsBoard(t *testing.T) {
-	x := strike(t, InstalmentSale, Religious, saleBody())
+	x := openContract(t, InstalmentSale, Religious, saleBody())
 	x.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
 	if got := saysOf(Reviewed.Of(x.r.Values)); got != "approved_by=x fatwa_reference=F-7" {
 		t.Errorf("the review is %v", got)

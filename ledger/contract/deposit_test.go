@@ -11,7 +11,7 @@ import (
 )
 
 // savings is the body that opens a deposit.
-var savings = given("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "initial_amount", `"1000"`,
+var savings = input("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "initial_amount", `"1000"`,
 	"term_months", "3", "profit_sharing_ratio", `{"bank":40,"customer":60}`)
 
 func TestDepositFieldsHaveTheirBounds(t *testing.T) {
@@ -58,10 +58,10 @@ func TestDepositsHaveNoAddressInTheReligiousReading(t *testing.T) {
 }
 
 func TestStatesOfDeposits(t *testing.T) {
-	l := &lives{product: Deposit, reading: Secular, open: but(savings, "early_withdrawal_allowed", "true"), waits: "mature",
+	l := &scenario{product: Deposit, reading: Secular, open: but(savings, "early_withdrawal_allowed", "true"), waits: "mature",
 		bodies: map[string]schema.Input{
-			"profit": given("gross_profit", `"10"`), "loss": given("amount", `"10"`), "loss:all": given("amount", largest),
-			"withdraw": given("closed_by", `"Amina"`), "close": given("closed_by", `"Amina"`),
+			"profit": input("gross_profit", `"10"`), "loss": input("amount", `"10"`), "loss:all": input("amount", largest),
+			"withdraw": input("closed_by", `"Amina"`), "close": input("closed_by", `"Amina"`),
 		},
 		grid: map[Status]row{
 			"pending":   {"activate": "active"},
@@ -79,7 +79,7 @@ func TestStatesOfDeposits(t *testing.T) {
 }
 
 func TestDepositsHaveNoReview(t *testing.T) {
-	w := newWorld(t, "2026-01-10")
+	w := newOrgFixture(t, "2026-01-10")
 	r := w.open(Deposit, Secular, savings)
 	for _, name := range []Action{Submit, Pass, Reject, Fund} {
 		w.refuses(r, name, nil, "action")
@@ -87,13 +87,13 @@ func TestDepositsHaveNoReview(t *testing.T) {
 }
 
 // dpRunning opens a deposit and activates it.
-func dpRunning(t rapid.TB, sent schema.Input) (*world, *Record) {
-	w := newWorld(t, "2026-01-10")
+func dpRunning(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
+	w := newOrgFixture(t, "2026-01-10")
 	return w, w.act(w.open(Deposit, Secular, sent), Activate, nil)
 }
 
 func TestActivationPutsTheMoneyIntoThePool(t *testing.T) {
-	w := newWorld(t, "2026-01-10")
+	w := newOrgFixture(t, "2026-01-10")
 	r := w.open(Deposit, Secular, but(savings, "distribution_frequency", `"monthly"`))
 	r = w.books(r, Activate, nil, "2026-01-10", "Dr A:cash:AE 1000", "Cr Q:capital:{c} 1000", "Dr A:pool 1000", "Cr A:cash:AE 1000")
 	v := r.Values
@@ -115,12 +115,12 @@ func TestTheFirstDistributionIsAPeriodOnAndTheMaturityAtTheLatest(t *testing.T) 
 }
 
 func TestAReviewThatIsSentWithAnActivationIsValid(t *testing.T) {
-	w := newWorld(t, "2026-01-10")
+	w := newOrgFixture(t, "2026-01-10")
 	r := w.open(Deposit, Secular, savings)
 	for _, wrong := range []string{`{}`, `{"approved_by":""}`, `{"approved_by":"  "}`, `{"note":"x"}`, `{"approved_by":5}`, `"Amina"`, `[]`} {
-		w.refuses(r, Activate, given("compliance_review", wrong), "compliance_review")
+		w.refuses(r, Activate, input("compliance_review", wrong), "compliance_review")
 	}
-	r = w.act(r, Activate, given("compliance_review", `{"approved_by":"Amina","signed_at":"2026-01-09","document_ref":"D-1","note":"fine"}`))
+	r = w.act(r, Activate, input("compliance_review", `{"approved_by":"Amina","signed_at":"2026-01-09","document_ref":"D-1","note":"fine"}`))
 	if a := saysOf(Reviewed.Of(r.Values)); a != "approved_by=Amina signed_at=2026-01-09 document_ref=D-1 note=fine" {
 		t.Errorf("%+v", a)
 	}
@@ -132,19 +132,19 @@ func TestTheReligiousReadingOfDepositsNeedsOnlyAFace(t *testing.T) {
 	copied := *Deposit
 	copied.Variants = map[*Reading]*Variant{Religious: {Name: "mudaraba-deposit", Prefix: "MDD"}}
 	religious := define(&copied)
-	w := newWorld(t, "2026-01-10")
+	w := newOrgFixture(t, "2026-01-10")
 	r := w.open(religious, Religious, but(savings, "early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "50"))
 	w.refuses(r, Activate, nil, "compliance_review")
-	w.refuses(r, Activate, given("compliance_review", "null"), "compliance_review")
-	r = w.act(r, Activate, given("compliance_review", `{"approved_by":"board"}`))
-	r = w.act(r, Profit, given("gross_profit", `100`))
-	w.books(r, Withdraw, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60",
+	w.refuses(r, Activate, input("compliance_review", "null"), "compliance_review")
+	r = w.act(r, Activate, input("compliance_review", `{"approved_by":"board"}`))
+	r = w.act(r, Profit, input("gross_profit", `100`))
+	w.books(r, Withdraw, input("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60",
 		"Cr L:customer:{p}:current 1030", "Cr Q:pool_reserve 30", "Dr A:cash:AE 1030", "Cr A:pool 1030")
 }
 
 func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testing.T) {
 	w, r := dpRunning(t, but(savings, "distribution_frequency", `"monthly"`))
-	r = w.books(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`),
+	r = w.books(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`),
 		"2026-01-10", "Dr A:pool 101", "Cr Q:profit:{c} 61", "Cr I:mudarib_share 40")
 	v, d := r.Values, dpDistributions.Of(r.Values)[0]
 	if dpValue.Of(v) != money.FromUint64(1061) || dpTheirProfit.Of(v) != money.FromUint64(61) || dpBankProfit.Of(v) != money.FromUint64(40) {
@@ -155,7 +155,7 @@ func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testi
 		t.Errorf("distribution %v", d)
 	}
 	w.pass(5)
-	r = w.books(r, Profit, given("gross_profit", `"1"`), "2026-01-15", "Dr A:pool 1", "Cr Q:profit:{c} 1")
+	r = w.books(r, Profit, input("gross_profit", `"1"`), "2026-01-15", "Dr A:pool 1", "Cr Q:profit:{c} 1")
 	if got := dpDistributedOn.Of(dpDistributions.Of(r.Values)[1]).String(); got != "2026-01-15" {
 		t.Errorf("distributed on %s", got)
 	}
@@ -164,7 +164,7 @@ func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testi
 func TestDepositProfitOfZeroMovesTheDistributionDateAndNoMoney(t *testing.T) {
 	w, r := dpRunning(t, but(savings, "distribution_frequency", `"monthly"`))
 	for _, next := range []string{"2026-03-11", "2026-04-10", "2026-04-10"} { // the last is the maturity
-		if r = w.books(r, Profit, given("gross_profit", `"0"`)); dpNext.Of(r.Values).String() != next {
+		if r = w.books(r, Profit, input("gross_profit", `"0"`)); dpNext.Of(r.Values).String() != next {
 			t.Errorf("next distribution on %v, want %s", dpNext.Of(r.Values), next)
 		}
 	}
@@ -175,17 +175,17 @@ func TestDepositProfitOfZeroMovesTheDistributionDateAndNoMoney(t *testing.T) {
 
 func TestADepositLossReducesTheValueOnlyAndIsCapped(t *testing.T) {
 	w, r := dpRunning(t, but(savings, "distribution_frequency", `"monthly"`))
-	r = w.act(r, Profit, given("gross_profit", `"100"`))
+	r = w.act(r, Profit, input("gross_profit", `"100"`))
 	next := dpNext.Of(r.Values)
 	w.pass(30)
-	r = w.books(r, Loss, given("amount", `"200"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr Q:loss:{c} 200", "Cr A:pool 200")
+	r = w.books(r, Loss, input("amount", `"200"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr Q:loss:{c} 200", "Cr A:pool 200")
 	v := r.Values
 	if dpValue.Of(v) != money.FromUint64(860) || dpTheirProfit.Of(v) != money.FromUint64(60) || dpBankProfit.Of(v) != money.FromUint64(40) ||
 		dpPrincipal.Of(v) != money.FromUint64(1000) || dpNext.Of(v) != next {
 		t.Errorf("worth %v, shares %v and %v, next %v", dpValue.Of(v), dpTheirProfit.Of(v), dpBankProfit.Of(v), dpNext.Of(v))
 	}
-	r = w.books(r, Loss, given("amount", largest), "2026-02-09", "Dr Q:loss:{c} 860", "Cr A:pool 860")
-	w.refuses(r, Loss, given("amount", `"1"`), "amount") // nothing is left
+	r = w.books(r, Loss, input("amount", largest), "2026-02-09", "Dr Q:loss:{c} 860", "Cr A:pool 860")
+	w.refuses(r, Loss, input("amount", `"1"`), "amount") // nothing is left
 	if r.Status != Active || !dpValue.Of(r.Values).IsZero() {
 		t.Errorf("%s, worth %v", r.Status, dpValue.Of(r.Values))
 	}
@@ -203,10 +203,10 @@ func TestADepositMaturesOnItsDate(t *testing.T) {
 }
 
 // dpMatured returns a deposit of 1000 with a profit of 60 for the depositor and a loss of 200.
-func dpMatured(t rapid.TB, sent schema.Input) (*world, *Record) {
+func dpMatured(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
 	w, r := dpRunning(t, sent)
-	r = w.act(r, Profit, given("gross_profit", `"100"`))
-	r = w.act(r, Loss, given("amount", `"200"`))
+	r = w.act(r, Profit, input("gross_profit", `"100"`))
+	r = w.act(r, Loss, input("amount", `"200"`))
 	w.pass(100)
 	return w, w.act(r, Mature, nil)
 }
@@ -223,7 +223,7 @@ func TestRenewalMakesTheValueThePrincipal(t *testing.T) {
 		dpRenewals.Of(v) != 1 || dpOpened.Of(v).String() != "2026-01-10" || len(dpDistributions.Of(v)) != 1 {
 		t.Errorf("renewed on %v until %v, next %v", dpRenewed.Of(v), dpMaturity.Of(v), dpNext.Of(v))
 	}
-	r = w.books(w.act(r, Profit, given("gross_profit", `"10"`)), Loss, given("amount", `"1"`), "2026-04-20", "Dr Q:loss:{c} 1", "Cr A:pool 1")
+	r = w.books(w.act(r, Profit, input("gross_profit", `"10"`)), Loss, input("amount", `"1"`), "2026-04-20", "Dr Q:loss:{c} 1", "Cr A:pool 1")
 	w.pass(90)
 	w.books(w.act(r, Mature, nil), Renew, nil, "Dr Q:profit:{c} 6", "Cr Q:capital:{c} 6", "Dr Q:capital:{c} 1", "Cr Q:loss:{c} 1")
 }
@@ -231,12 +231,12 @@ func TestRenewalMakesTheValueThePrincipal(t *testing.T) {
 func TestARenewalMayChangeTermAndRatio(t *testing.T) {
 	w, r := dpMatured(t, savings)
 	for _, wrong := range notRatios {
-		w.refuses(r, Renew, given("profit_sharing_ratio", wrong), "profit_sharing_ratio")
+		w.refuses(r, Renew, input("profit_sharing_ratio", wrong), "profit_sharing_ratio")
 	}
 	for _, wrong := range []string{"0", "121", `"3"`, hugeInteger} {
-		w.refuses(r, Renew, given("term_months", wrong), "term_months")
+		w.refuses(r, Renew, input("term_months", wrong), "term_months")
 	}
-	r = w.act(r, Renew, given("term_months", "120", "profit_sharing_ratio", `{"bank":0,"customer":100}`))
+	r = w.act(r, Renew, input("term_months", "120", "profit_sharing_ratio", `{"bank":0,"customer":100}`))
 	if v := r.Values; dpTerm.Of(v) != 120 || dpRatio.Of(v) != (Ratio{Customer: 100}) || dpMaturity.Of(v)-dpRenewed.Of(v) != 3600 {
 		t.Errorf("%d months, %v, until %v", dpTerm.Of(v), dpRatio.Of(v), dpMaturity.Of(v))
 	}
@@ -244,15 +244,15 @@ func TestARenewalMayChangeTermAndRatio(t *testing.T) {
 
 func TestNothingLeftIsNotRenewed(t *testing.T) {
 	w, r := dpRunning(t, but(savings, "auto_renewal", "true"))
-	r = w.act(r, Loss, given("amount", `"1000"`))
+	r = w.act(r, Loss, input("amount", `"1000"`))
 	w.pass(90)
 	r = w.wakes(r, 1)
 	w.refuses(r, Renew, nil, "current_value")
-	w.books(r, Close, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Cr Q:loss:{c} 1000")
+	w.books(r, Close, input("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Cr Q:loss:{c} 1000")
 }
 
 // wakes runs the due timers, and checks how many ran.
-func (w *world) wakes(r *Record, want int) *Record {
+func (w *orgFixture) wakes(r *Record, want int) *Record {
 	w.t.Helper()
 	n := 0
 	for {
@@ -275,7 +275,7 @@ func (w *world) wakes(r *Record, want int) *Record {
 
 func TestTimeRenewsADepositThatRenewsItself(t *testing.T) {
 	w, r := dpRunning(t, but(savings, "auto_renewal", "true"))
-	r = w.act(r, Profit, given("gross_profit", `"100"`))
+	r = w.act(r, Profit, input("gross_profit", `"100"`))
 	w.pass(89)
 	r = w.wakes(r, 0)
 	w.pass(1)
@@ -309,13 +309,13 @@ func TestAnEarlyWithdrawalForfeitsAPartOfTheProfit(t *testing.T) {
 		final, penalty int
 	}{"": {1061, 0}, "0": {1061, 0}, "33": {1041, 20}, "50": {1031, 30}, "100": {1000, 61}} {
 		w, r := dpRunning(t, but(early, "early_withdrawal_penalty_percent", percent))
-		r = w.act(r, Profit, given("gross_profit", `"101"`))
+		r = w.act(r, Profit, input("gross_profit", `"101"`))
 		entry := []string{"Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 61", "Cr L:customer:{p}:current " + strconv.Itoa(want.final)}
 		if want.penalty > 0 {
 			entry = append(entry, "Cr I:penalty "+strconv.Itoa(want.penalty))
 		}
 		paid := strconv.Itoa(want.final)
-		r = w.books(r, Withdraw, given("closed_by", `"Amina"`), append(entry, "Dr A:cash:AE "+paid, "Cr A:pool "+paid)...)
+		r = w.books(r, Withdraw, input("closed_by", `"Amina"`), append(entry, "Dr A:cash:AE "+paid, "Cr A:pool "+paid)...)
 		row, rate := dpWithdrawal.Of(r.Values)[0], "0"
 		if percent != "" {
 			rate = percent
@@ -331,8 +331,8 @@ func TestAnEarlyWithdrawalForfeitsAPartOfTheProfit(t *testing.T) {
 
 func TestAWithdrawalAfterALossIsNeverBelowZero(t *testing.T) {
 	w, r := dpRunning(t, but(savings, "early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "100"))
-	r = w.act(w.act(r, Profit, given("gross_profit", `"100"`)), Loss, given("amount", `"1020"`))
-	r = w.books(r, Withdraw, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 1020", "Cr I:penalty 40")
+	r = w.act(w.act(r, Profit, input("gross_profit", `"100"`)), Loss, input("amount", `"1020"`))
+	r = w.books(r, Withdraw, input("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 1020", "Cr I:penalty 40")
 	if row := dpWithdrawal.Of(r.Values)[0]; dpForfeited.Of(row) != money.FromUint64(60) || !dpFinal.Of(row).IsZero() {
 		t.Errorf("%v", row)
 	}
@@ -340,26 +340,26 @@ func TestAWithdrawalAfterALossIsNeverBelowZero(t *testing.T) {
 
 func TestAWithdrawalHasToBeAllowed(t *testing.T) {
 	w, r := dpRunning(t, savings)
-	w.refuses(r, Withdraw, given("closed_by", `"Amina"`), "early_withdrawal_allowed")
+	w.refuses(r, Withdraw, input("closed_by", `"Amina"`), "early_withdrawal_allowed")
 	w.refuses(r, Withdraw, nil, "closed_by")
-	w.refuses(r, Withdraw, given("closed_by", `" "`), "closed_by")
+	w.refuses(r, Withdraw, input("closed_by", `" "`), "closed_by")
 }
 
 func TestClosingAMaturedDepositPaysItsValue(t *testing.T) {
 	w, r := dpMatured(t, but(savings, "early_withdrawal_penalty_percent", "100"))
 	w.refuses(r, Close, nil, "closed_by")
-	r = w.books(r, Close, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 200",
+	r = w.books(r, Close, input("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 200",
 		"Cr L:customer:{p}:current 860", "Dr A:cash:AE 860", "Cr A:pool 860")
 	if v := r.Values; dpClosed.Of(v) != w.now || dpCloser.Of(v) != "Amina" || dpWithdrawal.Has(v) || dpValue.Of(v) != money.FromUint64(860) {
 		t.Errorf("closed at %v by %q, worth %v", dpClosed.Of(v), dpCloser.Of(v), dpValue.Of(v))
 	}
-	w.conflicts(r, Close, given("closed_by", `"Amina"`))
+	w.conflicts(r, Close, input("closed_by", `"Amina"`))
 }
 
 func TestClosingAWithdrawnDepositMovesNothing(t *testing.T) {
 	w, r := dpRunning(t, but(savings, "early_withdrawal_allowed", "true"))
-	r = w.act(r, Withdraw, given("closed_by", `"Amina"`))
-	if r = w.books(r, Close, given("closed_by", `"Omar"`)); dpClosed.Of(r.Values) != w.now || dpCloser.Of(r.Values) != "Omar" {
+	r = w.act(r, Withdraw, input("closed_by", `"Amina"`))
+	if r = w.books(r, Close, input("closed_by", `"Omar"`)); dpClosed.Of(r.Values) != w.now || dpCloser.Of(r.Values) != "Omar" {
 		t.Errorf("closed at %v by %q", dpClosed.Of(r.Values), dpCloser.Of(r.Values))
 	}
 }
@@ -370,11 +370,11 @@ func TestDepositActionsNeedTheirBodies(t *testing.T) {
 		w.refuses(r, Profit, but(savings, "gross_profit", wrong), "gross_profit")
 	}
 	for _, wrong := range append(notAmounts, "", "null") {
-		w.refuses(r, Loss, but(given("amount", `"1"`), "amount", wrong), "amount")
+		w.refuses(r, Loss, but(input("amount", `"1"`), "amount", wrong), "amount")
 	}
 	for _, wrong := range notDates {
-		w.refuses(r, Profit, given("gross_profit", `"1"`, "period_end_date", wrong), "period_end_date")
-		w.refuses(r, Loss, given("amount", `"1"`, "period_end_date", wrong), "period_end_date")
+		w.refuses(r, Profit, input("gross_profit", `"1"`, "period_end_date", wrong), "period_end_date")
+		w.refuses(r, Loss, input("amount", `"1"`, "period_end_date", wrong), "period_end_date")
 	}
 }
 
@@ -385,8 +385,8 @@ func TestADepositTakesSoManyDistributions(t *testing.T) {
 		all[i] = dpDistribution.New()
 	}
 	dpDistributions.Set(full.Values, all[:maxRows-1])
-	full = w.act(full, Profit, given("gross_profit", `"0"`))
-	w.refuses(full, Profit, given("gross_profit", `"0"`), "gross_profit")
+	full = w.act(full, Profit, input("gross_profit", `"0"`))
+	w.refuses(full, Profit, input("gross_profit", `"0"`), "gross_profit")
 }
 
 // A reported period ends between the day on which the money was put in and today.
@@ -394,11 +394,11 @@ func TestADepositsPeriodsEndBetweenItsOpeningAndToday(t *testing.T) {
 	w, r := dpRunning(t, savings)
 	w.pass(5)
 	for _, wrong := range []string{`"2026-01-09"`, `"2026-01-16"`, `"2025-01-12"`, `"9000-12-31"`} {
-		w.refuses(r, Profit, given("gross_profit", `"1"`, "period_end_date", wrong), "period_end_date")
-		w.refuses(r, Loss, given("amount", `"1"`, "period_end_date", wrong), "period_end_date")
+		w.refuses(r, Profit, input("gross_profit", `"1"`, "period_end_date", wrong), "period_end_date")
+		w.refuses(r, Loss, input("amount", `"1"`, "period_end_date", wrong), "period_end_date")
 	}
 	for _, right := range []string{"2026-01-10", "2026-01-15"} {
-		r = w.books(r, Profit, given("gross_profit", `"0"`, "period_end_date", `"`+right+`"`))
+		r = w.books(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"`+right+`"`))
 		if rows := dpDistributions.Of(r.Values); dpDistributedOn.Of(rows[len(rows)-1]).String() != right {
 			t.Errorf("distributed on %v", rows)
 		}
@@ -408,7 +408,7 @@ func TestADepositsPeriodsEndBetweenItsOpeningAndToday(t *testing.T) {
 // "at_maturity (single distribution on the maturity date)".
 func TestADepositAtMaturityTakesOneProfitFromItsMaturityDateOn(t *testing.T) {
 	w, r := dpRunning(t, but(savings, "distribution_frequency", `"at_maturity"`))
-	one := given("gross_profit", `"100"`)
+	one := input("gross_profit", `"100"`)
 	w.refuses(r, Profit, one, "maturity_date")
 	w.pass(89)
 	w.refuses(r, Profit, one, "maturity_date")
@@ -431,7 +431,7 @@ func TestARenewedDepositTakesTheProfitOfTheTermBefore(t *testing.T) {
 	w, r := dpRunning(t, but(savings, "distribution_frequency", `"at_maturity"`, "auto_renewal", "true"))
 	w.pass(91)
 	r = w.wakes(r, 2)
-	one := given("gross_profit", `"100"`)
+	one := input("gross_profit", `"100"`)
 	w.refuses(r, Profit, but(one, "period_end_date", `"2026-04-09"`), "period_end_date")
 	r = w.act(r, Profit, one)
 	w.refuses(r, Profit, one, "maturity_date")

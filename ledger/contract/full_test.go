@@ -66,7 +66,7 @@ func worstGiven(t *schema.Table, keep schema.Input) schema.Input {
 
 // filled repeats an action with the largest texts until its list is full, and returns the number
 // of times.
-func (x *deal) filled(list string, name Action, body schema.Input, most int) {
+func (x *contractFixture) filled(list string, name Action, body schema.Input, most int) {
 	x.t.Helper()
 	rows := 0
 	for ; rows < most; rows++ {
@@ -93,17 +93,17 @@ const maxRecord = 1<<20 + 64<<10
 
 // ends takes an action with the largest texts after the list is full: the record must have room
 // for it.
-func (x *deal) ends(name Action, body schema.Input, to Status) {
+func (x *contractFixture) ends(name Action, body schema.Input, to Status) {
 	x.t.Helper()
-	given := body
-	if own := x.r.Product.Handler(name).Body; own != nil {
-		given = worstGiven(own, body)
+	input := body
+	if overridable := x.r.Product.Handler(name).Body; overridable != nil {
+		input = worstGiven(overridable, body)
 	}
-	d, err := x.r.Act(name, given, x.now)
+	d, err := x.r.Act(name, input, x.now)
 	if err != nil {
 		x.t.Fatalf("a full %s cannot be ended by %s: %v", x.r.Product.Variants[x.r.Reading].Name, name, err)
 	}
-	x.take(d)
+	x.apply(d)
 	if x.r.Status != to {
 		x.t.Errorf("%s leads to %s", name, x.r.Status)
 	}
@@ -115,11 +115,11 @@ func (x *deal) ends(name Action, body schema.Input, to Status) {
 // A contract with a full list refuses reports and can still be ended: its record fits, whatever
 // it contains.
 func TestAFullContractSaysSoAndCanStillBeEnded(t *testing.T) {
-	one := given("amount", `"1"`)
+	one := input("amount", `"1"`)
 	for _, reading := range Readings {
 		body := worstGiven(Safekeeping.Columns, but(keepingBody(), "currency", `"AED"`))
 		body["compliance_review"] = []byte(objectOf(worstGiven(reading.Reviews, nil)))
-		x := strike(t, Safekeeping, reading, body)
+		x := openContract(t, Safekeeping, reading, body)
 		if reading == Secular {
 			x.do(Activate, "compliance_review", objectOf(worstGiven(reading.Reviews, nil)))
 		}
@@ -137,7 +137,7 @@ func TestAFullContractSaysSoAndCanStillBeEnded(t *testing.T) {
 	l.ends(Acquire, nil, AssetAcquired)
 	l.do(Activate)
 	l.filled("owner_expenses", BearExpense, one, maxExpenses)
-	l.later(100) // rows of rent fall due
+	l.passDays(100) // rows of rent fall due
 	l.do(RecordArrears, "amount", `"1"`)
 	l.ends(Terminate, nil, Terminated)
 }

@@ -19,9 +19,9 @@ import (
 func seedOf(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
-	if said := os.Getenv("MIZAN_SEED"); said != "" {
+	if seedText := os.Getenv("MIZAN_SEED"); seedText != "" {
 		var err error
-		if seed, err = strconv.ParseUint(said, 10, 64); err != nil {
+		if seed, err = strconv.ParseUint(seedText, 10, 64); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -29,10 +29,10 @@ func seedOf(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// crowd is an offered issue with many holders, and the balances that they should have by the
+// issueWithHolders is an offered issue with many holders, and the balances that they should have by the
 // test's own arithmetic.
-type crowd struct {
-	*deal
+type issueWithHolders struct {
+	*contractFixture
 	face, penalty int64
 	held          map[ledger.ID]int64
 	sold          int64
@@ -41,11 +41,11 @@ type crowd struct {
 	kept          *big.Int               // penalties kept
 }
 
-func newCrowd(t *testing.T, d *rand.Rand, reading *Reading, holders int) *crowd {
+func newIssueWithHolders(t *testing.T, d *rand.Rand, reading *Reading, holders int) *issueWithHolders {
 	t.Helper()
-	c := &crowd{face: d.Int64N(90) + 1, penalty: d.Int64N(20_000), held: map[ledger.ID]int64{}, has: map[ledger.ID]*big.Int{}, charity: new(big.Int), left: new(big.Int), kept: new(big.Int)}
+	c := &issueWithHolders{face: d.Int64N(90) + 1, penalty: d.Int64N(20_000), held: map[ledger.ID]int64{}, has: map[ledger.ID]*big.Int{}, charity: new(big.Int), left: new(big.Int), kept: new(big.Int)}
 	total := int64(holders) * 60
-	c.deal = strike(t, Certificate, reading, but(issueBody(), "certificate_value", minor(c.face), "total_value", minor(c.face*total),
+	c.contractFixture = openContract(t, Certificate, reading, but(issueBody(), "certificate_value", minor(c.face), "total_value", minor(c.face*total),
 		"underlying_asset_value", minor(c.face*total), "early_redemption_allowed", "true", "early_redemption_penalty", minor(c.penalty),
 		"max_subscription", "40", "subscription_end", `"2026-12-31"`))
 	if reading.ReviewFirst {
@@ -63,7 +63,7 @@ func newCrowd(t *testing.T, d *rand.Rand, reading *Reading, holders int) *crowd 
 			c.has[id] = new(big.Int)
 		}
 		n := d.Int64N(20) + 1
-		decision, err := c.decides(c.r, Subscribe, given("investor_id", strconv.Quote(id.String()), "certificates", fmt.Sprint(n)), c.now)
+		decision, err := c.decides(c.r, Subscribe, input("investor_id", strconv.Quote(id.String()), "certificates", fmt.Sprint(n)), c.now)
 		if tooMany := c.held[id]+n > 40; tooMany != (err != nil) {
 			t.Fatalf("%d certificates beside %d: %v", n, c.held[id], err)
 		}
@@ -81,7 +81,7 @@ func minor(n int64) string { return strconv.Quote(strconv.FormatInt(n, 10)) }
 
 // carriedOut books an action's batches. It checks their number, and that each has one entry with
 // the action's date.
-func (c *crowd) carriedOut(doing Action, to Status) {
+func (c *issueWithHolders) carriedOut(doing Action, to Status) {
 	c.t.Helper()
 	first, batches := c.d, 0
 	if c.r.Status != to {
@@ -104,7 +104,7 @@ func (c *crowd) carriedOut(doing Action, to Status) {
 			c.t.Fatalf("batch %d of %s has %d lines, dated %v", batches, doing, len(e.Postings), e.Effective)
 		}
 		if batches%5 == 0 {
-			c.take(d) // it compares every account: not each time
+			c.apply(d) // it compares every account: not each time
 		} else {
 			c.book(&d)
 			c.d, c.r = d, d.Record
@@ -119,7 +119,7 @@ func (c *crowd) carriedOut(doing Action, to Status) {
 	}
 }
 
-func (c *crowd) is(path ledger.Path, want *big.Int) {
+func (c *issueWithHolders) is(path ledger.Path, want *big.Int) {
 	c.t.Helper()
 	if got := c.balance(path); got.String() != want.String() {
 		c.t.Fatalf("%s holds %v; want %v", path, got, want)
@@ -127,7 +127,7 @@ func (c *crowd) is(path ledger.Path, want *big.Int) {
 }
 
 // stands compares every account with the test's own arithmetic.
-func (c *crowd) stands(stem string) {
+func (c *issueWithHolders) stands(stem string) {
 	c.t.Helper()
 	all := big.NewInt(c.face * c.sold)
 	for id, n := range c.held {
@@ -158,7 +158,7 @@ func (c *crowd) stands(stem string) {
 	c.is("L:charity", charity)
 }
 
-func (c *crowd) profit(sum int64) {
+func (c *issueWithHolders) profit(sum int64) {
 	c.t.Helper()
 	c.do(Profit, "total_profit", minor(sum))
 	if each := sum / c.sold; each > 0 {
@@ -172,7 +172,7 @@ func (c *crowd) profit(sum int64) {
 	c.stands("Q:holders")
 }
 
-func (c *crowd) givenAway() {
+func (c *issueWithHolders) givenAway() {
 	c.charity.Add(c.charity, c.left)
 	c.left = new(big.Int)
 }
@@ -186,13 +186,13 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 		for k, end := range []Action{Redeem, RedeemEarly, Default} {
 			holders := counts[(3*i+k)%len(counts)]
 			t.Run(fmt.Sprint(reading.Name, " ", holders, " ", end), func(t *testing.T) {
-				c := newCrowd(t, d, reading, holders)
+				c := newIssueWithHolders(t, d, reading, holders)
 				c.do(Activate, "issue_date", `"2026-01-01"`)
 				c.carriedOut(Activate, Active)
 				c.stands("Q:holders")
 				c.profit(c.sold - 1) // less than one each
 				c.profit(c.sold*d.Int64N(50) + d.Int64N(c.sold) + c.sold)
-				c.later(61)
+				c.passDays(61)
 				switch end {
 				case Redeem:
 					c.do(Mature)
@@ -230,35 +230,35 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 // A declared action counts as a whole: its money is on L:distributions, and the contract shows
 // its progress.
 func TestADeclaredActionSaysHowFarItIs(t *testing.T) {
-	c := newCrowd(t, rand.New(rand.NewPCG(1, 1)), Religious, 2_000)
+	c := newIssueWithHolders(t, rand.New(rand.NewPCG(1, 1)), Religious, 2_000)
 	c.do(Activate)
-	c.books("Dr A:underlying:{c} "+fmt.Sprint(c.face*c.sold), "Cr L:distributions:{c} "+fmt.Sprint(c.face*c.sold))
+	c.wantPostings("Dr A:underlying:{c} "+fmt.Sprint(c.face*c.sold), "Cr L:distributions:{c} "+fmt.Sprint(c.face*c.sold))
 	if c.d.UnderWay != Begins || c.d.Reserve != money.FromUint64(uint64(c.face*c.sold)) {
 		t.Errorf("under way: %v, %v reserved", c.d.UnderWay, c.d.Reserve)
 	}
-	c.says("holders_total", "2000", "certificates_outstanding", fmt.Sprint(c.sold))
-	c.lists("progress", "activate 0 2000 activate 2026-01-01 2026-01-01")
+	c.wantColumns("holders_total", "2000", "certificates_outstanding", fmt.Sprint(c.sold))
+	c.wantRows("progress", "activate 0 2000 activate 2026-01-01 2026-01-01")
 	d, _ := c.happens(c.r, c.now)
-	c.take(d)
-	c.lists("progress", "activate 126 2000 activate 2026-01-01 2026-01-01")
+	c.apply(d)
+	c.wantRows("progress", "activate 126 2000 activate 2026-01-01 2026-01-01")
 	c.carriedOutFrom(Activate)
 	c.do(Profit, "total_profit", minor(3*c.sold+1))
-	c.lists("progress", "distribute_profit 0 2000 profit 2026-01-01 2026-01-01")
+	c.wantRows("progress", "distribute_profit 0 2000 profit 2026-01-01 2026-01-01")
 	c.carriedOutFrom(Profit)
 	if c.d.UnderWay != Ends {
 		t.Error("the last batch does not say so")
 	}
-	c.lists("progress")
+	c.wantRows("progress")
 }
 
 // carriedOutFrom books the remaining batches of an action.
-func (c *crowd) carriedOutFrom(Action) {
+func (c *issueWithHolders) carriedOutFrom(Action) {
 	for {
 		d, due := c.happens(c.r, c.now)
 		if !due {
 			return
 		}
-		c.take(d)
+		c.apply(d)
 	}
 }
 

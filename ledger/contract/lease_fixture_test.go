@@ -14,13 +14,13 @@ import (
 	"mizan/ledger/schema"
 )
 
-// tenancy is one lease with its accounts.
-type tenancy struct{ *deal }
+// leaseFixture is one lease with its accounts.
+type leaseFixture struct{ *contractFixture }
 
 // leaseBody is the body of an operating lease of four periods: cost 1000, residual value 100, 50
 // a period and 30 in advance. Pairs change members; an empty text removes one.
 func leaseBody(pairs ...string) schema.Input {
-	return but(given("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
+	return but(input("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
 		"asset_cost", `"1000"`, "lease_term_months", "4", "monthly_rental", `"50"`, "advance_rental", `"30"`,
 		"security_deposit", `"70"`, "residual_value", `"100"`), pairs...)
 }
@@ -28,13 +28,13 @@ func leaseBody(pairs ...string) schema.Input {
 // forFinance turns the body into a finance lease with a purchase price of 100.
 var forFinance = []string{"lease_type", `"finance"`, "purchase_option_price", `"100"`, "residual_value", ""}
 
-func newLease(t rapid.TB, reading *Reading, body schema.Input) *tenancy {
+func newLease(t rapid.TB, reading *Reading, body schema.Input) *leaseFixture {
 	t.Helper()
-	return &tenancy{strike(t, Lease, reading, body)}
+	return &leaseFixture{openContract(t, Lease, reading, body)}
 }
 
 // runningLease returns a lease that was activated on 2026-01-01.
-func runningLease(t rapid.TB, pairs ...string) *tenancy {
+func runningLease(t rapid.TB, pairs ...string) *leaseFixture {
 	t.Helper()
 	l := newLease(t, Secular, leaseBody(pairs...))
 	l.do(Acquire, "ownership_documents", `["deed"]`)
@@ -44,12 +44,12 @@ func runningLease(t rapid.TB, pairs ...string) *tenancy {
 
 // try returns an action's outcome: empty, "409", or "422" with the first field. A refusal
 // changes nothing.
-func (l *tenancy) try(name Action, body schema.Input) string {
+func (l *leaseFixture) try(name Action, body schema.Input) string {
 	l.t.Helper()
 	before := AppendRecord(nil, l.r)
 	d, err := l.r.Act(name, body, l.now)
 	if err == nil {
-		l.take(d)
+		l.apply(d)
 		return ""
 	}
 	if !bytes.Equal(before, AppendRecord(nil, l.r)) || d.Record != nil || d.Events != nil {
@@ -70,15 +70,15 @@ func leaseRefusal(err error) string {
 }
 
 // refused takes an action that must be refused for a field.
-func (l *tenancy) refused(field string, name Action, pairs ...string) {
+func (l *leaseFixture) refused(field string, name Action, pairs ...string) {
 	l.t.Helper()
-	if got := l.try(name, given(pairs...)); got != "422 "+field {
+	if got := l.try(name, input(pairs...)); got != "422 "+field {
 		l.t.Errorf("%s is answered with %q; want 422 %s", name, got, field)
 	}
 }
 
 // until lets time pass to noon of a day; timers run in order.
-func (l *tenancy) until(day string) {
+func (l *leaseFixture) until(day string) {
 	l.t.Helper()
 	on, ok := schema.ParseDate(day)
 	if !ok {
@@ -88,20 +88,20 @@ func (l *tenancy) until(day string) {
 	l.wake()
 }
 
-func (l *tenancy) wake() (rows int) {
+func (l *leaseFixture) wake() (rows int) {
 	l.t.Helper()
 	for {
 		d, due := l.r.OnDue(l.now)
 		if !due {
 			return rows
 		}
-		l.take(d)
+		l.apply(d)
 		rows++
 	}
 }
 
 // entry returns the lines of the last decision, with {c} for the lease's id.
-func (l *tenancy) entry() (lines []string) {
+func (l *leaseFixture) entry() (lines []string) {
 	l.t.Helper()
 	for _, e := range l.d.Events {
 		if e.Entry == nil {
@@ -119,7 +119,7 @@ func (l *tenancy) entry() (lines []string) {
 }
 
 // booked checks the last decision's lines, in any order.
-func (l *tenancy) booked(want ...string) {
+func (l *leaseFixture) booked(want ...string) {
 	l.t.Helper()
 	got := l.entry()
 	slices.Sort(got)
@@ -133,7 +133,7 @@ func (l *tenancy) booked(want ...string) {
 }
 
 // holds checks one of the lease's accounts, named without the lease's id.
-func (l *tenancy) holds(stem, amount string) {
+func (l *leaseFixture) holds(stem, amount string) {
 	l.t.Helper()
 	if got := l.balance(l.r.account(stem)).String(); got != amount {
 		l.t.Errorf("%s holds %s; want %s", stem, got, amount)
@@ -141,7 +141,7 @@ func (l *tenancy) holds(stem, amount string) {
 }
 
 // says checks a column's amount.
-func (l *tenancy) says(c schema.Cell[money.Amount], amount string) {
+func (l *leaseFixture) says(c schema.Cell[money.Amount], amount string) {
 	l.t.Helper()
 	if got := c.Of(l.r.Values).String(); !c.Has(l.r.Values) || got != amount {
 		l.t.Errorf("%s is %s; want %s", c.Name, got, amount)
@@ -149,7 +149,7 @@ func (l *tenancy) says(c schema.Cell[money.Amount], amount string) {
 }
 
 // rows returns the schedule's statuses by letters: p_aid, o_pen (pending), c_ancelled.
-func (l *tenancy) rows() string {
+func (l *leaseFixture) rows() string {
 	l.t.Helper()
 	letters := map[string]string{"paid": "p", "pending": "o", "cancelled": "c"}
 	var all strings.Builder

@@ -34,7 +34,7 @@ func TestRowsFallDueWithTheirPartsByCumulativeFloor(t *testing.T) {
 		l.until(row.day)
 		l.booked("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:unearned_rent:{c} "+row.earned, "Cr I:rent "+row.earned,
 			"Dr E:depreciation "+row.worn, "Cr A:accumulated_depreciation:{c} "+row.worn)
-		l.dated(row.day)
+		l.wantEffective(row.day)
 	}
 	l.holds("L:unearned_rent", "0")
 	l.holds("A:accumulated_depreciation", "901")
@@ -62,8 +62,8 @@ func TestLateRowsFallDueInOrderOnTheirDays(t *testing.T) {
 		if !due || !d.Outcome || d.Events[0].Name != "rent_due" {
 			t.Fatalf("nothing is due for %s", day)
 		}
-		l.take(d)
-		l.dated(day)
+		l.apply(d)
+		l.wantEffective(day)
 	}
 	if _, due := l.r.OnDue(l.now); due {
 		t.Error("a row falls due before its day")

@@ -151,10 +151,10 @@ var leaseStates = []Status{"draft", "under_review", "review_passed", "rejected",
 
 // leaseActions has all actions, each with a complete body.
 var leaseActions = map[Action]schema.Input{
-	"submit": nil, "review": given("approved_by", `"Amal"`, "fatwa_reference", `"F-1"`), "reject": given("reason", `"no"`),
-	"acquire": given("ownership_documents", `["deed"]`), "activate": nil, "payment": given("amount", `"1"`), "arrears": given("amount", `"5"`),
-	"expense": given("amount", `"2"`, "description", `"oil"`), "return": nil, "transfer_pending": nil, "transfer": nil,
-	"terminate": given("reason", `"gone"`),
+	"submit": nil, "review": input("approved_by", `"Amal"`, "fatwa_reference", `"F-1"`), "reject": input("reason", `"no"`),
+	"acquire": input("ownership_documents", `["deed"]`), "activate": nil, "payment": input("amount", `"1"`), "arrears": input("amount", `"5"`),
+	"expense": input("amount", `"2"`, "description", `"oil"`), "return": nil, "transfer_pending": nil, "transfer": nil,
+	"terminate": input("reason", `"gone"`),
 }
 
 // leaseGrid is the specification's table of an operating lease in the secular reading: an
@@ -192,7 +192,7 @@ var religiousGrid = map[Status]map[Action]string{
 }
 
 // leaseIn takes a lease to a state; nil if its kind does not have the state.
-func leaseIn(t *testing.T, reading *Reading, kind string, state Status) *tenancy {
+func leaseIn(t *testing.T, reading *Reading, kind string, state Status) *leaseFixture {
 	t.Helper()
 	body := leaseBody("advance_rental", "")
 	if kind == finance {
@@ -308,7 +308,7 @@ func TestALeaseIsFoundUnderItsNames(t *testing.T) {
 
 func TestAReligiousLeaseTakesIntegersAndAnApproval(t *testing.T) {
 	l := newLease(t, Religious, leaseBody("asset_cost", "1000", "monthly_rental", "50"))
-	if got := l.try(Pass, given("approved_by", `"board"`)); got != "422 fatwa_reference" {
+	if got := l.try(Pass, input("approved_by", `"board"`)); got != "422 fatwa_reference" {
 		t.Errorf("an approval without a reference: %q", got)
 	}
 	l.do(Pass, "approved_by", `"board"`, "fatwa_reference", `"F-9"`)
@@ -354,7 +354,7 @@ func TestWhatALeasesActionsNeed(t *testing.T) {
 
 func TestAWrongStateComesBeforeAWrongBody(t *testing.T) {
 	l := newLease(t, Secular, leaseBody())
-	if got := l.try(PayRent, given("amount", `"x"`)); got != "409" {
+	if got := l.try(PayRent, input("amount", `"x"`)); got != "409" {
 		t.Errorf("answered with %q; want 409", got)
 	}
 	if got := l.try("paint", nil); got != "422 action" {
@@ -386,7 +386,7 @@ func TestTheScheduleIsGeneratedAtActivation(t *testing.T) {
 		t.Fatal("there is a schedule before activation")
 	}
 	l.do(Activate, "delivery_date", `"2026-01-15"`)
-	l.dated("2026-01-15")
+	l.wantEffective("2026-01-15")
 	want := []string{"1 2026-02-14 50 pending", "2 2026-03-16 50 pending", "3 2026-04-15 50 pending", "4 2026-05-15 50 pending"}
 	var got []string
 	for _, row := range lsSchedule.Of(l.r.Values) {
@@ -418,7 +418,7 @@ func TestALeaseIsDeliveredTodayUnlessSaidOtherwise(t *testing.T) {
 	if got := lsStart.Of(l.r.Values); got != leaseDay(t, "2026-01-01") {
 		t.Errorf("started %v", got)
 	}
-	l.dated("2026-01-01")
+	l.wantEffective("2026-01-01")
 	l = newLease(t, Secular, leaseBody())
 	l.do(Acquire, "ownership_documents", `["deed"]`)
 	for _, nonsense := range []string{`"2026-02-30"`, `"2026-1-1"`, `"today"`, `20260101`, `"0000-01-01"`, `"9999-12-31"`} {
@@ -454,7 +454,7 @@ func TestALeasesExpensesAreBounded(t *testing.T) {
 	l.do(Acquire, "ownership_documents", `[{"x":"`+strings.Repeat("x", schema.MaxObject-10)+`"}]`)
 	l.do(Activate)
 	for range maxExpenses {
-		d, err := l.r.Act(BearExpense, given("amount", `"1"`, "description", long, "type", `"`+strings.Repeat("𝄞", 64)+`"`), l.now)
+		d, err := l.r.Act(BearExpense, input("amount", `"1"`, "description", long, "type", `"`+strings.Repeat("𝄞", 64)+`"`), l.now)
 		if err != nil {
 			t.Fatal(err)
 		}

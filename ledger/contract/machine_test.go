@@ -111,7 +111,7 @@ func walks(p *Product, reading *Reading, met func(before walk, step Step)) {
 }
 
 // In the religious reading no path of the machine reaches a handler that may move money without
-// a review. Handlers declare that they move money; the random lives of the products check that
+// a review. Handlers declare that they move money; the random scenarios of the products check that
 // declaration.
 func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 	for _, p := range Products {

@@ -17,7 +17,7 @@ import (
 )
 
 // venture is the body that opens a managed investment.
-var venture = given("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "capital_amount", `"1000"`,
+var venture = input("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "capital_amount", `"1000"`,
 	"business_type", `"trade"`, "profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "12")
 
 func TestManagedInvestmentFieldsHaveTheirBounds(t *testing.T) {
@@ -53,14 +53,14 @@ func TestWhatFollowsInAManagedInvestmentCannotBeSet(t *testing.T) {
 
 func TestStatesOfManagedInvestments(t *testing.T) {
 	bodies := map[string]schema.Input{
-		"review":   given("approved_by", `"Amina"`),
-		"reject":   given("reason", `"no"`),
-		"profit":   given("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`),
-		"loss":     given("amount", `"10"`),
-		"loss:all": given("amount", `"1000"`),
-		"complete": given("final_value", `"900"`),
+		"review":   input("approved_by", `"Amina"`),
+		"reject":   input("reason", `"no"`),
+		"profit":   input("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`),
+		"loss":     input("amount", `"10"`),
+		"loss:all": input("amount", `"1000"`),
+		"complete": input("final_value", `"900"`),
 	}
-	l := &lives{product: Managed, reading: Secular, open: venture, bodies: bodies,
+	l := &scenario{product: Managed, reading: Secular, open: venture, bodies: bodies,
 		grid: map[Status]row{
 			"draft":         {"submit": "under_review", "fund": "funded"},
 			"under_review":  {"review": "review_passed", "reject": "rejected"},
@@ -80,14 +80,14 @@ func TestStatesOfManagedInvestments(t *testing.T) {
 
 func TestStatesOfMudaraba(t *testing.T) {
 	bodies := map[string]schema.Input{
-		"approve":           given("approved_by", `"board"`, "fatwa_reference", `"F-1"`),
-		"reject":            given("reason", `"no"`),
-		"distribute_profit": given("gross_profit", `10`, "period_end_date", `"2026-01-10"`),
-		"record_loss":       given("amount", `10`),
-		"record_loss:all":   given("amount", `"1000"`),
-		"complete":          given("final_value", `900`),
+		"approve":           input("approved_by", `"board"`, "fatwa_reference", `"F-1"`),
+		"reject":            input("reason", `"no"`),
+		"distribute_profit": input("gross_profit", `10`, "period_end_date", `"2026-01-10"`),
+		"record_loss":       input("amount", `10`),
+		"record_loss:all":   input("amount", `"1000"`),
+		"complete":          input("final_value", `900`),
 	}
-	l := &lives{product: Managed, reading: Religious, open: but(venture, "capital_amount", `1000`), bodies: bodies,
+	l := &scenario{product: Managed, reading: Religious, open: but(venture, "capital_amount", `1000`), bodies: bodies,
 		grid: map[Status]row{
 			"draft":         {"approve": "review_passed", "reject": "rejected"},
 			"under_review":  {"approve": "review_passed", "reject": "rejected"},
@@ -125,14 +125,14 @@ func TestNobodyCanAskForALiquidation(t *testing.T) {
 }
 
 // miRunning opens a managed investment and takes it to the state in which results are reported.
-func miRunning(t rapid.TB, sent schema.Input) (*world, *Record) {
-	w := newWorld(t, "2026-01-10")
+func miRunning(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
+	w := newOrgFixture(t, "2026-01-10")
 	r := w.act(w.open(Managed, Secular, sent), Fund, nil)
 	return w, w.act(r, Activate, nil)
 }
 
 func TestFundingHandsTheCapitalToTheManager(t *testing.T) {
-	w := newWorld(t, "2026-01-10")
+	w := newOrgFixture(t, "2026-01-10")
 	r := w.open(Managed, Secular, venture)
 	r = w.books(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
 	v := r.Values
@@ -145,7 +145,7 @@ func TestFundingHandsTheCapitalToTheManager(t *testing.T) {
 func TestManagedProfitIsSplitByTheRatioAndTheValueGrowsByTheBanksShare(t *testing.T) {
 	w, r := miRunning(t, venture)
 	w.pass(30)
-	r = w.books(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-02-01"`),
+	r = w.books(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-02-01"`),
 		"2026-02-01", "Dr A:mudaraba:{c} 60", "Dr A:venture_due:{c} 41", "Cr I:mudaraba 60", "Cr L:manager_profit:{c} 41",
 		"Dr L:manager_profit:{c} 41", "Cr A:venture_due:{c} 41")
 	v, d := r.Values, miDistributions.Of(r.Values)[0]
@@ -161,7 +161,7 @@ func TestManagedProfitIsSplitByTheRatioAndTheValueGrowsByTheBanksShare(t *testin
 func TestAManagerWithoutAShareAndABankWithoutOne(t *testing.T) {
 	w, r := miRunning(t, but(venture, "profit_sharing_ratio", `{"bank":100,"customer":0}`))
 	w.pass(30)
-	profit := given("gross_profit", `"7"`, "period_end_date", `"2026-02-01"`)
+	profit := input("gross_profit", `"7"`, "period_end_date", `"2026-02-01"`)
 	w.books(r, Profit, profit, "2026-02-01", "Dr A:mudaraba:{c} 7", "Cr I:mudaraba 7")
 	w, r = miRunning(t, but(venture, "profit_sharing_ratio", `{"bank":0,"customer":100}`))
 	w.pass(30)
@@ -174,12 +174,12 @@ func TestManagedProfitOfZeroMovesTheReportingDateAndNoMoney(t *testing.T) {
 		t.Errorf("first report on %s", got)
 	}
 	w.pass(100) // 2026-04-20
-	r = w.books(r, Profit, given("gross_profit", `"0"`, "period_end_date", `"2026-04-10"`))
+	r = w.books(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"2026-04-10"`))
 	v := r.Values
 	if miReported.Of(v).String() != "2026-04-10" || miNextReport.Of(v).String() != "2026-07-09" || len(miDistributions.Of(v)) != 1 {
 		t.Errorf("reported %v, next %v", miReported.Of(v), miNextReport.Of(v))
 	}
-	r = w.act(r, Loss, given("amount", `"1"`, "period_end_date", `"2026-03-01"`))
+	r = w.act(r, Loss, input("amount", `"1"`, "period_end_date", `"2026-03-01"`))
 	if v = r.Values; miReported.Of(v).String() != "2026-04-10" || miNextReport.Of(v).String() != "2026-10-07" {
 		t.Errorf("a late report: reported %v, next %v", miReported.Of(v), miNextReport.Of(v))
 	}
@@ -190,7 +190,7 @@ func TestTheReportingDateStaysInTheCalendar(t *testing.T) {
 	r = r.next()
 	last, _ := schema.ParseDate("9000-12-31")
 	miNextReport.Set(r.Values, last)
-	r = w.act(r, Profit, given("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`))
+	r = w.act(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`))
 	if got := miNextReport.Of(r.Values); got != last {
 		t.Errorf("next report on %v", got)
 	}
@@ -199,9 +199,9 @@ func TestTheReportingDateStaysInTheCalendar(t *testing.T) {
 func TestALossIsBorneByTheCapitalAlone(t *testing.T) {
 	w, r := miRunning(t, venture)
 	w.pass(30)
-	r = w.books(r, Loss, given("amount", `"300"`, "period_end_date", `"2026-02-01"`),
+	r = w.books(r, Loss, input("amount", `"300"`, "period_end_date", `"2026-02-01"`),
 		"2026-02-01", "Dr E:mudaraba_loss 300", "Cr A:mudaraba:{c} 300")
-	r = w.books(r, Loss, given("amount", `"1"`), "2026-02-09", "Dr E:mudaraba_loss 1", "Cr A:mudaraba:{c} 1")
+	r = w.books(r, Loss, input("amount", `"1"`), "2026-02-09", "Dr E:mudaraba_loss 1", "Cr A:mudaraba:{c} 1")
 	v, rows := r.Values, miLosses.Of(r.Values)
 	if r.Status != Active || miValue.Of(v) != money.FromUint64(699) || miLost.Of(v) != money.FromUint64(301) || len(rows) != 2 {
 		t.Fatalf("%s, worth %v, lost %v", r.Status, miValue.Of(v), miLost.Of(v))
@@ -214,7 +214,7 @@ func TestALossIsBorneByTheCapitalAlone(t *testing.T) {
 func TestALossIsCappedAtTheValueAndLiquidates(t *testing.T) {
 	w, r := miRunning(t, but(venture, "reporting_frequency", `"monthly"`))
 	w.pass(5)
-	d, err := r.Act(Loss, given("amount", largest), w.now)
+	d, err := r.Act(Loss, input("amount", largest), w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestALossIsCappedAtTheValueAndLiquidates(t *testing.T) {
 
 func TestManagedActionsNeedTheirBodies(t *testing.T) {
 	w, r := miRunning(t, venture)
-	good := given("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`)
+	good := input("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`)
 	for _, wrong := range []string{"", "null", `"-1"`, `5`, `"1.5"`, `"x"`} {
 		w.refuses(r, Profit, but(good, "gross_profit", wrong), "gross_profit")
 	}
@@ -242,53 +242,53 @@ func TestManagedActionsNeedTheirBodies(t *testing.T) {
 	}
 	w.refuses(r, Profit, nil, "gross_profit", "period_end_date")
 	for _, wrong := range append(notAmounts, "", "null") {
-		w.refuses(r, Loss, but(given("amount", `"1"`), "amount", wrong), "amount")
+		w.refuses(r, Loss, but(input("amount", `"1"`), "amount", wrong), "amount")
 	}
 	for _, wrong := range notDates {
-		w.refuses(r, Loss, given("amount", `"1"`, "period_end_date", wrong), "period_end_date")
+		w.refuses(r, Loss, input("amount", `"1"`, "period_end_date", wrong), "period_end_date")
 	}
 	for _, wrong := range []string{"", "null", `"-1"`, `900`} {
-		w.refuses(r, Complete, but(given("final_value", `"1"`), "final_value", wrong), "final_value")
+		w.refuses(r, Complete, but(input("final_value", `"1"`), "final_value", wrong), "final_value")
 	}
 	w.conflicts(r, Fund, nil)
 }
 
 func TestAReviewOfAManagedInvestmentNamesWhoApproved(t *testing.T) {
-	w := newWorld(t, "2026-01-10")
+	w := newOrgFixture(t, "2026-01-10")
 	r := w.act(w.open(Managed, Secular, venture), Submit, nil)
 	w.refuses(r, Pass, nil, "approved_by")
-	w.refuses(r, Pass, given("approved_by", `" "`), "approved_by")
+	w.refuses(r, Pass, input("approved_by", `" "`), "approved_by")
 	w.refuses(r, Reject, nil, "reason")
-	w.refuses(r, Reject, given("reason", `""`), "reason")
-	passed := w.books(r, Pass, given("approved_by", `"Amina"`, "note", `"fine"`))
+	w.refuses(r, Reject, input("reason", `""`), "reason")
+	passed := w.books(r, Pass, input("approved_by", `"Amina"`, "note", `"fine"`))
 	if a := saysOf(Reviewed.Of(passed.Values)); a != "approved_by=Amina note=fine" {
 		t.Errorf("%+v", a)
 	}
-	if refused := w.books(r, Reject, given("reason", `"too risky"`)); Why.Of(refused.Values) != "too risky" {
+	if refused := w.books(r, Reject, input("reason", `"too risky"`)); Why.Of(refused.Values) != "too risky" {
 		t.Errorf("refused for %q", Why.Of(refused.Values))
 	}
 }
 
 func TestMudarabaIsApprovedWithAReference(t *testing.T) {
-	w := newWorld(t, "2026-01-10")
+	w := newOrgFixture(t, "2026-01-10")
 	r := w.open(Managed, Religious, venture)
 	w.conflicts(r, Fund, nil)
-	w.refuses(r, Pass, given("approved_by", `"board"`), "fatwa_reference")
-	w.refuses(r, Pass, given("fatwa_reference", `"F-1"`), "approved_by")
-	w.refuses(r, Pass, given("approved_by", `"board"`, "fatwa_reference", `"  "`), "fatwa_reference")
-	r = w.act(r, Pass, given("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
-	w.conflicts(r, Pass, given("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
+	w.refuses(r, Pass, input("approved_by", `"board"`), "fatwa_reference")
+	w.refuses(r, Pass, input("fatwa_reference", `"F-1"`), "approved_by")
+	w.refuses(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"  "`), "fatwa_reference")
+	r = w.act(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
+	w.conflicts(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
 	w.books(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
 }
 
 func TestCompletionReturnsCapitalAndProfitLessLosses(t *testing.T) {
 	w, r := miRunning(t, but(venture, "reporting_frequency", `"monthly"`))
-	r = w.act(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
-	r = w.act(r, Loss, given("amount", `"300"`))
+	r = w.act(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
+	r = w.act(r, Loss, input("amount", `"300"`))
 	for final, variance := range map[string]string{"800": "40", "700": "-60", "760": "0", "0": "-760"} {
 		w := *w
 		w.debit, w.other = maps.Clone(w.debit), maps.Clone(w.other)
-		r := w.books(r, Complete, given("final_value", strconv.Quote(final)), "Dr A:cash:AE 760", "Cr A:mudaraba:{c} 760")
+		r := w.books(r, Complete, input("final_value", strconv.Quote(final)), "Dr A:cash:AE 760", "Cr A:mudaraba:{c} 760")
 		v, s := r.Values, miSettlement.Of(r.Values)[0]
 		if miReturned.Of(s) != money.FromUint64(760) || miSettledProfit.Of(s) != money.FromUint64(60) || miSettledLoss.Of(s) != money.FromUint64(300) {
 			t.Errorf("settled with %v", s)
@@ -305,8 +305,8 @@ func TestCompletionReturnsCapitalAndProfitLessLosses(t *testing.T) {
 func TestAProfitThatLeavesTheRangeIsRefused(t *testing.T) {
 	w, r := miRunning(t, but(venture, "capital_amount", largest))
 	w.pass(30)
-	w.refuses(r, Profit, given("gross_profit", `"2"`, "period_end_date", `"2026-02-01"`), "gross_profit")
-	w.books(r, Profit, given("gross_profit", `"1"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr A:venture_due:{c} 1",
+	w.refuses(r, Profit, input("gross_profit", `"2"`, "period_end_date", `"2026-02-01"`), "gross_profit")
+	w.books(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr A:venture_due:{c} 1",
 		"Cr L:manager_profit:{c} 1", "Dr L:manager_profit:{c} 1", "Cr A:venture_due:{c} 1")
 }
 
@@ -318,11 +318,11 @@ func TestAManagedInvestmentTakesSoManyReports(t *testing.T) {
 	for i := range miDistributions.Stored(full.Values).([]schema.Row) {
 		miDistributions.Of(full.Values)[i], miLosses.Of(full.Values)[i] = miDistribution.New(), miLossRow.New()
 	}
-	profit, loss := given("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`), given("amount", `"1"`)
+	profit, loss := input("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`), input("amount", `"1"`)
 	full = w.act(w.act(full, Profit, profit), Loss, loss)
 	w.refuses(full, Profit, profit, "gross_profit")
 	w.refuses(full, Loss, loss, "amount")
-	w.act(full, Complete, given("final_value", `"1"`))
+	w.act(full, Complete, input("final_value", `"1"`))
 }
 
 func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
@@ -330,7 +330,7 @@ func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
 	sent := but(venture, "capital_amount", largest, "metadata", `{"a":"`+strings.Repeat("x", schema.MaxObject-10)+`"}`,
 		"business_restrictions", `[`+strings.Repeat(wide+",", schema.MaxList-1)+wide+`]`, "business_description", `"`+strings.Repeat("𐍈", maxNote)+`"`)
 	w, r := miRunning(t, sent)
-	r = w.act(r, Profit, given("gross_profit", `"1"`, "period_end_date", `"2026-01-10"`)).next()
+	r = w.act(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-01-10"`)).next()
 	row, loss := miDistribution.New(), miLossRow.New()
 	for _, column := range []schema.Cell[money.Amount]{miGross, miBankShare, miTheirShare} {
 		column.Set(row, ledger.MaxAmount)
@@ -395,7 +395,7 @@ func TestRandomLivesOfManagedInvestments(t *testing.T) {
 }
 
 func miLive(t *rapid.T) {
-	w := newWorld(t, "2026-01-10")
+	w := newOrgFixture(t, "2026-01-10")
 	p := &miPlain{status: Draft, capital: anySum(t, "capital"), value: new(big.Int), bank: new(big.Int), theirs: new(big.Int), lost: new(big.Int)}
 	p.bankPercent = rapid.Int64Range(0, 100).Draw(t, "bank")
 	p.religious = rapid.Bool().Draw(t, "religious")
@@ -413,10 +413,10 @@ func miLive(t *rapid.T) {
 }
 
 // step tries any action, and repeats it in the plain investment.
-func (p *miPlain) step(t *rapid.T, w *world, r *Record) *Record {
+func (p *miPlain) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Submit, Pass, Reject, Fund, Fund, Activate, Activate, Profit, Profit, Profit, Loss, Loss, Complete}).Draw(t, "action")
 	sum := anySum(t, "sum")
-	sent := given("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoted(sum),
+	sent := input("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoted(sum),
 		"gross_profit", quoted(sum), "amount", quoted(sum), "period_end_date", `"`+w.now.Date().String()+`"`)
 	to := p.may(name)
 	bank := percentOf(sum, p.bankPercent)
@@ -465,7 +465,7 @@ func (p *miPlain) step(t *rapid.T, w *world, r *Record) *Record {
 	return next
 }
 
-func (p *miPlain) agrees(t *rapid.T, w *world, r *Record) {
+func (p *miPlain) agrees(t *rapid.T, w *orgFixture, r *Record) {
 	if r.Status != p.status {
 		t.Fatalf("the contract is %s, want %s", r.Status, p.status)
 	}

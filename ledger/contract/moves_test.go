@@ -8,13 +8,13 @@ import (
 )
 
 // A handler that moves money must declare it, because the proof that no money moves before a
-// review uses these declarations. Random lives of each product with a religious counterpart find
-// entries of handlers without the declaration; the lives of the other products are beside their
+// review uses these declarations. Random scenarios of each product with a religious counterpart find
+// entries of handlers without the declaration; the scenarios of the other products are beside their
 // tests.
 func TestWhatMovesMoneySaysSo(t *testing.T) {
 	dated := func(name string, most money.Amount) func(*dice, schema.Row) schema.Input {
 		return func(d *dice, v schema.Row) schema.Input {
-			return given(name, d.sum(most), "period_end_date", d.dayFrom(miStart.Of(v)))
+			return input(name, d.sum(most), "period_end_date", d.dayFrom(miStart.Of(v)))
 		}
 	}
 	thousand := money.FromUint64(1000)
@@ -43,11 +43,11 @@ func TestWhatMovesMoneySaysSo(t *testing.T) {
 				},
 				bodies: map[Action]func(*dice, schema.Row) schema.Input{
 					Reject: reasoned, Terminate: reasoned,
-					Acquire:       func(*dice, schema.Row) schema.Input { return given("ownership_documents", `["deed"]`) },
+					Acquire:       func(*dice, schema.Row) schema.Input { return input("ownership_documents", `["deed"]`) },
 					PayRent:       amountsOf("amount", func(v schema.Row) money.Amount { return less(lsDue.Of(v), lsPaid.Of(v)) }),
 					RecordArrears: amountsOf("amount", some),
 					BearExpense: func(d *dice, _ schema.Row) schema.Input {
-						return given("amount", d.sum(thousand), "description", `"tyres"`)
+						return input("amount", d.sum(thousand), "description", `"tyres"`)
 					},
 				},
 			}.lived(t)

@@ -11,21 +11,21 @@ import (
 
 // shareBody is a diminishing partnership of 800 and 200, to be bought in ten units of 80.
 func shareBody() schema.Input {
-	return given("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`, "total_value", `"1000"`,
+	return input("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`, "total_value", `"1000"`,
 		"bank_contribution", `"800"`, "customer_contribution", `"200"`, "profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "10")
 }
 
 // partners returns a partnership that began on 2026-01-01.
-func partners(t *testing.T, pairs ...string) *deal {
+func partners(t *testing.T, pairs ...string) *contractFixture {
 	t.Helper()
-	x := strike(t, Partnership, Secular, but(shareBody(), pairs...))
+	x := openContract(t, Partnership, Secular, but(shareBody(), pairs...))
 	x.do(Fund)
 	x.do(Activate)
 	return x
 }
 
 func TestAPartnershipIsAskedForByItsFields(t *testing.T) {
-	tried(t, Partnership, Secular, shareBody(), []trial{
+	openWithChanges(t, Partnership, Secular, shareBody(), []fieldCase{
 		{"customer_id", "", "customer_id"},
 		{"customer_id", `"5d0d1a526f3e4a439d9e6a4bd8f6c001"`, "customer_id"},
 		{"region", "", "region"},
@@ -71,74 +71,74 @@ func TestAPartnershipIsAskedForByItsFields(t *testing.T) {
 		{"metadata", `{"ours":true}`, ""},
 		{"metadata", `"ours"`, "metadata"},
 	})
-	tried(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`), []trial{{"term_months", "", ""}})
+	openWithChanges(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`), []fieldCase{{"term_months", "", ""}})
 }
 
 func TestAPartnershipsSharesFollowFromContributions(t *testing.T) {
-	x := strike(t, Partnership, Secular, but(shareBody(), "bank_ownership_percent", "1", "customer_ownership_percent", "99", "units_bought", "9"))
-	x.says("bank_ownership_percent", "80", "customer_ownership_percent", "20", "units_total", "10", "buyout_unit_value", "80", "units_bought", "0",
+	x := openContract(t, Partnership, Secular, but(shareBody(), "bank_ownership_percent", "1", "customer_ownership_percent", "99", "units_bought", "9"))
+	x.wantColumns("bank_ownership_percent", "80", "customer_ownership_percent", "20", "units_total", "10", "buyout_unit_value", "80", "units_bought", "0",
 		"buyout_schedule", "monthly", "currency", "AED", "total_profit", "0", "total_loss", "0", "bank_profit_share", "0",
 		"customer_profit_share", "0", "rental_paid_total", "0", "start_date", "", "buyout_history", "", "compliance_review", "")
-	x = strike(t, Partnership, Secular, but(shareBody(), "total_value", `"100000"`, "bank_contribution", `"10"`, "customer_contribution", `"99990"`))
-	x.says("customer_ownership_percent", "99", "bank_ownership_percent", "1")
-	x = strike(t, Partnership, Secular, but(shareBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
-	x.says("customer_ownership_percent", "19", "bank_ownership_percent", "81")
+	x = openContract(t, Partnership, Secular, but(shareBody(), "total_value", `"100000"`, "bank_contribution", `"10"`, "customer_contribution", `"99990"`))
+	x.wantColumns("customer_ownership_percent", "99", "bank_ownership_percent", "1")
+	x = openContract(t, Partnership, Secular, but(shareBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
+	x.wantColumns("customer_ownership_percent", "19", "bank_ownership_percent", "81")
 	// A part of a period is one more unit, and a unit's value is rounded down.
-	x = strike(t, Partnership, Secular, but(shareBody(), "buyout_schedule", `"quarterly"`))
-	x.says("units_total", "4", "buyout_unit_value", "200")
-	x = strike(t, Partnership, Secular, but(shareBody(), "term_months", "3"))
-	x.says("units_total", "3", "buyout_unit_value", "266")
-	x = strike(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`))
-	x.says("units_total", "", "buyout_unit_value", "", "bank_ownership_percent", "80")
+	x = openContract(t, Partnership, Secular, but(shareBody(), "buyout_schedule", `"quarterly"`))
+	x.wantColumns("units_total", "4", "buyout_unit_value", "200")
+	x = openContract(t, Partnership, Secular, but(shareBody(), "term_months", "3"))
+	x.wantColumns("units_total", "3", "buyout_unit_value", "266")
+	x = openContract(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`))
+	x.wantColumns("units_total", "", "buyout_unit_value", "", "bank_ownership_percent", "80")
 }
 
 func TestFundingSetsAPartnershipsDates(t *testing.T) {
-	x := strike(t, Partnership, Secular, shareBody())
+	x := openContract(t, Partnership, Secular, shareBody())
 	x.do(Fund)
-	x.books("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
-	x.dated("2026-01-01")
-	x.says("start_date", "2026-01-01", "expected_end_date", "2026-10-28", "next_buyout_date", "2026-01-31")
-	x = strike(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`, "term_months", ""))
+	x.wantPostings("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
+	x.wantEffective("2026-01-01")
+	x.wantColumns("start_date", "2026-01-01", "expected_end_date", "2026-10-28", "next_buyout_date", "2026-01-31")
+	x = openContract(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`, "term_months", ""))
 	x.do(Fund)
-	x.says("expected_end_date", "2035-11-10", "next_buyout_date", "") // 120 months
-	x = strike(t, Partnership, Secular, but(shareBody(), "buyout_schedule", `"annually"`))
+	x.wantColumns("expected_end_date", "2035-11-10", "next_buyout_date", "") // 120 months
+	x = openContract(t, Partnership, Secular, but(shareBody(), "buyout_schedule", `"annually"`))
 	x.do(Fund)
-	x.says("next_buyout_date", "2026-12-27")
+	x.wantColumns("next_buyout_date", "2026-12-27")
 }
 
 func TestPartnersShareProfitByTheirRatio(t *testing.T) {
 	x := partners(t)
-	x.refuses("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-01-02"`) // tomorrow
-	x.refuses("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2025-12-31"`) // before the funding
-	x.later(59)
-	x.refuses("gross_profit period_end_date", Profit)
-	x.refuses("gross_profit", Profit, "gross_profit", `"-1"`, "period_end_date", `"2026-02-01"`)
-	x.refuses("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-02-30"`)
+	x.wantRefused("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-01-02"`) // tomorrow
+	x.wantRefused("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2025-12-31"`) // before the funding
+	x.passDays(59)
+	x.wantRefused("gross_profit period_end_date", Profit)
+	x.wantRefused("gross_profit", Profit, "gross_profit", `"-1"`, "period_end_date", `"2026-02-01"`)
+	x.wantRefused("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-02-30"`)
 	x.do(Profit, "gross_profit", `"101"`, "period_end_date", `"2026-02-01"`)
-	x.books("Dr A:venture_due:{c} 101", "Cr I:musharaka 60", "Cr L:partner_profit:{c} 41",
+	x.wantPostings("Dr A:venture_due:{c} 101", "Cr I:musharaka 60", "Cr L:partner_profit:{c} 41",
 		"Dr A:cash:AE 60", "Dr L:partner_profit:{c} 41", "Cr A:venture_due:{c} 101")
-	x.dated("2026-02-01")
-	x.says("total_profit", "101", "bank_profit_share", "60", "customer_profit_share", "41", "last_profit_date", "2026-02-01")
+	x.wantEffective("2026-02-01")
+	x.wantColumns("total_profit", "101", "bank_profit_share", "60", "customer_profit_share", "41", "last_profit_date", "2026-02-01")
 	x.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-03-01"`)
-	x.books()
-	x.says("total_profit", "101", "last_profit_date", "2026-03-01")
+	x.wantPostings()
+	x.wantColumns("total_profit", "101", "last_profit_date", "2026-03-01")
 	x.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-02-15"`) // a late report
-	x.says("last_profit_date", "2026-03-01")
-	x.refuses("gross_profit", Profit, "gross_profit", `"1`+strings.Repeat("0", 72)+`"`, "period_end_date", `"2026-02-01"`)
+	x.wantColumns("last_profit_date", "2026-03-01")
+	x.wantRefused("gross_profit", Profit, "gross_profit", `"1`+strings.Repeat("0", 72)+`"`, "period_end_date", `"2026-02-01"`)
 }
 
 func TestPartnersBearALossByWhatTheyOwn(t *testing.T) {
 	x := partners(t)
-	x.refuses("amount", Loss)
-	x.refuses("amount", Loss, "amount", `"0"`)
+	x.wantRefused("amount", Loss)
+	x.wantRefused("amount", Loss, "amount", `"0"`)
 	x.do(Loss, "amount", `"104"`)
-	x.books("Dr E:musharaka_loss 83", "Cr A:musharaka:{c} 83", "Dr M:partner_capital:{c} 21", "Cr M:venture_assets:{c} 21")
-	x.says("total_loss", "104", "bank_ownership_percent", "80")
-	x.lists("last_loss", "104 83 21 2026-01-01")
+	x.wantPostings("Dr E:musharaka_loss 83", "Cr A:musharaka:{c} 83", "Dr M:partner_capital:{c} 21", "Cr M:venture_assets:{c} 21")
+	x.wantColumns("total_loss", "104", "bank_ownership_percent", "80")
+	x.wantRows("last_loss", "104 83 21 2026-01-01")
 	x.do(Buyout, "units", "5") // from then on the customer owns 60 percent
 	x.do(Loss, "amount", `"10"`)
-	x.books("Dr E:musharaka_loss 4", "Cr A:musharaka:{c} 4", "Dr M:partner_capital:{c} 6", "Cr M:venture_assets:{c} 6")
-	x.lists("last_loss", "10 4 6 2026-01-01")
+	x.wantPostings("Dr E:musharaka_loss 4", "Cr A:musharaka:{c} 4", "Dr M:partner_capital:{c} 6", "Cr M:venture_assets:{c} 6")
+	x.wantRows("last_loss", "10 4 6 2026-01-01")
 }
 
 func TestNobodyLosesMoreThanThereIs(t *testing.T) {
@@ -146,36 +146,36 @@ func TestNobodyLosesMoreThanThereIs(t *testing.T) {
 	// down.
 	x := partners(t, "bank_contribution", `"795"`, "customer_contribution", `"205"`)
 	x.do(Loss, "amount", `"5000"`)
-	x.books("Dr E:musharaka_loss 795", "Cr A:musharaka:{c} 795", "Dr M:partner_capital:{c} 205", "Cr M:venture_assets:{c} 205")
-	x.says("total_loss", "1000")
-	x.lists("last_loss", "1000 795 205 2026-01-01")
-	x.refuses("amount", Loss, "amount", `"1"`)
+	x.wantPostings("Dr E:musharaka_loss 795", "Cr A:musharaka:{c} 795", "Dr M:partner_capital:{c} 205", "Cr M:venture_assets:{c} 205")
+	x.wantColumns("total_loss", "1000")
+	x.wantRows("last_loss", "1000 795 205 2026-01-01")
+	x.wantRefused("amount", Loss, "amount", `"1"`)
 	// One and one: the customer bears the remainder of rounding down, until the customer's
 	// capital is used up.
 	x = partners(t, "bank_contribution", `"1"`, "customer_contribution", `"1"`, "total_value", `"2"`, "partnership_type", `"permanent"`)
 	x.do(Loss, "amount", `"1"`)
-	x.books("Dr M:partner_capital:{c} 1", "Cr M:venture_assets:{c} 1")
+	x.wantPostings("Dr M:partner_capital:{c} 1", "Cr M:venture_assets:{c} 1")
 	x.do(Loss, "amount", `"1"`)
-	x.books("Dr E:musharaka_loss 1", "Cr A:musharaka:{c} 1")
-	x.lists("last_loss", "1 1 0 2026-01-01")
+	x.wantPostings("Dr E:musharaka_loss 1", "Cr A:musharaka:{c} 1")
+	x.wantRows("last_loss", "1 1 0 2026-01-01")
 }
 
 func TestABuyoutMovesUnits(t *testing.T) {
 	x := partners(t)
-	x.refuses("units", Buyout, "units", "0")
-	x.refuses("units", Buyout, "units", "11")
-	x.refuses("units", Buyout, "units", "9223372036854775808")
-	x.refuses("units", Buyout, "units", "1.5")
+	x.wantRefused("units", Buyout, "units", "0")
+	x.wantRefused("units", Buyout, "units", "11")
+	x.wantRefused("units", Buyout, "units", "9223372036854775808")
+	x.wantRefused("units", Buyout, "units", "1.5")
 	x.do(Buyout) // one unit
-	x.books("Dr A:cash:AE 80", "Cr A:musharaka:{c} 80", "Dr M:venture_assets:{c} 80", "Cr M:partner_capital:{c} 80")
-	x.says("units_bought", "1", "customer_ownership_percent", "28", "bank_ownership_percent", "72", "next_buyout_date", "2026-03-02")
+	x.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 80", "Dr M:venture_assets:{c} 80", "Cr M:partner_capital:{c} 80")
+	x.wantColumns("units_bought", "1", "customer_ownership_percent", "28", "bank_ownership_percent", "72", "next_buyout_date", "2026-03-02")
 	x.do(Buyout, "units", "2")
-	x.lists("buyout_history", "2026-01-01 1 80 28 72", "2026-01-01 2 160 44 56")
-	x.refuses("units", Buyout, "units", "8")
+	x.wantRows("buyout_history", "2026-01-01 1 80 28 72", "2026-01-01 2 160 44 56")
+	x.wantRefused("units", Buyout, "units", "8")
 	x.do(Buyout, "units", "7")
-	x.books("Dr A:cash:AE 560", "Cr A:musharaka:{c} 560", "Dr M:venture_assets:{c} 560", "Cr M:partner_capital:{c} 560",
+	x.wantPostings("Dr A:cash:AE 560", "Cr A:musharaka:{c} 560", "Dr M:venture_assets:{c} 560", "Cr M:partner_capital:{c} 560",
 		"Dr M:partner_capital:{c} 1000", "Cr M:venture_assets:{c} 1000")
-	x.says("units_bought", "10", "customer_ownership_percent", "100", "bank_ownership_percent", "0", "next_buyout_date", "")
+	x.wantColumns("units_bought", "10", "customer_ownership_percent", "100", "bank_ownership_percent", "0", "next_buyout_date", "")
 	if x.r.Status != Completed || !x.d.Finish {
 		t.Errorf("%s, finished: %v", x.r.Status, x.d.Finish)
 	}
@@ -185,46 +185,46 @@ func TestABuyoutsPriceMayBeMoreOrLessThanWhatIsCarried(t *testing.T) {
 	x := partners(t)
 	x.do(Loss, "amount", `"105"`) // 84 of the institution's 800
 	x.do(Buyout)
-	x.books("Dr A:cash:AE 80", "Cr A:musharaka:{c} 71", "Cr I:unit_gain 9", "Dr M:venture_assets:{c} 71", "Cr M:partner_capital:{c} 71")
+	x.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 71", "Cr I:unit_gain 9", "Dr M:venture_assets:{c} 71", "Cr M:partner_capital:{c} 71")
 	// Three units of 266: the last one takes the whole carrying amount.
 	x = partners(t, "term_months", "3")
 	x.do(Buyout)
-	x.books("Dr A:cash:AE 266", "Cr A:musharaka:{c} 266", "Dr M:venture_assets:{c} 266", "Cr M:partner_capital:{c} 266")
+	x.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 266", "Dr M:venture_assets:{c} 266", "Cr M:partner_capital:{c} 266")
 	x.do(Buyout)
-	x.books("Dr A:cash:AE 266", "Cr A:musharaka:{c} 267", "Dr E:unit_loss 1", "Dr M:venture_assets:{c} 267", "Cr M:partner_capital:{c} 267")
-	x.says("customer_ownership_percent", "73")
+	x.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 267", "Dr E:unit_loss 1", "Dr M:venture_assets:{c} 267", "Cr M:partner_capital:{c} 267")
+	x.wantColumns("customer_ownership_percent", "73")
 	x.do(Buyout)
-	x.books("Dr A:cash:AE 266", "Cr A:musharaka:{c} 267", "Dr E:unit_loss 1", "Dr M:venture_assets:{c} 267", "Cr M:partner_capital:{c} 267",
+	x.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 267", "Dr E:unit_loss 1", "Dr M:venture_assets:{c} 267", "Cr M:partner_capital:{c} 267",
 		"Dr M:partner_capital:{c} 1000", "Cr M:venture_assets:{c} 1000")
-	x.says("customer_ownership_percent", "100")
+	x.wantColumns("customer_ownership_percent", "100")
 }
 
 func TestAPermanentPartnershipIsNotBoughtOut(t *testing.T) {
-	partners(t, "partnership_type", `"permanent"`).refuses("partnership_type", Buyout)
+	partners(t, "partnership_type", `"permanent"`).wantRefused("partnership_type", Buyout)
 }
 
 func TestRentIsTakenAtEachPeriodsEndAndShrinks(t *testing.T) {
 	x := partners(t, "rental_amount", `"31"`)
-	x.later(29)
-	x.says("rental_paid_total", "0")
-	x.later(1)
-	x.books("Dr A:cash:AE 31", "Cr I:musharaka_rent 31")
-	x.dated("2026-01-31")
+	x.passDays(29)
+	x.wantColumns("rental_paid_total", "0")
+	x.passDays(1)
+	x.wantPostings("Dr A:cash:AE 31", "Cr I:musharaka_rent 31")
+	x.wantEffective("2026-01-31")
 	x.do(Buyout) // 72 of the initial 80 percent
-	x.later(35)
-	x.books("Dr A:cash:AE 27", "Cr I:musharaka_rent 27")
-	x.dated("2026-03-02") // the due day, although the timer runs late
-	x.says("rental_paid_total", "58")
-	x.later(55) // two periods: the days 90 and 120
-	x.says("rental_paid_total", "112")
+	x.passDays(35)
+	x.wantPostings("Dr A:cash:AE 27", "Cr I:musharaka_rent 27")
+	x.wantEffective("2026-03-02") // the due day, although the timer runs late
+	x.wantColumns("rental_paid_total", "58")
+	x.passDays(55) // two periods: the days 90 and 120
+	x.wantColumns("rental_paid_total", "112")
 	x.do(Buyout, "units", "9")
-	x.later(400)
-	x.says("rental_paid_total", "112")
+	x.passDays(400)
+	x.wantColumns("rental_paid_total", "112")
 	x = partners(t, "rental_amount", `"31"`, "buyout_schedule", `"quarterly"`)
-	x.later(89)
-	x.says("rental_paid_total", "0")
-	x.later(1)
-	x.says("rental_paid_total", "31")
+	x.passDays(89)
+	x.wantColumns("rental_paid_total", "0")
+	x.passDays(1)
+	x.wantColumns("rental_paid_total", "31")
 	if d := partners(t).d; d.Due != 0 {
 		t.Errorf("without rent something is due at %v", d.Due)
 	}
@@ -232,31 +232,31 @@ func TestRentIsTakenAtEachPeriodsEndAndShrinks(t *testing.T) {
 
 func TestADissolvedPartnershipIsOwedByTheCustomer(t *testing.T) {
 	x := partners(t)
-	x.refuses("reason", Dissolve)
-	x.refuses("reason", Dissolve, "reason", `" "`)
+	x.wantRefused("reason", Dissolve)
+	x.wantRefused("reason", Dissolve, "reason", `" "`)
 	x.do(Loss, "amount", `"100"`)
 	x.do(Dissolve, "reason", `"the mill has burnt down"`)
-	x.books("Dr A:partner_receivable:{p} 720", "Cr A:musharaka:{c} 720", "Dr M:partner_capital:{c} 180", "Cr M:venture_assets:{c} 180")
-	x.says("dissolution_reason", "the mill has burnt down", "next_buyout_date", "")
+	x.wantPostings("Dr A:partner_receivable:{p} 720", "Cr A:musharaka:{c} 720", "Dr M:partner_capital:{c} 180", "Cr M:venture_assets:{c} 180")
+	x.wantColumns("dissolution_reason", "the mill has burnt down", "next_buyout_date", "")
 }
 
 func TestARejectionKeepsItsReason(t *testing.T) {
-	x := strike(t, Partnership, Secular, shareBody())
+	x := openContract(t, Partnership, Secular, shareBody())
 	x.do(Submit)
-	x.refuses("reason", Reject)
+	x.wantRefused("reason", Reject)
 	x.do(Reject, "reason", `"too risky"`)
-	x.says("rejection_reason", "too risky")
+	x.wantColumns("rejection_reason", "too risky")
 	if c := x.column("rejection_reason"); c.Place != schema.Metadata {
 		t.Errorf("it is shown at %v", c.Place)
 	}
 }
 
 func TestAReviewNeedsSomebody(t *testing.T) {
-	x := strike(t, Partnership, Secular, shareBody())
+	x := openContract(t, Partnership, Secular, shareBody())
 	x.do(Submit)
-	x.refuses("approved_by", Pass)
-	x.refuses("approved_by", Pass, "approved_by", `" "`)
-	x.refuses("note", Pass, "approved_by", `"a committee"`, "note", `7`)
+	x.wantRefused("approved_by", Pass)
+	x.wantRefused("approved_by", Pass, "approved_by", `" "`)
+	x.wantRefused("note", Pass, "approved_by", `"a committee"`, "note", `7`)
 	x.do(Pass, "approved_by", `"a committee"`, "signed_at", `"2026-01-01"`, "document_ref", `"D-1"`, "note", `"fine"`)
 	if got := saysOf(Reviewed.Of(x.r.Values)); got != "approved_by=a committee signed_at=2026-01-01 document_ref=D-1 note=fine" {
 		t.Errorf("the review is %v", got)
@@ -265,18 +265,18 @@ func TestAReviewNeedsSomebody(t *testing.T) {
 
 func shareMoves() map[string]move {
 	return map[string]move{
-		"submit": {name: Submit}, "reject": {name: Reject, given: given("reason", `"no"`)}, "review": {name: Pass, given: board()},
+		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: board()},
 		"fund": {name: Fund}, "activate": {name: Activate},
-		"profit": {name: Profit, given: given("gross_profit", `"1"`, "period_end_date", `"2026-01-01"`)},
-		"loss":   {name: Loss, given: given("amount", `"1"`)},
-		"buyout": {name: Buyout}, "all units": {name: Buyout, given: given("units", "10")}, "the others": {name: Buyout, given: given("units", "9")},
-		"dissolve": {name: Dissolve, given: given("reason", `"enough"`)}, "rent": {name: Rent},
+		"profit": {name: Profit, input: input("gross_profit", `"1"`, "period_end_date", `"2026-01-01"`)},
+		"loss":   {name: Loss, input: input("amount", `"1"`)},
+		"buyout": {name: Buyout}, "all units": {name: Buyout, input: input("units", "10")}, "the others": {name: Buyout, input: input("units", "9")},
+		"dissolve": {name: Dissolve, input: input("reason", `"enough"`)}, "rent": {name: Rent},
 	}
 }
 
 func TestAPartnershipGoesItsWay(t *testing.T) {
 	const unheard = "422 action" // only a timer takes rent
-	drawn(t, Partnership, Secular, shareBody(), shareMoves(), map[Status][]string{
+	checkGrid(t, Partnership, Secular, shareBody(), shareMoves(), map[Status][]string{
 		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
 		Funded: {"fund"}, Active: {"fund", "activate"}, BuyingOut: {"fund", "activate", "buyout"},
 		Completed: {"fund", "activate", "all units"}, Dissolved: {"fund", "activate", "dissolve"},
@@ -300,14 +300,14 @@ func TestAPartnershipGoesItsWay(t *testing.T) {
 }
 
 func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
-	w := newWorld(t, "2026-01-10")
-	r := w.open(Partnership, Secular, given("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`,
+	w := newOrgFixture(t, "2026-01-10")
+	r := w.open(Partnership, Secular, input("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`,
 		"total_value", `"1000"`, "bank_contribution", `"800"`, "customer_contribution", `"200"`,
 		"profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "3"))
 	r = w.act(r, Fund, nil)
 	r = w.act(r, Activate, nil)
-	r = w.act(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
-	r = w.act(r, Loss, given("amount", `"100"`))
+	r = w.act(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
+	r = w.act(r, Loss, input("amount", `"100"`))
 	for range 3 {
 		r = w.act(r, Buyout, nil)
 	}
@@ -319,7 +319,7 @@ func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
 // A musharaka is reviewed, funded and active in one step: its creation.
 func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 	body := but(shareBody(), "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
-	tried(t, Partnership, Religious, body, []trial{
+	openWithChanges(t, Partnership, Religious, body, []fieldCase{
 		{"compliance_review", "", "compliance_review"},
 		{"compliance_review", `null`, "compliance_review"},
 		{"compliance_review", `{"approved_by":"the board"}`, "compliance_review.fatwa_reference"},
@@ -327,7 +327,7 @@ func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 		{"total_value", `1000`, ""},
 		{"total_value", `1000.0`, "total_value"},
 	})
-	x := strike(t, Partnership, Religious, body)
+	x := openContract(t, Partnership, Religious, body)
 	if x.r.Status != Active || saysOf(Reviewed.Of(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
 		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Of(x.r.Values))
 	}
@@ -338,7 +338,7 @@ func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 	if got := strings.Join(events, " "); got != "create review fund activate" {
 		t.Errorf("its events are %s", got)
 	}
-	x.books("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
+	x.wantPostings("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
 	x.do(Buyout, "units", "10")
 	if x.r.Status != Completed {
 		t.Errorf("it is %s", x.r.Status)
@@ -370,7 +370,7 @@ func TestAPartnershipsShortForm(t *testing.T) {
 }
 
 // shareSums checks that a partnership's columns agree with each other.
-func shareSums(x *deal) {
+func shareSums(x *contractFixture) {
 	v := x.r.Values
 	if pnBankPercent.Of(v)+pnTheirPercent.Of(v) != 100 || pnBankPercent.Of(v) < 0 {
 		x.t.Fatalf("%d%% and %d%%", pnBankPercent.Of(v), pnTheirPercent.Of(v))
@@ -412,7 +412,7 @@ func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				Reject: reasoned, Dissolve: reasoned, Loss: amountsOf("amount", pnTotal.Of),
 				Profit: func(d *dice, v schema.Row) schema.Input {
-					return given("gross_profit", d.sum(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Of(v)))
+					return input("gross_profit", d.sum(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Of(v)))
 				},
 				Buyout: func(d *dice, _ schema.Row) schema.Input {
 					g := schema.Input{}

@@ -150,14 +150,14 @@ func define(p *Product) *Product {
 func (p *Product) compile(reading *Reading) *Machine {
 	table := fsm.Table[Status, Action, Step]{Absent: {Create: {To: p.States[0], Why: "somebody asked for it; nothing has moved"}}}
 	states, actions := []Status{Absent}, []Action{Create}
-	own := slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Only != nil && s.Only != reading })
+	overridable := slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Only != nil && s.Only != reading })
 	for _, s := range p.States {
-		if s == p.States[0] || slices.ContainsFunc(own, func(to Step) bool { return to.To == s }) {
+		if s == p.States[0] || slices.ContainsFunc(overridable, func(to Step) bool { return to.To == s }) {
 			table[s] = fsm.Row[Action, Step]{}
 			states = append(states, s)
 		}
 	}
-	for _, s := range own {
+	for _, s := range overridable {
 		_, twice := table[s.From][s.By]
 		assert.That(!twice, "contract: two steps %s from %s", s.By, s.From)
 		table[s.From][s.By] = s
@@ -170,8 +170,8 @@ func (p *Product) compile(reading *Reading) *Machine {
 
 // reviews returns the body of a review of the product's contracts in a reading.
 func (p *Product) reviews(reading *Reading) *schema.Table {
-	if own := p.Variants[reading].Reviews; own != nil {
-		return own
+	if overridable := p.Variants[reading].Reviews; overridable != nil {
+		return overridable
 	}
 	return reading.Reviews
 }
@@ -227,13 +227,13 @@ var (
 	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.values(), reason.Of(c.input)) }}
 )
 
-// own returns a product's copy of a shared handler, since define changes handlers.
-func own(shared *ActionHandler) *ActionHandler {
+// overridable returns a product's copy of a shared handler, since define changes handlers.
+func overridable(shared *ActionHandler) *ActionHandler {
 	copied := *shared
 	return &copied
 }
 
 // withReview prepends the handlers of a review to a product's others.
 func withReview(handlers ...*ActionHandler) []*ActionHandler {
-	return append([]*ActionHandler{own(submitHandler), own(passHandler), own(rejectHandler)}, handlers...)
+	return append([]*ActionHandler{overridable(submitHandler), overridable(passHandler), overridable(rejectHandler)}, handlers...)
 }

@@ -9,9 +9,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// world is a test's surroundings: contracts of one organization, and the balances of their
+// orgFixture is a test's surroundings: contracts of one organization, and the balances of their
 // accounts.
-type world struct {
+type orgFixture struct {
 	t     rapid.TB
 	now   ledger.Micros
 	debit map[ledger.Path]money.Amount
@@ -26,7 +26,7 @@ type registered struct {
 }
 
 // registerOf returns a contract's register.
-func (w *world) registerOf(r *Record) *registered {
+func (w *orgFixture) registerOf(r *Record) *registered {
 	if w.kept == nil {
 		w.kept = make(map[ledger.ID]*registered)
 	}
@@ -37,64 +37,64 @@ func (w *world) registerOf(r *Record) *registered {
 }
 
 // enter adds the rows of a decision to the register.
-func (w *world) enter(d *Decision) {
+func (w *orgFixture) enter(d *Decision) {
 	w.t.Helper()
-	own, s, h := w.registerOf(d.Record), d.Subscribed, d.Position
+	overridable, s, h := w.registerOf(d.Record), d.Subscribed, d.Position
 	if s.Number == 0 {
 		return
 	}
-	if s.Number != int64(len(own.subscriptions))+1 || h.Number > int64(len(own.holders))+1 || s.Holder != h.Number || s.Investor != h.Investor {
-		w.t.Fatalf("subscription %+v of holder %+v follows %d of %d", s, h, len(own.subscriptions), len(own.holders))
+	if s.Number != int64(len(overridable.subscriptions))+1 || h.Number > int64(len(overridable.holders))+1 || s.Holder != h.Number || s.Investor != h.Investor {
+		w.t.Fatalf("subscription %+v of holder %+v follows %d of %d", s, h, len(overridable.subscriptions), len(overridable.holders))
 	}
-	own.subscriptions = append(own.subscriptions, s)
-	if h.Number > int64(len(own.holders)) {
-		own.holders = append(own.holders, h)
+	overridable.subscriptions = append(overridable.subscriptions, s)
+	if h.Number > int64(len(overridable.holders)) {
+		overridable.holders = append(overridable.holders, h)
 	}
-	own.holders[h.Number-1] = h
+	overridable.holders[h.Number-1] = h
 }
 
 // extract returns the extract of a contract's register for an action.
-func (w *world) extract(r *Record, name Action, sent schema.Input) (part Register) {
-	e, own := r.Reads(name, sent), w.registerOf(r)
-	for _, h := range own.holders {
+func (w *orgFixture) extract(r *Record, name Action, sent schema.Input) (part Register) {
+	e, overridable := r.Reads(name, sent), w.registerOf(r)
+	for _, h := range overridable.holders {
 		if h.Investor == e.Investor {
 			part.Position = h
 		}
 	}
 	if e.Most > 0 {
-		part.Holders = own.holders[e.From-1 : min(len(own.holders), int(e.From)-1+e.Most)]
+		part.Holders = overridable.holders[e.From-1 : min(len(overridable.holders), int(e.From)-1+e.Most)]
 	}
 	return part
 }
 
 // decides is Act with the extract of the register that the action needs.
-func (w *world) decides(r *Record, name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
+func (w *orgFixture) decides(r *Record, name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
 	r.Register = w.extract(r, name, sent)
 	return r.Act(name, sent, now)
 }
 
 // happens is OnDue with the extract of the register that the timer needs.
-func (w *world) happens(r *Record, now ledger.Micros) (Decision, bool) {
+func (w *orgFixture) happens(r *Record, now ledger.Micros) (Decision, bool) {
 	r.Register = w.extract(r, Batch, nil)
 	return r.OnDue(now)
 }
 
 // holdings returns the expected balances of a contract's own accounts.
-func (w *world) holdings(r *Record) []Holding {
+func (w *orgFixture) holdings(r *Record) []Holding {
 	r.Register = Register{Holders: w.registerOf(r).holders}
 	return r.Product.Holdings(r)
 }
 
-func newWorld(t rapid.TB, today string) *world {
+func newOrgFixture(t rapid.TB, today string) *orgFixture {
 	day, ok := schema.ParseDate(today)
 	if !ok {
 		t.Fatalf("no date: %s", today)
 	}
-	return &world{t: t, now: at(day) + 12*3600*1_000_000, debit: map[ledger.Path]money.Amount{}, other: map[ledger.Path]money.Amount{}}
+	return &orgFixture{t: t, now: at(day) + 12*3600*1_000_000, debit: map[ledger.Path]money.Amount{}, other: map[ledger.Path]money.Amount{}}
 }
 
 // book books a decision's entries.
-func (w *world) book(d *Decision) {
+func (w *orgFixture) book(d *Decision) {
 	w.t.Helper()
 	w.enter(d)
 	for i := range d.Events {
@@ -116,7 +116,7 @@ func (w *world) book(d *Decision) {
 }
 
 // balance returns an account's balance on its normal side.
-func (w *world) balance(path ledger.Path) money.Signed {
+func (w *orgFixture) balance(path ledger.Path) money.Signed {
 	if path.NormalSide() == ledger.Debit {
 		return money.Difference(w.debit[path], w.other[path])
 	}
@@ -124,7 +124,7 @@ func (w *world) balance(path ledger.Path) money.Signed {
 }
 
 // agrees checks that a contract's columns agree with its accounts.
-func (w *world) agrees(r *Record) {
+func (w *orgFixture) agrees(r *Record) {
 	w.t.Helper()
 	for _, h := range w.holdings(r) {
 		if got := w.balance(h.Account); got != h.Balance() {
@@ -133,9 +133,9 @@ func (w *world) agrees(r *Record) {
 	}
 }
 
-func (w *world) open(p *Product, reading *Reading, given schema.Input) *Record {
+func (w *orgFixture) open(p *Product, reading *Reading, input schema.Input) *Record {
 	w.t.Helper()
-	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: given, Now: w.now})
+	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: input, Now: w.now})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -144,9 +144,9 @@ func (w *world) open(p *Product, reading *Reading, given schema.Input) *Record {
 	return d.Record
 }
 
-func (w *world) act(r *Record, name Action, given schema.Input) *Record {
+func (w *orgFixture) act(r *Record, name Action, input schema.Input) *Record {
 	w.t.Helper()
-	d, err := w.decides(r, name, given, w.now)
+	d, err := w.decides(r, name, input, w.now)
 	if err != nil {
 		w.t.Fatalf("%s: %v", name, err)
 	}
@@ -155,7 +155,7 @@ func (w *world) act(r *Record, name Action, given schema.Input) *Record {
 	return d.Record
 }
 
-func given(pairs ...string) schema.Input {
+func input(pairs ...string) schema.Input {
 	g := make(schema.Input)
 	for i := 0; i < len(pairs); i += 2 {
 		g[pairs[i]] = []byte(pairs[i+1])

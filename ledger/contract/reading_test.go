@@ -60,7 +60,7 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 	if Find(ethical, "ethical-ventures") != managed || Find(Secular, "ethical-ventures") != nil || Find(Religious, "mudaraba") != managed {
 		t.Fatal("it is not found under its name")
 	}
-	x := newWorld(t, "2026-03-02")
+	x := newOrgFixture(t, "2026-03-02")
 	r := x.open(managed, ethical, but(venture, "capital_amount", "1000"))
 	if number := r.Number(x.now, 7); number != "ETV-2026-000007" {
 		t.Errorf("its number is %s", number)
@@ -76,12 +76,12 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 		if !known {
 			t.Fatalf("it does not know %s", name)
 		}
-		r = x.act(r, action, given(said...))
+		r = x.act(r, action, input(said...))
 	}
 	if _, err := r.Act(Fund, nil, x.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("money moves before the review: %v", err)
 	}
-	if _, err := r.Act(Pass, given("approved_by", `"Ada"`, "fatwa_reference", `"F-7"`), x.now); fmt.Sprint(fieldsOf(t, err)) != "[committee charter]" {
+	if _, err := r.Act(Pass, input("approved_by", `"Ada"`, "fatwa_reference", `"F-7"`), x.now); fmt.Sprint(fieldsOf(t, err)) != "[committee charter]" {
 		t.Errorf("its review is refused with %v", err)
 	}
 	act("conclude", "approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`)
@@ -108,8 +108,8 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 // Only the reading determines accounts: an issue's penalties go to its account.
 func TestANewReadingSaysWhereItsPenaltiesGo(t *testing.T) {
 	issue := adopt(t, map[*Product]*Variant{Certificate: {Name: "ethical-issues", Prefix: "ETI"}})[Certificate]
-	x := newWorld(t, "2026-03-02")
-	r := x.open(issue, ethical, given(
+	x := newOrgFixture(t, "2026-03-02")
+	r := x.open(issue, ethical, input(
 		"name", `"Wind"`, "region", `"GB"`, "backing_type", `"lease"`, "underlying_asset", `"A field of turbines"`, "underlying_asset_value", "1000",
 		"total_value", "1000", "certificate_value", "100", "expected_yield", "5", "maturity_months", "12",
 		"early_redemption_allowed", "true", "early_redemption_penalty", "15", "subscription_start", `"2026-03-01"`, "subscription_end", `"2026-03-31"`,
@@ -117,11 +117,11 @@ func TestANewReadingSaysWhereItsPenaltiesGo(t *testing.T) {
 	if code := ciCode.Of(r.Values); code[:5] != "GBETH" {
 		t.Errorf("its code is %s", code)
 	}
-	r = x.act(r, Pass, given("approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`))
+	r = x.act(r, Pass, input("approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`))
 	r = x.act(r, Offer, nil)
-	r = x.act(r, Subscribe, given("investor_id", someone, "certificates", "3"))
+	r = x.act(r, Subscribe, input("investor_id", someone, "certificates", "3"))
 	r = x.act(r, Activate, nil)
-	r = x.act(r, RedeemEarly, given("redemption_date", `"2026-03-02"`))
+	r = x.act(r, RedeemEarly, input("redemption_date", `"2026-03-02"`))
 	if got := x.balance("L:ethical_fund"); got != (money.Signed{Abs: money.FromUint64(15)}) {
 		t.Errorf("the fund has %v", got)
 	}

@@ -34,7 +34,7 @@ var Safekeeping = define(&Product{
 		steps(Close, Closed, "the customer has taken all back", Active),
 	),
 	Handlers: []*ActionHandler{
-		own(passHandler),
+		overridable(passHandler),
 		{Name: Activate, Moves: true, Body: schema.NewTable(nil, skInReview), Do: skActivate},
 		{Name: PutIn, Moves: true, Body: schema.NewTable(nil, skInAmount), Do: func(c *Case) { skTake(c, skInAmount.Of(c.input), skInAmount.Name) }},
 		{Name: Withdraw, Moves: true, Body: schema.NewTable(nil, skInTaken), Do: skWithdraw},

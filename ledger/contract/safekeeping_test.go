@@ -8,19 +8,19 @@ import (
 )
 
 func keepingBody() schema.Input {
-	return given("customer_id", someone, "region", `"BH"`, "custody_type", `"guaranteed"`, "initial_amount", `"1000"`)
+	return input("customer_id", someone, "region", `"BH"`, "custody_type", `"guaranteed"`, "initial_amount", `"1000"`)
 }
 
 // kept returns an active safekeeping deposit of 1000.
-func kept(t *testing.T, pairs ...string) *deal {
+func kept(t *testing.T, pairs ...string) *contractFixture {
 	t.Helper()
-	x := strike(t, Safekeeping, Secular, but(keepingBody(), pairs...))
+	x := openContract(t, Safekeeping, Secular, but(keepingBody(), pairs...))
 	x.do(Activate)
 	return x
 }
 
 func TestSafekeepingIsAskedForByItsFields(t *testing.T) {
-	tried(t, Safekeeping, Secular, keepingBody(), []trial{
+	openWithChanges(t, Safekeeping, Secular, keepingBody(), []fieldCase{
 		{"customer_id", "", "customer_id"},
 		{"customer_id", `7`, "customer_id"},
 		{"region", "", "region"},
@@ -53,68 +53,68 @@ func TestSafekeepingHasNoRate(t *testing.T) {
 }
 
 func TestSafekeepingStartsWithTheRegionsCurrencyAndNothing(t *testing.T) {
-	x := strike(t, Safekeeping, Secular, keepingBody())
-	x.says("currency", "BHD", "balance", "0", "hibah_total", "0", "hibah_history", "", "closed_at", "")
+	x := openContract(t, Safekeeping, Secular, keepingBody())
+	x.wantColumns("currency", "BHD", "balance", "0", "hibah_total", "0", "hibah_history", "", "closed_at", "")
 	if x.r.Status != Pending {
 		t.Errorf("it begins as %s", x.r.Status)
 	}
-	x.books()
+	x.wantPostings()
 }
 
 func TestGuaranteedMoneyIsOwedAndTrustIsHeldApart(t *testing.T) {
 	x := kept(t)
-	x.books("Dr A:cash:BH 1000", "Cr L:wadiah:{c} 1000")
+	x.wantPostings("Dr A:cash:BH 1000", "Cr L:wadiah:{c} 1000")
 	x.do(PutIn, "amount", `"500"`)
-	x.books("Dr A:cash:BH 500", "Cr L:wadiah:{c} 500")
+	x.wantPostings("Dr A:cash:BH 500", "Cr L:wadiah:{c} 500")
 	x.do(Withdraw, "amount", `"300"`)
-	x.books("Dr L:wadiah:{c} 300", "Cr A:cash:BH 300")
-	x.says("balance", "1200")
+	x.wantPostings("Dr L:wadiah:{c} 300", "Cr A:cash:BH 300")
+	x.wantColumns("balance", "1200")
 
 	x = kept(t, "custody_type", `"trust"`)
-	x.books("Dr A:segregated_cash:{c} 1000", "Cr L:trust:{c} 1000")
+	x.wantPostings("Dr A:segregated_cash:{c} 1000", "Cr L:trust:{c} 1000")
 	x.do(PutIn, "amount", `"500"`)
-	x.books("Dr A:segregated_cash:{c} 500", "Cr L:trust:{c} 500")
+	x.wantPostings("Dr A:segregated_cash:{c} 500", "Cr L:trust:{c} 500")
 	x.do(Withdraw, "amount", `"300"`)
-	x.books("Dr L:trust:{c} 300", "Cr A:segregated_cash:{c} 300")
+	x.wantPostings("Dr L:trust:{c} 300", "Cr A:segregated_cash:{c} 300")
 	x.do(Close, "closed_by", `"teller 7"`)
-	x.books("Dr L:trust:{c} 1200", "Cr A:segregated_cash:{c} 1200")
+	x.wantPostings("Dr L:trust:{c} 1200", "Cr A:segregated_cash:{c} 1200")
 }
 
 func TestSafekeepingTakesAndGivesWhatThereIs(t *testing.T) {
 	x := kept(t)
 	for _, name := range []Action{PutIn, Withdraw} {
-		x.refuses("amount", name)
-		x.refuses("amount", name, "amount", `"0"`)
-		x.refuses("amount", name, "amount", `500`)
+		x.wantRefused("amount", name)
+		x.wantRefused("amount", name, "amount", `"0"`)
+		x.wantRefused("amount", name, "amount", `500`)
 	}
-	x.refuses("amount", PutIn, "amount", `"1`+strings.Repeat("0", 72)+`"`) // the balance would leave the range
-	x.refuses("amount", Withdraw, "amount", `"1001"`)
+	x.wantRefused("amount", PutIn, "amount", `"1`+strings.Repeat("0", 72)+`"`) // the balance would leave the range
+	x.wantRefused("amount", Withdraw, "amount", `"1001"`)
 	x.do(Withdraw, "amount", `"1000"`)
-	x.says("balance", "0")
+	x.wantColumns("balance", "0")
 	if x.r.Status != Active {
 		t.Errorf("an empty deposit is %s", x.r.Status)
 	}
 	x.do(PutIn, "amount", `"1"`)
-	x.says("balance", "1")
+	x.wantColumns("balance", "1")
 }
 
 func TestHibahIsAGiftToAGuaranteedDeposit(t *testing.T) {
 	x := kept(t)
-	x.later(3)
-	x.refuses("amount granted_by", GrantHibah)
-	x.refuses("amount", GrantHibah, "amount", `"0"`, "granted_by", `"the board"`)
-	x.refuses("granted_by", GrantHibah, "amount", `"5"`, "granted_by", `" "`)
-	x.refuses("note", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`, "note", `7`)
-	x.refuses("amount", GrantHibah, "amount", `"1`+strings.Repeat("0", 72)+`"`, "granted_by", `"the board"`)
+	x.passDays(3)
+	x.wantRefused("amount granted_by", GrantHibah)
+	x.wantRefused("amount", GrantHibah, "amount", `"0"`, "granted_by", `"the board"`)
+	x.wantRefused("granted_by", GrantHibah, "amount", `"5"`, "granted_by", `" "`)
+	x.wantRefused("note", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`, "note", `7`)
+	x.wantRefused("amount", GrantHibah, "amount", `"1`+strings.Repeat("0", 72)+`"`, "granted_by", `"the board"`)
 	x.do(GrantHibah, "amount", `"5"`, "granted_by", `"the board"`, "note", `"a good year"`)
-	x.books("Dr E:hibah 5", "Cr L:wadiah:{c} 5")
+	x.wantPostings("Dr E:hibah 5", "Cr L:wadiah:{c} 5")
 	x.do(GrantHibah, "amount", `"7"`, "granted_by", `"the board"`)
-	x.says("balance", "1012", "hibah_total", "12")
-	x.lists("hibah_history", "2026-01-04 5 a good year the board", "2026-01-04 7  the board")
+	x.wantColumns("balance", "1012", "hibah_total", "12")
+	x.wantRows("hibah_history", "2026-01-04 5 a good year the board", "2026-01-04 7  the board")
 	x.do(Close, "closed_by", `"teller 7"`)
-	x.books("Dr L:wadiah:{c} 1012", "Cr A:cash:BH 1012")
+	x.wantPostings("Dr L:wadiah:{c} 1012", "Cr A:cash:BH 1012")
 
-	kept(t, "custody_type", `"trust"`).refuses("custody_type", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
+	kept(t, "custody_type", `"trust"`).wantRefused("custody_type", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
 }
 
 func TestHibahsAreBounded(t *testing.T) {
@@ -128,16 +128,16 @@ func TestHibahsAreBounded(t *testing.T) {
 	x.r = x.r.next()
 	skHibahs.Set(x.r.Values, full)
 	x.do(GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
-	x.refuses("amount", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
+	x.wantRefused("amount", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
 }
 
 func TestSafekeepingIsClosedBySomebody(t *testing.T) {
 	x := kept(t)
-	x.refuses("closed_by", Close)
-	x.refuses("closed_by", Close, "closed_by", `""`)
+	x.wantRefused("closed_by", Close)
+	x.wantRefused("closed_by", Close, "closed_by", `""`)
 	x.do(Close, "closed_by", `"teller 7"`)
-	x.books("Dr L:wadiah:{c} 1000", "Cr A:cash:BH 1000")
-	x.says("balance", "0", "closed_by", "teller 7", "closed_at", "2026-01-01T12:00:00Z")
+	x.wantPostings("Dr L:wadiah:{c} 1000", "Cr A:cash:BH 1000")
+	x.wantColumns("balance", "0", "closed_by", "teller 7", "closed_at", "2026-01-01T12:00:00Z")
 	if x.r.Status != Closed || !x.d.Finish {
 		t.Errorf("%s, finished: %v", x.r.Status, x.d.Finish)
 	}
@@ -145,9 +145,9 @@ func TestSafekeepingIsClosedBySomebody(t *testing.T) {
 
 // In the secular reading a review is optional; an invalid one is refused.
 func TestActivatingSafekeepingTakesAReview(t *testing.T) {
-	x := strike(t, Safekeeping, Secular, keepingBody())
-	x.refuses("compliance_review", Activate, "compliance_review", `{"approved_by":" "}`)
-	x.refuses("compliance_review", Activate, "compliance_review", `"yes"`)
+	x := openContract(t, Safekeeping, Secular, keepingBody())
+	x.wantRefused("compliance_review", Activate, "compliance_review", `{"approved_by":" "}`)
+	x.wantRefused("compliance_review", Activate, "compliance_review", `"yes"`)
 	x.do(Activate, "compliance_review", `{"approved_by":"the board","note":"fine"}`)
 	if got := saysOf(Reviewed.Of(x.r.Values)); got != "approved_by=the board note=fine" || ReviewedAt.Of(x.r.Values) != x.now {
 		t.Errorf("the review is %v", got)
@@ -159,15 +159,15 @@ func TestActivatingSafekeepingTakesAReview(t *testing.T) {
 
 func keepingMoves() map[string]move {
 	return map[string]move{
-		"review": {name: Pass, given: board()}, "activate": {name: Activate},
-		"deposit": {name: PutIn, given: given("amount", `"1"`)}, "withdraw": {name: Withdraw, given: given("amount", `"1"`)},
-		"grant_hibah": {name: GrantHibah, given: given("amount", `"1"`, "granted_by", `"the board"`)},
-		"close":       {name: Close, given: given("closed_by", `"teller 7"`)},
+		"review": {name: Pass, input: board()}, "activate": {name: Activate},
+		"deposit": {name: PutIn, input: input("amount", `"1"`)}, "withdraw": {name: Withdraw, input: input("amount", `"1"`)},
+		"grant_hibah": {name: GrantHibah, input: input("amount", `"1"`, "granted_by", `"the board"`)},
+		"close":       {name: Close, input: input("closed_by", `"teller 7"`)},
 	}
 }
 
 func TestSafekeepingGoesItsWay(t *testing.T) {
-	drawn(t, Safekeeping, Secular, keepingBody(), keepingMoves(), map[Status][]string{Active: {"activate"}, Closed: {"activate", "close"}}, grid{
+	checkGrid(t, Safekeeping, Secular, keepingBody(), keepingMoves(), map[Status][]string{Active: {"activate"}, Closed: {"activate", "close"}}, grid{
 		Pending: {"activate": "active"},
 		Active:  {"deposit": "active", "withdraw": "active", "grant_hibah": "active", "close": "closed"},
 		Closed:  {},
@@ -177,14 +177,14 @@ func TestSafekeepingGoesItsWay(t *testing.T) {
 // A wadiah is reviewed and active in one step: its creation.
 func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 	body := keepingBody()
-	tried(t, Safekeeping, Religious, body, []trial{
+	openWithChanges(t, Safekeeping, Religious, body, []fieldCase{
 		{"compliance_review", "", "compliance_review"},
 		{"compliance_review", `"yes"`, "compliance_review"},
 		{"compliance_review", `{}`, "compliance_review.approved_by compliance_review.fatwa_reference"},
 		{"compliance_review", `{"approved_by":"the board"}`, "compliance_review.fatwa_reference"},
 		{"compliance_review", `{"approved_by":"the board","fatwa_reference":" "}`, "compliance_review.fatwa_reference"},
 	})
-	x := strike(t, Safekeeping, Religious, but(body, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`, "initial_amount", `1000`))
+	x := openContract(t, Safekeeping, Religious, but(body, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`, "initial_amount", `1000`))
 	if x.r.Status != Active || saysOf(Reviewed.Of(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
 		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Of(x.r.Values))
 	}
@@ -195,9 +195,9 @@ func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 	if got := strings.Join(events, " "); got != "create review activate" {
 		t.Errorf("its events are %s", got)
 	}
-	x.books("Dr A:cash:BH 1000", "Cr L:wadiah:{c} 1000")
+	x.wantPostings("Dr A:cash:BH 1000", "Cr L:wadiah:{c} 1000")
 	x.do(GrantHibah, "amount", `5`, "granted_by", `"the board"`)
-	x.says("balance", "1005")
+	x.wantColumns("balance", "1005")
 }
 
 func TestAWadiahsActionsAreTheListedOnes(t *testing.T) {
@@ -208,7 +208,7 @@ func TestAWadiahsActionsAreTheListedOnes(t *testing.T) {
 }
 
 // keepingSums checks that the gifts add up.
-func keepingSums(x *deal) {
+func keepingSums(x *contractFixture) {
 	v := x.r.Values
 	sum := skHibahTotal.Of(v)
 	for _, row := range skHibahs.Of(v) {

@@ -68,7 +68,7 @@ type Finding struct {
 // Screening is the input and the result of a screening. It is stored once and never changes.
 type Screening struct {
 	ID       ledger.ID     `json:"-"`
-	Given    Screened      `json:"given"`
+	Input    Screened      `json:"given"`
 	Decision Outcome       `json:"decision"`
 	Findings []Finding     `json:"findings"`
 	Ruleset  int           `json:"ruleset"`
@@ -76,9 +76,9 @@ type Screening struct {
 }
 
 // NewScreening screens an input at an instant.
-func NewScreening(id ledger.ID, given Screened, at ledger.Micros) Screening {
-	s := Screening{ID: id, Given: given, Ruleset: RulesetVersion, At: at}
-	s.Decision, s.Findings = Screen(&given)
+func NewScreening(id ledger.ID, input Screened, at ledger.Micros) Screening {
+	s := Screening{ID: id, Input: input, Ruleset: RulesetVersion, At: at}
+	s.Decision, s.Findings = Screen(&input)
 	return s
 }
 
@@ -101,8 +101,8 @@ func Screen(s *Screened) (decision Outcome, findings []Finding) {
 // and the characters between words: "non-alcoholic" names no sector, "alcohol-based" does. An
 // invisible character may be within a word or between two words, so sector tries both.
 func (s *Screened) sector() Finding {
-	for _, said := range []string{s.AssetType, s.Activity, s.Description} {
-		joined, parted := wordsOf(said, -1), wordsOf(said, ' ')
+	for _, text := range []string{s.AssetType, s.Activity, s.Description} {
+		joined, parted := wordsOf(text, -1), wordsOf(text, ' ')
 		for _, sector := range excluded {
 			if name := strings.Split(sector, "_"); holds(joined, name) || holds(parted, name) {
 				return Finding{ruleSector, Failed, "the sector " + sector + " is excluded"}

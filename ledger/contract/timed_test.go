@@ -8,20 +8,20 @@ import (
 // Invariant 4: a timer's entry is never refused, so the action that starts the timer, and no
 // other action, reserves room for its maximum.
 func TestWhatTimeMayBookIsReservedByWhatStartsIt(t *testing.T) {
-	reserved := func(x *deal, want string) {
+	reserved := func(x *contractFixture, want string) {
 		t.Helper()
 		if got := x.d.Reserve.String(); got != want {
 			t.Errorf("the %s contract reserves %s, want %s", x.r.Status, got, want)
 		}
 	}
 	// A lease: the rent of its term and the advance rental, and its asset's cost.
-	lease := strike(t, Lease, Secular, leaseBody())
+	lease := openContract(t, Lease, Secular, leaseBody())
 	reserved(lease, "0")
 	lease.do(Acquire, "ownership_documents", `["deed"]`)
 	reserved(lease, "0")
 	lease.do(Activate)
 	reserved(lease, "1230")
-	lease.later(31)
+	lease.passDays(31)
 	reserved(lease, "0")
 	// A partnership: the rent of its term's ten periods.
 	venture := partners(t, "rental_amount", `"7"`)
@@ -29,7 +29,7 @@ func TestWhatTimeMayBookIsReservedByWhatStartsIt(t *testing.T) {
 	venture.do(Buyout)
 	reserved(venture, "0")
 	reserved(partners(t), "0")
-	religious := strike(t, Partnership, Religious, but(shareBody(), "rental_amount", `"7"`, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`))
+	religious := openContract(t, Partnership, Religious, but(shareBody(), "rental_amount", `"7"`, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`))
 	reserved(religious, "70")
 	reserved(partners(t, "rental_amount", largest), strings.Trim(largest, `"`)+"0")
 }

@@ -140,7 +140,7 @@ func NewBlock(org ledger.ID, d BlockDraft) (*Block, ledger.Event, error) {
 		return nil, ledger.Event{}, err
 	}
 	b := &Block{ID: BlockID(org, d.Kind, value), Org: org, Kind: d.Kind, Value: value, Masked: d.Masked, Active: true}
-	return b, began(ledger.Block, b.ID, StateActive), nil
+	return b, createdEvent(ledger.Block, b.ID, StateActive), nil
 }
 
 // Switch decides whether the entry is active. If it already is in that state, nothing changes.
@@ -150,7 +150,7 @@ func (b *Block) Switch(on bool) (*Block, ledger.Event) {
 	}
 	next := *b
 	next.Active = on
-	return &next, moved(ledger.Block, b.ID, switching(b.Active, on), onOff(b.Active), onOff(on))
+	return &next, movedEvent(ledger.Block, b.ID, switching(b.Active, on), onOff(b.Active), onOff(on))
 }
 
 // normal returns the form of a value that is compared and stored.

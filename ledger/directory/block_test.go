@@ -8,7 +8,7 @@ import (
 	"mizan/ledger"
 )
 
-const aPrint = "0123456789abcdef0123456789abcdef"
+const testFingerprint = "0123456789abcdef0123456789abcdef"
 
 func TestValuesOfTheBlocklistAreNormalised(t *testing.T) {
 	for _, c := range []struct {
@@ -17,7 +17,7 @@ func TestValuesOfTheBlocklistAreNormalised(t *testing.T) {
 	}{
 		{BlockBIN, "424242", "424242"}, {BlockBIN, "42424242", "42424242"},
 		{BlockBIN, "042424", ""}, {BlockBIN, "42424", ""}, {BlockBIN, "424242424", ""}, {BlockBIN, "42424x", ""}, {BlockBIN, "", ""},
-		{BlockCard, aPrint, aPrint}, {BlockCard, "4242424242424242", ""}, {BlockCard, strings.ToUpper(aPrint), ""}, {BlockCard, aPrint + "0", ""},
+		{BlockCard, testFingerprint, testFingerprint}, {BlockCard, "4242424242424242", ""}, {BlockCard, strings.ToUpper(testFingerprint), ""}, {BlockCard, testFingerprint + "0", ""},
 		{BlockEmail, "Anna@Example.COM ", "anna@example.com"}, {BlockEmail, "anna", ""}, {BlockEmail, "", ""}, {BlockEmail, "A <a@b.c>", ""},
 		{BlockEmail, strings.Repeat("a", 64) + "@" + strings.Repeat("b", 185) + ".com", strings.Repeat("a", 64) + "@" + strings.Repeat("b", 185) + ".com"},
 		{BlockEmail, strings.Repeat("a", 64) + "@" + strings.Repeat("b", 186) + ".com", ""},
@@ -41,12 +41,12 @@ func TestValuesOfTheBlocklistAreNormalised(t *testing.T) {
 		_, _, err := NewBlock(testID(2), BlockDraft{Kind: kind, Value: "424242"})
 		wantField(t, string(kind), err, "kind")
 	}
-	_, _, err := NewBlock(testID(2), BlockDraft{Kind: BlockCard, Value: aPrint})
+	_, _, err := NewBlock(testID(2), BlockDraft{Kind: BlockCard, Value: testFingerprint})
 	wantField(t, "a card of which nothing may be shown", err, "value")
 }
 
 func TestACardOfTheBlocklistIsShownMasked(t *testing.T) {
-	card, _, err := NewBlock(testID(2), BlockDraft{Kind: BlockCard, Value: aPrint, Masked: "424242******4242"})
+	card, _, err := NewBlock(testID(2), BlockDraft{Kind: BlockCard, Value: testFingerprint, Masked: "424242******4242"})
 	if err != nil || card.Shown() != "424242******4242" {
 		t.Errorf("%v %v", card, err)
 	}

@@ -74,7 +74,7 @@ func NewAPIKey(draft APIKey, now ledger.Micros) (*APIKey, ledger.Event, error) {
 	if err := k.Check(now); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return k, began(ledger.APIKey, k.ID, StateActive), nil
+	return k, createdEvent(ledger.APIKey, k.ID, StateActive), nil
 }
 
 // Revoke decides that the key is no longer accepted. A revoked key does not change.
@@ -84,7 +84,7 @@ func (k *APIKey) Revoke(now ledger.Micros) (*APIKey, ledger.Event) {
 	}
 	next := *k
 	next.Revoked = now
-	return &next, moved(ledger.APIKey, k.ID, Revoke, StateActive, StateRevoked)
+	return &next, movedEvent(ledger.APIKey, k.ID, Revoke, StateActive, StateRevoked)
 }
 
 // Note decides to record a use of the key. It changes nothing if a later use is already recorded
@@ -95,5 +95,5 @@ func (k *APIKey) Note(used ledger.Micros) (*APIKey, ledger.Event) {
 	}
 	next := *k
 	next.Used = used
-	return &next, moved(ledger.APIKey, k.ID, Use, StateActive, StateActive)
+	return &next, movedEvent(ledger.APIKey, k.ID, Use, StateActive, StateActive)
 }

@@ -294,7 +294,7 @@ func NewLimit(draft Limit, terminal *Terminal) (*Limit, ledger.Event, error) {
 	if err := refusals("directory.CreateLimit", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return l, began(ledger.Limit, l.ID, onOff(l.Active)), nil
+	return l, createdEvent(ledger.Limit, l.ID, onOff(l.Active)), nil
 }
 
 // relateTerminal checks the terminal that the limit names. Fields that are refused are not compared with it.
@@ -323,7 +323,7 @@ func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error)
 		return l, ledger.Event{}, nil
 	}
 	action := switching(l.Active, next.Active)
-	return &next, moved(ledger.Limit, l.ID, action, onOff(l.Active), onOff(next.Active)), nil
+	return &next, movedEvent(ledger.Limit, l.ID, action, onOff(l.Active), onOff(next.Active)), nil
 }
 
 // Usage is the use of a limit in its window, by the partner or by one subject of the limit's

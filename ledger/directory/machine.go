@@ -110,15 +110,15 @@ var settlementMachine = fsm.MustCompile(
 	[]Action{Settle},
 	table{StateSettled: {Settle: {StateSettled, "the money of another environment"}}})
 
-// life describes the first action, the first states and the machine of a kind's records. A
+// lifecycle describes the first action, the first states and the machine of a kind's records. A
 // record of a kind without a machine never changes.
-type life struct {
+type lifecycle struct {
 	begins  Action
-	in      []State
+	first   []State
 	machine machine
 }
 
-var lives = map[ledger.Kind]life{
+var lifecycles = map[ledger.Kind]lifecycle{
 	ledger.Organization: {Create, []State{provisioning, active, maintenance, archived}, organizationMachine},
 	ledger.Partner:      {Create, []State{StateActive, StateInactive}, switchMachine},
 	ledger.Terminal:     {Create, []State{StateActive, StateInactive}, switchMachine},
@@ -137,7 +137,7 @@ var lives = map[ledger.Kind]life{
 // Legal tells whether an event of that name may take a record of the kind from one state to
 // another; from is empty for the record's first event. A checker uses it to replay a journal.
 func Legal(kind ledger.Kind, event, from, to string) bool {
-	l, known := lives[kind]
+	l, known := lifecycles[kind]
 	if !known {
 		return false
 	}
@@ -145,7 +145,7 @@ func Legal(kind ledger.Kind, event, from, to string) bool {
 		return legalRate(event, from, to)
 	}
 	if from == "" {
-		for _, state := range l.in {
+		for _, state := range l.first {
 			if string(state) == to {
 				return event == string(l.begins)
 			}
@@ -186,11 +186,11 @@ func onOff(on bool) State {
 	return StateInactive
 }
 
-// began and moved return a record's events.
-func began(kind ledger.Kind, id ledger.ID, state State) ledger.Event {
-	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(lives[kind].begins), To: string(state)}
+// createdEvent and moved return a record's events.
+func createdEvent(kind ledger.Kind, id ledger.ID, state State) ledger.Event {
+	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(lifecycles[kind].begins), To: string(state)}
 }
 
-func moved(kind ledger.Kind, id ledger.ID, action Action, from, to State) ledger.Event {
+func movedEvent(kind ledger.Kind, id ledger.ID, action Action, from, to State) ledger.Event {
 	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(action), From: string(from), To: string(to)}
 }

@@ -114,7 +114,7 @@ func NewOrganization(draft Organization) (*Organization, ledger.Event, error) {
 	if err := o.check("directory.CreateOrganization", nil, new(schema.Faults)); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return o, began(ledger.Organization, o.ID, State(o.Status)), nil
+	return o, createdEvent(ledger.Organization, o.ID, State(o.Status)), nil
 }
 
 // Patch decides a change. The error is Join's, or an IllegalTransition if the organization can't
@@ -133,7 +133,7 @@ func (o *Organization) Patch(change schema.Change[Organization]) (*Organization,
 	if Organizations.Equal(&next, o) {
 		return o, ledger.Event{}, nil
 	}
-	return &next, moved(ledger.Organization, o.ID, action, State(o.Status), State(next.Status)), nil
+	return &next, movedEvent(ledger.Organization, o.ID, action, State(o.Status), State(next.Status)), nil
 }
 
 func (o *Organization) check(op string, old *Organization, f *schema.Faults) error {

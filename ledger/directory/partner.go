@@ -133,7 +133,7 @@ func NewPartner(draft Partner, privateHooks bool) (*Partner, ledger.Event, error
 	if err := p.check("directory.CreatePartner", nil, privateHooks, new(schema.Faults)); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return p, began(ledger.Partner, p.ID, onOff(p.Active)), nil
+	return p, createdEvent(ledger.Partner, p.ID, onOff(p.Active)), nil
 }
 
 // Patch decides a change. Number and login never change. privateHooks is as in NewPartner; a stored address may stay.
@@ -150,7 +150,7 @@ func (p *Partner) Patch(change schema.Change[Partner], privateHooks bool) (*Part
 	if Partners.Equal(&next, p) {
 		return p, ledger.Event{}, nil
 	}
-	return &next, moved(ledger.Partner, p.ID, switching(p.Active, next.Active), onOff(p.Active), onOff(next.Active)), nil
+	return &next, movedEvent(ledger.Partner, p.ID, switching(p.Active, next.Active), onOff(p.Active), onOff(next.Active)), nil
 }
 
 // check completes and checks a partner's fields. old is the partner before the change; nil: it is new.

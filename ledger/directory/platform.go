@@ -109,14 +109,14 @@ func (p *Platform) retire(hashes ...[32]byte) {
 // Event returns the event that explains the platform's change, its first or a later one.
 func (p *Platform) Event(first bool) ledger.Event {
 	if first {
-		return began(ledger.Platform, PlatformID, StateOpen)
+		return createdEvent(ledger.Platform, PlatformID, StateOpen)
 	}
-	return moved(ledger.Platform, PlatformID, Update, StateOpen, StateOpen)
+	return movedEvent(ledger.Platform, PlatformID, Update, StateOpen, StateOpen)
 }
 
 // Rotated returns the event that explains a rotation.
 func (p *Platform) Rotated() ledger.Event {
-	return moved(ledger.Platform, PlatformID, Rotate, StateOpen, StateOpen)
+	return movedEvent(ledger.Platform, PlatformID, Rotate, StateOpen, StateOpen)
 }
 
 func (p *Platform) clone() *Platform {
@@ -132,7 +132,7 @@ func (p *Platform) clone() *Platform {
 func AnswerID(key string) ledger.ID { return ledger.DerivedID(PlatformOrg, "answer|"+key) }
 
 // NewAnswer decides to store a reply. The record never changes.
-func NewAnswer(id ledger.ID) ledger.Event { return began(ledger.Answer, id, StateGiven) }
+func NewAnswer(id ledger.ID) ledger.Event { return createdEvent(ledger.Answer, id, StateGiven) }
 
 // NewReply decides to store the reply that a partner received. The record never changes.
-func NewReply(id ledger.ID) ledger.Event { return began(ledger.Reply, id, StateGiven) }
+func NewReply(id ledger.ID) ledger.Event { return createdEvent(ledger.Reply, id, StateGiven) }

@@ -77,7 +77,7 @@ func NewRate(org ledger.ID, draft Rate) (*Rate, ledger.Event, error) {
 	if err := r.check(); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return r, began(ledger.Rate, r.ID, r.state()), nil
+	return r, createdEvent(ledger.Rate, r.ID, r.state()), nil
 }
 
 // Revalue decides a new value of the pair's rate. The current value changes nothing. The error
@@ -91,7 +91,7 @@ func (r *Rate) Revalue(value money.Rate) (*Rate, ledger.Event, error) {
 	if value == r.Value {
 		return r, ledger.Event{}, nil
 	}
-	return &next, moved(ledger.Rate, r.ID, Update, r.state(), next.state()), nil
+	return &next, movedEvent(ledger.Rate, r.ID, Update, r.state(), next.state()), nil
 }
 
 func (r *Rate) check() error {

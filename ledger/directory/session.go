@@ -71,7 +71,7 @@ func (s *Session) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // NewSession decides the creation of a session without owner and expiry, for the sandbox.
 func NewSession(id, org ledger.ID, hash [32]byte, roles ...Role) (*Session, ledger.Event) {
 	s := &Session{ID: id, Org: org, Hash: hash, Roles: roles}
-	return s, began(ledger.Session, id, StateActive)
+	return s, createdEvent(ledger.Session, id, StateActive)
 }
 
 // Begin decides the creation of a session of the user.
@@ -101,7 +101,7 @@ func (p *Partner) Begun(s *Session) bool {
 func (s *Session) begin(now ledger.Micros) (*Session, ledger.Event) {
 	s.Used, s.Idle = now, SessionIdle
 	s.Expires = now + ledger.Micros(SessionLife.Microseconds())
-	return s, began(ledger.Session, s.ID, StateActive)
+	return s, createdEvent(ledger.Session, s.ID, StateActive)
 }
 
 // Revoke decides that the session is no longer accepted. A revoked session does not change.
@@ -111,7 +111,7 @@ func (s *Session) Revoke(now ledger.Micros) (*Session, ledger.Event) {
 	}
 	next := *s
 	next.Revoked = now
-	return &next, moved(ledger.Session, s.ID, Revoke, StateActive, StateRevoked)
+	return &next, movedEvent(ledger.Session, s.ID, Revoke, StateActive, StateRevoked)
 }
 
 // Note decides to record a use of the session. It changes nothing if a later use is already
@@ -122,5 +122,5 @@ func (s *Session) Note(used ledger.Micros) (*Session, ledger.Event) {
 	}
 	next := *s
 	next.Used = used
-	return &next, moved(ledger.Session, s.ID, Use, StateActive, StateActive)
+	return &next, movedEvent(ledger.Session, s.ID, Use, StateActive, StateActive)
 }

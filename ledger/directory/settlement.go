@@ -256,7 +256,7 @@ func NewProviderSettlement(id ledger.ID, at *Terminal, fee money.Amount, d Settl
 
 // settled returns the event that books the postings, without those of zero.
 func (s *Settlement) settled(postings ...ledger.Posting) ledger.Event {
-	event := began(ledger.Settlement, s.ID, StateSettled)
+	event := createdEvent(ledger.Settlement, s.ID, StateSettled)
 	nothing := func(p ledger.Posting) bool { return p.Amount.IsZero() }
 	event.Entry = &ledger.Entry{Phase: ledger.Posted, Postings: slices.DeleteFunc(postings, nothing)}
 	assert.NoError(event.Entry.Check())
@@ -319,9 +319,9 @@ func NewOpening(id ledger.ID, owner *Partner) (*Settlement, []ledger.Event, erro
 		if err := entry.Check(); err != nil {
 			return nil, nil, err
 		}
-		event := moved(ledger.Settlement, id, Settle, StateSettled, StateSettled)
+		event := movedEvent(ledger.Settlement, id, Settle, StateSettled, StateSettled)
 		if len(events) == 0 {
-			event = began(ledger.Settlement, id, StateSettled)
+			event = createdEvent(ledger.Settlement, id, StateSettled)
 		}
 		event.Entry = entry
 		events = append(events, event)

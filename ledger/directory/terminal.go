@@ -120,7 +120,7 @@ func NewTerminal(draft Terminal, privateHooks bool) (*Terminal, ledger.Event, er
 	if err := t.check("directory.CreateTerminal", nil, none, privateHooks, new(schema.Faults)); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return t, began(ledger.Terminal, t.ID, onOff(t.Active)), nil
+	return t, createdEvent(ledger.Terminal, t.ID, onOff(t.Active)), nil
 }
 
 // Patch decides a change. An object of parameters is replaced as a whole, except that a Mask keeps the stored secret.
@@ -136,7 +136,7 @@ func (t *Terminal) Patch(change schema.Change[Terminal], privateHooks bool) (*Te
 		return t, ledger.Event{}, nil
 	}
 	action := switching(t.Active, next.Active)
-	return &next, moved(ledger.Terminal, t.ID, action, onOff(t.Active), onOff(next.Active)), nil
+	return &next, movedEvent(ledger.Terminal, t.ID, action, onOff(t.Active), onOff(next.Active)), nil
 }
 
 // check completes and checks a terminal's fields. old is the terminal before the change, nil for a new one; stored has

@@ -7,7 +7,7 @@ import (
 )
 
 // AppendScreening appends a screening's fields: the result and, with given, the input.
-func AppendScreening(e *schema.Encoder, s *contract.Screening, given bool) {
+func AppendScreening(e *schema.Encoder, s *contract.Screening, screened bool) {
 	e.ID("screening_id", s.ID)
 	e.Word("decision", string(s.Decision))
 	e.Enter("rules", '[')
@@ -21,26 +21,26 @@ func AppendScreening(e *schema.Encoder, s *contract.Screening, given bool) {
 	e.Close(']')
 	e.Integer("ruleset_version", int64(s.Ruleset))
 	e.Instant("screened_at", s.At)
-	if given {
+	if screened {
 		e.Enter("given", '{')
-		appendScreened(e, &s.Given)
+		appendScreened(e, &s.Input)
 		e.Close('}')
 	}
 }
 
 // appendScreened writes the input of a screening under the parameter names of the query.
-func appendScreened(e *schema.Encoder, given *contract.Screened) {
+func appendScreened(e *schema.Encoder, screened *contract.Screened) {
 	for _, field := range []struct{ name, value string }{
-		{"subject", given.Subject}, {"region", given.Region}, {"asset_type", given.AssetType}, {"activity", given.Activity},
-		{"description", given.Description}, {"currency", given.Currency},
-		{"debt_percent", given.Debt}, {"impure_income_percent", given.Impure},
+		{"subject", screened.Subject}, {"region", screened.Region}, {"asset_type", screened.AssetType}, {"activity", screened.Activity},
+		{"description", screened.Description}, {"currency", screened.Currency},
+		{"debt_percent", screened.Debt}, {"impure_income_percent", screened.Impure},
 	} {
 		if field.value != "" {
 			e.Text(field.name, field.value)
 		}
 	}
-	if given.HasAmount {
+	if screened.HasAmount {
 		e.Key("amount")
-		e.Buf = schema.AppendSigned(e.Buf, money.Signed{Abs: given.Amount}, contract.Religious.Answers)
+		e.Buf = schema.AppendSigned(e.Buf, money.Signed{Abs: screened.Amount}, contract.Religious.Answers)
 	}
 }

@@ -78,7 +78,7 @@ func appendTxID(e *schema.Encoder, r *payment.Record) {
 func appendMoney(e *schema.Encoder, r *payment.Record) {
 	dest := r.DestAsset()
 	e.Amount("amount", r.Amount)
-	e.Amount("amount_with_fee", r.WithFee)
+	e.Amount("amount_with_fee", r.AmountWithFee)
 	e.Amount("amount_dest", r.Dest)
 	e.Signed("merchant_amount", r.Merchant)
 	e.Word("currency", string(r.Asset.Currency))
@@ -177,7 +177,7 @@ func appendRefunds(e *schema.Encoder, r *payment.Record, lang string) {
 		e.Open('{')
 		e.ID("refund_id", f.ID)
 		e.Amount("amount", f.Amount)
-		e.Amount("fee_amount", f.FeeBack)
+		e.Amount("fee_amount", f.RefundedFee)
 		e.Word("status", f.Status.String())
 		appendCode(e, f.Failure)
 		e.Text("msg", f.Describe(lang))

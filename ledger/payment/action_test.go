@@ -15,8 +15,8 @@ import (
 // charging → action_required: auth_params are set, the payer's time begins.
 func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	d := l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
-	l.is(d, "act action_required", "due 30m0s")
+	d := l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
+	l.want(d, "act action_required", "due 30m0s")
 	a := l.r.Action
 	if a.Type != "redirect" || a.URL != "https://rail" || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) || !l.r.KeepCard || !l.r.Answered() {
 		t.Errorf("%+v, card kept %v", a, l.r.KeepCard)
@@ -27,32 +27,32 @@ func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
 func TestAnActionIsInquiredWhenItsRailWants(t *testing.T) {
 	for again, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
 		l := at(t, payment.Payment, payment.Charging)
-		l.is(l.says(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: again}), "act action_required", want)
+		l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: again}), "act action_required", want)
 	}
 }
 
 // One inquiry that times out does not stop further ones.
 func TestAnActionsRailIsPolledOnAfterATimeOut(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: 5 * time.Second})
-	l.wakes(5 * time.Second)
-	l.is(l.says(said["nothing"]), "await action_required", "due 10s")
-	l.wakes(10 * time.Second)
-	l.is(l.says(payment.Answer{Verdict: payment.VerdictAction, Again: 5 * time.Second}), "await action_required", "due 5s")
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: 5 * time.Second})
+	l.onDue(5 * time.Second)
+	l.want(l.onAnswer(answers["nothing"]), "await action_required", "due 10s")
+	l.onDue(10 * time.Second)
+	l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Again: 5 * time.Second}), "await action_required", "due 5s")
 	l.c.Now = now.Add(30*time.Minute - 3*time.Second)
 	l.c.Due = ledger.MicrosOf(l.c.Now)
-	l.is(l.says(said["nothing"]), "await action_required", "due 3s")
+	l.want(l.onAnswer(answers["nothing"]), "await action_required", "due 3s")
 }
 
 // The payer comes back, or submits the material: the provider continues.
 func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 	for _, material := range []bool{true, false} {
 		l := at(t, payment.Payment, payment.ActionRequired)
-		l.is(l.completes(material), "submit charging", "due 10s, ask op")
+		l.want(l.completes(material), "submit charging", "due 10s, ask op")
 		if l.r.Answered() || l.r.Op.Kind != payment.OpComplete {
 			t.Errorf("material %v: %+v", material, l.r.Op)
 		}
-		l.is(l.says(said["charged"]), "settle charged: posted Dr A:provider 100, Cr L:partner:1:available 100*", "final")
+		l.want(l.onAnswer(answers["charged"]), "settle charged: posted Dr A:provider 100, Cr L:partner:1:available 100*", "final")
 		if r := l.r; r.Action != nil || r.KeepCard || r.Op != nil || r.Failure.Describe("en") != "" {
 			t.Errorf("%+v", r)
 		}
@@ -63,7 +63,7 @@ func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 func TestARefusedActionIsRejected(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	l.completes(true)
-	l.is(l.says(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.AuthenticationFailed}}), "decline rejected", "release 100, final")
+	l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.AuthenticationFailed}}), "decline rejected", "release 100, final")
 	if l.r.Failure.Code != payment.AuthenticationFailed || l.r.Action != nil {
 		t.Errorf("%q, action %v", l.r.Failure.Describe("en"), l.r.Action)
 	}
@@ -78,18 +78,18 @@ func TestALostCompletionIsAskedForAgain(t *testing.T) {
 	if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquire || decided {
 		t.Errorf("woken, it asks %v: the charge is inquired", ask)
 	}
-	l.is(l.says(said["ready"]), "await charging", "due 10s, ask op")
+	l.want(l.onAnswer(answers["ready"]), "await charging", "due 10s, ask op")
 	if l.r.Op == nil || l.r.Op.Request != request {
 		t.Errorf("%+v, the same operation is asked for", l.r.Op)
 	}
-	l.is(l.says(said["not sent"]), "await charging", "due 20s")
+	l.want(l.onAnswer(answers["not sent"]), "await charging", "due 20s")
 	if !l.r.Answered() || l.r.Op != nil {
 		t.Errorf("%+v", l.r.Op)
 	}
 	// From now on the call is as lost as the payer's return: the rail has to report that it is
 	// ready.
 	l.completes(false)
-	l.says(said["still to act"])
+	l.onAnswer(answers["still to act"])
 	if a := l.r.Action; l.r.Status != payment.ActionRequired || string(a.Material) != `{"otp":""}` || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) {
 		t.Errorf("%s %+v: the action and its deadline stay", l.r.Status, a)
 	}
@@ -99,7 +99,7 @@ func TestAnUnknownCompletionIsAnAnswerToWhoWaits(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	l.completes(true)
 	operation := l.r.Op
-	l.is(l.says(said["not known"]), "await charging", "due 10s")
+	l.want(l.onAnswer(answers["not known"]), "await charging", "due 10s")
 	if !l.r.Answered() || operation.Answered {
 		t.Errorf("answered %v; of the record decided on %v", l.r.Answered(), operation.Answered)
 	}
@@ -108,15 +108,15 @@ func TestAnUnknownCompletionIsAnAnswerToWhoWaits(t *testing.T) {
 func TestWhatCanNotBeCompleted(t *testing.T) {
 	cancelling := at(t, payment.Payment, payment.ActionRequired)
 	cancelling.cancels()
-	for name, l := range map[string]*life{
+	for name, l := range map[string]*scenario{
 		"authorizing":     at(t, payment.Payment, payment.Authorizing),
 		"held":            at(t, payment.Payment, payment.PaymentHeld),
-		"charged":         charged(t, payment.Payment, "100", terms(deducted(0, "0"))),
+		"charged":         newCharged(t, payment.Payment, "100", terms(deducted(0, "0"))),
 		"being cancelled": cancelling,
 		"hosted":          hosted(t),
 	} {
 		for _, material := range []bool{true, false} {
-			_, err := l.goesOn(material)
+			_, err := l.continues(material)
 			if err == nil {
 				t.Errorf("%s, material %v: completed", name, material)
 				continue
@@ -127,10 +127,10 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 	// A charge that the rail is processing accepts no material; a payer may still come back to
 	// it.
 	l := at(t, payment.Payment, payment.Charging)
-	_, err := l.goesOn(true)
+	_, err := l.continues(true)
 	refused(t, err, ledger.Conflict)
-	l.is(l.completes(false), "submit charging", "due 10s, ask op")
-	_, err = l.goesOn(false)
+	l.want(l.completes(false), "submit charging", "due 10s, ask op")
+	_, err = l.continues(false)
 	refused(t, err, ledger.Conflict) // the operation is under way
 }
 
@@ -138,16 +138,16 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 // the deadline itself it is still accepted.
 func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
 	for after, late := range map[time.Duration]bool{time.Minute: false, time.Minute + time.Microsecond: true} {
 		l.c.Now = now.Add(after)
-		_, err := l.goesOn(true)
+		_, err := l.continues(true)
 		if !late && err != nil {
 			t.Errorf("after %v: %v", after, err)
 		} else if late {
 			refused(t, err, ledger.Expired)
 		}
-		if _, err := l.goesOn(false); err != nil {
+		if _, err := l.continues(false); err != nil {
 			t.Errorf("after %v, without material: %v", after, err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestMaterialHasToHaveWhatTheRailAskedFor(t *testing.T) {
 		{[]string{"md", "pares"}, []string{"md", "pares"}, ""},
 	} {
 		l := at(t, payment.Payment, payment.Charging)
-		l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), Requires: c.requires}})
+		l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), Requires: c.requires}})
 		before := *l.r
 		d, err := l.c.Submit(l.r, has(c.given...), l.name())
 		untouched(t, before, l.r)
@@ -196,7 +196,7 @@ func TestMaterialHasToHaveWhatTheRailAskedFor(t *testing.T) {
 func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
 	micros := func(after time.Duration) ledger.Micros { return ledger.MicrosOf(now.Add(after)) }
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.VerdictAction, KeepCard: true, Action: &payment.Action{
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, KeepCard: true, Action: &payment.Action{
 		Material: []byte(`{"sequence":1}`), ExpiresAt: micros(time.Minute), Page: "https://rail/1", PageUntil: micros(5 * time.Minute),
 	}})
 	for _, c := range []struct {
@@ -213,8 +213,8 @@ func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
 	fresh := payment.Action{
 		Material: []byte(`{"sequence":2}`), ExpiresAt: micros(3 * time.Minute), Page: "https://rail/2", PageUntil: micros(6 * time.Minute), Requires: []string{"signature"},
 	}
-	d := l.says(payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: &fresh})
-	l.is(d, "reissue action_required", "due 28m0s")
+	d := l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: &fresh})
+	l.want(d, "reissue action_required", "due 28m0s")
 	fresh.Until = micros(30 * time.Minute)
 	if !reflect.DeepEqual(*l.r.Action, fresh) || !l.r.KeepCard {
 		t.Errorf("%+v, card kept %v", l.r.Action, l.r.KeepCard)
@@ -223,7 +223,7 @@ func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
 		t.Error("the merchant is notified")
 	}
 	l.c.Now = now.Add(3 * time.Minute)
-	if _, err := l.goesOn(true); err != nil {
+	if _, err := l.continues(true); err != nil {
 		t.Error(err)
 	}
 	if after := 3*time.Minute + time.Microsecond; !l.r.Ended(micros(after), false) {
@@ -235,7 +235,7 @@ func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
 func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	until := now.Add(5 * time.Minute)
-	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(until)}})
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(until)}})
 	if at := ledger.MicrosOf(until); l.r.Ended(at-1, true) || !l.r.Ended(at, true) || l.r.Ended(at, false) {
 		t.Errorf("a microsecond before %v, at its end %v, for others %v", l.r.Ended(at-1, true), l.r.Ended(at, true), l.r.Ended(at, false))
 	}
@@ -248,7 +248,7 @@ func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
 // A rail that publishes an expired action, or none, reports no news.
 func TestWhatHasEndedAgainIsNotNews(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
 	l.c.Now = now.Add(2 * time.Minute)
 	for _, action := range []*payment.Action{
 		nil, {Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}, {Page: "https://rail", PageUntil: ledger.MicrosOf(l.c.Now)},
@@ -263,25 +263,25 @@ func TestWhatHasEndedAgainIsNotNews(t *testing.T) {
 // the provider has been asked to void the charge.
 func TestAfterThePayersTimeNothingIsTaken(t *testing.T) {
 	pay, out := at(t, payment.Payment, payment.ActionRequired), at(t, payment.Payout, payment.Charging)
-	out.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
-	try := func(l *life) error {
+	out.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
+	try := func(l *scenario) error {
 		if l == out {
 			_, err := l.c.Choose(l.r, "b1", l.name())
 			return err
 		}
-		_, err := l.goesOn(true)
+		_, err := l.continues(true)
 		return err
 	}
-	for _, l := range []*life{pay, out} {
+	for _, l := range []*scenario{pay, out} {
 		l.c.Now = now.Add(30*time.Minute - time.Microsecond)
 		if err := try(l); err != nil {
 			t.Errorf("a microsecond before: %v", err)
 		}
 		l.c.Now = now.Add(30 * time.Minute)
 		refused(t, try(l), ledger.Expired)
-		l.wakes(0) // the provider is asked to void the charge
+		l.onDue(0) // the provider is asked to void the charge
 		refused(t, try(l), ledger.Expired)
-		l.hears(said["charged"])
+		l.onOpAnswer(answers["charged"])
 		if l.r.Status != payment.Rejected {
 			t.Fatalf("%s", l.r.Status)
 		}
@@ -292,8 +292,8 @@ func TestAfterThePayersTimeNothingIsTaken(t *testing.T) {
 // A charge that was refused for another reason is over, but not because of the time.
 func TestWhatWasRefusedWaitsForNothing(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
-	l.says(said["refused"])
-	_, err := l.goesOn(true)
+	l.onAnswer(answers["refused"])
+	_, err := l.continues(true)
 	refused(t, err, ledger.Conflict)
 	_, err = l.c.Choose(l.r, "b1", l.name())
 	refused(t, err, ledger.Conflict)
@@ -301,11 +301,11 @@ func TestWhatWasRefusedWaitsForNothing(t *testing.T) {
 
 func TestOnlyAnInstitutionThatIsOfferedIsGoneOnWith(t *testing.T) {
 	l := at(t, payment.Payout, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
 	_, err := l.c.Choose(l.r, "b2", l.name())
 	refused(t, err, ledger.Invalid)
-	d := l.asked(l.c.Choose(l.r, "b1", l.name()))
-	l.is(d, "submit charging", "due 10s, ask op")
+	d := l.onRequest(l.c.Choose(l.r, "b1", l.name()))
+	l.want(d, "submit charging", "due 10s, ask op")
 	if l.r.Op.Choice != "b1" {
 		t.Errorf("%+v", l.r.Op)
 	}
@@ -317,7 +317,7 @@ func TestOnlyAnInstitutionThatIsOfferedIsGoneOnWith(t *testing.T) {
 func TestAnotherActionDoesNotProlongThePayersTime(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	l.c.Now = now.Add(10 * time.Minute)
-	l.is(l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}}), "act action_required", "due 20m0s")
+	l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}}), "act action_required", "due 20m0s")
 	if l.r.Action.Type != "redirect" || l.r.Action.Material != nil {
 		t.Errorf("%+v", l.r.Action)
 	}
@@ -326,12 +326,12 @@ func TestAnotherActionDoesNotProlongThePayersTime(t *testing.T) {
 func TestAKeptCardIsKeptUntilTheChargeIsOver(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	for _, keep := range []bool{true, false} {
-		l.says(payment.Answer{Verdict: payment.VerdictAction, Action: otp, KeepCard: keep})
+		l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, KeepCard: keep})
 	}
 	if !l.r.KeepCard {
 		t.Error("a second action forgot the card")
 	}
-	if l.says(said["charged"]); l.r.KeepCard {
+	if l.onAnswer(answers["charged"]); l.r.KeepCard {
 		t.Error("it is kept for ever")
 	}
 }
@@ -341,17 +341,17 @@ func TestAKeptCardIsKeptUntilTheChargeIsOver(t *testing.T) {
 func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 	for kind, void := range map[payment.Type]string{payment.Payment: "", payment.Payout: ": void Dr L:partner:1:available 100, Cr A:provider 100"} {
 		l := at(t, kind, payment.ActionRequired)
-		if ask, _, decided := l.wakes(30*time.Minute - time.Microsecond); ask != payment.AskInquire || decided {
+		if ask, _, decided := l.onDue(30*time.Minute - time.Microsecond); ask != payment.AskInquire || decided {
 			t.Fatalf("it asks %v early", ask)
 		}
-		_, d, decided := l.wakes(time.Microsecond)
+		_, d, decided := l.onDue(time.Microsecond)
 		if !decided || !d.Outcome {
 			t.Fatal("it did not lapse")
 		}
-		l.is(d, "lapse action_required", "due 10s, ask op")
-		_, err := l.goesOn(true)
+		l.want(d, "lapse action_required", "due 10s, ask op")
+		_, err := l.continues(true)
 		refused(t, err, ledger.Expired)
-		l.is(l.hears(said["charged"]), "expire rejected"+void, "release 100, final")
+		l.want(l.onOpAnswer(answers["charged"]), "expire rejected"+void, "release 100, final")
 		if r := l.r; r.Failure.Describe("en") != "payer action expired" || r.Action != nil || r.Op != nil {
 			t.Errorf("%+v", r)
 		}
@@ -361,9 +361,9 @@ func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 // The payer acted at the last moment: the provider refuses the void, and the charge stands.
 func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
-	l.wakes(30 * time.Minute)
-	l.is(l.hears(said["refused"]), "void_failed action_required", "due 10s, ask inquire")
-	l.is(l.says(said["charged"]),
+	l.onDue(30 * time.Minute)
+	l.want(l.onOpAnswer(answers["refused"]), "void_failed action_required", "due 10s, ask inquire")
+	l.want(l.onAnswer(answers["charged"]),
 		"submit charging",
 		"settle charged: posted Dr A:provider 100, Cr L:partner:1:available 100*", "final")
 	if l.r.Failure.Describe("en") != "" {
@@ -374,21 +374,21 @@ func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
 // Neither voided nor charged: it is tried again, with growing gaps.
 func TestALapseThatTheProviderDoesNotGrantIsTriedAgain(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
-	l.wakes(30 * time.Minute)
-	l.is(l.hears(said["failed"]), "void_failed action_required", "due 10s, ask inquire")
+	l.onDue(30 * time.Minute)
+	l.want(l.onOpAnswer(answers["failed"]), "void_failed action_required", "due 10s, ask inquire")
 	l.c.Now = l.c.Now.Add(10 * time.Second)
-	l.is(l.says(said["still to act"]), "await action_required", "due 20s")
-	_, d, decided := l.wakes(20 * time.Second)
+	l.want(l.onAnswer(answers["still to act"]), "await action_required", "due 20s")
+	_, d, decided := l.onDue(20 * time.Second)
 	if !decided {
 		t.Fatal("it stands still")
 	}
-	l.is(d, "lapse action_required", "due 10s, ask op")
+	l.want(d, "lapse action_required", "due 10s, ask op")
 }
 
 // choose_target_destination: only a payout that offers destinations waits for a choice.
 func TestOnlyAnOfferedDestinationCanBeChosen(t *testing.T) {
 	l := at(t, payment.Payout, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: "One"}, {ID: "b2", Name: "Two"}}}})
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: "One"}, {ID: "b2", Name: "Two"}}}})
 	for id, want := range map[string]bool{"b1": true, "b2": true, "b3": false, "": false, "One": false} {
 		if waiting, offered := l.r.Destination(id); !waiting || offered != want {
 			t.Errorf("%q: waiting %v, offered %v", id, waiting, offered)

@@ -57,11 +57,11 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 		return d, c.notFound(&d)
 	case VerdictAction:
 		if r.Op != nil && r.Op.Choice != "" && a.Inquired {
-			return d, c.ready(&d) // the choice never arrived
+			return d, c.onReady(&d) // the choice never arrived
 		}
 		return d, c.act(&d, a)
 	case VerdictReady:
-		return d, c.ready(&d)
+		return d, c.onReady(&d)
 	default:
 		return d, c.pending(&d, a)
 	}
@@ -221,8 +221,8 @@ func (c DecisionContext) unchanged(d *Decision, a Answer) bool {
 	return true
 }
 
-// ready completes a charge whose payer has acted.
-func (c DecisionContext) ready(d *Decision) bool {
+// onReady completes a charge whose payer has acted.
+func (c DecisionContext) onReady(d *Decision) bool {
 	r := d.Record
 	r.Known = true
 	if r.Op == nil && r.Status == Authorizing {
@@ -278,7 +278,7 @@ func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask As
 	switch {
 	case r.Op != nil && r.Op.Kind != OpComplete:
 		return AskInquireOp, Decision{}, false
-	case r.Waiting() && !early:
+	case r.AwaitsPayer() && !early:
 		d = next(r)
 		d.move(Expire, nil)
 		d.Outcome = true

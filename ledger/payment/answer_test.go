@@ -13,8 +13,8 @@ import (
 
 var otp = &payment.Action{Type: "none", Material: []byte(`{"otp":""}`)}
 
-// said maps the names of the grid's columns to answers.
-var said = map[string]payment.Answer{
+// answers maps the names of the grid's columns to answers.
+var answers = map[string]payment.Answer{
 	"charged":      {Verdict: payment.VerdictCharged, RRN: "123456789012"},
 	"pending":      {Verdict: payment.VerdictPending},
 	"refused":      {Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "why"}},
@@ -29,19 +29,19 @@ var said = map[string]payment.Answer{
 }
 
 // at takes a transaction of 100 without a fee to a state.
-func at(t testing.TB, kind payment.Type, status payment.Status) *life {
+func at(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 	t.Helper()
-	l := begun(t, kind, "100", twoPhase(terms(deducted(0, "0"))))
+	l := newScenario(t, kind, "100", twoPhase(terms(deducted(0, "0"))))
 	switch status {
 	case payment.Authorizing:
 	case payment.ActionRequired:
-		l.says(said["act"])
+		l.onAnswer(answers["act"])
 	case payment.PaymentHeld, payment.PayoutHeld:
-		l.says(said["held"])
+		l.onAnswer(answers["held"])
 	case payment.Charging:
-		l.says(payment.Answer{Verdict: payment.VerdictUnknown, Again: time.Second})
+		l.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown, Again: time.Second})
 	default:
-		l.says(payment.Answer{Verdict: payment.VerdictPending, Again: time.Second, Status: status})
+		l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Again: time.Second, Status: status})
 	}
 	if l.r.Status != status {
 		t.Fatalf("%s is not %s", l.r.Status, status)
@@ -110,14 +110,14 @@ func TestWhatAProviderSaysAndWhatFollows(t *testing.T) {
 		{payment.Payout, payment.Cancelled, rail("cancelled", out, "capture", ", void")},
 		{payment.Payout, payment.PayoutHeld, held("payout_suspended", ", void")},
 	} {
-		if len(c.want) != len(said) {
-			t.Fatalf("%s: %d answers, want %d", c.in, len(c.want), len(said))
+		if len(c.want) != len(answers) {
+			t.Fatalf("%s: %d answers, want %d", c.in, len(c.want), len(answers))
 		}
 		for name, want := range c.want {
 			l := at(t, c.kind, c.in)
 			l.c.Due = ledger.MicrosOf(now) // it is inquired at its due instant
 			before, decided := *l.r, l.r
-			if got := brief(l.says(said[name])); got != want {
+			if got := brief(l.onAnswer(answers[name])); got != want {
 				t.Errorf("%v in %s, %s: %s, want %s", c.kind, c.in, name, got, want)
 			}
 			untouched(t, before, decided)
@@ -151,12 +151,12 @@ func brief(d payment.Decision) string {
 func TestTheReasonIsKeptWhereNothingSettled(t *testing.T) {
 	for name, want := range map[string]string{"refused": "why", "failed": "why", "not sent": "why", "charged": ""} {
 		l := at(t, payment.Payment, payment.Authorizing)
-		if l.says(said[name]); l.r.Failure.Describe("en") != want {
+		if l.onAnswer(answers[name]); l.r.Failure.Describe("en") != want {
 			t.Errorf("%s: %q, want %q", name, l.r.Failure.Describe("en"), want)
 		}
 	}
 	l := at(t, payment.Payment, payment.PaymentHeld)
-	if l.says(said["refused"]); l.r.Failure.Describe("en") != "why" || l.r.HoldUntil != 0 {
+	if l.onAnswer(answers["refused"]); l.r.Failure.Describe("en") != "why" || l.r.HoldUntil != 0 {
 		t.Errorf("held: %q until %v", l.r.Failure.Describe("en"), l.r.HoldUntil)
 	}
 }
@@ -164,12 +164,12 @@ func TestTheReasonIsKeptWhereNothingSettled(t *testing.T) {
 func TestTheRetrievalReferenceIsKept(t *testing.T) {
 	for _, name := range []string{"charged", "held"} {
 		l := at(t, payment.Payment, payment.Authorizing)
-		if l.says(said[name]); l.r.RRN != "123456789012" {
+		if l.onAnswer(answers[name]); l.r.RRN != "123456789012" {
 			t.Errorf("%s: %q", name, l.r.RRN)
 		}
 	}
 	l := at(t, payment.Payment, payment.PaymentHeld)
-	if l.says(payment.Answer{Verdict: payment.VerdictCharged}); l.r.RRN != "123456789012" {
+	if l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); l.r.RRN != "123456789012" {
 		t.Errorf("captured without another: %q", l.r.RRN)
 	}
 }
@@ -181,7 +181,7 @@ func TestTheRailsOwnKeysAreKeptUntilItSendsOthers(t *testing.T) {
 		if c.sent != "" {
 			a.Meta = []byte(c.sent)
 		}
-		if l.says(a); string(l.r.RailMeta) != c.want {
+		if l.onAnswer(a); string(l.r.RailMeta) != c.want {
 			t.Errorf("%s, want %s", l.r.RailMeta, c.want)
 		}
 	}
@@ -198,7 +198,7 @@ func TestAnAnswerThatSaysNothingNewChangesNothing(t *testing.T) {
 		{payment.Payment, payment.PaymentHeld, "charged refused failed"},
 		{payment.Payout, payment.PayoutHeld, "charged refused failed"},
 	} {
-		for name, a := range said {
+		for name, a := range answers {
 			l := at(t, c.kind, c.in)
 			if _, ok := l.c.Answered(l.r, a); ok != strings.Contains(c.new, name) {
 				t.Errorf("%s in %s: decided %v", name, c.in, ok)
@@ -208,19 +208,19 @@ func TestAnAnswerThatSaysNothingNewChangesNothing(t *testing.T) {
 }
 
 func TestAClosedTransactionHearsNothing(t *testing.T) {
-	for name, l := range map[string]*life{
-		"charged":                 charged(t, payment.Payment, "100", terms(deducted(0, "0"))),
+	for name, l := range map[string]*scenario{
+		"charged":                 newCharged(t, payment.Payment, "100", terms(deducted(0, "0"))),
 		"rejected by no terminal": {t: t, c: cas, r: cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record},
 	} {
-		for answer, a := range said {
+		for answer, a := range answers {
 			if _, ok := l.c.Answered(l.r, a); ok {
 				t.Errorf("%s: decided on %s", name, answer)
 			}
 		}
 	}
-	for answer, a := range said { // money that moves after all is a late settlement
+	for answer, a := range answers { // money that moves after all is a late settlement
 		l := at(t, payment.Payment, payment.Charging)
-		l.says(said["refused"])
+		l.onAnswer(answers["refused"])
 		if _, ok := l.c.Answered(l.r, a); ok != (answer == "charged") {
 			t.Errorf("refused: decided on %s: %v", answer, ok)
 		}
@@ -230,10 +230,10 @@ func TestAClosedTransactionHearsNothing(t *testing.T) {
 // "Its answer decides": an answer about a charge that is being voided, captured or refunded has
 // no effect until the operation's own answer arrives.
 func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
-	for name, l := range map[string]*life{
+	for name, l := range map[string]*scenario{
 		"void":    at(t, payment.Payment, payment.Charging),
 		"capture": at(t, payment.Payment, payment.PaymentHeld),
-		"refund":  charged(t, payment.Payment, "100", terms(deducted(0, "0"))),
+		"refund":  newCharged(t, payment.Payment, "100", terms(deducted(0, "0"))),
 	} {
 		switch name {
 		case "void":
@@ -243,12 +243,12 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 		case "refund":
 			l.refunds("")
 		}
-		for answer, a := range said {
+		for answer, a := range answers {
 			if _, ok := l.c.Answered(l.r, a); ok {
 				t.Errorf("%s: decided on %s about the charge", name, answer)
 			}
 		}
-		if _, ok := l.c.OpAnswered(l.r, uuid.UUID{7}, said["charged"]); ok {
+		if _, ok := l.c.OpAnswered(l.r, uuid.UUID{7}, answers["charged"]); ok {
 			t.Errorf("%s: decided on an operation that is not under way", name)
 		}
 		if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp || decided {
@@ -256,7 +256,7 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 		}
 	}
 	l := at(t, payment.Payment, payment.Charging)
-	if _, ok := l.c.OpAnswered(l.r, ledger.ID{}, said["charged"]); ok {
+	if _, ok := l.c.OpAnswered(l.r, ledger.ID{}, answers["charged"]); ok {
 		t.Error("decided on an operation where none is under way")
 	}
 }
@@ -266,11 +266,11 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
 	for _, in := range []payment.Status{payment.Authorizing, payment.Charging} {
 		l := at(t, payment.Payout, in)
-		l.says(said["not known"])
-		if ask, _, _ := l.wakes(10 * time.Second); ask != payment.AskInquire {
+		l.onAnswer(answers["not known"])
+		if ask, _, _ := l.onDue(10 * time.Second); ask != payment.AskInquire {
 			t.Errorf("%s: %v is asked", in, ask)
 		}
-		d := l.says(said["not known"])
+		d := l.onAnswer(answers["not known"])
 		if l.r.Status != payment.Failed || l.r.Failure.Describe("en") != "The transaction was interrupted before it reached the provider." {
 			t.Errorf("%s: %s %q", in, l.r.Status, l.r.Failure.Describe("en"))
 		}
@@ -282,15 +282,15 @@ func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
 		if in == payment.Charging {
 			want = want[1:]
 		}
-		l.is(d, want...)
+		l.want(d, want...)
 	}
 }
 
 // An inquiry that could not be sent reveals nothing about the charge.
 func TestAnInquiryThatNeverLeftFailsNothing(t *testing.T) {
 	l := at(t, payment.Payment, payment.Authorizing)
-	l.says(said["not known"])
-	l.is(l.says(said["not sent"]), "process charging", "due 10s")
+	l.onAnswer(answers["not known"])
+	l.want(l.onAnswer(answers["not sent"]), "process charging", "due 10s")
 }
 
 // A time-out between two unknown references reveals nothing. A charge that the rail has once
@@ -298,16 +298,16 @@ func TestAnInquiryThatNeverLeftFailsNothing(t *testing.T) {
 func TestWhatTheRailHasSaidThatItHasIsNeverLost(t *testing.T) {
 	for between, lost := range map[string]bool{"nothing": true, "pending": false, "act": false} {
 		l := at(t, payment.Payment, payment.Charging)
-		l.says(said["not known"])
-		l.says(said[between])
+		l.onAnswer(answers["not known"])
+		l.onAnswer(answers[between])
 		for range 3 {
-			l.wakes(24 * time.Hour)
+			l.onDue(24 * time.Hour)
 			if l.r.Status == payment.Failed {
 				break
 			}
 			l.c.Due = ledger.MicrosOf(l.c.Now)
-			if d, ok := l.c.Answered(l.r, said["not known"]); ok {
-				l.took(d)
+			if d, ok := l.c.Answered(l.r, answers["not known"]); ok {
+				l.apply(d)
 			}
 		}
 		if (l.r.Status == payment.Failed) != lost {
@@ -317,10 +317,10 @@ func TestWhatTheRailHasSaidThatItHasIsNeverLost(t *testing.T) {
 }
 
 func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
-	l := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
+	l := newScenario(t, payment.Payment, "100", terms(deducted(0, "0")))
 	var gaps []string
 	for range 11 {
-		d := l.says(payment.Answer{Verdict: payment.VerdictUnknown})
+		d := l.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
 		gaps = append(gaps, d.Due.Time().Sub(now).String())
 	}
 	if got, want := strings.Join(gaps, " "), "10s 20s 40s 1m20s 2m40s 5m20s 10m40s 21m20s 42m40s 42m40s 42m40s"; got != want {
@@ -333,7 +333,7 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 func TestARailSaysWhenItIsAskedAgain(t *testing.T) {
 	for again, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
 		l := at(t, payment.Payment, payment.Charging)
-		d := l.says(payment.Answer{Verdict: payment.VerdictPending, Again: again})
+		d := l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Again: again})
 		if got := d.Due.Time().Sub(now).String(); got != want {
 			t.Errorf("again in %v: due %s, want %s", again, got, want)
 		}
@@ -356,12 +356,12 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 		{"charged", "await: charging, due 10m40s"}, // only a verdict settles
 		{"cancelled", "pass_cancelled: cancelled, due 21m20s"},
 	} {
-		if got := brief(l.says(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
+		if got := brief(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
 			t.Errorf("%q: %s, want %s", c.status, got, c.want)
 		}
 	}
 	l = at(t, payment.Payment, payment.ActionRequired)
-	if got, want := brief(l.says(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
+	if got, want := brief(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -379,7 +379,7 @@ func TestWhatIsAtTheRailIsInquired(t *testing.T) {
 			}
 		}
 	}
-	l := charged(t, payment.Payment, "100", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "100", terms(deducted(0, "0")))
 	if ask, _, decided := l.c.OnDue(l.r, false, uuid.UUID{9}); ask != payment.AskNothing || decided {
 		t.Error("a settled transaction asks for something")
 	}

@@ -18,18 +18,18 @@ func TestAConvertedChargeCrossesThePosition(t *testing.T) {
 		"Dr A:provider 1000, Cr Q:fx_position 2, Cr I:fees 998":                                                          converting(deducted(0, "998"), usd, rub, "0.4"),
 		"Dr A:provider 1000, Cr Q:fx_position 1000, Dr Q:fx_position 108000 USDT, Cr L:partner:1:available 108000 USDT*": converting(deducted(0, "0"), rub, tron, "0.0108"),
 	} {
-		l := begun(t, payment.Payment, "1000", on)
-		l.is(l.says(said["charged"]), "process charging", "settle charged: posted "+want, "final")
+		l := newScenario(t, payment.Payment, "1000", on)
+		l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: posted "+want, "final")
 	}
 }
 
 func TestAConvertedPayoutIsCapturedInBothAssets(t *testing.T) {
 	const legs = "Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000"
-	l := begun(t, payment.Payout, "100000", converting(deducted(100, "0"), rub, tron, "0.0108"))
-	l.is(l.says(said["charged"]), "process charging", "settle charged: capture "+legs+" for "+legs, "final")
-	l = begun(t, payment.Payout, "100000", converting(onTop(100, "0"), rub, tron, "0.0108"))
+	l := newScenario(t, payment.Payout, "100000", converting(deducted(100, "0"), rub, tron, "0.0108"))
+	l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: capture "+legs+" for "+legs, "final")
+	l = newScenario(t, payment.Payout, "100000", converting(onTop(100, "0"), rub, tron, "0.0108"))
 	const top = "Dr L:partner:1:available 101000, Cr Q:fx_position 100000, Dr Q:fx_position 10800000 USDT, Cr A:provider 10800000 USDT, Cr I:fees 1000"
-	l.is(l.says(said["refused"]), "decline rejected: void "+top, "release 102000, release 10800000 "+tron.String()+", final")
+	l.want(l.onAnswer(answers["refused"]), "decline rejected: void "+top, "release 102000, release 10800000 "+tron.String()+", final")
 }
 
 // "Refund and reversal use the charge's rate, cumulative floor": the total returned at the
@@ -86,15 +86,15 @@ func TestConvertedRefundsInParts(t *testing.T) {
 			{"20", "20", "Cr A:provider 20, Dr L:partner:1:available 20", "Cr A:provider 20, Dr L:partner:1:available 20*", "20"},
 		}}, usd, rub, "92.5"},
 	} {
-		l := charged(t, payment.Payment, c.amount, converting(c.fees, c.from, c.to, c.rate))
+		l := newCharged(t, payment.Payment, c.amount, converting(c.fees, c.from, c.to, c.rate))
 		l.refundsAs(c.name, "charged", c.parts)
 	}
 }
 
 func TestARefusedConvertedRefundGivesBackBothAssets(t *testing.T) {
-	l := charged(t, payment.Payment, "1000", converting(refundable(deducted(250, "3")), usd, rub, "0.333"))
+	l := newCharged(t, payment.Payment, "1000", converting(refundable(deducted(250, "3")), usd, rub, "0.333"))
 	l.refunds("100")
-	l.is(l.hears(said["refused"]),
+	l.want(l.onOpAnswer(answers["refused"]),
 		"refund_refused charged: void Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB, Dr I:fees 2",
 		"release 102, release 32 "+rub.String())
 }
@@ -120,16 +120,16 @@ func TestAConvertedReversalIsTheRest(t *testing.T) {
 		{"nothing crossed, a part refunded", deducted(0, "1020"), "400",
 			"Cr A:provider 600, Cr L:partner:1:available 420*, Dr I:fees 1020", "600 0 -420 1020"},
 	} {
-		l := charged(t, payment.Payment, "1000", converting(c.fees, usd, rub, "0.333"))
+		l := newCharged(t, payment.Payment, "1000", converting(c.fees, usd, rub, "0.333"))
 		if c.refund != "" {
 			l.refunds(c.refund)
-			l.hears(said["charged"])
+			l.onOpAnswer(answers["charged"])
 		}
 		d, ok := l.c.DecideReversal(l.r, 7, next, payment.Failure{})
 		if !ok {
 			t.Fatalf("%s: not reversed", c.name)
 		}
-		l.is(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
+		l.want(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
 		if got := figures(d.Return.Record); got != c.figures || d.Return.Record.DestAsset() != rub {
 			t.Errorf("%s: the return shows %s of %v, want %s", c.name, got, d.Return.Record.DestAsset(), c.figures)
 		}

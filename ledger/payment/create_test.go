@@ -43,8 +43,8 @@ func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 // A create is the intent to call its provider, with headroom for every outcome: the amount, and
 // the fee once more, in case it becomes the partner's debt.
 func TestACreateIsTheIntentToCallItsProvider(t *testing.T) {
-	l := begun(t, payment.Payment, "9999", terms(deducted(250, "3")))
-	l.is(l.c.Create(txid, 1, l.r.Request, terms(deducted(250, "3"))),
+	l := newScenario(t, payment.Payment, "9999", terms(deducted(250, "3")))
+	l.want(l.c.Create(txid, 1, l.r.Request, terms(deducted(250, "3"))),
 		"create created", "route new", "authorise authorizing",
 		"due 10s, ask submit, reserve 10251")
 	if r := l.r; r.Terminal != term || r.Route != "simulator" || r.ID != txid || r.Partner != 1 || r.Answered() {
@@ -57,12 +57,12 @@ func TestACreateIsTheIntentToCallItsProvider(t *testing.T) {
 func TestAPayoutIsHeldBeforeItsProviderIsCalled(t *testing.T) {
 	on := terms(deducted(100, "0"))
 	on.Overdraft = money.MustParse("50")
-	l := begun(t, payment.Payout, "1000", on)
-	l.is(l.c.Create(txid, 1, l.r.Request, on),
+	l := newScenario(t, payment.Payout, "1000", on)
+	l.want(l.c.Create(txid, 1, l.r.Request, on),
 		"create created", "route new",
 		"authorise authorizing: pending Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"due 10s, ask submit, funds L:partner:1:available down to -50, reserve 1010")
-	l.is(l.c.Create(txid, 1, l.r.Request, terms(onTop(100, "0"))),
+	l.want(l.c.Create(txid, 1, l.r.Request, terms(onTop(100, "0"))),
 		"create created", "route new",
 		"authorise authorizing: pending Dr L:partner:1:available 1010, Cr A:provider 1000, Cr I:fees 10",
 		"due 10s, ask submit, funds L:partner:1:available down to -0, reserve 1020")
@@ -71,37 +71,37 @@ func TestAPayoutIsHeldBeforeItsProviderIsCalled(t *testing.T) {
 // POSTINGS, "conversion, payout": both assets are held, and headroom is reserved in both.
 func TestAConvertedPayoutIsHeldInBothAssets(t *testing.T) {
 	on := converting(deducted(100, "0"), rub, tron, "0.0108")
-	l := begun(t, payment.Payout, "100000", on)
-	l.is(l.c.Create(txid, 1, l.r.Request, on),
+	l := newScenario(t, payment.Payout, "100000", on)
+	l.want(l.c.Create(txid, 1, l.r.Request, on),
 		"create created", "route new",
 		"authorise authorizing: pending Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000",
 		"due 10s, ask submit, funds L:partner:1:available down to -0, reserve 101000, reserve 10692000 "+tron.String())
 }
 
 func TestARejectedCreateHoldsNothing(t *testing.T) {
-	l := &life{t: t, c: cas}
-	d := l.took(cas.Reject(txid, 1, request(payment.Payout, "100"), payment.Failure{Code: payment.InsufficientBalance}))
-	l.is(d, "create created", "refuse rejected", "final")
+	l := &scenario{t: t, c: cas}
+	d := l.apply(cas.Reject(txid, 1, request(payment.Payout, "100"), payment.Failure{Code: payment.InsufficientBalance}))
+	l.want(d, "create created", "refuse rejected", "final")
 	if r := d.Record; figures(r) != "100 100 100 0" || r.Failure.Describe("en") != "insufficient balance" || !r.Answered() || r.Terminal != (ledger.ID{}) {
 		t.Errorf("%+v", r)
 	}
 }
 
-func hosted(t *testing.T) *life {
+func hosted(t *testing.T) *scenario {
 	t.Helper()
-	l := &life{t: t, c: cas}
+	l := &scenario{t: t, c: cas}
 	req := request(payment.Payment, "1000")
 	req.Method, req.ReturnURL, req.FailURL = "", "", ""
-	l.is(l.took(cas.Host(txid, 1, req)), "create created", "due 30m0s")
+	l.want(l.apply(cas.Host(txid, 1, req)), "create created", "due 30m0s")
 	return l
 }
 
 func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
 	l := hosted(t)
-	if r := l.r; !r.Waiting() || !r.Answered() || figures(r) != "1000 1000 1000 0" || r.Terminal != (ledger.ID{}) {
+	if r := l.r; !r.AwaitsPayer() || !r.Answered() || figures(r) != "1000 1000 1000 0" || r.Terminal != (ledger.ID{}) {
 		t.Errorf("%+v", r)
 	}
-	if r := begun(t, payment.Payment, "1000", terms(deducted(0, "0"))).r; r.Waiting() {
+	if r := newScenario(t, payment.Payment, "1000", terms(deducted(0, "0"))).r; r.AwaitsPayer() {
 		t.Error("one that is not hosted waits for its payer")
 	}
 }
@@ -109,15 +109,15 @@ func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
 func TestAHostedTransactionGoesOnWithWhatItsPayerBrings(t *testing.T) {
 	l := hosted(t)
 	waiting, before := l.r, *l.r
-	d := l.took(l.c.Continue(l.r, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardPrint: "p"}, terms(onTop(0, "5"))))
-	l.is(d, "route new", "authorise authorizing", "due 10s, ask submit, reserve 1010")
-	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardPrint != "p" || r.Answered() || figures(r) != "1005 1000 1000 5" || r.Waiting() {
+	d := l.apply(l.c.Continue(l.r, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p"}, terms(onTop(0, "5"))))
+	l.want(d, "route new", "authorise authorizing", "due 10s, ask submit, reserve 1010")
+	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "p" || r.Answered() || figures(r) != "1005 1000 1000 5" || r.AwaitsPayer() {
 		t.Errorf("%+v", r)
 	}
 	untouched(t, before, waiting)
 	l = hosted(t)
-	d = l.took(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, converting(deducted(0, "0"), usd, rub, "")))
-	l.is(d, "refuse rejected", "final")
+	d = l.apply(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, converting(deducted(0, "0"), usd, rub, "")))
+	l.want(d, "refuse rejected", "final")
 	if r := d.Record; r.Failure.Describe("en") != "no exchange rate" || r.Terminal != (ledger.ID{}) || r.Method != "sbp" {
 		t.Errorf("%+v", r)
 	}
@@ -125,8 +125,8 @@ func TestAHostedTransactionGoesOnWithWhatItsPayerBrings(t *testing.T) {
 
 func TestAHostedTransactionThatNoTerminalTakesIsRejected(t *testing.T) {
 	l := hosted(t)
-	d := l.took(l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.NoTerminal}))
-	l.is(d, "refuse rejected", "final")
+	d := l.apply(l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.NoTerminal}))
+	l.want(d, "refuse rejected", "final")
 	if r := d.Record; r.Failure.Describe("en") != "no terminal available" || r.Method != "sbp" {
 		t.Errorf("%+v", r)
 	}
@@ -139,11 +139,11 @@ func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 	if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{9}); ask != payment.AskNothing || decided {
 		t.Error("it expired early")
 	}
-	ask, d, decided := l.wakes(30 * time.Minute)
+	ask, d, decided := l.onDue(30 * time.Minute)
 	if ask != payment.AskNothing || !decided || !d.Outcome {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
-	l.is(d, "expire rejected", "final")
+	l.want(d, "expire rejected", "final")
 	if d.Record.Failure.Describe("en") != "payer action expired" {
 		t.Errorf("%q", d.Record.Failure.Describe("en"))
 	}
@@ -154,15 +154,15 @@ func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 func TestOnlyARefusalOrACallThatNeverLeftCascades(t *testing.T) {
 	first := map[payment.Verdict]bool{payment.VerdictRefused: true, payment.VerdictNotSent: true}
 	for v := payment.VerdictCharged; v <= payment.VerdictNotSent; v++ {
-		l := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
+		l := newScenario(t, payment.Payment, "100", terms(deducted(0, "0")))
 		if got := payment.Reroutable(l.r, payment.Answer{Verdict: v}); got != first[v] {
 			t.Errorf("the first answer %d: %v, want %v", v, got, first[v])
 		}
-		l.says(payment.Answer{Verdict: payment.VerdictNotFound})
+		l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
 		if payment.Reroutable(l.r, payment.Answer{Verdict: v}) {
 			t.Errorf("%d after an unknown reference cascades", v)
 		}
-		l.says(payment.Answer{Verdict: payment.VerdictUnknown})
+		l.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
 		if payment.Reroutable(l.r, payment.Answer{Verdict: v}) {
 			t.Errorf("%d after a time-out cascades", v)
 		}
@@ -176,14 +176,14 @@ func elsewhere(f payment.Fees) *payment.Terms {
 }
 
 func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
-	l := begun(t, payment.Payment, "1000", terms(onTop(0, "7")))
+	l := newScenario(t, payment.Payment, "1000", terms(onTop(0, "7")))
 	first, before := l.r, *l.r
 	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(deducted(0, "20")))
 	if !ok || d.Outcome {
 		t.Fatal("not rerouted by a command")
 	}
-	l.took(d)
-	l.is(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1014, reserve 1020")
+	l.apply(d)
+	l.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1014, reserve 1020")
 	r := d.Record
 	if figures(r) != "1000 980 980 20" || r.Terminal != next || r.Route != "another" || len(r.Attempts) != 1 || r.Answered() {
 		t.Errorf("%+v", r)
@@ -197,10 +197,10 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 // Each decision has its own attempts: a decision that the writer refuses changes neither the old
 // record nor the next decision.
 func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
-	l := begun(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newScenario(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	for range 3 {
 		d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(deducted(0, "0")))
-		l.took(d)
+		l.apply(d)
 	}
 	first, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, terms(deducted(0, "0")))
 	_, _ = l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.ExpiredCard}}, terms(deducted(0, "0")))
@@ -210,9 +210,9 @@ func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
 }
 
 func TestAPayoutIsHeldAnewForTheNextTerminal(t *testing.T) {
-	l := begun(t, payment.Payout, "1000", terms(deducted(0, "10")))
+	l := newScenario(t, payment.Payout, "1000", terms(deducted(0, "10")))
 	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, elsewhere(onTop(0, "30")))
-	l.is(d,
+	l.want(d,
 		"reroute new: void Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"authorise authorizing: pending Dr L:partner:1:available 1030, Cr A:provider:next 1000, Cr I:fees 30",
 		"due 10s, ask submit, funds L:partner:1:available down to -0, release 1010, reserve 1060")
@@ -220,17 +220,17 @@ func TestAPayoutIsHeldAnewForTheNextTerminal(t *testing.T) {
 
 // A second terminal converts and the first does not, and the reverse.
 func TestACascadeChangesTheDestinationWithTheTerminal(t *testing.T) {
-	l := begun(t, payment.Payment, "1000", converting(deducted(0, "0"), usd, rub, "92.5"))
+	l := newScenario(t, payment.Payment, "1000", converting(deducted(0, "0"), usd, rub, "92.5"))
 	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(deducted(0, "0")))
-	l.took(d)
-	l.is(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1000, release 92500 "+rub.String()+", reserve 1000")
+	l.apply(d)
+	l.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1000, release 92500 "+rub.String()+", reserve 1000")
 	if l.r.DestAsset() != usd || figures(l.r) != "1000 1000 1000 0" {
 		t.Errorf("%s of %v", figures(l.r), l.r.DestAsset())
 	}
 }
 
 func TestATerminalWhoseTermsRuleItOutIsNotTriedNext(t *testing.T) {
-	l := begun(t, payment.Payout, "1000", terms(deducted(0, "0")))
+	l := newScenario(t, payment.Payout, "1000", terms(deducted(0, "0")))
 	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(deducted(0, "1000"))); ok {
 		t.Error("rerouted to a terminal whose fee takes all")
 	}

@@ -107,7 +107,7 @@ func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 
 // Credentials is the payment method that a payer enters on the hosted page.
 type Credentials struct {
-	Method, CardBIN, CardLast4, CardPrint string
+	Method, CardBIN, CardLast4, CardFingerprint string
 
 	Network money.Network // network of the credentials; empty: they name none
 
@@ -115,8 +115,8 @@ type Credentials struct {
 	Attempted ledger.Micros // as in Request
 }
 
-// Waiting tells whether a hosted transaction still waits for its payer.
-func (r *Record) Waiting() bool { return r.Hosted && r.Status == Created }
+// AwaitsPayer tells whether a hosted transaction still waits for its payer.
+func (r *Record) AwaitsPayer() bool { return r.Hosted && r.Status == Created }
 
 // Continue routes a hosted transaction to a terminal.
 func (c DecisionContext) Continue(r *Record, with Credentials, t *Terms) Decision {
@@ -137,7 +137,7 @@ func (c DecisionContext) RefuseContinue(r *Record, with Credentials, why Failure
 }
 
 func (r *Record) brings(with Credentials) {
-	r.Method, r.CardBIN, r.CardLast4, r.CardPrint = with.Method, with.CardBIN, with.CardLast4, with.CardPrint
+	r.Method, r.CardBIN, r.CardLast4, r.CardFingerprint = with.Method, with.CardBIN, with.CardLast4, with.CardFingerprint
 	r.PayerIP, r.Attempted = with.PayerIP, with.Attempted
 	if r.Asset.Network == "" {
 		r.Asset.Network = with.Network
@@ -215,18 +215,18 @@ func (r *Record) reserve(org ledger.ID, to []ledger.CounterGuard) []ledger.Count
 	if to == nil {
 		to = make([]ledger.CounterGuard, 0, 1)
 	}
-	to = append(to, ledger.Headroom(org, r.Asset, plus(r.WithFee, r.Fee)))
+	to = append(to, ledger.Headroom(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
 	if !r.Rate.IsZero() && !r.Dest.IsZero() {
-		to = append(to, ledger.Headroom(org, r.Settles, r.Dest))
+		to = append(to, ledger.Headroom(org, r.SettlementAsset, r.Dest))
 	}
 	return to
 }
 
 // reserved appends the guards that release what reserve reserved.
 func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
-	to = append(to, ledger.HeadroomBack(org, r.Asset, plus(r.WithFee, r.Fee)))
+	to = append(to, ledger.HeadroomBack(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
 	if !r.Rate.IsZero() && !r.Dest.IsZero() {
-		to = append(to, ledger.HeadroomBack(org, r.Settles, r.Dest))
+		to = append(to, ledger.HeadroomBack(org, r.SettlementAsset, r.Dest))
 	}
 	return r.less(org, r.Amount, to)
 }
@@ -235,11 +235,11 @@ func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.Coun
 // captured part.
 func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
 	var to []ledger.CounterGuard
-	if less := must(plus(whole.WithFee, whole.Fee).Sub(plus(r.WithFee, r.Fee))); !less.IsZero() {
+	if less := must(plus(whole.AmountWithFee, whole.Fee).Sub(plus(r.AmountWithFee, r.Fee))); !less.IsZero() {
 		to = append(to, ledger.HeadroomBack(org, r.Asset, less))
 	}
 	if less := must(whole.Dest.Sub(r.Dest)); !r.Rate.IsZero() && !less.IsZero() {
-		to = append(to, ledger.HeadroomBack(org, r.Settles, less))
+		to = append(to, ledger.HeadroomBack(org, r.SettlementAsset, less))
 	}
 	return to
 }
@@ -282,9 +282,9 @@ func (d *Decision) end(why Failure) {
 }
 
 // amountOf returns the requested amount, or all if none was requested.
-func amountOf(asked *money.Amount, all money.Amount) money.Amount {
-	if asked == nil {
+func amountOf(requested *money.Amount, all money.Amount) money.Amount {
+	if requested == nil {
 		return all
 	}
-	return *asked
+	return *requested
 }

@@ -66,7 +66,7 @@ func twoPhase(on *payment.Terms) *payment.Terms {
 // converting returns terms whose destination is in another asset.
 func converting(f payment.Fees, from, to money.Asset, rate string) *payment.Terms {
 	t := terms(f)
-	t.Asset, t.Converts, t.Settles = from, true, to
+	t.Asset, t.Converts, t.SettlementAsset = from, true, to
 	if rate != "" {
 		parsed, err := money.ParseRate(rate)
 		if err != nil {
@@ -77,34 +77,34 @@ func converting(f payment.Fees, from, to money.Asset, rate string) *payment.Term
 	return t
 }
 
-// life is a transaction under test: each step decides on its record, which then becomes the
+// scenario is a transaction under test: each step decides on its record, which then becomes the
 // decision's record.
-type life struct {
+type scenario struct {
 	t    testing.TB
 	c    payment.DecisionContext
 	r    *payment.Record
 	asks byte // number of operations so far
 }
 
-// begun creates a transaction on a terminal.
-func begun(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *life {
+// newScenario creates a transaction on a terminal.
+func newScenario(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *scenario {
 	t.Helper()
-	l := &life{t: t, c: cas}
+	l := &scenario{t: t, c: cas}
 	req := request(kind, amount)
 	req.Asset = on.Asset
-	l.took(l.c.Create(txid, 1, req, on))
+	l.apply(l.c.Create(txid, 1, req, on))
 	return l
 }
 
-// charged creates a transaction that settles at once.
-func charged(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *life {
+// newCharged creates a transaction that settles at once.
+func newCharged(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *scenario {
 	t.Helper()
-	l := begun(t, kind, amount, on)
-	l.says(payment.Answer{Verdict: payment.VerdictCharged})
+	l := newScenario(t, kind, amount, on)
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged})
 	return l
 }
 
-func (l *life) took(d payment.Decision) payment.Decision {
+func (l *scenario) apply(d payment.Decision) payment.Decision {
 	l.t.Helper()
 	for i := range d.Events {
 		if e := d.Events[i].Entry; e != nil {
@@ -118,29 +118,29 @@ func (l *life) took(d payment.Decision) payment.Decision {
 	return d
 }
 
-// says returns the decision on an answer about the charge; the answer must have an effect.
-func (l *life) says(a payment.Answer) payment.Decision {
+// onAnswer returns the decision on an answer about the charge; the answer must have an effect.
+func (l *scenario) onAnswer(a payment.Answer) payment.Decision {
 	l.t.Helper()
 	d, ok := l.c.Answered(l.r, a)
 	if !ok || !d.Outcome {
 		l.t.Fatalf("%s: %v was not decided on", l.r.Status, a.Verdict)
 	}
-	return l.took(d)
+	return l.apply(d)
 }
 
-// hears returns the decision on an answer about the operation under way; the answer must have an
+// onOpAnswer returns the decision on an answer about the operation under way; the answer must have an
 // effect.
-func (l *life) hears(a payment.Answer) payment.Decision {
+func (l *scenario) onOpAnswer(a payment.Answer) payment.Decision {
 	l.t.Helper()
 	d, ok := l.c.OpAnswered(l.r, l.r.Op.Request, a)
 	if !ok || !d.Outcome {
 		l.t.Fatalf("%s: %v was not decided on", l.r.Status, a.Verdict)
 	}
-	return l.took(d)
+	return l.apply(d)
 }
 
 // name returns the name of the next operation, shown as "op 1", "op 2".
-func (l *life) name() ledger.ID {
+func (l *scenario) name() ledger.ID {
 	l.asks++
 	return uuid.UUID{9, l.asks}
 }
@@ -154,29 +154,29 @@ func part(amount string) *money.Amount {
 }
 
 // refunds requests a refund of an amount, or of the whole rest.
-func (l *life) refunds(amount string) payment.Decision {
+func (l *scenario) refunds(amount string) payment.Decision {
 	l.t.Helper()
-	return l.asked(l.c.Refund(l.r, part(amount), l.name()))
+	return l.onRequest(l.c.Refund(l.r, part(amount), l.name()))
 }
 
-func (l *life) commits(amount string) payment.Decision {
+func (l *scenario) commits(amount string) payment.Decision {
 	l.t.Helper()
-	return l.asked(l.c.Commit(l.r, part(amount), l.name()))
+	return l.onRequest(l.c.Commit(l.r, part(amount), l.name()))
 }
 
-func (l *life) cancels() payment.Decision {
+func (l *scenario) cancels() payment.Decision {
 	l.t.Helper()
-	return l.asked(l.c.Cancel(l.r, l.name()))
+	return l.onRequest(l.c.Cancel(l.r, l.name()))
 }
 
-func (l *life) completes(material bool) payment.Decision {
+func (l *scenario) completes(material bool) payment.Decision {
 	l.t.Helper()
-	return l.asked(l.goesOn(material))
+	return l.onRequest(l.continues(material))
 }
 
-// goesOn continues a charge: the payer came back from the rail, or submitted all required
+// continues continues a charge: the payer came back from the rail, or submitted all required
 // material.
-func (l *life) goesOn(material bool) (payment.Decision, error) {
+func (l *scenario) continues(material bool) (payment.Decision, error) {
 	if material {
 		return l.c.Submit(l.r, has("otp", "signature"), l.name())
 	}
@@ -188,7 +188,7 @@ func has(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-func (l *life) asked(d payment.Decision, err error) payment.Decision {
+func (l *scenario) onRequest(d payment.Decision, err error) payment.Decision {
 	l.t.Helper()
 	if err != nil {
 		l.t.Fatalf("%s: %v", l.r.Status, err)
@@ -196,24 +196,24 @@ func (l *life) asked(d payment.Decision, err error) payment.Decision {
 	if d.Outcome {
 		l.t.Fatalf("%s: what a caller asks for may be refused", l.r.Status)
 	}
-	return l.took(d)
+	return l.apply(d)
 }
 
-// wakes decides at an instant for which the record waits.
-func (l *life) wakes(after time.Duration) (payment.Ask, payment.Decision, bool) {
+// onDue decides at an instant for which the record waits.
+func (l *scenario) onDue(after time.Duration) (payment.Ask, payment.Decision, bool) {
 	l.t.Helper()
 	l.c.Now = l.c.Now.Add(after)
 	ask, d, decided := l.c.OnDue(l.r, false, l.name())
 	if decided {
-		l.took(d)
+		l.apply(d)
 	}
 	return ask, d, decided
 }
 
-// is fails the test unless the decision, as text, has these lines.
-func (l *life) is(d payment.Decision, want ...string) {
+// want fails the test unless the decision, as text, has these lines.
+func (l *scenario) want(d payment.Decision, want ...string) {
 	l.t.Helper()
-	if got := told(l.c.Now, &d); !slices.Equal(got, want) {
+	if got := describe(l.c.Now, &d); !slices.Equal(got, want) {
 		l.t.Errorf("decided\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
@@ -227,9 +227,9 @@ func refused(t testing.TB, err error, code ledger.Code) {
 	}
 }
 
-// told formats a decision as text: one line per event, "event state: entry", and a last line
+// describe formats a decision as text: one line per event, "event state: entry", and a last line
 // with its other effects.
-func told(at time.Time, d *payment.Decision) []string {
+func describe(at time.Time, d *payment.Decision) []string {
 	var all []string
 	asset := d.Record.Asset
 	for i := range d.Events {
@@ -256,7 +256,7 @@ func told(at time.Time, d *payment.Decision) []string {
 		all = append(all, strings.Join(more, ", "))
 	}
 	if d.Return != nil {
-		for _, line := range told(at, d.Return) {
+		for _, line := range describe(at, d.Return) {
 			all = append(all, "return: "+line)
 		}
 	}
@@ -319,7 +319,7 @@ func postings(asset money.Asset, list []ledger.Posting) string {
 
 // figures formats a record's amounts: with fee, at the destination, the merchant's, the fee.
 func figures(r *payment.Record) string {
-	return fmt.Sprintf("%v %v %v %v", r.WithFee, r.Dest, r.Merchant, r.Fee)
+	return fmt.Sprintf("%v %v %v %v", r.AmountWithFee, r.Dest, r.Merchant, r.Fee)
 }
 
 // untouched fails the test if the decision changed the old record.

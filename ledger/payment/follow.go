@@ -18,19 +18,19 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "another refund is under way")
 	}
 	left := must(r.Settled().Sub(r.Refunded))
-	asked := amountOf(amount, left)
-	if asked.IsZero() || left.Less(asked) {
+	requested := amountOf(amount, left)
+	if requested.IsZero() || left.Less(requested) {
 		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "%v is left to refund", left)
 	}
-	if !r.hasRoom(asked == left) {
+	if !r.hasRoom(requested == left) {
 		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "a transaction keeps %d refunds, and this is the last: it has to return all that is left, %v", MaxRefunds, left)
 	}
 	d := next(r)
-	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: asked, From: r.Status}
-	d.Record.Op.FeeBack = must(r.feeBack(plus(r.Refunded, asked)).Sub(r.FeeBack))
+	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: requested, From: r.Status}
+	d.Record.Op.RefundedFee = must(r.refundedFee(plus(r.Refunded, requested)).Sub(r.RefundedFee))
 	d.Record.addRefund(c)
 	f := d.Record.refund()
-	d.move(Refund, &ledger.Entry{Phase: ledger.Pending, Postings: r.back(f, false)})
+	d.move(Refund, &ledger.Entry{Phase: ledger.Pending, Postings: r.refundPostings(f, false)})
 	d.Counters = d.Record.refundHeadroom(c.Org, f, false)
 	c.ask(&d)
 	return d, nil
@@ -45,7 +45,7 @@ func (r *Record) refundHeadroom(org ledger.ID, f flow, giveBack bool) []ledger.C
 	}
 	guards := []ledger.CounterGuard{guard(org, r.Asset, plus(f.provider, f.fees))}
 	if !r.Rate.IsZero() && !f.dest.IsZero() {
-		guards = append(guards, guard(org, r.Settles, f.dest.Abs))
+		guards = append(guards, guard(org, r.SettlementAsset, f.dest.Abs))
 	}
 	return guards
 }
@@ -90,17 +90,17 @@ func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.
 	if r.Op != nil {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "another operation is under way")
 	}
-	asked := amountOf(amount, r.Amount)
-	if asked.IsZero() || r.Amount.Less(asked) {
+	requested := amountOf(amount, r.Amount)
+	if requested.IsZero() || r.Amount.Less(requested) {
 		return Decision{}, ledger.Refuse(op, ledger.InvalidCaptureAmount, "%v is held", r.Amount)
 	}
 	priced := *r
-	if code := priced.price(asked); code != "" {
+	if code := priced.price(requested); code != "" {
 		return Decision{}, ledger.Refuse(op, ledger.InvalidCaptureAmount, "%s", Failure{Code: code}.Describe("en"))
 	}
 	d := next(r)
-	d.Record.Op = &Op{Kind: OpCapture, Request: request, Amount: asked, From: r.Status}
-	d.Record.LastCommit = asked
+	d.Record.Op = &Op{Kind: OpCapture, Request: request, Amount: requested, From: r.Status}
+	d.Record.LastCommit = requested
 	d.move(Commit, nil)
 	c.ask(&d)
 	return d, nil
@@ -235,9 +235,9 @@ func (c DecisionContext) ask(d *Decision) {
 	d.Ask = AskOp
 }
 
-// Asked returns the amount that the provider is to capture or return in the operation under way,
+// OperationAmount returns the amount that the provider is to capture or return in the operation under way,
 // and its asset.
-func (r *Record) Asked() (money.Amount, money.Asset) {
+func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 	switch r.Op.Kind {
 	case OpCapture:
 		priced := *r
@@ -245,10 +245,10 @@ func (r *Record) Asked() (money.Amount, money.Asset) {
 		if r.Type == Payout {
 			return priced.Dest, r.DestAsset()
 		}
-		return priced.WithFee, r.Asset
+		return priced.AmountWithFee, r.Asset
 	case OpRefund:
 		if r.Op.Late {
-			return r.WithFee, r.Asset
+			return r.AmountWithFee, r.Asset
 		}
 		return r.refund().provider, r.Asset
 	}
@@ -295,17 +295,17 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 // operation needs no data that is gone, and its intent was promised. If the second submission
 // does not arrive either, the operation is not done.
 func (c DecisionContext) opNotFound(d *Decision) {
-	const resent, given = 2, 4
+	const resubmitAt, giveUpAt = 2, 4
 	o := d.Record.Op
 	o.Answered = true
 	o.NotFoundAnswers++
-	if o.NotFoundAnswers == given {
+	if o.NotFoundAnswers == giveUpAt {
 		c.notDone(d, Failure{Code: Interrupted})
 		return
 	}
 	d.undecided()
 	d.Due = c.after(c.Inquire)
-	if o.NotFoundAnswers == resent {
+	if o.NotFoundAnswers == resubmitAt {
 		d.Ask = AskOp
 	}
 }
@@ -358,8 +358,8 @@ func (c DecisionContext) done(d *Decision) {
 		r.Op = nil
 	default:
 		f := r.refund()
-		d.move(RefundDone, &ledger.Entry{Phase: ledger.Capture, Postings: r.back(f, true), Released: r.back(f, false)})
-		r.Refunded, r.FeeBack = plus(r.Refunded, o.Amount), plus(r.FeeBack, o.FeeBack)
+		d.move(RefundDone, &ledger.Entry{Phase: ledger.Capture, Postings: r.refundPostings(f, true), Released: r.refundPostings(f, false)})
+		r.Refunded, r.RefundedFee = plus(r.Refunded, o.Amount), plus(r.RefundedFee, o.RefundedFee)
 		r.endRefund(c, RefundSucceeded, Failure{})
 		r.Op = nil
 	}
@@ -388,7 +388,7 @@ func (c DecisionContext) notDone(d *Decision, why Failure) {
 		if !r.Refunded.IsZero() {
 			event = FurtherRefundRefused
 		}
-		d.move(event, &ledger.Entry{Phase: ledger.Void, Postings: r.back(f, false)})
+		d.move(event, &ledger.Entry{Phase: ledger.Void, Postings: r.refundPostings(f, false)})
 		d.Counters = r.refundHeadroom(c.Org, f, true)
 		r.endRefund(c, RefundFailed, why.ofRefund())
 		r.Op = nil

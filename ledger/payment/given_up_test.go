@@ -11,11 +11,11 @@ import (
 // rail's "failed" is the outcome of our void.
 func TestWhatItsPayerLetPassIsNotCorrected(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
-	_, d, decided := l.wakes(30 * time.Minute)
+	_, d, decided := l.onDue(30 * time.Minute)
 	if !decided || d.Record.Op == nil || d.Record.Op.Kind != payment.OpVoid {
 		t.Fatal("it is not given up")
 	}
-	l.hears(said["charged"])
+	l.onOpAnswer(answers["charged"])
 	if l.r.Status != payment.Rejected || l.r.Failure.Code != payment.PayerActionExpired {
 		t.Fatalf("%s %q", l.r.Status, l.r.Failure.Describe("en"))
 	}

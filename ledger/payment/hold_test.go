@@ -9,29 +9,29 @@ import (
 )
 
 // suspend creates a two-phase transaction whose money is held.
-func suspend(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *life {
+func suspend(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *scenario {
 	t.Helper()
-	l := begun(t, kind, amount, twoPhase(on))
-	l.says(said["held"])
+	l := newScenario(t, kind, amount, twoPhase(on))
+	l.onAnswer(answers["held"])
 	return l
 }
 
 // POSTINGS, "held": the charge's entry as pending, with the partner's whole line on the
 // available account. The capture splits it.
 func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
-	l := begun(t, payment.Payment, "1000", twoPhase(terms(deducted(250, "3"))))
-	l.is(l.says(said["held"]),
+	l := newScenario(t, payment.Payment, "1000", twoPhase(terms(deducted(250, "3"))))
+	l.want(l.onAnswer(answers["held"]),
 		"process charging",
 		"hold_payment payment_suspended: pending Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"due 168h0m0s")
 	if l.r.HoldUntil != ledger.MicrosOf(now.Add(week)) || !l.r.Answered() {
 		t.Errorf("held until %v", l.r.HoldUntil.Time())
 	}
-	l.is(l.commits(""), "commit payment_suspended", "due 10s, ask op")
-	if amount, asset := l.r.Asked(); amount.String() != "1000" || asset != usd || l.r.Answered() {
+	l.want(l.commits(""), "commit payment_suspended", "due 10s, ask op")
+	if amount, asset := l.r.OperationAmount(); amount.String() != "1000" || asset != usd || l.r.Answered() {
 		t.Errorf("%v %v is asked for", amount, asset)
 	}
-	l.is(l.hears(said["charged"]),
+	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 1000, Cr L:partner:1:available 972*, Cr I:fees 28"+
 			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"final")
@@ -45,10 +45,10 @@ func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 func TestAPartIsCapturedAtItsOwnFee(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
 	l.commits("400")
-	if amount, _ := l.r.Asked(); amount.String() != "400" || figures(l.r) != "1000 972 972 28" {
+	if amount, _ := l.r.OperationAmount(); amount.String() != "400" || figures(l.r) != "1000 972 972 28" {
 		t.Errorf("%v is asked for, %s held", amount, figures(l.r))
 	}
-	l.is(l.hears(said["charged"]),
+	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 400, Cr L:partner:1:available 387*, Cr I:fees 13"+
 			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"release 615, final")
@@ -58,10 +58,10 @@ func TestAPartIsCapturedAtItsOwnFee(t *testing.T) {
 
 	l = suspend(t, payment.Payment, "1000", terms(onTop(250, "3")))
 	l.commits("400")
-	if amount, _ := l.r.Asked(); amount.String() != "413" {
+	if amount, _ := l.r.OperationAmount(); amount.String() != "413" {
 		t.Errorf("%v is asked for: the payer pays the fee", amount)
 	}
-	l.is(l.hears(said["charged"]),
+	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 413, Cr L:partner:1:available 400*, Cr I:fees 13"+
 			" for Dr A:provider 1028, Cr L:partner:1:available 1000, Cr I:fees 28",
 		"release 630, final")
@@ -70,7 +70,7 @@ func TestAPartIsCapturedAtItsOwnFee(t *testing.T) {
 func TestAPartWhoseFeeIsMoreLeavesThePartnerOwing(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "28")))
 	l.commits("20")
-	l.is(l.hears(said["charged"]),
+	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 20, Dr L:partner:1:available 8*, Cr I:fees 28"+
 			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"release 980, final")
@@ -80,23 +80,23 @@ func TestAPartWhoseFeeIsMoreLeavesThePartnerOwing(t *testing.T) {
 }
 
 func TestAHeldPayoutIsCapturedWholeOrInPart(t *testing.T) {
-	l := begun(t, payment.Payout, "1000", twoPhase(terms(deducted(100, "0"))))
-	l.is(l.says(said["held"]), "process charging", "hold_payout payout_suspended", "due 168h0m0s")
+	l := newScenario(t, payment.Payout, "1000", twoPhase(terms(deducted(100, "0"))))
+	l.want(l.onAnswer(answers["held"]), "process charging", "hold_payout payout_suspended", "due 168h0m0s")
 	l.commits("")
-	if amount, asset := l.r.Asked(); amount.String() != "990" || asset != usd {
+	if amount, asset := l.r.OperationAmount(); amount.String() != "990" || asset != usd {
 		t.Errorf("%v %v is to be paid out", amount, asset)
 	}
-	l.is(l.hears(said["charged"]),
+	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10"+
 			" for Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"final")
 
 	l = suspend(t, payment.Payout, "1000", terms(deducted(100, "0")))
 	l.commits("500")
-	if amount, _ := l.r.Asked(); amount.String() != "495" {
+	if amount, _ := l.r.OperationAmount(); amount.String() != "495" {
 		t.Errorf("%v is to be paid out", amount)
 	}
-	l.is(l.hears(said["charged"]),
+	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr L:partner:1:available 500, Cr A:provider 495, Cr I:fees 5"+
 			" for Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"release 505, final")
@@ -117,8 +117,8 @@ func TestWhatCanBeCommitted(t *testing.T) {
 	payout := suspend(t, payment.Payout, "1000", terms(deducted(0, "10")))
 	_, err := payout.c.Commit(payout.r, part("10"), payout.name())
 	refused(t, err, ledger.InvalidCaptureAmount) // its fee leaves nothing
-	for name, l := range map[string]*life{
-		"charged":         charged(t, payment.Payment, "1000", terms(deducted(0, "0"))),
+	for name, l := range map[string]*scenario{
+		"charged":         newCharged(t, payment.Payment, "1000", terms(deducted(0, "0"))),
 		"charging":        at(t, payment.Payment, payment.Charging),
 		"action_required": at(t, payment.Payment, payment.ActionRequired),
 		"hosted":          hosted(t),
@@ -137,7 +137,7 @@ func TestACommitAndACancelExcludeEachOther(t *testing.T) {
 	committing.commits("")
 	cancelling := suspend(t, payment.Payout, "1000", terms(deducted(0, "0")))
 	cancelling.cancels()
-	for _, l := range []*life{committing, cancelling} {
+	for _, l := range []*scenario{committing, cancelling} {
 		for range 2 { // before and after the provider has timed out
 			_, err := l.c.Commit(l.r, nil, l.name())
 			refused(t, err, ledger.Conflict)
@@ -145,7 +145,7 @@ func TestACommitAndACancelExcludeEachOther(t *testing.T) {
 			refused(t, err, ledger.Conflict)
 			_, err = l.c.Refund(l.r, nil, l.name())
 			refused(t, err, ledger.NotReversible)
-			l.hears(said["nothing"])
+			l.onOpAnswer(answers["nothing"])
 		}
 	}
 }
@@ -155,12 +155,12 @@ func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
 	for name, why := range map[string]string{"refused": "why", "failed": "why", "not sent": "why"} {
 		l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
 		l.commits("400")
-		l.is(l.hears(said[name]), "commit_refused payment_suspended", "due 168h0m0s")
+		l.want(l.onOpAnswer(answers[name]), "commit_refused payment_suspended", "due 168h0m0s")
 		if r := l.r; r.Failure.Describe("en") != why || r.Op != nil || !r.Captured.IsZero() || figures(r) != "1000 1000 1000 0" {
 			t.Errorf("%s: %+v", name, r)
 		}
 		l.commits("")
-		if l.hears(said["charged"]); l.r.Status != payment.Charged || l.r.Failure.Describe("en") != "" {
+		if l.onOpAnswer(answers["charged"]); l.r.Status != payment.Charged || l.r.Failure.Describe("en") != "" {
 			t.Errorf("again: %s %q", l.r.Status, l.r.Failure.Describe("en"))
 		}
 	}
@@ -173,15 +173,15 @@ func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
 		{"nothing", "due 10s"}, {"pending", "due 20s"}, {"not known", "due 10s"}, {"pending", "due 40s"}, {"not known", "due 10s"},
 		{"held", "due 1m20s"}, {"not sent", "due 2m40s"}, {"pending", "due 5m20s"},
 	} {
-		l.is(l.hears(said[c.says]), "await payment_suspended", c.due)
+		l.want(l.onOpAnswer(answers[c.says]), "await payment_suspended", c.due)
 		if !l.r.Answered() {
 			t.Errorf("%s: nobody is answered", c.says)
 		}
 	}
-	l.hears(said["not known"])
-	l.is(l.hears(said["not known"]), "await payment_suspended", "due 10s, ask op")
-	l.is(l.hears(said["not known"]), "await payment_suspended", "due 10s")
-	l.is(l.hears(said["not known"]), "commit_refused payment_suspended", "due 168h0m0s")
+	l.onOpAnswer(answers["not known"])
+	l.want(l.onOpAnswer(answers["not known"]), "await payment_suspended", "due 10s, ask op")
+	l.want(l.onOpAnswer(answers["not known"]), "await payment_suspended", "due 10s")
+	l.want(l.onOpAnswer(answers["not known"]), "commit_refused payment_suspended", "due 168h0m0s")
 	if l.r.Failure.Describe("en") != "The transaction was interrupted before it reached the provider." {
 		t.Errorf("never heard of, and not when it was sent again: %q", l.r.Failure.Describe("en"))
 	}
@@ -190,8 +190,8 @@ func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
 // A cancel is an intent to void at the provider; when it is done, the hold is released.
 func TestACancelReleasesTheHold(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
-	l.is(l.cancels(), "cancel payment_suspended", "due 10s, ask op")
-	l.is(l.hears(said["charged"]),
+	l.want(l.cancels(), "cancel payment_suspended", "due 10s, ask op")
+	l.want(l.onOpAnswer(answers["charged"]),
 		"void failed: void Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"release 1028, final")
 	if r := l.r; r.Failure.Describe("en") != "The transaction was cancelled before it settled." || r.HoldUntil != 0 || r.Op != nil {
@@ -199,7 +199,7 @@ func TestACancelReleasesTheHold(t *testing.T) {
 	}
 	l = suspend(t, payment.Payout, "1000", terms(deducted(100, "0")))
 	l.cancels()
-	l.is(l.hears(said["charged"]),
+	l.want(l.onOpAnswer(answers["charged"]),
 		"void failed: void Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"release 1010, final")
 }
@@ -208,11 +208,11 @@ func TestACancelReleasesTheHold(t *testing.T) {
 func TestACancelBeforeSettlementFails(t *testing.T) {
 	for _, status := range []payment.Status{payment.Charging, payment.ActionRequired, payment.AuthRequired} {
 		l := at(t, payment.Payment, status)
-		l.is(l.cancels(), "cancel "+string(status), "due 10s, ask op")
-		if amount, _ := l.r.Asked(); !amount.IsZero() {
+		l.want(l.cancels(), "cancel "+string(status), "due 10s, ask op")
+		if amount, _ := l.r.OperationAmount(); !amount.IsZero() {
 			t.Errorf("%s: a void of %v", status, amount)
 		}
-		l.is(l.hears(said["charged"]), "void failed", "release 100, final")
+		l.want(l.onOpAnswer(answers["charged"]), "void failed", "release 100, final")
 		if l.r.Failure.Describe("en") != "The transaction was cancelled before it settled." || l.r.Action != nil {
 			t.Errorf("%s: %q, action %v", status, l.r.Failure.Describe("en"), l.r.Action)
 		}
@@ -222,12 +222,12 @@ func TestACancelBeforeSettlementFails(t *testing.T) {
 // "Never at a provider, or charged: not_reversible."
 func TestWhatCanNotBeCancelled(t *testing.T) {
 	closed := at(t, payment.Payment, payment.Charging)
-	closed.says(said["refused"])
-	returned := charged(t, payment.Payment, "100", terms(deducted(0, "0")))
+	closed.onAnswer(answers["refused"])
+	returned := newCharged(t, payment.Payment, "100", terms(deducted(0, "0")))
 	back, _ := returned.c.DecideReversal(returned.r, 7, next, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
 		"hosted":      hosted(t).r,
-		"authorizing": begun(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
+		"authorizing": newScenario(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
 		"charged":     returned.r,
 		"reversed":    back.Record,
 		"rejected":    closed.r,
@@ -245,8 +245,8 @@ func TestWhatCanNotBeCancelled(t *testing.T) {
 func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.cancels()
-	l.is(l.hears(said["refused"]), "void_failed payment_suspended", "due 10s, ask inquire")
-	l.is(l.says(said["charged"]),
+	l.want(l.onOpAnswer(answers["refused"]), "void_failed payment_suspended", "due 10s, ask inquire")
+	l.want(l.onAnswer(answers["charged"]),
 		"settle charged: capture Dr A:provider 1000, Cr L:partner:1:available 1000* for Dr A:provider 1000, Cr L:partner:1:available 1000",
 		"final")
 	if r := l.r; r.Captured.String() != "1000" || r.Failure.Describe("en") != "" {
@@ -254,8 +254,8 @@ func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 	}
 	l = at(t, payment.Payout, payment.Charging)
 	l.cancels()
-	l.is(l.hears(said["failed"]), "void_failed charging", "due 10s, ask inquire")
-	l.is(l.says(said["charged"]),
+	l.want(l.onOpAnswer(answers["failed"]), "void_failed charging", "due 10s, ask inquire")
+	l.want(l.onAnswer(answers["charged"]),
 		"settle charged: capture Dr L:partner:1:available 100, Cr A:provider 100 for Dr L:partner:1:available 100, Cr A:provider 100", "final")
 }
 
@@ -264,15 +264,15 @@ func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 func TestHowARefusedVoidsChargeStandsIsAskedUntilItIsSaid(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.cancels()
-	l.hears(said["refused"])
-	if ask, _, decided := l.wakes(10 * time.Second); ask != payment.AskInquire || decided {
+	l.onOpAnswer(answers["refused"])
+	if ask, _, decided := l.onDue(10 * time.Second); ask != payment.AskInquire || decided {
 		t.Fatalf("it asks %v", ask)
 	}
-	l.is(l.says(said["nothing"]), "await payment_suspended", "due 20s")
-	if ask, _, _ := l.wakes(20 * time.Second); ask != payment.AskInquire {
+	l.want(l.onAnswer(answers["nothing"]), "await payment_suspended", "due 20s")
+	if ask, _, _ := l.onDue(20 * time.Second); ask != payment.AskInquire {
 		t.Fatalf("it asks %v", ask)
 	}
-	l.is(l.says(said["held"]), "await payment_suspended", "due 167h59m30s")
+	l.want(l.onAnswer(answers["held"]), "await payment_suspended", "due 167h59m30s")
 	if ask, _, decided := l.c.OnDue(l.r, true, next); ask != payment.AskNothing || decided {
 		t.Errorf("held as before, it asks %v", ask)
 	}
@@ -282,9 +282,9 @@ func TestAVoidThatNeverArrivesLeavesTheChargeAsItIs(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.cancels()
 	for range 3 {
-		l.hears(said["not known"])
+		l.onOpAnswer(answers["not known"])
 	}
-	l.is(l.hears(said["not known"]), "void_failed charging", "due 10s, ask inquire")
+	l.want(l.onOpAnswer(answers["not known"]), "void_failed charging", "due 10s, ask inquire")
 	if l.r.Op != nil || l.r.Failure.Describe("en") != "" {
 		t.Errorf("%+v", l.r)
 	}
@@ -294,15 +294,15 @@ func TestAVoidThatNeverArrivesLeavesTheChargeAsItIs(t *testing.T) {
 // Authorisation expiry: the hold is voided at the provider when its time is over.
 func TestAHoldThatIsTooOldIsGivenUp(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
-	if _, _, decided := l.wakes(week - time.Microsecond); decided {
+	if _, _, decided := l.onDue(week - time.Microsecond); decided {
 		t.Fatal("it lapsed early")
 	}
-	ask, d, decided := l.wakes(time.Microsecond)
+	ask, d, decided := l.onDue(time.Microsecond)
 	if ask != payment.AskNothing || !decided || !d.Outcome {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
-	l.is(d, "lapse payment_suspended", "due 10s, ask op")
-	l.is(l.hears(said["charged"]),
+	l.want(d, "lapse payment_suspended", "due 10s, ask op")
+	l.want(l.onOpAnswer(answers["charged"]),
 		"void failed: void Dr A:provider 1000, Cr L:partner:1:available 1000", "release 1000, final")
 	if l.r.Failure.Describe("en") != "hold expired" {
 		t.Errorf("%q", l.r.Failure.Describe("en"))
@@ -312,15 +312,15 @@ func TestAHoldThatIsTooOldIsGivenUp(t *testing.T) {
 // A void that the provider did not grant is repeated, with growing gaps.
 func TestAHoldThatCouldNotBeGivenUpIsTriedAgain(t *testing.T) {
 	l := suspend(t, payment.Payout, "1000", terms(deducted(0, "0")))
-	l.wakes(week)
-	l.is(l.hears(said["failed"]), "void_failed payout_suspended", "due 10s, ask inquire")
+	l.onDue(week)
+	l.want(l.onOpAnswer(answers["failed"]), "void_failed payout_suspended", "due 10s, ask inquire")
 	l.c.Now = l.c.Now.Add(10 * time.Second)
-	l.is(l.says(said["held"]), "await payout_suspended", "due 20s")
-	_, d, decided := l.wakes(20 * time.Second)
+	l.want(l.onAnswer(answers["held"]), "await payout_suspended", "due 20s")
+	_, d, decided := l.onDue(20 * time.Second)
 	if !decided {
 		t.Fatal("it stands still")
 	}
-	l.is(d, "lapse payout_suspended", "due 10s, ask op")
+	l.want(d, "lapse payout_suspended", "due 10s, ask op")
 }
 
 // A commit that is refused after the hold's time leads to the lapse at once.
@@ -329,17 +329,17 @@ func TestACommitRefusedAfterTheHoldsTimeLapses(t *testing.T) {
 	l.c.Now = now.Add(week - time.Second)
 	l.commits("")
 	l.c.Now = now.Add(week + time.Second)
-	l.hears(said["refused"])
-	if _, d, decided := l.wakes(0); !decided || d.Events[0].Name != "lapse" {
+	l.onOpAnswer(answers["refused"])
+	if _, d, decided := l.onDue(0); !decided || d.Events[0].Name != "lapse" {
 		t.Error("it stays held for ever")
 	}
 }
 
 // A hold by the rail of a one-phase terminal can't be committed: it is voided at once.
 func TestAHoldThatNobodyAskedForIsGivenUp(t *testing.T) {
-	l := begun(t, payment.Payment, "1000", terms(deducted(0, "0")))
-	l.says(said["held"])
-	if _, d, decided := l.wakes(0); !decided || d.Events[0].Name != "lapse" {
+	l := newScenario(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l.onAnswer(answers["held"])
+	if _, d, decided := l.onDue(0); !decided || d.Events[0].Name != "lapse" {
 		t.Error("it is held for nobody")
 	}
 }
@@ -348,7 +348,7 @@ func TestAHoldThatNobodyAskedForIsGivenUp(t *testing.T) {
 func TestAConvertedHoldIsCapturedInPart(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", converting(deducted(250, "3"), usd, rub, "0.333"))
 	l.commits("400")
-	l.is(l.hears(said["charged"]),
+	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 400, Cr Q:fx_position 387, Dr Q:fx_position 128 RUB, Cr L:partner:1:available 128 RUB*, Cr I:fees 13"+
 			" for Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 323 RUB, Cr L:partner:1:available 323 RUB, Cr I:fees 28",
 		"release 615, release 195 "+rub.String()+", final")
@@ -356,16 +356,16 @@ func TestAConvertedHoldIsCapturedInPart(t *testing.T) {
 	// source.
 	l = suspend(t, payment.Payment, "1000", converting(deducted(0, "28"), usd, rub, "0.333"))
 	l.commits("20")
-	l.is(l.hears(said["charged"]),
+	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 20, Dr L:partner:1:available 8*, Cr I:fees 28"+
 			" for Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 323 RUB, Cr L:partner:1:available 323 RUB, Cr I:fees 28",
 		"release 980, release 323 "+rub.String()+", final")
 	l = suspend(t, payment.Payout, "100000", converting(deducted(100, "0"), rub, tron, "0.0108"))
 	l.commits("50000")
-	if amount, asset := l.r.Asked(); amount.String() != "5346000" || asset != tron {
+	if amount, asset := l.r.OperationAmount(); amount.String() != "5346000" || asset != tron {
 		t.Errorf("%v %v is to be paid out", amount, asset)
 	}
-	l.is(l.hears(said["charged"]),
+	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr L:partner:1:available 50000, Cr Q:fx_position 49500, Dr Q:fx_position 5346000 USDT, Cr A:provider 5346000 USDT, Cr I:fees 500"+
 			" for Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000",
 		"release 50500, release 5346000 "+tron.String()+", final")

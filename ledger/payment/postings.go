@@ -18,7 +18,7 @@ type flow struct {
 
 // charge returns the flow of a settled payment.
 func (r *Record) charge() flow {
-	return flow{provider: r.WithFee, partner: r.Merchant, fees: r.Fee, dest: money.Signed{Abs: r.Dest}}
+	return flow{provider: r.AmountWithFee, partner: r.Merchant, fees: r.Fee, dest: money.Signed{Abs: r.Dest}}
 }
 
 // refunded returns the flow of all refunds, given the refunded amount and the returned fee in
@@ -45,9 +45,9 @@ func (f flow) less(o flow) flow {
 	}
 }
 
-// feeBack returns how much of the fee has been returned with a refunded amount: floor(fee ×
+// refundedFee returns how much of the fee has been returned with a refunded amount: floor(fee ×
 // refunded ÷ amount), or zero if the terminal does not return fees.
-func (r *Record) feeBack(refunded money.Amount) money.Amount {
+func (r *Record) refundedFee(refunded money.Amount) money.Amount {
 	if !r.Fees.Refundable || refunded.IsZero() {
 		return money.Amount{}
 	}
@@ -61,8 +61,8 @@ func (r *Record) in(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Debit, splits)
 }
 
-// back returns the postings of money returned to the payer: those of in with opposite sides.
-func (r *Record) back(f flow, splits bool) []ledger.Posting {
+// refundPostings returns the postings of money returned to the payer: those of in with opposite sides.
+func (r *Record) refundPostings(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Credit, splits)
 }
 
@@ -74,8 +74,8 @@ func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Postin
 		l.partner(r.Partner, r.Asset, other, f.partner, splits)
 	} else {
 		l.signed(ledger.FXPosition, r.Asset, other, f.partner)
-		l.signed(ledger.FXPosition, r.Settles, side, f.dest)
-		l.partner(r.Partner, r.Settles, other, f.dest, splits)
+		l.signed(ledger.FXPosition, r.SettlementAsset, side, f.dest)
+		l.partner(r.Partner, r.SettlementAsset, other, f.dest, splits)
 	}
 	l.add(ledger.Fees, r.Asset, other, f.fees)
 	return l.postings
@@ -91,13 +91,13 @@ func (r *Record) crosses() bool {
 // fees. A converted payout crosses the exchange position.
 func (r *Record) out() []ledger.Posting {
 	l := r.lines()
-	l.add(ledger.PartnerAvailable(r.Partner), r.Asset, ledger.Debit, r.WithFee)
+	l.add(ledger.PartnerAvailable(r.Partner), r.Asset, ledger.Debit, r.AmountWithFee)
 	if r.Rate.IsZero() {
 		l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, ledger.Credit, r.Dest)
 	} else {
 		l.signed(ledger.FXPosition, r.Asset, ledger.Credit, r.Merchant)
-		l.add(ledger.FXPosition, r.Settles, ledger.Debit, r.Dest)
-		l.add(ledger.ProviderReceivable(r.Terminal), r.Settles, ledger.Credit, r.Dest)
+		l.add(ledger.FXPosition, r.SettlementAsset, ledger.Debit, r.Dest)
+		l.add(ledger.ProviderReceivable(r.Terminal), r.SettlementAsset, ledger.Credit, r.Dest)
 	}
 	l.add(ledger.Fees, r.Asset, ledger.Credit, r.Fee)
 	return l.postings
@@ -143,13 +143,13 @@ func (r *Record) capture(held []ledger.Posting) *ledger.Entry {
 
 // refund returns the flow of the refund under way.
 func (r *Record) refund() flow {
-	return r.refunded(plus(r.Refunded, r.Op.Amount), plus(r.FeeBack, r.Op.FeeBack)).less(r.refunded(r.Refunded, r.FeeBack))
+	return r.refunded(plus(r.Refunded, r.Op.Amount), plus(r.RefundedFee, r.Op.RefundedFee)).less(r.refunded(r.Refunded, r.RefundedFee))
 }
 
 // suspense returns the entry of money that moved for a closed transaction, or its way back: the
 // amount that the provider moved, against the suspense account.
 func (r *Record) suspense(side ledger.Side) *ledger.Entry {
-	asset, amount := r.Asset, r.WithFee
+	asset, amount := r.Asset, r.AmountWithFee
 	if r.Type == Payout {
 		asset, amount, side = r.DestAsset(), r.Dest, side.Opposite()
 	}

@@ -98,7 +98,7 @@ func anyTerms(t *rapid.T, asset money.Asset) *payment.Terms {
 		return on
 	}
 	on.Converts = true
-	on.Settles = rapid.SampledFrom([]money.Asset{rub, idr, tron, bsc, ton}).
+	on.SettlementAsset = rapid.SampledFrom([]money.Asset{rub, idr, tron, bsc, ton}).
 		Filter(func(a money.Asset) bool { return a != asset }).Draw(t, "settles")
 	rate := rapid.OneOf(rapid.SampledFrom([]string{"1", "0.333", "92.5", "0.0108", "15650.5", "0.00000000000000000001"}),
 		rapid.StringMatching(`[1-9][0-9]{0,17}\.[0-9]{0,18}[1-9]`)).Draw(t, "rate")
@@ -142,8 +142,8 @@ func (o *one) take(d payment.Decision) {
 			o.bounds = o.wants
 		}
 	}
-	if r.Settled().Less(r.Refunded) || r.Fee.Less(r.FeeBack) || r.Amount.Less(r.Captured) {
-		t.Fatalf("%v of %v captured, %v refunded, %v of the fee %v", r.Captured, r.Amount, r.Refunded, r.FeeBack, r.Fee)
+	if r.Settled().Less(r.Refunded) || r.Fee.Less(r.RefundedFee) || r.Amount.Less(r.Captured) {
+		t.Fatalf("%v of %v captured, %v refunded, %v of the fee %v", r.Captured, r.Amount, r.Refunded, r.RefundedFee, r.Fee)
 	}
 	if d.Finish && !r.Status.Final() {
 		t.Fatalf("%s is no end", r.Status)
@@ -160,8 +160,8 @@ func (o *one) take(d payment.Decision) {
 	if r.Refunded == r.Settled() && r.Fees.Refundable {
 		o.netZero("a refund of everything")
 	}
-	if r.FeeBack != (money.Amount{}) && !r.Fees.Refundable {
-		t.Fatalf("%v of a fee that stays went back", r.FeeBack)
+	if r.RefundedFee != (money.Amount{}) && !r.Fees.Refundable {
+		t.Fatalf("%v of a fee that stays went back", r.RefundedFee)
 	}
 }
 
@@ -244,9 +244,9 @@ func reserved(t *rapid.T, b *books, all []*one) {
 			raiseVolumes(want, o)
 		}
 		if closed && r.SettledLate || !closed && r.Status != payment.Created {
-			raise(want, r.Asset, new(big.Int).Add(number(r.WithFee), number(r.Fee)))
+			raise(want, r.Asset, new(big.Int).Add(number(r.AmountWithFee), number(r.Fee)))
 			if !r.Rate.IsZero() {
-				raise(want, r.Settles, number(r.Dest))
+				raise(want, r.SettlementAsset, number(r.Dest))
 			}
 		}
 		for _, more := range []map[string]*big.Int{o.asked, o.kept} {
@@ -329,7 +329,7 @@ func (o *one) operation() (payment.Decision, bool) {
 		id = o.r.Op.Request
 	}
 	if op := o.r.Op; op != nil {
-		o.r.Asked()
+		o.r.OperationAmount()
 	}
 	return o.c.OpAnswered(o.r, id, o.anyAnswer())
 }
@@ -405,7 +405,7 @@ func (o *one) giveBack() (payment.Decision, bool) { return o.c.DecideGiveBack(o.
 
 // resume continues a hosted transaction.
 func (o *one) resume() (payment.Decision, bool) {
-	if !o.r.Waiting() {
+	if !o.r.AwaitsPayer() {
 		return payment.Decision{}, false
 	}
 	if rapid.IntRange(0, 3).Draw(o.t, "no terminal") == 0 {
@@ -436,11 +436,11 @@ func (o *one) end() {
 	for range 40 {
 		var d payment.Decision
 		ok := true
-		said := payment.Answer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.VerdictCharged, payment.VerdictRefused, payment.VerdictFailed}).Draw(o.t, "at last")}
+		answer := payment.Answer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.VerdictCharged, payment.VerdictRefused, payment.VerdictFailed}).Draw(o.t, "at last")}
 		switch r := o.r; {
 		case r.Op != nil && r.Op.Kind != payment.OpComplete:
-			d, ok = o.c.OpAnswered(r, r.Op.Request, said)
-		case r.Waiting():
+			d, ok = o.c.OpAnswered(r, r.Op.Request, answer)
+		case r.AwaitsPayer():
 			d, ok = o.c.RefuseContinue(r, payment.Credentials{}, payment.Failure{Code: payment.NoTerminal}), true
 		case r.Status.Held() && rapid.Bool().Draw(o.t, "captured"):
 			d, ok = o.commit()
@@ -451,7 +451,7 @@ func (o *one) end() {
 				return
 			}
 		default:
-			d, ok = o.c.Answered(r, said)
+			d, ok = o.c.Answered(r, answer)
 		}
 		if ok {
 			o.take(d)

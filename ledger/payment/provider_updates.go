@@ -23,14 +23,14 @@ func (c DecisionContext) DecideReversal(r *Record, charge uint64, returnID ledge
 	original.end(Failure{Code: TakenBack, Detail: why.Detail})
 
 	// The return has the parts of the charge (fees, the merchant's, the provider's) that no refund has returned.
-	parts := r.charge().less(r.refunded(r.Refunded, r.FeeBack))
+	parts := r.charge().less(r.refunded(r.Refunded, r.RefundedFee))
 	returned := Record{ID: returnID, Partner: r.Partner, Status: Absent, ReversalOf: r.ID, Terminal: r.Terminal, Route: r.Route,
-		Fees: r.Fees, Fee: parts.fees, WithFee: parts.provider, Merchant: parts.partner, Rate: r.Rate, Settles: r.Settles}
+		Fees: r.Fees, Fee: parts.fees, AmountWithFee: parts.provider, Merchant: parts.partner, Rate: r.Rate, SettlementAsset: r.SettlementAsset}
 	returned.Dest, _ = parts.dest.Amount() // below zero, nothing arrives at the destination
 	returned.Request = Request{Type: Payout, Amount: unrefunded, Asset: r.Asset, Method: r.Method, CardBIN: r.CardBIN, CardLast4: r.CardLast4,
 		MerchantMeta: []byte(`{"reversal_of":"` + r.ID.String() + `"}`)}
 	original.Return = &Decision{Record: &returned, Outcome: true}
-	original.Return.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: charge, Postings: r.back(parts, true)})
+	original.Return.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: charge, Postings: r.refundPostings(parts, true)})
 	original.Return.Finish = true
 	return original, true
 }

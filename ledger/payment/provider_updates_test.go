@@ -37,17 +37,17 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 		{"the fee is more, refunded", "50", refundable(deducted(0, "70")), []string{"20"}, "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "30", "30 0 -12 42"},
 		{"the fee is more and stays, refunded", "50", deducted(0, "70"), []string{"20"}, "Cr A:provider 30, Cr L:partner:1:available 40*, Dr I:fees 70", "30", "30 0 -40 70"},
 	} {
-		l := charged(t, payment.Payment, c.amount, terms(c.fees))
+		l := newCharged(t, payment.Payment, c.amount, terms(c.fees))
 		for _, r := range c.refunds {
 			l.refunds(r)
-			l.hears(said["charged"])
+			l.onOpAnswer(answers["charged"])
 		}
 		before, decided := *l.r, l.r
 		d, ok := l.c.DecideReversal(l.r, 7, next, payment.Failure{})
 		if !ok || !d.Outcome || !d.Return.Outcome {
 			t.Fatalf("%s: not reversed", c.name)
 		}
-		l.is(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
+		l.want(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
 		r := d.Return.Record
 		if figures(r) != c.figures || r.Amount.String() != c.left {
 			t.Errorf("%s: the return is of %v, %s, want %s, %s", c.name, r.Amount, figures(r), c.left, c.figures)
@@ -59,7 +59,7 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 // DECISIONS: a transaction of its own, type payout, status charged,
 // merchant_meta.reversal_of; the original becomes reversed and shows return_id.
 func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
-	l := charged(t, payment.Payment, "50", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "50", terms(deducted(0, "0")))
 	d, _ := l.c.DecideReversal(l.r, 7, next, payment.Failure{Detail: "the bank's own words"})
 	if r := d.Record; r.Failure.Detail != "the bank's own words" || r.ReturnID != next || r.Status != payment.Reversed || r.Failure.Code != payment.TakenBack || r.Settled().String() != "50" {
 		t.Errorf("original %+v", r)
@@ -77,9 +77,9 @@ func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
 func TestWhatWasCapturedInPartIsReversedAtThat(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
 	l.commits("400")
-	l.hears(said["charged"])
+	l.onOpAnswer(answers["charged"])
 	d, _ := l.c.DecideReversal(l.r, 7, next, payment.Failure{})
-	l.is(d, "reverse reversed", "final",
+	l.want(d, "reverse reversed", "final",
 		"return: return charged: posted Cr A:provider 400, Dr L:partner:1:available 387*, Dr I:fees 13 reverses 7", "return: final")
 	if got := d.Return.Record.Amount.String(); got != "400" {
 		t.Errorf("a return of %s", got)
@@ -89,21 +89,21 @@ func TestWhatWasCapturedInPartIsReversedAtThat(t *testing.T) {
 // A transaction that has not settled, is already returned, or has a refund under way is not
 // reversed: the refund's answer comes first.
 func TestWhatCanNotBeReversed(t *testing.T) {
-	plain := func() *life { return charged(t, payment.Payment, "100", terms(deducted(0, "0"))) }
+	plain := func() *scenario { return newCharged(t, payment.Payment, "100", terms(deducted(0, "0"))) }
 	reversed, refunding, pending, all := plain(), plain(), plain(), plain()
 	back, _ := reversed.c.DecideReversal(reversed.r, 7, next, payment.Failure{})
 	refunding.refunds("1")
 	pending.refunds("1")
-	pending.hears(said["pending"])
+	pending.onOpAnswer(answers["pending"])
 	all.refunds("")
-	all.hears(said["charged"])
+	all.onOpAnswer(answers["charged"])
 	for name, r := range map[string]*payment.Record{
 		"reversed":          back.Record,
 		"a return":          back.Return.Record,
 		"a refund asked":    refunding.r,
 		"refunding":         pending.r,
 		"refunded wholly":   all.r,
-		"a payout":          charged(t, payment.Payout, "100", terms(deducted(0, "0"))).r,
+		"a payout":          newCharged(t, payment.Payout, "100", terms(deducted(0, "0"))).r,
 		"held":              at(t, payment.Payment, payment.PaymentHeld).r,
 		"charging":          at(t, payment.Payment, payment.Charging).r,
 		"never left a page": hosted(t).r,
@@ -117,23 +117,23 @@ func TestWhatCanNotBeReversed(t *testing.T) {
 // rejected → failed: "rail correction, some rails".
 func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(said["refused"])
+	l.onAnswer(answers["refused"])
 	before, decided := *l.r, l.r
 	d, ok := l.c.DecideCorrection(l.r, payment.Failure{Code: payment.ProcessingError})
 	if !ok || !d.Outcome {
 		t.Fatal("not corrected")
 	}
-	l.is(d, "correct failed", "final")
+	l.want(d, "correct failed", "final")
 	if d.Record.Failure.Code != payment.ProcessingError {
 		t.Errorf("%q", d.Record.Failure.Describe("en"))
 	}
 	untouched(t, before, decided)
 	failed := at(t, payment.Payment, payment.Charging)
-	failed.says(said["failed"])
+	failed.onAnswer(answers["failed"])
 	for name, r := range map[string]*payment.Record{
 		"failed already": failed.r,
 		"unrouted":       cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
-		"charged":        charged(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
+		"charged":        newCharged(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
 		"charging":       at(t, payment.Payment, payment.Charging).r,
 	} {
 		if _, ok := cas.DecideCorrection(r, payment.Failure{Detail: "why"}); ok {
@@ -158,15 +158,15 @@ func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 		{payment.Payout, converting(deducted(100, "0"), usd, rub, "92.5"), "Cr A:provider 91575 RUB, Dr L:suspense:1 91575 RUB", "reserve 1010, reserve 91575 " + rub.String()},
 	} {
 		for answer, status := range map[string]string{"refused": "rejected", "failed": "failed"} {
-			l := begun(t, c.kind, "1000", c.on)
-			l.says(said["pending"])
-			l.says(said[answer])
-			d := l.says(said["charged"])
-			l.is(d, "settle_late "+status+": posted "+c.entry, c.more)
+			l := newScenario(t, c.kind, "1000", c.on)
+			l.onAnswer(answers["pending"])
+			l.onAnswer(answers[answer])
+			d := l.onAnswer(answers["charged"])
+			l.want(d, "settle_late "+status+": posted "+c.entry, c.more)
 			if r := l.r; !r.SettledLate || r.RRN != "123456789012" || string(r.Status) != status || r.Failure.Describe("en") != "why" {
 				t.Errorf("%+v", r)
 			}
-			if _, again := l.c.Answered(l.r, said["charged"]); again {
+			if _, again := l.c.Answered(l.r, answers["charged"]); again {
 				t.Error("it settled late twice")
 			}
 		}
@@ -174,22 +174,22 @@ func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 }
 
 func TestALateSettlementIsGivenBack(t *testing.T) {
-	l := begun(t, payment.Payment, "1000", terms(onTop(250, "3")))
-	l.says(said["pending"])
+	l := newScenario(t, payment.Payment, "1000", terms(onTop(250, "3")))
+	l.onAnswer(answers["pending"])
 	l.cancels()
-	l.hears(said["charged"])
-	l.says(said["charged"])
+	l.onOpAnswer(answers["charged"])
+	l.onAnswer(answers["charged"])
 	d, ok := l.c.DecideGiveBack(l.r, l.name())
 	if !ok || !d.Outcome {
 		t.Fatal("not given back")
 	}
-	l.took(d)
-	l.is(d, "give_back failed", "due 10s, ask op")
-	if amount, asset := l.r.Asked(); amount.String() != "1028" || asset != usd || refundID(l.r) != l.r.Op.Request {
+	l.apply(d)
+	l.want(d, "give_back failed", "due 10s, ask op")
+	if amount, asset := l.r.OperationAmount(); amount.String() != "1028" || asset != usd || refundID(l.r) != l.r.Op.Request {
 		t.Errorf("%v %v is asked for", amount, asset)
 	}
-	l.is(l.hears(said["pending"]), "await failed", "due 10s")
-	l.is(l.hears(said["charged"]), "gave_back failed: posted Cr A:provider 1028, Dr L:suspense:1 1028")
+	l.want(l.onOpAnswer(answers["pending"]), "await failed", "due 10s")
+	l.want(l.onOpAnswer(answers["charged"]), "gave_back failed: posted Cr A:provider 1028, Dr L:suspense:1 1028")
 	if r := l.r; msg(r) != "The money was returned." || r.Op != nil || r.Failure.Describe("en") != "The transaction was cancelled before it settled." || !r.Refunded.IsZero() {
 		t.Errorf("%+v", r)
 	}
@@ -201,13 +201,13 @@ func TestALateSettlementIsGivenBack(t *testing.T) {
 // A process that ended between the two finds at its next start what it has to give back.
 func TestALateSettlementIsGivenBackAfterARestart(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(said["failed"])
-	l.says(said["charged"])
-	ask, d, decided := l.wakes(time.Millisecond)
+	l.onAnswer(answers["failed"])
+	l.onAnswer(answers["charged"])
+	ask, d, decided := l.onDue(time.Millisecond)
 	if ask != payment.AskNothing || !decided || !d.Outcome {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
-	l.is(d, "give_back failed", "due 10s, ask op")
+	l.want(d, "give_back failed", "due 10s, ask op")
 	if ask, _, _ := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
 		t.Errorf("woken, it asks %v", ask)
 	}
@@ -215,14 +215,14 @@ func TestALateSettlementIsGivenBackAfterARestart(t *testing.T) {
 
 func TestWhatTheRailDoesNotTakeBackStaysInSuspense(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(said["refused"])
-	l.says(said["charged"])
-	l.wakes(time.Millisecond)
-	l.is(l.hears(said["refused"]), "give_back_failed rejected")
+	l.onAnswer(answers["refused"])
+	l.onAnswer(answers["charged"])
+	l.onDue(time.Millisecond)
+	l.want(l.onOpAnswer(answers["refused"]), "give_back_failed rejected")
 	if msg(l.r) != "why" || l.r.Op != nil {
 		t.Errorf("%+v", l.r)
 	}
-	if ask, _, decided := l.wakes(time.Hour); ask != payment.AskNothing || decided {
+	if ask, _, decided := l.onDue(time.Hour); ask != payment.AskNothing || decided {
 		t.Error("it is asked for ever")
 	}
 }
@@ -230,16 +230,16 @@ func TestWhatTheRailDoesNotTakeBackStaysInSuspense(t *testing.T) {
 // A payout can't be returned: it stays in suspense until people handle it.
 func TestALatePayoutIsNotGivenBack(t *testing.T) {
 	l := at(t, payment.Payout, payment.Charging)
-	l.says(said["failed"])
-	l.says(said["charged"])
+	l.onAnswer(answers["failed"])
+	l.onAnswer(answers["charged"])
 	if _, ok := l.c.DecideGiveBack(l.r, l.name()); ok {
 		t.Error("a payout was given back")
 	}
-	if ask, _, decided := l.wakes(time.Hour); ask != payment.AskNothing || decided {
+	if ask, _, decided := l.onDue(time.Hour); ask != payment.AskNothing || decided {
 		t.Error("it is woken for something")
 	}
 	never := at(t, payment.Payment, payment.Charging)
-	never.says(said["failed"])
+	never.onAnswer(answers["failed"])
 	if _, ok := never.c.DecideGiveBack(never.r, ledger.ID{9}); ok {
 		t.Error("what never moved was given back")
 	}
@@ -248,11 +248,11 @@ func TestALatePayoutIsNotGivenBack(t *testing.T) {
 // A correction beside a late settlement keeps the due instant of giving back.
 func TestACorrectionKeepsWhatIsDue(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(said["refused"])
-	l.says(said["charged"])
+	l.onAnswer(answers["refused"])
+	l.onAnswer(answers["charged"])
 	d, _ := l.c.DecideCorrection(l.r, payment.Failure{Detail: "why"})
-	l.is(l.took(d), "correct failed", "due 1ms, final")
-	if _, d, _ := l.wakes(time.Millisecond); d.Record.Op == nil {
+	l.want(l.apply(d), "correct failed", "due 1ms, final")
+	if _, d, _ := l.onDue(time.Millisecond); d.Record.Op == nil {
 		t.Error("it is not given back")
 	}
 }
@@ -260,13 +260,13 @@ func TestACorrectionKeepsWhatIsDue(t *testing.T) {
 // While money in suspense is being returned, a correction waits.
 func TestACorrectionWaitsForWhatGoesBack(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(said["refused"])
-	l.says(said["charged"])
-	l.wakes(time.Millisecond)
+	l.onAnswer(answers["refused"])
+	l.onAnswer(answers["charged"])
+	l.onDue(time.Millisecond)
 	if _, ok := l.c.DecideCorrection(l.r, payment.Failure{Detail: "why"}); ok {
 		t.Error("corrected meanwhile")
 	}
-	l.hears(said["charged"])
+	l.onOpAnswer(answers["charged"])
 	if _, ok := l.c.DecideCorrection(l.r, payment.Failure{Detail: "why"}); !ok {
 		t.Error("not corrected afterwards")
 	}

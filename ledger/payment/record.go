@@ -42,22 +42,22 @@ func ParseType(s string) (Type, bool) {
 // Request is a create request that passed validation. Raw fields are JSON as sent; nothing in it
 // aliases a network buffer.
 type Request struct {
-	Type         Type
-	TxID         string // empty: no idempotency
-	EmptyTxID    bool   // an empty txid was sent
-	Amount       money.Amount
-	Asset        money.Asset // network resolved if possible
-	Description  string
-	Described    bool   // a description was sent
-	Customer     []byte // JSON object, nil if absent
-	MerchantMeta []byte // JSON object, nil if absent
-	Lang         string
-	ReturnURL    string
-	FailURL      string
-	Method       string // money_storage type; empty: no credentials were sent
-	CardBIN      string // first six digits of a card
-	CardLast4    string
-	CardPrint    string // keyed fingerprint of the number
+	Type            Type
+	TxID            string // empty: no idempotency
+	EmptyTxID       bool   // an empty txid was sent
+	Amount          money.Amount
+	Asset           money.Asset // network resolved if possible
+	Description     string
+	Described       bool   // a description was sent
+	Customer        []byte // JSON object, nil if absent
+	MerchantMeta    []byte // JSON object, nil if absent
+	Lang            string
+	ReturnURL       string
+	FailURL         string
+	Method          string // money_storage type; empty: no credentials were sent
+	CardBIN         string // first six digits of a card
+	CardLast4       string
+	CardFingerprint string // keyed fingerprint of the number
 
 	PayerIP   netip.Addr    // source of the payer's credentials; zero: unknown
 	Attempted ledger.Micros // when routing began and limits counted it; 0: never
@@ -72,14 +72,14 @@ type Record struct {
 	Partner int64
 	Request
 
-	Status   Status
-	Failure  Failure // why it is not charged; why the capture of a hold failed; why it was reversed
-	Fee      money.Amount
-	WithFee  money.Amount // amount_with_fee
-	Dest     money.Amount // amount_dest, in DestAsset
-	Merchant money.Signed // merchant_amount
-	Rate     money.Rate   // zero: not converted
-	Settles  money.Asset  // the asset of Dest if converted; zero: Asset
+	Status          Status
+	Failure         Failure // why it is not charged; why the capture of a hold failed; why it was reversed
+	Fee             money.Amount
+	AmountWithFee   money.Amount // amount_with_fee
+	Dest            money.Amount // amount_dest, in DestAsset
+	Merchant        money.Signed // merchant_amount
+	Rate            money.Rate   // zero: not converted
+	SettlementAsset money.Asset  // the asset of Dest if converted; zero: Asset
 
 	Terminal  ledger.ID // zero: never routed
 	Priority  int       // the terminal's priority at routing
@@ -95,7 +95,7 @@ type Record struct {
 	HoldUntil   ledger.Micros  // end of the hold; 0: not held
 	Captured    money.Amount   // what a commit captured; zero: not two-phase, or not yet
 	Refunded    money.Amount   // refunded part of the amount, in all
-	FeeBack     money.Amount   // part of the fee returned with refunds
+	RefundedFee money.Amount   // part of the fee returned with refunds
 	Refunds     []RefundRecord // requested refunds, the oldest first: at most MaxRefunds
 	LastCommit  money.Amount   // amount of the last commit request; zero: there was none
 	Known       bool           // the provider has confirmed that it has the charge
@@ -152,7 +152,7 @@ type Op struct {
 	Kind            OpKind
 	Request         ledger.ID    // the operation's name at the provider
 	Amount          money.Amount // captured or refunded
-	FeeBack         money.Amount // part of the fee returned with a refund
+	RefundedFee     money.Amount // part of the fee returned with a refund
 	Answered        bool         // the provider has answered it once
 	NotFoundAnswers uint8        // as in Record, for this operation
 	Inquiries       uint8
@@ -178,7 +178,7 @@ func (r *Record) DestAsset() money.Asset {
 	if r.Rate.IsZero() {
 		return r.Asset
 	}
-	return r.Settles
+	return r.SettlementAsset
 }
 
 // Settled returns the amount for which a charge settled: the captured amount if it was held,

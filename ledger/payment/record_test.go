@@ -33,7 +33,7 @@ func TestWhenTheFirstAnswerIsThere(t *testing.T) {
 	if l.r.Answered() {
 		t.Error("a cancel is answered before the provider has said anything")
 	}
-	if l.hears(said["nothing"]); !l.r.Answered() {
+	if l.onOpAnswer(answers["nothing"]); !l.r.Answered() {
 		t.Error("a time-out is no answer")
 	}
 }
@@ -44,15 +44,15 @@ func TestAnUnknownReferenceIsRememberedOfChargeAndOperation(t *testing.T) {
 	if l.r.NotKnown() {
 		t.Error("not asked yet")
 	}
-	if l.says(said["not known"]); !l.r.NotKnown() {
+	if l.onAnswer(answers["not known"]); !l.r.NotKnown() {
 		t.Error("the charge")
 	}
 	l = at(t, payment.Payment, payment.PaymentHeld)
 	l.commits("")
-	if l.hears(said["not known"]); !l.r.NotKnown() {
+	if l.onOpAnswer(answers["not known"]); !l.r.NotKnown() {
 		t.Error("the operation")
 	}
-	if l.hears(said["pending"]); l.r.NotKnown() {
+	if l.onOpAnswer(answers["pending"]); l.r.NotKnown() {
 		t.Error("it has been heard of since")
 	}
 }

@@ -24,8 +24,8 @@ func TestAChargeSplitsBetweenThePartnerAndTheFees(t *testing.T) {
 		"Dr A:provider 120, Cr L:partner:1:available 50*, Cr I:fees 70":        {"50", onTop(0, "70")},
 		"Dr A:provider 9999, Dr L:partner:1:available 14999*, Cr I:fees 24998": {"9999", deducted(25000, "1")},
 	} {
-		l := begun(t, payment.Payment, c.amount, terms(c.fees))
-		l.is(l.says(said["charged"]), "process charging", "settle charged: posted "+want, "final")
+		l := newScenario(t, payment.Payment, c.amount, terms(c.fees))
+		l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: posted "+want, "final")
 	}
 }
 
@@ -37,8 +37,8 @@ func TestAPayoutsHoldIsCapturedWhenItIsPaid(t *testing.T) {
 		"Dr L:partner:1:available 1010, Cr A:provider 1000, Cr I:fees 10":   onTop(100, "0"),
 		"Dr L:partner:1:available 2000, Cr A:provider 1000, Cr I:fees 1000": onTop(10000, "0"),
 	} {
-		l := begun(t, payment.Payout, "1000", terms(fees))
-		l.is(l.says(said["charged"]), "process charging", "settle charged: capture "+want+" for "+want, "final")
+		l := newScenario(t, payment.Payout, "1000", terms(fees))
+		l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: capture "+want+" for "+want, "final")
 	}
 }
 
@@ -85,7 +85,7 @@ func TestRefundsInParts(t *testing.T) {
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"},
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"}}},
 	} {
-		l := charged(t, payment.Payment, c.amount, terms(c.fees))
+		l := newCharged(t, payment.Payment, c.amount, terms(c.fees))
 		l.refundsAs(c.name, "charged", c.parts)
 		if l.r.Refunded != l.r.Amount {
 			continue
@@ -96,19 +96,19 @@ func TestRefundsInParts(t *testing.T) {
 }
 
 // refundsAs runs refunds that are each done at once.
-func (l *life) refundsAs(name, status string, parts []refunded) {
+func (l *scenario) refundsAs(name, status string, parts []refunded) {
 	l.t.Helper()
 	for _, p := range parts {
 		d := l.refunds(p.amount)
-		l.is(d, "refund "+status+": pending "+p.entry, "due 10s, ask op, reserve "+p.room)
-		if amount, asset := l.r.Asked(); amount.String() != p.asked || asset != l.r.Asset {
+		l.want(d, "refund "+status+": pending "+p.entry, "due 10s, ask op, reserve "+p.room)
+		if amount, asset := l.r.OperationAmount(); amount.String() != p.asked || asset != l.r.Asset {
 			l.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.asked)
 		}
 		if l.r.Answered() || refundID(l.r) != l.r.Op.Request || msg(l.r) != "" {
 			l.t.Errorf("%s: %+v", name, l.r)
 		}
 		before, decided := *l.r, l.r
-		l.is(l.hears(said["charged"]), "refund_done refunded: capture "+p.splits+" for "+p.entry)
+		l.want(l.onOpAnswer(answers["charged"]), "refund_done refunded: capture "+p.splits+" for "+p.entry)
 		if msg(l.r) != "The money was returned." || l.r.Op != nil || refundID(l.r) != refundID(&before) || !l.r.Answered() {
 			l.t.Errorf("%s: %+v", name, l.r)
 		}
@@ -121,7 +121,7 @@ func (l *life) refundsAs(name, status string, parts []refunded) {
 func TestWhatWasCapturedInPartIsRefundedUpToThat(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(refundable(deducted(250, "3"))))
 	l.commits("400")
-	l.hears(said["charged"])
+	l.onOpAnswer(answers["charged"])
 	_, err := l.c.Refund(l.r, part("401"), l.name())
 	refused(t, err, ledger.InvalidRefundAmount)
 	l.refundsAs("captured", "charged", []refunded{ // 13 × 100 ÷ 400 = 3.25
@@ -130,13 +130,13 @@ func TestWhatWasCapturedInPartIsRefundedUpToThat(t *testing.T) {
 }
 
 func TestAmountsThatAreNotLeftToRefund(t *testing.T) {
-	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	for _, amount := range []string{"0", "1001", "1" + zeros(72)} {
 		_, err := l.c.Refund(l.r, part(amount), l.name())
 		refused(t, err, ledger.InvalidRefundAmount)
 	}
 	l.refunds("600")
-	l.hears(said["charged"])
+	l.onOpAnswer(answers["charged"])
 	_, err := l.c.Refund(l.r, part("401"), l.name())
 	refused(t, err, ledger.InvalidRefundAmount)
 	l.refunds("400")
@@ -146,13 +146,13 @@ func TestAmountsThatAreNotLeftToRefund(t *testing.T) {
 // never reached a provider.
 func TestWhatCanNotBeRefunded(t *testing.T) {
 	declined := at(t, payment.Payment, payment.Charging)
-	declined.says(said["refused"])
+	declined.onAnswer(answers["refused"])
 	failed := at(t, payment.Payment, payment.Charging)
-	failed.says(said["failed"])
-	original := charged(t, payment.Payment, "100", terms(deducted(0, "0")))
+	failed.onAnswer(answers["failed"])
+	original := newCharged(t, payment.Payment, "100", terms(deducted(0, "0")))
 	back, _ := original.c.DecideReversal(original.r, 7, next, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
-		"a payout":     charged(t, payment.Payout, "100", terms(deducted(0, "0"))).r,
+		"a payout":     newCharged(t, payment.Payout, "100", terms(deducted(0, "0"))).r,
 		"a held one":   at(t, payment.Payment, payment.PaymentHeld).r,
 		"charging":     at(t, payment.Payment, payment.Charging).r,
 		"a hosted one": hosted(t).r,
@@ -173,25 +173,25 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 
 // "Concurrent refunds: exactly one wins."
 func TestOneRefundAtATime(t *testing.T) {
-	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.refunds("1")
 	for _, answer := range []string{"nothing", "pending", "pending"} {
 		_, err := l.c.Refund(l.r, part("1"), l.name())
 		refused(t, err, ledger.Conflict)
 		_, err = l.c.Cancel(l.r, l.name())
 		refused(t, err, ledger.NotReversible)
-		l.hears(said[answer])
+		l.onOpAnswer(answers[answer])
 	}
 }
 
 // "A refund is refused by the rail: refund_msg says why, status stays charged."
 func TestARefusedRefundReleasesWhatItHeld(t *testing.T) {
 	for _, answer := range []string{"refused", "failed", "not sent"} {
-		l := charged(t, payment.Payment, "9999", terms(refundable(deducted(250, "3"))))
+		l := newCharged(t, payment.Payment, "9999", terms(refundable(deducted(250, "3"))))
 		l.refunds("1000")
-		l.is(l.hears(said[answer]),
+		l.want(l.onOpAnswer(answers[answer]),
 			"refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "release 1025")
-		if r := l.r; msg(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.FeeBack.IsZero() || r.Failure.Describe("en") != "" {
+		if r := l.r; msg(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.RefundedFee.IsZero() || r.Failure.Describe("en") != "" {
 			t.Errorf("%s: %+v", answer, r)
 		}
 		l.refunds("") // the refund may be requested again
@@ -199,34 +199,34 @@ func TestARefusedRefundReleasesWhatItHeld(t *testing.T) {
 }
 
 func TestAFurtherRefundThatIsRefusedStaysRefunded(t *testing.T) {
-	l := charged(t, payment.Payment, "1000", terms(refundable(deducted(1000, "0"))))
+	l := newCharged(t, payment.Payment, "1000", terms(refundable(deducted(1000, "0"))))
 	l.refunds("500")
-	l.hears(said["charged"])
+	l.onOpAnswer(answers["charged"])
 	l.refunds("")
-	l.is(l.hears(said["refused"]), "further_refund_refused refunded: void Cr A:provider 500, Dr L:partner:1:available 450, Dr I:fees 50", "release 550")
-	if r := l.r; r.Refunded.String() != "500" || r.FeeBack.String() != "50" || msg(r) != "why" {
+	l.want(l.onOpAnswer(answers["refused"]), "further_refund_refused refunded: void Cr A:provider 500, Dr L:partner:1:available 450, Dr I:fees 50", "release 550")
+	if r := l.r; r.Refunded.String() != "500" || r.RefundedFee.String() != "50" || msg(r) != "why" {
 		t.Errorf("%+v", r)
 	}
 	// The same, from refunding.
 	l.refunds("100")
-	l.hears(said["pending"])
-	l.is(l.hears(said["refused"]), "further_refund_refused refunded: void Cr A:provider 100, Dr L:partner:1:available 90, Dr I:fees 10", "release 110")
+	l.onOpAnswer(answers["pending"])
+	l.want(l.onOpAnswer(answers["refused"]), "further_refund_refused refunded: void Cr A:provider 100, Dr L:partner:1:available 90, Dr I:fees 10", "release 110")
 }
 
 // charged → refunding → refunded; the money is held from the intent on.
 func TestARefundThatTakesItsTimeIsRefunding(t *testing.T) {
-	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.refunds("")
-	l.is(l.hears(said["pending"]), "refund_pending refunding", "due 10s")
+	l.want(l.onOpAnswer(answers["pending"]), "refund_pending refunding", "due 10s")
 	if msg(l.r) != "The refund is under way." || !l.r.Answered() {
 		t.Errorf("%q, answered %v", msg(l.r), l.r.Answered())
 	}
 	if ask, _, _ := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
 		t.Errorf("woken, it asks %v", ask)
 	}
-	l.is(l.hears(said["pending"]), "await refunding", "due 20s")
-	l.is(l.hears(said["nothing"]), "await refunding", "due 40s")
-	l.is(l.hears(said["charged"]),
+	l.want(l.onOpAnswer(answers["pending"]), "await refunding", "due 20s")
+	l.want(l.onOpAnswer(answers["nothing"]), "await refunding", "due 40s")
+	l.want(l.onOpAnswer(answers["charged"]),
 		"refund_done refunded: capture Cr A:provider 1000, Dr L:partner:1:available 1000* for Cr A:provider 1000, Dr L:partner:1:available 1000")
 	if msg(l.r) != "The money was returned." {
 		t.Errorf("%q", msg(l.r))
@@ -238,20 +238,20 @@ func TestARefundThatTakesItsTimeIsRefunding(t *testing.T) {
 func TestARefundWithoutAnOutcomeIsRefunding(t *testing.T) {
 	for _, answer := range []string{"nothing", "not known"} {
 		for _, before := range []string{"charged", "refunded"} {
-			l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+			l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 			if before == "refunded" {
 				l.refunds("400")
-				l.hears(said["charged"])
+				l.onOpAnswer(answers["charged"])
 			}
 			l.refunds("500")
 			if l.r.Answered() {
 				t.Errorf("%s: answered before the provider was", before)
 			}
-			l.is(l.hears(said[answer]), "refund_pending refunding", "due 10s")
+			l.want(l.onOpAnswer(answers[answer]), "refund_pending refunding", "due 10s")
 			if msg(l.r) != "The refund is under way." || !l.r.Answered() {
 				t.Errorf("%s, %s: %q, answered %v", before, answer, msg(l.r), l.r.Answered())
 			}
-			l.hears(said["refused"])
+			l.onOpAnswer(answers["refused"])
 			if string(l.r.Status) != before || msg(l.r) != "why" {
 				t.Errorf("%s, %s, then refused: %s %q", before, answer, l.r.Status, msg(l.r))
 			}
@@ -260,10 +260,10 @@ func TestARefundWithoutAnOutcomeIsRefunding(t *testing.T) {
 }
 
 func TestAPendingRefundThatIsRefusedIsChargedAgain(t *testing.T) {
-	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.refunds("")
-	l.hears(said["pending"])
-	l.is(l.hears(said["refused"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
+	l.onOpAnswer(answers["pending"])
+	l.want(l.onOpAnswer(answers["refused"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
 	if msg(l.r) != "why" || l.r.Status != payment.Charged {
 		t.Errorf("%s %q", l.r.Status, msg(l.r))
 	}
@@ -272,29 +272,29 @@ func TestAPendingRefundThatIsRefusedIsChargedAgain(t *testing.T) {
 // Unknown twice in a row means that the refund never arrived: it is submitted once more under
 // the same name. If that does not arrive either, the refund is refused.
 func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
-	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.refunds("")
-	l.is(l.hears(said["not known"]), "refund_pending refunding", "due 10s")
+	l.want(l.onOpAnswer(answers["not known"]), "refund_pending refunding", "due 10s")
 	if !l.r.Answered() {
 		t.Error("nobody is answered")
 	}
-	l.is(l.hears(said["nothing"]), "await refunding", "due 10s") // no answer reveals nothing
+	l.want(l.onOpAnswer(answers["nothing"]), "await refunding", "due 10s") // no answer reveals nothing
 	name := l.r.Op.Request
-	l.is(l.hears(said["not known"]), "await refunding", "due 10s, ask op")
+	l.want(l.onOpAnswer(answers["not known"]), "await refunding", "due 10s, ask op")
 	if l.r.Op.Request != name {
 		t.Error("it is sent under another name")
 	}
-	l.is(l.hears(said["not known"]), "await refunding", "due 10s")
-	l.is(l.hears(said["not known"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
+	l.want(l.onOpAnswer(answers["not known"]), "await refunding", "due 10s")
+	l.want(l.onOpAnswer(answers["not known"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
 	if msg(l.r) != "The transaction was interrupted before it reached the provider." {
 		t.Errorf("%q", msg(l.r))
 	}
 }
 
 func TestTheRailsKeysOfAnOperationAreKept(t *testing.T) {
-	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.refunds("")
-	if l.hears(payment.Answer{Verdict: payment.VerdictCharged, Meta: []byte(`{"a":1}`)}); string(l.r.RailMeta) != `{"a":1}` {
+	if l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged, Meta: []byte(`{"a":1}`)}); string(l.r.RailMeta) != `{"a":1}` {
 		t.Errorf("%s", l.r.RailMeta)
 	}
 }

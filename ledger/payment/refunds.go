@@ -14,13 +14,13 @@ const MaxRefunds = 100
 
 // RefundRecord is one requested refund.
 type RefundRecord struct {
-	ID       ledger.ID    // refund_id: the refund's name at the provider
-	Amount   money.Amount // of the transaction's amount
-	FeeBack  money.Amount // of the fee, returned with it
-	Status   RefundStatus
-	Failure  Failure       // for RefundFailed
-	Created  ledger.Micros // the instant of the decision
-	Finished ledger.Micros // the instant of the outcome; 0: pending
+	ID          ledger.ID    // refund_id: the refund's name at the provider
+	Amount      money.Amount // of the transaction's amount
+	RefundedFee money.Amount // of the fee, returned with it
+	Status      RefundStatus
+	Failure     Failure       // for RefundFailed
+	Created     ledger.Micros // the instant of the decision
+	Finished    ledger.Micros // the instant of the outcome; 0: pending
 }
 
 // RefundStatus is the status of a refund. It is stored. The zero value is invalid.
@@ -28,7 +28,7 @@ type RefundStatus uint8
 
 // The statuses of a refund.
 const (
-	RefundAsked     RefundStatus = iota + 1 // pending: the provider has not answered yet
+	RefundRequested RefundStatus = iota + 1 // pending: the provider has not answered yet
 	RefundIsPending                         // pending: the rail reports that the refund takes time
 	RefundSucceeded
 	RefundFailed
@@ -44,7 +44,7 @@ func (s RefundStatus) String() string {
 }
 
 // Pending tells whether the outcome is not known yet.
-func (s RefundStatus) Pending() bool { return s == RefundAsked || s == RefundIsPending }
+func (s RefundStatus) Pending() bool { return s == RefundRequested || s == RefundIsPending }
 
 // Describe returns the outcome for people, refund_msg, in a language; empty until the provider
 // has answered, because other platforms of the protocol take any text for an outcome.
@@ -84,12 +84,12 @@ func (r *Record) addRefund(c DecisionContext) {
 			kept = slices.Delete(kept, i, i+1)
 		}
 	}
-	fee := r.Op.FeeBack
+	fee := r.Op.RefundedFee
 	if r.Op.Late {
-		fee = must(r.WithFee.Sub(r.Amount)) // the payer gets back everything paid
+		fee = must(r.AmountWithFee.Sub(r.Amount)) // the payer gets back everything paid
 	}
 	r.Refunds = append(kept, RefundRecord{
-		ID: r.Op.Request, Amount: r.Op.Amount, FeeBack: fee, Status: RefundAsked, Created: ledger.MicrosOf(c.Now),
+		ID: r.Op.Request, Amount: r.Op.Amount, RefundedFee: fee, Status: RefundRequested, Created: ledger.MicrosOf(c.Now),
 	})
 }
 

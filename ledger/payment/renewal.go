@@ -12,9 +12,9 @@ type Renewal struct {
 	Terminal     ledger.ID // the terminal of Initial; no other can charge the credential
 }
 
-// Standing returns the progress of a charge: paid tells whether it has settled, over whether its
+// ChargeProgress returns the progress of a charge: paid tells whether it has settled, over whether its
 // outcome is final. Money that was returned later counts as settled.
-func (r *Record) Standing() (paid, over bool) {
+func (r *Record) ChargeProgress() (paid, over bool) {
 	switch r.Status {
 	case Charged, Refunding, Refunded, Reversed:
 		return true, true

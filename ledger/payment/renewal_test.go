@@ -9,13 +9,13 @@ import (
 )
 
 // renewed returns a renewal in status authorizing.
-func renewed(t testing.TB) *life {
+func renewed(t testing.TB) *scenario {
 	t.Helper()
-	l := &life{t: t, c: cas}
+	l := &scenario{t: t, c: cas}
 	req := request(payment.Payment, "100")
 	req.Method, req.ReturnURL, req.FailURL = payment.ProviderToken, "", ""
 	req.Renewal = &payment.Renewal{Subscription: uuid.UUID{5}, Number: 1, Initial: uuid.UUID{6}, Terminal: term}
-	l.took(l.c.Create(txid, 1, req, terms(deducted(0, "0"))))
+	l.apply(l.c.Create(txid, 1, req, terms(deducted(0, "0"))))
 	return l
 }
 
@@ -41,18 +41,18 @@ func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 		if n%2 == 0 {
 			want = payment.AskSubmit
 		}
-		d := l.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
+		d := l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
 		if d.Ask != want || d.Record.Status != payment.Authorizing || d.Due == 0 {
 			t.Fatalf("unknown reference %d: asks %d in %s, due %d", n, d.Ask, d.Record.Status, d.Due)
 		}
 	}
-	l.is(l.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true}), "process charging", "fail failed", "release 100, final")
+	l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true}), "process charging", "fail failed", "release 100, final")
 	if l.r.Failure.Code != payment.Interrupted {
 		t.Errorf("%q", l.r.Failure.Describe("en"))
 	}
-	card := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
-	card.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
-	if d := card.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true}); d.Record.Status != payment.Failed {
+	card := newScenario(t, payment.Payment, "100", terms(deducted(0, "0")))
+	card.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
+	if d := card.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true}); d.Record.Status != payment.Failed {
 		t.Errorf("a card is %s", d.Record.Status)
 	}
 }
@@ -60,13 +60,13 @@ func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 // A resubmission may be charged, or be lost again: no answer is never treated as a failure.
 func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
 	l := renewed(t)
-	l.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
-	l.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
-	l.says(payment.Answer{Verdict: payment.VerdictUnknown})
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
 	if l.r.Status != payment.Charging {
 		t.Fatalf("%s", l.r.Status)
 	}
-	l.says(payment.Answer{Verdict: payment.VerdictCharged, Inquired: true})
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged, Inquired: true})
 	if l.r.Status != payment.Charged {
 		t.Errorf("%s", l.r.Status)
 	}
@@ -77,31 +77,31 @@ func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
 func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 	token := payment.Answer{Token: []byte("sealed")}
 	for name, c := range map[string]struct {
-		end  func(l *life)
+		end  func(l *scenario)
 		want string
 	}{
-		"charged at once": {func(l *life) { token.Verdict = payment.VerdictCharged; l.says(token) }, "sealed"},
-		"declined":        {func(l *life) { token.Verdict = payment.VerdictRefused; l.says(token) }, ""},
-		"pending":         {func(l *life) { token.Verdict = payment.VerdictPending; l.says(token) }, ""},
+		"charged at once": {func(l *scenario) { token.Verdict = payment.VerdictCharged; l.onAnswer(token) }, "sealed"},
+		"declined":        {func(l *scenario) { token.Verdict = payment.VerdictRefused; l.onAnswer(token) }, ""},
+		"pending":         {func(l *scenario) { token.Verdict = payment.VerdictPending; l.onAnswer(token) }, ""},
 	} {
-		l := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
+		l := newScenario(t, payment.Payment, "100", terms(deducted(0, "0")))
 		c.end(l)
 		if string(l.r.Token) != c.want || l.r.HasCredential() != (c.want != "") {
 			t.Errorf("%s: token %q", name, l.r.Token)
 		}
 	}
-	l := begun(t, payment.Payment, "100", twoPhase(terms(deducted(0, "0"))))
-	l.says(payment.Answer{Verdict: payment.VerdictHeld, Token: []byte("early")})
+	l := newScenario(t, payment.Payment, "100", twoPhase(terms(deducted(0, "0"))))
+	l.onAnswer(payment.Answer{Verdict: payment.VerdictHeld, Token: []byte("early")})
 	if l.r.Token != nil {
 		t.Errorf("held: token %q", l.r.Token)
 	}
 	l.commits("")
-	l.hears(payment.Answer{Verdict: payment.VerdictCharged, Token: []byte("captured")})
+	l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged, Token: []byte("captured")})
 	if string(l.r.Token) != "captured" || !l.r.HasCredential() {
 		t.Errorf("captured: token %q", l.r.Token)
 	}
 	l.refunds("10")
-	l.hears(payment.Answer{Verdict: payment.VerdictCharged, Token: []byte("another")})
+	l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged, Token: []byte("another")})
 	if string(l.r.Token) != "captured" {
 		t.Errorf("refunded: token %q", l.r.Token)
 	}
@@ -115,7 +115,7 @@ func TestHowARenewalStands(t *testing.T) {
 		"rejected": {false, true}, "failed": {false, true},
 	} {
 		r := &payment.Record{Status: status}
-		if paid, over := r.Standing(); paid != want[0] || over != want[1] {
+		if paid, over := r.ChargeProgress(); paid != want[0] || over != want[1] {
 			t.Errorf("%s: paid %v, over %v", status, paid, over)
 		}
 	}

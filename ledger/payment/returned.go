@@ -8,10 +8,10 @@ func (r *Record) Submitted() money.Amount {
 	if r.Type == Payout {
 		return r.Dest
 	}
-	return r.WithFee
+	return r.AmountWithFee
 }
 
 // Returned returns how much of a charge the provider has returned, in the provider's amounts.
 func (r *Record) Returned() money.Amount {
-	return r.refunded(r.Refunded, r.FeeBack).provider
+	return r.refunded(r.Refunded, r.RefundedFee).provider
 }

@@ -18,11 +18,11 @@ type Terms struct {
 	Overdraft money.Amount // how far the partner's available balance may go below zero
 	Asset     money.Asset  // the transaction's, with its network resolved
 
-	// Converts tells whether the destination is in another asset, Settles, at Rate. A zero Rate
+	// Converts tells whether the destination is in another asset, SettlementAsset, at Rate. A zero Rate
 	// means that there is none; then the transaction is rejected.
-	Converts bool
-	Settles  money.Asset
-	Rate     money.Rate
+	Converts        bool
+	SettlementAsset money.Asset
+	Rate            money.Rate
 
 	Priority int       // the terminal's
 	Bounds   []Bound   // limits on volumes that count this transaction
@@ -40,12 +40,12 @@ func (r *Record) take(t *Terms) Code {
 	if t.TwoPhase {
 		r.HoldTTL = t.HoldTTL
 	}
-	r.Rate, r.Settles = money.Rate{}, money.Asset{}
+	r.Rate, r.SettlementAsset = money.Rate{}, money.Asset{}
 	if t.Converts {
-		if t.Rate.IsZero() || !scaled(t.Asset) || !scaled(t.Settles) {
+		if t.Rate.IsZero() || !scaled(t.Asset) || !scaled(t.SettlementAsset) {
 			return NoExchangeRate
 		}
-		r.Rate, r.Settles = t.Rate, t.Settles
+		r.Rate, r.SettlementAsset = t.Rate, t.SettlementAsset
 	}
 	return r.price(r.Amount)
 }
@@ -77,9 +77,9 @@ func (r *Record) price(amount money.Amount) Code {
 		return AmountOutOfRange
 	}
 	r.Fee = fee
-	r.WithFee, r.Merchant = amount, money.Difference(amount, fee)
+	r.AmountWithFee, r.Merchant = amount, money.Difference(amount, fee)
 	if r.Fees.OnTop {
-		if r.WithFee, err = amount.Add(fee); err != nil {
+		if r.AmountWithFee, err = amount.Add(fee); err != nil {
 			return AmountOutOfRange
 		}
 		r.Merchant = money.Difference(amount, money.Amount{})
@@ -116,13 +116,13 @@ func (r *Record) converted(part money.Signed) (money.Amount, error) {
 		return part.Abs, nil
 	}
 	from, _ := r.Asset.Scale()
-	to, _ := r.Settles.Scale()
+	to, _ := r.SettlementAsset.Scale()
 	return part.Abs.Convert(r.Rate, from, to)
 }
 
 // unpriced sets the amounts of a transaction for which no terminal has set a fee.
 func (r *Record) unpriced() {
-	r.Fee, r.WithFee, r.Dest = money.Amount{}, r.Amount, r.Amount
+	r.Fee, r.AmountWithFee, r.Dest = money.Amount{}, r.Amount, r.Amount
 	r.Merchant = money.Difference(r.Amount, money.Amount{})
-	r.Rate, r.Settles = money.Rate{}, money.Asset{}
+	r.Rate, r.SettlementAsset = money.Rate{}, money.Asset{}
 }

@@ -29,7 +29,7 @@ func TestFeesAreFlooredAndDeductedOrOnTop(t *testing.T) {
 		"payout, on top":      {payment.Payout, "1000", onTop(100, "0"), "1010 1000 1000 10"},
 		"18 digits":           {payment.Payment, "123456789012345678", deducted(250, "0"), "123456789012345678 120370369287037037 120370369287037037 3086419725308641"},
 	} {
-		l := begun(t, c.kind, c.amount, terms(c.fees))
+		l := newScenario(t, c.kind, c.amount, terms(c.fees))
 		if got := figures(l.r); got != c.want || l.r.Status != payment.Authorizing {
 			t.Errorf("%s: %s in %s, want %s", name, got, l.r.Status, c.want)
 		}
@@ -61,7 +61,7 @@ func TestConversionIsFlooredAtTheDestinationsScale(t *testing.T) {
 		"as much as may arrive":     {"1" + zeros(36), deducted(0, "0"), usd, rub, "1" + zeros(36), "1" + zeros(36) + " 1" + zeros(72) + " 1" + zeros(36) + " 0"},
 		"one conversion, one floor": {"3", deducted(0, "0"), usd, rub, "0.6666", "3 1 3 0"},
 	} {
-		l := begun(t, payment.Payment, c.amount, converting(c.fees, c.from, c.to, c.rate))
+		l := newScenario(t, payment.Payment, c.amount, converting(c.fees, c.from, c.to, c.rate))
 		if got := figures(l.r); got != c.want || l.r.Status != payment.Authorizing || l.r.DestAsset() != c.to {
 			t.Errorf("%s: %s of %v in %s, want %s", name, got, l.r.DestAsset(), l.r.Status, c.want)
 		}
@@ -97,13 +97,13 @@ func TestTermsThatRejectATransaction(t *testing.T) {
 	} {
 		req := request(c.kind, c.amount)
 		req.Asset = c.on.Asset
-		l := &life{t: t, c: cas}
-		d := l.took(cas.Create(txid, 1, req, c.on))
+		l := &scenario{t: t, c: cas}
+		d := l.apply(cas.Create(txid, 1, req, c.on))
 		if d.Record.Failure.Describe("en") != c.want {
 			t.Errorf("%s: %s %q, want %q", name, d.Record.Status, d.Record.Failure.Describe("en"), c.want)
 			continue
 		}
-		l.is(d, "create created", "refuse rejected", "final")
+		l.want(d, "create created", "refuse rejected", "final")
 		if r := d.Record; figures(r) != c.amount+" "+c.amount+" "+c.amount+" 0" || r.Terminal != (ledger.ID{}) || r.Route != "" || r.DestAsset() != c.on.Asset {
 			t.Errorf("%s: %s on %v, it has no terminal and no price", name, figures(r), r.Terminal)
 		}
@@ -127,7 +127,7 @@ func TestARejectedTransactionShowsItsNetwork(t *testing.T) {
 
 // A payout whose fee leaves one unit is sent.
 func TestAPayoutWhoseFeeLeavesOneUnitGoesOut(t *testing.T) {
-	if l := begun(t, payment.Payout, "100", terms(deducted(0, "99"))); figures(l.r) != "100 1 1 99" || l.r.Status != payment.Authorizing {
+	if l := newScenario(t, payment.Payout, "100", terms(deducted(0, "99"))); figures(l.r) != "100 1 1 99" || l.r.Status != payment.Authorizing {
 		t.Errorf("%s in %s", figures(l.r), l.r.Status)
 	}
 }

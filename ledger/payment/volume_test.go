@@ -40,7 +40,7 @@ func volumes(d *payment.Decision) string {
 	return strings.Join(all, ", ")
 }
 
-func (l *life) counts(d payment.Decision, want string, still bool) {
+func (l *scenario) counts(d payment.Decision, want string, still bool) {
 	l.t.Helper()
 	if got := volumes(&d); got != want {
 		l.t.Errorf("%s: %s\nwant %s", l.r.Status, got, want)
@@ -57,8 +57,8 @@ const (
 )
 
 func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
-	l := &life{t: t, c: cas}
-	d := l.took(l.c.Create(txid, 1, request(payment.Payment, "1000"), bounded(terms(onTop(250, "3")))))
+	l := &scenario{t: t, c: cas}
+	d := l.apply(l.c.Create(txid, 1, request(payment.Payment, "1000"), bounded(terms(onTop(250, "3")))))
 	l.counts(d, reserves, true) // the amount, without the fee
 	for i, most := range map[int]uint64{len(d.Counters) - 2: 2_000, len(d.Counters) - 1: 9_000} {
 		if g := d.Counters[i]; g.Max != money.FromUint64(most) || g.Refuse != ledger.LimitExceeded || g.Org != cas.Org || g.Window != "" {
@@ -70,14 +70,14 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 			t.Errorf("counter %d refuses with %q, want %q", i, got, want)
 		}
 	}
-	l.counts(l.says(payment.Answer{Verdict: payment.VerdictPending}), "", true)
-	l.counts(l.says(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
+	l.counts(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending}), "", true)
+	l.counts(l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
 	l.counts(l.refunds(""), "", true) // returned money still counts
-	l.counts(l.hears(payment.Answer{Verdict: payment.VerdictCharged}), "", true)
+	l.counts(l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged}), "", true)
 }
 
 func TestAChargebackGivesNoVolumeBack(t *testing.T) {
-	l := charged(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
+	l := newCharged(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
 	d, ok := l.c.DecideReversal(l.r, 7, uuid.UUID{5}, payment.Failure{})
 	if !ok || volumes(&d) != "" || volumes(d.Return) != "" || len(d.Record.Volumes) != 2 || d.Return.Record.Volumes != nil {
 		t.Errorf("%s, %s, %+v", volumes(&d), volumes(d.Return), d.Return.Record.Volumes)
@@ -86,23 +86,23 @@ func TestAChargebackGivesNoVolumeBack(t *testing.T) {
 
 func TestWhatEndsWithoutMoneyGivesItsVolumeBackOnce(t *testing.T) {
 	refusal := payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
-	for name, ends := range map[string]func(*life) payment.Decision{
-		"refused":    func(l *life) payment.Decision { return l.says(refusal) },
-		"failed":     func(l *life) payment.Decision { return l.says(payment.Answer{Verdict: payment.VerdictFailed}) },
-		"never sent": func(l *life) payment.Decision { return l.says(payment.Answer{Verdict: payment.VerdictNotSent}) },
-		"never arrived": func(l *life) payment.Decision {
-			l.says(payment.Answer{Verdict: payment.VerdictNotFound})
-			return l.says(payment.Answer{Verdict: payment.VerdictNotFound})
+	for name, ends := range map[string]func(*scenario) payment.Decision{
+		"refused":    func(l *scenario) payment.Decision { return l.onAnswer(refusal) },
+		"failed":     func(l *scenario) payment.Decision { return l.onAnswer(payment.Answer{Verdict: payment.VerdictFailed}) },
+		"never sent": func(l *scenario) payment.Decision { return l.onAnswer(payment.Answer{Verdict: payment.VerdictNotSent}) },
+		"never arrived": func(l *scenario) payment.Decision {
+			l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
+			return l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
 		},
-		"given up by the caller": func(l *life) payment.Decision {
-			l.says(payment.Answer{Verdict: payment.VerdictPending})
+		"given up by the caller": func(l *scenario) payment.Decision {
+			l.onAnswer(payment.Answer{Verdict: payment.VerdictPending})
 			l.counts(l.cancels(), "", true)
-			return l.hears(payment.Answer{Verdict: payment.VerdictCharged})
+			return l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged})
 		},
 	} {
 		for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
 			t.Run(name+", "+kind.String(), func(t *testing.T) {
-				l := begun(t, kind, "1000", bounded(terms(deducted(0, "0"))))
+				l := newScenario(t, kind, "1000", bounded(terms(deducted(0, "0"))))
 				l.t = t
 				l.counts(ends(l), givesAll, false)
 				if d, ok := l.c.Answered(l.r, refusal); ok {
@@ -111,7 +111,7 @@ func TestWhatEndsWithoutMoneyGivesItsVolumeBackOnce(t *testing.T) {
 				if d, ok := l.c.DecideCorrection(l.r, payment.Failure{Detail: "corrected"}); ok && volumes(&d) != "" {
 					t.Errorf("a correction: %s", volumes(&d))
 				}
-				if d := l.says(payment.Answer{Verdict: payment.VerdictCharged}); volumes(&d) != "" {
+				if d := l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); volumes(&d) != "" {
 					t.Errorf("money that came too late: %s", volumes(&d)) // it is in suspense
 				}
 			})
@@ -123,28 +123,28 @@ func TestACaptureOfAPartKeepsThatPartOfTheVolume(t *testing.T) {
 	const part = "reserve 400 settled day, reserve 400 settled month, release 600 volume day, release 600 volume month"
 	l := suspend(t, payment.Payment, "1000", bounded(terms(onTop(250, "3"))))
 	l.counts(l.commits("400"), "", true)
-	l.counts(l.hears(said["charged"]), part, true)
+	l.counts(l.onOpAnswer(answers["charged"]), part, true)
 
 	l = suspend(t, payment.Payout, "1000", bounded(terms(deducted(0, "0"))))
 	l.commits("")
-	l.counts(l.hears(said["charged"]), settles, true)
+	l.counts(l.onOpAnswer(answers["charged"]), settles, true)
 
 	lost := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // considered lost, but was not
 	lost.commits("400")
-	lost.counts(lost.hears(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
-	lost.counts(lost.says(payment.Answer{Verdict: payment.VerdictCharged}), part, true)
+	lost.counts(lost.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
+	lost.counts(lost.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), part, true)
 
 	over := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // never captured
-	if _, d, decided := over.wakes(week); !decided || volumes(&d) != "" {
+	if _, d, decided := over.onDue(week); !decided || volumes(&d) != "" {
 		t.Errorf("the hold's end: %s", volumes(&d))
 	}
-	over.counts(over.hears(said["charged"]), givesAll, false)
+	over.counts(over.onOpAnswer(answers["charged"]), givesAll, false)
 }
 
 // The amount in the first terminal's volumes is released in the Change that reserves the next
 // terminal's, before it.
 func TestAnotherTerminalsVolumesTakeTheFirstOnesPlace(t *testing.T) {
-	l := begun(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
+	l := newScenario(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
 	on := elsewhere(deducted(0, "0"))
 	on.Bounds = bounded(terms(payment.Fees{})).Bounds[:1]
 	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, on)
@@ -165,13 +165,13 @@ func TestAnotherTerminalsVolumesTakeTheFirstOnesPlace(t *testing.T) {
 
 // A hosted payment counts from the moment its payer enters credentials.
 func TestAHostedPaymentCountsOnceItIsRouted(t *testing.T) {
-	l := &life{t: t, c: cas}
-	l.counts(l.took(l.c.Host(txid, 1, request(payment.Payment, "1000"))), "", false)
+	l := &scenario{t: t, c: cas}
+	l.counts(l.apply(l.c.Host(txid, 1, request(payment.Payment, "1000"))), "", false)
 	refused := l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"})
 	if volumes(&refused) != "" || refused.Record.Volumes != nil {
 		t.Errorf("refused: %s", volumes(&refused))
 	}
-	l.counts(l.took(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, bounded(terms(deducted(0, "0"))))), reserves, true)
+	l.counts(l.apply(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, bounded(terms(deducted(0, "0"))))), reserves, true)
 }
 
 // A rejected transaction shows the network of its credentials or of its terminal, which the
@@ -196,8 +196,8 @@ func TestWhatIsRejectedKeepsTheNetworkThatWasJudged(t *testing.T) {
 
 // A terminal whose terms exclude a transaction counts nothing.
 func TestWhatItsTermsRuleOutCountsNowhere(t *testing.T) {
-	l := &life{t: t, c: cas}
-	l.counts(l.took(l.c.Create(txid, 1, request(payment.Payout, "10"), bounded(terms(deducted(0, "10"))))), "", false)
+	l := &scenario{t: t, c: cas}
+	l.counts(l.apply(l.c.Create(txid, 1, request(payment.Payout, "10"), bounded(terms(deducted(0, "10"))))), "", false)
 	if l.r.Failure.Code != payment.FeeExceedsAmount {
 		t.Errorf("%q", l.r.Failure.Describe("en"))
 	}
@@ -212,9 +212,9 @@ func shares(on *payment.Terms) *payment.Terms {
 
 func TestSharedBoundsBindEveryTransactionAsItsOwnWould(t *testing.T) {
 	on := shares(terms(deducted(0, "0")))
-	begin := func() *life {
-		l := &life{t: t, c: cas}
-		d := l.took(l.c.Create(txid, 1, request(payment.Payment, "1000"), on))
+	begin := func() *scenario {
+		l := &scenario{t: t, c: cas}
+		d := l.apply(l.c.Create(txid, 1, request(payment.Payment, "1000"), on))
 		l.counts(d, reserves, true)
 		for i, want := range []string{"amount out of range", "the day", "the month"} {
 			if got := d.Breach(i).Describe("en"); got != want {
@@ -227,8 +227,8 @@ func TestSharedBoundsBindEveryTransactionAsItsOwnWould(t *testing.T) {
 	if &first.r.Volumes[0] != &second.r.Volumes[0] {
 		t.Error("each has its own volumes")
 	}
-	second.counts(second.says(payment.Answer{Verdict: payment.VerdictRefused}), givesAll, false)
-	first.counts(first.says(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
+	second.counts(second.onAnswer(payment.Answer{Verdict: payment.VerdictRefused}), givesAll, false)
+	first.counts(first.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
 	begin()
 	payment.Share(nil) // no bounds
 }
@@ -252,7 +252,7 @@ func TestVolumesThatWereStoredCountAsThoseThatWereNot(t *testing.T) {
 		says payment.Verdict
 		want string
 	}{"charged": {payment.VerdictCharged, settles}, "refused": {payment.VerdictRefused, givesAll}} {
-		l := begun(t, payment.Payment, "1000", shares(terms(deducted(0, "0"))))
+		l := newScenario(t, payment.Payment, "1000", shares(terms(deducted(0, "0"))))
 		for i, v := range l.r.Volumes {
 			stored := payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject}
 			if v == stored {
@@ -264,7 +264,7 @@ func TestVolumesThatWereStoredCountAsThoseThatWereNot(t *testing.T) {
 			read = append(read, payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject})
 		}
 		l.r.Volumes = read
-		if d := l.says(payment.Answer{Verdict: outcome.says}); volumes(&d) != outcome.want {
+		if d := l.onAnswer(payment.Answer{Verdict: outcome.says}); volumes(&d) != outcome.want {
 			t.Errorf("%s: %s, want %s", name, volumes(&d), outcome.want)
 		}
 	}
@@ -276,12 +276,12 @@ func TestAnOutcomesCountersAreTheSameInWhateverRoom(t *testing.T) {
 	litter := ledger.CounterGuard{Key: "litter", Add: money.FromUint64(9), Max: money.Max, Release: true, Refuse: ledger.Invalid}
 	for verdict, want := range map[payment.Verdict]string{payment.VerdictCharged: settles, payment.VerdictRefused: givesAll} {
 		for size := range 6 {
-			l := begun(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
+			l := newScenario(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
 			for range size {
 				l.c.Room = append(l.c.Room, litter)
 			}
 			free, _ := cas.Answered(l.r, payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
-			d := l.says(payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
+			d := l.onAnswer(payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
 			if volumes(&d) != want || !slices.Equal(d.Counters, free.Counters) {
 				t.Errorf("in room for %d: %+v, want %+v", size, d.Counters, free.Counters)
 			}

@@ -8,10 +8,10 @@ func Charges(e *ledger.Event) bool {
 	return Status(e.To) == Charged && Status(e.From) != Charged && Status(e.From) != Refunding
 }
 
-// Concludes tells whether the change from a status to the record's current status is the
+// Outcome tells whether the change from a status to the record's current status is the
 // transaction's outcome (ok), and whether that outcome is a failure. Later changes by the rail
 // are not an outcome, and a return transaction has no outcome of its own.
-func (r *Record) Concludes(from Status) (failed, ok bool) {
+func (r *Record) Outcome(from Status) (failed, ok bool) {
 	if from.Final() || from == Refunding || from == Refunded || r.ReversalOf != (ledger.ID{}) {
 		return false, false
 	}

@@ -66,7 +66,7 @@ func TestWhatCountsAsTheOutcomeOfATransaction(t *testing.T) {
 		{Refunded, Reversed, none},
 	} {
 		got := none
-		if failed, ok := (&Record{Status: c.to}).Concludes(c.from); ok && failed {
+		if failed, ok := (&Record{Status: c.to}).Outcome(c.from); ok && failed {
 			got = bad
 		} else if ok {
 			got = good
@@ -75,7 +75,7 @@ func TestWhatCountsAsTheOutcomeOfATransaction(t *testing.T) {
 			t.Errorf("from %s to %s: %s, want %s", c.from, c.to, got, c.want)
 		}
 	}
-	if _, ok := (&Record{Status: Charged, ReversalOf: ledger.ID{1}}).Concludes(Absent); ok {
+	if _, ok := (&Record{Status: Charged, ReversalOf: ledger.ID{1}}).Outcome(Absent); ok {
 		t.Error("the return of another transaction counts as an outcome")
 	}
 }

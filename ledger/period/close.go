@@ -12,30 +12,30 @@ import (
 // Field is the name of the field in refusals of a month.
 const Field = "month"
 
-// Standing is the state of an organization's books when a month is to be closed.
-type Standing struct {
-	Now     ledger.Micros
-	Began   Month // month of the journal's first event
-	Through Month // the last closed one; 0: none
-	Overdue int   // number of items due in the month or before that are still pending
+// Books is the state of an organization's books when a month is to be closed.
+type Books struct {
+	Now        ledger.Micros
+	FirstMonth Month // month of the journal's first event
+	LastClosed Month // the last closed one; 0: none
+	Overdue    int   // number of items due in the month or before that are still pending
 }
 
 // next returns the only month that can be closed now.
-func (s *Standing) next() Month {
-	if s.Through != 0 {
-		return s.Through + 1
+func (s *Books) next() Month {
+	if s.LastClosed != 0 {
+		return s.LastClosed + 1
 	}
-	return s.Began
+	return s.FirstMonth
 }
 
-// Ready returns why the month can't be closed; nil if it can. The error is Invalid for a month
+// CheckClose returns why the month can't be closed; nil if it can. The error is Invalid for a month
 // before the books began, else a Conflict.
-func (m Month) Ready(s Standing) error {
+func (m Month) CheckClose(s Books) error {
 	const op = "period.Close"
 	switch {
-	case m < s.Began:
-		return ledger.RefuseField(op, Field, "is before %v, in which the books began", s.Began)
-	case m <= s.Through:
+	case m < s.FirstMonth:
+		return ledger.RefuseField(op, Field, "is before %v, in which the books began", s.FirstMonth)
+	case m <= s.LastClosed:
 		return ledger.Refuse(op, ledger.Conflict, "%v is closed already", m)
 	case s.Now < m.End():
 		return ledger.Refuse(op, ledger.Conflict, "%v has not ended", m)
@@ -47,8 +47,8 @@ func (m Month) Ready(s Standing) error {
 	return nil
 }
 
-// By identifies the session and user that closed a month.
-type By struct {
+// ClosedBy identifies the session and user that closed a month.
+type ClosedBy struct {
 	Session ledger.ID
 	User    ledger.ID // the nil UUID: the session has no user, as in the sandbox
 	Login   string    // the user's login at that time
@@ -56,10 +56,10 @@ type By struct {
 
 // Record is a closed month. It never changes.
 type Record struct {
-	Month Month
-	Sum   [sha256.Size]byte // from Balance
-	Rows  uint64            // number of rows in that balance
-	By    By
+	Month       Month
+	BalanceHash [sha256.Size]byte // from Balance
+	Rows        uint64            // number of rows in that balance
+	ClosedBy    ClosedBy
 
 	// From the record's envelope.
 	At  ledger.Micros
@@ -73,7 +73,7 @@ func (r *Record) Event() ledger.Event {
 	assert.That(ok, "period: nothing is closed")
 	return ledger.Event{
 		Source: r.Month.Source(), Name: string(Close),
-		To: string(step.To) + " " + r.Month.String() + " " + hex.EncodeToString(r.Sum[:]),
+		To: string(step.To) + " " + r.Month.String() + " " + hex.EncodeToString(r.BalanceHash[:]),
 	}
 }
 
@@ -86,10 +86,10 @@ func ReadEvent(e *ledger.Event) (m Month, sum [sha256.Size]byte, ok bool) {
 	}
 	m, known := Parse(words[1])
 	step, legal := Machine.Next(Open, Action(e.Name))
-	said, err := hex.DecodeString(words[2])
-	if !known || !legal || words[0] != string(step.To) || err != nil || len(said) != len(sum) || e.Source != m.Source() {
+	hash, err := hex.DecodeString(words[2])
+	if !known || !legal || words[0] != string(step.To) || err != nil || len(hash) != len(sum) || e.Source != m.Source() {
 		return 0, sum, false
 	}
-	copy(sum[:], said)
+	copy(sum[:], hash)
 	return m, sum, hex.EncodeToString(sum[:]) == words[2]
 }

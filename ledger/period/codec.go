@@ -16,28 +16,28 @@ var ErrRecord = errors.New("not a closed month")
 // AppendRecord appends the record's payload: the version, the hash, the number of hashed rows,
 // and who closed the month. The month itself is in the record's id.
 func AppendRecord(dst []byte, r *Record) []byte {
-	dst = append(append(dst, version), r.Sum[:]...)
+	dst = append(append(dst, version), r.BalanceHash[:]...)
 	dst = binary.AppendUvarint(dst, r.Rows)
-	dst = append(dst, r.By.Session[:]...)
-	dst = append(dst, r.By.User[:]...)
-	return append(dst, r.By.Login...)
+	dst = append(dst, r.ClosedBy.Session[:]...)
+	dst = append(dst, r.ClosedBy.User[:]...)
+	return append(dst, r.ClosedBy.Login...)
 }
 
 // ReadRecord parses the payload of the record with the id.
 func ReadRecord(id ledger.ID, payload []byte) (*Record, error) {
 	m, ok := FromID(id)
 	r := &Record{Month: m}
-	if !ok || len(payload) < 1+len(r.Sum) || payload[0] != version {
+	if !ok || len(payload) < 1+len(r.BalanceHash) || payload[0] != version {
 		return nil, ErrRecord
 	}
-	rest := payload[1+copy(r.Sum[:], payload[1:]):]
+	rest := payload[1+copy(r.BalanceHash[:], payload[1:]):]
 	rows, n := binary.Uvarint(rest)
 	if n <= 0 || len(rest) < n+2*len(id) {
 		return nil, ErrRecord
 	}
 	r.Rows, rest = rows, rest[n:]
-	rest = rest[copy(r.By.Session[:], rest):]
-	rest = rest[copy(r.By.User[:], rest):]
-	r.By.Login = string(rest)
+	rest = rest[copy(r.ClosedBy.Session[:], rest):]
+	rest = rest[copy(r.ClosedBy.User[:], rest):]
+	r.ClosedBy.Login = string(rest)
 	return r, nil
 }

@@ -18,9 +18,9 @@ const firstYear, lastYear = 1970, 9000
 const layout = "2006-01"
 
 // Parse parses yyyy-mm; false for any other text, and for years outside 1970 to 9000.
-func Parse(said string) (Month, bool) {
-	at, err := time.Parse(layout, said)
-	if err != nil || len(said) != len(layout) || at.Year() < firstYear || at.Year() > lastYear {
+func Parse(text string) (Month, bool) {
+	at, err := time.Parse(layout, text)
+	if err != nil || len(text) != len(layout) || at.Year() < firstYear || at.Year() > lastYear {
 		return 0, false
 	}
 	return Of(ledger.DateOf(at)), true

@@ -112,9 +112,9 @@ func TestAMonthIsClosedWhenItHasEndedInOrderWithNothingDue(t *testing.T) {
 	}
 	const conflict = ledger.Conflict
 	for _, c := range []struct {
-		name, month, now, began, through string
-		overdue                          int
-		want                             ledger.Code
+		name, month, now, firstMonth, lastClosed string
+		overdue                                  int
+		want                                     ledger.Code
 	}{
 		{"the first", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "", 0, ""},
 		{"the next", "2026-10", "2026-12-24T00:00:00Z", "2026-09", "2026-09", 0, ""},
@@ -128,11 +128,11 @@ func TestAMonthIsClosedWhenItHasEndedInOrderWithNothingDue(t *testing.T) {
 		{"not the next", "2026-11", "2026-12-01T00:00:00Z", "2026-09", "2026-09", 0, conflict},
 		{"something due", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "", 1, conflict},
 	} {
-		s := period.Standing{Now: now(c.now), Began: month(t, c.began), Overdue: c.overdue}
-		if c.through != "" {
-			s.Through = month(t, c.through)
+		s := period.Books{Now: now(c.now), FirstMonth: month(t, c.firstMonth), Overdue: c.overdue}
+		if c.lastClosed != "" {
+			s.LastClosed = month(t, c.lastClosed)
 		}
-		err := month(t, c.month).Ready(s)
+		err := month(t, c.month).CheckClose(s)
 		if c.want == "" && err != nil || c.want != "" && !ledger.IsRefusal(err, c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
@@ -171,8 +171,8 @@ func TestTheHashIsOfTheDocumentedText(t *testing.T) {
 
 func closed(t *testing.T) *period.Record {
 	return &period.Record{
-		Month: month(t, "2026-10"), Sum: sha256.Sum256([]byte("a")), Rows: 300,
-		By: period.By{Session: uuid.New(), User: uuid.New(), Login: "chief accountant ☼"},
+		Month: month(t, "2026-10"), BalanceHash: sha256.Sum256([]byte("a")), Rows: 300,
+		ClosedBy: period.ClosedBy{Session: uuid.New(), User: uuid.New(), Login: "chief accountant ☼"},
 	}
 }
 
@@ -183,7 +183,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	if err != nil || *got != *r {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for n := range len(payload) - len(r.By.Login) {
+	for n := range len(payload) - len(r.ClosedBy.Login) {
 		if _, err := period.ReadRecord(r.Month.ID(), payload[:n]); err == nil {
 			t.Errorf("%d bytes of it are read", n)
 		}
@@ -203,7 +203,7 @@ func TestTheEventSaysWhatItCloses(t *testing.T) {
 	if e.Name != "close" || e.From != "" || e.To != "closed 2026-10 ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" {
 		t.Errorf("%+v", e)
 	}
-	if m, sum, ok := period.ReadEvent(&e); !ok || m != r.Month || sum != r.Sum {
+	if m, sum, ok := period.ReadEvent(&e); !ok || m != r.Month || sum != r.BalanceHash {
 		t.Errorf("it is read as %v %x %v", m, sum, ok)
 	}
 	for i, change := range []func(*ledger.Event){

@@ -10,11 +10,11 @@ import (
 const (
 	// WaitGap is the time after which an inactive partner is checked again.
 	WaitGap = time.Hour
-	// firstLook and lastLook are the shortest and the longest gap between inquiries about a
+	// firstInquiry and lastInquiry are the shortest and the longest gap between inquiries about a
 	// renewal under way. Normally its outcome is reported without an inquiry; an inquiry finds
 	// what a crash has lost.
-	firstLook = time.Minute
-	lastLook  = 24 * time.Hour
+	firstInquiry = time.Minute
+	lastInquiry  = 24 * time.Hour
 )
 
 // MaxAttempts is the most attempts at one renewal. After the retries, each further attempt takes
@@ -27,19 +27,19 @@ var retries = [...]time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * ti
 
 // Decision is the effect of a command or a timer on a subscription.
 type Decision struct {
-	Record  *Record // the next record; never the one decided on
-	Events  []ledger.Event
-	Tidings []Tiding      // notifications to merchants, in the order of Events
-	Due     ledger.Micros // the record's next due instant; 0: never
-	Outcome bool          // a timer's, or a fact: must not be refused
-	Charge  bool          // charge the record's last renewal, unless its transaction exists
+	Record        *Record // the next record; never the one decided on
+	Events        []ledger.Event
+	Notifications []Notification // notifications to merchants, in the order of Events
+	Due           ledger.Micros  // the record's next due instant; 0: never
+	Outcome       bool           // a timer's, or a fact: must not be refused
+	Charge        bool           // charge the record's last renewal, unless its transaction exists
 }
 
-// Tiding is the notification about an event.
-type Tiding struct {
+// Notification is the notification about an event.
+type Notification struct {
 	Index    int // of the event in Decision.Events
 	Event    Event
-	Standing Standing // just after the event
+	Progress Progress // just after the event
 }
 
 // next begins a decision on a copy of the record.
@@ -63,38 +63,38 @@ func New(id ledger.ID, partner int64, t Terms, of Credential, now time.Time) Dec
 	return d
 }
 
-// Ripe tells whether a renewal has to begin.
-func (r *Record) Ripe(now time.Time) bool {
+// RenewalDue tells whether a renewal has to begin.
+func (r *Record) RenewalDue(now time.Time) bool {
 	return (r.State == Active || r.State == PastDue) && r.Next <= micros(now)
 }
 
-// Begin decides the intent to charge a due renewal by a transaction with the given id, which is
+// BeginRenewal decides the intent to charge a due renewal by a transaction with the given id, which is
 // new.
-func (r *Record) Begin(transaction ledger.ID, now time.Time) Decision {
+func (r *Record) BeginRenewal(transaction ledger.ID, now time.Time) Decision {
 	d := next(r)
 	d.Record.Number++
-	d.Record.Last, d.Record.Looks = transaction, 0
+	d.Record.Last, d.Record.Inquiries = transaction, 0
 	d.move(Renew)
-	d.Due = micros(now.Add(firstLook))
+	d.Due = micros(now.Add(firstInquiry))
 	d.Outcome, d.Charge = true, true
 	return d
 }
 
-// Hold makes a due renewal wait, because its partner or the organization is not active.
-func (r *Record) Hold(now time.Time) Decision {
+// Postpone makes a due renewal wait, because its partner or the organization is not active.
+func (r *Record) Postpone(now time.Time) Decision {
 	d := next(r)
 	d.move(Wait)
 	d.Due, d.Outcome = micros(now.Add(WaitGap)), true
 	return d
 }
 
-// Look records that the outcome of the renewal under way is still unknown. If its transaction
+// KeepWaiting records that the outcome of the renewal under way is still unknown. If its transaction
 // does not exist, it is charged.
-func (r *Record) Look(absent bool, now time.Time) Decision {
+func (r *Record) KeepWaiting(absent bool, now time.Time) Decision {
 	d := next(r)
-	gap := min(firstLook<<r.Looks, lastLook)
-	if gap < lastLook {
-		d.Record.Looks++
+	gap := min(firstInquiry<<r.Inquiries, lastInquiry)
+	if gap < lastInquiry {
+		d.Record.Inquiries++
 	}
 	d.move(Await)
 	d.Due = micros(now.Add(gap))
@@ -102,9 +102,9 @@ func (r *Record) Look(absent bool, now time.Time) Decision {
 	return d
 }
 
-// Heard decides on the outcome of the renewal with the transaction; ok is false if that renewal
+// OnOutcome decides on the outcome of the renewal with the transaction; ok is false if that renewal
 // is not under way.
-func (r *Record) Heard(transaction ledger.ID, paid bool, now time.Time) (d Decision, ok bool) {
+func (r *Record) OnOutcome(transaction ledger.ID, paid bool, now time.Time) (d Decision, ok bool) {
 	if !r.State.UnderWay() || r.Last != transaction {
 		return Decision{}, false
 	}
@@ -124,7 +124,7 @@ func (r *Record) Heard(transaction ledger.ID, paid bool, now time.Time) (d Decis
 func (d *Decision) paid(now time.Time) {
 	r := d.Record
 	r.Renewals++
-	r.Failures, r.Looks = 0, 0
+	r.Failures, r.Inquiries = 0, 0
 	period := ledger.Micros(r.period().Microseconds())
 	missed := max(0, (micros(now)-r.Anchor)/period)
 	r.Anchor += (missed + 1) * period
@@ -135,7 +135,7 @@ func (d *Decision) paid(now time.Time) {
 func (d *Decision) unpaid(now time.Time) {
 	r := d.Record
 	last := int(r.Failures) >= len(retries)
-	if r.Looks = 0; last {
+	if r.Inquiries = 0; last {
 		r.Next = micros(now) // no retry is left: the next attempt waits for Resume
 	} else {
 		r.Next = micros(now.Add(retries[r.Failures]))
@@ -150,13 +150,13 @@ func (d *Decision) unpaid(now time.Time) {
 // Pause stops renewals until Resume. The error is a *ledger.Refusal, a Conflict if the
 // subscription is paused or cancelled.
 func (r *Record) Pause(now time.Time) (Decision, error) {
-	return r.asked(Pause, "subscription.Pause", now)
+	return r.onRequest(Pause, "subscription.Pause", now)
 }
 
 // Cancel ends the subscription forever. The error is a *ledger.Refusal, a Conflict if it is
 // cancelled.
 func (r *Record) Cancel(now time.Time) (Decision, error) {
-	return r.asked(Cancel, "subscription.Cancel", now)
+	return r.onRequest(Cancel, "subscription.Cancel", now)
 }
 
 // Resume continues a paused subscription. Its next renewal, or the next attempt at an unpaid
@@ -171,23 +171,23 @@ func (r *Record) Resume(now time.Time) (Decision, error) {
 		}
 		resumed.Next = max(resumed.Next, micros(now))
 	}
-	d, err := resumed.asked(Resume, "subscription.Resume", now)
+	d, err := resumed.onRequest(Resume, "subscription.Resume", now)
 	if err == nil && d.Record.State == Active {
 		d.Due = d.Record.Next
 	}
 	return d, err
 }
 
-// asked decides on a partner's request if the machine allows it. A renewal under way is still
+// onRequest decides on a partner's request if the machine allows it. A renewal under way is still
 // inquired.
-func (r *Record) asked(e Event, op string, now time.Time) (Decision, error) {
+func (r *Record) onRequest(e Event, op string, now time.Time) (Decision, error) {
 	if _, ok := Machine.Next(r.State, e); !ok {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the subscription is %s", r.Status())
 	}
 	d := next(r)
 	d.move(e)
 	if d.Record.State.UnderWay() {
-		d.Due = micros(now.Add(firstLook))
+		d.Due = micros(now.Add(firstInquiry))
 	}
 	return d, nil
 }

@@ -15,15 +15,15 @@ import (
 )
 
 var (
-	began = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	usd   = money.Asset{Currency: "USD", Env: money.Test}
-	of    = subscription.Credential{Terminal: ledger.ID{7}, Asset: usd, Charged: true, Stored: true}
+	startTime = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	usd       = money.Asset{Currency: "USD", Env: money.Test}
+	of        = subscription.Credential{Terminal: ledger.ID{7}, Asset: usd, Charged: true, Stored: true}
 )
 
 const day = 24 * time.Hour
 
-// life is a subscription and the current instant.
-type life struct {
+// scenario is a subscription and the current instant.
+type scenario struct {
 	t   testing.TB
 	r   *subscription.Record
 	now time.Time
@@ -31,49 +31,49 @@ type life struct {
 	d   subscription.Decision // the last decision
 }
 
-func start(t testing.TB, days int) *life {
-	l := &life{t: t, now: began}
-	l.took(subscription.New(ledger.ID{1}, 3, subscription.Terms{
+func start(t testing.TB, days int) *scenario {
+	l := &scenario{t: t, now: startTime}
+	l.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{
 		Initial: ledger.ID{2}, Amount: money.FromUint64(990), PeriodDays: days,
-	}, of, began))
+	}, of, startTime))
 	return l
 }
 
-func (l *life) took(d subscription.Decision) { l.r, l.due, l.d = d.Record, d.Due, d }
+func (l *scenario) apply(d subscription.Decision) { l.r, l.due, l.d = d.Record, d.Due, d }
 
 // after lets time pass.
-func (l *life) after(d time.Duration) *life { l.now = l.now.Add(d); return l }
+func (l *scenario) after(d time.Duration) *scenario { l.now = l.now.Add(d); return l }
 
 // renews begins the due renewal, at its due instant.
-func (l *life) renews() *life {
+func (l *scenario) renews() *scenario {
 	l.t.Helper()
 	if at := l.r.Next.Time(); at.After(l.now) {
 		l.now = at
 	}
-	if !l.r.Ripe(l.now) {
+	if !l.r.RenewalDue(l.now) {
 		l.t.Fatalf("%s is not to be renewed at %v", l.r.State, l.now)
 	}
-	l.took(l.r.Begin(uuid.New(), l.now))
+	l.apply(l.r.BeginRenewal(uuid.New(), l.now))
 	return l
 }
 
-func (l *life) hears(paid bool) *life {
+func (l *scenario) onOutcome(paid bool) *scenario {
 	l.t.Helper()
-	d, ok := l.r.Heard(l.r.Last, paid, l.now)
+	d, ok := l.r.OnOutcome(l.r.Last, paid, l.now)
 	if !ok {
 		l.t.Fatalf("%s hears nothing", l.r.State)
 	}
-	l.took(d)
+	l.apply(d)
 	return l
 }
 
-func (l *life) asks(what func(*subscription.Record, time.Time) (subscription.Decision, error)) *life {
+func (l *scenario) request(what func(*subscription.Record, time.Time) (subscription.Decision, error)) *scenario {
 	l.t.Helper()
 	d, err := what(l.r, l.now)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.took(d)
+	l.apply(d)
 	return l
 }
 
@@ -83,10 +83,10 @@ var (
 	cancel = (*subscription.Record).Cancel
 )
 
-// is checks the state and the due instant, as the time since the beginning; negative: never.
-func (l *life) is(state subscription.State, wakes time.Duration) *life {
+// want checks the state and the due instant, as the time since the beginning; negative: never.
+func (l *scenario) want(state subscription.State, wakes time.Duration) *scenario {
 	l.t.Helper()
-	want := ledger.MicrosOf(began.Add(wakes))
+	want := ledger.MicrosOf(startTime.Add(wakes))
 	if wakes < 0 {
 		want = 0
 	}
@@ -96,15 +96,15 @@ func (l *life) is(state subscription.State, wakes time.Duration) *life {
 	return l
 }
 
-// told checks the notifications of the last decision.
-func (l *life) told(want ...string) *life {
+// wantNotified checks the notifications of the last decision.
+func (l *scenario) wantNotified(want ...string) *scenario {
 	l.t.Helper()
 	var got []string
-	for _, tiding := range l.d.Tidings {
-		name, _ := tiding.Event.Told()
-		got = append(got, strings.TrimPrefix(name, "subscription.")+" "+tiding.Standing.Status())
-		if l.d.Events[tiding.Index].Name != string(tiding.Event) {
-			l.t.Errorf("%s is told of event %s", name, l.d.Events[tiding.Index].Name)
+	for _, notification := range l.d.Notifications {
+		name, _ := notification.Event.NotificationName()
+		got = append(got, strings.TrimPrefix(name, "subscription.")+" "+notification.Progress.Status())
+		if l.d.Events[notification.Index].Name != string(notification.Event) {
+			l.t.Errorf("%s is told of event %s", name, l.d.Events[notification.Index].Name)
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -114,7 +114,7 @@ func (l *life) told(want ...string) *life {
 }
 
 func TestTheFirstRenewalIsAPeriodAfterTheInitialPayment(t *testing.T) {
-	start(t, 30).is("active", 30*day).told()
+	start(t, 30).want("active", 30*day).wantNotified()
 }
 
 func TestARenewalIsAnIntentFirst(t *testing.T) {
@@ -122,13 +122,13 @@ func TestARenewalIsAnIntentFirst(t *testing.T) {
 	if l.r.State != "renewing" || !l.d.Charge || !l.d.Outcome || l.r.Number != 1 || l.r.Last == (ledger.ID{}) {
 		t.Errorf("%+v %+v", l.d, l.r)
 	}
-	l.told()
+	l.wantNotified()
 }
 
 func TestPeriodsAreCountedFromTheFirst(t *testing.T) {
 	l := start(t, 30)
 	for n := 1; n <= 5; n++ {
-		l.renews().after(time.Hour).hears(true).is("active", time.Duration(n+1)*30*day).told("renewed active")
+		l.renews().after(time.Hour).onOutcome(true).want("active", time.Duration(n+1)*30*day).wantNotified("renewed active")
 		if l.r.Renewals != uint64(n) || l.r.Number != uint64(n) {
 			t.Errorf("after %d renewals: %d, number %d", n, l.r.Renewals, l.r.Number)
 		}
@@ -136,14 +136,14 @@ func TestPeriodsAreCountedFromTheFirst(t *testing.T) {
 }
 
 func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
-	l := start(t, 30).renews().hears(false).is("past_due", 31*day).told("payment_failed past_due")
-	l.renews().hears(false).is("past_due", 34*day).told("payment_failed past_due")
-	l.renews().hears(false).is("past_due", 39*day).told("payment_failed past_due")
-	l.renews().hears(false).is("paused", -1).told("payment_failed past_due", "paused paused")
+	l := start(t, 30).renews().onOutcome(false).want("past_due", 31*day).wantNotified("payment_failed past_due")
+	l.renews().onOutcome(false).want("past_due", 34*day).wantNotified("payment_failed past_due")
+	l.renews().onOutcome(false).want("past_due", 39*day).wantNotified("payment_failed past_due")
+	l.renews().onOutcome(false).want("paused", -1).wantNotified("payment_failed past_due", "paused paused")
 	if l.r.Renewals != 0 || l.r.Number != 4 {
 		t.Errorf("%d renewals, number %d", l.r.Renewals, l.r.Number)
 	}
-	if _, follows := l.d.Tidings[0].Standing.NextRenewal(); follows {
+	if _, follows := l.d.Notifications[0].Progress.NextRenewal(); follows {
 		t.Error("told that another attempt follows the last")
 	}
 }
@@ -153,26 +153,26 @@ func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
 func TestWhatTheServiceHasPausedGoesOnWithTheNextAttempt(t *testing.T) {
 	l := start(t, 30)
 	for range 4 {
-		l.renews().hears(false)
+		l.renews().onOutcome(false)
 	}
-	l.after(2*day).asks(resume).is("active", 41*day).told("resumed past_due")
-	l.renews().hears(false).is("paused", -1).told("payment_failed past_due", "paused paused")
+	l.after(2*day).request(resume).want("active", 41*day).wantNotified("resumed past_due")
+	l.renews().onOutcome(false).want("paused", -1).wantNotified("payment_failed past_due", "paused paused")
 	if l.r.Failures != 5 || l.r.Number != 5 {
 		t.Errorf("%d failures, number %d", l.r.Failures, l.r.Number)
 	}
-	l.after(50*day).asks(resume).is("active", 91*day).renews().hears(true).is("active", 120*day).told("renewed active")
+	l.after(50*day).request(resume).want("active", 91*day).renews().onOutcome(true).want("active", 120*day).wantNotified("renewed active")
 	if l.r.Renewals != 1 || l.r.Failures != 0 {
 		t.Errorf("%d renewals, %d failures", l.r.Renewals, l.r.Failures)
 	}
 }
 
 func TestAPauseKeepsTheAttemptsAndTheirInstants(t *testing.T) {
-	l := start(t, 30).renews().hears(false).renews().hears(false).is("past_due", 34*day)
-	l.asks(pause).is("paused", -1)
-	l.after(day).asks(resume).is("active", 34*day).told("resumed past_due")
-	l.asks(pause).after(day).asks(resume).is("active", 34*day)
-	l.asks(pause).after(2*day).asks(resume).is("active", 35*day)
-	if l.renews().hears(false).is("past_due", 40*day); l.r.Failures != 3 {
+	l := start(t, 30).renews().onOutcome(false).renews().onOutcome(false).want("past_due", 34*day)
+	l.request(pause).want("paused", -1)
+	l.after(day).request(resume).want("active", 34*day).wantNotified("resumed past_due")
+	l.request(pause).after(day).request(resume).want("active", 34*day)
+	l.request(pause).after(2*day).request(resume).want("active", 35*day)
+	if l.renews().onOutcome(false).want("past_due", 40*day); l.r.Failures != 3 {
 		t.Errorf("%d failures, want 3", l.r.Failures)
 	}
 }
@@ -181,14 +181,14 @@ func TestARenewalHasABoundOfAttempts(t *testing.T) {
 	l := start(t, 30)
 	for l.r.Failures < subscription.MaxAttempts {
 		if l.r.State == subscription.Paused {
-			l.asks(resume)
+			l.request(resume)
 		}
-		l.renews().hears(false)
+		l.renews().onOutcome(false)
 	}
 	if _, err := l.r.Resume(l.now); !ledger.IsRefusal(err, ledger.Conflict) || l.r.Number != subscription.MaxAttempts {
 		t.Errorf("after %d attempts: %v", l.r.Number, err)
 	}
-	l.asks(cancel).is("cancelled", -1)
+	l.request(cancel).want("cancelled", -1)
 }
 
 func TestWhileARenewalIsUnderWayNobodyKnowsTheNext(t *testing.T) {
@@ -196,61 +196,61 @@ func TestWhileARenewalIsUnderWayNobodyKnowsTheNext(t *testing.T) {
 	if _, known := l.r.NextRenewal(); known || l.r.Status() != "active" {
 		t.Errorf("shown as %s with a next renewal", l.r.Status())
 	}
-	if at, known := l.hears(true).r.NextRenewal(); !known || at != ledger.MicrosOf(began.Add(60*day)) {
+	if at, known := l.onOutcome(true).r.NextRenewal(); !known || at != ledger.MicrosOf(startTime.Add(60*day)) {
 		t.Errorf("next at %v (%v)", at.Time(), known)
 	}
 }
 
 func TestARetryThatIsPaidMovesNoLaterRenewal(t *testing.T) {
-	start(t, 30).renews().hears(false).renews().hears(true).is("active", 60*day).told("renewed active")
+	start(t, 30).renews().onOutcome(false).renews().onOutcome(true).want("active", 60*day).wantNotified("renewed active")
 }
 
 func TestWhatWasMissedIsNotChargedInBulk(t *testing.T) {
 	// The service was down for a little more than three periods.
-	l := start(t, 30).after(100*day).renews().hears(true).is("active", 120*day)
+	l := start(t, 30).after(100*day).renews().onOutcome(true).want("active", 120*day)
 	if l.r.Renewals != 1 {
 		t.Errorf("%d renewals", l.r.Renewals)
 	}
 	// A renewal that ends exactly when the next one is due.
-	start(t, 1).renews().after(day).hears(true).is("active", 3*day)
+	start(t, 1).renews().after(day).onOutcome(true).want("active", 3*day)
 }
 
 func TestAPauseStopsRenewals(t *testing.T) {
-	l := start(t, 30).asks(pause).is("paused", -1).told("paused paused")
-	if l.after(90 * day).r.Ripe(l.now) {
+	l := start(t, 30).request(pause).want("paused", -1).wantNotified("paused paused")
+	if l.after(90 * day).r.RenewalDue(l.now) {
 		t.Error("what is paused is renewed")
 	}
 }
 
 func TestResumedBeforeItWasDueItIsRenewedWhenItWas(t *testing.T) {
-	start(t, 30).after(day).asks(pause).after(day).asks(resume).is("active", 30*day).told("resumed active")
+	start(t, 30).after(day).request(pause).after(day).request(resume).want("active", 30*day).wantNotified("resumed active")
 }
 
 func TestResumedAfterItWasDueItIsRenewedAtOnceAndOnce(t *testing.T) {
-	l := start(t, 30).asks(pause).after(100*day).asks(resume).is("active", 100*day)
+	l := start(t, 30).request(pause).after(100*day).request(resume).want("active", 100*day)
 	if at, ok := l.r.NextRenewal(); !ok || at != ledger.MicrosOf(l.now) {
 		t.Errorf("next at %v (%v), want at once", at.Time(), ok)
 	}
-	l.renews().hears(true).is("active", 120*day) // as if no attempt had failed
+	l.renews().onOutcome(true).want("active", 120*day) // as if no attempt had failed
 }
 
 func TestARenewalUnderWayKeepsNobodyWaiting(t *testing.T) {
 	const look = time.Minute
-	l := start(t, 30).renews().asks(pause).is("paused_renewing", 30*day+look).told("paused paused")
-	l.hears(true).is("paused", -1).told("renewed paused")
+	l := start(t, 30).renews().request(pause).want("paused_renewing", 30*day+look).wantNotified("paused paused")
+	l.onOutcome(true).want("paused", -1).wantNotified("renewed paused")
 	if l.r.Renewals != 1 {
 		t.Errorf("%d renewals", l.r.Renewals)
 	}
-	l.asks(resume).is("active", 60*day)
+	l.request(resume).want("active", 60*day)
 
-	l = start(t, 30).renews().asks(cancel).is("cancelled_renewing", 30*day+look).told("cancelled cancelled")
-	l.hears(false).is("cancelled", -1).told("payment_failed cancelled")
+	l = start(t, 30).renews().request(cancel).want("cancelled_renewing", 30*day+look).wantNotified("cancelled cancelled")
+	l.onOutcome(false).want("cancelled", -1).wantNotified("payment_failed cancelled")
 
-	start(t, 30).renews().asks(pause).asks(resume).is("renewing", 30*day+look).hears(true).is("active", 60*day)
+	start(t, 30).renews().request(pause).request(resume).want("renewing", 30*day+look).onOutcome(true).want("active", 60*day)
 }
 
 func TestCancelIsFinal(t *testing.T) {
-	l := start(t, 30).asks(cancel).is("cancelled", -1).told("cancelled cancelled")
+	l := start(t, 30).request(cancel).want("cancelled", -1).wantNotified("cancelled cancelled")
 	for name, what := range map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
 		"pause": pause, "resume": resume, "cancel": cancel,
 	} {
@@ -265,7 +265,7 @@ func TestWhatIsNotPausedIsNotResumedAndWhatIsNotPausedTwice(t *testing.T) {
 	if _, err := l.r.Resume(l.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("resume: %v", err)
 	}
-	l.asks(pause)
+	l.request(pause)
 	if _, err := l.r.Pause(l.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("pause: %v", err)
 	}
@@ -273,12 +273,12 @@ func TestWhatIsNotPausedIsNotResumedAndWhatIsNotPausedTwice(t *testing.T) {
 
 func TestAnInactivePartnerIsNotRenewedAndWaits(t *testing.T) {
 	l := start(t, 30).after(30 * day)
-	l.took(l.r.Hold(l.now))
-	l.is("active", 30*day+subscription.WaitGap).told()
-	if at, ok := l.r.NextRenewal(); !ok || at != ledger.MicrosOf(began.Add(30*day)) {
+	l.apply(l.r.Postpone(l.now))
+	l.want("active", 30*day+subscription.WaitGap).wantNotified()
+	if at, ok := l.r.NextRenewal(); !ok || at != ledger.MicrosOf(startTime.Add(30*day)) {
 		t.Errorf("next at %v (%v)", at.Time(), ok)
 	}
-	l.after(65*day).renews().hears(true).is("active", 120*day)
+	l.after(65*day).renews().onOutcome(true).want("active", 120*day)
 }
 
 func TestWhatIsNotKnownIsLookedForLaterAndLaterAndNeverChargedAgain(t *testing.T) {
@@ -286,30 +286,30 @@ func TestWhatIsNotKnownIsLookedForLaterAndLaterAndNeverChargedAgain(t *testing.T
 	last := l.r.Last
 	gaps := []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute}
 	for _, gap := range gaps {
-		l.took(l.r.Look(false, l.now))
+		l.apply(l.r.KeepWaiting(false, l.now))
 		if l.due != ledger.MicrosOf(l.now.Add(gap)) || l.d.Charge {
 			t.Errorf("looked for again after %v, charged: %v; want %v", l.due.Time().Sub(l.now), l.d.Charge, gap)
 		}
 	}
 	for range 100 {
-		l.took(l.r.Look(false, l.now))
+		l.apply(l.r.KeepWaiting(false, l.now))
 	}
 	if l.due != ledger.MicrosOf(l.now.Add(day)) || l.r.Last != last || l.r.Number != 1 {
 		t.Errorf("looked for again after %v", l.due.Time().Sub(l.now))
 	}
 	// A charge that never arrived is submitted again under the same name.
-	if l.took(l.r.Look(true, l.now)); !l.d.Charge || l.r.Last != last || l.r.Number != 1 {
+	if l.apply(l.r.KeepWaiting(true, l.now)); !l.d.Charge || l.r.Last != last || l.r.Number != 1 {
 		t.Errorf("%+v", l.r)
 	}
 }
 
 func TestOnlyTheRenewalUnderWayIsHeardOf(t *testing.T) {
 	l := start(t, 30).renews()
-	if _, ok := l.r.Heard(uuid.New(), true, l.now); ok {
+	if _, ok := l.r.OnOutcome(uuid.New(), true, l.now); ok {
 		t.Error("another transaction was taken for the renewal")
 	}
-	l.hears(true)
-	if _, ok := l.r.Heard(l.r.Last, true, l.now); ok {
+	l.onOutcome(true)
+	if _, ok := l.r.OnOutcome(l.r.Last, true, l.now); ok {
 		t.Error("a renewal was counted twice")
 	}
 }
@@ -318,11 +318,11 @@ func TestTheRecordDecidedOnIsNeverChanged(t *testing.T) {
 	l := start(t, 30)
 	before := *l.r
 	was := l.r
-	l.renews().hears(false)
+	l.renews().onOutcome(false)
 	if _, err := was.Pause(l.now); err != nil {
 		t.Fatal(err)
 	}
-	if was.Standing != before.Standing || was.ID != before.ID {
+	if was.Progress != before.Progress || was.ID != before.ID {
 		t.Errorf("%+v, was %+v", was, before)
 	}
 }
@@ -368,7 +368,7 @@ func TestTermsAreRefusedByTheirFields(t *testing.T) {
 }
 
 func TestARefusalSaysHowItStands(t *testing.T) {
-	l := start(t, 30).renews().hears(false)
+	l := start(t, 30).renews().onOutcome(false)
 	_, err := l.r.Resume(l.now)
 	var refusal *ledger.Refusal
 	if !errors.As(err, &refusal) || refusal.Detail != "the subscription is past_due" {

@@ -17,7 +17,7 @@
 //     future. An unpaid renewal keeps its number of attempts over a pause, so an attempt's
 //     number is never used again.
 //  7. A notification about an event shows the record just after that event; everything in it
-//     that can change is in Standing. The record counts the notifications, and the events that
+//     that can change is in Progress. The record counts the notifications, and the events that
 //     had no address for one. These counts are stored nowhere else.
 //
 // Callers: actors/subscription (makes decisions durable), api (shows records), snapshots

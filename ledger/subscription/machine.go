@@ -51,10 +51,10 @@ var lifecycle = map[Event]string{
 	Cancel:  "subscription.cancelled",
 }
 
-// Told returns the event's name in notifications; false if merchants are not notified of it.
-func (e Event) Told() (name string, told bool) {
-	name, told = lifecycle[e]
-	return name, told
+// NotificationName returns the event's name in notifications; false if merchants are not notified of it.
+func (e Event) NotificationName() (name string, notified bool) {
+	name, notified = lifecycle[e]
+	return name, notified
 }
 
 // Step is a cell of the machine.
@@ -86,9 +86,9 @@ var Machine = fsm.MustCompile(
 		Renewing: {
 			Renewed: {To: Active, Why: "the renewal settled"},
 			Unpaid:  {To: PastDue, Why: "the renewal moved no money"},
-			Await:   {To: Renewing, Why: "how the renewal ends is not known; it is looked at again later"},
-			Pause:   {To: PausedRenewing, Why: "the partner asked for it; what became of the renewal is still written down"},
-			Cancel:  {To: CancelledRenewing, Why: "the partner asked for it; what became of the renewal is still written down"},
+			Await:   {To: Renewing, Why: "the renewal's outcome is unknown; the provider is asked again later"},
+			Pause:   {To: PausedRenewing, Why: "the partner asked for it; the renewal's outcome is still recorded"},
+			Cancel:  {To: CancelledRenewing, Why: "the partner asked for it; the renewal's outcome is still recorded"},
 		},
 		PastDue: {
 			Renew:  {To: Renewing, Why: "the intent to charge the stored credential once more"},
@@ -103,15 +103,15 @@ var Machine = fsm.MustCompile(
 		PausedRenewing: {
 			Renewed: {To: Paused, Why: "the renewal that was under way settled"},
 			Unpaid:  {To: Paused, Why: "the renewal that was under way moved no money"},
-			Await:   {To: PausedRenewing, Why: "how the renewal ends is not known; it is looked at again later"},
+			Await:   {To: PausedRenewing, Why: "the renewal's outcome is unknown; the provider is asked again later"},
 			Resume:  {To: Renewing, Why: "the partner asked for it before the renewal had ended"},
-			Cancel:  {To: CancelledRenewing, Why: "the partner asked for it; what became of the renewal is still written down"},
+			Cancel:  {To: CancelledRenewing, Why: "the partner asked for it; the renewal's outcome is still recorded"},
 		},
 		Cancelled: {},
 		CancelledRenewing: {
 			Renewed: {To: Cancelled, Why: "the renewal that was under way settled"},
 			Unpaid:  {To: Cancelled, Why: "the renewal that was under way moved no money"},
-			Await:   {To: CancelledRenewing, Why: "how the renewal ends is not known; it is looked at again later"},
+			Await:   {To: CancelledRenewing, Why: "the renewal's outcome is unknown; the provider is asked again later"},
 		},
 	})
 
@@ -137,7 +137,7 @@ func (d *Decision) move(e Event) {
 		from = ""
 	}
 	d.Events = append(d.Events, ledger.Event{Name: string(e), From: string(from), To: string(step.To)})
-	if _, told := e.Told(); told {
-		d.Tidings = append(d.Tidings, Tiding{Index: len(d.Events) - 1, Event: e, Standing: d.Record.Standing})
+	if _, notified := e.NotificationName(); notified {
+		d.Notifications = append(d.Notifications, Notification{Index: len(d.Events) - 1, Event: e, Progress: d.Record.Progress})
 	}
 }

@@ -82,7 +82,7 @@ func TestTheLifecycleEventsAreTheSpecifications(t *testing.T) {
 		"pause": "subscription.paused", "resume": "subscription.resumed",
 	}
 	for _, event := range vocabulary {
-		name, told := event.Told()
+		name, told := event.NotificationName()
 		if name != want[event] || told != (want[event] != "") {
 			t.Errorf("%s is told as %q (%v), want %q", event, name, told, want[event])
 		}

@@ -13,7 +13,7 @@ const (
 	MaxMetadata   = 8 << 10 // bytes of metadata
 )
 
-// Record is the stored state of a subscription. Only its Standing and the counts of
+// Record is the stored state of a subscription. Only its Progress and the counts of
 // notifications change. The store's envelope has its version, times and due instant.
 type Record struct {
 	ID      ledger.ID
@@ -23,7 +23,7 @@ type Record struct {
 	Terminal ledger.ID   // of the initial payment: the terminal that can charge the credential
 	Asset    money.Asset // of the initial payment: the asset of Amount
 
-	Standing
+	Progress
 
 	Notified   uint64 // events of which the merchant was notified
 	Unnotified uint64 // events without an address for notifications
@@ -37,21 +37,21 @@ type Terms struct {
 	Metadata   []byte // JSON object; nil: none
 }
 
-// Standing is the part of a subscription that changes.
-type Standing struct {
+// Progress is the part of a subscription that changes.
+type Progress struct {
 	State  State
 	Anchor ledger.Micros // when the next renewal is due by its period, counted from the creation
 	Next   ledger.Micros // when it is charged: at Anchor, or later after a pause or an unpaid attempt
 
-	Renewals uint64    // number of paid renewals
-	Number   uint64    // of the last renewal that began, paid or not; 0: none
-	Last     ledger.ID // the last renewal's transaction
-	Failures uint8     // consecutive failed attempts of the due renewal, kept over a pause; at most MaxAttempts
-	Looks    uint8     // inquiries about the renewal under way; the gaps between them grow
+	Renewals  uint64    // number of paid renewals
+	Number    uint64    // of the last renewal that began, paid or not; 0: none
+	Last      ledger.ID // the last renewal's transaction
+	Failures  uint8     // consecutive failed attempts of the due renewal, kept over a pause; at most MaxAttempts
+	Inquiries uint8     // inquiries about the renewal under way; the gaps between them grow
 }
 
 // Status returns the status that merchants see: active, past_due, paused or cancelled.
-func (s *Standing) Status() string {
+func (s *Progress) Status() string {
 	switch s.State {
 	case Paused, PausedRenewing:
 		return string(Paused)
@@ -72,7 +72,7 @@ func Statuses() []string {
 // NextRenewal returns when the next renewal is charged, or since when it waits for its partner
 // to become active. It is false if there is none, or if it depends on the outcome of the renewal
 // under way.
-func (s *Standing) NextRenewal() (at ledger.Micros, ok bool) {
+func (s *Progress) NextRenewal() (at ledger.Micros, ok bool) {
 	switch s.State {
 	case Active:
 		return s.Next, true

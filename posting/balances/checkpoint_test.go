@@ -18,38 +18,38 @@ import (
 )
 
 // submitKVs submits KVs.
-func (r *fixture) submitKVs(rows ...posting.KV) {
-	r.t.Helper()
-	r.must(&posting.Change{KVs: rows})
+func (f *fixture) submitKVs(rows ...posting.KV) {
+	f.t.Helper()
+	f.MustSubmit(&posting.Change{KVs: rows})
 }
 
 // next drafts the checkpoint after base, if it is due, and makes it durable.
-func (r *fixture) next(base balances.Checkpoint) (*balances.Checkpoint, bool) {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) next(base balances.Checkpoint) (*balances.Checkpoint, bool) {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	seq, due, err := balances.NextCheckpoint(v, org, &base)
 	if err != nil || !due {
 		if err != nil {
-			r.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		return nil, false
 	}
 	c, err := balances.DraftCheckpoint(v, org, &base, seq, func(row posting.KV) error {
-		r.submitKVs(row)
+		f.submitKVs(row)
 		return nil
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return c, true
 }
 
 // checkpoints makes all due checkpoints after base.
-func (r *fixture) checkpoints(base balances.Checkpoint) (made []balances.Checkpoint) {
-	r.t.Helper()
+func (f *fixture) checkpoints(base balances.Checkpoint) (made []balances.Checkpoint) {
+	f.t.Helper()
 	for {
-		c, due := r.next(base)
+		c, due := f.next(base)
 		if !due {
 			return made
 		}
@@ -58,9 +58,9 @@ func (r *fixture) checkpoints(base balances.Checkpoint) (made []balances.Checkpo
 }
 
 // rows returns all rows of checkpoints.
-func (r *fixture) rows() map[string]string {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) rows() map[string]string {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	rows := make(map[string]string)
 	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointParts()} {
@@ -69,7 +69,7 @@ func (r *fixture) rows() map[string]string {
 			return true, nil
 		})
 		if err != nil {
-			r.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 	}
 	return rows
@@ -82,41 +82,41 @@ func (s *listing) add(a ledger.Account, t *ledger.Totals) {
 	*s = append(*s, fmt.Sprintf("%s %v: %v %v %v %v", a.Path, a.Asset, t.DebitsPosted, t.CreditsPosted, t.DebitsPending, t.CreditsPending))
 }
 
-func (r *fixture) trial(q balances.AsOf) (lines listing) {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) trial(q balances.AsOf) (lines listing) {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
-	err := r.reader.TrialBalance(v, org, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+	err := f.reader.TrialBalance(v, org, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 		lines.add(a, t)
 		return true, nil
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return lines
 }
 
 // everyWay is trial, which must equal what each of the two ways to read it gives.
-func (r *fixture) everyWay(q balances.AsOf) listing {
-	r.t.Helper()
-	v := r.View()
+func (f *fixture) everyWay(q balances.AsOf) listing {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	var pages, continued listing
 	if err := errors.Join(balances.FromPages(v, org, q, pages.add), new(balances.Reader).FromCheckpoint(v, org, q, 1, continued.add)); err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	lines := r.trial(q)
+	lines := f.trial(q)
 	if !slices.Equal(pages, lines) || !slices.Equal(continued, lines) {
-		r.t.Errorf("%+v: it is %q, from the pages %q, from a checkpoint %q", q, lines, pages, continued)
+		f.t.Errorf("%+v: it is %q, from the pages %q, from a checkpoint %q", q, lines, pages, continued)
 	}
 	return lines
 }
 
 // at moves the clock to an hour of a day after the first.
-func (r *fixture) at(day, hour int) {
-	r.t.Helper()
-	if err := r.clock.Set(time.Date(2026, 9, 3+day, hour, 0, 0, 0, time.UTC)); err != nil {
-		r.t.Fatal(err)
+func (f *fixture) at(day, hour int) {
+	f.t.Helper()
+	if err := f.Clock.Set(time.Date(2026, 9, 3+day, hour, 0, 0, 0, time.UTC)); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
@@ -125,68 +125,68 @@ func posted(amount uint64) *posting.Change {
 }
 
 func TestACheckpointIsMadeOfADayWhenTheNextHasBegun(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	for _, n := range []uint64{500, 30} {
-		r.must(posted(n))
+		f.MustSubmit(posted(n))
 	}
-	r.at(1, 12)
-	if _, due := r.next(balances.Checkpoint{}); due {
+	f.at(1, 12)
+	if _, due := f.next(balances.Checkpoint{}); due {
 		t.Fatal("it was made before something was booked later")
 	}
-	r.must(posted(7))
-	c, due := r.next(balances.Checkpoint{})
+	f.MustSubmit(posted(7))
+	c, due := f.next(balances.Checkpoint{})
 	if !due || c.Seq != 2 || c.Accounts != 2 || c.Previous != 0 || c.Booked.Date() != ledger.DateOf(start) {
 		t.Fatalf("made was %+v, %v", c, due)
 	}
-	if _, due = r.next(*c); due {
+	if _, due = f.next(*c); due {
 		t.Error("the next day has one before it is over")
 	}
-	r.at(4, 12)
-	r.must(posted(1))
-	next, due := r.next(*c)
+	f.at(4, 12)
+	f.MustSubmit(posted(1))
+	next, due := f.next(*c)
 	if !due || next.Seq != 3 || next.Previous != 2 {
 		t.Errorf("of the next day: %+v, %v", next, due)
 	}
 }
 
 func TestAQuietDayIsInTheCheckpointOfALaterOne(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	var many []ledger.Posting
 	for n := range int64(9) {
 		many = append(many, line(ledger.PartnerAvailable(n+1), ledger.Credit, 1))
 	}
-	r.must(transfer(ledger.Posted, append(many, line("A:bank", ledger.Debit, 9))...))
-	r.at(1, 12)
-	r.must(posted(7)) // one event; ten accounts require two
-	r.at(2, 12)
-	r.must(posted(7))
-	r.must(posted(7))
-	r.at(3, 12)
-	r.must(posted(1))
-	made := r.checkpoints(balances.Checkpoint{})
+	f.MustSubmit(transfer(ledger.Posted, append(many, line("A:bank", ledger.Debit, 9))...))
+	f.at(1, 12)
+	f.MustSubmit(posted(7)) // one event; ten accounts require two
+	f.at(2, 12)
+	f.MustSubmit(posted(7))
+	f.MustSubmit(posted(7))
+	f.at(3, 12)
+	f.MustSubmit(posted(1))
+	made := f.checkpoints(balances.Checkpoint{})
 	if len(made) != 2 || made[0].Seq != 1 || made[0].Accounts != 10 || made[1].Seq != 4 {
 		t.Errorf("made were %+v", made)
 	}
 }
 
 func TestALongDayHasCheckpointsWithin(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	for range balances.CheckpointEvents/posting.MaxSteps + 1 {
-		r.must(throng(posting.MaxSteps))
+		f.MustSubmit(addManyAccounts(posting.MaxSteps))
 	}
-	made := r.checkpoints(balances.Checkpoint{})
+	made := f.checkpoints(balances.Checkpoint{})
 	if len(made) != 1 || made[0].Seq != balances.CheckpointEvents {
 		t.Fatalf("made were %+v", made)
 	}
-	if got, want := r.everyWay(balances.AsOf{Env: money.Prod, At: made[0].Booked}), (listing{
+	if got, want := f.everyWay(balances.AsOf{Env: money.Prod, At: made[0].Booked}), (listing{
 		"A:bank " + usd.String() + ": 32768 0 0 0", "L:partner:1:available " + usd.String() + ": 0 32768 0 0",
 	}); !slices.Equal(got, want) {
 		t.Errorf("it is %q", got)
 	}
 }
 
-// throng returns a change of many entries.
-func throng(n int) *posting.Change {
+// addManyAccounts returns a change of many entries.
+func addManyAccounts(n int) *posting.Change {
 	c := &posting.Change{Outcome: true}
 	for range n {
 		c.Steps = append(c.Steps, posting.Step{
@@ -200,8 +200,8 @@ func throng(n int) *posting.Change {
 }
 
 func TestATrialBalanceIsOfItsMoment(t *testing.T) {
-	r := open(t)
-	must := func(c *posting.Change) ledger.Micros { return r.must(c).Stamps[0].Updated }
+	f := open(t)
+	must := func(c *posting.Change) ledger.Micros { return f.MustSubmit(c).Stamps[0].Updated }
 	first := must(posted(500))
 	held := &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
@@ -210,20 +210,20 @@ func TestATrialBalanceIsOfItsMoment(t *testing.T) {
 		}}}},
 	}}}
 	hold := must(held)
-	r.at(1, 12)
+	f.at(1, 12)
 	step := held.Steps[0]
 	step.Expect = 1
 	step.Events = []ledger.Event{{Name: "take", To: "taken", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: []ledger.Posting{
 		line("L:partner:1:available", ledger.Debit, 60), line("A:bank", ledger.Credit, 59), line("I:fees", ledger.Credit, 1),
 	}, Released: held.Steps[0].Events[0].Entry.Postings}}}
 	taken := must(&posting.Change{Steps: []posting.Step{step}})
-	r.at(2, 12)
+	f.at(2, 12)
 	late := posted(7)
 	late.Steps[0].Events[0].Entry.Effective = ledger.DateOf(start)
 	booked := must(late)
-	r.at(3, 12)
+	f.at(3, 12)
 	must(posted(1))
-	if made := r.checkpoints(balances.Checkpoint{}); len(made) != 3 {
+	if made := f.checkpoints(balances.Checkpoint{}); len(made) != 3 {
 		t.Fatalf("made were %+v", made)
 	}
 	bank, fees, partner := "A:bank "+usd.String()+": ", "I:fees "+usd.String()+": ", "L:partner:1:available "+usd.String()+": "
@@ -250,7 +250,7 @@ func TestATrialBalanceIsOfItsMoment(t *testing.T) {
 		if c.q.Env == 0 {
 			c.q.Env = money.Prod
 		}
-		if got := r.everyWay(c.q); !slices.Equal(got, c.want) {
+		if got := f.everyWay(c.q); !slices.Equal(got, c.want) {
 			t.Errorf("%s it is %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -258,7 +258,7 @@ func TestATrialBalanceIsOfItsMoment(t *testing.T) {
 
 // history books days of random entries: posted, held, captured in part, voided, in several
 // assets and environments, some with effect on other days.
-func history(r *fixture, random *rand.Rand, days int) (instants []ledger.Micros) {
+func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros) {
 	assets := []money.Asset{usd, {Currency: "EUR", Env: money.Prod}, {Currency: "USD", Env: money.Test}, {Currency: "USDT", Network: "tron", Env: money.Prod}}
 	paths := []ledger.Path{"A:bank", "I:fees", "L:partner:1:available", "L:partner:10:available", "L:partner:2:available", "A:provider:x", "E:costs"}
 	type held struct {
@@ -280,10 +280,10 @@ func history(r *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 	}
 	book := func(step posting.Step, phase ledger.Phase, postings, released []ledger.Posting) {
 		step.Events = []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Effective: effective(), Postings: postings, Released: released}}}
-		instants = append(instants, r.must(&posting.Change{Outcome: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
+		instants = append(instants, f.MustSubmit(&posting.Change{Outcome: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
 	}
 	for day := range days {
-		r.at(day, 11)
+		f.at(day, 11)
 		for range random.IntN(12) {
 			step := posting.Step{Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1}}
 			n := 2 + random.Uint64N(1000)
@@ -313,10 +313,10 @@ func history(r *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 // The oracle reads the accounts' pages, which do not depend on checkpoints.
 func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 	random := random(t)
-	r := open(t)
+	f := open(t)
 	const days = 40
-	instants := history(r, random, days)
-	if made := r.checkpoints(balances.Checkpoint{}); len(made) < 5 {
+	instants := history(f, random, days)
+	if made := f.checkpoints(balances.Checkpoint{}); len(made) < 5 {
 		t.Fatalf("only %d checkpoints", len(made))
 	}
 	for n := range 300 {
@@ -331,7 +331,7 @@ func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 		if random.IntN(3) == 0 {
 			q.Past = &ledger.Account{Path: "L:partner:1:available", Asset: money.Asset{Currency: "USD", Env: q.Env}}
 		}
-		v := r.View()
+		v := f.Journal.View()
 		var want, got listing
 		alone, carried := balances.FromPages(v, org, q, want.add), new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), got.add)
 		v.Close()
@@ -341,7 +341,7 @@ func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Fatalf("%+v:\nfrom checkpoints %q\nby the pages     %q", q, got, want)
 		}
-		if got := r.pages(q, 1+random.IntN(12)); !slices.Equal(got, want) {
+		if got := f.pages(q, 1+random.IntN(12)); !slices.Equal(got, want) {
 			t.Fatalf("%+v:\nin pages     %q\nby the pages %q", q, got, want)
 		}
 	}
@@ -351,12 +351,12 @@ func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 // its own result, also if readers of several moments alternate.
 func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
 	random := random(t)
-	r := open(t)
+	f := open(t)
 	var instants []ledger.Micros
 	for day := range 3 {
-		r.at(day, 11)
+		f.at(day, 11)
 		for range 2 {
-			c := throng(posting.MaxSteps)
+			c := addManyAccounts(posting.MaxSteps)
 			for i := range c.Steps {
 				postings := c.Steps[i].Events[0].Entry.Postings
 				postings[1].Account = ledger.PartnerAvailable(1 + random.Int64N(40))
@@ -364,11 +364,11 @@ func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
 					c.Steps[i].Events[0].Entry.Effective = ledger.DateOf(start) + ledger.Date(random.IntN(4))
 				}
 			}
-			stamps := r.must(c).Stamps
+			stamps := f.MustSubmit(c).Stamps
 			instants = append(instants, stamps[len(stamps)-1].Updated)
 		}
 	}
-	if made := r.checkpoints(balances.Checkpoint{}); len(made) != 2 {
+	if made := f.checkpoints(balances.Checkpoint{}); len(made) != 2 {
 		t.Fatalf("made were %+v", made)
 	}
 	for range 30 {
@@ -379,19 +379,19 @@ func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
 		if random.IntN(3) == 0 {
 			q.Prefix = "L:partner:1"
 		}
-		v := r.View()
+		v := f.Journal.View()
 		var want listing
 		if err := balances.FromPages(v, org, q, want.add); err != nil {
 			t.Fatal(err)
 		}
 		v.Close()
 		for range 2 {
-			if got := r.pages(q, 28+random.IntN(12)); !slices.Equal(got, want) {
+			if got := f.pages(q, 28+random.IntN(12)); !slices.Equal(got, want) {
 				t.Fatalf("%+v:\nin pages     %q\nby the pages %q", q, got, want)
 			}
 		}
 	}
-	if !r.reader.Keeps() {
+	if !f.reader.Keeps() {
 		t.Error("nothing was kept for the next page")
 	}
 }

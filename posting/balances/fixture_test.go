@@ -2,7 +2,6 @@ package balances_test
 
 import (
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -10,12 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"mizan/internal/clock"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
 	"mizan/posting/balances"
-	"mizan/posting/store"
 )
 
 var (
@@ -26,35 +24,16 @@ var (
 
 // fixture is a journal on a clock that the test moves, with a reader of its balances.
 type fixture struct {
-	t     *testing.T
-	clock *clock.Manual
-	*posting.Journal
+	*testkit.World
+	t      *testing.T
 	reader balances.Reader
 }
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	r := &fixture{t: t, clock: clock.NewManual(start)}
-	quiet := slog.New(slog.DiscardHandler)
-	var err error
-	r.Journal, err = posting.Open(posting.Options{Store: store.Options{Dir: t.TempDir(), Log: quiet}, Clock: r.clock, Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() }) // the directory is removed anyway
-	return r
-}
-
-// must makes a change durable.
-func (r *fixture) must(c *posting.Change) posting.Receipt {
-	r.t.Helper()
-	done := make(chan posting.Receipt, 1)
-	r.Submit(c, func(receipt posting.Receipt) { done <- receipt })
-	receipt := <-done
-	if receipt.Err != nil {
-		r.t.Fatal(receipt.Err)
-	}
-	return receipt
+	f := &fixture{World: testkit.NewWorld(t, start), t: t}
+	f.OpenJournal()
+	return f
 }
 
 // random returns random numbers, which MIZAN_SEED repeats.

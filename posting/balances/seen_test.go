@@ -12,9 +12,9 @@ import (
 
 // seenOf sums the effects of the events booked by an instant at the end of a day, without
 // checkpoints, pages and shifted lines.
-func seenOf(r *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (lines listing) {
-	r.t.Helper()
-	v := r.View()
+func seenOf(f *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (lines listing) {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
 	type sums struct{ posted, held, released [2]uint64 } // by debit and credit
 	all := make(map[ledger.Account]*sums)
@@ -57,7 +57,7 @@ func seenOf(r *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (line
 		return true, nil
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	for a, s := range all {
 		if a.Asset.Env != env {
@@ -79,10 +79,10 @@ func seenOf(r *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (line
 // whatever is dated into its day later.
 func TestATrialBalanceByDateIsOfWhatWasBookedByThen(t *testing.T) {
 	random := random(t)
-	r := open(t)
+	f := open(t)
 	const days = 20
-	instants := history(r, random, days)
-	if made := r.checkpoints(balances.Checkpoint{}); len(made) < 3 {
+	instants := history(f, random, days)
+	if made := f.checkpoints(balances.Checkpoint{}); len(made) < 3 {
 		t.Fatalf("only %d checkpoints", len(made))
 	}
 	for n := range 150 {
@@ -91,8 +91,8 @@ func TestATrialBalanceByDateIsOfWhatWasBookedByThen(t *testing.T) {
 		if n%5 == 0 {
 			q.Env = money.Test
 		}
-		want := seenOf(r, q.On, q.Seen, q.Env)
-		for way, got := range seenBy(r, q, random) {
+		want := seenOf(f, q.On, q.Seen, q.Env)
+		for way, got := range seenBy(f, q, random) {
 			if slices.Sort(got); !slices.Equal(got, want) {
 				t.Fatalf("%+v:\n%s %q\nwant %q", q, way, got, want)
 			}
@@ -101,8 +101,8 @@ func TestATrialBalanceByDateIsOfWhatWasBookedByThen(t *testing.T) {
 }
 
 // seenBy returns the results of all ways to read it, without accounts of zero totals.
-func seenBy(r *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
-	r.t.Helper()
+func seenBy(f *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
+	f.t.Helper()
 	var alone, carried, paged listing
 	only := func(lines *listing) func(ledger.Account, *ledger.Totals) {
 		return func(a ledger.Account, t *ledger.Totals) {
@@ -111,15 +111,15 @@ func seenBy(r *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
 			}
 		}
 	}
-	v := r.View()
+	v := f.Journal.View()
 	defer v.Close()
 	if err := balances.FromPages(v, org, q, only(&alone)); err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	if err := new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), only(&carried)); err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	for _, l := range r.pages(q, 1+random.IntN(12)) {
+	for _, l := range f.pages(q, 1+random.IntN(12)) {
 		if len(l) < len(": 0 0 0 0") || l[len(l)-len(": 0 0 0 0"):] != ": 0 0 0 0" {
 			paged = append(paged, l)
 		}

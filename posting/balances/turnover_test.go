@@ -15,18 +15,18 @@ import (
 )
 
 // pages reads a trial balance so many accounts at a time.
-func (r *fixture) pages(q balances.AsOf, limit int) listing {
-	r.t.Helper()
-	return r.pagesOf(org, q, limit)
+func (f *fixture) pages(q balances.AsOf, limit int) listing {
+	f.t.Helper()
+	return f.pagesOf(org, q, limit)
 }
 
 // pagesOf is pages for an organization.
-func (r *fixture) pagesOf(of ledger.ID, q balances.AsOf, limit int) (lines listing) {
-	r.t.Helper()
+func (f *fixture) pagesOf(of ledger.ID, q balances.AsOf, limit int) (lines listing) {
+	f.t.Helper()
 	for q.Paged = true; ; {
-		v := r.View()
+		v := f.Journal.View()
 		n := 0
-		err := r.reader.TrialBalance(v, of, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+		err := f.reader.TrialBalance(v, of, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			lines.add(a, t)
 			q.Past = &a
 			n++
@@ -34,7 +34,7 @@ func (r *fixture) pagesOf(of ledger.ID, q balances.AsOf, limit int) (lines listi
 		})
 		v.Close()
 		if err != nil {
-			r.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		if n < limit {
 			return lines
@@ -45,7 +45,7 @@ func (r *fixture) pagesOf(of ledger.ID, q balances.AsOf, limit int) (lines listi
 // thousand books so many entries of an organization, and 24 more, from the bank to so many
 // partners in turn.
 func thousand(of ledger.ID, n uint64, partners int) *posting.Change {
-	c := throng(posting.MaxSteps)
+	c := addManyAccounts(posting.MaxSteps)
 	for i := range c.Steps {
 		c.Steps[i].Org = of
 		postings := c.Steps[i].Events[0].Entry.Postings
@@ -55,8 +55,8 @@ func thousand(of ledger.ID, n uint64, partners int) *posting.Change {
 	return c
 }
 
-// crowd is the n-th thousand, with a partner for each entry.
-func crowd(n int) *posting.Change {
+// addAccounts is the n-th thousand, with a partner for each entry.
+func addAccounts(n int) *posting.Change {
 	c := thousand(org, 1, posting.MaxSteps)
 	for i := range c.Steps {
 		c.Steps[i].Events[0].Entry.Postings[1].Account = ledger.PartnerAvailable(int64(1 + n*posting.MaxSteps + i))
@@ -77,17 +77,17 @@ func sixteen(each int) listing {
 // The turnover kept for the next page belongs to one organization, even if another one has as
 // many events.
 func TestWhatIsKeptForTheNextPageIsOfOneOrganization(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	other := uuid.New()
-	r.must(thousand(org, 1, 16))
-	stamps := r.must(thousand(other, 3, 16)).Stamps
+	f.MustSubmit(thousand(org, 1, 16))
+	stamps := f.MustSubmit(thousand(other, 3, 16)).Stamps
 	q := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
 	for range 2 {
 		for of, want := range map[ledger.ID]listing{org: sixteen(64), other: sixteen(3 * 64)} {
-			if got := r.pagesOf(of, q, 4); !slices.Equal(got, want) {
+			if got := f.pagesOf(of, q, 4); !slices.Equal(got, want) {
 				t.Errorf("of %v it is %q, want %q", of, got, want)
 			}
-			if !r.reader.Keeps() {
+			if !f.reader.Keeps() {
 				t.Fatal("nothing was kept")
 			}
 		}
@@ -96,19 +96,19 @@ func TestWhatIsKeptForTheNextPageIsOfOneOrganization(t *testing.T) {
 
 // It is not used after a checkpoint that was made since.
 func TestWhatIsKeptForTheNextPageIsOfOneCheckpoint(t *testing.T) {
-	r := open(t)
-	r.must(thousand(org, 1, 16))
-	r.at(1, 12)
-	stamps := r.must(thousand(org, 1, 16)).Stamps
+	f := open(t)
+	f.MustSubmit(thousand(org, 1, 16))
+	f.at(1, 12)
+	stamps := f.MustSubmit(thousand(org, 1, 16)).Stamps
 	q := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
 	for range 2 {
-		if got := r.pages(q, 4); !slices.Equal(got, sixteen(128)) {
+		if got := f.pages(q, 4); !slices.Equal(got, sixteen(128)) {
 			t.Errorf("it is %q", got)
 		}
-		if !r.reader.Keeps() {
+		if !f.reader.Keeps() {
 			t.Fatal("nothing was kept")
 		}
-		if made := r.checkpoints(balances.Checkpoint{}); len(made) != 1 {
+		if made := f.checkpoints(balances.Checkpoint{}); len(made) != 1 {
 			t.Fatalf("made were %+v", made)
 		}
 	}
@@ -118,10 +118,10 @@ func TestWhatIsKeptForTheNextPageIsOfOneCheckpoint(t *testing.T) {
 // query has left it, or because there were too many accounts.
 func TestWhatIsKeptMayBeOfOtherAccounts(t *testing.T) {
 	random := random(t)
-	r := open(t)
-	r.must(thousand(org, 1, 50)) // as many events are worth keeping
+	f := open(t)
+	f.MustSubmit(thousand(org, 1, 50)) // as many events are worth keeping
 	const days = 10
-	instants := history(r, random, days)[:3]
+	instants := history(f, random, days)[:3]
 	for range 300 {
 		q := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))], Paged: random.IntN(2) == 0}
 		if random.IntN(3) == 0 {
@@ -131,9 +131,9 @@ func TestWhatIsKeptMayBeOfOtherAccounts(t *testing.T) {
 		if random.IntN(2) == 0 {
 			q.Past = &ledger.Account{Path: ledger.PartnerAvailable(1 + random.Int64N(60)), Asset: usd}
 		}
-		v := r.View()
+		v := f.Journal.View()
 		var want, got listing
-		err := errors.Join(balances.FromPages(v, org, q, want.add), r.reader.FromCheckpoint(v, org, q, 1+random.IntN(40), got.add))
+		err := errors.Join(balances.FromPages(v, org, q, want.add), f.reader.FromCheckpoint(v, org, q, 1+random.IntN(40), got.add))
 		v.Close()
 		if err != nil {
 			t.Fatalf("%+v: %v", q, err)
@@ -142,7 +142,7 @@ func TestWhatIsKeptMayBeOfOtherAccounts(t *testing.T) {
 			t.Fatalf("%+v:\nfrom the journal %q\nfrom the pages   %q", q, got, want)
 		}
 	}
-	if !r.reader.Keeps() {
+	if !f.reader.Keeps() {
 		t.Error("nothing was kept")
 	}
 }
@@ -150,15 +150,15 @@ func TestWhatIsKeptMayBeOfOtherAccounts(t *testing.T) {
 // Of too many accounts the first ones are kept for the next pages. A reader of all of them needs
 // more memory than is kept.
 func TestOfManyAccountsAPageKeepsTheFirst(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	for n := range balances.MaxKept/posting.MaxSteps + 1 {
-		r.must(crowd(n))
+		f.MustSubmit(addAccounts(n))
 	}
 	q := balances.AsOf{Env: money.Prod, At: 1 << 62}
 	for _, paged := range []bool{false, true} {
 		q.Paged = paged
-		v, n := r.View(), 0
-		err := r.reader.TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
+		v, n := f.Journal.View(), 0
+		err := f.reader.TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
 			n++
 			return n < 100, nil
 		})
@@ -166,7 +166,7 @@ func TestOfManyAccountsAPageKeepsTheFirst(t *testing.T) {
 		if err != nil || n != 100 {
 			t.Fatalf("paged %v: %d accounts, %v", paged, n, err)
 		}
-		if r.reader.Keeps() != paged {
+		if f.reader.Keeps() != paged {
 			t.Errorf("paged %v: something is kept: %v", paged, !paged)
 		}
 	}
@@ -175,12 +175,12 @@ func TestOfManyAccountsAPageKeepsTheFirst(t *testing.T) {
 // Fifteen accounts are read from their pages, sixteen from the journal, whose sums are kept.
 func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
 	for partners, keeps := range map[int]bool{balances.FewAccounts - 2: false, balances.FewAccounts - 1: true} {
-		r := open(t)
-		r.must(thousand(org, 1, partners))
-		if got := r.trial(balances.AsOf{Env: money.Prod, At: 1 << 62}); len(got) != 1+partners {
+		f := open(t)
+		f.MustSubmit(thousand(org, 1, partners))
+		if got := f.trial(balances.AsOf{Env: money.Prod, At: 1 << 62}); len(got) != 1+partners {
 			t.Errorf("it is %q", got)
 		}
-		if r.reader.Keeps() != keeps {
+		if f.reader.Keeps() != keeps {
 			t.Errorf("of %d accounts something is kept: %v", 1+partners, !keeps)
 		}
 	}

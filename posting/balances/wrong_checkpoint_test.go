@@ -15,12 +15,12 @@ import (
 
 // A missing or wrong checkpoint changes no result, and a rebuilt checkpoint equals the lost one.
 func TestWithoutItsRowsACheckpointIsOnlySlower(t *testing.T) {
-	r := open(t)
-	instants := history(r, random(t), 30)
-	made := r.checkpoints(balances.Checkpoint{})
-	rows := r.rows()
+	f := open(t)
+	instants := history(f, random(t), 30)
+	made := f.checkpoints(balances.Checkpoint{})
+	rows := f.rows()
 	q := balances.AsOf{Env: money.Prod, At: instants[len(instants)-1]}
-	want := r.trial(q)
+	want := f.trial(q)
 	if len(want) < balances.FewAccounts {
 		t.Fatalf("only %d accounts, which are read from their pages", len(want))
 	}
@@ -41,54 +41,54 @@ func TestWithoutItsRowsACheckpointIsOnlySlower(t *testing.T) {
 		"the head cannot be read":         {Org: org, Key: head, Value: []byte{9}},
 		"the head says another first one": {Org: org, Key: head, Value: []byte(elsewhere)},
 	} {
-		r.submitKVs(row)
-		if got := r.trial(q); !slices.Equal(got, want) {
+		f.submitKVs(row)
+		if got := f.trial(q); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", name, got)
 		}
-		r.submitKVs(posting.KV{Org: org, Key: row.Key, Value: []byte(rows[string(row.Key)])})
+		f.submitKVs(posting.KV{Org: org, Key: row.Key, Value: []byte(rows[string(row.Key)])})
 	}
 	for key := range rows {
-		r.submitKVs(posting.KV{Org: org, Key: []byte(key)})
+		f.submitKVs(posting.KV{Org: org, Key: []byte(key)})
 	}
-	if got := r.trial(q); !slices.Equal(got, want) {
+	if got := f.trial(q); !slices.Equal(got, want) {
 		t.Errorf("without any: %q", got)
 	}
-	r.checkpoints(balances.Checkpoint{})
-	if got := r.rows(); !maps.Equal(got, rows) {
+	f.checkpoints(balances.Checkpoint{})
+	if got := f.rows(); !maps.Equal(got, rows) {
 		t.Errorf("%d rows were made again, not as the %d were", len(got), len(rows))
 	}
 }
 
 // The accounts of a wrong part, and those after it, are read from their pages, each once.
 func TestAfterAWrongPartThePagesAreRead(t *testing.T) {
-	r := open(t)
+	f := open(t)
 	for n := range 3 {
-		r.must(crowd(n))
+		f.MustSubmit(addAccounts(n))
 	}
-	r.at(1, 12)
-	r.must(posted(1))
-	made := r.checkpoints(balances.Checkpoint{})
+	f.at(1, 12)
+	f.MustSubmit(posted(1))
+	made := f.checkpoints(balances.Checkpoint{})
 	if len(made) != 1 || len(made[0].Parts) < 3 {
 		t.Fatalf("made were %d checkpoints, %+v", len(made), made)
 	}
 	q := balances.AsOf{Env: money.Prod, At: 1 << 62}
-	want := r.everyWay(q)
+	want := f.everyWay(q)
 	if len(want) != 1+3*posting.MaxSteps {
 		t.Errorf("there are %d accounts", len(want))
 	}
-	r.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointPart(made[0].Seq, 1), Value: []byte("?")})
-	if got := r.trial(q); !slices.Equal(got, want) {
+	f.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointPart(made[0].Seq, 1), Value: []byte("?")})
+	if got := f.trial(q); !slices.Equal(got, want) {
 		t.Errorf("there are %d accounts, or with other totals, not %d", len(got), len(want))
 	}
 }
 
 func TestAPartThatIsNotThereIsFoundOut(t *testing.T) {
-	r := open(t)
-	history(r, rand.New(rand.NewPCG(1, 2)), 5)
-	made := r.checkpoints(balances.Checkpoint{})
+	f := open(t)
+	history(f, rand.New(rand.NewPCG(1, 2)), 5)
+	made := f.checkpoints(balances.Checkpoint{})
 	c := made[len(made)-1]
 	whole := func() bool {
-		v := r.View()
+		v := f.Journal.View()
 		defer v.Close()
 		has, err := balances.HasParts(v, org, &c)
 		if err != nil {
@@ -99,23 +99,23 @@ func TestAPartThatIsNotThereIsFoundOut(t *testing.T) {
 	if !whole() {
 		t.Error("it has no parts")
 	}
-	r.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointPart(c.Seq, 0)})
+	f.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointPart(c.Seq, 0)})
 	if whole() {
 		t.Error("it has all parts")
 	}
 	surplus := store.KeyCheckpointPart(c.Seq, 1)
-	r.submitKVs(posting.KV{Org: org, Key: surplus, Value: []byte("?")})
+	f.submitKVs(posting.KV{Org: org, Key: surplus, Value: []byte("?")})
 	if whole() {
 		t.Error("it has all parts with one that is none of them")
 	}
-	r.submitKVs(posting.KV{Org: org, Key: surplus})
-	r.at(9, 12)
+	f.submitKVs(posting.KV{Org: org, Key: surplus})
+	f.at(9, 12)
 	for range 8 {
-		r.must(posted(1))
+		f.MustSubmit(posted(1))
 	}
-	r.at(10, 12)
-	r.must(posted(1))
-	v := r.View()
+	f.at(10, 12)
+	f.MustSubmit(posted(1))
+	v := f.Journal.View()
 	defer v.Close()
 	seq, due, err := balances.NextCheckpoint(v, org, &c)
 	if err != nil || !due {

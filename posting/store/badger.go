@@ -43,14 +43,14 @@ type badgerLog struct {
 
 func (l *badgerLog) Errorf(format string, args ...any) {
 	l.log(slog.LevelError, format, args)
-	if strings.HasPrefix(format, saidFlushFailed) {
+	if strings.HasPrefix(format, badgerFlushFailed) {
 		l.stop("flushing a memtable", args)
 	}
 }
 
 func (l *badgerLog) Warningf(format string, args ...any) {
 	l.log(slog.LevelWarn, format, args)
-	if strings.HasPrefix(format, saidCompactFailed) {
+	if strings.HasPrefix(format, badgerCompactFailed) {
 		l.stop("compacting tables", args)
 	}
 }
@@ -81,8 +81,8 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 // The compacting goroutine logs before it releases the tables that it was to replace, so no
 // other goroutine can compact them.
 const (
-	saidFlushFailed   = "error flushing memtable"
-	saidCompactFailed = "[Compactor: %d] LOG Compact FAILED"
+	badgerFlushFailed   = "error flushing memtable"
+	badgerCompactFailed = "[Compactor: %d] LOG Compact FAILED"
 )
 
 // stop fails the store and blocks the goroutine, which Badger would use to try again. The

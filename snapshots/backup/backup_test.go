@@ -108,14 +108,14 @@ func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
 	for i := range 4 {
 		switch i {
 		case 1:
-			h.Create(w.First, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits for the provider
-			h.Create(w.First, payment.Payment, "4000002500003155", 700, "chain-2") // this card is sealed too
+			h.Create(w.FirstDemo, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits for the provider
+			h.Create(w.FirstDemo, payment.Payment, "4000002500003155", 700, "chain-2") // this card is sealed too
 		case 2:
 			h.Advance(time.Minute)
 		case 3:
 			h.Advance(time.Hour)
 			for range 40 {
-				h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "")
+				h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
 			}
 		}
 		h.Advance(time.Second)
@@ -162,7 +162,7 @@ func TestARestoredStoreGoesOn(t *testing.T) {
 	own := *w
 	own.Dir = dir
 	h = openAt(t, &own, saved.Header.TakenAt)
-	made := h.Create(w.First, payment.Payment, "4242424242424242", 4_200, "after the restore")
+	made := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 4_200, "after the restore")
 	if made.Status != payment.Charged {
 		t.Errorf("a payment after the restore is %v", made.Status)
 	}
@@ -185,7 +185,7 @@ func TestABackupOfAStoreThatIsWrittenShowsOneMoment(t *testing.T) {
 	b, err := backupsOf(h).Begin(nil)
 	fixture.Must(t, err)
 	for range 200 {
-		h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "")
+		h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
 	}
 	h.Advance(time.Minute)
 	path := filepath.Join(t.TempDir(), "one"+backup.Suffix)
@@ -285,12 +285,12 @@ func chainOf(t testing.TB) (dir string, full, increment backup.Listed, keys *sec
 
 func chainIn(t testing.TB, days int) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
-	w := fixture.CopyLaidOut(t, days)
+	w := fixture.CopyWithLayout(t, days)
 	h := fixture.Start(t, w)
 	dir = t.TempDir()
 	full = saveBackup(h, dir)
 	h.Advance(time.Second)
-	h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "increment")
+	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "increment")
 	increment = saveBackup(h, dir)
 	h.Close()
 	return dir, full, increment, fixture.Keyring(t, w.Dir)
@@ -450,8 +450,8 @@ func TestCallsAfterTheMomentAreTakenOutOfTheSimulatorsLog(t *testing.T) {
 	want, err := os.ReadFile(log(w))
 	fixture.Must(t, err)
 	h := fixture.Start(t, later)
-	h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "later")
-	h.Create(w.Second, payment.Payment, "4000000000000002", 1_000, "later")
+	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "later")
+	h.Create(w.SecondDemo, payment.Payment, "4000000000000002", 1_000, "later")
 	h.Advance(time.Hour) // payments that wait at that moment are inquired at the provider and booked
 	h.Close()
 	grown, err := os.ReadFile(log(later))

@@ -130,10 +130,10 @@ func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
 	keys, dir := fixture.Keyring(t, w.Dir), t.TempDir()
 	full := saveBackup(h, dir).Header
 	base := full.Base()
-	h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "between")
+	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "between")
 	n, hash := h.Journal.LastGroup()
 	base.Group, base.GroupHash = n, hexOf(hash[:])
-	h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "after")
+	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "after")
 	wantRefused(t, writeBackup(h, dir, keys, &base, nil), keys, "it rests on another backup than")
 }
 
@@ -142,7 +142,7 @@ func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
 func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
 	w := fixture.Copy(t)
 	w.Plant(t, func(p *fixture.Planter) {
-		p.Group.Delete(store.KeyClaim(nil, w.First.Org, ledger.ClaimTxID, "1/order-2"))
+		p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/order-2"))
 	})
 	h := fixture.Start(t, w)
 	saved := saveBackup(h, t.TempDir())

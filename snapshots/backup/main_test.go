@@ -9,6 +9,6 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	fixture.RemoveMasters()
+	fixture.RemoveTemplates()
 	os.Exit(code)
 }

@@ -41,7 +41,7 @@ func administeredRecords(t *testing.T, w *fixture.Store) (all map[string]*answer
 	t.Helper()
 	h := fixture.Start(t, w)
 	defer h.Close()
-	ctx, org := t.Context(), w.First.Org
+	ctx, org := t.Context(), w.FirstDemo.Org
 	all = make(map[string]*answered)
 	created := func(name string, kind ledger.Kind, id ledger.ID, path string, record any, err error) {
 		t.Helper()
@@ -97,14 +97,14 @@ func administeredRecords(t *testing.T, w *fixture.Store) (all map[string]*answer
 	created("card", ledger.Block, card.ID, "blocklist", card, nil)
 
 	out := directory.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(500), Reference: "out"}
-	bank, _, err := h.Directory.SettlePartner(ctx, org, w.First.Partner, true, out)
+	bank, _, err := h.Directory.SettlePartner(ctx, org, w.FirstDemo.Partner, true, out)
 	fixture.Must(t, err)
-	created("settlement with a bank", ledger.Settlement, bank.ID, fmt.Sprintf("partners/%d/settlements", w.First.Partner), bank, nil)
+	created("settlement with a bank", ledger.Settlement, bank.ID, fmt.Sprintf("partners/%d/settlements", w.FirstDemo.Partner), bank, nil)
 	network := money.Network("tron")
 	week := directory.SettlementDraft{Currency: "USDT", Network: &network, Env: money.Prod, Amount: money.FromUint64(900), Reference: "week"}
-	collected, _, err := h.Directory.SettleProvider(ctx, org, w.Charged.Terminal, money.FromUint64(7), week)
+	collected, _, err := h.Directory.SettleProvider(ctx, org, w.ChargedPayment.Terminal, money.FromUint64(7), week)
 	fixture.Must(t, err)
-	created("settlement with a provider", ledger.Settlement, collected.ID, "terminal/"+w.Charged.Terminal.String()+"/settlements", collected, nil)
+	created("settlement with a provider", ledger.Settlement, collected.ID, "terminal/"+w.ChargedPayment.Terminal.String()+"/settlements", collected, nil)
 	opening := openingOf(t, h, org)
 	all["opening balance"] = &answered{ledger.Source{Kind: ledger.Settlement, ID: opening.ID}, opening, "GET", "/api/v1/settlements/" + opening.ID.String(), 200}
 
@@ -185,7 +185,7 @@ func denied(report *findings.Report, line int, says string) bool {
 // Every column that answers show is compared with the store: an answer whose member differs is a breach of rule 1.
 func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 	w := fixture.Copy(t)
-	records, org := administeredRecords(t, w), w.First.Org
+	records, org := administeredRecords(t, w), w.FirstDemo.Org
 	var sound []string
 	for _, a := range records {
 		sound = append(sound, a.line(org, fixture.Shown(a.source.Kind, a.record)))
@@ -227,7 +227,7 @@ func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 // Of a record that was changed since, the answer to its creation is compared in the columns that never change.
 func TestTheAnswerToTheCreationOfAChangedRecordHoldsForWhatNeverChanges(t *testing.T) {
 	w := fixture.Copy(t)
-	records, org := administeredRecords(t, w), w.First.Org
+	records, org := administeredRecords(t, w), w.FirstDemo.Org
 	changed := changeRecords(t, w, records)
 	w.Checks(t, func(run func(check.Inputs) *findings.Report) {
 		for _, name := range changed {
@@ -250,7 +250,7 @@ func changeRecords(t *testing.T, w *fixture.Store, records map[string]*answered)
 	t.Helper()
 	h := fixture.Start(t, w)
 	defer h.Close()
-	ctx, org := t.Context(), w.First.Org
+	ctx, org := t.Context(), w.FirstDemo.Org
 	for name, change := range map[string]func(id ledger.ID) error{
 		"organization": func(id ledger.ID) error {
 			_, err := h.Directory.PatchOrganization(ctx, id, func(o *directory.Organization, _ *schema.Faults) { o.Name = "Changed" })
@@ -310,7 +310,7 @@ func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			wantDenied(t, f.record, f.broken, f.says, func(p *fixture.Planter, w *fixture.Store, s ledger.Source) {
-				p.Column(w.First.Org, s, f.column, f.value)
+				p.Column(w.FirstDemo.Org, s, f.column, f.value)
 			})
 		})
 	}
@@ -324,7 +324,7 @@ func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			wantDenied(t, f.record, []int{1, 3}, f.says, func(p *fixture.Planter, w *fixture.Store, s ledger.Source) {
-				p.Record(w.First.Org, s, func(e *store.Envelope, payload []byte) []byte {
+				p.Record(w.FirstDemo.Org, s, func(e *store.Envelope, payload []byte) []byte {
 					f.change(e)
 					return payload
 				})
@@ -339,7 +339,7 @@ func wantDenied(t *testing.T, record string, broken []int, says string, change f
 	w := fixture.Copy(t)
 	a := administeredRecords(t, w)[record]
 	w.Plant(t, func(p *fixture.Planter) { change(p, w, a.source) })
-	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, a.line(w.First.Org, fixture.Shown(a.source.Kind, a.record)))})
+	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, a.line(w.FirstDemo.Org, fixture.Shown(a.source.Kind, a.record)))})
 	fixture.WantBroken(t, report, broken...)
 	for _, detail := range report.Rules[findings.RuleAnswers-1].Details {
 		if !strings.HasSuffix(detail, says) {

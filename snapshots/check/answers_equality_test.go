@@ -38,7 +38,7 @@ func eventsOf(t testing.TB, w *fixture.Store, org ledger.ID, id ledger.ID) (list
 // enteredAt returns the time at which a transaction of the first organization entered a status.
 func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment.Status) ledger.Micros {
 	t.Helper()
-	for _, e := range eventsOf(t, w, w.First.Org, r.ID) {
+	for _, e := range eventsOf(t, w, w.FirstDemo.Org, r.ID) {
 		if e.To == string(status) && e.From != e.To {
 			return e.Booked
 		}
@@ -50,9 +50,9 @@ func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment
 // Each field of an answer is compared, even if the transaction has another status now.
 func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 	w := fixture.Copy(t)
-	was := *w.Back
-	was.Status, was.Failure, was.ReturnID, was.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.Back, payment.Charged)
-	open := *w.Charged
+	was := *w.ReversedPayment
+	was.Status, was.Failure, was.ReturnID, was.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
+	open := *w.ChargedPayment
 	open.Status, open.Finished, open.RRN = payment.Charging, 0, ""
 	const moment = `"2026-09-03T10:15:31.000000+00:00"`
 	fields := map[string]string{ // and a value that each field must not have
@@ -62,10 +62,10 @@ func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 		"error_code": `"expired_card"`, "payment_method": `{"type":"sbp"}`, "customer": `{"q":1}`,
 	}
 	for name, r := range map[string]*payment.Record{
-		"charged": w.Charged, "rejected": w.Refused, "reversed": w.Back, "charged before it was reversed": &was,
+		"charged": w.ChargedPayment, "rejected": w.DeclinedPayment, "reversed": w.ReversedPayment, "charged before it was reversed": &was,
 		"charging before it was charged": &open,
 	} {
-		line := func(shown string) string { return fixture.AnswerLine(w.First.Org, 201, r, shown) }
+		line := func(shown string) string { return fixture.AnswerLine(w.FirstDemo.Org, 201, r, shown) }
 		lines := make(map[string]string)
 		for field, wrong := range fields {
 			value := regexp.MustCompile(`"` + field + `":("(\\.|[^"\\])*"|\{[^}]*\}|null|\d+)`)
@@ -95,23 +95,23 @@ func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 
 func TestAnswersAreComparedAsJSON(t *testing.T) {
 	w := fixture.Copy(t)
-	shown := strings.Replace(w.Show(w.Charged), `{"b":[1.50,null],"a":9007199254740993}`, `{ "a" : 9007199254740993, "b" : [15e-1, null]}`, 1)
+	shown := strings.Replace(w.Show(w.ChargedPayment), `{"b":[1.50,null],"a":9007199254740993}`, `{ "a" : 9007199254740993, "b" : [15e-1, null]}`, 1)
 	shown = strings.Replace(shown, `"a \"mug\" & <more>"`, `"\u0061 \"mug\" \u0026 \u003cmore\u003e"`, 1)
-	if shown == w.Show(w.Charged) {
+	if shown == w.Show(w.ChargedPayment) {
 		t.Fatal("nothing is written another way")
 	}
-	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, fixture.AnswerLine(w.First.Org, 201, w.Charged, shown))}))
+	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, fixture.AnswerLine(w.FirstDemo.Org, 201, w.ChargedPayment, shown))}))
 }
 
 func TestAnAnswerIsAboutWhatWasAsked(t *testing.T) {
 	w := fixture.Copy(t)
 	get := func(id ledger.ID, shown string) string {
-		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, id, w.First.Org, shown)
+		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, id, w.FirstDemo.Org, shown)
 	}
 	for name, line := range map[string]string{
-		"another transaction": get(w.Refused.ID, w.Show(w.Charged)),
-		"nothing":             get(w.Charged.ID, `{}`),
-		"another txid":        fixture.AnswerLine(w.First.Org, 201, w.Refused, w.Show(w.Charged)),
+		"another transaction": get(w.DeclinedPayment.ID, w.Show(w.ChargedPayment)),
+		"nothing":             get(w.ChargedPayment.ID, `{}`),
+		"another txid":        fixture.AnswerLine(w.FirstDemo.Org, 201, w.DeclinedPayment, w.Show(w.ChargedPayment)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, line)}), 1)
@@ -122,11 +122,11 @@ func TestAnAnswerIsAboutWhatWasAsked(t *testing.T) {
 func TestWhatWasShownIsNotUnknownLater(t *testing.T) {
 	w := fixture.Copy(t)
 	from := func(partner, line string) string { return strings.Replace(line, `{`, `{"partner_id":`+partner+`,`, 1) }
-	known := fixture.AnswerLine(w.First.Org, 201, w.Charged, w.Show(w.Charged))
+	known := fixture.AnswerLine(w.FirstDemo.Org, 201, w.ChargedPayment, w.Show(w.ChargedPayment))
 	unknown := func(org, id ledger.ID) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":404,"response":{"error":"not_found"}}`, id, org)
 	}
-	own := unknown(w.First.Org, w.Charged.ID)
+	own := unknown(w.FirstDemo.Org, w.ChargedPayment.ID)
 	for _, c := range []struct {
 		name  string
 		lines []string
@@ -135,9 +135,9 @@ func TestWhatWasShownIsNotUnknownLater(t *testing.T) {
 		{"shown, then unknown", []string{known, own}, false},
 		{"shown to a partner, then unknown to it", []string{from("1", known), from("1", own)}, false},
 		{"unknown, then shown", []string{own, known}, true},
-		{"unknown to another organization", []string{known, unknown(w.Second.Org, w.Charged.ID)}, true},
+		{"unknown to another organization", []string{known, unknown(w.SecondDemo.Org, w.ChargedPayment.ID)}, true},
 		{"unknown to another partner", []string{from("1", known), from("3", own)}, true},
-		{"another transaction", []string{known, unknown(w.First.Org, uuid.New())}, true},
+		{"another transaction", []string{known, unknown(w.FirstDemo.Org, uuid.New())}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var broken []int
@@ -183,16 +183,16 @@ func showEntry(e *ledger.Event, postings []ledger.Posting, balances map[ledger.P
 
 func TestEntriesAreComparedWithTheJournal(t *testing.T) {
 	w := fixture.Copy(t)
-	org := w.First.Org
+	org := w.FirstDemo.Org
 	var settled, routed, returned ledger.Event
-	for _, e := range eventsOf(t, w, org, w.Charged.ID) {
+	for _, e := range eventsOf(t, w, org, w.ChargedPayment.ID) {
 		if e.Entry != nil {
 			settled = e
 		} else {
 			routed = e
 		}
 	}
-	for _, e := range eventsOf(t, w, org, w.Back.ReturnID) {
+	for _, e := range eventsOf(t, w, org, w.ReversedPayment.ReturnID) {
 		returned = e
 	}
 	if settled.Seq == 0 || routed.Seq == 0 || returned.Entry == nil || returned.Entry.Reverses == 0 {

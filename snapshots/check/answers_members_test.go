@@ -23,7 +23,7 @@ import (
 func (l *scenario) form(lang string) []byte {
 	r := *l.record
 	r.Finished = l.stamp.Finished
-	view := jsonform.TransactionView{Started: l.stamp.Started, Lang: lang, Waits: r.Waiting()}
+	view := jsonform.TransactionView{Started: l.stamp.Started, Lang: lang, Waits: r.AwaitsPayer()}
 	if r.Status == payment.ActionRequired {
 		view.Action = r.Action
 	}
@@ -44,7 +44,7 @@ func TestAnswersBetweenRandomEventsHold(t *testing.T) {
 			l := s.random(r)
 			for range 12 {
 				lang := []string{"", "en", "ru", "fr"}[r.IntN(4)]
-				lines = append(lines, answerOf(w.First.Org, l.record.ID, l.form(lang)))
+				lines = append(lines, answerOf(w.FirstDemo.Org, l.record.ID, l.form(lang)))
 				l.step(r)
 			}
 		}
@@ -97,7 +97,7 @@ func TestEveryMemberOfATransactionsFormIsCompared(t *testing.T) {
 		hosted.Method, hosted.CardBIN, hosted.CardLast4 = "", "", ""
 
 		charge := of("charge", &scenario{scenarios: s})
-		charge.write(s.at.Host(uuid.New(), w.First.Partner, hosted))
+		charge.write(s.at.Host(uuid.New(), w.FirstDemo.Partner, hosted))
 		charge.note("created")
 		charge.write(s.at.Continue(charge.record, payment.Credentials{Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242"}, priced()))
 		charge.note("authorizing")
@@ -157,10 +157,10 @@ func TestEveryMemberOfATransactionsFormIsCompared(t *testing.T) {
 					breaches := func(lines ...string) uint64 {
 						return checkStore(check.Inputs{Answers: fixture.WriteLines(t, lines...)}).Rules[0].Breaches
 					}
-					if n := breaches(answerOf(w.First.Org, m.record.ID, form)); n != 0 {
+					if n := breaches(answerOf(w.FirstDemo.Org, m.record.ID, form)); n != 0 {
 						t.Fatalf("the answer itself breaks the rule %d times", n)
 					}
-					found, missed := spoilt(t, w.First.Org, m.record.ID, form, strings.Fields(excepted[name+": "+moment]))
+					found, missed := spoilt(t, w.FirstDemo.Org, m.record.ID, form, strings.Fields(excepted[name+": "+moment]))
 					if n := breaches(found...); n != uint64(len(found)) {
 						t.Errorf("%d of %d changes are found", n, len(found))
 					}
@@ -229,7 +229,7 @@ func TestAnswersShowRefundsThatTheRecordHasDropped(t *testing.T) {
 	}
 	dropped, kept := shown.Refunds[0].ID, shown.Refunds[1].ID
 	line := func(form []byte, pairs ...string) string {
-		return answerOf(w.First.Org, l.record.ID, []byte(strings.NewReplacer(pairs...).Replace(string(form))))
+		return answerOf(w.FirstDemo.Org, l.record.ID, []byte(strings.NewReplacer(pairs...).Replace(string(form))))
 	}
 	for _, c := range []struct {
 		name  string
@@ -257,16 +257,16 @@ func TestAnswersShowRefundsThatTheRecordHasDropped(t *testing.T) {
 func TestATransactionIsShownToItsPartnerOnly(t *testing.T) {
 	w := fixture.Copy(t)
 	from := func(partner int64) string {
-		return strings.Replace(answerOf(w.First.Org, w.Charged.ID, []byte(w.Show(w.Charged))), `{`, fmt.Sprintf(`{"partner_id":%d,`, partner), 1)
+		return strings.Replace(answerOf(w.FirstDemo.Org, w.ChargedPayment.ID, []byte(w.Show(w.ChargedPayment))), `{`, fmt.Sprintf(`{"partner_id":%d,`, partner), 1)
 	}
 	for _, c := range []struct {
 		name  string
 		lines []string
 		holds bool
 	}{
-		{"its own", []string{from(w.Charged.Partner)}, true},
-		{"another", []string{from(w.Charged.Partner + 1)}, false},
-		{"its own, then another", []string{from(w.Charged.Partner), from(w.Charged.Partner + 1)}, false},
+		{"its own", []string{from(w.ChargedPayment.Partner)}, true},
+		{"another", []string{from(w.ChargedPayment.Partner + 1)}, false},
+		{"its own, then another", []string{from(w.ChargedPayment.Partner), from(w.ChargedPayment.Partner + 1)}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var broken []int

@@ -54,7 +54,7 @@ func withoutFirstRefund(t *testing.T, shown string) string { return relisted(t, 
 // Rule 1 finds each wrong answer to a request that moved or read a transaction.
 func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 	w := fixture.Copy(t)
-	m, org := &w.Trades, w.First.Org
+	m, org := &w.Trades, w.FirstDemo.Org
 	get := func(r *payment.Record, shown string) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, r.ID, org, shown)
 	}
@@ -68,14 +68,14 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		return strings.Replace(line, `"status":200,"response":`, `"status":404,"response":`, 1)
 	}
 	held := at(m.Captured, payment.PaymentHeld, func(r *payment.Record) {
-		r.Fee, r.WithFee, r.Merchant, r.Dest = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
+		r.Fee, r.AmountWithFee, r.Merchant, r.Dest = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
 		r.Captured, r.Refunded, r.Refunds, r.Finished, r.RRN = money.Amount{}, money.Amount{}, nil, 0, ""
 	})
 	charged := at(m.Refunded, payment.Charged, func(r *payment.Record) { r.Refunded, r.Refunds = money.Amount{}, nil })
 	once := w.Show(at(m.Refunded, payment.Refunded, func(r *payment.Record) { r.Refunds, r.Refunded = r.Refunds[:1], r.Refunds[0].Amount }))
 	waiting := at(m.Continued, payment.Created, func(r *payment.Record) {
 		r.Terminal, r.Route, r.Finished, r.RRN, r.Hosted, r.Method, r.CardBIN = ledger.ID{}, "", 0, "", true, "", ""
-		r.WithFee, r.Dest, r.Merchant = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
+		r.AmountWithFee, r.Dest, r.Merchant = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
 	})
 	authorizing := at(m.Rerouted, payment.Authorizing, func(r *payment.Record) { r.Finished, r.RRN = 0, "" })
 	wasCharged := at(m.Returned, payment.Charged, func(r *payment.Record) {
@@ -83,7 +83,7 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 	})
 	short := func(r *payment.Record, shown string) string { return fixture.AnswerLine(org, 201, r, shown) }
 	speaking := func(lang string) string {
-		return strings.Replace(w.Show(w.Refused), string(w.Refused.MerchantMeta), strings.TrimSuffix(string(w.Refused.MerchantMeta), "}")+`,"lang":"`+lang+`"}`, 1)
+		return strings.Replace(w.Show(w.DeclinedPayment), string(w.DeclinedPayment.MerchantMeta), strings.TrimSuffix(string(w.DeclinedPayment.MerchantMeta), "}")+`,"lang":"`+lang+`"}`, 1)
 	}
 	inRussian := speaking("ru")
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"a third refund of two", []string{
 			put(m.Refunded, "refund", once), put(m.Refunded, "refund", with(once, "refund_id", `"`+uuid.NewString()+`"`)), get(m.Refunded, w.Show(m.Refunded)),
 		}, false},
-		{"a refund of a charge that has none", []string{put(w.Charged, "refund", with(w.Show(w.Charged), "refund_id", `"`+uuid.NewString()+`"`))}, false},
+		{"a refund of a charge that has none", []string{put(w.ChargedPayment, "refund", with(w.Show(w.ChargedPayment), "refund_id", `"`+uuid.NewString()+`"`))}, false},
 		{"a refund without its name", []string{put(m.Refunded, "refund", with(w.Show(m.Refunded), "refund_id", ""))}, false},
 		{"a cancellation without a refund", []string{put(m.Voided, "cancel", w.Show(m.Voided))}, true},
 		{"more refunded than there is", []string{get(m.Refunded, with(w.Show(m.Refunded), "refunded_amount", `"668"`))}, false},
@@ -107,10 +107,10 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"a refund that failed", []string{get(m.Unmoved, w.Show(m.Unmoved))}, true},
 		{"a refund that failed and was answered as done", []string{get(m.Unmoved, strings.Replace(w.Show(m.Unmoved), `"status":"failed"`, `"status":"succeeded"`, 1))}, false},
 		{"a refund at another time", []string{get(m.Unmoved, strings.Replace(w.Show(m.Unmoved), `"created":"2`, `"created":"3`, 1))}, false},
-		{"another error_code", []string{get(w.Refused, with(w.Show(w.Refused), "error_code", `"insufficient_funds"`))}, false},
-		{"a success with an error_code", []string{get(w.Charged, with(w.Show(w.Charged), "error_code", `"card_declined"`))}, false},
-		{"another way of paying", []string{get(w.Charged, with(w.Show(w.Charged), "payment_method", `{"type":"sbp"}`))}, false},
-		{"another customer", []string{get(w.Charged, with(w.Show(w.Charged), "customer", `{"email":"x"}`))}, false},
+		{"another error_code", []string{get(w.DeclinedPayment, with(w.Show(w.DeclinedPayment), "error_code", `"insufficient_funds"`))}, false},
+		{"a success with an error_code", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "error_code", `"card_declined"`))}, false},
+		{"another way of paying", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "payment_method", `{"type":"sbp"}`))}, false},
+		{"another customer", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "customer", `{"email":"x"}`))}, false},
 		{"a charge before its refund", []string{get(m.Refunded, w.Show(charged))}, true},
 		{"a charge before its refund and its return", []string{get(m.Returned, w.Show(wasCharged))}, true},
 		{"a hold before a part of it was captured", []string{get(m.Captured, w.Show(held))}, true},
@@ -126,7 +126,7 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"a short answer", []string{short(m.Hosted, w.ShowShort(m.Hosted))}, true},
 		{"a short answer of another amount", []string{short(m.Hosted, with(w.ShowShort(m.Hosted), "amount", `"1"`))}, false},
 		{"a short answer in a status that never was", []string{short(m.Hosted, with(w.ShowShort(m.Hosted), "status", `"charged"`))}, false},
-		{"a short answer to what is not hosted", []string{fixture.AnswerLine(org, 201, w.Charged, w.ShowShort(w.Charged))}, false},
+		{"a short answer to what is not hosted", []string{fixture.AnswerLine(org, 201, w.ChargedPayment, w.ShowShort(w.ChargedPayment))}, false},
 		{"a short answer to who repeats the txid", []string{fixture.AnswerLine(org, 201, m.Continued, w.ShowShort(m.Continued))}, true},
 		{"a short reading", []string{get(m.Hosted, w.ShowShort(m.Hosted))}, false},
 		{"a hosted transaction while it waited", []string{get(m.Continued, w.Show(waiting))}, true},
@@ -135,24 +135,24 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"a conversion", []string{get(m.Converted, w.Show(m.Converted))}, true},
 		{"a conversion at another rate", []string{get(m.Converted, with(w.Show(m.Converted), "currency_rate", `"1.3334"`))}, false},
 		{"a conversion into another currency", []string{get(m.Converted, with(w.Show(m.Converted), "currency_dest", `"GBP"`))}, false},
-		{"a reason in Russian", []string{get(w.Refused, with(inRussian, "error_description", `"Карта отклонена."`))}, true},
-		{"another reason in Russian", []string{get(w.Refused, with(inRussian, "error_description", `"Операция отменена до зачисления."`))}, false},
-		{"a reason in another language than the answer's", []string{get(w.Refused, with(w.Show(w.Refused), "error_description", `"Карта отклонена."`))}, false},
-		{"a language that the service does not have", []string{get(w.Refused, speaking("xx"))}, false},
+		{"a reason in Russian", []string{get(w.DeclinedPayment, with(inRussian, "error_description", `"Карта отклонена."`))}, true},
+		{"another reason in Russian", []string{get(w.DeclinedPayment, with(inRussian, "error_description", `"Операция отменена до зачисления."`))}, false},
+		{"a reason in another language than the answer's", []string{get(w.DeclinedPayment, with(w.Show(w.DeclinedPayment), "error_description", `"Карта отклонена."`))}, false},
+		{"a language that the service does not have", []string{get(w.DeclinedPayment, speaking("xx"))}, false},
 		{"a hold that ends at another time", []string{get(m.Held, with(w.Show(m.Held), "hold_expires_at", fixture.Instant(m.Held.HoldUntil+1)))}, false},
 		{"a hold with a reason", []string{get(m.Captured, with(w.Show(held), "error_code", `"card_declined"`))}, false},
 		{"a hold with the end of the hold after its capture", []string{get(m.Captured, with(w.Show(m.Captured), "hold_expires_at", fixture.Instant(1)))}, false},
-		{"something to do after the end", []string{get(w.Charged, with(w.Show(w.Charged), "auth_params", `{"type":"none"}`))}, false},
-		{"material to sign after the end", []string{get(w.Charged, with(w.Show(w.Charged), "additional_params_for_auth", `{"a":1}`))}, false},
-		{"a page for the payer after the end", []string{get(w.Charged, with(w.Show(w.Charged), "widget_url", `"https://mizan.example/page"`))}, false},
-		{"another address for the payer after the end", []string{get(w.Charged, with(w.Show(w.Charged), "simple_auth_redirect_url", `"https://mizan.example/page"`))}, false},
-		{"a field that no transaction has", []string{get(w.Charged, with(w.Show(w.Charged), "colour", `"red"`))}, false},
+		{"something to do after the end", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "auth_params", `{"type":"none"}`))}, false},
+		{"material to sign after the end", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "additional_params_for_auth", `{"a":1}`))}, false},
+		{"a page for the payer after the end", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "widget_url", `"https://mizan.example/page"`))}, false},
+		{"another address for the payer after the end", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "simple_auth_redirect_url", `"https://mizan.example/page"`))}, false},
+		{"a field that no transaction has", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "colour", `"red"`))}, false},
 		{"refunds in another order", []string{get(m.Refunded, backwards(t, w.Show(m.Refunded)))}, false},
 		{"a refund less in between", []string{get(m.Refunded, withoutFirstRefund(t, w.Show(m.Refunded)))}, false},
-		{"the service's own language", []string{get(w.Charged, with(w.Show(w.Charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
-		{"a key that nobody sent", []string{get(w.Charged, with(w.Show(w.Charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
-		{"two answers that deny each other", []string{get(w.Charged, w.Show(w.Charged)), get(w.Charged, with(w.Show(w.Charged), "amount", `"1"`))}, false},
-		{"a link that nobody has", []string{get(w.Charged, with(w.Show(w.Charged), "link_id", `"`+uuid.NewString()+`"`))}, false},
+		{"the service's own language", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
+		{"a key that nobody sent", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
+		{"two answers that deny each other", []string{get(w.ChargedPayment, w.Show(w.ChargedPayment)), get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "amount", `"1"`))}, false},
+		{"a link that nobody has", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "link_id", `"`+uuid.NewString()+`"`))}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var broken []int
@@ -168,7 +168,7 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 // names, or there is no claim.
 func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
 	w := fixture.Copy(t)
-	m, org := &w.Trades, w.First.Org
+	m, org := &w.Trades, w.FirstDemo.Org
 	key := func(line, key string, partner int64) string {
 		return strings.Replace(line, `{`, fmt.Sprintf(`{"idempotency_key":%q,"partner_id":%d,`, key, partner), 1)
 	}
@@ -218,9 +218,9 @@ func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
 	runScenario(t, w, func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 300), terms(fees()))
 		tell := func(d payment.Decision) {
-			stamp := l.write(d, func(d *payment.Decision) { d.Record.LinkID = w.First.Org })
-			w.Started[l.record.ID], l.record.Finished = stamp.Started, stamp.Finished
-			lines = append(lines, fixture.AnswerLine(w.First.Org, 201, l.record, w.Show(l.record)))
+			stamp := l.write(d, func(d *payment.Decision) { d.Record.LinkID = w.FirstDemo.Org })
+			w.StartTimes[l.record.ID], l.record.Finished = stamp.Started, stamp.Finished
+			lines = append(lines, fixture.AnswerLine(w.FirstDemo.Org, 201, l.record, w.Show(l.record)))
 		}
 		d, ok := s.at.Answered(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
 		if !ok {

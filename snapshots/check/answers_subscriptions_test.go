@@ -16,12 +16,12 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// form returns a line of an answers file with a subscription as it was with another standing.
+// form returns a line of an answers file with a subscription as it was with other progress.
 func (w *recurrence) form(t *testing.T, id ledger.ID, change func(r *subscription.Record)) string {
 	t.Helper()
 	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)
 	v := j.View()
-	stored, found, err := v.Record(w.First.Org, ledger.Source{Kind: ledger.Subscription, ID: id})
+	stored, found, err := v.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: id})
 	v.Close()
 	fixture.Must(t, j.Close())
 	if err != nil || !found {
@@ -33,7 +33,7 @@ func (w *recurrence) form(t *testing.T, id ledger.ID, change func(r *subscriptio
 	e := schema.Encoder{Buf: []byte{'{'}}
 	jsonform.AppendSubscription(&e, r, stored.Stamp.Started)
 	e.Close('}')
-	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/subscriptions/%v","organization_id":%q,"status":200,"response":{"data":%s}}`, id, w.First.Org, e.Buf)
+	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/subscriptions/%v","organization_id":%q,"status":200,"response":{"data":%s}}`, id, w.FirstDemo.Org, e.Buf)
 }
 
 // renewal returns the transaction of a subscription's numbered renewal.
@@ -43,7 +43,7 @@ func (w *recurrence) renewal(t *testing.T, id ledger.ID, number uint64) ledger.I
 	v := j.View()
 	name := actors.Renewal{Subscription: id, Number: number}
 	key := name.Key()
-	owner, found, err := v.Claim(w.First.Org, ledger.ClaimIdempotency, key.ClaimKey())
+	owner, found, err := v.Claim(w.FirstDemo.Org, ledger.ClaimIdempotency, key.ClaimKey())
 	v.Close()
 	fixture.Must(t, j.Close())
 	made, ok := scan.KeyOwner(owner)
@@ -57,8 +57,8 @@ func (w *recurrence) renewal(t *testing.T, id ledger.ID, number uint64) ledger.I
 func TestAnswersAboutSubscriptionsAreComparedWithTheirPast(t *testing.T) {
 	w := withSubscriptions(t)
 	first, second := w.renewal(t, w.renewed, 1), w.renewal(t, w.renewed, 2)
-	standing := func(s subscription.Standing) func(*subscription.Record) {
-		return func(r *subscription.Record) { r.Standing = s }
+	standing := func(s subscription.Progress) func(*subscription.Record) {
+		return func(r *subscription.Record) { r.Progress = s }
 	}
 	const active, renewing, pastDue, paused, next = subscription.Active, subscription.Renewing, subscription.PastDue, subscription.Paused, 1
 	for _, c := range []struct {
@@ -69,19 +69,19 @@ func TestAnswersAboutSubscriptionsAreComparedWithTheirPast(t *testing.T) {
 	}{
 		{"as it is", w.renewed, func(*subscription.Record) {}, true},
 		{"as it is, renewed at another time", w.renewed, func(r *subscription.Record) { r.Next++ }, false},
-		{"new", w.renewed, standing(subscription.Standing{State: active, Next: next}), true},
-		{"at its first renewal", w.renewed, standing(subscription.Standing{State: renewing, Number: 1, Last: first}), true},
-		{"after its first renewal", w.renewed, standing(subscription.Standing{State: active, Next: next, Number: 1, Last: first, Renewals: 1}), true},
-		{"after its first renewal, by the second's transaction", w.renewed, standing(subscription.Standing{State: active, Next: next, Number: 1, Last: second, Renewals: 1}), false},
-		{"after its first renewal, which is not counted", w.renewed, standing(subscription.Standing{State: active, Next: next, Number: 1, Last: first}), false},
-		{"renewed and without its transaction", w.renewed, standing(subscription.Standing{State: active, Next: next, Renewals: 1}), false},
-		{"with a renewal that failed", w.renewed, standing(subscription.Standing{State: pastDue, Next: next, Number: 1, Last: first, Failures: 1}), false},
-		{"paused", w.renewed, standing(subscription.Standing{State: paused, Number: 1, Last: first, Renewals: 1}), false},
-		{"renewed three times", w.renewed, standing(subscription.Standing{State: active, Next: next, Number: 3, Last: second, Renewals: 3}), false},
+		{"new", w.renewed, standing(subscription.Progress{State: active, Next: next}), true},
+		{"at its first renewal", w.renewed, standing(subscription.Progress{State: renewing, Number: 1, Last: first}), true},
+		{"after its first renewal", w.renewed, standing(subscription.Progress{State: active, Next: next, Number: 1, Last: first, Renewals: 1}), true},
+		{"after its first renewal, by the second's transaction", w.renewed, standing(subscription.Progress{State: active, Next: next, Number: 1, Last: second, Renewals: 1}), false},
+		{"after its first renewal, which is not counted", w.renewed, standing(subscription.Progress{State: active, Next: next, Number: 1, Last: first}), false},
+		{"renewed and without its transaction", w.renewed, standing(subscription.Progress{State: active, Next: next, Renewals: 1}), false},
+		{"with a renewal that failed", w.renewed, standing(subscription.Progress{State: pastDue, Next: next, Number: 1, Last: first, Failures: 1}), false},
+		{"paused", w.renewed, standing(subscription.Progress{State: paused, Number: 1, Last: first, Renewals: 1}), false},
+		{"renewed three times", w.renewed, standing(subscription.Progress{State: active, Next: next, Number: 3, Last: second, Renewals: 3}), false},
 		{"of another amount", w.renewed, func(r *subscription.Record) { r.Amount, _ = r.Amount.Add(r.Amount) }, false},
-		{"before its pause", w.paused, standing(subscription.Standing{State: active, Next: next}), true},
-		{"in its pause", w.paused, standing(subscription.Standing{State: paused}), true},
-		{"past due before its pause", w.paused, standing(subscription.Standing{State: pastDue, Next: next, Failures: 1}), false},
+		{"before its pause", w.paused, standing(subscription.Progress{State: active, Next: next}), true},
+		{"in its pause", w.paused, standing(subscription.Progress{State: paused}), true},
+		{"past due before its pause", w.paused, standing(subscription.Progress{State: pastDue, Next: next, Failures: 1}), false},
 		{"with an attempt that was not paid", w.unpaid, func(*subscription.Record) {}, true},
 		{"with one attempt more", w.unpaid, func(r *subscription.Record) { r.Failures++ }, false},
 	} {

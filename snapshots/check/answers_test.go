@@ -39,13 +39,13 @@ func TestAWriterThatGoesOnAfterASyncErrorLosesAnAcknowledgement(t *testing.T) {
 		at, request := asked(w, txid)
 		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		done := make(chan posting.Receipt, 1)
-		j.Submit(decided(w.First.Org, &d, 0, claim(w.First.Org, 1, d.Record)), func(r posting.Receipt) { done <- r })
+		j.Submit(decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)), func(r posting.Receipt) { done <- r })
 		r := <-done
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
-		d.Record.Finished, w.Started[d.Record.ID] = r.Stamps[0].Finished, r.Stamps[0].Started
-		w.Acknowledge(w.First.Org, d.Record)
+		d.Record.Finished, w.StartTimes[d.Record.ID] = r.Stamps[0].Finished, r.Stamps[0].Started
+		w.Acknowledge(w.FirstDemo.Org, d.Record)
 		return d.Record
 	}
 	acknowledge("before the fault")
@@ -68,7 +68,7 @@ func TestAnswersAreComparedWithTheStore(t *testing.T) {
 			`"body":{"params":{"type":"payment","txid":%q,"amount":%q,"currency":"USD","env":"prod"}}}`, org, status, response, txid, amount)
 	}
 	w := fixture.Copy(t)
-	first := w.First.Org
+	first := w.FirstDemo.Org
 	read := func(org ledger.ID, r *payment.Record, shown string) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v?y=z","organization_id":%q,"body":null,"status":200,"response":%s}`, r.ID, org, shown)
 	}
@@ -81,11 +81,11 @@ func TestAnswersAreComparedWithTheStore(t *testing.T) {
 		}
 		return strings.Replace(w.Show(r), from, to, 1)
 	}
-	charging := *w.Charged
+	charging := *w.ChargedPayment
 	charging.Status, charging.Finished, charging.RRN = payment.Charging, 0, ""
-	wasCharged := *w.Back
-	wasCharged.Status, wasCharged.Failure, wasCharged.ReturnID, wasCharged.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.Back, payment.Charged)
-	lost := *w.Charged
+	wasCharged := *w.ReversedPayment
+	wasCharged.Status, wasCharged.Failure, wasCharged.ReturnID, wasCharged.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
+	lost := *w.ChargedPayment
 	lost.ID = uuid.New()
 	for _, c := range []struct {
 		name  string
@@ -93,27 +93,27 @@ func TestAnswersAreComparedWithTheStore(t *testing.T) {
 		count uint64
 		holds bool
 	}{
-		{"a charge as it was answered", []string{fixture.AnswerLine(first, 201, w.Charged, w.Show(w.Charged))}, 1, true},
-		{"the same as texts", []string{fixture.AnswerLine(first, 201, w.Charged, fmt.Sprintf("%q", w.Show(w.Charged)))}, 1, true},
-		{"a state that it has left", []string{read(first, w.Charged, w.Show(&charging))}, 1, true},
-		{"a charge that was reversed since", []string{read(first, w.Back, w.Show(&wasCharged))}, 1, true},
-		{"a list", []string{list(first, w.Show(w.Charged)+`,`+w.Show(w.Refused))}, 1, true},
-		{"a settlement that another answer denies", []string{read(first, w.Paid, w.Show(w.Paid)), read(first, w.Paid, altered(w.Paid, `"1111"`, `"1110"`))}, 2, false},
+		{"a charge as it was answered", []string{fixture.AnswerLine(first, 201, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, true},
+		{"the same as texts", []string{fixture.AnswerLine(first, 201, w.ChargedPayment, fmt.Sprintf("%q", w.Show(w.ChargedPayment)))}, 1, true},
+		{"a state that it has left", []string{read(first, w.ChargedPayment, w.Show(&charging))}, 1, true},
+		{"a charge that was reversed since", []string{read(first, w.ReversedPayment, w.Show(&wasCharged))}, 1, true},
+		{"a list", []string{list(first, w.Show(w.ChargedPayment)+`,`+w.Show(w.DeclinedPayment))}, 1, true},
+		{"a settlement that another answer denies", []string{read(first, w.ChargedPayout, w.Show(w.ChargedPayout)), read(first, w.ChargedPayout, altered(w.ChargedPayout, `"1111"`, `"1110"`))}, 2, false},
 		{"a lost transaction", []string{fixture.AnswerLine(first, 201, &lost, w.Show(&lost))}, 1, false},
 		{"a lost transaction in a list", []string{list(first, w.Show(&lost))}, 1, false},
-		{"a transaction of another organization", []string{read(w.Second.Org, w.Charged, w.Show(w.Charged))}, 1, false},
-		{"another amount", []string{read(first, w.Charged, altered(w.Charged, `"amount":"10199"`, `"amount":"10198"`))}, 1, false},
-		{"another fee", []string{read(first, w.Charged, altered(w.Charged, `"merchant_amount":"9938"`, `"merchant_amount":"9939"`))}, 1, false},
-		{"another txid", []string{read(first, w.Charged, altered(w.Charged, "order-1", "order-l"))}, 1, false},
-		{"another currency", []string{read(first, w.Charged, altered(w.Charged, "USD", "EUR"))}, 1, false},
-		{"another environment", []string{read(first, w.Charged, altered(w.Charged, `"prod"`, `"test"`))}, 1, false},
-		{"a state that it never had", []string{read(first, w.Charged, altered(w.Charged, `"charged"`, `"failed"`))}, 1, false},
-		{"a state that no machine has", []string{read(first, w.Charged, altered(w.Charged, `"charged"`, `"gone"`))}, 1, false},
+		{"a transaction of another organization", []string{read(w.SecondDemo.Org, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, false},
+		{"another amount", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, `"amount":"10199"`, `"amount":"10198"`))}, 1, false},
+		{"another fee", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, `"merchant_amount":"9938"`, `"merchant_amount":"9939"`))}, 1, false},
+		{"another txid", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, "order-1", "order-l"))}, 1, false},
+		{"another currency", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, "USD", "EUR"))}, 1, false},
+		{"another environment", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, `"prod"`, `"test"`))}, 1, false},
+		{"a state that it never had", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, `"charged"`, `"failed"`))}, 1, false},
+		{"a state that no machine has", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, `"charged"`, `"gone"`))}, 1, false},
 		{"a 201 that names nothing", []string{create(first, 201, "x", "1", `{}`)}, 1, false},
 		{"a refusal that left nothing", []string{create(first, 422, "never", "1", `{}`)}, 1, true},
 		{"a refusal that left something", []string{create(first, 422, "order-2", "500", `{}`)}, 1, false},
-		{"a refusal beside a success", []string{create(first, 422, "order-2", "0", `{}`), fixture.AnswerLine(first, 201, w.Refused, w.Show(w.Refused))}, 2, true},
-		{"a refusal in another organization", []string{create(w.Second.Org, 422, "order-2", "500", `{}`)}, 1, true},
+		{"a refusal beside a success", []string{create(first, 422, "order-2", "0", `{}`), fixture.AnswerLine(first, 201, w.DeclinedPayment, w.Show(w.DeclinedPayment))}, 2, true},
+		{"a refusal in another organization", []string{create(w.SecondDemo.Org, 422, "order-2", "500", `{}`)}, 1, true},
 		{"no answer, wholly there", []string{create(first, 0, "order-2", "500", `null`)}, 1, true},
 		{"no answer, wholly absent", []string{create(first, 0, "never", "500", `null`)}, 1, true},
 		{"no answer, there with another amount", []string{create(first, 0, "order-2", "501", `null`)}, 1, false},
@@ -123,7 +123,7 @@ func TestAnswersAreComparedWithTheStore(t *testing.T) {
 		{"a key that is there", w.Answers[1:2], 1, true},
 		{"a lost partner", []string{strings.ReplaceAll(w.Answers[0], `"id":3`, `"id":9`)}, 1, false},
 		{"a lost key", []string{strings.Replace(w.Answers[1], w.Answers[1][len(w.Answers[1])-9:len(w.Answers[1])-5], "0000", 1)}, 1, false},
-		{"an organization that is there", []string{fmt.Sprintf(`{"method":"POST","path":"/api/v1/organizations","status":201,"response":{"data":{"id":%q}}}`, w.Second.Org)}, 1, true},
+		{"an organization that is there", []string{fmt.Sprintf(`{"method":"POST","path":"/api/v1/organizations","status":201,"response":{"data":{"id":%q}}}`, w.SecondDemo.Org)}, 1, true},
 		{"a lost organization", []string{fmt.Sprintf(`{"method":"POST","path":"/api/v1/organizations","status":201,"response":{"data":{"id":%q}}}`, uuid.New())}, 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

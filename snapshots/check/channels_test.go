@@ -32,12 +32,12 @@ func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
 			w := copyNotifiedStore(t)
 			runScenario(t, &w.Store, func(s *scenarios) {
 				created := s.at.Create(uuid.New(), w.owner.Number, s.request(payment.Payment, 900), terms(payment.Fees{}))
-				first := decided(w.First.Org, &created, 0)
+				first := decided(w.FirstDemo.Org, &created, 0)
 				charged, ok := s.at.Answered(created.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
 				if !ok {
 					t.Fatal("it is not charged")
 				}
-				second := decided(w.First.Org, &charged, uint64(len(created.Events)))
+				second := decided(w.FirstDemo.Org, &charged, uint64(len(created.Events)))
 				if c.charge {
 					second.Steps[0].Notices = []posting.Notice{w.toOperators(len(charged.Events)-1, c.body)}
 				} else {
@@ -132,7 +132,7 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 // subscription.
 func (s *scenarios) subscribed(d *subscription.Decision, version uint64) *posting.Change {
 	step := posting.Step{
-		Org: s.w.First.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: d.Record.ID}, Expect: version,
+		Org: s.w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: d.Record.ID}, Expect: version,
 		Record: subscriptionactor.Encode(d.Record), Due: d.Due, Events: d.Events,
 	}
 	if version == 0 {
@@ -141,7 +141,7 @@ func (s *scenarios) subscribed(d *subscription.Decision, version uint64) *postin
 	return &posting.Change{Steps: []posting.Step{step}}
 }
 
-// standing returns the stored form of a subscription's standing.
+// standing returns the stored form of a subscription's progress.
 func standing(t *testing.T, r *subscription.Record) []byte {
 	t.Helper()
 	var row struct {

@@ -108,7 +108,7 @@ func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 			for _, p := range contract.Products {
 				for _, reading := range contract.Readings { // a fixed order, so that a seed repeats a run
 					if variant := p.Variants[reading]; variant != nil {
-						seen[variant.Name] += d.live(t, service, w.First.Org, p, reading)
+						seen[variant.Name] += d.live(t, service, w.FirstDemo.Org, p, reading)
 					}
 				}
 			}

@@ -43,27 +43,27 @@ var contractStores = map[int]*struct {
 
 // copyContractStore copies the contract store with the given layout into a directory of the
 // test.
-func copyContractStore(t testing.TB, days int) *contractStore {
+func copyContractStore(t testing.TB, layout int) *contractStore {
 	t.Helper()
-	master := contractStores[days]
-	master.once.Do(func() {
-		w := fixture.CopyLaidOut(t, days)
-		master.Store = *w
+	template := contractStores[layout]
+	template.once.Do(func() {
+		w := fixture.CopyWithLayout(t, layout)
+		template.Store = *w
 		var err error
-		master.Dir, err = os.MkdirTemp("", "mizan-contracts-")
+		template.Dir, err = os.MkdirTemp("", "mizan-contracts-")
 		fixture.Must(t, err)
-		fixture.Must(t, os.CopyFS(master.Dir, os.DirFS(w.Dir)))
-		fixture.Must(t, os.Chmod(filepath.Join(master.Dir, "keyring"), 0o600))
-		master.trade(t)
+		fixture.Must(t, os.CopyFS(template.Dir, os.DirFS(w.Dir)))
+		fixture.Must(t, os.Chmod(filepath.Join(template.Dir, "keyring"), 0o600))
+		template.trade(t)
 	})
-	if master.at.IsZero() {
+	if template.at.IsZero() {
 		t.Fatal("the contract store could not be filled")
 	}
-	own := master.contractStore
-	own.Dir = filepath.Join(t.TempDir(), "data")
-	fixture.Must(t, os.CopyFS(own.Dir, os.DirFS(master.Dir)))
-	fixture.Must(t, os.Chmod(filepath.Join(own.Dir, "keyring"), 0o600))
-	return &own
+	copied := template.contractStore
+	copied.Dir = filepath.Join(t.TempDir(), "data")
+	fixture.Must(t, os.CopyFS(copied.Dir, os.DirFS(template.Dir)))
+	fixture.Must(t, os.Chmod(filepath.Join(copied.Dir, "keyring"), 0o600))
+	return &copied
 }
 
 // contractMaker creates contracts and acts on them.
@@ -92,7 +92,7 @@ func (s *contractMaker) create(name string, p *contract.Product, reading *contra
 
 func (s *contractMaker) createWith(name string, p *contract.Product, reading *contract.Reading, env money.Env, key actors.Key, body string) {
 	s.T.Helper()
-	c := contractactor.Create{Org: s.store.First.Org, Product: p, Reading: reading, Env: env, Input: inputOf(s.T, body), Key: key}
+	c := contractactor.Create{Org: s.store.FirstDemo.Org, Product: p, Reading: reading, Env: env, Input: inputOf(s.T, body), Key: key}
 	r, err := s.service.Create(c)
 	if err != nil {
 		s.T.Fatalf("%s: %v", name, err)
@@ -153,14 +153,14 @@ func (w *contractStore) trade(t testing.TB) {
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = fixture.NewID()
 	s := &contractMaker{Server: h, store: w, service: contractactor.New(h.Runtime), of: make(map[string]contractactor.Create)}
-	found, err := s.service.Screen(w.First.Org, contract.Screened{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.KeyOfStaff, Text: "screening"})
+	found, err := s.service.Screen(w.FirstDemo.Org, contract.Screened{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.KeyOfStaff, Text: "screening"})
 	fixture.Must(t, err)
 	w.screening = found.ID
-	_, err = s.service.Screen(w.First.Org, contract.Screened{
+	_, err = s.service.Screen(w.FirstDemo.Org, contract.Screened{
 		Subject: "transaction", Region: "AE", Activity: "gambling", Amount: money.FromUint64(5), HasAmount: true, Debt: "12.5",
 	}, actors.Key{})
 	fixture.Must(t, err)
-	_, err = s.service.Screen(w.First.Org, contract.Screened{Subject: "transaction"}, actors.Key{})
+	_, err = s.service.Screen(w.FirstDemo.Org, contract.Screened{Subject: "transaction"}, actors.Key{})
 	fixture.Must(t, err)
 	for _, reading := range contract.Readings {
 		s.partnerships(reading)

@@ -19,7 +19,7 @@ func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
 			w.reads(t, func(view *posting.View) {
 				for _, p := range contract.Products {
 					for reading := range p.Variants {
-						if n, err := contractactor.Count(view, w.First.Org, p, reading, money.Prod, money.Test); err != nil || n == 0 {
+						if n, err := contractactor.Count(view, w.FirstDemo.Org, p, reading, money.Prod, money.Test); err != nil || n == 0 {
 							t.Errorf("%d contracts of %s, %v", n, p.Variants[reading].Name, err)
 						}
 					}

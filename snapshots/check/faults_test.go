@@ -51,7 +51,7 @@ func decidedWithoutVolumes(org ledger.ID, d *payment.Decision, version uint64, c
 }
 
 func asked(w *fixture.Store, txid string) (payment.DecisionContext, payment.Request) {
-	return payment.DecisionContext{Org: w.First.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}, payment.Request{
+	return payment.DecisionContext{Org: w.FirstDemo.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}, payment.Request{
 		Type: payment.Payment, TxID: txid, Amount: money.FromUint64(10_199), Asset: fixture.USD, Method: payment.BankCard,
 		ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}
@@ -165,29 +165,31 @@ var claimFaults = []fault{
 	{"two transactions for one Change", func(t *testing.T, w *fixture.Store) {
 		at, request := asked(w, "twice")
 		first, second := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard}), at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
-		w.Submit(t, decided(w.First.Org, &first, 0, claim(w.First.Org, 1, first.Record)), decided(w.First.Org, &second, 0))
+		w.Submit(t, decided(w.FirstDemo.Org, &first, 0, claim(w.FirstDemo.Org, 1, first.Record)), decided(w.FirstDemo.Org, &second, 0))
 	}, []int{4}, ""},
 	{"a volatile txid claim", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Group.Delete(store.KeyClaim(nil, w.First.Org, ledger.ClaimTxID, "1/order-2"))
+			p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/order-2"))
 		})
 	}, []int{4}, ""},
 	{"a txid claim that names nothing", func(t *testing.T, w *fixture.Store) {
 		id := uuid.New()
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Group.Set(store.KeyClaim(nil, w.First.Org, ledger.ClaimTxID, "1/none"), id[:])
+			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/none"), id[:])
 		})
 	}, []int{4}, ""},
 	{"a second claim on a transaction", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Group.Set(store.KeyClaim(nil, w.First.Org, ledger.ClaimTxID, "1/other"), w.Charged.ID[:])
+			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/other"), w.ChargedPayment.ID[:])
 		})
 	}, []int{4}, ""},
 	{"a volatile login", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) { p.Group.Delete(store.KeyClaim(nil, w.First.Org, ledger.ClaimLogin, "other")) })
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimLogin, "other"))
+		})
 	}, []int{4}, ""},
 	{"volatile key hashes", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) { p.DeleteAll(store.KeyClaims(nil, w.Second.Org, ledger.ClaimKeyHash)) })
+		w.Plant(t, func(p *fixture.Planter) { p.DeleteAll(store.KeyClaims(nil, w.SecondDemo.Org, ledger.ClaimKeyHash)) })
 	}, []int{4}, ""},
 	{"a volatile partner number", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) { p.Group.Delete(store.KeyClaim(nil, ledger.ID{}, ledger.ClaimNumber, "2")) })
@@ -199,19 +201,19 @@ var claimFaults = []fault{
 		})
 	}, []int{4}, ""},
 	{"a settlement without its claim", func(t *testing.T, w *fixture.Store) {
-		c := settlement(w.First.Org, 1, false, 10, 0)
+		c := settlement(w.FirstDemo.Org, 1, false, 10, 0)
 		c.Claims = nil
 		w.Submit(t, c)
 	}, []int{4}, ""},
 	{"a transaction that no list shows", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			eraseAll(p, store.KeyLists(nil, w.Second.Org, payment.Transactions.Of(2, money.Prod)))
+			eraseAll(p, store.KeyLists(nil, w.SecondDemo.Org, payment.Transactions.Of(2, money.Prod)))
 		})
 	}, []int{4}, ""},
 	{"a transaction in another partner's list", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			row := store.Listed{Booked: 5, ID: w.Charged.ID}
-			p.Group.Set(store.KeyList(nil, w.First.Org, payment.Transactions.Of(9, money.Prod), 5), store.EncodeListed(nil, row))
+			row := store.Listed{Booked: 5, ID: w.ChargedPayment.ID}
+			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, payment.Transactions.Of(9, money.Prod), 5), store.EncodeListed(nil, row))
 		})
 	}, []int{4}, ""},
 }
@@ -219,28 +221,28 @@ var claimFaults = []fault{
 var totalFaults = []fault{
 	{"a dropped line", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Lines(w.First.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return l[:len(l)-1] })
+			p.Lines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return l[:len(l)-1] })
 		})
 	}, []int{2}, ""},
 	{"a line of no event", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Lines(w.First.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return append(l, l[len(l)-1]) })
+			p.Lines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return append(l, l[len(l)-1]) })
 		})
 	}, []int{2}, ""},
 	{"an account of no event", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			l := store.Line{Seq: 1, Booked: 7, Side: ledger.Debit, Phase: ledger.Posted, Amount: money.FromUint64(1)}
-			p.Group.Set(store.KeyPage(nil, w.First.Org, ledger.Account{Path: "A:stray", Asset: fixture.USD}, 7), store.EncodeLine(nil, &l))
+			p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, ledger.Account{Path: "A:stray", Asset: fixture.USD}, 7), store.EncodeLine(nil, &l))
 		})
 	}, []int{2}, ""},
 	{"an account without its pages", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.DeleteAll(store.KeyPages(nil, w.First.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}))
+			p.DeleteAll(store.KeyPages(nil, w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}))
 		})
 	}, []int{2}, ""},
 	{"a running total rounded up", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Lines(w.First.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line {
+			p.Lines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line {
 				l[0].Totals.CreditsPosted, _ = l[0].Totals.CreditsPosted.Add(money.FromUint64(1))
 				return l
 			})
@@ -248,44 +250,44 @@ var totalFaults = []fault{
 	}, []int{2}, ""},
 	{"a page at another time", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			keys, rows := p.Rows(store.KeyPages(nil, w.First.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}))
+			keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}))
 			p.Group.Delete(keys[0])
 			keys[0][len(keys[0])-1]--
 			p.Group.Set(keys[0], rows[0])
 		})
 	}, []int{2}, ""},
-	{"a dropped posting", func(t *testing.T, w *fixture.Store) { w.Opening(t, fixture.DropPosting) }, []int{2, 3}, ""}, // the entry also differs from the settlement
-	{"an amount rounded up on one side", func(t *testing.T, w *fixture.Store) { w.Opening(t, fixture.RoundUp) }, []int{2, 3}, ""},
+	{"a dropped posting", func(t *testing.T, w *fixture.Store) { w.RewriteOpening(t, fixture.DropPosting) }, []int{2, 3}, ""}, // the entry also differs from the settlement
+	{"an amount rounded up on one side", func(t *testing.T, w *fixture.Store) { w.RewriteOpening(t, fixture.RoundUp) }, []int{2, 3}, ""},
 	{"a balance below its overdraft", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, forced(settlement(w.First.Org, 3, true, 501, 0)))
+		w.Submit(t, forced(settlement(w.FirstDemo.Org, 3, true, 501, 0)))
 	}, []int{2}, ""},
 	{"a balance at its overdraft", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, forced(settlement(w.First.Org, 3, true, 500, 0)))
+		w.Submit(t, forced(settlement(w.FirstDemo.Org, 3, true, 500, 0)))
 	}, nil, ""},
 	{"an overdraft that was lowered when it was in use", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, forced(settlement(w.First.Org, 3, true, 500, 0)))
+		w.Submit(t, forced(settlement(w.FirstDemo.Org, 3, true, 500, 0)))
 		h := fixture.Start(t, w)
 		defer h.Close()
-		if _, err := h.Directory.PatchPartner(t.Context(), w.First.Org, 3, func(r *directory.Partner, _ *schema.Faults) { r.Overdraft = []directory.Overdraft{} }); err != nil {
+		if _, err := h.Directory.PatchPartner(t.Context(), w.FirstDemo.Org, 3, func(r *directory.Partner, _ *schema.Faults) { r.Overdraft = []directory.Overdraft{} }); err != nil {
 			t.Fatal(err)
 		}
 	}, nil, ""},
 	{"a balance below zero", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, forced(settlement(w.First.Org, 1, true, 100_000_000_000, 0)))
+		w.Submit(t, forced(settlement(w.FirstDemo.Org, 1, true, 100_000_000_000, 0)))
 	}, []int{2}, ""},
 	{"a line by effective date that is gone", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, settlement(w.First.Org, 1, false, 10, ledger.DateOf(fixture.StartTime)-1))
+		w.Submit(t, settlement(w.FirstDemo.Org, 1, false, 10, ledger.DateOf(fixture.StartTime)-1))
 		fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 		w.Plant(t, func(p *fixture.Planter) {
-			p.DeleteAll(store.KeyShifts(nil, w.First.Org, ledger.Account{Path: ledger.Bank, Asset: fixture.USD}))
+			p.DeleteAll(store.KeyShifts(nil, w.FirstDemo.Org, ledger.Account{Path: ledger.Bank, Asset: fixture.USD}))
 		})
 	}, []int{2}, ""},
 	{"a line by another effective date", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, settlement(w.First.Org, 1, false, 10, ledger.DateOf(fixture.StartTime)-1))
+		w.Submit(t, settlement(w.FirstDemo.Org, 1, false, 10, ledger.DateOf(fixture.StartTime)-1))
 		w.Plant(t, func(p *fixture.Planter) {
 			a := ledger.Account{Path: ledger.Bank, Asset: fixture.USD}
-			_, rows := p.Rows(store.KeyShifts(nil, w.First.Org, a))
-			p.Group.Set(store.KeyShifted(nil, w.First.Org, a, 1, 1, 0), rows[0])
+			_, rows := p.Rows(store.KeyShifts(nil, w.FirstDemo.Org, a))
+			p.Group.Set(store.KeyShifted(nil, w.FirstDemo.Org, a, 1, 1, 0), rows[0])
 		})
 	}, []int{2}, ""},
 }
@@ -294,24 +296,24 @@ var stateFaults = []fault{
 	{"a fee rounded up", func(t *testing.T, w *fixture.Store) {
 		at, request := asked(w, "rounded")
 		exact := at.Create(uuid.New(), 1, request, &payment.Terms{
-			Terminal: w.Charged.Terminal, Asset: fixture.USD, Fees: payment.Fees{Fixed: fixture.MustAdd(w.Charged.Fee, 1)}, Route: "another",
+			Terminal: w.ChargedPayment.Terminal, Asset: fixture.USD, Fees: payment.Fees{Fixed: fixture.MustAdd(w.ChargedPayment.Fee, 1)}, Route: "another",
 		})
-		w.Submit(t, decided(w.First.Org, &exact, 0, claim(w.First.Org, 1, exact.Record)))
+		w.Submit(t, decided(w.FirstDemo.Org, &exact, 0, claim(w.FirstDemo.Org, 1, exact.Record)))
 		next, _ := at.Answered(exact.Record, payment.Answer{Verdict: payment.VerdictCharged})
-		w.Submit(t, decided(w.First.Org, &next, 3))
+		w.Submit(t, decided(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Record(w.Second.Org, fixture.FirstOf(p, w.Second.Org), func(_ *store.Envelope, payload []byte) []byte {
+			p.Record(w.SecondDemo.Org, fixture.FirstOf(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
-				r.Amount, r.WithFee, r.Dest, r.Merchant.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.WithFee, 1), fixture.MustAdd(r.Dest, 1), fixture.MustAdd(r.Merchant.Abs, 1)
+				r.Amount, r.AmountWithFee, r.Dest, r.Merchant.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1), fixture.MustAdd(r.Dest, 1), fixture.MustAdd(r.Merchant.Abs, 1)
 				return paymentcodec.Encode(r)
 			})
 		})
 	}, []int{3}, ""},
 	{"a status that no event led to", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Record(w.First.Org, fixture.TransactionSource(w.Refused.ID), func(_ *store.Envelope, payload []byte) []byte {
+			p.Record(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
 				r.Status = payment.Failed
 				return paymentcodec.Encode(r)
@@ -320,24 +322,24 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"a partner switched off without an event", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			keys, _ := p.Rows(store.KeyRecords(nil, w.Second.Org, ledger.Partner))
+			keys, _ := p.Rows(store.KeyRecords(nil, w.SecondDemo.Org, ledger.Partner))
 			_, source, _ := store.ParseRecordKey(keys[0])
-			p.Column(w.Second.Org, source, "active", false)
+			p.Column(w.SecondDemo.Org, source, "active", false)
 		})
 	}, []int{3}, ""},
-	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.Stamp(t, func(e *store.Envelope) { e.Version++ }) }, []int{3}, ""},
-	{"another time of creation", func(t *testing.T, w *fixture.Store) { w.Stamp(t, func(e *store.Envelope) { e.Started-- }) }, []int{3}, ""},
-	{"a hold that is not there", func(t *testing.T, w *fixture.Store) { w.Stamp(t, func(e *store.Envelope) { e.Held = 9 }) }, []int{3}, ""},
-	{"a settlement that is not there", func(t *testing.T, w *fixture.Store) { w.Stamp(t, func(e *store.Envelope) { e.Settled = 9 }) }, []int{3}, ""},
+	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Version++ }) }, []int{3}, ""},
+	{"another time of creation", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Started-- }) }, []int{3}, ""},
+	{"a hold that is not there", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Held = 9 }) }, []int{3}, ""},
+	{"a settlement that is not there", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Settled = 9 }) }, []int{3}, ""},
 	{"a transaction without its record", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Group.Delete(store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID)))
+			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
 		})
 	}, []int{3, 4}, ""}, // its claim names nothing either
 	{"a record without events", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			_, rows := p.Rows(store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID)))
-			p.Group.Set(store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(uuid.New())), rows[0])
+			_, rows := p.Rows(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
+			p.Group.Set(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(uuid.New())), rows[0])
 		})
 	}, []int{3}, ""},
 	{"a step that no machine has", func(t *testing.T, w *fixture.Store) {
@@ -348,7 +350,7 @@ var stateFaults = []fault{
 			{Account: "A:bank", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: "I:fees", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
 		}}
-		w.Submit(t, decided(w.First.Org, &d, 0, claim(w.First.Org, 1, d.Record)))
+		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 	}, []int{3}, ""},
 	{"money that moves without a state", func(t *testing.T, w *fixture.Store) {
 		at, request := asked(w, "moves")
@@ -357,35 +359,35 @@ var stateFaults = []fault{
 			{Account: "A:bank", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: "I:fees", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
 		}}
-		w.Submit(t, decided(w.First.Org, &d, 0, claim(w.First.Org, 1, d.Record)))
+		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 	}, []int{3}, ""},
 	{"a state without its entry", func(t *testing.T, w *fixture.Store) {
 		at, request := asked(w, "empty")
 		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
-		w.Submit(t, decided(w.First.Org, &d, 0, claim(w.First.Org, 1, d.Record)))
+		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		next.Events[1].Entry = nil
-		w.Submit(t, decided(w.First.Org, &next, 3))
+		w.Submit(t, decided(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},
 	{"more captured than was held", func(t *testing.T, w *fixture.Store) {
 		at, request := asked(w, "more")
 		request.Type = payment.Payout
 		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
-		w.Submit(t, decided(w.First.Org, &d, 0, claim(w.First.Org, 1, d.Record)))
+		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		for i := range next.Events[1].Entry.Postings {
 			line := &next.Events[1].Entry.Postings[i]
 			line.Amount = fixture.MustAdd(line.Amount, 1)
 		}
-		next.Record.Amount, next.Record.WithFee, next.Record.Dest = fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1)
+		next.Record.Amount, next.Record.AmountWithFee, next.Record.Dest = fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1)
 		next.Record.Merchant.Abs = next.Record.Dest
-		w.Submit(t, decided(w.First.Org, &next, 3))
+		w.Submit(t, decided(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},
 	{"a second return of one charge", func(t *testing.T, w *fixture.Store) {
 		at, _ := asked(w, "")
 		v := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
 		view := v.View()
-		stored, _, err := view.Record(w.First.Org, fixture.TransactionSource(w.Back.ID))
+		stored, _, err := view.Record(w.FirstDemo.Org, fixture.TransactionSource(w.ReversedPayment.ID))
 		view.Close()
 		if err != nil || v.Close() != nil {
 			t.Fatal(err)
@@ -399,7 +401,7 @@ var stateFaults = []fault{
 		if !ok {
 			t.Fatal("it can't be reversed")
 		}
-		w.Submit(t, decided(w.First.Org, d.Return, 0))
+		w.Submit(t, decided(w.FirstDemo.Org, d.Return, 0))
 	}, []int{3}, ""},
 	{"a timer without its due row", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) { p.DeleteAll(store.KeyDues(nil)) })
@@ -414,7 +416,7 @@ var stateFaults = []fault{
 var journalFaults = []fault{
 	{"an event that is written twice", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Journal(w.First.Org, -1, func(e []ledger.Event) []ledger.Event {
+			p.Journal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event {
 				for i := len(e) - 1; ; i-- {
 					if e[i].Entry == nil {
 						twin := e[i]
@@ -427,17 +429,17 @@ var journalFaults = []fault{
 	}, []int{3, 4}, ""}, // the list row shows the record's earlier state
 	{"nothing but blocks of another size", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Journal(w.First.Org, -1, func(e []ledger.Event) []ledger.Event { return e })
+			p.Journal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event { return e })
 		})
 	}, nil, ""},
 	{"a skipped tree leaf", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Journal(w.First.Org, 4, func(e []ledger.Event) []ledger.Event { return e })
+			p.Journal(w.FirstDemo.Org, 4, func(e []ledger.Event) []ledger.Event { return e })
 		})
 	}, []int{5}, ""},
 	{"a tree row without its crossing subtrees", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			keys, rows := p.Rows(store.KeyTrees(nil, w.First.Org))
+			keys, rows := p.Rows(store.KeyTrees(nil, w.FirstDemo.Org))
 			for i := range rows {
 				edge, crossing, err := store.DecodeTree(rows[i])
 				if err != nil {
@@ -450,16 +452,16 @@ var journalFaults = []fault{
 		})
 	}, []int{5}, ""},
 	{"a block without its tree row", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) { p.DeleteAll(store.KeyTrees(nil, w.Second.Org)) })
+		w.Plant(t, func(p *fixture.Planter) { p.DeleteAll(store.KeyTrees(nil, w.SecondDemo.Org)) })
 	}, []int{5}, ""},
 	{"a tree row without its block", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Group.Set(store.KeyTree(nil, w.Second.Org, 9_999), store.EncodeTree(nil, nil, nil))
+			p.Group.Set(store.KeyTree(nil, w.SecondDemo.Org, 9_999), store.EncodeTree(nil, nil, nil))
 		})
 	}, []int{5}, ""},
 	{"a time that stands still", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Journal(w.First.Org, -1, func(e []ledger.Event) []ledger.Event {
+			p.Journal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event {
 				for i := range e {
 					if e[i].Name == "route" { // neither the first nor the last event of its record
 						e[i].Booked = e[i-1].Booked
@@ -472,13 +474,13 @@ var journalFaults = []fault{
 	}, []int{5}, ""},
 	{"a group lost in the middle", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			keys, rows := p.Rows(store.KeyBlocks(nil, w.Second.Org))
+			keys, rows := p.Rows(store.KeyBlocks(nil, w.SecondDemo.Org))
 			p.Group.Delete(keys[len(keys)/2])
 			block, err := store.DecodeBlock(keys[len(keys)/2], rows[len(rows)/2])
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.Group.Delete(store.KeyTree(nil, w.Second.Org, block.First))
+			p.Group.Delete(store.KeyTree(nil, w.SecondDemo.Org, block.First))
 		})
 	}, []int{2, 3, 5}, ""}, // the lines and records of the removed events still exist
 }

@@ -172,21 +172,21 @@ func everyKind(t *testing.T) *fixture.Store {
 	t.Helper()
 	w := copyNotifiedStore(t)
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
-	owner, _ := n.Directory.Partner(w.First.Org, w.First.Partner)
+	owner, _ := n.Directory.Partner(w.FirstDemo.Org, w.FirstDemo.Partner)
 	for _, meta := range []string{"short", strings.Repeat("long ", 20_000)} {
-		_, err := n.Payments.Create(paymentactor.Create{Org: w.First.Org, Partner: owner, Key: actors.Key{Scope: actors.KeyOfPartner(w.First.Partner), Text: meta[:5], Hash: [32]byte{1}},
+		_, err := n.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Key: actors.Key{Scope: actors.KeyOfPartner(w.FirstDemo.Partner), Text: meta[:5], Hash: [32]byte{1}},
 			Request: payment.Request{
 				Type: payment.Payment, Amount: money.FromUint64(5), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 				MerchantMeta: []byte(`{"a":"` + meta + `"}`),
 			}})
 		fixture.Must(t, err)
 	}
-	_, err := n.Directory.CreateBlock(t.Context(), w.First.Org, directory.BlockDraft{Kind: directory.BlockEmail, Value: "a@shop.example"})
+	_, err := n.Directory.CreateBlock(t.Context(), w.FirstDemo.Org, directory.BlockDraft{Kind: directory.BlockEmail, Value: "a@shop.example"})
 	fixture.Must(t, err)
-	n.Create(w.First, payment.Payment, "4000000000003220", 1_500, "later") // its card stays sealed until its payer acts
+	n.Create(w.FirstDemo, payment.Payment, "4000000000003220", 1_500, "later") // its card stays sealed until its payer acts
 	n.close()
 	w.Submit(t, transfer(&w.Store, true))
-	w.Submit(t, removed(w.First.Org, fixture.StartTime))
+	w.Submit(t, removed(w.FirstDemo.Org, fixture.StartTime))
 	makeCheckpoints(t, &w.Store)
 	return &w.Store
 }

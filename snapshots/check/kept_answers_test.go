@@ -34,7 +34,7 @@ func administered(t *testing.T) (w *fixture.Store, made ledger.ID) {
 	}
 	key, answer = with("change")
 	name := "Changed"
-	if _, err := h.Directory.PatchPartner(directoryactor.Once(t.Context(), key, answer), w.First.Org, w.First.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
+	if _, err := h.Directory.PatchPartner(directoryactor.Once(t.Context(), key, answer), w.FirstDemo.Org, w.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
 		t.Fatal(err)
 	}
 	return w, o.ID
@@ -64,7 +64,7 @@ func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
 			p.Group.Set(claim("admin/change"), append(rows[0][:len(rows[0])-len(made)], made[:]...))
 		}},
 		"an answer that is gone": {[]int{3, 4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Planter) {
-			p.Group.Delete(store.KeyRecord(nil, w.First.Org, answerTo("admin/change")))
+			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, answerTo("admin/change")))
 		}},
 		"an answer that can't be read": {[]int{3}, "can't be read", func(_ *fixture.Store, made ledger.ID, p *fixture.Planter) {
 			p.Record(made, answerTo("admin/make"), func(_ *store.Envelope, _ []byte) []byte { return []byte{9} })
@@ -84,6 +84,6 @@ func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
 
 // plantClaim plants a key's claim that names a record that does not exist.
 func plantClaim(p *fixture.Planter, w *fixture.Store, key string) {
-	owner := append(ownerOf(ledger.Partner, uuid.New()), w.First.Org[:]...)
+	owner := append(ownerOf(ledger.Partner, uuid.New()), w.FirstDemo.Org[:]...)
 	p.Group.Set(store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimIdempotency, key), owner)
 }

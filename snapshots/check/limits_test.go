@@ -26,16 +26,16 @@ func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 	t.Helper()
 	h := fixture.Start(t, w)
 	defer h.Close()
-	ctx, org := t.Context(), w.First.Org
-	terminal := h.Directory.Terminals(org, w.First.Partner)[0]
-	b.strange = h.Directory.Terminals(w.Second.Org, w.Second.Partner)[0].ID
+	ctx, org := t.Context(), w.FirstDemo.Org
+	terminal := h.Directory.Terminals(org, w.FirstDemo.Partner)[0]
+	b.strange = h.Directory.Terminals(w.SecondDemo.Org, w.SecondDemo.Partner)[0].ID
 	for source, draft := range map[*ledger.Source]directory.Limit{
 		&b.daily: {
-			Partner: w.First.Partner, Terminal: terminal.ID, Kind: directory.DailyVolume, Scope: directory.ScopePartner,
+			Partner: w.FirstDemo.Partner, Terminal: terminal.ID, Kind: directory.DailyVolume, Scope: directory.ScopePartner,
 			Asset: money.Asset{Currency: "USD", Env: terminal.Env}, MaxAmount: money.FromUint64(1000), Active: true,
 		},
 		&b.velocity: {
-			Partner: w.First.Partner, Kind: directory.Velocity, Scope: directory.ScopeIP, Asset: money.Asset{Env: money.Prod},
+			Partner: w.FirstDemo.Partner, Kind: directory.Velocity, Scope: directory.ScopeIP, Asset: money.Asset{Env: money.Prod},
 			MaxCount: 5, Window: time.Hour, Active: true,
 		},
 	} {
@@ -65,7 +65,7 @@ func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 // amendRecord changes a column of a stored record of the first organization; nil takes its value away.
 func amendRecord(t *testing.T, w *fixture.Store, source ledger.Source, column string, value any) {
 	t.Helper()
-	w.Plant(t, func(p *fixture.Planter) { p.Column(w.First.Org, source, column, value) })
+	w.Plant(t, func(p *fixture.Planter) { p.Column(w.FirstDemo.Org, source, column, value) })
 }
 
 func TestLimitsAndTheBlocklistAreSound(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	fixture.RemoveMasters()
+	fixture.RemoveTemplates()
 	for _, built := range contractStores {
 		if built.Dir != "" {
 			_ = os.RemoveAll(built.Dir)

@@ -128,7 +128,7 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 // destinations; nil: the directory.
 func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors.Addresses) *notifyingServer {
 	t.Helper()
-	h := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), Started: make(map[ledger.ID]ledger.Micros)}
+	h := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), StartTimes: make(map[ledger.ID]ledger.Micros)}
 	n := &notifyingServer{Server: h, receiver: newReceiver(t)}
 	h.Journal = fixture.OpenJournal(t, w, h.Clock, nil)
 	h.Runtime = actors.New(actors.Options{Clock: h.Clock, Journal: h.Journal, Log: fixture.NoLog, Sealer: fixture.Keyring(t, w.Dir)})
@@ -178,7 +178,7 @@ func (n *notifyingServer) at(w *notifiedStore, owner *directory.Partner, kind di
 	if path != "" {
 		draft.MerchantParams = []byte(`{"notify_url":"` + n.receiver.URL + path + `","secret":"s"}`)
 	}
-	made, err := n.Directory.CreateTerminal(n.T.Context(), w.First.Org, draft)
+	made, err := n.Directory.CreateTerminal(n.T.Context(), w.FirstDemo.Org, draft)
 	fixture.Must(n.T, err)
 	return made.ID
 }
@@ -186,7 +186,7 @@ func (n *notifyingServer) at(w *notifiedStore, owner *directory.Partner, kind di
 // pay makes a payment of the owner and waits for the first attempt to notify.
 func (n *notifyingServer) pay(w *notifiedStore, owner *directory.Partner, currency money.Currency, card string) *payment.Record {
 	n.T.Helper()
-	result, err := n.Payments.Create(paymentactor.Create{Org: w.First.Org, Partner: owner, Request: payment.Request{
+	result, err := n.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(2_500), Asset: money.Asset{Currency: currency, Env: money.Prod},
 		Method: payment.BankCard, ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}, Card: &secret.Card{Number: []byte(card), CVV: []byte("123")}})
@@ -200,7 +200,7 @@ func (n *notifyingServer) delivery(w *notifiedStore, r *payment.Record) notifier
 	n.T.Helper()
 	view := n.Journal.View()
 	defer view.Close()
-	stored, found, err := view.Record(w.First.Org, fixture.TransactionSource(r.ID))
+	stored, found, err := view.Record(w.FirstDemo.Org, fixture.TransactionSource(r.ID))
 	if err != nil || !found {
 		n.T.Fatal(found, err)
 	}
@@ -211,9 +211,9 @@ func (w *notifiedStore) fill(t testing.TB) {
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(time.Hour), nil)
 	defer n.close()
 	var err error
-	w.owner, err = n.Directory.CreatePartner(t.Context(), w.First.Org, directory.Partner{Name: "Notified", Login: "notified", Lang: "ru", Active: true}, []byte("nine-Lions-paint"))
+	w.owner, err = n.Directory.CreatePartner(t.Context(), w.FirstDemo.Org, directory.Partner{Name: "Notified", Login: "notified", Lang: "ru", Active: true}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
-	w.heir, err = n.Directory.CreatePartner(t.Context(), w.First.Org,
+	w.heir, err = n.Directory.CreatePartner(t.Context(), w.FirstDemo.Org,
 		directory.Partner{Name: "Heir", Login: "heir", NotifyURL: n.receiver.URL + "/heir", Active: true}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
 	w.terminals = map[money.Currency]ledger.ID{
@@ -234,16 +234,16 @@ func (w *notifiedStore) fill(t testing.TB) {
 	w.idle = n.pay(w, w.owner, acknowledging, "4000000000003220") // its payer has to act
 	n.Advance(31 * time.Minute)                                   // and does not act in time
 	w.again = n.pay(w, w.owner, acknowledging, good)
-	_, err = n.notifier.Replay(w.First.Org, n.delivery(w, w.again), nil)
+	_, err = n.notifier.Replay(w.FirstDemo.Org, n.delivery(w, w.again), nil)
 	fixture.Must(t, err)
 	w.nobody = n.pay(w, w.owner, unaddressed, good)
 	w.nowhere = n.pay(w, w.owner, unserved, good)
 	w.pending = n.pay(w, w.owner, failing, good)
 	n.Advance(time.Minute)
 	part := money.FromUint64(500)
-	_, err = n.Payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: w.First.Org, Partner: w.owner.Number, ID: w.marked.ID}, Amount: &part})
+	_, err = n.Payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.marked.ID}, Amount: &part})
 	fixture.Must(t, err)
-	fixture.Must(t, n.notifier.Post(w.First.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
+	fixture.Must(t, n.notifier.Post(w.FirstDemo.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
 	n.Advance(time.Second)
 	theirs := n.pay(w, w.heir, ofTheHeir, good)
 	if theirs.Status != payment.Charged || w.nowhere.Status != payment.Rejected || w.nowhere.Terminal != (ledger.ID{}) {

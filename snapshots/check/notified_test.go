@@ -27,7 +27,7 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 	}
 	standings := make(map[notifier.State]int)
 	w.Plant(t, func(p *fixture.Planter) {
-		keys, rows := p.Rows(store.KeyKV(nil, w.First.Org, []byte("e")))
+		keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, []byte("e")))
 		for i := range keys {
 			k, err := notifier.ReadKept(store.KVKey(keys[i]), rows[i])
 			fixture.Must(t, err)
@@ -35,7 +35,7 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 			p.Group.Set(keys[i], rows[i])
 		}
 		for _, kind := range []string{"d", "n", "p", "r", "i"} {
-			p.Rows(store.KeyKV(nil, w.First.Org, []byte(kind)))
+			p.Rows(store.KeyKV(nil, w.FirstDemo.Org, []byte(kind)))
 		}
 	})
 	// One parked. One pending. Delivered: one at the second attempt, one requested again, one
@@ -66,9 +66,9 @@ func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 			"rejected without a terminal":           {w.nowhere, counts{1, 0, 1}},
 			"charged, and its partner has one":      {w.theirs, counts{1, 0, 4}},
 			"asked to act, and rejected":            {w.idle, counts{2, 0, 4}},
-			"charged when nobody notified anybody":  {w.Charged, counts{0, 1, 4}},
+			"charged when nobody notified anybody":  {w.ChargedPayment, counts{0, 1, 4}},
 		} {
-			stored, found, err := view.Record(w.First.Org, fixture.TransactionSource(c.record.ID))
+			stored, found, err := view.Record(w.FirstDemo.Org, fixture.TransactionSource(c.record.ID))
 			if err != nil || !found {
 				t.Fatal(found, err)
 			}
@@ -133,7 +133,7 @@ type kvPlanter struct {
 }
 
 func (p *kvPlanter) key(kind string, rest ...byte) []byte {
-	return store.KeyKV(nil, p.w.First.Org, append([]byte(kind), rest...))
+	return store.KeyKV(nil, p.w.FirstDemo.Org, append([]byte(kind), rest...))
 }
 
 // set sets a KV; nil removes it.
@@ -169,7 +169,7 @@ func (p *kvPlanter) notice(of *payment.Record, change func(n store.Notice) []sto
 		}
 		p.Group.Delete(keys[i])
 		if changed.First != 0 {
-			p.Group.Set(store.KeyNoticePage(nil, p.w.First.Org, changed.First), changed.Row())
+			p.Group.Set(store.KeyNoticePage(nil, p.w.FirstDemo.Org, changed.First), changed.Row())
 		}
 		return
 	}

@@ -17,7 +17,7 @@ import (
 func logFault(name, says string, of func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
 	return fault{name: name, broken: []int{7}, says: says, make: func(t *testing.T, w *fixture.Store) {
 		id := of(w).ID.String()
-		w.Log(t, func(lines []string) (all []string) {
+		w.RewriteSimulatorLog(t, func(lines []string) (all []string) {
 			var own []string
 			for _, line := range lines {
 				if strings.Contains(line, `{"reference":"`+id) {
@@ -69,11 +69,11 @@ func elsewhere(i int) func([]string) []string {
 }
 
 var operationFaults = []fault{
-	logFault("a charge without its call", "is charged without a call", func(w *fixture.Store) *payment.Record { return w.Charged }, without(0)),
+	logFault("a charge without its call", "is charged without a call", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, without(0)),
 	logFault("a charge that is only held", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured }, without(1)),
 	logFault("a capture of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured },
 		in(-1, `"captured":"1515"`, `"captured":"1516"`)),
-	logFault("a charge of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Charged },
+	logFault("a charge of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.ChargedPayment },
 		in(0, `"amount":"10199"`, `"amount":"10198"`)),
 	logFault("a converted payout of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
 		in(-1, `"amount":"295"`, `"amount":"300"`)),
@@ -82,7 +82,7 @@ var operationFaults = []fault{
 	logFault("a refund that never was", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, without(2)),
 	logFault("a refund that the record does not know", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Unmoved },
 		in(-1, `"captured":"1003"`, `"captured":"1003","refunded":"1003"`)),
-	logFault("a charge at another terminal", "is charged at another terminal than it was sent to last", func(w *fixture.Store) *payment.Record { return w.Charged }, elsewhere(0)),
+	logFault("a charge at another terminal", "is charged at another terminal than it was sent to last", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, elsewhere(0)),
 	logFault("a second terminal while the first may have it", "and the first may have charged it", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
 		in(0, `"outcome":"refused"`, `"outcome":"pending"`)),
 	logFault("a charge that was given up and is under way", "and the provider may still charge it", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, without(1)),
@@ -97,12 +97,12 @@ var operationFaults = []fault{
 	logFault("an operation that no provider has", "was sent with an unknown operation", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
 		func(own []string) []string { return append(own, strings.Replace(own[0], `"payment"`, `"transfer"`, 1)) }),
 	{"a line that is none", func(t *testing.T, w *fixture.Store) {
-		w.Log(t, func(lines []string) []string { return append(lines, `not a line}`) })
+		w.RewriteSimulatorLog(t, func(lines []string) []string { return append(lines, `not a line}`) })
 	}, []int{7}, "can't be read"},
-	logFault("a card's number", "shows what may be a card's number", func(w *fixture.Store) *payment.Record { return w.Refused },
+	logFault("a card's number", "shows what may be a card's number", func(w *fixture.Store) *payment.Record { return w.DeclinedPayment },
 		in(0, "card_declined", "4000000000000002 was declined")),
 	{"an amount that could be a card's number", func(t *testing.T, w *fixture.Store) {
-		w.Log(t, func(lines []string) []string {
+		w.RewriteSimulatorLog(t, func(lines []string) []string {
 			i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, `"before":"0"`) })
 			return in(i, `"before":"0"`, `"before":"4000000000000002"`)(lines)
 		})
@@ -145,9 +145,9 @@ func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
 				}
 			})
 			line := func(rest string) string {
-				return fmt.Sprintf(`{"reference":%q,"terminal":%q,"org":%q,"amount":%q,%s}`, l.record.ID, l.record.Terminal, w.First.Org, c.amount, rest)
+				return fmt.Sprintf(`{"reference":%q,"terminal":%q,"org":%q,"amount":%q,%s}`, l.record.ID, l.record.Terminal, w.FirstDemo.Org, c.amount, rest)
 			}
-			w.Log(t, func(lines []string) []string {
+			w.RewriteSimulatorLog(t, func(lines []string) []string {
 				lines = append(lines, line(`"operation":"payment","outcome":"charged"`))
 				if c.refunded != "" {
 					lines = append(lines, line(fmt.Sprintf(`"operation":"refund","request":%q,"outcome":"charged","status":"charged","captured":"300","refunded":%q`,

@@ -26,12 +26,12 @@ type closed struct {
 // closing before it is written.
 func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
 	b.t.Helper()
-	org := b.sample.First.Org
+	org := b.sample.FirstDemo.Org
 	view := b.journal.View()
 	seen, _, err := view.Head(org)
 	fixture.Must(b.t, err)
-	r := &period.Record{Month: m, By: period.By{Login: "chief"}}
-	r.Sum, r.Rows, err = balances.AtMonthEnd(view, org, m)
+	r := &period.Record{Month: m, ClosedBy: period.ClosedBy{Login: "chief"}}
+	r.BalanceHash, r.Rows, err = balances.AtMonthEnd(view, org, m)
 	fixture.Must(b.t, err)
 	view.Close()
 	c := &closed{record: r, change: &posting.Change{
@@ -67,7 +67,7 @@ func TestClosedMonthsAreRecomputed(t *testing.T) {
 		w := copyContractStore(t, days)
 		key := actors.Key{Scope: actors.KeyOfStaff, Text: "close", Hash: [32]byte{3}}
 		w.years(t, 14, func(c *closed) {
-			c.change.Claims = []ledger.Claim{key.Claim(w.First.Org, c.record.Month.Source(), nil)}
+			c.change.Claims = []ledger.Claim{key.Claim(w.FirstDemo.Org, c.record.Month.Source(), nil)}
 		})
 		fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 	}
@@ -83,10 +83,10 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 		says   string
 	}{
 		"another hash": {2, func(c *closed) {
-			c.record.Sum[0]++
+			c.record.BalanceHash[0]++
 			c.change.Steps[0].Events[0] = c.record.Event()
 		}, []int{2}, "with another hash than that of its trial balance"},
-		"a record with another hash": {2, func(c *closed) { c.record.Sum[0]++ }, []int{3}, "says another hash than its event"},
+		"a record with another hash": {2, func(c *closed) { c.record.BalanceHash[0]++ }, []int{3}, "says another hash than its event"},
 		"another name":               {1, func(c *closed) { c.change.Steps[0].Events[0].Name = "shut" }, []int{3}, "no machine has the step"},
 		"a second event": {1, func(c *closed) {
 			again := c.record.Event()
@@ -133,7 +133,7 @@ func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 1)), nil)}
 	eur := money.Asset{Currency: "EUR", Env: money.Prod}
 	b.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
-		Org: w.First.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: fixture.NewID()},
+		Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: fixture.NewID()},
 		Events: []ledger.Event{{Name: "transfer", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: first.Last(), Postings: []ledger.Posting{
 			{Account: ledger.Bank, Asset: eur, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: ledger.FXPosition, Asset: eur, Side: ledger.Credit, Amount: money.FromUint64(1)},
@@ -142,7 +142,7 @@ func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
 	fixture.Must(t, b.journal.Close())
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 	w.Plant(t, func(p *fixture.Planter) {
-		p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
+		p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 			for i := range events {
 				if e := &events[i]; i == len(events)-1 {
 					e.Entry.Effective = first.Last()
@@ -158,7 +158,7 @@ func TestAMonthThatWasClosedBeforeItsEndIsFound(t *testing.T) {
 	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime}
 	w.years(t, 1, nil)
 	w.Plant(t, func(p *fixture.Planter) {
-		p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
+		p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 			events[len(events)-1].Booked = ledger.MicrosOf(fixture.StartTime.Add(time.Hour))
 			return events
 		})
@@ -171,7 +171,7 @@ func TestAKeyOfAMonthThatIsNotThereIsFound(t *testing.T) {
 	w := copyContractStore(t, fixture.Buffered)
 	key := actors.Key{Scope: actors.KeyOfStaff, Text: "close", Hash: [32]byte{3}}
 	w.Plant(t, func(p *fixture.Planter) {
-		claim := key.Claim(w.First.Org, period.Of(ledger.DateOf(fixture.StartTime)).Source(), nil)
+		claim := key.Claim(w.FirstDemo.Org, period.Of(ledger.DateOf(fixture.StartTime)).Source(), nil)
 		p.Group.Set(store.KeyClaim(nil, claim.Org, claim.Kind, claim.Key), claim.Owner)
 	})
 	report := w.Check(t, check.Inputs{})

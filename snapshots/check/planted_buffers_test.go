@@ -106,7 +106,7 @@ func eraseAll(p *fixture.Planter, prefix []byte) {
 func inChunk(prefix func(*fixture.Store) []byte, which int, change func(p *fixture.Planter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			found := withLines(chunksOf(p, w.First.Org), prefix(w))
+			found := withLines(chunksOf(p, w.FirstDemo.Org), prefix(w))
 			if which < 0 {
 				which += len(found)
 			}
@@ -163,11 +163,11 @@ func raiseAmount(l *store.Line) {
 	*total = fixture.MustAdd(*total, 1)
 }
 
-func onFees(w *fixture.Store) []byte { return store.KeyPages(nil, w.First.Org, fixture.FeesInUSD) }
+func onFees(w *fixture.Store) []byte { return store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD) }
 
 func listOf(partner int64) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte {
-		return store.KeyLists(nil, w.First.Org, payment.Transactions.Of(partner, money.Prod))
+		return store.KeyLists(nil, w.FirstDemo.Org, payment.Transactions.Of(partner, money.Prod))
 	}
 }
 
@@ -176,7 +176,7 @@ func transferAccount(n int) ledger.Account {
 }
 
 func transferAccountPages(n int) func(*fixture.Store) []byte {
-	return func(w *fixture.Store) []byte { return store.KeyPages(nil, w.First.Org, transferAccount(n)) }
+	return func(w *fixture.Store) []byte { return store.KeyPages(nil, w.FirstDemo.Org, transferAccount(n)) }
 }
 
 // between returns an event without a record that moves money several times between the
@@ -192,7 +192,7 @@ func between(w *fixture.Store, times int, accounts ...int) posting.Step {
 		}
 	}
 	return posting.Step{
-		Org: w.First.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()},
+		Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()},
 		Events: []ledger.Event{{Name: "transfer", To: "done", Entry: entry}},
 	}
 }
@@ -248,7 +248,7 @@ func newest(all []chunk) []chunk {
 func after(fill func(*testing.T, *fixture.Store), plant func(w *fixture.Store, p *fixture.Planter, all []chunk)) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		fill(t, w)
-		w.Plant(t, func(p *fixture.Planter) { plant(w, p, chunksOf(p, w.First.Org)) })
+		w.Plant(t, func(p *fixture.Planter) { plant(w, p, chunksOf(p, w.FirstDemo.Org)) })
 	}
 }
 
@@ -289,7 +289,7 @@ var bufferFaults = []fault{
 		w.Plant(t, func(p *fixture.Planter) {
 			keys, rows := p.Rows(transferAccountPages(1)(w))
 			p.Group.Delete(keys[0])
-			layChunks(p, chunk{store.BufferKey{Org: w.First.Org, Shard: store.Unsharded, Group: p.Group.N() - 1}, []section{{transferAccountPages(1)(w), rows[0]}}})
+			layChunks(p, chunk{store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: p.Group.N() - 1}, []section{{transferAccountPages(1)(w), rows[0]}}})
 		})
 	}, []int{2}, "has lines in the page buffer and no page"},
 
@@ -297,17 +297,17 @@ var bufferFaults = []fault{
 	{"a list that lacks the row of a last change", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, false) }, []int{4}, "is not listed"},
 	{"a list's section in another partner's list", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			s := withLines(chunksOf(p, w.First.Org), listOf(w.First.Partner)(w))[3]
-			s.sections[s.find(listOf(w.First.Partner)(w))].prefix = listOf(9)(w)
+			s := withLines(chunksOf(p, w.FirstDemo.Org), listOf(w.FirstDemo.Partner)(w))[3]
+			s.sections[s.find(listOf(w.FirstDemo.Partner)(w))].prefix = listOf(9)(w)
 			layChunks(p, s)
 		})
 	}, []int{4}, "is listed where it does not belong"},
 	{"a list's row of a transaction that is not there", inChunk(listOf(1), 3, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
 	{"a list's rows of one group the other way round", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			all := withLines(chunksOf(p, w.First.Org), listOf(w.First.Partner)(w))
+			all := withLines(chunksOf(p, w.FirstDemo.Org), listOf(w.FirstDemo.Partner)(w))
 			for _, s := range all {
-				part := &s.sections[s.find(listOf(w.First.Partner)(w))]
+				part := &s.sections[s.find(listOf(w.FirstDemo.Partner)(w))]
 				rows, err := store.DecodeListed(part.lines)
 				fixture.Must(p.T, err)
 				if len(rows) == 2 { // a transaction, and the return that reverses it
@@ -325,16 +325,16 @@ var bufferFaults = []fault{
 	}), []int{2}, "where no reader looks for it"},
 	{"a list's chunk in the wrong shard", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			all := chunksOf(p, w.First.Org)
-			at := slices.IndexFunc(all, func(s chunk) bool { return len(s.sections) == 1 && s.find(listOf(w.First.Partner)(w)) == 0 })
+			all := chunksOf(p, w.FirstDemo.Org)
+			at := slices.IndexFunc(all, func(s chunk) bool { return len(s.sections) == 1 && s.find(listOf(w.FirstDemo.Partner)(w)) == 0 })
 			removeChunks(p, all[at])
-			all[at].Shard = (store.Shard(store.PageHead(nil, listOf(w.First.Partner)(w))) + 1) % 16
+			all[at].Shard = (store.Shard(store.PageHead(nil, listOf(w.FirstDemo.Partner)(w))) + 1) % 16
 			layChunks(p, all[at])
 		})
 	}, []int{4}, "where no reader looks for it"},
 	{"a chunk beside the shards", after(withFullChunks, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
 		from := newest(all)[3]
-		layChunks(p, chunkRange(from, chunk{BufferKey: store.BufferKey{Org: w.First.Org, Shard: store.Unsharded, Group: from.Group}})...)
+		layChunks(p, chunkRange(from, chunk{BufferKey: store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: from.Group}})...)
 	}), []int{5}, "is divided into shards, and has a row of all"},
 	{"a last part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[1]) }), []int{2}, "has no line"},
 	{"a first part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[0]) }), []int{2, 5}, ""},
@@ -377,12 +377,12 @@ var bufferFaults = []fault{
 func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	t.Helper()
 	w.Plant(t, func(p *fixture.Planter) {
-		list := listOf(w.First.Partner)(w)
-		for _, s := range withLines(chunksOf(p, w.First.Org), list) {
+		list := listOf(w.FirstDemo.Partner)(w)
+		for _, s := range withLines(chunksOf(p, w.FirstDemo.Org), list) {
 			at := s.find(list)
 			rows, err := store.DecodeListed(s.sections[at].lines)
 			fixture.Must(t, err)
-			if len(rows) == 1 && rows[0].ID == w.Charged.ID && rows[0].First == creation {
+			if len(rows) == 1 && rows[0].ID == w.ChargedPayment.ID && rows[0].First == creation {
 				s.sections = slices.Delete(s.sections, at, at+1)
 				if layChunks(p, s); len(s.sections) == 0 {
 					removeChunks(p, s)

@@ -13,17 +13,17 @@ import (
 
 var callFaults = []fault{
 	{"a call without an intent", func(t *testing.T, w *fixture.Store) {
-		w.Log(t, func(lines []string) []string {
-			return append(lines, strings.Replace(lines[0], w.Charged.ID.String(), uuid.NewString(), 1))
+		w.RewriteSimulatorLog(t, func(lines []string) []string {
+			return append(lines, strings.Replace(lines[0], w.ChargedPayment.ID.String(), uuid.NewString(), 1))
 		})
 	}, []int{7}, ""},
 	{"a call made twice", func(t *testing.T, w *fixture.Store) {
-		w.Log(t, func(lines []string) []string { return append(lines, lines[0]) })
+		w.RewriteSimulatorLog(t, func(lines []string) []string { return append(lines, lines[0]) })
 	}, []int{7}, ""},
 	{"a charge that the record does not know", func(t *testing.T, w *fixture.Store) {
-		w.Log(t, func(lines []string) []string {
+		w.RewriteSimulatorLog(t, func(lines []string) []string {
 			for i, line := range lines {
-				if strings.Contains(line, w.Refused.ID.String()) {
+				if strings.Contains(line, w.DeclinedPayment.ID.String()) {
 					lines[i] = strings.Replace(line, `"outcome":"refused"`, `"outcome":"charged"`, 1)
 				}
 			}
@@ -36,7 +36,7 @@ var callFaults = []fault{
 		}
 	}, []int{7}, ""},
 	{"a line that was never finished", func(t *testing.T, w *fixture.Store) {
-		w.Log(t, func(lines []string) []string {
+		w.RewriteSimulatorLog(t, func(lines []string) []string {
 			return append(lines[:len(lines)-1], lines[len(lines)-1], `{"reference":"`)
 		})
 	}, nil, ""},

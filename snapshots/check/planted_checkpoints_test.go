@@ -45,7 +45,7 @@ func makeCheckpointAt(t *testing.T, w *fixture.Store, now time.Time) {
 	j := fixture.OpenJournal(t, w, manual, nil)
 	runtime := actors.New(actors.Options{Clock: manual, Journal: j, Log: fixture.NoLog})
 	runtime.Start(func(posting.Item) bool { return false })
-	fixture.Must(t, checkpoint.Start(runtime).Look())
+	fixture.Must(t, checkpoint.Start(runtime).MakeDue())
 	runtime.Stop()
 	fixture.Must(t, j.Close())
 }
@@ -57,7 +57,7 @@ func checkpointRows(p *fixture.Planter, w *fixture.Store) (heads, parts []stored
 		prefix []byte
 		rows   *[]storedKV
 	}{{store.CheckpointHeads(), &heads}, {store.CheckpointParts(), &parts}} {
-		keys, rows := p.Rows(store.KeyKV(nil, w.First.Org, of.prefix))
+		keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, of.prefix))
 		for i := range keys {
 			*of.rows = append(*of.rows, storedKV{keys[i], rows[i]})
 		}

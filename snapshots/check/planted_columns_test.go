@@ -20,7 +20,7 @@ import (
 func changeContract(p *fixture.Planter, w *contractStore, name string, change func(r *contract.Record)) {
 	p.T.Helper()
 	id := w.contracts[name]
-	p.Record(w.First.Org, contractSource(id), func(_ *store.Envelope, payload []byte) []byte {
+	p.Record(w.FirstDemo.Org, contractSource(id), func(_ *store.Envelope, payload []byte) []byte {
 		r, err := contract.ReadRecord(id, payload)
 		fixture.Must(p.T, err)
 		change(r)
@@ -44,7 +44,7 @@ func put(name, column string, value any) func(*testing.T, *contractStore) {
 func plantStamp(name string, change func(w *contractStore, e *store.Envelope)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Record(w.First.Org, contractSource(w.contracts[name]), func(e *store.Envelope, payload []byte) []byte {
+			p.Record(w.FirstDemo.Org, contractSource(w.contracts[name]), func(e *store.Envelope, payload []byte) []byte {
 				change(w, e)
 				return payload
 			})
@@ -60,7 +60,7 @@ var columnFaults = []contractFault{
 	{"a contract in another status", []int{3}, "events lead to", plantColumn("lease secular", func(_ *contractStore, r *contract.Record) { r.Status = contract.TransferPending })},
 	{"a contract of another product", []int{3, 4}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Record(w.First.Org, contractSource(w.contracts["investment secular"]), func(_ *store.Envelope, payload []byte) []byte {
+			p.Record(w.FirstDemo.Org, contractSource(w.contracts["investment secular"]), func(_ *store.Envelope, payload []byte) []byte {
 				payload[1] = contract.Partnership.Code
 				return payload
 			})
@@ -71,7 +71,7 @@ var columnFaults = []contractFault{
 	})},
 	{"a contract that can't be read", []int{3, 4}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Record(w.First.Org, contractSource(w.contracts["sale secular"]), func(*store.Envelope, []byte) []byte { return []byte{9} })
+			p.Record(w.FirstDemo.Org, contractSource(w.contracts["sale secular"]), func(*store.Envelope, []byte) []byte { return []byte{9} })
 		})
 	}},
 	{"columns that contradict each other", []int{3, 4}, "contradict each other", put("lease secular", "residual_value", money.FromUint64(5_000))},
@@ -101,7 +101,7 @@ var waitingContractFaults = []contractFault{
 func plantCounter(key, window string, row []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
-			at := store.KeyCounter(nil, w.First.Org, key, window)
+			at := store.KeyCounter(nil, w.FirstDemo.Org, key, window)
 			if row == nil {
 				p.Group.Delete(at)
 			} else {
@@ -145,19 +145,19 @@ func plantListRows(key func(w *contractStore) []byte, change func(w *contractSto
 }
 
 func leaseList(w *contractStore) []byte {
-	return store.KeyLists(nil, w.First.Org, contractactor.ListOf(contract.Lease, contract.Secular))
+	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOf(contract.Lease, contract.Secular))
 }
 
 func customersLeases(w *contractStore) []byte {
-	return store.KeyLists(nil, w.First.Org, contractactor.ListOfPerson(contract.Lease, contract.Secular, w.customer))
+	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOfPerson(contract.Lease, contract.Secular, w.customer))
 }
 
 func investorsIssues(w *contractStore) []byte {
-	return store.KeyLists(nil, w.First.Org, contractactor.ListOfPerson(contract.Certificate, contract.Secular, w.investor))
+	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOfPerson(contract.Certificate, contract.Secular, w.investor))
 }
 
 func environmentsLeases(w *contractStore) []byte {
-	return store.KeyLists(nil, w.First.Org, contractactor.ListOfEnv(contract.Lease, contract.Secular, money.Test))
+	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOfEnv(contract.Lease, contract.Secular, money.Test))
 }
 
 func withoutFirst(_ *contractStore, rows []store.Listed) []store.Listed { return rows[1:] }
@@ -196,14 +196,14 @@ var contractListFaults = []contractFault{
 }
 
 func replyOf(w *contractStore, key string) ledger.Source {
-	return ledger.Source{Kind: ledger.Reply, ID: contractactor.ReplyID(w.First.Org, key)}
+	return ledger.Source{Kind: ledger.Reply, ID: contractactor.ReplyID(w.FirstDemo.Org, key)}
 }
 
 // plantReply plants a changed reply to the last action that had a key.
 func plantReply(change func(t *testing.T, w *contractStore, payload []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Record(w.First.Org, replyOf(w, moveKey.ClaimKey()), func(_ *store.Envelope, payload []byte) []byte { return change(t, w, payload) })
+			p.Record(w.FirstDemo.Org, replyOf(w, moveKey.ClaimKey()), func(_ *store.Envelope, payload []byte) []byte { return change(t, w, payload) })
 		})
 	}
 }
@@ -222,9 +222,9 @@ func shows(change func(r *contract.Record)) func(*testing.T, *contractStore, []b
 func plantSealed(change func(t *testing.T, w *contractStore, plaintext []byte) []byte) func(*testing.T, *contractStore, []byte) []byte {
 	return func(t *testing.T, w *contractStore, payload []byte) []byte {
 		keys, reply := fixture.Keyring(t, w.Dir), replyOf(w, moveKey.ClaimKey()).ID
-		plaintext, err := actors.OpenReply(keys, actors.ContractReply, w.First.Org, reply, payload)
+		plaintext, err := actors.OpenReply(keys, actors.ContractReply, w.FirstDemo.Org, reply, payload)
 		fixture.Must(t, err)
-		sealed, err := actors.SealReply(keys, actors.ContractReply, w.First.Org, reply, change(t, w, plaintext))
+		sealed, err := actors.SealReply(keys, actors.ContractReply, w.FirstDemo.Org, reply, change(t, w, plaintext))
 		fixture.Must(t, err)
 		return sealed
 	}
@@ -234,7 +234,7 @@ func plantSealed(change func(t *testing.T, w *contractStore, plaintext []byte) [
 func plantClaimOwner(change func(w *contractStore, owner []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
-			key := store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, moveKey.ClaimKey())
+			key := store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, moveKey.ClaimKey())
 			_, rows := p.Rows(key)
 			if owner := change(w, bytes.Clone(rows[0])); owner != nil {
 				p.Group.Set(key, owner)
@@ -270,9 +270,9 @@ var staffFaults = []contractFault{
 	})},
 	{"an answer of another key", []int{3}, "can't be read", plantReply(func(t *testing.T, w *contractStore, payload []byte) []byte {
 		keys, reply := fixture.Keyring(t, w.Dir), replyOf(w, moveKey.ClaimKey()).ID
-		plaintext, err := actors.OpenReply(keys, actors.ContractReply, w.First.Org, reply, payload)
+		plaintext, err := actors.OpenReply(keys, actors.ContractReply, w.FirstDemo.Org, reply, payload)
 		fixture.Must(t, err)
-		sealed, err := actors.SealReply(keys, actors.ContractReply, w.First.Org, fixture.NewID(), plaintext)
+		sealed, err := actors.SealReply(keys, actors.ContractReply, w.FirstDemo.Org, fixture.NewID(), plaintext)
 		fixture.Must(t, err)
 		return sealed
 	})},
@@ -281,9 +281,9 @@ var staffFaults = []contractFault{
 		w.crafts(t, func(b *contractScenarios) {
 			reply := fixture.NewID()
 			b.submit(&posting.Change{
-				Claims: []ledger.Claim{(&actors.Key{Scope: actors.KeyOfStaff, Text: "other"}).Claim(w.First.Org, contractSource(w.contracts["deposit"]), nil)},
+				Claims: []ledger.Claim{(&actors.Key{Scope: actors.KeyOfStaff, Text: "other"}).Claim(w.FirstDemo.Org, contractSource(w.contracts["deposit"]), nil)},
 				Steps: []posting.Step{{
-					Org: w.First.Org, Source: ledger.Source{Kind: ledger.Reply, ID: reply}, Record: []byte{byte(actors.ContractReply)},
+					Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Reply, ID: reply}, Record: []byte{byte(actors.ContractReply)},
 					Events: []ledger.Event{directory.NewReply(reply)},
 				}},
 			})
@@ -291,13 +291,13 @@ var staffFaults = []contractFault{
 	}},
 	{"an answer that was lost", []int{3, 4}, "which is not there", func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.DeleteAll(store.KeyRecord(nil, w.First.Org, replyOf(w, moveKey.ClaimKey())))
+			p.DeleteAll(store.KeyRecord(nil, w.FirstDemo.Org, replyOf(w, moveKey.ClaimKey())))
 		})
 	}},
 	{"a key that was lost", []int{4}, "is no key's", plantClaimOwner(func(*contractStore, []byte) []byte { return nil })},
 	{"a key that was used for nothing", []int{4}, "which is not there", plantClaimOwner(ownedBy(func(*contractStore) ledger.Source { return contractSource(fixture.NewID()) }))},
 	{"a key that was used for another contract", []int{4}, "is no key's", plantClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return contractSource(w.contracts["deposit"]) }))},
-	{"a key that was used for a payment", []int{4}, "which is not there", plantClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return fixture.TransactionSource(w.Charged.ID) }))},
+	{"a key that was used for a payment", []int{4}, "which is not there", plantClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return fixture.TransactionSource(w.ChargedPayment.ID) }))},
 	{"a key of an unknown form", []int{4}, "of an unknown form", plantClaimOwner(func(_ *contractStore, owner []byte) []byte { return owner[:40] })},
 }
 
@@ -305,7 +305,7 @@ var staffFaults = []contractFault{
 func plantScreening(change func(s map[string]any)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Record(w.First.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(_ *store.Envelope, payload []byte) []byte {
+			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(_ *store.Envelope, payload []byte) []byte {
 				said := make(map[string]any)
 				fixture.Must(t, json.Unmarshal(payload[1:], &said))
 				change(said)
@@ -324,12 +324,12 @@ var screeningFaults = []contractFault{
 	{"rules that nobody knows", []int{3}, "by the unknown rules 9", plantScreening(func(s map[string]any) { s["ruleset"] = 9 })},
 	{"a screening that can't be read", []int{3}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Record(w.First.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(*store.Envelope, []byte) []byte { return []byte{1, '{'} })
+			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(*store.Envelope, []byte) []byte { return []byte{1, '{'} })
 		})
 	}},
 	{"a screening that is not over", []int{3}, "is not over", func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Record(w.First.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(e *store.Envelope, payload []byte) []byte {
+			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(e *store.Envelope, payload []byte) []byte {
 				e.Finished = 0
 				return payload
 			})
@@ -338,7 +338,7 @@ var screeningFaults = []contractFault{
 	{"a screening with a decision of its own", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
 		w.crafts(t, func(b *contractScenarios) {
 			b.submit(&posting.Change{Steps: []posting.Step{{
-				Org: w.First.Org, Source: ledger.Source{Kind: ledger.Screening, ID: fixture.NewID()}, Finish: true,
+				Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Screening, ID: fixture.NewID()}, Finish: true,
 				Record: []byte("\x01" + `{"decision":"perhaps","ruleset":1}`), Events: []ledger.Event{{Name: "screen", To: "perhaps"}},
 			}}})
 		})
@@ -347,11 +347,11 @@ var screeningFaults = []contractFault{
 		w.crafts(t, func(b *contractScenarios) {
 			source := ledger.Source{Kind: ledger.Screening, ID: w.screening}
 			view := b.journal.View()
-			stored, _, err := view.Record(w.First.Org, source)
+			stored, _, err := view.Record(w.FirstDemo.Org, source)
 			view.Close()
 			fixture.Must(t, err)
 			b.submit(&posting.Change{Steps: []posting.Step{{
-				Org: w.First.Org, Source: source, Expect: 1, Record: stored.Payload, Finish: true,
+				Org: w.FirstDemo.Org, Source: source, Expect: 1, Record: stored.Payload, Finish: true,
 				Events: []ledger.Event{{Name: "screen", From: "pass", To: "pass"}},
 			}}})
 		})

@@ -21,7 +21,7 @@ func (w *contractStore) ownAccount() ledger.Account {
 // relines changes each line of that account's pages.
 func relines(change func(*store.Line)) func(*fixture.Planter, *contractStore) {
 	return func(p *fixture.Planter, w *contractStore) {
-		keys, rows := p.Rows(store.KeyPages(nil, w.First.Org, w.ownAccount()))
+		keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
 		for i, row := range rows {
 			var changed []byte
 			fixture.Must(p.T, store.DecodePage(row, func(l *store.Line) (bool, error) {
@@ -48,13 +48,13 @@ func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
 			l.Totals.DebitsPosted, l.Totals.CreditsPosted = l.Totals.CreditsPosted, l.Totals.DebitsPosted
 		}), "the totals are"},
 		{"no page", func(p *fixture.Planter, w *contractStore) {
-			p.DeleteAll(store.KeyPages(nil, w.First.Org, w.ownAccount()))
+			p.DeleteAll(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
 		}, "and no page"},
 		{"a page of an account without an event", func(p *fixture.Planter, w *contractStore) {
-			keys, rows := p.Rows(store.KeyPages(nil, w.First.Org, w.ownAccount()))
+			keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
 			other := w.ownAccount()
 			other.Path = ledger.Path("L:forgotten:" + w.contracts["investment secular"].String())
-			p.Group.Set(append(store.KeyPages(nil, w.First.Org, other), keys[0][len(keys[0])-8:]...), rows[0])
+			p.Group.Set(append(store.KeyPages(nil, w.FirstDemo.Org, other), keys[0][len(keys[0])-8:]...), rows[0])
 		}, "has a page and no event"},
 	} {
 		t.Run(f.name, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (b *contractScenarios) write(d *contract.Decision, version uint64) *crafted
 	b.t.Helper()
 	r := d.Record
 	step := posting.Step{
-		Org: b.sample.First.Org, Source: contractSource(r.ID), Expect: version, Record: contract.AppendRecord(nil, r),
+		Org: b.sample.FirstDemo.Org, Source: contractSource(r.ID), Expect: version, Record: contract.AppendRecord(nil, r),
 		Due: d.Due, Finish: d.Finish, Events: d.Events,
 	}
 	change := &posting.Change{}
@@ -66,7 +66,7 @@ func (b *contractScenarios) write(d *contract.Decision, version uint64) *crafted
 		step.List, step.Number = contractactor.ListOf(r.Product, r.Reading), r.Product.Variants[r.Reading].Prefix
 		step.Also = []ledger.List{contractactor.ListOfPerson(r.Product, r.Reading, r.Customer()), contractactor.ListOfEnv(r.Product, r.Reading, r.Asset.Env)}
 		change.Counters = []ledger.CounterGuard{{
-			Org: b.sample.First.Org, Key: contractactor.CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
+			Org: b.sample.FirstDemo.Org, Key: contractactor.CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
 			Add: money.FromUint64(1), Max: money.Max, Refuse: ledger.OutOfRange,
 		}}
 	}
@@ -101,7 +101,7 @@ func (b *contractScenarios) find(name string) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
 	defer view.Close()
-	r, found, err := contractactor.Load(view, b.sample.First.Org, b.sample.contracts[name])
+	r, found, err := contractactor.Load(view, b.sample.FirstDemo.Org, b.sample.contracts[name])
 	if err != nil || !found {
 		b.t.Fatalf("%s: %v, %v", name, found, err)
 	}
@@ -111,7 +111,7 @@ func (b *contractScenarios) find(name string) *craftedContract {
 func (b *contractScenarios) act(r *craftedContract, action contract.Action, body string, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
-	part, err := contractactor.Extract(view, b.sample.First.Org, r.ID, r.Reads(action, inputOf(b.t, body)))
+	part, err := contractactor.Extract(view, b.sample.FirstDemo.Org, r.ID, r.Reads(action, inputOf(b.t, body)))
 	view.Close()
 	fixture.Must(b.t, err)
 	r.Register = part

@@ -211,7 +211,7 @@ func removed(org ledger.ID, before time.Time) *posting.Change {
 var noFaults = []deliveryFault{
 	{"what is older than the retention", func(t *testing.T, w *notifiedStore) {
 		swept := fixture.StartTime.Add(12 * time.Hour)
-		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), removed(w.First.Org, swept))
+		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), removed(w.FirstDemo.Org, swept))
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			p.DeleteAll(p.key("n"))
 			p.DeleteAll(p.key("d"))
@@ -249,7 +249,7 @@ var noFaults = []deliveryFault{
 		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
 		defer n.close()
 		for _, r := range []*payment.Record{w.parked, w.pending, w.retried, w.again, w.theirs} {
-			_, err := n.notifier.Replay(w.First.Org, n.delivery(w, r), nil)
+			_, err := n.notifier.Replay(w.FirstDemo.Org, n.delivery(w, r), nil)
 			fixture.Must(t, err)
 		}
 		n.Advance(10 * time.Hour)
@@ -263,7 +263,7 @@ func TestNobodyRaisesTheRetention(t *testing.T) {
 	for name, raised := range map[string]time.Time{"to a time before the sweep": swept.Add(-time.Hour), "to a time to come": fixture.StartTime.AddDate(1, 0, 0)} {
 		t.Run(name, func(t *testing.T) {
 			w := copyNotifiedStore(t)
-			fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), removed(w.First.Org, fixture.StartTime))
+			fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), removed(w.FirstDemo.Org, fixture.StartTime))
 			fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 			in := openInsider(t, &w.Store, swept)
 			row := in.rows["record d"][0]

@@ -26,14 +26,14 @@ func oneOfEach(t *testing.T, w *fixture.Store) (sources map[ledger.Source]ledger
 		case "organization":
 			sources[a.source] = a.source.ID
 		default:
-			sources[a.source] = w.First.Org
+			sources[a.source] = w.FirstDemo.Org
 		}
 	}
 	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
 	v := j.View()
-	fixture.Must(t, v.RowsWith(store.KeyRecords(nil, w.First.Org, ledger.Session), func(key, _ []byte) (bool, error) {
+	fixture.Must(t, v.RowsWith(store.KeyRecords(nil, w.FirstDemo.Org, ledger.Session), func(key, _ []byte) (bool, error) {
 		_, session, _ := store.ParseRecordKey(key)
-		sources[session] = w.First.Org
+		sources[session] = w.FirstDemo.Org
 		return false, nil
 	}))
 	v.Close()
@@ -97,7 +97,7 @@ func TestEveryFaultOfARecordOfTheDirectoryBreaksItsRule(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			a := administeredRecords(t, w)[f.record]
-			org := w.First.Org
+			org := w.FirstDemo.Org
 			if a.source.Kind == ledger.Organization {
 				org = a.source.ID
 			}

@@ -55,23 +55,23 @@ var drainedFaults = []fault{
 		lines := s.sections[s.find(transferAccountPages(1)(w))].lines
 		first, _, err := store.Span('p', lines)
 		fixture.Must(p.T, err)
-		p.Group.Set(store.KeyPage(nil, w.First.Org, transferAccount(1), first), lines)
+		p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, transferAccount(1), first), lines)
 	}), []int{2}, ""},
 	{"a row of a list that is on a page and in the page buffer, after others that only the page buffer has", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			list := listOf(w.First.Partner)(w)
-			all := withLines(chunksOf(p, w.First.Org), list)
+			list := listOf(w.FirstDemo.Partner)(w)
+			all := withLines(chunksOf(p, w.FirstDemo.Org), list)
 			s := all[len(all)-1]
 			lines := s.sections[s.find(list)].lines
 			first, _, err := store.Span('l', lines)
 			fixture.Must(t, err)
-			p.Group.Set(store.KeyList(nil, w.First.Org, payment.Transactions.Of(w.First.Partner, money.Prod), first), lines)
+			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, payment.Transactions.Of(w.FirstDemo.Partner, money.Prod), first), lines)
 		})
 	}, []int{4}, ""},
 	{"a row that comes back in another group", func(t *testing.T, w *fixture.Store) {
 		row := drainedChunk(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			row.Group, row.Part = newest(chunksOf(p, w.First.Org))[0].Group, 1
+			row.Group, row.Part = newest(chunksOf(p, w.FirstDemo.Org))[0].Group, 1
 			layChunks(p, row)
 		})
 	}, []int{2, 5}, ""},
@@ -93,11 +93,11 @@ var drainedFaults = []fault{
 	{"a line that is on a page and in the page buffer, before others that only the page buffer has", func(t *testing.T, w *fixture.Store) {
 		postTransfers(t, w, 4, 1, 2)
 		w.Plant(t, func(p *fixture.Planter) {
-			s := withLines(chunksOf(p, w.First.Org), transferAccountPages(1)(w))[0]
+			s := withLines(chunksOf(p, w.FirstDemo.Org), transferAccountPages(1)(w))[0]
 			lines := s.sections[s.find(transferAccountPages(1)(w))].lines
 			first, _, err := store.Span('p', lines)
 			fixture.Must(t, err)
-			p.Group.Set(store.KeyPage(nil, w.First.Org, transferAccount(1), first), lines)
+			p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, transferAccount(1), first), lines)
 		})
 	}, nil, ""},
 }
@@ -106,11 +106,11 @@ var drainedFaults = []fault{
 func drainedChunk(t *testing.T, w *fixture.Store) (row chunk) {
 	t.Helper()
 	postTransfers(t, w, 2, 1, 2)
-	lookAtRows(t, w, func(p *fixture.Planter) { row = newest(chunksOf(p, w.First.Org))[0] })
+	lookAtRows(t, w, func(p *fixture.Planter) { row = newest(chunksOf(p, w.FirstDemo.Org))[0] })
 	w.Layout = 3
 	postTransfers(t, w, 8, 1, 2)
 	lookAtRows(t, w, func(p *fixture.Planter) {
-		left := chunksOf(p, w.First.Org)
+		left := chunksOf(p, w.FirstDemo.Org)
 		if len(left) != 3 || slices.ContainsFunc(left, func(s chunk) bool { return s.Group <= row.Group }) {
 			t.Fatalf("%d rows are left, the first of group %d", len(left), left[0].Group)
 		}
@@ -136,9 +136,9 @@ func TestEveryFaultOfAPageBufferBreaksItsRule(t *testing.T) {
 
 // A reader that goes backward through a list stops at the first row that is too old.
 func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
-	w := fixture.CopyLaidOut(t, fixture.Paged)
+	w := fixture.CopyWithLayout(t, fixture.Paged)
 	w.Plant(t, func(p *fixture.Planter) {
-		keys, rows := p.Rows(listOf(w.First.Partner)(w))
+		keys, rows := p.Rows(listOf(w.FirstDemo.Partner)(w))
 		p.Group.Set(keys[3], append(rows[3], rows[5]...))
 		p.Group.Delete(keys[5])
 	})
@@ -180,7 +180,7 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 			w := fixture.Copy(t)
 			c.fill(t, w)
 			lookAtRows(t, w, func(p *fixture.Planter) {
-				if !c.is(w, p, chunksOf(p, w.First.Org)) {
+				if !c.is(w, p, chunksOf(p, w.FirstDemo.Org)) {
 					t.Error("the page buffer is not what this test needs")
 				}
 			})
@@ -194,14 +194,14 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 	of := func(change func(*chunk)) func(*fixture.Store, *fixture.Planter) {
 		return func(w *fixture.Store, p *fixture.Planter) {
-			s := newest(chunksOf(p, w.First.Org))[0]
+			s := newest(chunksOf(p, w.FirstDemo.Org))[0]
 			change(&s)
 			layChunks(p, s)
 		}
 	}
 	for name, plant := range map[string]func(*fixture.Store, *fixture.Planter){
 		"a row of another form": func(w *fixture.Store, p *fixture.Planter) {
-			p.Group.Set(store.KeyBufferRow(nil, newest(chunksOf(p, w.First.Org))[0].BufferKey), []byte{0xff, 0xff})
+			p.Group.Set(store.KeyBufferRow(nil, newest(chunksOf(p, w.FirstDemo.Org))[0].BufferKey), []byte{0xff, 0xff})
 		},
 		"a row of an unknown shard":       of(func(s *chunk) { s.Shard = 77 }),
 		"lines that are cut short":        of(func(s *chunk) { s.sections[0].lines = s.sections[0].lines[:3] }),

@@ -26,7 +26,7 @@ var refundFaults = []fault{
 	scenarioFault("a share of the fee rounded up", "returns another part of its fee than its refunds make", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
-			d.Record.Op.FeeBack = fixture.MustAdd(d.Record.Op.FeeBack, 1)
+			d.Record.Op.RefundedFee = fixture.MustAdd(d.Record.Op.RefundedFee, 1)
 			move(last(d).Entry, ledger.PartnerAvailable(d.Record.Partner), ledger.Fees)
 		})
 	}),
@@ -98,7 +98,7 @@ var returnFaults = []fault{
 	scenarioFault("a return that books other amounts than it says", "books other amounts than it says", func(s *scenarios) {
 		s.refundedInPart().reverse(func(d *payment.Decision) {
 			r := d.Return.Record
-			r.Amount, r.WithFee = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.WithFee, 1)
+			r.Amount, r.AmountWithFee = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1)
 		})
 	}),
 	scenarioFault("a reversed charge without its return", "and its return says otherwise", func(s *scenarios) {
@@ -170,7 +170,7 @@ var splitFaults = []fault{
 		s.pay(300, terms(fees()), func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
 	}),
 	splitScenario("a debt that a credit passes by", wrongSplit, func(s *scenarios) {
-		s.w.First.Partner = s.w.Trades.Partner
+		s.w.FirstDemo.Partner = s.w.Trades.Partner
 		r := s.request(payment.Payment, 300)
 		r.Asset.Currency = "CHF" // the asset in which the trader owes
 		t := terms(payment.Fees{})
@@ -181,11 +181,11 @@ var splitFaults = []fault{
 		})
 	}),
 	splitScenario("a payout of what is not there", "available, and its overdraft is 0", func(s *scenarios) {
-		s.w.First.Partner = 7
+		s.w.FirstDemo.Partner = 7
 		s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
 	}),
 	splitScenario("a payout of what a refused refund had held", "available, and its overdraft is 0", func(s *scenarios) {
-		s.w.First.Partner = 7
+		s.w.FirstDemo.Partner = 7
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(300)
 		l.op(payment.VerdictRefused)
@@ -193,7 +193,7 @@ var splitFaults = []fault{
 	}),
 	{"a refund of what is not there any more", func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, func(s *scenarios) {
-			s.w.First.Partner = 7
+			s.w.FirstDemo.Partner = 7
 			l := s.pay(300, terms(payment.Fees{}))
 			out := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
 			out.answer(payment.Answer{Verdict: payment.VerdictCharged})
@@ -202,7 +202,7 @@ var splitFaults = []fault{
 	}, nil, ""},
 	{"a hold of a payment that costs more than it brings", func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, func(s *scenarios) {
-			s.w.First.Partner = 7
+			s.w.FirstDemo.Partner = 7
 			s.hold(payment.Payment, 300, terms(payment.Fees{Fixed: money.FromUint64(400)}))
 		})
 	}, nil, ""},
@@ -211,22 +211,22 @@ var splitFaults = []fault{
 var sealedFaults = []fault{
 	{"a card that is sealed for a closed transaction", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Group.Set(store.KeySealed(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID)), []byte("a sealed card"))
+			p.Group.Set(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)), []byte("a sealed card"))
 		})
 	}, []int{3}, "which keeps no card"},
 	{"a card that is sealed for nobody", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Group.Set(store.KeySealed(nil, w.First.Org, fixture.TransactionSource(uuid.New())), []byte("a sealed card"))
+			p.Group.Set(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(uuid.New())), []byte("a sealed card"))
 		})
 	}, []int{3}, "which is not there"},
 	{"a sealed row with an unknown key", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Group.Set(append(store.KeySealeds(nil, w.First.Org), 1), []byte("a sealed card"))
+			p.Group.Set(append(store.KeySealeds(nil, w.FirstDemo.Org), 1), []byte("a sealed card"))
 		})
 	}, []int{3}, "a sealed row of an unknown form"},
 	{"a card that was sealed and is gone", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Group.Delete(store.KeySealed(nil, w.First.Org, fixture.TransactionSource(w.Trades.Acting.ID)))
+			p.Group.Delete(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(w.Trades.Acting.ID)))
 		})
 	}, []int{3}, "keeps its card, and nothing is sealed for it"},
 }

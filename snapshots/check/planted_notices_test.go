@@ -22,13 +22,13 @@ var noticeFaults = []deliveryFault{
 		at, request := asked(&w.Store, "")
 		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Record.Notified, d.Record.Unwanted = 1, 1
-		w.Submit(t, decidedWithoutVolumes(w.First.Org, &d, 0))
+		w.Submit(t, decidedWithoutVolumes(w.FirstDemo.Org, &d, 0))
 	}, "has notified of 1 transitions, and 0 of the notices are there"},
 	{"a transition that was not counted", func(t *testing.T, w *notifiedStore) {
 		at, request := asked(&w.Store, "")
 		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Record.Unwanted = 1
-		w.Submit(t, decidedWithoutVolumes(w.First.Org, &d, 0))
+		w.Submit(t, decidedWithoutVolumes(w.FirstDemo.Org, &d, 0))
 	}, "has notified of 0 transitions and not of 0 and 1, and its events have 2"},
 	{"a notice that is lost", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {

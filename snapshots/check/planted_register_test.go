@@ -29,7 +29,7 @@ func bigEndian(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 // with three subscriptions.
 func plantRegister(change func(p *fixture.Planter, org, id ledger.ID)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) { change(p, w.First.Org, w.contracts["issue secular"]) })
+		w.Plant(t, func(p *fixture.Planter) { change(p, w.FirstDemo.Org, w.contracts["issue secular"]) })
 	}
 }
 
@@ -139,7 +139,7 @@ func TestEveryByteOfARegisterIsChecked(t *testing.T) {
 		w := copyContractStore(t, fixture.Paged)
 		said := ""
 		w.Plant(t, func(p *fixture.Planter) {
-			keys, rows := p.Rows(store.KeyKV(nil, w.First.Org, []byte{contractactor.RegisterRows}))
+			keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, []byte{contractactor.RegisterRows}))
 			i := d.IntN(len(keys))
 			at, by := d.IntN(len(rows[i])), byte(1+d.IntN(255))
 			said = fmt.Sprintf("byte %d of %x changed by %x", at, store.KVKey(keys[i]), by)

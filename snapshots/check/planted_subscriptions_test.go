@@ -34,11 +34,11 @@ func withSubscriptions(t *testing.T) *recurrence {
 	h := fixture.Start(t, w.Store)
 	defer h.Close()
 	s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: h.Directory})
-	w.key = actors.Key{Scope: actors.KeyOfPartner(w.First.Partner), Text: "k", Hash: [32]byte{1}}
+	w.key = actors.Key{Scope: actors.KeyOfPartner(w.FirstDemo.Partner), Text: "k", Hash: [32]byte{1}}
 	subscribe := func(amount uint64, key actors.Key) ledger.ID {
-		initial := h.Create(w.First, payment.Payment, "4242424242424242", 100, "")
+		initial := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 		r, err := s.Create(subscriptionactor.Create{
-			Org: w.First.Org, Partner: w.First.Partner, Key: key, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
+			Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Key: key, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(amount), PeriodDays: 30},
 		})
 		fixture.Must(t, err)
@@ -47,17 +47,17 @@ func withSubscriptions(t *testing.T) *recurrence {
 	w.renewed, w.paused = subscribe(990, w.key), subscribe(991, actors.Key{})
 	huge, err := money.Parse("1" + strings.Repeat("0", 72)) // with fees, no total has room for twice this amount
 	fixture.Must(t, err)
-	initial := h.Create(w.First, payment.Payment, "4242424242424242", 100, "")
+	initial := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 	third, err := s.Create(subscriptionactor.Create{
-		Org: w.First.Org, Partner: w.First.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
+		Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 		Terms: subscription.Terms{Initial: initial.ID, Amount: huge, PeriodDays: 50},
 	})
 	fixture.Must(t, err)
 	w.unpaid = third.Record.ID
-	_, err = s.Pause(subscriptionactor.Command{Org: w.First.Org, Partner: w.First.Partner, ID: w.paused})
+	_, err = s.Pause(subscriptionactor.Command{Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, ID: w.paused})
 	fixture.Must(t, err)
 	h.Advance(65 * 24 * time.Hour)
-	r, err := s.Read(w.First.Org, w.First.Partner, w.renewed)
+	r, err := s.Read(w.FirstDemo.Org, w.FirstDemo.Partner, w.renewed)
 	if fixture.Must(t, err); r.Record.Renewals != 2 {
 		t.Fatalf("%d renewals", r.Record.Renewals)
 	}
@@ -106,14 +106,14 @@ func claimOf(org, id ledger.ID, number uint64) []byte {
 // Rules 3 and 4 for faults in subscriptions and their renewals.
 func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 	says := func(change func(r *subscription.Record)) func(*recurrence, *fixture.Planter) {
-		return func(w *recurrence, p *fixture.Planter) { changeSubscription(p, w.First.Org, w.renewed, change) }
+		return func(w *recurrence, p *fixture.Planter) { changeSubscription(p, w.FirstDemo.Org, w.renewed, change) }
 	}
 	transaction := func(change func(r *payment.Record)) func(*recurrence, *fixture.Planter) {
-		return func(w *recurrence, p *fixture.Planter) { changeRenewal(p, w.First.Org, w.renewed, change) }
+		return func(w *recurrence, p *fixture.Planter) { changeRenewal(p, w.FirstDemo.Org, w.renewed, change) }
 	}
 	events := func(change func(w *recurrence, e *ledger.Event)) func(*recurrence, *fixture.Planter) {
 		return func(w *recurrence, p *fixture.Planter) {
-			p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
+			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 				for i := range events {
 					if events[i].Source.Kind == ledger.Subscription && events[i].Source.ID == w.renewed {
 						change(w, &events[i])
@@ -139,16 +139,16 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		"another initial payment":               {[]int{3}, "renews something else", says(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
 		"another partner":                       {[]int{3, 4}, "renews something else", says(func(r *subscription.Record) { r.Partner = 99 })},
 		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *recurrence, p *fixture.Planter) {
-			p.Record(w.First.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
+			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
 		"nothing that wakes it": {[]int{3}, "will wake it: false", func(w *recurrence, p *fixture.Planter) {
-			p.Record(w.First.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(e *store.Envelope, payload []byte) []byte {
+			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(e *store.Envelope, payload []byte) []byte {
 				e.Due = 0
 				return payload
 			})
 		}},
 		"something that wakes what is paused": {[]int{3}, "will wake it: true", func(w *recurrence, p *fixture.Planter) {
-			p.Record(w.First.Org, ledger.Source{Kind: ledger.Subscription, ID: w.paused}, func(e *store.Envelope, payload []byte) []byte {
+			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.paused}, func(e *store.Envelope, payload []byte) []byte {
 				e.Due = e.Updated + 1
 				return payload
 			})
@@ -170,31 +170,31 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			}
 		})},
 		"a subscription that forgot what it told": {[]int{6}, "it has 1 to tell of", func(w *recurrence, p *fixture.Planter) {
-			changeSubscription(p, w.First.Org, w.paused, func(r *subscription.Record) { r.Unnotified = 0 })
+			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Unnotified = 0 })
 		}},
 		"a notice that is not there": {[]int{6}, "of the notices are there", func(w *recurrence, p *fixture.Planter) {
-			changeSubscription(p, w.First.Org, w.paused, func(r *subscription.Record) { r.Notified, r.Unnotified = 1, 0 })
+			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Notified, r.Unnotified = 1, 0 })
 		}},
-		"a name without its claim": {[]int{4}, "no claim on it", func(w *recurrence, p *fixture.Planter) { p.Group.Delete(claimOf(w.First.Org, w.renewed, 2)) }},
+		"a name without its claim": {[]int{4}, "no claim on it", func(w *recurrence, p *fixture.Planter) { p.Group.Delete(claimOf(w.FirstDemo.Org, w.renewed, 2)) }},
 		"a claim on a name that nothing has": {[]int{4}, "has another key", func(w *recurrence, p *fixture.Planter) {
-			_, rows := p.Rows(claimOf(w.First.Org, w.renewed, 2))
-			p.Group.Set(claimOf(w.First.Org, w.renewed, 3), rows[0])
+			_, rows := p.Rows(claimOf(w.FirstDemo.Org, w.renewed, 2))
+			p.Group.Set(claimOf(w.FirstDemo.Org, w.renewed, 3), rows[0])
 		}},
 		"a claim that names nothing": {[]int{4}, "is not there", func(w *recurrence, p *fixture.Planter) {
 			name := actors.Renewal{Subscription: w.renewed, Number: 3}
 			key := name.Key()
-			claim := key.Claim(w.First.Org, ledger.Source{Kind: ledger.Transaction, ID: fixture.NewID()}, nil)
-			p.Group.Set(claimOf(w.First.Org, w.renewed, 3), claim.Owner)
+			claim := key.Claim(w.FirstDemo.Org, ledger.Source{Kind: ledger.Transaction, ID: fixture.NewID()}, nil)
+			p.Group.Set(claimOf(w.FirstDemo.Org, w.renewed, 3), claim.Owner)
 		}},
 		"a claim of an unknown form": {[]int{4}, "of an unknown form", func(w *recurrence, p *fixture.Planter) {
-			p.Group.Set(store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, "subscription/x/1"), make([]byte, 49))
+			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, "subscription/x/1"), make([]byte, 49))
 		}},
 		"a key of another partner": {[]int{4}, "which is another's", func(w *recurrence, p *fixture.Planter) {
-			_, rows := p.Rows(store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, w.key.ClaimKey()))
-			p.Group.Set(store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, "partner/99/k"), rows[0])
+			_, rows := p.Rows(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, w.key.ClaimKey()))
+			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, "partner/99/k"), rows[0])
 		}},
 		"a key that shows nothing": {[]int{4}, "shows nothing", func(w *recurrence, p *fixture.Planter) {
-			key := store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, w.key.ClaimKey())
+			key := store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, w.key.ClaimKey())
 			_, rows := p.Rows(key)
 			p.Group.Set(key, rows[0][:49])
 		}},
@@ -202,7 +202,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			plantListed(p, w.Store, 99, subscription.All, fixture.NewID(), 1)
 		}},
 		"listed twice": {[]int{4}, "listed twice", func(w *recurrence, p *fixture.Planter) {
-			plantListed(p, w.Store, w.First.Partner, subscription.All, w.renewed, 1)
+			plantListed(p, w.Store, w.FirstDemo.Partner, subscription.All, w.renewed, 1)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 // silentDirectory reports that no address is set.
 type silentDirectory struct{ *directoryactor.Service }
 
-// Told implements actors.Addresses.
+// Recipient implements actors.Addresses.
 func (silentDirectory) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
 	return to, false
 }
@@ -241,18 +241,18 @@ func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
 		h := fixture.Start(t, w)
 		defer h.Close()
 		h.Directory.AllowPrivateHooks(true)
-		initial := h.Create(w.First, payment.Payment, "4242424242424242", 100, "")
+		initial := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 		params := []byte(`{"notify_url":"http://127.0.0.1:1/hook"}`)
-		_, err := h.Directory.PatchTerminal(t.Context(), w.First.Org, initial.Terminal, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
+		_, err := h.Directory.PatchTerminal(t.Context(), w.FirstDemo.Org, initial.Terminal, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
 		fixture.Must(t, err)
 		h.Advance(90 * 24 * time.Hour) // later than everything that the store has booked
 		s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: silentDirectory{h.Directory}})
 		r, err := s.Create(subscriptionactor.Create{
-			Org: w.First.Org, Partner: w.First.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
+			Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(1), PeriodDays: 30},
 		})
 		fixture.Must(t, err)
-		_, err = s.Pause(subscriptionactor.Command{Org: w.First.Org, Partner: w.First.Partner, ID: r.Record.ID})
+		_, err = s.Pause(subscriptionactor.Command{Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, ID: r.Record.ID})
 		fixture.Must(t, err)
 	}()
 	report := w.Check(t, check.Inputs{})

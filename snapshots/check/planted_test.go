@@ -94,7 +94,7 @@ var entryFaults = []fault{
 			second.answer(payment.Answer{Verdict: payment.VerdictRefused})
 		})
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
+			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 				a, b := lastOf(events, first), lastOf(events, second)
 				a.Entry.Closes, b.Entry.Closes = b.Entry.Closes, a.Entry.Closes
 				return events
@@ -109,7 +109,7 @@ var entryFaults = []fault{
 		r := s.request(payment.Payout, 300)
 		r.Asset.Currency = "KZT"
 		first := &payment.Terms{Terminal: sent.Attempts[0].Terminal, Asset: r.Asset, Fees: payment.Fees{Fixed: money.FromUint64(2), OnTop: true}}
-		s.w.First.Partner = s.w.Trades.Partner
+		s.w.FirstDemo.Partner = s.w.Trades.Partner
 		l := s.create(r, first)
 		l.reroute(&payment.Terms{Terminal: sent.Terminal, Asset: r.Asset, Fees: sent.Fees})
 	}),
@@ -126,7 +126,7 @@ var entryFaults = []fault{
 			l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		})
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
+			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 				lastOf(events, l).Entry.Closes--
 				return events
 			})
@@ -138,7 +138,7 @@ var entryFaults = []fault{
 	}),
 	{"a terminal that settles in the payment's own currency", func(t *testing.T, w *fixture.Store) {
 		h := fixture.Start(t, w)
-		terminal := h.SettlesIn(w, "USD")
+		terminal := h.CreateConvertingTerminal(w, "USD")
 		h.Close()
 		runScenario(t, w, func(s *scenarios) { s.pay(300, &payment.Terms{Terminal: terminal, Asset: fixture.USD}) })
 	}, nil, ""},
@@ -175,7 +175,7 @@ var entryFaults = []fault{
 		free := terms(payment.Fees{})
 		held := []ledger.Posting{
 			{Account: ledger.ProviderReceivable(free.Terminal), Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(300)},
-			{Account: ledger.PartnerAvailable(s.w.First.Partner), Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(300)},
+			{Account: ledger.PartnerAvailable(s.w.FirstDemo.Partner), Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(300)},
 		}
 		l := s.create(s.request(payment.Payment, 300), free, func(d *payment.Decision) {
 			last(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: held}
@@ -202,7 +202,7 @@ func transfer(w *fixture.Store, moves bool) *posting.Change {
 		}}
 	}
 	return &posting.Change{Steps: []posting.Step{{
-		Org: w.First.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{e},
+		Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{e},
 	}}}
 }
 
@@ -259,7 +259,7 @@ var intentFaults = []fault{
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	scenarioFault("an intent apart from the choice of its terminal", "it is no part of the step that chose its terminal", func(s *scenarios) {
-		d := s.at.Create(uuid.New(), s.w.First.Partner, s.request(payment.Payment, 300), terms(fees()))
+		d := s.at.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), terms(fees()))
 		first := d
 		first.Events, first.Record = d.Events[:2], &payment.Record{}
 		*first.Record = *d.Record
@@ -292,7 +292,7 @@ func (s *scenarios) acting(spoil ...change) *scenario {
 
 // known returns the terms of the sandbox partner's terminal with fees.
 func (s *scenarios) known() *payment.Terms {
-	c := s.w.Charged
+	c := s.w.ChargedPayment
 	return &payment.Terms{Terminal: c.Terminal, Asset: fixture.USD, Fees: c.Fees}
 }
 
@@ -324,11 +324,11 @@ var termFaults = []fault{
 	scenarioFault("a conversion at another rate", "and the rate is 1.3333", func(s *scenarios) { s.convert("1.3334") }),
 	{"a conversion without a rate", func(t *testing.T, w *fixture.Store) {
 		h := fixture.Start(t, w)
-		terminal := h.SettlesIn(w, "TRY")
+		terminal := h.CreateConvertingTerminal(w, "TRY")
 		h.Close()
 		runScenario(t, w, func(s *scenarios) {
 			c := withRate(&payment.Terms{Terminal: terminal, Asset: fixture.USD}, "40")
-			c.Settles.Currency = "TRY"
+			c.SettlementAsset.Currency = "TRY"
 			s.pay(300, c)
 		})
 	}, []int{3}, "is converted, and there is no rate"},
@@ -340,8 +340,8 @@ func (s *scenarios) convert(rate string) {
 	r := s.request(payment.Payment, 300)
 	r.Asset = sold.Asset
 	c := withRate(&payment.Terms{Terminal: sold.Terminal, Asset: sold.Asset, Fees: sold.Fees}, rate)
-	c.Settles = sold.Settles
-	s.w.First.Partner = s.w.Trades.Partner
+	c.SettlementAsset = sold.SettlementAsset
+	s.w.FirstDemo.Partner = s.w.Trades.Partner
 	l := s.create(r, c)
 	l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 }
@@ -396,31 +396,31 @@ func ownerOf(kind ledger.Kind, id ledger.ID) []byte {
 
 var keyFaults = []fault{
 	keyFault("a key that names nothing", "partner/1/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
-		return w.First.Org, ownerOf(ledger.Transaction, uuid.New())
+		return w.FirstDemo.Org, ownerOf(ledger.Transaction, uuid.New())
 	}),
 	keyFault("a key that names a transaction elsewhere", "partner/2/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
-		return w.Second.Org, ownerOf(ledger.Transaction, w.Charged.ID)
+		return w.SecondDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
 	keyFault("a key that names another partner's transaction", "partner/3/x", []int{4}, "which is another's", func(w *fixture.Store) (ledger.ID, []byte) {
-		return w.First.Org, ownerOf(ledger.Transaction, w.Charged.ID)
+		return w.FirstDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
 	keyFault("a key that names too little", "partner/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
-		return w.First.Org, ownerOf(ledger.Transaction, w.Charged.ID)[:48]
+		return w.FirstDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)[:48]
 	}),
 	keyFault("a key that is nobody's", "somebody/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
-		return w.First.Org, ownerOf(ledger.Transaction, w.Charged.ID)
+		return w.FirstDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
 	keyFault("a key that made an organization which is not there", "admin/x", []int{4}, "which is not there", func(*fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Organization, uuid.New())
 	}),
 	keyFault("a key that made an organization", "admin/x", []int{4}, "is not one that was made with an event", func(w *fixture.Store) (ledger.ID, []byte) {
-		return ledger.ID{}, ownerOf(ledger.Organization, w.Second.Org)
+		return ledger.ID{}, ownerOf(ledger.Organization, w.SecondDemo.Org)
 	}),
 	keyFault("a key of the administration without its answer", "admin/a/b", []int{4}, "has answer", func(w *fixture.Store) (ledger.ID, []byte) {
-		return ledger.ID{}, append(ownerOf(ledger.Transaction, w.Charged.ID), w.First.Org[:]...)
+		return ledger.ID{}, append(ownerOf(ledger.Transaction, w.ChargedPayment.ID), w.FirstDemo.Org[:]...)
 	}),
 	keyFault("a key of the administration that names no organization", "admin/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
-		return ledger.ID{}, ownerOf(ledger.Transaction, w.Charged.ID)
+		return ledger.ID{}, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
 	{"an answer whose key is lost", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {

@@ -53,7 +53,7 @@ func unguarded(prefix string, release bool) change {
 func counter(name string, key func(*fixture.Store) string, row func(before []byte) []byte, broken ...int) fault {
 	return fault{name: name, broken: broken, says: "", make: func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			at := store.KeyCounter(nil, w.First.Org, key(w), "")
+			at := store.KeyCounter(nil, w.FirstDemo.Org, key(w), "")
 			before, _, err := p.Snap.Get(at, nil)
 			fixture.Must(t, err)
 			if after := row(before); after != nil {
@@ -123,7 +123,7 @@ var volumeFaults = []fault{
 	}),
 	volumeFault("what is under way is not reserved", func(s *scenarios) {
 		l := &scenario{scenarios: s}
-		l.write(s.at.Create(uuid.New(), s.w.First.Partner, s.request(payment.Payment, 300), s.within(terms(fees()))), unguarded("volume/", false))
+		l.write(s.at.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), s.within(terms(fees()))), unguarded("volume/", false))
 	}),
 	volumeFault("a record forgets the volumes that it was counted in", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
@@ -151,7 +151,7 @@ var volumeFaults = []fault{
 	}),
 	{"a transaction that its limit did not judge", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Record(w.First.Org, fixture.TransactionSource(w.Charged.ID), func(_ *store.Envelope, payload []byte) []byte {
+			p.Record(w.FirstDemo.Org, fixture.TransactionSource(w.ChargedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
 				r, err := paymentcodec.Decode(payload)
 				fixture.Must(t, err)
 				r.Volumes = nil

@@ -18,7 +18,7 @@ func tradeAtRates(t *testing.T, w *fixture.Store, times int) {
 	h := fixture.Start(t, w)
 	defer h.Close()
 	set := func(from, to money.Currency, text string) {
-		_, err := h.Directory.PutRate(t.Context(), w.First.Org, directory.Rate{From: from, To: to, Value: rateOf(t, text)})
+		_, err := h.Directory.PutRate(t.Context(), w.FirstDemo.Org, directory.Rate{From: from, To: to, Value: rateOf(t, text)})
 		fixture.Must(t, err)
 	}
 	set("RUB", "USD", "0.011")
@@ -37,15 +37,15 @@ func rateOf(t *testing.T, text string) money.Rate {
 // changeRate changes a column of the stored rate of USD in RUB.
 func changeRate(t *testing.T, w *fixture.Store, column string, value any) {
 	t.Helper()
-	amendRecord(t, w, ledger.Source{Kind: ledger.Rate, ID: directory.RateID(w.First.Org, "USD", "RUB")}, column, value)
+	amendRecord(t, w, ledger.Source{Kind: ledger.Rate, ID: directory.RateID(w.FirstDemo.Org, "USD", "RUB")}, column, value)
 }
 
 // rewriteRateEvents changes the second event of the rate of USD in RUB.
 func rewriteRateEvents(t *testing.T, w *fixture.Store, change func(*ledger.Event)) {
 	t.Helper()
-	id := directory.RateID(w.First.Org, "USD", "RUB")
+	id := directory.RateID(w.FirstDemo.Org, "USD", "RUB")
 	w.Plant(t, func(p *fixture.Planter) {
-		p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
+		p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 			for i := range events {
 				if events[i].Source.ID == id && events[i].Version == 2 {
 					change(&events[i])

@@ -19,12 +19,12 @@ func withKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 	w = fixture.Copy(t)
 	h := fixture.Start(t, w)
 	defer h.Close()
-	key = actors.Key{Scope: actors.KeyOfPartner(w.First.Partner), Text: "k", Hash: [32]byte{1}}
-	owner, known := h.Directory.Partner(w.First.Org, w.First.Partner)
+	key = actors.Key{Scope: actors.KeyOfPartner(w.FirstDemo.Partner), Text: "k", Hash: [32]byte{1}}
+	owner, known := h.Directory.Partner(w.FirstDemo.Org, w.FirstDemo.Partner)
 	if !known {
 		t.Fatal("the partner is not there")
 	}
-	result, err := h.Payments.Create(paymentactor.Create{Org: w.First.Org, Partner: owner, Key: key, Request: payment.Request{
+	result, err := h.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Key: key, Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(5), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 	if err != nil {
@@ -37,10 +37,10 @@ func withKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 func resealedReply(change func(plaintext []byte) []byte) func(*fixture.Store, *fixture.Planter, []byte, ledger.Source) {
 	return func(w *fixture.Store, p *fixture.Planter, _ []byte, reply ledger.Source) {
 		keys := fixture.Keyring(p.T, w.Dir)
-		p.Record(w.First.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
-			plaintext, err := actors.OpenReply(keys, actors.PaymentReply, w.First.Org, reply.ID, payload)
+		p.Record(w.FirstDemo.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
+			plaintext, err := actors.OpenReply(keys, actors.PaymentReply, w.FirstDemo.Org, reply.ID, payload)
 			fixture.Must(p.T, err)
-			sealed, err := actors.SealReply(keys, actors.PaymentReply, w.First.Org, reply.ID, change(plaintext))
+			sealed, err := actors.SealReply(keys, actors.PaymentReply, w.FirstDemo.Org, reply.ID, change(plaintext))
 			fixture.Must(p.T, err)
 			return sealed
 		})
@@ -56,7 +56,7 @@ func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
 		"none":                    {},
 		"a reply without its key": {[]int{4}, "is no key's", func(_ *fixture.Store, p *fixture.Planter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
 		"a reply of no form": {[]int{3}, "is of an unknown form", func(w *fixture.Store, p *fixture.Planter, _ []byte, reply ledger.Source) {
-			p.Record(w.First.Org, reply, func(*store.Envelope, []byte) []byte { return []byte{9} })
+			p.Record(w.FirstDemo.Org, reply, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
 		"a reply that can't be read": {[]int{3}, "can't be read: reply", resealedReply(func(plaintext []byte) []byte { return plaintext[:3] })},
 		"a reply of a version that never was": {[]int{3}, "as it never was", resealedReply(func(plaintext []byte) []byte {
@@ -64,7 +64,7 @@ func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
 			return plaintext
 		})},
 		"a reply that does not open": {[]int{3}, "can't be read: the sealed text does not open", func(w *fixture.Store, p *fixture.Planter, _ []byte, reply ledger.Source) {
-			p.Record(w.First.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
+			p.Record(w.FirstDemo.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
 				payload[len(payload)-1] ^= 1
 				return payload
 			})
@@ -72,8 +72,8 @@ func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _, key := withKey(t)
-			reply := ledger.Source{Kind: ledger.Reply, ID: paymentactor.ReplyID(w.First.Org, key.ClaimKey())}
-			claim := store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, key.ClaimKey())
+			reply := ledger.Source{Kind: ledger.Reply, ID: paymentactor.ReplyID(w.FirstDemo.Org, key.ClaimKey())}
+			claim := store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, key.ClaimKey())
 			if c.plant != nil {
 				w.Plant(t, func(p *fixture.Planter) { c.plant(w, p, claim, reply) })
 			}

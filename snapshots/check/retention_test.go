@@ -20,7 +20,7 @@ func TestWhatRetentionRemovesBreaksNoRule(t *testing.T) {
 	n.close()
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 	w.Plant(t, w.on(func(p *kvPlanter) {
-		row, found, err := p.Snap.Get(store.KeyRecord(nil, w.First.Org, notifier.RetentionSource(w.First.Org)), nil)
+		row, found, err := p.Snap.Get(store.KeyRecord(nil, w.FirstDemo.Org, notifier.RetentionSource(w.FirstDemo.Org)), nil)
 		if err != nil || !found {
 			t.Fatal("nothing was removed", err)
 		}

@@ -42,7 +42,7 @@ type change func(*payment.Decision)
 func runScenario(t testing.TB, w *fixture.Store, fn func(*scenarios)) {
 	t.Helper()
 	s := &scenarios{t: t, w: w, j: fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)}
-	s.at = payment.DecisionContext{Org: w.First.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	s.at = payment.DecisionContext{Org: w.FirstDemo.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
 	fn(s)
 	if err := s.j.Close(); err != nil {
 		t.Fatal(err)
@@ -67,14 +67,14 @@ func withRate(t *payment.Terms, rate string) *payment.Terms {
 	if err != nil {
 		panic(err)
 	}
-	t.Converts, t.Settles, t.Rate = true, money.Asset{Currency: "EUR", Env: money.Prod}, value
+	t.Converts, t.SettlementAsset, t.Rate = true, money.Asset{Currency: "EUR", Env: money.Prod}, value
 	return t
 }
 
 func (s *scenarios) create(r payment.Request, terms *payment.Terms, spoil ...change) *scenario {
 	s.t.Helper()
 	l := &scenario{scenarios: s}
-	l.write(s.at.Create(uuid.New(), s.w.First.Partner, r, terms), spoil...)
+	l.write(s.at.Create(uuid.New(), s.w.FirstDemo.Partner, r, terms), spoil...)
 	return l
 }
 
@@ -107,7 +107,7 @@ func (l *scenario) try(d payment.Decision, spoil ...change) (posting.Stamp, erro
 	for _, s := range spoil {
 		s(&d)
 	}
-	c := decided(l.w.First.Org, &d, l.version)
+	c := decided(l.w.FirstDemo.Org, &d, l.version)
 	kept := l.record != nil && l.record.KeepCard
 	switch {
 	case kept && !d.Record.KeepCard:
@@ -116,7 +116,7 @@ func (l *scenario) try(d payment.Decision, spoil ...change) (posting.Stamp, erro
 		c.Steps[0].Sealed = []byte("a sealed card")
 	}
 	if d.Return != nil {
-		c.Steps = append(c.Steps, decided(l.w.First.Org, d.Return, 0).Steps...)
+		c.Steps = append(c.Steps, decided(l.w.FirstDemo.Org, d.Return, 0).Steps...)
 	}
 	done := make(chan posting.Receipt, 1)
 	l.j.Submit(c, func(r posting.Receipt) { done <- r })
@@ -201,7 +201,7 @@ func (l *scenario) giveBack(spoil ...change) {
 // the lines stay in page buffers.
 func TestRandomScenariosAreSound(t *testing.T) {
 	for _, days := range []int{fixture.Paged, fixture.Buffered, 1, 30} {
-		w, r := fixture.CopyLaidOut(t, min(days, fixture.Buffered)), fixture.Rand(t)
+		w, r := fixture.CopyWithLayout(t, min(days, fixture.Buffered)), fixture.Rand(t)
 		w.Layout = days
 		statuses := make(map[payment.Status]int)
 		runScenario(t, w, func(s *scenarios) {
@@ -232,8 +232,8 @@ func (s *scenarios) random(r *rand.Rand) *scenario {
 		kind = payment.Payout
 	}
 	l := &scenario{scenarios: s}
-	partner := []int64{s.w.First.Partner, poor}[r.IntN(2)]
-	if partner == s.w.First.Partner {
+	partner := []int64{s.w.FirstDemo.Partner, poor}[r.IntN(2)]
+	if partner == s.w.FirstDemo.Partner {
 		t.Bounds = s.bounds(r.IntN(3))
 	}
 	request := s.request(kind, uint64(1+r.IntN(400)))
@@ -328,7 +328,7 @@ func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer
 			return at.Reroute(l.record, answer, l.other(r, payment.Fees{Fixed: money.FromUint64(2)}))
 		}
 	case 5:
-		if l.record.Waiting() {
+		if l.record.AwaitsPayer() {
 			return at.Continue(l.record, payment.Credentials{Method: payment.BankCard}, l.other(r, payment.Fees{Bps: 100})), true
 		}
 	}
@@ -338,7 +338,7 @@ func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer
 // other returns the terms of another terminal, to which other volumes may apply.
 func (l *scenario) other(r *rand.Rand, fees payment.Fees) *payment.Terms {
 	t := terms(fees)
-	if l.record.Partner == l.w.First.Partner {
+	if l.record.Partner == l.w.FirstDemo.Partner {
 		t.Bounds = l.bounds(r.IntN(3))
 	}
 	return t

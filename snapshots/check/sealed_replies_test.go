@@ -42,8 +42,8 @@ type keptAnswer struct {
 	stands func() string // the records' current content; empty: nothing can replace the reply
 }
 
-func (a *answeringServer) serve(through func(posting.Log) posting.Log) {
-	a.server = fixture.StartThrough(a.server.T, a.Store, through)
+func (a *answeringServer) serve(wrapLog func(posting.Log) posting.Log) {
+	a.server = fixture.StartWithLog(a.server.T, a.Store, wrapLog)
 	a.contracts = contractactor.New(a.server.Runtime)
 	a.subscriptions = subscriptionactor.New(subscriptionactor.Options{Runtime: a.server.Runtime, Payments: a.server.Payments, Directory: a.server.Directory})
 }
@@ -54,7 +54,7 @@ func (a *answeringServer) keyOf(scope string) actors.Key {
 }
 
 func (a *answeringServer) owner() *directory.Partner {
-	owner, _ := a.server.Directory.Partner(a.First.Org, a.First.Partner)
+	owner, _ := a.server.Directory.Partner(a.FirstDemo.Org, a.FirstDemo.Partner)
 	return owner
 }
 
@@ -80,7 +80,7 @@ func shownSubscription(r subscriptionactor.Result, err error) (string, error) {
 }
 
 func (a *answeringServer) pay() (paymentactor.Result, error) {
-	return a.server.Payments.Create(paymentactor.Create{Org: a.First.Org, Partner: a.owner(), Key: a.keyOf(actors.KeyOfPartner(a.First.Partner)), Request: payment.Request{
+	return a.server.Payments.Create(paymentactor.Create{Org: a.FirstDemo.Org, Partner: a.owner(), Key: a.keyOf(actors.KeyOfPartner(a.FirstDemo.Partner)), Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(500), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 }
@@ -89,15 +89,15 @@ func (a *answeringServer) sign() (contractactor.Result, error) {
 	var given schema.Input
 	fixture.Must(a.server.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &given))
 	return a.contracts.Create(contractactor.Create{
-		Org: a.First.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given, Key: a.keyOf(actors.KeyOfStaff),
+		Org: a.FirstDemo.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given, Key: a.keyOf(actors.KeyOfStaff),
 	})
 }
 
 func (a *answeringServer) subscribe() (subscriptionactor.Result, error) {
-	key := a.keyOf(actors.KeyOfPartner(a.First.Partner))
+	key := a.keyOf(actors.KeyOfPartner(a.FirstDemo.Partner))
 	key.Text = "s"
-	return a.subscriptions.Create(subscriptionactor.Create{Org: a.First.Org, Partner: a.First.Partner, Key: key, Terms: subscription.Terms{
-		Initial: a.Charged.ID, Amount: money.FromUint64(900), PeriodDays: 30,
+	return a.subscriptions.Create(subscriptionactor.Create{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, Key: key, Terms: subscription.Terms{
+		Initial: a.ChargedPayment.ID, Amount: money.FromUint64(900), PeriodDays: 30,
 	}, Refuse: func(field, detail string) { a.server.T.Fatal(field, detail) }})
 }
 
@@ -106,7 +106,7 @@ func (a *answeringServer) rename() error {
 	ctx := directoryactor.Once(a.server.T.Context(), a.keyOf(actors.KeyOfAdmin), func(any) directoryactor.Answer {
 		return directoryactor.Answer{Status: 200, Body: []byte(`{"name":"Changed"}`)}
 	})
-	_, err := a.server.Directory.PatchPartner(ctx, a.First.Org, a.First.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
+	_, err := a.server.Directory.PatchPartner(ctx, a.FirstDemo.Org, a.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
 	return err
 }
 
@@ -121,30 +121,30 @@ func keptAnswers(t *testing.T) *answeringServer {
 		t.Fatalf("the payment is %s", paid.Record.Status)
 	}
 	refunded := money.FromUint64(200)
-	_, err = a.server.Payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: a.First.Org, Partner: a.First.Partner, ID: paid.Record.ID}, Amount: &refunded})
+	_, err = a.server.Payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: paid.Record.ID}, Amount: &refunded})
 	fixture.Must(t, err)
 	signed, err := a.sign()
 	fixture.Must(t, err)
-	_, err = a.contracts.Act(contractactor.Act{Org: a.First.Org, ID: signed.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
+	_, err = a.contracts.Act(contractactor.Act{Org: a.FirstDemo.Org, ID: signed.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
 	fixture.Must(t, err)
 	subscribed, err := a.subscribe()
 	fixture.Must(t, err)
-	_, err = a.subscriptions.Pause(subscriptionactor.Command{Org: a.First.Org, Partner: a.First.Partner, ID: subscribed.Record.ID})
+	_, err = a.subscriptions.Pause(subscriptionactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: subscribed.Record.ID})
 	fixture.Must(t, err)
 	fixture.Must(t, a.rename())
 	a.server.Close()
 
-	staff, partner, admin := a.keyOf(actors.KeyOfStaff), a.keyOf(actors.KeyOfPartner(a.First.Partner)), a.keyOf(actors.KeyOfAdmin)
+	staff, partner, admin := a.keyOf(actors.KeyOfStaff), a.keyOf(actors.KeyOfPartner(a.FirstDemo.Partner)), a.keyOf(actors.KeyOfAdmin)
 	record := func(kind ledger.Kind, id ledger.ID) []byte {
-		return store.KeyRecord(nil, a.First.Org, ledger.Source{Kind: kind, ID: id})
+		return store.KeyRecord(nil, a.FirstDemo.Org, ledger.Source{Kind: kind, ID: id})
 	}
 	claim := func(org ledger.ID, key string) []byte { return store.KeyClaim(nil, org, ledger.ClaimIdempotency, key) }
 	a.of = map[string]*keptAnswer{
 		"a payment": {
-			[][]byte{record(ledger.Reply, paymentactor.ReplyID(a.First.Org, partner.ClaimKey())), claim(a.First.Org, partner.ClaimKey())},
+			[][]byte{record(ledger.Reply, paymentactor.ReplyID(a.FirstDemo.Org, partner.ClaimKey())), claim(a.FirstDemo.Org, partner.ClaimKey())},
 			func() (string, error) { return shownPayment(a.pay()) },
 			func() string {
-				r, err := a.server.Payments.Read(a.First.Org, a.First.Partner, paid.Record.ID)
+				r, err := a.server.Payments.Read(a.FirstDemo.Org, a.FirstDemo.Partner, paid.Record.ID)
 				r.Replay = true
 				text, err := shownPayment(r, err)
 				fixture.Must(t, err)
@@ -152,10 +152,10 @@ func keptAnswers(t *testing.T) *answeringServer {
 			},
 		},
 		"a contract": {
-			[][]byte{record(ledger.Reply, contractactor.ReplyID(a.First.Org, staff.ClaimKey())), claim(a.First.Org, staff.ClaimKey())},
+			[][]byte{record(ledger.Reply, contractactor.ReplyID(a.FirstDemo.Org, staff.ClaimKey())), claim(a.FirstDemo.Org, staff.ClaimKey())},
 			func() (string, error) { return shownContract(a.sign()) },
 			func() string {
-				r, err := a.contracts.Read(a.First.Org, contract.Safekeeping, contract.Secular, signed.Record.ID)
+				r, err := a.contracts.Read(a.FirstDemo.Org, contract.Safekeeping, contract.Secular, signed.Record.ID)
 				r.Replay = true
 				text, err := shownContract(r, err)
 				fixture.Must(t, err)
@@ -163,10 +163,10 @@ func keptAnswers(t *testing.T) *answeringServer {
 			},
 		},
 		"a subscription": {
-			[][]byte{claim(a.First.Org, actors.KeyOfPartner(a.First.Partner)+"/s")},
+			[][]byte{claim(a.FirstDemo.Org, actors.KeyOfPartner(a.FirstDemo.Partner)+"/s")},
 			func() (string, error) { return shownSubscription(a.subscribe()) },
 			func() string {
-				r, err := a.subscriptions.Read(a.First.Org, a.First.Partner, subscribed.Record.ID)
+				r, err := a.subscriptions.Read(a.FirstDemo.Org, a.FirstDemo.Partner, subscribed.Record.ID)
 				r.Replay = true
 				text, err := shownSubscription(r, err)
 				fixture.Must(t, err)

@@ -31,9 +31,9 @@ func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *direct
 	draft := func(amount uint64, reference string) directory.SettlementDraft {
 		return directory.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(amount), Reference: reference}
 	}
-	in = book(h.Directory.SettlePartner(t.Context(), w.First.Org, w.First.Partner, false, draft(500, "in")))
-	out = book(h.Directory.SettlePartner(t.Context(), w.First.Org, w.First.Partner, true, draft(300, "out")))
-	collected = book(h.Directory.SettleProvider(t.Context(), w.First.Org, w.Charged.Terminal, money.FromUint64(7), draft(900, "week")))
+	in = book(h.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, false, draft(500, "in")))
+	out = book(h.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, true, draft(300, "out")))
+	collected = book(h.Directory.SettleProvider(t.Context(), w.FirstDemo.Org, w.ChargedPayment.Terminal, money.FromUint64(7), draft(900, "week")))
 	return in, out, collected
 }
 
@@ -45,7 +45,7 @@ func changeSettlement(p *fixture.Planter, org, id ledger.ID, column string, valu
 
 // plantListed lists a settlement again.
 func plantListed(p *fixture.Planter, w *fixture.Store, partner int64, list ledger.PartnerList, id ledger.ID, at ledger.Micros) {
-	p.Group.Set(store.KeyList(nil, w.First.Org, list.Of(partner, money.Prod), at), store.EncodeListed(nil, store.Listed{Booked: at, First: true, ID: id}))
+	p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list.Of(partner, money.Prod), at), store.EncodeListed(nil, store.Listed{Booked: at, First: true, ID: id}))
 }
 
 var settlementFaults = []fault{
@@ -53,119 +53,119 @@ var settlementFaults = []fault{
 	{"a settlement that no list shows", func(t *testing.T, w *fixture.Store) {
 		makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			eraseAll(p, store.KeyLists(nil, w.First.Org, directory.SettlementsWithBank.Of(w.First.Partner, money.Prod)))
+			eraseAll(p, store.KeyLists(nil, w.FirstDemo.Org, directory.SettlementsWithBank.Of(w.FirstDemo.Partner, money.Prod)))
 		})
 	}, []int{4}, "is not listed"},
 	{"a settlement with a provider that no list shows", func(t *testing.T, w *fixture.Store) {
 		makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			eraseAll(p, store.KeyLists(nil, w.First.Org, directory.SettlementsWithProvider.Of(w.First.Partner, money.Prod)))
+			eraseAll(p, store.KeyLists(nil, w.FirstDemo.Org, directory.SettlementsWithProvider.Of(w.FirstDemo.Partner, money.Prod)))
 		})
 	}, []int{4}, "is not listed"},
 	{"a settlement that is listed twice", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			plantListed(p, w, w.First.Partner, directory.SettlementsWithBank, in.ID, in.Created-1)
+			plantListed(p, w, w.FirstDemo.Partner, directory.SettlementsWithBank, in.ID, in.Created-1)
 		})
 	}, []int{4}, "is listed twice"},
 	{"a settlement in the list of the other kind", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			plantListed(p, w, w.First.Partner, directory.SettlementsWithProvider, in.ID, in.Created-1)
+			plantListed(p, w, w.FirstDemo.Partner, directory.SettlementsWithProvider, in.ID, in.Created-1)
 		})
 	}, []int{4}, "is listed"}, // the row appears twice
 	{"a settlement in another partner's list", func(t *testing.T, w *fixture.Store) {
 		_, out, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			plantListed(p, w, w.First.Partner+1, directory.SettlementsWithBank, out.ID, out.Created)
+			plantListed(p, w, w.FirstDemo.Partner+1, directory.SettlementsWithBank, out.ID, out.Created)
 		})
 	}, []int{4}, "is listed"}, // the row appears twice
 	{"a settlement in a list of transactions", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner, payment.Transactions, in.ID, 5) })
+		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.FirstDemo.Partner, payment.Transactions, in.ID, 5) })
 	}, []int{4}, "which is not there"},
 	{"a reference that is free again", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			p.Group.Delete(store.KeyClaim(nil, w.First.Org, ledger.ClaimSettlement, "terminal/"+collected.Terminal.String()+"/week"))
+			p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimSettlement, "terminal/"+collected.Terminal.String()+"/week"))
 		})
 	}, []int{4}, "no claim on it"},
 	{"a reference of another settlement", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, in.ID, "reference", "another")
+			changeSettlement(p, w.FirstDemo.Org, in.ID, "reference", "another")
 		})
 	}, []int{4}, ""},
 	{"another amount than was settled", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, in.ID, "stored_lines", []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(501)}})
+			changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_lines", []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(501)}})
 		})
 	}, []int{3}, "books other amounts than it says"},
 	{"another direction than was settled", func(t *testing.T, w *fixture.Store) {
 		_, out, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, out.ID, "out", false)
+			changeSettlement(p, w.FirstDemo.Org, out.ID, "out", false)
 		})
 	}, []int{3}, "books other amounts than it says"},
 	{"another fee than the provider kept", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, collected.ID, "stored_fee", money.FromUint64(8))
+			changeSettlement(p, w.FirstDemo.Org, collected.ID, "stored_fee", money.FromUint64(8))
 		})
 	}, []int{3}, "books other amounts than it says"},
 	{"a fee above what the provider paid", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, collected.ID, "stored_fee", money.FromUint64(901))
+			changeSettlement(p, w.FirstDemo.Org, collected.ID, "stored_fee", money.FromUint64(901))
 		})
 	}, unreadable, "has a fee above what it says"},
 	{"a fee of a partner's bank", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, in.ID, "stored_fee", money.FromUint64(8))
+			changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_fee", money.FromUint64(8))
 		})
 	}, unreadable, "is neither with a bank nor with a provider"},
 	{"a settlement to a provider", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { changeSettlement(p, w.First.Org, collected.ID, "out", true) })
+		w.Plant(t, func(p *fixture.Planter) { changeSettlement(p, w.FirstDemo.Org, collected.ID, "out", true) })
 	}, unreadable, "is neither with a bank nor with a provider"},
 	{"a settlement with what is no terminal", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, collected.ID, "terminal_id", fixture.Raw{1})
+			changeSettlement(p, w.FirstDemo.Org, collected.ID, "terminal_id", fixture.Raw{1})
 		})
 	}, unreadable, "column terminal_id"},
 	{"a settlement of nothing", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { changeSettlement(p, w.First.Org, in.ID, "stored_lines", nil) })
+		w.Plant(t, func(p *fixture.Planter) { changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_lines", nil) })
 	}, unreadable, "no column stored_lines"},
 	{"a line that can't be read", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, in.ID, "stored_lines", fixture.Raw{1, 9})
+			changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_lines", fixture.Raw{1, 9})
 		})
 	}, unreadable, "column stored_lines"},
 	{"a settlement with a terminal that is not there", func(t *testing.T, w *fixture.Store) {
 		none := uuid.New()
-		w.Submit(t, collection(t, w, w.First.Partner, none))
+		w.Submit(t, collection(t, w, w.FirstDemo.Partner, none))
 	}, []int{3}, "with no terminal of its partner"},
 	{"a settlement with another partner's terminal", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, collection(t, w, 3, w.Charged.Terminal))
+		w.Submit(t, collection(t, w, 3, w.ChargedPayment.Terminal))
 	}, []int{3}, "with no terminal of its partner"},
 	{"a settlement that leaves the partner in debt", func(t *testing.T, w *fixture.Store) {
-		c := settlement(w.First.Org, w.First.Partner, true, 10, 0)
-		c.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.First.Partner)
+		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, true, 10, 0)
+		c.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.FirstDemo.Partner)
 		w.Submit(t, c)
 	}, []int{2}, "splits a partner's line another way"},
 	{"a settlement that does not pay off what is owed", func(t *testing.T, w *fixture.Store) {
-		c := settlement(w.First.Org, w.First.Partner, false, 10, 0)
-		owes := settlement(w.First.Org, w.First.Partner, true, 10, 0)
-		owes.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.First.Partner)
+		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, false, 10, 0)
+		owes := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, true, 10, 0)
+		owes.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.FirstDemo.Partner)
 		w.Submit(t, owes, c)
 	}, []int{2}, "splits a partner's line another way"},
 	{"a settlement of two events", func(t *testing.T, w *fixture.Store) {
-		c := settlement(w.First.Org, w.First.Partner, false, 10, 0)
+		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, false, 10, 0)
 		event := c.Steps[0].Events[0]
 		event.From, event.Entry = "settled", &ledger.Entry{Phase: ledger.Posted, Postings: event.Entry.Postings}
 		c.Steps[0].Events = append(c.Steps[0].Events, event)
@@ -176,7 +176,7 @@ var settlementFaults = []fault{
 // collection returns a partner's settlement with the provider of a terminal.
 func collection(t *testing.T, w *fixture.Store, partner int64, terminal ledger.ID) *posting.Change {
 	t.Helper()
-	c := settlement(w.First.Org, partner, false, 10, 0)
+	c := settlement(w.FirstDemo.Org, partner, false, 10, 0)
 	s := &c.Steps[0]
 	n, err := directory.Settlements.Read(schema.Envelope{}, s.Record, schema.NoKeys)
 	fixture.Must(t, err)
@@ -200,7 +200,7 @@ func TestAnswersOfSettlementsNameWhatIsThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			in, _, collected := makeSettlements(t, w)
-			line := `{"method":"POST","path":"` + c.path + `","organization_id":"` + w.First.Org.String() + `","status":201,"response":{"data":{"id":"` + c.id(in, collected).String() + `"}}}`
+			line := `{"method":"POST","path":"` + c.path + `","organization_id":"` + w.FirstDemo.Org.String() + `","status":201,"response":{"data":{"id":"` + c.id(in, collected).String() + `"}}}`
 			report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, line)})
 			if c.fails {
 				fixture.WantBroken(t, report, 1)

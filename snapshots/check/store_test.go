@@ -22,7 +22,7 @@ func TestTheFixtureHasTransactionsOfEveryKind(t *testing.T) {
 		status payment.Status
 		holds  func(*payment.Record) bool
 	}{
-		{"refunded", m.Refunded, payment.Refunded, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(667) && !r.FeeBack.IsZero() }},
+		{"refunded", m.Refunded, payment.Refunded, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(667) && !r.RefundedFee.IsZero() }},
 		{"returned", m.Returned, payment.Reversed, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(400) && r.ReturnID != ledger.ID{} }},
 		{"returning", m.Returning, payment.Refunding, func(r *payment.Record) bool { return r.Op != nil }},
 		{"unmoved", m.Unmoved, payment.Charged, func(r *payment.Record) bool {

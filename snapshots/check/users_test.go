@@ -32,10 +32,10 @@ func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 	t.Helper()
 	h := fixture.Start(t, w)
 	defer h.Close()
-	ctx, org := t.Context(), w.First.Org
+	ctx, org := t.Context(), w.FirstDemo.Org
 	_, err := h.Directory.CreatePartner(ctx, org, directory.Partner{Name: "Shop", Login: "shop", Active: true}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
-	teller, err := h.Directory.CreateUser(ctx, org, directory.User{Login: "teller", Name: "C", Roles: directory.Roles{"client", "partner"}, Partner: w.First.Partner, Active: true}, []byte(goodPass))
+	teller, err := h.Directory.CreateUser(ctx, org, directory.User{Login: "teller", Name: "C", Roles: directory.Roles{"client", "partner"}, Partner: w.FirstDemo.Partner, Active: true}, []byte(goodPass))
 	fixture.Must(t, err)
 	in := func(login, pass string) (*directory.Session, string) {
 		n, token, err := h.Directory.LogIn(ctx, directoryactor.Login{Org: org, Login: login, Pass: []byte(pass), Source: netip.IPv6Loopback()})
@@ -46,7 +46,7 @@ func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 	out, _ := in("teller", goodPass)
 	fixture.Must(t, h.Directory.LogOut(ctx, out))
 	own, _ := in("shop", goodPass)
-	h.Directory.Authenticate(org, []byte(w.First.APIKey))
+	h.Directory.Authenticate(org, []byte(w.FirstDemo.APIKey))
 	h.Advance(6 * time.Minute)
 	if _, live := h.Directory.Session(org, []byte(token), ledger.MicrosOf(h.Clock.Now())); !live {
 		t.Fatal("the session is over")
@@ -61,7 +61,7 @@ func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 	p.teller = ledger.Source{Kind: ledger.User, ID: teller.ID}
 	p.session = ledger.Source{Kind: ledger.Session, ID: used.ID}
 	p.partners = ledger.Source{Kind: ledger.Session, ID: own.ID}
-	p.foreignPartner = w.Second.Partner
+	p.foreignPartner = w.SecondDemo.Partner
 	return p
 }
 
@@ -123,7 +123,7 @@ func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
 			w := fixture.Copy(t)
 			addPeople(t, w)
 			w.Plant(t, func(p *fixture.Planter) {
-				p.DeleteAll(store.KeyClaim(nil, w.First.Org, ledger.ClaimLogin, login))
+				p.DeleteAll(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimLogin, login))
 			})
 			fixture.WantBroken(t, w.Check(t, check.Inputs{}), 4)
 		})

@@ -71,9 +71,9 @@ $`
 
 func TestVerifyPrintsDetailsBeneathABrokenRule(t *testing.T) {
 	w := fixture.Copy(t)
-	w.Stamp(t, func(e *store.Envelope) { e.Version++ })
+	w.RewriteStamp(t, func(e *store.Envelope) { e.Version++ })
 	exit, out := verify(t, check.VerifyConfig{Data: w.Dir})
-	want := `(?m)^rule 3 FAIL \d+\n  organization \S+: transaction ` + w.Refused.ID.String() + ` is at version 7 .*\nrule 4 ok`
+	want := `(?m)^rule 3 FAIL \d+\n  organization \S+: transaction ` + w.DeclinedPayment.ID.String() + ` is at version 7 .*\nrule 4 ok`
 	if exit != 1 || !regexp.MustCompile(want).MatchString(out) {
 		t.Errorf("exit %d, printed:\n%s", exit, out)
 	}
@@ -86,10 +86,10 @@ func TestDetailsAreBounded(t *testing.T) {
 	}
 	w.Plant(t, func(p *fixture.Planter) {
 		for range 100 {
-			p.Record(w.First.Org, fixture.TransactionSource(w.Refused.ID), func(e *store.Envelope, payload []byte) []byte { return payload })
-			_, rows := p.Rows(store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID)))
+			p.Record(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(e *store.Envelope, payload []byte) []byte { return payload })
+			_, rows := p.Rows(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
 			id := fixture.NewID()
-			p.Group.Set(store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(id)), rows[0])
+			p.Group.Set(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(id)), rows[0])
 		}
 	})
 	exit, out := verify(t, check.VerifyConfig{Data: w.Dir})
@@ -164,22 +164,22 @@ func TestOpeningTwiceGivesOneDigestAndAChangeAnother(t *testing.T) {
 	if second := w.Check(t, check.Inputs{}).Digest; second != first {
 		t.Errorf("digest %x, then %x", first, second)
 	}
-	w.Submit(t, settlement(w.Second.Org, 2, false, 1, 0))
+	w.Submit(t, settlement(w.SecondDemo.Org, 2, false, 1, 0))
 	if changed := w.Check(t, check.Inputs{}).Digest; changed == first {
 		t.Error("a change left the digest as it was")
 	}
 }
 
 func TestTheDigestCoversEverySection(t *testing.T) {
-	w := fixture.CopyLaidOut(t, fixture.Paged)
+	w := fixture.CopyWithLayout(t, fixture.Paged)
 	before := w.Check(t, check.Inputs{}).Digest
 	seen := map[[32]byte]string{before: "nothing"}
 	for name, key := range map[string][]byte{
-		"page": store.KeyPages(nil, w.First.Org, fixture.FeesInUSD), "record": store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID)),
-		"claim": store.KeyClaim(nil, w.First.Org, 't', "1/order-2"), "counter": store.KeyCounters(nil, w.First.Org),
-		"list": store.KeyLists(nil, w.First.Org, payment.Transactions.Of(1, money.Prod)), "sealed row": store.KeySealeds(nil, w.First.Org), "part": store.KeyPart(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID), 1),
+		"page": store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD), "record": store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)),
+		"claim": store.KeyClaim(nil, w.FirstDemo.Org, 't', "1/order-2"), "counter": store.KeyCounters(nil, w.FirstDemo.Org),
+		"list": store.KeyLists(nil, w.FirstDemo.Org, payment.Transactions.Of(1, money.Prod)), "sealed row": store.KeySealeds(nil, w.FirstDemo.Org), "part": store.KeyPart(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), 1),
 	} {
-		own := fixture.CopyLaidOut(t, fixture.Paged)
+		own := fixture.CopyWithLayout(t, fixture.Paged)
 		own.Plant(t, func(p *fixture.Planter) {
 			if name == "part" {
 				p.Group.Set(key, []byte("a part"))
@@ -228,7 +228,7 @@ func TestACanaryIsFoundInAnyFile(t *testing.T) {
 func TestAStoredCanaryIsFound(t *testing.T) {
 	w := fixture.Copy(t)
 	w.Plant(t, func(p *fixture.Planter) {
-		p.Group.Set(store.KeyPart(nil, w.First.Org, fixture.TransactionSource(fixture.NewID()), 1), []byte("card 4111111111111111 cvv 737"))
+		p.Group.Set(store.KeyPart(nil, w.FirstDemo.Org, fixture.TransactionSource(fixture.NewID()), 1), []byte("card 4111111111111111 cvv 737"))
 	})
 	fixture.WantBroken(t, w.Check(t, check.Inputs{Canaries: fixture.WriteLines(t, "4111111111111111")}), 8)
 }
@@ -260,17 +260,17 @@ func TestRowsThatCannotBeReadBreakTheirRule(t *testing.T) {
 		key    func(w *fixture.Store) []byte
 		broken []int
 	}{
-		{"block", func(w *fixture.Store) []byte { return store.KeyBlocks(nil, w.Second.Org) }, []int{2, 3, 4, 5, 7}},
-		{"tree", func(w *fixture.Store) []byte { return store.KeyTrees(nil, w.Second.Org) }, []int{5}},
-		{"page", func(w *fixture.Store) []byte { return store.KeyPages(nil, w.First.Org, fixture.FeesInUSD) }, []int{2}},
-		{"record", func(w *fixture.Store) []byte { return store.KeyRecords(nil, w.Second.Org, ledger.Partner) }, []int{3, 4}},
+		{"block", func(w *fixture.Store) []byte { return store.KeyBlocks(nil, w.SecondDemo.Org) }, []int{2, 3, 4, 5, 7}},
+		{"tree", func(w *fixture.Store) []byte { return store.KeyTrees(nil, w.SecondDemo.Org) }, []int{5}},
+		{"page", func(w *fixture.Store) []byte { return store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD) }, []int{2}},
+		{"record", func(w *fixture.Store) []byte { return store.KeyRecords(nil, w.SecondDemo.Org, ledger.Partner) }, []int{3, 4}},
 		{"list", func(w *fixture.Store) []byte {
-			return store.KeyLists(nil, w.Second.Org, payment.Transactions.Of(2, money.Prod))
+			return store.KeyLists(nil, w.SecondDemo.Org, payment.Transactions.Of(2, money.Prod))
 		}, []int{4}},
-		{"claim", func(w *fixture.Store) []byte { return store.KeyClaims(nil, w.Second.Org, 'k') }, []int{4}},
+		{"claim", func(w *fixture.Store) []byte { return store.KeyClaims(nil, w.SecondDemo.Org, 'k') }, []int{4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := fixture.CopyLaidOut(t, fixture.Paged) // a server must be able to read the page buffer when it starts
+			w := fixture.CopyWithLayout(t, fixture.Paged) // a server must be able to read the page buffer when it starts
 			w.Plant(t, func(p *fixture.Planter) {
 				keys, _ := p.Rows(c.key(w))
 				for _, key := range keys {

@@ -69,7 +69,7 @@ type Attempt struct {
 	Took    time.Duration // real time
 	Wait    time.Duration // least time before the next attempt; 0: no server has asked for one
 	Left    Contacts      // contacts of the current list that the next attempt must reach
-	Told    Contacts      // contacts that were reached, by this attempt and those before
+	Reached Contacts      // contacts that were reached, by this attempt and those before
 }
 
 // Channels send messages to operators. They are safe for concurrent use.
@@ -114,8 +114,8 @@ func (c *Channels) Reaches(n *directory.Notification) bool {
 	return c.telegram != nil && len(n.Telegram) > 0 || c.post != nil && len(n.Emails) > 0
 }
 
-// reached returns those of the contacts that the configured channels can reach.
-func (c *Channels) reached(of Contacts) (to Contacts) {
+// reachable returns those of the contacts that the configured channels can reach.
+func (c *Channels) reachable(of Contacts) (to Contacts) {
 	if c.telegram != nil {
 		to.Telegram = of.Telegram
 	}
@@ -129,11 +129,11 @@ func (c *Channels) reached(of Contacts) (to Contacts) {
 // those that earlier attempts have reached. If no contact is left and none was ever reached, the
 // attempt has failed. Send first waits until fewer than MaxSends attempts are in progress; from
 // then on it returns within 15 s.
-func (c *Channels) Send(ctx context.Context, listed, told Contacts, m alerts.Message) Attempt {
-	to := c.reached(listed).Without(told)
+func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.Message) Attempt {
+	to := c.reachable(listed).Without(reached)
 	if to.None() {
-		a := Attempt{At: c.clock.Now(), Told: told}
-		if told.None() {
+		a := Attempt{At: c.clock.Now(), Reached: reached}
+		if reached.None() {
 			a.Failure = nobody
 		}
 		return a
@@ -142,26 +142,26 @@ func (c *Channels) Send(ctx context.Context, listed, told Contacts, m alerts.Mes
 	case c.places <- struct{}{}:
 		defer func() { <-c.places }()
 	case <-ctx.Done():
-		return Attempt{At: c.clock.Now(), Failure: interrupted, Left: to, Told: told}
+		return Attempt{At: c.clock.Now(), Failure: interrupted, Left: to, Reached: reached}
 	}
-	at, began := c.clock.Now(), time.Now()
-	until := began.Add(c.bounds.answer)
+	at, started := c.clock.Now(), time.Now()
+	until := started.Add(c.bounds.answer)
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	var chats, mails outcome
 	var both sync.WaitGroup
 	if len(to.Telegram) > 0 {
-		both.Go(func() { chats = c.telegram.tell(ctx, to.Telegram, m) })
+		both.Go(func() { chats = c.telegram.sendAll(ctx, to.Telegram, m) })
 	}
 	if len(to.Emails) > 0 {
-		both.Go(func() { mails = c.post.tell(ctx, to.Emails, m, at) })
+		both.Go(func() { mails = c.post.send(ctx, to.Emails, m, at) })
 	}
 	both.Wait()
 	left := Contacts{Telegram: chats.left, Emails: mails.left}
 	return Attempt{
-		At: at, Took: time.Since(began), Left: left, Told: told.with(to.Without(left)),
+		At: at, Took: time.Since(started), Left: left, Reached: reached.with(to.Without(left)),
 		Status: max(chats.status, mails.status), Wait: chats.wait,
-		Failure: joined(chats.said("telegram", len(to.Telegram)), mails.said("e-mail", len(to.Emails))),
+		Failure: joined(chats.summary("telegram", len(to.Telegram)), mails.summary("e-mail", len(to.Emails))),
 	}
 }
 
@@ -182,25 +182,25 @@ func (o *outcome) miss(contact string, f failure) {
 	o.wait = max(o.wait, f.wait)
 }
 
-// said returns the result in a few words; empty if all were reached.
-func (o *outcome) said(way string, all int) string {
+// summary returns the result in a few words; empty if all were reached.
+func (o *outcome) summary(dialOptions string, all int) string {
 	switch {
 	case len(o.left) == 0:
 		return ""
 	case all == 1:
-		return way + ": " + o.why
+		return dialOptions + ": " + o.why
 	}
-	return way + ": " + strconv.Itoa(len(o.left)) + " of " + strconv.Itoa(all) + " not told: " + o.why
+	return dialOptions + ": " + strconv.Itoa(len(o.left)) + " of " + strconv.Itoa(all) + " not told: " + o.why
 }
 
 func joined(texts ...string) string {
-	var said []string
+	var parts []string
 	for _, text := range texts {
 		if text != "" {
-			said = append(said, text)
+			parts = append(parts, text)
 		}
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(parts, "; ")
 }
 
 // failure is why one contact was not reached.

@@ -90,8 +90,8 @@ func TestAnAttemptHasFailedWhereNobodyIsThereToBeTold(t *testing.T) {
 	carry(t, open(t, byTelegram(api.URL)), emails("ops@bank.example")).want(t, 0, nobody, Contacts{})
 	a := open(t, byTelegram(api.URL)).Send(t.Context(), both, chats("1"), message)
 	a.want(t, 0, "", Contacts{}) // contacts that were reached stay reached
-	if len(api.chats()) != 0 || fmt.Sprint(a.Told) != fmt.Sprint(chats("1")) {
-		t.Errorf("%d calls, told were %v", len(api.chats()), a.Told)
+	if len(api.chats()) != 0 || fmt.Sprint(a.Reached) != fmt.Sprint(chats("1")) {
+		t.Errorf("%d calls, told were %v", len(api.chats()), a.Reached)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestWhoCanBeReached(t *testing.T) {
 func TestWhatIsNotConfiguredIsSaidOnce(t *testing.T) {
 	var said bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&said, nil))
-	c, err := New(Options{Clock: clock.NewManual(began), Log: log})
+	c, err := New(Options{Clock: clock.NewManual(startTime), Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 	} {
 		s := good
 		change(&s)
-		c, err := New(Options{SMTP: s, Clock: clock.NewManual(began), Log: slog.New(slog.DiscardHandler)})
+		c, err := New(Options{SMTP: s, Clock: clock.NewManual(startTime), Log: slog.New(slog.DiscardHandler)})
 		if err == nil || strings.Contains(err.Error(), "CANARY") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -152,7 +152,7 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 			c.Close()
 		}
 	}
-	if _, err := New(Options{TelegramToken: " ", Clock: clock.NewManual(began), Log: slog.New(slog.DiscardHandler)}); err == nil {
+	if _, err := New(Options{TelegramToken: " ", Clock: clock.NewManual(startTime), Log: slog.New(slog.DiscardHandler)}); err == nil {
 		t.Error("a blank token was taken")
 	}
 }
@@ -256,23 +256,23 @@ func TestAnAttemptIsForThoseListedWhoWereNotTold(t *testing.T) {
 		}
 		return 200, `{"ok":true}`
 	})
-	told := Contacts{Telegram: []string{"1", "@Ops"}, Emails: []string{"a@b.example"}}
-	a := open(t, byTelegram(api.URL)).Send(t.Context(), chats("2", "@ops", "3"), told, message)
+	reached := Contacts{Telegram: []string{"1", "@Ops"}, Emails: []string{"a@b.example"}}
+	a := open(t, byTelegram(api.URL)).Send(t.Context(), chats("2", "@ops", "3"), reached, message)
 	a.want(t, 403, "telegram: 1 of 2 not told: Forbidden: bot was blocked by the user", chats("3"))
 	if got := api.chats(); !slices.Equal(got, []string{"2", "3"}) {
 		t.Errorf("asked to tell were %v", got)
 	}
 	want := Contacts{Telegram: []string{"1", "@Ops", "2"}, Emails: []string{"a@b.example"}}
-	if fmt.Sprint(a.Told) != fmt.Sprint(want) {
-		t.Errorf("told were %v, want %v", a.Told, want)
+	if fmt.Sprint(a.Reached) != fmt.Sprint(want) {
+		t.Errorf("told were %v, want %v", a.Reached, want)
 	}
 }
 
 func TestContactsAreTheSameInAnyCase(t *testing.T) {
-	told := Contacts{Telegram: []string{"@Ops"}, Emails: []string{"Ops@Bank.example"}}
+	reached := Contacts{Telegram: []string{"@Ops"}, Emails: []string{"Ops@Bank.example"}}
 	listed := ContactsOf(&directory.Notification{Telegram: []string{"@ops", "-1"}, Emails: []string{"ops@bank.example", "risk@bank.example"}})
 	want := Contacts{Telegram: []string{"-1"}, Emails: []string{"risk@bank.example"}}
-	if got := listed.Without(told); fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := listed.Without(reached); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -43,15 +43,15 @@ func (c Contacts) with(others Contacts) Contacts {
 	return Contacts{Telegram: slices.Concat(c.Telegram, others.Telegram), Emails: slices.Concat(c.Emails, others.Emails)}
 }
 
-// told is the stored form of the contacts that were reached, between two attempts.
-type told struct {
-	Told Contacts `json:"told"`
+// storedContacts is the stored form of the contacts that were reached, between two attempts.
+type storedContacts struct {
+	Reached Contacts `json:"told"`
 }
 
 // Append appends the contacts that were reached, in the form in which they are stored between two
 // attempts: a JSON object.
 func (c Contacts) Append(dst []byte) []byte {
-	text, err := json.Marshal(told{c})
+	text, err := json.Marshal(storedContacts{c})
 	if err != nil {
 		panic(err) // lists of strings can always be encoded
 	}
@@ -61,12 +61,12 @@ func (c Contacts) Append(dst []byte) []byte {
 // ReadContacts parses what Append wrote; empty input means no contacts. The error says that the
 // input has another form.
 func ReadContacts(src []byte) (Contacts, error) {
-	var t told
+	var t storedContacts
 	if len(src) == 0 {
-		return t.Told, nil
+		return t.Reached, nil
 	}
 	if err := json.Unmarshal(src, &t); err != nil {
 		return Contacts{}, fmt.Errorf("contacts: %w", err)
 	}
-	return t.Told, nil
+	return t.Reached, nil
 }

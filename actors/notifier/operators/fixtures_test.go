@@ -35,7 +35,7 @@ const patience = time.Minute
 // short is a bound that is meant to expire in the test.
 const short = 30 * time.Millisecond
 
-var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+var startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
 var message = alerts.Message{Kind: alerts.Large, Subject: "Large payment: 10.00 USD", Text: "A payment of 10.00 USD.\nEntirely charged.\n"}
 
@@ -44,7 +44,7 @@ const token = "123456:CANARY-token_of-the-bot"
 // open makes Channels; by default their bounds are too long to matter.
 func open(t *testing.T, o Options, b ...bounds) *Channels {
 	t.Helper()
-	o.Clock, o.Log = clock.NewManual(began), slog.New(slog.DiscardHandler)
+	o.Clock, o.Log = clock.NewManual(startTime), slog.New(slog.DiscardHandler)
 	bound := bounds{connect: 2 * patience, answer: 2 * patience}
 	if len(b) > 0 {
 		bound = b[0]
@@ -66,15 +66,15 @@ func (a Attempt) want(t *testing.T, status int, failure string, left Contacts) {
 	if !slices.Equal(a.Left.Telegram, left.Telegram) || !slices.Equal(a.Left.Emails, left.Emails) {
 		t.Errorf("left are %v, want %v", a.Left, left)
 	}
-	if !a.At.Equal(began) || a.Took < 0 {
+	if !a.At.Equal(startTime) || a.Took < 0 {
 		t.Errorf("began at %v and took %v", a.At, a.Took)
 	}
 }
 
 // wantLate checks an attempt that ran out of time. Which step it was in depends on the machine.
-func (a Attempt) wantLate(t *testing.T, way string, left Contacts) {
+func (a Attempt) wantLate(t *testing.T, dialOptions string, left Contacts) {
 	t.Helper()
-	if !strings.HasPrefix(a.Failure, way) || !strings.HasSuffix(a.Failure, noAnswer) && !strings.HasSuffix(a.Failure, noConnection) {
+	if !strings.HasPrefix(a.Failure, dialOptions) || !strings.HasSuffix(a.Failure, noAnswer) && !strings.HasSuffix(a.Failure, noConnection) {
 		t.Errorf("the failure is %q", a.Failure)
 	}
 	a.want(t, 0, a.Failure, left)

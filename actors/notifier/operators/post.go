@@ -76,8 +76,8 @@ func (p *post) client(open mail.DialContextFunc) (*mail.Client, error) {
 	return mail.NewClient(p.server.Host, options...)
 }
 
-// tell sends the message to the addresses one by one, over one connection.
-func (p *post) tell(ctx context.Context, addresses []string, m alerts.Message, at time.Time) (o outcome) {
+// send sends the message to the addresses one by one, over one connection.
+func (p *post) send(ctx context.Context, addresses []string, m alerts.Message, at time.Time) (o outcome) {
 	// The connection is closed here at the latest: the library leaves it open if the greeting
 	// fails, and ignores the context after that.
 	goodbye, hangUp := context.WithCancel(ctx)
@@ -121,7 +121,7 @@ func (p *post) missAll(addresses []string, f failure) (o outcome) {
 }
 
 func (p *post) open(ctx context.Context, until time.Time) (net.Conn, error) {
-	w := way{bound: p.bounds.connect, until: until}
+	w := dialOptions{bound: p.bounds.connect, until: until}
 	if p.server.TLS == TLS {
 		w.secure = p.secure
 	}

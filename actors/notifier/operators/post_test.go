@@ -54,17 +54,17 @@ func TestOnlyRefusedAddressesAreLeft(t *testing.T) {
 	c := open(t, Options{SMTP: s.smtp(""), Roots: roots})
 	a := carry(t, c, emails("gone@bank.example", "ops@bank.example", "full@bank.example", "risk@bank.example"))
 	a.want(t, 550, "e-mail: 2 of 4 not told: the server refused with 550 5.1.1", emails("gone@bank.example", "full@bank.example"))
-	var told []string
+	var reached []string
 	for _, l := range s.got() {
-		told = append(told, l.to)
+		reached = append(reached, l.to)
 	}
-	if !slices.Equal(told, []string{"ops@bank.example", "risk@bank.example"}) {
-		t.Errorf("told were %v", told)
+	if !slices.Equal(reached, []string{"ops@bank.example", "risk@bank.example"}) {
+		t.Errorf("told were %v", reached)
 	}
 	delete(s.refuses, "full@bank.example")
 	carry(t, c, a.Left).want(t, 550, "e-mail: 1 of 2 not told: the server refused with 550 5.1.1", emails("gone@bank.example"))
-	if told := s.got(); len(told) != 3 || told[2].to != "full@bank.example" {
-		t.Errorf("told were %v", told)
+	if storedContacts := s.got(); len(storedContacts) != 3 || storedContacts[2].to != "full@bank.example" {
+		t.Errorf("told were %v", storedContacts)
 	}
 }
 

@@ -54,14 +54,14 @@ func newTelegram(base, token string, roots *x509.CertPool, b bounds) (*telegram,
 	}
 	t.transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			return dial(ctx, address, way{bound: b.connect})
+			return dial(ctx, address, dialOptions{bound: b.connect})
 		},
 		DialTLSContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			host, _, err := net.SplitHostPort(address)
 			if err != nil {
 				return nil, err
 			}
-			return dial(ctx, address, way{bound: b.connect, secure: &tls.Config{
+			return dial(ctx, address, dialOptions{bound: b.connect, secure: &tls.Config{
 				ServerName: host, RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
 			}})
 		},
@@ -72,8 +72,8 @@ func newTelegram(base, token string, roots *x509.CertPool, b bounds) (*telegram,
 
 func (t *telegram) close() { t.transport.CloseIdleConnections() }
 
-// tell sends the message to the chats, up to maxChats in parallel.
-func (t *telegram) tell(ctx context.Context, chats []string, m alerts.Message) outcome {
+// sendAll sends the message to the chats, up to maxChats in parallel.
+func (t *telegram) sendAll(ctx context.Context, chats []string, m alerts.Message) outcome {
 	missed := make([]*failure, len(chats))
 	var all sync.WaitGroup
 	places := make(chan struct{}, maxChats)

@@ -183,12 +183,12 @@ func TestABodyIsReadToItsBoundAndNoFurther(t *testing.T) {
 		c := open(t)
 		counted := &counting{}
 		to, _ := parse(r.url())
-		l, failure := c.open(to.destination, began.Add(1<<62))
+		l, failure := c.open(to.destination, startTime.Add(1<<62))
 		if l == nil {
 			t.Fatal(failure)
 		}
 		counted.Conn, l.conn = l.conn, counted
-		a := c.over(l, []byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"), began.Add(1<<62))
+		a := c.over(l, []byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"), startTime.Add(1<<62))
 		if a.status != 200 || a.keep || counted.read > maxBody+len("HTTP/1.1 200 OK\r\n"+header+"\r\n") {
 			t.Errorf("%q: %+v, %d bytes were read", header, a, counted.read)
 		}

@@ -35,14 +35,14 @@ func TestCloseInterruptsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// watched sends a message each time before it is read.
-type watched struct {
+// trackedConn sends a message each time before it is read.
+type trackedConn struct {
 	net.Conn
 	reads chan struct{}
 }
 
 // Read implements net.Conn.
-func (w *watched) Read(b []byte) (int, error) {
+func (w *trackedConn) Read(b []byte) (int, error) {
 	w.reads <- struct{}{}
 	return w.Conn.Read(b)
 }
@@ -60,7 +60,7 @@ func TestWhatIsKnownWhenAllIsClosedIsTold(t *testing.T) {
 	if l == nil {
 		t.Fatal(failure)
 	}
-	w := &watched{l.conn, make(chan struct{})}
+	w := &trackedConn{l.conn, make(chan struct{})}
 	l.conn = w
 	c.lines.keep(l)
 	// The check of an idle connection reads nothing without TLS, so the first read is the header's.

@@ -113,30 +113,30 @@ type server struct {
 	inbox string
 }
 
-// said collects a process's output, and finds the address in it.
-type said struct {
-	mu      sync.Mutex
-	text    []byte      // guarded by mu
-	told    bool        // guarded by mu: address was sent
-	address chan string // receives one value
+// response collects a process's output, and finds the address in it.
+type response struct {
+	mu        sync.Mutex
+	text      []byte      // guarded by mu
+	responded bool        // guarded by mu: address was sent
+	address   chan string // receives one value
 }
 
 var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+\b`)
 
 // Write implements io.Writer.
-func (s *said) Write(b []byte) (int, error) {
+func (s *response) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text = append(s.text, b...)
 	lines := s.text[:bytes.LastIndexByte(s.text, '\n')+1] // an address may arrive in pieces
-	if address := listening.Find(lines); address != nil && !s.told {
-		s.told = true
+	if address := listening.Find(lines); address != nil && !s.responded {
+		s.responded = true
 		s.address <- string(address)
 	}
 	return len(b), nil
 }
 
-func (s *said) String() string {
+func (s *response) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return string(s.text)
@@ -146,7 +146,7 @@ func (s *said) String() string {
 func (r *receiver) start(t *testing.T, secret, previous string) *server {
 	t.Helper()
 	s := &server{t: t, inbox: filepath.Join(t.TempDir(), "in", "box")}
-	heard := &said{address: make(chan string, 1)}
+	heard := &response{address: make(chan string, 1)}
 	command := exec.Command(r.command[0], r.command[1:]...)
 	command.Dir, command.Stdout, command.Stderr = r.folder, heard, heard
 	command.Env = append(os.Environ(), "LISTEN=127.0.0.1:0", "INBOX="+s.inbox, "WEBHOOK_SECRET="+secret, "WEBHOOK_SECRET_PREVIOUS="+previous)
@@ -204,9 +204,9 @@ func (s *server) deliver(p webhook.Delivery, at time.Time, change tampering) int
 	}
 	c := webhook.New(webhook.Options{AllowPrivate: true, Clock: clock.NewManual(at), Log: slog.New(slog.DiscardHandler)})
 	defer c.Close()
-	began := time.Now()
+	startTime := time.Now()
 	a := c.Deliver(&p)
-	for strings.Contains(a.Failure, " within ") && time.Since(began) < patience {
+	for strings.Contains(a.Failure, " within ") && time.Since(startTime) < patience {
 		a = c.Deliver(&p)
 	}
 	if a.Status == 0 {

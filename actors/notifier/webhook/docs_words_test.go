@@ -40,8 +40,8 @@ func TestThePageHasEveryTypeThatIsSent(t *testing.T) {
 	t.Parallel()
 	var sent []string
 	for n := byte(0); ; n++ {
-		status, told := payment.NotifiedStatus(n)
-		if !told {
+		status, documented := payment.NotifiedStatus(n)
+		if !documented {
 			break
 		}
 		sent = append(sent, "transaction."+string(status))
@@ -52,7 +52,7 @@ func TestThePageHasEveryTypeThatIsSent(t *testing.T) {
 	_, row, _ := strings.Cut(page(t), "\n| `event` | ")
 	row, _, _ = strings.Cut(row, "\n")
 	for _, event := range []subscription.Event{subscription.Renewed, subscription.Unpaid, subscription.Pause, subscription.Resume, subscription.Cancel} {
-		if name, told := event.Told(); !told || !strings.Contains(row, "`"+name+"`") {
+		if name, documented := event.NotificationName(); !documented || !strings.Contains(row, "`"+name+"`") {
 			t.Errorf("the page has no %q for %s", name, event)
 		}
 	}
@@ -77,7 +77,7 @@ func TestTheExampleOfThePageIsWhatIsSent(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	arrived := make(chan string, 1)
-	go func() { arrived <- hear(l, len(strings.SplitN(example, "\n\n", 2)[1])) }()
+	go func() { arrived <- readRequest(l, len(strings.SplitN(example, "\n\n", 2)[1])) }()
 	c := webhook.New(webhook.Options{AllowPrivate: true, Clock: clock.NewManual(time.Unix(stamp, 0)), Log: slog.New(slog.DiscardHandler)})
 	defer c.Close()
 	c.Deliver(&webhook.Delivery{
@@ -95,8 +95,8 @@ func TestTheExampleOfThePageIsWhatIsSent(t *testing.T) {
 	}
 }
 
-// hear returns the first request that arrives, whose body has the given size.
-func hear(l net.Listener, size int) string {
+// readRequest returns the first request that arrives, whose body has the given size.
+func readRequest(l net.Listener, size int) string {
 	conn, err := l.Accept()
 	if err != nil {
 		return err.Error()

@@ -84,12 +84,12 @@ func TestWithoutASecretThereAreNoSignatureHeaders(t *testing.T) {
 func TestEachAttemptIsFormedAnew(t *testing.T) {
 	t.Parallel()
 	r := receive(t, answer("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"))
-	now := clock.NewManual(began)
+	now := clock.NewManual(startTime)
 	c := open(t, func(s *settings) { s.options.Clock = now })
 	p := signedParcel(r.url())
 	signatures := make(map[string]bool)
 	for i := range 3 {
-		at := began.Add(time.Duration(i) * 30 * time.Second)
+		at := startTime.Add(time.Duration(i) * 30 * time.Second)
 		if err := now.Set(at); err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ const patience = time.Minute
 // short is a bound that is meant to expire in the test.
 const short = 20 * time.Millisecond
 
-var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+var startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
 // settings are a sender's options and bounds; by default the bounds are too long to matter.
 type settings struct {
@@ -31,7 +31,7 @@ type settings struct {
 func open(t *testing.T, change ...func(*settings)) *Sender {
 	t.Helper()
 	s := settings{
-		options: Options{AllowPrivate: true, Clock: clock.NewManual(began), Log: slog.New(slog.DiscardHandler)},
+		options: Options{AllowPrivate: true, Clock: clock.NewManual(startTime), Log: slog.New(slog.DiscardHandler)},
 		bounds:  bounds{connect: 2 * patience, answer: 2 * patience, body: 2 * patience, rest: time.Hour, life: time.Hour},
 	}
 	for _, c := range change {

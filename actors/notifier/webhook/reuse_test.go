@@ -253,7 +253,7 @@ func TestADeliveryWaitsForAPlaceBeforeItBegins(t *testing.T) {
 		}
 	})
 	r := receive(t, acknowledge)
-	now := clock.NewManual(began)
+	now := clock.NewManual(startTime)
 	c := open(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, now })
 	first, second := deliver(c, parcel(slow.url())), deliver(c, parcel(slow.url()))
 	waitFor(t, "both are there", func() bool { return len(slow.requests()) == 2 })
@@ -261,12 +261,12 @@ func TestADeliveryWaitsForAPlaceBeforeItBegins(t *testing.T) {
 	if len(c.places) != 2 || r.connections() != 0 {
 		t.Error("a third is under way")
 	}
-	later := began.Add(time.Hour)
+	later := startTime.Add(time.Hour)
 	if err := now.Set(later); err != nil {
 		t.Fatal(err)
 	}
 	close(release)
-	for made, at := range map[<-chan Attempt]time.Time{first: began, second: began, third: later} {
+	for made, at := range map[<-chan Attempt]time.Time{first: startTime, second: startTime, third: later} {
 		a := receiveFrom(t, "an attempt", made)
 		if a.want(t, 200, ""); !a.At.Equal(at) {
 			t.Errorf("an attempt was at %v, want %v", a.At, at)

@@ -98,19 +98,19 @@ func (c *Sender) Deliver(p *Delivery) Attempt {
 	case <-c.ctx.Done():
 		return Attempt{At: c.clock.Now(), Failure: Interrupted}
 	}
-	at, began := c.clock.Now(), time.Now()
+	at, startTime := c.clock.Now(), time.Now()
 	to, ok := parse(p.URL)
 	if !ok {
-		return Attempt{At: at, Failure: unusable, Took: time.Since(began)}
+		return Attempt{At: at, Failure: unusable, Took: time.Since(startTime)}
 	}
 	s := sheets.Get().(*sheet)
 	defer s.release()
 	s.write(p, to, at)
-	v := c.send(to.destination, s.request, began.Add(c.bounds.answer))
+	v := c.send(to.destination, s.request, startTime.Add(c.bounds.answer))
 	if v.status == 0 && c.ctx.Err() != nil {
 		v.failure = Interrupted
 	}
-	return Attempt{At: at, Status: v.status, Failure: v.failure, Took: v.at.Sub(began)}
+	return Attempt{At: at, Status: v.status, Failure: v.failure, Took: v.at.Sub(startTime)}
 }
 
 // send makes the exchange over an idle connection or over a new one. Invariant 6 of the package

@@ -43,7 +43,7 @@ func BenchmarkSubmit(b *testing.B) {
 func filled(b *testing.B) *bench {
 	s := open(b)
 	call := cardCall(0, actors.Pay, "")
-	for n := uint64(0); s.tape.size < 100_000_000; n++ {
+	for n := uint64(0); s.log.size < 100_000_000; n++ {
 		call.Reference = id(n)
 		call.Card.Number = []byte("4242424242424242")
 		if n%1000 == 0 {
@@ -57,7 +57,7 @@ func filled(b *testing.B) *bench {
 // BenchmarkOpen measures a start with a log of 100 MB.
 func BenchmarkOpen(b *testing.B) {
 	s := filled(b)
-	b.SetBytes(s.tape.size)
+	b.SetBytes(s.log.size)
 	for b.Loop() {
 		s.reopen()
 	}
@@ -67,7 +67,7 @@ func BenchmarkOpen(b *testing.B) {
 func BenchmarkSearch(b *testing.B) {
 	s := filled(b)
 	s.forget()
-	b.SetBytes(s.tape.size)
+	b.SetBytes(s.log.size)
 	for b.Loop() {
 		if s.inquire(0).Verdict != payment.VerdictCharged {
 			b.Fatal("not found")

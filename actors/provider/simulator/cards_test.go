@@ -12,9 +12,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// truth is what the documents say about a call: the answer, and the answer to an inquiry a minute
+// expectation is what the documents say about a call: the answer, and the answer to an inquiry a minute
 // later. If the call asks to hold, charged becomes held in both.
-type truth struct {
+type expectation struct {
 	verdict payment.Verdict
 	reason  string
 	again   time.Duration
@@ -26,25 +26,25 @@ type truth struct {
 }
 
 var (
-	paid         = truth{verdict: payment.VerdictCharged, later: payment.VerdictCharged}
-	delayed      = truth{verdict: payment.VerdictPending, again: 5 * time.Second, later: payment.VerdictCharged}
-	lost         = truth{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged}
-	silent       = truth{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged, down: true}
-	declined     = truth{verdict: payment.VerdictRefused, reason: "card_declined", later: payment.VerdictRefused}
-	noFunds      = truth{verdict: payment.VerdictRefused, reason: "insufficient_funds", later: payment.VerdictRefused}
-	expired      = truth{verdict: payment.VerdictRefused, reason: "expired_card", later: payment.VerdictRefused}
-	broken       = truth{verdict: payment.VerdictFailed, reason: "processing_error", later: payment.VerdictFailed}
-	forced       = truth{verdict: payment.VerdictRefused, reason: "forced_by_terminal", later: payment.VerdictRefused}
-	forcedFailed = truth{verdict: payment.VerdictFailed, reason: "forced_by_terminal", later: payment.VerdictFailed}
-	foreign      = truth{verdict: payment.VerdictRefused, reason: "method_not_accepted", later: payment.VerdictRefused}
-	cardless     = truth{verdict: payment.VerdictFailed, reason: "card_missing", later: payment.VerdictFailed}
-	asked        = truth{verdict: payment.VerdictAction, later: payment.VerdictAction}
-	askedOfCard  = truth{verdict: payment.VerdictAction, later: payment.VerdictAction, keepCard: true}
-	askedDeposit = truth{verdict: payment.VerdictAction, later: payment.VerdictAction, meta: `{"status":"awaiting_deposit"}`}
+	paid         = expectation{verdict: payment.VerdictCharged, later: payment.VerdictCharged}
+	delayed      = expectation{verdict: payment.VerdictPending, again: 5 * time.Second, later: payment.VerdictCharged}
+	lost         = expectation{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged}
+	silent       = expectation{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged, down: true}
+	declined     = expectation{verdict: payment.VerdictRefused, reason: "card_declined", later: payment.VerdictRefused}
+	noFunds      = expectation{verdict: payment.VerdictRefused, reason: "insufficient_funds", later: payment.VerdictRefused}
+	expired      = expectation{verdict: payment.VerdictRefused, reason: "expired_card", later: payment.VerdictRefused}
+	broken       = expectation{verdict: payment.VerdictFailed, reason: "processing_error", later: payment.VerdictFailed}
+	forced       = expectation{verdict: payment.VerdictRefused, reason: "forced_by_terminal", later: payment.VerdictRefused}
+	forcedFailed = expectation{verdict: payment.VerdictFailed, reason: "forced_by_terminal", later: payment.VerdictFailed}
+	foreign      = expectation{verdict: payment.VerdictRefused, reason: "method_not_accepted", later: payment.VerdictRefused}
+	cardless     = expectation{verdict: payment.VerdictFailed, reason: "card_missing", later: payment.VerdictFailed}
+	challenged   = expectation{verdict: payment.VerdictAction, later: payment.VerdictAction}
+	askedOfCard  = expectation{verdict: payment.VerdictAction, later: payment.VerdictAction, keepCard: true}
+	askedDeposit = expectation{verdict: payment.VerdictAction, later: payment.VerdictAction, meta: `{"status":"awaiting_deposit"}`}
 )
 
 // of returns the outcome of a verdict for the call; other tests check the action.
-func (w truth) of(verdict payment.Verdict, call *actors.Call) actors.Outcome {
+func (w expectation) of(verdict payment.Verdict, call *actors.Call) actors.Outcome {
 	o := actors.Outcome{Verdict: verdict, Failure: failureOf[w.reason]}
 	switch {
 	case verdict == payment.VerdictCharged:
@@ -61,7 +61,7 @@ func (w truth) of(verdict payment.Verdict, call *actors.Call) actors.Outcome {
 	return o
 }
 
-func check(t *testing.T, call *actors.Call, want truth) {
+func check(t *testing.T, call *actors.Call, want expectation) {
 	t.Helper()
 	b := open(t)
 	outcome, later := want.of(want.verdict, call), want.of(want.later, call)
@@ -83,14 +83,14 @@ func check(t *testing.T, call *actors.Call, want truth) {
 }
 
 // checkBoth checks the call unchanged, and as one that only holds.
-func checkBoth(t *testing.T, call func() *actors.Call, want truth) {
+func checkBoth(t *testing.T, call func() *actors.Call, want expectation) {
 	t.Helper()
 	check(t, call(), want)
 	check(t, held(call()), want)
 }
 
 func TestCards(t *testing.T) {
-	for number, row := range map[string]struct{ payment, payout truth }{
+	for number, row := range map[string]struct{ payment, payout expectation }{
 		"4242424242424242": {paid, paid},
 		"5555555555554444": {paid, paid},
 		"2200000000000053": {paid, paid},
@@ -108,7 +108,7 @@ func TestCards(t *testing.T) {
 		"4000000000007726": {paid, paid},
 		"":                 {cardless, cardless},
 	} {
-		for operation, want := range map[actors.Operation]truth{actors.Pay: row.payment, actors.PayOut: row.payout} {
+		for operation, want := range map[actors.Operation]expectation{actors.Pay: row.payment, actors.PayOut: row.payout} {
 			t.Run(fmt.Sprint(operation, " ", number), func(t *testing.T) {
 				checkBoth(t, func() *actors.Call { return cardCall(1, operation, number) }, want)
 			})
@@ -118,7 +118,7 @@ func TestCards(t *testing.T) {
 }
 
 func TestTheTerminalForcesOutcomesWhateverTheCardAndMethod(t *testing.T) {
-	for fail, want := range map[string]truth{"rejected": forced, "failed": forcedFailed, "timeout": silent} {
+	for fail, want := range map[string]expectation{"rejected": forced, "failed": forcedFailed, "timeout": silent} {
 		for _, operation := range []actors.Operation{actors.Pay, actors.PayOut} {
 			for _, number := range []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000003220"} {
 				t.Run(fmt.Sprint(fail, " ", operation, " ", number), func(t *testing.T) {
@@ -141,15 +141,15 @@ func TestTheTerminalForcesOutcomesWhateverTheCardAndMethod(t *testing.T) {
 }
 
 func TestMethods(t *testing.T) {
-	for method, row := range map[string]struct{ payment, payout truth }{
+	for method, row := range map[string]struct{ payment, payout expectation }{
 		"bank_account": {paid, paid}, "e_wallet": {paid, paid},
 		"phone_payment": {paid, paid}, "bnpl": {paid, paid}, "direct_debit": {paid, paid},
 		"apple_pay": {paid, paid}, "google_pay": {paid, paid}, "voucher": {paid, paid}, "gift_card": {paid, paid},
-		"sbp": {asked, asked}, "qr_code": {asked, asked}, "crypto": {askedDeposit, askedDeposit},
-		"open_banking": {paid, asked}, "sepa": {paid, asked},
+		"sbp": {challenged, challenged}, "qr_code": {challenged, challenged}, "crypto": {askedDeposit, askedDeposit},
+		"open_banking": {paid, challenged}, "sepa": {paid, challenged},
 		"totp": {paid, paid}, "provider_token": {paid, paid}, "square_nonce": {paid, paid}, "upi": {paid, paid},
 		"netbanking": {paid, paid}, "boleto": {paid, paid}, "revolut_payout": {paid, paid},
-		"encrypted_qr": {paid, paid}, "native_gas": {asked, paid}, "username_subscription": {paid, paid},
+		"encrypted_qr": {paid, paid}, "native_gas": {challenged, paid}, "username_subscription": {paid, paid},
 		"pix": {paid, paid}, "oxxo": {paid, paid}, "klarna": {paid, paid}, "alipay": {paid, paid},
 		"wechat_pay": {paid, paid}, "paynow": {paid, paid}, "grabpay": {paid, paid}, "ideal": {paid, paid},
 		"bancontact": {paid, paid}, "paypal_account": {paid, paid}, "venmo": {paid, paid}, "emi": {paid, paid},
@@ -157,7 +157,7 @@ func TestMethods(t *testing.T) {
 		"open_banking_redirect": {paid, paid},
 		"ach":                   {foreign, foreign}, "": {foreign, foreign}, "BANK_CARD": {foreign, foreign},
 	} {
-		for operation, want := range map[actors.Operation]truth{actors.Pay: row.payment, actors.PayOut: row.payout} {
+		for operation, want := range map[actors.Operation]expectation{actors.Pay: row.payment, actors.PayOut: row.payout} {
 			t.Run(fmt.Sprint(operation, " ", method), func(t *testing.T) {
 				if got := new(Simulator).Accepts(operation, method); got != (want != foreign) {
 					t.Fatalf("accepts = %v", got)

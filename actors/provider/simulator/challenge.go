@@ -50,7 +50,7 @@ type Challenge struct {
 }
 
 // action returns what the payer of the line's charge has to do. It shares no memory.
-func (s *Simulator) action(l *line) *payment.Action {
+func (s *Simulator) action(l *record) *payment.Action {
 	token := s.token(l.terminal, l.reference)
 	query := url.Values{
 		TerminalParam: {l.terminal.String()}, ReferenceParam: {l.reference.String()}, TokenParam: {token},
@@ -85,7 +85,7 @@ func (s *Simulator) action(l *line) *payment.Action {
 // deposit returns the address to which the money of the line's charge is to be sent. The text is
 // not a valid address for any wallet, because money sent to an address without a key's owner is
 // lost.
-func (l *line) deposit() string {
+func (l *record) deposit() string {
 	network := string(assetOf(l.charge.asset).Network)
 	if network == "" {
 		network = "chain"
@@ -113,7 +113,7 @@ func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Chal
 	}
 	c := &l.charge
 	shown := Challenge{Amount: c.amount.String(), Asset: assetOf(c.asset), State: Answered, ReturnURL: c.returnURL}
-	if c.waiting() {
+	if c.awaitsPayer() {
 		shown.State = Waiting
 	}
 	return shown, nil
@@ -147,25 +147,25 @@ func (s *Simulator) decided(terminal, reference ledger.ID, token string, approve
 		return "", ledger.ID{}, 0, err
 	}
 	l := *newest
-	if !l.charge.waiting() {
+	if !l.charge.awaitsPayer() {
 		return l.charge.returnURL, l.org, newest.offset + 1, nil
 	}
 	l.charge.answer = rejected
 	if approve {
 		l.charge.answer = approved
 	}
-	l.own = own{operation: challenges, outcome: string(l.charge.answer)}
+	l.call = callFields{operation: challenges, outcome: string(l.charge.answer)}
 	l.before = newest.offset
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.write(key, hash, &l); err != nil {
 		return "", ledger.ID{}, 0, err
 	}
-	return l.charge.returnURL, l.org, s.tape.size, nil
+	return l.charge.returnURL, l.org, s.log.size, nil
 }
 
 // challenged returns the newest line of a charge that has, or had, a challenge page.
-func (s *Simulator) challenged(key []byte, hash uint64, token, given string) (*line, error) {
+func (s *Simulator) challenged(key []byte, hash uint64, token, given string) (*record, error) {
 	if !hmac.Equal([]byte(given), []byte(token)) {
 		return nil, ErrNoChallenge
 	}

@@ -202,8 +202,8 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 		t.Errorf("afterwards the page shows %+v, %v", got, err)
 	}
 	outcome := map[bool]string{true: "approved", false: "refused"}[approve]
-	if line := b.logged()[2]; line["operation"] != "challenge" || line["outcome"] != outcome || line["reference"] != pageOne || b.counted(1, "challenge") != 1 {
-		t.Errorf("the decision was logged as %v, %d times", line, b.counted(1, "challenge"))
+	if record := b.logged()[2]; record["operation"] != "challenge" || record["outcome"] != outcome || record["reference"] != pageOne || b.counted(1, "challenge") != 1 {
+		t.Errorf("the decision was logged as %v, %d times", record, b.counted(1, "challenge"))
 	}
 }
 

@@ -85,20 +85,20 @@ func (c *charge) become(d *decision, now time.Time) {
 	}
 }
 
-// under tells whether the rail has not finished yet: time decides.
-func (c *charge) under() bool {
+// inProgress tells whether the rail has not finished yet: time decides.
+func (c *charge) inProgress() bool {
 	return c.verdict == payment.VerdictPending || c.verdict == payment.VerdictUnknown
 }
 
-// waiting tells whether the payer has to act and has not acted yet.
-func (c *charge) waiting() bool { return c.verdict == payment.VerdictAction && c.answer == "" }
+// awaitsPayer tells whether the payer has to act and has not acted yet.
+func (c *charge) awaitsPayer() bool { return c.verdict == payment.VerdictAction && c.answer == "" }
 
-// over tells whether the time has come at which the rail finishes.
-func (c *charge) over(now time.Time) bool { return c.under() && !now.Before(c.at) }
+// finishes tells whether the time has come at which the rail finishes.
+func (c *charge) finishes(now time.Time) bool { return c.inProgress() && !now.Before(c.at) }
 
-// by returns the charge's state at the instant now.
-func (c charge) by(now time.Time) charge {
-	if !c.over(now) {
+// asOf returns the charge's state at the instant now.
+func (c charge) asOf(now time.Time) charge {
+	if !c.finishes(now) {
 		return c
 	}
 	c.verdict = payment.VerdictHeld
@@ -111,17 +111,17 @@ func (c charge) by(now time.Time) charge {
 
 // outcome returns the charge's state at the instant now as an actors.Outcome.
 func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
-	if c.over(now) {
-		then := c.by(now)
+	if c.finishes(now) {
+		then := c.asOf(now)
 		return then.outcome(reference, now)
 	}
 	o := actors.Outcome{Verdict: c.verdict, Failure: failures[c.reason]}
 	switch {
 	case c.verdict == payment.VerdictCharged || c.verdict == payment.VerdictHeld:
 		o.RRN, o.Meta = retrievalNumber(reference), c.meta(metaConfirmed)
-	case c.under():
+	case c.inProgress():
 		o.Again = c.at.Sub(now)
-	case c.waiting():
+	case c.awaitsPayer():
 		o.KeepCard, o.Meta = c.ask.ofCard(), c.meta(metaAwaiting)
 	case c.verdict == payment.VerdictAction:
 		o.Verdict = payment.VerdictReady

@@ -30,7 +30,7 @@ type contract struct{ terminal, reference ledger.ID }
 func contractOf(r *actors.Report) contract { return contract{r.Terminal, r.Reference} }
 
 // chargeback returns the rail's report of the chargeback of the line's charge.
-func (l *line) chargeback() actors.Report {
+func (l *record) chargeback() actors.Report {
 	return actors.Report{
 		Org: l.org, Reference: l.reference, Terminal: l.terminal,
 		At: l.charge.at, What: actors.TakenBack,
@@ -40,8 +40,8 @@ func (l *line) chargeback() actors.Report {
 // note updates the list from a line: the line may announce a chargeback or cancel one. A hold is
 // charged back only after its capture. The line of a void or refund announces nothing new, because
 // an earlier line of its charge has announced the chargeback.
-func (c *chargebacks) note(l *line) {
-	later := l.own.operation == refunds || l.own.operation == voids
+func (c *chargebacks) note(l *record) {
+	later := l.call.operation == refunds || l.call.operation == voids
 	switch {
 	case l.charge.then == reverses && l.charge.verdict == payment.VerdictCharged && !later:
 		c.add(l.chargeback())
@@ -117,7 +117,7 @@ func inOrder(list []actors.Report) []actors.Report {
 
 // speaksOf parses a line if it mentions a chargeback and returns nil if it does not; errDamaged for
 // a damaged line. It does not parse most lines.
-func speaksOf(text []byte, offset int64) (*line, error) {
+func speaksOf(text []byte, offset int64) (*record, error) {
 	if !sealed(text) {
 		return nil, errDamaged
 	}
@@ -140,7 +140,7 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 		until = now
 	}
 	list, ok := s.chargebacks.between(since, until)
-	size := s.tape.size
+	size := s.log.size
 	s.mu.Unlock()
 	if err := s.settle(size); err != nil {
 		return nil, fmt.Errorf("simulator: reports: %w", err)
@@ -149,7 +149,7 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 		return list, nil
 	}
 	found := make(map[contract]actors.Report)
-	err := s.tape.each(ctx, size, func(offset int64, text []byte) error {
+	err := s.log.each(ctx, size, func(offset int64, text []byte) error {
 		l, err := speaksOf(text, offset)
 		if err != nil || l == nil {
 			return err

@@ -96,7 +96,7 @@ func TestChargebacksThatTheListLostAreReadFromTheLog(t *testing.T) {
 	const calls = 40
 	b := open(t)
 	b.chargebacks.bound = 8
-	b.tape.chunk = 1000
+	b.log.chunk = 1000
 	b.chargeEveryMinute(calls)
 	if n := len(b.chargebacks.listed); n > 8 {
 		t.Errorf("%d are listed", n)

@@ -2,7 +2,7 @@
 // card numbers and money_storage types, holds, captures, voids, refunds, sends payers to a challenge page, makes
 // chargebacks, and keeps its own log.
 //
-// The log has one line of JSON per call, written with one write(2) before the call is answered; line.go
+// The log has one line of JSON per call, written with one write(2) before the call is answered; record.go
 // documents its fields.
 //
 // Invariants:

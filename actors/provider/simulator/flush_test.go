@@ -48,8 +48,8 @@ func (v *volatile) Sync() error {
 
 func openVolatile(t *testing.T) (*bench, *volatile) {
 	b := open(t)
-	v := &volatile{File: b.tape.file.(logFile).File}
-	b.tape.file = v
+	v := &volatile{File: b.log.file.(logFile).File}
+	b.log.file = v
 	return b, v
 }
 

@@ -14,8 +14,8 @@ func FuzzALine(f *testing.F) {
 		b := open(f)
 		bring(b)
 		b.submit(goingOn(1, actors.Refund, 92, 5))
-		for line := range bytes.Lines(b.content()) {
-			f.Add(line[:len(line)-sealSize])
+		for record := range bytes.Lines(b.content()) {
+			f.Add(record[:len(record)-sealSize])
 		}
 	}
 	const offset = 1 << 40
@@ -26,7 +26,7 @@ func FuzzALine(f *testing.F) {
 		}
 		l.answer(&l.charge, start)
 		for operation := actors.Complete; operation <= actors.Refund; operation++ {
-			l.charge.by(start).perform(goingOn(1, operation, 2, 3), nil, start)
+			l.charge.asOf(start).perform(goingOn(1, operation, 2, 3), nil, start)
 		}
 		again := appendLine(appendKey(nil, l.terminal, l.reference), l)
 		second, err := parse(again, offset)

@@ -73,7 +73,7 @@ func TestACallThatNeverArrivedCostsNoSearch(t *testing.T) {
 func TestCallsThatTheIndexLostAreFoundInTheLog(t *testing.T) {
 	b := open(t)
 	b.index.bound = 4
-	b.tape.chunk = 1000 // four lines and part of another
+	b.log.chunk = 1000 // four lines and part of another
 	const calls = 100
 	for n := range uint64(calls) {
 		b.submit(cardCall(n, actors.Pay, "4242424242424242"))
@@ -126,7 +126,7 @@ func TestOperationsTakeNoRoomInTheIndex(t *testing.T) {
 func TestAnOldChargeGoesOnFromItsNewestLine(t *testing.T) {
 	for _, part := range []int64{600, 1000, 5000, chunk} {
 		b := open(t)
-		b.tape.chunk = part
+		b.log.chunk = part
 		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
 		b.submit(cardCall(2, actors.Pay, "4242424242424242"))
 		b.forget()

@@ -251,7 +251,7 @@ func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
 	}
 	for range rounds {
 		b := open(t)
-		b.tape.chunk = 2000
+		b.log.chunk = 2000
 		rails, opened := make([]*naive, charges), make([]*actors.Call, charges)
 		for i := range rails {
 			rails[i] = &naive{status: "none", past: make(map[[2]uint64]*naiveCall)}

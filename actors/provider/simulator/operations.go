@@ -91,7 +91,7 @@ func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 			c.become(&d, now)
 		}
 	}
-	if c.under() {
+	if c.inProgress() {
 		return result{verdict: payment.VerdictPending}, c
 	}
 	return result{verdict: c.verdict, reason: c.reason}, c
@@ -211,10 +211,10 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 // line. The result of an operation that moved money or was refused does not change; that of an
 // operation that was in progress is the charge's current state. A charged payment's answer has a
 // token.
-func (l *line) answer(c *charge, now time.Time) actors.Outcome {
-	verdict := verdicts[l.own.outcome]
-	if l.own.operation == refunds || l.own.operation == voids {
-		return l.own.returned(verdict, now)
+func (l *record) answer(c *charge, now time.Time) actors.Outcome {
+	verdict := verdicts[l.call.outcome]
+	if l.call.operation == refunds || l.call.operation == voids {
+		return l.call.returned(verdict, now)
 	}
 	if verdict == payment.VerdictPending || verdict == payment.VerdictUnknown {
 		o := c.outcome(l.reference, now)
@@ -223,12 +223,12 @@ func (l *line) answer(c *charge, now time.Time) actors.Outcome {
 		}
 		return c.with(o, l.reference)
 	}
-	then := charge{verdict: verdict, reason: l.own.reason, ask: c.ask}
+	then := charge{verdict: verdict, reason: l.call.reason, ask: c.ask}
 	return c.with(then.outcome(l.reference, now), l.reference)
 }
 
 // returned returns the answer to a Void or a Refund, which have no retrieval number of their own.
-func (o *own) returned(verdict payment.Verdict, now time.Time) actors.Outcome {
+func (o *callFields) returned(verdict payment.Verdict, now time.Time) actors.Outcome {
 	switch {
 	case verdict != payment.VerdictPending:
 		return actors.Outcome{Verdict: verdict, Failure: failures[o.reason]}

@@ -94,15 +94,15 @@ var (
 	procFailed     = actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf["processing_error"]}
 )
 
-type cell struct {
+type operationCase struct {
 	answer  actors.Outcome
 	becomes *actors.Outcome // answer to an inquiry about the charge afterwards; nil: as before
 }
 
-func says(o actors.Outcome) cell             { return cell{answer: o} }
-func turnsTo(o, becomes actors.Outcome) cell { return cell{o, &becomes} }
+func says(o actors.Outcome) operationCase             { return operationCase{answer: o} }
+func turnsTo(o, becomes actors.Outcome) operationCase { return operationCase{o, &becomes} }
 
-var operationsGrid = map[string]struct{ capture, void, refund, complete cell }{
+var operationsGrid = map[string]struct{ capture, void, refund, complete operationCase }{
 	"none":                  {says(notFound), says(notFound), says(notFound), says(notFound)},
 	"charged":               {says(notHeld), says(alreadyCharged), says(isGranted), says(settled(1))},
 	"held":                  {turnsTo(settled(1), settled(1)), turnsTo(isGranted, voided), says(notSettled), says(onHold(1))},
@@ -131,14 +131,14 @@ var restarts = map[string]func(b *bench){
 	"running":  func(*bench) {},
 	"reopened": (*bench).reopen,
 	"pushed out of the index": func(b *bench) {
-		b.tape.chunk = 2000
+		b.log.chunk = 2000
 		b.forget()
 	},
 }
 
 func TestOperationsByWhatTheChargeHasComeTo(t *testing.T) {
 	for situation, row := range operationsGrid {
-		for operation, want := range map[actors.Operation]cell{
+		for operation, want := range map[actors.Operation]operationCase{
 			actors.Capture: row.capture, actors.Void: row.void, actors.Refund: row.refund, actors.Complete: row.complete,
 		} {
 			for restart, between := range restarts {
@@ -153,7 +153,7 @@ func TestOperationsByWhatTheChargeHasComeTo(t *testing.T) {
 	}
 }
 
-func checkOperation(t *testing.T, situation string, operation actors.Operation, want cell, between func(b *bench)) {
+func checkOperation(t *testing.T, situation string, operation actors.Operation, want operationCase, between func(b *bench)) {
 	t.Helper()
 	b := open(t)
 	situations[situation](b)
@@ -376,7 +376,7 @@ func TestALineIsReadAsItWasWritten(t *testing.T) {
 		bring(b)
 		b.submit(goingOn(1, actors.Void, 91, 0))
 		b.submit(goingOn(1, actors.Refund, 92, 5))
-		err := b.tape.each(t.Context(), b.tape.size, func(offset int64, text []byte) error {
+		err := b.log.each(t.Context(), b.log.size, func(offset int64, text []byte) error {
 			l, err := parse(text, offset)
 			if err != nil {
 				return err

@@ -18,7 +18,7 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 	b := open(t)
 	b.index.bound = 64
 	b.chargebacks.bound = 16
-	b.tape.chunk = 4096
+	b.log.chunk = 4096
 	var all sync.WaitGroup
 	for w := range uint64(workers) {
 		all.Go(func() {
@@ -38,8 +38,8 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 	}
 	all.Wait()
 	count := make(map[string]int)
-	for _, line := range b.logged() {
-		count[line["reference"]]++
+	for _, record := range b.logged() {
+		count[record["reference"]]++
 	}
 	for n := range uint64(workers * calls) {
 		if count[id(n).String()] != 1 {
@@ -68,9 +68,9 @@ func TestOneReferenceFromManyGoroutinesHasOneAnswer(t *testing.T) {
 	if len(lines) != workers {
 		t.Errorf("%d lines, want %d", len(lines), workers)
 	}
-	for _, line := range lines {
-		if line["outcome"] != lines[0]["outcome"] {
-			t.Errorf("outcomes %s and %s", lines[0]["outcome"], line["outcome"])
+	for _, record := range lines {
+		if record["outcome"] != lines[0]["outcome"] {
+			t.Errorf("outcomes %s and %s", lines[0]["outcome"], record["outcome"])
 		}
 	}
 }
@@ -160,8 +160,8 @@ func (g *gated) ReadAt(p []byte, offset int64) (int, error) {
 
 // gate makes the next read of the log wait until the gate's open is closed.
 func (b *bench) gate() *gated {
-	g := &gated{file: b.tape.file, reading: make(chan struct{}), open: make(chan struct{})}
-	b.tape.file = g
+	g := &gated{file: b.log.file, reading: make(chan struct{}), open: make(chan struct{})}
+	b.log.file = g
 	return g
 }
 

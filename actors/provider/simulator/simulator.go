@@ -55,7 +55,7 @@ type Simulator struct {
 	flusher *flusher // a call waits for it before it answers, without holding a lock
 
 	mu          sync.Mutex
-	tape        tape
+	log         callLog
 	index       index
 	chargebacks chargebacks
 	text        []byte // the buffer in which every line is built
@@ -92,7 +92,7 @@ func newSimulator(f file, o *Options) *Simulator {
 		key:         new([KeySize]byte(o.Key)),
 		failed:      o.Failed,
 		flusher:     newFlusher(),
-		tape:        tape{file: f, chunk: chunk},
+		log:         callLog{file: f, chunk: chunk},
 		index:       newIndex(indexBound),
 		chargebacks: chargebacks{bound: chargebackBound},
 		text:        make([]byte, 0, maxLine),
@@ -102,11 +102,11 @@ func newSimulator(f file, o *Options) *Simulator {
 // recover reads the log once, to fill the index, the sieve and the chargebacks and to verify that
 // no line is damaged.
 func (s *Simulator) recover(length int64) error {
-	if err := s.tape.measure(length); err != nil {
+	if err := s.log.measure(length); err != nil {
 		return err
 	}
 	lines := 0
-	err := s.tape.each(context.Background(), s.tape.size, func(offset int64, text []byte) error {
+	err := s.log.each(context.Background(), s.log.size, func(offset int64, text []byte) error {
 		lines++
 		l, err := speaksOf(text, offset)
 		if err != nil {
@@ -121,14 +121,14 @@ func (s *Simulator) recover(length int64) error {
 	if err != nil {
 		return err
 	}
-	if err := s.tape.mend(length); err != nil {
+	if err := s.log.mend(length); err != nil {
 		return fmt.Errorf("line %d: %w", lines+1, err)
 	}
 	// A killed process may have left lines that are in the page cache only.
-	if err := s.tape.file.Sync(); err != nil {
+	if err := s.log.file.Sync(); err != nil {
 		return err
 	}
-	s.flusher.durable = s.tape.size
+	s.flusher.durable = s.log.size
 	return nil
 }
 
@@ -139,16 +139,16 @@ func (s *Simulator) settle(end int64) error {
 	err := s.flusher.wait(end, func() (file, int64) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.tape.file, s.tape.size
+		return s.log.file, s.log.size
 	})
 	if err == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tape.failed == nil {
-		s.tape.failed, s.tape.size = err, s.flusher.durable
-		_ = s.tape.file.Truncate(s.flusher.durable) // if that fails, the next start may find the lines
+	if s.log.failed == nil {
+		s.log.failed, s.log.size = err, s.flusher.durable
+		_ = s.log.file.Truncate(s.flusher.durable) // if that fails, the next start may find the lines
 		if s.failed != nil {
 			s.failed(err)
 		}
@@ -161,7 +161,7 @@ func (s *Simulator) settle(end int64) error {
 func (s *Simulator) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tape.file.Close()
+	return s.log.file.Close()
 }
 
 // Name implements actors.Provider.
@@ -220,24 +220,24 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *de
 		return actors.Outcome{}, 0, false
 	}
 	now := s.clock.Now()
-	l := line{
+	l := record{
 		reference: call.Reference, terminal: call.Terminal.ID, org: call.Org,
-		own:    own{operation: call.Operation.String(), outcome: decided.verdict.String(), reason: decided.reason},
+		call:   callFields{operation: call.Operation.String(), outcome: decided.verdict.String(), reason: decided.reason},
 		before: first,
 	}
 	l.charge.open(call, decided, now)
 	if err := s.write(key, hash, &l); err != nil {
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0, true
 	}
-	return s.acting(&l, l.charge.with(l.charge.outcome(call.Reference, now), call.Reference)), s.tape.size, true
+	return s.acting(&l, l.charge.with(l.charge.outcome(call.Reference, now), call.Reference)), s.log.size, true
 }
 
 // resume makes any other call: on an existing charge, on a missing one, or a repeated call. The
 // caller holds the charge's turn.
 func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *actors.Call, decided *decision) (outcome actors.Outcome, end int64) {
-	asked := own{operation: call.Operation.String(), request: requested(call.Operation, call.Request)}
+	asked := callFields{operation: call.Operation.String(), request: requested(call.Operation, call.Request)}
 	newest, err := s.newest(ctx, key, hash)
-	var made *line
+	var made *record
 	if err == nil {
 		made, err = s.made(key, newest, &asked)
 	}
@@ -247,22 +247,22 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	l := line{
+	l := record{
 		reference: call.Reference, terminal: call.Terminal.ID, org: call.Org,
-		own: asked, charge: nothing, before: first,
+		call: asked, charge: nothing, before: first,
 	}
 	if newest != nil {
-		l.org, l.charge, l.before = newest.org, newest.charge.by(now), newest.offset
+		l.org, l.charge, l.before = newest.org, newest.charge.asOf(now), newest.offset
 	}
 	switch {
 	case made == nil:
 		var r result
 		r, l.charge = l.charge.perform(call, decided, now)
-		l.own.outcome, l.own.reason, l.own.done = r.verdict.String(), r.reason, r.done
+		l.call.outcome, l.call.reason, l.call.done = r.verdict.String(), r.reason, r.done
 	case made == newest:
 		l = *made // unchanged
 	default:
-		l.own = made.own
+		l.call = made.call
 	}
 	if err := s.write(key, hash, &l); err != nil {
 		if made != nil { // the first call did happen
@@ -270,15 +270,15 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 		}
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0
 	}
-	return s.acting(&l, l.answer(&l.charge, now)), s.tape.size
+	return s.acting(&l, l.answer(&l.charge, now)), s.log.size
 }
 
 // write adds the line, which becomes its charge's newest. The caller holds the charge's turn and
 // mu.
-func (s *Simulator) write(key []byte, hash uint64, l *line) error {
+func (s *Simulator) write(key []byte, hash uint64, l *record) error {
 	s.text = appendLine(append(s.text[:0], key...), l)
 	assert.That(len(s.text) <= maxLine, "simulator: a line is too long to be read")
-	offset, err := s.tape.append(s.text)
+	offset, err := s.log.append(s.text)
 	if err != nil {
 		return err
 	}
@@ -288,8 +288,8 @@ func (s *Simulator) write(key []byte, hash uint64, l *line) error {
 }
 
 // acting adds the payer's action to the answer to the line's call.
-func (s *Simulator) acting(l *line, o actors.Outcome) actors.Outcome {
-	if o.Verdict == payment.VerdictAction && openers[l.own.operation] != 0 {
+func (s *Simulator) acting(l *record, o actors.Outcome) actors.Outcome {
+	if o.Verdict == payment.VerdictAction && openers[l.call.operation] != 0 {
 		o.Action = s.action(l)
 	}
 	return o
@@ -333,7 +333,7 @@ func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Ti
 		}
 		return o, end, nil
 	}
-	made, err := s.made(key, newest, &own{operation: q.Operation.String(), request: requested(q.Operation, q.Request)})
+	made, err := s.made(key, newest, &callFields{operation: q.Operation.String(), request: requested(q.Operation, q.Request)})
 	if err != nil || made == nil {
 		return nothing.outcome(q.Reference, now), end, err
 	}
@@ -368,26 +368,26 @@ func (s *Simulator) reissued(ctx context.Context, q *actors.Question) (end int64
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	if c := &newest.charge; c.ask != asksSignature || !c.waiting() || !now.After(c.expires) {
+	if c := &newest.charge; c.ask != asksSignature || !c.awaitsPayer() || !now.After(c.expires) {
 		return newest.offset + 1, nil
 	}
 	l := *newest
 	l.charge.publish(now)
-	l.own = own{operation: reissues, outcome: payment.VerdictAction.String()}
+	l.call = callFields{operation: reissues, outcome: payment.VerdictAction.String()}
 	l.before = newest.offset
 	if err := s.write(key, hash, &l); err != nil {
 		return 0, err
 	}
-	return s.tape.size, nil
+	return s.log.size, nil
 }
 
 // newest returns the charge's newest line, or nil: by the index, else by a search of the log. It
 // holds no lock while it reads the log.
-func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*line, error) {
+func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*record, error) {
 	s.mu.Lock()
 	seen := s.index.seen(hash)
 	offset, indexed := s.index.find(hash)
-	size := s.tape.size
+	size := s.log.size
 	s.mu.Unlock()
 	if !seen {
 		return nil, nil
@@ -395,12 +395,12 @@ func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*line,
 	var text []byte
 	var err error
 	if indexed {
-		if text, err = s.tape.line(offset, size); err != nil {
+		if text, err = s.log.record(offset, size); err != nil {
 			return nil, err
 		}
 	}
 	if !bytes.HasPrefix(text, key) { // two keys may have one hash
-		if text, offset, err = s.tape.find(ctx, size, key); err != nil || text == nil {
+		if text, offset, err = s.log.find(ctx, size, key); err != nil || text == nil {
 			return nil, err
 		}
 	}
@@ -409,15 +409,15 @@ func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*line,
 
 // made returns the newest line of the given operation and request, from the charge's newest line
 // backwards; nil if the operation was never made.
-func (s *Simulator) made(key []byte, newest *line, asked *own) (*line, error) {
+func (s *Simulator) made(key []byte, newest *record, asked *callFields) (*record, error) {
 	for l := newest; l != nil; {
-		if l.own.operation == asked.operation && l.own.request == asked.request {
+		if l.call.operation == asked.operation && l.call.request == asked.request {
 			return l, nil
 		}
 		if l.before == first {
 			break
 		}
-		text, err := s.tape.line(l.before, l.offset)
+		text, err := s.log.record(l.before, l.offset)
 		if err != nil {
 			return nil, err
 		}

@@ -105,13 +105,13 @@ func (b *bench) content() []byte {
 func (b *bench) logged() []map[string]string {
 	b.t.Helper()
 	var list []map[string]string
-	for _, line := range bytes.SplitAfter(b.content(), []byte("\n")) {
-		if len(line) == 0 {
+	for _, record := range bytes.SplitAfter(b.content(), []byte("\n")) {
+		if len(record) == 0 {
 			continue
 		}
 		var fields map[string]string
-		if err := json.Unmarshal(line, &fields); err != nil || line[len(line)-1] != '\n' {
-			b.t.Fatalf("line %q: %v", line, err)
+		if err := json.Unmarshal(record, &fields); err != nil || record[len(record)-1] != '\n' {
+			b.t.Fatalf("line %q: %v", record, err)
 		}
 		list = append(list, fields)
 	}
@@ -122,8 +122,8 @@ func (b *bench) logged() []map[string]string {
 func (b *bench) counted(n uint64, operation string) int {
 	b.t.Helper()
 	many := 0
-	for _, line := range b.logged() {
-		if line["reference"] == id(n).String() && line["operation"] == operation {
+	for _, record := range b.logged() {
+		if record["reference"] == id(n).String() && record["operation"] == operation {
 			many++
 		}
 	}
@@ -305,8 +305,8 @@ const (
 // unsealed returns the log without its checksums.
 func (b *bench) unsealed() string {
 	var out bytes.Buffer
-	for line := range bytes.Lines(b.content()) {
-		out.Write(line[:len(line)-len(`03894ef9"}`+"\n")])
+	for record := range bytes.Lines(b.content()) {
+		out.Write(record[:len(record)-len(`03894ef9"}`+"\n")])
 		out.WriteByte('\n')
 	}
 	return out.String()
@@ -315,8 +315,8 @@ func (b *bench) unsealed() string {
 func (b *bench) expectLog(want ...string) {
 	b.t.Helper()
 	var all string
-	for _, line := range want {
-		all += lineHead + line + lineTail + "\n"
+	for _, record := range want {
+		all += lineHead + record + lineTail + "\n"
 	}
 	if got := b.unsealed(); got != all {
 		b.t.Errorf("the log is\n%swant\n%s", got, all)

@@ -57,7 +57,7 @@ func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	s, number := &c.Storage, c.Storage.CardNumber
 	c.Kept.CardBIN = string(number[:BINDigits])
 	c.Kept.CardLast4 = string(number[len(number)-LastDigits:])
-	c.Kept.CardPrint = fingerprint(number)
+	c.Kept.CardFingerprint = fingerprint(number)
 
 	all := make([]byte, 0, len(number)+len(s.CardHolder)+len(s.ExpMonth)+len(s.ExpYear)+len(s.CVV))
 	part := func(value []byte) []byte {

@@ -65,8 +65,8 @@ func (s *server) notifyOperators(org, to ledger.ID, body, reached []byte) (notif
 	}
 	a := s.operators.Send(s.runtime.Context(), listed, before, m)
 	made := notifier.Attempt{At: ledger.MicrosOf(a.At), Status: a.Status, Failure: a.Failure, Took: a.Took.Milliseconds()}
-	if a.Told.None() {
+	if a.Reached.None() {
 		return made, nil, a.Wait
 	}
-	return made, a.Told.Append(nil), a.Wait
+	return made, a.Reached.Append(nil), a.Wait
 }

@@ -76,7 +76,7 @@ type server struct {
 	notifier    *notifier.Service
 	operators   *operators.Channels
 	alerts      *alertactor.Monitor
-	checkpoints *checkpoint.Keeper
+	checkpoints *checkpoint.Maker
 	transport   *transport
 	handles     handles
 	gate        *connlimit.Gate // bounds the API's connections

@@ -11,7 +11,7 @@ import (
 // customer, and the source of the credentials. bin is the beginning of the card's number, if
 // known; nil: as in the request. The Payer keeps the slice and does not copy it.
 func PayerOf(r *payment.Request, bin []byte) directory.Payer {
-	p := directory.Payer{Card: r.CardPrint, BIN: bin, IP: directory.NormalAddress(r.PayerIP)}
+	p := directory.Payer{Card: r.CardFingerprint, BIN: bin, IP: directory.NormalAddress(r.PayerIP)}
 	if bin == nil {
 		p.BIN = []byte(r.CardBIN)
 	}

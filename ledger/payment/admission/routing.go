@@ -114,7 +114,7 @@ func (s *Search) termsOf(t *directory.Terminal, rails Rails) payment.Terms {
 		TwoPhase: set.TwoPhase, HoldTTL: set.HoldTTL, Overdraft: s.Partner.OverdraftOf(asset), Asset: asset,
 	}
 	if settles, converts := t.SettlementAsset(asset); converts {
-		terms.Converts, terms.Settles = true, settles
+		terms.Converts, terms.SettlementAsset = true, settles
 		terms.Rate, _ = rails.Rate(s.Org, asset.Currency, settles.Currency)
 	}
 	return terms

@@ -108,8 +108,8 @@ func record(d *rand.Rand, set func() bool) *payment.Record {
 	r := new(payment.Record)
 	fill(reflect.ValueOf(r).Elem(), d, set)
 	r.Finished = 0 // in the envelope
-	if r.Settles.Env = r.Asset.Env; r.Rate.IsZero() {
-		r.Settles = money.Asset{} // none without a conversion
+	if r.SettlementAsset.Env = r.Asset.Env; r.Rate.IsZero() {
+		r.SettlementAsset = money.Asset{} // none without a conversion
 	}
 	r.Described = r.Described || r.Description != ""
 	if r.Merchant.Abs.IsZero() {

@@ -37,7 +37,7 @@ func Decode(payload []byte) (*payment.Record, error) {
 		}
 	}
 	if !r.Rate.IsZero() {
-		r.Settles.Env = r.Asset.Env // no conversion crosses environments
+		r.SettlementAsset.Env = r.Asset.Env // no conversion crosses environments
 	}
 	return r, nil
 }
@@ -184,9 +184,9 @@ func setName(key int, r *payment.Record, s string) {
 	case keyNetwork:
 		r.Asset.Network = money.Network(s)
 	case keySettlesCurrency:
-		r.Settles.Currency = money.Currency(s)
+		r.SettlementAsset.Currency = money.Currency(s)
 	case keySettlesNetwork:
-		r.Settles.Network = money.Network(s)
+		r.SettlementAsset.Network = money.Network(s)
 	case keyStatus:
 		r.Status = payment.Status(s)
 	case keyFailureCode:
@@ -213,7 +213,7 @@ func textField(key int, r *payment.Record) *string {
 	case keyLast4:
 		return &r.CardLast4
 	case keyPrint:
-		return &r.CardPrint
+		return &r.CardFingerprint
 	case keyFailureDetail:
 		return &r.Failure.Detail
 	case keyRoute:
@@ -233,7 +233,7 @@ func amountField(key int, r *payment.Record) *money.Amount {
 	case keyFee:
 		return &r.Fee
 	case keyWithFee:
-		return &r.WithFee
+		return &r.AmountWithFee
 	case keyDest:
 		return &r.Dest
 	case keyMerchant:
@@ -247,7 +247,7 @@ func amountField(key int, r *payment.Record) *money.Amount {
 	case keyRefunded:
 		return &r.Refunded
 	case keyFeeBack:
-		return &r.FeeBack
+		return &r.RefundedFee
 	}
 	return nil
 }

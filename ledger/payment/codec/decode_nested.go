@@ -101,7 +101,7 @@ func decodeRefunds(dec *msgpack.Decoder, to *payment.Record) error {
 		r.array(refundFields, func() {
 			r.id(&f.ID)
 			r.amount(&f.Amount)
-			r.amount(&f.FeeBack)
+			r.amount(&f.RefundedFee)
 			f.Status = payment.RefundStatus(r.number())
 			r.failure(&f.Failure)
 			f.Created = ledger.Micros(r.number())
@@ -226,7 +226,7 @@ func decodeOp(dec *msgpack.Decoder, to *payment.Record) error {
 		o.Kind = payment.OpKind(r.number())
 		r.id(&o.Request)
 		r.amount(&o.Amount)
-		r.amount(&o.FeeBack)
+		r.amount(&o.RefundedFee)
 		r.bool(&o.Answered)
 		o.NotFoundAnswers, o.Inquiries = uint8(r.number()), uint8(r.number())
 		r.code(&o.Why)

@@ -148,7 +148,7 @@ func (e *encoder) identity(r *payment.Record) {
 	e.text(keyMethod, r.Method)
 	e.text(keyBIN, r.CardBIN)
 	e.text(keyLast4, r.CardLast4)
-	e.text(keyPrint, r.CardPrint)
+	e.text(keyPrint, r.CardFingerprint)
 	if r.PayerIP.IsValid() {
 		e.key(keyPayerIP)
 		assert.NoError(e.enc.EncodeBytes(e.address(r.PayerIP)))
@@ -162,7 +162,7 @@ func (e *encoder) state(r *payment.Record) {
 	e.text(keyFailureCode, string(r.Failure.Code))
 	e.text(keyFailureDetail, r.Failure.Detail)
 	e.amount(keyFee, r.Fee)
-	e.amount(keyWithFee, r.WithFee)
+	e.amount(keyWithFee, r.AmountWithFee)
 	e.amount(keyDest, r.Dest)
 	e.amount(keyMerchant, r.Merchant.Abs)
 	if r.Merchant.Negative {

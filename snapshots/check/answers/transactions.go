@@ -158,7 +158,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 		shown := &of.shown[i]
 		was := transactions.Past{Scan: c.Scan, Record: r, Stored: p, Status: payment.Status(a.states.Names[shown.status])}
 		for _, f := range shown.refunds {
-			was.Refunds, was.Pending = append(was.Refunds, f.id), a.states.Names[f.status] == payment.RefundAsked.String()
+			was.Refunds, was.Pending = append(was.Refunds, f.id), a.states.Names[f.status] == payment.RefundRequested.String()
 			if was.Dropped(f.id) {
 				dropped[f.id] = true
 			}

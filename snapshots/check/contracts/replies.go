@@ -98,7 +98,7 @@ func (c *Check) CheckScreening(r *scan.Record) {
 		c.Fault(r, "is by the unknown rules %d", s.Ruleset)
 		return
 	}
-	if decision, findings := contract.Screen(&s.Given); decision != s.Decision || !slices.Equal(findings, s.Findings) {
+	if decision, findings := contract.Screen(&s.Input); decision != s.Decision || !slices.Equal(findings, s.Findings) {
 		c.Fault(r, "says %q, and its rules say %q of what was given", s.Decision, decision)
 	}
 	if r.Stamp.Due != 0 || r.Stamp.Finished != r.Stamp.Updated {

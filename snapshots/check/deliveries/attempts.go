@@ -40,7 +40,7 @@ func (d *deliveryReader) checkState(k *notifier.Kept) {
 	if what := stateFault(k); what != "" {
 		d.fault(k.ID, what)
 	}
-	if k.Channel < posting.Webhook || k.Channel > posting.Bulletin || toMerchant(k.Channel) && k.Told != nil {
+	if k.Channel < posting.Webhook || k.Channel > posting.Bulletin || toMerchant(k.Channel) && k.Reached != nil {
 		d.fault(k.ID, "goes by no channel that it could go by")
 	}
 	if key := k.KeyOfWaiting(d.organization.ID); key != nil {

@@ -232,14 +232,14 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string
 
 // subscriptionNoticeFault says how the notice differs from the event; empty if it does not.
 func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
-	event, standing, err := subscriptionactor.DecodeNotice(notice.Body)
-	_, told := subscription.Event(e.Name).Told()
+	event, progress, err := subscriptionactor.DecodeNotice(notice.Body)
+	_, told := subscription.Event(e.Name).NotificationName()
 	switch {
 	case err != nil:
 		return "can't be read"
 	case !told:
 		return "is of one of which no merchant is told"
-	case string(event) != e.Name || string(standing.State) != e.To:
+	case string(event) != e.Name || string(progress.State) != e.To:
 		return "tells of something else"
 	}
 	return ""
@@ -270,7 +270,7 @@ func (n *Notices) notifiesOf(e *ledger.Event) bool {
 	if e.Source.Kind != ledger.Subscription {
 		return false
 	}
-	_, told := subscription.Event(e.Name).Told()
+	_, told := subscription.Event(e.Name).NotificationName()
 	return told
 }
 

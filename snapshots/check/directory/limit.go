@@ -30,6 +30,6 @@ func (l *Limit) Bounds(p *payment.Record) bool {
 // InForceFor tells whether the limit was certainly applied to a transaction: it was in force
 // earlier, and the record has the subject for which the limit counts.
 func (l *Limit) InForceFor(p *payment.Record) bool {
-	known := l.Scope == directory.ScopePartner || l.Scope == directory.ScopeCard && p.CardPrint != "" || l.Scope == directory.ScopeIP && p.PayerIP.IsValid()
+	known := l.Scope == directory.ScopePartner || l.Scope == directory.ScopeCard && p.CardFingerprint != "" || l.Scope == directory.ScopeIP && p.PayerIP.IsValid()
 	return l.active && l.Kind.Volume() && known && p.Attempted >= l.Updated+scan.InFlight
 }

@@ -113,7 +113,7 @@ func (was *Past) Then() *payment.Record {
 	}
 	if !current && !settled { // the whole amount had a price, before a part of it was captured
 		costs := priceOf(&then, scan.BigAmount(then.Amount))
-		then.WithFee, then.Dest = amountOf(costs.WithFee), amountOf(costs.Dest)
+		then.AmountWithFee, then.Dest = amountOf(costs.AmountWithFee), amountOf(costs.Dest)
 		then.Merchant = money.Signed{Negative: costs.Merchant.Sign() < 0, Abs: amountOf(costs.Merchant)}
 	}
 	return &then
@@ -148,7 +148,7 @@ func (was *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amoun
 	}
 	if n := len(refunds); n > 0 && was.Pending {
 		f := &refunds[n-1]
-		f.Status, f.Failure, f.Finished = payment.RefundAsked, payment.Failure{}, 0
+		f.Status, f.Failure, f.Finished = payment.RefundRequested, payment.Failure{}, 0
 		if was.Status == payment.Refunding {
 			f.Status = payment.RefundIsPending
 		}

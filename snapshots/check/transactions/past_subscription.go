@@ -18,7 +18,7 @@ func PastSubscriptions(c *scan.Scan, o *scan.Organization, r *subscription.Recor
 		return true, c.Interrupted()
 	})
 	was := *r
-	was.Standing = subscription.Standing{}
+	was.Progress = subscription.Progress{}
 	for _, e := range slices.Backward(events) {
 		switch subscription.Event(e.Name) {
 		case subscription.Renew:

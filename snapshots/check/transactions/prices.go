@@ -14,20 +14,20 @@ import (
 
 // price is the result of a terminal's terms for an amount. Dest is in the minor units of the
 // destination and never below zero.
-type price struct{ Fee, WithFee, Merchant, Dest *big.Int }
+type price struct{ Fee, AmountWithFee, Merchant, Dest *big.Int }
 
 // priceOf returns the price of an amount on the record's terms: the fee is floor(amount × bps /
 // 10000) + fixed, added to the amount or deducted from it. A transaction that was never routed
 // has no terms.
 func priceOf(p *payment.Record, amount *big.Int) price {
-	made := price{Fee: new(big.Int), WithFee: amount, Merchant: amount, Dest: amount}
+	made := price{Fee: new(big.Int), AmountWithFee: amount, Merchant: amount, Dest: amount}
 	if p.Terminal == (ledger.ID{}) {
 		return made
 	}
 	made.Fee.Mul(amount, new(big.Int).SetUint64(uint64(p.Fees.Bps)))
 	made.Fee.Add(made.Fee.Div(made.Fee, big.NewInt(10_000)), scan.BigAmount(p.Fees.Fixed))
 	if p.Fees.OnTop {
-		made.WithFee = new(big.Int).Add(amount, made.Fee)
+		made.AmountWithFee = new(big.Int).Add(amount, made.Fee)
 	} else {
 		made.Merchant = new(big.Int).Sub(amount, made.Fee)
 	}
@@ -45,7 +45,7 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 		return part
 	}
 	from, _ := p.Asset.Scale() // without scales the service could not convert, so the price differs anyway
-	to, _ := p.Settles.Scale()
+	to, _ := p.SettlementAsset.Scale()
 	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(to, from)-min(to, from))), nil)
 	arrives := new(big.Rat).Mul(rate, new(big.Rat).SetInt(part))
 	if to >= from {
@@ -56,9 +56,9 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 	return new(big.Int).Div(arrives.Num(), arrives.Denom())
 }
 
-// feeBack returns the part of the fee that has been returned after a part of a charge has been
+// refundedFee returns the part of the fee that has been returned after a part of a charge has been
 // refunded: floor(fee × refunded so far / amount); 0 if the terminal returns no fees.
-func feeBack(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
+func refundedFee(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	if !p.Fees.Refundable || settled.Sign() == 0 {
 		return new(big.Int)
 	}
@@ -76,12 +76,12 @@ func crosses(p *payment.Record, merchant *big.Int) bool {
 func chargeEntry(p *payment.Record, c price) []scan.Line {
 	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
 	if p.Type == payment.Payout {
-		lines := []scan.Line{scan.Debit(partner, p.Asset, c.WithFee), scan.Credit(ledger.Fees, p.Asset, c.Fee)}
+		lines := []scan.Line{scan.Debit(partner, p.Asset, c.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, c.Fee)}
 		if !crosses(p, c.Merchant) {
 			return append(lines, scan.Credit(provider, p.Asset, c.Dest))
 		}
 		return append(lines, scan.Credit(ledger.FXPosition, p.Asset, c.Merchant),
-			scan.Debit(ledger.FXPosition, p.Settles, c.Dest), scan.Credit(provider, p.Settles, c.Dest))
+			scan.Debit(ledger.FXPosition, p.SettlementAsset, c.Dest), scan.Credit(provider, p.SettlementAsset, c.Dest))
 	}
 	return paymentEntry(p, c, crosses(p, c.Merchant))
 }
@@ -89,21 +89,21 @@ func chargeEntry(p *payment.Record, c price) []scan.Line {
 // paymentEntry returns the lines that a payment of that price books.
 func paymentEntry(p *payment.Record, c price, crosses bool) []scan.Line {
 	partner := ledger.PartnerAvailable(p.Partner)
-	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, c.WithFee), scan.Credit(ledger.Fees, p.Asset, c.Fee)}
+	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, c.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, c.Fee)}
 	if !crosses {
 		return append(lines, scan.Credit(partner, p.Asset, c.Merchant))
 	}
 	return append(lines, scan.Credit(ledger.FXPosition, p.Asset, c.Merchant),
-		scan.Debit(ledger.FXPosition, p.Settles, c.Dest), scan.Credit(partner, p.Settles, c.Dest))
+		scan.Debit(ledger.FXPosition, p.SettlementAsset, c.Dest), scan.Credit(partner, p.SettlementAsset, c.Dest))
 }
 
 // refundEntry returns the lines of a refund: amount is the returned part of the transaction's
 // amount, fee the part of its fee, and dest the part at the destination. A fee on top belongs
 // to the payer.
 func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []scan.Line {
-	back := price{Fee: fee, WithFee: amount, Merchant: new(big.Int).Sub(amount, fee), Dest: dest}
+	back := price{Fee: fee, AmountWithFee: amount, Merchant: new(big.Int).Sub(amount, fee), Dest: dest}
 	if p.Fees.OnTop {
-		back.WithFee, back.Merchant = new(big.Int).Add(amount, fee), amount
+		back.AmountWithFee, back.Merchant = new(big.Int).Add(amount, fee), amount
 	}
 	return scan.Mirror(paymentEntry(p, back, crosses))
 }
@@ -115,9 +115,9 @@ func lateEntry(p *payment.Record, c price) []scan.Line {
 	if p.Type == payment.Payout {
 		asset := p.Asset
 		if !p.Rate.IsZero() {
-			asset = p.Settles
+			asset = p.SettlementAsset
 		}
 		return []scan.Line{scan.Debit(suspense, asset, c.Dest), scan.Credit(provider, asset, c.Dest)}
 	}
-	return []scan.Line{scan.Debit(provider, p.Asset, c.WithFee), scan.Credit(suspense, p.Asset, c.WithFee)}
+	return []scan.Line{scan.Debit(provider, p.Asset, c.AmountWithFee), scan.Credit(suspense, p.Asset, c.AmountWithFee)}
 }

@@ -20,7 +20,7 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []r
 	kept := p.Refunds
 	dropped := 0
 	for _, f := range booked {
-		if len(kept) > 0 && scan.BigAmount(kept[0].Amount).Cmp(f.amount) == 0 && scan.BigAmount(kept[0].FeeBack).Cmp(f.fee) == 0 && sameStatus(kept[0].Status, f.state) {
+		if len(kept) > 0 && scan.BigAmount(kept[0].Amount).Cmp(f.amount) == 0 && scan.BigAmount(kept[0].RefundedFee).Cmp(f.fee) == 0 && sameStatus(kept[0].Status, f.state) {
 			kept = kept[1:]
 			continue
 		}

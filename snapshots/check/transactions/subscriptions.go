@@ -77,7 +77,7 @@ func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	name := actors.Renewal{Subscription: p.Renewal.Subscription, Number: p.Renewal.Number}
 	key := name.Key()
 	h.ClaimKind, h.ClaimHash = ledger.ClaimIdempotency, histories.Hash(byte(ledger.ClaimIdempotency), key.ClaimKey())
-	paid, over := p.Standing()
+	paid, over := p.ChargeProgress()
 	made := scan.Renewal{ID: p.ID, Says: *p.Renewal, Amount: p.Amount, Asset: p.Asset, Paid: paid, Over: over, Owner: p.Partner}
 	s := &histories.Subscriptions
 	if s.ByTransaction == nil {

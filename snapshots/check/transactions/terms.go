@@ -26,7 +26,7 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	switch {
 	case scan.BigAmount(p.Fee).Cmp(costs.Fee) != 0:
 		c.Fault(r, "has a fee of %v, and its terms make one of %v", p.Fee, costs.Fee)
-	case scan.BigAmount(p.WithFee).Cmp(costs.WithFee) != 0, scan.BigSigned(p.Merchant).Cmp(costs.Merchant) != 0, scan.BigAmount(p.Dest).Cmp(costs.Dest) != 0:
+	case scan.BigAmount(p.AmountWithFee).Cmp(costs.AmountWithFee) != 0, scan.BigSigned(p.Merchant).Cmp(costs.Merchant) != 0, scan.BigAmount(p.Dest).Cmp(costs.Dest) != 0:
 		c.Fault(r, "splits its amount another way than its terms")
 	}
 	c.checkSettings(r, p)
@@ -53,8 +53,8 @@ func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "has other fees than its terminal")
 	case p.TwoPhase != t.TwoPhase:
 		c.Fault(r, "is in two phases: %v, and its terminal is: %v", p.TwoPhase, t.TwoPhase)
-	case p.Settles.Currency != settles || p.Rate.IsZero() != (settles == ""):
-		c.Fault(r, "settles in %v, and its terminal in %v", p.Settles.Currency, settles)
+	case p.SettlementAsset.Currency != settles || p.Rate.IsZero() != (settles == ""):
+		c.Fault(r, "settles in %v, and its terminal in %v", p.SettlementAsset.Currency, settles)
 	case settles != "":
 		set := c.directory.Rates[scan.Place{Org: r.Organization.ID, ID: directory.RateID(r.Organization.ID, p.Asset.Currency, settles)}]
 		if set == nil {
@@ -126,7 +126,7 @@ func refusedAttempts(p *payment.Record) []payment.Attempt {
 // atTerminal returns a transaction as it was at a terminal that refused it.
 func atTerminal(p *payment.Record, terminal ledger.ID, t *directory.Settings) *payment.Record {
 	was := *p
-	was.Terminal, was.Fees, was.Rate, was.Settles = terminal, feesOf(t), money.Rate{}, money.Asset{}
+	was.Terminal, was.Fees, was.Rate, was.SettlementAsset = terminal, feesOf(t), money.Rate{}, money.Asset{}
 	return &was
 }
 
@@ -158,15 +158,15 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 		case scan.RefundDone:
 			total = next.refundSum
 		case scan.RefundOpen:
-			if o := p.Op; o == nil || scan.BigAmount(o.Amount).Cmp(next.part.amount) != 0 || scan.BigAmount(o.FeeBack).Cmp(next.part.fee) != 0 {
+			if o := p.Op; o == nil || scan.BigAmount(o.Amount).Cmp(next.part.amount) != 0 || scan.BigAmount(o.RefundedFee).Cmp(next.part.fee) != 0 {
 				faulty("holds %v for a refund that it does not name", next.part.amount)
 			}
 		}
 	}
 	refunded := p.Status == payment.Refunded || p.Status == payment.Refunding || p.Status == payment.Reversed
 	switch {
-	case total.amount.Cmp(scan.BigAmount(p.Refunded)) != 0 || total.fee.Cmp(scan.BigAmount(p.FeeBack)) != 0:
-		faulty("has refunded %v and %v of its fee, and its entries say %v and %v", p.Refunded, p.FeeBack, total.amount, total.fee)
+	case total.amount.Cmp(scan.BigAmount(p.Refunded)) != 0 || total.fee.Cmp(scan.BigAmount(p.RefundedFee)) != 0:
+		faulty("has refunded %v and %v of its fee, and its entries say %v and %v", p.Refunded, p.RefundedFee, total.amount, total.fee)
 	case p.Status == payment.Refunded && p.Refunded.IsZero(), !refunded && !p.Refunded.IsZero():
 		faulty("is %q, and has refunded %v", p.Status, p.Refunded)
 	case (len(p.Refunds) == 0) != (h.Intents[scan.CallRefund] == 0):
@@ -204,7 +204,7 @@ func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, f *sc
 		partners = w.amount
 	}
 	switch {
-	case w.fee.Cmp(feeBack(p, costs.Fee, w.amount, settled)) != 0:
+	case w.fee.Cmp(refundedFee(p, costs.Fee, w.amount, settled)) != 0:
 		w.wrong = "returns another part of its fee than its refunds make"
 	case crosses(p, costs.Merchant) && w.dest.Cmp(convert(p, partners)) != 0:
 		w.wrong = "converts another part back than its refunds make"

@@ -102,16 +102,16 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 
 // priceOnRecord returns the price in a record.
 func priceOnRecord(p *payment.Record) price {
-	return price{Fee: scan.BigAmount(p.Fee), WithFee: scan.BigAmount(p.WithFee), Merchant: scan.BigSigned(p.Merchant), Dest: scan.BigAmount(p.Dest)}
+	return price{Fee: scan.BigAmount(p.Fee), AmountWithFee: scan.BigAmount(p.AmountWithFee), Merchant: scan.BigSigned(p.Merchant), Dest: scan.BigAmount(p.Dest)}
 }
 
 // checkReturnEntry compares a return's entry with its record: it is a payment's entry with
 // debits and credits swapped. followReturn checks that it is the rest of its charge.
 func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 	says := priceOnRecord(p)
-	amount := new(big.Int).Sub(says.WithFee, says.Fee)
+	amount := new(big.Int).Sub(says.AmountWithFee, says.Fee)
 	if !p.Fees.OnTop {
-		amount = says.WithFee
+		amount = says.AmountWithFee
 	}
 	if p.Type != payment.Payout || amount.Cmp(scan.BigAmount(p.Amount)) != 0 {
 		c.Fault(r, "is no return of its amount")

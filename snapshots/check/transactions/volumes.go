@@ -94,7 +94,7 @@ func subjectOf(scope ledgerdirectory.Scope, p *payment.Record, subject string) b
 	case ledgerdirectory.ScopePartner:
 		return subject == ""
 	case ledgerdirectory.ScopeCard:
-		return subject == p.CardPrint && subject != ""
+		return subject == p.CardFingerprint && subject != ""
 	case ledgerdirectory.ScopeIP:
 		of := ledgerdirectory.Payer{IP: p.PayerIP.Unmap().WithZone("")}
 		want, known := of.Subject(ledgerdirectory.ScopeIP)

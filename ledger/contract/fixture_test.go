@@ -16,9 +16,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// deal is one contract with its accounts.
-type deal struct {
-	*world
+// contractFixture is one contract with its accounts.
+type contractFixture struct {
+	*orgFixture
 	r     *Record
 	d     Decision // the last decision
 	names *strings.Replacer
@@ -27,25 +27,25 @@ type deal struct {
 // oneDay is a day of the clock.
 const oneDay = ledger.Micros(24 * 3600 * 1_000_000)
 
-// strike opens a contract at noon of 2026-01-01.
-func strike(t rapid.TB, p *Product, reading *Reading, body schema.Input) *deal {
+// openContract opens a contract at noon of 2026-01-01.
+func openContract(t rapid.TB, p *Product, reading *Reading, body schema.Input) *contractFixture {
 	t.Helper()
-	x := &deal{world: newWorld(t, "2026-01-01")}
+	x := &contractFixture{orgFixture: newOrgFixture(t, "2026-01-01")}
 	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: body, Now: x.now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	x.names = strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}", strings.Trim(other, `"`), "{q}")
-	x.take(d)
+	x.apply(d)
 	return x
 }
 
 // other is another person than someone.
 const other = `"7a1c9d40-1f0e-4f57-8a55-0b8f6f0e9a02"`
 
-// take books a decision, and checks that the contract's Holdings equal the balances of its own
+// apply books a decision, and checks that the contract's Holdings equal the balances of its own
 // accounts and cover each of them.
-func (x *deal) take(d Decision) {
+func (x *contractFixture) apply(d Decision) {
 	x.t.Helper()
 	x.d, x.r = d, d.Record
 	x.book(&d)
@@ -63,7 +63,7 @@ func (x *deal) take(d Decision) {
 }
 
 // storable checks that storing and reading the record does not change it.
-func (x *deal) storable() {
+func (x *contractFixture) storable() {
 	x.t.Helper()
 	stored := AppendRecord(nil, x.r)
 	again, err := ReadRecord(x.r.ID, stored)
@@ -75,9 +75,9 @@ func (x *deal) storable() {
 	}
 }
 
-// answer returns the result of an action: the next state, "409", or "422" and the fields. A
+// outcomeOf returns the result of an action: the next state, "409", or "422" and the fields. A
 // refusal changes nothing.
-func (x *deal) answer(name Action, body schema.Input) string {
+func (x *contractFixture) outcomeOf(name Action, body schema.Input) string {
 	x.t.Helper()
 	was, before := x.r, AppendRecord(nil, x.r)
 	d, err := x.decides(x.r, name, body, x.now)
@@ -85,7 +85,7 @@ func (x *deal) answer(name Action, body schema.Input) string {
 		x.t.Fatalf("%s has changed the record that it was decided on", name)
 	}
 	if err == nil {
-		x.take(d)
+		x.apply(d)
 		return string(x.r.Status)
 	}
 	if d.Record != nil || d.Events != nil {
@@ -113,24 +113,24 @@ func fieldsOf(t rapid.TB, err error) (fields []string) {
 }
 
 // do takes an action that must be accepted.
-func (x *deal) do(name Action, pairs ...string) {
+func (x *contractFixture) do(name Action, pairs ...string) {
 	x.t.Helper()
 	was := x.r.Status
-	if got := x.answer(name, given(pairs...)); got == "409" || strings.HasPrefix(got, "422") {
+	if got := x.outcomeOf(name, input(pairs...)); got == "409" || strings.HasPrefix(got, "422") {
 		x.t.Fatalf("%s in state %s is answered with %s", name, was, got)
 	}
 }
 
-// refuses takes an action that must be refused for a field.
-func (x *deal) refuses(field string, name Action, pairs ...string) {
+// wantRefused takes an action that must be refused for a field.
+func (x *contractFixture) wantRefused(field string, name Action, pairs ...string) {
 	x.t.Helper()
-	if got := x.answer(name, given(pairs...)); got != "422 "+field {
+	if got := x.outcomeOf(name, input(pairs...)); got != "422 "+field {
 		x.t.Errorf("%s is answered with %s; want 422 %s", name, got, field)
 	}
 }
 
-// later lets days pass; timers run in order.
-func (x *deal) later(days int) {
+// passDays lets days pass; timers run in order.
+func (x *contractFixture) passDays(days int) {
 	x.t.Helper()
 	x.now += ledger.Micros(days) * oneDay
 	for {
@@ -138,13 +138,13 @@ func (x *deal) later(days int) {
 		if !due {
 			return
 		}
-		x.take(d)
+		x.apply(d)
 	}
 }
 
-// books checks the lines of the last decision, in their order. {c} is the contract, {p} someone
+// wantPostings checks the lines of the last decision, in their order. {c} is the contract, {p} someone
 // and {q} other.
-func (x *deal) books(want ...string) {
+func (x *contractFixture) wantPostings(want ...string) {
 	x.t.Helper()
 	var got []string
 	for _, e := range x.d.Events {
@@ -164,16 +164,16 @@ func (x *deal) books(want ...string) {
 	}
 }
 
-// dated checks the effective date of the last decision's entry.
-func (x *deal) dated(day string) {
+// wantEffective checks the effective date of the last decision's entry.
+func (x *contractFixture) wantEffective(day string) {
 	x.t.Helper()
 	if got := x.d.Events[0].Entry.Effective.String(); got != day {
 		x.t.Errorf("dated %s; want %s", got, day)
 	}
 }
 
-// says checks columns: names and shown values, "" for an absent value.
-func (x *deal) says(pairs ...string) {
+// wantColumns checks columns: names and shown values, "" for an absent value.
+func (x *contractFixture) wantColumns(pairs ...string) {
 	x.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if got := shown(x.column(pairs[i]).Value(x.r.AsOf(0, x.now.Date()).Values)); got != pairs[i+1] {
@@ -182,7 +182,7 @@ func (x *deal) says(pairs ...string) {
 	}
 }
 
-func (x *deal) column(name string) *schema.Column {
+func (x *contractFixture) column(name string) *schema.Column {
 	x.t.Helper()
 	for _, c := range x.r.Product.Columns.Columns {
 		if c.Name == name {
@@ -194,7 +194,7 @@ func (x *deal) column(name string) *schema.Column {
 }
 
 // rowsOf returns the rows of a column, each with its columns' values in order.
-func (x *deal) rowsOf(name string) (all []string) {
+func (x *contractFixture) rowsOf(name string) (all []string) {
 	x.t.Helper()
 	c := x.column(name)
 	list, _ := c.Value(x.r.Values).([]schema.Row)
@@ -208,8 +208,8 @@ func (x *deal) rowsOf(name string) (all []string) {
 	return all
 }
 
-// lists checks the rows of a column.
-func (x *deal) lists(name string, want ...string) {
+// wantRows checks the rows of a column.
+func (x *contractFixture) wantRows(name string, want ...string) {
 	x.t.Helper()
 	if got := x.rowsOf(name); !slices.Equal(got, want) {
 		x.t.Errorf("%s is\n\t%s\nwant\n\t%s", name, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
@@ -242,24 +242,24 @@ func but(g schema.Input, pairs ...string) schema.Input {
 	return changed
 }
 
-// trial is a body's member and the field that is refused for it; empty: it is accepted.
-type trial struct{ member, value, refused string }
+// fieldCase is a body's member and the field that is refused for it; empty: it is accepted.
+type fieldCase struct{ member, value, refused string }
 
-// tried opens contracts with each member changed.
-func tried(t *testing.T, p *Product, reading *Reading, body schema.Input, trials []trial) {
+// openWithChanges opens contracts with each member changed.
+func openWithChanges(t *testing.T, p *Product, reading *Reading, body schema.Input, trials []fieldCase) {
 	t.Helper()
 	for _, try := range trials {
 		changed := but(body, try.member, try.value)
-		d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: changed, Now: newWorld(t, "2026-01-01").now})
-		said := fmt.Sprintf("%s %.60s", try.member, try.value)
+		d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: changed, Now: newOrgFixture(t, "2026-01-01").now})
+		name := fmt.Sprintf("%s %.60s", try.member, try.value)
 		switch {
 		case err == nil && try.refused != "":
-			t.Errorf("%s is taken; want %s refused", said, try.refused)
+			t.Errorf("%s is taken; want %s refused", name, try.refused)
 		case err != nil && d.Record != nil:
-			t.Errorf("%s is refused, and has left a trace", said)
+			t.Errorf("%s is refused, and has left a trace", name)
 		case err != nil:
 			if got := strings.Join(fieldsOf(t, err), " "); got != try.refused {
-				t.Errorf("%s is refused for %q; want %q", said, got, try.refused)
+				t.Errorf("%s is refused for %q; want %q", name, got, try.refused)
 			}
 		}
 	}
@@ -268,7 +268,7 @@ func tried(t *testing.T, p *Product, reading *Reading, body schema.Input, trials
 // move is an action with its body, after some days.
 type move struct {
 	name  Action
-	given schema.Input
+	input schema.Input
 	days  int
 }
 
@@ -276,9 +276,9 @@ type move struct {
 // conflict; an entry may also be a refusal.
 type grid map[Status]map[string]string
 
-// drawn checks a product's grid in a reading: it tries every move of the vocabulary in each
+// checkGrid checks a product's grid in a reading: it tries every move of the vocabulary in each
 // state, which it reaches by routes.
-func drawn(t *testing.T, p *Product, reading *Reading, body schema.Input, moves map[string]move, routes map[Status][]string, want grid) {
+func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, moves map[string]move, routes map[Status][]string, want grid) {
 	t.Helper()
 	for state, row := range want {
 		for name := range row {
@@ -287,20 +287,20 @@ func drawn(t *testing.T, p *Product, reading *Reading, body schema.Input, moves 
 			}
 		}
 		for name, m := range moves {
-			x := strike(t, p, reading, body)
+			x := openContract(t, p, reading, body)
 			for _, step := range routes[state] {
-				x.later(moves[step].days)
-				x.do(moves[step].name, pairsOf(moves[step].given)...)
+				x.passDays(moves[step].days)
+				x.do(moves[step].name, pairsOf(moves[step].input)...)
 			}
 			if x.r.Status != state {
 				t.Fatalf("the route to %s leads to %s", state, x.r.Status)
 			}
-			x.later(m.days)
+			x.passDays(m.days)
 			follows := row[name]
 			if follows == "" {
 				follows = "409"
 			}
-			if got := x.answer(m.name, m.given); got != follows {
+			if got := x.outcomeOf(m.name, m.input); got != follows {
 				t.Errorf("%s: %s in state %s is answered with %s; want %s", reading.Name, name, state, got, follows)
 			}
 		}
@@ -318,7 +318,7 @@ func pairsOf(g schema.Input) (pairs []string) {
 }
 
 // board is the body of the religious reading's review.
-func board() schema.Input { return given("approved_by", `"the board"`, "fatwa_reference", `"F-7"`) }
+func board() schema.Input { return input("approved_by", `"the board"`, "fatwa_reference", `"F-7"`) }
 
 // everyName lists all names of actions in the URLs of all products.
 func everyName() map[string]bool {

@@ -55,8 +55,8 @@ func (f *faulty) ReadAt(p []byte, offset int64) (int, error) {
 
 func openFaulty(t *testing.T) (*bench, *faulty) {
 	b := open(t)
-	f := &faulty{File: b.tape.file.(logFile).File, room: -1}
-	b.tape.file = f
+	f := &faulty{File: b.log.file.(logFile).File, room: -1}
+	b.log.file = f
 	return b, f
 }
 
@@ -222,9 +222,9 @@ func TestTheEndIsFoundAcrossParts(t *testing.T) {
 		if err := os.WriteFile(b.path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b.tape.chunk = size
-		if err := b.tape.measure(int64(len(content))); err != nil || b.tape.size != 8 {
-			t.Fatalf("parts of %d: size %d, %v", size, b.tape.size, err)
+		b.log.chunk = size
+		if err := b.log.measure(int64(len(content))); err != nil || b.log.size != 8 {
+			t.Fatalf("parts of %d: size %d, %v", size, b.log.size, err)
 		}
 	}
 }
@@ -248,35 +248,35 @@ func TestReadingInPartsAgreesWithSplitting(t *testing.T) {
 		if err := os.WriteFile(b.path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b.tape.chunk = part
+		b.log.chunk = part
 		offset := int64(0)
 		want, wantErr := make(map[int64]string), ""
 		last := make(map[string]int64) // by key; a long line hides it
 		lines := 0
-		for line := range strings.SplitAfterSeq(string(content), "\n") {
-			if lines++; len(line) > part && wantErr == "" {
+		for record := range strings.SplitAfterSeq(string(content), "\n") {
+			if lines++; len(record) > part && wantErr == "" {
 				wantErr = fmt.Sprintf("line %d: damaged; restore from a backup", lines)
 			}
-			if len(line) > 0 && len(line) <= part {
+			if len(record) > 0 && len(record) <= part {
 				if wantErr == "" {
-					want[offset] = line
+					want[offset] = record
 				}
-				last[line[:3]] = offset
-			} else if len(line) > 0 {
-				delete(last, line[:3])
+				last[record[:3]] = offset
+			} else if len(record) > 0 {
+				delete(last, record[:3])
 			}
-			offset += int64(len(line))
+			offset += int64(len(record))
 		}
 		for key, begins := range last {
-			line := content[begins : begins+int64(bytes.IndexByte(content[begins:], '\n'))+1]
-			found, at, err := b.tape.find(context.Background(), int64(len(content)), []byte(key))
-			if err != nil || at != begins || !bytes.Equal(found, line) {
+			record := content[begins : begins+int64(bytes.IndexByte(content[begins:], '\n'))+1]
+			found, at, err := b.log.find(context.Background(), int64(len(content)), []byte(key))
+			if err != nil || at != begins || !bytes.Equal(found, record) {
 				t.Fatalf("find %q = %q at %d, %v, want it at %d of %q", key, found, at, err, begins, content)
 			}
 		}
-		err := b.tape.each(context.Background(), int64(len(content)), func(offset int64, line []byte) error {
-			if want[offset] != string(line) {
-				t.Errorf("at %d is %q, want %q", offset, line, want[offset])
+		err := b.log.each(context.Background(), int64(len(content)), func(offset int64, record []byte) error {
+			if want[offset] != string(record) {
+				t.Errorf("at %d is %q, want %q", offset, record, want[offset])
 			}
 			delete(want, offset)
 			return nil
@@ -284,8 +284,8 @@ func TestReadingInPartsAgreesWithSplitting(t *testing.T) {
 		if len(want) != 0 || (err == nil) != (wantErr == "") || (err != nil && err.Error() != wantErr) {
 			t.Fatalf("not visited: %v, error %v, want %q", want, err, wantErr)
 		}
-		if line, _, err := b.tape.find(context.Background(), int64(len(content)), []byte("none")); line != nil || err != nil {
-			t.Fatalf("found %q, %v", line, err)
+		if record, _, err := b.log.find(context.Background(), int64(len(content)), []byte("none")); record != nil || err != nil {
+			t.Fatalf("found %q, %v", record, err)
 		}
 	}
 }
@@ -298,7 +298,7 @@ func TestWhatCannotBeReadIsUnknown(t *testing.T) {
 	b.expect("repeat", b.submit(cardCall(1, actors.Pay, "4242424242424242")), isUnknown)
 	b.forget()
 	b.expect("inquiry by a search", b.inquire(1), isUnknown)
-	if _, _, err := b.tape.find(context.Background(), b.tape.size, []byte("x")); err == nil {
+	if _, _, err := b.log.find(context.Background(), b.log.size, []byte("x")); err == nil {
 		t.Error("a search said that there is nothing")
 	}
 	b.chargebacks.after = start
@@ -398,14 +398,14 @@ func TestEveryDamageOfTheLogIsSeen(t *testing.T) {
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	b.decideOn(true)
 	whole := b.content()
-	try := func(what string, content []byte, line int) {
+	try := func(what string, content []byte, record int) {
 		t.Helper()
 		b.damage(content)
 		s, err := Open(b.options())
 		if err == nil {
 			_ = s.Close()
 		}
-		if want := fmt.Sprintf("simulator: %s: line %d: damaged; restore from a backup", b.path, line); err == nil || err.Error() != want {
+		if want := fmt.Sprintf("simulator: %s: line %d: damaged; restore from a backup", b.path, record); err == nil || err.Error() != want {
 			t.Fatalf("%s: %v, want %s", what, err, want)
 		}
 		if left, err := os.ReadFile(b.path); err != nil || !bytes.Equal(left, content) {

@@ -23,7 +23,7 @@ type fates struct {
 	reading *Reading
 	body    func(*dice) schema.Input
 	bodies  map[Action]func(*dice, schema.Row) schema.Input // nil: no body
-	sums    func(*deal)                                     // how the columns must agree with each other
+	sums    func(*contractFixture)                          // how the columns must agree with each other
 	open    []string                                        // stems of its accounts that may stay open at the end
 	ends    []Status                                        // the states in which some lives end
 	rare    []Action                                        // actions that would end most lives early
@@ -128,7 +128,7 @@ func (l fates) lived(t *testing.T) {
 func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
 	opened, err := Open(Proposal{
 		ID: uuid.UUID{4, byte(d.number(0, 255))}, Product: l.product, Reading: l.reading, Env: money.Prod,
-		Input: l.body(d), Now: newWorld(d.T, "2026-01-01").now,
+		Input: l.body(d), Now: newOrgFixture(d.T, "2026-01-01").now,
 	})
 	if err != nil {
 		if fieldsOf(d.T, err); opened.Record != nil {
@@ -136,7 +136,7 @@ func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
 		}
 		return
 	}
-	x := &deal{world: newWorld(d.T, "2026-01-01"), names: strings.NewReplacer()}
+	x := &contractFixture{orgFixture: newOrgFixture(d.T, "2026-01-01"), names: strings.NewReplacer()}
 	reviewed := false
 	for _, e := range opened.Events {
 		done[Action(e.Name)]++
@@ -145,7 +145,7 @@ func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
 			d.Fatalf("%s moves money without a review", e.Name)
 		}
 	}
-	x.take(opened)
+	x.apply(opened)
 	for range d.number(0, 40) {
 		if d.chance(30) {
 			l.wait(x, d.number(1, 60), done)
@@ -159,7 +159,7 @@ func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
 }
 
 // wait lets days pass; each timer runs on its day, once.
-func (l fates) wait(x *deal, days int, done map[Action]int) {
+func (l fates) wait(x *contractFixture, days int, done map[Action]int) {
 	x.now += ledger.Micros(days) * oneDay
 	for {
 		expected := x.d.Due
@@ -179,7 +179,7 @@ func (l fates) wait(x *deal, days int, done map[Action]int) {
 	}
 }
 
-func (l fates) step(x *deal, d *dice, done map[Action]int) {
+func (l fates) step(x *contractFixture, d *dice, done map[Action]int) {
 	handler := rapid.SampledFrom(l.product.Handlers).Draw(d.T, "handler")
 	if !d.chance(10) { // usually a possible action
 		handler = l.possible(x, d, handler)
@@ -215,7 +215,7 @@ func (l fates) step(x *deal, d *dice, done map[Action]int) {
 }
 
 // possible returns a handler that the state allows, or the drawn one.
-func (l fates) possible(x *deal, d *dice, drawn *ActionHandler) *ActionHandler {
+func (l fates) possible(x *contractFixture, d *dice, checkGrid *ActionHandler) *ActionHandler {
 	var legal []*ActionHandler
 	for _, handler := range l.product.Handlers {
 		if !handler.Timer && x.r.has(handler) {
@@ -225,7 +225,7 @@ func (l fates) possible(x *deal, d *dice, drawn *ActionHandler) *ActionHandler {
 	common := slices.DeleteFunc(slices.Clone(legal), func(handler *ActionHandler) bool { return slices.Contains(l.rare, handler.Name) })
 	switch {
 	case len(legal) == 0:
-		return drawn
+		return checkGrid
 	case len(common) > 0 && d.chance(90):
 		return rapid.SampledFrom(common).Draw(d.T, "common action")
 	}
@@ -247,7 +247,7 @@ func transition(p *Product, machine *Machine, name Action, from, to Status) Acti
 }
 
 // moved takes a decision, and checks its steps and its end.
-func (l fates) moved(x *deal, d Decision, done map[Action]int) {
+func (l fates) moved(x *contractFixture, d Decision, done map[Action]int) {
 	from := x.r.Status
 	machine := l.product.Machine(l.reading)
 	for i, e := range d.Events {
@@ -267,7 +267,7 @@ func (l fates) moved(x *deal, d Decision, done map[Action]int) {
 			x.t.Fatalf("%s moves money without a review", e.Name)
 		}
 	}
-	x.take(d)
+	x.apply(d)
 	if d.Finish != machine.Final(x.r.Status) {
 		x.t.Fatalf("%s: finished: %v", x.r.Status, d.Finish)
 	}
@@ -277,12 +277,12 @@ func (l fates) moved(x *deal, d Decision, done map[Action]int) {
 }
 
 // holdsNothing checks the accounts of an ended contract.
-func (l fates) holdsNothing(x *deal) {
+func (l fates) holdsNothing(x *contractFixture) {
 	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.other} {
 		for path := range side {
-			own := strings.Contains(string(path), x.r.ID.String())
+			overridable := strings.Contains(string(path), x.r.ID.String())
 			stays := slices.ContainsFunc(l.open, func(stem string) bool { return strings.HasPrefix(string(path), stem+":") })
-			if own && !stays && !x.balance(path).IsZero() {
+			if overridable && !stays && !x.balance(path).IsZero() {
 				x.t.Fatalf("%s holds %v, and the contract is %s", path, x.balance(path), x.r.Status)
 			}
 		}
@@ -301,13 +301,13 @@ func movesOf(p *Product, by Action) bool {
 
 // amountsOf returns bodies with one amount, up to the available one.
 func amountsOf(name string, most func(schema.Row) money.Amount) func(*dice, schema.Row) schema.Input {
-	return func(d *dice, v schema.Row) schema.Input { return given(name, d.sum(most(v))) }
+	return func(d *dice, v schema.Row) schema.Input { return input(name, d.sum(most(v))) }
 }
 
 // some is a bound for amounts that have no bound of their own.
 func some(schema.Row) money.Amount { return money.FromUint64(1000) }
 
-func reasoned(*dice, schema.Row) schema.Input { return given("reason", `"enough"`) }
+func reasoned(*dice, schema.Row) schema.Input { return input("reason", `"enough"`) }
 
 func TestEveryLifeOfASaleBalances(t *testing.T) {
 	for _, reading := range Readings {
@@ -333,7 +333,7 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 					return g
 				},
 				PurchaseAsset: func(d *dice, v schema.Row) schema.Input {
-					g := given("ownership_documents", d.pick(`["invoice"]`, `["invoice"]`, `[]`))
+					g := input("ownership_documents", d.pick(`["invoice"]`, `["invoice"]`, `[]`))
 					d.maybe(g, "actual_cost", d.sum(slCost.Of(v)))
 					return g
 				},
@@ -359,9 +359,9 @@ func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 				PutIn:    amountsOf("amount", some),
 				Withdraw: amountsOf("amount", skBalance.Of),
 				GrantHibah: func(d *dice, _ schema.Row) schema.Input {
-					return given("amount", d.sum(money.FromUint64(50)), "granted_by", d.text("the board", "the board", ""))
+					return input("amount", d.sum(money.FromUint64(50)), "granted_by", d.text("the board", "the board", ""))
 				},
-				Close: func(d *dice, _ schema.Row) schema.Input { return given("closed_by", d.text("teller 7", "")) },
+				Close: func(d *dice, _ schema.Row) schema.Input { return input("closed_by", d.text("teller 7", "")) },
 			}
 			l.rare = []Action{Close}
 			l.lived(t)

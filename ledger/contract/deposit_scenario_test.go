@@ -34,7 +34,7 @@ func TestRandomLivesOfDeposits(t *testing.T) {
 }
 
 func dpLive(t *rapid.T) {
-	w := newWorld(t, "2026-01-10")
+	w := newOrgFixture(t, "2026-01-10")
 	p := &dpPlain{status: Pending, principal: anySum(t, "principal"), value: new(big.Int), theirs: new(big.Int), bank: new(big.Int), lost: new(big.Int)}
 	p.bankPercent, p.penaltyPercent = rapid.Int64Range(0, 100).Draw(t, "bank"), rapid.Int64Range(0, 100).Draw(t, "penalty")
 	p.early, p.renews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
@@ -78,10 +78,10 @@ func (p *dpPlain) renew(from ledger.Date) {
 }
 
 // step tries any action, and repeats it in the plain deposit.
-func (p *dpPlain) step(t *rapid.T, w *world, r *Record) *Record {
+func (p *dpPlain) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Activate, Activate, Profit, Profit, Profit, Loss, Mature, Renew, Withdraw, Close}).Draw(t, "action")
 	sum := anySum(t, "sum")
-	sent := given("closed_by", `"Amina"`, "gross_profit", quoted(sum), "amount", quoted(sum))
+	sent := input("closed_by", `"Amina"`, "gross_profit", quoted(sum), "amount", quoted(sum))
 	legal := map[Action]bool{
 		Activate: p.status == Pending, Profit: p.status == Active, Loss: p.status == Active, Mature: p.status == Active,
 		Renew: p.status == Matured, Withdraw: p.status == Active, Close: p.status == Matured || p.status == Withdrawn,
@@ -166,7 +166,7 @@ func (p *dpPlain) do(name Action, sum *big.Int) {
 	}
 }
 
-func (p *dpPlain) agrees(t *rapid.T, w *world, r *Record) {
+func (p *dpPlain) agrees(t *rapid.T, w *orgFixture, r *Record) {
 	if r.Status != p.status || dpRenewals.Of(r.Values) != p.renewals || p.status == Active && dpMaturity.Of(r.Values) != p.maturity {
 		t.Fatalf("the deposit is %s, renewed %d times, until %v; want %s, %d, %v",
 			r.Status, dpRenewals.Of(r.Values), dpMaturity.Of(r.Values), p.status, p.renewals, p.maturity)

@@ -37,28 +37,28 @@ func (o *ordinary) status() string {
 func TestLivesOfSubscriptions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		days := rapid.SampledFrom([]int{1, 2, 7, 30, 365}).Draw(t, "days")
-		l := &life{now: began}
-		l.took(subscription.New(ledger.ID{1}, 3, subscription.Terms{PeriodDays: days}, of, began))
+		l := &scenario{now: startTime}
+		l.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{PeriodDays: days}, of, startTime))
 		var o ordinary
-		paidAt := began
+		paidAt := startTime
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			l.now = l.now.Add(time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minutes")) * time.Minute)
 			switch what := rapid.SampledFrom([]string{"wake", "wake", "hear", "hear", "look", "pause", "resume", "cancel"}).Draw(t, "what"); what {
 			case "wake":
 				wake(t, l, &o)
 			case "hear":
-				if hear(t, l, &o, rapid.Bool().Draw(t, "paid")) {
+				if reportOutcome(t, l, &o, rapid.Bool().Draw(t, "paid")) {
 					if l.now.Before(paidAt) {
 						t.Fatalf("paid at %v after %v", l.now, paidAt)
 					}
 					paidAt = l.now
-					if at := l.r.Next; at <= ledger.MicrosOf(l.now) || at.Time().Sub(began)%(time.Duration(days)*day) != 0 {
+					if at := l.r.Next; at <= ledger.MicrosOf(l.now) || at.Time().Sub(startTime)%(time.Duration(days)*day) != 0 {
 						t.Fatalf("renewed at %v, and due again at %v", l.now, at.Time())
 					}
 				}
 			case "look":
 				if l.r.State.UnderWay() {
-					l.took(l.r.Look(false, l.now))
+					l.apply(l.r.KeepWaiting(false, l.now))
 				}
 			default:
 				ask(t, l, &o, what)
@@ -68,30 +68,30 @@ func TestLivesOfSubscriptions(t *testing.T) {
 	})
 }
 
-func wake(t *rapid.T, l *life, o *ordinary) {
-	ripe := l.r.Ripe(l.now)
+func wake(t *rapid.T, l *scenario, o *ordinary) {
+	ripe := l.r.RenewalDue(l.now)
 	if ripe && (o.underWay || o.paused || o.cancelled || l.r.Next > ledger.MicrosOf(l.now)) {
 		t.Fatalf("%+v is to be renewed at %v", l.r, l.now)
 	}
 	if !ripe {
 		return
 	}
-	l.took(l.r.Begin(uuid.New(), l.now))
+	l.apply(l.r.BeginRenewal(uuid.New(), l.now))
 	o.begun++
 	o.underWay = true
 }
 
-// hear reports the outcome of the renewal under way, and returns whether there was one and
+// reportOutcome reports the outcome of the renewal under way, and returns whether there was one and
 // whether it was paid.
-func hear(t *rapid.T, l *life, o *ordinary, paid bool) bool {
-	d, ok := l.r.Heard(l.r.Last, paid, l.now)
+func reportOutcome(t *rapid.T, l *scenario, o *ordinary, paid bool) bool {
+	d, ok := l.r.OnOutcome(l.r.Last, paid, l.now)
 	if ok != o.underWay {
 		t.Fatalf("%s hears: %v", l.r.State, ok)
 	}
 	if !ok {
 		return false
 	}
-	l.took(d)
+	l.apply(d)
 	if o.underWay = false; paid {
 		o.paid++
 		o.failures = 0
@@ -103,7 +103,7 @@ func hear(t *rapid.T, l *life, o *ordinary, paid bool) bool {
 	return false
 }
 
-func ask(t *rapid.T, l *life, o *ordinary, what string) {
+func ask(t *rapid.T, l *scenario, o *ordinary, what string) {
 	d, err := map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
 		"pause": pause, "resume": resume, "cancel": cancel,
 	}[what](l.r, l.now)
@@ -114,7 +114,7 @@ func ask(t *rapid.T, l *life, o *ordinary, what string) {
 	if err != nil {
 		return
 	}
-	l.took(d)
+	l.apply(d)
 	switch what {
 	case "pause":
 		o.paused = true
@@ -125,7 +125,7 @@ func ask(t *rapid.T, l *life, o *ordinary, what string) {
 	}
 }
 
-func agrees(t *rapid.T, l *life, o *ordinary) {
+func agrees(t *rapid.T, l *scenario, o *ordinary) {
 	r := l.r
 	if r.Status() != o.status() || r.Renewals != o.paid || r.Number != o.begun || r.State.UnderWay() != o.underWay {
 		t.Fatalf("%s with %d of %d paid, under way %v; want %s, %d of %d, %v",

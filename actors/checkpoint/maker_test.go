@@ -24,58 +24,58 @@ var (
 	usd    = money.Asset{Currency: "USD", Env: money.Prod}
 )
 
-// fixture is a keeper over a journal, which a test can close and open again.
+// fixture is a Maker on a journal, which a test can close and open again.
 type fixture struct {
 	*testkit.World
-	t      *testing.T
-	keeper *checkpoint.Keeper
+	t     *testing.T
+	maker *checkpoint.Maker
 }
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	h := &fixture{World: testkit.NewWorld(t, time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC)), t: t}
-	h.start()
-	return h
+	f := &fixture{World: testkit.NewWorld(t, time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC)), t: t}
+	f.start()
+	return f
 }
 
-func (h *fixture) start() {
-	h.t.Helper()
-	h.Open()
-	h.keeper = checkpoint.Start(h.Runtime)
-	h.Runtime.Start(func(posting.Item) bool { return false })
+func (f *fixture) start() {
+	f.t.Helper()
+	f.Open()
+	f.maker = checkpoint.Start(f.Runtime)
+	f.Runtime.Start(func(posting.Item) bool { return false })
 }
 
-func (h *fixture) restart() {
-	h.t.Helper()
-	h.Close()
-	h.start()
+func (f *fixture) restart() {
+	f.t.Helper()
+	f.Close()
+	f.start()
 }
 
-func (h *fixture) submit(c *posting.Change) {
-	h.t.Helper()
-	h.MustSubmit(c)
+func (f *fixture) submit(c *posting.Change) {
+	f.t.Helper()
+	f.MustSubmit(c)
 }
 
 // days books a number of entries on each of a number of days.
-func (h *fixture) days(org ledger.ID, days, entries int) {
-	h.t.Helper()
+func (f *fixture) days(org ledger.ID, days, entries int) {
+	f.t.Helper()
 	for range days {
 		for n := range entries {
-			h.owes(org, fmt.Sprintf("L:partner:%d:available", n+1))
+			f.owes(org, fmt.Sprintf("L:partner:%d:available", n+1))
 		}
-		if err := h.Clock.Set(h.Clock.Now().Add(24 * time.Hour)); err != nil {
-			h.t.Fatal(err)
+		if err := f.Clock.Set(f.Clock.Now().Add(24 * time.Hour)); err != nil {
+			f.t.Fatal(err)
 		}
 	}
 }
 
 // owes books an entry between the bank and an account.
-func (h *fixture) owes(org ledger.ID, path string) {
-	h.t.Helper()
+func (f *fixture) owes(org ledger.ID, path string) {
+	f.t.Helper()
 	line := func(path string, side ledger.Side) ledger.Posting {
 		return ledger.Posting{Account: ledger.Path(path), Asset: usd, Side: side, Amount: money.FromUint64(10)}
 	}
-	h.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	f.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			line("A:bank", ledger.Debit), line(path, ledger.Credit),
@@ -83,17 +83,17 @@ func (h *fixture) owes(org ledger.ID, path string) {
 	}}})
 }
 
-func (h *fixture) look() {
-	h.t.Helper()
-	if err := h.keeper.Look(); err != nil {
-		h.t.Fatal(err)
+func (f *fixture) makeDue() {
+	f.t.Helper()
+	if err := f.maker.MakeDue(); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // rows returns an organization's rows of checkpoints.
-func (h *fixture) rows(org ledger.ID) map[string]string {
-	h.t.Helper()
-	view := h.Journal.View()
+func (f *fixture) rows(org ledger.ID) map[string]string {
+	f.t.Helper()
+	view := f.Journal.View()
 	defer view.Close()
 	rows := make(map[string]string)
 	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointParts()} {
@@ -102,14 +102,14 @@ func (h *fixture) rows(org ledger.ID) map[string]string {
 			return true, nil
 		})
 		if err != nil {
-			h.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 	}
 	return rows
 }
 
-func (h *fixture) group() uint64 {
-	n, _ := h.Journal.LastGroup()
+func (f *fixture) group() uint64 {
+	n, _ := f.Journal.LastGroup()
 	return n
 }
 
@@ -125,62 +125,62 @@ func heads(rows map[string]string) (keys []string) {
 }
 
 func TestEachOrganizationHasACheckpointOfEachDayThatIsOver(t *testing.T) {
-	h := open(t)
-	h.days(first, 3, 4)
-	h.days(second, 2, 3)
-	h.look()
-	if a, b := len(heads(h.rows(first))), len(heads(h.rows(second))); a != 2 || b != 1 {
+	f := open(t)
+	f.days(first, 3, 4)
+	f.days(second, 2, 3)
+	f.makeDue()
+	if a, b := len(heads(f.rows(first))), len(heads(f.rows(second))); a != 2 || b != 1 {
 		t.Errorf("there are %d and %d", a, b)
 	}
-	h.days(first, 1, 4)
-	h.look()
-	if a, b := len(heads(h.rows(first))), len(heads(h.rows(second))); a != 3 || b != 1 {
+	f.days(first, 1, 4)
+	f.makeDue()
+	if a, b := len(heads(f.rows(first))), len(heads(f.rows(second))); a != 3 || b != 1 {
 		t.Errorf("later there are %d and %d", a, b)
 	}
 }
 
 func TestWhatIsThereIsNotWrittenAgain(t *testing.T) {
-	h := open(t)
-	h.days(first, 5, 3)
-	h.look()
-	before := h.group()
-	h.look()
-	h.restart()
-	h.look()
-	if after := h.group(); after != before {
+	f := open(t)
+	f.days(first, 5, 3)
+	f.makeDue()
+	before := f.group()
+	f.makeDue()
+	f.restart()
+	f.makeDue()
+	if after := f.group(); after != before {
 		t.Errorf("groups %d to %d were written", before+1, after)
 	}
 }
 
 // An organization in which no money moves has empty checkpoints.
 func TestAnOrganizationWithoutAccountsHasThemToo(t *testing.T) {
-	h := open(t)
+	f := open(t)
 	for range 3 {
-		h.submit(&posting.Change{Steps: []posting.Step{{
+		f.submit(&posting.Change{Steps: []posting.Step{{
 			Org: first, Source: ledger.Source{Kind: ledger.Partner, ID: uuid.New()}, Record: []byte{1}, Events: []ledger.Event{{Name: "made", To: "there"}},
 		}}})
-		if err := h.Clock.Set(h.Clock.Now().Add(24 * time.Hour)); err != nil {
+		if err := f.Clock.Set(f.Clock.Now().Add(24 * time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h.look()
-	if got := len(h.rows(first)); got != 2 {
+	f.makeDue()
+	if got := len(f.rows(first)); got != 2 {
 		t.Errorf("%d rows", got)
 	}
-	before := h.group()
-	h.restart()
-	h.look()
-	if after := h.group(); after != before {
+	before := f.group()
+	f.restart()
+	f.makeDue()
+	if after := f.group(); after != before {
 		t.Errorf("%d groups were written again", after-before)
 	}
 }
 
-// Whatever happened to checkpoints, the first look after the next start restores them.
+// Whatever happened to checkpoints, the first run after the next start restores them.
 func TestWhatIsMissingIsMadeAgain(t *testing.T) {
-	h := open(t)
-	h.days(first, 8, 4)
-	h.look()
-	want := h.rows(first)
+	f := open(t)
+	f.days(first, 8, 4)
+	f.makeDue()
+	want := f.rows(first)
 	keys := slices.Sorted(maps.Keys(want))
 	made := heads(want)
 	if len(made) != 7 || len(keys) != 14 {
@@ -199,13 +199,13 @@ func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 		"a head that cannot be read":    {{Org: first, Key: []byte(made[4]), Value: []byte("?")}},
 		"a part of what was never made": {{Org: first, Key: store.KeyCheckpointPart(1_000, 3), Value: []byte("?")}},
 	} {
-		h.submit(&posting.Change{KVs: spoil})
-		if maps.Equal(h.rows(first), want) {
+		f.submit(&posting.Change{KVs: spoil})
+		if maps.Equal(f.rows(first), want) {
 			t.Fatalf("%s: nothing was spoilt", name)
 		}
-		h.restart()
-		h.look()
-		if got := h.rows(first); !maps.Equal(got, want) {
+		f.restart()
+		f.makeDue()
+		if got := f.rows(first); !maps.Equal(got, want) {
 			t.Errorf("%s: %d rows instead of %d, or others", name, len(got), len(want))
 		}
 	}
@@ -220,24 +220,24 @@ func removed(keys ...string) (rows []posting.KV) {
 
 // A wrong checkpoint is detected when the next one is computed from it.
 func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
-	h := open(t)
-	h.days(first, 4, 4)
-	h.look()
-	rows := h.rows(first)
+	f := open(t)
+	f.days(first, 4, 4)
+	f.makeDue()
+	rows := f.rows(first)
 	keys := slices.Sorted(maps.Keys(rows))
 	last := keys[len(keys)-1]
 	wrong := strings.Replace(rows[last], "bank", "bang", 1)
 	for _, restart := range []bool{false, true} {
-		h.submit(&posting.Change{KVs: []posting.KV{{Org: first, Key: []byte(last), Value: []byte(wrong)}}})
+		f.submit(&posting.Change{KVs: []posting.KV{{Org: first, Key: []byte(last), Value: []byte(wrong)}}})
 		if restart {
-			h.restart()
+			f.restart()
 		}
-		h.days(first, 1, 4)
-		h.look()
-		if h.rows(first)[last] != rows[last] {
+		f.days(first, 1, 4)
+		f.makeDue()
+		if f.rows(first)[last] != rows[last] {
 			t.Errorf("restarted %v: the part is still wrong", restart)
 		}
-		rows = h.rows(first)
+		rows = f.rows(first)
 		keys = slices.Sorted(maps.Keys(rows))
 		last = keys[len(keys)-1]
 		wrong = strings.Replace(rows[last], "bank", "bang", 1)
@@ -249,50 +249,50 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 
 // The next checkpoint is not computed from an earlier one in its place.
 func TestAHeadThatIsGoneIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
-	h := open(t)
-	h.days(first, 4, 4)
-	h.look()
-	before := h.rows(first)
+	f := open(t)
+	f.days(first, 4, 4)
+	f.makeDue()
+	before := f.rows(first)
 	made := heads(before)
 	last := made[len(made)-1]
-	h.submit(&posting.Change{KVs: removed(last)})
-	h.days(first, 1, 4)
-	h.look()
-	rows := h.rows(first)
+	f.submit(&posting.Change{KVs: removed(last)})
+	f.days(first, 1, 4)
+	f.makeDue()
+	rows := f.rows(first)
 	if got := len(heads(rows)); got != 4 || rows[last] != before[last] {
 		t.Errorf("there are %d, and what was gone is %x", got, rows[last])
 	}
 }
 
 func TestALookIsMadeOnThePool(t *testing.T) {
-	h := open(t)
-	h.days(first, 3, 4)
-	h.keeper.Begin()
-	h.Runtime.Quiesce()
-	if got := len(heads(h.rows(first))); got != 2 {
+	f := open(t)
+	f.days(first, 3, 4)
+	f.maker.Begin()
+	f.Runtime.Quiesce()
+	if got := len(heads(f.rows(first))); got != 2 {
 		t.Errorf("there are %d", got)
 	}
 }
 
 func TestWithALowDiskTheyAreMadeLater(t *testing.T) {
-	h := open(t)
-	h.days(first, 3, 4)
-	h.JournalOptions.Store.MinFree = 1 << 62
-	h.restart()
-	keeper := h.keeper
-	if err := keeper.Look(); err == nil {
+	f := open(t)
+	f.days(first, 3, 4)
+	f.JournalOptions.Store.MinFree = 1 << 62
+	f.restart()
+	maker := f.maker
+	if err := maker.MakeDue(); err == nil {
 		t.Error("nothing was refused")
 	}
-	if got := len(h.rows(first)); got != 0 {
+	if got := len(f.rows(first)); got != 0 {
 		t.Errorf("%d rows were written", got)
 	}
-	h.JournalOptions.Store.MinFree = 0
-	h.restart()
-	keeper.On(h.Runtime) // the keeper that was refused, with nothing booked since
-	if err := keeper.Look(); err != nil {
+	f.JournalOptions.Store.MinFree = 0
+	f.restart()
+	maker.On(f.Runtime) // the Maker that was refused, with nothing booked since
+	if err := maker.MakeDue(); err != nil {
 		t.Error(err)
 	}
-	if got := len(heads(h.rows(first))); got != 2 {
+	if got := len(heads(f.rows(first))); got != 2 {
 		t.Errorf("later there are %d", got)
 	}
 }
@@ -305,10 +305,10 @@ func TestItRestsTheLongerTheMoreThereIsToLookAt(t *testing.T) {
 	}
 }
 
-// crowded returns the rows of a checkpoint that has, after its own accounts, as many more as its
+// addManyRows returns the rows of a checkpoint that has, after its own accounts, as many more as its
 // head has room for. The head states a small number, so that the next checkpoint is due as early as
 // without them.
-func crowded(t *testing.T, rows map[string]string) (all []posting.KV) {
+func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 	t.Helper()
 	key := []byte(heads(rows)[0])
 	head, err := store.DecodeCheckpointHead(key, []byte(rows[string(key)]))
@@ -353,28 +353,28 @@ func long(path string) string { return path + strings.Repeat("x", ledger.MaxPath
 // A head has room for a bounded number of parts. If there are more accounts, no further checkpoint
 // is made, and none is tried again and again.
 func TestOfTooManyAccountsNoCheckpointIsMade(t *testing.T) {
-	h := open(t)
-	h.days(first, 1, 4)
-	h.owes(first, long("Q:z")) // after all others, on the second day
-	h.look()
-	for _, row := range crowded(t, h.rows(first)) {
-		h.submit(&posting.Change{KVs: []posting.KV{row}})
+	f := open(t)
+	f.days(first, 1, 4)
+	f.owes(first, long("Q:z")) // after all others, on the second day
+	f.makeDue()
+	for _, row := range addManyRows(t, f.rows(first)) {
+		f.submit(&posting.Change{KVs: []posting.KV{row}})
 	}
-	h.restart()
-	if err := h.Clock.Set(h.Clock.Now().Add(24 * time.Hour)); err != nil {
+	f.restart()
+	if err := f.Clock.Set(f.Clock.Now().Add(24 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		h.days(first, 1, 4)
-		h.look()
-		if got := len(heads(h.rows(first))); got != 1 {
+		f.days(first, 1, 4)
+		f.makeDue()
+		if got := len(heads(f.rows(first))); got != 1 {
 			t.Fatalf("there are %d", got)
 		}
 	}
-	h.days(first, 1, 4)
-	before := h.group()
-	h.look()
-	if after := h.group(); after != before {
+	f.days(first, 1, 4)
+	before := f.group()
+	f.makeDue()
+	if after := f.group(); after != before {
 		t.Errorf("%d groups were written for nothing", after-before)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // chunk is how much of the log is read at a time.
 const chunk = 1 << 20
 
-// file is what the tape needs of an *os.File opened to append.
+// file is what callLog needs of an *os.File opened to append.
 type file interface {
 	io.Writer
 	io.ReaderAt
@@ -21,9 +21,9 @@ type file interface {
 	Sync() error
 }
 
-// tape is the log: whole lines, then nothing. append and cut need the caller's lock. Reading below
+// callLog is the log: whole lines, then nothing. append and cut need the caller's lock. Reading below
 // a size that was read under the lock needs no lock, because those bytes never change.
-type tape struct {
+type callLog struct {
 	file  file
 	size  int64 // the end of the last whole line
 	torn  bool  // part of a line may follow size
@@ -34,7 +34,7 @@ type tape struct {
 
 // append writes one line and returns where it begins. After an error the line does not count, even
 // if part of it was written.
-func (t *tape) append(line []byte) (offset int64, err error) {
+func (t *callLog) append(record []byte) (offset int64, err error) {
 	if t.failed != nil {
 		return 0, t.failed
 	}
@@ -43,17 +43,17 @@ func (t *tape) append(line []byte) (offset int64, err error) {
 			return 0, err
 		}
 	}
-	if _, err := t.file.Write(line); err != nil {
+	if _, err := t.file.Write(record); err != nil {
 		t.torn = true
 		return 0, errors.Join(err, t.cut())
 	}
 	offset = t.size
-	t.size += int64(len(line))
+	t.size += int64(len(record))
 	return offset, nil
 }
 
 // cut removes what follows the last whole line.
-func (t *tape) cut() error {
+func (t *callLog) cut() error {
 	if err := t.file.Truncate(t.size); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (t *tape) cut() error {
 }
 
 // measure finds the end of the last whole line in a file of the given length.
-func (t *tape) measure(length int64) error {
+func (t *callLog) measure(length int64) error {
 	buffer := make([]byte, min(t.chunk, length))
 	end := length
 	for end > 0 {
@@ -83,7 +83,7 @@ func (t *tape) measure(length int64) error {
 
 // mend cuts off what a kill or a full disk left after the last whole line; no call was answered for
 // it. If neither can have left those bytes, they are damage.
-func (t *tape) mend(length int64) error {
+func (t *callLog) mend(length int64) error {
 	rest := length - t.size
 	if rest == 0 {
 		return nil
@@ -109,9 +109,9 @@ func torn(part []byte) bool {
 	return string(part[:begins]) == lineStart[:begins] && !sealed(whole) || len(bytes.Trim(part, "\x00")) == 0
 }
 
-// line reads the line that begins at offset, its newline included. It reads plainLine bytes first,
+// record reads the line that begins at offset, its newline included. It reads plainLine bytes first,
 // which few lines exceed.
-func (t *tape) line(offset, size int64) ([]byte, error) {
+func (t *callLog) record(offset, size int64) ([]byte, error) {
 	if offset >= size {
 		return nil, io.ErrUnexpectedEOF // it was cut off after a failed sync
 	}
@@ -133,13 +133,13 @@ func (t *tape) line(offset, size int64) ([]byte, error) {
 // each calls visit with the lines below size, from the first on, until visit returns an error, to
 // which each adds the line's number. A line is valid only until visit returns. A line that is too
 // long is damaged.
-func (t *tape) each(ctx context.Context, size int64, visit func(offset int64, line []byte) error) error {
+func (t *callLog) each(ctx context.Context, size int64, visit func(offset int64, record []byte) error) error {
 	r := bufio.NewReaderSize(io.NewSectionReader(t.file, 0, size), int(t.chunk))
 	for n, offset, next := 1, int64(0), t.chunk; ; n++ {
-		line, err := r.ReadSlice('\n')
+		record, err := r.ReadSlice('\n')
 		switch {
 		case err == nil:
-			err = visit(offset, line)
+			err = visit(offset, record)
 		case err == io.EOF:
 			return nil
 		case errors.Is(err, bufio.ErrBufferFull):
@@ -150,7 +150,7 @@ func (t *tape) each(ctx context.Context, size int64, visit func(offset int64, li
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		offset += int64(len(line))
+		offset += int64(len(record))
 		if offset >= next {
 			next = offset + t.chunk
 			if err := ctx.Err(); err != nil {
@@ -162,7 +162,7 @@ func (t *tape) each(ctx context.Context, size int64, visit func(offset int64, li
 
 // find searches below size, from the end backwards, for the last line that begins with the key. It
 // returns a nil line and no error if there is none.
-func (t *tape) find(ctx context.Context, size int64, key []byte) (line []byte, offset int64, err error) {
+func (t *callLog) find(ctx context.Context, size int64, key []byte) (record []byte, offset int64, err error) {
 	buffer := make([]byte, min(t.chunk, size))
 	for end := size; end > 0; {
 		if err := ctx.Err(); err != nil {
@@ -206,7 +206,7 @@ func among(part, key []byte) (from, to int) {
 }
 
 // read fills part from offset.
-func (t *tape) read(part []byte, offset int64) error {
+func (t *callLog) read(part []byte, offset int64) error {
 	_, err := t.file.ReadAt(part, offset)
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -14,8 +14,8 @@ import (
 func TestATextThatShowsNothingIsBlank(t *testing.T) {
 	x := kept(t)
 	for _, unseen := range []string{"", " ", "\t\n", "\u00a0", "\u200b", "\ufeff", "\u2060", "\u00ad", "\u180e", "\u202e", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f", "\ufe0f", " \u200b\u2800 "} {
-		x.refuses("granted_by", GrantHibah, "amount", `"1"`, "granted_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
-		x.refuses("closed_by", Close, "closed_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
+		x.wantRefused("granted_by", GrantHibah, "amount", `"1"`, "granted_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
+		x.wantRefused("closed_by", Close, "closed_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
 	}
 	for _, seen := range []string{"a", ".", "é", "ا", "漢", "🙂", "\u200ba"} {
 		x.do(GrantHibah, "amount", `"1"`, "granted_by", `"`+seen+`"`)
@@ -25,7 +25,7 @@ func TestATextThatShowsNothingIsBlank(t *testing.T) {
 func TestATextHasNoControlCharacters(t *testing.T) {
 	x := kept(t)
 	for _, wrong := range []string{`"a\u0000"`, `"\u0001a"`, `"a\u001bb"`, `"a\u001f"`, "\"a\xff\""} {
-		x.refuses("note", GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", wrong)
+		x.wantRefused("note", GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", wrong)
 	}
 	x.do(GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", `"one\ttwo\r\nthree"`)
 }
@@ -37,7 +37,7 @@ func TestADescriptionsLengthIsThatOfWhatCanBeSeen(t *testing.T) {
 		field string
 		body  schema.Input
 	}{{Certificate, "underlying_asset", issueBody()}, {Lease, "asset_description", leaseBody()}, {InstalmentSale, "asset_description", saleBody()}} {
-		tried(t, c.p, Secular, c.body, []trial{
+		openWithChanges(t, c.p, Secular, c.body, []fieldCase{
 			{c.field, `"0123456789"`, c.field},
 			{c.field, `"0123456789      "`, c.field},
 			{c.field, "\"\u200b\u200b0123456789\u2060\"", c.field},
@@ -53,36 +53,36 @@ func TestDatesAreOfTheYearsInWhichTermsEnd(t *testing.T) {
 		`"0000-01-01"`: "must be a date from 1970-01-01 to 9000-12-31", `"9999-12-31"`: "must be a date from 1970-01-01 to 9000-12-31",
 		`"2026-02-30"`: "must be a date, YYYY-MM-DD", `"2026-9-3"`: "must be a date, YYYY-MM-DD", `"10000-01-01"`: "must be a date, YYYY-MM-DD",
 	} {
-		x := strike(t, Certificate, Secular, issueBody())
+		x := openContract(t, Certificate, Secular, issueBody())
 		if got := x.message(Offer, "subscription_start", said, "subscription_end", `"9000-12-31"`); got != want {
 			t.Errorf("%s: %q, want %q", said, got, want)
 		}
 	}
-	x := strike(t, Certificate, Secular, issueBody())
+	x := openContract(t, Certificate, Secular, issueBody())
 	x.do(Offer, "subscription_start", `"1970-01-01"`, "subscription_end", `"9000-12-31"`)
 }
 
 func TestAReviewIsSignedOnADateOrAtATime(t *testing.T) {
 	for _, said := range []string{`"2026-01-01"`, `"2026-01-01T10:15:30Z"`, `"2026-01-01T10:15:30.5+04:00"`} {
-		x := strike(t, Lease, Religious, leaseBody())
+		x := openContract(t, Lease, Religious, leaseBody())
 		x.do(Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", said)
 	}
-	x := strike(t, Lease, Religious, leaseBody())
+	x := openContract(t, Lease, Religious, leaseBody())
 	for _, said := range []string{`""`, `" "`, `"yesterday"`, `"2026-02-30"`, `"2026-02-30T10:15:30Z"`, `"2026-01-01 10:15:30"`, `"2026-01-01T25:00:00Z"`, `"2026-01-01T10:15:30"`,
 		`"9999-01-01"`, `"9999-01-01T00:00:00Z"`, `"2026-01-01T10:15:30.` + strings.Repeat("0", schema.MaxText) + `Z"`} {
-		x.refuses("signed_at", Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", said)
+		x.wantRefused("signed_at", Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", said)
 	}
 }
 
 // A document of ownership is a text or an object, and not blank.
 func TestADocumentOfOwnershipSaysSomething(t *testing.T) {
-	lease := strike(t, Lease, Secular, leaseBody())
-	sale := strike(t, InstalmentSale, Secular, saleBody())
+	lease := openContract(t, Lease, Secular, leaseBody())
+	sale := openContract(t, InstalmentSale, Secular, saleBody())
 	sale.do(OrderAsset)
 	for _, wrong := range []string{`1`, `0`, `1.5`, `true`, `false`, `null`, `""`, `"  "`, "\"\u200b\"", `{}`, `{ }`, `[]`, `["deed"]`, `"` + strings.Repeat("x", 256) + `"`, `"a\u0000"`} {
 		for _, list := range []string{"[" + wrong + "]", `["deed",` + wrong + "]"} {
-			lease.refuses("ownership_documents", Acquire, "ownership_documents", list)
-			sale.refuses("ownership_documents", PurchaseAsset, "ownership_documents", list)
+			lease.wantRefused("ownership_documents", Acquire, "ownership_documents", list)
+			sale.wantRefused("ownership_documents", PurchaseAsset, "ownership_documents", list)
 		}
 	}
 	lease.do(Acquire, "ownership_documents", `["`+strings.Repeat("é", 255)+`", {"no":7}]`)
@@ -91,7 +91,7 @@ func TestADocumentOfOwnershipSaysSomething(t *testing.T) {
 
 // A minimum above the number of certificates is refused.
 func TestTheMinimumIsOneThatAnIssueHas(t *testing.T) {
-	tried(t, Certificate, Secular, issueBody(), []trial{
+	openWithChanges(t, Certificate, Secular, issueBody(), []fieldCase{
 		{"min_subscription", "100", ""}, {"min_subscription", "101", "min_subscription"}, {"min_subscription", "9007199254740991", "min_subscription"},
 	})
 }
@@ -102,7 +102,7 @@ func TestARefusalNamesTheActionAsItsFamilyDoes(t *testing.T) {
 		Secular:   "review is not possible in status review_passed",
 		Religious: "approve is not possible in status review_passed",
 	} {
-		x := strike(t, Lease, reading, leaseBody())
+		x := openContract(t, Lease, reading, leaseBody())
 		if reading == Secular {
 			x.do(Submit)
 		}
@@ -115,7 +115,7 @@ func TestARefusalNamesTheActionAsItsFamilyDoes(t *testing.T) {
 
 // An event has its action's name, for every transition of the action.
 func TestAnEventHasItsActionsName(t *testing.T) {
-	named := func(x *deal, status Status, want string) {
+	named := func(x *contractFixture, status Status, want string) {
 		t.Helper()
 		if got := x.d.Events[0].Name; got != want || x.r.Status != status {
 			t.Errorf("%s is booked as %s", x.r.Status, got)
@@ -127,7 +127,7 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 	x = sold(t)
 	x.do(RecordPayment, "amount", `"1100"`)
 	named(x, Completed, "record_payment")
-	x = strike(t, Managed, Secular, venture)
+	x = openContract(t, Managed, Secular, venture)
 	x.do(Fund)
 	x.do(Activate)
 	x.do(Loss, "amount", largest)
@@ -166,10 +166,10 @@ func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
 		t.Errorf("there are none of %v", places)
 	}
 	for _, p := range []*Product{Partnership, Lease} {
-		x := strike(t, p, Secular, map[*Product]schema.Input{Partnership: shareBody(), Lease: leaseBody()}[p])
+		x := openContract(t, p, Secular, map[*Product]schema.Input{Partnership: shareBody(), Lease: leaseBody()}[p])
 		x.do(Submit)
 		x.do(Reject, "reason", `"no"`)
-		x.says("rejection_reason", "no")
+		x.wantColumns("rejection_reason", "no")
 		if Why.Of(x.r.Values) != "no" {
 			t.Error("the reason is not where it is read")
 		}
@@ -178,45 +178,45 @@ func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
 
 // Rent begins with activation, and its last period ends on or before the expected end.
 func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
-	x := strike(t, Partnership, Secular, but(shareBody(), "term_months", "3", "rental_amount", `"7"`))
+	x := openContract(t, Partnership, Secular, but(shareBody(), "term_months", "3", "rental_amount", `"7"`))
 	x.do(Fund)
-	x.later(10)
+	x.passDays(10)
 	x.do(Activate)
-	x.says("expected_end_date", "2026-04-01", "rental_paid_total", "0") // two periods of 30 days from 2026-01-11 on
-	x.later(30)
-	x.says("rental_paid_total", "7")
-	x.later(30)
-	x.says("rental_paid_total", "14")
+	x.wantColumns("expected_end_date", "2026-04-01", "rental_paid_total", "0") // two periods of 30 days from 2026-01-11 on
+	x.passDays(30)
+	x.wantColumns("rental_paid_total", "7")
+	x.passDays(30)
+	x.wantColumns("rental_paid_total", "14")
 	if x.d.Due != 0 {
 		t.Error("there is more to come")
 	}
-	x.later(4_000)
-	x.says("rental_paid_total", "14")
-	late := strike(t, Partnership, Secular, but(shareBody(), "term_months", "1", "rental_amount", `"7"`))
+	x.passDays(4_000)
+	x.wantColumns("rental_paid_total", "14")
+	late := openContract(t, Partnership, Secular, but(shareBody(), "term_months", "1", "rental_amount", `"7"`))
 	late.do(Fund)
-	late.later(31)
+	late.passDays(31)
 	late.do(Activate)
-	late.later(300)
-	late.says("rental_paid_total", "0")
+	late.passDays(300)
+	late.wantColumns("rental_paid_total", "0")
 }
 
 // The current rent of a period is shown.
 func TestThePresentRentIsShown(t *testing.T) {
-	x := strike(t, Partnership, Secular, but(shareBody(), "rental_amount", `"100"`))
-	x.says("current_rental_amount", "100")
+	x := openContract(t, Partnership, Secular, but(shareBody(), "rental_amount", `"100"`))
+	x.wantColumns("current_rental_amount", "100")
 	x.do(Fund)
 	x.do(Activate)
-	x.says("current_rental_amount", "100")
+	x.wantColumns("current_rental_amount", "100")
 	x.do(Buyout, "units", "5")
-	x.says("bank_ownership_percent", "40", "current_rental_amount", "50") // of 80 percent at the start
+	x.wantColumns("bank_ownership_percent", "40", "current_rental_amount", "50") // of 80 percent at the start
 	x.do(Buyout, "units", "5")
-	x.says("current_rental_amount", "0", "rental_amount", "100")
-	partners(t).says("current_rental_amount", "")
+	x.wantColumns("current_rental_amount", "0", "rental_amount", "100")
+	partners(t).wantColumns("current_rental_amount", "")
 }
 
 // A contract's number has the year of the clock's day, whatever its booked time.
 func TestANumbersYearIsTheClocks(t *testing.T) {
-	w := newWorld(t, "2026-12-31")
+	w := newOrgFixture(t, "2026-12-31")
 	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: Secular, Env: money.Prod, Input: leaseBody(), Now: w.now})
 	if err != nil {
 		t.Fatal(err)

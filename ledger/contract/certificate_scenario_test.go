@@ -8,14 +8,14 @@ import (
 
 func issueMoves() map[string]move {
 	return map[string]move{
-		"submit": {name: Submit}, "reject": {name: Reject, given: given("reason", `"no"`)}, "review": {name: Pass, given: board()},
-		"no review": {name: Pass, given: given("approved_by", `"the board"`)},
-		"offering":  {name: Offer}, "subscribe": {name: Subscribe, given: given("investor_id", someone, "certificates", "1")},
+		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: board()},
+		"no review": {name: Pass, input: input("approved_by", `"the board"`)},
+		"offering":  {name: Offer}, "subscribe": {name: Subscribe, input: input("investor_id", someone, "certificates", "1")},
 		"close_subscription": {name: CloseSubscription}, "activate": {name: Activate},
-		"profit": {name: Profit, given: given("total_profit", `"1"`)}, "mature": {name: Mature, days: 60}, "too soon": {name: Mature},
-		"redeem":       {name: Redeem, given: given("redemption_date", `"2026-03-02"`)},
-		"redeem_early": {name: RedeemEarly, given: given("redemption_date", `"2026-03-02"`)},
-		"default":      {name: Default, given: given("reason", `"enough"`)},
+		"profit": {name: Profit, input: input("total_profit", `"1"`)}, "mature": {name: Mature, days: 60}, "too soon": {name: Mature},
+		"redeem":       {name: Redeem, input: input("redemption_date", `"2026-03-02"`)},
+		"redeem_early": {name: RedeemEarly, input: input("redemption_date", `"2026-03-02"`)},
+		"default":      {name: Default, input: input("reason", `"enough"`)},
 	}
 }
 
@@ -52,16 +52,16 @@ func TestAnIssueGoesItsWay(t *testing.T) {
 		Redeemed:     {"subscribe": notOffered},
 		Defaulted:    {"subscribe": notOffered},
 	}
-	drawn(t, Certificate, Secular, body, issueMoves(), issueRoutes(), rest)
+	checkGrid(t, Certificate, Secular, body, issueMoves(), issueRoutes(), rest)
 	rest[Draft] = map[string]string{
 		"submit": "under_review", "review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered,
 	}
 	rest[UnderReview] = map[string]string{"review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered}
-	drawn(t, Certificate, Religious, body, issueMoves(), issueRoutes("review"), rest)
+	checkGrid(t, Certificate, Religious, body, issueMoves(), issueRoutes("review"), rest)
 }
 
 // issueSums checks that an issue's columns agree with each other.
-func issueSums(x *deal) {
+func issueSums(x *contractFixture) {
 	v := x.r.Values
 	sold, distributed := int64(0), ciDistributed.Of(v)
 	for _, s := range x.registerOf(x.r).subscriptions {
@@ -103,11 +103,11 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 				d.maybe(g, "profit_distribution_frequency", d.text(frequencies...))
 				return g
 			}
-			redeemed := func(d *dice, _ schema.Row) schema.Input { return given("redemption_date", d.day()) }
+			redeemed := func(d *dice, _ schema.Row) schema.Input { return input("redemption_date", d.day()) }
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				Reject: reasoned, Default: reasoned, Redeem: redeemed, RedeemEarly: redeemed,
 				Subscribe: func(d *dice, _ schema.Row) schema.Input {
-					return given("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.whole(0, 30))
+					return input("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.whole(0, 30))
 				},
 				Profit: amountsOf("total_profit", some),
 			}

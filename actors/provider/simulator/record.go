@@ -66,7 +66,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // errDamaged says that a line is not what appendLine writes.
 var errDamaged = errors.New("damaged; restore from a backup")
 
-// line is a line of the log: a call, and the state of its charge after the call.
+// record is a line of the log: a call, and the state of its charge after the call.
 // All values are strings. A charge begins with a line such as
 //
 //	{"reference":"…","terminal":"…","operation":"payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.000000Z","amount":"1000","org":"…","sum":"7d1f0a93"}
@@ -76,16 +76,16 @@ var errDamaged = errors.New("damaged; restore from a backup")
 //	{"reference":"…","terminal":"…","operation":"refund","request":"…","outcome":"charged","charge":"payment","status":"charged","captured":"1000","refunded":"400","at":"…","amount":"1000","before":"0","org":"…","sum":"…"}
 //
 // sum is the CRC-32C of everything before it.
-type line struct {
+type record struct {
 	reference, terminal, org ledger.ID
-	own                      own
+	call                     callFields
 	charge                   charge
 	before                   int64 // where the charge's previous line begins, or first
 	offset                   int64 // where this line begins
 }
 
-// own is the part of a line about its call.
-type own struct {
+// callFields is the part of a line about its call.
+type callFields struct {
 	operation string    // as actors.Operation names it, or challenges or reissues
 	request   ledger.ID // zero for a call that opens a charge, and for a challenge
 	outcome   string    // as payment.Verdict names it, or the payer's answer
@@ -105,17 +105,17 @@ func appendKey(dst []byte, terminal, reference ledger.ID) []byte {
 // appendLine writes the rest of the line that appendKey began. The fields of the call are
 // operation, request, outcome, reason and done. A charge's first line omits the fields of the
 // charge that repeat fields of the call.
-func appendLine(dst []byte, l *line) []byte {
+func appendLine(dst []byte, l *record) []byte {
 	dst = append(dst, `"operation":"`...)
-	dst = append(dst, l.own.operation...)
+	dst = append(dst, l.call.operation...)
 	dst = append(dst, '"')
-	if l.own.request != (ledger.ID{}) {
+	if l.call.request != (ledger.ID{}) {
 		dst = append(dst, `,"request":"`...)
-		dst = append(appendID(dst, l.own.request), '"')
+		dst = append(appendID(dst, l.call.request), '"')
 	}
-	dst = appendField(dst, `,"outcome":"`, l.own.outcome)
-	dst = appendField(dst, `,"reason":"`, l.own.reason)
-	dst = appendTime(dst, `,"done":"`, l.own.done)
+	dst = appendField(dst, `,"outcome":"`, l.call.outcome)
+	dst = appendField(dst, `,"reason":"`, l.call.reason)
+	dst = appendTime(dst, `,"done":"`, l.call.done)
 	if l.before != first {
 		dst = appendState(dst, &l.charge)
 	}
@@ -206,7 +206,7 @@ func appendTime(dst []byte, name string, at time.Time) []byte {
 }
 
 // appendSeal ends a line with the CRC-32C of everything before it in the line.
-func appendSeal(line []byte) []byte { return appendSum(line, line) }
+func appendSeal(record []byte) []byte { return appendSum(record, record) }
 
 func appendSum(dst, body []byte) []byte {
 	var sum [crc32.Size]byte
@@ -216,12 +216,12 @@ func appendSum(dst, body []byte) []byte {
 }
 
 // sealed tells whether a line, with its newline, has the right checksum.
-func sealed(line []byte) bool {
-	if len(line) < keySize+sealSize || len(line) > maxLine {
+func sealed(record []byte) bool {
+	if len(record) < keySize+sealSize || len(record) > maxLine {
 		return false
 	}
 	var again [sealSize]byte
-	body, seal := line[:len(line)-sealSize], line[len(line)-sealSize:]
+	body, seal := record[:len(record)-sealSize], record[len(record)-sealSize:]
 	return bytes.Equal(seal, appendSum(again[:0], body))
 }
 
@@ -276,14 +276,14 @@ type fields struct {
 
 // parse parses the line that begins at offset. It returns errDamaged for a line with a wrong
 // checksum, and for one that appendLine would write differently.
-func parse(text []byte, offset int64) (*line, error) {
+func parse(text []byte, offset int64) (*record, error) {
 	var f fields
 	if !sealed(text) || json.Unmarshal(text, &f) != nil {
 		return nil, errDamaged
 	}
-	l := &line{
+	l := &record{
 		reference: f.Reference, terminal: f.Terminal, org: f.Org,
-		own:    own{operation: f.Operation, request: f.Request, outcome: f.Outcome, reason: f.Reason, done: f.Done.UTC()},
+		call:   callFields{operation: f.Operation, request: f.Request, outcome: f.Outcome, reason: f.Reason, done: f.Done.UTC()},
 		charge: f.charge(),
 		before: first,
 		offset: offset,
@@ -320,9 +320,9 @@ func (f *fields) charge() charge {
 }
 
 // sound tells whether the line can have been written: readers rely on what it refers to.
-func (l *line) sound() bool {
+func (l *record) sound() bool {
 	c := &l.charge
-	if _, known := verdicts[l.own.outcome]; !known && l.own.operation != challenges {
+	if _, known := verdicts[l.call.outcome]; !known && l.call.operation != challenges {
 		return false
 	}
 	if (c.operation == 0) != (c.verdict == payment.VerdictNotFound) || (c.operation != 0) == c.at.IsZero() {

@@ -37,15 +37,15 @@ func handshake(err error) bool {
 	return errors.As(err, &plain) || errors.As(err, &alert) && alert.Op == "remote error"
 }
 
-// way says how a connection is opened.
-type way struct {
+// dialOptions says how a connection is opened.
+type dialOptions struct {
 	bound  time.Duration // for name, TCP and TLS
 	until  time.Time     // when the connection ends; zero: when its user closes it
 	secure *tls.Config   // configuration of TLS; nil: no TLS
 }
 
 // dial opens a connection; with TLS it returns a *tls.Conn.
-func dial(ctx context.Context, address string, w way) (net.Conn, error) {
+func dial(ctx context.Context, address string, w dialOptions) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.bound)
 	defer cancel()
 	// Go's own resolver: a look-up that is given up ends, and holds no thread.

@@ -15,7 +15,7 @@ import (
 
 // leaseLife is a random life of a lease, with a naive count of its expected totals.
 type leaseLife struct {
-	*tenancy
+	*leaseFixture
 	cost, rental, advance, deposit, left, term *big.Int
 	paid, spent                                *big.Int
 	started                                    ledger.Date
@@ -77,7 +77,7 @@ func bornLease(t *rapid.T) *leaseLife {
 	if body[field] = []byte(leaseQuote(l.left)); l.left.Sign() == 0 {
 		delete(body, field)
 	}
-	l.tenancy = newLease(t, rapid.SampledFrom(Readings).Draw(t, "reading"), body)
+	l.leaseFixture = newLease(t, rapid.SampledFrom(Readings).Draw(t, "reading"), body)
 	return l
 }
 
@@ -159,19 +159,19 @@ func (l *leaseLife) body(t *rapid.T, name string) (Action, schema.Input, *big.In
 		if sum = l.most(l.r); sum.Sign() == 0 {
 			sum = big.NewInt(1)
 		}
-		return PayRent, given("amount", leaseQuote(sum)), sum
+		return PayRent, input("amount", leaseQuote(sum)), sum
 	case "payment":
-		return PayRent, given("amount", leaseQuote(sum)), sum
+		return PayRent, input("amount", leaseQuote(sum)), sum
 	case "arrears":
 		if rapid.Bool().Draw(t, "clear") {
-			return RecordArrears, given("amount", `"0"`), sum
+			return RecordArrears, input("amount", `"0"`), sum
 		}
-		return RecordArrears, given("amount", leaseQuote(sum)), sum
+		return RecordArrears, input("amount", leaseQuote(sum)), sum
 	case "expense":
-		return BearExpense, given("amount", leaseQuote(sum), "description", `"oil"`), sum
+		return BearExpense, input("amount", leaseQuote(sum), "description", `"oil"`), sum
 	case "activate":
 		day := l.now.Date() - ledger.Date(rapid.IntRange(0, 90).Draw(t, "delivered"))
-		return Activate, given("delivery_date", `"`+day.String()+`"`), nil
+		return Activate, input("delivery_date", `"`+day.String()+`"`), nil
 	}
 	return Action(name), leaseActions[Action(name)], nil
 }

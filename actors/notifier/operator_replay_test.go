@@ -1,0 +1,43 @@
+package notifier
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// A replay of a parked delivery goes only to the operators that it has not reached; a replay of a
+// delivered one goes to all.
+func TestAReplayTellsOperatorsWhomItHasNotReachedOrAll(t *testing.T) {
+	var reachedBefore []string
+	reaches := false
+	f := newFixture(t, func(f *fixture) {
+		f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
+			reachedBefore = append(reachedBefore, string(reached))
+			a := Attempt{At: ledger.MicrosOf(f.Clock.Now())}
+			if !reaches {
+				a.Failure = "one is left"
+				return a, []byte("one"), 0
+			}
+			return a, []byte("both"), 0
+		}
+	})
+	id := f.notify(here, posting.Operators, uuid.New())[0]
+	f.advance(24 * time.Hour)
+	f.wantDelivery(id, Parked, MaxAttempts)
+	reachedBefore, reaches = nil, true
+	for range 2 {
+		f.restart()
+		f.replay(id)
+		f.quiesce()
+		f.wantDelivery(id, Delivered, MaxAttempts+len(reachedBefore))
+	}
+	if fmt.Sprint(reachedBefore) != "[one ]" {
+		t.Errorf("told already were %q: want one, then nobody", reachedBefore)
+	}
+}
