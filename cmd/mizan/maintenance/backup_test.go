@@ -255,6 +255,7 @@ func TestARestoreThatIsKilledLeavesNothingThatLooksWhole(t *testing.T) {
 }
 
 func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
+	testkit.NotUnderRace(t, refusedOnly)
 	s := testkit.Start(t, testkit.Options{})
 	dir := t.TempDir()
 	backup, keyring := filepath.Join(dir, "one.backup"), filepath.Join(s.Dir, "keyring")

@@ -54,6 +54,7 @@ func TestAServersGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 
 // A server leaves no core dump, and no other process of its user can read its memory.
 func TestAServersMemoryIsInNoCoreAndNoOtherProcessesToRead(t *testing.T) {
+	testkit.NotUnderRace(t, memoryRead)
 	s := testkit.Start(t, testkit.Options{})
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", s.PID()))
 	if err != nil {
