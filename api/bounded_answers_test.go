@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"mizan/internal/testkit"
 )
 
 // mostOfAnError bounds the answer to bad input, in bytes.
@@ -14,6 +16,7 @@ const mostOfAnError = 64 << 10
 // has one of the specification's shapes.
 func TestAnswersToBadInputAreBounded(t *testing.T) {
 	t.Parallel()
+	testkit.NotUnderRace(t, "large bodies are refused on the goroutine of their request")
 	h := newFixture(t)
 	const whole = 1_000_000
 	part := func(element string, size int) string {

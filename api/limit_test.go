@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"mizan/internal/testkit"
 	"mizan/ledger"
 )
 
@@ -38,6 +39,7 @@ func TestNoRateIsNoLimit(t *testing.T) {
 }
 
 func TestLimitersAreBounded(t *testing.T) {
+	testkit.NotUnderRace(t, "it makes every limiter on one goroutine")
 	l, now := newLimits(1), time.Unix(1000, 0)
 	for n := range maxLimiters + 100 {
 		if l.allow(keyNumber(n), now); len(l.keys) > maxLimiters {

@@ -223,7 +223,7 @@ func TestAPageBufferDoesNotGrowWhileEveryGroupIsFull(t *testing.T) {
 		{2, 40, 8}, {2, 400, 8}, {2, 4_000, 8}, {20, 100, 8}, {20, 2_000, 8},
 		{2, 40, 1_000}, {2, 400, 1_000}, // no page is flushed by its age
 	} {
-		if testing.Short() && c.accounts > 400 {
+		if testing.Short() && c.accounts > 100 {
 			continue // more of the same goroutines' work, which the race detector makes ten times as long
 		}
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
@@ -431,6 +431,9 @@ func TestWhatWaitsMayBeLongerThanARow(t *testing.T) {
 }
 
 func TestWhatPageBuffersHoldIsBoundedInBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts the bytes that are stored; the model's tests run the same goroutines")
+	}
 	d := newBufferFixture(t, 0, 0)
 	for sum, restarted := 0, false; sum < posting.MaxDayBytes*2; {
 		if sum > posting.MaxDayBytes/2 && !restarted {

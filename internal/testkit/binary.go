@@ -7,13 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 )
 
-// BinaryVariable is the environment variable with the path of a binary that is built already;
-// the Makefile sets it. It is ignored under the race detector, which needs its own build.
-const BinaryVariable = "MIZAN_TEST_BINARY"
+// Environment variables with the paths of binaries that are built already; the Makefile sets them.
+const (
+	BinaryVariable     = "MIZAN_TEST_BINARY"
+	RaceBinaryVariable = "MIZAN_TEST_RACE_BINARY" // built with the race detector
+)
 
 var plain, raced built
 
@@ -37,19 +40,35 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Binary returns the path of the binary under test. The first call builds it, with the race
-// detector if the tests have it.
+// Binary returns the path of the binary under test, without the race detector. The first call
+// builds it.
 func Binary(tb testing.TB) string {
 	tb.Helper()
-	return binary(tb, raceDetector)
+	return plain.of(tb, false)
 }
 
-func binary(tb testing.TB, race bool) string {
+// RaceBinary returns the path of the binary with the race detector if the tests have it, and Binary
+// otherwise. It is for commands that have goroutines: serve, backup and restore.
+func RaceBinary(tb testing.TB) string {
 	tb.Helper()
-	b := &plain
-	if race {
-		b = &raced
+	if !raceDetector {
+		return plain.of(tb, false)
 	}
+	return raced.of(tb, true)
+}
+
+// binaryOf returns the path of the binary for a command. A command with one goroutine has no races,
+// and with the detector it takes eight times as long to start.
+func binaryOf(tb testing.TB, args []string) string {
+	tb.Helper()
+	if len(args) > 0 && slices.Contains([]string{"serve", "backup", "restore"}, args[0]) {
+		return RaceBinary(tb)
+	}
+	return Binary(tb)
+}
+
+func (b *built) of(tb testing.TB, race bool) string {
+	tb.Helper()
 	b.once.Do(func() { b.path, b.err = b.build(race) })
 	if b.err != nil {
 		tb.Fatal(b.err)
@@ -58,7 +77,11 @@ func binary(tb testing.TB, race bool) string {
 }
 
 func (b *built) build(race bool) (string, error) {
-	if path := os.Getenv(BinaryVariable); path != "" && !race {
+	variable := BinaryVariable
+	if race {
+		variable = RaceBinaryVariable
+	}
+	if path := os.Getenv(variable); path != "" {
 		_, err := os.Stat(path)
 		return path, err
 	}
@@ -80,6 +103,16 @@ func (b *built) build(race bool) (string, error) {
 		return "", fmt.Errorf("building the binary: %w\n%s", err, bytes.TrimSpace(out))
 	}
 	return path, nil
+}
+
+// NotUnderRace skips a test under the race detector, for a reason that it logs. It is for tests in
+// which the detector has nothing to see, so that they would only repeat make test: what they examine
+// has one goroutine, or is a process without the detector.
+func NotUnderRace(tb testing.TB, why string) {
+	tb.Helper()
+	if raceDetector {
+		tb.Skip("not under the race detector: " + why)
+	}
 }
 
 // moduleRoot returns the nearest parent directory with a go.mod.

@@ -9,7 +9,9 @@
 //  3. Nothing waits for a fixed time: a start ends when the health check reports ok, a stop
 //     when the process has ended, and each has a bound that fails the test.
 //  4. Of the server it knows only the interface: flags, exit codes, sandbox.json, HTTP.
-//  5. A world knows no service, so that the tests of every service can use it.
+//  5. Under the race detector a process with goroutines (serve, backup, restore) has it too, and a
+//     race in it fails the test even if the process was killed. Other commands never have it.
+//  6. A world knows no service, so that the tests of every service can use it.
 //
 // Callers: tests of actors, api, cmd/mizan, bench and snapshots; never the product.
 //

@@ -90,7 +90,13 @@ func launch(tb testing.TB, path string, openFiles int, env, args []string) *proc
 	if err := <-started; err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { p.kill(tb) })
+	tb.Cleanup(func() {
+		p.kill(tb)
+		// A process that is killed does not tell by its exit code that it had a race.
+		if raceDetector && strings.Contains(p.stderr.String(), "WARNING: DATA RACE") {
+			tb.Errorf("%s had a race:\n%s", strings.Join(args, " "), p.stderr.String())
+		}
+	})
 	return p
 }
 
@@ -171,7 +177,7 @@ func Run(tb testing.TB, env []string, args ...string) Result {
 // RunLimited is Run with a limit of open files; 0: the limit of this process.
 func RunLimited(tb testing.TB, openFiles int, env []string, args ...string) Result {
 	tb.Helper()
-	p := launch(tb, Binary(tb), openFiles, env, args)
+	p := launch(tb, binaryOf(tb, args), openFiles, env, args)
 	exit := p.wait(tb, startBound)
 	return Result{Exit: exit, Stdout: p.stdout.String(), Stderr: p.stderr.String()}
 }

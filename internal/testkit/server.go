@@ -89,7 +89,11 @@ func (s *Server) start() {
 		args = append(args, "--sandbox")
 	}
 	began := time.Now()
-	s.process = launch(s.tb, binary(s.tb, raceDetector && !s.options.Plain), s.options.OpenFiles, s.options.Env, slices.Concat(args, s.options.Flags))
+	binary := RaceBinary
+	if s.options.Plain {
+		binary = Binary
+	}
+	s.process = launch(s.tb, binary(s.tb), s.options.OpenFiles, s.options.Env, slices.Concat(args, s.options.Flags))
 	select {
 	case s.BaseURL = <-s.process.ready:
 	case <-s.process.ended:

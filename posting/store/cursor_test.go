@@ -63,7 +63,11 @@ func TestCursorsAgreeWithASortedMap(t *testing.T) {
 	defer closeStore(t, s)
 	sn := s.Snapshot()
 	defer sn.Close()
-	for range 3000 {
+	walks := 3000
+	if testing.Short() {
+		walks = 300 // each on one goroutine
+	}
+	for range walks {
 		prefix := randomKey(r, 3)
 		if r.IntN(20) == 0 {
 			prefix = nil

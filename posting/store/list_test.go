@@ -92,6 +92,9 @@ func TestAFailedSyncOfTheListOfTablesLosesNothing(t *testing.T) {
 		"1 any once", "2 any on", "3 any once", "6 any on",
 		"1 compaction once", "1 compaction on", "2 compaction once",
 	} {
+		if testing.Short() && fault[0] > '1' {
+			continue // later syncs come from the same goroutines
+		}
 		t.Run(fault, func(t *testing.T) {
 			t.Setenv(faultVariable, fault)
 			dir := t.TempDir()

@@ -72,6 +72,9 @@ func TestAKillInTheMiddleOfACreate(t *testing.T) {
 	p.via = between(t, p.theirs)
 	s := p.side(false, false, false)
 	for kind, amount := range map[string]string{"payment": "1000", "payout": "300"} {
+		if testing.Short() && kind == "payout" {
+			continue // it differs in what is stored, not in what runs at once
+		}
 		for _, k := range kills {
 			t.Run(kind+", "+k.name, func(t *testing.T) {
 				s.in(t)
@@ -151,6 +154,9 @@ func TestKillsUnderLoad(t *testing.T) {
 	p.via = between(t, p.theirs)
 	s := p.side(false, false, false)
 	for round, theirs := range []bool{true, false, true, false} {
+		if testing.Short() && round == 2 {
+			break // each platform was killed once
+		}
 		us, answered := s.us(), make(chan bool, many)
 		for i := range many {
 			kind := []string{"payment", "payout"}[i%2]

@@ -85,6 +85,7 @@ func TestATokenIsRotatedOnARunningServer(t *testing.T) {
 }
 
 func TestAllTokensAreRotatedInAStoppedStore(t *testing.T) {
+	testkit.NotUnderRace(t, commandsOnly)
 	for _, clock := range []string{"real", "manual"} {
 		t.Run(clock, func(t *testing.T) {
 			s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", clock}})
@@ -138,6 +139,7 @@ func TestTokensAreRotatedWhereATerminalIsConnected(t *testing.T) {
 }
 
 func TestTheTokenToRotateMayComeFromStdin(t *testing.T) {
+	testkit.NotUnderRace(t, commandsOnly)
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox.AdminToken
 	command := exec.CommandContext(t.Context(), testkit.Binary(t), "admin-token", "rotate",
@@ -152,6 +154,7 @@ func TestTheTokenToRotateMayComeFromStdin(t *testing.T) {
 
 // A retired token is never accepted again, even from the configured file.
 func TestAServerRefusesARetiredTokenOfItsFile(t *testing.T) {
+	testkit.NotUnderRace(t, refusedOnly)
 	file := filepath.Join(t.TempDir(), "token")
 	old := strings.Repeat("old-token-", 4)
 	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
@@ -172,6 +175,7 @@ func TestAServerRefusesARetiredTokenOfItsFile(t *testing.T) {
 }
 
 func TestHowARotationIsAskedFor(t *testing.T) {
+	testkit.NotUnderRace(t, refusedOnly)
 	empty, file := t.TempDir(), filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("two tokens"), 0o600); err != nil {
 		t.Fatal(err)

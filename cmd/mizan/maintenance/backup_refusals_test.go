@@ -14,6 +14,7 @@ import (
 // The directory of a killed restore is not a data directory: no server starts in it. And no
 // restore clears a directory in which a server was started.
 func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
+	testkit.NotUnderRace(t, refusedOnly)
 	s := testkit.Start(t, testkit.Options{})
 	backup := filepath.Join(t.TempDir(), "one")
 	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", backup)
@@ -92,6 +93,7 @@ func TestASpoiledBackupThatIsNotNeededIsAWarning(t *testing.T) {
 
 // The help shows the short form, which people use.
 func TestTheHelpOfBackupsShowsTheShortForm(t *testing.T) {
+	testkit.NotUnderRace(t, commandsOnly)
 	if help := testkit.Succeed(t, "backup", "--help"); !strings.Contains(help, "mizan backup --to DIR|FILE") {
 		t.Errorf("the help says %s", help)
 	}

@@ -23,7 +23,7 @@ type process struct {
 
 func starts(t *testing.T, args ...string) *process {
 	t.Helper()
-	c := &process{cmd: exec.Command(testkit.Binary(t), args...)}
+	c := &process{cmd: exec.Command(testkit.RaceBinary(t), args...)}
 	c.cmd.Stdout, c.cmd.Stderr = &c.output, &c.output
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -255,6 +255,7 @@ func TestARestoreThatIsKilledLeavesNothingThatLooksWhole(t *testing.T) {
 }
 
 func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
+	testkit.NotUnderRace(t, refusedOnly)
 	s := testkit.Start(t, testkit.Options{})
 	dir := t.TempDir()
 	backup, keyring := filepath.Join(dir, "one.backup"), filepath.Join(s.Dir, "keyring")

@@ -145,6 +145,7 @@ func TestKeysRotateBesideARunningServer(t *testing.T) {
 }
 
 func TestKeysAreOfTheKeyringThatServeUses(t *testing.T) {
+	testkit.NotUnderRace(t, commandsOnly)
 	named, dir := newKeyring(t), t.TempDir()
 	own := filepath.Join(dir, "keyring")
 	testkit.Quiet(t, testkit.Run(t, nil, "keyring", own))
@@ -170,6 +171,7 @@ func TestKeysAreOfTheKeyringThatServeUses(t *testing.T) {
 }
 
 func TestKeysOfAKeyringThatSealsNothing(t *testing.T) {
+	testkit.NotUnderRace(t, commandsOnly)
 	path := newKeyring(t)
 	unsealing(t, path)
 	r := testkit.Run(t, nil, "keys", "list", "--keyring", path)
@@ -185,6 +187,7 @@ func TestKeysOfAKeyringThatSealsNothing(t *testing.T) {
 }
 
 func TestKeysLeaveAKeyringAloneThatTheyCanNotRead(t *testing.T) {
+	testkit.NotUnderRace(t, commandsOnly)
 	for _, c := range []struct {
 		name, content string
 		mode          os.FileMode

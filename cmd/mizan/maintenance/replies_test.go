@@ -215,6 +215,7 @@ func (r *replayWorld) verify(exit int) string {
 
 // The checker accepts only the store's own keyring.
 func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
+	testkit.NotUnderRace(t, commandsOnly)
 	r := startRepeated(t)
 	r.stop()
 	place := filepath.Join(t.TempDir(), "keys")

@@ -417,6 +417,7 @@ func (p *payer) misbehaves(n int, version uint16) (open []net.Conn) {
 // neither in the buffers of the connections, which are still open, nor after they are closed,
 // nor in other memory.
 func TestMemoryHoldsNoCardOfAFinalTransaction(t *testing.T) {
+	testkit.NotUnderRace(t, memoryRead)
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's memory needs root")
 	}
@@ -488,6 +489,7 @@ func searchedAfterPayments(t *testing.T, flags []string) {
 // The provider for other platforms sends cards, over TLS and without, in requests of all sizes,
 // to a platform that accepts them and to one that refuses. No trace of the cards remains.
 func TestMemoryHoldsNoCardThatWentToAnotherPlatform(t *testing.T) {
+	testkit.NotUnderRace(t, memoryRead)
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's memory needs root")
 	}

@@ -28,6 +28,7 @@ import (
 const few = minHandles
 
 func TestTooFewOpenFilesAreRefusedInWords(t *testing.T) {
+	testkit.NotUnderRace(t, refusedStart)
 	r := testkit.RunLimited(t, few/2, nil, "serve", "--sandbox", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0")
 	if want := "mizan: configuration: open files: the limit is 512, and at least 1024 are needed; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)\n"; r.Exit != cli.ExitConfiguration || r.Stderr != want {
 		t.Errorf("exit %d, %s", r.Exit, r.Stderr)
@@ -76,6 +77,7 @@ const startPatience = 2 * time.Minute
 // With more idle connections than the process may have open files, payments on new connections,
 // their notifications, and the store's next files still work.
 func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
+	testkit.NotUnderRace(t, filesCounted)
 	var notified sync.Map
 	var notifications atomic.Int64
 	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -186,6 +188,7 @@ func TestAcceptWithoutHandlesIsTriedAgain(t *testing.T) {
 
 // Bodies that are announced and never arrive take no memory, and time out.
 func TestPromisedBodiesHoldNoMemory(t *testing.T) {
+	testkit.NotUnderRace(t, memoryRead)
 	const promises = 3000
 	s := testkit.Start(t, testkit.Options{Plain: true, Flags: []string{"--tls", "off"}})
 	testkit.Pay(t, s.Partner(), "before")

@@ -7,3 +7,11 @@ import (
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
+
+// Why tests are not repeated under the race detector.
+const (
+	refusedStart = "a start that is refused ends before anything runs at once"
+	onceAtAStart = "what a start writes and prints is decided on one goroutine, before it serves"
+	memoryRead   = "it reads the memory of a process, to which the detector adds its own"
+	filesCounted = "it counts the open files of a loaded server; the loads for the detector are those of actors and api"
+)

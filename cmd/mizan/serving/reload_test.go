@@ -192,7 +192,7 @@ func TestChecksSayThatTheServerIsStarting(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(testkit.Binary(t), "serve", "--sandbox", "--data", dir, "--listen", "127.0.0.1:0", "--tls", "off")
+	cmd := exec.Command(testkit.RaceBinary(t), "serve", "--sandbox", "--data", dir, "--listen", "127.0.0.1:0", "--tls", "off")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

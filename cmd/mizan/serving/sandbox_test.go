@@ -25,6 +25,7 @@ func sandboxBytes(t *testing.T, s *testkit.Server) []byte {
 }
 
 func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
+	testkit.NotUnderRace(t, onceAtAStart)
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox
 	var names []string
@@ -55,6 +56,7 @@ func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
 }
 
 func TestLostSandboxValuesAreMadeAnew(t *testing.T) {
+	testkit.NotUnderRace(t, onceAtAStart)
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox
 	path := filepath.Join(s.Dir, sandboxFile)
@@ -113,6 +115,7 @@ func TestLostSandboxValuesAreMadeAnew(t *testing.T) {
 // The operator may set another password for the sandbox's partner. Then the next start makes a
 // new one, puts it in the file and in force.
 func TestAPasswordThatIsNoLongerInForceIsMadeAnew(t *testing.T) {
+	testkit.NotUnderRace(t, onceAtAStart)
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox
 	answer, err := s.Admin().With("x-organization-id", first.OrganizationID).Do("PATCH", "/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`)
@@ -143,6 +146,7 @@ func TestAPasswordThatIsNoLongerInForceIsMadeAnew(t *testing.T) {
 }
 
 func TestFirstAdminTokenIsPrintedOnce(t *testing.T) {
+	testkit.NotUnderRace(t, onceAtAStart)
 	keys := filepath.Join(t.TempDir(), "keyring")
 	if r := testkit.Run(t, nil, "keyring", keys); r.Exit != 0 {
 		t.Fatal(r.Stderr)
@@ -171,6 +175,7 @@ func TestFirstAdminTokenIsPrintedOnce(t *testing.T) {
 }
 
 func TestAdminTokenFromFile(t *testing.T) {
+	testkit.NotUnderRace(t, onceAtAStart)
 	token := "mza_" + strings.Repeat("s", 43)
 	path := testkit.File(t, "token", token+"\n")
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual", "--admin-token-file", path}})
@@ -183,6 +188,7 @@ func TestAdminTokenFromFile(t *testing.T) {
 
 // If a token from a file is in force in addition to others, the log says so.
 func TestTheLogSaysThatSeveralAdminTokensAreInForce(t *testing.T) {
+	testkit.NotUnderRace(t, onceAtAStart)
 	const line = "several administration tokens are in force"
 	s := testkit.Start(t, testkit.Options{})
 	if strings.Contains(s.Stderr(), line) {
@@ -201,6 +207,7 @@ func TestTheLogSaysThatSeveralAdminTokensAreInForce(t *testing.T) {
 }
 
 func TestSandboxStoreNeedsTheSandbox(t *testing.T) {
+	testkit.NotUnderRace(t, refusedStart)
 	s := testkit.Start(t, testkit.Options{})
 	s.Stop()
 	r := testkit.Run(t, nil, "serve", "--data", s.Dir, "--listen", "127.0.0.1:0", "--tls", "off", "--keyring", filepath.Join(s.Dir, "keyring"))
@@ -213,6 +220,7 @@ func TestSandboxStoreNeedsTheSandbox(t *testing.T) {
 // TestPrintedCommandsHoldNoSecret checks the printed commands, because they may end up in a
 // log.
 func TestPrintedCommandsHoldNoSecret(t *testing.T) {
+	testkit.NotUnderRace(t, onceAtAStart)
 	s := testkit.Start(t, testkit.Options{})
 	for _, secret := range []string{
 		s.Sandbox.AdminToken, s.Sandbox.APIKey, s.Sandbox.PartnerPass, s.Sandbox.SessionToken, s.Sandbox.AuditorToken,

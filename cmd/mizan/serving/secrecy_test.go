@@ -54,6 +54,7 @@ func TestAServersGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 
 // A server leaves no core dump, and no other process of its user can read its memory.
 func TestAServersMemoryIsInNoCoreAndNoOtherProcessesToRead(t *testing.T) {
+	testkit.NotUnderRace(t, memoryRead)
 	s := testkit.Start(t, testkit.Options{})
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", s.PID()))
 	if err != nil {
@@ -69,7 +70,7 @@ func TestAServersMemoryIsInNoCoreAndNoOtherProcessesToRead(t *testing.T) {
 	const nobody = 65534
 	dir := t.TempDir()
 	program := filepath.Join(dir, "mizan")
-	content, err := os.ReadFile(testkit.Binary(t))
+	content, err := os.ReadFile(testkit.RaceBinary(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestSIGHUPEndsNoServerThatBeginsAgain(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's environment needs root")
 	}
-	cmd := exec.Command(testkit.Binary(t), "serve", "--sandbox", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
+	cmd := exec.Command(testkit.RaceBinary(t), "serve", "--sandbox", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GODEBUG=") })
 	ready, err := cmd.StdoutPipe()

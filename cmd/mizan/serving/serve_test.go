@@ -48,6 +48,7 @@ func TestPaymentSurvivesStopAndKill(t *testing.T) {
 }
 
 func TestAddressInUse(t *testing.T) {
+	testkit.NotUnderRace(t, refusedStart)
 	s := testkit.Start(t, testkit.Options{})
 	address := strings.TrimPrefix(s.BaseURL, "https://")
 	for flag, free := range map[string]string{"--listen": "--metrics-listen", "--metrics-listen": "--listen"} {

@@ -38,6 +38,7 @@ func TestSecondServerOnTheDirectoryIsLockedOut(t *testing.T) {
 }
 
 func TestManualClockKeepsItsValue(t *testing.T) {
+	testkit.NotUnderRace(t, onceAtAStart)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	clock := func() time.Time {
 		t.Helper()
@@ -78,6 +79,7 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 // TestManualClockIsNotBehindWhatWasBooked deletes the clock's file: the new clock starts at or
 // after the last booked time.
 func TestManualClockIsNotBehindWhatWasBooked(t *testing.T) {
+	testkit.NotUnderRace(t, onceAtAStart)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	answer, err := s.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
 	testkit.WantStatus(t, answer, err, 200)
@@ -102,6 +104,7 @@ func TestManualClockIsNotBehindWhatWasBooked(t *testing.T) {
 }
 
 func TestDamagedDirectoryIsRefused(t *testing.T) {
+	testkit.NotUnderRace(t, refusedStart)
 	for name, damage := range map[string]func(t *testing.T, dir string){
 		"HEAD":          flipAll,
 		"simulator.log": flipAll,
@@ -144,6 +147,7 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 // TestOneDamagedLineOfTheRailsLogIsRefused replaces a word by another one, so that the line
 // still parses.
 func TestOneDamagedLineOfTheRailsLogIsRefused(t *testing.T) {
+	testkit.NotUnderRace(t, refusedStart)
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "one")
 	testkit.Pay(t, s.Partner(), "two")
@@ -334,6 +338,7 @@ func TestAFailedSyncOfTheListOfTablesAtTheEnd(t *testing.T) {
 // TestAServerWhoseStoreIsGoneDoesNotBeginAnew deletes all or part of the store and keeps the
 // other files. The server must not start with an empty store.
 func TestAServerWhoseStoreIsGoneDoesNotBeginAnew(t *testing.T) {
+	testkit.NotUnderRace(t, refusedStart)
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
 	s.Stop()
@@ -361,6 +366,7 @@ func TestAServerWhoseStoreIsGoneDoesNotBeginAnew(t *testing.T) {
 // TestAnotherServersKeyringIsRefused checks that a foreign keyring is refused, because nobody
 // with the store's own keyring could open or verify what it seals and signs.
 func TestAnotherServersKeyringIsRefused(t *testing.T) {
+	testkit.NotUnderRace(t, refusedStart)
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
 	s.Stop()

@@ -25,6 +25,7 @@ func manual(t *testing.T) string {
 // directory with the files that they expect.
 func TestTheManualsExamplesAreTrue(t *testing.T) {
 	t.Parallel()
+	testkit.NotUnderRace(t, commandsOnly)
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("there is no shell")
@@ -58,6 +59,7 @@ func TestTheManualsExamplesAreTrue(t *testing.T) {
 // is generated from the commands.
 func TestTheManualHasEveryCommand(t *testing.T) {
 	t.Parallel()
+	testkit.NotUnderRace(t, commandsOnly)
 	help := testkit.Run(t, nil, "admin", "--help")
 	commands := regexp.MustCompile(`(?m)^  admin ([a-z]+) ([a-z]+) `).FindAllStringSubmatch(help.Stdout, -1)
 	if len(commands) < 30 {

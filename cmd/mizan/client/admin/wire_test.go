@@ -29,6 +29,7 @@ type stand struct {
 // requests.
 func newStand(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, before int)) *stand {
 	t.Helper()
+	testkit.NotUnderRace(t, commandsOnly)
 	s := new(stand)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
