@@ -40,7 +40,7 @@ type Record struct {
 // Line is one posting on one account, with the account's totals after it.
 type Line = store.Line
 
-// Listed is a row of a transaction list.
+// Listed is a row of a list.
 type Listed = store.Listed
 
 // Record reads one record.

@@ -80,8 +80,7 @@ func (t *Terminal) Resolve(asset money.Asset) money.Asset {
 
 // SettlementAsset returns the asset in which the terminal settles a transaction of the source
 // asset, and true if its currency differs, so that the amount is converted. Otherwise it returns
-// the source. The asset has the source's environment. It has a scale unless the settings were
-// stored before checkSettlement existed.
+// the source. Another asset has the source's environment and, because of checkSettlement, a scale.
 func (t *Terminal) SettlementAsset(source money.Asset) (money.Asset, bool) {
 	s := &t.Settings
 	if s.SettlementCurrency == "" || s.SettlementCurrency == source.Currency {

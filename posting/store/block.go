@@ -166,7 +166,7 @@ func DecodeDues(row []byte, fn func(DueItem)) error {
 	return nil
 }
 
-// Listed is a row of a transaction list: the record was written at Booked.
+// Listed is a row of a list: the record was written at Booked.
 type Listed struct {
 	Booked ledger.Micros
 	First  bool // the record was created then
