@@ -22,7 +22,7 @@ func sameHeaders(a *answer) string {
 	return fmt.Sprint(headers)
 }
 
-func TestAllUnauthorizedAnswersAreTheSame(t *testing.T) {
+func TestAllUnauthorizedResponsesAreEqual(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first, second := h.seed.First.Org.String(), h.seed.Second.Org.String()
@@ -88,7 +88,7 @@ func TestAllUnauthorizedAnswersAreTheSame(t *testing.T) {
 	h.partner().get("/api/v1/partners").want(401, unauthorized)
 }
 
-func TestRolesThatMayNot(t *testing.T) {
+func TestRoutesRefuseOtherRolesWithForbidden(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.session().get("/api/v1/partners").want(403, `{"error":"forbidden","message":"this needs the administration token"}`)
@@ -140,7 +140,7 @@ func TestSourceAddressesAreChecked(t *testing.T) {
 	}
 }
 
-func TestBehindAProxyTLSIsAsked(t *testing.T) {
+func TestRequestsThatReachedAProxyWithoutTLSAreRefused(t *testing.T) {
 	t.Parallel()
 	trusting := func(prefix string) func(*api.Config) {
 		return func(cfg *api.Config) {
@@ -182,7 +182,7 @@ func TestRateOfAKeyIsLimited(t *testing.T) {
 
 // A command waits while the manual clock is moved. The move itself must not wait, or it would
 // wait for itself.
-func TestCommandsAreBracketed(t *testing.T) {
+func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 	t.Parallel()
 	var entered, left atomic.Int64
 	h := newFixture(t, func(cfg *api.Config) {

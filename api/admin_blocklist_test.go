@@ -19,7 +19,7 @@ func (h *fixture) list(kind, value string) *answer {
 	return h.admin().post(blocklist, `{"kind":"`+kind+`","value":"`+value+`"}`).want(201, "")
 }
 
-func TestAValueIsPutOnTheBlocklistAndTakenOff(t *testing.T) {
+func TestBlocklistEntryIsAddedAndRemoved(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.list("email", "Anna@Example.com")
@@ -60,7 +60,7 @@ func TestAValueIsPutOnTheBlocklistAndTakenOff(t *testing.T) {
 	events.wantFields(map[string]string{"data.2.event": "create", "data.1.event": "deactivate", "data.0.event": "activate", "data.0.source": made.at("data.id")})
 }
 
-func TestTheBlocklistIsListedByKind(t *testing.T) {
+func TestBlocklistIsListedByKind(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	bin, first, second := h.list("bin", "424242").at("data.id"), h.list("country", "ru").at("data.id"), h.list("country", "KZ").at("data.id")
@@ -81,7 +81,7 @@ func TestTheBlocklistIsListedByKind(t *testing.T) {
 	}
 }
 
-func TestValuesThatTheBlocklistRefuses(t *testing.T) {
+func TestBlocklistRefusesInvalidValues(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for body, want := range map[string]string{
@@ -123,7 +123,7 @@ func TestValuesThatTheBlocklistRefuses(t *testing.T) {
 
 // A card is identified by its keyed fingerprint, the same as for transactions; no answer, log
 // or file contains its number.
-func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
+func TestBlocklistedCardNumberIsStoredNowhere(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const escaped, number = `5105\u003105105105100`, "5105105105105100"
@@ -166,7 +166,7 @@ func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
 
 // With zeros in front a number still passes the Luhn check, but it matches no block list and no
 // limit. It is refused wherever a card number is accepted.
-func TestACardWithAZeroBeforeItIsRefusedWhereverANumberIsTaken(t *testing.T) {
+func TestCardNumberWithALeadingZeroIsRefusedEverywhere(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.admin().post(blocklist, `{"kind":"card","value":"4242424242424242"}`).want(201, "")

@@ -4,7 +4,7 @@ import "testing"
 
 // A malformed chat is refused with its field, at create and PATCH, and nothing of the request
 // is stored.
-func TestChatsThatThereCannotBeAreRefused(t *testing.T) {
+func TestMalformedChatIDsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	path := h.terminalAt(`,"merchant_params":{"tg_ids_to_notify":[-100123,"@ops"]}`)

@@ -13,7 +13,7 @@ func connecting(params string) string {
 	return `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{` + params + `}}`
 }
 
-func TestKeysToAnotherPlatformAreNeverShown(t *testing.T) {
+func TestCredentialsForAnotherPlatformAreNeverShown(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	keyed := h.admin().with("idempotency-key", "one")
@@ -35,7 +35,7 @@ func TestKeysToAnotherPlatformAreNeverShown(t *testing.T) {
 	}
 }
 
-func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
+func TestPatchWithTheMaskKeepsTheStoredSecret(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
@@ -72,7 +72,7 @@ func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
 
 // Otherwise an administrator who may set a platform's address, but not read its key, could have
 // the key sent to another server.
-func TestAStoredKeyIsNotSentToAnotherServer(t *testing.T) {
+func TestNewPlatformAddressNeedsItsKeySentAgain(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
@@ -92,7 +92,7 @@ func TestAStoredKeyIsNotSentToAnotherServer(t *testing.T) {
 	}
 }
 
-func TestAConnectionIsCheckedWhenItIsAskedFor(t *testing.T) {
+func TestConnectionIsCheckedOnRequest(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for params, field := range map[string]string{
@@ -111,7 +111,7 @@ func TestAConnectionIsCheckedWhenItIsAskedFor(t *testing.T) {
 
 // Secret parameters of a terminal are written and never shown, for every provider. Unknown
 // parameters are kept, and named in a warning.
-func TestATerminalShowsNoSecretAndWarnsOfWhatItDoesNotKnow(t *testing.T) {
+func TestTerminalHidesSecretsAndWarnsOfUnknownParameters(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const secrets = `"api_secret":"CANARY-1","auth":{"access_token":"CANARY-2","user":"u"},"PASSWORD":"CANARY-3","publishable_key":"pk_1"`

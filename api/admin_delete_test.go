@@ -8,7 +8,7 @@ import (
 )
 
 // A DELETE deactivates a record that has a history, and every record has at least its creation.
-func TestADeletedPartnerIsSwitchedOffAndStays(t *testing.T) {
+func TestDeletePartnerDeactivatesIt(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	paid := h.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "")
@@ -33,7 +33,7 @@ func TestADeletedPartnerIsSwitchedOffAndStays(t *testing.T) {
 	}
 }
 
-func TestADeletedTerminalIsRoutedToNoMore(t *testing.T) {
+func TestDeletedTerminalGetsNoTransactions(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
@@ -60,7 +60,7 @@ func TestADeletedTerminalIsRoutedToNoMore(t *testing.T) {
 	second.do("DELETE", path, "").want(404, "")
 }
 
-func TestATerminalTakesTwoPhasesAndASettlementCurrency(t *testing.T) {
+func TestTerminalAcceptsTwoPhasesAndASettlementCurrency(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	body := func(params string) string {
@@ -87,7 +87,7 @@ func TestATerminalTakesTwoPhasesAndASettlementCurrency(t *testing.T) {
 	}
 }
 
-func TestAPartnersLanguageIsOneOfTheServices(t *testing.T) {
+func TestPartnerLanguageMustBeSupported(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for lang, status := range map[string]int{"ru": 200, "en": 200, "kk": 200, "kaz": 422, "pt-BR": 422, "": 422, "r": 422, "russian": 422, "en_US": 422, "12": 422, "<b>": 422} {

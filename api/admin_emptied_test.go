@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAnEmptyAddressOrSecretIsRefused(t *testing.T) {
+func TestEmptyAddressOrSecretIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const whenEmpty, noSecret = "must be an http or https address, or null", "must not be empty; null takes it away"
@@ -38,7 +38,7 @@ func TestAnEmptyAddressOrSecretIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnEmptyAddressIsRefusedBesideWhatElseIsWrong(t *testing.T) {
+func TestEmptyAddressIsReportedTogetherWithOtherFaults(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.admin().patch("/api/v1/partners/1", `{"name":"","notify_url":"","secret":""}`).wantFieldsRefused("name", "notify_url", "secret")
@@ -46,7 +46,7 @@ func TestAnEmptyAddressIsRefusedBesideWhatElseIsWrong(t *testing.T) {
 		wantFieldsRefused("name", "merchant_params.notify_url", "merchant_params.secret")
 }
 
-func TestNullTakesAnAddressAndASecretAway(t *testing.T) {
+func TestNullRemovesAddressAndSecret(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.admin().patch("/api/v1/partners/1", `{"notify_url":"https://shop.example/n","secret":"c"}`).want(200, "")

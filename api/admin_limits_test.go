@@ -45,7 +45,7 @@ func (h *fixture) limit(body string) *answer {
 	return h.admin().post(limits, body).want(201, "")
 }
 
-func TestALimitIsCreatedReadAndListed(t *testing.T) {
+func TestLimitIsCreatedReadAndListed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.limit(`{"partner_id":1,"kind":"daily_volume","type":"payment","currency":"ETH","max_amount":"1000","scope":"card"}`)
@@ -80,7 +80,7 @@ func TestALimitIsCreatedReadAndListed(t *testing.T) {
 	}
 }
 
-func TestLimitsThatAreRefused(t *testing.T) {
+func TestInvalidLimitsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	foreign := h.admin().with("x-organization-id", h.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
@@ -140,7 +140,7 @@ func TestLimitsThatAreRefused(t *testing.T) {
 	unresolved.wantFields(map[string]string{"data.network": "", "data.currency": "USDT"})
 }
 
-func TestOnlyALimitsBoundAndSwitchAreChanged(t *testing.T) {
+func TestOnlyALimitsBoundAndActiveFlagCanChange(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)
@@ -181,7 +181,7 @@ func TestOnlyALimitsBoundAndSwitchAreChanged(t *testing.T) {
 	})
 }
 
-func TestAHundredAndFirstActiveLimitIsAConflict(t *testing.T) {
+func TestHundredAndFirstActiveLimitIsAConflict(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const body = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"`
@@ -195,7 +195,7 @@ func TestAHundredAndFirstActiveLimitIsAConflict(t *testing.T) {
 	h.admin().patch(limits+"/"+spare.at("data.id"), `{"active":true}`).want(409, "")
 }
 
-func TestALimitIsMadeOnceForAKey(t *testing.T) {
+func TestLimitIsCreatedOncePerIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	with := h.admin().with("idempotency-key", "one")
@@ -251,7 +251,7 @@ func TestUsageOfALimitIsShown(t *testing.T) {
 	h.admin().get(limits+"/"+uuid.NewString()+"/usage").want(404, "")
 }
 
-func TestUsageOfAScopedLimitIsOfOnePayer(t *testing.T) {
+func TestUsageOfAScopedLimitCountsOnePayer(t *testing.T) {
 	t.Parallel()
 	usage := new(usageReport)
 	h := newFixture(t, func(c *api.Config) { c.Usage = usage })
@@ -296,7 +296,7 @@ func TestUsageOfAScopedLimitIsOfOnePayer(t *testing.T) {
 	}
 }
 
-func TestUsageThatNobodyCanTellIsUnavailable(t *testing.T) {
+func TestUnknownUsageOfALimitIs503(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, func(c *api.Config) { c.Usage = nil })
 	made := h.limit(velocity)
@@ -304,7 +304,7 @@ func TestUsageThatNobodyCanTellIsUnavailable(t *testing.T) {
 }
 
 // The types of the specification, "Partner limits".
-func TestAPartnerIsBoundedByTheFourKindsOfLimits(t *testing.T) {
+func TestPartnerHasTheFourKindsOfLimits(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, body := range []string{

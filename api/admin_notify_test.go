@@ -37,7 +37,7 @@ func (h *fixture) wantHooks(address string, taken bool, things map[string]string
 	}
 }
 
-func TestANotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
+func TestNotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	things := h.things()
@@ -65,7 +65,7 @@ func TestANotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 
 // An address that was accepted while private addresses were allowed stays, may be sent back,
 // and does not prevent other changes.
-func TestAStoredNotificationAddressMayStay(t *testing.T) {
+func TestStoredPrivateNotificationAddressMayStay(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.directory.AllowPrivateHooks(true)

@@ -73,7 +73,7 @@ func (w *write) repeats(h *fixture, first *answer) {
 	}
 }
 
-func TestEveryWriteOfTheAdministrationTakesAKey(t *testing.T) {
+func TestEveryAdministrationWriteTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	all := h.writes()
@@ -107,7 +107,7 @@ func TestEveryWriteOfTheAdministrationTakesAKey(t *testing.T) {
 	}
 }
 
-func TestAKeyOfTheAdministrationBelongsToOneRequest(t *testing.T) {
+func TestAdministrationKeyBelongsToOneRequest(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const path, body = "/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`
@@ -127,7 +127,7 @@ func TestAKeyOfTheAdministrationBelongsToOneRequest(t *testing.T) {
 }
 
 // A request that was refused, or that changed nothing, has not used its key.
-func TestAKeyOfTheAdministrationIsFreeUntilSomethingChanges(t *testing.T) {
+func TestAdministrationKeyIsFreeUntilARequestChangesSomething(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, nothing := range []write{
@@ -146,7 +146,7 @@ func TestAKeyOfTheAdministrationIsFreeUntilSomethingChanges(t *testing.T) {
 	}
 }
 
-func TestAKeyOfTheAdministrationIsBounded(t *testing.T) {
+func TestAdministrationKeyHasABoundedLength(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, w := range h.writes() {
@@ -161,7 +161,7 @@ func TestAKeyOfTheAdministrationIsBounded(t *testing.T) {
 }
 
 // Of several concurrent equal requests one is executed; all get the same answer.
-func TestConcurrentWritesOfOneKeyAreOne(t *testing.T) {
+func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, w := range h.writes() {
@@ -196,7 +196,7 @@ func TestConcurrentWritesOfOneKeyAreOne(t *testing.T) {
 }
 
 // Of several concurrent different requests with one key one is executed; the others conflict.
-func TestConcurrentDifferentWritesOfOneKey(t *testing.T) {
+func TestConcurrentDifferentWritesWithOneKeyConflict(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	ways := []write{
@@ -225,7 +225,7 @@ func TestConcurrentDifferentWritesOfOneKey(t *testing.T) {
 }
 
 // The answer with an API key's value is repeated, and the value is nowhere stored in plaintext.
-func TestAKeysValueIsKeptSealed(t *testing.T) {
+func TestCachedReplyWithAnAPIKeyIsSealed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const body = `{"name":"till","partner_id":1}`
@@ -253,7 +253,7 @@ func TestAKeysValueIsKeptSealed(t *testing.T) {
 }
 
 // A move of the clock is not repeated for a key, because the clock can't go back.
-func TestTheClockTakesNoKey(t *testing.T) {
+func TestClockMoveIgnoresIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	w := write{"k", "PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`}
@@ -264,7 +264,7 @@ func TestTheClockTakesNoKey(t *testing.T) {
 }
 
 // A cached reply has an event, which the auditor finds by its record.
-func TestAKeptAnswerIsInTheJournal(t *testing.T) {
+func TestCachedReplyHasAJournalEvent(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.admin().keyed("k").patch("/api/v1/partners/1", `{"name":"Newer"}`).want(200, "")

@@ -22,7 +22,7 @@ func (a *answer) thing() string {
 	return strings.TrimSuffix(strings.TrimPrefix(a.body, `{"data":`), "}")
 }
 
-func TestATerminalThatIsReadAndSentBackKeepsItsSecrets(t *testing.T) {
+func TestTerminalSentBackAsReadKeepsItsSecrets(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	path := h.terminalAt(`,"merchant_params":{"notify_url":"https://shop.example/n","secret":"CANARY-1","secret_previous":"CANARY-2"}`)
@@ -51,7 +51,7 @@ func TestATerminalThatIsReadAndSentBackKeepsItsSecrets(t *testing.T) {
 	}
 }
 
-func TestAPartnerThatIsReadAndSentBackKeepsItsSecret(t *testing.T) {
+func TestPartnerSentBackAsReadKeepsItsSecret(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const path = "/api/v1/partners/1"
@@ -74,7 +74,7 @@ func TestAPartnerThatIsReadAndSentBackKeepsItsSecret(t *testing.T) {
 	}
 }
 
-func TestAMaskIsNoSecretWhereThereIsNone(t *testing.T) {
+func TestMaskIsRefusedWithoutAStoredSecret(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	path := h.terminalAt("")
@@ -109,7 +109,7 @@ func (h *fixture) things() map[string]string {
 	}
 }
 
-func TestWhatNeverChangesIsTakenAsItIsAndRefusedOtherwise(t *testing.T) {
+func TestImmutableFieldsAreAcceptedOnlyUnchanged(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	things := h.things()
@@ -147,7 +147,7 @@ func TestWhatNeverChangesIsTakenAsItIsAndRefusedOtherwise(t *testing.T) {
 	}
 }
 
-func TestNullTakesAwayWhatCanBeEmpty(t *testing.T) {
+func TestNullClearsOptionalFields(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	things := h.things()
@@ -178,7 +178,7 @@ func TestNullTakesAwayWhatCanBeEmpty(t *testing.T) {
 	}
 }
 
-func TestNullIsRefusedWhereThereHasToBeAValue(t *testing.T) {
+func TestNullIsRefusedForRequiredFields(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	things := h.things()
@@ -200,7 +200,7 @@ func TestNullIsRefusedWhereThereHasToBeAValue(t *testing.T) {
 	}
 }
 
-func TestACursorIsTakenWithoutItsPlusEncoded(t *testing.T) {
+func TestCursorWithAnUnescapedPlusIsAccepted(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.terminalAt("")

@@ -11,7 +11,7 @@ const rates = "/api/v1/rates"
 
 func (c caller) put(path, body string) *answer { c.h.t.Helper(); return c.do("PUT", path, body) }
 
-func TestARateIsSetAndChanged(t *testing.T) {
+func TestRateIsSetAndChanged(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.50"}`).want(200, "")
@@ -57,7 +57,7 @@ func TestEveryValueOfARateIsAnEventOfTheLedger(t *testing.T) {
 	}
 }
 
-func TestRatesAreOfOneOrganization(t *testing.T) {
+func TestRatesBelongToOneOrganization(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	second := h.admin().with("x-organization-id", h.seed.Second.Org.String())
@@ -92,7 +92,7 @@ func TestRatesAreListedPageByPage(t *testing.T) {
 	}
 }
 
-func TestRatesThatAreRefused(t *testing.T) {
+func TestInvalidRatesAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const number, decimal = "rate must be a decimal number above zero, of at most 38 digits", "rate must be a decimal number in a string"

@@ -20,7 +20,7 @@ func (a *answer) wantFieldsRefused(fields ...string) {
 }
 
 // Specification, "Errors": one element per field on validation failures.
-func TestACreateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+func TestCreateReportsAllBadFieldsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	before := h.events()
@@ -53,7 +53,7 @@ func TestACreateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
 	}
 }
 
-func TestAPatchIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+func TestPatchReportsAllBadFieldsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	things := h.things()
@@ -74,21 +74,21 @@ func TestAPatchIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
 	}
 }
 
-func TestASettlementOfAProviderIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+func TestProviderSettlementReportsAllBadFieldsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.admin().post(h.terminalAt("")+"/settlements", `{"gross":"5","fee":"6","currency":"JPY","env":"prod","reference":7}`).
 		wantFieldsRefused("fee", "currency", "env", "reference")
 }
 
-func TestARateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+func TestRateReportsAllBadFieldsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.admin().do("PUT", "/api/v1/rates", `{"from":"USD","to":"USD","rate":5}`).wantFieldsRefused("to", "rate")
 	h.admin().do("PUT", "/api/v1/rates", `{"to":"JPY"}`).wantFieldsRefused("from", "to", "rate")
 }
 
-func TestWhatIsNotThereIsNotFoundWhateverIsSent(t *testing.T) {
+func TestUnknownRecordIs404WhateverTheBody(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	foreign := h.admin().with("x-organization-id", h.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
@@ -100,7 +100,7 @@ func TestWhatIsNotThereIsNotFoundWhateverIsSent(t *testing.T) {
 	}
 }
 
-func TestARefusedDryRunUsesNoKey(t *testing.T) {
+func TestRefusedDryRunLeavesItsKeyFree(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	keyed := h.admin().with("idempotency-key", "once")
@@ -111,7 +111,7 @@ func TestARefusedDryRunUsesNoKey(t *testing.T) {
 	}
 }
 
-func TestATerminalNamesWhatThereIs(t *testing.T) {
+func TestTerminalMustNameExistingRecords(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for params, field := range map[string]string{
@@ -134,7 +134,7 @@ func TestATerminalNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestAnOverdraftIsOfAnAssetThatThereIs(t *testing.T) {
+func TestOverdraftNeedsAKnownAsset(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for entry, want := range map[string]string{
@@ -161,7 +161,7 @@ func TestAnOverdraftIsOfAnAssetThatThereIs(t *testing.T) {
 	}
 }
 
-func TestASettlementIsOnANetworkOfItsCurrency(t *testing.T) {
+func TestSettlementNeedsANetworkOfItsCurrency(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const path = "/api/v1/partners/1/settlements"
@@ -173,7 +173,7 @@ func TestASettlementIsOnANetworkOfItsCurrency(t *testing.T) {
 	}
 }
 
-func TestARevokedKeyShowsWhenItWasUsed(t *testing.T) {
+func TestRevokedKeyShowsItsLastUse(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1}`).want(201, "")
@@ -186,7 +186,7 @@ func TestARevokedKeyShowsWhenItWasUsed(t *testing.T) {
 	h.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, gone.body)
 }
 
-func TestTheRoutingOfATransactionTakesNoParameters(t *testing.T) {
+func TestRoutingTakesNoParameters(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	paid := h.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
@@ -196,7 +196,7 @@ func TestTheRoutingOfATransactionTakesNoParameters(t *testing.T) {
 
 // Specification, "Currencies and network": without a network the transaction is created with an
 // unresolved scale, if no terminal determines the network.
-func TestATerminalOfOtherNetworksIsNotForACurrencyWithoutOne(t *testing.T) {
+func TestTerminalWithNetworksDoesNotServeACurrencyWithoutOne(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, id := range pages(t, h.admin(), "/api/v1/terminals?partner_id=1", 50, "id") {

@@ -44,7 +44,7 @@ func (h *fixture) counterOf(key string) string {
 	return amount.String()
 }
 
-func TestASettlementIsThereAfterARestart(t *testing.T) {
+func TestSettlementSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	terminal := h.collectingTerminal()
@@ -63,7 +63,7 @@ func TestASettlementIsThereAfterARestart(t *testing.T) {
 	}
 }
 
-func TestASettlementCountsTowardsWhatTotalsCanHold(t *testing.T) {
+func TestSettlementCountsTowardsTheLargestTotal(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const usd = "headroom/test/USD/"
@@ -79,7 +79,7 @@ func TestASettlementCountsTowardsWhatTotalsCanHold(t *testing.T) {
 	}
 }
 
-func TestAKeyAndAReferenceOfASettlement(t *testing.T) {
+func TestSettlementKeyAndReferenceAreEachUsedOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first := h.admin().keyed("k").post(partnersSettlements, settledIn).want(201, "")
@@ -96,7 +96,7 @@ func TestAKeyAndAReferenceOfASettlement(t *testing.T) {
 	h.admin().keyed("other").post(partnersSettlements, settledIn).want(409, keyConflict)
 }
 
-func TestParallelSettlementsWithOneKeyAndReferenceAreOne(t *testing.T) {
+func TestConcurrentSettlementsWithOneKeyAndReferenceAreBookedOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	before := h.events()
@@ -123,7 +123,7 @@ func TestParallelSettlementsWithOneKeyAndReferenceAreOne(t *testing.T) {
 	}
 }
 
-func TestAProvidersListPassesOverItsPartnersOtherTerminals(t *testing.T) {
+func TestProviderSettlementsExcludeThePartnersOtherTerminals(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	quiet := h.collectingTerminal()
@@ -158,7 +158,7 @@ func TestAProvidersListPassesOverItsPartnersOtherTerminals(t *testing.T) {
 	}
 }
 
-func TestRecordsThatAreNoSettlementsAreNotThere(t *testing.T) {
+func TestSettlementRouteDoesNotFindOtherRecords(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, id := range []string{h.paid(), h.collectingTerminal(), uuid.NewString(), "x", "1"} {

@@ -93,7 +93,7 @@ func TestPartnersAreAdministered(t *testing.T) {
 	}
 }
 
-func TestOrganizationOfAnAdministratorsRequest(t *testing.T) {
+func TestAdministrationRequestNamesItsOrganization(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	anywhere := h.admin().with("x-organization-id", "")
@@ -184,7 +184,7 @@ func TestKeysAreShownOnceAndRevoked(t *testing.T) {
 	h.admin().post("/api/v1/api_keys", `{"name":"of nobody","partner_id":99}`).want(422, "")
 }
 
-func TestAdministrationsListsAreChecked(t *testing.T) {
+func TestAdministrationListParametersAreChecked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, list := range []string{"organizations", "partners", "terminals", "api_keys"} {
@@ -234,7 +234,7 @@ func TestDelayedCardIsChargedWhenTheClockMoves(t *testing.T) {
 	}
 }
 
-func TestHealthSaysWhatTheSpecificationNames(t *testing.T) {
+func TestHealthHasTheSpecifiedFields(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.anyone().get("/api/v1/health").want(200, `{"core_status":"ok","db_status":"ok","appversion":"v0.0.0-test","env":"sandbox","domain":"127.0.0.1"}`)

@@ -125,7 +125,7 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 }
 
 // A partner's id, the id of another organization's user, and an unknown id get the same answer.
-func TestAForeignUserIsAsARandomOne(t *testing.T) {
+func TestForeignUserIDEqualsAnUnknownID(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	anna := h.user("anna", `"client"`, "").at("data.id")
@@ -150,7 +150,7 @@ func (h *fixture) partnerRecord() string {
 	return p.ID.String()
 }
 
-func TestWritesOfUsersTakeAKey(t *testing.T) {
+func TestUserWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	creation := write{"k-1", "POST", users, `{"login":"anna","pass":"` + goodPass + `","name":"Anna","roles":["client"]}`}
@@ -166,7 +166,7 @@ func TestWritesOfUsersTakeAKey(t *testing.T) {
 	creation.repeats(h, made)
 }
 
-func TestAPartnersPasswordIsReplaced(t *testing.T) {
+func TestPartnerPasswordIsReplaced(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	login := func(pass string) *answer {
@@ -186,7 +186,7 @@ func TestAPartnersPasswordIsReplaced(t *testing.T) {
 	h.partner().get("/api/v1/balances").want(200, "") // partners' keys are not affected
 }
 
-func TestAnAdministrationTokenIsRotated(t *testing.T) {
+func TestAdminTokenIsRotated(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const path = "/api/v1/admin_tokens/rotate"
@@ -220,7 +220,7 @@ func TestAnAdministrationTokenIsRotated(t *testing.T) {
 }
 
 // A body that is not a JSON object shows that the caller wanted something else.
-func TestARotationWithAnotherBodyDoesNothing(t *testing.T) {
+func TestRotationWithABadBodyChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const path = "/api/v1/admin_tokens/rotate"

@@ -40,7 +40,7 @@ func (h *fixture) takeBackup(body string) string {
 	return path
 }
 
-func TestABackupIsTakenWithTheAdminToken(t *testing.T) {
+func TestBackupNeedsTheAdminToken(t *testing.T) {
 	h := newFixture(t)
 	full := h.takeBackup(`{}`)
 	header, err := backup.CheckTransfer(t.Context(), full)
@@ -69,7 +69,7 @@ func TestABackupIsTakenWithTheAdminToken(t *testing.T) {
 	}
 }
 
-func TestABackupSinceWhatIsNoneIsRefused(t *testing.T) {
+func TestBackupWithAnInvalidSinceIsRefused(t *testing.T) {
 	h := newFixture(t)
 	const id = `"id":"3d560634-e283-41f4-8987-8974726a90a5"`
 	zeros := string(bytes.Repeat([]byte{'0'}, 64))
@@ -90,7 +90,7 @@ func TestABackupSinceWhatIsNoneIsRefused(t *testing.T) {
 }
 
 // A misspelt since is refused, and no full backup is taken instead.
-func TestABackupRefusesFieldsThatItDoesNotKnow(t *testing.T) {
+func TestBackupRefusesUnknownFields(t *testing.T) {
 	h := newFixture(t)
 	for field, body := range map[string]string{"sinse": `{"sinse":{}}`, "params": `{"params":{"since":null}}`} {
 		a := h.admin().post(backupsPath, body)
@@ -102,7 +102,7 @@ func TestABackupRefusesFieldsThatItDoesNotKnow(t *testing.T) {
 }
 
 // If a backup breaks off, the answer is incomplete.
-func TestABackupThatBreaksOffBreaksTheConnection(t *testing.T) {
+func TestFailedBackupClosesTheConnectionUnfinished(t *testing.T) {
 	broken := errors.New("broken")
 	h := newFixture(t, func(cfg *api.Config) {
 		cfg.Backup = func(*admin.BackupBase) (io.ReadCloser, error) {
@@ -127,7 +127,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-func TestABackupBesideAnotherIsAConflict(t *testing.T) {
+func TestConcurrentBackupIsAConflict(t *testing.T) {
 	h := newFixture(t, func(cfg *api.Config) {
 		cfg.Backup = func(*admin.BackupBase) (io.ReadCloser, error) {
 			return nil, ledger.Refuse("test", ledger.Conflict, "another backup is under way")

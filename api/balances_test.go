@@ -32,7 +32,7 @@ func (h *fixture) enter(entry *ledger.Entry) {
 	must(h.t, (<-done).Err)
 }
 
-func TestBalancesAreWhatCanBePaidOutAndWhatComes(t *testing.T) {
+func TestBalancesShowAvailableAndPendingMoney(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	// The sandbox begins with a million of each currency; a payout reduces the balance.
@@ -94,7 +94,7 @@ func TestBalancesAreOrderedAndFiltered(t *testing.T) {
 	}
 }
 
-func TestBalancesRefuseWhatTheyDoNotKnow(t *testing.T) {
+func TestBalancesRefuseUnknownParameters(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for query, want := range map[string]string{
@@ -111,7 +111,7 @@ func TestBalancesRefuseWhatTheyDoNotKnow(t *testing.T) {
 	}
 }
 
-func TestAPartnersBalancesAreItsOwn(t *testing.T) {
+func TestPartnerSeesOnlyItsOwnBalances(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.neighbour().get(balancesPath).want(200, `{"data":[]}`)
@@ -121,7 +121,7 @@ func TestAPartnersBalancesAreItsOwn(t *testing.T) {
 }
 
 // Networks are arbitrary names, so a partner's number of assets has no other bound.
-func TestBalancesHaveABound(t *testing.T) {
+func TestNumberOfBalancesIsBounded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const bound = 1_000

@@ -43,7 +43,7 @@ func TestOpenRoutesTakeSmallBodiesOnly(t *testing.T) {
 }
 
 // A body that was not read is never parsed as the next request.
-func TestBodiesOfTheRefusedAreNotRead(t *testing.T) {
+func TestBodyOfARefusedRequestIsNotRead(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const next = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -67,7 +67,7 @@ func TestBodiesOfTheRefusedAreNotRead(t *testing.T) {
 
 // If the connection breaks within a body, the request has no effect, even if the part that
 // arrived is a valid body.
-func TestBodyThatBreaksOffDoesNothing(t *testing.T) {
+func TestIncompleteBodyHasNoEffect(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	body := paymentBody(`"amount":"5","txid":"broken off"`)
@@ -96,7 +96,7 @@ func TestBodyThatBreaksOffDoesNothing(t *testing.T) {
 }
 
 // A caller with a valid key may send a large body at once, in chunks, or after a 100 Continue.
-func TestLargeBodiesOfKnownCallers(t *testing.T) {
+func TestAuthenticatedCallerMaySendALargeBody(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	body := paymentBody(`"amount":"5"`)

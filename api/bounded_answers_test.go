@@ -12,7 +12,7 @@ const mostOfAnError = 64 << 10
 
 // However many faults a body or a query has, and however long it is, the answer is short and
 // has one of the specification's shapes.
-func TestAnswersToBadInputAreBounded(t *testing.T) {
+func TestResponsesToBadInputAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const whole = 1_000_000

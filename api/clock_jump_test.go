@@ -7,7 +7,7 @@ import (
 )
 
 // Each of several concurrent moves counts from the end of the one before.
-func TestParallelAdvancesOfTheClockAddUp(t *testing.T) {
+func TestConcurrentClockMovesAddUp(t *testing.T) {
 	h := newFixture(t)
 	before := h.Clock.Now()
 	var all sync.WaitGroup
@@ -25,7 +25,7 @@ func TestParallelAdvancesOfTheClockAddUp(t *testing.T) {
 }
 
 // An event at the clock's last instant has a date that can be written.
-func TestTheClockEndsAYearBeforeItsDatesDo(t *testing.T) {
+func TestManualClockEndsAYearBeforeTheLastDate(t *testing.T) {
 	h := newFixture(t)
 	h.halt()
 	h.stop()

@@ -11,7 +11,7 @@ import (
 
 // "The secular reading is gated by the organization module `participatory_finance`": without it
 // every endpoint answers 403 `module_not_active`, and does not reveal which contracts exist.
-func TestWithoutTheModuleNoContractIsReached(t *testing.T) {
+func TestContractsNeedTheModule(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
@@ -44,7 +44,7 @@ func TestWithoutTheModuleNoContractIsReached(t *testing.T) {
 
 // Admin and client create contracts and act on them, an auditor reads them, and a session of
 // role partner gets 403, as a partner's key does: a session token, not an API key.
-func TestRolesOfContracts(t *testing.T) {
+func TestEachRoleHasItsRightsOnContracts(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
 	d := &contractFixture{q.as(asClient), pfp + "leases/" + q.as(asClient).post(pfp+"leases", forms["leases"].json()).want(201, "").at("data.id")}
@@ -72,7 +72,7 @@ func TestRolesOfContracts(t *testing.T) {
 
 // "Readings are isolated": a contract is 404 at the other family's path and in no list there.
 // The same holds at the path of another product, and for a contract of another organization.
-func TestAContractIsFoundAtItsOwnAddressOnly(t *testing.T) {
+func TestContractIsFoundAtItsOwnPathOnly(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
 	religious := map[string]string{
@@ -122,7 +122,7 @@ func TestAContractIsFoundAtItsOwnAddressOnly(t *testing.T) {
 }
 
 // An organization works in its allowed_regions, or in all regions if it has none.
-func TestAnOrganizationsRegionsBoundItsContracts(t *testing.T) {
+func TestContractRegionMustBeAllowedForTheOrganization(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	org := "/api/v1/organizations/" + h.seed.First.Org.String()
@@ -141,7 +141,7 @@ func TestAnOrganizationsRegionsBoundItsContracts(t *testing.T) {
 }
 
 // "`env` (`test` or `prod`)": prod unless sent; other values are refused.
-func TestAContractsEnvironmentIsKeptApart(t *testing.T) {
+func TestTestAndProdContractsAreSeparate(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, env := range []string{`"live"`, `"PROD"`, `""`, `1`, `[]`, `true`} {

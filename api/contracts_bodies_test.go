@@ -54,7 +54,7 @@ func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 }
 
 // An action without parameters needs no body, and ignores one.
-func TestActionsThatTakeNothingNeedNoBody(t *testing.T) {
+func TestActionWithoutParametersNeedsNoBody(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	bodies := []string{"", "{}", `{"anything":"else","approved_by":1}`}
@@ -84,7 +84,7 @@ func TestActionsThatTakeNothingNeedNoBody(t *testing.T) {
 
 // DECISIONS, 6: the order of refusals: unknown contract, unknown action, wrong state, bad
 // input, failed condition.
-func TestAnActionIsRefusedInItsOrder(t *testing.T) {
+func TestActionChecksRunInTheSpecifiedOrder(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("leases")
@@ -110,7 +110,7 @@ func TestAnActionIsRefusedInItsOrder(t *testing.T) {
 }
 
 // "422: Unknown action, message `Unsupported action: {name}`".
-func TestAnUnknownActionIsNamed(t *testing.T) {
+func TestUnknownActionIsNamedInTheError(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for product, unknown := range map[string][]string{
@@ -131,7 +131,7 @@ func TestAnUnknownActionIsNamed(t *testing.T) {
 }
 
 // An unknown action's name is answered as text, and truncated if it is long.
-func TestAnUnknownActionIsToldAsText(t *testing.T) {
+func TestUnknownActionNameIsEscapedAndTruncated(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("leases")
@@ -147,7 +147,7 @@ func TestAnUnknownActionIsToldAsText(t *testing.T) {
 }
 
 // "metadata object returned untouched": the bytes are the sent ones.
-func TestMetadataOfAContractComesBackUntouched(t *testing.T) {
+func TestContractMetadataIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const odd = `{ "b" : 1.0,  "a":[ 1e2 ,-0, 12345678901234567890.10],"ü":"\u00e9\/\n", "status":"x", "losses":{"n":null} }`
@@ -170,7 +170,7 @@ func TestMetadataOfAContractComesBackUntouched(t *testing.T) {
 
 // The service's own metadata keys are those in the specification. Sent keys are kept beside
 // them; for equal names the service's key has precedence.
-func TestTheServicesKeysOfMetadataStandBesideTheSentOnes(t *testing.T) {
+func TestServiceMetadataKeysAreAddedToTheClients(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const sent = `{"mine":{ "a" : [1.0] },"rejection_reason":"mine too","\u0061b":"x"}`
@@ -184,7 +184,7 @@ func TestTheServicesKeysOfMetadataStandBesideTheSentOnes(t *testing.T) {
 
 // Every text, date and amount in an action's body has bounds too: a value outside is refused by
 // the field's name, and nothing is stored.
-func TestActionsOfContractsTakeTheirFieldsInTheirForms(t *testing.T) {
+func TestActionFieldsOutsideTheirBoundsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	amount, zero, date, text := noAmount, noSum, noDate, append([]string{`""`, "", "null"}, noNote...)

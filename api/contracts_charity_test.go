@@ -28,7 +28,7 @@ func (h *fixture) charityContracts() (first, second *contractFixture) {
 
 // The report on charity: each posting on L:charity with its contract, and the totals of each
 // asset.
-func TestWhatWentToCharityIsReportedWithItsSources(t *testing.T) {
+func TestCharityReportListsEachPostingWithItsContract(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.session().get(islamic+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
@@ -66,7 +66,7 @@ func TestWhatWentToCharityIsReportedWithItsSources(t *testing.T) {
 
 // The report may be limited by time, with inclusive days or instants, and by environment. The
 // totals are those of the selected range, on all pages.
-func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
+func TestCharityReportIsLimitedByTimeAndPage(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.charityContracts()
@@ -125,7 +125,7 @@ func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
 // Each line names the accounts from which the money came, even if one entry has several: a
 // penalty from the holders, a remainder from undistributed profit. With a hundred holders, one
 // action posts both in two entries.
-func TestALineOfCharitySaysWhatItCameFrom(t *testing.T) {
+func TestCharityLineNamesItsSourceAccounts(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("sukuk", "early_redemption_allowed", "true", "early_redemption_penalty", `"200"`,
@@ -146,7 +146,7 @@ func TestALineOfCharitySaysWhatItCameFrom(t *testing.T) {
 }
 
 // Money that contracts of the secular reading leave is on the account, and not in the report.
-func TestTheReportOnCharityIsOfTheReligiousReading(t *testing.T) {
+func TestCharityReportCoversTheReligiousReadingOnly(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("certificate-issues")
@@ -158,7 +158,7 @@ func TestTheReportOnCharityIsOfTheReligiousReading(t *testing.T) {
 }
 
 // A report reads a bounded number of events: a longer one must be requested in parts.
-func TestAReportOnCharityIsBounded(t *testing.T) {
+func TestCharityReportReadsABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const most, each = 5_000, 250

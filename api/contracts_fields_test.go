@@ -156,7 +156,7 @@ var contractFields = map[string]map[string]column{
 }
 
 // "Resources and their fields": a required field that is missing or null is 422 with its name.
-func TestWhatAContractRequiresIsAskedFor(t *testing.T) {
+func TestMissingRequiredFieldIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.wantNothingStored(t, func() {
@@ -183,7 +183,7 @@ func TestWhatAContractRequiresIsAskedFor(t *testing.T) {
 
 // "Dates and numbers" and every bound of a field: a value outside is refused by the field's
 // name, in the specification's shape, and nothing is stored.
-func TestFieldsOfAContractOutsideTheirBoundsAreRefusedByName(t *testing.T) {
+func TestContractFieldsOutsideTheirBoundsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.wantNothingStored(t, func() {
@@ -201,7 +201,7 @@ func TestFieldsOfAContractOutsideTheirBoundsAreRefusedByName(t *testing.T) {
 }
 
 // Values within the bounds are stored, and shown as they were sent.
-func TestFieldsOfAContractInsideTheirBoundsAreShownAsSent(t *testing.T) {
+func TestContractFieldsWithinTheirBoundsAreShownAsSent(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, product := range products {
@@ -229,7 +229,7 @@ func besides(product, name, value string) []string {
 }
 
 // A field that was not sent has its default, or is null if it has none.
-func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
+func TestOmittedContractFieldsHaveTheirDefaults(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	defaults := map[string]members{
@@ -261,7 +261,7 @@ func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
 }
 
 // "Contracts carry a region, a currency": without a currency the region's is used.
-func TestAContractsCurrencyIsItsRegionsUnlessSent(t *testing.T) {
+func TestContractCurrencyDefaultsToTheRegions(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for code, want := range map[string]string{"BH": "BHD", "RU": "RUB", "GB": "GBP", "ID": "IDR", "TR": "TRY"} {
@@ -308,7 +308,7 @@ func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 
 // DECISIONS, 6: every record has id, contract_number, status, inserted_at, updated_at;
 // numbers are gap-free for each organization and prefix.
-func TestEveryContractHasANumberOfItsProduct(t *testing.T) {
+func TestContractNumbersAreGapFreePerProduct(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for product, want := range map[string]string{
@@ -329,7 +329,7 @@ func TestEveryContractHasANumberOfItsProduct(t *testing.T) {
 }
 
 // "indicative_rate: informational only, not used in any calculation".
-func TestAnIndicativeRateIsNotCalculatedWith(t *testing.T) {
+func TestIndicativeRateDoesNotAffectAmounts(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	var ends []string
@@ -344,7 +344,7 @@ func TestAnIndicativeRateIsNotCalculatedWith(t *testing.T) {
 
 // A finance lease must have an option to buy with a price; a diminishing partnership must have
 // a term; total_value must be the sum of the two contributions.
-func TestWhatAKindOfContractRequiresBesides(t *testing.T) {
+func TestContractTypeHasItsOwnRequiredFields(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	ask := func(product string, pairs ...string) *answer {
@@ -362,7 +362,7 @@ func TestWhatAKindOfContractRequiresBesides(t *testing.T) {
 }
 
 // A contract may name the screening on which it is based, which must exist in the organization.
-func TestAContractRestsOnAScreeningThatIsThere(t *testing.T) {
+func TestContractMustNameAnExistingScreening(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	found := h.session().get("/api/v1/baas/islamic-banking/screen?subject=asset&region=AE&description=lorry").want(200, "").at("data.screening_id")

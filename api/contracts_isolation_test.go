@@ -9,7 +9,7 @@ import (
 
 // Specification: readings are isolated. A contract at a path of the other reading, or of
 // another product, is answered like one that does not exist.
-func TestAContractOfOneReadingIsUnknownToTheOther(t *testing.T) {
+func TestContractOfOneReadingIs404InTheOther(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	actions := map[string]string{ // an action that exists at the other path
@@ -46,7 +46,7 @@ func TestAContractOfOneReadingIsUnknownToTheOther(t *testing.T) {
 }
 
 // Readings are also isolated in lists, filters, statistics and numbers.
-func TestReadingsAreApartInListsFiltersStatisticsAndNumbers(t *testing.T) {
+func TestReadingsAreSeparateInListsFiltersStatisticsAndNumbers(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for religious, secular := range counterparts {
@@ -92,7 +92,7 @@ func TestReadingsAreApartInListsFiltersStatisticsAndNumbers(t *testing.T) {
 }
 
 // The same key at a path of the other reading is a different request.
-func TestAKeyUsedInOneReadingIsAnotherRequestInTheOther(t *testing.T) {
+func TestIdempotencyKeysOfTheTwoReadingsAreSeparate(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	keyed := h.session().with("idempotency-key", "k-1")
@@ -109,7 +109,7 @@ func TestAKeyUsedInOneReadingIsAnotherRequestInTheOther(t *testing.T) {
 }
 
 // An action with a key is performed once: a repetition gets the first answer.
-func TestAnActionOfTheReligiousFamilyIsDoneOnceAKey(t *testing.T) {
+func TestReligiousActionRunsOncePerIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("mudaraba")

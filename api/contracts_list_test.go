@@ -71,7 +71,7 @@ func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 }
 
 // Each value of a type is a filter, and no other value is.
-func TestListsTakeTheTypesOfTheirProduct(t *testing.T) {
+func TestListsAcceptOnlyTheTypesOfTheirProduct(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for product, types := range map[string]string{
@@ -94,7 +94,7 @@ func TestListsTakeTheTypesOfTheirProduct(t *testing.T) {
 
 // "customer_id": for managed investments, leases and investment deposits, and for all products
 // that have a customer.
-func TestListsFindACustomersContracts(t *testing.T) {
+func TestListsFilterByCustomer(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, product := range products {
@@ -112,7 +112,7 @@ func TestListsFindACustomersContracts(t *testing.T) {
 }
 
 // "investor_id (uuid, issues where this holder has a subscription)".
-func TestIssuesAreFoundByTheirInvestors(t *testing.T) {
+func TestIssuesFilterByInvestor(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	window := `offering subscription_start "2026-09-01" subscription_end "2026-09-30"`
@@ -128,7 +128,7 @@ func TestIssuesAreFoundByTheirInvestors(t *testing.T) {
 }
 
 // "arrears=true (active leases in arrears)": by the recorded amount.
-func TestLeasesInArrearsAreFound(t *testing.T) {
+func TestLeasesFilterByArrears(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	begin := []string{`acquire ownership_documents ["deed"]`, "activate"}
@@ -146,7 +146,7 @@ func TestLeasesInArrearsAreFound(t *testing.T) {
 }
 
 // "ending_in_days (integer, active leases ending within N days)".
-func TestLeasesThatEndSoonAreFound(t *testing.T) {
+func TestLeasesFilterByEndingInDays(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	begin := []string{`acquire ownership_documents ["deed"]`, "activate"}
@@ -167,7 +167,7 @@ func TestLeasesThatEndSoonAreFound(t *testing.T) {
 }
 
 // An unknown parameter of a list is 422 with its name, in the contracts' shape.
-func TestListsOfContractsRefuseWhatTheyDoNotKnow(t *testing.T) {
+func TestContractListsRefuseUnknownParameters(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for query, field := range map[string]string{

@@ -8,7 +8,7 @@ import (
 
 // DECISIONS, 3: every write accepts an Idempotency-Key. A repetition gets the same answer; with
 // another body, 409.
-func TestWritesOfContractsTakeAnIdempotencyKey(t *testing.T) {
+func TestContractWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	keyed := func(key string) caller { return h.session().with("idempotency-key", key) }
@@ -50,7 +50,7 @@ func TestWritesOfContractsTakeAnIdempotencyKey(t *testing.T) {
 }
 
 // The answer to an action with several entries is the same when it is repeated.
-func TestAReplayOfAnActionWithSeveralEntriesIsTheSame(t *testing.T) {
+func TestReplayOfAnActionWithSeveralEntriesIsEqual(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("certificate-issues", "total_value", `"14000"`, "underlying_asset_value", `"14000"`).mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
@@ -68,7 +68,7 @@ func TestAReplayOfAnActionWithSeveralEntriesIsTheSame(t *testing.T) {
 }
 
 // A refusal claims nothing: the key is free for the corrected request.
-func TestARefusedWriteOfAContractLeavesItsKeyFree(t *testing.T) {
+func TestRefusedContractWriteLeavesItsKeyFree(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	c := h.session().with("idempotency-key", "k")
@@ -88,7 +88,7 @@ func TestARefusedWriteOfAContractLeavesItsKeyFree(t *testing.T) {
 
 // Keys belong to the organization's staff: the same request by a colleague is a repetition. A
 // partner's or the administration's key with the same text is a different key.
-func TestKeysOfContractsAreTheOrganizationsPeoples(t *testing.T) {
+func TestContractKeysBelongToTheOrganizationsStaff(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
 	body := forms["leases"].json()

@@ -12,7 +12,7 @@ import (
 
 // DECISIONS, 6: `{data:[…],cursor:{cursor_field,cursor_value}}`, limit 50, at most 200. A
 // cursor continues where its page ended, whatever is created meanwhile.
-func TestPagesOfContractsContinueWhileOthersAreCreated(t *testing.T) {
+func TestContractPagesContinueWhileOthersAreCreated(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	var all []string
@@ -54,7 +54,7 @@ func TestPagesOfContractsContinueWhileOthersAreCreated(t *testing.T) {
 }
 
 // A page with few matches among many contracts continues where it stopped.
-func TestAFilteredPageOfContractsGoesOn(t *testing.T) {
+func TestFilteredContractPageContinuesWhereItStopped(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	var wanted []string
@@ -105,7 +105,7 @@ func TestPartnershipsAreListedInTheirShortForm(t *testing.T) {
 }
 
 // DECISIONS, 6: certificate detail has `subscriptions` [{investor_id, certificates, date}].
-func TestAnIssuesDetailHasItsSubscriptions(t *testing.T) {
+func TestIssueDetailHasItsSubscriptions(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`,
@@ -118,7 +118,7 @@ func TestAnIssuesDetailHasItsSubscriptions(t *testing.T) {
 }
 
 // DECISIONS, 6: the entries of a contract, and only its own, newest first, by page.
-func TestTheEntriesOfAContractAreShown(t *testing.T) {
+func TestContractEntriesAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d, other := h.createSecular("partnerships"), h.createSecular("partnerships")
@@ -148,7 +148,7 @@ func TestTheEntriesOfAContractAreShown(t *testing.T) {
 }
 
 // The schedule as CSV for people: dates, and amounts in minor units.
-func TestTheScheduleOfALeaseIsACSVFile(t *testing.T) {
+func TestLeaseScheduleIsACSVFile(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("leases", "lease_term_months", `3`, "monthly_rental", `"100"`)
@@ -161,7 +161,7 @@ func TestTheScheduleOfALeaseIsACSVFile(t *testing.T) {
 	}
 }
 
-func TestTheScheduleOfAnInstalmentSaleIsACSVFile(t *testing.T) {
+func TestInstalmentSaleScheduleIsACSVFile(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("instalment-sales", "instalments", `3`, "asset_cost", `"1000"`, "markup_rate", `10`)
@@ -177,7 +177,7 @@ func TestTheScheduleOfAnInstalmentSaleIsACSVFile(t *testing.T) {
 // A page reads a bounded number of contracts. A page with too few matches has a cursor, and the
 // next page continues there: following the cursors finds the one lease in arrears although all
 // others are newer.
-func TestAPageOfContractsLooksAtSoManyAndNoMore(t *testing.T) {
+func TestContractPageReadsABoundedNumber(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const bound = 400

@@ -43,7 +43,7 @@ func wantCount(t *testing.T, count map[int]int, want map[int]int) {
 	}
 }
 
-func TestManySubscribersAtOnceNeverOversubscribe(t *testing.T) {
+func TestConcurrentSubscribersNeverOversubscribe(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
@@ -59,7 +59,7 @@ func TestManySubscribersAtOnceNeverOversubscribe(t *testing.T) {
 	d.mustAct("activate").wantData("certificates_outstanding", "10")
 }
 
-func TestAHolderAtOnceNeverGoesBeyondTheCeiling(t *testing.T) {
+func TestConcurrentSubscriptionsNeverExceedTheHoldersCeiling(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("certificate-issues", "max_subscription", `5`).mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
@@ -67,7 +67,7 @@ func TestAHolderAtOnceNeverGoesBeyondTheCeiling(t *testing.T) {
 	wantCount(t, count, map[int]int{200: 2, 422: crowd - 2})
 }
 
-func TestOfManyLastBuyoutsOneBuys(t *testing.T) {
+func TestConcurrentLastBuyoutsSucceedOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate", "buyout units 10")
@@ -86,7 +86,7 @@ func TestOfManyLastBuyoutsOneBuys(t *testing.T) {
 	}
 }
 
-func TestOfManyActivationsOneActivates(t *testing.T) {
+func TestConcurrentActivationsSucceedOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for product, before := range map[string][]string{
@@ -101,7 +101,7 @@ func TestOfManyActivationsOneActivates(t *testing.T) {
 
 // A loss of everything and profits at the same time: profits before the loss are booked, those
 // after it are refused, and the books agree with the record.
-func TestProfitAgainstTheLossOfAllIsSettledInSomeOrder(t *testing.T) {
+func TestConcurrentProfitsAndTotalLossAreSerialized(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("managed-investments", "profit_sharing_ratio", `{"bank":100,"customer":0}`).mustActAll("fund", "activate")
@@ -122,7 +122,7 @@ func TestProfitAgainstTheLossOfAllIsSettledInSomeOrder(t *testing.T) {
 	h.auditor().get("/api/v1/ledger/accounts/A:mudaraba:"+d.id()+"?currency=AED").want(200, "").wantData("0.balance", "0")
 }
 
-func TestOfManyEndsOneEnds(t *testing.T) {
+func TestConcurrentCompletionsSucceedOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("investment-deposits", "early_withdrawal_allowed", "true").mustActAll("activate", `profit gross_profit "100"`)
@@ -132,7 +132,7 @@ func TestOfManyEndsOneEnds(t *testing.T) {
 }
 
 // The same key in all requests: one write, and the same answer to all.
-func TestOneKeyAtOnceIsOneWrite(t *testing.T) {
+func TestConcurrentWritesWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	create := h.session().with("idempotency-key", "create")
@@ -176,7 +176,7 @@ func TestOneKeyAtOnceIsOneWrite(t *testing.T) {
 }
 
 // Numbers have no gaps, however many contracts are created concurrently.
-func TestContractsAtOnceAreNumberedWithoutGaps(t *testing.T) {
+func TestConcurrentContractsAreNumberedWithoutGaps(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	answers, _ := rush(func(i int) *answer {

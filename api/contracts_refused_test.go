@@ -4,7 +4,7 @@ import "testing"
 
 // An empty optional text is treated as null. An empty required text, choice, id or date is
 // refused by its name.
-func TestAnEmptyTextOfAContractSaysNothing(t *testing.T) {
+func TestEmptyTextIsNullOrRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.wantNothingStored(t, func() {
@@ -29,7 +29,7 @@ func TestAnEmptyTextOfAContractSaysNothing(t *testing.T) {
 
 // The refusal of a bad amount names the form of its family: strings in the secular family,
 // integers too in the religious one.
-func TestABadAmountIsToldTheFormOfItsFamily(t *testing.T) {
+func TestBadAmountErrorNamesTheFamilysForm(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const texts, either = "must be a string of minor units", "must be minor units, as an integer or a string of digits"

@@ -31,7 +31,7 @@ func (d *contractFixture) register(rest string) (p registerPage) {
 
 // Holders have separate rows: the detail shows the first subscriptions and their number. All
 // subscriptions, and the holders' positions, are read in pages.
-func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
+func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("certificate-issues", "total_value", `"30000"`, "underlying_asset_value", `"30000"`, "certificate_value", `"10"`,

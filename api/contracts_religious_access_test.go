@@ -37,7 +37,7 @@ func (d *contractFixture) wantRefused(who caller, status int, begins string) {
 
 // Specification, "Authentication": without the module every endpoint answers 403 with
 // module_not_active; DECISIONS, 6: this check is the first.
-func TestWithoutTheModuleTheReligiousFamilyIsNotThere(t *testing.T) {
+func TestReligiousRoutesNeedTheModule(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("mudaraba")
@@ -56,7 +56,7 @@ func TestWithoutTheModuleTheReligiousFamilyIsNotThere(t *testing.T) {
 
 // For an authenticated caller the check of the module precedes those of roles, keys and banks.
 // An unauthorized caller does not learn about the module.
-func TestTheModuleComesBeforeTheRoles(t *testing.T) {
+func TestModuleIsCheckedBeforeRoles(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
 	d := q.createReligious("mudaraba")
@@ -99,7 +99,7 @@ func TestTheModuleComesBeforeTheRoles(t *testing.T) {
 }
 
 // The organization must be a bank.
-func TestTheReligiousFamilyIsOfBanks(t *testing.T) {
+func TestReligiousRoutesNeedABank(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("mudaraba")
@@ -110,7 +110,7 @@ func TestTheReligiousFamilyIsOfBanks(t *testing.T) {
 
 // The family requires role admin or client. Auditors, partners, partners' keys and the
 // operator's token are refused, and an unauthorized caller is not told why.
-func TestTheReligiousFamilyIsForAdminsAndClients(t *testing.T) {
+func TestReligiousRoutesNeedAdminOrClient(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
 	d := q.createReligious("mudaraba")
@@ -143,7 +143,7 @@ func TestTheReligiousFamilyIsForAdminsAndClients(t *testing.T) {
 }
 
 // The id of another bank's contract is answered like an unknown one.
-func TestAnotherBanksContractsAreUnknown(t *testing.T) {
+func TestForeignContractEqualsAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("mudaraba")

@@ -19,7 +19,7 @@ func (a *answer) wantTexts(texts ...string) *answer {
 
 // Specification, "Response shape": amounts are JSON integers of minor units, to be read with
 // arbitrary precision. 2^53 + 1 is the first integer that a float would change.
-func TestAmountsOfTheReligiousFamilyAreExactIntegers(t *testing.T) {
+func TestReligiousAmountsAreExactIntegers(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	most := "1" + strings.Repeat("0", 71)
@@ -54,7 +54,7 @@ func TestAmountsInListsAndMetadataAreExactIntegers(t *testing.T) {
 }
 
 // DECISIONS, 6: amounts may be JSON integers or decimal strings; anything else is 422.
-func TestAmountsOfAnotherFormAreRefused(t *testing.T) {
+func TestAmountsMustBeIntegersOrDecimalStrings(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("mudaraba").approved().mustActAll("fund", "activate")
@@ -75,7 +75,7 @@ func TestAmountsOfAnotherFormAreRefused(t *testing.T) {
 }
 
 // Integers that are not amounts have bounds in this family too.
-func TestOnlyAmountsAreOfAnySize(t *testing.T) {
+func TestOtherIntegersAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for field, productType := range map[string]string{"term_months": "mudaraba", "instalments": "murabaha", "maturity_months": "sukuk", "lease_term_months": "ijara"} {
@@ -87,7 +87,7 @@ func TestOnlyAmountsAreOfAnySize(t *testing.T) {
 
 // The record has neutral column names and no empty fields: null, "", [] and {} are empty, 0 and
 // false are not. Both sides are written by hand from POSTINGS and the specification's tables.
-func TestEmptyFieldsAreLeftOut(t *testing.T) {
+func TestEmptyFieldsAreOmitted(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for productType, want := range map[string]string{
@@ -122,7 +122,7 @@ func TestEmptyFieldsAreLeftOut(t *testing.T) {
 }
 
 // metadata is returned unchanged: its empty members are the client's and stay.
-func TestMetadataOfTheReligiousFamilyIsUntouched(t *testing.T) {
+func TestReligiousMetadataIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const sent = `{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}]}`
@@ -132,7 +132,7 @@ func TestMetadataOfTheReligiousFamilyIsUntouched(t *testing.T) {
 }
 
 // Missing or wrong fields of a creation are refused by name, as in the secular family.
-func TestCreationsOfTheReligiousFamilyAreValidated(t *testing.T) {
+func TestReligiousCreatesAreValidated(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.wantNothingStored(t, func() {

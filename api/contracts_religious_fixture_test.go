@@ -89,7 +89,7 @@ func (d *contractFixture) approved() *contractFixture {
 
 // Specification, "Operator address family": product_type is one of six; any other value is 400
 // on every route.
-func TestAnUnknownProductTypeIs400(t *testing.T) {
+func TestUnknownProductTypeIs400(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const want = `{"error":"bad_request","message":"there is no such product_type"}`

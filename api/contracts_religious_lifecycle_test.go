@@ -3,7 +3,7 @@ package api_test
 import "testing"
 
 // POSTINGS, "Instalment sale (murabaha)": the whole lifecycle.
-func TestALifeOfMurabaha(t *testing.T) {
+func TestMurabahaLifecycle(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("murabaha", "down_payment", `50`, "earnest_deposit", `"50"`)
@@ -22,7 +22,7 @@ func TestALifeOfMurabaha(t *testing.T) {
 }
 
 // POSTINGS: selling before owning is 409; no rebate and no cancellation in this reading.
-func TestMurabahaSellsOnlyWhatIsOwned(t *testing.T) {
+func TestMurabahaSellsOnlyOwnedAssets(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("murabaha").approved()
@@ -43,7 +43,7 @@ func TestMurabahaSellsOnlyWhatIsOwned(t *testing.T) {
 }
 
 // POSTINGS, "Managed investment (mudaraba)": a profit, a loss, the end.
-func TestALifeOfMudaraba(t *testing.T) {
+func TestMudarabaLifecycle(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("mudaraba").approved()
@@ -69,7 +69,7 @@ func TestMudarabaIsLiquidatedByItsLosses(t *testing.T) {
 
 // POSTINGS, "Partnership (musharaka)": the creation funds and activates the contract; units are
 // bought until the last one.
-func TestALifeOfMusharaka(t *testing.T) {
+func TestMusharakaLifecycle(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("musharaka", "partnership_type", `"diminishing"`, "term_months", "3")
@@ -86,7 +86,7 @@ func TestALifeOfMusharaka(t *testing.T) {
 }
 
 // POSTINGS, "Safekeeping deposit (wadiah)": funded at its creation, then given a gift (hibah).
-func TestALifeOfWadiah(t *testing.T) {
+func TestWadiahLifecycle(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("wadiah")
@@ -100,7 +100,7 @@ func TestALifeOfWadiah(t *testing.T) {
 
 // POSTINGS, "Lease (ijara)": the rows become due by the clock, and the lessee gets the asset
 // when all rent is paid.
-func TestALifeOfIjara(t *testing.T) {
+func TestIjaraLifecycle(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("ijara", "lease_type", `"finance"`, "purchase_option_price", "200", "lease_term_months", "2", "security_deposit", "30").approved()
@@ -130,7 +130,7 @@ func TestALifeOfIjara(t *testing.T) {
 
 // POSTINGS, "Certificate issue (sukuk)": in this reading a holder's penalty for early
 // redemption goes to charity, and so does the remainder that can't be divided.
-func TestALifeOfSukuk(t *testing.T) {
+func TestSukukLifecycle(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.issued("early_redemption_allowed", "true", "early_redemption_penalty", "15")
@@ -172,7 +172,7 @@ func TestSukukMaturesOrDefaults(t *testing.T) {
 }
 
 // DECISIONS, 7, and the CSV form: schedules of this family are read at its own paths.
-func TestSchedulesOfTheReligiousFamilyAreRead(t *testing.T) {
+func TestReligiousSchedulesAreReadAsCSV(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("murabaha").approved().mustActAll("order_asset", `purchase_asset ownership_documents ["bill"]`, "deliver_asset", "activate")

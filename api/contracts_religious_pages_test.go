@@ -18,7 +18,7 @@ import (
 
 // Specification: `{data: [...], meta: {total, product_type}}`, page (default 1) and per_page
 // (default 50); DECISIONS, 6: both environments unless one is named.
-func TestPagesOfTheReligiousFamily(t *testing.T) {
+func TestReligiousListsArePaged(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const n = 60
@@ -64,7 +64,7 @@ func TestPagesOfTheReligiousFamily(t *testing.T) {
 }
 
 // Every page is found, wherever it begins and whatever contracts were created in between.
-func TestAPageIsFoundByItsContractsNumbers(t *testing.T) {
+func TestPageIsFoundByContractNumber(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const n = 40
@@ -87,7 +87,7 @@ func TestAPageIsFoundByItsContractsNumbers(t *testing.T) {
 }
 
 // Parameters that are out of bounds, malformed or unknown are 422 with their names.
-func TestParametersOfThePagesAreChecked(t *testing.T) {
+func TestPageParametersAreChecked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for parameters, field := range map[string]string{
@@ -128,7 +128,7 @@ func TestStatisticsCountTheContracts(t *testing.T) {
 }
 
 // DECISIONS, 6: the regions with a chart of accounts, and those of dual banking.
-func TestRegionsOfTheReligiousFamily(t *testing.T) {
+func TestRegionsListTheDualBankingOnes(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	a := h.session().get(islamic+"regions").want(200, "")
@@ -158,7 +158,7 @@ func TestRegionsOfTheReligiousFamily(t *testing.T) {
 }
 
 // The regions are those in which the organization works.
-func TestRegionsAreThoseOfTheOrganization(t *testing.T) {
+func TestRegionsAreLimitedToTheOrganizations(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	organization := "/api/v1/organizations/" + h.seed.First.Org.String()
@@ -208,7 +208,7 @@ func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 
 // A page of one environment is found wherever it begins. If the other environment has few
 // contracts it is searched, and at most the bound of rows is skipped.
-func TestAPageOfOneEnvironmentIsSearchedFor(t *testing.T) {
+func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const n, every = 40, 5

@@ -12,7 +12,7 @@ var untouched = []string{"murabaha", "mudaraba", "ijara", "sukuk"}
 // Specification, "Difference between readings": a review is mandatory before any transition
 // that moves money. A draft refuses every action except the review, even with a valid body, and
 // posts nothing.
-func TestNoActionOfTheReligiousFamilyGoesBeforeTheReview(t *testing.T) {
+func TestNoReligiousActionIsAllowedBeforeTheReview(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, productType := range untouched {
@@ -44,7 +44,7 @@ func withoutConclusion(name string, body members) members {
 }
 
 // After a negative review nothing is possible either: the state has no transitions.
-func TestNothingMovesAfterTheReviewHasRefused(t *testing.T) {
+func TestNoActionIsAllowedAfterANegativeReview(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, productType := range []string{"mudaraba", "ijara", "sukuk"} { // murabaha has no reject action
@@ -64,7 +64,7 @@ func TestNothingMovesAfterTheReviewHasRefused(t *testing.T) {
 }
 
 // Only after the review each first action posts, or leads to one that posts.
-func TestTheReviewOpensTheWay(t *testing.T) {
+func TestActionsAreAllowedAfterTheReview(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for productType, first := range map[string]string{"murabaha": "order_asset", "mudaraba": "fund", "ijara": "acquire_asset", "sukuk": "start_offering"} {
@@ -77,7 +77,7 @@ func TestTheReviewOpensTheWay(t *testing.T) {
 
 // Specification, "Actions": approved_by and fatwa_reference are required and must not be blank;
 // an approval without a reference is refused, and the service fills in nothing.
-func TestAnApprovalWithoutARealReferenceIsRefused(t *testing.T) {
+func TestApprovalWithoutAReferenceIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, productType := range untouched {
@@ -97,7 +97,7 @@ func TestAnApprovalWithoutARealReferenceIsRefused(t *testing.T) {
 }
 
 // The service never fills in a review: fields that were not sent are absent.
-func TestNothingOfAReviewIsFilledIn(t *testing.T) {
+func TestServiceNeverFillsInAReview(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, productType := range untouched {
@@ -111,7 +111,7 @@ func TestNothingOfAReviewIsFilledIn(t *testing.T) {
 }
 
 // DECISIONS, 6: creations of musharaka and wadiah must contain their review.
-func TestMusharakaAndWadiahAreNotMadeWithoutAReview(t *testing.T) {
+func TestMusharakaAndWadiahNeedTheirReviewOnCreate(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, productType := range []string{"musharaka", "wadiah"} {
@@ -137,7 +137,7 @@ func TestMusharakaAndWadiahAreNotMadeWithoutAReview(t *testing.T) {
 }
 
 // A creation with review, funding and activation is one durable step, in that order.
-func TestACreationWithItsReviewIsOneStep(t *testing.T) {
+func TestCreateWithReviewIsOneAtomicStep(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for productType, want := range map[string][]string{"musharaka": {"create", "review", "fund", "activate"}, "wadiah": {"create", "review", "activate"}} {
@@ -156,7 +156,7 @@ func TestACreationWithItsReviewIsOneStep(t *testing.T) {
 }
 
 // Specification: sukuk also accepts board_id. For other types it is an unknown field.
-func TestOnlySukukNamesItsBoard(t *testing.T) {
+func TestOnlySukukAcceptsBoardID(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, productType := range untouched {
@@ -180,7 +180,7 @@ func TestOnlySukukNamesItsBoard(t *testing.T) {
 }
 
 // Specification, "Errors": a second approval is 409, and so is any other conclusion after one.
-func TestAReviewIsConcludedOnce(t *testing.T) {
+func TestReviewIsConcludedOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, productType := range untouched {
@@ -196,7 +196,7 @@ func TestAReviewIsConcludedOnce(t *testing.T) {
 }
 
 // Of 64 concurrent conclusions one is accepted.
-func TestOneOfManyReviewsIsTheConclusion(t *testing.T) {
+func TestConcurrentReviewsHaveOneConclusion(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for range 4 {
@@ -230,7 +230,7 @@ func TestOneOfManyReviewsIsTheConclusion(t *testing.T) {
 }
 
 // A negative review needs a reason: one that is missing or blank is refused.
-func TestARefusalNeedsAReason(t *testing.T) {
+func TestNegativeReviewNeedsAReason(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, productType := range []string{"mudaraba", "ijara", "sukuk"} {
@@ -243,7 +243,7 @@ func TestARefusalNeedsAReason(t *testing.T) {
 }
 
 // The report for the board: who approved what, when, on which reference.
-func TestTheReviewOfAContractIsReported(t *testing.T) {
+func TestReviewReportShowsWhoApprovedWhatAndWhen(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	screening := h.session().get(islamic+"screen?subject=asset&region=AE&asset_type=tower").want(200, "").at("data.screening_id")

@@ -22,7 +22,7 @@ func (h *fixture) screen(pairs ...string) *answer {
 }
 
 // DECISIONS, 6, "Screen": the shape of the answer.
-func TestAScreeningIsAnsweredWithItsRules(t *testing.T) {
+func TestScreeningReturnsItsRules(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	a := h.screen("subject", "asset", "region", "AE", "asset_type", "Pork products", "debt_percent", "31", "impure_income_percent", "5").want(200, "")
@@ -100,7 +100,7 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 }
 
 // A word is recognized even if it contains invisible characters or wide letters.
-func TestScreeningsReadWhatPeopleRead(t *testing.T) {
+func TestScreeningSeesThroughInvisibleAndWideLetters(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for said, decision := range map[string]string{
@@ -130,7 +130,7 @@ func TestScreeningsReadWhatPeopleRead(t *testing.T) {
 }
 
 // A screening is a write, so HEAD makes none.
-func TestHeadMakesNoScreening(t *testing.T) {
+func TestHeadCreatesNoScreening(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.session().with("idempotency-key", "k").get(islamic+"screen?subject=asset").want(200, "")
@@ -150,7 +150,7 @@ func TestHeadMakesNoScreening(t *testing.T) {
 
 // DECISIONS, 3: every write accepts an Idempotency-Key. This one is a GET whose content is in
 // its query.
-func TestAScreeningTakesAnIdempotencyKey(t *testing.T) {
+func TestScreeningTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	keyed := h.session().with("idempotency-key", "k")
@@ -183,7 +183,7 @@ func TestAScreeningTakesAnIdempotencyKey(t *testing.T) {
 }
 
 // Of concurrent requests with one key one makes the screening, and all get its answer.
-func TestConcurrentScreeningsWithOneKeyAreOne(t *testing.T) {
+func TestConcurrentScreeningsWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const asked = 16
@@ -205,7 +205,7 @@ func TestConcurrentScreeningsWithOneKeyAreOne(t *testing.T) {
 }
 
 // A malformed parameter is refused by its name, and no screening is stored.
-func TestAScreeningsParametersAreChecked(t *testing.T) {
+func TestScreeningParametersAreChecked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.wantNothingStored(t, func() {
@@ -226,7 +226,7 @@ func TestAScreeningsParametersAreChecked(t *testing.T) {
 }
 
 // DECISIONS, 6: every screening is stored with its inputs and its id.
-func TestAScreeningIsStoredWithItsInputs(t *testing.T) {
+func TestScreeningIsStoredWithItsInputs(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	a := h.screen("subject", "transaction", "region", "MY", "activity", "palm oil", "amount", "9007199254740993", "currency", "MYR",
@@ -251,7 +251,7 @@ func TestAScreeningIsStoredWithItsInputs(t *testing.T) {
 }
 
 // A screening may be linked to a contract, and never replaces its review.
-func TestAScreeningIsNoReview(t *testing.T) {
+func TestScreeningNeverReplacesAReview(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	passed := h.screen("subject", "asset", "region", "AE", "asset_type", "tower").want(200, "").at("data.screening_id")
@@ -276,7 +276,7 @@ func TestAScreeningIsNoReview(t *testing.T) {
 
 // A screening is stored, so it is a command although it is a GET: a manual clock must not move
 // during it, as it may during a read.
-func TestAScreeningIsACommand(t *testing.T) {
+func TestScreeningIsACommandAlthoughItIsAGet(t *testing.T) {
 	t.Parallel()
 	var entered atomic.Int64
 	h := newFixture(t, func(cfg *api.Config) {

@@ -9,7 +9,7 @@ import (
 
 // One jump of the clock over months: timers fire in order, once, with the dates of their own
 // days, and never again.
-func TestAJumpOfTheClockFiresAllThatCameDueInOrder(t *testing.T) {
+func TestClockJumpFiresAllDueTimersInOrder(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	lease := h.createSecular("leases", "lease_term_months", `3`, "advance_rental", `"10"`).mustActAll(`acquire ownership_documents ["deed"]`, "activate")
@@ -42,7 +42,7 @@ func TestAJumpOfTheClockFiresAllThatCameDueInOrder(t *testing.T) {
 }
 
 // Timers that became due while the server was down fire at the next start, once.
-func TestWhatCameDueWhileItWasDownFiresAtTheNextStart(t *testing.T) {
+func TestTimersDueDuringDowntimeFireAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	lease := h.createSecular("leases", "lease_term_months", `4`).mustActAll(`acquire ownership_documents ["deed"]`, "activate", `payment amount "150"`)
@@ -89,7 +89,7 @@ func TestContractsAreTheSameAfterARestart(t *testing.T) {
 }
 
 // Dates are UTC days of the clock: an action is refused until its day.
-func TestMaturitiesArriveWithTheClock(t *testing.T) {
+func TestActionIsRefusedBeforeItsDay(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	deposit := h.createSecular("investment-deposits", "term_months", `1`).mustActAll("activate")
@@ -114,7 +114,7 @@ func TestMaturitiesArriveWithTheClock(t *testing.T) {
 }
 
 // The subscription window includes its first and last day.
-func TestTheSubscriptionWindowHoldsBothItsDays(t *testing.T) {
+func TestSubscriptionWindowIncludesItsFirstAndLastDay(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
@@ -134,7 +134,7 @@ func TestTheSubscriptionWindowHoldsBothItsDays(t *testing.T) {
 
 // A lease with a delivery date in the past: rows that are due already become due at once,
 // before the next action.
-func TestRowsOfABackdatedLeaseFallDueBeforeTheNextAction(t *testing.T) {
+func TestBackdatedLeaseRowsFallDueImmediately(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`, `activate delivery_date "2026-06-01"`) // 94 days ago

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-func TestAReplayIsAnAttemptAtOnce(t *testing.T) {
+func TestReplayAttemptsImmediately(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	s := h.newWebhookReceiver()
@@ -36,7 +36,7 @@ func TestAReplayIsAnAttemptAtOnce(t *testing.T) {
 	h.admin().post(deliveries+"/"+id+"/replay", `[]`).want(400, "")
 }
 
-func TestAReplayedDeliveryIsRetriedAsANewOne(t *testing.T) {
+func TestReplayedDeliveryIsRetriedOnTheFullSchedule(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	s := h.newWebhookReceiver()
@@ -53,7 +53,7 @@ func TestAReplayedDeliveryIsRetriedAsANewOne(t *testing.T) {
 	}
 }
 
-func TestWhatIsParkedOfATerminalIsReplayed(t *testing.T) {
+func TestParkedDeliveriesOfATerminalAreReplayed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	s := h.newWebhookReceiver()
@@ -81,7 +81,7 @@ func TestWhatIsParkedOfATerminalIsReplayed(t *testing.T) {
 	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payment+`"}`).want(200, `{"data":{"replayed":0}}`)
 }
 
-func TestFieldsOfAReplayAreChecked(t *testing.T) {
+func TestReplayFieldsAreChecked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for body, field := range map[string]string{
@@ -97,7 +97,7 @@ func TestFieldsOfAReplayAreChecked(t *testing.T) {
 }
 
 // Both replays accept an Idempotency-Key, as every write of the administration.
-func TestReplaysTakeAKey(t *testing.T) {
+func TestReplaysTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	s := h.newWebhookReceiver()
@@ -133,7 +133,7 @@ func TestReplaysTakeAKey(t *testing.T) {
 }
 
 // Of several concurrent requests with one key one is executed, and all get its answer.
-func TestOfManyReplaysWithOneKeyOneIsDone(t *testing.T) {
+func TestConcurrentReplaysWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	s := h.newWebhookReceiver()
@@ -153,7 +153,7 @@ func TestOfManyReplaysWithOneKeyOneIsDone(t *testing.T) {
 	}
 }
 
-func TestATestDeliveryTellsWhatBecameOfIt(t *testing.T) {
+func TestTestDeliveryReportsItsResult(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	terminal := h.terminalOf("payment")

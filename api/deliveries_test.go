@@ -29,7 +29,7 @@ func TestDeliveriesAreListedNewestFirst(t *testing.T) {
 
 // DECISIONS, section 8: rows {event_id, transaction_id, terminal_id, type, state,
 // attempts, next_at}.
-func TestARowOfDeliveriesHasItsFields(t *testing.T) {
+func TestDeliveryRowHasItsFields(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	s := h.newWebhookReceiver()
@@ -51,7 +51,7 @@ func TestARowOfDeliveriesHasItsFields(t *testing.T) {
 	}
 }
 
-func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
+func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	s := h.newWebhookReceiver()
@@ -80,7 +80,7 @@ func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
 	}
 }
 
-func TestAnAttemptWithoutAnAnswerHasAnErrorAndNoStatus(t *testing.T) {
+func TestUnansweredAttemptHasAnErrorAndNoStatus(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	s := h.newWebhookReceiver()
@@ -193,7 +193,7 @@ func TestDeliveriesAreFilteredByTime(t *testing.T) {
 	h.wantListed("to="+url.QueryEscape(now), all...) // a bound equal to the clock's time means everything up to now
 }
 
-func TestSeveralNoticesOfOneTransaction(t *testing.T) {
+func TestDeliveriesOfOneTransactionAreListedByIt(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.newWebhookReceiver()
@@ -257,7 +257,7 @@ func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 }
 
 // Waiting and parked deliveries are on the first page, however many were delivered since.
-func TestWhatWaitsIsListedFirst(t *testing.T) {
+func TestWaitingAndParkedDeliveriesAreListedFirst(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	s := h.newWebhookReceiver()
@@ -281,7 +281,7 @@ func TestWhatWaitsIsListedFirst(t *testing.T) {
 	}
 }
 
-func TestParametersOfDeliveriesAreChecked(t *testing.T) {
+func TestDeliveryParametersAreChecked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for query, field := range map[string]string{
@@ -320,7 +320,7 @@ func TestForeignDeliveriesAreUnknown(t *testing.T) {
 
 // A delivery that is neither delivered nor parked is listed as pending, even before its first
 // attempt has ended.
-func TestADeliveryUnderWayIsPending(t *testing.T) {
+func TestDeliveryUnderWayIsPending(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.directory.AllowPrivateHooks(true)
@@ -340,7 +340,7 @@ func TestADeliveryUnderWayIsPending(t *testing.T) {
 }
 
 // Messages to operators without an event are listed too.
-func TestBulletinsAreListed(t *testing.T) {
+func TestOperatorMessagesAreListed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.newWebhookReceiver()
@@ -363,7 +363,7 @@ func TestBulletinsAreListed(t *testing.T) {
 }
 
 // Deliveries older than the retention are not shown.
-func TestOldDeliveriesAreNotShown(t *testing.T) {
+func TestExpiredDeliveriesAreNotShown(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	s := h.newWebhookReceiver()

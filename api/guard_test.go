@@ -44,7 +44,7 @@ func (h *fixture) raw(request string, responses int) (answers []*answer, closed 
 	return answers, err == io.EOF
 }
 
-func TestSmuggledRequestsAreRefused(t *testing.T) {
+func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const hidden = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -129,7 +129,7 @@ func TestBrokenChunksAreRefused(t *testing.T) {
 
 // A trailer arrives after the caller was authenticated and may come from anyone, so it is not
 // treated as a header.
-func TestTrailersAreNoHeaders(t *testing.T) {
+func TestTrailersAreIgnored(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	key, org := string(h.seed.First.APIKey), h.seed.First.Org.String()
@@ -177,7 +177,7 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 	}
 }
 
-func TestProperRequestsFollowEachOther(t *testing.T) {
+func TestSeveralRequestsShareAConnection(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	body := paymentBody(`"amount":"5","currency":"USD"`)
@@ -197,7 +197,7 @@ func TestProperRequestsFollowEachOther(t *testing.T) {
 
 var uuid4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-func TestEveryAnswerHasAnIDOfOurOwn(t *testing.T) {
+func TestEveryResponseHasAServiceMadeID(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	seen := map[string]bool{}
@@ -269,7 +269,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	h.anyone().with("x-pad", strings.Repeat("x", 9000)).get("/api/v1/health").want(431, `{"error":"headers_too_large","message":"the headers are larger than 8192 bytes"}`)
 }
 
-func TestOnlyPlainJSONIsTaken(t *testing.T) {
+func TestOnlyJSONMediaTypeIsAccepted(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	body := paymentBody(`"amount":"5"`)
@@ -288,7 +288,7 @@ func TestOnlyPlainJSONIsTaken(t *testing.T) {
 	h.anyone().post(transactions, "<xml/>").want(401, "") // an unauthorized caller does not learn about media types
 }
 
-func TestShutdownFinishesWhatIsUnderWay(t *testing.T) {
+func TestShutdownFinishesRequestsUnderWay(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
 	h := newFixture(t, func(cfg *api.Config) {
@@ -313,7 +313,7 @@ func TestShutdownFinishesWhatIsUnderWay(t *testing.T) {
 	must(t, <-stopped)
 }
 
-func TestShutdownDoesNotWaitForTheSilent(t *testing.T) {
+func TestShutdownClosesIdleConnections(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	c, err := net.Dial("tcp", h.address)

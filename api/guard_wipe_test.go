@@ -49,7 +49,7 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 
 // If the budget is used up, larger bodies are answered 503; bodies that fit into a connection's
 // first buffer are still read.
-func TestBodiesPastTheBudgetAreUnavailable(t *testing.T) {
+func TestBodiesBeyondTheBudgetAre503(t *testing.T) {
 	s := New(Config{})
 	s.bodies = body.New(nil, body.Shares*body.FirstBuffer, body.Shares*body.FirstBuffer)
 	ours, theirs := net.Pipe()

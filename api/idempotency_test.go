@@ -33,7 +33,7 @@ func TestKeyMakesACreateIdempotent(t *testing.T) {
 }
 
 // A replay shows the transaction's current state, in the form of its create.
-func TestKeyOfAHostedCreate(t *testing.T) {
+func TestHostedCreateReplayShowsTheCurrentState(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const body = `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true}}`
@@ -79,7 +79,7 @@ func TestKeyBelongsToOnePartner(t *testing.T) {
 }
 
 // A refused request has created nothing, so its key is free.
-func TestKeyOfARefusedRequestIsFree(t *testing.T) {
+func TestRefusedRequestLeavesItsKeyFree(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.partner().keyed("k").post(transactions, paymentBody(`"amount":"0","currency":"USD"`)).want(422, "")
@@ -89,7 +89,7 @@ func TestKeyOfARefusedRequestIsFree(t *testing.T) {
 	h.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1250"}}`).want(200, "").wantStatus("refunded", "")
 }
 
-func TestEveryOperationTakesAKey(t *testing.T) {
+func TestEveryOperationTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	charged, moving := h.charge(good), h.charge("4000000000000077")
@@ -118,7 +118,7 @@ func TestEveryOperationTakesAKey(t *testing.T) {
 	}
 }
 
-func TestKeyIsBounded(t *testing.T) {
+func TestIdempotencyKeyHasABoundedLength(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const refusal = `{"errors":[{"code":"invalid","detail":"Idempotency-Key must be sent once, with 1 to 255 printable characters","field":"Idempotency-Key"}]}`
@@ -145,7 +145,7 @@ func TestKeyIsBounded(t *testing.T) {
 	}
 }
 
-func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
+func TestConcurrentRequestsWithOneKeyMakeOneTransaction(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	race := func(ask func() *answer) {
@@ -179,7 +179,7 @@ func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
 }
 
 // The txid and the key both find the transaction again.
-func TestKeyBesideATxid(t *testing.T) {
+func TestTxidAndKeyBothFindTheTransaction(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	body := paymentBody(`"amount":"100","currency":"USD","txid":"t-1"`)

@@ -24,7 +24,7 @@ func (h *fixture) checkpoints() {
 }
 
 // No answer depends on whether there are checkpoints, or whether some are missing.
-func TestATrialBalanceOfAnyMomentIsTheSameWithCheckpoints(t *testing.T) {
+func TestTrialBalanceDoesNotDependOnCheckpoints(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, amount := range []string{"100", "2000", "30000", "400000"} {

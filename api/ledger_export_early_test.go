@@ -30,14 +30,14 @@ type unreadable struct{ web.Journal }
 func (unreadable) View() *posting.View { panic("no view") }
 
 // A failure before the first piece of an export is answered with an error status.
-func TestAnExportThatFailsAtOnceIsAnError(t *testing.T) {
+func TestEarlyExportFailureIsAnErrorStatus(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, func(cfg *api.Config) { cfg.Journal = unreadable{cfg.Journal} })
 	h.auditor().get(exportPath+"?format=csv").wantExportRefused(500, `{"error":"internal","message":"something went wrong on our side"}`)
 }
 
 // The same holds for an export that has not begun when the server stops.
-func TestAnExportThatHasNotBegunIsRefusedByAServerThatStops(t *testing.T) {
+func TestStoppingServerRefusesNewExports(t *testing.T) {
 	t.Parallel()
 	h, j := held(t)
 	j.passes.Store(0)
@@ -56,7 +56,7 @@ func TestAnExportThatHasNotBegunIsRefusedByAServerThatStops(t *testing.T) {
 
 // HTTP/1.0 has no chunks: a client would take chunk sizes for content, and a broken connection
 // for the end.
-func TestAStreamNeedsChunks(t *testing.T) {
+func TestStreamNeedsHTTP11(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	head := func(c caller, line string) string {
@@ -80,7 +80,7 @@ func TestAStreamNeedsChunks(t *testing.T) {
 
 // Booked times run ahead of a clock that stands still. A range may end at a booked time that an
 // answer has shown.
-func TestAnExportMayBeOfATimeThatWasBooked(t *testing.T) {
+func TestExportMayEndAtABookedTime(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.advanceDays(1)
@@ -119,7 +119,7 @@ var headed = regexp.MustCompile(`\n; Booked from the beginning to (\S+); the las
 
 // An export without an end names the moment at which it ends. An export up to that moment has
 // the same content later, whatever was booked since.
-func TestAnExportNamesWhereItEnds(t *testing.T) {
+func TestOpenExportNamesItsEnd(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.charge(good)

@@ -332,7 +332,7 @@ func beancountName(path string, pending bool) string {
 }
 
 // Every format is available under its name, with its media type.
-func TestEveryFormatIsServed(t *testing.T) {
+func TestEveryExportFormatIsServed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for name, media := range map[string]string{

@@ -35,7 +35,7 @@ func (a *answer) seqs() (seqs []string) {
 }
 
 // DECISIONS, 7: wrong parameters of an export are 422 with their names.
-func TestAnExportIsRefusedByItsParameters(t *testing.T) {
+func TestBadExportParametersAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for query, field := range map[string]string{
@@ -56,7 +56,7 @@ func TestAnExportIsRefusedByItsParameters(t *testing.T) {
 }
 
 // A range includes both its bounds; a day stands for its first or its last instant.
-func TestAnExportIsOfItsRange(t *testing.T) {
+func TestExportRangeIncludesBothBounds(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	entry := func() (seq, booked string) {
@@ -97,7 +97,7 @@ func TestAnExportIsOfItsRange(t *testing.T) {
 }
 
 // An export has only its own organization's entries.
-func TestAnExportIsOfOneOrganization(t *testing.T) {
+func TestExportHasOnlyItsOrganizationsEntries(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.charge(good)
@@ -153,7 +153,7 @@ func (c caller) begin(query string) *http.Response {
 
 // Two exports of an organization, and four in total, run at once; a further one is asked to try
 // again later.
-func TestExportsAreBounded(t *testing.T) {
+func TestConcurrentExportsAreBounded(t *testing.T) {
 	t.Parallel()
 	h, j := held(t)
 	third := h.admin().post("/api/v1/organizations", `{"name":"Third"}`).want(201, "").at("data.id")
@@ -198,7 +198,7 @@ func TestExportsAreBounded(t *testing.T) {
 
 // A server that stops breaks exports off: the reader can tell that the export is incomplete,
 // and no view of the journal stays open.
-func TestAnExportThatIsBrokenOffIsNotWhole(t *testing.T) {
+func TestInterruptedExportIsRecognizable(t *testing.T) {
 	t.Parallel()
 	h, j := held(t)
 	fillJournal(t, h, 3_000) // more than one read and more than the first piece
@@ -225,7 +225,7 @@ func TestAnExportThatIsBrokenOffIsNotWhole(t *testing.T) {
 
 // A reader that disconnects ends its export, which would otherwise keep its place until its
 // time is over.
-func TestAnExportEndsWithItsReader(t *testing.T) {
+func TestExportEndsWhenItsReaderDisconnects(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	fillJournal(t, h, 30_000) // more than a connection buffers without a reader
@@ -242,7 +242,7 @@ func TestAnExportEndsWithItsReader(t *testing.T) {
 
 // Open views prevent compaction, and a reader may be slow, so no view is open while pieces are
 // sent. A journal with an open view does not close.
-func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
+func TestExportHoldsNoViewWhileItSends(t *testing.T) {
 	t.Parallel()
 	for part, read := range map[string]func(b *export.Book, first func()) error{
 		"entries": func(b *export.Book, first func()) error {
@@ -276,7 +276,7 @@ func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
 
 // An export reads a journal in pieces: nothing is lost or repeated at their borders, and
 // entries booked meanwhile are not in it.
-func TestAnExportIsWholeAcrossItsReads(t *testing.T) {
+func TestExportIsCompleteAcrossItsReads(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	fillJournal(t, h, 3_000)

@@ -10,7 +10,7 @@ import (
 
 // DECISIONS, 5: money whose network is missing or unknown has no scale. It is legal, so it is
 // exported, in minor units, and other programs read it.
-func TestMoneyOfNoKnownScaleIsExported(t *testing.T) {
+func TestMoneyWithUnknownScaleIsExported(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, env := range []string{"prod", "test"} {

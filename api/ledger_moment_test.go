@@ -47,7 +47,7 @@ func (h *fixture) sameMoment(path string, between func()) {
 	}
 }
 
-func TestPagesByEffectiveDateAreOfOneMoment(t *testing.T) {
+func TestPagesByEffectiveDateShowOneMoment(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
@@ -63,7 +63,7 @@ func TestPagesByEffectiveDateAreOfOneMoment(t *testing.T) {
 }
 
 // Entries of contracts are dated into a past day while its pages are read.
-func TestPagesOfAPastDayAreOfOneMomentThoughEntriesAreDatedIntoIt(t *testing.T) {
+func TestPagesOfAPastDayShowOneMomentDespiteBackdatedEntries(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("managed-investments", "env", `"prod"`).mustActAll("fund", "activate")
@@ -103,7 +103,7 @@ func TestPagesOfTodayContinuePastMidnight(t *testing.T) {
 }
 
 // A future instant is pinned too: entries booked before it come between pages.
-func TestPagesOfAFutureInstantAreOfOneMoment(t *testing.T) {
+func TestPagesOfAFutureInstantShowOneMoment(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.sameMoment("/trial-balance?env=test&at=2030-01-01T00:00:00Z", func() {
@@ -112,7 +112,7 @@ func TestPagesOfAFutureInstantAreOfOneMoment(t *testing.T) {
 }
 
 // With other parameters a cursor could point behind the last row.
-func TestACursorIsOfOneListOfAccounts(t *testing.T) {
+func TestCursorOfAccountsNeedsTheSameParameters(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, asked := range []string{
@@ -143,7 +143,7 @@ func TestACursorIsOfOneListOfAccounts(t *testing.T) {
 	h.auditor().get(ledgerPath+"/trial-balance?env=live&by=effective&at=2026-09-03"+cursor).want(422, `{"errors":[{"code":"invalid","detail":"env must be prod or test","field":"env"}]}`)
 }
 
-func TestADayIsNamedWhereOneMayBeSent(t *testing.T) {
+func TestDayErrorNamesTheAcceptedForms(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, path := range []string{"/trial-balance", "/accounts/A:bank"} {
@@ -153,7 +153,7 @@ func TestADayIsNamedWhereOneMayBeSent(t *testing.T) {
 	}
 }
 
-func TestAWindowThatEndsBeforeItBeginsIsRefused(t *testing.T) {
+func TestReversedTimeWindowIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
@@ -174,7 +174,7 @@ func TestAWindowThatEndsBeforeItBeginsIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheHeadTakesNoParameters(t *testing.T) {
+func TestHeadTakesNoParameters(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.auditor().get(ledgerPath+"/head?size=3").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"size"}]}`)

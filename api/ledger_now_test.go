@@ -8,7 +8,7 @@ import (
 )
 
 // Events that share an instant of the clock are booked microseconds after it.
-func TestTheClocksInstantShowsEverythingBookedAtIt(t *testing.T) {
+func TestQueryAtTheClocksInstantShowsEverythingBooked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.partner().post(transactions, paymentBody(`"amount":"700"`)).want(201, "")
@@ -30,7 +30,7 @@ func TestTheClocksInstantShowsEverythingBookedAtIt(t *testing.T) {
 
 // A query up to the clock's now, in each form in which answers and callers write it, includes
 // everything booked so far, however far booked times run ahead of a clock that stands still.
-func TestAQueryUpToNowCoversEverythingBooked(t *testing.T) {
+func TestQueryUpToNowShowsEverythingBooked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for range 3 {

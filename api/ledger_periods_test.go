@@ -100,7 +100,7 @@ func (h *fixture) bookLate() {
 	d.mustActAll(`profit gross_profit "100" period_end_date "2026-09-30"`, `loss amount "7" period_end_date "2026-09-30"`)
 }
 
-func TestAnAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
+func TestAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.bookLate()
@@ -158,7 +158,7 @@ var datedActions = []struct {
 // soldOut are the actions after which an issue has a subscriber.
 var soldOut = []string{`offering subscription_start "2026-08-01" subscription_end "2026-12-30"`, `subscribe investor_id "` + someone + `" certificates 2`}
 
-func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
+func TestCommandDatedInAClosedMonthIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	var all []*contractFixture
@@ -186,7 +186,7 @@ func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
 }
 
 // Other faults are answered first, because they do not depend on the month.
-func TestAWrongStateIsToldBeforeAClosedMonth(t *testing.T) {
+func TestOtherFaultsAreReportedBeforeAClosedMonth(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("managed-investments")
@@ -197,7 +197,7 @@ func TestAWrongStateIsToldBeforeAClosedMonth(t *testing.T) {
 }
 
 // The religious reading has the same dates under its own names.
-func TestTheReligiousReadingKeepsClosedMonthsToo(t *testing.T) {
+func TestReligiousReadingRespectsClosedMonths(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createReligious("mudaraba").approved()
@@ -210,7 +210,7 @@ func TestTheReligiousReadingKeepsClosedMonthsToo(t *testing.T) {
 	})
 }
 
-func TestOnlyAMonthThatHasEndedIsClosedInOrderAndOnce(t *testing.T) {
+func TestOnlyEndedMonthsAreClosedInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	conflicts := func(month, message string) {
@@ -234,7 +234,7 @@ func TestOnlyAMonthThatHasEndedIsClosedInOrderAndOnce(t *testing.T) {
 	conflicts("2026-10", "2026-10 is closed already")
 }
 
-func TestAMonthThatIsNoneIsRefused(t *testing.T) {
+func TestMalformedMonthIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.setClockToOctober()
@@ -259,7 +259,7 @@ func TestAMonthThatIsNoneIsRefused(t *testing.T) {
 }
 
 // A contract's timer that is still open keeps its month from being closed.
-func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
+func TestMonthWithAnOpenTimerIsNotClosed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.createSecular("leases", "lease_term_months", `4`).mustActAll(`acquire ownership_documents ["deed"]`, "activate")
@@ -278,7 +278,7 @@ func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 	}
 }
 
-func TestClosedMonthsAreListedTheLastOneFirst(t *testing.T) {
+func TestClosedMonthsAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.auditor().get(periods).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
@@ -309,7 +309,7 @@ func TestClosedMonthsAreListedTheLastOneFirst(t *testing.T) {
 }
 
 // Each organization closes its own months.
-func TestAnOrganizationsMonthsAreItsOwn(t *testing.T) {
+func TestEachOrganizationClosesItsOwnMonths(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.setClockToOctober()
@@ -322,7 +322,7 @@ func TestAnOrganizationsMonthsAreItsOwn(t *testing.T) {
 	}
 }
 
-func TestAKeyGivesTheAnswerOfTheClosing(t *testing.T) {
+func TestClosingIsReplayedForItsKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.setClockToOctober()
@@ -347,7 +347,7 @@ func (h *fixture) createSecularAs(who caller, product string) *answer {
 
 // In whatever order a closing and entries dated to its month are executed, no entry gets into
 // the closed month.
-func TestReportsAndTheClosingOfTheirMonthAtOnce(t *testing.T) {
+func TestConcurrentEntriesNeverGetIntoAClosedMonth(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	var all []*contractFixture
@@ -375,7 +375,7 @@ func TestReportsAndTheClosingOfTheirMonthAtOnce(t *testing.T) {
 	}
 }
 
-func TestWithoutAServiceNoMonthIsClosed(t *testing.T) {
+func TestClosingRouteIsMissingWithoutItsService(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, func(cfg *api.Config) { cfg.Periods = nil })
 	h.setClockToOctober()
@@ -388,7 +388,7 @@ func TestWithoutAServiceNoMonthIsClosed(t *testing.T) {
 var undated = []string{"insurance_expires", "subscription_start", "subscription_end"}
 
 // Every date of an action is in one of the two lists, so that a new one must be classified.
-func TestEveryDateOfAnActionIsKnown(t *testing.T) {
+func TestEveryActionDateIsClassified(t *testing.T) {
 	t.Parallel()
 	known := make(map[string]bool)
 	for _, product := range contract.Products {

@@ -51,7 +51,7 @@ func path(t *testing.T, a *answer) (hashes []tlog.Hash) {
 	}
 }
 
-func TestEveryEventIsProvenByTheSignedHead(t *testing.T) {
+func TestEveryEventHasAProofUnderTheSignedHead(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.partner().post(transactions, paymentBody(`"amount":"1250"`)).want(201, "")
@@ -74,7 +74,7 @@ func TestEveryEventIsProvenByTheSignedHead(t *testing.T) {
 	}
 }
 
-func TestTheProofOfAnEventShowsWhatTheLedgerShows(t *testing.T) {
+func TestProofOfAnEventEqualsTheLedgersEvent(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).want(201, "").at("id")
@@ -87,7 +87,7 @@ func TestTheProofOfAnEventShowsWhatTheLedgerShows(t *testing.T) {
 	}
 }
 
-func TestAHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
+func TestLaterHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first, _ := signedHead(t, h.auditor())
@@ -114,7 +114,7 @@ func TestAHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
 	}
 }
 
-func TestAHeadNamesItsOrganization(t *testing.T) {
+func TestHeadNamesItsOrganization(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	_, first := signedHead(t, h.auditor())
@@ -126,7 +126,7 @@ func TestAHeadNamesItsOrganization(t *testing.T) {
 	}
 }
 
-func TestTheKeyOfTheHeadsStaysOverARestart(t *testing.T) {
+func TestHeadKeySurvivesARestart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	key := h.auditor().get(ledgerPath+"/key").want(200, "").at("data.key")
@@ -140,7 +140,7 @@ func TestTheKeyOfTheHeadsStaysOverARestart(t *testing.T) {
 	h.auditor().get(ledgerPath+"/key?x=1").want(422, "")
 }
 
-func TestAProofIsAskedForByPlacesInTheJournal(t *testing.T) {
+func TestProofIsRequestedBySequenceNumber(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	tree, _ := signedHead(t, h.auditor())
@@ -182,7 +182,7 @@ func TestAProofIsAskedForByPlacesInTheJournal(t *testing.T) {
 // overInt64 is the largest int64 plus one.
 const overInt64 = "9223372036854775808"
 
-func TestAPartnersKeyProvesNothing(t *testing.T) {
+func TestPartnerKeyGetsNoProofs(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, way := range []string{"/key", "/proofs/inclusion?seq=1", "/proofs/consistency?from=1", "/proofs/inclusion?seq=0"} {

@@ -80,7 +80,7 @@ func TestPaymentIsSeenInTheLedger(t *testing.T) {
 	h.auditor().get(ledgerPath+"/entries/"+seq).want(200, one.body)
 }
 
-func TestEventsTellEveryTransition(t *testing.T) {
+func TestEventsShowEveryTransition(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
@@ -162,7 +162,7 @@ func TestTrialBalanceBalances(t *testing.T) {
 }
 
 // All pages of a trial balance show one moment, whatever is booked between them.
-func TestPagesOfATrialBalanceAreOfOneMoment(t *testing.T) {
+func TestTrialBalancePagesShowOneMoment(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
@@ -270,7 +270,7 @@ func TestEntriesAreFilteredByTimeAndName(t *testing.T) {
 	}
 }
 
-func TestPartnerSeesItsOwnOnly(t *testing.T) {
+func TestPartnerSeesOnlyItsOwnLedger(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	neighbour := h.neighbour()
@@ -331,7 +331,7 @@ func TestHeadIsSigned(t *testing.T) {
 	}
 }
 
-func TestParametersOfListsAreChecked(t *testing.T) {
+func TestListParametersAreChecked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	field := func(name, detail string) string {

@@ -359,7 +359,7 @@ func at(call, end int64, input, output any) porcupine.Operation {
 
 // Each of these histories violates one guarantee. The one beside it, with that fault corrected,
 // is explained.
-func TestBrokenHistoriesAreFound(t *testing.T) {
+func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 	t.Parallel()
 	const always = math.MaxInt64
 	made := func(id, amount, status string) readOutput { return readOutput{201, "a", id, amount, status, false, ""} }

@@ -14,7 +14,7 @@ import (
 
 // However many callers try to log in at once, with however many logins, the administration can
 // still set passwords.
-func TestAFloodOfLoginsKeepsTheAdministrationIn(t *testing.T) {
+func TestAdministrationWorksDuringAFloodOfLogins(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first := h.seed.First.Org.String()
@@ -70,7 +70,7 @@ func (h *fixture) logInFrom(tr *http.Transport, login, pass string) (int, error)
 
 // However many attempts come from a few addresses, an attempt from another address is neither
 // refused nor waits for all of them.
-func TestAddressesThatFloodKeepNoOtherOut(t *testing.T) {
+func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.admin().post(users, fmt.Sprintf(`{"login":"anna","name":"A","pass":%q,"roles":["client"]}`, goodPass)).want(201, "")

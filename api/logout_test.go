@@ -4,7 +4,7 @@ import "testing"
 
 // The sandbox's sessions have no user. They can be ended without a login before, in the process
 // that has created them and in a later one.
-func TestASandboxsSessionsEndBeforeAnybodyHasLoggedIn(t *testing.T) {
+func TestSandboxSessionsCanBeEndedBeforeAnyLogin(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	second := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)

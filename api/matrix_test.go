@@ -287,10 +287,10 @@ func (q *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 	}
 }
 
-// TestForeignIDsAnswerAsRandomOnes makes each kind of caller request the records of other
+// TestForeignIDsEqualUnknownIDs makes each kind of caller request the records of other
 // partners and organizations. The answers must equal those for an unknown id, byte for byte,
 // and nothing may change.
-func TestForeignIDsAnswerAsRandomOnes(t *testing.T) {
+func TestForeignIDsEqualUnknownIDs(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
 	hidden := 0

@@ -51,7 +51,7 @@ func TestThreeDSFormIsPostedToTheChallenge(t *testing.T) {
 	}
 }
 
-func TestAnswerThatComesTooLateChargesNothing(t *testing.T) {
+func TestLateChallengeAnswerChargesNothing(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.charge("4000000000003220").wantStatus("action_required", "")
@@ -61,7 +61,7 @@ func TestAnswerThatComesTooLateChargesNothing(t *testing.T) {
 	h.transaction(made.at("id")).wantStatus("rejected", "payer action expired")
 }
 
-func TestRailsWithoutAnActionHaveThePageOnly(t *testing.T) {
+func TestProvidersWithoutAnActionHaveThePageOnly(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for asked, shown := range map[string][]string{
@@ -95,7 +95,7 @@ func TestRailsWithoutAnActionHaveThePageOnly(t *testing.T) {
 }
 
 // An open page shows the outcome even if its own link expires earlier.
-func TestAScannedPageSeesItThrough(t *testing.T) {
+func TestOpenPageShowsTheOutcomeAfterItsLinkExpires(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.create(`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`)
@@ -109,7 +109,7 @@ func TestAScannedPageSeesItThrough(t *testing.T) {
 	page.wantPage(200, "Not paid", "The time was over before you acted.", shopNo)
 }
 
-func TestChallengeTakesAnyButtonOfTheTwo(t *testing.T) {
+func TestChallengeAcceptsBothButtons(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, c := range []struct {

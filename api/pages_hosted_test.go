@@ -49,7 +49,7 @@ func TestHostedPaymentGoesThroughTheChallenge(t *testing.T) {
 
 // The link to the hosted page is valid for 15 minutes. A payer who has begun to pay has the
 // time of the action.
-func TestHostedPaymentThatHasBegunMayTakeItsTime(t *testing.T) {
+func TestStartedHostedPaymentOutlivesItsLink(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.hosted("")
@@ -75,7 +75,7 @@ func TestHostedLinkLastsFifteenMinutes(t *testing.T) {
 	h.transaction(made.at("id")).wantStatus("created", "")
 }
 
-func TestHostedPayoutTakesACardNumber(t *testing.T) {
+func TestHostedPayoutAcceptsACardNumber(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"1250","currency":"USD","hosted":true}}`).want(201, "")
@@ -88,7 +88,7 @@ func TestHostedPayoutTakesACardNumber(t *testing.T) {
 // randomText is a token or an id in a page, which may hold any three digits by chance.
 var randomText = regexp.MustCompile(`[A-Za-z0-9_-]{20,}`)
 
-func TestCardThatIsNoneIsRefusedAndNotShown(t *testing.T) {
+func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.hosted("")
@@ -125,7 +125,7 @@ func TestCardThatIsNoneIsRefusedAndNotShown(t *testing.T) {
 	h.send(action, card("4242424242424242")).wantPage(200, "Paid")
 }
 
-func TestPageWaitsForTheRail(t *testing.T) {
+func TestPageWaitsForTheProvider(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.hosted("")

@@ -108,7 +108,7 @@ func waiting(t *testing.T, action payment.Action) (*fixture, *rail, string) {
 	return h, r, h.pages().Address(h.seed.First.Org, r.id, until)
 }
 
-func TestRedirectOfARail(t *testing.T) {
+func TestProviderRedirectIsFollowed(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{})
 	for _, c := range []struct {
@@ -129,7 +129,7 @@ func TestRedirectOfARail(t *testing.T) {
 	}
 }
 
-func TestFormOfARail(t *testing.T) {
+func TestProviderFormIsPosted(t *testing.T) {
 	t.Parallel()
 	h, _, address := waiting(t, payment.Action{
 		Type: "auth_3ds_form", Method: "post", URL: "https://acs.example:8443/step?a=b", Params: []byte(`{"PaReq":"a\"<b>","MD":"1","n":1}`),
@@ -144,7 +144,7 @@ func TestFormOfARail(t *testing.T) {
 	}
 }
 
-func TestAddressOfARailThatIsNone(t *testing.T) {
+func TestInvalidProviderAddressIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	h, r, page := waiting(t, payment.Action{})
 	for _, address := range []string{"javascript:alert(1)", "//acs.example", "https://a;b/"} {
@@ -175,7 +175,7 @@ func TestPayerWithNothingToDoWaits(t *testing.T) {
 	}
 }
 
-func TestWhileTheProviderIsAskedThePayerWaits(t *testing.T) {
+func TestPayerWaitsDuringAnInquiry(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{Material: []byte(`{}`)})
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
@@ -183,7 +183,7 @@ func TestWhileTheProviderIsAskedThePayerWaits(t *testing.T) {
 	h.visit("GET", address, nil).wantPage(200, "Being processed")
 }
 
-func TestPayerWhoseTimeIsOverWaitsForWhatBecomesOfIt(t *testing.T) {
+func TestPayerAfterTheDeadlineWaitsForTheOutcome(t *testing.T) {
 	t.Parallel()
 	h, r, _ := waiting(t, payment.Action{Material: []byte(`{}`)})
 	address := h.pages().Address(h.seed.First.Org, r.id, h.Clock.Now().Add(2*actionTTL))
@@ -193,7 +193,7 @@ func TestPayerWhoseTimeIsOverWaitsForWhatBecomesOfIt(t *testing.T) {
 	h.visit("GET", address, nil).wantPage(200, "Being processed")
 }
 
-func TestMaterialAfterItsDeadline(t *testing.T) {
+func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{Material: []byte(`{"type":"otp"}`), ExpiresAt: ledger.MicrosOf(began.Add(time.Minute))})
 	h.advanceBy(time.Minute)
@@ -204,7 +204,7 @@ func TestMaterialAfterItsDeadline(t *testing.T) {
 	h.visit("GET", address, nil).wantPage(410, "The time is over")
 }
 
-func TestRefusalsOfTheService(t *testing.T) {
+func TestServiceRefusalsAreShownOnThePage(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{Material: []byte(`{"type":"otp"}`)})
 	for _, c := range []struct {
@@ -239,7 +239,7 @@ func TestRefusalsOfTheService(t *testing.T) {
 	}
 }
 
-func TestWayBackFollowsTheStatus(t *testing.T) {
+func TestReturnURLFollowsTheStatus(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
 	back := strings.Replace(address, "?", "/return?", 1)
@@ -261,7 +261,7 @@ func TestWayBackFollowsTheStatus(t *testing.T) {
 }
 
 // An expired link still redirects to the merchant, and reveals nothing to other visitors.
-func TestPayerWhoComesBackLateGoesToTheMerchant(t *testing.T) {
+func TestLatePayerIsSentToTheMerchant(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
 	back := strings.Replace(address, "?", "/return?", 1)
@@ -274,7 +274,7 @@ func TestPayerWhoComesBackLateGoesToTheMerchant(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoFollowsTheWayBackIsBack(t *testing.T) {
+func TestOnlyTheReturnLinkReportsThePayersReturn(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
 	back, _ := h.inside(strings.Replace(address, "?", "/return?", 1))
@@ -287,7 +287,7 @@ func TestOnlyWhoFollowsTheWayBackIsBack(t *testing.T) {
 	}
 }
 
-func TestRailThatWantsMoreGetsThePayerAgain(t *testing.T) {
+func TestSecondProviderActionReturnsToThePayer(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
 	until := ledger.MicrosOf(h.Clock.Now().Add(2 * actionTTL))
@@ -310,7 +310,7 @@ func TestRailThatWantsMoreGetsThePayerAgain(t *testing.T) {
 	h.visit("GET", next+"&posted", nil).wantPage(200, "On to your bank")
 }
 
-func TestTerminalsTextGoesBeforeTheMerchants(t *testing.T) {
+func TestTerminalTextPrecedesTheMerchants(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{Material: []byte(`{}`)})
 	r.change(func() { r.record.Description = "Red shoes" })
@@ -321,14 +321,14 @@ func TestTerminalsTextGoesBeforeTheMerchants(t *testing.T) {
 	}
 }
 
-func TestWithoutASimulatorThereIsNoChallenge(t *testing.T) {
+func TestChallengeRouteIsMissingWithoutASimulator(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, func(cfg *api.Config) { cfg.Challenges = nil })
 	h.anyone().get("/simulator/challenge").want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
 	h.anyone().post("/simulator/challenge", "{}").want(404, "")
 }
 
-func TestRecipientSeesWhatArrives(t *testing.T) {
+func TestRecipientSeesTheReceivedAmount(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: `Bank "<1>"`}}})
 	rate, err := money.ParseRate("0.5")

@@ -23,7 +23,7 @@ func signed(payload string) string {
 
 const toSign = "additional_params_for_auth.payload"
 
-func TestWhatIsToBeSignedIsShownAndSigned(t *testing.T) {
+func TestPayloadIsShownAndSigned(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestWhatIsToBeSignedIsShownAndSigned(t *testing.T) {
 	}
 }
 
-func TestAnExpiredPayloadIsShownAnewOnThePage(t *testing.T) {
+func TestExpiredPayloadIsRenewedOnThePage(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.chain()
@@ -71,7 +71,7 @@ func TestAnExpiredPayloadIsShownAnewOnThePage(t *testing.T) {
 }
 
 // The last payload is not valid longer than the payer's time.
-func TestThePayersTimeEndsWhatIsToBeSigned(t *testing.T) {
+func TestPayloadExpiresWithThePayersTime(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.chain()

@@ -176,7 +176,7 @@ func (h *fixture) advanceBy(d time.Duration) {
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+at+`"}`).want(200, "")
 }
 
-func TestPasswordIsTakenOnThePage(t *testing.T) {
+func TestPasswordIsAcceptedOnThePage(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, c := range []struct{ typed, status, reason, title, back string }{
@@ -200,7 +200,7 @@ func TestPasswordIsTakenOnThePage(t *testing.T) {
 	}
 }
 
-func TestPayerWhoDoesNothingFindsTheLinkOver(t *testing.T) {
+func TestLinkOfAnIdlePayerExpires(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, card := range []string{"4000002500003155", "4000000000003220"} {
@@ -237,7 +237,7 @@ func TestReceivingBankIsChosenOnThePage(t *testing.T) {
 	}
 }
 
-func TestWithoutTheTokenThereIsNoPage(t *testing.T) {
+func TestPageNeedsItsToken(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made, other := h.hosted(""), h.hosted("")
@@ -294,7 +294,7 @@ func TestTokensAreInNoLog(t *testing.T) {
 	}
 }
 
-func TestMerchantsTextsAreShownAsText(t *testing.T) {
+func TestMerchantTextsAreEscaped(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.hosted(`,"description":"<script>alert(1)</script>\"'><img src=x>"`)
@@ -304,7 +304,7 @@ func TestMerchantsTextsAreShownAsText(t *testing.T) {
 	}
 }
 
-func TestOnlyWebAddressesAreGoneBackTo(t *testing.T) {
+func TestOnlyWebReturnURLsAreUsed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, address := range []string{
@@ -354,7 +354,7 @@ func TestFormsAreBounded(t *testing.T) {
 
 // Payers are sent to https addresses, and in the sandbox to those of the developer's machine.
 // This holds for links, for redirects, and for the way back from a rail.
-func TestPagesLeadToNoAddressInTheClear(t *testing.T) {
+func TestPagesLeadToHTTPSOnly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ env, address, leads string }{
 		{"production", "https://shop.example/no", "https://shop.example/no"},

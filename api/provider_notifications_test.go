@@ -98,7 +98,7 @@ func (h *fixture) deliver(n notice) *answer {
 	return c.post("/api/v1/terminal/"+n.terminal+"/notifications", n.body)
 }
 
-func TestASignedNotificationIsAHint(t *testing.T) {
+func TestSignedNotificationTriggersAnInquiry(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	id, event := uuid.NewString(), uuid.NewString()
@@ -110,7 +110,7 @@ func TestASignedNotificationIsAHint(t *testing.T) {
 	}
 }
 
-func TestAnEventIsHeardOnce(t *testing.T) {
+func TestProviderEventIsHandledOnce(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	n := h.notice(terminal)
@@ -129,7 +129,7 @@ func TestAnEventIsHeardOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSignedByThePlatformIsOneUnauthorized(t *testing.T) {
+func TestEveryBadSignatureHasTheSame401(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	unsigned := h.connected("")
@@ -169,7 +169,7 @@ func TestWhatIsNotSignedByThePlatformIsOneUnauthorized(t *testing.T) {
 	}
 }
 
-func TestANotificationMayBeFiveMinutesOff(t *testing.T) {
+func TestNotificationTimestampMayDifferByFiveMinutes(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	for _, off := range []time.Duration{-4*time.Minute - 59*time.Second, 4*time.Minute + 59*time.Second} {
@@ -182,7 +182,7 @@ func TestANotificationMayBeFiveMinutesOff(t *testing.T) {
 	}
 }
 
-func TestANotificationThatNamesNoneOfOursDoesNothing(t *testing.T) {
+func TestNotificationOfAnUnknownTransactionChangesNothing(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	for _, data := range []string{`"none"`, `{}`, `{"txid":7}`, `{"txid":"order 5"}`, `null`} {
@@ -195,7 +195,7 @@ func TestANotificationThatNamesNoneOfOursDoesNothing(t *testing.T) {
 	}
 }
 
-func TestSignedNonsenseIsRefused(t *testing.T) {
+func TestSignedMalformedBodyIsRefused(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	for body, status := range map[string]int{
@@ -221,7 +221,7 @@ func TestSignedNonsenseIsRefused(t *testing.T) {
 
 // An update that could not be handled is not acknowledged, and is handled when it is sent
 // again.
-func TestAnEventThatCouldNotBeHeardComesAgain(t *testing.T) {
+func TestFailedProviderEventIsHandledWhenSentAgain(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	reported.err = errors.New("the store does not answer")
@@ -237,7 +237,7 @@ func TestAnEventThatCouldNotBeHeardComesAgain(t *testing.T) {
 }
 
 // A rotated secret is in force immediately.
-func TestARotatedSecretIsInForceAtOnce(t *testing.T) {
+func TestRotatedSecretIsInForceImmediately(t *testing.T) {
 	t.Parallel()
 	h, _, terminal := newUpdatesFixture(t)
 	old := h.notice(terminal)

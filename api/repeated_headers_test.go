@@ -21,7 +21,7 @@ func (h *fixture) sendLines(method, path string, lines ...string) *answer {
 
 // A proxy in front may have checked the other one of two equal headers, so a request with two
 // credentials is unauthorized.
-func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
+func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first := h.seed.First
@@ -77,7 +77,7 @@ func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
 }
 
 // The answer to an operator tells what is wrong with its request.
-func TestAnOperatorNamesOneOrganization(t *testing.T) {
+func TestRepeatedOrganizationHeadersAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	org, other := "X-Organization-Id: "+h.seed.First.Org.String(), "x-organization-id: "+h.seed.Second.Org.String()

@@ -19,7 +19,7 @@ func withParameter(path, value string) string {
 	return strings.Join(parts, "/")
 }
 
-func TestOtherMethodsAreNotAllowed(t *testing.T) {
+func TestUnsupportedMethodIs405(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	served := map[string][]string{}

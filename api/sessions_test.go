@@ -34,7 +34,7 @@ func (h *fixture) advance(seconds int) {
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":`+strconv.Itoa(seconds)+`}`).want(200, "")
 }
 
-func TestASessionIsBegunAndEnded(t *testing.T) {
+func TestSessionIsCreatedAndEnded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.user("anna", `"client","auditor"`, "")
@@ -63,7 +63,7 @@ func TestASessionIsBegunAndEnded(t *testing.T) {
 	other.get(ledgerPath+"/head").want(200, "")
 }
 
-func TestASessionOnlyCountsInItsOrganization(t *testing.T) {
+func TestSessionIsValidInItsOrganizationOnly(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.user("anna", `"auditor"`, "")
@@ -75,7 +75,7 @@ func TestASessionOnlyCountsInItsOrganization(t *testing.T) {
 
 // All logins with wrong credentials get the same answer, byte for byte; only a malformed login
 // differs.
-func TestAllLoginsThatFailAnswerTheSame(t *testing.T) {
+func TestAllFailedLoginsHaveTheSameResponse(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first := h.seed.First.Org.String()
@@ -116,7 +116,7 @@ func TestAllLoginsThatFailAnswerTheSame(t *testing.T) {
 // From an address that is not admitted, the answers, however many, do not reveal whether a
 // password is right. This holds for the partner's own login and for a user who only acts as
 // that partner.
-func TestFromAnAddressThatIsNotAdmittedARightPasswordIsAWrongOne(t *testing.T) {
+func TestRightPasswordFromARefusedAddressLooksWrong(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first := h.seed.First.Org.String()
@@ -144,7 +144,7 @@ func TestFromAnAddressThatIsNotAdmittedARightPasswordIsAWrongOne(t *testing.T) {
 	h.logIn(first, loginBody("far", goodPass)).want(429, "")
 }
 
-func TestABodyThatIsNoLoginIsRefusedByField(t *testing.T) {
+func TestMalformedLoginIsRefusedByField(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for body, fields := range map[string][]string{
@@ -177,7 +177,7 @@ func TestABodyThatIsNoLoginIsRefusedByField(t *testing.T) {
 	h.logIn(h.seed.First.Org.String(), `{"login":"a","login":"b","pass":"nine-Lions-paint"}`).want(400, "")
 }
 
-func TestASessionRestsForHalfAnHourAndLives12(t *testing.T) {
+func TestSessionExpiresAfterHalfAnHourIdleOr12Hours(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.user("anna", `"auditor"`, "")
@@ -198,7 +198,7 @@ func TestASessionRestsForHalfAnHourAndLives12(t *testing.T) {
 	h.auditor().get(ledgerPath+"/head").want(200, "") // the sandbox's own sessions never expire
 }
 
-func TestWhatEndsAUsersSessionsAtOnceOverHTTP(t *testing.T) {
+func TestChangesThatEndAUsersSessions(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for i, body := range []string{`{"active":false}`, `{"pass":"` + goodPass + ` again"}`, `{"roles":["auditor","client"]}`} {
@@ -221,7 +221,7 @@ func TestWhatEndsAUsersSessionsAtOnceOverHTTP(t *testing.T) {
 const deactivated = `{"error":"forbidden","message":"the partner is deactivated"}`
 
 // A session of role partner reads what its partner's key reads, and can't write.
-func TestAPartnersSessionReadsAsItsKeyAndWritesNothing(t *testing.T) {
+func TestPartnerSessionReadsLikeItsKeyAndCannotWrite(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first := h.seed.First.Org
@@ -281,7 +281,7 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 }
 
 // Written by hand: what the roles of a person may read. A live session gets 403, others 401.
-func TestWhatRolesReach(t *testing.T) {
+func TestEachRoleReachesItsRoutesOnly(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.user("admin", `"admin"`, "")
@@ -312,7 +312,7 @@ func TestWhatRolesReach(t *testing.T) {
 
 const lockedOut = `{"error":"rate_limited","message":"too many failed attempts to log in"}`
 
-func TestFiveFailuresOfALoginAreAnswered429UntilTheyAgeOut(t *testing.T) {
+func TestFiveFailedLoginsAre429UntilTheyExpire(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first := h.seed.First.Org.String()
@@ -342,7 +342,7 @@ func TestFiveFailuresOfALoginAreAnswered429UntilTheyAgeOut(t *testing.T) {
 	h.logIn(first, loginBody("anna", goodPass)).want(201, "")
 }
 
-func TestOf64LoginsAtOnceFiveAreGuesses(t *testing.T) {
+func TestConcurrentLoginsGetAtMostFiveGuesses(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first := h.seed.First.Org.String()
@@ -366,7 +366,7 @@ func TestOf64LoginsAtOnceFiveAreGuesses(t *testing.T) {
 	}
 }
 
-func TestTheLastUseOfAKeyIsListedAfterARestart(t *testing.T) {
+func TestLastUseOfAKeyIsListedAfterARestart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	key := h.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1}`).want(201, "").at("key")
@@ -389,7 +389,7 @@ func TestTheLastUseOfAKeyIsListedAfterARestart(t *testing.T) {
 }
 
 // The store contains no token and no password, and neither does the log.
-func TestNoTokenOrPasswordOfAPersonIsKept(t *testing.T) {
+func TestNoTokenOrPasswordIsStored(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.user("anna", `"auditor"`, "")
@@ -426,7 +426,7 @@ const needsASession = `{"error":"forbidden","message":"this needs a session of t
 
 // A caller with only a session's token can find out its organization if there is only one. If
 // there are several, the answer is 401.
-func TestASessionOfTheOnlyOrganizationIsToldWhichThatIs(t *testing.T) {
+func TestSessionCanFindTheOnlyOrganization(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.user("anna", `"client","auditor"`, "")

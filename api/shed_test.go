@@ -10,7 +10,7 @@ import (
 
 // A command that would wait longer than the bound is refused, and nothing is stored. Reads,
 // health checks and logins do not wait.
-func TestCommandsAreShedByTheAgeOfTheQueuesHead(t *testing.T) {
+func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.charge("4242424242424242").want(201, "")

@@ -29,7 +29,7 @@ func (h *fixture) advanceDays(days int) {
 }
 
 // DECISIONS, 8: `POST /subscriptions` `{params:{initial_payment_id,amount,period_days,metadata?}}`, 201 `{data}`.
-func TestASubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
+func TestSubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	initial := h.paid()
@@ -48,7 +48,7 @@ func TestASubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
 }
 
 // A renewal is a separate transaction, which the partner reads like any other.
-func TestARenewalIsATransactionOfItsOwn(t *testing.T) {
+func TestRenewalIsASeparateTransaction(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	initial := h.partner().post(transactions, paymentBody(`"amount":"5000","currency":"USD"`)).want(201, "").at("id")
@@ -73,7 +73,7 @@ func TestARenewalIsATransactionOfItsOwn(t *testing.T) {
 }
 
 // RELIABILITY: no answer contains a provider's token.
-func TestNoAnswerShowsTheStoredCredential(t *testing.T) {
+func TestNoResponseShowsTheStoredCredential(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.subscribe()
@@ -94,7 +94,7 @@ func TestNoAnswerShowsTheStoredCredential(t *testing.T) {
 	}
 }
 
-func TestASubscriptionThatCantBeIsRefusedByItsFields(t *testing.T) {
+func TestInvalidSubscriptionIsRefusedByField(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	initial := h.paid()
@@ -162,7 +162,7 @@ func (h *fixture) stored() uint64 {
 	return n
 }
 
-func TestASubscriptionIsPausedResumedAndCancelled(t *testing.T) {
+func TestSubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	path := subscriptions + "/" + h.subscribe()
@@ -194,7 +194,7 @@ func TestASubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 }
 
 // The id of another partner's subscription is answered exactly like an unknown one.
-func TestAForeignSubscriptionIsUnknown(t *testing.T) {
+func TestForeignSubscriptionEqualsAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.subscribe()
@@ -220,7 +220,7 @@ func TestAForeignSubscriptionIsUnknown(t *testing.T) {
 
 // DECISIONS, 3: every write accepts an Idempotency-Key. A repetition gets the same answer; with
 // another body, 409.
-func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
+func TestSubscriptionWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	initial := h.paid()
@@ -265,7 +265,7 @@ func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
 	keyed("later").post(subscriptions, subscription(initial, "")).want(201, "")
 }
 
-func TestTheListOfSubscriptionsHasPagesAndFilters(t *testing.T) {
+func TestSubscriptionListHasPagesAndFilters(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	initial := h.paid()
@@ -300,7 +300,7 @@ func TestTheListOfSubscriptionsHasPagesAndFilters(t *testing.T) {
 }
 
 // The journal shows a subscription's transitions, none of which has an entry.
-func TestTheJournalShowsASubscriptionsTransitions(t *testing.T) {
+func TestJournalShowsASubscriptionsTransitions(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.subscribe()

@@ -50,7 +50,7 @@ func listen(t *testing.T) (*fixture, *listening) {
 
 // A status in the material is removed, however JSON spells it; everything else is passed on as
 // it was sent.
-func TestMaterialIsHandedOnWithoutItsStatus(t *testing.T) {
+func TestMaterialIsPassedOnWithoutItsStatus(t *testing.T) {
 	t.Parallel()
 	h, l := listen(t)
 	path := operation("additional_params_for_auth", h.hosted("").at("id"))
@@ -71,7 +71,7 @@ func TestMaterialIsHandedOnWithoutItsStatus(t *testing.T) {
 	}
 }
 
-func TestContinuationIsHandedOn(t *testing.T) {
+func TestContinueIsPassedToTheService(t *testing.T) {
 	t.Parallel()
 	h, l := listen(t)
 	id := h.hosted("").at("id")
@@ -92,7 +92,7 @@ func TestContinuationIsHandedOn(t *testing.T) {
 	}
 }
 
-func TestHostedCreateIsHandedOnWithoutCredentials(t *testing.T) {
+func TestHostedCreateIsPassedOnWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	h, l := listen(t)
 	h.hosted(`,` + goodCard)

@@ -39,7 +39,7 @@ func (h *fixture) payout1250(storage string) *answer {
 
 const good = "4242424242424242"
 
-func TestRefundReturnsAll(t *testing.T) {
+func TestFullRefundReturnsEverything(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.charge(good).wantStatus("charged", "").at("id")
@@ -51,7 +51,7 @@ func TestRefundReturnsAll(t *testing.T) {
 	h.change(id, `"type":"refund"`).want(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`)
 }
 
-func TestRefundOfPart(t *testing.T) {
+func TestPartialRefundReturnsItsAmount(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.charge(good).at("id")
@@ -83,7 +83,7 @@ func TestRefundAmountMustBeAPositiveIntegerOfMinorUnits(t *testing.T) {
 	h.transaction(made.at("id")).want(200, made.body)
 }
 
-func TestRefundThatTheRailRefuses(t *testing.T) {
+func TestRefundRefusedByTheProviderReturnsNothing(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.charge("4000000000005126").at("id")
@@ -93,7 +93,7 @@ func TestRefundThatTheRailRefuses(t *testing.T) {
 	}
 }
 
-func TestRefundThatTakesItsTime(t *testing.T) {
+func TestSlowRefundIsPendingUntilItsOutcome(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.charge("4000000000007726").at("id")
@@ -107,7 +107,7 @@ func TestRefundThatTakesItsTime(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotReversible(t *testing.T) {
+func TestNonReversibleTransactionsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	charged := h.charge(good)
@@ -139,7 +139,7 @@ func TestWhatIsNotReversible(t *testing.T) {
 	}
 }
 
-func TestChangeWantsItsType(t *testing.T) {
+func TestChangeNeedsItsType(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.charge(good)
@@ -179,7 +179,7 @@ func TestCancelBeforeSettlement(t *testing.T) {
 	}
 }
 
-func TestCommitCapturesWhatIsHeld(t *testing.T) {
+func TestCommitCapturesTheHold(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.terminal("payment", `{"two_phase":true}`)
@@ -199,7 +199,7 @@ func TestCommitCapturesWhatIsHeld(t *testing.T) {
 	h.partner().post(operation("commit", held.at("id")), "").want(200, "").wantStatus("charged", "")
 }
 
-func TestCommitOfPart(t *testing.T) {
+func TestPartialCommitReleasesTheRemainder(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
@@ -223,7 +223,7 @@ func TestCommitOfPart(t *testing.T) {
 	h.change(held.at("id"), `"type":"refund","amount":"401"`).want(422, `{"error":"invalid_refund_amount","message":"400 is left to refund"}`)
 }
 
-func TestHoldThatIsTooOldIsReleased(t *testing.T) {
+func TestExpiredHoldIsReleased(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.terminal("payment", `{"two_phase":true,"hold_ttl_seconds":60}`)
@@ -268,7 +268,7 @@ func TestHostedTransactionContinues(t *testing.T) {
 	h.transaction(unrouted).wantStatus("created", "")
 }
 
-func TestContinuationChecksWhatACreateChecks(t *testing.T) {
+func TestContinueChecksTheSameFieldsAsCreate(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.hosted("").at("id")
@@ -298,7 +298,7 @@ func TestContinuationChecksWhatACreateChecks(t *testing.T) {
 	h.partner().post(operation("continue", payout), `{"money_storage":{"type":"bank_card","cardnumber":"`+good+`"},"route":null,"browser_data":{"language":null}}`).want(200, "").wantStatus("charged", "")
 }
 
-func TestFlowThatCannotContinue(t *testing.T) {
+func TestContinueIsRefusedInOtherStates(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	over := h.hosted("").at("id")
@@ -314,7 +314,7 @@ func TestFlowThatCannotContinue(t *testing.T) {
 	}
 }
 
-func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
+func TestMaterialIsAcceptedBareAndWrapped(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, c := range []struct{ body, status, reason string }{
@@ -428,7 +428,7 @@ func TestPayerActionsAreShown(t *testing.T) {
 	}
 }
 
-func TestOperationsOnIDsThatAreNone(t *testing.T) {
+func TestOperationsOnUnknownIDsAre404(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, id := range []string{"x", strings.ReplaceAll(uuid.NewString(), "-", ""), "%00", uuid.NewString()} {

@@ -3,7 +3,7 @@ package api_test
 import "testing"
 
 // A repetition with a key gets the first answer, whatever the transaction's current state.
-func TestAKeyGivesTheFirstAnswerAgain(t *testing.T) {
+func TestIdempotencyKeyReplaysTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	body := paymentBody(`"amount":"1250","currency":"USD","txid":"r-1"`)
@@ -30,7 +30,7 @@ func TestAKeyGivesTheFirstAnswerAgain(t *testing.T) {
 	}
 }
 
-func TestTheFirstAnswerOutlivesARestart(t *testing.T) {
+func TestCachedReplySurvivesARestart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	body := paymentBody(`"amount":"1250","currency":"USD"`)
@@ -42,7 +42,7 @@ func TestTheFirstAnswerOutlivesARestart(t *testing.T) {
 }
 
 // A card number in the wrong member is not repeated in the answer.
-func TestACardNumberInTheWrongKeyIsNotRepeated(t *testing.T) {
+func TestCardNumberInTheWrongFieldIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, body := range []string{
@@ -57,7 +57,7 @@ func TestACardNumberInTheWrongKeyIsNotRepeated(t *testing.T) {
 	}
 }
 
-func TestWhatACustomerIsCalledIsText(t *testing.T) {
+func TestCustomerFieldsMustBeStrings(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.partner().post(transactions, `{"params":{"type":"payment","amount":"1","customer":{"email":5,"phone":[],"name":"N","x":1}}}`).want(422,

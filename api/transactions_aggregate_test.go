@@ -51,7 +51,7 @@ func (a *answer) data() string {
 	return rows
 }
 
-func TestAggregateOfNothing(t *testing.T) {
+func TestAggregateOfNothingIsEmpty(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	if got := h.partner().get(aggregate).data(); got != "" {
@@ -115,7 +115,7 @@ func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 
 // A large part of the records is read in key order, a small part through the index of starts or
 // of updates, which has stale rows: both ways give the right sums.
-func TestAggregateIsRightByEveryWay(t *testing.T) {
+func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	var made []*payment.Record
@@ -207,7 +207,7 @@ func TestAggregateRefusesOtherParametersAndBadValues(t *testing.T) {
 }
 
 // The answer's as_of is the time of the last event that it includes.
-func TestAggregateSaysWhenItWasTrue(t *testing.T) {
+func TestAggregateHasTheTimeOfItsLastEvent(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.at("12:00:00")
@@ -218,7 +218,7 @@ func TestAggregateSaysWhenItWasTrue(t *testing.T) {
 	}
 }
 
-func TestASumOutOfRangeIsRefused(t *testing.T) {
+func TestAggregateSumOutOfRangeIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	largest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)).String()
@@ -288,7 +288,7 @@ func openLate(t *testing.T, turn time.Duration) (*fixture, *lateView) {
 	}), l
 }
 
-func TestAnAggregateThatWaitsTooLongIsRefused(t *testing.T) {
+func TestAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	h, l := openLate(t, time.Millisecond)
 	answers := make(chan *answer, 2)
@@ -307,7 +307,7 @@ func TestAnAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 }
 
 // However many aggregates one partner requests, another organization's gets its turn.
-func TestAggregatesOfAnotherOrganizationHaveTheirTurn(t *testing.T) {
+func TestAggregatesOfOrganizationsTakeTurns(t *testing.T) {
 	t.Parallel()
 	h, l := openLate(t, patience)
 	const many = 40
@@ -378,7 +378,7 @@ func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 
 // The caller has disconnected, so only the metrics show how the aggregate ended. The end of the
 // connection may arrive after the work has continued, so the test tries several callers.
-func TestAnAggregateEndsWhenItsCallerHasGone(t *testing.T) {
+func TestAggregateEndsWhenItsCallerDisconnects(t *testing.T) {
 	t.Parallel()
 	h, l := openLate(t, patience)
 	h.storeRecords(deal("1", payment.Charged))

@@ -92,7 +92,7 @@ func TestListIsNewestFirstAndShowsWhatAReadShows(t *testing.T) {
 	h.partner().get(transactions+"?env=test").want(200, `{"data":[`+strings.Join(bodies, ",")+`],"cursor":{"cursor_field":"started","cursor_value":null}}`)
 }
 
-func TestAPageHoldsTwentyAndSaysWhetherItIsTheLast(t *testing.T) {
+func TestPageHoldsTwentyAndTellsWhetherItIsTheLast(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	var made []*payment.Record
@@ -270,7 +270,7 @@ func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 	}
 }
 
-func TestListReadsEveryFormOfATime(t *testing.T) {
+func TestListAcceptsEveryFormOfATime(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	a, b := deal("1", payment.Charged), deal("2", payment.Charged)
@@ -348,7 +348,7 @@ func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	}
 }
 
-func TestWindowHoldsBothItsBounds(t *testing.T) {
+func TestWindowIncludesBothBounds(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	names := map[ledger.ID]string{}
@@ -390,7 +390,7 @@ func TestWindowHoldsBothItsBounds(t *testing.T) {
 
 // A search with few matches reads a bounded part for each page: a page may be empty and still
 // have a cursor.
-func TestAFilteredPageReadsABoundedPart(t *testing.T) {
+func TestFilteredPageReadsABoundedNumber(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	oldest := deal("1", payment.Failed)

@@ -52,7 +52,7 @@ func TestPayoutIsPaid(t *testing.T) {
 	}
 }
 
-func TestCreatedRejected(t *testing.T) {
+func TestCreateWithoutCredentialsIsRejected(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, c := range []struct{ body, reason string }{
@@ -79,7 +79,7 @@ func TestCreatedRejected(t *testing.T) {
 	}
 }
 
-func TestCreateIsRefusedWithEveryField(t *testing.T) {
+func TestCreateRefusalListsEveryBadField(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	before := h.auditor().get("/api/v1/ledger/head").at("data.tree_size")
@@ -95,7 +95,7 @@ func TestCreateIsRefusedWithEveryField(t *testing.T) {
 	}
 }
 
-func TestHostedCreateIsAnsweredInShort(t *testing.T) {
+func TestHostedCreateReturnsTheShortForm(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, c := range []struct{ fields, kind, txid, env string }{
@@ -120,7 +120,7 @@ func TestHostedCreateIsAnsweredInShort(t *testing.T) {
 	}
 }
 
-func TestHostedCreateIsReplayedInShortWhileItWaits(t *testing.T) {
+func TestWaitingHostedCreateIsReplayedInTheShortForm(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first := h.hosted(`,"txid":"h-1"`)
@@ -235,7 +235,7 @@ func TestEveryMoneyStorageTypeIsAccepted(t *testing.T) {
 }
 
 // Only the params of the request count, and of these only the known ones.
-func TestCreateIgnoresWhatItDoesNotKnow(t *testing.T) {
+func TestCreateIgnoresUnknownFields(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.partner().post(transactions+"?env=test&hosted=true", `{"env":"test","hosted":true,"notifyUrl":"https://x/","params":{"type":"payment","amount":"5","currency":"USD",`+urls+`,`+goodCard+
@@ -261,7 +261,7 @@ func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
 	}
 }
 
-func TestPartnersLanguage(t *testing.T) {
+func TestDescriptionsUseThePartnersLanguage(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	declined := `"type":"payment","amount":"1","currency":"USD","merchant_meta":{"lang":"fr","a":{"lang":"fr"}},` + strings.Replace(goodCard, good, "4000000000000002", 1)
@@ -349,7 +349,7 @@ func TestTxidIsReplayed(t *testing.T) {
 	}
 }
 
-func TestConcurrentCreatesOfOneTxidMakeOne(t *testing.T) {
+func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const racers = 16
@@ -372,7 +372,7 @@ func TestConcurrentCreatesOfOneTxidMakeOne(t *testing.T) {
 	}
 }
 
-func TestForeignTransactionsAreUnknown(t *testing.T) {
+func TestForeignTransactionsEqualUnknownOnes(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	id := h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
@@ -399,7 +399,7 @@ func (r refusing) Create(paymentactor.Create) (paymentactor.Result, error) {
 	return paymentactor.Result{}, r.err
 }
 
-func TestErrorsOfTheServiceAreAnswered(t *testing.T) {
+func TestServiceErrorsBecomeResponses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		payments payments.Transactions
@@ -437,7 +437,7 @@ func TestPanicsInTheRuntimeAreLoggedWithTheirStack(t *testing.T) {
 	}
 }
 
-func TestAnswersAreObserved(t *testing.T) {
+func TestResponsesAreObserved(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.partner().post(transactions, paymentBody(`"amount":"5"`))
@@ -450,7 +450,7 @@ func TestAnswersAreObserved(t *testing.T) {
 	}
 }
 
-func TestManyPaymentsBalance(t *testing.T) {
+func TestLedgerBalancesAfterManyPayments(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	var all sync.WaitGroup

@@ -42,7 +42,7 @@ func (h *fixture) walkPages(random *rand.Rand, query string, between func()) map
 }
 
 // Real payments are made during the walk, and some of them settle later.
-func TestAWalkByStartMeetsEachOnceWhileOthersCome(t *testing.T) {
+func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 	t.Parallel()
 	h, random := newFixture(t), seeded(t)
 	create := func(slow bool) string {
@@ -86,7 +86,7 @@ func TestAWalkByStartMeetsEachOnceWhileOthersCome(t *testing.T) {
 	}
 }
 
-func TestAWalkByUpdateMeetsEachThatDoesNotMoveOnce(t *testing.T) {
+func TestPagingByUpdateShowsEachUnchangedTransactionOnce(t *testing.T) {
 	t.Parallel()
 	h, random := newFixture(t), seeded(t)
 	var all []*payment.Record

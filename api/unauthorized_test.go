@@ -106,7 +106,7 @@ func (v *views) View() *posting.View {
 	return v.Journal.View()
 }
 
-func TestALookUpOfAKeyReadsNothingFromTheStore(t *testing.T) {
+func TestKeyLookupReadsNothingFromTheStore(t *testing.T) {
 	counted := new(views)
 	h := newFixture(t, func(c *api.Config) {
 		counted.Journal = c.Journal
@@ -126,7 +126,7 @@ func TestALookUpOfAKeyReadsNothingFromTheStore(t *testing.T) {
 
 // Once a revocation has been answered, no later request with the key is authenticated, even
 // while many others with the same key are under way.
-func TestARevocationHoldsFromItsAnswerOn(t *testing.T) {
+func TestRevokedKeyIsRefusedOnceTheRevocationIsConfirmed(t *testing.T) {
 	h := newFixture(t)
 	const (
 		callers = 8

@@ -52,7 +52,7 @@ func TestKeysAreUsedInRoundsOfAllPartners(t *testing.T) {
 	}
 }
 
-func TestMerchantsOfAnEarlierRunAreTakenOrRefused(t *testing.T) {
+func TestMerchantsOfAnEarlierRunAreReusedOrRefused(t *testing.T) {
 	dir := t.TempDir()
 	sandbox := &server.Sandbox{OrganizationID: "org"}
 	if m, err := readMerchants(dir, sandbox, wanted{3, 3, 5}); m != nil || err != nil {
@@ -115,7 +115,7 @@ func TestPaymentsSpreadNeedMerchantsAtTheTarget(t *testing.T) {
 	}
 }
 
-func TestWantedMerchantsAreBounded(t *testing.T) {
+func TestNumberOfMerchantsIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		want wanted
 		says string

@@ -46,7 +46,7 @@ func TestCropHasOneBoundForAllSamples(t *testing.T) {
 	}
 }
 
-func TestCropKeepsWhatEqualsTheBound(t *testing.T) {
+func TestCropKeepsValuesAtTheBound(t *testing.T) {
 	for _, c := range []struct {
 		quantile float64
 		want     []float64

@@ -85,7 +85,7 @@ func code(err error) ledger.Code {
 	return ""
 }
 
-func TestEveryWayToBeUnauthorizedTakesTheSameSteps(t *testing.T) {
+func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
 	good := auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(here.String()), Source: from}
 	nothing := func(*people) {}
 	elsewhere := netip.MustParsePrefix("192.0.2.0/24")
@@ -121,7 +121,7 @@ func TestEveryWayToBeUnauthorizedTakesTheSameSteps(t *testing.T) {
 	}
 }
 
-func TestBearers(t *testing.T) {
+func TestBearerTokenIsReadFromTheHeader(t *testing.T) {
 	type want struct{ admin, reader ledger.Code }
 	for name, c := range map[string]struct {
 		bearer, org string
@@ -154,7 +154,7 @@ func TestBearers(t *testing.T) {
 	}
 }
 
-func TestReaderWithoutBearerIsAPartner(t *testing.T) {
+func TestLedgerReadWithoutBearerUsesThePartnerKey(t *testing.T) {
 	g, _ := gate()
 	who, err := g.Reader(&auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(here.String()), Source: from}, directory.Auditor)
 	if err != nil || who.Partner == nil || who.Session != nil {

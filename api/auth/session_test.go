@@ -11,7 +11,7 @@ import (
 
 // Written by hand: the answer to each kind of caller on each kind of route with sessions.
 // Empty: admitted.
-func TestWhoIsLetInWhere(t *testing.T) {
+func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 	const in, no, not ledger.Code = "", ledger.Forbidden, ledger.Unauthorized
 	type want struct{ partner, holder, reader, session ledger.Code } // session: a session of role admin or client
 	everybody := []struct {
@@ -55,7 +55,7 @@ func TestWhoIsLetInWhere(t *testing.T) {
 }
 
 // A session that acts as a partner is refused in the same cases as the partner's key.
-func TestAPartnersSessionIsAsItsKey(t *testing.T) {
+func TestPartnerSessionIsRefusedInTheSameCasesAsItsKey(t *testing.T) {
 	every := []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}
 	for name, c := range map[string]struct {
 		change func(*people)
@@ -86,7 +86,7 @@ func TestAPartnersSessionIsAsItsKey(t *testing.T) {
 
 // A session of a deactivated partner may be ended, but not from an address that is not the
 // partner's.
-func TestASwitchedOffPartnerMayLeave(t *testing.T) {
+func TestDeactivatedPartnerCanLogOut(t *testing.T) {
 	elsewhere := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	for name, c := range map[string]struct {
 		change func(*people)
@@ -116,7 +116,7 @@ func TestASwitchedOffPartnerMayLeave(t *testing.T) {
 	}
 }
 
-func TestAnOrganizationIsNamedInOneForm(t *testing.T) {
+func TestOrganizationIDHasOneForm(t *testing.T) {
 	if auth.Organization([]byte(here.String())) != here {
 		t.Error("the usual form is no one's")
 	}

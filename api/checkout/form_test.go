@@ -16,7 +16,7 @@ import (
 
 var urlencoded = []byte("application/x-www-form-urlencoded")
 
-func TestFormIsTakenApart(t *testing.T) {
+func TestFormFieldsAreParsed(t *testing.T) {
 	for body, want := range map[string]string{
 		"":                            "[]",
 		"a=b":                         "[a=b]",
@@ -51,7 +51,7 @@ func TestFormIsTakenApart(t *testing.T) {
 	}
 }
 
-func TestFormThatIsNoneIsRefused(t *testing.T) {
+func TestMalformedFormIsRefused(t *testing.T) {
 	fields := make([]string, 0, 33)
 	for i := range 33 {
 		fields = append(fields, fmt.Sprintf("f%d=", i))
@@ -98,7 +98,7 @@ func FuzzForm(f *testing.F) {
 }
 
 // The typed values are wiped; the copied card is not.
-func TestCardOutlivesItsForm(t *testing.T) {
+func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242+4242-4242%204242&cardholder=+JOHN+DOE+&exp_month=1&exp_year=30&cvv=987"))
 	with, wrong := cardOf(f, payment.Payment, func(number []byte) string { return "print of " + string(number) })
 	if len(wrong) != 0 {
@@ -118,7 +118,7 @@ func TestCardOutlivesItsForm(t *testing.T) {
 	}
 }
 
-func TestPayoutsCardIsItsNumber(t *testing.T) {
+func TestPayoutFormReadsTheCardNumberOnly(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242424242424242&cvv=1&exp_month=99"))
 	with, wrong := cardOf(f, payment.Payout, func([]byte) string { return "" })
 	if len(wrong) != 0 || string(with.Card.Number) != "4242424242424242" || len(with.Card.CVV) != 0 {
@@ -126,7 +126,7 @@ func TestPayoutsCardIsItsNumber(t *testing.T) {
 	}
 }
 
-func TestBrowserIsDescribedWithoutScript(t *testing.T) {
+func TestBrowserDataIsFilledFromHeaders(t *testing.T) {
 	for _, c := range []struct{ language, agent, wantLanguage, wantAgent string }{
 		{"ru-RU,ru;q=0.9,en;q=0.8", "Mozilla/5.0 (X11)", "ru-RU", "Mozilla/5.0 (X11)"},
 		{"", "", "", ""},

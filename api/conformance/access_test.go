@@ -20,7 +20,7 @@ func sameBut(h http.Header, names ...string) string {
 	return fmt.Sprint(h)
 }
 
-func TestARefusedCredentialTellsNothing(t *testing.T) {
+func TestUnauthorizedResponseGivesNoReason(t *testing.T) {
 	s := open(t).Sandbox
 	m := shop(t, `{}`)
 	key := func(more string) string {
@@ -56,12 +56,12 @@ func TestARefusedCredentialTellsNothing(t *testing.T) {
 	}
 }
 
-func TestTheAdminTokenIsNoPartner(t *testing.T) {
+func TestAdminTokenIsRefusedOnPartnerRoutes(t *testing.T) {
 	admin(t).post(transactions, params{"params": payment(good)}).wantBody(401, unauthorized)
 	admin(t).get(v1+"/balances").wantBody(401, unauthorized)
 }
 
-func TestAnInactiveOrganizationIs401(t *testing.T) {
+func TestInactiveOrganizationIs401(t *testing.T) {
 	platform := anyone(t).with("authorization", "Bearer "+open(t).Sandbox.AdminToken)
 	for _, status := range []string{"maintenance", "archived"} {
 		org := platform.post(v1+"/organizations", `{"name":"Sleeps","type":"merchant"}`).want(201).at("data.id")
@@ -79,7 +79,7 @@ func TestAnInactiveOrganizationIs401(t *testing.T) {
 	keyed(t, key, org).get(transactions).wantBody(401, unauthorized)
 }
 
-func TestADeactivatedPartnerIs403(t *testing.T) {
+func TestDeactivatedPartnerIs403(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	admin(t).patch(v1+"/partners/"+m.number, `{"active":false}`).want(200)

@@ -16,7 +16,7 @@ import (
 
 // Timers fire in order and once, and a request with a key is executed once, also across kills
 // at any moment: while the clock jumps over months, and while payments are under way.
-func TestWhatIsDueAndWhatIsAskedHappensOnceAcrossKills(t *testing.T) {
+func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 	dice := seeded(t)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	session, ad := func() caller { return caller{t, s.Session()} }, func() caller { return caller{t, s.Admin()} }

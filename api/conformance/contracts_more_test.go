@@ -14,7 +14,7 @@ func lease(t testing.TB, more ...any) *contractFixture {
 	}, more...)...)
 }
 
-func TestAFinanceLeaseEndsWithTheTransfer(t *testing.T) {
+func TestFinanceLeaseEndsWithTheTransfer(t *testing.T) {
 	d := lease(t, "advance_rental", "11", "security_deposit", "50")
 	d.wantData("status", "draft", "purchase_option", "true", "total_rentals_due", "1211", "payment_schedule", "[]")
 	d.act("acquire", "ownership_documents", []string{}).wantRefused("ownership_documents")
@@ -53,7 +53,7 @@ func TestAFinanceLeaseEndsWithTheTransfer(t *testing.T) {
 	)
 }
 
-func TestAnOperatingLeaseEndsWithTheReturn(t *testing.T) {
+func TestOperatingLeaseEndsWithTheReturn(t *testing.T) {
 	d := lease(t, "lease_type", "operating", "purchase_option_price", absent)
 	d.mustAct("acquire", "ownership_documents", []string{"deed"})
 	d.mustAct("activate").has("data.purchase_option", "false")
@@ -65,7 +65,7 @@ func TestAnOperatingLeaseEndsWithTheReturn(t *testing.T) {
 	d.wantBalance("A:ijara_asset:{this}", "0")
 }
 
-func TestATerminatedLeaseTakesWhatIsStillOwed(t *testing.T) {
+func TestTerminatedLeaseAcceptsArrears(t *testing.T) {
 	d := lease(t)
 	d.mustAct("acquire", "ownership_documents", []string{"deed"})
 	d.mustAct("activate")
@@ -86,7 +86,7 @@ func venture(t testing.TB, more ...any) *contractFixture {
 	}, more...)...)
 }
 
-func TestADiminishingPartnershipIsBoughtOutUnitByUnit(t *testing.T) {
+func TestDiminishingPartnershipIsBoughtOutUnitByUnit(t *testing.T) {
 	d := venture(t, "rental_amount", "100")
 	d.wantData("bank_ownership_percent", "70", "customer_ownership_percent", "30", "units_total", "4", "buyout_unit_value", "175", "units_bought", "0")
 	d.mustAct("fund").has("data.status", "funded", "data.start_date", today(t, 0), "data.expected_end_date", today(t, 360), "data.next_buyout_date", today(t, 90))
@@ -112,7 +112,7 @@ func TestADiminishingPartnershipIsBoughtOutUnitByUnit(t *testing.T) {
 	d.act("dissolve", "reason", "over").wantConflict()
 }
 
-func TestAPermanentPartnershipHasNoBuyoutAndIsDissolved(t *testing.T) {
+func TestPermanentPartnershipIsDissolvedNotBoughtOut(t *testing.T) {
 	d := venture(t, "partnership_type", "permanent", "term_months", absent, "buyout_schedule", absent)
 	d.mustAct("fund").has("data.expected_end_date", today(t, 120*30), "data.next_buyout_date", "null")
 	d.mustAct("activate")
@@ -126,7 +126,7 @@ func TestAPermanentPartnershipHasNoBuyoutAndIsDissolved(t *testing.T) {
 	d.wantBalance("M:partner_capital:{this}", "0")
 }
 
-func TestARejectedContractIsOver(t *testing.T) {
+func TestRejectedContractTakesNoFurtherAction(t *testing.T) {
 	for product, d := range map[string]*contractFixture{"partnership": venture(t), "lease": lease(t), "issue": issue(t), "investment": managed(t)} {
 		said := "data.rejection_reason"
 		if product == "partnership" {
@@ -155,7 +155,7 @@ func deposit(t testing.TB, more ...any) *contractFixture {
 	}, more...)...)
 }
 
-func TestADepositIsRenewedAndClosed(t *testing.T) {
+func TestDepositIsRenewedAndClosed(t *testing.T) {
 	d := deposit(t, "distribution_frequency", "quarterly")
 	d.act("activate", "compliance_review", params{"approved_by": " "}).wantRefused("compliance_review")
 	d.mustAct("activate", "compliance_review", params{"approved_by": "The committee"}).has("data.status", "active", "data.opening_date", today(t, 0),
@@ -186,7 +186,7 @@ func TestADepositIsRenewedAndClosed(t *testing.T) {
 	)
 }
 
-func TestAnEarlyWithdrawalCostsAPartOfTheProfitOnly(t *testing.T) {
+func TestEarlyWithdrawalReducesTheProfitOnly(t *testing.T) {
 	d := deposit(t, "early_withdrawal_allowed", true, "early_withdrawal_penalty_percent", 50)
 	d.mustAct("activate")
 	d.mustAct("profit", "gross_profit", "101")
@@ -198,7 +198,7 @@ func TestAnEarlyWithdrawalCostsAPartOfTheProfitOnly(t *testing.T) {
 	d.wantBalance("Q:profit:{this}", "0")
 }
 
-func TestADepositThatRenewsItselfDoesSoOnTheDate(t *testing.T) {
+func TestAutoRenewedDepositRenewsOnItsMaturityDate(t *testing.T) {
 	d := deposit(t, "term_months", 1, "auto_renewal", true)
 	d.mustAct("activate")
 	first := today(t, 30)
@@ -217,7 +217,7 @@ func sale(t testing.TB, more ...any) *contractFixture {
 	}, more...)...)
 }
 
-func TestAnInstalmentSaleIsPaidToItsEnd(t *testing.T) {
+func TestInstalmentSaleIsPaidToItsEnd(t *testing.T) {
 	d := sale(t, "down_payment", "100", "earnest_deposit", "50", "supplier", params{"name": "Mill & Co"})
 	d.wantData("markup_amount", "100", "sale_price", "1100", "instalment_amount", "316")
 	for _, action := range []string{"purchase_asset", "deliver_asset", "activate", "record_payment"} { // selling before owning is refused
@@ -245,7 +245,7 @@ func TestAnInstalmentSaleIsPaidToItsEnd(t *testing.T) {
 	)
 }
 
-func TestAnInstalmentSaleIsCancelledOrSettledEarly(t *testing.T) {
+func TestInstalmentSaleIsCancelledOrSettledEarly(t *testing.T) {
 	d := sale(t)
 	d.mustAct("order_asset", "supplier_deposit", "200")
 	d.mustAct("cancel").has("data.status", "cancelled")
@@ -267,7 +267,7 @@ func safe(t testing.TB, custody string) *contractFixture {
 	return createSecular(t, "safekeeping-deposits", "custody_type", custody, "initial_amount", "1000")
 }
 
-func TestSafekeepingGivesBackWhatItKeeps(t *testing.T) {
+func TestSafekeepingDepositReturnsItsMoney(t *testing.T) {
 	d := safe(t, "guaranteed")
 	d.wantData("status", "pending", "balance", "0")
 	d.act("grant_hibah", "amount", "1", "granted_by", "board").wantConflict()

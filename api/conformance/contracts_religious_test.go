@@ -19,7 +19,7 @@ func createReligious(t testing.TB, productType string, more ...any) *contractFix
 	return createContract(t, islamic+productType, more...)
 }
 
-func TestSukukLeaveToCharityWhatIsNotTheBanks(t *testing.T) {
+func TestSukukPenaltiesAndRemaindersGoToCharity(t *testing.T) {
 	d := createReligious(t, "sukuk", "customer_id", absent, "name", "Tower A", "backing_type", "lease", "underlying_asset", "An office tower",
 		"underlying_asset_value", 1200, "total_value", 1000, "certificate_value", "100", "expected_yield", 5, "maturity_months", 12,
 		"early_redemption_allowed", true, "early_redemption_penalty", 35)
@@ -53,7 +53,7 @@ func TestSukukLeaveToCharityWhatIsNotTheBanks(t *testing.T) {
 	}
 }
 
-func TestMudarabaMovesNothingBeforeItsReview(t *testing.T) {
+func TestMudarabaMovesNoMoneyBeforeItsReview(t *testing.T) {
 	d := createReligious(t, "mudaraba", "currency", "AED", "capital_amount", 9007199254740993, "business_type", "trade", "profit_sharing_ratio", shared, "term_months", 12)
 	d.act("fund").wantConflict()
 	d.act("approve", "approved_by", "Dr. Amin").wantRefused("fatwa_reference")
@@ -73,7 +73,7 @@ func TestMudarabaMovesNothingBeforeItsReview(t *testing.T) {
 	d.get(pfp+"managed-investments"+strings.TrimPrefix(d.path, islamic+"mudaraba")).wantBody(404, `{"error":"not_found","message":"no such contract"}`)
 }
 
-func TestIjaraRentFallsDueByTheClock(t *testing.T) {
+func TestIjaraRentFallsDueAsTheClockMoves(t *testing.T) {
 	d := createReligious(t, "ijara", "lease_type", "operating", "asset_description", "A lorry of 12 t", "asset_cost", 1200, "residual_value", 600, "lease_term_months", 3, "monthly_rental", 100)
 	d.mustAct("approve", fatwa...)
 	d.mustAct("acquire_asset", "ownership_documents", []string{"deed"})
@@ -121,7 +121,7 @@ func TestMusharakaAndWadiahBeginWithTheirReview(t *testing.T) {
 	m.get(islamic+"salam").wantBody(400, `{"error":"bad_request","message":"there is no such product_type"}`)
 }
 
-func TestAScreeningIsKeptAndNamedByItsContract(t *testing.T) {
+func TestScreeningIsStoredAndLinkedToItsContract(t *testing.T) {
 	board := bearer(t, open(t).Sandbox.SessionToken)
 	found := board.get(islamic + "screen?subject=asset&region=AE&asset_type=office%20tower&debt_percent=30.5").want(200)
 	found.has("data.decision", "fail", "data.rules.1.code", "debt_ratio", "data.rules.1.outcome", "fail", "data.ruleset_version", "1")

@@ -157,7 +157,7 @@ func (d *contractFixture) subscribe(name string, certificates any) *answer {
 	return d.act("subscribe", "investor_id", d.people[name], "certificates", certificates)
 }
 
-func TestAnIssueLivesFromItsDraftToItsRedemption(t *testing.T) {
+func TestIssueGoesFromDraftToRedemption(t *testing.T) {
 	d := issue(t, "min_subscription", 2, "max_subscription", 5, "profit_distribution_frequency", "quarterly")
 	d.wantData("status", "draft", "certificates_total", "10", "certificates_outstanding", "0", "total_profit_distributed", "0")
 	d.mustAct("submit").has("data.status", "under_review")
@@ -195,7 +195,7 @@ func TestAnIssueLivesFromItsDraftToItsRedemption(t *testing.T) {
 
 // The order of subscribe's checks: each request corrects the fault of the one before and
 // reaches the next check.
-func TestSubscribeChecksInTheSpecificationsOrder(t *testing.T) {
+func TestSubscribeChecksInTheSpecifiedOrder(t *testing.T) {
 	d := issue(t, "min_subscription", 2, "max_subscription", 5)
 	d.subscribe("a", "3").wantRefused("certificates") // not an integer, and the issue is not offered either
 	d.subscribe("a", 0).wantRefused("certificates")
@@ -219,7 +219,7 @@ func TestSubscribeChecksInTheSpecificationsOrder(t *testing.T) {
 	d.subscribe("a", 2).wantRefused("subscription_end")
 }
 
-func TestEarlyRedemptionIsGatedAndCostsItsPenalty(t *testing.T) {
+func TestEarlyRedemptionNeedsPermissionAndCostsAPenalty(t *testing.T) {
 	closed := offered(t)
 	closed.subscribe("a", 3).want(200)
 	closed.mustAct("activate")
@@ -236,7 +236,7 @@ func TestEarlyRedemptionIsGatedAndCostsItsPenalty(t *testing.T) {
 	}
 }
 
-func TestADefaultOfAnIssueKeepsItsReasonAndThePairOpen(t *testing.T) {
+func TestDefaultedIssueKeepsItsReasonAndOpenBalances(t *testing.T) {
 	d := offered(t, "metadata", params{"file": "A-7"})
 	d.subscribe("a", 3).want(200)
 	d.mustAct("activate")
@@ -256,7 +256,7 @@ func managed(t testing.TB, more ...any) *contractFixture {
 	}, more...)...)
 }
 
-func TestAManagedInvestmentLivesToItsCompletion(t *testing.T) {
+func TestManagedInvestmentGoesFromDraftToCompletion(t *testing.T) {
 	d := managed(t, "reporting_frequency", "monthly")
 	d.mustAct("fund").has("data.status", "funded", "data.current_value", "1000")
 	d.mustAct("activate").has("data.status", "active", "data.next_reporting_date", today(t, 30))
@@ -282,7 +282,7 @@ func TestAManagedInvestmentLivesToItsCompletion(t *testing.T) {
 	d.act("complete", "final_value", "1").wantConflict()
 }
 
-func TestALossOfAllLiquidatesAManagedInvestment(t *testing.T) {
+func TestTotalLossLiquidatesAManagedInvestment(t *testing.T) {
 	d := managed(t)
 	d.mustAct("fund")
 	d.mustAct("activate")
@@ -295,7 +295,7 @@ func TestALossOfAllLiquidatesAManagedInvestment(t *testing.T) {
 	}
 }
 
-func TestAManagedInvestmentMayBeCompletedBeforeItIsActive(t *testing.T) {
+func TestFundedManagedInvestmentMayBeCompletedBeforeActivation(t *testing.T) {
 	d := managed(t)
 	d.act("complete", "final_value", "1000").wantConflict()
 	d.mustAct("fund")

@@ -9,7 +9,7 @@ import (
 
 // "POST /api/v1/transactions (create)".
 
-func TestACreateHasAParamsObject(t *testing.T) {
+func TestCreateNeedsAParamsObject(t *testing.T) {
 	m := shop(t, `{}`)
 	for _, body := range []any{payment(good), `{}`, `[]`, `"x"`, `null`, `{"params":null}`, `{"params":[]}`, `{"params":"x"}`, `{"PARAMS":{}}`} {
 		m.post(transactions, body).wantBody(422, `{"error":"wrong params - can't init tx"}`)
@@ -19,13 +19,13 @@ func TestACreateHasAParamsObject(t *testing.T) {
 	}
 }
 
-func TestACreateAnswers201WithTheTransaction(t *testing.T) {
+func TestCreateReturns201WithTheTransaction(t *testing.T) {
 	m := shop(t, `{}`)
 	a := m.send(payment(good, "txid", "t-1")).want(201)
 	m.get(transactions+"/"+a.at("id")).wantBody(200, a.body)
 }
 
-func TestTheAmountIsAboveZero(t *testing.T) {
+func TestCreateAmountMustBePositive(t *testing.T) {
 	m := demo(t)
 	for _, amount := range []string{"0", "-1", "-1000"} {
 		m.send(payment(good, "amount", amount)).refuses("amount", "amount must be greater than zero")
@@ -34,7 +34,7 @@ func TestTheAmountIsAboveZero(t *testing.T) {
 	m.create(payment(good, "amount", "1")).has("status", "charged", "amount", "1")
 }
 
-func TestATxidHasAtMost255Characters(t *testing.T) {
+func TestTxidHasAtMost255Characters(t *testing.T) {
 	m := shop(t, `{}`)
 	long := strings.Repeat("я", 255)
 	m.create(payment(good, "txid", long)).has("txid", long)
@@ -42,7 +42,7 @@ func TestATxidHasAtMost255Characters(t *testing.T) {
 	m.send(payment(good, "txid", 17)).refuses("txid", "txid must be a string")
 }
 
-func TestADescriptionHasAtMost2000CharactersAndIsAString(t *testing.T) {
+func TestDescriptionIsAStringOfAtMost2000Characters(t *testing.T) {
 	m := demo(t)
 	long := strings.Repeat("ж", 2000)
 	m.create(payment(good, "description", long)).has("description", long)
@@ -52,7 +52,7 @@ func TestADescriptionHasAtMost2000CharactersAndIsAString(t *testing.T) {
 	}
 }
 
-func TestARefusedCreateStoresNothing(t *testing.T) {
+func TestRefusedCreateStoresNothing(t *testing.T) {
 	m := shop(t, `{}`)
 	size := sizeOfJournal(t, m)
 	before := size()
@@ -63,12 +63,12 @@ func TestARefusedCreateStoresNothing(t *testing.T) {
 	}
 }
 
-func TestAnAbsentEnvIsProd(t *testing.T) {
+func TestAbsentEnvIsProd(t *testing.T) {
 	m := demo(t)
 	m.create(payment(good, "env", absent)).has("status", "charged", "env", "prod")
 }
 
-func TestAQueryParameterDoesNotSetTheEnv(t *testing.T) {
+func TestEnvIsNotReadFromTheQuery(t *testing.T) {
 	m := demo(t)
 	m.post(transactions+"?env=test", params{"params": payment(good, "env", absent)}).want(201).has("env", "prod")
 	m.post(transactions, params{"params": payment(good, "env", absent), "env": "test"}).want(201).has("env", "prod")
@@ -95,7 +95,7 @@ func TestReturnAddressesAreOptionalForHostedPaymentsAndPayouts(t *testing.T) {
 	m.create(payout(good)).has("status", "charged")
 }
 
-func TestACreateWithNeitherHostedNorCredentialsIsUnexpectedCard(t *testing.T) {
+func TestCreateWithNeitherHostedNorCredentialsIsUnexpectedCard(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good, "money_storage", absent)).has("status", "rejected", "error_description", "unexpected card").at("id")
 	m.create(payout(good, "money_storage", absent)).has("status", "rejected", "error_description", "unexpected card")
@@ -104,7 +104,7 @@ func TestACreateWithNeitherHostedNorCredentialsIsUnexpectedCard(t *testing.T) {
 	}
 }
 
-func TestCustomerLangAndMetaAreTaken(t *testing.T) {
+func TestCustomerLangAndMetaAreAccepted(t *testing.T) {
 	m := demo(t)
 	m.create(payment(good, "customer", params{"email": "jane@example.com", "phone": "+44 20", "name": "Jane"}, "lang", "ru",
 		"merchant_meta", params{"a": "b"})).has("status", "charged", "merchant_meta.a", "b")
@@ -118,7 +118,7 @@ func TestCustomerLangAndMetaAreTaken(t *testing.T) {
 	}
 }
 
-func Test201IsNotAcceptance(t *testing.T) {
+func TestStatus201DoesNotMeanAccepted(t *testing.T) {
 	m := newMerchant(t)
 	m.send(payment(good)).want(201).has("status", "rejected", "error_description", "no terminal available")
 	m.terminal("payment", `{}`)
@@ -126,7 +126,7 @@ func Test201IsNotAcceptance(t *testing.T) {
 	m.send(payment(good, "amount", "1"+strings.Repeat("0", 73))).want(201).has("status", "rejected", "error_description", "amount out of range")
 }
 
-func TestARepeatedTxidIsTheSameTransaction(t *testing.T) {
+func TestRepeatedTxidReturnsTheSameTransaction(t *testing.T) {
 	m := shop(t, `{}`)
 	first := m.create(payment(good, "txid", "order-7"))
 	first.hasHeader("location", transactions+"/"+first.at("id")).hasHeader("x-idempotent-replay", absent)
@@ -143,7 +143,7 @@ func TestARepeatedTxidIsTheSameTransaction(t *testing.T) {
 	m.create(payment(good, "txid", "order-7")).has("id", first.at("id"), "status", "refunded")
 }
 
-func TestManyCreatesOfOneTxidAreOne(t *testing.T) {
+func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
 	m := shop(t, `{}`)
 	const racers = 32
 	answers := make([]*answer, racers)
@@ -173,7 +173,7 @@ func TestTwoPartnersMayUseOneTxid(t *testing.T) {
 	b.wantBalance("USD", "1000 0")
 }
 
-func TestACreateWithoutTxidIsNeverARepetition(t *testing.T) {
+func TestCreateWithoutTxidIsNeverAReplay(t *testing.T) {
 	m := shop(t, `{}`)
 	for _, txid := range []any{absent, nil, ""} {
 		first, second := m.create(payment(good, "txid", txid)), m.create(payment(good, "txid", txid))
@@ -184,7 +184,7 @@ func TestACreateWithoutTxidIsNeverARepetition(t *testing.T) {
 	m.wantBalance("USD", "6000 0")
 }
 
-func TestTheWidgetsTokenIsValidFor15Minutes(t *testing.T) {
+func TestWidgetTokenIsValidFor15Minutes(t *testing.T) {
 	m := shop(t, `{}`)
 	a := m.create(hosted())
 	address := a.at("widget_url")
@@ -199,7 +199,7 @@ func TestTheWidgetsTokenIsValidFor15Minutes(t *testing.T) {
 	payer{t}.open(strings.Replace(address, a.at("id"), m.create(hosted()).at("id"), 1)).want(404)
 }
 
-func TestAHostedCreateAnswersWithNineFields(t *testing.T) {
+func TestHostedCreateReturnsNineFields(t *testing.T) {
 	m := demo(t)
 	a := m.create(hosted("txid", absent, "description", "Shoes"))
 	names := a.names("")
@@ -216,7 +216,7 @@ func TestAHostedCreateAnswersWithNineFields(t *testing.T) {
 		hasHeader("location", transactions+"/"+a.at("id"))
 }
 
-func TestThePayerPaysOnTheHostedPage(t *testing.T) {
+func TestPayerPaysOnTheHostedPage(t *testing.T) {
 	m := shop(t, `{}`)
 	p := payer{t}
 	a := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
@@ -233,7 +233,7 @@ func TestThePayerPaysOnTheHostedPage(t *testing.T) {
 	m.wantMoved(a.at("id"), charge)
 }
 
-func TestAHostedPaymentWithAChallengeComesBackToTheMerchant(t *testing.T) {
+func TestHostedPaymentWithAChallengeReturnsToTheMerchant(t *testing.T) {
 	m := shop(t, `{}`)
 	p := payer{t}
 	a := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))

@@ -11,7 +11,7 @@ import (
 
 const deliveries = v1 + "/deliveries"
 
-func TestTheAdministrationListsDeliveries(t *testing.T) {
+func TestAdministrationListsDeliveries(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	h.answers(500)
 	parked := m.create(payment(good, "txid", "a")).at("id")
@@ -49,7 +49,7 @@ func TestTheAdministrationListsDeliveries(t *testing.T) {
 	admin(t).get(deliveries+"?terminal_id="+in+"&limit=1&cursor="+next).want(200).has("data.0.transaction_id", parked, "data.1", absent)
 }
 
-func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
+func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	h.answers(500)
 	id := m.create(payment(good, "txid", "a")).at("id")
@@ -65,7 +65,7 @@ func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
 	).is("data.attempts.0.duration_ms", digits).is("data.attempts.1.at", instant)
 }
 
-func TestADeliveryIsReplayed(t *testing.T) {
+func TestDeliveryIsReplayed(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	h.answers(500)
 	ids := []string{m.create(payment(good, "txid", "a")).at("id"), m.create(payment(good, "txid", "b")).at("id"), m.create(payment(good, "txid", "c")).at("id")}
@@ -93,7 +93,7 @@ func TestADeliveryIsReplayed(t *testing.T) {
 	}
 }
 
-func TestATestDeliveryIsSignedAndStoresNothing(t *testing.T) {
+func TestTestDeliveryIsSignedAndStoresNothing(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	a := admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "true", "data.status", "200", "data.error", "null")
 	n := h.all()[0]
@@ -111,7 +111,7 @@ func TestATestDeliveryIsSignedAndStoresNothing(t *testing.T) {
 	admin(t).post(v1+"/terminal/"+shop(t, `{}`).terminals[0]+"/test-delivery", nil).want(422).has("errors.0.field", "notify_url")
 }
 
-func TestDeliveriesAreTheAdministrations(t *testing.T) {
+func TestDeliveriesAreForTheAdministrationOnly(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	id := m.create(payment(good, "txid", "a")).at("id")
 	h.all()

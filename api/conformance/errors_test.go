@@ -8,7 +8,7 @@ import (
 
 // "Errors" and the service's own choices about the shapes of requests and answers.
 
-func TestTheThreeShapesOfErrors(t *testing.T) {
+func TestErrorsHaveTheThreeSpecifiedShapes(t *testing.T) {
 	m := demo(t)
 	m.send(payment(good, "currency", "JPY", "txid", strings.Repeat("x", 256))).wantBody(422,
 		`{"errors":[{"code":"invalid","detail":"unsupported currency JPY","field":"currency"},`+
@@ -53,7 +53,7 @@ func TestEachRefusalHasItsStatus(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerHasARequestID(t *testing.T) {
+func TestEveryResponseHasARequestID(t *testing.T) {
 	m := demo(t)
 	seen := map[string]bool{}
 	for _, a := range []*answer{m.create(payment(good)), m.get(transactions), anyone(t).get(transactions), m.get("/nothing"), m.send(params{})} {
@@ -65,7 +65,7 @@ func TestEveryAnswerHasARequestID(t *testing.T) {
 	}
 }
 
-func TestAReplaySaysSoAndWhatDiffers(t *testing.T) {
+func TestReplayIsMarkedAndNamesTheFirstDifference(t *testing.T) {
 	m := shop(t, `{}`)
 	sent := payment(good, "txid", "m", "description", "Shoes", "network", absent, "customer", params{"name": "J"}, "lang", "en", "merchant_meta", params{"a": 1, "b": 2})
 	m.create(sent).hasHeader("x-idempotent-replay", absent).hasHeader("x-idempotent-mismatch", absent)
@@ -128,7 +128,7 @@ func TestMalformedBodiesAre400AndStoreNothing(t *testing.T) {
 	m.post(transactions, fmt.Sprintf(`{"params":{"type":"payment","amount":"1","currency":"USD","env":"test","merchant_meta":{"a":%s}}}`, deep)).want(201)
 }
 
-func TestNumbersInMetaAreKeptExactly(t *testing.T) {
+func TestMetaNumbersAreReturnedExactly(t *testing.T) {
 	m := demo(t)
 	a := m.post(transactions, `{"params":{"type":"payment","amount":"1","currency":"USD","env":"test","merchant_meta":{"n":12345678901234567890.10}}}`).want(201)
 	if !strings.Contains(a.body, `"n":12345678901234567890.10`) {
@@ -136,7 +136,7 @@ func TestNumbersInMetaAreKeptExactly(t *testing.T) {
 	}
 }
 
-func TestAnIdempotencyKeyGivesTheFirstAnswer(t *testing.T) {
+func TestIdempotencyKeyReplaysTheFirstResponse(t *testing.T) {
 	m := shop(t, `{}`)
 	key := func(k string) caller { return m.with("idempotency-key", k) }
 	body := params{"params": payment(good)}
@@ -156,7 +156,7 @@ func TestAnIdempotencyKeyGivesTheFirstAnswer(t *testing.T) {
 	other.with("idempotency-key", "create 1").post(transactions, body).want(201).hasHeader("x-idempotent-replay", absent)
 }
 
-func TestAnIdempotencyKeyHasAtMost255Characters(t *testing.T) {
+func TestIdempotencyKeyHasAtMost255Characters(t *testing.T) {
 	m := shop(t, `{}`)
 	for _, bad := range []string{strings.Repeat("k", 256), "a\tb"} {
 		m.with("idempotency-key", bad).post(transactions, params{"params": payment(good)}).want(422).has("errors.0.field", "Idempotency-Key")
@@ -164,7 +164,7 @@ func TestAnIdempotencyKeyHasAtMost255Characters(t *testing.T) {
 	m.with("idempotency-key", strings.Repeat("k", 255)).post(transactions, params{"params": payment(good)}).want(201)
 }
 
-func TestAdministrationTakesBareAndWrappedBodies(t *testing.T) {
+func TestAdministrationAcceptsBareAndWrappedBodies(t *testing.T) {
 	n := made.Add(1)
 	admin(t).post(v1+"/partners", fmt.Sprintf(`{"name":"Bare","login":"bare-%d","pass":"nine-Lions-paint"}`, n)).want(201).has("name", "Bare", "data.name", "Bare")
 	admin(t).post(v1+"/partners", fmt.Sprintf(`{"params":{"name":"Wrapped","login":"wrapped-%d","pass":"nine-Lions-paint"}}`, n)).want(201).has("name", "Wrapped")

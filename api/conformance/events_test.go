@@ -24,7 +24,7 @@ func TestStatusChangesArePushedToTheTerminalsAddress(t *testing.T) {
 	other.wantNotified("charged of out")
 }
 
-func TestThereIsOneEventTypePerStatus(t *testing.T) {
+func TestEachStatusHasOneEventType(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	types := func(want ...string) {
 		t.Helper()
@@ -72,7 +72,7 @@ func TestThereIsOneEventTypePerStatus(t *testing.T) {
 	types("failed of k")
 }
 
-func TestTheEnvelopeHasItsFields(t *testing.T) {
+func TestEnvelopeHasItsFields(t *testing.T) {
 	m, h := hooked(t, `{"fee_bps":"1000","fee_mode":"on_top"}`)
 	now := clock(t)
 	id := m.create(payment(good, "txid", `t "1" é`, "merchant_meta", params{"order": 7, "deep": params{"a": []int{1}}})).at("id")
@@ -108,7 +108,7 @@ func TestTheEnvelopeHasItsFields(t *testing.T) {
 	}
 }
 
-func TestARefusalIsToldWithItsReason(t *testing.T) {
+func TestRejectionNotificationHasItsReason(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	m.create(payment(noFunds, "txid", "a"))
 	if got := h.wantNotified("rejected of a")[0].parsed.Data; got.Error != "There is not enough money on the card." || got.Code != "insufficient_funds" {
@@ -116,21 +116,21 @@ func TestARefusalIsToldWithItsReason(t *testing.T) {
 	}
 }
 
-func TestTheSignatureIsOfTimestampAndBody(t *testing.T) {
+func TestSignatureCoversTimestampAndBody(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	m.create(payment(good, "txid", "a"))
 	n := h.wantNotified("charged of a")[0]
 	n.hasHeaders(n.signatures("whsec"))
 }
 
-func TestWithoutASecretNothingIsSigned(t *testing.T) {
+func TestNotificationsWithoutASecretAreUnsigned(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	m.notify(0, h.params())
 	m.create(payment(good, "txid", "a"))
 	h.wantNotified("charged of a")[0].hasHeaders(nil)
 }
 
-func TestWhileSecretsRotateBothSign(t *testing.T) {
+func TestBothSecretsSignDuringARotation(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	m.notify(0, h.params("secret", "new", "secret_previous", "old"))
 	m.create(payment(good, "txid", "a"))
@@ -213,7 +213,7 @@ func TestAny2xxAcknowledgesWhateverItsBody(t *testing.T) {
 	h.wantNotified()
 }
 
-func TestWhateverIsNo2xxIsAFailure(t *testing.T) {
+func TestAnyStatusOtherThan2xxIsAFailure(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	elsewhere := newHook(t)
 	for _, status := range []int{301, 302, 307, 308, 400, 401, 404, 410, 429, 500, 503} {
@@ -229,7 +229,7 @@ func TestWhateverIsNo2xxIsAFailure(t *testing.T) {
 	elsewhere.wantNotified() // a redirect is not followed
 }
 
-func TestAReceiverThatIsNotThereIsAFailure(t *testing.T) {
+func TestUnreachableReceiverIsAFailure(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	h.server.Close()
 	id := m.create(payment(good)).has("status", "charged").at("id")
@@ -238,7 +238,7 @@ func TestAReceiverThatIsNotThereIsAFailure(t *testing.T) {
 	admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", "null").is("data.attempts.0.error", regexp.MustCompile(`.`))
 }
 
-func TestARejectionIsNotToldWhileAnotherTerminalIsTried(t *testing.T) {
+func TestRejectionIsNotNotifiedDuringFailover(t *testing.T) {
 	m, h := newMerchant(t), newHook(t)
 	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2}`)
@@ -252,7 +252,7 @@ func TestARejectionIsNotToldWhileAnotherTerminalIsTried(t *testing.T) {
 	h.wantNotified("rejected of b") // the last refusal ends the transaction
 }
 
-func TestATransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
+func TestTransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
 	m, h := newMerchant(t), newHook(t)
 	terminal := m.merchantTerminal(h.params("secret", "own"))
 	id := m.create(payment(good, "txid", "a")).has("status", "rejected", "error_description", "no terminal available").at("id")
@@ -263,7 +263,7 @@ func TestATransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
 	h.wantNotified("rejected of b")
 }
 
-func TestAPartnersOwnAddressIsUsedWhereATerminalHasNone(t *testing.T) {
+func TestPartnerAddressIsUsedIfTheTerminalHasNone(t *testing.T) {
 	h, terminals := newHook(t), newHook(t)
 	m := newMerchant(t, "notify_url", h.server.URL, "secret", "the partner's")
 	id := m.create(payment(good, "txid", "a")).has("error_description", "no terminal available").at("id")
@@ -282,7 +282,7 @@ func TestAPartnersOwnAddressIsUsedWhereATerminalHasNone(t *testing.T) {
 	h.wantNotified()
 }
 
-func TestAnAddressInTheRequestIsIgnored(t *testing.T) {
+func TestNotificationAddressInTheRequestIsIgnored(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	sent := newHook(t)
 	m.create(payment(good, "txid", "a", "notifyUrl", sent.server.URL, "notify_url", sent.server.URL))
@@ -308,7 +308,7 @@ func TestNoNotificationHasCredentials(t *testing.T) {
 	}
 }
 
-func TestWithoutAnAddressNobodyIsTold(t *testing.T) {
+func TestNothingIsNotifiedWithoutAnAddress(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).has("status", "charged").at("id")
 	advance(t, 1)
@@ -316,7 +316,7 @@ func TestWithoutAnAddressNobodyIsTold(t *testing.T) {
 }
 
 // A hosted transaction changes in steps; at the end its payer's card is refused.
-func TestAHostedTransactionIsToldOfWhenItEnds(t *testing.T) {
+func TestHostedTransactionNotifiesItsEnd(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	id := m.create(hosted("txid", "a")).has("status", "created").at("id")
 	h.wantNotified()
@@ -324,7 +324,7 @@ func TestAHostedTransactionIsToldOfWhenItEnds(t *testing.T) {
 	h.wantNotified("failed of a")
 }
 
-func TestASecondNotificationIsAboutARefundOrACorrection(t *testing.T) {
+func TestOnlyRefundsAndCorrectionsNotifyASecondTime(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	id := m.create(payment(good, "txid", "a")).at("id")
 	first := h.wantNotified("charged of a")[0]
@@ -340,7 +340,7 @@ func TestASecondNotificationIsAboutARefundOrACorrection(t *testing.T) {
 }
 
 // The address and the secret of a notification are looked up at each attempt.
-func TestARetryGoesToTheAddressOfItsTime(t *testing.T) {
+func TestRetryUsesTheCurrentAddressAndSecret(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	h.answers(500)
 	m.create(payment(good, "txid", "a"))
@@ -355,7 +355,7 @@ func TestARetryGoesToTheAddressOfItsTime(t *testing.T) {
 	}
 }
 
-func TestADeliverySurvivesAKillAndKeepsItsID(t *testing.T) {
+func TestDeliverySurvivesAKillWithItsEventID(t *testing.T) {
 	s, m, ad := own(t)
 	h := newHook(t)
 	h.answers(500)

@@ -60,7 +60,7 @@ func (m *merchant) charges(p params) *answer {
 	return m.create(p).has("status", "charged", "error_description", "")
 }
 
-func TestAnAmountAboveATransactionsMaximumIsRejected(t *testing.T) {
+func TestAmountAboveTheMaximumIsRejected(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.limit("per_transaction", "1000")
 	m.charges(payment(good))
@@ -72,7 +72,7 @@ func TestAnAmountAboveATransactionsMaximumIsRejected(t *testing.T) {
 	m.charges(payment(good, "amount", "1001", "currency", "EUR")) // this currency has no limit
 }
 
-func TestAVolumeIsUsedByWhatSettledAndReservedByWhatIsHeld(t *testing.T) {
+func TestVolumeCountsSettledAndHeldAmounts(t *testing.T) {
 	m := shop(t, `{"two_phase":true}`)
 	id := m.limit("daily_volume", "1000")
 	held := m.create(payment(good, "amount", "900")).has("status", "payment_suspended").at("id")
@@ -93,7 +93,7 @@ func TestAVolumeIsUsedByWhatSettledAndReservedByWhatIsHeld(t *testing.T) {
 	m.create(payment(good, "amount", "5000")).has("status", "payment_suspended")
 }
 
-func TestOfAHundredCreatesAtOnceAsManyPassAsTheLimitsSay(t *testing.T) {
+func TestConcurrentCreatesNeverExceedTheLimits(t *testing.T) {
 	for kind, limit := range map[string][]any{"daily_volume": {"30000"}, "monthly_volume": {"30000"}, "velocity": {30, "window", "minute"}} {
 		t.Run(kind, func(t *testing.T) {
 			m := shop(t, `{}`)
@@ -120,7 +120,7 @@ func TestOfAHundredCreatesAtOnceAsManyPassAsTheLimitsSay(t *testing.T) {
 	}
 }
 
-func TestAVelocityIsASlidingWindowOverAllAttempts(t *testing.T) {
+func TestVelocityLimitCountsAllAttemptsInASlidingWindow(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.limit("velocity", 3, "window", "minute")
 	hour := m.limit("velocity", 6, "window", "hour", "currency", absent)
@@ -145,7 +145,7 @@ func TestAVelocityIsASlidingWindowOverAllAttempts(t *testing.T) {
 }
 
 // The payer by which a limit groups transactions: a card, a customer, an address.
-func TestALimitOfAScopeIsForEachPayer(t *testing.T) {
+func TestScopedLimitAppliesToEachPayer(t *testing.T) {
 	m := shop(t, `{}`)
 	jane, john := params{"email": " Jane@Example.com", "ip": "203.0.113.7"}, params{"email": "john@example.com", "ip": "2001:db8::1"}
 	email := m.limit("daily_volume", "1000", "scope", "email")
@@ -167,7 +167,7 @@ func TestALimitOfAScopeIsForEachPayer(t *testing.T) {
 	m.charges(payment(anotherGood, "customer", params{"ip": "203.0.113.9"}))
 }
 
-func TestALimitOfATerminalOrATypeBoundsNothingElse(t *testing.T) {
+func TestLimitOfATerminalOrTypeDoesNotApplyToOthers(t *testing.T) {
 	m := newMerchant(t)
 	first := m.terminal("payment", `{"priority":1,"currencies":["USD"]}`)
 	m.terminal("payment", `{"priority":2}`)
@@ -180,7 +180,7 @@ func TestALimitOfATerminalOrATypeBoundsNothingElse(t *testing.T) {
 }
 
 // Limits are applied to a hosted payment when its payer supplies the card.
-func TestAHostedPaymentIsHeldAgainstItsLimitsWhenItIsContinued(t *testing.T) {
+func TestLimitsApplyToAHostedPaymentOnContinue(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.limit("daily_volume", "1000")
 	first, second := m.create(hosted()).at("id"), m.create(hosted()).at("id")
@@ -191,7 +191,7 @@ func TestAHostedPaymentIsHeldAgainstItsLimitsWhenItIsContinued(t *testing.T) {
 }
 
 // Terminal, blocklist, limits, funds: the first failed check is the transaction's reason.
-func TestTheOrderOfRefusals(t *testing.T) {
+func TestRefusalReasonsAreCheckedInOrder(t *testing.T) {
 	m := newMerchant(t)
 	blocked := params{"email": "order@example.com"}
 	list(t, "email", "order@example.com")
@@ -213,7 +213,7 @@ func list(t *testing.T, kind, value string) (id string) {
 	return id
 }
 
-func TestWhoIsOnTheBlocklistIsRejectedWithItsKind(t *testing.T) {
+func TestBlocklistedPayerIsRejectedWithTheEntrysKind(t *testing.T) {
 	m := shop(t, `{}`)
 	for _, c := range []struct {
 		kind, value string
@@ -241,7 +241,7 @@ func TestWhoIsOnTheBlocklistIsRejectedWithItsKind(t *testing.T) {
 	m.proceed(hosted, params{"money_storage": card("4012888888881881")}).want(200).has("status", "rejected", "error_description", "anti-fraud: card")
 }
 
-func TestARefusalByALimitIsInThePartnersLanguage(t *testing.T) {
+func TestLimitRefusalIsInThePartnersLanguage(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
 	m.terminal("payment", `{}`)
 	m.limit("per_transaction", "1")
@@ -252,7 +252,7 @@ func TestARefusalByALimitIsInThePartnersLanguage(t *testing.T) {
 
 // After twenty charges in a row without an answer from a terminal's provider, the next ones use
 // another terminal, and those twenty are inquired.
-func TestATerminalThatDoesNotAnswerIsPassedOver(t *testing.T) {
+func TestUnresponsiveTerminalIsSkipped(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"fail":"timeout"}`)
 	m.terminal("payment", `{"priority":2}`)
@@ -282,7 +282,7 @@ func own(t *testing.T) (s *testkit.Server, m *merchant, ad caller) {
 }
 
 // Days and months are calendar days and months of the clock in UTC.
-func TestVolumesBeginAnewAtMidnightAndWithTheMonth(t *testing.T) {
+func TestVolumesResetAtMidnightAndAtTheEndOfTheMonth(t *testing.T) {
 	_, m, ad := own(t)
 	to := func(instant string) {
 		t.Helper()

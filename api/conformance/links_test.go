@@ -38,7 +38,7 @@ func (p payer) opens(address string, open bool) {
 	}
 }
 
-func TestEachReadWithThePartnersKeyHasAFreshAddress(t *testing.T) {
+func TestEachReadWithThePartnerKeyHasAFreshPageAddress(t *testing.T) {
 	m, p := demo(t), payer{t}
 	for name, w := range waiting() {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestEachReadWithThePartnersKeyHasAFreshAddress(t *testing.T) {
 	}
 }
 
-func TestNobodyElseGetsAnAddressThatOpensAPayersPage(t *testing.T) {
+func TestOnlyThePartnerKeyGetsPayerPageAddresses(t *testing.T) {
 	m := shop(t, `{}`)
 	s := open(t).Sandbox
 	for name, w := range waiting() {
@@ -129,7 +129,7 @@ func TestNobodyElseGetsAnAddressThatOpensAPayersPage(t *testing.T) {
 }
 
 // A payer who has begun to act in time has the time of the action.
-func TestAPayerWhoHasBegunToActMayTakeTheTime(t *testing.T) {
+func TestPayerWhoHasStartedKeepsTheTimeOfTheAction(t *testing.T) {
 	m, p := demo(t), payer{t}
 	made := m.create(payment(password))
 	form := p.open(made.at("simple_auth_redirect_url")).want(200)

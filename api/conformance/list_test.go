@@ -10,7 +10,7 @@ import (
 
 // "GET /api/v1/transactions/{id} (read)" and "GET /api/v1/transactions (list)".
 
-func TestAReadRecoversTheFullState(t *testing.T) {
+func TestReadReturnsTheFullState(t *testing.T) {
 	m := shop(t, `{"fee_bps":"250","description":"ACME"}`)
 	a := m.create(payment(good, "txid", "full", "merchant_meta", params{"k": "v"}, "description", "Shoes"))
 	m.get(transactions+"/"+a.at("id")).wantBody(200, a.body)
@@ -22,7 +22,7 @@ func TestAReadRecoversTheFullState(t *testing.T) {
 	}
 }
 
-func TestAReadNeedsBothHeaders(t *testing.T) {
+func TestReadNeedsBothHeaders(t *testing.T) {
 	m := demo(t)
 	path := transactions + "/" + m.create(payment(good)).at("id")
 	const body = `{"error":"unauthorized"}`
@@ -52,14 +52,14 @@ func TestEveryEndpointOfTransactionsNeedsBothHeaders(t *testing.T) {
 	}
 }
 
-func TestAnUnknownIDIsNotFound(t *testing.T) {
+func TestUnknownIDIsNotFound(t *testing.T) {
 	m := demo(t)
 	for _, id := range []string{"00000000-0000-4000-8000-000000000000", "x", "1"} {
 		m.get(transactions+"/"+id).want(404).has("error", "not_found")
 	}
 }
 
-func TestAListIsDataAndCursor(t *testing.T) {
+func TestListHasDataAndCursor(t *testing.T) {
 	m := shop(t, `{}`)
 	m.get(transactions+"?env=test").wantBody(200, `{"data":[],"cursor":{"cursor_field":"started","cursor_value":null}}`)
 	a := m.create(payment(good, "txid", "only"))
@@ -67,7 +67,7 @@ func TestAListIsDataAndCursor(t *testing.T) {
 	m.get(transactions+"?env=test&order_by=updated").wantBody(200, `{"data":[`+a.body+`],"cursor":{"cursor_field":"updated","cursor_value":null}}`)
 }
 
-func TestAPageHas20RowsUnlessAskedAndAtMost100(t *testing.T) {
+func TestPageHas20RowsByDefaultAndAtMost100(t *testing.T) {
 	m := shop(t, `{}`)
 	for range 101 {
 		m.create(payment(good, "money_storage", absent))
@@ -82,7 +82,7 @@ func TestAPageHas20RowsUnlessAskedAndAtMost100(t *testing.T) {
 	}
 }
 
-func TestACursorWalksThroughAllAndEndsWithNull(t *testing.T) {
+func TestCursorReachesAllRowsAndEndsWithNull(t *testing.T) {
 	m := shop(t, `{}`)
 	var all []string
 	for range 7 {
@@ -106,7 +106,7 @@ func TestACursorWalksThroughAllAndEndsWithNull(t *testing.T) {
 	}
 }
 
-func TestAFullPageMayBeTheLast(t *testing.T) {
+func TestFullLastPageHasNoCursor(t *testing.T) {
 	m := shop(t, `{}`)
 	for range 3 {
 		m.create(payment(declined))
@@ -115,7 +115,7 @@ func TestAFullPageMayBeTheLast(t *testing.T) {
 	m.get(transactions+"?env=test&limit=2").want(200).has("data.2", absent).is("cursor.cursor_value", instant)
 }
 
-func TestAListIsFilteredByStatusTypeAndEnv(t *testing.T) {
+func TestListIsFilteredByStatusTypeAndEnv(t *testing.T) {
 	m := shop(t, `{}`)
 	in, no := m.create(payment(good)).at("id"), m.create(payment(declined)).at("id")
 	out := m.create(payout(good, "amount", "10")).at("id")
@@ -138,7 +138,7 @@ func (m *merchant) lists(query string, want ...string) {
 	}
 }
 
-func TestAListIsFilteredByTimes(t *testing.T) {
+func TestListIsFilteredByTimes(t *testing.T) {
 	m := shop(t, `{}`)
 	first := m.create(payment(delayed))
 	advance(t, 3)
@@ -166,7 +166,7 @@ func TestAListIsFilteredByTimes(t *testing.T) {
 	m.lists("?env=test&order_by=started", waiting, b, a)
 }
 
-func TestAListIsFilteredByAmount(t *testing.T) {
+func TestListIsFilteredByAmount(t *testing.T) {
 	m := shop(t, `{}`)
 	var ids []string
 	for _, amount := range []string{"9", "10", "100", "340282366920938463463374607431768211456"} {
@@ -179,7 +179,7 @@ func TestAListIsFilteredByAmount(t *testing.T) {
 	m.get(transactions+"?amount_from=1.5").refuses("amount_from", "amount_from must be a string of minor units")
 }
 
-func TestAListIsOrderedByStartedOrUpdated(t *testing.T) {
+func TestListIsOrderedByStartedOrUpdated(t *testing.T) {
 	m := shop(t, `{}`)
 	a, b := m.create(payment(good)).at("id"), m.create(payment(good)).at("id")
 	m.lists("?env=test", b, a)
@@ -189,7 +189,7 @@ func TestAListIsOrderedByStartedOrUpdated(t *testing.T) {
 	m.get(transactions+"?order_by=amount").want(422).has("errors.0.field", "order_by")
 }
 
-func TestAListIsFilteredByRetrievalReferenceNumber(t *testing.T) {
+func TestListIsFilteredByRetrievalReferenceNumber(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	wanted := m.create(payment(good))
@@ -198,14 +198,14 @@ func TestAListIsFilteredByRetrievalReferenceNumber(t *testing.T) {
 	m.lists("?env=test&rrn=000000000000")
 }
 
-func TestAListIsFilteredByLink(t *testing.T) {
+func TestListIsFilteredByLink(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	m.lists("?env=test&link_id=00000000-0000-4000-8000-000000000000")
 	m.get(transactions+"?link_id=x").want(422).has("errors.0.field", "link_id")
 }
 
-func TestOtherParametersAreUnexpected(t *testing.T) {
+func TestUnknownListParametersAreRefused(t *testing.T) {
 	m := demo(t)
 	for _, name := range []string{"page", "offset", "from", "to", "currency", "partner_id", "id", "sort", "Limit"} {
 		m.get(transactions+"?"+name+"=1").refuses(name, "Unexpected field")
@@ -213,14 +213,14 @@ func TestOtherParametersAreUnexpected(t *testing.T) {
 	m.get(transactions+"?page=1&offset=2").want(422).has("errors.0.detail", "Unexpected field", "errors.1.detail", "Unexpected field")
 }
 
-func TestATxidIsTakenAndIgnored(t *testing.T) {
+func TestListAcceptsAndIgnoresTxid(t *testing.T) {
 	m := shop(t, `{}`)
 	a, b := m.create(payment(good, "txid", "a")).at("id"), m.create(payment(good, "txid", "b")).at("id")
 	m.lists("?env=test&txid=a", b, a)
 	m.lists("?env=test&txid=", b, a)
 }
 
-func TestStartCursorCountsOnlyWithEndCursor(t *testing.T) {
+func TestStartCursorNeedsEndCursor(t *testing.T) {
 	m := shop(t, `{}`)
 	var all []*answer
 	for range 4 {
@@ -234,7 +234,7 @@ func TestStartCursorCountsOnlyWithEndCursor(t *testing.T) {
 	m.lists("?env=test&start_cursor="+at(1)+"&end_cursor="+at(2), id(2), id(1))
 }
 
-func TestTheAggregateSumsByCurrencyAndStatus(t *testing.T) {
+func TestAggregateSumsByCurrencyAndStatus(t *testing.T) {
 	m := shop(t, `{"fee_bps":"250"}`)
 	paid := m.create(payment(good)).at("id")
 	m.create(payment(good, "amount", "3000"))

@@ -38,7 +38,7 @@ func TestMoneyIsAStringOfDigits(t *testing.T) {
 	}
 }
 
-func TestEighteenDigitsAreTakenAsGiven(t *testing.T) {
+func TestEighteenDigitAmountIsExact(t *testing.T) {
 	const amount = "987654321987654321"
 	m := shop(t, `{}`)
 	id := m.create(payment(good, "amount", amount)).has("status", "charged", "amount", amount, "merchant_amount", amount).at("id")
@@ -46,7 +46,7 @@ func TestEighteenDigitsAreTakenAsGiven(t *testing.T) {
 	m.wantBalance("USD", amount+" 0")
 }
 
-func TestScaleIsOfCurrencyNetworkAndEnv(t *testing.T) {
+func TestScaleDependsOnCurrencyNetworkAndEnv(t *testing.T) {
 	m := demo(t)
 	for _, c := range []struct{ currency, network, env, scale string }{
 		{"USD", "", "test", "2"}, {"USD", "", "prod", "2"}, {"IDR", "", "test", "2"}, {"KZT", "", "test", "2"}, {"RUBT", "", "test", "6"},
@@ -74,7 +74,7 @@ func TestFeesAreBasisPointsInStrings(t *testing.T) {
 	}
 }
 
-func TestTheRateIsADecimalString(t *testing.T) {
+func TestRateIsADecimalString(t *testing.T) {
 	m := shop(t, `{"settlement_currency":"CHF"}`)
 	for value, dest := range map[string]string{"0.3": "300", "0.0005": "0", "12": "12000", "1.05": "1050"} {
 		rate(t, "CAD", "CHF", value)
@@ -82,7 +82,7 @@ func TestTheRateIsADecimalString(t *testing.T) {
 	}
 }
 
-func TestRoundingIsDown(t *testing.T) {
+func TestAmountsAreRoundedDown(t *testing.T) {
 	m := shop(t, `{"fee_bps":"199"}`)
 	// 199 bps of 99 are 1.9701: the fee is 1, and 98 are left.
 	m.create(payment(good, "amount", "99")).has("merchant_amount", "98")
@@ -95,14 +95,14 @@ func TestRoundingIsDown(t *testing.T) {
 	converts.create(payment(good, "amount", "99", "currency", "TRY")).has("merchant_amount", "98", "amount_dest", "3")
 }
 
-func TestTheClosedSetOfCurrenciesIsTaken(t *testing.T) {
+func TestEverySpecifiedCurrencyIsAccepted(t *testing.T) {
 	m := demo(t)
 	for code := range strings.FieldsSeq("RUB UAH AZN USD EUR GBP CHF TRY KZT CAD SGD IDR RUBT USDT USDC EURT ETH TRX TON ZOLT") {
 		m.create(by(params{"type": "e_wallet"}, "currency", code)).has("status", "charged", "currency", code)
 	}
 }
 
-func TestAnyOtherCurrencyIsRefused(t *testing.T) {
+func TestUnknownCurrencyIsRefused(t *testing.T) {
 	m := demo(t)
 	for _, code := range []string{"JPY", "PLN", "BTC", "XTS", "usd", "840", "", "USD ", "U"} {
 		m.send(payment(good, "currency", code)).refuses("currency", "unsupported currency "+code)
@@ -110,11 +110,11 @@ func TestAnyOtherCurrencyIsRefused(t *testing.T) {
 	m.send(payment(good, "currency", 840)).refuses("currency", "unsupported currency 840")
 }
 
-func TestAnOmittedCurrencyIsRUB(t *testing.T) {
+func TestOmittedCurrencyIsRUB(t *testing.T) {
 	demo(t).create(payment(good, "currency", absent)).has("status", "charged", "currency", "RUB", "currency_dest", "RUB")
 }
 
-func TestAMissingNetworkIsFoundOrLeftOpen(t *testing.T) {
+func TestMissingNetworkIsResolvedOrLeftEmpty(t *testing.T) {
 	m := demo(t)
 	for currency, network := range map[string]string{"ETH": "ethereum", "TRX": "tron", "TON": "ton"} {
 		m.create(by(params{"type": "e_wallet"}, "currency", currency)).has("network", network)

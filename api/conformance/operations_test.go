@@ -8,7 +8,7 @@ import (
 // The endpoints below /transactions that continue a transaction: commit, continue,
 // additional_params_for_auth and choose_target_destination.
 
-func TestACommitTakesItsBodyInAnyForm(t *testing.T) {
+func TestCommitAcceptsEachFormOfItsBody(t *testing.T) {
 	m := shop(t, `{"two_phase":true}`)
 	for _, body := range []any{`{"params":{"money_storage_meta":{}}}`, `{"params":{}}`, `{}`, nil} {
 		id := m.create(payment(good)).has("status", "payment_suspended").at("id")
@@ -16,7 +16,7 @@ func TestACommitTakesItsBodyInAnyForm(t *testing.T) {
 	}
 }
 
-func TestTwoPhasesAreTheTerminals(t *testing.T) {
+func TestTwoPhasesAreSetByTheTerminal(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"two_phase":true,"currencies":["EUR"]}`)
 	m.terminal("payment", `{"currencies":["USD"]}`)
@@ -24,14 +24,14 @@ func TestTwoPhasesAreTheTerminals(t *testing.T) {
 	m.create(payment(good, "currency", "USD")).has("status", "charged", "hold_expires_at", absent)
 }
 
-func TestNothingHeldIsNothingToCommit(t *testing.T) {
+func TestCommitWithoutAHoldIsAConflict(t *testing.T) {
 	m := shop(t, `{}`)
 	for _, p := range []params{payment(good), payment(declined), payment(redirected), hosted()} {
 		m.commit(m.create(p).at("id"), "").want(409).has("error", "conflict")
 	}
 }
 
-func TestACommitOfAPartReleasesTheRest(t *testing.T) {
+func TestPartialCommitReleasesTheRemainder(t *testing.T) {
 	m := shop(t, `{"two_phase":true,"fee_bps":"1000"}`)
 	id := m.create(payment(good)).at("id")
 	m.wantBalance("USD", "0 900")
@@ -45,7 +45,7 @@ func TestACommitOfAPartReleasesTheRest(t *testing.T) {
 	m.refund(id, "").want(200).has("refunded_amount", "400")
 }
 
-func TestACommitsAmountIsPositiveAndUpToWhatIsHeld(t *testing.T) {
+func TestCommitAmountIsPositiveAndAtMostTheHold(t *testing.T) {
 	m := shop(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).at("id")
 	for _, amount := range []any{"0", "-1", "1001", "1.5", "", 400} {
@@ -54,7 +54,7 @@ func TestACommitsAmountIsPositiveAndUpToWhatIsHeld(t *testing.T) {
 	m.commit(id, "1000").want(200).has("status", "charged")
 }
 
-func TestOfCaptureAndCancelExactlyOneWins(t *testing.T) {
+func TestConcurrentCaptureAndCancelHaveOneWinner(t *testing.T) {
 	m := shop(t, `{"two_phase":true}`)
 	for range 5 {
 		id := m.create(payment(good)).at("id")
@@ -73,7 +73,7 @@ func TestOfCaptureAndCancelExactlyOneWins(t *testing.T) {
 	}
 }
 
-func TestContinueTakesABareObject(t *testing.T) {
+func TestContinueAcceptsABareObject(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(hosted()).at("id")
 	m.proceed(id, params{
@@ -97,7 +97,7 @@ func TestContinueRefusesOtherBodies(t *testing.T) {
 	m.proceed(id, params{"money_storage": card(good), "browser_data": params{}}).want(200).has("status", "charged")
 }
 
-func TestARouteThatIsNotOfferedIsRefusedAndThePayerCanStillPay(t *testing.T) {
+func TestUnofferedRouteIsRefusedAndThePayerCanStillPay(t *testing.T) {
 	m := shop(t, `{"methods":["bank_card"]}`)
 	id := m.create(hosted()).at("id")
 	for _, p := range []params{
@@ -114,7 +114,7 @@ func TestARouteThatIsNotOfferedIsRefusedAndThePayerCanStillPay(t *testing.T) {
 	m.wantMoved(id, charge)
 }
 
-func TestAFlowThatCannotContinue(t *testing.T) {
+func TestContinueIsRefusedInOtherStates(t *testing.T) {
 	m := shop(t, `{}`)
 	done := m.create(hosted()).at("id")
 	m.proceed(done, params{"money_storage": card(good)}).want(200)
@@ -127,7 +127,7 @@ func TestAFlowThatCannotContinue(t *testing.T) {
 	}
 }
 
-func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
+func TestMaterialIsAcceptedBareAndWrapped(t *testing.T) {
 	m := demo(t)
 	const good, wrong = `{"otp":"123456"}`, `{"otp":"0"}`
 	for body, status := range map[string]string{
@@ -165,7 +165,7 @@ func TestMaterialIsRequired(t *testing.T) {
 }
 
 // Material without the fields that the rail requires does not change the payment.
-func TestMaterialThatLacksWhatTheRailAskedForIsRefused(t *testing.T) {
+func TestMaterialWithoutTheRequiredFieldsIsRefused(t *testing.T) {
 	m := demo(t)
 	id := m.create(payment(password)).at("id")
 	before := called(t, id)
@@ -179,7 +179,7 @@ func TestMaterialThatLacksWhatTheRailAskedForIsRefused(t *testing.T) {
 	m.submit(id, params{"otp": "123456"}).want(200).has("status", "charged")
 }
 
-func TestAStatusInTheMaterialIsIgnored(t *testing.T) {
+func TestStatusInTheMaterialIsIgnored(t *testing.T) {
 	m := demo(t)
 	id := m.create(payment(password)).at("id")
 	m.submit(id, params{"status": "charged", "otp": "0"}).want(200).has("status", "rejected", "error_code", "authentication_failed")
@@ -187,14 +187,14 @@ func TestAStatusInTheMaterialIsIgnored(t *testing.T) {
 	m.submit(id, params{"status": "failed", "otp": "123456"}).want(200).has("status", "charged")
 }
 
-func TestMaterialForWhatWaitsForNoneIsAConflict(t *testing.T) {
+func TestMaterialInOtherStatesIsAConflict(t *testing.T) {
 	m := demo(t)
 	for _, p := range []params{payment(good), payment(declined), payment(delayed), hosted()} {
 		m.submit(m.create(p).at("id"), params{"otp": "123456"}).want(409).has("error", "conflict")
 	}
 }
 
-func TestATargetBankIsRequired(t *testing.T) {
+func TestTargetBankIsRequired(t *testing.T) {
 	m := demo(t)
 	id := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id")
 	for _, body := range []any{`{}`, nil, `{"target_bank_id":""}`, `{"target_bank_id":null}`, `{"target_bank_id":7}`, `{"params":{"target_bank_id":"sim-bank-1"}}`} {
@@ -203,7 +203,7 @@ func TestATargetBankIsRequired(t *testing.T) {
 	m.read(id).has("status", "action_required")
 }
 
-func TestADestinationIsOneOfThoseOffered(t *testing.T) {
+func TestDestinationMustBeOffered(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	a := m.create(payout(good, "amount", "400", "money_storage", params{"type": "open_banking"})).has("status", "action_required")
@@ -220,7 +220,7 @@ func TestADestinationIsOneOfThoseOffered(t *testing.T) {
 
 // "Payer actions (auth_params)".
 
-func TestAuthParamsSayWhatThePayerDoes(t *testing.T) {
+func TestAuthParamsDescribeThePayersAction(t *testing.T) {
 	m := demo(t)
 	redirect := m.create(payment(redirected)).has("auth_params.type", "redirect", "auth_params.method", "get")
 	form := m.create(payment(formed)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
@@ -243,7 +243,7 @@ func TestAuthParamsSayWhatThePayerDoes(t *testing.T) {
 	}
 }
 
-func TestARedirectLeadsThePayerThere(t *testing.T) {
+func TestRedirectLeadsToTheProvidersPage(t *testing.T) {
 	m := demo(t)
 	a := m.create(payment(redirected))
 	p := payer{t}
@@ -251,7 +251,7 @@ func TestARedirectLeadsThePayerThere(t *testing.T) {
 	m.read(a.at("id")).has("status", "charged")
 }
 
-func TestAFormIsPostedToThere(t *testing.T) {
+func TestFormIsPostedToTheProvidersPage(t *testing.T) {
 	m := demo(t)
 	a := m.create(payment(formed))
 	p := payer{t}
@@ -264,7 +264,7 @@ func TestAFormIsPostedToThere(t *testing.T) {
 	m.read(a.at("id")).has("status", "charged")
 }
 
-func TestTheRedirectURLDrivesWhateverTheRailNeeds(t *testing.T) {
+func TestRedirectURLLeadsThroughEveryProviderAction(t *testing.T) {
 	m := demo(t)
 	p := payer{t}
 	for _, create := range []params{payment(redirected), payment(formed), by(params{"type": "sbp"}), by(params{"type": "qr_code"}), by(params{"type": "crypto"})} {
@@ -285,7 +285,7 @@ func TestTheRedirectURLDrivesWhateverTheRailNeeds(t *testing.T) {
 
 // Material may be submitted only if a rail requires it. Otherwise it would end a payment that
 // waits for its payer.
-func TestMaterialThatNobodyAskedForIsRefused(t *testing.T) {
+func TestUnrequestedMaterialIsRefused(t *testing.T) {
 	m := demo(t)
 	for name, p := range map[string]params{
 		"a redirect": payment("4000000000003220"), "a form": payment("4000000000003063"), "another device": by(params{"type": "sbp"}),

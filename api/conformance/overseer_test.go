@@ -15,7 +15,7 @@ func listed(t testing.TB, query string) []string {
 	return admin(t).get(transactions + "?" + query).want(200).column("id")
 }
 
-func TestTheAdminTokenListsAPartnersTransactions(t *testing.T) {
+func TestAdminTokenListsAPartnersTransactions(t *testing.T) {
 	m, other := shop(t, `{}`), shop(t, `{}`)
 	first := m.create(payment(good)).at("id")
 	second := m.create(payment(declined)).at("id")
@@ -46,7 +46,7 @@ func TestTheAdminTokenListsAPartnersTransactions(t *testing.T) {
 	}
 }
 
-func TestTheAdminTokenNamesAPartnerOfTheOrganization(t *testing.T) {
+func TestAdminTokenListNeedsAPartnerOfTheOrganization(t *testing.T) {
 	for query, detail := range map[string]string{
 		"":                "partner_id is required",
 		"partner_id=":     "partner_id must not be empty",
@@ -71,7 +71,7 @@ func TestTheAdminTokenNamesAPartnerOfTheOrganization(t *testing.T) {
 	admin(t).get(transactions+"?partner_id=1&to=2026-01-01T00:00:00Z").refuses("to", "Unexpected field")
 }
 
-func TestOnlyTheAdminTokenNamesAPartner(t *testing.T) {
+func TestPartnerParameterIsForTheAdminTokenOnly(t *testing.T) {
 	m := newMerchant(t)
 	m.get(transactions+"?partner_id="+m.number).refuses("partner_id", "Unexpected field")
 	m.get(transactions+"?from=2026-01-01T00:00:00Z").refuses("from", "Unexpected field")
@@ -80,7 +80,7 @@ func TestOnlyTheAdminTokenNamesAPartner(t *testing.T) {
 	bearer(t, "mza_nobody").get(transactions + "?partner_id=" + m.number).want(401)
 }
 
-func TestATransactionIsReadByTheAdministrationAndAuditors(t *testing.T) {
+func TestTransactionIsReadableByTheAdministrationAndAuditors(t *testing.T) {
 	m := shop(t, `{}`)
 	a := m.create(payment(good))
 	path := transactions + "/" + a.at("id")
@@ -117,7 +117,7 @@ func (m *merchant) wantRoute(id, want string) {
 	}
 }
 
-func TestRoutingTellsWhatBecameOfATransactionAtEachTerminal(t *testing.T) {
+func TestRoutingShowsTheOutcomeAtEachTerminal(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":-3,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2}`)
@@ -131,7 +131,7 @@ func TestRoutingTellsWhatBecameOfATransactionAtEachTerminal(t *testing.T) {
 	m.wantRoute(m.create(payment(processing)).at("id"), "T1 -3 refused The terminal's settings force this outcome., T2 2 failed The provider could not process the transaction.")
 }
 
-func TestRoutingTellsOfWhatIsUnderWay(t *testing.T) {
+func TestRoutingShowsAttemptsUnderWay(t *testing.T) {
 	m := shop(t, `{"priority":7}`)
 	waits := m.create(payment(redirected)).has("status", "action_required").at("id")
 	m.wantRoute(waits, "T1 7 accepted null")
@@ -152,7 +152,7 @@ func TestRoutingTellsOfWhatIsUnderWay(t *testing.T) {
 	held.wantRoute(held.create(payment(good)).has("status", "payment_suspended").at("id"), "T1 0 accepted null")
 }
 
-func TestRoutingTellsWhyNoTerminalTookATransaction(t *testing.T) {
+func TestRoutingShowsWhyNoTerminalAccepted(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payout", `{"priority":4}`)
 	m.wantRoute(m.create(payout(good)).has("status", "rejected").at("id"), "T1 4 stopped insufficient balance")

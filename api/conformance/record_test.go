@@ -13,7 +13,7 @@ import (
 // sixteen are the languages of DECISIONS, section 9.
 var sixteen = strings.Fields("en ru uk ar fa ur tr az kk uz id ms bn de fr es")
 
-func TestALangOutsideTheSixteenIsRefusedWhereItIsSet(t *testing.T) {
+func TestUnsupportedLanguageIsRefused(t *testing.T) {
 	m := newMerchant(t)
 	partner := v1 + "/partners/" + m.number
 	for _, lang := range sixteen {
@@ -31,12 +31,12 @@ func TestALangOutsideTheSixteenIsRefusedWhereItIsSet(t *testing.T) {
 }
 
 // If the catalogue has no text in a language, the text is English.
-func TestALanguageWithoutTextsIsEnglish(t *testing.T) {
+func TestLanguageWithoutTextsFallsBackToEnglish(t *testing.T) {
 	m := newMerchant(t, "lang", "kk")
 	m.create(payment(good)).has("error_description", "no terminal available", "error_code", "no_terminal", "merchant_meta.lang", "kk")
 }
 
-func TestATxidOfNothingComesBackAsSent(t *testing.T) {
+func TestEmptyTxidIsReturnedAsSent(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	none := m.create(payment(good, "txid", "")).hasRaw("txid", `""`)
 	m.read(none.at("id")).hasRaw("txid", `""`)
@@ -72,7 +72,7 @@ func (a *answer) wantWhy(status, code, description string) *answer {
 	return a
 }
 
-func TestARefusalHasACodeForProgramsAndASentenceForPeople(t *testing.T) {
+func TestRefusalHasACodeAndADescription(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good)).has("status", "charged", "error_description", "").hasRaw("error_code", "null")
 	m.create(payment(delayed)).has("status", "charging").hasRaw("error_code", "null")
@@ -106,7 +106,7 @@ func TestARefusalHasACodeForProgramsAndASentenceForPeople(t *testing.T) {
 }
 
 // The code is the same in every language, and the description is in the partner's.
-func TestACodeIsTheSameInEveryLanguage(t *testing.T) {
+func TestErrorCodeIsTheSameInEveryLanguage(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
 	h := newHook(t)
 	m.terminal("payment", `{}`)
@@ -155,7 +155,7 @@ func TestRefundsAreListedOldestFirst(t *testing.T) {
 
 // A transaction keeps its refunds in its record, so their number is bounded: failed refunds are
 // dropped to make room, and the last place is reserved for a refund of everything that is left.
-func TestTheNumberOfRefundsIsBounded(t *testing.T) {
+func TestNumberOfRefundsIsBounded(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	for range 99 {
@@ -171,7 +171,7 @@ func TestTheNumberOfRefundsIsBounded(t *testing.T) {
 	m.read(id).has("refunds.98.status", "failed", "refunds.99", absent)
 }
 
-func TestAPartnerSeesHowItWasPaidAndByWhom(t *testing.T) {
+func TestTransactionShowsThePaymentMethodAndPayer(t *testing.T) {
 	m := shop(t, `{}`)
 	customer := params{"email": "jane@example.com", "name": "Jane", "age": 7}
 	for number, brand := range map[string]string{
@@ -190,7 +190,7 @@ func TestAPartnerSeesHowItWasPaidAndByWhom(t *testing.T) {
 	m.proceed(waiting, params{"money_storage": card(anotherGood)}).want(200).has("payment_method.brand", "mastercard", "payment_method.last4", "4444")
 }
 
-func TestATerminalSaysOfWhichStatusesItsMerchantIsNotified(t *testing.T) {
+func TestTerminalSelectsTheNotifiedStatuses(t *testing.T) {
 	m, h := hooked(t, `{"two_phase":true}`)
 	m.notify(0, h.params("notify_statuses", []string{"charged", "authorizing"}))
 	id := m.create(payment(good, "txid", "a")).at("id")
@@ -219,7 +219,7 @@ func TestATerminalSaysOfWhichStatusesItsMerchantIsNotified(t *testing.T) {
 	admin(t).get(v1+"/terminal/"+m.terminals[0]).want(200).hasRaw("data.merchant_params.notify_statuses", "null")
 }
 
-func TestACardThatIsPastItsMonthIsRejectedAsExpired(t *testing.T) {
+func TestExpiredCardIsRejected(t *testing.T) {
 	m := shop(t, `{}`)
 	now := clock(t)
 	at := func(months int) params {

@@ -7,7 +7,7 @@ import (
 
 // "PUT /api/v1/transactions/{id} (refund or cancel)".
 
-func TestAChangeIsARefundOrACancellation(t *testing.T) {
+func TestChangeTypeIsRefundOrCancel(t *testing.T) {
 	m := demo(t)
 	id := m.create(payment(good)).at("id")
 	for _, body := range []string{
@@ -22,7 +22,7 @@ func TestAChangeIsARefundOrACancellation(t *testing.T) {
 	m.read(id).has("status", "charged", "refund_id", absent)
 }
 
-func TestARefundWithoutAmountIsFull(t *testing.T) {
+func TestRefundWithoutAmountIsFull(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "").want(200).has("status", "refunded", "refunded_amount", "1000")
@@ -31,7 +31,7 @@ func TestARefundWithoutAmountIsFull(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestARefundOfAPart(t *testing.T) {
+func TestPartialRefundReturnsItsAmount(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "400").want(200).has("status", "refunded", "refunded_amount", "400", "amount", "1000")
@@ -40,7 +40,7 @@ func TestARefundOfAPart(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestARefundsAmountIsAPositiveIntegerUpToTheTransactions(t *testing.T) {
+func TestRefundAmountIsPositiveAndAtMostTheTransactions(t *testing.T) {
 	m := demo(t)
 	id := m.create(payment(good)).at("id")
 	for _, amount := range []any{"0", "-1", "1001", "1.5", "", "x", 400, 400.5, true, "1e2", "0400"} {
@@ -54,7 +54,7 @@ func TestARefundsAmountIsAPositiveIntegerUpToTheTransactions(t *testing.T) {
 	m.refund(id, "1000").want(200).has("status", "refunded")
 }
 
-func TestWhatNeverReachedAProviderIsNotReversible(t *testing.T) {
+func TestRefundIsRefusedBeforeAProviderIsReached(t *testing.T) {
 	m := newMerchant(t)
 	none := m.create(payment(good)).has("error_description", "no terminal available").at("id")
 	m.terminal("payment", `{}`)
@@ -67,14 +67,14 @@ func TestWhatNeverReachedAProviderIsNotReversible(t *testing.T) {
 	m.read(waiting).has("status", "created")
 }
 
-func TestCancelVoidsAnAuthorisation(t *testing.T) {
+func TestCancelVoidsAnAuthorization(t *testing.T) {
 	m := shop(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
 	m.cancel(id).want(200).has("status", "failed", "refund_id", absent)
 	m.wantBalance("USD", "0 0")
 }
 
-func TestTheOutcomeOfARefundIsInItsFields(t *testing.T) {
+func TestRefundFieldsShowTheOutcome(t *testing.T) {
 	m := shop(t, `{}`)
 	granted, refused, slow := m.create(payment(good)).at("id"), m.create(payment(refundRefused)).at("id"), m.create(payment(refundSlow)).at("id")
 	m.refund(granted, "").want(200).has("status", "refunded", "refund_msg", "The money was returned.").is("refund_id", uuid4)
@@ -94,7 +94,7 @@ func TestEachRefundHasAnIDOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestMoreThanIsLeftIsInvalid(t *testing.T) {
+func TestRefundAboveTheRemainderIsInvalid(t *testing.T) {
 	m := demo(t)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "700").want(200).has("status", "refunded")
@@ -104,7 +104,7 @@ func TestMoreThanIsLeftIsInvalid(t *testing.T) {
 	m.refund(id, "").want(422).has("error", "invalid_refund_amount")
 }
 
-func TestWhatDidNotSettleIsNotReversible(t *testing.T) {
+func TestUnsettledTransactionIsNotReversible(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	held := shop(t, `{"two_phase":true}`)
@@ -121,7 +121,7 @@ func TestWhatDidNotSettleIsNotReversible(t *testing.T) {
 	m.refund(m.read(returned).has("status", "reversed").at("return_id"), "").want(422).has("error", "not_reversible")
 }
 
-func TestTheFeesPartOfARefundIsCumulative(t *testing.T) {
+func TestRefundedFeeIsComputedCumulatively(t *testing.T) {
 	m := shop(t, `{"fee_bps":"1000","fee_refundable":true}`)
 	id := m.create(payment(good, "amount", "99")).has("merchant_amount", "90").at("id") // the fee is 9
 	m.wantBalance("USD", "90 0")
@@ -137,7 +137,7 @@ func TestTheFeesPartOfARefundIsCumulative(t *testing.T) {
 		"refund_done capture: Cr A:provider:T1 49 USD, Dr L:partner:P:available 44 USD, Dr I:fees 5 USD")
 }
 
-func TestAFeeThatIsNotRefundableStaysAndIsOwed(t *testing.T) {
+func TestNonRefundableFeeIsKeptAndOwed(t *testing.T) {
 	m := shop(t, `{"fee_bps":"1000"}`)
 	id := m.create(payment(good)).has("merchant_amount", "900").at("id")
 	m.refund(id, "").want(200).has("status", "refunded")
@@ -148,7 +148,7 @@ func TestAFeeThatIsNotRefundableStaysAndIsOwed(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestARefundOfAFeeOnTop(t *testing.T) {
+func TestRefundReturnsAFeeOnTop(t *testing.T) {
 	m := shop(t, `{"fee_bps":"1000","fee_mode":"on_top","fee_refundable":true}`)
 	id := m.create(payment(good)).has("amount_with_fee", "1100", "merchant_amount", "1000").at("id")
 	m.refund(id, "500").want(200)
@@ -158,7 +158,7 @@ func TestARefundOfAFeeOnTop(t *testing.T) {
 		"refund_done capture: Cr A:provider:T1 550 USD, Dr L:partner:P:available 500 USD, Dr I:fees 50 USD")
 }
 
-func TestMoneyOfARefundUnderWayIsHeld(t *testing.T) {
+func TestPendingRefundHoldsItsMoney(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(refundSlow)).at("id")
 	m.refund(id, "").want(200).has("status", "refunding")
@@ -168,7 +168,7 @@ func TestMoneyOfARefundUnderWayIsHeld(t *testing.T) {
 	m.read(id).has("status", "refunded")
 }
 
-func TestConcurrentRefundsReturnNoMoreThanThereWas(t *testing.T) {
+func TestConcurrentRefundsNeverExceedTheTransaction(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	const racers = 16
@@ -194,7 +194,7 @@ func TestConcurrentRefundsReturnNoMoreThanThereWas(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestCancelIsForWhatThePayerOrTheRailHasAndForHolds(t *testing.T) {
+func TestCancelIsAllowedBeforeSettlementOnly(t *testing.T) {
 	m, held := shop(t, `{}`), shop(t, `{"two_phase":true}`)
 	for _, c := range []struct {
 		m      *merchant
@@ -215,7 +215,7 @@ func TestCancelIsForWhatThePayerOrTheRailHasAndForHolds(t *testing.T) {
 	}
 }
 
-func TestACancelledPayoutGivesTheMoneyBack(t *testing.T) {
+func TestCancelledPayoutReturnsTheMoney(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	id := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id")

@@ -79,7 +79,7 @@ func termsOf(body string) map[string]string {
 	return said
 }
 
-func TestThePageShowsACodeThatAPhoneReads(t *testing.T) {
+func TestPageShowsAScannableQRCode(t *testing.T) {
 	m, p := demo(t), payer{t}
 	for _, kind := range []string{"sbp", "qr_code"} {
 		for _, create := range []params{by(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
@@ -104,7 +104,7 @@ func TestThePageShowsACodeThatAPhoneReads(t *testing.T) {
 	}
 }
 
-func TestThePageOfACryptoPaymentShowsAddressAmountAndTimeLeft(t *testing.T) {
+func TestCryptoPaymentPageShowsAddressAmountAndTimeLeft(t *testing.T) {
 	m, p := shop(t, `{}`), payer{t}
 	seen := make(map[string]bool)
 	for network, amount := range map[string]string{"tron": "1.234567 USDT (tron)", "bsc": "0.000000000001234567 USDT (bsc)"} {
@@ -139,7 +139,7 @@ func TestThePageOfACryptoPaymentShowsAddressAmountAndTimeLeft(t *testing.T) {
 }
 
 // The page loads nothing and runs nothing: the code is an inline picture.
-func TestThePageWithACodeNeedsNothingElse(t *testing.T) {
+func TestQRCodePageLoadsNothingElse(t *testing.T) {
 	m, p := demo(t), payer{t}
 	for _, kind := range []string{"sbp", "crypto"} {
 		page := p.open(m.create(by(params{"type": kind})).at("simple_auth_redirect_url")).want(200)

@@ -7,14 +7,14 @@ import (
 
 // "What the service does".
 
-func TestAPaymentIsRoutedToATerminalAndMovesMoney(t *testing.T) {
+func TestPaymentIsRoutedToATerminalAndMovesMoney(t *testing.T) {
 	m := shop(t, `{}`)
 	paid := m.create(payment(good)).has("status", "charged", "route", "simulator", "amount", "1000")
 	m.wantMoved(paid.at("id"), "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 	m.wantBalance("USD", "1000 0")
 }
 
-func TestPaymentsPayoutsAndRefundsAreOneObject(t *testing.T) {
+func TestPaymentsPayoutsAndRefundsShareOneObject(t *testing.T) {
 	m := shop(t, `{}`)
 	in := m.create(payment(good, "txid", "in"))
 	back := m.refund(in.at("id"), "400").want(200).has("id", in.at("id"), "txid", "in", "type", "payment")
@@ -37,7 +37,7 @@ func TestPaymentsPayoutsAndRefundsAreOneObject(t *testing.T) {
 	}
 }
 
-func TestPartnersSeeOnlyTheirOwn(t *testing.T) {
+func TestPartnersSeeOnlyTheirOwnTransactions(t *testing.T) {
 	mine, neighbour := shop(t, `{}`), shop(t, `{}`)
 	id := mine.create(payment(good, "txid", "one")).at("id")
 	for name, other := range map[string]caller{"the same organization": neighbour.caller, "another organization": second(t)} {
@@ -63,14 +63,14 @@ func TestPartnersSeeOnlyTheirOwn(t *testing.T) {
 	mine.wantBalance("USD", "1000 0")
 }
 
-func TestAKeyIsOfOneOrganizationOnly(t *testing.T) {
+func TestAPIKeyBelongsToOneOrganization(t *testing.T) {
 	s := open(t).Sandbox
 	keyed(t, s.APIKey, s.OrganizationID).get(transactions).want(200)
 	keyed(t, s.APIKey, s.Second.OrganizationID).get(transactions).wantBody(401, `{"error":"unauthorized"}`)
 	keyed(t, s.Second.APIKey, s.OrganizationID).get(transactions).wantBody(401, `{"error":"unauthorized"}`)
 }
 
-func TestAllKeysOfAPartnerAreTheSamePartner(t *testing.T) {
+func TestAllKeysOfAPartnerSeeTheSameTransactions(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good, "txid", "k")).at("id")
 	other := keyed(t, newKey(t, m.number), open(t).Sandbox.OrganizationID)
@@ -121,7 +121,7 @@ func TestTimesHaveAnOffset(t *testing.T) {
 	list.is("data.0.started", instant).is("data.0.finished", instant).is("cursor.cursor_value", instant)
 }
 
-func TestHealthHasItsFieldsAndNoStatus(t *testing.T) {
+func TestHealthHasItsFieldsAndNoStatusField(t *testing.T) {
 	a := anyone(t).get(v1 + "/health").want(200)
 	for _, name := range []string{"core_status", "db_status", "appversion", "env", "domain"} {
 		if raw := a.raw(name); !strings.HasPrefix(raw, `"`) {

@@ -41,7 +41,7 @@ func balanceOf(t testing.TB, path string) string {
 	return a.at("data.0.balance")
 }
 
-func TestASettlementWithTheMerchantsBankIsBooked(t *testing.T) {
+func TestSettlementWithTheMerchantsBankIsBooked(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	out := m.settle(settling("out", "wire 1")).want(201).is("data.id", uuid4).is("data.created_at", instant).is("data.seq", digits).has(
@@ -58,7 +58,7 @@ func TestASettlementWithTheMerchantsBankIsBooked(t *testing.T) {
 	admin(t).get(v1+"/settlements/"+out.at("data.id")).wantBody(200, out.body)
 }
 
-func TestNoMoreIsSettledOutThanIsAvailable(t *testing.T) {
+func TestSettlementOutIsLimitedToTheAvailableBalance(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	m.create(payout(delayed, "amount", "300")).has("status", "charging")
@@ -70,7 +70,7 @@ func TestNoMoreIsSettledOutThanIsAvailable(t *testing.T) {
 	advance(t, 5)
 }
 
-func TestAnOverdraftIsSettledOutToo(t *testing.T) {
+func TestOverdraftCanBeSettledOut(t *testing.T) {
 	m := newMerchant(t, "overdraft_limit", []params{{"currency": "USD", "env": "test", "amount": "300"}})
 	m.settle(settling("out", "1", "amount", "301")).refuses("amount", "is more than what is available")
 	m.settle(settling("out", "2", "amount", "300")).want(201)
@@ -78,7 +78,7 @@ func TestAnOverdraftIsSettledOutToo(t *testing.T) {
 	m.settle(settling("out", "3", "amount", "1")).refuses("amount", "is more than what is available")
 }
 
-func TestWhatIsSettledInFirstPaysOffWhatIsOwed(t *testing.T) {
+func TestSettlementInPaysDebtFirst(t *testing.T) {
 	m := shop(t, `{"fee_fixed":"150"}`)
 	m.create(payment(good, "amount", "100")).has("merchant_amount", "-50")
 	first := m.settle(settling("in", "1", "amount", "20")).want(201).at("data.id")
@@ -89,7 +89,7 @@ func TestWhatIsSettledInFirstPaysOffWhatIsOwed(t *testing.T) {
 	m.wantBalance("USD", "10 0")
 }
 
-func TestASettlementsReferenceIsUsedOnce(t *testing.T) {
+func TestSettlementReferenceIsUsedOnce(t *testing.T) {
 	m, other := shop(t, `{}`), newMerchant(t)
 	first := m.settle(settling("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
 	m.settle(settling("in", "wire")).wantBody(201, first.body).hasHeader("x-idempotent-replay", "true")
@@ -111,7 +111,7 @@ func TestASettlementsReferenceIsUsedOnce(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestManySettlementsOfOneReferenceAreOne(t *testing.T) {
+func TestConcurrentSettlementsWithOneReferenceAreBookedOnce(t *testing.T) {
 	m := newMerchant(t)
 	answers := make([]*answer, 64)
 	var all sync.WaitGroup
@@ -135,7 +135,7 @@ func TestManySettlementsOfOneReferenceAreOne(t *testing.T) {
 	m.wantBalance("USD", "600 0")
 }
 
-func TestParallelSettlementsOutTakeNoMoreThanThereIs(t *testing.T) {
+func TestConcurrentSettlementsOutNeverExceedTheBalance(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	answers := make([]*answer, 16)
@@ -158,7 +158,7 @@ func TestParallelSettlementsOutTakeNoMoreThanThereIs(t *testing.T) {
 	m.wantBalance("USD", "100 0")
 }
 
-func TestASettlementWithAProviderIsBooked(t *testing.T) {
+func TestSettlementWithAProviderIsBooked(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	terminal := m.terminals[0]
@@ -283,7 +283,7 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 	}
 }
 
-func TestSettlementsAreOfOneOrganization(t *testing.T) {
+func TestSettlementsBelongToOneOrganization(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.settle(settling("in", "1")).want(201).at("data.id")
 	there := admin(t).with("x-organization-id", open(t).Sandbox.Second.OrganizationID)
@@ -304,7 +304,7 @@ func TestSettlementsAreOfOneOrganization(t *testing.T) {
 	m.wantBalance("USD", "600 0")
 }
 
-func TestTheSandboxsOpeningBalanceIsASettlement(t *testing.T) {
+func TestSandboxOpeningBalanceIsASettlement(t *testing.T) {
 	m := demo(t)
 	opening := auditor(t).get(v1 + "/ledger/entries?env=test&event=settle&limit=500&account=A:bank")
 	ids := opening.want(200).column("source")

@@ -33,7 +33,7 @@ func (m *merchant) wantEndings(kind func(string, ...any) params, endings []endin
 	}
 }
 
-func TestEveryCardOfAPaymentEndsAsTheTableSays(t *testing.T) {
+func TestEveryPaymentTestCardHasItsOutcome(t *testing.T) {
 	demo(t).wantEndings(payment, []ending{
 		{good, "charged", "null", 0, ""},
 		{anotherGood, "charged", "null", 0, ""},
@@ -53,7 +53,7 @@ func TestEveryCardOfAPaymentEndsAsTheTableSays(t *testing.T) {
 	})
 }
 
-func TestEveryCardOfAPayoutEndsAsTheTableSays(t *testing.T) {
+func TestEveryPayoutTestCardHasItsOutcome(t *testing.T) {
 	demo(t).wantEndings(payout, []ending{
 		{good, "charged", "null", 0, ""},
 		{anotherGood, "charged", "null", 0, ""},
@@ -68,7 +68,7 @@ func TestEveryCardOfAPayoutEndsAsTheTableSays(t *testing.T) {
 	})
 }
 
-func TestTheChallengePageHasTwoButtons(t *testing.T) {
+func TestChallengePageHasTwoButtons(t *testing.T) {
 	m := demo(t)
 	a := m.create(payment(redirected))
 	page := payer{t}.open(a.at("auth_params.url")).want(200)
@@ -86,7 +86,7 @@ func TestTheChallengePageHasTwoButtons(t *testing.T) {
 	}
 }
 
-func TestThePostedFormLeadsToTheSamePage(t *testing.T) {
+func TestPostedFormLeadsToTheSamePage(t *testing.T) {
 	m := demo(t)
 	a := m.create(payment(formed)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
 	p := payer{t}
@@ -94,7 +94,7 @@ func TestThePostedFormLeadsToTheSamePage(t *testing.T) {
 	m.read(a.at("id")).has("status", "rejected", "error_code", "authentication_failed")
 }
 
-func TestAnotherPasswordIsRefused(t *testing.T) {
+func TestWrongOneTimePasswordIsRefused(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(password)).at("id")
 	m.submit(id, params{"otp": "654321"}).want(200).has("status", "rejected", "error_code", "authentication_failed")
@@ -102,7 +102,7 @@ func TestAnotherPasswordIsRefused(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestASilentRailIsInquiredAndNeverAskedTwice(t *testing.T) {
+func TestUnansweredChargeIsInquiredAndNeverRepeated(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(silent)).has("status", "charging", "error_description", "").at("id")
 	m.wantMoved(id)
@@ -129,7 +129,7 @@ func called(t testing.TB, id string) (lines []string) {
 	return lines
 }
 
-func TestTheRailsLogHasALineACall(t *testing.T) {
+func TestSimulatorLogHasOneLinePerCall(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "400").want(200)
@@ -146,7 +146,7 @@ func TestTheRailsLogHasALineACall(t *testing.T) {
 	}
 }
 
-func TestOtherMethodsThatAskForAnAction(t *testing.T) {
+func TestOtherMethodsCanRequireAnAction(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good, "amount", "100000"))
 	for _, kind := range []string{"sbp", "qr_code", "crypto"} {
@@ -174,7 +174,7 @@ func signature(payload string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-func TestAChainAsksForASignature(t *testing.T) {
+func TestCryptoPaymentRequiresASignature(t *testing.T) {
 	m := shop(t, `{}`)
 	gas := by(params{"type": "native_gas"}, "currency", "ETH")
 	a := m.create(gas).has("status", "action_required", "auth_params.type", "none", "additional_params_for_auth.sequence", "1")
@@ -202,7 +202,7 @@ func TestAChainAsksForASignature(t *testing.T) {
 	m.wantBalance("ETH", "1000 0")
 }
 
-func TestAfterExpiresAtTheNextReadShowsFreshMaterial(t *testing.T) {
+func TestReadAfterExpiryShowsFreshMaterial(t *testing.T) {
 	m := shop(t, `{}`)
 	a := m.create(by(params{"type": "native_gas"}, "currency", "ETH"))
 	id, old := a.at("id"), a.at("additional_params_for_auth.payload")
@@ -236,7 +236,7 @@ func TestAfterExpiresAtTheNextReadShowsFreshMaterial(t *testing.T) {
 	}
 }
 
-func TestTheRestIsChargedAtOnce(t *testing.T) {
+func TestOtherCardsAreChargedImmediately(t *testing.T) {
 	m := demo(t)
 	asks := map[string]bool{"sbp": true, "qr_code": true, "crypto": true, "open_banking": true, "sepa": true}
 	for kind := range strings.FieldsSeq(universalTypes + " " + railTypes) {

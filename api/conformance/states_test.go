@@ -15,7 +15,7 @@ func TestCreatedHasMovedNothing(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestANewTransactionIsAuthorisedThenCharged(t *testing.T) {
+func TestNewTransactionIsAuthorizedThenCharged(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).has("status", "charged").is("finished", instant).at("id")
 	if got := m.path(id); got != "created new authorizing charging charged" {
@@ -33,7 +33,7 @@ func TestActionRequiredWaitsForThePayer(t *testing.T) {
 	m.wantMoved(id)
 }
 
-func TestAnApprovedActionIsChargedThroughCharging(t *testing.T) {
+func TestApprovedActionGoesThroughCharging(t *testing.T) {
 	m := shop(t, `{}`)
 	a := m.create(payment(password)).has("status", "action_required")
 	m.submit(a.at("id"), params{"otp": "123456"}).want(200).has("status", "charged").hasRaw("auth_params", "null")
@@ -43,7 +43,7 @@ func TestAnApprovedActionIsChargedThroughCharging(t *testing.T) {
 	m.wantMoved(a.at("id"), charge)
 }
 
-func TestARefusedActionIsRejected(t *testing.T) {
+func TestRefusedActionIsRejected(t *testing.T) {
 	m := shop(t, `{}`)
 	a := m.create(payment(redirected))
 	p := payer{t}
@@ -53,7 +53,7 @@ func TestARefusedActionIsRejected(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestChargingIsWithTheRailUntilItConfirms(t *testing.T) {
+func TestChargingLastsUntilTheProviderConfirms(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").at("id")
 	m.wantMoved(id)
@@ -64,20 +64,20 @@ func TestChargingIsWithTheRailUntilItConfirms(t *testing.T) {
 	m.wantMoved(id, charge)
 }
 
-func TestARefusalByTheRailIsRejected(t *testing.T) {
+func TestProviderRefusalIsRejected(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined").is("finished", instant).at("id")
 	m.wantMoved(id)
 	m.wantBalance("USD", "0 0")
 }
 
-func TestAProcessingErrorIsFailed(t *testing.T) {
+func TestProcessingErrorIsFailed(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(processing)).has("status", "failed", "error_code", "processing_error").is("finished", instant).at("id")
 	m.wantMoved(id)
 }
 
-func TestAFailedPayoutReleasesItsHold(t *testing.T) {
+func TestFailedPayoutReleasesItsHold(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	for number, status := range map[string]string{processing: "failed", declined: "rejected"} {
@@ -89,7 +89,7 @@ func TestAFailedPayoutReleasesItsHold(t *testing.T) {
 	}
 }
 
-func TestAServerToServerCreateWithoutCredentialsIsRejected(t *testing.T) {
+func TestServerToServerCreateWithoutCredentialsIsRejected(t *testing.T) {
 	m := demo(t)
 	for _, storage := range []any{absent, nil, params{}} {
 		a := m.send(payment(good, "money_storage", storage)).want(201)
@@ -97,7 +97,7 @@ func TestAServerToServerCreateWithoutCredentialsIsRejected(t *testing.T) {
 	}
 }
 
-func TestAServerToServerPaymentWithoutReturnAddressesIsRejected(t *testing.T) {
+func TestServerToServerPaymentWithoutReturnURLsIsRejected(t *testing.T) {
 	m := demo(t)
 	for _, p := range []params{
 		payment(good, "returnUrl", absent), payment(good, "failUrl", absent), payment(good, "returnUrl", absent, "failUrl", absent),
@@ -107,7 +107,7 @@ func TestAServerToServerPaymentWithoutReturnAddressesIsRejected(t *testing.T) {
 	}
 }
 
-func TestAHostedCreateGoesFromCreatedToNewWhenATerminalTakesIt(t *testing.T) {
+func TestHostedCreateBecomesNewWhenATerminalAccepts(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(hosted()).has("status", "created").at("id")
 	if got := m.path(id); got != "created" {
@@ -119,7 +119,7 @@ func TestAHostedCreateGoesFromCreatedToNewWhenATerminalTakesIt(t *testing.T) {
 	}
 }
 
-func TestAChargebackReversesAndIsItsOwnTransaction(t *testing.T) {
+func TestChargebackReversesTheOriginalAsItsOwnTransaction(t *testing.T) {
 	m := shop(t, `{"fee_bps":"250"}`)
 	id := m.create(payment(chargedBack)).has("status", "charged").at("id")
 	advance(t, 59)
@@ -135,14 +135,14 @@ func TestAChargebackReversesAndIsItsOwnTransaction(t *testing.T) {
 	}
 }
 
-func TestReversedIsNotForWhatHadNotSettled(t *testing.T) {
+func TestOnlySettledTransactionsAreReversed(t *testing.T) {
 	m := shop(t, `{}`)
 	slow := m.create(payment(delayed)).has("status", "charging").at("id")
 	m.cancel(slow).want(200).has("status", "failed", "error_code", "cancelled")
 	m.wantMoved(slow)
 }
 
-func TestARefundRewritesTheOriginalsStatus(t *testing.T) {
+func TestRefundRewritesTheOriginalsStatus(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "").want(200).has("id", id, "status", "refunded", "refund_msg", "The money was returned.").is("refund_id", uuid4)
@@ -150,7 +150,7 @@ func TestARefundRewritesTheOriginalsStatus(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestASlowRefundGoesThroughRefunding(t *testing.T) {
+func TestSlowRefundGoesThroughRefunding(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(refundSlow)).has("status", "charged").at("id")
 	m.refund(id, "").want(200).has("status", "refunding").is("refund_id", uuid4)
@@ -176,7 +176,7 @@ func TestRefundedIsNotFinal(t *testing.T) {
 
 const hold = "hold_payment pending: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD"
 
-func TestCommitCapturesWhatIsHeld(t *testing.T) {
+func TestCommitCapturesTheHold(t *testing.T) {
 	m := shop(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").hasRaw("finished", "null").at("id")
 	m.wantBalance("USD", "0 1000")
@@ -186,7 +186,7 @@ func TestCommitCapturesWhatIsHeld(t *testing.T) {
 	m.wantMoved(id, hold, "capture capture: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 }
 
-func TestNeverMoreThanIsHeldIsCaptured(t *testing.T) {
+func TestCaptureNeverExceedsTheHold(t *testing.T) {
 	m := shop(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).at("id")
 	m.commit(id, "1001").want(422).has("error", "invalid_capture_amount")
@@ -194,7 +194,7 @@ func TestNeverMoreThanIsHeldIsCaptured(t *testing.T) {
 	m.wantMoved(id, hold)
 }
 
-func TestCancelReleasesWhatIsHeld(t *testing.T) {
+func TestCancelReleasesTheHold(t *testing.T) {
 	m := shop(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
 	m.cancel(id).want(200).has("status", "failed", "error_code", "cancelled").is("finished", instant)
@@ -202,7 +202,7 @@ func TestCancelReleasesWhatIsHeld(t *testing.T) {
 	m.wantMoved(id, hold, "void void: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 }
 
-func TestAHoldExpires(t *testing.T) {
+func TestHoldExpires(t *testing.T) {
 	m := shop(t, `{"two_phase":true,"hold_ttl_seconds":600}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
 	advance(t, 599)
@@ -213,7 +213,7 @@ func TestAHoldExpires(t *testing.T) {
 	m.wantMoved(id, hold, "void void: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 }
 
-func TestAPayoutIsHeldTwoPhased(t *testing.T) {
+func TestTwoPhasePayoutIsHeld(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{}`)
 	m.terminal("payout", `{"two_phase":true}`)
@@ -231,7 +231,7 @@ func TestAPayoutIsHeldTwoPhased(t *testing.T) {
 	m.wantMoved(paid, "authorise pending: "+held, "capture capture: "+held)
 }
 
-func TestARefusalOfOneTerminalIsNotTheTransactions(t *testing.T) {
+func TestRefusalByOneTerminalIsNotFinal(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2,"fail":"rejected"}`)

@@ -9,7 +9,7 @@ import (
 
 // "money_storage (payer credentials)".
 
-func TestACardForAPaymentHasFiveKeys(t *testing.T) {
+func TestPaymentCardHasFiveKeys(t *testing.T) {
 	m := demo(t)
 	for _, key := range []string{"cardnumber", "cardholder", "exp_month", "exp_year", "cvv"} {
 		m.send(by(card(good).with(key, absent))).refuses("money_storage."+key, key+" is required")
@@ -17,7 +17,7 @@ func TestACardForAPaymentHasFiveKeys(t *testing.T) {
 	m.create(by(card(good))).has("status", "charged")
 }
 
-func TestACardForAPayoutNeedsItsNumberOnly(t *testing.T) {
+func TestPayoutCardNeedsItsNumberOnly(t *testing.T) {
 	m := demo(t)
 	m.create(payout(good)).has("status", "charged")
 	m.send(payout(good, "money_storage", params{"type": "bank_card"})).refuses("money_storage.cardnumber", "cardnumber is required")
@@ -31,7 +31,7 @@ func TestDirectDebitNeedsItsScheme(t *testing.T) {
 	m.send(by(params{"type": "direct_debit", "scheme": ""})).refuses("money_storage.scheme", detail)
 }
 
-func TestDirectDebitKeysOfEachScheme(t *testing.T) {
+func TestEachDirectDebitSchemeHasItsKeys(t *testing.T) {
 	m := demo(t)
 	for scheme, keys := range map[string][]string{
 		"ach": {"routing_number", "account_number"}, "bacs": {"sort_code", "account_number"},
@@ -69,7 +69,7 @@ func TestCardNumbersAreDigitsThatPassTheLuhnCheck(t *testing.T) {
 	}
 }
 
-func TestACVVIsExactlyThreeDigits(t *testing.T) {
+func TestCVVIsExactlyThreeDigits(t *testing.T) {
 	m := demo(t)
 	for _, cvv := range []any{"7373", "73", "", "73x", "７３７", 737} {
 		m.send(by(card(good).with("cvv", cvv))).refuses("money_storage.cvv", "invalid cvv")
@@ -77,7 +77,7 @@ func TestACVVIsExactlyThreeDigits(t *testing.T) {
 	m.create(by(card(good).with("cvv", "007"))).has("status", "charged")
 }
 
-func TestAnExpiryMonthHasOneOrTwoDigits(t *testing.T) {
+func TestExpiryMonthHasOneOrTwoDigits(t *testing.T) {
 	m := demo(t)
 	for _, month := range []string{"1", "01", "12"} {
 		m.create(by(card(good).with("exp_month", month).with("exp_year", "99"))).has("status", "charged")
@@ -87,7 +87,7 @@ func TestAnExpiryMonthHasOneOrTwoDigits(t *testing.T) {
 	}
 }
 
-func TestAnExpiryYearHasTwoOrFourDigits(t *testing.T) {
+func TestExpiryYearHasTwoOrFourDigits(t *testing.T) {
 	m := demo(t)
 	for _, year := range []string{"30", "2030"} {
 		m.create(by(card(good).with("exp_year", year))).has("status", "charged")
@@ -106,7 +106,7 @@ const (
 		"revolut_checkout open_banking_redirect"
 )
 
-func TestUniversalTypesAreTaken(t *testing.T) {
+func TestUniversalStorageTypesAreAccepted(t *testing.T) {
 	m := demo(t)
 	for kind := range strings.FieldsSeq(universalTypes) {
 		if got := m.create(by(params{"type": kind})).at("status"); got != "charged" && got != "action_required" {
@@ -115,7 +115,7 @@ func TestUniversalTypesAreTaken(t *testing.T) {
 	}
 }
 
-func TestRailSpecificTypesAreTaken(t *testing.T) {
+func TestProviderSpecificStorageTypesAreAccepted(t *testing.T) {
 	m := demo(t)
 	for kind := range strings.FieldsSeq(railTypes) {
 		status := "charged"
@@ -126,14 +126,14 @@ func TestRailSpecificTypesAreTaken(t *testing.T) {
 	}
 }
 
-func TestAnUnknownTypeIsRefused(t *testing.T) {
+func TestUnknownStorageTypeIsRefused(t *testing.T) {
 	m := demo(t)
 	for _, kind := range []string{"ach", "acss", "bacs", "card", "bankcard", "bank card", "BANK_CARD", "cash", ""} {
 		m.send(by(params{"type": kind})).refuses("money_storage.type", "invalid money_storage type "+kind)
 	}
 }
 
-func TestNoEndpointListsTheTypes(t *testing.T) {
+func TestNoEndpointListsTheStorageTypes(t *testing.T) {
 	m := demo(t)
 	for _, path := range []string{"/money_storage", "/money_storage_types", "/money_storage/types", "/types"} {
 		m.get(v1 + path).want(404)
@@ -143,7 +143,7 @@ func TestNoEndpointListsTheTypes(t *testing.T) {
 // Texts that no answer, log or file may contain.
 const watchedHolder, watchedCard = "CANARY HOLDER", "4000000000001000"
 
-func TestCredentialsAreInNoAnswerAndNoLog(t *testing.T) {
+func TestCredentialsAreInNoResponseAndNoLog(t *testing.T) {
 	m := shop(t, `{}`)
 	secrets := card(watchedCard).with("cardholder", watchedHolder)
 	answers := []*answer{
@@ -169,7 +169,7 @@ func TestCredentialsAreInNoAnswerAndNoLog(t *testing.T) {
 	}
 }
 
-func TestACardThatIsKeptIsSealedOnTheDisk(t *testing.T) {
+func TestStoredCardIsSealedOnTheDisk(t *testing.T) {
 	m := shop(t, `{}`)
 	a := m.create(by(card(redirected).with("cardholder", watchedHolder))).has("status", "action_required")
 	if found := search(t, open(t).Dir, redirected); found != "" {

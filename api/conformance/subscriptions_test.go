@@ -131,7 +131,7 @@ func TestSubscriptionEventsAreASeparateStreamOnTheSameAddress(t *testing.T) {
 	}
 }
 
-func TestTheStreamHasNoSignatureAndTransactionsHaveOne(t *testing.T) {
+func TestSubscriptionNotificationsAreUnsignedTransactionsSigned(t *testing.T) {
 	m, s := shop(t, `{}`), listen(t)
 	m.notified(s)
 	id, _ := m.subscribe()
@@ -157,7 +157,7 @@ func TestTheStreamHasNoSignatureAndTransactionsHaveOne(t *testing.T) {
 	}
 }
 
-func TestASubscriptionIsRenewedByATransactionOfItsOwn(t *testing.T) {
+func TestSubscriptionIsRenewedByANewTransaction(t *testing.T) {
 	m := shop(t, `{"fee_bps":"1000"}`)
 	id, initial := m.subscribe()
 	defer m.end(id)
@@ -175,7 +175,7 @@ func TestASubscriptionIsRenewedByATransactionOfItsOwn(t *testing.T) {
 	m.subscription(id).has("data.renewals", "3")
 }
 
-func TestARenewalThatIsNotPaidIsRetriedAfterOneThreeAndFiveDays(t *testing.T) {
+func TestUnpaidRenewalIsRetriedAfterOneThreeAndFiveDays(t *testing.T) {
 	m, s := shop(t, `{}`), listen(t)
 	m.notified(s)
 	id, _ := m.subscribe("period_days", 30)
@@ -197,7 +197,7 @@ func TestARenewalThatIsNotPaidIsRetriedAfterOneThreeAndFiveDays(t *testing.T) {
 	m.read(m.subscription(id).at("data.last_transaction_id")).has("status", "rejected", "merchant_meta.renewal_attempt", "4")
 }
 
-func TestAPausedSubscriptionIsRenewedOnceWhenItIsResumed(t *testing.T) {
+func TestResumedSubscriptionIsRenewedOnce(t *testing.T) {
 	m := shop(t, `{}`)
 	id, _ := m.subscribe()
 	defer m.end(id)
@@ -210,7 +210,7 @@ func TestAPausedSubscriptionIsRenewedOnceWhenItIsResumed(t *testing.T) {
 	m.post(subscriptions+"/"+id+"/resume", nil).want(409).has("error", "conflict")
 }
 
-func TestACancelledSubscriptionIsOver(t *testing.T) {
+func TestCancelledSubscriptionIsFinal(t *testing.T) {
 	m := shop(t, `{}`)
 	id, _ := m.subscribe()
 	m.post(subscriptions+"/"+id+"/cancel", nil).want(200).has("data.status", "cancelled", "data.next_renewal_at", "null")
@@ -221,7 +221,7 @@ func TestACancelledSubscriptionIsOver(t *testing.T) {
 	}
 }
 
-func TestASubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
+func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	m := shop(t, `{}`)
 	ask := func(initial string) *answer {
 		return m.post(subscriptions, params{"params": params{"initial_payment_id": initial, "amount": "990", "period_days": 30}})

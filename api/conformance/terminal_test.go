@@ -25,7 +25,7 @@ func (m *merchant) wantThrough(want string, p params) {
 	}
 }
 
-func TestTheLowestPriorityIsTried(t *testing.T) {
+func TestLowestPriorityNumberIsTriedFirst(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":2}`)
 	m.terminal("payment", `{"priority":-1}`)
@@ -33,7 +33,7 @@ func TestTheLowestPriorityIsTried(t *testing.T) {
 	m.wantThrough("T2", payment(good))
 }
 
-func TestOfEqualPriorityTheLowestIDIsTried(t *testing.T) {
+func TestEqualPriorityTriesTheLowestIDFirst(t *testing.T) {
 	m := newMerchant(t)
 	for range 4 {
 		m.terminal("payment", `{}`)
@@ -47,7 +47,7 @@ func TestOfEqualPriorityTheLowestIDIsTried(t *testing.T) {
 	m.wantThrough(fmt.Sprintf("T%d", lowest+1), payment(good))
 }
 
-func TestATerminalTakesItsCurrenciesNetworksAndMethods(t *testing.T) {
+func TestTerminalAcceptsItsCurrenciesNetworksAndMethods(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"currencies":["EUR","GBP"]}`)
 	m.terminal("payment", `{"priority":2,"networks":["bsc"],"currencies":["USDT","USDC"]}`)
@@ -60,7 +60,7 @@ func TestATerminalTakesItsCurrenciesNetworksAndMethods(t *testing.T) {
 	m.wantThrough("T4", payment(good, "currency", "USDT", "network", "tron"))
 }
 
-func TestATerminalIsOfOneTypeAndEnv(t *testing.T) {
+func TestTerminalHasOneTypeAndEnv(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payout", `{}`)
 	m.terminal("merchant", `{}`)
@@ -72,7 +72,7 @@ func TestATerminalIsOfOneTypeAndEnv(t *testing.T) {
 	m.create(payment(good)).has("status", "rejected", "error_description", "no terminal available")
 }
 
-func TestATerminalsBoundsAreIncluded(t *testing.T) {
+func TestTerminalAmountBoundsAreInclusive(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"min_amount":"100","max_amount":"200"}`)
 	for amount, status := range map[string]string{"99": "rejected", "100": "charged", "200": "charged", "201": "rejected"} {
@@ -80,7 +80,7 @@ func TestATerminalsBoundsAreIncluded(t *testing.T) {
 	}
 }
 
-func TestATerminalThatIsToldToFail(t *testing.T) {
+func TestSimulatorTerminalFailsAsConfigured(t *testing.T) {
 	for setting, status := range map[string]string{"rejected": "rejected", "failed": "failed", "timeout": "charging"} {
 		m := newMerchant(t)
 		m.terminal("payment", `{"fail":"`+setting+`"}`)
@@ -93,7 +93,7 @@ func TestATerminalThatIsToldToFail(t *testing.T) {
 	}
 }
 
-func TestAnUnknownOutcomeGoesToNoOtherTerminal(t *testing.T) {
+func TestUnknownOutcomeDoesNotFailOver(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"fail":"timeout"}`)
 	m.terminal("payment", `{"priority":2}`)
@@ -106,7 +106,7 @@ func TestAnUnknownOutcomeGoesToNoOtherTerminal(t *testing.T) {
 	}
 }
 
-func TestARefusedPayoutIsHeldAgainForTheNextTerminal(t *testing.T) {
+func TestRefusedPayoutIsHeldAgainForTheNextTerminal(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{}`)
 	m.terminal("payout", `{"priority":1,"fail":"rejected"}`)
@@ -119,7 +119,7 @@ func TestARefusedPayoutIsHeldAgainForTheNextTerminal(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestTheLastRefusalIsTheTransactions(t *testing.T) {
+func TestLastTerminalsRefusalIsTheReason(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2}`)
@@ -129,7 +129,7 @@ func TestTheLastRefusalIsTheTransactions(t *testing.T) {
 	}
 }
 
-func TestAHoldLastsSevenDaysUnlessTheTerminalSaysOtherwise(t *testing.T) {
+func TestHoldLastsSevenDaysByDefault(t *testing.T) {
 	for settings, ttl := range map[string]time.Duration{
 		`{"two_phase":true}`: 7 * 24 * time.Hour, `{"two_phase":true,"hold_ttl_seconds":60}`: time.Minute,
 	} {
@@ -152,13 +152,13 @@ func TestSecretsOfATerminalAreNeverShown(t *testing.T) {
 	}
 }
 
-func TestAFeeIsTheFlooredPartAndTheFixedOne(t *testing.T) {
+func TestFeeIsTheFlooredPercentagePlusTheFixedPart(t *testing.T) {
 	m := shop(t, `{"fee_bps":"33","fee_fixed":"3"}`)
 	id := m.create(payment(good, "amount", "999")).has("merchant_amount", "993").at("id") // 3.2967 rounded down, plus 3
 	m.wantMoved(id, "settle posted: Dr A:provider:T1 999 USD, Cr L:partner:P:available 993 USD, Cr I:fees 6 USD")
 }
 
-func TestAFeeAboveTheAmountIsOwed(t *testing.T) {
+func TestFeeAboveTheAmountIsOwed(t *testing.T) {
 	m := shop(t, `{"fee_fixed":"150"}`)
 	id := m.create(payment(good, "amount", "100")).has("status", "charged", "merchant_amount", "-50", "amount_dest", "0").at("id")
 	m.wantMoved(id, "settle posted: Dr A:provider:T1 100 USD, Dr A:partner:P:receivable 50 USD, Cr I:fees 150 USD")
@@ -168,7 +168,7 @@ func TestAFeeAboveTheAmountIsOwed(t *testing.T) {
 	m.wantBalance("USD", "200 0")
 }
 
-func TestAPayoutsFeeLeavesSomething(t *testing.T) {
+func TestPayoutFeeMustLeaveAPositiveAmount(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{}`)
 	m.terminal("payout", `{"fee_fixed":"100"}`)
@@ -178,7 +178,7 @@ func TestAPayoutsFeeLeavesSomething(t *testing.T) {
 	m.wantBalance("USD", "899 0")
 }
 
-func TestAPayoutIsHeldBeforeTheRailIsCalled(t *testing.T) {
+func TestPayoutIsHeldBeforeTheProviderIsCalled(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	id := m.create(payout(delayed, "amount", "600")).has("status", "charging").at("id")
@@ -189,7 +189,7 @@ func TestAPayoutIsHeldBeforeTheRailIsCalled(t *testing.T) {
 	m.wantBalance("USD", "400 0")
 }
 
-func TestAPayoutBeyondTheBalanceReachesNoRail(t *testing.T) {
+func TestPayoutBeyondTheBalanceReachesNoProvider(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	id := m.create(payout(good, "amount", "1001")).has("status", "rejected", "error_description", "insufficient balance").at("id")
@@ -200,7 +200,7 @@ func TestAPayoutBeyondTheBalanceReachesNoRail(t *testing.T) {
 	m.wantBalance("USD", "1000 0")
 }
 
-func TestAnOverdraftLetsABalanceGoBelowZero(t *testing.T) {
+func TestOverdraftLetsABalanceGoBelowZero(t *testing.T) {
 	m := newMerchant(t, "overdraft_limit", []params{{"currency": "USD", "env": "test", "amount": "300"}})
 	m.terminal("payout", `{}`)
 	m.create(payout(good, "amount", "301")).has("status", "rejected", "error_description", "insufficient balance")
@@ -208,14 +208,14 @@ func TestAnOverdraftLetsABalanceGoBelowZero(t *testing.T) {
 	m.wantBalance("USD", "-300 0")
 }
 
-func TestNoTerminalIsSaidBeforeNoFunds(t *testing.T) {
+func TestNoTerminalIsReportedBeforeNoFunds(t *testing.T) {
 	m := newMerchant(t)
 	m.create(payout(good)).has("status", "rejected", "error_description", "no terminal available")
 	m.terminal("payout", `{}`)
 	m.create(payout(good)).has("status", "rejected", "error_description", "insufficient balance")
 }
 
-func TestAConversionTakesTheFeeFirst(t *testing.T) {
+func TestConversionDeductsTheFeeFirst(t *testing.T) {
 	m := shop(t, `{"fee_bps":"1000","settlement_currency":"USDC","settlement_network":"solana"}`)
 	rate(t, "UAH", "USDC", "0.0251")
 	// 1000 less a fee of 100 are 900; times 0.0251 is 22.59 units of two digits, and USDC has six.
@@ -228,7 +228,7 @@ func TestAConversionTakesTheFeeFirst(t *testing.T) {
 	m.refund(id, "").want(200).has("status", "refunded", "currency_rate", "0.0251")
 }
 
-func TestAPayoutIsConvertedToo(t *testing.T) {
+func TestPayoutIsConverted(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{}`)
 	m.terminal("payout", `{"settlement_currency":"AZN","fee_bps":"500"}`)
@@ -239,12 +239,12 @@ func TestAPayoutIsConvertedToo(t *testing.T) {
 	m.wantMoved(id, "authorise pending: "+lines, "settle capture: "+lines)
 }
 
-func TestNoRateIsNoConversion(t *testing.T) {
+func TestWithoutARateNothingIsConverted(t *testing.T) {
 	m := shop(t, `{"settlement_currency":"IDR"}`)
 	m.create(payment(good, "currency", "RUBT")).has("status", "rejected", "error_description", "no exchange rate")
 }
 
-func TestAPayerWhoDoesNothingIsRejectedAfter30Minutes(t *testing.T) {
+func TestIdlePayerIsRejectedAfter30Minutes(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	waiting := []string{
@@ -267,7 +267,7 @@ func TestAPayerWhoDoesNothingIsRejectedAfter30Minutes(t *testing.T) {
 }
 
 // DECISIONS: after the payer's time pages, continue and material have definite answers.
-func TestAfterThePayersTimeEveryAnswerSaysSo(t *testing.T) {
+func TestAllResponsesReportThePayersTimeout(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))
 	otp, host := m.create(payment(password)), m.create(hosted())
@@ -285,14 +285,14 @@ func TestAfterThePayersTimeEveryAnswerSaysSo(t *testing.T) {
 	}
 }
 
-func TestACreateWaitsForTheFirstOutcome(t *testing.T) {
+func TestCreateWaitsForTheFirstOutcome(t *testing.T) {
 	m := demo(t)
 	for number, status := range map[string]string{good: "charged", declined: "rejected", delayed: "charging", silent: "charging", redirected: "action_required"} {
 		m.create(payment(number)).has("status", status)
 	}
 }
 
-func TestTheRetrievalReferenceNumberHas12Digits(t *testing.T) {
+func TestRetrievalReferenceNumberHas12Digits(t *testing.T) {
 	a := demo(t).create(payment(good)).is("rrn", digits)
 	if n := len(a.at("rrn")); n != 12 {
 		t.Errorf("it has %d", n)

@@ -8,7 +8,7 @@ import (
 
 // "Transaction": its fields, and "Rules on fields".
 
-func TestAnIDNeverChanges(t *testing.T) {
+func TestTransactionIDNeverChanges(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(delayed)).has("status", "charging").is("id", uuid4).at("id")
 	advance(t, 5)
@@ -16,7 +16,7 @@ func TestAnIDNeverChanges(t *testing.T) {
 	m.refund(id, "").want(200).has("id", id)
 }
 
-func TestATxidIsStoredAsSentAndTakenByCase(t *testing.T) {
+func TestTxidIsStoredAsSentAndIsCaseSensitive(t *testing.T) {
 	m := shop(t, `{}`)
 	odd := " Orders/2026 № 1\tä\u0000€ "
 	first := m.create(payment(good, "txid", odd)).has("txid", odd)
@@ -29,7 +29,7 @@ func TestATxidIsStoredAsSentAndTakenByCase(t *testing.T) {
 	m.create(payment(good, "txid", odd)).has("id", first.at("id"))
 }
 
-func TestTypeSaysWhichWayMoneyGoes(t *testing.T) {
+func TestTypeIsTheDirectionOfMoney(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good)).has("type", "payment")
 	m.wantBalance("USD", "1000 0")
@@ -45,23 +45,23 @@ func TestErrorDescriptionIsEmptyOnSuccess(t *testing.T) {
 	m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined")
 }
 
-func TestAmountsOfAFeeThatIsDeducted(t *testing.T) {
+func TestDeductedFeeIsShownInTheAmounts(t *testing.T) {
 	m := shop(t, `{"fee_bps":"250","fee_fixed":"7"}`)
 	m.create(payment(good)).has("amount", "1000", "amount_with_fee", "1000", "amount_dest", "968", "merchant_amount", "968")
 	m.create(payout(good, "amount", "400")).has("status", "charged", "amount", "400", "amount_with_fee", "400", "amount_dest", "383", "merchant_amount", "383")
 }
 
-func TestAmountsOfAFeeOnTop(t *testing.T) {
+func TestFeeOnTopIsShownInTheAmounts(t *testing.T) {
 	m := shop(t, `{"fee_bps":"250","fee_fixed":"7","fee_mode":"on_top"}`)
 	m.create(payment(good)).has("amount", "1000", "amount_with_fee", "1032", "amount_dest", "1000", "merchant_amount", "1000")
 	m.create(payout(good, "amount", "400")).has("status", "charged", "amount", "400", "amount_with_fee", "417", "amount_dest", "400", "merchant_amount", "400")
 }
 
-func TestOneCurrencyHasNoRate(t *testing.T) {
+func TestSameCurrencyShowsNoRate(t *testing.T) {
 	demo(t).create(payment(good, "currency", "EUR")).has("currency", "EUR", "currency_dest", "EUR", "currency_rate", absent)
 }
 
-func TestTwoCurrenciesHaveTheRateApplied(t *testing.T) {
+func TestTwoCurrenciesShowTheAppliedRate(t *testing.T) {
 	m := shop(t, `{"settlement_currency":"KZT"}`)
 	rate(t, "GBP", "KZT", "612.5")
 	m.create(payment(good, "currency", "GBP")).
@@ -74,7 +74,7 @@ func rate(t testing.TB, from, to, value string) {
 	admin(t).put(v1+"/rates", params{"from": from, "to": to, "rate": value}).want(200)
 }
 
-func TestNetworkIsThereOnlyWhenItMeansSomething(t *testing.T) {
+func TestNetworkIsShownOnlyForNetworkAssets(t *testing.T) {
 	m := demo(t)
 	m.create(payment(good)).has("network", absent)
 	m.create(by(params{"type": "e_wallet"}, "currency", "USDT", "network", "tron")).has("status", "charged", "network", "tron")
@@ -87,7 +87,7 @@ func TestEnvIsShown(t *testing.T) {
 	m.send(payment(good, "env", "staging")).refuses("env", "env must be prod or test")
 }
 
-func TestMerchantMetaComesBack(t *testing.T) {
+func TestMerchantMetaIsReturned(t *testing.T) {
 	m := demo(t)
 	meta := map[string]any{"basket": []int{1, 2}, "n": "1", "deep": map[string]any{"x": nil}}
 	id := m.create(payment(good, "merchant_meta", meta)).at("id")
@@ -95,7 +95,7 @@ func TestMerchantMetaComesBack(t *testing.T) {
 	m.create(payment(good)).hasRaw("merchant_meta", `{}`)
 }
 
-func TestStartedIsTheCreationAndFinishedTheFinalStatus(t *testing.T) {
+func TestStartedAtIsTheCreationAndFinishedAtTheFinalStatus(t *testing.T) {
 	m := shop(t, `{}`)
 	before := clock(t)
 	slow := m.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").is("started", instant)
@@ -140,7 +140,7 @@ func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
 	m.proceed(waiting.at("id"), params{"money_storage": card(good)}).want(200).has("status", "charged", "description", "Shoes")
 }
 
-func TestATerminalsOwnTextIsShownInstead(t *testing.T) {
+func TestTerminalTextReplacesTheDescription(t *testing.T) {
 	m := shop(t, `{"description":"ACME web shop"}`)
 	first := m.create(payment(good, "description", "Shoes", "txid", "d")).has("description", "ACME web shop")
 	m.create(payment(good)).has("description", "ACME web shop")
@@ -161,7 +161,7 @@ func TestWidgetURLAndAuthParamsAreAlternatives(t *testing.T) {
 	m.create(payment(good)).hasRaw("widget_url", "null").hasRaw("auth_params", "null")
 }
 
-func TestSomeRailsHaveOnlyTheRedirectURL(t *testing.T) {
+func TestSomeProvidersHaveOnlyTheRedirectURL(t *testing.T) {
 	m := shop(t, `{}`)
 	for _, kind := range []string{"sbp", "qr_code", "crypto"} {
 		a := m.create(by(params{"type": kind})).has("status", "action_required").hasRaw("auth_params", "null").hasRaw("widget_url", "null")
@@ -171,20 +171,20 @@ func TestSomeRailsHaveOnlyTheRedirectURL(t *testing.T) {
 	}
 }
 
-func TestAuthFieldsAreOfPaymentsOnly(t *testing.T) {
+func TestAuthFieldsAreForPaymentsOnly(t *testing.T) {
 	m := demo(t)
 	m.create(payment(good)).hasRaw("auth_params", "null").hasRaw("additional_params_for_auth", "{}")
 	m.create(payout(good)).has("auth_params", absent, "additional_params_for_auth", absent)
 	m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required", "auth_params", absent, "additional_params_for_auth", absent)
 }
 
-func TestAdditionalParamsAskForMaterial(t *testing.T) {
+func TestAdditionalParamsRequestMaterial(t *testing.T) {
 	m := demo(t)
 	id := m.create(payment(password)).has("status", "action_required", "additional_params_for_auth.type", "otp").at("id")
 	m.submit(id, params{"otp": "123456"}).want(200).has("status", "charged").hasRaw("additional_params_for_auth", "{}")
 }
 
-func TestTheRedirectURLIsThereWhileThePayerHasToAct(t *testing.T) {
+func TestRedirectURLIsShownWhileThePayerMustAct(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good)).has("simple_auth_redirect_url", absent)
 	for _, p := range []params{payment(redirected), payment(formed), payment(password), by(params{"type": "sbp"})} {
@@ -201,7 +201,7 @@ func TestTheRedirectURLIsThereWhileThePayerHasToAct(t *testing.T) {
 	m.choose(out.at("id"), "sim-bank-1").want(200).has("status", "charged", "simple_auth_redirect_url", absent)
 }
 
-func TestDestinationsAreSpelledAsTheProtocolSpellsThem(t *testing.T) {
+func TestDestinationsUseTheProtocolsSpelling(t *testing.T) {
 	m := demo(t)
 	a := m.create(payout(good, "money_storage", params{"type": "open_banking"})).has("status", "action_required", "available_destinations", absent)
 	if a.at("availble_destinations.0.target_bank_id") == absent || a.at("availble_destinations.0.name") == absent {
@@ -210,7 +210,7 @@ func TestDestinationsAreSpelledAsTheProtocolSpellsThem(t *testing.T) {
 	m.create(payout(good)).has("availble_destinations", absent)
 }
 
-func TestRefundFieldsAreThereOnceARefundIs(t *testing.T) {
+func TestRefundFieldsAppearWithTheFirstRefund(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).has("refund_id", absent, "refund_msg", absent).at("id")
 	m.refund(id, "").want(200).is("refund_id", uuid4).has("refund_msg", "The money was returned.")
@@ -218,7 +218,7 @@ func TestRefundFieldsAreThereOnceARefundIs(t *testing.T) {
 	m.refund(refusing, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.").is("refund_id", uuid4)
 }
 
-func TestARailAddsKeysToMerchantMeta(t *testing.T) {
+func TestProviderAddsKeysToMerchantMeta(t *testing.T) {
 	m := shop(t, `{}`)
 	a := m.create(by(params{"type": "crypto"}, "merchant_meta", params{"order": "7", "lang": "xx"})).
 		has("merchant_meta.order", "7", "merchant_meta.status", "awaiting_deposit", "merchant_meta.lang", "en")
@@ -226,7 +226,7 @@ func TestARailAddsKeysToMerchantMeta(t *testing.T) {
 	m.read(a.at("id")).has("status", "charged", "merchant_meta.order", "7", "merchant_meta.status", "confirmed")
 }
 
-func TestLangInMerchantMetaIsThePartnersAndPicksTheDescriptions(t *testing.T) {
+func TestLangInMerchantMetaSelectsTheDescriptions(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
 	m.terminal("payment", `{}`)
 	m.create(payment(declined, "merchant_meta", params{"lang": "en", "order": "7"})).

@@ -162,7 +162,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	}
 }
 
-func TestKnownCallersAndThinAddressesStay(t *testing.T) {
+func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 	s := serve(t, Options{Total: 6})
 	known := s.dial(2)
 	say(t, known, 'k')
@@ -196,7 +196,7 @@ func TestKnownCallersAndThinAddressesStay(t *testing.T) {
 	}
 }
 
-func TestOneAddressIsBounded(t *testing.T) {
+func TestConnectionsOfOneAddressAreBounded(t *testing.T) {
 	s := serve(t, Options{Total: 100, PerAddress: 3, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}})
 	var mine []net.Conn
 	for range 5 {
@@ -246,7 +246,7 @@ func TestBusyConnectionsAreNotClosed(t *testing.T) {
 	}
 }
 
-func TestUnreadAnswersMakeRoomAfterAWhile(t *testing.T) {
+func TestConnectionsWithUnreadResponsesAreClosed(t *testing.T) {
 	g := NewGate(Options{Total: 1, Log: slog.New(slog.DiscardHandler)})
 	ours, theirs := net.Pipe()
 	defer func() { _ = theirs.Close() }()
@@ -274,7 +274,7 @@ func TestUnreadAnswersMakeRoomAfterAWhile(t *testing.T) {
 	}
 }
 
-func TestBoundsMayShrink(t *testing.T) {
+func TestLowerBoundsCloseWaitingConnections(t *testing.T) {
 	s := serve(t, Options{Total: 8})
 	for n := range 8 {
 		say(t, s.dial(2+n), 'a')
@@ -305,7 +305,7 @@ func (l *sometimes) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-func TestErrorsOfAcceptPass(t *testing.T) {
+func TestAcceptContinuesAfterTemporaryErrors(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	var log strings.Builder
@@ -331,7 +331,7 @@ func TestErrorsOfAcceptPass(t *testing.T) {
 	}
 }
 
-func TestCloseEndsAWaitForHandles(t *testing.T) {
+func TestCloseEndsTheWaitForFileHandles(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	failing := &sometimes{Listener: l, fails: make([]error, 1000)}
@@ -357,7 +357,7 @@ func TestCloseEndsAWaitForHandles(t *testing.T) {
 
 // With any order of connecting, sending and closing, the bounds hold and the lists are
 // consistent.
-func TestListsStayWhole(t *testing.T) {
+func TestConnectionListsStayConsistent(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -400,7 +400,7 @@ func whole(t *testing.T, g *Gate) {
 	}
 }
 
-func TestAddressesAreNetworksOfIPv6(t *testing.T) {
+func TestIPv6AddressesAreCountedByNetwork(t *testing.T) {
 	for from, want := range map[string]string{
 		"192.0.2.7": "192.0.2.7", "::ffff:192.0.2.7": "192.0.2.7", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::", "fe80::1%eth0": "fe80::",
 	} {

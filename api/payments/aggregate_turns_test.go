@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestPatienceEndsWithItsTime(t *testing.T) {
+func TestWaitForATurnEndsWithItsTime(t *testing.T) {
 	p := patience{ctx: t.Context(), until: time.Now().Add(time.Hour)}
 	for range 3 * checkEvery {
 		if err := p.check(); err != nil {

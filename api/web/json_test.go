@@ -161,7 +161,7 @@ func sameMembers(t *testing.T, value []byte) {
 	}
 }
 
-func TestTextThatIsNoTextIsStillJSON(t *testing.T) {
+func TestInvalidUTF8IsEncodedAsValidJSON(t *testing.T) {
 	if got := schema.AppendText(nil, "a\xffb"); !json.Valid(got) {
 		t.Errorf("appendText of invalid UTF-8 = %q", got)
 	}

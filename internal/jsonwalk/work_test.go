@@ -68,7 +68,7 @@ func repeated(head, piece, tail []byte, size int) []byte {
 	return bytes.Join([][]byte{head, bytes.Repeat(piece, times), tail}, nil)
 }
 
-func TestWorkIsLinearInWhatIsRead(t *testing.T) {
+func TestWorkIsLinearInTheInput(t *testing.T) {
 	for _, c := range []struct{ head, piece, tail string }{
 		{`{"login":"`, `\n`, `"}`},
 		{`{"login":"`, `\"`, `"}`},

@@ -27,7 +27,7 @@ func lone(t *testing.T, file string) {
 	}
 }
 
-func TestTheLedgerIsExported(t *testing.T) {
+func TestLedgerIsExported(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, server.Partner(), "order-1")
@@ -59,7 +59,7 @@ func TestTheLedgerIsExported(t *testing.T) {
 	}
 }
 
-func TestAnExportThatIsRefusedLeavesNoFile(t *testing.T) {
+func TestRefusedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	file := exported(t)
@@ -90,7 +90,7 @@ func TestAnExportThatIsRefusedLeavesNoFile(t *testing.T) {
 }
 
 // An export that the server breaks off leaves no file, however many bytes have arrived.
-func TestAnExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
+func TestInterruptedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Request-Id", "r-17")

@@ -41,7 +41,7 @@ func create(t *testing.T, by *testkit.Client, path, body string) created {
 
 // Every subcommand of audit accepts an organization, and does not require it if the server has
 // only one.
-func TestTheAuditorNamesNoOrganizationWhereThereIsOne(t *testing.T) {
+func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	token := filepath.Join(folder, "token")

@@ -86,7 +86,7 @@ func closed(month, hash, seq, rows string) string {
 }
 
 // The command trusts nothing that a server says about its closed months.
-func TestAClosedMonthThatIsNotAsItWasClosedIsRefused(t *testing.T) {
+func TestChangedClosedMonthIsRefused(t *testing.T) {
 	t.Parallel()
 	secret, key, err := note.GenerateKey(rand.Reader, "mizan")
 	if err != nil {

@@ -53,7 +53,7 @@ func (n *rawNumber) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func TestAnEventIsProvenInAFileAndCheckedWithoutAServer(t *testing.T) {
+func TestEventProofIsCheckedOffline(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	id := testkit.Pay(t, server.Partner(), "order-1")
@@ -96,7 +96,7 @@ func TestAnEventIsProvenInAFileAndCheckedWithoutAServer(t *testing.T) {
 	ends(t, 4, "mizan: audit check: refused: the file says something else", "audit", "check", spoilt, "--key", key)
 }
 
-func TestARecordIsProvenByItsLastEvent(t *testing.T) {
+func TestRecordProofUsesItsLastEvent(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	seq := settled(t, server, testkit.Pay(t, server.Partner(), "order-1"))
@@ -132,7 +132,7 @@ func TestARecordIsProvenByItsLastEvent(t *testing.T) {
 	ends(t, 1, "mizan: storage: ", "audit", "record", seq, "--data", folder, "--organization", org, "--out", other)
 }
 
-func TestWhatCannotBeProvenLeavesNoFile(t *testing.T) {
+func TestFailedProofLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	out := filepath.Join(t.TempDir(), "proof")

@@ -118,7 +118,7 @@ func shapeOf(line map[string]any) string {
 	return line["method"].(string) + " " + strings.Join(parts, "/")
 }
 
-func TestAuditFindsEveryValueOfAnAnswerThatIsAnother(t *testing.T) {
+func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
 	d := workADay(t)
 	report := d.check(t, d.lines...)
 	if rule := report.Rules[0]; report.Broken() || rule.Count != uint64(len(d.lines)) || rule.Note != "" {
@@ -158,7 +158,7 @@ var lasting = map[string][]string{
 	"":                     {"id", "contract_number", "status", "env", "inserted_at", "updated_at"},
 }
 
-func TestAuditFindsWhatNoLaterWriteChanges(t *testing.T) {
+func TestAuditFindsChangesToFieldsThatNoWriteChanges(t *testing.T) {
 	d := workADay(t)
 	tried := make(map[string]int)
 	for _, line := range d.lines {
@@ -187,7 +187,7 @@ func TestAuditComparesListsOfContracts(t *testing.T) {
 }
 
 // Rule 1 detects a contract that was refused, or shown at another path.
-func TestAuditComparesWhatBecameOfAContract(t *testing.T) {
+func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 	d := workADay(t)
 	i := slices.IndexFunc(d.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /leases" })
 	made, moved, gone := d.lines[i], d.lines[i+1], "/api/v1/pfp/leases/"+idOf(d.lines[i]["response"].(map[string]any))
@@ -228,7 +228,7 @@ func TestAuditComparesWhatBecameOfAContract(t *testing.T) {
 }
 
 // Rule 1 detects a subscription that was answered as unknown to the partner that was shown it.
-func TestAuditComparesWhatBecameOfASubscription(t *testing.T) {
+func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
 	d := workADay(t)
 	made := d.lines[slices.IndexFunc(d.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /subscriptions" })]
 	unknown := maps.Clone(made)
@@ -245,7 +245,7 @@ func TestAuditComparesWhatBecameOfASubscription(t *testing.T) {
 }
 
 // A rule with nothing to compare says so, and how many answers there were.
-func TestAuditSaysWhatItCannotCompare(t *testing.T) {
+func TestAuditReportsRulesWithNothingToCompare(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Stop()
 	path := filepath.Join(t.TempDir(), "answers")

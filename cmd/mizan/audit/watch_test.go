@@ -58,7 +58,7 @@ func copied(t *testing.T, folder string) string {
 	return to
 }
 
-func TestAWatchRefusesAServerThatForgetsOrForks(t *testing.T) {
+func TestWatchRefusesAShorterOrForkedJournal(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
@@ -103,7 +103,7 @@ func TestAWatchRefusesAServerThatForgetsOrForks(t *testing.T) {
 	w.looks(0, "extends the", server.Dir)
 }
 
-func TestAWatchRefusesAServerWithAnotherKey(t *testing.T) {
+func TestWatchRefusesAServerWithAnotherKey(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
@@ -120,7 +120,7 @@ func TestAWatchRefusesAServerWithAnotherKey(t *testing.T) {
 
 // A server keeps its key, which its store records; a different server in its place may have
 // another key.
-func TestAWatchRefusesAHeadThatAnotherKeyHasSigned(t *testing.T) {
+func TestWatchRefusesAHeadSignedByAnotherKey(t *testing.T) {
 	t.Parallel()
 	l := &falseServer{t: t, hash: emptyOctober}
 	signs := func() {
@@ -158,7 +158,7 @@ func TestAWatchRefusesAHeadThatAnotherKeyHasSigned(t *testing.T) {
 	}
 }
 
-func TestAWatchIsOfOneOrganization(t *testing.T) {
+func TestWatchStateBelongsToOneOrganization(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
@@ -177,7 +177,7 @@ func TestAWatchIsOfOneOrganization(t *testing.T) {
 }
 
 // Of two watches with one state, one could overwrite the later head.
-func TestAStateIsOfOneWatchAtATime(t *testing.T) {
+func TestWatchStateIsLocked(t *testing.T) {
 	t.Parallel()
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
 	server := testkit.Start(t, testkit.Options{})
@@ -218,7 +218,7 @@ func TestAStateIsOfOneWatchAtATime(t *testing.T) {
 }
 
 // A server that does not answer is not refused; the watch polls again.
-func TestAWatchAsksAgainWhereNobodyAnswers(t *testing.T) {
+func TestWatchRetriesAnUnreachableServer(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	stand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -237,7 +237,7 @@ func TestAWatchAsksAgainWhereNobodyAnswers(t *testing.T) {
 	}
 }
 
-func TestAWatchRefusesAServerThatSignsAndDoesNotProve(t *testing.T) {
+func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 	t.Parallel()
 	const id = "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01"
 	secret, key, err := note.GenerateKey(rand.Reader, "mizan")

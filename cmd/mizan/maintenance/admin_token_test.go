@@ -47,7 +47,7 @@ func wantTokens(t *testing.T, s *testkit.Server, inForce string, retired ...stri
 	}
 }
 
-func TestATokenIsRotatedOnARunningServer(t *testing.T) {
+func TestTokenIsRotatedOnARunningServer(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	first, ca := s.Sandbox.AdminToken, filepath.Join(s.Dir, "tls", "ca.pem")
 	second := rotate(t, []string{"MIZAN_ADMIN_TOKEN=" + first}, "--url", s.BaseURL, "--ca-file", ca)
@@ -108,7 +108,7 @@ func TestAllTokensAreRotatedInAStoppedStore(t *testing.T) {
 
 // A terminal's credentials for another platform are sealed by the keyring. With or without the
 // keyring, all tokens are rotated and the terminal keeps its credentials.
-func TestTokensAreRotatedWhereATerminalIsConnected(t *testing.T) {
+func TestTokenRotationKeepsTerminalCredentials(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--log-level", "error"}})
 	const connected = `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{` +
 		`"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"mzk_canary","webhook_secret":"a-secret"}}`
@@ -137,7 +137,7 @@ func TestTokensAreRotatedWhereATerminalIsConnected(t *testing.T) {
 	}
 }
 
-func TestTheTokenToRotateMayComeFromStdin(t *testing.T) {
+func TestTokenToRotateMayComeFromStdin(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox.AdminToken
 	command := exec.CommandContext(t.Context(), testkit.Binary(t), "admin-token", "rotate",
@@ -151,7 +151,7 @@ func TestTheTokenToRotateMayComeFromStdin(t *testing.T) {
 }
 
 // A retired token is never accepted again, even from the configured file.
-func TestAServerRefusesARetiredTokenOfItsFile(t *testing.T) {
+func TestRetiredTokenInTheFileIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	old := strings.Repeat("old-token-", 4)
 	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
@@ -171,7 +171,7 @@ func TestAServerRefusesARetiredTokenOfItsFile(t *testing.T) {
 	wantTokens(t, s, rotated, old)
 }
 
-func TestHowARotationIsAskedFor(t *testing.T) {
+func TestRotationArgumentsAreChecked(t *testing.T) {
 	empty, file := t.TempDir(), filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("two tokens"), 0o600); err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func books(t *testing.T, s *testkit.Server) string {
 
 // A full backup and an increment of a running server are verified and restored, and a server
 // runs on each: the books are equal, and new payments work.
-func TestABackupOfARunningServerIsRestored(t *testing.T) {
+func TestBackupOfARunningServerIsRestored(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	backups, place := t.TempDir(), t.TempDir()
 	keyring := filepath.Join(s.Dir, "keyring")
@@ -132,7 +132,7 @@ func begun(t *testing.T, s *testkit.Server, dir string) *process {
 	return c
 }
 
-func TestAServerThatIsKilledLeavesNoBackup(t *testing.T) {
+func TestKilledServerLeavesNoBackup(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()
 	c := begun(t, s, dir)
@@ -146,7 +146,7 @@ func TestAServerThatIsKilledLeavesNoBackup(t *testing.T) {
 	testkit.Succeed(t, "audit", "verify", "--data", s.Dir)
 }
 
-func TestABackupThatIsKilledLeavesNoneAndTheServerGoesOn(t *testing.T) {
+func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()
 	c := begun(t, s, dir)
@@ -185,7 +185,7 @@ func TestABackupThatIsKilledLeavesNoneAndTheServerGoesOn(t *testing.T) {
 }
 
 // An interrupted backup reports the interruption and leaves no file.
-func TestABackupThatIsInterruptedSaysSo(t *testing.T) {
+func TestInterruptedBackupReportsIt(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()
 	c := begun(t, s, dir)
@@ -200,7 +200,7 @@ func TestABackupThatIsInterruptedSaysSo(t *testing.T) {
 	}
 }
 
-func TestAStopEndsABackup(t *testing.T) {
+func TestStopEndsABackup(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()
 	c := begun(t, s, dir)
@@ -213,7 +213,7 @@ func TestAStopEndsABackup(t *testing.T) {
 }
 
 // After a restore is killed at any moment, its directory does not exist or is complete.
-func TestARestoreThatIsKilledLeavesNothingThatLooksWhole(t *testing.T) {
+func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	for i := range 20 {
 		testkit.Pay(t, s.Partner(), fmt.Sprint("order-", i))
@@ -254,7 +254,7 @@ func TestARestoreThatIsKilledLeavesNothingThatLooksWhole(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
+func TestUnrestorableBackupsAreExplained(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	dir := t.TempDir()
 	backup, keyring := filepath.Join(dir, "one.backup"), filepath.Join(s.Dir, "keyring")
@@ -326,7 +326,7 @@ func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
 
 // A server with a backup directory takes a backup when it starts, and reads it again to check
 // it.
-func TestAServerTakesItsOwnBackups(t *testing.T) {
+func TestServerTakesScheduledBackups(t *testing.T) {
 	dir := t.TempDir()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--backup-dir", dir, "--backup-every", "1h", "--backup-keep", "2"}})
 	testkit.Until(t, "a backup", func() bool { return len(finished(t, dir)) == 1 })

@@ -144,7 +144,7 @@ func TestKeysRotateBesideARunningServer(t *testing.T) {
 	}
 }
 
-func TestKeysAreOfTheKeyringThatServeUses(t *testing.T) {
+func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 	named, dir := newKeyring(t), t.TempDir()
 	own := filepath.Join(dir, "keyring")
 	testkit.Quiet(t, testkit.Run(t, nil, "keyring", own))
@@ -169,7 +169,7 @@ func TestKeysAreOfTheKeyringThatServeUses(t *testing.T) {
 	}
 }
 
-func TestKeysOfAKeyringThatSealsNothing(t *testing.T) {
+func TestKeysListAKeyringWithoutSealingKeys(t *testing.T) {
 	path := newKeyring(t)
 	unsealing(t, path)
 	r := testkit.Run(t, nil, "keys", "list", "--keyring", path)
@@ -184,7 +184,7 @@ func TestKeysOfAKeyringThatSealsNothing(t *testing.T) {
 	}
 }
 
-func TestKeysLeaveAKeyringAloneThatTheyCanNotRead(t *testing.T) {
+func TestUnreadableKeyringIsLeftUnchanged(t *testing.T) {
 	for _, c := range []struct {
 		name, content string
 		mode          os.FileMode
@@ -220,9 +220,9 @@ func TestKeysLeaveAKeyringAloneThatTheyCanNotRead(t *testing.T) {
 	}
 }
 
-// TestAStartCompletesItsOwnKeyring removes the sealing keys, which a keyring of an older
+// TestStartAddsMissingSealingKeys removes the sealing keys, which a keyring of an older
 // release does not have. The server adds them to its own keyring, and never to the operator's.
-func TestAStartCompletesItsOwnKeyring(t *testing.T) {
+func TestStartAddsMissingSealingKeys(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Stop()
 	path := filepath.Join(s.Dir, "keyring")

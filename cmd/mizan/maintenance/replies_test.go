@@ -158,7 +158,7 @@ func forgets(t *testing.T, from, to string) {
 // is lost, nobody can confirm the reply. The log reports it as an alarm, and a client that
 // repeats the request gets the records' current content, or the message that the answer is
 // lost.
-func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
+func TestCachedRepliesSurviveARotationButNotALostKey(t *testing.T) {
 	r := startRepeated(t)
 	r.same("again", r.again("again", everyCreated))
 	keyring := filepath.Join(r.server.Dir, "keyring")

@@ -24,7 +24,7 @@ func stopping(by time.Time) (*server, *bytes.Buffer) {
 
 // If the backup disk does not answer, the stop gives up the backup when its time is over, and
 // the log says so.
-func TestAStopDoesNotWaitForABackupForEver(t *testing.T) {
+func TestStopGivesUpASlowBackup(t *testing.T) {
 	s, log := stopping(time.Now())
 	var scheduled sync.WaitGroup
 	scheduled.Add(1)
@@ -48,7 +48,7 @@ func TestAStopDoesNotWaitForABackupForEver(t *testing.T) {
 }
 
 // A backup that ends in time is waited for, and nothing is given up.
-func TestAStopWaitsForABackupThatEnds(t *testing.T) {
+func TestStopWaitsForABackup(t *testing.T) {
 	s, log := stopping(time.Now().Add(time.Hour))
 	var scheduled sync.WaitGroup
 	release, ended := make(chan struct{}), false

@@ -487,7 +487,7 @@ func searchedAfterPayments(t *testing.T, flags []string) {
 
 // The provider for other platforms sends cards, over TLS and without, in requests of all sizes,
 // to a platform that accepts them and to one that refuses. No trace of the cards remains.
-func TestMemoryHoldsNoCardThatWentToAnotherPlatform(t *testing.T) {
+func TestMemoryHoldsNoCardSentToAnotherPlatform(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's memory needs root")
 	}

@@ -27,14 +27,14 @@ import (
 // few is a limit of open files with which a server only just starts.
 const few = minHandles
 
-func TestTooFewOpenFilesAreRefusedInWords(t *testing.T) {
+func TestTooFewOpenFilesAreExplained(t *testing.T) {
 	r := testkit.RunLimited(t, few/2, nil, "serve", "--sandbox", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0")
 	if want := "mizan: configuration: open files: the limit is 512, and at least 1024 are needed; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)\n"; r.Exit != cli.ExitConfiguration || r.Stderr != want {
 		t.Errorf("exit %d, %s", r.Exit, r.Stderr)
 	}
 }
 
-func TestOpenFilesAreShared(t *testing.T) {
+func TestOpenFileLimitIsDividedAmongUses(t *testing.T) {
 	for limit, want := range map[uint64]handles{
 		1024:      {1024, 32, 776},
 		4096:      {4096, 128, 968},
@@ -150,7 +150,7 @@ func tables(t *testing.T, dir string) int {
 
 // If the process has no file handle left, it accepts again when it has one: the server itself
 // raises a soft limit that was lowered.
-func TestAcceptWithoutHandlesIsTriedAgain(t *testing.T) {
+func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 	t.Parallel()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	var was unix.Rlimit
@@ -185,7 +185,7 @@ func TestAcceptWithoutHandlesIsTriedAgain(t *testing.T) {
 }
 
 // Bodies that are announced and never arrive take no memory, and time out.
-func TestPromisedBodiesHoldNoMemory(t *testing.T) {
+func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	const promises = 3000
 	s := testkit.Start(t, testkit.Options{Plain: true, Flags: []string{"--tls", "off"}})
 	testkit.Pay(t, s.Partner(), "before")

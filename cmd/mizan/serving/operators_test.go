@@ -201,7 +201,7 @@ func wantMessages(t *testing.T, when string, got []string, want ...string) {
 
 // All messages to operators, from the request to the chat and the mailbox, across refusals and
 // restarts.
-func TestOperatorsAreTold(t *testing.T) {
+func TestOperatorsGetTheirMessages(t *testing.T) {
 	r := &inbox{t: t, blocked: map[string]bool{"-100123": true}}
 	s := testkit.Start(t, testkit.Options{Flags: []string{
 		"--clock", "manual", "--telegram-url", r.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
@@ -279,7 +279,7 @@ func TestOperatorsAreTold(t *testing.T) {
 }
 
 // A server without a configured channel logs that when it starts, and sends no messages.
-func TestAServerThatCannotTellOperatorsSaysSo(t *testing.T) {
+func TestServerWithoutOperatorChannelLogsIt(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	for _, channel := range []string{"nothing by Telegram", "nothing by e-mail"} {
 		if n := strings.Count(s.Stderr(), channel); n != 1 {
@@ -290,7 +290,7 @@ func TestAServerThatCannotTellOperatorsSaysSo(t *testing.T) {
 
 // A stored message that can't be read is a failed attempt like any other: the list of operators
 // reached so far is kept, and other messages are not affected.
-func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
+func TestUnreadableMessageIsAFailedAttempt(t *testing.T) {
 	s := newServer(new(config.Config), &cli.Streams{Out: io.Discard, Err: io.Discard})
 	s.clock = clock.Real{}
 	good := alerts.Message{Kind: alerts.Daily, Subject: "s", Text: "t"}.Append(nil)
@@ -364,7 +364,7 @@ const largeEuros = `Large payment: 10.00 EUR (1000 minor units) at "Euros"`
 
 // An operator who is on the list at the time of an attempt, and was not reached before, gets
 // the message.
-func TestWhoIsListedMeanwhileIsToldWhatNobodyGot(t *testing.T) {
+func TestNewOperatorGetsUndeliveredMessages(t *testing.T) {
 	r := &inbox{t: t, blocked: map[string]bool{"1": true}}
 	s, terminal := telling(t, r, 1)
 	payAmount(t, s, "4242424242424242", 1000, "charged")
@@ -382,7 +382,7 @@ func TestWhoIsListedMeanwhileIsToldWhatNobodyGot(t *testing.T) {
 
 // The replay of a parked message goes to the operators that it has not reached; the replay of a
 // delivered one goes to all.
-func TestAReplayIsForWhomItHasNotReachedOrForAll(t *testing.T) {
+func TestReplayReachesMissedOperatorsOrAll(t *testing.T) {
 	r := &inbox{t: t, blocked: map[string]bool{"2": true}}
 	s, terminal := telling(t, r, 1, 2)
 	payAmount(t, s, "4242424242424242", 1000, "charged")

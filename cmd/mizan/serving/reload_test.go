@@ -50,7 +50,7 @@ func writeFile(t *testing.T, path, content string) {
 
 // A SIGHUP makes the server read the certificate files and the log level again. If something is
 // wrong nothing changes, and the process never ends.
-func TestSIGHUPReadsCertificatesAndLogLevelAgain(t *testing.T) {
+func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "mizan.json")
 	open(t, dir, time.Now(), "localhost", "127.0.0.1")
 	writeFile(t, config, `{"log-level":"info"}`)
@@ -94,7 +94,7 @@ func TestSIGHUPReadsCertificatesAndLogLevelAgain(t *testing.T) {
 }
 
 // With --tls auto and without a configuration file there is nothing to read.
-func TestSIGHUPEndsNothing(t *testing.T) {
+func TestSIGHUPWithoutFilesChangesNothing(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	for range 3 {
 		s.Signal(syscall.SIGHUP)
@@ -108,7 +108,7 @@ func TestSIGHUPEndsNothing(t *testing.T) {
 
 // While the server stops, requests under way are answered, the status of health checks tells
 // callers to send nothing more, and a SIGHUP changes nothing.
-func TestChecksSayThatTheServerIsStopping(t *testing.T) {
+func TestHealthChecksReportStopping(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	address := strings.TrimPrefix(s.BaseURL, "http://")
 	want := map[string]string{
@@ -175,7 +175,7 @@ func answerOn(t *testing.T, r *bufio.Reader) string {
 
 // A slow start, here because sandbox.json is a pipe without a writer, answers health checks and
 // refuses everything else. A SIGHUP does not end it.
-func TestChecksSayThatTheServerIsStarting(t *testing.T) {
+func TestHealthChecksReportStarting(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--tls", "off"}})
 	if code := s.Stop(); code != 0 {

@@ -54,7 +54,7 @@ func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
 	}
 }
 
-func TestLostSandboxValuesAreMadeAnew(t *testing.T) {
+func TestLostSandboxValuesAreRecreated(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox
 	path := filepath.Join(s.Dir, sandboxFile)
@@ -112,7 +112,7 @@ func TestLostSandboxValuesAreMadeAnew(t *testing.T) {
 
 // The operator may set another password for the sandbox's partner. Then the next start makes a
 // new one, puts it in the file and in force.
-func TestAPasswordThatIsNoLongerInForceIsMadeAnew(t *testing.T) {
+func TestReplacedSandboxPasswordIsRecreated(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox
 	answer, err := s.Admin().With("x-organization-id", first.OrganizationID).Do("PATCH", "/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`)
@@ -182,7 +182,7 @@ func TestAdminTokenFromFile(t *testing.T) {
 }
 
 // If a token from a file is in force in addition to others, the log says so.
-func TestTheLogSaysThatSeveralAdminTokensAreInForce(t *testing.T) {
+func TestSeveralAdminTokensAreLogged(t *testing.T) {
 	const line = "several administration tokens are in force"
 	s := testkit.Start(t, testkit.Options{})
 	if strings.Contains(s.Stderr(), line) {

@@ -13,9 +13,9 @@ import (
 	"mizan/internal/testkit"
 )
 
-// TestStopFinishesWhatIsInFlight sends half a request, requests a stop, and completes the
+// TestStopFinishesRequestsInFlight sends half a request, requests a stop, and completes the
 // request.
-func TestStopFinishesWhatIsInFlight(t *testing.T) {
+func TestStopFinishesRequestsInFlight(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	conn := halfSent(t, s)
 	s.Signal(syscall.SIGTERM)
@@ -35,7 +35,7 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 
 // A clean stop stores the last uses of keys and sessions. The manual clock makes their times
 // predictable.
-func TestStopNotesTheLastUses(t *testing.T) {
+func TestStopStoresTheLastUses(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--clock", "manual"}})
 	admin := s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
 	lastUsed := func() string {

@@ -75,9 +75,9 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: clock: ")
 }
 
-// TestManualClockIsNotBehindWhatWasBooked deletes the clock's file: the new clock starts at or
+// TestManualClockStartsAfterTheLastBookedTime deletes the clock's file: the new clock starts at or
 // after the last booked time.
-func TestManualClockIsNotBehindWhatWasBooked(t *testing.T) {
+func TestManualClockStartsAfterTheLastBookedTime(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	answer, err := s.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
 	testkit.WantStatus(t, answer, err, 200)
@@ -141,9 +141,9 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-// TestOneDamagedLineOfTheRailsLogIsRefused replaces a word by another one, so that the line
+// TestDamagedSimulatorLogIsRefused replaces a word by another one, so that the line
 // still parses.
-func TestOneDamagedLineOfTheRailsLogIsRefused(t *testing.T) {
+func TestDamagedSimulatorLogIsRefused(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "one")
 	testkit.Pay(t, s.Partner(), "two")
@@ -167,9 +167,9 @@ func TestOneDamagedLineOfTheRailsLogIsRefused(t *testing.T) {
 	}
 }
 
-// TestAStartIsNoUseOfAKey checks that a start compares the sandbox's keys without counting as a
+// TestStartDoesNotCountAsAUseOfAKey checks that a start compares the sandbox's keys without counting as a
 // use of them.
-func TestAStartIsNoUseOfAKey(t *testing.T) {
+func TestStartDoesNotCountAsAUseOfAKey(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Kill()
 	s.Restart()
@@ -209,7 +209,7 @@ func cutOff(t *testing.T, path string) {
 	}
 }
 
-func TestCheckBeforeServing(t *testing.T) {
+func TestStoreIsCheckedBeforeServing(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
 	s.Kill()
@@ -306,9 +306,9 @@ func injected(t *testing.T, s *testkit.Server, path, fault string) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 }
 
-// TestAFailedSyncOfTheListOfTablesAtTheEnd makes the write fail with which the store is closed.
+// TestFailedSyncAtCloseIsReported makes the write fail with which the store is closed.
 // The process reports it, and the next start finds everything.
-func TestAFailedSyncOfTheListOfTablesAtTheEnd(t *testing.T) {
+func TestFailedSyncAtCloseIsReported(t *testing.T) {
 	for _, fault := range []string{"fsync:error=EIO", "fsync:error=ENOSPC", "write:error=ENOSPC"} {
 		t.Run(fault, func(t *testing.T) {
 			s := testkit.Start(t, testkit.Options{})
@@ -331,9 +331,9 @@ func TestAFailedSyncOfTheListOfTablesAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestAServerWhoseStoreIsGoneDoesNotBeginAnew deletes all or part of the store and keeps the
+// TestServerWithoutItsStoreRefusesToStart deletes all or part of the store and keeps the
 // other files. The server must not start with an empty store.
-func TestAServerWhoseStoreIsGoneDoesNotBeginAnew(t *testing.T) {
+func TestServerWithoutItsStoreRefusesToStart(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
 	s.Stop()

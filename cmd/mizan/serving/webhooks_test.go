@@ -18,7 +18,7 @@ func hookAt(t *testing.T, admin *testkit.Client, login, address string) int {
 	return answer.Status
 }
 
-func TestOnlyASandboxNotifiesPrivateAddressesUnlessItIsTold(t *testing.T) {
+func TestOnlyASandboxNotifiesPrivateAddressesByDefault(t *testing.T) {
 	const private = "http://127.0.0.1:9/hook"
 	s := testkit.Start(t, testkit.Options{})
 	if got := hookAt(t, s.Admin(), "first", private); got != 201 {

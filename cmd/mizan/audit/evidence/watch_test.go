@@ -13,7 +13,7 @@ import (
 
 func (j *journal) watch() *evidence.Watch { return &evidence.Watch{Key: j.key, Head: j.head()} }
 
-func TestAWatchFollowsAJournalThatGrows(t *testing.T) {
+func TestWatchFollowsAGrowingJournal(t *testing.T) {
 	j := newJournal(t, 0)
 	w := j.watch()
 	for size, more := range []int{0, 1, 0, 5, 1, 1, 32, 0, 100} {
@@ -32,7 +32,7 @@ func TestAWatchFollowsAJournalThatGrows(t *testing.T) {
 	}
 }
 
-func TestAWatchRefusesWhatIsNoExtension(t *testing.T) {
+func TestWatchRefusesAHeadThatDoesNotExtend(t *testing.T) {
 	j := newJournal(t, 9)
 	copied := *j // an older copy of the journal, which then gets different events
 	w := j.watch()
@@ -70,7 +70,7 @@ func TestAWatchRefusesWhatIsNoExtension(t *testing.T) {
 	}
 }
 
-func TestAWatchThatGetsNoProofStays(t *testing.T) {
+func TestWatchWithoutAProofKeepsItsHead(t *testing.T) {
 	j := newJournal(t, 3)
 	w := j.watch()
 	j.book(1, "settle")
@@ -83,7 +83,7 @@ func TestAWatchThatGetsNoProofStays(t *testing.T) {
 	}
 }
 
-func TestAStateThatWasChangedIsRefused(t *testing.T) {
+func TestChangedWatchStateIsRefused(t *testing.T) {
 	j := newJournal(t, 5)
 	state := j.watch().Encode()
 	for at := range state {

@@ -23,7 +23,7 @@ func fileOf(t *testing.T, n int) string {
 	return path
 }
 
-func TestASecretsFileHasABound(t *testing.T) {
+func TestSecretFileSizeIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, done)
 	s.admin(t, 0, "", "partners", "create", "--pass-file", fileOf(t, 4096))
@@ -34,7 +34,7 @@ func TestASecretsFileHasABound(t *testing.T) {
 	}
 }
 
-func TestATokenHasABound(t *testing.T) {
+func TestTokenLengthIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, done)
 	s.admin(t, 0, "", "--token-file", fileOf(t, 4096), "partners", "show", "1")
@@ -44,7 +44,7 @@ func TestATokenHasABound(t *testing.T) {
 	}
 }
 
-func TestAnIdempotencyKeyHasABound(t *testing.T) {
+func TestIdempotencyKeyLengthIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, done)
 	s.admin(t, 0, "", "--idempotency-key", strings.Repeat("k", 255), "partners", "delete", "1")
@@ -55,7 +55,7 @@ func TestAnIdempotencyKeyHasABound(t *testing.T) {
 	}
 }
 
-func TestAnAnswerHasABound(t *testing.T) {
+func TestResponseSizeIsBounded(t *testing.T) {
 	t.Parallel()
 	const bound = 64 << 20
 	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -74,7 +74,7 @@ func TestAnAnswerHasABound(t *testing.T) {
 }
 
 // A long table is printed in blocks, under one heading.
-func TestALongTableHasOneHeading(t *testing.T) {
+func TestLongTableHasOneHeading(t *testing.T) {
 	t.Parallel()
 	const rows = 10_001
 	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {

@@ -117,7 +117,7 @@ func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
 	o.run(2, "deliveries", "test", event)
 }
 
-func TestAReplayIsSentOnceMoreWithItsKey(t *testing.T) {
+func TestRepeatedReplayUsesItsKey(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, before int) {
 		if before == 0 {

@@ -75,7 +75,7 @@ func hangUp(t *testing.T, w http.ResponseWriter) {
 	_ = connection.Close()
 }
 
-func TestAWriteIsSentOnceMoreWithItsKeyWhereTheConnectionBreaks(t *testing.T) {
+func TestBrokenWriteIsRetriedWithItsKey(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, before int) {
 		if before == 0 {
@@ -102,7 +102,7 @@ func TestAWriteIsSentOnceMoreWithItsKeyWhereTheConnectionBreaks(t *testing.T) {
 	}
 }
 
-func TestAWriteWithoutAnyAnswerNamesItsKey(t *testing.T) {
+func TestUnansweredWritePrintsItsKey(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { hangUp(t, w) })
 	s.admin(t, 1, "mizan: organizations create: "+s.URL+": EOF; if it was done is not known: repeat it with --idempotency-key 'k 1'\n",
@@ -122,7 +122,7 @@ func TestReadsHaveNoKey(t *testing.T) {
 	}
 }
 
-func TestRefusalsAreALineAField(t *testing.T) {
+func TestRefusalPrintsOneLinePerField(t *testing.T) {
 	t.Parallel()
 	const show = "organizations show: "
 	for _, c := range []struct {
@@ -155,7 +155,7 @@ func TestRefusalsAreALineAField(t *testing.T) {
 
 const unknownID = "00000000-0000-4000-8000-000000000000"
 
-func TestTheTokenGoesNowhereElse(t *testing.T) {
+func TestTokenIsNotSentToOtherServers(t *testing.T) {
 	t.Parallel()
 	elsewhere := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
 	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
@@ -167,7 +167,7 @@ func TestTheTokenGoesNowhereElse(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNotTheServers(t *testing.T) {
+func TestUnexpectedResponsesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{``, `{}`, `[]`, `{"data":1}`, `{"data":[1]}`, `{"data":[{}],"data":[{}]}`} {
 		s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, body) })
@@ -178,7 +178,7 @@ func TestAnswersThatAreNotTheServers(t *testing.T) {
 	}
 }
 
-func TestAListThatRepeatsItselfEnds(t *testing.T) {
+func TestListWithARepeatedCursorEnds(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		_, _ = fmt.Fprint(w, `{"data":[{"id":"1"}],"cursor":{"cursor_field":"id","cursor_value":"same"}}`)
@@ -191,7 +191,7 @@ func TestAListThatRepeatsItselfEnds(t *testing.T) {
 
 // If the connection breaks during a list, the rows received before are printed, because they
 // are valid.
-func TestAListThatBreaksOffPrintsWhatItHas(t *testing.T) {
+func TestInterruptedListPrintsTheReceivedRows(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		if r.URL.Query().Get("cursor") == "" {
@@ -206,7 +206,7 @@ func TestAListThatBreaksOffPrintsWhatItHas(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerHoldsCannotMoveTheCursor(t *testing.T) {
+func TestServerTextCannotMoveTheTerminalCursor(t *testing.T) {
 	t.Parallel()
 	const name = `a\tb\nc\u001b[31m\u009b2J\u202e`
 	const spelled = `a\tb\nc\x1b[31m\u009b2J\u202e`
@@ -234,7 +234,7 @@ func TestWhatTheServerHoldsCannotMoveTheCursor(t *testing.T) {
 	}
 }
 
-func TestJSONIsALineHoweverTheServerWritesIt(t *testing.T) {
+func TestJSONOutputIsOneLine(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		_, _ = fmt.Fprint(w, "{\n \"data\": {\n  \"z\": 100000000000000000000000001,\n  \"a\": [ 1.0, {} ]\n }\n}\n")
@@ -271,7 +271,7 @@ func TestNoContentPrintsNothing(t *testing.T) {
 	}
 }
 
-func TestPagingIsWhatTheFlagsSay(t *testing.T) {
+func TestPagingFollowsTheFlags(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		next := `null`
