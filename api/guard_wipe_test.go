@@ -18,7 +18,7 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 	defer func() { _, _ = ours.Close(), theirs.Close() }()
 	var content []byte
 	read := func(ctx *fasthttp.RequestCtx) {
-		if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{By: web.Anyone}}}); err != nil {
+		if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{Callers: web.Anyone}}}); err != nil {
 			t.Error(err)
 		}
 		if content = ctx.Request.Body(); !bytes.HasPrefix(content, []byte(`{"cvv":"123"`)) {
@@ -61,7 +61,7 @@ func TestBodiesBeyondTheBudgetAre503(t *testing.T) {
 		ctx.Request.Header.SetContentLength(size)
 		ctx.Request.SetBodyStream(strings.NewReader(strings.Repeat("x", size)), size)
 		s.guard(func(ctx *fasthttp.RequestCtx) {
-			if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{By: web.Anyone}}}); err != nil {
+			if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{Callers: web.Anyone}}}); err != nil {
 				web.WriteError(ctx, err)
 			}
 		})(ctx)

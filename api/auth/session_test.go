@@ -33,9 +33,9 @@ func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 		{"a key and an unknown token", "mzk_good", "mzs_bad", directory.PartnerRole, want{in, in, not, not}},
 	}
 	for _, c := range everybody {
-		ask := func(as string, enter func(*auth.Gate, *auth.Credentials) (auth.Principal, error), want ledger.Code, acts bool) {
+		ask := func(as string, enter func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error), want ledger.Code, acts bool) {
 			t.Helper()
-			g, p := gate()
+			g, p := newAuthenticator()
 			p.role = c.role
 			who, err := enter(g, &auth.Credentials{APIKey: []byte(c.key), Bearer: []byte(c.bearer), Organization: []byte(here.String()), Source: from})
 			if code(err) != want || (err == nil) != (who.Org == here) || err == nil && acts != (who.Partner != nil) {
@@ -43,12 +43,12 @@ func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 			}
 		}
 		partners := c.key == "mzk_good" || c.role == directory.PartnerRole
-		ask("a partner's route", (*auth.Gate).Partner, c.want.partner, true)
-		ask("a partner's reading", (*auth.Gate).Holder, c.want.holder, true)
-		ask("the ledger", func(g *auth.Gate, c *auth.Credentials) (auth.Principal, error) {
-			return g.Reader(c, directory.Admin, directory.Auditor)
+		ask("a partner's route", (*auth.Authenticator).PartnerKey, c.want.partner, true)
+		ask("a partner's reading", (*auth.Authenticator).PartnerKeyOrSession, c.want.holder, true)
+		ask("the ledger", func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
+			return g.LedgerReader(c, directory.Admin, directory.Auditor)
 		}, c.want.reader, partners)
-		ask("a person's route", func(g *auth.Gate, c *auth.Credentials) (auth.Principal, error) {
+		ask("a person's route", func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
 			return g.Session(c, directory.Admin, directory.Client)
 		}, c.want.session, false)
 	}
@@ -69,12 +69,16 @@ func TestPartnerSessionIsRefusedInTheSameCasesAsItsKey(t *testing.T) {
 		"from nowhere":  {func(p *people) { p.partner.Sources = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} }, ledger.Unauthorized},
 		"of no partner": {func(p *people) { p.partner.Number = 0; p.gone = true }, ledger.Unauthorized},
 	} {
-		for as, enter := range map[string]func(*auth.Gate, *auth.Credentials) (auth.Principal, error){
-			"a partner's reading": (*auth.Gate).Holder,
-			"the ledger":          func(g *auth.Gate, c *auth.Credentials) (auth.Principal, error) { return g.Reader(c, directory.Auditor) },
-			"anybody's route":     func(g *auth.Gate, c *auth.Credentials) (auth.Principal, error) { return g.Session(c, every...) },
+		for as, enter := range map[string]func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error){
+			"a partner's reading": (*auth.Authenticator).PartnerKeyOrSession,
+			"the ledger": func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
+				return g.LedgerReader(c, directory.Auditor)
+			},
+			"anybody's route": func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
+				return g.Session(c, every...)
+			},
 		} {
-			g, p := gate()
+			g, p := newAuthenticator()
 			p.role = directory.PartnerRole
 			c.change(p)
 			if _, err := enter(g, &auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(here.String()), Source: from}); code(err) != c.want {
@@ -101,17 +105,17 @@ func TestDeactivatedPartnerCanLogOut(t *testing.T) {
 		"a session that is over":       {func(*people) {}, "mzs_bad", ledger.Unauthorized},
 		"the administration token":     {func(*people) {}, "mza_good", ledger.Forbidden},
 	} {
-		g, p := gate()
+		g, p := newAuthenticator()
 		p.role = directory.PartnerRole
 		c.change(p)
-		who, err := g.Leaver(&auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(here.String()), Source: from}, directory.PartnerRole)
+		who, err := g.SessionToEnd(&auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(here.String()), Source: from}, directory.PartnerRole)
 		if code(err) != c.want || (err == nil) != (who.Session != nil) {
 			t.Errorf("%s: %+v %v, want %q", name, who, err, c.want)
 		}
 	}
-	g, p := gate()
+	g, p := newAuthenticator()
 	p.role = directory.Auditor
-	if _, err := g.Leaver(&auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(here.String()), Source: from}, directory.Client); code(err) != ledger.Forbidden {
+	if _, err := g.SessionToEnd(&auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(here.String()), Source: from}, directory.Client); code(err) != ledger.Forbidden {
 		t.Errorf("a role that may not: %v", err)
 	}
 }

@@ -67,7 +67,7 @@ func TestEveryCodeHasItsResponse(t *testing.T) {
 			t.Errorf("%s: %d %s retry %q, want %v", code, status, body, retry, want)
 		}
 	}
-	for code := range answers {
+	for code := range errorResponses {
 		if _, tested := wantAnswers[code]; !tested {
 			t.Errorf("%s has no row in this test", code)
 		}
@@ -90,7 +90,7 @@ func TestEveryCodeIsInTheTable(t *testing.T) {
 			for _, v := range spec.Values {
 				if literal, ok := v.(*ast.BasicLit); ok {
 					found++
-					if _, known := answers[ledger.Code(strings.Trim(literal.Value, `"`))]; !known {
+					if _, known := errorResponses[ledger.Code(strings.Trim(literal.Value, `"`))]; !known {
 						t.Errorf("%s: %s is not in the table", path, literal.Value)
 					}
 				}

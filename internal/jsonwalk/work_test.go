@@ -10,7 +10,7 @@ import (
 	"mizan/internal/steps"
 )
 
-func init() { steps.Count() }
+func init() { steps.Enable() }
 
 // mostSteps is how often walk may look at a byte: twice to find the end of each value that
 // contains it (on two levels, and once more for Has), and twice to unquote it.
