@@ -106,7 +106,7 @@ func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, 
 		next, err = h.scanOf(v, r)
 		return next, "", err
 	case awaitsRail:
-		return h.railPage(r.Action, order)
+		return h.providerPage(r.Action, order)
 	}
 	if result, over := resultOf(r.Status); over {
 		return page.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r)}, "", nil
@@ -114,9 +114,9 @@ func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, 
 	return page.Processing{Order: order, Self: v.path()}, "", nil
 }
 
-// railPage returns the payer's next step at the rail: the rail's address for such pages, its
-// form, or the address that it has published.
-func (h *Handlers) railPage(a *payment.Action, order page.Order) (next page.Page, away string, err error) {
+// providerPage returns the payer's next step at the provider: the provider's address for such
+// pages, its form, or the address that it has published.
+func (h *Handlers) providerPage(a *payment.Action, order page.Order) (next page.Page, away string, err error) {
 	target := a.Page
 	if target == "" {
 		target = a.URL

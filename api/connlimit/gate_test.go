@@ -310,8 +310,8 @@ func TestAcceptContinuesAfterTemporaryErrors(t *testing.T) {
 	must(t, err)
 	var log strings.Builder
 	g := NewGate(Options{Total: 10, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	failing := &sometimes{Listener: l, fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM}}
-	limited := g.Listener(failing)
+	failureLog := &sometimes{Listener: l, fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM}}
+	limited := g.Listener(failureLog)
 	ours, err := net.Dial("tcp", l.Addr().String())
 	must(t, err)
 	defer func() { _ = ours.Close() }()
@@ -334,17 +334,17 @@ func TestAcceptContinuesAfterTemporaryErrors(t *testing.T) {
 func TestCloseEndsTheWaitForFileHandles(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	failing := &sometimes{Listener: l, fails: make([]error, 1000)}
-	for i := range failing.fails {
-		failing.fails[i] = syscall.EMFILE
+	failureLog := &sometimes{Listener: l, fails: make([]error, 1000)}
+	for i := range failureLog.fails {
+		failureLog.fails[i] = syscall.EMFILE
 	}
-	limited := NewGate(Options{Total: 10, Log: slog.New(slog.DiscardHandler)}).Listener(failing)
+	limited := NewGate(Options{Total: 10, Log: slog.New(slog.DiscardHandler)}).Listener(failureLog)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := limited.Accept()
 		ended <- err
 	}()
-	for began := time.Now(); failing.asked.Load() < 3; {
+	for began := time.Now(); failureLog.asked.Load() < 3; {
 		if time.Since(began) > patience {
 			t.Fatal("accept is not tried again")
 		}

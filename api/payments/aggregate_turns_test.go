@@ -6,7 +6,7 @@ import (
 )
 
 func TestWaitForATurnEndsWithItsTime(t *testing.T) {
-	p := patience{ctx: t.Context(), until: time.Now().Add(time.Hour)}
+	p := runBudget{ctx: t.Context(), until: time.Now().Add(time.Hour)}
 	for range 3 * checkEvery {
 		if err := p.check(); err != nil {
 			t.Fatal(err)

@@ -115,7 +115,7 @@ func TestCommandThatWaitsTooLongIsShed(t *testing.T) {
 	fourth := g.enters("waiting")
 	g.pass(MaxAge - time.Millisecond)
 	g.is(fourth, "waiting")
-	g.pass(time.Millisecond + glance)
+	g.pass(time.Millisecond + checkInterval)
 	g.is(fourth, "shed")
 	third.Leave()
 	g.looks(Figures{Shed: 1})
@@ -133,7 +133,7 @@ func TestStandingQueueHasTheShorterBound(t *testing.T) {
 	g.pass(StandingAge / 2)
 	g.is(burst, "shed")
 	g.is(late, "waiting")
-	g.pass(StandingAge/2 + glance)
+	g.pass(StandingAge/2 + checkInterval)
 	g.is(late, "shed")
 	inside.Leave() // the queue is empty
 	inside = g.enters("accepted")
@@ -166,7 +166,7 @@ func TestNewCommandQueuesBehindWaitingOnes(t *testing.T) {
 	g.enters("accepted")
 	first := g.enters("waiting") // ProviderCalls is called once
 	g.enters("waiting")          // and again for the first; then one command would be waiting for a provider
-	g.pass(glance)
+	g.pass(checkInterval)
 	g.is(first, "accepted")
 }
 
@@ -177,10 +177,10 @@ func TestCommandThatWaitsForAProviderFreesItsPlace(t *testing.T) {
 	g.enters("accepted")
 	g.enters("accepted")
 	next := g.enters("waiting")
-	g.pass(2 * glance)
+	g.pass(2 * checkInterval)
 	g.is(next, "waiting")
 	away = 1
-	g.pass(glance)
+	g.pass(checkInterval)
 	g.is(next, "accepted")
 	away = 0
 	g.enters("waiting") // three commands are inside again
@@ -192,16 +192,16 @@ func TestPlaceLapsesAfterItsTime(t *testing.T) {
 	away := 0
 	g := gate(t, Options{Places: 1, ProviderCalls: func() int { return away }})
 	slow := g.enters("accepted")
-	g.pass(Lapse - 2*glance)
+	g.pass(Lapse - 2*checkInterval)
 	next := g.enters("waiting")
-	g.pass(glance)
+	g.pass(checkInterval)
 	g.is(next, "waiting")
-	g.pass(glance)
+	g.pass(checkInterval)
 	g.is(next, "accepted")
 	g.looks(Figures{Inside: 2})
 	away = 1 // the slow command's provider call, which counts once
 	last := g.enters("waiting")
-	g.pass(2 * glance)
+	g.pass(2 * checkInterval)
 	g.is(last, "waiting")
 	slow.Leave()
 	away = 0

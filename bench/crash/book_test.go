@@ -90,7 +90,7 @@ func (b *book) learn(o *order, before reading, line *answerLine) error {
 	if err := json.Unmarshal(line.Response, &got); err != nil {
 		return fmt.Errorf("txid %s: %w: %s", o.txid, err, line.Response)
 	}
-	if err := o.judge(&before, &got); err != nil {
+	if err := o.check(&before, &got); err != nil {
 		return err
 	}
 	if o.last.ID != "" && o.last.ID != got.ID {

@@ -199,7 +199,7 @@ func (c *campaign) killLoaded(kill int) {
 	select {
 	case <-enough:
 	case <-s.Exited():
-		c.t.Errorf("the server ended by itself:\n%s", s.Said())
+		c.t.Errorf("the server ended by itself:\n%s", s.StderrEnd())
 	case <-ctx.Done():
 		c.t.Errorf("%d answers did not come within %v", answers, loadBound)
 	}
@@ -240,7 +240,7 @@ func (c *campaign) killRecovering() {
 	wait := minRecovery + time.Duration(c.random.Int64N(int64(longest-minRecovery)))
 	select {
 	case <-s.Exited():
-		c.t.Fatalf("the server ended by itself while it started:\n%s", s.Said())
+		c.t.Fatalf("the server ended by itself while it started:\n%s", s.StderrEnd())
 	case <-time.After(wait):
 	}
 	c.kill(s)

@@ -108,7 +108,7 @@ func (o *order) render(card, cvv string) []byte {
 }
 
 // judge compares an answer with the order and with the last answer before the request was sent.
-func (o *order) judge(before, got *reading) error {
+func (o *order) check(before, got *reading) error {
 	want := reading{TxID: o.txid, Type: o.kind, Amount: fmt.Sprint(o.amount), Currency: currency, Env: o.env}
 	has := reading{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
 	switch {
@@ -174,7 +174,7 @@ func TestOrderDetectsWrongResponses(t *testing.T) {
 	} {
 		got := declined
 		c.change(&got)
-		if err := o.judge(&c.before, &got); (err == nil) != c.fine {
+		if err := o.check(&c.before, &got); (err == nil) != c.fine {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

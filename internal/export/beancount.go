@@ -16,14 +16,14 @@ const opened = "1970-01-01"
 // beancount writes a ledger for beancount 2 and 3. Dates are the effective days; the booked
 // time is metadata. Links join an entry to the one that it reverses or closes.
 type beancount struct {
-	*reading
+	*exporter
 	out         io.Writer
 	commodities *commodities
 	buf         []byte
 }
 
-func writeBeancount(out io.Writer, r *reading) error {
-	b := &beancount{reading: r, out: out, commodities: newCommodities(beancountName)}
+func writeBeancount(out io.Writer, r *exporter) error {
+	b := &beancount{exporter: r, out: out, commodities: newCommodities(beancountName)}
 	if err := b.preamble(); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ const (
 // form describes a format.
 type form struct {
 	name, extension, media string
-	write                  func(io.Writer, *reading) error
+	write                  func(io.Writer, *exporter) error
 }
 
 var forms = [...]form{
@@ -94,7 +94,7 @@ func Write(w io.Writer, f Format, b *Book) (Count, error) {
 	if f < HLedger || int(f) >= len(forms) {
 		return Count{}, fmt.Errorf("export: format %d", f)
 	}
-	r := &reading{Book: b, holds: newHolds()}
+	r := &exporter{Book: b, holds: newHolds()}
 	out := bufio.NewWriterSize(w, bufferSize)
 	if err := forms[f].write(out, r); err != nil {
 		return r.count, err
@@ -105,15 +105,15 @@ func Write(w io.Writer, f Format, b *Book) (Count, error) {
 // bufferSize is how many bytes are written at a time.
 const bufferSize = 64 << 10
 
-// reading is the state of reading a book.
-type reading struct {
+// exporter is the state of reading a book.
+type exporter struct {
 	*Book
 	holds *holds
 	count Count
 }
 
 // each calls fn with the entries of the export.
-func (r *reading) each(fn func(*ledger.Event) error) error {
+func (r *exporter) each(fn func(*ledger.Event) error) error {
 	for e, err := range r.Entries {
 		if err != nil {
 			return err
@@ -121,11 +121,11 @@ func (r *reading) each(fn func(*ledger.Event) error) error {
 		if e.Entry == nil || e.Entry.Postings[0].Asset.Env != r.Env { // no entry crosses environments
 			continue
 		}
-		wanted, err := r.wants(e.Entry)
+		included, err := r.includes(e.Entry)
 		if err != nil {
 			return err
 		}
-		if !wanted {
+		if !included {
 			continue
 		}
 		if e.Entry.Phase == ledger.Pending {
@@ -140,9 +140,9 @@ func (r *reading) each(fn func(*ledger.Event) error) error {
 	return nil
 }
 
-// wants tells whether an entry has an account with the prefix, in its postings or in those that
-// it releases: if a hold is in the export, its capture or void is too.
-func (r *reading) wants(entry *ledger.Entry) (bool, error) {
+// includes tells whether an entry has an account with the prefix, in its postings or in those
+// that it releases: if a hold is in the export, its capture or void is too.
+func (r *exporter) includes(entry *ledger.Entry) (bool, error) {
 	if r.Prefix == "" || below(r.Prefix, entry.Postings) {
 		return true, nil
 	}
@@ -163,7 +163,7 @@ func below(prefix string, postings []ledger.Posting) bool {
 }
 
 // held returns the postings of a pending entry.
-func (r *reading) held(seq uint64) ([]ledger.Posting, error) {
+func (r *exporter) held(seq uint64) ([]ledger.Posting, error) {
 	if postings, ok := r.holds.take(seq); ok {
 		return postings, nil
 	}
@@ -171,7 +171,7 @@ func (r *reading) held(seq uint64) ([]ledger.Posting, error) {
 }
 
 // released returns the pending postings that the entry releases.
-func (r *reading) released(entry *ledger.Entry) ([]ledger.Posting, error) {
+func (r *exporter) released(entry *ledger.Entry) ([]ledger.Posting, error) {
 	switch entry.Phase {
 	case ledger.Void:
 		return entry.Postings, nil
@@ -183,7 +183,7 @@ func (r *reading) released(entry *ledger.Entry) ([]ledger.Posting, error) {
 
 // eachPath calls fn with every account's path and assets. For a prefix without accounts it
 // calls fn never, and the export is empty.
-func (r *reading) eachPath(fn func(path ledger.Path, assets []money.Asset) error) error {
+func (r *exporter) eachPath(fn func(path ledger.Path, assets []money.Asset) error) error {
 	some := r.Prefix == ""
 	for a, err := range r.Accounts {
 		if err != nil {

@@ -29,14 +29,14 @@ const pendingPrefix = "pending:"
 
 // hledger writes a journal for hledger 1.21 and later.
 type hledger struct {
-	*reading
+	*exporter
 	out         io.Writer
 	commodities *commodities
 	buf         []byte
 }
 
-func writeHLedger(out io.Writer, r *reading) error {
-	h := &hledger{reading: r, out: out, commodities: newCommodities(hledgerName)}
+func writeHLedger(out io.Writer, r *exporter) error {
+	h := &hledger{exporter: r, out: out, commodities: newCommodities(hledgerName)}
 	if err := h.preamble(); err != nil {
 		return err
 	}

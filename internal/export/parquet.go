@@ -36,7 +36,7 @@ type stored struct {
 	Amount      string  `parquet:"amount"`
 }
 
-func writeParquet(out io.Writer, r *reading) error {
+func writeParquet(out io.Writer, r *exporter) error {
 	w := parquet.NewGenericWriter[stored](out, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(groupRows))
 	batch := make([]stored, 0, batchRows)
 	var buf []byte

@@ -30,7 +30,7 @@ type row struct {
 }
 
 // eachRow calls fn with every posting of the export. The row is valid until fn returns.
-func (r *reading) eachRow(fn func(*row) error) error {
+func (r *exporter) eachRow(fn func(*row) error) error {
 	known := newCommodities(func(a money.Asset) (string, error) { return a.String(), nil })
 	var one row
 	return r.each(func(e *ledger.Event) error {
@@ -70,7 +70,7 @@ func inert(s string) string {
 
 // writeCSV writes RFC 4180 with a heading, except that lines end with LF: with CRLF the library
 // would drop a CR inside a cell. Absent values are empty.
-func writeCSV(out io.Writer, r *reading) error {
+func writeCSV(out io.Writer, r *exporter) error {
 	w := csv.NewWriter(out)
 	if err := w.Write(columns[:]); err != nil {
 		return err

@@ -59,8 +59,8 @@ var letters = func() (list [][]byte) {
 	return list
 }()
 
-// mayHold tells quickly whether a text may contain one of the words.
-func mayHold(text []byte) bool {
+// mayContain tells quickly whether a text may contain one of the words.
+func mayContain(text []byte) bool {
 	lower := bytes.ToLower(text)
 	return slices.ContainsFunc(letters, func(word []byte) bool { return bytes.Contains(lower, word) })
 }
@@ -79,13 +79,13 @@ func (r *Report) words(root, name string) error {
 		return err
 	}
 	content, err := os.ReadFile(full)
-	if err != nil || bytes.IndexByte(content, 0) >= 0 || !mayHold(content) {
+	if err != nil || bytes.IndexByte(content, 0) >= 0 || !mayContain(content) {
 		return err
 	}
 	number := 0
 	for line := range bytes.Lines(content) {
 		number++
-		if !mayHold(line) {
+		if !mayContain(line) {
 			continue
 		}
 		for _, word := range refused(string(line)) {

@@ -17,13 +17,13 @@ type KeyringFlags struct {
 // Path returns the keyring's file.
 func (p *KeyringFlags) Path() (string, error) {
 	for _, k := range Keys(p) {
-		if !k.Given {
+		if !k.IsSet {
 			k.Raw = k.Standard
 		} else if k.Raw == "" {
 			return "", cli.BadConfiguration(k.Name + ": is empty")
 		}
 	}
-	if p.Keyring.Given {
+	if p.Keyring.IsSet {
 		return p.Keyring.Raw, nil
 	}
 	return filepath.Join(p.Data.Raw, "keyring"), nil
@@ -31,5 +31,5 @@ func (p *KeyringFlags) Path() (string, error) {
 
 // NamedByFlag tells whether a flag names the keyring; false if only the environment does.
 func (p *KeyringFlags) NamedByFlag() bool {
-	return p.Keyring.Given && p.Keyring.Raw != os.Getenv("MIZAN_KEYRING") || p.Data.Given && p.Data.Raw != os.Getenv("MIZAN_DATA")
+	return p.Keyring.IsSet && p.Keyring.Raw != os.Getenv("MIZAN_KEYRING") || p.Data.IsSet && p.Data.Raw != os.Getenv("MIZAN_DATA")
 }

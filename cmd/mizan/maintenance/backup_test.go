@@ -128,7 +128,7 @@ var slow = []string{"--backup-rate", "1000"}
 func begun(t *testing.T, s *testkit.Server, dir string) *process {
 	t.Helper()
 	c := starts(t, "backup", "--sandbox", s.Dir, "--to", dir)
-	testkit.Until(t, "a backup that begins", func() bool { return unfinished(t, dir) > 0 })
+	testkit.WaitUntil(t, "a backup that begins", func() bool { return unfinished(t, dir) > 0 })
 	return c
 }
 
@@ -158,7 +158,7 @@ func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 		t.Error("there is a backup")
 	}
 	testkit.Pay(t, s.Partner(), "")
-	testkit.Until(t, "another backup", func() bool { // the server notices when it sends more bytes
+	testkit.WaitUntil(t, "another backup", func() bool { // the server notices when it sends more bytes
 		c := starts(t, "backup", "--sandbox", s.Dir, "--to", dir)
 		gone := make(chan int, 1)
 		go func() { gone <- c.exit() }()
@@ -235,7 +235,7 @@ func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 		c := starts(t, args...)
 		ended := make(chan int, 1)
 		go func() { ended <- c.exit() }()
-		testkit.Until(t, sign, func() bool { return exists(sign) || exists(dir) })
+		testkit.WaitUntil(t, sign, func() bool { return exists(sign) || exists(dir) })
 		_ = c.cmd.Process.Kill() // the process may have ended already
 		<-ended
 		if exists(dir) {
@@ -329,7 +329,7 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 func TestServerTakesScheduledBackups(t *testing.T) {
 	dir := t.TempDir()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--backup-dir", dir, "--backup-every", "1h", "--backup-keep", "2"}})
-	testkit.Until(t, "a backup", func() bool { return len(finished(t, dir)) == 1 })
+	testkit.WaitUntil(t, "a backup", func() bool { return len(finished(t, dir)) == 1 })
 	if s.Stop() != 0 {
 		t.Error("the server did not stop cleanly")
 	}

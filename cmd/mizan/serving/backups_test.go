@@ -34,7 +34,7 @@ func TestStopGivesUpASlowBackup(t *testing.T) {
 		s.endBackups(&scheduled)
 		close(ended)
 	}()
-	testkit.Until(t, "the stop goes on without the backup", func() bool {
+	testkit.WaitUntil(t, "the stop goes on without the backup", func() bool {
 		select {
 		case <-ended:
 			return true

@@ -37,13 +37,13 @@ func (r *idleDetector) becameIdle(changes uint64) bool {
 
 // releaseMemory returns the memory of bursts to the operating system. The collector runs only
 // when something is allocated, so without it an idle server would keep its peak.
-func releaseMemory(changes func() uint64, looks <-chan time.Time, stop <-chan struct{}) {
+func releaseMemory(changes func() uint64, ticks <-chan time.Time, stop <-chan struct{}) {
 	r := idleDetector{changes: changes()}
 	for {
 		select {
 		case <-stop:
 			return
-		case <-looks:
+		case <-ticks:
 			if r.becameIdle(changes()) {
 				debug.FreeOSMemory()
 			}

@@ -96,7 +96,7 @@ func TestBrokenWriteIsRetriedWithItsKey(t *testing.T) {
 	if key == "" || seen[1].Header.Get("Idempotency-Key") != key {
 		t.Errorf("the keys are %q and %q, want the same twice", key, seen[1].Header.Get("Idempotency-Key"))
 	}
-	s.admin(t, 0, "mizan: organizations create: this was done before; shown is what it was answered then\n", "organizations", "create", "--name", "X")
+	s.admin(t, 0, "mizan: organizations create: this was done before; the original response follows\n", "organizations", "create", "--name", "X")
 	if other := s.requests()[2].Header.Get("Idempotency-Key"); other == "" || other == key {
 		t.Errorf("another write has the key %q after %q", other, key)
 	}
