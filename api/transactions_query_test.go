@@ -29,7 +29,7 @@ func FuzzListQuery(f *testing.F) {
 	}
 	h := newFixture(f)
 	for _, status := range []payment.Status{payment.Charged, payment.Rejected, payment.Charging} {
-		h.storeVersion(0, 3, deal("7", status), deal("70", status))
+		h.storeVersion(0, 3, newPayment("7", status), newPayment("70", status))
 	}
 	f.Fuzz(func(t *testing.T, said string) {
 		if len(said) > 4_096 || strings.ContainsFunc(said, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }) {
@@ -50,12 +50,12 @@ func FuzzListQuery(f *testing.F) {
 }
 
 // queryAs sends a query as it is, escaped or not.
-func (h *fixture) queryAs(t *testing.T, path, query string) (int, []byte) {
+func (f *fixture) queryAs(t *testing.T, path, query string) (int, []byte) {
 	t.Helper()
-	r, err := http.NewRequest("GET", "http://"+h.address+path, nil)
+	r, err := http.NewRequest("GET", "http://"+f.address+path, nil)
 	must(t, err)
 	r.URL.RawQuery = query
-	for name, value := range h.partner().headers {
+	for name, value := range f.partner().headers {
 		r.Header.Set(name, value)
 	}
 	response, err := transport.RoundTrip(r)

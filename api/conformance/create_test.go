@@ -10,7 +10,7 @@ import (
 // "POST /api/v1/transactions (create)".
 
 func TestCreateNeedsAParamsObject(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	for _, body := range []any{payment(good), `{}`, `[]`, `"x"`, `null`, `{"params":null}`, `{"params":[]}`, `{"params":"x"}`, `{"PARAMS":{}}`} {
 		m.post(transactions, body).wantBody(422, `{"error":"wrong params - can't init tx"}`)
 	}
@@ -20,13 +20,13 @@ func TestCreateNeedsAParamsObject(t *testing.T) {
 }
 
 func TestCreateReturns201WithTheTransaction(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.send(payment(good, "txid", "t-1")).want(201)
-	m.get(transactions+"/"+a.at("id")).wantBody(200, a.body)
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.send(payment(good, "txid", "t-1")).want(201)
+	m.get(transactions+"/"+r.at("id")).wantBody(200, r.body)
 }
 
 func TestCreateAmountMustBePositive(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	for _, amount := range []string{"0", "-1", "-1000"} {
 		m.send(payment(good, "amount", amount)).refuses("amount", "amount must be greater than zero")
 	}
@@ -35,7 +35,7 @@ func TestCreateAmountMustBePositive(t *testing.T) {
 }
 
 func TestTxidHasAtMost255Characters(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	long := strings.Repeat("я", 255)
 	m.create(payment(good, "txid", long)).has("txid", long)
 	m.send(payment(good, "txid", long+"я")).refuses("txid", "txid must be at most 255 characters")
@@ -43,7 +43,7 @@ func TestTxidHasAtMost255Characters(t *testing.T) {
 }
 
 func TestDescriptionIsAStringOfAtMost2000Characters(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	long := strings.Repeat("ж", 2000)
 	m.create(payment(good, "description", long)).has("description", long)
 	m.send(payment(good, "description", long+"ж")).refuses("description", "description must be at most 2000 characters")
@@ -53,7 +53,7 @@ func TestDescriptionIsAStringOfAtMost2000Characters(t *testing.T) {
 }
 
 func TestRefusedCreateStoresNothing(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	size := sizeOfJournal(t, m)
 	before := size()
 	m.send(payment(good, "txid", strings.Repeat("x", 256), "amount", "0", "currency", "JPY", "description", 1)).want(422).
@@ -64,22 +64,22 @@ func TestRefusedCreateStoresNothing(t *testing.T) {
 }
 
 func TestAbsentEnvIsProd(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	m.create(payment(good, "env", absent)).has("status", "charged", "env", "prod")
 }
 
 func TestEnvIsNotReadFromTheQuery(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	m.post(transactions+"?env=test", params{"params": payment(good, "env", absent)}).want(201).has("env", "prod")
 	m.post(transactions, params{"params": payment(good, "env", absent), "env": "test"}).want(201).has("env", "prod")
 	m.post(transactions+"?env=prod", params{"params": payment(good)}).want(201).has("env", "test")
 }
 
 func TestHostedAndShowWidgetSendThePayerToThePage(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	for _, p := range []params{hosted(), hosted("hosted", absent, "show_widget", true), hosted("returnUrl", returnURL, "failUrl", failURL)} {
-		a := m.create(p).has("status", "created")
-		payer{t}.open(a.at("widget_url")).want(200)
+		r := m.create(p).has("status", "created")
+		payer{t}.open(r.at("widget_url")).want(200)
 	}
 	for _, p := range []params{hosted("hosted", false), hosted("show_widget", false, "hosted", absent)} {
 		m.create(p).has("status", "rejected", "error_description", "unexpected card")
@@ -89,14 +89,14 @@ func TestHostedAndShowWidgetSendThePayerToThePage(t *testing.T) {
 }
 
 func TestReturnAddressesAreOptionalForHostedPaymentsAndPayouts(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	id := m.create(hosted()).has("status", "created").at("id")
 	m.proceed(id, params{"money_storage": card(good)}).want(200).has("status", "charged")
 	m.create(payout(good)).has("status", "charged")
 }
 
 func TestCreateWithNeitherHostedNorCredentialsIsUnexpectedCard(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good, "money_storage", absent)).has("status", "rejected", "error_description", "unexpected card").at("id")
 	m.create(payout(good, "money_storage", absent)).has("status", "rejected", "error_description", "unexpected card")
 	if got := m.path(id); got != "created rejected" {
@@ -105,12 +105,12 @@ func TestCreateWithNeitherHostedNorCredentialsIsUnexpectedCard(t *testing.T) {
 }
 
 func TestCustomerLangAndMetaAreAccepted(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	m.create(payment(good, "customer", params{"email": "jane@example.com", "phone": "+44 20", "name": "Jane"}, "lang", "ru",
 		"merchant_meta", params{"a": "b"})).has("status", "charged", "merchant_meta.a", "b")
 	for name, value := range map[string]any{"customer": "Jane", "lang": 7, "merchant_meta": "x", "returnUrl": 7, "failUrl": []int{}, "money_storage": "card"} {
-		a := m.send(payment(good, name, value)).want(422)
-		a.has("errors.0.field", name)
+		r := m.send(payment(good, name, value)).want(422)
+		r.has("errors.0.field", name)
 	}
 	page := payer{t}.open(m.create(hosted("lang", "ru")).at("widget_url")).want(200)
 	if !strings.Contains(page.body, "Оплата картой") {
@@ -127,7 +127,7 @@ func TestStatus201DoesNotMeanAccepted(t *testing.T) {
 }
 
 func TestRepeatedTxidReturnsTheSameTransaction(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	first := m.create(payment(good, "txid", "order-7"))
 	first.hasHeader("location", transactions+"/"+first.at("id")).hasHeader("x-idempotent-replay", absent)
 	for _, p := range []params{
@@ -144,9 +144,9 @@ func TestRepeatedTxidReturnsTheSameTransaction(t *testing.T) {
 }
 
 func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	const racers = 32
-	answers := make([]*answer, racers)
+	answers := make([]*response, racers)
 	var all sync.WaitGroup
 	for i := range racers {
 		all.Go(func() { answers[i] = m.send(payment(good, "txid", "race")) })
@@ -166,7 +166,7 @@ func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
 }
 
 func TestTwoPartnersMayUseOneTxid(t *testing.T) {
-	a, b := shop(t, `{}`), shop(t, `{}`)
+	a, b := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{}`)
 	if a.create(payment(good, "txid", "1")).at("id") == b.create(payment(good, "txid", "1")).at("id") {
 		t.Error("the second partner got the first one's transaction")
 	}
@@ -174,7 +174,7 @@ func TestTwoPartnersMayUseOneTxid(t *testing.T) {
 }
 
 func TestCreateWithoutTxidIsNeverAReplay(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	for _, txid := range []any{absent, nil, ""} {
 		first, second := m.create(payment(good, "txid", txid)), m.create(payment(good, "txid", txid))
 		if first.at("id") == second.at("id") {
@@ -185,9 +185,9 @@ func TestCreateWithoutTxidIsNeverAReplay(t *testing.T) {
 }
 
 func TestWidgetTokenIsValidFor15Minutes(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.create(hosted())
-	address := a.at("widget_url")
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.create(hosted())
+	address := r.at("widget_url")
 	if u, err := url.Parse(address); err != nil || u.Query().Get("token") == "" || !strings.HasPrefix(address, open(t).BaseURL+"/") {
 		t.Fatalf("widget_url is %s", address)
 	}
@@ -196,13 +196,13 @@ func TestWidgetTokenIsValidFor15Minutes(t *testing.T) {
 	advance(t, 2)
 	payer{t}.open(address).want(410)
 	payer{t}.open(strings.Replace(address, "token=", "token=x", 1)).want(404)
-	payer{t}.open(strings.Replace(address, a.at("id"), m.create(hosted()).at("id"), 1)).want(404)
+	payer{t}.open(strings.Replace(address, r.at("id"), m.create(hosted()).at("id"), 1)).want(404)
 }
 
 func TestHostedCreateReturnsNineFields(t *testing.T) {
-	m := demo(t)
-	a := m.create(hosted("txid", absent, "description", "Shoes"))
-	names := a.names("")
+	m := sandboxMerchant(t)
+	r := m.create(hosted("txid", absent, "description", "Shoes"))
+	names := r.names("")
 	for name := range strings.FieldsSeq("id status type env txid amount currency started widget_url") {
 		if !names[name] {
 			t.Errorf("%s is missing", name)
@@ -212,33 +212,33 @@ func TestHostedCreateReturnsNineFields(t *testing.T) {
 	if len(names) != 0 {
 		t.Errorf("besides there are %v", names)
 	}
-	a.is("id", uuid4).is("started", instant).has("status", "created", "type", "payment", "env", "test", "amount", "1000", "currency", "USD").
-		hasHeader("location", transactions+"/"+a.at("id"))
+	r.is("id", uuid4).is("started", instant).has("status", "created", "type", "payment", "env", "test", "amount", "1000", "currency", "USD").
+		hasHeader("location", transactions+"/"+r.at("id"))
 }
 
 func TestPayerPaysOnTheHostedPage(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	p := payer{t}
-	a := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
-	form := p.open(a.at("widget_url"))
+	r := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
+	form := p.open(r.at("widget_url"))
 	if wrong := p.send(form, "cardnumber", "4242424242424241", "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737"); wrong.status != 422 {
 		t.Errorf("a wrong number was answered with %d", wrong.status)
 	}
-	m.read(a.at("id")).has("status", "created")
+	m.read(r.at("id")).has("status", "created")
 	done := p.send(form, "cardnumber", "4242 4242 4242 4242", "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737").want(200)
 	if !strings.Contains(done.body, returnURL) {
 		t.Errorf("there is no way back to the merchant: %s", done.body)
 	}
-	m.read(a.at("id")).has("status", "charged", "route", "simulator").hasRaw("widget_url", "null")
-	m.wantMoved(a.at("id"), charge)
+	m.read(r.at("id")).has("status", "charged", "route", "simulator").hasRaw("widget_url", "null")
+	m.wantMoved(r.at("id"), charge)
 }
 
 func TestHostedPaymentWithAChallengeReturnsToTheMerchant(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	p := payer{t}
-	a := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
-	p.send(p.open(a.at("widget_url")), "cardnumber", redirected, "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737").want(200)
-	challenge := p.open(m.read(a.at("id")).has("status", "action_required").at("simple_auth_redirect_url"))
-	p.send(challenge, "decision", "approve").wantAway(returnURL)
-	m.read(a.at("id")).has("status", "charged")
+	r := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
+	p.send(p.open(r.at("widget_url")), "cardnumber", redirected, "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737").want(200)
+	challenge := p.open(m.read(r.at("id")).has("status", "action_required").at("simple_auth_redirect_url"))
+	p.send(challenge, "decision", "approve").wantRedirectedTo(returnURL)
+	m.read(r.at("id")).has("status", "charged")
 }

@@ -16,7 +16,7 @@ func listed(t testing.TB, query string) []string {
 }
 
 func TestAdminTokenListsAPartnersTransactions(t *testing.T) {
-	m, other := shop(t, `{}`), shop(t, `{}`)
+	m, other := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{}`)
 	first := m.create(payment(good)).at("id")
 	second := m.create(payment(declined)).at("id")
 	other.create(payment(good))
@@ -81,9 +81,9 @@ func TestPartnerParameterIsForTheAdminTokenOnly(t *testing.T) {
 }
 
 func TestTransactionIsReadableByTheAdministrationAndAuditors(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.create(payment(good))
-	path := transactions + "/" + a.at("id")
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.create(payment(good))
+	path := transactions + "/" + r.at("id")
 	own := m.get(path).want(200)
 	for _, c := range []caller{admin(t), auditor(t), bearer(t, open(t).Sandbox.SessionToken)} {
 		c.get(path).wantBody(200, own.body)
@@ -99,13 +99,13 @@ func TestTransactionIsReadableByTheAdministrationAndAuditors(t *testing.T) {
 // route returns the terminal, outcome and reason of each row of a transaction's routing.
 func (m *merchant) route(id string) string {
 	m.t.Helper()
-	a := auditor(m.t).get(transactions + "/" + id + "/routing").want(200)
-	admin(m.t).get(transactions+"/"+id+"/routing").wantBody(200, a.body)
+	r := auditor(m.t).get(transactions + "/" + id + "/routing").want(200)
+	admin(m.t).get(transactions+"/"+id+"/routing").wantBody(200, r.body)
 	var rows []string
-	for i, terminal := range a.column("terminal_id") {
+	for i, terminal := range r.column("terminal_id") {
 		row := fmt.Sprintf("data.%d.", i)
-		a.is(row+"at", instant)
-		rows = append(rows, fmt.Sprintf("%s %s %s %s", m.plain(terminal), a.at(row+"priority"), a.at(row+"outcome"), a.at(row+"reason")))
+		r.is(row+"at", instant)
+		rows = append(rows, fmt.Sprintf("%s %s %s %s", m.plain(terminal), r.at(row+"priority"), r.at(row+"outcome"), r.at(row+"reason")))
 	}
 	return strings.Join(rows, ", ")
 }
@@ -123,16 +123,16 @@ func TestRoutingShowsTheOutcomeAtEachTerminal(t *testing.T) {
 	m.terminal("payment", `{"priority":2}`)
 	id := m.create(payment(good)).has("status", "charged").at("id")
 	m.wantRoute(id, "T1 -3 refused The terminal's settings force this outcome., T2 2 accepted null")
-	a := auditor(t).get(transactions+"/"+id+"/routing").has("data.0.name", "T1", "data.1.name", "T2")
-	if first, last := a.time("data.0.at"), a.time("data.1.at"); last.Before(first) || !last.Equal(m.read(id).time("finished")) {
-		t.Errorf("%s", a.body)
+	r := auditor(t).get(transactions+"/"+id+"/routing").has("data.0.name", "T1", "data.1.name", "T2")
+	if first, last := r.time("data.0.at"), r.time("data.1.at"); last.Before(first) || !last.Equal(m.read(id).time("finished")) {
+		t.Errorf("%s", r.body)
 	}
 	m.wantRoute(m.create(payment(declined)).at("id"), "T1 -3 refused The terminal's settings force this outcome., T2 2 refused The card was declined.")
 	m.wantRoute(m.create(payment(processing)).at("id"), "T1 -3 refused The terminal's settings force this outcome., T2 2 failed The provider could not process the transaction.")
 }
 
 func TestRoutingShowsAttemptsUnderWay(t *testing.T) {
-	m := shop(t, `{"priority":7}`)
+	m := newMerchantWithTerminals(t, `{"priority":7}`)
 	waits := m.create(payment(redirected)).has("status", "action_required").at("id")
 	m.wantRoute(waits, "T1 7 accepted null")
 	slow := m.create(payment(delayed)).has("status", "charging").at("id")
@@ -148,7 +148,7 @@ func TestRoutingShowsAttemptsUnderWay(t *testing.T) {
 	if got := m.route(waits); !strings.HasPrefix(got, "T1 7 failed ") || strings.HasSuffix(got, " null") {
 		t.Errorf("when it is cancelled: %q", got)
 	}
-	held := shop(t, `{"two_phase":true}`)
+	held := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	held.wantRoute(held.create(payment(good)).has("status", "payment_suspended").at("id"), "T1 0 accepted null")
 }
 
@@ -165,7 +165,7 @@ func TestRoutingShowsWhyNoTerminalAccepted(t *testing.T) {
 }
 
 func TestRoutingIsForTheAdministrationAndAuditors(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	path := transactions + "/" + m.create(payment(good)).at("id") + "/routing"
 	m.get(path).want(403).has("error", "forbidden")
 	anyone(t).get(path).wantBody(401, `{"error":"unauthorized"}`)

@@ -8,7 +8,7 @@ import (
 // "PUT /api/v1/transactions/{id} (refund or cancel)".
 
 func TestChangeTypeIsRefundOrCancel(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	id := m.create(payment(good)).at("id")
 	for _, body := range []string{
 		`{"params":{}}`, `{"params":{"type":"void"}}`, `{"params":{"type":"REFUND"}}`, `{"params":{"type":null}}`, `{"params":{"type":7}}`,
@@ -23,7 +23,7 @@ func TestChangeTypeIsRefundOrCancel(t *testing.T) {
 }
 
 func TestRefundWithoutAmountIsFull(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "").want(200).has("status", "refunded", "refunded_amount", "1000")
 	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
@@ -32,7 +32,7 @@ func TestRefundWithoutAmountIsFull(t *testing.T) {
 }
 
 func TestPartialRefundReturnsItsAmount(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "400").want(200).has("status", "refunded", "refunded_amount", "400", "amount", "1000")
 	m.wantBalance("USD", "600 0")
@@ -41,13 +41,13 @@ func TestPartialRefundReturnsItsAmount(t *testing.T) {
 }
 
 func TestRefundAmountIsPositiveAndAtMostTheTransactions(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	id := m.create(payment(good)).at("id")
 	for _, amount := range []any{"0", "-1", "1001", "1.5", "", "x", 400, 400.5, true, "1e2", "0400"} {
-		a := m.put(transactions+"/"+id, params{"params": params{"type": "refund", "amount": amount}}).want(422)
-		a.has("error", "invalid_refund_amount")
-		if a.at("message") == absent || a.at("message") == "" {
-			t.Errorf("there is no message: %s", a.body)
+		r := m.put(transactions+"/"+id, params{"params": params{"type": "refund", "amount": amount}}).want(422)
+		r.has("error", "invalid_refund_amount")
+		if r.at("message") == absent || r.at("message") == "" {
+			t.Errorf("there is no message: %s", r.body)
 		}
 	}
 	m.read(id).has("status", "charged", "refund_id", absent)
@@ -68,14 +68,14 @@ func TestRefundIsRefusedBeforeAProviderIsReached(t *testing.T) {
 }
 
 func TestCancelVoidsAnAuthorization(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
 	m.cancel(id).want(200).has("status", "failed", "refund_id", absent)
 	m.wantBalance("USD", "0 0")
 }
 
 func TestRefundFieldsShowTheOutcome(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	granted, refused, slow := m.create(payment(good)).at("id"), m.create(payment(refundRefused)).at("id"), m.create(payment(refundSlow)).at("id")
 	m.refund(granted, "").want(200).has("status", "refunded", "refund_msg", "The money was returned.").is("refund_id", uuid4)
 	m.refund(refused, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.", "refunded_amount", "0").is("refund_id", uuid4)
@@ -86,7 +86,7 @@ func TestRefundFieldsShowTheOutcome(t *testing.T) {
 }
 
 func TestEachRefundHasAnIDOfItsOwn(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	id := m.create(payment(good)).at("id")
 	first := m.refund(id, "1").want(200).at("refund_id")
 	if second := m.refund(id, "1").want(200).at("refund_id"); first == second {
@@ -95,7 +95,7 @@ func TestEachRefundHasAnIDOfItsOwn(t *testing.T) {
 }
 
 func TestRefundAboveTheRemainderIsInvalid(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "700").want(200).has("status", "refunded")
 	m.refund(id, "301").want(422).has("error", "invalid_refund_amount")
@@ -105,9 +105,9 @@ func TestRefundAboveTheRemainderIsInvalid(t *testing.T) {
 }
 
 func TestUnsettledTransactionIsNotReversible(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	held := shop(t, `{"two_phase":true}`)
+	held := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for _, c := range []struct {
 		m *merchant
 		p params
@@ -122,7 +122,7 @@ func TestUnsettledTransactionIsNotReversible(t *testing.T) {
 }
 
 func TestRefundedFeeIsComputedCumulatively(t *testing.T) {
-	m := shop(t, `{"fee_bps":"1000","fee_refundable":true}`)
+	m := newMerchantWithTerminals(t, `{"fee_bps":"1000","fee_refundable":true}`)
 	id := m.create(payment(good, "amount", "99")).has("merchant_amount", "90").at("id") // the fee is 9
 	m.wantBalance("USD", "90 0")
 	m.refund(id, "50").want(200) // floor(9 × 50 ÷ 99) = 4
@@ -138,7 +138,7 @@ func TestRefundedFeeIsComputedCumulatively(t *testing.T) {
 }
 
 func TestNonRefundableFeeIsKeptAndOwed(t *testing.T) {
-	m := shop(t, `{"fee_bps":"1000"}`)
+	m := newMerchantWithTerminals(t, `{"fee_bps":"1000"}`)
 	id := m.create(payment(good)).has("merchant_amount", "900").at("id")
 	m.refund(id, "").want(200).has("status", "refunded")
 	m.wantMoved(id,
@@ -149,7 +149,7 @@ func TestNonRefundableFeeIsKeptAndOwed(t *testing.T) {
 }
 
 func TestRefundReturnsAFeeOnTop(t *testing.T) {
-	m := shop(t, `{"fee_bps":"1000","fee_mode":"on_top","fee_refundable":true}`)
+	m := newMerchantWithTerminals(t, `{"fee_bps":"1000","fee_mode":"on_top","fee_refundable":true}`)
 	id := m.create(payment(good)).has("amount_with_fee", "1100", "merchant_amount", "1000").at("id")
 	m.refund(id, "500").want(200)
 	m.wantMoved(id,
@@ -159,7 +159,7 @@ func TestRefundReturnsAFeeOnTop(t *testing.T) {
 }
 
 func TestPendingRefundHoldsItsMoney(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(refundSlow)).at("id")
 	m.refund(id, "").want(200).has("status", "refunding")
 	m.wantBalance("USD", "0 0")
@@ -169,10 +169,10 @@ func TestPendingRefundHoldsItsMoney(t *testing.T) {
 }
 
 func TestConcurrentRefundsNeverExceedTheTransaction(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	const racers = 16
-	answers := make([]*answer, racers)
+	answers := make([]*response, racers)
 	var all sync.WaitGroup
 	for i := range racers {
 		all.Go(func() { answers[i] = m.refund(id, "") })
@@ -195,13 +195,13 @@ func TestConcurrentRefundsNeverExceedTheTransaction(t *testing.T) {
 }
 
 func TestCancelIsAllowedBeforeSettlementOnly(t *testing.T) {
-	m, held := shop(t, `{}`), shop(t, `{"two_phase":true}`)
+	m, held := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for _, c := range []struct {
 		m      *merchant
 		p      params
 		status string
 	}{
-		{m, payment(redirected), "action_required"}, {m, by(params{"type": "sbp"}), "action_required"}, {m, payment(delayed), "charging"},
+		{m, payment(redirected), "action_required"}, {m, paymentWith(params{"type": "sbp"}), "action_required"}, {m, payment(delayed), "charging"},
 		{m, payment(silent), "charging"}, {held, payment(good), "payment_suspended"},
 	} {
 		id := c.m.create(c.p).has("status", c.status).at("id")
@@ -216,7 +216,7 @@ func TestCancelIsAllowedBeforeSettlementOnly(t *testing.T) {
 }
 
 func TestCancelledPayoutReturnsTheMoney(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	id := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id")
 	m.wantBalance("USD", "0 0")

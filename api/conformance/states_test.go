@@ -9,14 +9,14 @@ import (
 const charge = "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD"
 
 func TestCreatedHasMovedNothing(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(hosted()).has("status", "created").at("id")
 	m.wantMoved(id)
 	m.wantBalance("USD", "0 0")
 }
 
 func TestNewTransactionIsAuthorizedThenCharged(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).has("status", "charged").is("finished", instant).at("id")
 	if got := m.path(id); got != "created new authorizing charging charged" {
 		t.Errorf("it went through %s", got)
@@ -25,7 +25,7 @@ func TestNewTransactionIsAuthorizedThenCharged(t *testing.T) {
 }
 
 func TestActionRequiredWaitsForThePayer(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(redirected)).has("status", "action_required", "auth_params.type", "redirect").hasRaw("finished", "null").at("id")
 	if got := m.path(id); got != "created new authorizing charging action_required" {
 		t.Errorf("it went through %s", got)
@@ -34,27 +34,27 @@ func TestActionRequiredWaitsForThePayer(t *testing.T) {
 }
 
 func TestApprovedActionGoesThroughCharging(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.create(payment(password)).has("status", "action_required")
-	m.submit(a.at("id"), params{"otp": "123456"}).want(200).has("status", "charged").hasRaw("auth_params", "null")
-	if got := m.path(a.at("id")); got != "created new authorizing charging action_required charging charged" {
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.create(payment(password)).has("status", "action_required")
+	m.submit(r.at("id"), params{"otp": "123456"}).want(200).has("status", "charged").hasRaw("auth_params", "null")
+	if got := m.path(r.at("id")); got != "created new authorizing charging action_required charging charged" {
 		t.Errorf("it went through %s", got)
 	}
-	m.wantMoved(a.at("id"), charge)
+	m.wantMoved(r.at("id"), charge)
 }
 
 func TestRefusedActionIsRejected(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.create(payment(redirected))
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.create(payment(redirected))
 	p := payer{t}
-	p.send(p.open(a.at("simple_auth_redirect_url")), "decision", "refuse").wantAway(failURL)
-	m.read(a.at("id")).has("status", "rejected", "error_code", "authentication_failed").is("finished", instant)
-	m.wantMoved(a.at("id"))
+	p.send(p.open(r.at("simple_auth_redirect_url")), "decision", "refuse").wantRedirectedTo(failURL)
+	m.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed").is("finished", instant)
+	m.wantMoved(r.at("id"))
 	m.wantBalance("USD", "0 0")
 }
 
 func TestChargingLastsUntilTheProviderConfirms(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").at("id")
 	m.wantMoved(id)
 	advance(t, 4)
@@ -65,20 +65,20 @@ func TestChargingLastsUntilTheProviderConfirms(t *testing.T) {
 }
 
 func TestProviderRefusalIsRejected(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined").is("finished", instant).at("id")
 	m.wantMoved(id)
 	m.wantBalance("USD", "0 0")
 }
 
 func TestProcessingErrorIsFailed(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(processing)).has("status", "failed", "error_code", "processing_error").is("finished", instant).at("id")
 	m.wantMoved(id)
 }
 
 func TestFailedPayoutReleasesItsHold(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	for number, status := range map[string]string{processing: "failed", declined: "rejected"} {
 		id := m.create(payout(number, "amount", "600")).has("status", status).at("id")
@@ -90,15 +90,15 @@ func TestFailedPayoutReleasesItsHold(t *testing.T) {
 }
 
 func TestServerToServerCreateWithoutCredentialsIsRejected(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	for _, storage := range []any{absent, nil, params{}} {
-		a := m.send(payment(good, "money_storage", storage)).want(201)
-		a.has("status", "rejected", "error_description", "unexpected card").is("finished", instant)
+		r := m.send(payment(good, "money_storage", storage)).want(201)
+		r.has("status", "rejected", "error_description", "unexpected card").is("finished", instant)
 	}
 }
 
 func TestServerToServerPaymentWithoutReturnURLsIsRejected(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	for _, p := range []params{
 		payment(good, "returnUrl", absent), payment(good, "failUrl", absent), payment(good, "returnUrl", absent, "failUrl", absent),
 		payment(good, "returnUrl", ""), payment(good, "failUrl", nil),
@@ -108,7 +108,7 @@ func TestServerToServerPaymentWithoutReturnURLsIsRejected(t *testing.T) {
 }
 
 func TestHostedCreateBecomesNewWhenATerminalAccepts(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(hosted()).has("status", "created").at("id")
 	if got := m.path(id); got != "created" {
 		t.Errorf("before routing it went through %s", got)
@@ -120,7 +120,7 @@ func TestHostedCreateBecomesNewWhenATerminalAccepts(t *testing.T) {
 }
 
 func TestChargebackReversesTheOriginalAsItsOwnTransaction(t *testing.T) {
-	m := shop(t, `{"fee_bps":"250"}`)
+	m := newMerchantWithTerminals(t, `{"fee_bps":"250"}`)
 	id := m.create(payment(chargedBack)).has("status", "charged").at("id")
 	advance(t, 59)
 	m.read(id).has("status", "charged")
@@ -136,14 +136,14 @@ func TestChargebackReversesTheOriginalAsItsOwnTransaction(t *testing.T) {
 }
 
 func TestOnlySettledTransactionsAreReversed(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	slow := m.create(payment(delayed)).has("status", "charging").at("id")
 	m.cancel(slow).want(200).has("status", "failed", "error_code", "cancelled")
 	m.wantMoved(slow)
 }
 
 func TestRefundRewritesTheOriginalsStatus(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "").want(200).has("id", id, "status", "refunded", "refund_msg", "The money was returned.").is("refund_id", uuid4)
 	m.read(id).has("status", "refunded")
@@ -151,7 +151,7 @@ func TestRefundRewritesTheOriginalsStatus(t *testing.T) {
 }
 
 func TestSlowRefundGoesThroughRefunding(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(refundSlow)).has("status", "charged").at("id")
 	m.refund(id, "").want(200).has("status", "refunding").is("refund_id", uuid4)
 	m.wantBalance("USD", "0 0")
@@ -165,7 +165,7 @@ func TestSlowRefundGoesThroughRefunding(t *testing.T) {
 }
 
 func TestRefundedIsNotFinal(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(chargedBack)).at("id")
 	m.refund(id, "400").want(200).has("status", "refunded")
 	advance(t, 60)
@@ -177,7 +177,7 @@ func TestRefundedIsNotFinal(t *testing.T) {
 const hold = "hold_payment pending: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD"
 
 func TestCommitCapturesTheHold(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").hasRaw("finished", "null").at("id")
 	m.wantBalance("USD", "0 1000")
 	m.wantMoved(id, hold)
@@ -187,7 +187,7 @@ func TestCommitCapturesTheHold(t *testing.T) {
 }
 
 func TestCaptureNeverExceedsTheHold(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).at("id")
 	m.commit(id, "1001").want(422).has("error", "invalid_capture_amount")
 	m.read(id).has("status", "payment_suspended")
@@ -195,7 +195,7 @@ func TestCaptureNeverExceedsTheHold(t *testing.T) {
 }
 
 func TestCancelReleasesTheHold(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
 	m.cancel(id).want(200).has("status", "failed", "error_code", "cancelled").is("finished", instant)
 	m.wantBalance("USD", "0 0")
@@ -203,7 +203,7 @@ func TestCancelReleasesTheHold(t *testing.T) {
 }
 
 func TestHoldExpires(t *testing.T) {
-	m := shop(t, `{"two_phase":true,"hold_ttl_seconds":600}`)
+	m := newMerchantWithTerminals(t, `{"two_phase":true,"hold_ttl_seconds":600}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
 	advance(t, 599)
 	m.read(id).has("status", "payment_suspended")
