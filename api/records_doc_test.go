@@ -64,7 +64,7 @@ The column *set by* says which requests set a field:
 - *create, change*: also PATCH;
 - *required*: the POST must set the field.
 
-An optional field without a value or a default is null, or an empty text or list. A secret is shown as ` + "`•••`" + `.
+An optional field without a value or a default is null, or an empty text or list. A password is never shown, and any other secret is shown as ` + "`•••`" + `.
 `)
 	for _, record := range documented {
 		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n", record.title, strings.TrimSuffix(record.path+". "+record.note, " "))

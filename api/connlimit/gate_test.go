@@ -45,8 +45,8 @@ func serve(t *testing.T, o Options) *echo {
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	s := &echo{t: t, gate: NewGate(o), at: l.Addr().String(), release: make(chan struct{}), busy: make(chan struct{}, 64)}
-	limited := s.gate.Listener(l)
+	e := &echo{t: t, gate: NewGate(o), at: l.Addr().String(), release: make(chan struct{}), busy: make(chan struct{}, 64)}
+	limited := e.gate.Listener(l)
 	var served sync.WaitGroup
 	served.Go(func() {
 		for {
@@ -54,20 +54,20 @@ func serve(t *testing.T, o Options) *echo {
 			if err != nil {
 				return
 			}
-			served.Go(func() { s.answer(c.(*Conn)) })
+			served.Go(func() { e.answer(c.(*Conn)) })
 		}
 	})
 	t.Cleanup(func() {
 		must(t, limited.Close())
 		served.Wait()
-		if open := s.gate.Open(); open != 0 || len(s.gate.from) != 0 {
-			t.Errorf("%d connections of %d addresses are left", open, len(s.gate.from))
+		if open := e.gate.Open(); open != 0 || len(e.gate.from) != 0 {
+			t.Errorf("%d connections of %d addresses are left", open, len(e.gate.from))
 		}
 	})
-	return s
+	return e
 }
 
-func (s *echo) answer(c *Conn) {
+func (e *echo) answer(c *Conn) {
 	defer func() { _ = c.Close() }()
 	b := make([]byte, 1)
 	for {
@@ -78,8 +78,8 @@ func (s *echo) answer(c *Conn) {
 		case 'k':
 			c.Known()
 		case 'h':
-			s.busy <- struct{}{}
-			<-s.release
+			e.busy <- struct{}{}
+			<-e.release
 		}
 		if _, err := c.Write(b); err != nil {
 			return
@@ -89,28 +89,28 @@ func (s *echo) answer(c *Conn) {
 
 // settle waits until every connection waits for its caller, which is a moment after the
 // server's answer.
-func (s *echo) settle() {
-	s.t.Helper()
+func (e *echo) settle() {
+	e.t.Helper()
 	waiting := func() bool {
-		s.gate.mu.Lock()
-		defer s.gate.mu.Unlock()
-		return !slices.ContainsFunc(s.gate.open, func(c *Conn) bool { return c.state.Load() != reading })
+		e.gate.mu.Lock()
+		defer e.gate.mu.Unlock()
+		return !slices.ContainsFunc(e.gate.open, func(c *Conn) bool { return c.state.Load() != reading })
 	}
 	for began := time.Now(); !waiting(); runtime.Gosched() {
 		if time.Since(began) > patience {
-			s.t.Fatal("some connections don't wait")
+			e.t.Fatal("some connections don't wait")
 		}
 	}
 }
 
 // dial connects from 127.0.0.n. The connection is closed when the test ends.
-func (s *echo) dial(n int) net.Conn {
-	s.t.Helper()
+func (e *echo) dial(n int) net.Conn {
+	e.t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(n))}}
-	c, err := d.Dial("tcp", s.at)
-	must(s.t, err)
-	must(s.t, c.SetDeadline(time.Now().Add(patience)))
-	s.t.Cleanup(func() { _ = c.Close() })
+	c, err := d.Dial("tcp", e.at)
+	must(e.t, err)
+	must(e.t, c.SetDeadline(time.Now().Add(patience)))
+	e.t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 

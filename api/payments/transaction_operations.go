@@ -116,7 +116,7 @@ func (h *Handlers) completeTransaction(req *web.Request) error {
 	case !web.IsObject(material):
 		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must be an object", materialName)
 	}
-	submitted := web.Without(material, "status") // only the rail may set it
+	submitted := web.Without(material, "status") // only the provider may set it
 	if web.IsEmptyObject(submitted) {
 		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must not be empty", materialName)
 	}

@@ -131,7 +131,7 @@ func (p *Place) Leave() {
 
 // Figures are the numbers that describe a gate.
 type Figures struct {
-	Inside  int           // commands in service, including those that wait for a rail
+	Inside  int           // commands in service, including those that wait for a provider
 	Waiting int           // commands that wait for a place
 	HeadAge time.Duration // how long the oldest waiting command has waited
 	Shed    uint64        // commands that got no place, since the start

@@ -107,7 +107,7 @@ func (o *order) render(card, cvv string) []byte {
 		o.txid, o.kind, o.env, o.amount, currency, card, cardholder, cvv)
 }
 
-// judge compares an answer with the order and with the last answer before the request was sent.
+// check compares an answer with the order and with the last answer before the request was sent.
 func (o *order) check(before, got *reading) error {
 	want := reading{TxID: o.txid, Type: o.kind, Amount: fmt.Sprint(o.amount), Currency: currency, Env: o.env}
 	has := reading{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}

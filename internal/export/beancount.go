@@ -22,15 +22,15 @@ type beancount struct {
 	buf         []byte
 }
 
-func writeBeancount(out io.Writer, r *exporter) error {
-	b := &beancount{exporter: r, out: out, commodities: newCommodities(beancountName)}
+func writeBeancount(out io.Writer, x *exporter) error {
+	b := &beancount{exporter: x, out: out, commodities: newCommodities(beancountName)}
 	if err := b.preamble(); err != nil {
 		return err
 	}
-	if err := r.each(b.entry); err != nil {
+	if err := x.each(b.entry); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n; end of the export: %d entries\n", r.count.Entries)
+	_, err := fmt.Fprintf(out, "\n; end of the export: %d entries\n", x.count.Entries)
 	return err
 }
 

@@ -58,7 +58,7 @@ func New(proxies web.Proxies, known, anyone int) *Bodies {
 }
 
 // owner is charged for a body: the organization of an authenticated caller (zero: the
-// administrator), or the address that calls a route for anyone.
+// operator), or the address that calls a route for anyone.
 type owner struct {
 	org  ledger.ID
 	from netip.Addr

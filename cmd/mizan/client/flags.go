@@ -49,9 +49,9 @@ type sandboxFile struct {
 }
 
 // Open resolves the flags without connecting. Its errors are faults of the caller.
-func (c *AdminFlags) Open() (*Client, error) {
+func (f *AdminFlags) Open() (*Client, error) {
 	return serverFlags{
-		url: c.URL, tokenFile: c.TokenFile, caFile: c.CAFile, organization: c.Organization, sandbox: c.Sandbox, sandboxFlag: "--sandbox",
+		url: f.URL, tokenFile: f.TokenFile, caFile: f.CAFile, organization: f.Organization, sandbox: f.Sandbox, sandboxFlag: "--sandbox",
 		token: tokenSource{name: "admin token", flag: "--token-file", variable: "MIZAN_ADMIN_TOKEN", inSandbox: func(b *sandboxFile) string { return b.AdminToken }},
 	}.open()
 }

@@ -24,8 +24,8 @@ func rotate(t *testing.T, env []string, args ...string) string {
 // notSentLine is the end of the message about a server to which no token was sent.
 const notSentLine = "mizan: admin-token: nothing was sent: the token is as it was\n"
 
-// answers returns the status of an administration request with the token.
-func answers(t *testing.T, s *testkit.Server, token string) int {
+// statusWithToken returns the status of an administration request with the token.
+func statusWithToken(t *testing.T, s *testkit.Server, token string) int {
 	t.Helper()
 	a, err := s.Admin().With("authorization", "Bearer "+token).Get("/api/v1/partners")
 	if err != nil {
@@ -37,11 +37,11 @@ func answers(t *testing.T, s *testkit.Server, token string) int {
 // wantTokens checks which tokens are in force.
 func wantTokens(t *testing.T, s *testkit.Server, inForce string, retired ...string) {
 	t.Helper()
-	if got := answers(t, s, inForce); got != 200 {
+	if got := statusWithToken(t, s, inForce); got != 200 {
 		t.Errorf("the new token is answered %d", got)
 	}
 	for _, token := range retired {
-		if got := answers(t, s, token); got != 401 {
+		if got := statusWithToken(t, s, token); got != 401 {
 			t.Errorf("an old token is answered %d", got)
 		}
 	}

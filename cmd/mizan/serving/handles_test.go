@@ -56,8 +56,8 @@ func TestOpenFileLimitIsDividedAmongUses(t *testing.T) {
 	}
 }
 
-// idle opens connections from several addresses and sends nothing.
-func idle(t *testing.T, s *testkit.Server, n int) {
+// openIdleConnections opens connections from several addresses and sends nothing.
+func openIdleConnections(t *testing.T, s *testkit.Server, n int) {
 	t.Helper()
 	at := strings.TrimPrefix(strings.TrimPrefix(s.BaseURL, "http://"), "https://")
 	for i := range n {
@@ -87,8 +87,8 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{OpenFiles: few})
 	hooked, err := s.Admin().Do("PATCH", "/api/v1/partners/"+strconv.FormatInt(s.Sandbox.PartnerID, 10), map[string]any{"notify_url": sink.URL, "secret": "0123456789abcdef"})
 	testkit.WantStatus(t, hooked, err, 200)
-	before := tables(t, s.Dir)
-	idle(t, s, 2*few)
+	before := countTables(t, s.Dir)
+	openIdleConnections(t, s, 2*few)
 	// Each payment comes on a separate connection and is large, so that the store fills its
 	// memtables of 24 MiB and opens a table and a log for each.
 	const payments, workers = 840, 8
@@ -120,7 +120,7 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 		answer, err := s.Anyone().Get("/api/v1/health")
 		testkit.WantStatus(t, answer, err, 200)
 	}
-	if after := tables(t, s.Dir); after <= before {
+	if after := countTables(t, s.Dir); after <= before {
 		t.Errorf("the store has %d tables, and had %d: it opened no files, so this proves little", after, before)
 	}
 	if !strings.Contains(s.Stderr(), "connections are at their bound") {
@@ -138,8 +138,8 @@ func answerOf(a *testkit.Answer) string {
 	return fmt.Sprint(a.Status, " ", string(a.Body))
 }
 
-// tables counts the store's tables.
-func tables(t *testing.T, dir string) int {
+// countTables counts the store's tables.
+func countTables(t *testing.T, dir string) int {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "store", "*.sst"))
 	if err != nil {
@@ -189,7 +189,7 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	const promises = 3000
 	s := testkit.Start(t, testkit.Options{Plain: true, Flags: []string{"--tls", "off"}})
 	testkit.Pay(t, s.Partner(), "before")
-	before := resident(t, s)
+	before := residentMemory(t, s)
 	var held []net.Conn
 	for i := range promises {
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
@@ -230,7 +230,7 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 		}
 	}
 	// VmHWM: the largest memory so far, at any time.
-	if grew := resident(t, s) - before; grew > 200<<20 {
+	if grew := residentMemory(t, s) - before; grew > 200<<20 {
 		t.Errorf("%d promises took %d MiB", promises, grew>>20)
 	} else {
 		t.Logf("%d promises took %d MiB", promises, grew>>20)
@@ -238,8 +238,8 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "after")
 }
 
-// resident returns the largest memory that the process has had, in bytes.
-func resident(t *testing.T, s *testkit.Server) int {
+// residentMemory returns the largest memory that the process has had, in bytes.
+func residentMemory(t *testing.T, s *testkit.Server) int {
 	t.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
 	if err != nil {

@@ -28,10 +28,10 @@ type idleDetector struct {
 }
 
 // becameIdle returns true once after each burst, when nothing was written since the last call.
-func (r *idleDetector) becameIdle(changes uint64) bool {
-	rested := changes == r.changes && r.busy
-	r.busy = changes != r.changes || (r.busy && !rested)
-	r.changes = changes
+func (d *idleDetector) becameIdle(changes uint64) bool {
+	rested := changes == d.changes && d.busy
+	d.busy = changes != d.changes || (d.busy && !rested)
+	d.changes = changes
 	return rested
 }
 

@@ -75,8 +75,8 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: clock: ")
 }
 
-// TestManualClockStartsAfterTheLastBookedTime deletes the clock's file: the new clock starts at or
-// after the last booked time.
+// TestManualClockStartsAfterTheLastBookedTime deletes the clock's file: the new clock starts at
+// or after the last booked time.
 func TestManualClockStartsAfterTheLastBookedTime(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	answer, err := s.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
@@ -167,8 +167,8 @@ func TestDamagedSimulatorLogIsRefused(t *testing.T) {
 	}
 }
 
-// TestStartDoesNotCountAsAUseOfAKey checks that a start compares the sandbox's keys without counting as a
-// use of them.
+// TestStartDoesNotCountAsAUseOfAKey checks that a start compares the sandbox's keys without
+// counting as a use of them.
 func TestStartDoesNotCountAsAUseOfAKey(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Kill()
@@ -266,9 +266,9 @@ func TestFailedWriteEndsTheProcess(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "after")
 }
 
-// injected attaches strace to the server and makes system calls on one file fail from now on.
+// injectFault attaches strace to the server and makes system calls on one file fail from now on.
 // It ends with the server.
-func injected(t *testing.T, s *testkit.Server, path, fault string) {
+func injectFault(t *testing.T, s *testkit.Server, path, fault string) {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -313,7 +313,7 @@ func TestFailedSyncAtCloseIsReported(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			s := testkit.Start(t, testkit.Options{})
 			before := testkit.Pay(t, s.Partner(), "before")
-			injected(t, s, filepath.Join(s.Dir, "store", "MANIFEST"), fault)
+			injectFault(t, s, filepath.Join(s.Dir, "store", "MANIFEST"), fault)
 			if code := s.Stop(); code != 1 {
 				t.Errorf("exit %d, want 1", code)
 			}

@@ -77,7 +77,7 @@ func TestProofBindsHeadPathAndLeaf(t *testing.T) {
 	for _, seq := range []uint64{0, 9, 1 << 63} {
 		e := ledger.Event{Seq: seq, Name: "x", Version: 1}
 		wrong.leaves, wrong.stored = nil, nil
-		wrong.book(1, "settle")
+		wrong.append(1, "settle")
 		wrong.add(e.AppendCanonical(nil))
 		_, err = evidence.Prove(wrong.leaves[1], wrong.path(2), wrong.head())
 		wantRefused(t, err, "the leaf is event")

@@ -17,19 +17,19 @@ import (
 // token is the token that the commands send to the servers in these tests.
 const token = "mza_wire-test-token"
 
-// stand is a fake server for behavior that the real one never shows: it breaks connections,
+// stub is a fake server for behavior that the real one never shows: it breaks connections,
 // sends malformed answers, and redirects.
-type stand struct {
+type stub struct {
 	*httptest.Server
 	mu   sync.Mutex
 	seen []*http.Request // guarded by mu
 }
 
-// newStand returns a stand that answers with the function, which gets the number of earlier
+// newStub returns a stub that answers with the function, which gets the number of earlier
 // requests.
-func newStand(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, before int)) *stand {
+func newStub(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, before int)) *stub {
 	t.Helper()
-	s := new(stand)
+	s := new(stub)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		before := len(s.seen)
@@ -42,14 +42,14 @@ func newStand(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, 
 }
 
 // requests returns the requests received so far.
-func (s *stand) requests() []*http.Request {
+func (s *stub) requests() []*http.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.seen)
 }
 
-// admin runs a command against the stand and checks its error lines.
-func (s *stand) admin(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
+// admin runs a command against the stub and checks its error lines.
+func (s *stub) admin(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
 	t.Helper()
 	env := []string{"MIZAN_ADMIN_TOKEN=" + token, "MIZAN_CA_FILE=", "MIZAN_ORGANIZATION="}
 	r := testkit.Run(t, env, slices.Concat([]string{"admin", "--url", s.URL}, args)...)
@@ -77,7 +77,7 @@ func hangUp(t *testing.T, w http.ResponseWriter) {
 
 func TestBrokenWriteIsRetriedWithItsKey(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, before int) {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, before int) {
 		if before == 0 {
 			hangUp(t, w)
 			return
@@ -104,7 +104,7 @@ func TestBrokenWriteIsRetriedWithItsKey(t *testing.T) {
 
 func TestUnansweredWritePrintsItsKey(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { hangUp(t, w) })
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { hangUp(t, w) })
 	s.admin(t, 1, "mizan: organizations create: "+s.URL+": EOF; if it was done is not known: repeat it with --idempotency-key 'k 1'\n",
 		"--idempotency-key", "k 1", "organizations", "create", "--name", "X")
 	if n := len(s.requests()); n != 2 {
@@ -115,7 +115,7 @@ func TestUnansweredWritePrintsItsKey(t *testing.T) {
 
 func TestReadsHaveNoKey(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
 	s.admin(t, 0, "", "organizations", "list")
 	if r := s.requests()[0]; r.Header.Get("Idempotency-Key") != "" || r.Header.Get("Authorization") != "Bearer "+token {
 		t.Errorf("asked with %v", r.Header)
@@ -141,7 +141,7 @@ func TestRefusalPrintsOneLinePerField(t *testing.T) {
 		{502, `<html>bad gateway</html>`, 1, []string{"the server answered 502 Bad Gateway (request r-1)"}},
 		{422, "{\"error\":\"a\\nb\\u001b[2Jc\"}", 2, []string{`a\nb\x1b[2Jc`}},
 	} {
-		s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 			w.Header().Set("X-Request-Id", "r-1")
 			w.WriteHeader(c.status)
 			_, _ = fmt.Fprint(w, c.body)
@@ -157,8 +157,8 @@ const unknownID = "00000000-0000-4000-8000-000000000000"
 
 func TestTokenIsNotSentToOtherServers(t *testing.T) {
 	t.Parallel()
-	elsewhere := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
-	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+	elsewhere := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 	})
 	s.admin(t, 1, "mizan: organizations list: the server answered 307 Temporary Redirect\n", "organizations", "list")
@@ -170,7 +170,7 @@ func TestTokenIsNotSentToOtherServers(t *testing.T) {
 func TestUnexpectedResponsesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{``, `{}`, `[]`, `{"data":1}`, `{"data":[1]}`, `{"data":[{}],"data":[{}]}`} {
-		s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, body) })
+		s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, body) })
 		r := testkit.Run(t, []string{"MIZAN_ADMIN_TOKEN=" + token}, "admin", "--url", s.URL, "organizations", "list")
 		if r.Exit != 1 || !strings.HasPrefix(r.Stderr, "mizan: organizations list: the answer is not a list of the server's") || strings.Count(r.Stderr, "\n") != 1 {
 			t.Errorf("%q ended with %d and said %q", body, r.Exit, r.Stderr)
@@ -180,7 +180,7 @@ func TestUnexpectedResponsesAreRefused(t *testing.T) {
 
 func TestListWithARepeatedCursorEnds(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		_, _ = fmt.Fprint(w, `{"data":[{"id":"1"}],"cursor":{"cursor_field":"id","cursor_value":"same"}}`)
 	})
 	r := s.admin(t, 1, "mizan: organizations list: the list does not end: the server gives the same page again\n", "--json", "organizations", "list", "--all")
@@ -193,7 +193,7 @@ func TestListWithARepeatedCursorEnds(t *testing.T) {
 // are valid.
 func TestInterruptedListPrintsTheReceivedRows(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		if r.URL.Query().Get("cursor") == "" {
 			_, _ = fmt.Fprint(w, `{"data":[{"id":"1"}],"cursor":{"cursor_field":"id","cursor_value":"next"}}`)
 			return
@@ -210,7 +210,7 @@ func TestServerTextCannotMoveTheTerminalCursor(t *testing.T) {
 	t.Parallel()
 	const name = `a\tb\nc\u001b[31m\u009b2J\u202e`
 	const spelled = `a\tb\nc\x1b[31m\u009b2J\u202e`
-	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		thing := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}`
 		if strings.HasSuffix(r.URL.Path, unknownID) {
 			thing = `{"data":` + thing + `}`
@@ -236,7 +236,7 @@ func TestServerTextCannotMoveTheTerminalCursor(t *testing.T) {
 
 func TestJSONOutputIsOneLine(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		_, _ = fmt.Fprint(w, "{\n \"data\": {\n  \"z\": 100000000000000000000000001,\n  \"a\": [ 1.0, {} ]\n }\n}\n")
 	})
 	if r := s.admin(t, 0, "", "--json", "organizations", "show", unknownID); r.Stdout != "{\"z\":100000000000000000000000001,\"a\":[1.0,{}]}\n" {
@@ -248,7 +248,7 @@ func TestJSONOutputIsOneLine(t *testing.T) {
 // is not quoted.
 func TestValuesThatAreNotUTF8AreNotSent(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) })
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) })
 	s.admin(t, 2, "mizan: organizations create: an argument is not UTF-8\n", "organizations", "create", "--name", "caf\xe9")
 	pass := filepath.Join(t.TempDir(), "pass")
 	if err := os.WriteFile(pass, []byte("caf\xe9"), 0o600); err != nil {
@@ -262,7 +262,7 @@ func TestValuesThatAreNotUTF8AreNotSent(t *testing.T) {
 
 func TestNoContentPrintsNothing(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusNoContent) })
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusNoContent) })
 	if r := s.admin(t, 0, "", "blocklist", "delete", unknownID); r.Stdout != "" {
 		t.Errorf("printed %q", r.Stdout)
 	}
@@ -273,7 +273,7 @@ func TestNoContentPrintsNothing(t *testing.T) {
 
 func TestPagingFollowsTheFlags(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		next := `null`
 		if r.URL.Query().Get("cursor") == "" {
 			next = `"2026-09-03T10:15:30.123456+00:00"`
