@@ -85,8 +85,8 @@ func TestIncompleteBodyHasNoEffect(t *testing.T) {
 		must(t, c.(*net.TCPConn).CloseWrite())
 		response, err := http.ReadResponse(bufio.NewReader(c), nil)
 		must(t, err)
-		if said, _ := io.ReadAll(response.Body); response.StatusCode != 400 {
-			t.Errorf("%.40q: %d %s", how, response.StatusCode, said)
+		if text, _ := io.ReadAll(response.Body); response.StatusCode != 400 {
+			t.Errorf("%.40q: %d %s", how, response.StatusCode, text)
 		}
 		must(t, c.Close())
 	}

@@ -70,11 +70,11 @@ func TestCharityReportIsLimitedByTimeAndPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.charityContracts()
-	totals := func(a *response) (said string) {
+	totals := func(a *response) (text string) {
 		for i := 0; a.at(fmt.Sprintf("meta.totals.%d", i)) != "(absent)"; i++ {
-			said += a.at(fmt.Sprintf("meta.totals.%d.asset.currency", i)) + a.at(fmt.Sprintf("meta.totals.%d.postings", i)) + " "
+			text += a.at(fmt.Sprintf("meta.totals.%d.asset.currency", i)) + a.at(fmt.Sprintf("meta.totals.%d.postings", i)) + " "
 		}
-		return said
+		return text
 	}
 	for parameters, want := range map[string]struct {
 		rows   int

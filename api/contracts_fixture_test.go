@@ -181,9 +181,9 @@ func (r *response) wantFaults(fields ...string) *response {
 	if r.status != 422 || !shaped || r.at("error") != "unprocessable_entity" || !slices.Equal(names, fields) {
 		r.t.Errorf("answered %d %s, want 422 about %q", r.status, r.body, fields)
 	}
-	for name, said := range details {
-		if messages, ok := said.([]any); !ok || len(messages) == 0 || messages[0] == "" {
-			r.t.Errorf("%s is refused with %v", name, said)
+	for name, text := range details {
+		if messages, ok := text.([]any); !ok || len(messages) == 0 || messages[0] == "" {
+			r.t.Errorf("%s is refused with %v", name, text)
 		}
 	}
 	return r

@@ -141,8 +141,8 @@ func TestLeasesFilterByArrears(t *testing.T) {
 	f.wantList("leases", "?arrears=true", late)
 	f.wantList("leases", "?arrears=false&status=active", well, cleared)
 	f.wantList("leases", "?status=active", well, cleared, late)
-	for _, said := range []string{"yes", "", "TRUE", "1", "0"} {
-		f.session().get(secularPath + "leases?arrears=" + said).wantFaults("arrears")
+	for _, text := range []string{"yes", "", "TRUE", "1", "0"} {
+		f.session().get(secularPath + "leases?arrears=" + text).wantFaults("arrears")
 	}
 	f.session().get(secularPath + "partnerships?arrears=true").wantFaults("arrears")
 }

@@ -33,10 +33,10 @@ func TestBadAmountErrorNamesTheFamilysForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const texts, either = "must be a string of minor units", "must be minor units, as an integer or a string of digits"
-	for _, said := range []string{"1.5", `"1.5"`, `"x"`, "-1", "true"} {
-		f.session().post(secularPath+"managed-investments", forms["managed-investments"].with("capital_amount", said).json()).
+	for _, text := range []string{"1.5", `"1.5"`, `"x"`, "-1", "true"} {
+		f.session().post(secularPath+"managed-investments", forms["managed-investments"].with("capital_amount", text).json()).
 			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+texts+`"]}}`)
-		f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", said).json()).
+		f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", text).json()).
 			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+either+`"]}}`)
 	}
 	contract := f.createReligious("wadiah")

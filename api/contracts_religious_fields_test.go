@@ -63,12 +63,12 @@ func TestAmountsMustBeIntegersOrDecimalStrings(t *testing.T) {
 		"1" + strings.Repeat("0", 72) + "1", "1" + strings.Repeat("0", 200), `"` + strings.Repeat("9", 79) + `"`,
 	}
 	f.wantNothingStored(t, func() {
-		for _, said := range append(wrong, "0", `"0"`) {
-			f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", said).json()).wantFaults("capital_amount")
-			contract.act("record_loss", "amount", said).wantFaults("amount")
+		for _, text := range append(wrong, "0", `"0"`) {
+			f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", text).json()).wantFaults("capital_amount")
+			contract.act("record_loss", "amount", text).wantFaults("amount")
 		}
-		for _, said := range wrong {
-			contract.act("distribute_profit", "gross_profit", said, "period_end_date", `"2026-09-03"`).wantFaults("gross_profit")
+		for _, text := range wrong {
+			contract.act("distribute_profit", "gross_profit", text, "period_end_date", `"2026-09-03"`).wantFaults("gross_profit")
 		}
 	})
 	contract.mustAct("distribute_profit", "gross_profit", "0", "period_end_date", `"2026-09-03"`)
@@ -79,8 +79,8 @@ func TestOtherIntegersAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for field, productType := range map[string]string{"term_months": "mudaraba", "instalments": "murabaha", "maturity_months": "sukuk", "lease_term_months": "ijara"} {
-		for _, said := range []string{"9223372036854775808", "9223372036854775807", "0", "-1", "1.0", "1e1", `"12"`} {
-			f.session().post(religiousPath+productType, religiousForm(productType).with(field, said).json()).wantFaults(field)
+		for _, text := range []string{"9223372036854775808", "9223372036854775807", "0", "-1", "1.0", "1e1", `"12"`} {
+			f.session().post(religiousPath+productType, religiousForm(productType).with(field, text).json()).wantFaults(field)
 		}
 	}
 }

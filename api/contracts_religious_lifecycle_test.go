@@ -178,7 +178,7 @@ func TestReligiousSchedulesAreReadAsCSV(t *testing.T) {
 	contract := f.createReligious("murabaha").approve().mustActAll("order_asset", `purchase_asset ownership_documents ["bill"]`, "deliver_asset", "activate")
 	r := contract.get(contract.path+"/schedule.csv").want(200, "payment_number,due_date,amount,cost_part,profit_part,status\n"+
 		"1,2026-10-03,275,250,25,pending\n2,2026-11-02,275,250,25,pending\n3,2026-12-02,275,250,25,pending\n4,2027-01-01,275,250,25,pending\n")
-	if said := r.header.Get("content-disposition"); said != `attachment; filename="MRB-2026-000001.csv"` {
-		t.Errorf("it is offered as %q", said)
+	if text := r.header.Get("content-disposition"); text != `attachment; filename="MRB-2026-000001.csv"` {
+		t.Errorf("it is offered as %q", text)
 	}
 }

@@ -85,8 +85,8 @@ func TestApprovalWithoutAReferenceIsRefused(t *testing.T) {
 		f.wantNothingStored(t, func() {
 			contract.act("approve").wantFaults("approved_by", "fatwa_reference")
 			for _, name := range []string{"approved_by", "fatwa_reference"} {
-				for _, said := range []string{"", "null", `""`, `" "`, `"\t\n"`, "7", "true", "{}", `["F-7"]`, `"` + strings.Repeat("F", 2001) + `"`} {
-					contract.actWith("approve", fatwa.with(name, said)).wantFaults(name)
+				for _, text := range []string{"", "null", `""`, `" "`, `"\t\n"`, "7", "true", "{}", `["F-7"]`, `"` + strings.Repeat("F", 2001) + `"`} {
+					contract.actWith("approve", fatwa.with(name, text)).wantFaults(name)
 				}
 			}
 		})
@@ -125,8 +125,8 @@ func TestMusharakaAndWadiahNeedTheirReviewOnCreate(t *testing.T) {
 			}
 			create("{}").wantFaults("compliance_review.approved_by", "compliance_review.fatwa_reference")
 			for _, name := range []string{"approved_by", "fatwa_reference"} {
-				for _, said := range []string{"", "null", `""`, `"  "`, "7"} {
-					create(fatwa.with(name, said).json()).wantFaults("compliance_review." + name)
+				for _, text := range []string{"", "null", `""`, `"  "`, "7"} {
+					create(fatwa.with(name, text).json()).wantFaults("compliance_review." + name)
 				}
 			}
 		})
@@ -235,8 +235,8 @@ func TestNegativeReviewNeedsAReason(t *testing.T) {
 	f := newFixture(t)
 	for _, productType := range []string{"mudaraba", "ijara", "sukuk"} {
 		contract := f.createReligious(productType)
-		for _, said := range []string{"", "null", `""`, `"  "`, "7"} {
-			contract.actWith("reject", members{"x": "1"}.with("reason", said)).wantFaults("reason")
+		for _, text := range []string{"", "null", `""`, `"  "`, "7"} {
+			contract.actWith("reject", members{"x": "1"}.with("reason", text)).wantFaults("reason")
 		}
 		contract.read().wantData("status", "draft")
 	}

@@ -103,7 +103,7 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 func TestScreeningSeesThroughInvisibleAndWideLetters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for said, decision := range map[string]string{
+	for text, decision := range map[string]string{
 		"alco\u200bhol":                    "fail", // zero-width space
 		"\ufeffgam\u2060b\u00adling\u200d": "fail", // byte order mark, word joiner, soft hyphen, joiner
 		"pork\u200bbelly":                  "fail", // it may also separate two words
@@ -119,9 +119,9 @@ func TestScreeningSeesThroughInvisibleAndWideLetters(t *testing.T) {
 		"\u3164":                           "review",
 		"\u2800 \u00ad":                    "review",
 	} {
-		r := f.screen("subject", "asset", "region", "AE", "asset_type", said).want(200, "")
+		r := f.screen("subject", "asset", "region", "AE", "asset_type", text).want(200, "")
 		if got := r.at("data.decision"); got != decision {
-			t.Errorf("%q: %s, want %s", said, got, decision)
+			t.Errorf("%q: %s, want %s", text, got, decision)
 		}
 	}
 	for _, region := range []string{" ", "\u200b", "\t"} {

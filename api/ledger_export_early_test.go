@@ -127,17 +127,17 @@ func TestOpenExportNamesItsEnd(t *testing.T) {
 	for _, format := range []string{"hledger", "beancount"} {
 		for _, to := range []string{"", "&to=2026-09-03", "&to=" + url.QueryEscape(f.Clock.Now().Format(time.RFC3339Nano))} {
 			whole := f.auditor().get(exportPath+"?env=test&format="+format+to).want(200, "").body
-			said := headed.FindStringSubmatch(whole)
-			if said == nil {
+			text := headed.FindStringSubmatch(whole)
+			if text == nil {
 				t.Fatalf("%s%s begins %.300s", format, to, whole)
 			}
-			at, err := time.Parse(time.RFC3339Nano, said[1])
+			at, err := time.Parse(time.RFC3339Nano, text[1])
 			must(t, err)
-			if booked, err := time.Parse(time.RFC3339Nano, newest.at("data.0.booked_at")); err != nil || !booked.Equal(at) || said[2] != newest.at("data.0.seq") {
-				t.Errorf("%s%s ends at %v with event %s, the last one is %s", format, to, at, said[2], newest.body)
+			if booked, err := time.Parse(time.RFC3339Nano, newest.at("data.0.booked_at")); err != nil || !booked.Equal(at) || text[2] != newest.at("data.0.seq") {
+				t.Errorf("%s%s ends at %v with event %s, the last one is %s", format, to, at, text[2], newest.body)
 			}
 			f.charge(good)
-			f.auditor().get(exportPath+"?env=test&format="+format+"&to="+url.QueryEscape(said[1])).want(200, whole)
+			f.auditor().get(exportPath+"?env=test&format="+format+"&to="+url.QueryEscape(text[1])).want(200, whole)
 			newest = f.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
 		}
 	}

@@ -169,16 +169,16 @@ var forks sync.Mutex
 
 // external runs another program and returns all its output.
 func external(name string, args ...string) ([]byte, error) {
-	var said bytes.Buffer
+	var text bytes.Buffer
 	program := exec.Command(name, args...)
-	program.Stdout, program.Stderr = &said, &said
+	program.Stdout, program.Stderr = &text, &text
 	forks.Lock()
 	err := program.Start()
 	forks.Unlock()
 	if err == nil {
 		err = program.Wait()
 	}
-	return said.Bytes(), err
+	return text.Bytes(), err
 }
 
 func hledger(t *testing.T, args ...string) string {

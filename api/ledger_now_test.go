@@ -58,10 +58,10 @@ func TestQueryUpToNowShowsEverythingBooked(t *testing.T) {
 			if strings.Contains(path, "/export") && ahead == time.Hour {
 				continue // an export up to a future time is refused, because it would be incomplete
 			}
-			for _, said := range []string{at.Format(time.RFC3339Nano), at.Format("2006-01-02T15:04:05.000000+00:00")} {
-				got := ask.by.get(path+"&"+ask.bound+"="+url.QueryEscape(said)).want(200, "").body
+			for _, text := range []string{at.Format(time.RFC3339Nano), at.Format("2006-01-02T15:04:05.000000+00:00")} {
+				got := ask.by.get(path+"&"+ask.bound+"="+url.QueryEscape(text)).want(200, "").body
 				if got != want {
-					t.Errorf("%s %s=%s: %s, want %s", path, ask.bound, said, got, want)
+					t.Errorf("%s %s=%s: %s, want %s", path, ask.bound, text, got, want)
 				}
 			}
 			plain := at.Format("2006-01-02T15:04:05.000000+00:00") // as answers write it; the '+' arrives as a space

@@ -54,12 +54,12 @@ func TestUnsupportedMethodIs405(t *testing.T) {
 // isOf tells whether a path matches a pattern: a literal segment of the path may match the
 // pattern's parameter.
 func isOf(path, pattern string) bool {
-	said, wanted := strings.Split(path, "/"), strings.Split(pattern, "/")
-	if len(said) != len(wanted) {
+	text, wanted := strings.Split(path, "/"), strings.Split(pattern, "/")
+	if len(text) != len(wanted) {
 		return false
 	}
-	for i := range said {
-		if said[i] != wanted[i] && !strings.HasPrefix(wanted[i], ":") {
+	for i := range text {
+		if text[i] != wanted[i] && !strings.HasPrefix(wanted[i], ":") {
 			return false
 		}
 	}

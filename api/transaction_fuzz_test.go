@@ -71,8 +71,8 @@ func FuzzAmount(f *testing.F) {
 		if made.status == 201 {
 			// The literal may close the amount and contain further members, which then cause
 			// their own refusals.
-			var said string
-			if json.Unmarshal([]byte(literal), &said) == nil && made.at("amount") != said {
+			var text string
+			if json.Unmarshal([]byte(literal), &text) == nil && made.at("amount") != text {
 				t.Fatalf("%s was taken as %s", literal, made.at("amount"))
 			}
 		}

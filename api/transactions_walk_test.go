@@ -15,9 +15,9 @@ import (
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
-	if said := os.Getenv("MIZAN_SEED"); said != "" {
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
 		var err error
-		seed, err = strconv.ParseUint(said, 10, 64)
+		seed, err = strconv.ParseUint(text, 10, 64)
 		must(t, err)
 	}
 	t.Logf("MIZAN_SEED=%d", seed)

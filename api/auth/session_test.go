@@ -124,9 +124,9 @@ func TestOrganizationIDHasOneForm(t *testing.T) {
 	if auth.Organization([]byte(here.String())) != here {
 		t.Error("the usual form is no one's")
 	}
-	for _, said := range []string{"", "x", "{" + here.String() + "}", "urn:uuid:" + here.String(), here.String()[:35]} {
-		if auth.Organization([]byte(said)) != (ledger.ID{}) {
-			t.Errorf("%q is somebody's", said)
+	for _, text := range []string{"", "x", "{" + here.String() + "}", "urn:uuid:" + here.String(), here.String()[:35]} {
+		if auth.Organization([]byte(text)) != (ledger.ID{}) {
+			t.Errorf("%q is somebody's", text)
 		}
 	}
 }

@@ -41,11 +41,11 @@ func TestFormFieldsAreParsed(t *testing.T) {
 			t.Errorf("%q: %d", body, status)
 			continue
 		}
-		said := []string{}
+		text := []string{}
 		for _, field := range f.fields {
-			said = append(said, string(field.name)+"="+string(field.value))
+			text = append(text, string(field.name)+"="+string(field.value))
 		}
-		if got := fmt.Sprint(said); got != want {
+		if got := fmt.Sprint(text); got != want {
 			t.Errorf("%q: %s, want %s", body, got, want)
 		}
 	}
@@ -137,9 +137,9 @@ func TestBrowserDataIsFilledFromHeaders(t *testing.T) {
 		var h fasthttp.RequestHeader
 		h.Set("Accept-Language", c.language)
 		h.Set("User-Agent", c.agent)
-		var said map[string]string
-		if err := json.Unmarshal(browserOf(&h), &said); err != nil || len(said) != 2 || said["language"] != c.wantLanguage || said["user_agent"] != c.wantAgent {
-			t.Errorf("%q %q: %q %v", c.language, c.agent, said, err)
+		var text map[string]string
+		if err := json.Unmarshal(browserOf(&h), &text); err != nil || len(text) != 2 || text["language"] != c.wantLanguage || text["user_agent"] != c.wantAgent {
+			t.Errorf("%q %q: %q %v", c.language, c.agent, text, err)
 		}
 	}
 }

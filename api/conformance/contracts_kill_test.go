@@ -97,9 +97,9 @@ func paysRent(c *testkit.Client, path string, round int) (*testkit.Answer, error
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
-	if said := os.Getenv("MIZAN_SEED"); said != "" {
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
 		var err error
-		if seed, err = strconv.ParseUint(said, 10, 64); err != nil {
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatalf("MIZAN_SEED: %v", err)
 		}
 	}

@@ -31,8 +31,8 @@ func TestFinanceLeaseEndsWithTheTransfer(t *testing.T) {
 	contract.act("expense", "amount", "5", "description", " ").wantRefused("description")
 	contract.mustAct("expense", "amount", "5", "description", "new tyres").has("data.total_owner_expenses", "5", "data.owner_expenses.0.type", "maintenance", "data.owner_expenses.0.description", "new tyres")
 	contract.mustAct("transfer_pending").has("data.status", "transfer_pending")
-	if said := contract.act("transfer").wantRefused("total_rentals_paid").at("details.total_rentals_paid.0"); !strings.Contains(said, "511") {
-		t.Errorf("the refused transfer says %q, want the outstanding amount", said)
+	if text := contract.act("transfer").wantRefused("total_rentals_paid").at("details.total_rentals_paid.0"); !strings.Contains(text, "511") {
+		t.Errorf("the refused transfer says %q, want the outstanding amount", text)
 	}
 	contract.act("payment", "amount", "512").wantRefused("amount")
 	contract.mustAct("payment", "amount", "511").has("data.payment_schedule.1.status", "paid")
@@ -128,16 +128,16 @@ func TestPermanentPartnershipIsDissolvedNotBoughtOut(t *testing.T) {
 
 func TestRejectedContractTakesNoFurtherAction(t *testing.T) {
 	for product, d := range map[string]*contractFixture{"partnership": newPartnership(t), "lease": newLease(t), "issue": newIssue(t), "investment": newInvestment(t)} {
-		said := "data.rejection_reason"
+		text := "data.rejection_reason"
 		if product == "partnership" {
-			said = "data.metadata.rejection_reason" // the specification's name
+			text = "data.metadata.rejection_reason" // the specification's name
 		}
 		d.act("reject", "reason", "no").wantConflict() // the contract is not under review
 		d.mustAct("submit").has("data.status", "under_review")
 		d.act("reject").wantRefused("reason")
 		d.act("reject", "reason", "  ").wantRefused("reason")
 		d.act("review").wantRefused("approved_by")
-		d.mustAct("reject", "reason", "no").has("data.status", "rejected", said, "no")
+		d.mustAct("reject", "reason", "no").has("data.status", "rejected", text, "no")
 		for _, action := range []string{"submit", "review", "reject"} {
 			d.act(action, "approved_by", "a", "reason", "b").wantConflict()
 		}

@@ -206,12 +206,12 @@ func TestSubscribeChecksInTheSpecifiedOrder(t *testing.T) {
 	contract.subscribe("a", 1).wantRefused("certificates").has("details.certificates.0", "must be at least 2")
 	contract.subscribe("a", 6).wantRefused("certificates")
 	contract.subscribe("a", 3).want(200)
-	if said := contract.subscribe("a", 3).wantRefused("certificates").at("details.certificates.0"); !strings.Contains(said, "3 already held") {
-		t.Errorf("the ceiling's refusal says %q, want the amount already held", said)
+	if text := contract.subscribe("a", 3).wantRefused("certificates").at("details.certificates.0"); !strings.Contains(text, "3 already held") {
+		t.Errorf("the ceiling's refusal says %q, want the amount already held", text)
 	}
 	contract.subscribe("b", 5).want(200)
-	if said := contract.subscribe("c", 3).wantRefused("certificates").at("details.certificates.0"); !strings.Contains(said, "2 are left") {
-		t.Errorf("the remainder's refusal says %q", said)
+	if text := contract.subscribe("c", 3).wantRefused("certificates").at("details.certificates.0"); !strings.Contains(text, "2 are left") {
+		t.Errorf("the remainder's refusal says %q", text)
 	}
 	contract.subscribe("c", 2).want(200)
 	contract.subscribe("a", 2).wantRefused("certificates")

@@ -105,16 +105,16 @@ func (h *hook) wantNotified(want ...string) []*notification {
 	all := h.all()
 	left := append([]string(nil), want...)
 	for _, n := range all {
-		said := n.parsed.Data.Status + " of " + n.parsed.Data.TxID
+		text := n.parsed.Data.Status + " of " + n.parsed.Data.TxID
 		found := false
 		for i, w := range left {
-			if found = w == said; found {
+			if found = w == text; found {
 				left = append(left[:i], left[i+1:]...)
 				break
 			}
 		}
 		if !found {
-			h.t.Errorf("notified, and not expected: %s", said)
+			h.t.Errorf("notified, and not expected: %s", text)
 		}
 	}
 	for _, w := range left {

@@ -72,11 +72,11 @@ func decodeQRCode(t testing.TB, body, instead string) string {
 
 // parseTerms returns the terms and values in a page's lists.
 func parseTerms(body string) map[string]string {
-	said := make(map[string]string)
+	text := make(map[string]string)
 	for _, pair := range shownText.FindAllStringSubmatch(body, -1) {
-		said[pair[1]] = unescape(pair[2])
+		text[pair[1]] = unescape(pair[2])
 	}
-	return said
+	return text
 }
 
 func TestPageShowsAScannableQRCode(t *testing.T) {
@@ -85,8 +85,8 @@ func TestPageShowsAScannableQRCode(t *testing.T) {
 		for _, create := range []params{paymentWith(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
 			r := m.create(create).has("status", "action_required")
 			shown := p.open(r.at("simple_auth_redirect_url")).want(200)
-			if said := parseTerms(shown.body); said["Amount"] != "10.00 USD" || said["Time left"] != "30 min 00 s" || said["Address"] != "" {
-				t.Errorf("%s: the page says %v", kind, said)
+			if text := parseTerms(shown.body); text["Amount"] != "10.00 USD" || text["Time left"] != "30 min 00 s" || text["Address"] != "" {
+				t.Errorf("%s: the page says %v", kind, text)
 			}
 			// The phone is another device: it follows the code, and this page shows the new
 			// state.
@@ -111,16 +111,16 @@ func TestCryptoPaymentPageShowsAddressAmountAndTimeLeft(t *testing.T) {
 	for network, amount := range map[string]string{"tron": "1.234567 USDT (tron)", "bsc": "0.000000000001234567 USDT (bsc)"} {
 		r := m.create(paymentWith(params{"type": "crypto"}, "currency", "USDT", "network", network, "amount", "1234567"))
 		page := p.open(r.at("simple_auth_redirect_url")).want(200)
-		said := parseTerms(page.body)
-		if said["Amount"] != amount || said["Time left"] != "30 min 00 s" || said["Address"] == "" || seen[said["Address"]] {
-			t.Errorf("%s: the page says %v", network, said)
+		text := parseTerms(page.body)
+		if text["Amount"] != amount || text["Time left"] != "30 min 00 s" || text["Address"] == "" || seen[text["Address"]] {
+			t.Errorf("%s: the page says %v", network, text)
 		}
-		seen[said["Address"]] = true
-		if read := decodeQRCode(t, page.body, said["Address"]); read != said["Address"] {
-			t.Errorf("the code is of %q, and the address %q", read, said["Address"])
+		seen[text["Address"]] = true
+		if read := decodeQRCode(t, page.body, text["Address"]); read != text["Address"] {
+			t.Errorf("the code is of %q, and the address %q", read, text["Address"])
 		}
 		advance(t, 7*60+5)
-		if later := parseTerms(p.open(r.at("simple_auth_redirect_url")).body); later["Time left"] != "22 min 55 s" || later["Address"] != said["Address"] {
+		if later := parseTerms(p.open(r.at("simple_auth_redirect_url")).body); later["Time left"] != "22 min 55 s" || later["Address"] != text["Address"] {
 			t.Errorf("7 minutes and 5 seconds later the page says %v", later)
 		}
 		p.send(p.open(r.at("simple_auth_redirect_url")), "decision", "refuse").wantRedirectedTo(failURL)
@@ -129,8 +129,8 @@ func TestCryptoPaymentPageShowsAddressAmountAndTimeLeft(t *testing.T) {
 	r := m.create(paymentWith(params{"type": "crypto"}, "currency", "USDT", "network", "tron"))
 	advance(t, 20*60)
 	page := p.open(m.read(r.at("id")).at("simple_auth_redirect_url"))
-	if said := parseTerms(page.body); said["Time left"] != "10 min 00 s" {
-		t.Errorf("the page says %v", said)
+	if text := parseTerms(page.body); text["Time left"] != "10 min 00 s" {
+		t.Errorf("the page says %v", text)
 	}
 	advance(t, 10*60)
 	m.read(r.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent)

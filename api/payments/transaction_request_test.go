@@ -373,12 +373,12 @@ func FuzzAmountField(f *testing.F) {
 		if len(c.problems) > 0 {
 			return
 		}
-		var said string
-		if json.Unmarshal([]byte(literal), &said) != nil {
+		var text string
+		if json.Unmarshal([]byte(literal), &text) != nil {
 			t.Fatalf("taken, but not one JSON string: %s", literal)
 		}
-		digits := !slices.ContainsFunc([]byte(said), func(b byte) bool { return b < '0' || b > '9' })
-		if !digits || len(said) > 78 || said[0] == '0' || c.request.Amount.String() != said {
+		digits := !slices.ContainsFunc([]byte(text), func(b byte) bool { return b < '0' || b > '9' })
+		if !digits || len(text) > 78 || text[0] == '0' || c.request.Amount.String() != text {
 			t.Fatalf("%s was taken as %v", literal, c.request.Amount)
 		}
 	})

@@ -7,9 +7,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-func queryString(said string) *fasthttp.RequestCtx {
+func queryString(text string) *fasthttp.RequestCtx {
 	ctx := new(fasthttp.RequestCtx)
-	ctx.Request.SetRequestURI("/list?" + said)
+	ctx.Request.SetRequestURI("/list?" + text)
 	return ctx
 }
 
