@@ -14,15 +14,15 @@ import (
 
 const blocklist = "/api/v1/blocklist"
 
-func (h *fixture) list(kind, value string) *answer {
-	h.t.Helper()
-	return h.admin().post(blocklist, `{"kind":"`+kind+`","value":"`+value+`"}`).want(201, "")
+func (f *fixture) list(kind, value string) *response {
+	f.t.Helper()
+	return f.admin().post(blocklist, `{"kind":"`+kind+`","value":"`+value+`"}`).want(201, "")
 }
 
-func TestAValueIsPutOnTheBlocklistAndTakenOff(t *testing.T) {
+func TestBlocklistEntryIsAddedAndRemoved(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.list("email", "Anna@Example.com")
+	f := newFixture(t)
+	made := f.list("email", "Anna@Example.com")
 	made.wantFields(map[string]string{
 		"data.kind": "email", "data.value": "anna@example.com", "data.active": "true", "data.updated_at": made.at("data.created_at"),
 	})
@@ -30,60 +30,60 @@ func TestAValueIsPutOnTheBlocklistAndTakenOff(t *testing.T) {
 		t.Errorf("%s", made.body)
 	}
 	path := blocklist + "/" + made.at("data.id")
-	h.admin().get(path).want(200, made.body)
+	f.admin().get(path).want(200, made.body)
 	payer := directory.Payer{Email: "anna@example.com"}
-	if kind, blocked := h.directory.Blocked(h.seed.First.Org, &payer); kind != "email" || !blocked {
+	if kind, blocked := f.directory.Blocked(f.seed.First.Org, &payer); kind != "email" || !blocked {
 		t.Errorf("blocked by %q %v", kind, blocked)
 	}
-	if _, blocked := h.directory.Blocked(h.seed.Second.Org, &payer); blocked {
+	if _, blocked := f.directory.Blocked(f.seed.Second.Org, &payer); blocked {
 		t.Error("blocked by another organization's list")
 	}
-	if a := h.admin().post(blocklist, `{"kind":"email","value":"ANNA@example.com"}`).want(409, ""); a.at("error") != "conflict" {
-		t.Errorf("%s", a.body)
+	if r := f.admin().post(blocklist, `{"kind":"email","value":"ANNA@example.com"}`).want(409, ""); r.at("error") != "conflict" {
+		t.Errorf("%s", r.body)
 	}
-	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
-	gone := h.admin().do("DELETE", path, "").want(200, "")
+	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
+	gone := f.admin().do("DELETE", path, "").want(200, "")
 	gone.wantFields(map[string]string{
 		"data.active": "false", "data.created_at": made.at("data.created_at"), "data.updated_at": "2026-09-03T10:16:30.123456+00:00",
 	})
-	h.admin().do("DELETE", path, "").want(200, gone.body)
-	h.admin().get(path).want(200, gone.body)
-	if h.directory.HasBlocks(h.seed.First.Org) {
+	f.admin().do("DELETE", path, "").want(200, gone.body)
+	f.admin().get(path).want(200, gone.body)
+	if f.directory.HasBlocks(f.seed.First.Org) {
 		t.Error("what was taken off is in force")
 	}
-	again := h.list("email", "anna@example.com")
+	again := f.list("email", "anna@example.com")
 	again.wantFields(map[string]string{"data.id": made.at("data.id"), "data.active": "true", "data.created_at": made.at("data.created_at")})
-	h.admin().do("DELETE", blocklist+"/"+uuid.NewString(), "").want(404, "")
-	h.admin().do("DELETE", blocklist+"/x", "").want(404, "")
-	h.admin().get(blocklist+"/"+uuid.NewString()).want(404, "")
-	events := h.auditor().get(ledgerPath+"/events?limit=3").want(200, "")
+	f.admin().do("DELETE", blocklist+"/"+uuid.NewString(), "").want(404, "")
+	f.admin().do("DELETE", blocklist+"/x", "").want(404, "")
+	f.admin().get(blocklist+"/"+uuid.NewString()).want(404, "")
+	events := f.auditor().get(ledgerPath+"/events?limit=3").want(200, "")
 	events.wantFields(map[string]string{"data.2.event": "create", "data.1.event": "deactivate", "data.0.event": "activate", "data.0.source": made.at("data.id")})
 }
 
-func TestTheBlocklistIsListedByKind(t *testing.T) {
+func TestBlocklistIsListedByKind(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	bin, first, second := h.list("bin", "424242").at("data.id"), h.list("country", "ru").at("data.id"), h.list("country", "KZ").at("data.id")
-	gone := h.list("country", "AE").at("data.id")
-	h.admin().do("DELETE", blocklist+"/"+gone, "").want(200, "")
+	f := newFixture(t)
+	bin, first, second := f.list("bin", "424242").at("data.id"), f.list("country", "ru").at("data.id"), f.list("country", "KZ").at("data.id")
+	gone := f.list("country", "AE").at("data.id")
+	f.admin().do("DELETE", blocklist+"/"+gone, "").want(200, "")
 	for query, want := range map[string]string{"": second + " " + first + " " + bin, "?kind=country": second + " " + first, "?kind=bin": bin, "?kind=card": ""} {
-		if ids := pages(t, h.admin(), blocklist+query, 1, "id"); strings.Join(ids, " ") != want {
+		if ids := pages(t, f.admin(), blocklist+query, 1, "id"); strings.Join(ids, " ") != want {
 			t.Errorf("%s: %v, want %s", query, ids, want)
 		}
 	}
-	if list := h.admin().with("x-organization-id", h.seed.Second.Org.String()).get(blocklist).want(200, ""); list.rows() != 0 {
+	if list := f.admin().with("x-organization-id", f.seed.Second.Org.String()).get(blocklist).want(200, ""); list.rows() != 0 {
 		t.Errorf("%s", list.body)
 	}
 	for query, field := range map[string]string{"page=1": "page", "limit=0": "limit", "cursor=x": "cursor", "kind=name": "kind", "kind=": "kind", "value=RU": "value"} {
-		if a := h.admin().get(blocklist+"?"+query).want(422, ""); a.at("errors.0.field") != field {
-			t.Errorf("%s: %s", query, a.body)
+		if r := f.admin().get(blocklist+"?"+query).want(422, ""); r.at("errors.0.field") != field {
+			t.Errorf("%s: %s", query, r.body)
 		}
 	}
 }
 
-func TestValuesThatTheBlocklistRefuses(t *testing.T) {
+func TestBlocklistRefusesInvalidValues(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for body, want := range map[string]string{
 		`{}`:                                                         "kind: kind is required|value: value is required",
 		`{"value":"RU"}`:                                             "kind: kind is required",
@@ -111,44 +111,44 @@ func TestValuesThatTheBlocklistRefuses(t *testing.T) {
 		`{"kind":"card","value":"0123456789abcdef0123456789abcdef"}`: "value: invalid cardnumber",
 		`{"kind":"card","value":"42424242424242424242"}`:             "value: invalid cardnumber",
 	} {
-		if a := h.admin().post(blocklist, body); a.status != 422 || a.problemsOf() != want {
-			t.Errorf("%s: %d %s, want %s", body, a.status, a.body, want)
+		if r := f.admin().post(blocklist, body); r.status != 422 || r.problemsOf() != want {
+			t.Errorf("%s: %d %s, want %s", body, r.status, r.body, want)
 		}
 	}
-	h.admin().post(blocklist, `{"kind":"country","value":"RU","value":"KZ"}`).want(400, "")
-	if list := h.admin().get(blocklist).want(200, ""); list.rows() != 0 {
+	f.admin().post(blocklist, `{"kind":"country","value":"RU","value":"KZ"}`).want(400, "")
+	if list := f.admin().get(blocklist).want(200, ""); list.rows() != 0 {
 		t.Errorf("what was refused is there: %s", list.body)
 	}
 }
 
 // A card is identified by its keyed fingerprint, the same as for transactions; no answer, log
 // or file contains its number.
-func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
+func TestBlocklistedCardNumberIsStoredNowhere(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const escaped, number = `5105\u003105105105100`, "5105105105105100"
-	made := h.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, "")
+	made := f.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, "")
 	made.wantFields(map[string]string{"data.kind": "card", "data.value": "510510******5100"})
-	replay := h.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, made.body)
+	replay := f.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, made.body)
 	if replay.header.Get("x-idempotent-replay") != "true" {
 		t.Error("no replay")
 	}
-	h.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(409, "")
-	h.admin().post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(409, "")
-	payer := directory.Payer{Card: h.Keyring.Fingerprint([]byte(number))}
-	if kind, blocked := h.directory.Blocked(h.seed.First.Org, &payer); kind != "card" || !blocked {
+	f.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(409, "")
+	f.admin().post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(409, "")
+	payer := directory.Payer{Card: f.Keyring.Fingerprint([]byte(number))}
+	if kind, blocked := f.directory.Blocked(f.seed.First.Org, &payer); kind != "card" || !blocked {
 		t.Errorf("blocked by %q %v", kind, blocked)
 	}
-	if list := h.admin().get(blocklist); strings.Contains(list.body, number) || strings.Contains(list.body, payer.Card) {
+	if list := f.admin().get(blocklist); strings.Contains(list.body, number) || strings.Contains(list.body, payer.Card) {
 		t.Errorf("%s", list.body)
 	}
-	h.halt()
-	h.stop()
-	if strings.Contains(h.log.String(), number) {
+	f.halt()
+	f.stop()
+	if strings.Contains(f.log.String(), number) {
 		t.Error("the number is in the log")
 	}
 	files := 0
-	must(t, filepath.WalkDir(h.Dir, func(path string, entry os.DirEntry, err error) error {
+	must(t, filepath.WalkDir(f.Dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -166,24 +166,24 @@ func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
 
 // With zeros in front a number still passes the Luhn check, but it matches no block list and no
 // limit. It is refused wherever a card number is accepted.
-func TestACardWithAZeroBeforeItIsRefusedWhereverANumberIsTaken(t *testing.T) {
+func TestCardNumberWithALeadingZeroIsRefusedEverywhere(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.admin().post(blocklist, `{"kind":"card","value":"4242424242424242"}`).want(201, "")
-	h.admin().post(blocklist, `{"kind":"bin","value":"555555"}`).want(201, "")
+	f := newFixture(t)
+	f.admin().post(blocklist, `{"kind":"card","value":"4242424242424242"}`).want(201, "")
+	f.admin().post(blocklist, `{"kind":"bin","value":"555555"}`).want(201, "")
 	const invalid = `{"errors":[{"code":"invalid","detail":"invalid cardnumber","field":"%s"}]}`
 	for _, number := range []string{"04242424242424242", "0004242424242424242", "005555555555554444"} {
 		storage := `"money_storage":{"type":"bank_card","cardnumber":"` + number + `",` + cardRest + `}`
 		for _, kind := range []string{"payment", "payout"} {
-			h.partner().post(transactions, `{"params":{"env":"test","type":"`+kind+`","amount":"1250","currency":"USD","returnUrl":"`+shopOK+`","failUrl":"`+shopNo+`",`+storage+`}}`).
+			f.partner().post(transactions, `{"params":{"env":"test","type":"`+kind+`","amount":"1250","currency":"USD","returnUrl":"`+returnURL+`","failUrl":"`+failURL+`",`+storage+`}}`).
 				want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
 		}
-		made := h.hosted("")
-		h.partner().post(transactions+"/continue/"+made.at("id"), `{`+storage+`}`).want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
-		action, _ := h.browse(made.at("widget_url")).form()
-		h.send(action, card(number)).wantPage(422, "Pay by card", "Check the card number")
-		h.transaction(made.at("id")).wantStatus("created", "")
-		h.admin().post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(422, fmt.Sprintf(invalid, "value"))
+		made := f.hosted("")
+		f.partner().post(transactions+"/continue/"+made.at("id"), `{`+storage+`}`).want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
+		action, _ := f.browse(made.at("widget_url")).form()
+		f.send(action, card(number)).wantPage(422, "Pay by card", "Check the card number")
+		f.transaction(made.at("id")).wantStatus("created", "")
+		f.admin().post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(422, fmt.Sprintf(invalid, "value"))
 	}
-	h.admin().post(blocklist, `{"kind":"bin","value":"055555"}`).want(422, "")
+	f.admin().post(blocklist, `{"kind":"bin","value":"055555"}`).want(422, "")
 }

@@ -4,17 +4,17 @@ import "testing"
 
 // A malformed chat is refused with its field, at create and PATCH, and nothing of the request
 // is stored.
-func TestChatsThatThereCannotBeAreRefused(t *testing.T) {
+func TestMalformedChatIDsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	path := h.terminalAt(`,"merchant_params":{"tg_ids_to_notify":[-100123,"@ops"]}`)
+	f := newFixture(t)
+	path := f.terminalAt(`,"merchant_params":{"tg_ids_to_notify":[-100123,"@ops"]}`)
 	for _, list := range []string{`["abc"]`, `["@"]`, `["@a b"]`, `[0]`, `[1,"-0"]`, `[null]`} {
 		params := `{"merchant_params":{"tg_ids_to_notify":` + list + `}}`
-		h.admin().patch(path, params).wantFieldsRefused("merchant_params.tg_ids_to_notify")
-		h.admin().post("/api/v1/terminal", `{"name":"n","partner_id":1,"provider":"simulator","type":"payment",`+params[1:]).
+		f.admin().patch(path, params).wantFieldsRefused("merchant_params.tg_ids_to_notify")
+		f.admin().post("/api/v1/terminal", `{"name":"n","partner_id":1,"provider":"simulator","type":"payment",`+params[1:]).
 			wantFieldsRefused("merchant_params.tg_ids_to_notify")
 	}
-	if got := h.admin().get(path).at("data.merchant_params.tg_ids_to_notify"); got != `[-100123,"@ops"]` {
+	if got := f.admin().get(path).at("data.merchant_params.tg_ids_to_notify"); got != `[-100123,"@ops"]` {
 		t.Errorf("stored is %s", got)
 	}
 }

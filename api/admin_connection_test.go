@@ -15,35 +15,35 @@ func connecting(params string) string {
 	return `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{` + params + `}}`
 }
 
-func TestKeysToAnotherPlatformAreNeverShown(t *testing.T) {
+func TestCredentialsForAnotherPlatformAreNeverShown(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	keyed := h.admin().with("idempotency-key", "one")
+	f := newFixture(t)
+	keyed := f.admin().with("idempotency-key", "one")
 	made := keyed.post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, "")
 	const shown = `{"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","priority":5,"webhook_secret":"•••"}`
 	id := made.at("data.id")
 	again := keyed.post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, made.body)
-	read := h.admin().get("/api/v1/terminal/"+id).want(200, "")
-	list := h.admin().get("/api/v1/terminals").want(200, "")
-	patched := h.admin().patch("/api/v1/terminal/"+id, `{"name":"farther"}`).want(200, "")
-	deleted := h.admin().do("DELETE", "/api/v1/terminal/"+id, "").want(200, "")
-	for _, a := range []*answer{made, again, read, list, patched, deleted} {
+	read := f.admin().get("/api/v1/terminal/"+id).want(200, "")
+	list := f.admin().get("/api/v1/terminals").want(200, "")
+	patched := f.admin().patch("/api/v1/terminal/"+id, `{"name":"farther"}`).want(200, "")
+	deleted := f.admin().do("DELETE", "/api/v1/terminal/"+id, "").want(200, "")
+	for _, a := range []*response{made, again, read, list, patched, deleted} {
 		if strings.Contains(a.body, "mzk_secret") || strings.Contains(a.body, "signing-value") || !strings.Contains(a.body, `"provider_params":`+shown) {
 			t.Errorf("shown: %s", a.body)
 		}
 	}
-	if strings.Contains(h.log.String(), "mzk_secret") || strings.Contains(h.log.String(), "signing-value") {
-		t.Errorf("the log has %s", h.log)
+	if strings.Contains(f.log.String(), "mzk_secret") || strings.Contains(f.log.String(), "signing-value") {
+		t.Errorf("the log has %s", f.log)
 	}
 }
 
-func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
+func TestPatchWithTheMaskKeepsTheStoredSecret(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
+	f := newFixture(t)
+	id := f.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
 	stored := func() string {
 		t.Helper()
-		for _, terminal := range h.directory.RemoteTerminals(utp.Name) {
+		for _, terminal := range f.directory.RemoteTerminals(utp.Name) {
 			if terminal.ID.String() == id {
 				c := terminal.Parameters.(*utp.Connection)
 				return c.BaseURL + " " + c.APIKey + " " + c.WebhookSecret
@@ -51,9 +51,9 @@ func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
 		}
 		return "nothing"
 	}
-	patch := func(params string, status int) *answer {
+	patch := func(params string, status int) *response {
 		t.Helper()
-		return h.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{`+params+`}}`).want(status, "")
+		return f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{`+params+`}}`).want(status, "")
 	}
 	patch(`"base_url":"https://PLATFORM.example:443/moved","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","webhook_secret":"\u2022\u2022\u2022"`, 200)
 	if got := stored(); got != "https://PLATFORM.example:443/moved mzk_first hook" {
@@ -63,11 +63,11 @@ func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
 	if got := stored(); got != "https://platform.example/prefix mzk_second " {
 		t.Errorf("stored %s", got)
 	}
-	if a := patch(connection+`,"api_key":"•••","webhook_secret":"•••"`, 422); a.at("errors.0.field") != "provider_params.webhook_secret" {
-		t.Errorf("%s", a.body)
+	if r := patch(connection+`,"api_key":"•••","webhook_secret":"•••"`, 422); r.at("errors.0.field") != "provider_params.webhook_secret" {
+		t.Errorf("%s", r.body)
 	}
-	h.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"•••"`)).want(422, "")
-	h.restart()
+	f.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"•••"`)).want(422, "")
+	f.restart()
 	if got := stored(); got != "https://platform.example/prefix mzk_second " {
 		t.Errorf("stored over a restart %s", got)
 	}
@@ -75,63 +75,63 @@ func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
 
 // Otherwise an administrator who may set a platform's address, but not read its key, could have
 // the key sent to another server.
-func TestAStoredKeyIsNotSentToAnotherServer(t *testing.T) {
+func TestNewPlatformAddressNeedsItsKeySentAgain(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
+	f := newFixture(t)
+	id := f.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
 	const who = `,"organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
 	for _, address := range []string{"https://elsewhere.example", "https://platform.example:8443", "https://platform.example.elsewhere.example/prefix", "http://127.0.0.1:8080"} {
-		a := h.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"`+address+`"`+who+`,"api_key":"\u2022••","webhook_secret":"•••"}}`).want(422, "")
-		if a.at("errors.0.field") != "provider_params.api_key" {
-			t.Errorf("%s: %s", address, a.body)
+		r := f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"`+address+`"`+who+`,"api_key":"\u2022••","webhook_secret":"•••"}}`).want(422, "")
+		if r.at("errors.0.field") != "provider_params.api_key" {
+			t.Errorf("%s: %s", address, r.body)
 		}
-		if connected := h.directory.RemoteTerminals(utp.Name); len(connected) != 1 || connected[0].Parameters.(*utp.Connection).BaseURL != "https://platform.example/prefix" {
+		if connected := f.directory.RemoteTerminals(utp.Name); len(connected) != 1 || connected[0].Parameters.(*utp.Connection).BaseURL != "https://platform.example/prefix" {
 			t.Errorf("%s: the terminal has moved", address)
 		}
 	}
-	h.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"https://elsewhere.example"`+who+`,"api_key":"mzk_second","webhook_secret":"•••"}}`).want(200, "")
-	if c := h.directory.RemoteTerminals(utp.Name)[0].Parameters.(*utp.Connection); c.BaseURL != "https://elsewhere.example" || c.APIKey != "mzk_second" || c.WebhookSecret != "hook" {
+	f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"https://elsewhere.example"`+who+`,"api_key":"mzk_second","webhook_secret":"•••"}}`).want(200, "")
+	if c := f.directory.RemoteTerminals(utp.Name)[0].Parameters.(*utp.Connection); c.BaseURL != "https://elsewhere.example" || c.APIKey != "mzk_second" || c.WebhookSecret != "hook" {
 		t.Errorf("stored %s %s %s", c.BaseURL, c.APIKey, c.WebhookSecret)
 	}
 }
 
-func TestAConnectionIsCheckedWhenItIsAskedFor(t *testing.T) {
+func TestConnectionIsCheckedOnRequest(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for params, field := range map[string]string{
 		``:         "base_url",
 		connection: "api_key",
 		`"base_url":"http://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"k"`: "base_url",
 		`"base_url":"https://platform.example","organization_id":"us","api_key":"k"`:                                  "organization_id",
 	} {
-		if a := h.admin().post("/api/v1/terminal", connecting(params)).want(422, ""); a.at("errors.0.field") != "provider_params."+field {
-			t.Errorf("%s: %s", params, a.body)
+		if r := f.admin().post("/api/v1/terminal", connecting(params)).want(422, ""); r.at("errors.0.field") != "provider_params."+field {
+			t.Errorf("%s: %s", params, r.body)
 		}
 	}
 	// Only a sandbox, such as this one, may connect without TLS, and only to this machine.
-	h.admin().post("/api/v1/terminal", connecting(`"base_url":"http://127.0.0.1:8443","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"k"`)).want(201, "")
+	f.admin().post("/api/v1/terminal", connecting(`"base_url":"http://127.0.0.1:8443","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"k"`)).want(201, "")
 }
 
 // Secret parameters of a terminal are written and never shown, for every provider. Unknown
 // parameters are kept, and named in a warning.
-func TestATerminalShowsNoSecretAndWarnsOfWhatItDoesNotKnow(t *testing.T) {
+func TestTerminalHidesSecretsAndWarnsOfUnknownParameters(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const secrets = `"api_secret":"CANARY-1","auth":{"access_token":"CANARY-2","user":"u"},"PASSWORD":"CANARY-3","publishable_key":"pk_1"`
 	const shown = `{"priority":3,"api_secret":"•••","auth":{"access_token":"•••","user":"u"},"PASSWORD":"•••","publishable_key":"pk_1"}`
-	made := h.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
+	made := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
 	const warned = `["provider_params.PASSWORD is not known here; it is kept as it is","provider_params.api_secret is not known here; it is kept as it is","provider_params.auth is not known here; it is kept as it is","provider_params.publishable_key is not known here; it is kept as it is"]`
 	path := "/api/v1/terminal/" + made.at("data.id")
-	again := h.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
-	patched := h.admin().patch(path, `{"name":"T","provider_params":`+shown+`,"merchant_params":{"my_key":"•••"}}`).want(200, "")
-	for what, a := range map[string]*answer{"made": made, "again": again, "patched": patched} {
+	again := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
+	patched := f.admin().patch(path, `{"name":"T","provider_params":`+shown+`,"merchant_params":{"my_key":"•••"}}`).want(200, "")
+	for what, a := range map[string]*response{"made": made, "again": again, "patched": patched} {
 		if a.at("warnings") != warned {
 			t.Errorf("%s: warned %s", what, a.body)
 		}
 	}
-	h.restart()
-	read := h.admin().get(path).want(200, "")
-	for what, a := range map[string]*answer{"made": made, "again": again, "patched": patched, "read": read, "listed": h.admin().get("/api/v1/terminals").want(200, "")} {
+	f.restart()
+	read := f.admin().get(path).want(200, "")
+	for what, a := range map[string]*response{"made": made, "again": again, "patched": patched, "read": read, "listed": f.admin().get("/api/v1/terminals").want(200, "")} {
 		if strings.Contains(a.body, "CANARY") {
 			t.Errorf("%s: a secret is shown: %s", what, a.body)
 		}
@@ -141,14 +141,14 @@ func TestATerminalShowsNoSecretAndWarnsOfWhatItDoesNotKnow(t *testing.T) {
 	}
 	id, err := uuid.Parse(made.at("data.id"))
 	must(t, err)
-	kept, _ := h.directory.Terminal(h.seed.First.Org, id)
+	kept, _ := f.directory.Terminal(f.seed.First.Org, id)
 	if got := string(kept.ProviderParams); got != `{"priority":3,`+secrets+`}` {
 		t.Errorf("kept as %s", got)
 	}
-	if a := h.admin().patch(path, `{"provider_params":{"other_secret":"•••"}}`).want(422, ""); a.at("errors.0.field") != "provider_params.other_secret" {
-		t.Errorf("a mask of nothing: %s", a.body)
+	if r := f.admin().patch(path, `{"provider_params":{"other_secret":"•••"}}`).want(422, ""); r.at("errors.0.field") != "provider_params.other_secret" {
+		t.Errorf("a mask of nothing: %s", r.body)
 	}
-	if a := h.admin().patch(path, `{"provider_params":{"priority":1}}`).want(200, ""); strings.Contains(a.body, "warnings") {
-		t.Errorf("warned of nothing: %s", a.body)
+	if r := f.admin().patch(path, `{"provider_params":{"priority":1}}`).want(200, ""); strings.Contains(r.body, "warnings") {
+		t.Errorf("warned of nothing: %s", r.body)
 	}
 }

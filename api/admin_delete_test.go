@@ -8,69 +8,69 @@ import (
 )
 
 // A DELETE deactivates a record that has a history, and every record has at least its creation.
-func TestADeletedPartnerIsSwitchedOffAndStays(t *testing.T) {
+func TestDeletePartnerDeactivatesIt(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	paid := h.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "")
-	gone := h.admin().do("DELETE", "/api/v1/partners/1", "").want(200, "")
+	f := newFixture(t)
+	paid := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "")
+	gone := f.admin().do("DELETE", "/api/v1/partners/1", "").want(200, "")
 	if gone.at("data.id") != "1" || gone.at("data.active") != "false" || gone.at("data.login") != "demo" {
 		t.Errorf("%s", gone.body)
 	}
-	h.partner().get(transactions+"/"+paid.at("id")).want(403, "")
-	h.admin().do("DELETE", "/api/v1/partners/1", "").want(200, gone.body)
-	h.admin().get("/api/v1/partners/1").want(200, gone.body)
-	if ids := pages(t, h.admin(), "/api/v1/partners", 1, "id"); len(ids) != 1 || ids[0] != "1" {
+	f.partner().get(transactions+"/"+paid.at("id")).want(403, "")
+	f.admin().do("DELETE", "/api/v1/partners/1", "").want(200, gone.body)
+	f.admin().get("/api/v1/partners/1").want(200, gone.body)
+	if ids := pages(t, f.admin(), "/api/v1/partners", 1, "id"); len(ids) != 1 || ids[0] != "1" {
 		t.Errorf("list %v", ids)
 	}
-	event := h.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
+	event := f.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
 	if event.at("data.0.event") != "deactivate" || event.at("data.0.from") != "active" || event.at("data.0.to") != "inactive" {
 		t.Errorf("%s", event.body)
 	}
-	h.admin().patch("/api/v1/partners/1", `{"active":true}`).want(200, "")
-	h.partner().get(transactions+"/"+paid.at("id")).want(200, "")
+	f.admin().patch("/api/v1/partners/1", `{"active":true}`).want(200, "")
+	f.partner().get(transactions+"/"+paid.at("id")).want(200, "")
 	for _, nobody := range []string{"0", "01", "2", "99", "x"} {
-		h.admin().do("DELETE", "/api/v1/partners/"+nobody, "").want(404, "")
+		f.admin().do("DELETE", "/api/v1/partners/"+nobody, "").want(404, "")
 	}
 }
 
-func TestADeletedTerminalIsRoutedToNoMore(t *testing.T) {
+func TestDeletedTerminalGetsNoTransactions(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
+	f := newFixture(t)
+	made := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
 		"provider_params":{"priority":-5,"description":"by T"}}`).want(201, "")
 	path := "/api/v1/terminal/" + made.at("data.id")
-	if paid := h.partner().post(transactions, paymentBody(`"amount":"100","description":"mine"`)).want(201, ""); paid.at("description") != "by T" {
+	if paid := f.partner().post(transactions, paymentBody(`"amount":"100","description":"mine"`)).want(201, ""); paid.at("description") != "by T" {
 		t.Errorf("%s", paid.body)
 	}
-	gone := h.admin().do("DELETE", path, "").want(200, "")
+	gone := f.admin().do("DELETE", path, "").want(200, "")
 	if gone.at("data.is_active") != "false" || gone.at("data.name") != "T" {
 		t.Errorf("%s", gone.body)
 	}
-	if paid := h.partner().post(transactions, paymentBody(`"amount":"100","description":"mine"`)).want(201, ""); paid.at("description") != "mine" {
+	if paid := f.partner().post(transactions, paymentBody(`"amount":"100","description":"mine"`)).want(201, ""); paid.at("description") != "mine" {
 		t.Errorf("%s", paid.body)
 	}
-	h.admin().do("DELETE", path, "").want(200, gone.body)
-	h.admin().get(path).want(200, gone.body)
-	if ids := pages(t, h.admin(), "/api/v1/terminals", 10, "id"); ids[0] != made.at("data.id") {
+	f.admin().do("DELETE", path, "").want(200, gone.body)
+	f.admin().get(path).want(200, gone.body)
+	if ids := pages(t, f.admin(), "/api/v1/terminals", 10, "id"); ids[0] != made.at("data.id") {
 		t.Errorf("list %v", ids)
 	}
-	h.admin().do("DELETE", "/api/v1/terminal/"+uuid.NewString(), "").want(404, "")
-	h.admin().do("DELETE", "/api/v1/terminal/x", "").want(404, "")
-	second := h.admin().with("x-organization-id", h.seed.Second.Org.String())
+	f.admin().do("DELETE", "/api/v1/terminal/"+uuid.NewString(), "").want(404, "")
+	f.admin().do("DELETE", "/api/v1/terminal/x", "").want(404, "")
+	second := f.admin().with("x-organization-id", f.seed.Second.Org.String())
 	second.do("DELETE", path, "").want(404, "")
 }
 
-func TestATerminalTakesTwoPhasesAndASettlementCurrency(t *testing.T) {
+func TestTerminalAcceptsTwoPhasesAndASettlementCurrency(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	body := func(params string) string {
 		return `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test","provider_params":` + params + `}`
 	}
-	made := h.admin().post("/api/v1/terminal", body(`{"two_phase":true,"hold_ttl_seconds":60,"settlement_currency":"USDT","settlement_network":"tron"}`)).want(201, "")
+	made := f.admin().post("/api/v1/terminal", body(`{"two_phase":true,"hold_ttl_seconds":60,"settlement_currency":"USDT","settlement_network":"tron"}`)).want(201, "")
 	if made.at("data.provider_params.two_phase") != "true" || made.at("data.provider_params.settlement_network") != "tron" {
 		t.Errorf("%s", made.body)
 	}
-	patched := h.admin().patch("/api/v1/terminal/"+made.at("data.id"), `{"provider_params":{"settlement_currency":"EUR"}}`).want(200, "")
+	patched := f.admin().patch("/api/v1/terminal/"+made.at("data.id"), `{"provider_params":{"settlement_currency":"EUR"}}`).want(200, "")
 	if patched.at("data.provider_params") != `{"settlement_currency":"EUR"}` {
 		t.Errorf("%s", patched.body)
 	}
@@ -80,20 +80,20 @@ func TestATerminalTakesTwoPhasesAndASettlementCurrency(t *testing.T) {
 		`{"settlement_currency":"EUR","settlement_network":"tron"}`: "provider_params.settlement_network: is no network of EUR",
 		`{"settlement_network":"tron"}`:                             "provider_params.settlement_network: is of no use without settlement_currency",
 	} {
-		a := h.admin().post("/api/v1/terminal", body(params)).want(422, "")
-		if got := a.at("errors.0.field") + ": " + a.at("errors.0.detail"); !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %s", params, a.body)
+		r := f.admin().post("/api/v1/terminal", body(params)).want(422, "")
+		if got := r.at("errors.0.field") + ": " + r.at("errors.0.detail"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", params, r.body)
 		}
 	}
 }
 
-func TestAPartnersLanguageIsOneOfTheServices(t *testing.T) {
+func TestPartnerLanguageMustBeSupported(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for lang, status := range map[string]int{"ru": 200, "en": 200, "kk": 200, "kaz": 422, "pt-BR": 422, "": 422, "r": 422, "russian": 422, "en_US": 422, "12": 422, "<b>": 422} {
-		a := h.admin().patch("/api/v1/partners/1", `{"lang":"`+lang+`"}`).want(status, "")
-		if status == 422 && a.at("errors.0.field") != "lang" {
-			t.Errorf("%s: %s", lang, a.body)
+		r := f.admin().patch("/api/v1/partners/1", `{"lang":"`+lang+`"}`).want(status, "")
+		if status == 422 && r.at("errors.0.field") != "lang" {
+			t.Errorf("%s: %s", lang, r.body)
 		}
 	}
 }

@@ -19,10 +19,10 @@ const (
 )
 
 // problemsOf returns the refused fields of an answer with their details.
-func (a *answer) problemsOf() string {
-	a.t.Helper()
+func (r *response) problemsOf() string {
+	r.t.Helper()
 	var got []string
-	problems, _ := a.object()["errors"].([]any)
+	problems, _ := r.object()["errors"].([]any)
 	for _, problem := range problems {
 		p := problem.(map[string]any)
 		got = append(got, p["field"].(string)+": "+p["detail"].(string))
@@ -31,24 +31,24 @@ func (a *answer) problemsOf() string {
 }
 
 // wantFields checks fields of an answer by their paths.
-func (a *answer) wantFields(want map[string]string) {
-	a.t.Helper()
+func (r *response) wantFields(want map[string]string) {
+	r.t.Helper()
 	for path, value := range want {
-		if got := a.at(path); got != value {
-			a.t.Errorf("%s = %s, want %s, in %s", path, got, value, a.body)
+		if got := r.at(path); got != value {
+			r.t.Errorf("%s = %s, want %s, in %s", path, got, value, r.body)
 		}
 	}
 }
 
-func (h *fixture) limit(body string) *answer {
-	h.t.Helper()
-	return h.admin().post(limits, body).want(201, "")
+func (f *fixture) limit(body string) *response {
+	f.t.Helper()
+	return f.admin().post(limits, body).want(201, "")
 }
 
-func TestALimitIsCreatedReadAndListed(t *testing.T) {
+func TestLimitIsCreatedReadAndListed(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.limit(`{"partner_id":1,"kind":"daily_volume","type":"payment","currency":"ETH","max_amount":"1000","scope":"card"}`)
+	f := newFixture(t)
+	made := f.limit(`{"partner_id":1,"kind":"daily_volume","type":"payment","currency":"ETH","max_amount":"1000","scope":"card"}`)
 	made.wantFields(map[string]string{
 		"data.partner_id": "1", "data.terminal_id": "null", "data.kind": "daily_volume", "data.type": "payment", "data.currency": "ETH",
 		"data.network": "ethereum", "data.env": "prod", "data.max_amount": "1000", "data.max_count": "null", "data.window": "null",
@@ -57,33 +57,33 @@ func TestALimitIsCreatedReadAndListed(t *testing.T) {
 	if !strings.HasPrefix(made.at("data.created_at"), "2026-09-03T10:15:30.") {
 		t.Errorf("%s", made.body)
 	}
-	terminal := h.admin().get("/api/v1/terminals?partner_id=1")
-	pace := h.limit(`{"params":{"partner_id":1,"terminal_id":"` + terminal.at("data.0.id") + `","kind":"velocity","max_count":5,"window":"hour","env":"` + terminal.at("data.0.env") + `","active":false}}`)
+	terminal := f.admin().get("/api/v1/terminals?partner_id=1")
+	pace := f.limit(`{"params":{"partner_id":1,"terminal_id":"` + terminal.at("data.0.id") + `","kind":"velocity","max_count":5,"window":"hour","env":"` + terminal.at("data.0.env") + `","active":false}}`)
 	pace.wantFields(map[string]string{
 		"data.terminal_id": terminal.at("data.0.id"), "data.kind": "velocity", "data.type": "null", "data.currency": "null", "data.network": "",
 		"data.env": terminal.at("data.0.env"), "data.max_amount": "null", "data.max_count": "5", "data.window": "hour", "data.scope": "partner", "data.active": "false",
 	})
-	h.admin().get(limits+"/"+made.at("data.id")).want(200, made.body)
-	if ids := pages(t, h.admin(), limits+"?partner_id=1", 1, "id"); strings.Join(ids, " ") != pace.at("data.id")+" "+made.at("data.id") {
+	f.admin().get(limits+"/"+made.at("data.id")).want(200, made.body)
+	if ids := pages(t, f.admin(), limits+"?partner_id=1", 1, "id"); strings.Join(ids, " ") != pace.at("data.id")+" "+made.at("data.id") {
 		t.Errorf("list %v", ids)
 	}
 	for _, nobody := range []string{"99999", "2"} {
-		h.admin().get(limits+"?partner_id="+nobody).want(404, "")
+		f.admin().get(limits+"?partner_id="+nobody).want(404, "")
 	}
 	for query, field := range map[string]string{"page=1": "page", "limit=501": "limit", "cursor=x": "cursor", "partner_id=0": "partner_id"} {
-		if a := h.admin().get(limits+"?"+query).want(422, ""); a.at("errors.0.field") != field {
-			t.Errorf("%s: %s", query, a.body)
+		if r := f.admin().get(limits+"?"+query).want(422, ""); r.at("errors.0.field") != field {
+			t.Errorf("%s: %s", query, r.body)
 		}
 	}
-	if in := h.directory.Limits(h.seed.First.Org, 1); len(in) != 1 || in[0].ID.String() != made.at("data.id") {
+	if in := f.directory.Limits(f.seed.First.Org, 1); len(in) != 1 || in[0].ID.String() != made.at("data.id") {
 		t.Errorf("%v in force", in)
 	}
 }
 
-func TestLimitsThatAreRefused(t *testing.T) {
+func TestInvalidLimitsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	foreign := h.admin().with("x-organization-id", h.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
+	f := newFixture(t)
+	foreign := f.admin().with("x-organization-id", f.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
 	const amount, count = "max_amount must be a string of minor units", "max_count must be an integer from 1 to 1000000"
 	const volume, pace = `"partner_id":1,"kind":"daily_volume","currency":"USD"`, `"partner_id":1,"kind":"velocity"`
 	for body, want := range map[string]string{
@@ -126,26 +126,26 @@ func TestLimitsThatAreRefused(t *testing.T) {
 		`{` + volume + `,"max_amount":"1","active":"no"}`:                                            "active: active must be true or false",
 		`{"partner_id":1,"kind":"per_transaction","currency":"USD","max_amount":"1","scope":"card"}`: "scope: must be partner: one transaction is nobody's sum",
 	} {
-		if a := h.admin().post(limits, body); a.status != 422 || a.problemsOf() != want {
-			t.Errorf("%s: %d %s, want %s", body, a.status, a.body, want)
+		if r := f.admin().post(limits, body); r.status != 422 || r.problemsOf() != want {
+			t.Errorf("%s: %d %s, want %s", body, r.status, r.body, want)
 		}
 	}
-	h.admin().post(limits, `{`+volume+`,"max_amount":"1","max_amount":"2"}`).want(400, "")
-	if list := h.admin().get(limits).want(200, ""); list.rows() != 0 {
+	f.admin().post(limits, `{`+volume+`,"max_amount":"1","max_amount":"2"}`).want(400, "")
+	if list := f.admin().get(limits).want(200, ""); list.rows() != 0 {
 		t.Errorf("what was refused is there: %s", list.body)
 	}
-	h.limit(`{` + volume + `,"max_amount":"1` + strings.Repeat("0", 72) + `"}`)
-	h.limit(`{` + pace + `,"window":"minute","max_count":100000}`)
-	unresolved := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":""}`)
+	f.limit(`{` + volume + `,"max_amount":"1` + strings.Repeat("0", 72) + `"}`)
+	f.limit(`{` + pace + `,"window":"minute","max_count":100000}`)
+	unresolved := f.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":""}`)
 	unresolved.wantFields(map[string]string{"data.network": "", "data.currency": "USDT"})
 }
 
-func TestOnlyALimitsBoundAndSwitchAreChanged(t *testing.T) {
+func TestOnlyALimitsBoundAndActiveFlagCanChange(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)
+	f := newFixture(t)
+	made := f.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)
 	path := limits + "/" + made.at("data.id")
-	raised := h.admin().patch(path, `{"max_amount":"2000","kind":"daily_volume","partner_id":1,"currency":"USD","network":"","env":"prod","scope":"partner"}`).want(200, "")
+	raised := f.admin().patch(path, `{"max_amount":"2000","kind":"daily_volume","partner_id":1,"currency":"USD","network":"","env":"prod","scope":"partner"}`).want(200, "")
 	raised.wantFields(map[string]string{"data.max_amount": "2000", "data.created_at": made.at("data.created_at")})
 	for body, want := range map[string]string{
 		`{"partner_id":2}`:                           "partner_id: partner_id never changes",
@@ -161,54 +161,54 @@ func TestOnlyALimitsBoundAndSwitchAreChanged(t *testing.T) {
 		`{"max_amount":"0"}`:                         "max_amount: max_amount must be above zero",
 		`{"active":1}`:                               "active: active must be true or false",
 	} {
-		if a := h.admin().patch(path, body); a.status != 422 || a.problemsOf() != want {
-			t.Errorf("%s: %d %s, want %s", body, a.status, a.body, want)
+		if r := f.admin().patch(path, body); r.status != 422 || r.problemsOf() != want {
+			t.Errorf("%s: %d %s, want %s", body, r.status, r.body, want)
 		}
 	}
-	h.admin().get(path).want(200, raised.body)
-	gone := h.admin().do("DELETE", path, "").want(200, "")
+	f.admin().get(path).want(200, raised.body)
+	gone := f.admin().do("DELETE", path, "").want(200, "")
 	gone.wantFields(map[string]string{"data.active": "false", "data.max_amount": "2000"})
-	h.admin().do("DELETE", path, "").want(200, gone.body)
-	h.admin().get(path).want(200, gone.body)
-	if in := h.directory.Limits(h.seed.First.Org, 1); in != nil {
+	f.admin().do("DELETE", path, "").want(200, gone.body)
+	f.admin().get(path).want(200, gone.body)
+	if in := f.directory.Limits(f.seed.First.Org, 1); in != nil {
 		t.Errorf("%v in force", in)
 	}
-	h.admin().patch(path, `{"active":true}`).want(200, raised.body)
-	events := h.auditor().get(ledgerPath+"/events?limit=4").want(200, "")
+	f.admin().patch(path, `{"active":true}`).want(200, raised.body)
+	events := f.auditor().get(ledgerPath+"/events?limit=4").want(200, "")
 	events.wantFields(map[string]string{
 		"data.3.event": "create", "data.3.to": "active", "data.2.event": "update", "data.1.event": "deactivate", "data.1.to": "inactive",
 		"data.0.event": "activate", "data.0.to": "active", "data.0.source": made.at("data.id"),
 	})
 }
 
-func TestAHundredAndFirstActiveLimitIsAConflict(t *testing.T) {
+func TestHundredAndFirstActiveLimitIsAConflict(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const body = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"`
 	for range directory.MaxLimits {
-		h.limit(body + `}`)
+		f.limit(body + `}`)
 	}
-	if a := h.admin().post(limits, body+`}`).want(409, ""); a.at("error") != "conflict" {
-		t.Errorf("%s", a.body)
+	if r := f.admin().post(limits, body+`}`).want(409, ""); r.at("error") != "conflict" {
+		t.Errorf("%s", r.body)
 	}
-	spare := h.limit(body + `,"active":false}`)
-	h.admin().patch(limits+"/"+spare.at("data.id"), `{"active":true}`).want(409, "")
+	spare := f.limit(body + `,"active":false}`)
+	f.admin().patch(limits+"/"+spare.at("data.id"), `{"active":true}`).want(409, "")
 }
 
-func TestALimitIsMadeOnceForAKey(t *testing.T) {
+func TestLimitIsCreatedOncePerIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	with := h.admin().with("idempotency-key", "one")
+	f := newFixture(t)
+	with := f.admin().with("idempotency-key", "one")
 	made := with.post(limits, velocity).want(201, "")
 	if again := with.post(limits, velocity).want(201, made.body); again.header.Get("x-idempotent-replay") != "true" {
 		t.Error("no replay")
 	}
 	with.post(limits, strings.Replace(velocity, "5", "6", 1)).want(409, "")
 	path := limits + "/" + made.at("data.id")
-	gone := h.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, "")
-	h.admin().patch(path, `{"active":true}`).want(200, "")
-	h.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, gone.body)
-	if list := h.admin().get(limits); list.rows() != 1 || list.at("data.0.active") != "true" {
+	gone := f.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, "")
+	f.admin().patch(path, `{"active":true}`).want(200, "")
+	f.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, gone.body)
+	if list := f.admin().get(limits); list.rows() != 1 || list.at("data.0.active") != "true" {
 		t.Errorf("%s", list.body)
 	}
 }
@@ -228,42 +228,42 @@ func (u *usageReport) Usage(_ context.Context, _ *directory.Limit, subject strin
 func TestUsageOfALimitIsShown(t *testing.T) {
 	t.Parallel()
 	usage := new(usageReport)
-	h := newFixture(t, func(c *api.Config) { c.Usage = usage })
-	ask := func(limit *answer) *answer {
+	f := newFixture(t, func(c *api.Config) { c.Usage = usage })
+	ask := func(limit *response) *response {
 		t.Helper()
-		return h.admin().get(limits+"/"+limit.at("data.id")+"/usage").want(200, "")
+		return f.admin().get(limits+"/"+limit.at("data.id")+"/usage").want(200, "")
 	}
 	resets := ledger.MicrosOf(began)
 	usage.usage = directory.Usage{Used: money.FromUint64(300), Reserved: money.FromUint64(200), Resets: resets}
-	ask(h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)).
+	ask(f.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)).
 		want(200, `{"data":{"used":"300","reserved":"200","remaining":"500","resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
-	ask(h.limit(`{"partner_id":1,"kind":"monthly_volume","currency":"USD","max_amount":"499"}`)).
+	ask(f.limit(`{"partner_id":1,"kind":"monthly_volume","currency":"USD","max_amount":"499"}`)).
 		want(200, `{"data":{"used":"300","reserved":"200","remaining":"0","resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
 	usage.usage = directory.Usage{Count: 2, Resets: resets}
-	ask(h.limit(velocity)).
+	ask(f.limit(velocity)).
 		want(200, `{"data":{"used":2,"reserved":0,"remaining":3,"resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
 	usage.usage = directory.Usage{}
-	ask(h.limit(`{"partner_id":1,"kind":"per_transaction","currency":"USD","max_amount":"1000"}`)).
+	ask(f.limit(`{"partner_id":1,"kind":"per_transaction","currency":"USD","max_amount":"1000"}`)).
 		want(200, `{"data":{"used":"0","reserved":"0","remaining":"1000","resets_at":null}}`)
 	usage.err = ledger.Refuse("test", ledger.Unavailable, "no answer in time")
-	one := h.limit(velocity)
-	h.admin().get(limits+"/"+one.at("data.id")+"/usage").want(503, "")
-	h.admin().get(limits+"/"+uuid.NewString()+"/usage").want(404, "")
+	one := f.limit(velocity)
+	f.admin().get(limits+"/"+one.at("data.id")+"/usage").want(503, "")
+	f.admin().get(limits+"/"+uuid.NewString()+"/usage").want(404, "")
 }
 
-func TestUsageOfAScopedLimitIsOfOnePayer(t *testing.T) {
+func TestUsageOfAScopedLimitCountsOnePayer(t *testing.T) {
 	t.Parallel()
 	usage := new(usageReport)
-	h := newFixture(t, func(c *api.Config) { c.Usage = usage })
+	f := newFixture(t, func(c *api.Config) { c.Usage = usage })
 	path := map[string]string{}
 	for _, scope := range []string{"partner", "card", "email", "ip"} {
-		made := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000","scope":"` + scope + `"}`)
+		made := f.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000","scope":"` + scope + `"}`)
 		path[scope] = limits + "/" + made.at("data.id") + "/usage"
 	}
-	paid := h.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
-	cardless := h.partner().post(transactions, `{"params":{"type":"payment","amount":"100","env":"test","returnUrl":"https://a.example","failUrl":"https://a.example","money_storage":{"type":"klarna"}}}`).want(201, "").at("id")
-	foreign := h.second().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
-	fingerprint := h.Keyring.Fingerprint([]byte("4242424242424242"))
+	paid := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
+	cardless := f.partner().post(transactions, `{"params":{"type":"payment","amount":"100","env":"test","returnUrl":"https://a.example","failUrl":"https://a.example","money_storage":{"type":"klarna"}}}`).want(201, "").at("id")
+	foreign := f.second().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
+	fingerprint := f.Keyring.Fingerprint([]byte("4242424242424242"))
 	for _, c := range []struct{ scope, query, subject string }{
 		{"partner", "", ""},
 		{"card", "?card=" + fingerprint, fingerprint},
@@ -273,7 +273,7 @@ func TestUsageOfAScopedLimitIsOfOnePayer(t *testing.T) {
 		{"ip", "?ip=::ffff:192.0.2.1", "37fcff24bf62035b2b08020afc08b4fe"},
 	} {
 		usage.subjects = nil
-		h.admin().get(path[c.scope]+c.query).want(200, "")
+		f.admin().get(path[c.scope]+c.query).want(200, "")
 		if len(usage.subjects) != 1 || usage.subjects[0] != c.subject {
 			t.Errorf("%s%s: asked for %q, want %q", c.scope, c.query, usage.subjects, c.subject)
 		}
@@ -290,23 +290,23 @@ func TestUsageOfAScopedLimitIsOfOnePayer(t *testing.T) {
 		{"ip", "", "ip: ip is required: the limit is for each ip"},
 		{"ip", "?ip=localhost", "ip: ip must be an IP address"},
 	} {
-		if a := h.admin().get(path[c.scope] + c.query); a.status != 422 || a.problemsOf() != c.want {
-			t.Errorf("%s%s: %d %s, want %s", c.scope, c.query, a.status, a.body, c.want)
+		if r := f.admin().get(path[c.scope] + c.query); r.status != 422 || r.problemsOf() != c.want {
+			t.Errorf("%s%s: %d %s, want %s", c.scope, c.query, r.status, r.body, c.want)
 		}
 	}
 }
 
-func TestUsageThatNobodyCanTellIsUnavailable(t *testing.T) {
+func TestUnknownUsageOfALimitIs503(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t, func(c *api.Config) { c.Usage = nil })
-	made := h.limit(velocity)
-	h.admin().get(limits+"/"+made.at("data.id")+"/usage").want(503, "")
+	f := newFixture(t, func(c *api.Config) { c.Usage = nil })
+	made := f.limit(velocity)
+	f.admin().get(limits+"/"+made.at("data.id")+"/usage").want(503, "")
 }
 
 // The types of the specification, "Partner limits".
-func TestAPartnerIsBoundedByTheFourKindsOfLimits(t *testing.T) {
+func TestPartnerHasTheFourKindsOfLimits(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, body := range []string{
 		`"kind":"per_transaction","currency":"USD","max_amount":"1000"`,
 		`"kind":"daily_volume","currency":"USD","max_amount":"1000"`,
@@ -314,10 +314,10 @@ func TestAPartnerIsBoundedByTheFourKindsOfLimits(t *testing.T) {
 		`"kind":"velocity","max_count":5,"window":"minute"`,
 		`"kind":"velocity","max_count":5,"window":"hour"`,
 	} {
-		h.limit(`{"partner_id":1,` + body + `}`)
+		f.limit(`{"partner_id":1,` + body + `}`)
 	}
 	var kinds []string
-	for _, l := range h.directory.Limits(h.seed.First.Org, 1) {
+	for _, l := range f.directory.Limits(f.seed.First.Org, 1) {
 		kinds = append(kinds, string(l.Kind)+" "+l.WindowName())
 	}
 	if got, want := strings.Join(kinds, ", "), "per_transaction , daily_volume , monthly_volume , velocity minute, velocity hour"; got != want {

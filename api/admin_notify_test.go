@@ -14,77 +14,77 @@ var hooked = []struct{ name, list, create, change, field string }{
 		`{"merchant_params":{"notify_url":%s}}`, "merchant_params.notify_url"},
 }
 
-// wantHooks tries an address in the creation and in a change of both kinds.
-func (h *fixture) wantHooks(address string, taken bool, things map[string]string) {
-	h.t.Helper()
-	for _, thing := range hooked {
-		before := h.events()
-		made := h.admin().post(thing.list, fmt.Sprintf(thing.create, address, fmt.Sprint("login-", before)))
-		changed := h.admin().patch(things[thing.name], fmt.Sprintf(thing.change, address))
+// wantAddressAccepted tries an address in the creation and in a change of both kinds.
+func (f *fixture) wantAddressAccepted(address string, taken bool, paths map[string]string) {
+	f.t.Helper()
+	for _, record := range hooked {
+		before := f.events()
+		made := f.admin().post(record.list, fmt.Sprintf(record.create, address, fmt.Sprint("login-", before)))
+		changed := f.admin().patch(paths[record.name], fmt.Sprintf(record.change, address))
 		if taken {
 			made.want(201, "")
 			changed.want(200, "")
-			if path := "data." + thing.field; made.at(path) != strings.Trim(address, `"`) || changed.at(path) != strings.Trim(address, `"`) {
-				h.t.Errorf("%s is shown as %s and %s", address, made.at(path), changed.at(path))
+			if path := "data." + record.field; made.at(path) != strings.Trim(address, `"`) || changed.at(path) != strings.Trim(address, `"`) {
+				f.t.Errorf("%s is shown as %s and %s", address, made.at(path), changed.at(path))
 			}
 			continue
 		}
-		made.wantFieldsRefused(thing.field)
-		changed.wantFieldsRefused(thing.field)
-		if h.events() != before {
-			h.t.Errorf("%s: something was stored", address)
+		made.wantFieldsRefused(record.field)
+		changed.wantFieldsRefused(record.field)
+		if f.events() != before {
+			f.t.Errorf("%s: something was stored", address)
 		}
 	}
 }
 
-func TestANotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
+func TestNotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	things := h.things()
+	f := newFixture(t)
+	paths := f.patchablePaths()
 	for _, private := range []bool{false, true} {
-		h.directory.AllowPrivateHooks(private)
+		f.directory.AllowPrivateHooks(private)
 		for _, address := range []string{
 			`"x"`, `"ftp://shop.example/"`, `"https:///x"`, `"https://u:p@shop.example/"`, `"https://u@shop.example/"`, `"https://shop.example/#top"`, `"https://shop.example/a b"`,
 			`"https://shop.example/\u0000"`, `"https://shop.example/\r\nx: y"`, `"https://shöp.example/"`, `"https://shop.example:70000/"`, `"https://shop.example/` + strings.Repeat("a", 2048) + `"`, `5`, `["https://shop.example/"]`,
 			`"http://127.1/"`, `"http://2130706433/"`, `"http://0x7f.1/"`, `"http://0177.0.0.1/"`, `"http://[fe80::1%25eth0]/"`,
 		} {
-			h.wantHooks(address, false, things)
+			f.wantAddressAccepted(address, false, paths)
 		}
 		for _, address := range []string{`"https://shop.example/hook?a=b"`, `"http://shop.example:8080/hook"`, `"https://8.8.8.8/"`, `"https://[2606:4700::1111]:8443/"`} {
-			h.wantHooks(address, true, things)
+			f.wantAddressAccepted(address, true, paths)
 		}
 		for _, host := range []string{
 			"127.0.0.1:9", "localhost", "a.localhost.", "[::1]", "10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "[fe80::1]", "[fc00::1]", "100.64.0.1",
 			"[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "0.0.0.0",
 		} {
-			h.wantHooks(`"http://`+host+`/hook"`, private, things)
-			h.wantHooks(`"https://`+host+`/hook"`, private, things)
+			f.wantAddressAccepted(`"http://`+host+`/hook"`, private, paths)
+			f.wantAddressAccepted(`"https://`+host+`/hook"`, private, paths)
 		}
 	}
 }
 
 // An address that was accepted while private addresses were allowed stays, may be sent back,
 // and does not prevent other changes.
-func TestAStoredNotificationAddressMayStay(t *testing.T) {
+func TestStoredPrivateNotificationAddressMayStay(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.directory.AllowPrivateHooks(true)
-	things := h.things()
-	h.wantHooks(`"http://10.0.0.1/hook"`, true, things)
-	h.directory.AllowPrivateHooks(false)
-	for _, thing := range hooked {
-		read := h.admin().get(things[thing.name]).want(200, "")
-		before := h.events()
-		h.admin().patch(things[thing.name], read.thing()).want(200, read.body)
-		if h.events() != before {
+	f := newFixture(t)
+	f.directory.AllowPrivateHooks(true)
+	paths := f.patchablePaths()
+	f.wantAddressAccepted(`"http://10.0.0.1/hook"`, true, paths)
+	f.directory.AllowPrivateHooks(false)
+	for _, record := range hooked {
+		read := f.admin().get(paths[record.name]).want(200, "")
+		before := f.events()
+		f.admin().patch(paths[record.name], read.dataObject()).want(200, read.body)
+		if f.events() != before {
 			t.Error("what was read and sent back has changed something")
 		}
-		h.admin().patch(things[thing.name], `{"name":"another"}`).want(200, "")
+		f.admin().patch(paths[record.name], `{"name":"another"}`).want(200, "")
 	}
-	h.admin().patch(things["terminal"], `{"merchant_params":{"notify_url":"http://10.0.0.1/hook","secret":"s"}}`).want(200, "")
-	h.admin().patch(things["terminal"], `{"merchant_params":{"notify_url":"http://10.0.0.2/hook","secret":"s"}}`).wantFieldsRefused("merchant_params.notify_url")
-	h.restart()
-	if got := h.admin().get(things["terminal"]).at("data.merchant_params.notify_url"); got != "http://10.0.0.1/hook" {
+	f.admin().patch(paths["terminal"], `{"merchant_params":{"notify_url":"http://10.0.0.1/hook","secret":"s"}}`).want(200, "")
+	f.admin().patch(paths["terminal"], `{"merchant_params":{"notify_url":"http://10.0.0.2/hook","secret":"s"}}`).wantFieldsRefused("merchant_params.notify_url")
+	f.restart()
+	if got := f.admin().get(paths["terminal"]).at("data.merchant_params.notify_url"); got != "http://10.0.0.1/hook" {
 		t.Errorf("after a restart it is %s", got)
 	}
 }

@@ -11,84 +11,84 @@ import (
 const mask = "•••"
 
 // terminalAt makes a terminal of the first partner and returns its path.
-func (h *fixture) terminalAt(more string) string {
-	h.t.Helper()
-	made := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"`+more+`}`).want(201, "")
+func (f *fixture) terminalAt(more string) string {
+	f.t.Helper()
+	made := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"`+more+`}`).want(201, "")
 	return "/api/v1/terminal/" + made.at("data.id")
 }
 
-// thing returns the object in an answer as it was sent.
-func (a *answer) thing() string {
-	return strings.TrimSuffix(strings.TrimPrefix(a.body, `{"data":`), "}")
+// dataObject returns the object in an answer as it was sent.
+func (r *response) dataObject() string {
+	return strings.TrimSuffix(strings.TrimPrefix(r.body, `{"data":`), "}")
 }
 
-func TestATerminalThatIsReadAndSentBackKeepsItsSecrets(t *testing.T) {
+func TestTerminalSentBackAsReadKeepsItsSecrets(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	path := h.terminalAt(`,"merchant_params":{"notify_url":"https://shop.example/n","secret":"CANARY-1","secret_previous":"CANARY-2"}`)
-	read := h.admin().get(path).want(200, "")
+	f := newFixture(t)
+	path := f.terminalAt(`,"merchant_params":{"notify_url":"https://shop.example/n","secret":"CANARY-1","secret_previous":"CANARY-2"}`)
+	read := f.admin().get(path).want(200, "")
 	if read.at("data.merchant_params.secret") != mask || read.at("data.merchant_params.secret_previous") != mask || strings.Contains(read.body, "CANARY") {
 		t.Errorf("%s", read.body)
 	}
-	before := h.events()
-	h.admin().patch(path, read.thing()).want(200, read.body)
-	if h.events() != before {
+	before := f.events()
+	f.admin().patch(path, read.dataObject()).want(200, read.body)
+	if f.events() != before {
 		t.Error("what was read and sent back has changed something")
 	}
 	id := uuid.MustParse(strings.TrimPrefix(path, "/api/v1/terminal/"))
-	stored, _ := h.directory.Terminal(h.seed.First.Org, id)
+	stored, _ := f.directory.Terminal(f.seed.First.Org, id)
 	if n := stored.Notification; n.Secret != "CANARY-1" || n.SecretPrevious != "CANARY-2" {
 		t.Errorf("the secrets became %q and %q", n.Secret, n.SecretPrevious)
 	}
-	h.admin().patch(path, `{"merchant_params":{"secret":"CANARY-3","secret_previous":"`+mask+`"}}`).want(200, "")
-	stored, _ = h.directory.Terminal(h.seed.First.Org, id)
+	f.admin().patch(path, `{"merchant_params":{"secret":"CANARY-3","secret_previous":"`+mask+`"}}`).want(200, "")
+	stored, _ = f.directory.Terminal(f.seed.First.Org, id)
 	if n := stored.Notification; n.Secret != "CANARY-3" || n.SecretPrevious != "CANARY-2" {
 		t.Errorf("the secrets became %q and %q", n.Secret, n.SecretPrevious)
 	}
-	h.admin().patch(path, `{"merchant_params":{"notify_url":"https://shop.example/n"}}`).want(200, "")
-	if stored, _ = h.directory.Terminal(h.seed.First.Org, id); stored.Notification.Secret != "" {
+	f.admin().patch(path, `{"merchant_params":{"notify_url":"https://shop.example/n"}}`).want(200, "")
+	if stored, _ = f.directory.Terminal(f.seed.First.Org, id); stored.Notification.Secret != "" {
 		t.Error("a secret that was left out is still there")
 	}
 }
 
-func TestAPartnerThatIsReadAndSentBackKeepsItsSecret(t *testing.T) {
+func TestPartnerSentBackAsReadKeepsItsSecret(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const path = "/api/v1/partners/1"
-	h.admin().patch(path, `{"secret":"CANARY","notify_url":"https://shop.example/n","overdraft_limit":[{"currency":"USDT","network":"","amount":"5"}]}`).want(200, "")
-	read := h.admin().get(path).want(200, "")
+	f.admin().patch(path, `{"secret":"CANARY","notify_url":"https://shop.example/n","overdraft_limit":[{"currency":"USDT","network":"","amount":"5"}]}`).want(200, "")
+	read := f.admin().get(path).want(200, "")
 	if read.at("data.secret") != mask || strings.Contains(read.body, "CANARY") {
 		t.Errorf("%s", read.body)
 	}
-	before := h.events()
-	h.admin().patch(path, read.thing()).want(200, read.body)
-	if h.events() != before {
+	before := f.events()
+	f.admin().patch(path, read.dataObject()).want(200, read.body)
+	if f.events() != before {
 		t.Error("what was read and sent back has changed something")
 	}
-	if p, _ := h.directory.Partner(h.seed.First.Org, 1); p.Secret != "CANARY" {
+	if p, _ := f.directory.Partner(f.seed.First.Org, 1); p.Secret != "CANARY" {
 		t.Errorf("the secret became %q", p.Secret)
 	}
-	h.admin().patch(path, `{"secret":null}`).want(200, "")
-	if p, _ := h.directory.Partner(h.seed.First.Org, 1); p.Secret != "" {
+	f.admin().patch(path, `{"secret":null}`).want(200, "")
+	if p, _ := f.directory.Partner(f.seed.First.Org, 1); p.Secret != "" {
 		t.Errorf("the secret became %q", p.Secret)
 	}
 }
 
-func TestAMaskIsNoSecretWhereThereIsNone(t *testing.T) {
+func TestMaskIsRefusedWithoutAStoredSecret(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	path := h.terminalAt("")
-	for _, a := range []*answer{
-		h.admin().patch(path, `{"merchant_params":{"secret":"`+mask+`"}}`),
-		h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","merchant_params":{"secret":"`+mask+`"}}`),
+	f := newFixture(t)
+	path := f.terminalAt("")
+	for _, a := range []*response{
+		f.admin().patch(path, `{"merchant_params":{"secret":"`+mask+`"}}`),
+		f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","merchant_params":{"secret":"`+mask+`"}}`),
 	} {
 		if a.want(422, ""); a.problemsOf() != "merchant_params.secret: is not known here: send the secret itself" {
 			t.Errorf("%s", a.body)
 		}
 	}
-	for _, a := range []*answer{
-		h.admin().patch("/api/v1/partners/1", `{"secret":"`+mask+`"}`),
-		h.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"nine-Lions-paint","secret":"`+mask+`"}`),
+	for _, a := range []*response{
+		f.admin().patch("/api/v1/partners/1", `{"secret":"`+mask+`"}`),
+		f.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"nine-Lions-paint","secret":"`+mask+`"}`),
 	} {
 		if a.want(422, ""); a.problemsOf() != "secret: is not known here: send the secret itself" {
 			t.Errorf("%s", a.body)
@@ -96,33 +96,33 @@ func TestAMaskIsNoSecretWhereThereIsNone(t *testing.T) {
 	}
 }
 
-// things returns the records that PATCH can change, each with its path.
-func (h *fixture) things() map[string]string {
-	h.t.Helper()
-	limit := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000"}`)
+// patchablePaths returns the records that PATCH can change, each with its path.
+func (f *fixture) patchablePaths() map[string]string {
+	f.t.Helper()
+	limit := f.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000"}`)
 	return map[string]string{
-		"organization": "/api/v1/organizations/" + h.seed.First.Org.String(),
+		"organization": "/api/v1/organizations/" + f.seed.First.Org.String(),
 		"partner":      "/api/v1/partners/1",
-		"terminal":     h.terminalAt(`,"provider_params":{"priority":3}`),
-		"user":         users + "/" + h.user("anna", `"client"`, "").at("data.id"),
+		"terminal":     f.terminalAt(`,"provider_params":{"priority":3}`),
+		"user":         users + "/" + f.user("anna", `"client"`, "").at("data.id"),
 		"limit":        limits + "/" + limit.at("data.id"),
 	}
 }
 
-func TestWhatNeverChangesIsTakenAsItIsAndRefusedOtherwise(t *testing.T) {
+func TestImmutableFieldsAreAcceptedOnlyUnchanged(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	things := h.things()
-	for name, path := range things {
-		read := h.admin().get(path).want(200, "")
-		before := h.events()
-		h.admin().patch(path, read.thing()).want(200, read.body)
-		if h.events() != before {
+	f := newFixture(t)
+	paths := f.patchablePaths()
+	for name, path := range paths {
+		read := f.admin().get(path).want(200, "")
+		before := f.events()
+		f.admin().patch(path, read.dataObject()).want(200, read.body)
+		if f.events() != before {
 			t.Errorf("a %s that was read and sent back has changed", name)
 		}
 	}
 	other := uuid.NewString()
-	for _, c := range []struct{ thing, field, value string }{
+	for _, c := range []struct{ record, field, value string }{
 		{"organization", "id", `"` + other + `"`},
 		{"organization", "created_at", `"2020-01-01T00:00:00.000000+00:00"`},
 		{"partner", "id", `2`},
@@ -140,21 +140,21 @@ func TestWhatNeverChangesIsTakenAsItIsAndRefusedOtherwise(t *testing.T) {
 		{"user", "login", `"berta"`},
 		{"limit", "id", `"` + other + `"`},
 	} {
-		a := h.admin().patch(things[c.thing], `{"`+c.field+`":`+c.value+`}`).want(422, "")
-		if a.problemsOf() != c.field+": "+c.field+" never changes" {
-			t.Errorf("%s %s %s: %s", c.thing, c.field, c.value, a.body)
+		r := f.admin().patch(paths[c.record], `{"`+c.field+`":`+c.value+`}`).want(422, "")
+		if r.problemsOf() != c.field+": "+c.field+" never changes" {
+			t.Errorf("%s %s %s: %s", c.record, c.field, c.value, r.body)
 		}
 	}
 }
 
-func TestNullTakesAwayWhatCanBeEmpty(t *testing.T) {
+func TestNullClearsOptionalFields(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	things := h.things()
-	h.admin().patch(things["partner"], `{"email":"a@b.example","lang":"ru","notify_url":"https://a.example","secret":"s","source_addresses":["127.0.0.1"],"overdraft_limit":[{"currency":"USD","amount":"1"}]}`).want(200, "")
-	h.admin().patch(things["user"], `{"email":"a@b.example","roles":["partner"],"partner_id":1}`).want(200, "")
-	h.admin().patch(things["terminal"], `{"merchant_adapter":"m","merchant_params":{"notify_url":"https://a.example"}}`).want(200, "")
-	for _, c := range []struct{ thing, field, sent, shown string }{
+	f := newFixture(t)
+	paths := f.patchablePaths()
+	f.admin().patch(paths["partner"], `{"email":"a@b.example","lang":"ru","notify_url":"https://a.example","secret":"s","source_addresses":["127.0.0.1"],"overdraft_limit":[{"currency":"USD","amount":"1"}]}`).want(200, "")
+	f.admin().patch(paths["user"], `{"email":"a@b.example","roles":["partner"],"partner_id":1}`).want(200, "")
+	f.admin().patch(paths["terminal"], `{"merchant_adapter":"m","merchant_params":{"notify_url":"https://a.example"}}`).want(200, "")
+	for _, c := range []struct{ record, field, sent, shown string }{
 		{"organization", "modules", "", "[]"},
 		{"organization", "allowed_regions", "", "[]"},
 		{"partner", "email", "", "null"},
@@ -171,56 +171,56 @@ func TestNullTakesAwayWhatCanBeEmpty(t *testing.T) {
 		{"limit", "max_count", "", "null"}, // for a volume limit, which has no max_count
 		{"limit", "terminal_id", "", "null"},
 	} {
-		a := h.admin().patch(things[c.thing], `{"`+c.field+`":null`+c.sent+`}`).want(200, "")
-		if got := a.at("data." + c.field); got != c.shown {
-			t.Errorf("%s %s became %s", c.thing, c.field, got)
+		r := f.admin().patch(paths[c.record], `{"`+c.field+`":null`+c.sent+`}`).want(200, "")
+		if got := r.at("data." + c.field); got != c.shown {
+			t.Errorf("%s %s became %s", c.record, c.field, got)
 		}
 	}
 }
 
-func TestNullIsRefusedWhereThereHasToBeAValue(t *testing.T) {
+func TestNullIsRefusedForRequiredFields(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	things := h.things()
-	before := h.events()
-	for _, c := range []struct{ thing, field string }{
+	f := newFixture(t)
+	paths := f.patchablePaths()
+	before := f.events()
+	for _, c := range []struct{ record, field string }{
 		{"organization", "name"}, {"organization", "type"}, {"organization", "status"},
 		{"partner", "name"}, {"partner", "pass"}, {"partner", "active"},
 		{"terminal", "name"}, {"terminal", "is_active"},
 		{"user", "name"}, {"user", "pass"}, {"user", "roles"}, {"user", "active"},
 		{"limit", "max_amount"}, {"limit", "active"}, {"limit", "kind"},
 	} {
-		a := h.admin().patch(things[c.thing], `{"`+c.field+`":null}`).want(422, "")
-		if a.at("errors.0.field") != c.field || a.at("errors.1") != "(absent)" {
-			t.Errorf("%s %s: %s", c.thing, c.field, a.body)
+		r := f.admin().patch(paths[c.record], `{"`+c.field+`":null}`).want(422, "")
+		if r.at("errors.0.field") != c.field || r.at("errors.1") != "(absent)" {
+			t.Errorf("%s %s: %s", c.record, c.field, r.body)
 		}
 	}
-	if h.events() != before {
+	if f.events() != before {
 		t.Error("something was changed")
 	}
 }
 
-func TestACursorIsTakenWithoutItsPlusEncoded(t *testing.T) {
+func TestCursorWithAnUnescapedPlusIsAccepted(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.terminalAt("")
+	f := newFixture(t)
+	f.terminalAt("")
 	limit := `{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1"}`
-	h.limit(limit)
-	h.limit(limit)
+	f.limit(limit)
+	f.limit(limit)
 	for _, value := range []string{"RU", "KZ"} {
-		h.admin().post(blocklist, `{"kind":"country","value":"`+value+`"}`).want(201, "")
+		f.admin().post(blocklist, `{"kind":"country","value":"`+value+`"}`).want(201, "")
 	}
 	for _, reference := range []string{"a", "b"} {
-		h.admin().post("/api/v1/partners/1/settlements", `{"direction":"in","amount":"1","currency":"USD","reference":"`+reference+`"}`).want(201, "")
+		f.admin().post("/api/v1/partners/1/settlements", `{"direction":"in","amount":"1","currency":"USD","reference":"`+reference+`"}`).want(201, "")
 	}
 	for _, list := range []string{"/api/v1/organizations", "/api/v1/terminals", limits, blocklist, "/api/v1/partners/1/settlements"} {
-		first := h.admin().get(list+"?limit=1").want(200, "")
+		first := f.admin().get(list+"?limit=1").want(200, "")
 		cursor := first.at("cursor.cursor_value")
 		if !strings.Contains(cursor, "+") {
 			t.Fatalf("%s: %s", list, first.body)
 		}
-		encoded := h.admin().get(list+"?limit=1&cursor="+url.QueryEscape(cursor)).want(200, "")
-		h.admin().get(list+"?limit=1&cursor="+cursor).want(200, encoded.body)
+		encoded := f.admin().get(list+"?limit=1&cursor="+url.QueryEscape(cursor)).want(200, "")
+		f.admin().get(list+"?limit=1&cursor="+cursor).want(200, encoded.body)
 		if encoded.rows() != 1 || encoded.at("data.0.id") == first.at("data.0.id") {
 			t.Errorf("%s: %s", list, encoded.body)
 		}

@@ -9,12 +9,15 @@ import (
 
 const rates = "/api/v1/rates"
 
-func (c caller) put(path, body string) *answer { c.h.t.Helper(); return c.do("PUT", path, body) }
+func (c caller) put(path, body string) *response {
+	c.fixture.t.Helper()
+	return c.do("PUT", path, body)
+}
 
-func TestARateIsSetAndChanged(t *testing.T) {
+func TestRateIsSetAndChanged(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.50"}`).want(200, "")
+	f := newFixture(t)
+	made := f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.50"}`).want(200, "")
 	for field, want := range map[string]string{"from": "USD", "to": "RUB", "rate": "92.5", "created_at": made.at("data.updated_at")} {
 		if got := made.at("data." + field); got != want {
 			t.Errorf("%s = %s, want %s", field, got, want)
@@ -23,16 +26,16 @@ func TestARateIsSetAndChanged(t *testing.T) {
 	if !strings.HasPrefix(made.at("data.updated_at"), "2026-09-03T10:15:30.") {
 		t.Errorf("%s", made.body)
 	}
-	h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.5"}`).want(200, made.body)
-	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
-	next := h.admin().put(rates, `{"params":{"from":"USD","to":"RUB","rate":"93.25"}}`).want(200, "")
+	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.5"}`).want(200, made.body)
+	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
+	next := f.admin().put(rates, `{"params":{"from":"USD","to":"RUB","rate":"93.25"}}`).want(200, "")
 	if next.at("data.rate") != "93.25" || next.at("data.updated_at") != "2026-09-03T10:16:30.123456+00:00" || next.at("data.created_at") != made.at("data.created_at") || next.at("data.id") != made.at("data.id") {
 		t.Errorf("%s after %s", next.body, made.body)
 	}
-	if held, ok := h.directory.Rate(h.seed.First.Org, "USD", "RUB"); !ok || held.String() != "93.25" {
+	if held, ok := f.directory.Rate(f.seed.First.Org, "USD", "RUB"); !ok || held.String() != "93.25" {
 		t.Errorf("payments are converted at %v", held)
 	}
-	list := h.admin().get(rates).want(200, "")
+	list := f.admin().get(rates).want(200, "")
 	if list.rows() != 1 || list.at("data.0.rate") != "93.25" || list.at("cursor.cursor_value") != "null" {
 		t.Errorf("%s", list.body)
 	}
@@ -40,16 +43,16 @@ func TestARateIsSetAndChanged(t *testing.T) {
 
 func TestEveryValueOfARateIsAnEventOfTheLedger(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, value := range []string{"92.5", "93", "93.0", "92.5"} {
-		h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"`+value+`"}`).want(200, "")
+		f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"`+value+`"}`).want(200, "")
 	}
-	events := h.auditor().get(ledgerPath+"/events?limit=3").want(200, "")
+	events := f.auditor().get(ledgerPath+"/events?limit=3").want(200, "")
 	for path, want := range map[string]string{
 		"data.2.event": "create", "data.2.to": "92.5", "data.2.version": "1",
 		"data.1.event": "update", "data.1.from": "92.5", "data.1.to": "93", "data.1.version": "2",
 		"data.0.event": "update", "data.0.from": "93", "data.0.to": "92.5", "data.0.version": "3",
-		"data.0.source": h.admin().get(rates).at("data.0.id"),
+		"data.0.source": f.admin().get(rates).at("data.0.id"),
 	} {
 		if got := events.at(path); got != want {
 			t.Errorf("%s = %s, want %s", path, got, want)
@@ -57,44 +60,44 @@ func TestEveryValueOfARateIsAnEventOfTheLedger(t *testing.T) {
 	}
 }
 
-func TestRatesAreOfOneOrganization(t *testing.T) {
+func TestRatesBelongToOneOrganization(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	second := h.admin().with("x-organization-id", h.seed.Second.Org.String())
-	h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.5"}`).want(200, "")
+	f := newFixture(t)
+	second := f.admin().with("x-organization-id", f.seed.Second.Org.String())
+	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.5"}`).want(200, "")
 	if list := second.get(rates).want(200, ""); list.rows() != 0 {
 		t.Errorf("%s", list.body)
 	}
 	other := second.put(rates, `{"from":"USD","to":"RUB","rate":"80"}`).want(200, "")
-	if list := h.admin().get(rates).want(200, ""); list.at("data.0.rate") != "92.5" || list.at("data.0.id") == other.at("data.id") {
+	if list := f.admin().get(rates).want(200, ""); list.at("data.0.rate") != "92.5" || list.at("data.0.id") == other.at("data.id") {
 		t.Errorf("%s", list.body)
 	}
-	anywhere := h.admin().with("x-organization-id", "")
+	anywhere := f.admin().with("x-organization-id", "")
 	anywhere.put(rates, `{"from":"USD","to":"RUB","rate":"1"}`).want(422, "")
 	anywhere.get(rates).want(422, "")
 }
 
 func TestRatesAreListedPageByPage(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var made []string
 	for _, to := range []string{"RUB", "EUR", "USDT"} {
-		made = append([]string{h.admin().put(rates, `{"from":"USD","to":"`+to+`","rate":"2"}`).at("data.id")}, made...)
+		made = append([]string{f.admin().put(rates, `{"from":"USD","to":"`+to+`","rate":"2"}`).at("data.id")}, made...)
 	}
-	h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"3"}`).want(200, "")
-	if ids := pages(t, h.admin(), rates, 2, "id"); strings.Join(ids, " ") != strings.Join(made, " ") {
+	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"3"}`).want(200, "")
+	if ids := pages(t, f.admin(), rates, 2, "id"); strings.Join(ids, " ") != strings.Join(made, " ") {
 		t.Errorf("list %v, want %v", ids, made)
 	}
 	for query, field := range map[string]string{"page=1": "page", "limit=0": "limit", "limit=501": "limit", "cursor=x": "cursor", "from=USD": "from"} {
-		if a := h.admin().get(rates+"?"+query).want(422, ""); a.at("errors.0.field") != field {
-			t.Errorf("%s: %s", query, a.body)
+		if r := f.admin().get(rates+"?"+query).want(422, ""); r.at("errors.0.field") != field {
+			t.Errorf("%s: %s", query, r.body)
 		}
 	}
 }
 
-func TestRatesThatAreRefused(t *testing.T) {
+func TestInvalidRatesAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const number, decimal = "rate must be a decimal number above zero, of at most 38 digits", "rate must be a decimal number in a string"
 	for body, want := range map[string]string{
 		`{}`:                                      "from: from is required|to: to is required|rate: rate is required",
@@ -123,20 +126,20 @@ func TestRatesThatAreRefused(t *testing.T) {
 		`{"From":"USD","to":"RUB","rate":"1"}`:                                                  "from: from is required",
 		`{"from":"` + strings.Repeat("X", 100) + `","to":"RUB","rate":"1"}`:                     "from: unsupported currency " + strings.Repeat("X", 32),
 	} {
-		a := h.admin().put(rates, body)
+		r := f.admin().put(rates, body)
 		var got []string
-		problems, _ := a.object()["errors"].([]any)
+		problems, _ := r.object()["errors"].([]any)
 		for _, problem := range problems {
 			p := problem.(map[string]any)
 			got = append(got, p["field"].(string)+": "+p["detail"].(string))
 		}
-		if a.status != 422 || strings.Join(got, "|") != want {
-			t.Errorf("%s: %d %s, want %s", body, a.status, a.body, want)
+		if r.status != 422 || strings.Join(got, "|") != want {
+			t.Errorf("%s: %d %s, want %s", body, r.status, r.body, want)
 		}
 	}
-	h.admin().put(rates, `{"from":"USD","from":"EUR","to":"RUB","rate":"1"}`).want(400, "")
-	if list := h.admin().get(rates).want(200, ""); list.rows() != 0 {
+	f.admin().put(rates, `{"from":"USD","from":"EUR","to":"RUB","rate":"1"}`).want(400, "")
+	if list := f.admin().get(rates).want(200, ""); list.rows() != 0 {
 		t.Errorf("what was refused is there: %s", list.body)
 	}
-	h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"`+strings.Repeat("9", money.MaxRateDigits)+`"}`).want(200, "")
+	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"`+strings.Repeat("9", money.MaxRateDigits)+`"}`).want(200, "")
 }

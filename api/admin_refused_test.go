@@ -6,24 +6,24 @@ import (
 )
 
 // wantFieldsRefused checks that exactly these fields are refused, in this order.
-func (a *answer) wantFieldsRefused(fields ...string) {
-	a.t.Helper()
+func (r *response) wantFieldsRefused(fields ...string) {
+	r.t.Helper()
 	var got []string
-	a.want(422, "")
-	for problem := range strings.SplitSeq(a.problemsOf(), "|") {
+	r.want(422, "")
+	for problem := range strings.SplitSeq(r.problemsOf(), "|") {
 		field, _, _ := strings.Cut(problem, ":")
 		got = append(got, field)
 	}
 	if strings.Join(got, " ") != strings.Join(fields, " ") {
-		a.t.Errorf("refused %s\nwant    %s\n%s", got, fields, a.body)
+		r.t.Errorf("refused %s\nwant    %s\n%s", got, fields, r.body)
 	}
 }
 
 // Specification, "Errors": one element per field on validation failures.
-func TestACreateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+func TestCreateReportsAllBadFieldsAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	before := h.events()
+	f := newFixture(t)
+	before := f.events()
 	for _, c := range []struct{ path, body, fields string }{
 		{"organizations", `{"name":"","type":"club","status":7,"modules":["x"],"allowed_regions":["x"]}`, "name type status modules allowed_regions"},
 		{"partners", `{"name":"","login":"a b","pass":"","email":"x","lang":"?","notify_url":"x","secret":5,"source_addresses":["x"],"overdraft_limit":{},"active":"yes"}`,
@@ -46,19 +46,19 @@ func TestACreateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
 		{"partners/1/settlements", `{"direction":"up","amount":5,"currency":"JPY","env":"live","reference":""}`, "direction amount currency env reference"},
 		{"partners/1/settlements", `{"direction":"in","currency":"USDT","network":"nowhere"}`, "amount network reference"},
 	} {
-		h.admin().post("/api/v1/"+c.path, c.body).wantFieldsRefused(strings.Fields(c.fields)...)
+		f.admin().post("/api/v1/"+c.path, c.body).wantFieldsRefused(strings.Fields(c.fields)...)
 	}
-	if h.events() != before {
+	if f.events() != before {
 		t.Error("something was stored")
 	}
 }
 
-func TestAPatchIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+func TestPatchReportsAllBadFieldsAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	things := h.things()
-	before := h.events()
-	for _, c := range []struct{ thing, body, fields string }{
+	f := newFixture(t)
+	paths := f.patchablePaths()
+	before := f.events()
+	for _, c := range []struct{ record, body, fields string }{
 		{"organization", `{"id":"x","name":7,"type":"club","status":"on","modules":["x"]}`, "name type status modules id"},
 		{"partner", `{"name":"","login":"x","pass":5,"email":"x","lang":"?","source_addresses":["x"],"overdraft_limit":[{"currency":"USD"}],"active":null}`,
 			"name login pass email lang source_addresses.0 overdraft_limit.0.amount active"},
@@ -67,43 +67,43 @@ func TestAPatchIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
 		{"user", `{"login":"x","pass":"password","email":"x","name":7,"roles":["client"],"partner_id":99}`, "login pass email name partner_id"},
 		{"limit", `{"partner_id":2,"kind":"velocity","max_amount":5,"max_count":7,"active":"no"}`, "partner_id kind max_amount max_count active"},
 	} {
-		h.admin().patch(things[c.thing], c.body).wantFieldsRefused(strings.Fields(c.fields)...)
+		f.admin().patch(paths[c.record], c.body).wantFieldsRefused(strings.Fields(c.fields)...)
 	}
-	if h.events() != before {
+	if f.events() != before {
 		t.Error("something was changed")
 	}
 }
 
-func TestASettlementOfAProviderIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+func TestProviderSettlementReportsAllBadFieldsAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.admin().post(h.terminalAt("")+"/settlements", `{"gross":"5","fee":"6","currency":"JPY","env":"prod","reference":7}`).
+	f := newFixture(t)
+	f.admin().post(f.terminalAt("")+"/settlements", `{"gross":"5","fee":"6","currency":"JPY","env":"prod","reference":7}`).
 		wantFieldsRefused("fee", "currency", "env", "reference")
 }
 
-func TestARateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+func TestRateReportsAllBadFieldsAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.admin().do("PUT", "/api/v1/rates", `{"from":"USD","to":"USD","rate":5}`).wantFieldsRefused("to", "rate")
-	h.admin().do("PUT", "/api/v1/rates", `{"to":"JPY"}`).wantFieldsRefused("from", "to", "rate")
+	f := newFixture(t)
+	f.admin().do("PUT", "/api/v1/rates", `{"from":"USD","to":"USD","rate":5}`).wantFieldsRefused("to", "rate")
+	f.admin().do("PUT", "/api/v1/rates", `{"to":"JPY"}`).wantFieldsRefused("from", "to", "rate")
 }
 
-func TestWhatIsNotThereIsNotFoundWhateverIsSent(t *testing.T) {
+func TestUnknownRecordIs404WhateverTheBody(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	foreign := h.admin().with("x-organization-id", h.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
+	f := newFixture(t)
+	foreign := f.admin().with("x-organization-id", f.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
 	for _, path := range []string{"partners/2", "partners/99", "terminal/" + foreign, "users/" + foreign, "limits/" + foreign, "organizations/" + foreign} {
-		h.admin().patch("/api/v1/"+path, `{"name":7,"active":"no"}`).want(404, "")
+		f.admin().patch("/api/v1/"+path, `{"name":7,"active":"no"}`).want(404, "")
 	}
 	for _, path := range []string{"partners/2", "terminal/" + foreign} {
-		h.admin().post("/api/v1/"+path+"/settlements", `{"amount":5}`).want(404, "")
+		f.admin().post("/api/v1/"+path+"/settlements", `{"amount":5}`).want(404, "")
 	}
 }
 
-func TestARefusedDryRunUsesNoKey(t *testing.T) {
+func TestRefusedDryRunLeavesItsKeyFree(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	keyed := h.admin().with("idempotency-key", "once")
+	f := newFixture(t)
+	keyed := f.admin().with("idempotency-key", "once")
 	keyed.post("/api/v1/organizations", `{"name":"Good","type":7}`).want(422, "")
 	made := keyed.post("/api/v1/organizations", `{"name":"Good","type":"bank"}`).want(201, "")
 	if made.header.Get("x-idempotent-replay") != "" {
@@ -111,9 +111,9 @@ func TestARefusedDryRunUsesNoKey(t *testing.T) {
 	}
 }
 
-func TestATerminalNamesWhatThereIs(t *testing.T) {
+func TestTerminalMustNameExistingRecords(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for params, field := range map[string]string{
 		`{"methods":["bank_card","sbp","pix"]}`: "",
 		`{"methods":["cash"]}`:                  "provider_params.methods",
@@ -124,19 +124,19 @@ func TestATerminalNamesWhatThereIs(t *testing.T) {
 		`{"max_amount":"0"}`:                    "provider_params.max_amount",
 		`{"max_amount":"1"}`:                    "",
 	} {
-		a := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test","provider_params":`+params+`}`)
+		r := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test","provider_params":`+params+`}`)
 		if field == "" {
-			a.want(201, "")
+			r.want(201, "")
 		} else {
-			a.wantFieldsRefused(field)
-			h.admin().patch(h.terminalAt(""), `{"provider_params":`+params+`}`).wantFieldsRefused(field)
+			r.wantFieldsRefused(field)
+			f.admin().patch(f.terminalAt(""), `{"provider_params":`+params+`}`).wantFieldsRefused(field)
 		}
 	}
 }
 
-func TestAnOverdraftIsOfAnAssetThatThereIs(t *testing.T) {
+func TestOverdraftNeedsAKnownAsset(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for entry, want := range map[string]string{
 		`{"currency":"USD","amount":"5"}`:                                   `{"currency":"USD","network":"","env":"prod","amount":"5"}`,
 		`{"currency":"ETH","env":"test","amount":"5"}`:                      `{"currency":"ETH","network":"ethereum","env":"test","amount":"5"}`,
@@ -149,69 +149,69 @@ func TestAnOverdraftIsOfAnAssetThatThereIs(t *testing.T) {
 		`{"currency":"ETH","network":"tron","env":"test","amount":"5"}`:     "overdraft_limit.0.network",
 		`{"currency":"USD","env":"live","amount":"5"}`:                      "overdraft_limit.0.env",
 	} {
-		a := h.admin().patch("/api/v1/partners/1", `{"overdraft_limit":[`+entry+`]}`)
+		r := f.admin().patch("/api/v1/partners/1", `{"overdraft_limit":[`+entry+`]}`)
 		if !strings.HasPrefix(want, "{") {
-			a.wantFieldsRefused(want)
+			r.wantFieldsRefused(want)
 			continue
 		}
-		a.want(200, "")
-		if !strings.HasSuffix(a.body, `"overdraft_limit":[`+want+`]}}`) {
-			t.Errorf("%s: %s", entry, a.body)
+		r.want(200, "")
+		if !strings.HasSuffix(r.body, `"overdraft_limit":[`+want+`]}}`) {
+			t.Errorf("%s: %s", entry, r.body)
 		}
 	}
 }
 
-func TestASettlementIsOnANetworkOfItsCurrency(t *testing.T) {
+func TestSettlementNeedsANetworkOfItsCurrency(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const path = "/api/v1/partners/1/settlements"
-	h.admin().post(path, `{"direction":"in","amount":"1","currency":"USDT","network":"solana","reference":"a"}`).wantFieldsRefused("network")
-	h.admin().post(path, `{"direction":"in","amount":"1","currency":"ETH","network":"tron","reference":"b"}`).wantFieldsRefused("network")
-	fiat := h.admin().post(path, `{"direction":"in","amount":"1","currency":"USD","network":"tron","reference":"c"}`).want(201, "")
+	f.admin().post(path, `{"direction":"in","amount":"1","currency":"USDT","network":"solana","reference":"a"}`).wantFieldsRefused("network")
+	f.admin().post(path, `{"direction":"in","amount":"1","currency":"ETH","network":"tron","reference":"b"}`).wantFieldsRefused("network")
+	fiat := f.admin().post(path, `{"direction":"in","amount":"1","currency":"USD","network":"tron","reference":"c"}`).want(201, "")
 	if fiat.at("data.network") != "" {
 		t.Errorf("%s", fiat.body)
 	}
 }
 
-func TestARevokedKeyShowsWhenItWasUsed(t *testing.T) {
+func TestRevokedKeyShowsItsLastUse(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1}`).want(201, "")
-	h.partner().with("x-api-key", made.at("key")).get("/api/v1/balances").want(200, "")
-	gone := h.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, "")
-	list := h.admin().get("/api/v1/api_keys?partner_id=1&limit=1").want(200, "")
+	f := newFixture(t)
+	made := f.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1}`).want(201, "")
+	f.partner().with("x-api-key", made.at("key")).get("/api/v1/balances").want(200, "")
+	gone := f.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, "")
+	list := f.admin().get("/api/v1/api_keys?partner_id=1&limit=1").want(200, "")
 	if gone.at("data.last_used_at") == "null" || gone.at("data.last_used_at") != list.at("data.0.last_used_at") {
 		t.Errorf("%s, and the list says %s", gone.body, list.body)
 	}
-	h.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, gone.body)
+	f.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, gone.body)
 }
 
-func TestTheRoutingOfATransactionTakesNoParameters(t *testing.T) {
+func TestRoutingTakesNoParameters(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	paid := h.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
-	h.admin().get(transactions+"/"+paid+"/routing?foo=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"foo"}]}`)
-	h.admin().get(transactions+"/"+paid+"/routing").want(200, "")
+	f := newFixture(t)
+	paid := f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
+	f.admin().get(transactions+"/"+paid+"/routing?foo=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"foo"}]}`)
+	f.admin().get(transactions+"/"+paid+"/routing").want(200, "")
 }
 
 // Specification, "Currencies and network": without a network the transaction is created with an
 // unresolved scale, if no terminal determines the network.
-func TestATerminalOfOtherNetworksIsNotForACurrencyWithoutOne(t *testing.T) {
+func TestTerminalWithNetworksDoesNotServeACurrencyWithoutOne(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	for _, id := range pages(t, h.admin(), "/api/v1/terminals?partner_id=1", 50, "id") {
-		h.admin().do("DELETE", "/api/v1/terminal/"+id, "").want(200, "")
+	f := newFixture(t)
+	for _, id := range pages(t, f.admin(), "/api/v1/terminals?partner_id=1", 50, "id") {
+		f.admin().do("DELETE", "/api/v1/terminal/"+id, "").want(200, "")
 	}
-	h.terminalAt(`,"provider_params":{"networks":["solana","ton"]}`)
-	create := func(currency string) *answer {
-		return h.partner().post(transactions, paymentBody(`"amount":"1","currency":"`+currency+`"`)).want(201, "")
+	f.terminalAt(`,"provider_params":{"networks":["solana","ton"]}`)
+	create := func(currency string) *response {
+		return f.partner().post(transactions, paymentBody(`"amount":"1","currency":"`+currency+`"`)).want(201, "")
 	}
-	if a := create("ETH"); a.at("status") != "rejected" || a.at("error_description") != "no terminal available" {
-		t.Errorf("ETH, which is on ethereum: %s", a.body)
+	if r := create("ETH"); r.at("status") != "rejected" || r.at("error_description") != "no terminal available" {
+		t.Errorf("ETH, which is on ethereum: %s", r.body)
 	}
 	for _, currency := range []string{"USD", "USDC", "USDT", "TON"} {
-		if a := create(currency); a.at("status") != "charged" {
-			t.Errorf("%s: %s", currency, a.body)
+		if r := create(currency); r.at("status") != "charged" {
+			t.Errorf("%s: %s", currency, r.body)
 		}
 	}
 }

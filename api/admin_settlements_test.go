@@ -21,89 +21,89 @@ const (
 )
 
 // collectingTerminal returns a terminal of the first partner in env test.
-func (h *fixture) collectingTerminal() string {
-	h.t.Helper()
-	terminals := h.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
+func (f *fixture) collectingTerminal() string {
+	f.t.Helper()
+	terminals := f.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
 	for i := range terminals.rows() {
 		row := fmt.Sprintf("data.%d.", i)
 		if terminals.at(row+"env") == "test" && terminals.at(row+"type") == "payment" {
 			return terminals.at(row + "id")
 		}
 	}
-	h.t.Fatalf("%s", terminals.body)
+	f.t.Fatalf("%s", terminals.body)
 	return ""
 }
 
-// counterOf returns the value of a counter.
-func (h *fixture) counterOf(key string) string {
-	h.t.Helper()
-	view := h.Journal.View()
+// counter returns the value of a counter.
+func (f *fixture) counter(key string) string {
+	f.t.Helper()
+	view := f.Journal.View()
 	defer view.Close()
-	amount, err := view.Counter(h.seed.First.Org, key, "")
-	must(h.t, err)
+	amount, err := view.Counter(f.seed.First.Org, key, "")
+	must(f.t, err)
 	return amount.String()
 }
 
-func TestASettlementIsThereAfterARestart(t *testing.T) {
+func TestSettlementSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	terminal := h.collectingTerminal()
-	made := h.admin().post(partnersSettlements, settledIn).want(201, "")
-	other := h.admin().post("/api/v1/terminal/"+terminal+"/settlements", collected).want(201, "")
-	own, provider := h.admin().get(partnersSettlements+"?env=test").want(200, ""), h.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, "")
+	f := newFixture(t)
+	terminal := f.collectingTerminal()
+	made := f.admin().post(partnersSettlements, settledIn).want(201, "")
+	other := f.admin().post("/api/v1/terminal/"+terminal+"/settlements", collected).want(201, "")
+	own, provider := f.admin().get(partnersSettlements+"?env=test").want(200, ""), f.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, "")
 	if own.rows() != 1 || own.at("data.0.id") != made.at("data.id") || provider.rows() != 1 || provider.at("data.0.id") != other.at("data.id") {
 		t.Errorf("%s %s", own.body, provider.body)
 	}
-	h.restart()
-	h.admin().get(partnersSettlements+"?env=test").want(200, own.body)
-	h.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, provider.body)
-	h.admin().get("/api/v1/settlements/"+made.at("data.id")).want(200, made.body)
-	if again := h.admin().post(partnersSettlements, settledIn).want(201, made.body); !again.isReplay() {
+	f.restart()
+	f.admin().get(partnersSettlements+"?env=test").want(200, own.body)
+	f.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, provider.body)
+	f.admin().get("/api/v1/settlements/"+made.at("data.id")).want(200, made.body)
+	if again := f.admin().post(partnersSettlements, settledIn).want(201, made.body); !again.isReplay() {
 		t.Error("after a restart the reference is free")
 	}
 }
 
-func TestASettlementCountsTowardsWhatTotalsCanHold(t *testing.T) {
+func TestSettlementCountsTowardsTheLargestTotal(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const usd = "headroom/test/USD/"
-	before := h.counterOf(usd)
-	h.admin().post(partnersSettlements, settledIn).want(201, "")
-	h.admin().post(partnersSettlements, settledIn).want(201, "")
-	h.admin().post(partnersSettlements, `{"direction":"out","amount":"50","currency":"USD","env":"test","reference":"out"}`).want(201, "")
-	h.admin().post("/api/v1/terminal/"+h.collectingTerminal()+"/settlements", collected).want(201, "")
-	h.admin().post(partnersSettlements, `{"direction":"out","amount":"9999999999","currency":"USD","env":"test","reference":"short"}`).want(422, "")
+	before := f.counter(usd)
+	f.admin().post(partnersSettlements, settledIn).want(201, "")
+	f.admin().post(partnersSettlements, settledIn).want(201, "")
+	f.admin().post(partnersSettlements, `{"direction":"out","amount":"50","currency":"USD","env":"test","reference":"out"}`).want(201, "")
+	f.admin().post("/api/v1/terminal/"+f.collectingTerminal()+"/settlements", collected).want(201, "")
+	f.admin().post(partnersSettlements, `{"direction":"out","amount":"9999999999","currency":"USD","env":"test","reference":"short"}`).want(422, "")
 	first, _ := new(big.Int).SetString(before, 10)
-	if want := first.Add(first, big.NewInt(250+50+1000)).String(); h.counterOf(usd) != want {
-		t.Errorf("it stands at %s, want %s", h.counterOf(usd), want)
+	if want := first.Add(first, big.NewInt(250+50+1000)).String(); f.counter(usd) != want {
+		t.Errorf("it stands at %s, want %s", f.counter(usd), want)
 	}
 }
 
-func TestAKeyAndAReferenceOfASettlement(t *testing.T) {
+func TestSettlementKeyAndReferenceAreEachUsedOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	first := h.admin().keyed("k").post(partnersSettlements, settledIn).want(201, "")
+	f := newFixture(t)
+	first := f.admin().keyed("k").post(partnersSettlements, settledIn).want(201, "")
 	if first.isReplay() || first.at("data.seq") == "0" {
 		t.Errorf("%s", first.body)
 	}
 	// The reference was used before, so nothing changes and the key stays unused.
-	if again := h.admin().keyed("other").post(partnersSettlements, settledIn).want(201, first.body); !again.isReplay() {
+	if again := f.admin().keyed("other").post(partnersSettlements, settledIn).want(201, first.body); !again.isReplay() {
 		t.Error("the reference was free")
 	}
-	h.admin().keyed("other").post("/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`).want(201, "")
-	h.admin().keyed("k").post(partnersSettlements, settledIn+" ").want(409, keyConflict)
+	f.admin().keyed("other").post("/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`).want(201, "")
+	f.admin().keyed("k").post(partnersSettlements, settledIn+" ").want(409, keyConflict)
 	// A used key is checked before the reference.
-	h.admin().keyed("other").post(partnersSettlements, settledIn).want(409, keyConflict)
+	f.admin().keyed("other").post(partnersSettlements, settledIn).want(409, keyConflict)
 }
 
-func TestParallelSettlementsWithOneKeyAndReferenceAreOne(t *testing.T) {
+func TestConcurrentSettlementsWithOneKeyAndReferenceAreBookedOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	before := h.events()
-	answers := make([]*answer, 32)
+	f := newFixture(t)
+	before := f.events()
+	answers := make([]*response, 32)
 	var all sync.WaitGroup
 	for i := range answers {
-		c := h.admin()
+		c := f.admin()
 		if i%2 == 0 {
 			c = c.keyed("k")
 		}
@@ -117,19 +117,19 @@ func TestParallelSettlementsWithOneKeyAndReferenceAreOne(t *testing.T) {
 		}
 		fresh++
 	}
-	after, _ := strconv.Atoi(h.events())
+	after, _ := strconv.Atoi(f.events())
 	if begun, _ := strconv.Atoi(before); fresh != 1 || after < begun+1 || after > begun+2 { // one more if the first request had the key
 		t.Errorf("%d were booked, %d events after %d", fresh, after, begun)
 	}
 }
 
-func TestAProvidersListPassesOverItsPartnersOtherTerminals(t *testing.T) {
+func TestProviderSettlementsExcludeThePartnersOtherTerminals(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	quiet := h.collectingTerminal()
-	busy := h.admin().post("/api/v1/terminal", `{"name":"busy","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`).at("data.id")
+	f := newFixture(t)
+	quiet := f.collectingTerminal()
+	busy := f.admin().post("/api/v1/terminal", `{"name":"busy","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`).at("data.id")
 	settle := func(terminal, reference string) string {
-		return h.admin().post("/api/v1/terminal/"+terminal+"/settlements", `{"gross":"10","fee":"1","currency":"USD","env":"test","reference":"`+reference+`"}`).want(201, "").at("data.id")
+		return f.admin().post("/api/v1/terminal/"+terminal+"/settlements", `{"gross":"10","fee":"1","currency":"USD","env":"test","reference":"`+reference+`"}`).want(201, "").at("data.id")
 	}
 	oldest := settle(quiet, "oldest")
 	const others = 510 // more than one page examines
@@ -143,14 +143,14 @@ func TestAProvidersListPassesOverItsPartnersOtherTerminals(t *testing.T) {
 	}
 	all.Wait()
 	path := "/api/v1/terminal/" + quiet + "/settlements?env=test"
-	if page := h.admin().get(path).want(200, ""); page.rows() != 0 || page.at("cursor.cursor_value") == "null" {
+	if page := f.admin().get(path).want(200, ""); page.rows() != 0 || page.at("cursor.cursor_value") == "null" {
 		t.Errorf("it looks at more: %s", page.body)
 	}
-	if ids := pages(t, h.admin(), path, 50, "id"); len(ids) != 1 || ids[0] != oldest {
+	if ids := pages(t, f.admin(), path, 50, "id"); len(ids) != 1 || ids[0] != oldest {
 		t.Errorf("%v, want %s", ids, oldest)
 	}
 	seen := make(map[string]bool)
-	for _, id := range pages(t, h.admin(), "/api/v1/terminal/"+busy+"/settlements?env=test", 100, "id") {
+	for _, id := range pages(t, f.admin(), "/api/v1/terminal/"+busy+"/settlements?env=test", 100, "id") {
 		seen[id] = true
 	}
 	if len(seen) != others {
@@ -158,11 +158,11 @@ func TestAProvidersListPassesOverItsPartnersOtherTerminals(t *testing.T) {
 	}
 }
 
-func TestRecordsThatAreNoSettlementsAreNotThere(t *testing.T) {
+func TestSettlementRouteDoesNotFindOtherRecords(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	for _, id := range []string{h.paid(), h.collectingTerminal(), uuid.NewString(), "x", "1"} {
-		h.admin().get("/api/v1/settlements/"+id).want(404, "")
+	f := newFixture(t)
+	for _, id := range []string{f.chargedPayment(), f.collectingTerminal(), uuid.NewString(), "x", "1"} {
+		f.admin().get("/api/v1/settlements/"+id).want(404, "")
 	}
 }
 
@@ -170,13 +170,13 @@ func TestRecordsThatAreNoSettlementsAreNotThere(t *testing.T) {
 // those of a naive computation.
 func TestSettlementsAddUp(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	random := dice(t)
-	partner := h.admin().post("/api/v1/partners", `{"name":"Sums","login":"sums","pass":"nine-Lions-paint"}`).want(201, "").at("id")
-	key := h.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":`+partner+`}`).want(201, "").at("key")
-	terminal := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":`+partner+`,"provider":"simulator","type":"payment","env":"test",`+
+	f := newFixture(t)
+	random := newRandom(t)
+	partner := f.admin().post("/api/v1/partners", `{"name":"Sums","login":"sums","pass":"nine-Lions-paint"}`).want(201, "").at("id")
+	key := f.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":`+partner+`}`).want(201, "").at("key")
+	terminal := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":`+partner+`,"provider":"simulator","type":"payment","env":"test",`+
 		`"provider_params":{"fee_fixed":"300"}}`).want(201, "").at("data.id")
-	merchant := h.partner().with("x-api-key", key)
+	merchant := f.partner().with("x-api-key", key)
 	available, owed, provider := 0, 0, 0
 	for i := range 60 {
 		amount := 1 + random.IntN(500)
@@ -184,36 +184,36 @@ func TestSettlementsAddUp(t *testing.T) {
 		case 0: // a payment; its fee may be more than its amount
 			merchant.post(transactions, paymentBody(fmt.Sprintf(`"currency":"USD","amount":"%d"`, amount))).want(201, "")
 			provider += amount
-			available, owed = take(available, owed, amount-300)
+			available, owed = applyAmount(available, owed, amount-300)
 		case 1:
-			h.admin().post("/api/v1/partners/"+partner+"/settlements", fmt.Sprintf(`{"direction":"in","amount":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, i)).want(201, "")
-			available, owed = take(available, owed, amount)
+			f.admin().post("/api/v1/partners/"+partner+"/settlements", fmt.Sprintf(`{"direction":"in","amount":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, i)).want(201, "")
+			available, owed = applyAmount(available, owed, amount)
 		case 2:
 			status := 201
 			if amount > available {
 				status = 422
 			}
-			h.admin().post("/api/v1/partners/"+partner+"/settlements", fmt.Sprintf(`{"direction":"out","amount":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, i)).want(status, "")
+			f.admin().post("/api/v1/partners/"+partner+"/settlements", fmt.Sprintf(`{"direction":"out","amount":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, i)).want(status, "")
 			if status == 201 {
 				available -= amount
 			}
 		case 3:
-			h.admin().post("/api/v1/terminal/"+terminal+"/settlements", fmt.Sprintf(`{"gross":"%d","fee":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, random.IntN(amount+1), i)).want(201, "")
+			f.admin().post("/api/v1/terminal/"+terminal+"/settlements", fmt.Sprintf(`{"gross":"%d","fee":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, random.IntN(amount+1), i)).want(201, "")
 			provider -= amount
 		}
 	}
 	for path, want := range map[string]int{
 		"L:partner:" + partner + ":available": available, "A:partner:" + partner + ":receivable": owed, "A:provider:" + terminal: provider,
 	} {
-		if got := h.balanceOf(path); got != strconv.Itoa(want) {
+		if got := f.balanceOf(path); got != strconv.Itoa(want) {
 			t.Errorf("%s is at %s, want %d", path, got, want)
 		}
 	}
 }
 
-// take returns the available and owed amounts after the amount came in, or went out if it is
-// negative.
-func take(available, owed, amount int) (int, int) {
+// applyAmount returns the available and owed amounts after the amount came in, or went out if
+// it is negative.
+func applyAmount(available, owed, amount int) (int, int) {
 	if amount >= 0 {
 		paid := min(owed, amount)
 		return available + amount - paid, owed - paid
@@ -222,17 +222,17 @@ func take(available, owed, amount int) (int, int) {
 	return available - taken, owed - amount - taken
 }
 
-func (h *fixture) balanceOf(path string) string {
-	h.t.Helper()
-	a := h.auditor().get(ledgerPath+"/accounts?env=test&currency=USD&prefix="+path).want(200, "")
-	if a.rows() == 0 {
+func (f *fixture) balanceOf(path string) string {
+	f.t.Helper()
+	r := f.auditor().get(ledgerPath+"/accounts?env=test&currency=USD&prefix="+path).want(200, "")
+	if r.rows() == 0 {
 		return "0"
 	}
-	return a.at("data.0.balance")
+	return r.at("data.0.balance")
 }
 
-// dice returns a random source and prints its seed; MIZAN_SEED repeats a run.
-func dice(t testing.TB) *rand.Rand {
+// newRandom returns a random source and prints its seed; MIZAN_SEED repeats a run.
+func newRandom(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
@@ -248,12 +248,12 @@ func dice(t testing.TB) *rand.Rand {
 
 func TestUnsupportedCurrenciesOfSettlementsAreNamed(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	long := strings.Repeat("X", 100)
-	a := h.admin().post(partnersSettlements, strings.Replace(settledIn, `"USD"`, `"`+long+`"`, 1)).want(422, "")
-	if a.at("errors.0.field") != "currency" || a.at("errors.0.detail") != "unsupported currency "+strings.Repeat("X", 32) {
-		t.Errorf("%s", a.body)
+	r := f.admin().post(partnersSettlements, strings.Replace(settledIn, `"USD"`, `"`+long+`"`, 1)).want(422, "")
+	if r.at("errors.0.field") != "currency" || r.at("errors.0.detail") != "unsupported currency "+strings.Repeat("X", 32) {
+		t.Errorf("%s", r.body)
 	}
-	h.admin().post(partnersSettlements, `{"direction":"in","direction":"out"}`).want(400, "")
-	h.admin().post(partnersSettlements, `[]`).want(422, "")
+	f.admin().post(partnersSettlements, `{"direction":"in","direction":"out"}`).want(400, "")
+	f.admin().post(partnersSettlements, `[]`).want(422, "")
 }

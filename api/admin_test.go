@@ -10,18 +10,18 @@ import (
 
 func TestOrganizationsAreAdministered(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":1}`).want(200, "") // so that the newest record is first in lists
-	made := h.admin().post("/api/v1/organizations", `{"name":"New","type":"bank","modules":["islamic_finance"],"allowed_regions":["AE","SA"]}`).want(201, "")
+	f := newFixture(t)
+	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":1}`).want(200, "") // so that the newest record is first in lists
+	made := f.admin().post("/api/v1/organizations", `{"name":"New","type":"bank","modules":["islamic_finance"],"allowed_regions":["AE","SA"]}`).want(201, "")
 	id := made.at("data.id")
 	made.want(201, `{"data":{"id":"`+id+`","name":"New","type":"bank","status":"active","modules":["islamic_finance"],"allowed_regions":["AE","SA"],"created_at":"`+made.at("data.created_at")+`"}}`)
-	h.admin().get("/api/v1/organizations/"+id).want(200, made.body)
-	patched := h.admin().patch("/api/v1/organizations/"+id, `{"params":{"name":"Newer","status":"archived","modules":[]}}`).want(200, "")
+	f.admin().get("/api/v1/organizations/"+id).want(200, made.body)
+	patched := f.admin().patch("/api/v1/organizations/"+id, `{"params":{"name":"Newer","status":"archived","modules":[]}}`).want(200, "")
 	if patched.at("data.name") != "Newer" || patched.at("data.status") != "archived" || patched.at("data.modules") != "[]" || patched.at("data.allowed_regions") != `["AE","SA"]` {
 		t.Errorf("%s", patched.body)
 	}
-	h.admin().patch("/api/v1/organizations/"+id, `{"status":"active"}`).want(409, "")
-	if ids := pages(t, h.admin(), "/api/v1/organizations", 1, "id"); len(ids) != 3 || ids[0] != id {
+	f.admin().patch("/api/v1/organizations/"+id, `{"status":"active"}`).want(409, "")
+	if ids := pages(t, f.admin(), "/api/v1/organizations", 1, "id"); len(ids) != 3 || ids[0] != id {
 		t.Errorf("list %v", ids)
 	}
 	for body, want := range map[string]string{
@@ -33,19 +33,19 @@ func TestOrganizationsAreAdministered(t *testing.T) {
 		`{"name":"x","modules":[1]}`:           "modules",
 		`{"name":"x","allowed_regions":["x"]}`: "allowed_regions",
 	} {
-		if a := h.admin().post("/api/v1/organizations", body).want(422, ""); a.at("errors.0.field") != want {
-			t.Errorf("%s: %s", body, a.body)
+		if r := f.admin().post("/api/v1/organizations", body).want(422, ""); r.at("errors.0.field") != want {
+			t.Errorf("%s: %s", body, r.body)
 		}
 	}
-	h.admin().get("/api/v1/organizations/"+uuid.NewString()).want(404, "")
-	h.admin().get("/api/v1/organizations/x").want(404, "")
-	h.admin().patch("/api/v1/organizations/"+uuid.NewString(), `{}`).want(404, "")
+	f.admin().get("/api/v1/organizations/"+uuid.NewString()).want(404, "")
+	f.admin().get("/api/v1/organizations/x").want(404, "")
+	f.admin().patch("/api/v1/organizations/"+uuid.NewString(), `{}`).want(404, "")
 }
 
 func TestPartnersAreAdministered(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.admin().post("/api/v1/partners", `{"name":"Shop","login":"shop","pass":"nine-Lions-paint","email":"a@b.example","lang":"ru","unknown":1,
+	f := newFixture(t)
+	made := f.admin().post("/api/v1/partners", `{"name":"Shop","login":"shop","pass":"nine-Lions-paint","email":"a@b.example","lang":"ru","unknown":1,
 		"source_addresses":["203.0.113.0/24","2001:db8::1"],"overdraft_limit":[{"currency":"USD","env":"test","amount":"500"}]}`).want(201, "")
 	id := made.at("id")
 	for path, want := range map[string]string{
@@ -59,16 +59,16 @@ func TestPartnersAreAdministered(t *testing.T) {
 	if id != "3" || made.at("created_at") == "null" || strings.Contains(made.body, "nine-Lions-paint") {
 		t.Errorf("%s", made.body)
 	}
-	h.admin().post("/api/v1/partners", `{"params":{"name":"Again","login":"shop","pass":"nine-Lions-paint"}}`).want(409, `{"error":"conflict","message":"login: the login is taken"}`)
-	read := h.admin().get("/api/v1/partners/"+id).want(200, "")
+	f.admin().post("/api/v1/partners", `{"params":{"name":"Again","login":"shop","pass":"nine-Lions-paint"}}`).want(409, `{"error":"conflict","message":"login: the login is taken"}`)
+	read := f.admin().get("/api/v1/partners/"+id).want(200, "")
 	if read.at("data.login") != "shop" || read.at("login") != "(absent)" {
 		t.Errorf("%s", read.body)
 	}
-	patched := h.admin().patch("/api/v1/partners/"+id, `{"active":false,"email":"c@d.example","source_addresses":[],"overdraft_limit":[]}`).want(200, "")
+	patched := f.admin().patch("/api/v1/partners/"+id, `{"active":false,"email":"c@d.example","source_addresses":[],"overdraft_limit":[]}`).want(200, "")
 	if patched.at("data.active") != "false" || patched.at("data.email") != "c@d.example" || patched.at("data.name") != "Shop" || patched.at("data.source_addresses") != "[]" || patched.at("data.overdraft_limit") != "[]" {
 		t.Errorf("%s", patched.body)
 	}
-	if ids := pages(t, h.admin(), "/api/v1/partners", 1, "id"); !slices.Equal(ids, []string{"3", "1"}) {
+	if ids := pages(t, f.admin(), "/api/v1/partners", 1, "id"); !slices.Equal(ids, []string{"3", "1"}) {
 		t.Errorf("list %v", ids)
 	}
 	for body, want := range map[string]string{
@@ -83,36 +83,36 @@ func TestPartnersAreAdministered(t *testing.T) {
 		`{"name":"n","login":"l","pass":"nine-Lions-paint","overdraft_limit":[1]}`:                                          "overdraft_limit",
 		`{"name":"n","login":"l","pass":"nine-Lions-paint","overdraft_limit":[{"currency":"USD","env":"test","amount":5}]}`: "overdraft_limit.0.amount",
 	} {
-		if a := h.admin().post("/api/v1/partners", body).want(422, ""); a.at("errors.0.field") != want {
-			t.Errorf("%s: %s", body, a.body)
+		if r := f.admin().post("/api/v1/partners", body).want(422, ""); r.at("errors.0.field") != want {
+			t.Errorf("%s: %s", body, r.body)
 		}
 	}
 	for _, nobody := range []string{"0", "-1", "01", "2", "99", "x", "1.0", "99999999999999999999"} {
-		h.admin().get("/api/v1/partners/"+nobody).want(404, "")
-		h.admin().patch("/api/v1/partners/"+nobody, `{}`).want(404, "")
+		f.admin().get("/api/v1/partners/"+nobody).want(404, "")
+		f.admin().patch("/api/v1/partners/"+nobody, `{}`).want(404, "")
 	}
 }
 
-func TestOrganizationOfAnAdministratorsRequest(t *testing.T) {
+func TestAdministrationRequestNamesItsOrganization(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	anywhere := h.admin().with("x-organization-id", "")
+	f := newFixture(t)
+	anywhere := f.admin().with("x-organization-id", "")
 	anywhere.get("/api/v1/partners").want(422, `{"errors":[{"code":"invalid","detail":"x-organization-id is required","field":"x-organization-id"}]}`)
 	anywhere.with("x-organization-id", "x").get("/api/v1/partners").want(422, "")
 	anywhere.with("x-organization-id", uuid.NewString()).get("/api/v1/partners").want(404, `{"error":"not_found","message":"no such organization"}`)
-	second := anywhere.with("x-organization-id", h.seed.Second.Org.String()).get("/api/v1/partners").want(200, "")
+	second := anywhere.with("x-organization-id", f.seed.Second.Org.String()).get("/api/v1/partners").want(200, "")
 	if second.at("data.0.id") != "2" || second.rows() != 1 {
 		t.Errorf("%s", second.body)
 	}
 	// The administrator may make changes in an organization that is not active.
-	h.admin().patch("/api/v1/organizations/"+h.seed.First.Org.String(), `{"status":"maintenance"}`).want(200, "")
-	h.admin().get("/api/v1/partners").want(200, "")
+	f.admin().patch("/api/v1/organizations/"+f.seed.First.Org.String(), `{"status":"maintenance"}`).want(200, "")
+	f.admin().get("/api/v1/partners").want(200, "")
 }
 
 func TestTerminalsAreAdministered(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
+	f := newFixture(t)
+	made := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
 		"provider_params":{"priority":-5,"fee_bps":"250","description":"Shop text"},
 		"merchant_params":{"notify_url":"https://shop.example/n","secret":"CANARY","secret_previous":"CANARY2","tg_ids_to_notify":[1,"2"]}}`).want(201, "")
 	id := made.at("data.id")
@@ -127,20 +127,20 @@ func TestTerminalsAreAdministered(t *testing.T) {
 	if strings.Contains(made.body, "CANARY") {
 		t.Errorf("a secret is shown: %s", made.body)
 	}
-	h.admin().get("/api/v1/terminal/"+id).want(200, made.body)
+	f.admin().get("/api/v1/terminal/"+id).want(200, made.body)
 	// Transactions are routed to the new terminal, with its fee and its description.
-	paid := h.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD","description":"mine"`)).want(201, "")
+	paid := f.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD","description":"mine"`)).want(201, "")
 	if paid.at("merchant_amount") != "975" || paid.at("description") != "Shop text" {
 		t.Errorf("%s", paid.body)
 	}
-	patched := h.admin().patch("/api/v1/terminal/"+id, `{"is_active":false,"provider_params":{}}`).want(200, "")
+	patched := f.admin().patch("/api/v1/terminal/"+id, `{"is_active":false,"provider_params":{}}`).want(200, "")
 	if patched.at("data.is_active") != "false" || patched.at("data.provider_params") != "{}" || patched.at("data.merchant_params.notify_url") != "https://shop.example/n" {
 		t.Errorf("%s", patched.body)
 	}
-	if ids := pages(t, h.admin(), "/api/v1/terminals?partner_id=1", 2, "id"); len(ids) != 5 || ids[0] != id {
+	if ids := pages(t, f.admin(), "/api/v1/terminals?partner_id=1", 2, "id"); len(ids) != 5 || ids[0] != id {
 		t.Errorf("list %v", ids)
 	}
-	if none := h.admin().get("/api/v1/terminals?partner_id=2").want(200, ""); none.rows() != 0 {
+	if none := f.admin().get("/api/v1/terminals?partner_id=2").want(200, ""); none.rows() != 0 {
 		t.Errorf("%s", none.body)
 	}
 	for body, want := range map[string]string{
@@ -152,102 +152,102 @@ func TestTerminalsAreAdministered(t *testing.T) {
 		`{"name":"T","provider":"simulator","type":"payment","partner_id":1,"env":"x"}`:           "env",
 		`{"name":"T","provider":"simulator","type":"payment","partner_id":1,"provider_params":1}`: "provider_params",
 	} {
-		if a := h.admin().post("/api/v1/terminal", body).want(422, ""); a.at("errors.0.field") != want {
-			t.Errorf("%s: %s", body, a.body)
+		if r := f.admin().post("/api/v1/terminal", body).want(422, ""); r.at("errors.0.field") != want {
+			t.Errorf("%s: %s", body, r.body)
 		}
 	}
 }
 
 func TestKeysAreShownOnceAndRevoked(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1,"expires_at":"2027-01-01T00:00:00Z"}`).want(201, "")
+	f := newFixture(t)
+	made := f.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1,"expires_at":"2027-01-01T00:00:00Z"}`).want(201, "")
 	id, key := made.at("id"), made.at("key")
 	if !strings.HasPrefix(key, "mzk_") || made.at("data.key") != key || !strings.HasPrefix(key, made.at("prefix")) || made.at("partner_id") != "1" || made.at("expires_at") != "2027-01-01T00:00:00.000000+00:00" {
 		t.Errorf("%s", made.body)
 	}
-	till := h.partner().with("x-api-key", key)
+	till := f.partner().with("x-api-key", key)
 	till.post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
-	list := h.admin().get("/api/v1/api_keys?partner_id=1").want(200, "")
+	list := f.admin().get("/api/v1/api_keys?partner_id=1").want(200, "")
 	if list.at("data.0.id") != id || list.at("data.0.key") != "(absent)" || strings.Contains(list.body, key) || list.at("data.0.last_used_at") == "null" || list.at("data.0.revoked_at") != "null" {
 		t.Errorf("%s", list.body)
 	}
-	gone := h.admin().do("DELETE", "/api/v1/api_keys/"+id, "").want(200, "")
+	gone := f.admin().do("DELETE", "/api/v1/api_keys/"+id, "").want(200, "")
 	if gone.at("data.id") != id || gone.at("data.revoked_at") == "null" {
 		t.Errorf("%s", gone.body)
 	}
 	till.post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized)
-	h.admin().do("DELETE", "/api/v1/api_keys/"+id, "").want(200, gone.body)
-	h.admin().do("DELETE", "/api/v1/api_keys/"+uuid.NewString(), "").want(404, "")
-	h.admin().post("/api/v1/api_keys", `{"name":"old","partner_id":1,"expires_at":"2020-01-01T00:00:00Z"}`).want(422, "")
-	h.admin().post("/api/v1/api_keys", `{"name":"old","partner_id":1,"expires_at":"soon"}`).want(422, "")
-	h.admin().post("/api/v1/api_keys", `{"name":"of nobody","partner_id":99}`).want(422, "")
+	f.admin().do("DELETE", "/api/v1/api_keys/"+id, "").want(200, gone.body)
+	f.admin().do("DELETE", "/api/v1/api_keys/"+uuid.NewString(), "").want(404, "")
+	f.admin().post("/api/v1/api_keys", `{"name":"old","partner_id":1,"expires_at":"2020-01-01T00:00:00Z"}`).want(422, "")
+	f.admin().post("/api/v1/api_keys", `{"name":"old","partner_id":1,"expires_at":"soon"}`).want(422, "")
+	f.admin().post("/api/v1/api_keys", `{"name":"of nobody","partner_id":99}`).want(422, "")
 }
 
-func TestAdministrationsListsAreChecked(t *testing.T) {
+func TestAdministrationListParametersAreChecked(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, list := range []string{"organizations", "partners", "terminals", "api_keys"} {
 		for query, field := range map[string]string{"page=1": "page", "limit=0": "limit", "limit=501": "limit", "cursor=x": "cursor", "cursor=": "cursor", "name=x": "name"} {
-			if a := h.admin().get("/api/v1/"+list+"?"+query).want(422, ""); a.at("errors.0.field") != field {
-				t.Errorf("%s?%s: %s", list, query, a.body)
+			if r := f.admin().get("/api/v1/"+list+"?"+query).want(422, ""); r.at("errors.0.field") != field {
+				t.Errorf("%s?%s: %s", list, query, r.body)
 			}
 		}
 	}
 	for _, bad := range []string{"0", "-1", "x", ""} {
-		h.admin().get("/api/v1/terminals?partner_id="+bad).want(422, "")
+		f.admin().get("/api/v1/terminals?partner_id="+bad).want(422, "")
 	}
-	h.admin().post("/api/v1/partners", `[]`).want(422, `{"errors":[{"code":"invalid","detail":"the body must be an object"}]}`)
-	h.admin().post("/api/v1/partners", `{`).want(400, "")
-	h.admin().with("content-type", "text/plain").post("/api/v1/partners", `{}`).want(415, "")
+	f.admin().post("/api/v1/partners", `[]`).want(422, `{"errors":[{"code":"invalid","detail":"the body must be an object"}]}`)
+	f.admin().post("/api/v1/partners", `{`).want(400, "")
+	f.admin().with("content-type", "text/plain").post("/api/v1/partners", `{}`).want(415, "")
 }
 
 func TestClockIsMoved(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const path = "/api/v1/sandbox/clock"
-	h.admin().get(path).want(200, `{"now":"2026-09-03T10:15:30.123456+00:00"}`)
-	h.admin().do("PUT", path, `{"advance_seconds":3600}`).want(200, `{"now":"2026-09-03T11:15:30.123456+00:00"}`)
-	h.admin().do("PUT", path, `{"now":"2026-09-04T00:00:00+01:00"}`).want(200, `{"now":"2026-09-03T23:00:00.000000+00:00"}`)
-	h.admin().do("PUT", path, `{"advance_seconds":0}`).want(200, `{"now":"2026-09-03T23:00:00.000000+00:00"}`)
+	f.admin().get(path).want(200, `{"now":"2026-09-03T10:15:30.123456+00:00"}`)
+	f.admin().do("PUT", path, `{"advance_seconds":3600}`).want(200, `{"now":"2026-09-03T11:15:30.123456+00:00"}`)
+	f.admin().do("PUT", path, `{"now":"2026-09-04T00:00:00+01:00"}`).want(200, `{"now":"2026-09-03T23:00:00.000000+00:00"}`)
+	f.admin().do("PUT", path, `{"advance_seconds":0}`).want(200, `{"now":"2026-09-03T23:00:00.000000+00:00"}`)
 	for _, back := range []string{`{"now":"2026-09-03T22:59:59Z"}`, `{"advance_seconds":-1}`, `{"advance_seconds":-9223372036854775808}`} {
-		h.admin().do("PUT", path, back).want(409, `{"error":"conflict","message":"the clock never moves back"}`)
+		f.admin().do("PUT", path, back).want(409, `{"error":"conflict","message":"the clock never moves back"}`)
 	}
 	for _, bad := range []string{`{}`, `{"now":5}`, `{"now":"tomorrow"}`, `{"advance_seconds":1.5}`, `{"advance_seconds":"5"}`,
 		`{"advance_seconds":1e3}`, `{"advance_seconds":99999999999999999999}`, `{"now":"2027-01-01T00:00:00Z","advance_seconds":1}`, `{"Now":"2027-01-01T00:00:00Z"}`, `{"now":"9999-12-31T23:59:59-01:00"}`} {
-		h.admin().do("PUT", path, bad).want(422, "")
+		f.admin().do("PUT", path, bad).want(422, "")
 	}
-	h.admin().get(path).want(200, `{"now":"2026-09-03T23:00:00.000000+00:00"}`)
+	f.admin().get(path).want(200, `{"now":"2026-09-03T23:00:00.000000+00:00"}`)
 }
 
 func TestDelayedCardIsChargedWhenTheClockMoves(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.partner().post(transactions, strings.Replace(paymentBody(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000077", 1)).want(201, "")
+	f := newFixture(t)
+	made := f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000077", 1)).want(201, "")
 	if made.at("status") != "charging" || made.at("finished") != "null" {
 		t.Fatalf("%s", made.body)
 	}
-	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":5}`).want(200, "")
-	read := h.partner().get(transactions+"/"+made.at("id")).want(200, "")
+	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":5}`).want(200, "")
+	read := f.partner().get(transactions+"/"+made.at("id")).want(200, "")
 	if read.at("status") != "charged" || !strings.HasPrefix(read.at("finished"), "2026-09-03T10:15:35.1234") {
 		t.Errorf("%s", read.body)
 	}
 }
 
-func TestHealthSaysWhatTheSpecificationNames(t *testing.T) {
+func TestHealthHasTheSpecifiedFields(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.anyone().get("/api/v1/health").want(200, `{"core_status":"ok","db_status":"ok","appversion":"v0.0.0-test","env":"sandbox","domain":"127.0.0.1"}`)
+	f := newFixture(t)
+	f.anyone().get("/api/v1/health").want(200, `{"core_status":"ok","db_status":"ok","appversion":"v0.0.0-test","env":"sandbox","domain":"127.0.0.1"}`)
 }
 
 func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.partner().post(transactions, strings.Replace(paymentBody(`"amount":"1"`), `"123"`, `"CANARY"`, 1)).want(422, "")
-	h.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"CANARY","email":"CANARY"}`).want(422, "")
-	h.bearer("mzs_CANARY", h.seed.First.Org).get("/api/v1/partners").want(401, "")
-	h.partner().with("x-api-key", "CANARY").get(transactions+"/CANARY").want(401, "")
-	if log := h.log.String(); strings.Contains(log, "CANARY") {
+	f := newFixture(t)
+	f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"1"`), `"123"`, `"CANARY"`, 1)).want(422, "")
+	f.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"CANARY","email":"CANARY"}`).want(422, "")
+	f.bearer("mzs_CANARY", f.seed.First.Org).get("/api/v1/partners").want(401, "")
+	f.partner().with("x-api-key", "CANARY").get(transactions+"/CANARY").want(401, "")
+	if log := f.log.String(); strings.Contains(log, "CANARY") {
 		t.Errorf("log %q", log)
 	}
 }

@@ -18,59 +18,59 @@ const (
 )
 
 // user creates a user of the first organization with the fixture's password.
-func (h *fixture) user(login, roles, more string) *answer {
-	h.t.Helper()
-	return h.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"U","roles":[`+roles+`]`+more+`}`).want(201, "")
+func (f *fixture) user(login, roles, more string) *response {
+	f.t.Helper()
+	return f.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"U","roles":[`+roles+`]`+more+`}`).want(201, "")
 }
 
 func TestUsersAreAdministered(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.admin().post(users, `{"params":{"login":"anna","pass":"`+goodPass+`","name":"Anna","email":"anna@bank.example","roles":["client","auditor"]}}`).want(201, "")
+	f := newFixture(t)
+	made := f.admin().post(users, `{"params":{"login":"anna","pass":"`+goodPass+`","name":"Anna","email":"anna@bank.example","roles":["client","auditor"]}}`).want(201, "")
 	const shown = `"login":"anna","name":"Anna","email":"anna@bank.example","roles":["auditor","client"],"partner_id":null,"active":true`
 	if !strings.Contains(made.body, shown) || strings.Contains(made.body, goodPass) || strings.Contains(made.body, "argon") {
 		t.Errorf("%s", made.body)
 	}
 	path := users + "/" + made.at("data.id")
-	h.admin().get(path).want(200, made.body)
-	h.admin().get(users).want(200, `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(made.body, `{"data":`), "}")+`],"cursor":{"cursor_field":"created_at","cursor_value":null}}`)
-	cashier := h.user("cashier", `"partner"`, `,"partner_id":1`)
+	f.admin().get(path).want(200, made.body)
+	f.admin().get(users).want(200, `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(made.body, `{"data":`), "}")+`],"cursor":{"cursor_field":"created_at","cursor_value":null}}`)
+	cashier := f.user("cashier", `"partner"`, `,"partner_id":1`)
 	if cashier.at("data.partner_id") != "1" || cashier.at("data.email") != "null" {
 		t.Errorf("%s", cashier.body)
 	}
-	if page := h.admin().get(users+"?limit=1").want(200, ""); page.at("data.0.id") != cashier.at("data.id") || page.at("cursor.cursor_value") == "null" {
+	if page := f.admin().get(users+"?limit=1").want(200, ""); page.at("data.0.id") != cashier.at("data.id") || page.at("cursor.cursor_value") == "null" {
 		t.Errorf("%s", page.body)
 	}
-	if mine := h.admin().get(users+"?partner_id=1").want(200, ""); mine.rows() != 1 {
+	if mine := f.admin().get(users+"?partner_id=1").want(200, ""); mine.rows() != 1 {
 		t.Errorf("%s", mine.body)
 	}
-	changed := h.admin().patch(path, `{"name":"Anna B","email":"b@bank.example","roles":["partner"],"partner_id":1}`).want(200, "")
+	changed := f.admin().patch(path, `{"name":"Anna B","email":"b@bank.example","roles":["partner"],"partner_id":1}`).want(200, "")
 	if changed.at("data.name") != "Anna B" || changed.at("data.partner_id") != "1" || changed.at("data.roles") != `["partner"]` || changed.at("data.login") != "anna" {
 		t.Errorf("%s", changed.body)
 	}
-	off := h.admin().do("DELETE", path, "").want(200, "")
+	off := f.admin().do("DELETE", path, "").want(200, "")
 	if off.at("data.active") != "false" {
 		t.Errorf("%s", off.body)
 	}
-	before := h.events()
-	h.admin().do("DELETE", path, "").want(200, off.body)
-	if h.events() != before {
+	before := f.events()
+	f.admin().do("DELETE", path, "").want(200, off.body)
+	if f.events() != before {
 		t.Error("switched off twice")
 	}
-	events := h.auditor().get(ledgerPath+"/events?source="+made.at("data.id")).want(200, "")
+	events := f.auditor().get(ledgerPath+"/events?source="+made.at("data.id")).want(200, "")
 	if events.rows() != 3 || events.at("data.0.event") != "deactivate" || events.at("data.1.event") != "update" || events.at("data.2.event") != "create" {
 		t.Errorf("%s", events.body)
 	}
-	h.restart()
-	h.admin().get(path).want(200, off.body)
+	f.restart()
+	f.admin().get(path).want(200, off.body)
 }
 
 func TestEachFieldOfAUserIsChecked(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	other := h.admin().with("x-organization-id", h.seed.Second.Org.String()).post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id")
-	path := users + "/" + h.user("anna", `"client"`, "").at("data.id")
-	before := h.events()
+	f := newFixture(t)
+	other := f.admin().with("x-organization-id", f.seed.Second.Org.String()).post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id")
+	path := users + "/" + f.user("anna", `"client"`, "").at("data.id")
+	before := f.events()
 	for _, c := range []struct{ name, value, more, field string }{
 		{"pass", `"password"`, "", "pass"},
 		{"pass", `""`, "", "pass"},
@@ -98,7 +98,7 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 				whole += `,"` + name + `":` + good
 			}
 		}
-		for what, a := range map[string]*answer{"a patch": h.admin().patch(path, "{"+sent+"}"), "a new user": h.admin().post(users, whole+"}")} {
+		for what, a := range map[string]*response{"a patch": f.admin().patch(path, "{"+sent+"}"), "a new user": f.admin().post(users, whole+"}")} {
 			if a.want(422, "").at("errors.0.field") != c.field {
 				t.Errorf("%s with %s: %s, want %s", what, sent, a.body, c.field)
 			}
@@ -111,144 +111,144 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 		`{"login":"new","pass":"` + goodPass + `","name":"N"}`:                    "roles",
 		`{"login":"new","pass":"` + goodPass + `","roles":["client"]}`:            "name",
 	} {
-		if a := h.admin().post(users, body).want(422, ""); a.at("errors.0.field") != field {
-			t.Errorf("%s: %s, want %s", body, a.body, field)
+		if r := f.admin().post(users, body).want(422, ""); r.at("errors.0.field") != field {
+			t.Errorf("%s: %s, want %s", body, r.body, field)
 		}
 	}
 	for _, taken := range []string{"anna", "demo"} {
-		h.admin().post(users, `{"login":"`+taken+`","pass":"`+goodPass+`","name":"N","roles":["client"]}`).want(409, `{"error":"conflict","message":"login: the login is taken"}`)
+		f.admin().post(users, `{"login":"`+taken+`","pass":"`+goodPass+`","name":"N","roles":["client"]}`).want(409, `{"error":"conflict","message":"login: the login is taken"}`)
 	}
-	h.admin().post("/api/v1/partners", `{"name":"P","login":"anna","pass":"nine-Lions-paint"}`).want(409, "")
-	if after := h.events(); after != before {
+	f.admin().post("/api/v1/partners", `{"name":"P","login":"anna","pass":"nine-Lions-paint"}`).want(409, "")
+	if after := f.events(); after != before {
 		t.Errorf("%s events, were %s: something was stored", after, before)
 	}
 }
 
 // A partner's id, the id of another organization's user, and an unknown id get the same answer.
-func TestAForeignUserIsAsARandomOne(t *testing.T) {
+func TestForeignUserIDEqualsAnUnknownID(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	anna := h.user("anna", `"client"`, "").at("data.id")
-	second := h.admin().with("x-organization-id", h.seed.Second.Org.String())
-	random := h.admin().get(users+"/"+uuid.NewString()).want(404, "")
-	for _, a := range []*answer{
+	f := newFixture(t)
+	anna := f.user("anna", `"client"`, "").at("data.id")
+	second := f.admin().with("x-organization-id", f.seed.Second.Org.String())
+	random := f.admin().get(users+"/"+uuid.NewString()).want(404, "")
+	for _, a := range []*response{
 		second.get(users + "/" + anna), second.patch(users+"/"+anna, `{"name":"X"}`), second.do("DELETE", users+"/"+anna, ""),
-		h.admin().get(users + "/1"), h.admin().get(users + "/" + h.partnerRecord()), h.admin().get(users + "/x"),
+		f.admin().get(users + "/1"), f.admin().get(users + "/" + f.partnerRecord()), f.admin().get(users + "/x"),
 	} {
 		if a.status != 404 || a.at("error") != random.at("error") {
 			t.Errorf("%d %s", a.status, a.body)
 		}
 	}
-	if name := h.admin().get(users + "/" + anna).at("data.name"); name != "U" {
+	if name := f.admin().get(users + "/" + anna).at("data.name"); name != "U" {
 		t.Errorf("the user's name is %s", name)
 	}
 }
 
 // partnerRecord returns the id of the first partner's record.
-func (h *fixture) partnerRecord() string {
-	p, _ := h.directory.Partner(h.seed.First.Org, 1)
+func (f *fixture) partnerRecord() string {
+	p, _ := f.directory.Partner(f.seed.First.Org, 1)
 	return p.ID.String()
 }
 
-func TestWritesOfUsersTakeAKey(t *testing.T) {
+func TestUserWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	creation := write{"k-1", "POST", users, `{"login":"anna","pass":"` + goodPass + `","name":"Anna","roles":["client"]}`}
-	made := creation.by(h.admin()).want(201, "")
-	creation.repeats(h, made)
+	made := creation.by(f.admin()).want(201, "")
+	creation.wantReplay(f, made)
 	change := write{"k-2", "PATCH", users + "/" + made.at("data.id"), `{"pass":"` + goodPass + ` again"}`}
-	change.repeats(h, change.by(h.admin()).want(200, ""))
+	change.wantReplay(f, change.by(f.admin()).want(200, ""))
 	end := write{"k-3", "DELETE", users + "/" + made.at("data.id"), ""}
-	end.repeats(h, end.by(h.admin()).want(200, ""))
+	end.wantReplay(f, end.by(f.admin()).want(200, ""))
 	different := write{"k-1", "POST", users, `{"login":"boris","pass":"` + goodPass + `","name":"B","roles":["client"]}`}
-	different.by(h.admin()).want(409, keyConflict)
-	h.restart()
-	creation.repeats(h, made)
+	different.by(f.admin()).want(409, keyConflict)
+	f.restart()
+	creation.wantReplay(f, made)
 }
 
-func TestAPartnersPasswordIsReplaced(t *testing.T) {
+func TestPartnerPasswordIsReplaced(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	login := func(pass string) *answer {
-		return h.logIn(h.seed.First.Org.String(), `{"login":"demo","pass":"`+pass+`"}`)
+	f := newFixture(t)
+	login := func(pass string) *response {
+		return f.logIn(f.seed.First.Org.String(), `{"login":"demo","pass":"`+pass+`"}`)
 	}
-	old := login(string(h.seed.First.Pass)).want(201, "").at("data.token")
-	if a := h.admin().patch("/api/v1/partners/1", `{"pass":""}`).want(422, ""); a.at("errors.0.field") != "pass" {
-		t.Errorf("%s", a.body)
+	old := login(string(f.seed.First.Pass)).want(201, "").at("data.token")
+	if r := f.admin().patch("/api/v1/partners/1", `{"pass":""}`).want(422, ""); r.at("errors.0.field") != "pass" {
+		t.Errorf("%s", r.body)
 	}
-	h.admin().patch("/api/v1/partners/999", `{"pass":"another-Lion-paints-9"}`).want(404, "")
-	h.admin().patch("/api/v1/partners/1", `{"name":"Other"}`).want(200, "")
-	h.bearer(old, h.seed.First.Org).get("/api/v1/balances").want(200, "")
-	h.admin().patch("/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`).want(200, "")
-	h.bearer(old, h.seed.First.Org).get("/api/v1/balances").want(401, unauthorized)
-	login(string(h.seed.First.Pass)).want(401, unauthorized)
+	f.admin().patch("/api/v1/partners/999", `{"pass":"another-Lion-paints-9"}`).want(404, "")
+	f.admin().patch("/api/v1/partners/1", `{"name":"Other"}`).want(200, "")
+	f.bearer(old, f.seed.First.Org).get("/api/v1/balances").want(200, "")
+	f.admin().patch("/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`).want(200, "")
+	f.bearer(old, f.seed.First.Org).get("/api/v1/balances").want(401, unauthorized)
+	login(string(f.seed.First.Pass)).want(401, unauthorized)
 	login("another-Lion-paints-9").want(201, "")
-	h.partner().get("/api/v1/balances").want(200, "") // partners' keys are not affected
+	f.partner().get("/api/v1/balances").want(200, "") // partners' keys are not affected
 }
 
-func TestAnAdministrationTokenIsRotated(t *testing.T) {
+func TestAdminTokenIsRotated(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const path = "/api/v1/admin_tokens/rotate"
-	old := h.admin()
-	a := old.post(path, "").want(201, "")
-	next := h.bearer(a.at("data.token"), h.seed.First.Org)
-	if !strings.HasPrefix(a.at("data.token"), "mza_") || a.body != `{"data":{"token":"`+a.at("data.token")+`"}}` {
-		t.Errorf("%s", a.body)
+	old := f.admin()
+	r := old.post(path, "").want(201, "")
+	next := f.bearer(r.at("data.token"), f.seed.First.Org)
+	if !strings.HasPrefix(r.at("data.token"), "mza_") || r.body != `{"data":{"token":"`+r.at("data.token")+`"}}` {
+		t.Errorf("%s", r.body)
 	}
-	for _, asked := range []*answer{old.get("/api/v1/partners"), old.post(path, ""), old.keyed("k").post(path, "{}"), old.get("/api/v1/sandbox/clock")} {
+	for _, asked := range []*response{old.get("/api/v1/partners"), old.post(path, ""), old.keyed("k").post(path, "{}"), old.get("/api/v1/sandbox/clock")} {
 		asked.want(401, unauthorized)
 	}
 	next.get("/api/v1/partners").want(200, "")
-	h.session().post(path, "").want(403, "")
-	h.anyone().post(path, "").want(401, unauthorized)
+	f.session().post(path, "").want(403, "")
+	f.anyone().post(path, "").want(401, unauthorized)
 
 	// With a key the answer is stored, sealed, so that it can be repeated.
 	first := next.keyed("k").post(path, "{}").want(201, "")
-	last := h.bearer(first.at("data.token"), h.seed.First.Org)
+	last := f.bearer(first.at("data.token"), f.seed.First.Org)
 	next.keyed("k").post(path, "{}").want(401, unauthorized)
 	if again := last.keyed("k").post(path, "{}").want(201, first.body); !again.isReplay() {
 		t.Error("no replay")
 	}
 	last.get("/api/v1/partners").want(200, "")
-	h.restart()
+	f.restart()
 	last.get("/api/v1/partners").want(200, "")
 	next.get("/api/v1/partners").want(401, unauthorized)
-	h.halt()
-	h.stop()
-	h.wantSecretsAbsent(first.at("data.token"))
+	f.halt()
+	f.stop()
+	f.wantSecretsAbsent(first.at("data.token"))
 }
 
 // A body that is not a JSON object shows that the caller wanted something else.
-func TestARotationWithAnotherBodyDoesNothing(t *testing.T) {
+func TestRotationWithABadBodyChangesNothing(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const path = "/api/v1/admin_tokens/rotate"
 	for _, body := range []string{"x", `{"a":1`, `[]`, `"token"`, `null`, `7`, ` `, `{} {}`, `{"a":1,"a":2}`} {
-		h.admin().keyed("k").post(path, body).want(400, "")
+		f.admin().keyed("k").post(path, body).want(400, "")
 	}
-	h.admin().get("/api/v1/partners").want(200, "")
-	h.admin().keyed("k").post(path, `{"reason":"a leak"}`).want(201, "")
+	f.admin().get("/api/v1/partners").want(200, "")
+	f.admin().keyed("k").post(path, `{"reason":"a leak"}`).want(201, "")
 }
 
 // wantSecretsAbsent checks that no file of the stopped server contains one of the secrets.
-func (h *fixture) wantSecretsAbsent(secrets ...string) {
-	h.t.Helper()
+func (f *fixture) wantSecretsAbsent(secrets ...string) {
+	f.t.Helper()
 	files := 0
-	must(h.t, filepath.WalkDir(h.Dir, func(path string, d fs.DirEntry, err error) error {
+	must(f.t, filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		content, err := os.ReadFile(path)
 		for _, secret := range secrets {
 			if bytes.Contains(content, []byte(secret)) {
-				h.t.Errorf("%s has a secret", path)
+				f.t.Errorf("%s has a secret", path)
 			}
 		}
 		files++
 		return err
 	}))
 	if files == 0 {
-		h.t.Error("no file was looked into")
+		f.t.Error("no file was looked into")
 	}
 }

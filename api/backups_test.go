@@ -20,8 +20,8 @@ import (
 const backupsPath = "/api/v1/backups"
 
 // backups returns a function that takes backups of the server, as the program does.
-func (h *fixture) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
-	quiet := backup.Options{Journal: h.Journal, Keyring: h.Keyring, Clock: h.Clock, Data: h.Dir}
+func (f *fixture) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
+	quiet := backup.Options{Journal: f.Journal, Keyring: f.Keyring, Clock: f.Clock, Data: f.Dir}
 	service := backup.New(quiet)
 	return func(since *admin.BackupBase) (io.ReadCloser, error) {
 		return service.Stream((*backup.Base)(since))
@@ -29,32 +29,32 @@ func (h *fixture) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
 }
 
 // takeBackup returns the path of a new backup.
-func (h *fixture) takeBackup(body string) string {
-	h.t.Helper()
-	a := h.admin().post(backupsPath, body)
-	if a.status != http.StatusOK || a.header.Get("content-type") != "application/octet-stream" {
-		h.t.Fatalf("a backup is answered with %d %s: %.200s", a.status, a.header.Get("content-type"), a.body)
+func (f *fixture) takeBackup(body string) string {
+	f.t.Helper()
+	r := f.admin().post(backupsPath, body)
+	if r.status != http.StatusOK || r.header.Get("content-type") != "application/octet-stream" {
+		f.t.Fatalf("a backup is answered with %d %s: %.200s", r.status, r.header.Get("content-type"), r.body)
 	}
-	path := filepath.Join(h.t.TempDir(), "taken"+backup.Suffix)
-	must(h.t, os.WriteFile(path, []byte(a.body), 0o600))
+	path := filepath.Join(f.t.TempDir(), "taken"+backup.Suffix)
+	must(f.t, os.WriteFile(path, []byte(r.body), 0o600))
 	return path
 }
 
-func TestABackupIsTakenWithTheAdminToken(t *testing.T) {
-	h := newFixture(t)
-	full := h.takeBackup(`{}`)
+func TestBackupNeedsTheAdminToken(t *testing.T) {
+	f := newFixture(t)
+	full := f.takeBackup(`{}`)
 	header, err := backup.CheckTransfer(t.Context(), full)
 	must(t, err)
 	if header.Kind() != "full" {
 		t.Errorf("the backup is %s", header.Kind())
 	}
-	_, err = backup.Read(t.Context(), full, h.Keyring)
+	_, err = backup.Read(t.Context(), full, f.Keyring)
 	must(t, err)
 
 	base, err := json.Marshal(map[string]any{"since": header.Base()})
 	must(t, err)
-	h.list("country", "KP").want(http.StatusCreated, "")
-	next := h.takeBackup(string(base))
+	f.list("country", "KP").want(http.StatusCreated, "")
+	next := f.takeBackup(string(base))
 	grown, err := backup.CheckTransfer(t.Context(), next)
 	must(t, err)
 	if grown.Kind() != "incremental" || grown.Since.ID != header.ID || grown.Group <= header.Group {
@@ -69,8 +69,8 @@ func TestABackupIsTakenWithTheAdminToken(t *testing.T) {
 	}
 }
 
-func TestABackupSinceWhatIsNoneIsRefused(t *testing.T) {
-	h := newFixture(t)
+func TestBackupWithAnInvalidSinceIsRefused(t *testing.T) {
+	f := newFixture(t)
 	const id = `"id":"3d560634-e283-41f4-8987-8974726a90a5"`
 	zeros := string(bytes.Repeat([]byte{'0'}, 64))
 	for name, since := range map[string]string{
@@ -82,37 +82,37 @@ func TestABackupSinceWhatIsNoneIsRefused(t *testing.T) {
 		"a later group":  `{` + id + `,"group":9007199254740993,"depth":1,"group_hash":"` + zeros + `"}`,
 		"an endless one": `{` + id + `,"group":1,"depth":9007199254740993,"group_hash":"` + zeros + `"}`,
 	} {
-		a := h.admin().post(backupsPath, `{"since":`+since+`}`)
-		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"field":"since"`) {
-			t.Errorf("%s: %d %.200s", name, a.status, a.body)
+		r := f.admin().post(backupsPath, `{"since":`+since+`}`)
+		if r.status != http.StatusUnprocessableEntity || !strings.Contains(r.body, `"field":"since"`) {
+			t.Errorf("%s: %d %.200s", name, r.status, r.body)
 		}
 	}
 }
 
 // A misspelt since is refused, and no full backup is taken instead.
-func TestABackupRefusesFieldsThatItDoesNotKnow(t *testing.T) {
-	h := newFixture(t)
+func TestBackupRefusesUnknownFields(t *testing.T) {
+	f := newFixture(t)
 	for field, body := range map[string]string{"sinse": `{"sinse":{}}`, "params": `{"params":{"since":null}}`} {
-		a := h.admin().post(backupsPath, body)
-		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"field":"`+field+`"`) {
-			t.Errorf("%s: %d %.200s", body, a.status, a.body)
+		r := f.admin().post(backupsPath, body)
+		if r.status != http.StatusUnprocessableEntity || !strings.Contains(r.body, `"field":"`+field+`"`) {
+			t.Errorf("%s: %d %.200s", body, r.status, r.body)
 		}
 	}
-	h.takeBackup(`{"since":null}`)
+	f.takeBackup(`{"since":null}`)
 }
 
 // If a backup breaks off, the answer is incomplete.
-func TestABackupThatBreaksOffBreaksTheConnection(t *testing.T) {
+func TestFailedBackupClosesTheConnectionUnfinished(t *testing.T) {
 	broken := errors.New("broken")
-	h := newFixture(t, func(cfg *api.Config) {
+	f := newFixture(t, func(cfg *api.Config) {
 		cfg.Backup = func(*admin.BackupBase) (io.ReadCloser, error) {
 			return io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, 10_000)), failing{broken})), nil
 		}
 	})
-	request, err := http.NewRequest("POST", h.base()+backupsPath, strings.NewReader(`{}`))
+	request, err := http.NewRequest("POST", f.base()+backupsPath, strings.NewReader(`{}`))
 	must(t, err)
 	request.Header.Set("content-type", "application/json")
-	for name, value := range h.admin().headers {
+	for name, value := range f.admin().headers {
 		request.Header.Set(name, value)
 	}
 	response, err := transport.RoundTrip(request)
@@ -127,11 +127,11 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-func TestABackupBesideAnotherIsAConflict(t *testing.T) {
-	h := newFixture(t, func(cfg *api.Config) {
+func TestConcurrentBackupIsAConflict(t *testing.T) {
+	f := newFixture(t, func(cfg *api.Config) {
 		cfg.Backup = func(*admin.BackupBase) (io.ReadCloser, error) {
 			return nil, ledger.Refuse("test", ledger.Conflict, "another backup is under way")
 		}
 	})
-	h.admin().post(backupsPath, `{}`).want(http.StatusConflict, `{"error":"conflict","message":"another backup is under way"}`)
+	f.admin().post(backupsPath, `{}`).want(http.StatusConflict, `{"error":"conflict","message":"another backup is under way"}`)
 }

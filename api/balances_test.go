@@ -14,57 +14,57 @@ import (
 const balancesPath = "/api/v1/balances"
 
 // bookTransfer posts one entry with two lines in the first organization.
-func (h *fixture) bookTransfer(phase ledger.Phase, debit, credit ledger.Path, asset money.Asset, amount string) {
-	h.t.Helper()
+func (f *fixture) bookTransfer(phase ledger.Phase, debit, credit ledger.Path, asset money.Asset, amount string) {
+	f.t.Helper()
 	a := money.MustParse(amount)
-	h.enter(&ledger.Entry{Phase: phase, Postings: []ledger.Posting{
+	f.enter(&ledger.Entry{Phase: phase, Postings: []ledger.Posting{
 		{Account: debit, Asset: asset, Side: ledger.Debit, Amount: a}, {Account: credit, Asset: asset, Side: ledger.Credit, Amount: a},
 	}})
 }
 
-func (h *fixture) enter(entry *ledger.Entry) {
-	h.t.Helper()
+func (f *fixture) enter(entry *ledger.Entry) {
+	f.t.Helper()
 	done := make(chan posting.Receipt, 1)
-	h.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
-		Org: h.seed.First.Org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
+	f.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+		Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "book", To: "done", Entry: entry}},
 	}}}, func(r posting.Receipt) { done <- r })
-	must(h.t, (<-done).Err)
+	must(f.t, (<-done).Err)
 }
 
-func TestBalancesAreWhatCanBePaidOutAndWhatComes(t *testing.T) {
+func TestBalancesShowAvailableAndPendingMoney(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	// The sandbox begins with a million of each currency; a payout reduces the balance.
-	h.partner().get(balancesPath+"?currency=KZT").want(200,
+	f.partner().get(balancesPath+"?currency=KZT").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"prod","scale":2,"available":"100000000","pending":"0"},`+
 			`{"currency":"KZT","network":"","env":"test","scale":2,"available":"100000000","pending":"0"}]}`)
-	h.partner().post(transactions, `{"params":{"type":"payout","amount":"100","currency":"KZT","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`).want(201, "")
-	h.partner().post(transactions, paymentBody(`"amount":"7","currency":"KZT"`)).want(201, "")
-	h.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
+	f.partner().post(transactions, `{"params":{"type":"payout","amount":"100","currency":"KZT","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`).want(201, "")
+	f.partner().post(transactions, paymentBody(`"amount":"7","currency":"KZT"`)).want(201, "")
+	f.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"99999907","pending":"0"}]}`)
 	// Holds on both sides, and a negative balance.
 	kzt, available := money.Asset{Currency: "KZT", Env: money.Test}, ledger.PartnerAvailable(1)
-	h.bookTransfer(ledger.Pending, available, ledger.Bank, kzt, "7")
-	h.bookTransfer(ledger.Pending, ledger.Bank, available, kzt, "5000")
-	h.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
+	f.bookTransfer(ledger.Pending, available, ledger.Bank, kzt, "7")
+	f.bookTransfer(ledger.Pending, ledger.Bank, available, kzt, "5000")
+	f.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"99999900","pending":"5000"}]}`)
-	h.bookTransfer(ledger.Posted, available, ledger.Bank, kzt, "100000000")
-	h.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
+	f.bookTransfer(ledger.Posted, available, ledger.Bank, kzt, "100000000")
+	f.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"-100","pending":"5000"}]}`)
 }
 
 func TestBalancesAreOrderedAndFiltered(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDT", Env: money.Prod}, "3")
-	h.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerReceivable(1), money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
-	h.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1)+"2", money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
+	f := newFixture(t)
+	f.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDT", Env: money.Prod}, "3")
+	f.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerReceivable(1), money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
+	f.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1)+"2", money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
 	rows := func(query string) (names []string) {
-		a := h.partner().get(balancesPath+query).want(200, "")
-		for i := range a.rows() {
+		r := f.partner().get(balancesPath+query).want(200, "")
+		for i := range r.rows() {
 			at := fmt.Sprintf("data.%d.", i)
-			names = append(names, a.at(at+"env")+" "+a.at(at+"currency")+" "+a.at(at+"network")+" "+a.at(at+"scale"))
+			names = append(names, r.at(at+"env")+" "+r.at(at+"currency")+" "+r.at(at+"network")+" "+r.at(at+"scale"))
 		}
 		return names
 	}
@@ -94,9 +94,9 @@ func TestBalancesAreOrderedAndFiltered(t *testing.T) {
 	}
 }
 
-func TestBalancesRefuseWhatTheyDoNotKnow(t *testing.T) {
+func TestBalancesRefuseUnknownParameters(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for query, want := range map[string]string{
 		"?limit=5":                 `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"limit"}]}`,
 		"?partner_id=1":            `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"partner_id"}]}`,
@@ -107,25 +107,25 @@ func TestBalancesRefuseWhatTheyDoNotKnow(t *testing.T) {
 		"?env=test&env=prod":       `{"errors":[{"code":"invalid","detail":"env is there twice","field":"env"}]}`,
 		"?currency=USD&network=a.": `{"errors":[{"code":"invalid","detail":"network must be a name in lower case","field":"network"}]}`,
 	} {
-		h.partner().get(balancesPath+query).want(422, want)
+		f.partner().get(balancesPath+query).want(422, want)
 	}
 }
 
-func TestAPartnersBalancesAreItsOwn(t *testing.T) {
+func TestPartnerSeesOnlyItsOwnBalances(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.neighbour().get(balancesPath).want(200, `{"data":[]}`)
-	h.partner().post(transactions, paymentBody(`"amount":"7","currency":"KZT"`)).want(201, "")
-	h.second().get(balancesPath+"?currency=KZT&env=test").want(200,
+	f := newFixture(t)
+	f.otherPartner().get(balancesPath).want(200, `{"data":[]}`)
+	f.partner().post(transactions, paymentBody(`"amount":"7","currency":"KZT"`)).want(201, "")
+	f.second().get(balancesPath+"?currency=KZT&env=test").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"100000000","pending":"0"}]}`)
 }
 
 // Networks are arbitrary names, so a partner's number of assets has no other bound.
-func TestBalancesHaveABound(t *testing.T) {
+func TestNumberOfBalancesIsBounded(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const bound = 1_000
-	for n := h.partner().get(balancesPath).want(200, "").rows(); n < bound; {
+	for n := f.partner().get(balancesPath).want(200, "").rows(); n < bound; {
 		entry := &ledger.Entry{Phase: ledger.Posted}
 		for range min(100, bound-n) {
 			n++
@@ -134,14 +134,14 @@ func TestBalancesHaveABound(t *testing.T) {
 				ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: one},
 				ledger.Posting{Account: ledger.PartnerAvailable(1), Asset: asset, Side: ledger.Credit, Amount: one})
 		}
-		h.enter(entry)
+		f.enter(entry)
 	}
-	if n := h.partner().get(balancesPath).want(200, "").rows(); n != bound {
+	if n := f.partner().get(balancesPath).want(200, "").rows(); n != bound {
 		t.Errorf("%d rows", n)
 	}
-	h.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDC", Env: money.Prod}, "1")
-	if a := h.partner().get(balancesPath).want(422, ""); a.at("errors.0.field") != "currency" {
-		t.Errorf("%s", a.body)
+	f.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDC", Env: money.Prod}, "1")
+	if r := f.partner().get(balancesPath).want(422, ""); r.at("errors.0.field") != "currency" {
+		t.Errorf("%s", r.body)
 	}
-	h.partner().get(balancesPath+"?currency=RUB").want(200, "")
+	f.partner().get(balancesPath+"?currency=RUB").want(200, "")
 }

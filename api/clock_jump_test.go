@@ -7,37 +7,37 @@ import (
 )
 
 // Each of several concurrent moves counts from the end of the one before.
-func TestParallelAdvancesOfTheClockAddUp(t *testing.T) {
-	h := newFixture(t)
-	before := h.Clock.Now()
+func TestConcurrentClockMovesAddUp(t *testing.T) {
+	f := newFixture(t)
+	before := f.Clock.Now()
 	var all sync.WaitGroup
 	for range 20 {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":3}`).want(200, "")
+			f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":3}`).want(200, "")
 		}()
 	}
 	all.Wait()
-	if got := h.Clock.Now().Sub(before); got != time.Minute {
+	if got := f.Clock.Now().Sub(before); got != time.Minute {
 		t.Errorf("the clock moved by %v, want 1m0s", got)
 	}
 }
 
 // An event at the clock's last instant has a date that can be written.
-func TestTheClockEndsAYearBeforeItsDatesDo(t *testing.T) {
-	h := newFixture(t)
-	h.halt()
-	h.stop()
-	must(t, h.Clock.Set(time.Date(9998, 11, 1, 0, 0, 0, 0, time.UTC))) // an advance from today passes three million days
-	h.start()
+func TestManualClockEndsAYearBeforeTheLastDate(t *testing.T) {
+	f := newFixture(t)
+	f.halt()
+	f.stop()
+	must(t, f.Clock.Set(time.Date(9998, 11, 1, 0, 0, 0, 0, time.UTC))) // an advance from today passes three million days
+	f.start()
 	const path, last = "/api/v1/sandbox/clock", `{"now":"9998-12-31T23:59:59.999999+00:00"}`
 	for _, beyond := range []string{`{"now":"9999-01-01T00:00:00Z"}`, `{"now":"9998-12-31T23:00:00-01:00"}`, `{"now":"9999-12-31T23:59:59.999999Z"}`} {
-		h.admin().do("PUT", path, beyond).want(422, "")
+		f.admin().do("PUT", path, beyond).want(422, "")
 	}
-	h.admin().do("PUT", path, last).want(200, last)
-	h.admin().do("PUT", path, `{"advance_seconds":1}`).want(422, "")
-	made := h.partner().post(transactions, paymentBody(`"amount":"7","currency":"USD"`)).want(201, "")
-	h.partner().get(transactions+"/"+made.at("id")).want(200, "")
-	h.admin().get(path).want(200, last)
+	f.admin().do("PUT", path, last).want(200, last)
+	f.admin().do("PUT", path, `{"advance_seconds":1}`).want(422, "")
+	made := f.partner().post(transactions, paymentBody(`"amount":"7","currency":"USD"`)).want(201, "")
+	f.partner().get(transactions+"/"+made.at("id")).want(200, "")
+	f.admin().get(path).want(200, last)
 }

@@ -13,15 +13,15 @@ import (
 // "Bodies are flat JSON objects": any other body is refused, and nothing is stored.
 func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("leases")
+	f := newFixture(t)
+	contract := f.createSecular("leases")
 	deep := strings.Repeat(`{"a":`, 33) + "1" + strings.Repeat("}", 33)
 	type bad struct {
 		body   string
 		status int
 	}
-	h.wantNothingStored(t, func() {
-		for _, path := range []string{pfp + "leases", d.path + "/acquire"} {
+	f.wantNothingStored(t, func() {
+		for _, path := range []string{secularPath + "leases", contract.path + "/acquire"} {
 			for name, c := range map[string]bad{
 				"no JSON":        {`{`, 400},
 				"nothing at all": {` `, 400},
@@ -35,84 +35,84 @@ func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 				"a number":       {`1`, 422},
 				"null":           {`null`, 422},
 			} {
-				a := h.session().post(path, c.body)
-				if a.status != c.status || c.status == 400 && a.at("error") != "bad_request" {
-					t.Errorf("%s to %s: %d %s", name, path, a.status, a.body)
+				r := f.session().post(path, c.body)
+				if r.status != c.status || c.status == 400 && r.at("error") != "bad_request" {
+					t.Errorf("%s to %s: %d %s", name, path, r.status, r.body)
 				}
 				if c.status == 422 {
-					a.wantFaults("body")
+					r.wantFaults("body")
 				}
 			}
 			for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonp", ""} {
 				// Go sends no content type if the header is empty.
-				h.session().with("content-type", kind).post(path, "{}").want(415, "")
+				f.session().with("content-type", kind).post(path, "{}").want(415, "")
 			}
-			h.session().with("content-type", "application/json; charset=utf-8").post(path, "{}").want(422, "")
-			h.session().post(path, `{"metadata":"`+strings.Repeat("a", 1<<20)+`"}`).want(413, "")
+			f.session().with("content-type", "application/json; charset=utf-8").post(path, "{}").want(422, "")
+			f.session().post(path, `{"metadata":"`+strings.Repeat("a", 1<<20)+`"}`).want(413, "")
 		}
 	})
 }
 
 // An action without parameters needs no body, and ignores one.
-func TestActionsThatTakeNothingNeedNoBody(t *testing.T) {
+func TestActionWithoutParametersNeedsNoBody(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	bodies := []string{"", "{}", `{"anything":"else","approved_by":1}`}
 	for _, body := range bodies {
 		for product, actions := range map[string]string{
 			"managed-investments": "submit", "leases": "submit", "partnerships": "submit", "certificate-issues": "submit", "instalment-sales": "submit order_asset",
 		} {
-			d := h.createSecular(product)
+			contract := f.createSecular(product)
 			for _, action := range strings.Fields(actions) {
 				if action == "order_asset" {
-					d = h.createSecular(product)
+					contract = f.createSecular(product)
 				}
-				d.post(d.path+"/"+action, body).want(200, "")
+				contract.post(contract.path+"/"+action, body).want(200, "")
 			}
 		}
-		d := h.createSecular("partnerships")
+		contract := f.createSecular("partnerships")
 		for _, action := range []string{"fund", "activate"} {
-			d.post(d.path+"/"+action, body).want(200, "")
+			contract.post(contract.path+"/"+action, body).want(200, "")
 		}
 	}
 	// If all members are optional, no body is treated as an empty one.
-	d := h.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
-	d.mustAct("activate").wantData("start_date", "2026-09-03")
-	b := h.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate")
+	contract := f.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
+	contract.mustAct("activate").wantData("start_date", "2026-09-03")
+	b := f.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate")
 	b.mustAct("buyout").wantData("units_bought", "1")
 }
 
 // DECISIONS, 6: the order of refusals: unknown contract, unknown action, wrong state, bad
 // input, failed condition.
-func TestAnActionIsRefusedInItsOrder(t *testing.T) {
+func TestActionChecksRunInTheSpecifiedOrder(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("leases")
-	h.wantNothingStored(t, func() {
-		nobody := pfp + "leases/" + uuid.NewString()
+	f := newFixture(t)
+	contract := f.createSecular("leases")
+	f.wantNothingStored(t, func() {
+		nobody := secularPath + "leases/" + uuid.NewString()
 		for _, action := range []string{"activate", "fly", "payment", "rent_due"} {
-			if a := h.session().post(nobody+"/"+action, `{"amount":1}`); a.status != 404 || a.at("error") != "not_found" {
-				t.Errorf("%s of nothing: %d %s", action, a.status, a.body)
+			if r := f.session().post(nobody+"/"+action, `{"amount":1}`); r.status != 404 || r.at("error") != "not_found" {
+				t.Errorf("%s of nothing: %d %s", action, r.status, r.body)
 			}
 		}
-		h.session().post(d.path+"/payment", `{"amount":1}`).wantConflict()
-		h.session().post(d.path+"/payment", `{"amount":"1"}`).wantConflict()
-		h.session().post(d.path+"/transfer", ``).wantConflict()
-		h.session().post(d.path+"/acquire", `{}`).wantFaults("ownership_documents")
+		f.session().post(contract.path+"/payment", `{"amount":1}`).wantConflict()
+		f.session().post(contract.path+"/payment", `{"amount":"1"}`).wantConflict()
+		f.session().post(contract.path+"/transfer", ``).wantConflict()
+		f.session().post(contract.path+"/acquire", `{}`).wantFaults("ownership_documents")
 	})
-	d.mustActAll(`acquire ownership_documents ["deed"]`, "activate")
-	h.wantNothingStored(t, func() {
-		h.session().post(d.path+"/payment", `{"amount":1}`).wantFaults("amount")
-		h.session().post(d.path+"/payment", `{"amount":"1201"}`).wantFaults("amount")
-		h.session().post(d.path+"/transfer", ``).wantFaults("lease_type")
-		h.session().post(d.path+"/terminate", `{"reason":" "}`).wantFaults("reason")
+	contract.mustActAll(`acquire ownership_documents ["deed"]`, "activate")
+	f.wantNothingStored(t, func() {
+		f.session().post(contract.path+"/payment", `{"amount":1}`).wantFaults("amount")
+		f.session().post(contract.path+"/payment", `{"amount":"1201"}`).wantFaults("amount")
+		f.session().post(contract.path+"/transfer", ``).wantFaults("lease_type")
+		f.session().post(contract.path+"/terminate", `{"reason":" "}`).wantFaults("reason")
 	})
 }
 
 // "422: Unknown action, message `Unsupported action: {name}`".
-func TestAnUnknownActionIsNamed(t *testing.T) {
+func TestUnknownActionIsNamedInTheError(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for product, unknown := range map[string][]string{
 		"certificate-issues":   {"fund", "cancel", "continue"},
 		"managed-investments":  {"liquidate", "liquidation", "dissolve"},
@@ -122,45 +122,45 @@ func TestAnUnknownActionIsNamed(t *testing.T) {
 		"instalment-sales":     {"pay_off", "payment"},
 		"safekeeping-deposits": {"submit", "review", "hibah"},
 	} {
-		d := h.createSecular(product)
+		contract := f.createSecular(product)
 		for _, action := range append(unknown, "fly", "x%2Fy") {
 			name := strings.ReplaceAll(action, "%2F", "/")
-			d.post(d.path+"/"+action, "{}").want(422, `{"error":"unprocessable_entity","message":"Unsupported action: `+name+`","details":{"action":["Unsupported action: `+name+`"]}}`)
+			contract.post(contract.path+"/"+action, "{}").want(422, `{"error":"unprocessable_entity","message":"Unsupported action: `+name+`","details":{"action":["Unsupported action: `+name+`"]}}`)
 		}
 	}
 }
 
 // An unknown action's name is answered as text, and truncated if it is long.
-func TestAnUnknownActionIsToldAsText(t *testing.T) {
+func TestUnknownActionNameIsEscapedAndTruncated(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("leases")
+	f := newFixture(t)
+	contract := f.createSecular("leases")
 	for escaped, want := range map[string]string{
 		"%22%7D": `"}`, "%0A": "\n", "%FF": "\ufffd", "%00": "\x00", "%F0%9F%92%A5": "\U0001f4a5",
 		strings.Repeat("a", 500): strings.Repeat("a", 64), "%25s": "%s", ".": ".", "activate%20": "activate ",
 	} {
-		a := d.post(d.path+"/"+escaped, "").wantFaults("action")
-		if got := a.at("message"); !strings.HasPrefix(got, "Unsupported action: "+want) || len(got) > 100 {
+		r := contract.post(contract.path+"/"+escaped, "").wantFaults("action")
+		if got := r.at("message"); !strings.HasPrefix(got, "Unsupported action: "+want) || len(got) > 100 {
 			t.Errorf("%s: %q", escaped, got)
 		}
 	}
 }
 
 // "metadata object returned untouched": the bytes are the sent ones.
-func TestMetadataOfAContractComesBackUntouched(t *testing.T) {
+func TestContractMetadataIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const odd = `{ "b" : 1.0,  "a":[ 1e2 ,-0, 12345678901234567890.10],"ü":"\u00e9\/\n", "status":"x", "losses":{"n":null} }`
 	for _, product := range products {
 		body := forms[product].with("metadata", odd).json()
-		a := h.session().post(pfp+product, body).want(201, "")
-		for _, shown := range []string{a.body, h.session().get(pfp + product + "/" + a.at("data.id")).body} {
+		r := f.session().post(secularPath+product, body).want(201, "")
+		for _, shown := range []string{r.body, f.session().get(secularPath + product + "/" + r.at("data.id")).body} {
 			if !strings.Contains(shown, `"metadata":`+odd+`,`) {
 				t.Errorf("%s shows %s", product, shown)
 			}
 		}
 		for sent, want := range map[string]string{"": "null", "null": "null", "{}": "{}"} {
-			b := h.session().post(pfp+product, forms[product].with("metadata", sent).json()).want(201, "")
+			b := f.session().post(secularPath+product, forms[product].with("metadata", sent).json()).want(201, "")
 			if got := b.at("data.metadata"); got != want {
 				t.Errorf("%s with metadata %q shows %s", product, sent, got)
 			}
@@ -170,27 +170,27 @@ func TestMetadataOfAContractComesBackUntouched(t *testing.T) {
 
 // The service's own metadata keys are those in the specification. Sent keys are kept beside
 // them; for equal names the service's key has precedence.
-func TestTheServicesKeysOfMetadataStandBesideTheSentOnes(t *testing.T) {
+func TestServiceMetadataKeysAreAddedToTheClients(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const sent = `{"mine":{ "a" : [1.0] },"rejection_reason":"mine too","\u0061b":"x"}`
-	d := h.createSecular("partnerships", "metadata", sent).mustActAll("submit", `reject reason "no"`)
-	if a := d.read(); !strings.Contains(a.body, `"metadata":{"mine":{ "a" : [1.0] },"ab":"x","rejection_reason":"no"}`) {
-		t.Errorf("%s", a.body)
+	contract := f.createSecular("partnerships", "metadata", sent).mustActAll("submit", `reject reason "no"`)
+	if r := contract.read(); !strings.Contains(r.body, `"metadata":{"mine":{ "a" : [1.0] },"ab":"x","rejection_reason":"no"}`) {
+		t.Errorf("%s", r.body)
 	}
-	loss := h.createSecular("partnerships", "metadata", `{"mine":1}`).mustActAll("fund", "activate", `loss amount "10"`)
+	loss := f.createSecular("partnerships", "metadata", `{"mine":1}`).mustActAll("fund", "activate", `loss amount "10"`)
 	loss.read().wantData("metadata", `{"last_loss":{"amount":"10","bank_share":"6","customer_share":"4","date":"2026-09-03"},"mine":1}`)
 }
 
 // Every text, date and amount in an action's body has bounds too: a value outside is refused by
 // the field's name, and nothing is stored.
-func TestActionsOfContractsTakeTheirFieldsInTheirForms(t *testing.T) {
+func TestActionFieldsOutsideTheirBoundsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	amount, zero, date, text := noAmount, noSum, noDate, append([]string{`""`, "", "null"}, noNote...)
-	integer, sums := among(`0`), append([]string{"", "null"}, amount...)
+	integer, sums := invalidIntegers(`0`), append([]string{"", "null"}, amount...)
 	issue := `offering subscription_start "2026-09-01" subscription_end "2026-09-30"`
-	bought := `subscribe investor_id "` + someone + `" certificates 2`
+	bought := `subscribe investor_id "` + customerID + `" certificates 2`
 	owned := `acquire ownership_documents ["deed"]`
 	bought2 := []string{"order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset", "activate"}
 	list := []string{`"deed"`, `[]`, `{}`, `[""]`, `[null]`, `[{}]`, "", "null"}
@@ -204,7 +204,7 @@ func TestActionsOfContractsTakeTheirFieldsInTheirForms(t *testing.T) {
 	}{
 		{"certificate-issues", nil, nil, "offering", []string{"subscription_start", `"2026-09-01"`, "subscription_end", `"2026-09-30"`},
 			map[string][]string{"subscription_start": append([]string{"", "null"}, date...), "subscription_end": append([]string{"", "null"}, date...)}},
-		{"certificate-issues", nil, []string{issue}, "subscribe", []string{"investor_id", `"` + someone + `"`, "certificates", `1`},
+		{"certificate-issues", nil, []string{issue}, "subscribe", []string{"investor_id", `"` + customerID + `"`, "certificates", `1`},
 			map[string][]string{"investor_id": append([]string{"", "null"}, noUUID...), "certificates": append([]string{"", "null", `11`}, integer...)}},
 		{"certificate-issues", nil, []string{issue, bought}, "activate", nil, map[string][]string{"issue_date": date}},
 		{"certificate-issues", nil, []string{issue, bought, "activate"}, "profit", []string{"total_profit", `"5"`}, map[string][]string{"total_profit": sums, "period_end_date": date}},
@@ -240,20 +240,20 @@ func TestActionsOfContractsTakeTheirFieldsInTheirForms(t *testing.T) {
 		{"safekeeping-deposits", nil, []string{"activate"}, "withdraw", []string{"amount", `"1000"`}, map[string][]string{"amount": append([]string{`"1001"`}, sums...)}},
 		{"safekeeping-deposits", nil, []string{"activate"}, "grant_hibah", []string{"amount", `"1"`, "granted_by", `"board"`}, map[string][]string{"amount": sums, "granted_by": append([]string{`""`, "", "null"}, noText...), "note": noNote}},
 	} {
-		d := h.createSecular(c.product, c.more...).mustActAll(c.before...)
+		contract := f.createSecular(c.product, c.more...).mustActAll(c.before...)
 		good := members{}.with(c.good...)
-		h.wantNothingStored(t, func() {
+		f.wantNothingStored(t, func() {
 			for _, name := range slices.Sorted(maps.Keys(c.bad)) {
 				for _, value := range c.bad[name] {
-					a := d.post(d.path+"/"+c.action, good.with(name, value).json())
-					if a.status != 422 || a.at("details."+name) == "(absent)" {
-						t.Errorf("%s %s with %s %.60s: %d %.300s", c.product, c.action, name, value, a.status, a.body)
+					r := contract.post(contract.path+"/"+c.action, good.with(name, value).json())
+					if r.status != 422 || r.at("details."+name) == "(absent)" {
+						t.Errorf("%s %s with %s %.60s: %d %.300s", c.product, c.action, name, value, r.status, r.body)
 					}
 				}
 			}
 		})
-		if a := d.post(d.path+"/"+c.action, good.json()); a.status != 200 {
-			t.Errorf("%s %s with %s: %s", c.product, c.action, good.json(), fmt.Sprint(a.status, " ", a.body))
+		if r := contract.post(contract.path+"/"+c.action, good.json()); r.status != 200 {
+			t.Errorf("%s %s with %s: %s", c.product, c.action, good.json(), fmt.Sprint(r.status, " ", r.body))
 		}
 	}
 }

@@ -13,52 +13,52 @@ import (
 )
 
 // charityContracts runs issues that give to charity: each gives a penalty and a remainder.
-func (h *fixture) charityContracts() (first, second *contractFixture) {
-	h.t.Helper()
+func (f *fixture) charityContracts() (first, second *contractFixture) {
+	f.t.Helper()
 	const early = "early_redemption_allowed"
-	first = h.issued(early, "true", "early_redemption_penalty", "15")
+	first = f.activeSukuk(early, "true", "early_redemption_penalty", "15")
 	first.mustActAll("distribute_profit total_profit 31")
-	second = h.issued(early, "true", "early_redemption_penalty", "9007199254740993", "region", `"MY"`, "certificate_value", "6004799503160662",
+	second = f.activeSukuk(early, "true", "early_redemption_penalty", "9007199254740993", "region", `"MY"`, "certificate_value", "6004799503160662",
 		"total_value", "60047995031606620", "underlying_asset_value", "60047995031606620")
 	first.mustActAll(`redeem_early redemption_date "2026-09-04"`)
-	h.advanceDays(2)
+	f.advanceDays(2)
 	second.mustActAll(`redeem_early redemption_date "2026-09-05"`)
 	return first, second
 }
 
 // The report on charity: each posting on L:charity with its contract, and the totals of each
 // asset.
-func TestWhatWentToCharityIsReportedWithItsSources(t *testing.T) {
+func TestCharityReportListsEachPostingWithItsContract(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.session().get(islamic+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
-	first, second := h.charityContracts()
-	a := h.session().get(islamic+"charity").want(200, "")
-	row := func(i int, d *contractFixture, number, date, amount, currency, from string) string {
+	f := newFixture(t)
+	f.session().get(religiousPath+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
+	first, second := f.charityContracts()
+	r := f.session().get(religiousPath+"charity").want(200, "")
+	row := func(i int, contract *contractFixture, number, date, amount, currency, from string) string {
 		return fmt.Sprintf(`{"seq":%s,"source":"%s","product_type":"sukuk","contract_number":"%s","event":"redeem_early","date":"%s","booked_at":"%s",`+
 			`"side":"credit","amount":%s,"asset":{"currency":"%s","network":"","env":"prod"},"from":["%s"]}`,
-			a.at(fmt.Sprintf("data.%d.seq", i)), d.id(), number, date, a.at(fmt.Sprintf("data.%d.booked_at", i)), amount, currency, from)
+			r.at(fmt.Sprintf("data.%d.seq", i)), contract.id(), number, date, r.at(fmt.Sprintf("data.%d.booked_at", i)), amount, currency, from)
 	}
-	a.want(200, `{"data":[`+row(0, second, "SUK-2026-000002", "2026-09-05", "9007199254740993", "MYR", "Q:holders:"+second.id())+`,`+
+	r.want(200, `{"data":[`+row(0, second, "SUK-2026-000002", "2026-09-05", "9007199254740993", "MYR", "Q:holders:"+second.id())+`,`+
 		row(1, first, "SUK-2026-000001", "2026-09-04", "1", "AED", "L:undistributed:"+first.id())+`,`+
 		row(2, first, "SUK-2026-000001", "2026-09-04", "15", "AED", "Q:holders:"+first.id())+`],`+
 		`"meta":{"totals":[{"asset":{"currency":"AED","network":"","env":"prod"},"amount":16,"postings":2},`+
 		`{"asset":{"currency":"MYR","network":"","env":"prod"},"amount":9007199254740993,"postings":1}]},`+
 		`"cursor":{"cursor_field":"seq","cursor_value":null}}`)
 	for i, booked := range []string{"2026-09-05", "2026-09-03", "2026-09-03"} {
-		if got := a.at(fmt.Sprintf("data.%d.booked_at", i)); !strings.HasPrefix(got, booked+"T10:15:30.") {
+		if got := r.at(fmt.Sprintf("data.%d.booked_at", i)); !strings.HasPrefix(got, booked+"T10:15:30.") {
 			t.Errorf("row %d was booked at %s", i, got)
 		}
 	}
 	// The totals equal the account's balance as the auditor sees it; the account's statement
 	// names the contract too.
-	statement := h.auditor().get(ledgerPath+"/accounts/L:charity/postings?currency=AED").want(200, "")
+	statement := f.auditor().get(ledgerPath+"/accounts/L:charity/postings?currency=AED").want(200, "")
 	if statement.rows() != 2 || statement.at("data.0.balance") != "16" {
 		t.Errorf("the account has %s", statement.body)
 	}
 	for i := range 2 {
 		at := fmt.Sprintf("data.%d.", i)
-		if statement.at(at+"source") != first.id() || statement.at(at+"event") != "redeem_early" || statement.at(at+"seq") != a.at(fmt.Sprintf("data.%d.seq", i+1)) {
+		if statement.at(at+"source") != first.id() || statement.at(at+"event") != "redeem_early" || statement.at(at+"seq") != r.at(fmt.Sprintf("data.%d.seq", i+1)) {
 			t.Errorf("line %d of the account is %s", i, statement.body)
 		}
 	}
@@ -66,15 +66,15 @@ func TestWhatWentToCharityIsReportedWithItsSources(t *testing.T) {
 
 // The report may be limited by time, with inclusive days or instants, and by environment. The
 // totals are those of the selected range, on all pages.
-func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
+func TestCharityReportIsLimitedByTimeAndPage(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.charityContracts()
-	totals := func(a *answer) (said string) {
+	f := newFixture(t)
+	f.charityContracts()
+	totals := func(a *response) (text string) {
 		for i := 0; a.at(fmt.Sprintf("meta.totals.%d", i)) != "(absent)"; i++ {
-			said += a.at(fmt.Sprintf("meta.totals.%d.asset.currency", i)) + a.at(fmt.Sprintf("meta.totals.%d.postings", i)) + " "
+			text += a.at(fmt.Sprintf("meta.totals.%d.asset.currency", i)) + a.at(fmt.Sprintf("meta.totals.%d.postings", i)) + " "
 		}
-		return said
+		return text
 	}
 	for parameters, want := range map[string]struct {
 		rows   int
@@ -93,18 +93,18 @@ func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
 		"limit=3":          {3, "AED2 MYR1 "},
 		"limit=2&env=prod": {2, "AED2 MYR1 "},
 	} {
-		a := h.session().get(islamic+"charity?"+parameters).want(200, "")
-		if a.rows() != want.rows || totals(a) != want.totals {
-			t.Errorf("%s: %s, want %+v", parameters, a.body, want)
+		r := f.session().get(religiousPath+"charity?"+parameters).want(200, "")
+		if r.rows() != want.rows || totals(r) != want.totals {
+			t.Errorf("%s: %s, want %+v", parameters, r.body, want)
 		}
 	}
-	whole, cursor := h.session().get(islamic+"charity").want(200, ""), ""
+	whole, cursor := f.session().get(religiousPath+"charity").want(200, ""), ""
 	for i := range 3 {
-		a := h.session().get(islamic+"charity?limit=1"+cursor).want(200, "")
-		if a.at("data.0") != whole.at(fmt.Sprintf("data.%d", i)) || totals(a) != "AED2 MYR1 " {
-			t.Errorf("page %d is %s", i+1, a.body)
+		r := f.session().get(religiousPath+"charity?limit=1"+cursor).want(200, "")
+		if r.at("data.0") != whole.at(fmt.Sprintf("data.%d", i)) || totals(r) != "AED2 MYR1 " {
+			t.Errorf("page %d is %s", i+1, r.body)
 		}
-		cursor = "&cursor=" + a.at("cursor.cursor_value")
+		cursor = "&cursor=" + r.at("cursor.cursor_value")
 	}
 	if cursor != "&cursor=null" {
 		t.Errorf("there is more behind the last page: %s", cursor)
@@ -112,11 +112,11 @@ func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
 	for parameters, field := range map[string]string{
 		"from=x": "from", "from=2026-02-30": "from", "to=": "to", "env=x": "env", "limit=0": "limit", "limit=201": "limit", "cursor=x": "cursor", "page=1": "page",
 	} {
-		h.session().get(islamic + "charity?" + parameters).wantFaults(field)
+		f.session().get(religiousPath + "charity?" + parameters).wantFaults(field)
 	}
 	for _, name := range []string{"from", "to"} {
-		a := h.session().get(islamic + "charity?" + name + "=yesterday").wantFaults(name)
-		if got, want := a.at("details."+name+".0"), name+" must be a day, YYYY-MM-DD, or an RFC 3339 time"; got != want {
+		r := f.session().get(religiousPath + "charity?" + name + "=yesterday").wantFaults(name)
+		if got, want := r.at("details."+name+".0"), name+" must be a day, YYYY-MM-DD, or an RFC 3339 time"; got != want {
 			t.Errorf("reported %q, want %q", got, want)
 		}
 	}
@@ -125,51 +125,51 @@ func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
 // Each line names the accounts from which the money came, even if one entry has several: a
 // penalty from the holders, a remainder from undistributed profit. With a hundred holders, one
 // action posts both in two entries.
-func TestALineOfCharitySaysWhatItCameFrom(t *testing.T) {
+func TestCharityLineNamesItsSourceAccounts(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("sukuk", "early_redemption_allowed", "true", "early_redemption_penalty", `"200"`,
-		"total_value", `"10000"`, "underlying_asset_value", `"10000"`).approved()
-	d.mustActAll(`start_offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
-	who := func(i int) string { return fmt.Sprintf("%s%03d", someone[:33], i) }
+	f := newFixture(t)
+	contract := f.createReligious("sukuk", "early_redemption_allowed", "true", "early_redemption_penalty", `"200"`,
+		"total_value", `"10000"`, "underlying_asset_value", `"10000"`).approve()
+	contract.mustActAll(`start_offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
+	who := func(i int) string { return fmt.Sprintf("%s%03d", customerID[:33], i) }
 	for i := range 100 {
-		d.mustActAll(fmt.Sprintf(`subscribe investor_id "%s" certificates 1`, who(i)))
+		contract.mustActAll(fmt.Sprintf(`subscribe investor_id "%s" certificates 1`, who(i)))
 	}
-	d.mustActAll("close_subscription", "activate", "distribute_profit total_profit 107", `redeem_early redemption_date "2026-09-04"`)
-	a := h.session().get(islamic+"charity").want(200, "")
-	holders := ` ["Q:holders:` + d.id() + `"]`
-	for i, want := range []string{`7 ["L:undistributed:` + d.id() + `"]`, "72" + holders, "128" + holders} {
-		if got := a.at(fmt.Sprintf("data.%d.amount", i)) + " " + a.at(fmt.Sprintf("data.%d.from", i)); got != want {
+	contract.mustActAll("close_subscription", "activate", "distribute_profit total_profit 107", `redeem_early redemption_date "2026-09-04"`)
+	r := f.session().get(religiousPath+"charity").want(200, "")
+	holders := ` ["Q:holders:` + contract.id() + `"]`
+	for i, want := range []string{`7 ["L:undistributed:` + contract.id() + `"]`, "72" + holders, "128" + holders} {
+		if got := r.at(fmt.Sprintf("data.%d.amount", i)) + " " + r.at(fmt.Sprintf("data.%d.from", i)); got != want {
 			t.Errorf("line %d is %s, want %s", i, got, want)
 		}
 	}
 }
 
 // Money that contracts of the secular reading leave is on the account, and not in the report.
-func TestTheReportOnCharityIsOfTheReligiousReading(t *testing.T) {
+func TestCharityReportCoversTheReligiousReadingOnly(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("certificate-issues")
-	d.mustAct("offering", "subscription_start", `"2026-09-01"`, "subscription_end", `"2026-09-30"`)
-	d.mustAct("subscribe", "investor_id", `"`+someone+`"`, "certificates", "3")
-	d.mustActAll("activate", `profit total_profit "31"`, `default reason "gone"`)
-	h.auditor().get(ledgerPath+"/accounts/L:charity").want(200, "").wantTexts(`"balance":"1"`)
-	h.session().get(islamic+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
+	f := newFixture(t)
+	contract := f.createSecular("certificate-issues")
+	contract.mustAct("offering", "subscription_start", `"2026-09-01"`, "subscription_end", `"2026-09-30"`)
+	contract.mustAct("subscribe", "investor_id", `"`+customerID+`"`, "certificates", "3")
+	contract.mustActAll("activate", `profit total_profit "31"`, `default reason "gone"`)
+	f.auditor().get(ledgerPath+"/accounts/L:charity").want(200, "").wantTexts(`"balance":"1"`)
+	f.session().get(religiousPath+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
 }
 
 // A report reads a bounded number of events: a longer one must be requested in parts.
-func TestAReportOnCharityIsBounded(t *testing.T) {
+func TestCharityReportReadsABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const most, each = 5_000, 250
-	d := h.createReligious("wadiah")
-	source := ledger.Source{Kind: ledger.Contract, ID: uuid.MustParse(d.id())}
+	contract := f.createReligious("wadiah")
+	source := ledger.Source{Kind: ledger.Contract, ID: uuid.MustParse(contract.id())}
 	give := func(n int) {
-		view := h.Journal.View()
-		record, _, err := view.Record(h.seed.First.Org, source)
+		view := f.Journal.View()
+		record, _, err := view.Record(f.seed.First.Org, source)
 		view.Close()
 		must(t, err)
-		step := posting.Step{Org: h.seed.First.Org, Source: source, Expect: record.Stamp.Version, Record: record.Payload}
+		step := posting.Step{Org: f.seed.First.Org, Source: source, Expect: record.Stamp.Version, Record: record.Payload}
 		for range n {
 			asset, one := money.Asset{Currency: "AED", Env: money.Prod}, money.FromUint64(1)
 			step.Events = append(step.Events, ledger.Event{Name: "give", From: "active", To: "active", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
@@ -177,16 +177,16 @@ func TestAReportOnCharityIsBounded(t *testing.T) {
 			}}})
 		}
 		stored := make(chan posting.Receipt, 1)
-		h.Journal.Submit(&posting.Change{Steps: []posting.Step{step}}, func(r posting.Receipt) { stored <- r })
+		f.Journal.Submit(&posting.Change{Steps: []posting.Step{step}}, func(r posting.Receipt) { stored <- r })
 		must(t, (<-stored).Err)
 	}
 	for range most / each {
 		give(each)
 	}
-	h.session().get(islamic+"charity?limit=1").want(200, "").wantTexts(`"amount":5000,"postings":5000}]`)
-	h.advanceDays(1)
+	f.session().get(religiousPath+"charity?limit=1").want(200, "").wantTexts(`"amount":5000,"postings":5000}]`)
+	f.advanceDays(1)
 	give(1)
-	h.session().get(islamic + "charity?limit=1").wantFaults("from")
-	h.session().get(islamic+"charity?from=2026-09-04").want(200, "").wantTexts(`"amount":1,"postings":1}]`)
-	h.session().get(islamic+"charity?to=2026-09-03&limit=1").want(200, "").wantTexts(`"amount":5000,"postings":5000}]`)
+	f.session().get(religiousPath + "charity?limit=1").wantFaults("from")
+	f.session().get(religiousPath+"charity?from=2026-09-04").want(200, "").wantTexts(`"amount":1,"postings":1}]`)
+	f.session().get(religiousPath+"charity?to=2026-09-03&limit=1").want(200, "").wantTexts(`"amount":5000,"postings":5000}]`)
 }

@@ -14,7 +14,7 @@ var (
 	noNote    = []string{`1`, `true`, `[]`, `"  "`, `"` + strings.Repeat("a", 2001) + `"`}
 	noLong    = append([]string{`"ten chars."`, `"short"`}, noNote...)
 	noWord    = []string{`"other"`, `"Lease"`, `1`, `true`, `[]`, `{}`, `""`}
-	noUUID    = []string{`"x"`, `1`, `"{` + someone + `}"`, `"urn:uuid:` + someone + `"`, `"7c2b8a0e2d534b1f9d2c0b5a6f1e3c01"`, `[]`}
+	noUUID    = []string{`"x"`, `1`, `"{` + customerID + `}"`, `"urn:uuid:` + customerID + `"`, `"7c2b8a0e2d534b1f9d2c0b5a6f1e3c01"`, `[]`}
 	noDate    = []string{`"2026-02-30"`, `"2026-13-01"`, `"2026-2-3"`, `"20260203"`, `"03.02.2026"`, `"2026-02-03T00:00:00Z"`, `20260203`, `"tomorrow"`, `"1969-12-31"`, `"9001-01-01"`, `"0000-00-00"`}
 	noFlag    = []string{`"true"`, `0`, `1`, `"yes"`, `[]`}
 	noObject  = []string{`1`, `"x"`, `[]`, `true`, `{"a":"` + strings.Repeat("b", 65<<10) + `"}`}
@@ -29,8 +29,8 @@ var (
 	noAmount = append([]string{`"0"`}, noSum...)
 )
 
-// among returns integers just outside the bounds, and values that are not integers.
-func among(outside ...string) []string { return append(slices.Clone(noInteger), outside...) }
+// invalidIntegers returns integers just outside the bounds, and values that are not integers.
+func invalidIntegers(outside ...string) []string { return append(slices.Clone(noInteger), outside...) }
 
 // column describes the expected behavior of a field.
 type column struct {
@@ -40,7 +40,7 @@ type column struct {
 	besides  []string // members that the field requires
 }
 
-func words(list string) (all []string) {
+func quoteAll(list string) (all []string) {
 	for _, word := range strings.Fields(list) {
 		all = append(all, `"`+word+`"`)
 	}
@@ -51,12 +51,12 @@ func words(list string) (all []string) {
 var lots = `"1` + strings.Repeat("0", 72) + `"`
 
 var (
-	whoField       = column{required: true, takes: []string{`"` + someoneElse + `"`}, refuses: noUUID}
-	regionField    = column{required: true, takes: words("AE SA BH QA KW OM MY ID PK BD EG JO TR KZ UZ AZ KG RU GB"), refuses: []string{`"US"`, `"ae"`, `"A"`, `"ARE"`, `""`, `1`, `"XX"`}}
-	currencyField  = column{takes: words("AED SAR BHD QAR KWD OMR MYR IDR PKR BDT EGP JOD TRY KZT UZS AZN KGS RUB GBP USD EUR"), refuses: []string{`"JPY"`, `"usd"`, `"USDT"`, `1`, `" "`}}
+	whoField       = column{required: true, takes: []string{`"` + otherCustomerID + `"`}, refuses: noUUID}
+	regionField    = column{required: true, takes: quoteAll("AE SA BH QA KW OM MY ID PK BD EG JO TR KZ UZ AZ KG RU GB"), refuses: []string{`"US"`, `"ae"`, `"A"`, `"ARE"`, `""`, `1`, `"XX"`}}
+	currencyField  = column{takes: quoteAll("AED SAR BHD QAR KWD OMR MYR IDR PKR BDT EGP JOD TRY KZT UZS AZN KGS RUB GBP USD EUR"), refuses: []string{`"JPY"`, `"usd"`, `"USDT"`, `1`, `" "`}}
 	metadataField  = column{takes: []string{`{}`, `{"a":1}`}, refuses: noObject}
-	productIDField = column{takes: []string{`"` + someoneElse + `"`}, refuses: noUUID}
-	frequencyField = column{takes: words("monthly quarterly semi_annually annually"), refuses: append([]string{`"weekly"`, `"at_maturity"`}, noWord...)}
+	productIDField = column{takes: []string{`"` + otherCustomerID + `"`}, refuses: noUUID}
+	frequencyField = column{takes: quoteAll("monthly quarterly semi_annually annually"), refuses: append([]string{`"weekly"`, `"at_maturity"`}, noWord...)}
 	ratioField     = column{required: true, takes: []string{`{"bank":0,"customer":100}`, `{"bank":100,"customer":0}`, `{"bank":33,"customer":67}`}, refuses: noRatio}
 )
 
@@ -67,17 +67,17 @@ func (c column) must() column { c.required = true; return c }
 var contractFields = map[string]map[string]column{
 	"certificate-issues": {
 		"name": {required: true, takes: []string{`"A"`, `"Ünïcode عقد"`}, refuses: append([]string{`""`}, noText...)}, "region": regionField, "currency": currencyField, "metadata": metadataField, "product_id": productIDField,
-		"backing_type":                  {required: true, takes: words("lease managed_investment partnership installment_sale manufacturing forward_purchase"), refuses: noWord},
+		"backing_type":                  {required: true, takes: quoteAll("lease managed_investment partnership installment_sale manufacturing forward_purchase"), refuses: noWord},
 		"underlying_asset":              {required: true, takes: []string{`"Eleven char"`, `"أحد عشر حرف"`}, refuses: noLong},
 		"underlying_asset_value":        {required: true, takes: []string{`"1000"`, lots}, refuses: append([]string{`"999"`}, noAmount...)},
 		"total_value":                   {required: true, takes: []string{`"100"`, `"900"`}, refuses: append([]string{`"950"`, `"99"`}, noAmount...)},
 		"certificate_value":             {required: true, takes: []string{`"1"`, `"1000"`, `"8"`}, refuses: noAmount},
-		"expected_yield":                {required: true, takes: []string{`1`, `50`}, refuses: among(`0`, `51`)},
-		"maturity_months":               {required: true, takes: []string{`1`, `360`}, refuses: among(`0`, `361`)},
-		"min_subscription":              {takes: []string{`1`, `10`}, refuses: among(`0`)},
-		"max_subscription":              {takes: []string{`1`, `10`}, refuses: among(`0`)},
+		"expected_yield":                {required: true, takes: []string{`1`, `50`}, refuses: invalidIntegers(`0`, `51`)},
+		"maturity_months":               {required: true, takes: []string{`1`, `360`}, refuses: invalidIntegers(`0`, `361`)},
+		"min_subscription":              {takes: []string{`1`, `10`}, refuses: invalidIntegers(`0`)},
+		"max_subscription":              {takes: []string{`1`, `10`}, refuses: invalidIntegers(`0`)},
 		"profit_distribution_frequency": frequencyField,
-		"redemption_mode":               {takes: words("bullet amortizing callable"), refuses: noWord},
+		"redemption_mode":               {takes: quoteAll("bullet amortizing callable"), refuses: noWord},
 		"early_redemption_allowed":      {takes: []string{`true`, `false`}, refuses: noFlag},
 		"early_redemption_penalty":      {takes: []string{`"0"`, `"5"`}, refuses: noSum},
 		"subscription_start":            {takes: []string{`"2026-09-03"`, `"2028-02-29"`}, refuses: append([]string{`"2027-02-29"`}, noDate...)},
@@ -89,21 +89,21 @@ var contractFields = map[string]map[string]column{
 		"customer_id": whoField, "region": regionField, "currency": currencyField.must(), "metadata": metadataField, "profit_sharing_ratio": ratioField,
 		"capital_amount":        {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
 		"business_type":         {required: true, takes: []string{`"trade"`}, refuses: append([]string{`""`}, noText...)},
-		"term_months":           {required: true, takes: []string{`1`, `120`}, refuses: among(`0`, `121`)},
-		"mandate_type":          {takes: words("restricted unrestricted"), refuses: noWord},
+		"term_months":           {required: true, takes: []string{`1`, `120`}, refuses: invalidIntegers(`0`, `121`)},
+		"mandate_type":          {takes: quoteAll("restricted unrestricted"), refuses: noWord},
 		"business_restrictions": {takes: []string{`["no alcohol"]`, `["a","b"]`}, refuses: noTexts},
 		"business_description":  {takes: []string{`"Buys and sells"`}, refuses: noNote},
 		"reporting_frequency":   frequencyField,
 	},
 	"leases": {
 		"customer_id": whoField, "region": regionField, "currency": currencyField, "metadata": metadataField, "product_id": productIDField,
-		"lease_type":            {required: true, takes: words("operating finance"), refuses: noWord, besides: []string{"purchase_option_price", `"1"`}},
+		"lease_type":            {required: true, takes: quoteAll("operating finance"), refuses: noWord, besides: []string{"purchase_option_price", `"1"`}},
 		"asset_description":     {required: true, takes: []string{`"Eleven char"`}, refuses: noLong},
 		"asset_cost":            {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
-		"lease_term_months":     {required: true, takes: []string{`1`, `240`}, refuses: among(`0`, `241`)},
+		"lease_term_months":     {required: true, takes: []string{`1`, `240`}, refuses: invalidIntegers(`0`, `241`)},
 		"monthly_rental":        {required: true, takes: []string{`"1"`}, refuses: append([]string{lots}, noAmount...)},
 		"purchase_option_price": {takes: []string{`"1"`, `"1200"`}, refuses: append([]string{`"1201"`}, noAmount...), besides: []string{"lease_type", `"finance"`}},
-		"asset_type":            {takes: words("vehicle equipment real_estate aircraft vessel machinery"), refuses: noWord},
+		"asset_type":            {takes: quoteAll("vehicle equipment real_estate aircraft vessel machinery"), refuses: noWord},
 		"advance_rental":        {takes: []string{`"1"`}, refuses: append([]string{lots}, noAmount...)},
 		"security_deposit":      {takes: []string{`"1"`, lots}, refuses: noAmount},
 		"residual_value":        {takes: []string{`"1"`, `"1200"`}, refuses: append([]string{`"1201"`}, noAmount...)},
@@ -113,11 +113,11 @@ var contractFields = map[string]map[string]column{
 	},
 	"partnerships": {
 		"customer_id": whoField, "region": regionField, "currency": currencyField, "metadata": metadataField, "profit_sharing_ratio": ratioField,
-		"partnership_type":      {required: true, takes: words("permanent diminishing"), refuses: noWord, besides: []string{"term_months", `12`}},
+		"partnership_type":      {required: true, takes: quoteAll("permanent diminishing"), refuses: noWord, besides: []string{"term_months", `12`}},
 		"total_value":           {required: true, takes: []string{`"1000"`}, refuses: append([]string{`"999"`, `"1001"`}, noAmount...)},
 		"bank_contribution":     {required: true, takes: []string{`"600"`}, refuses: noAmount},
 		"customer_contribution": {required: true, takes: []string{`"400"`}, refuses: noAmount},
-		"term_months":           {takes: []string{`1`, `1200`}, refuses: among(`0`, `1201`)},
+		"term_months":           {takes: []string{`1`, `1200`}, refuses: invalidIntegers(`0`, `1201`)},
 		"buyout_schedule":       frequencyField,
 		"rental_amount":         {takes: []string{`"1"`, lots}, refuses: noAmount},
 		"asset_description":     {takes: []string{`"A warehouse"`}, refuses: noNote},
@@ -125,13 +125,13 @@ var contractFields = map[string]map[string]column{
 	"investment-deposits": {
 		"customer_id": whoField, "region": regionField, "currency": currencyField.must(), "metadata": metadataField, "product_id": productIDField, "profit_sharing_ratio": ratioField,
 		"initial_amount":                   {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
-		"term_months":                      {required: true, takes: []string{`1`, `120`}, refuses: among(`0`, `121`)},
-		"investment_type":                  {takes: words("general restricted"), refuses: noWord},
+		"term_months":                      {required: true, takes: []string{`1`, `120`}, refuses: invalidIntegers(`0`, `121`)},
+		"investment_type":                  {takes: quoteAll("general restricted"), refuses: noWord},
 		"investment_restrictions":          {takes: []string{`["no weapons"]`}, refuses: noTexts},
-		"distribution_frequency":           {takes: words("monthly quarterly semi_annually at_maturity"), refuses: append([]string{`"annually"`}, noWord...)},
+		"distribution_frequency":           {takes: quoteAll("monthly quarterly semi_annually at_maturity"), refuses: append([]string{`"annually"`}, noWord...)},
 		"indicative_rate":                  {takes: []string{`0`, `7`}, refuses: noInteger},
 		"early_withdrawal_allowed":         {takes: []string{`true`, `false`}, refuses: noFlag},
-		"early_withdrawal_penalty_percent": {takes: []string{`0`, `100`}, refuses: among(`101`)},
+		"early_withdrawal_penalty_percent": {takes: []string{`0`, `100`}, refuses: invalidIntegers(`101`)},
 		"auto_renewal":                     {takes: []string{`true`, `false`}, refuses: noFlag},
 		"account_id":                       {takes: []string{`"DE02 1203"`}, refuses: noText},
 		"opened_by":                        {takes: []string{`"teller 7"`}, refuses: noText},
@@ -140,8 +140,8 @@ var contractFields = map[string]map[string]column{
 		"customer_id": whoField, "region": regionField, "currency": currencyField.must(), "metadata": metadataField,
 		"asset_description": {required: true, takes: []string{`"Eleven char"`}, refuses: noLong},
 		"asset_cost":        {required: true, takes: []string{`"1"`}, refuses: append([]string{lots}, noAmount...)},
-		"markup_rate":       {required: true, takes: []string{`0`, `100`}, refuses: among(`101`)},
-		"instalments":       {required: true, takes: []string{`1`, `360`}, refuses: among(`0`, `361`)},
+		"markup_rate":       {required: true, takes: []string{`0`, `100`}, refuses: invalidIntegers(`101`)},
+		"instalments":       {required: true, takes: []string{`1`, `360`}, refuses: invalidIntegers(`0`, `361`)},
 		"down_payment":      {takes: []string{`"0"`, `"1099"`}, refuses: append([]string{`"1100"`}, noSum...)},
 		"earnest_deposit":   {takes: []string{`"0"`, `"1099"`}, refuses: append([]string{`"1100"`}, noSum...)},
 		"supplier":          {takes: []string{`{"name":"Mill & Co","reference":"PO-7"}`}, refuses: []string{`"Mill"`, `{}`, `{"name":""}`, `{"name":1}`, `[]`, `{"name":"a","reference":1}`}},
@@ -149,17 +149,17 @@ var contractFields = map[string]map[string]column{
 	},
 	"safekeeping-deposits": {
 		"customer_id": whoField, "region": regionField, "currency": currencyField, "metadata": metadataField,
-		"custody_type":   {required: true, takes: words("guaranteed trust"), refuses: noWord},
+		"custody_type":   {required: true, takes: quoteAll("guaranteed trust"), refuses: noWord},
 		"initial_amount": {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
 		"account_id":     {takes: []string{`"DE02 1203"`}, refuses: noText},
 	},
 }
 
 // "Resources and their fields": a required field that is missing or null is 422 with its name.
-func TestWhatAContractRequiresIsAskedFor(t *testing.T) {
+func TestMissingRequiredFieldIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.wantNothingStored(t, func() {
+	f := newFixture(t)
+	f.wantNothingStored(t, func() {
 		for _, product := range products {
 			var all []string
 			for _, name := range slices.Sorted(maps.Keys(contractFields[product])) {
@@ -168,14 +168,14 @@ func TestWhatAContractRequiresIsAskedFor(t *testing.T) {
 				}
 				all = append(all, name)
 				for _, left := range []string{"", "null"} {
-					a := h.session().post(pfp+product, forms[product].with(name, left).json()).wantFaults(name)
-					if got := a.at("details." + name + ".0"); got != "is required" {
+					r := f.session().post(secularPath+product, forms[product].with(name, left).json()).wantFaults(name)
+					if got := r.at("details." + name + ".0"); got != "is required" {
 						t.Errorf("%s without %s: %s", product, name, got)
 					}
 				}
 			}
 			for _, body := range []string{"{}", ""} {
-				h.session().post(pfp+product, body).wantFaults(all...)
+				f.session().post(secularPath+product, body).wantFaults(all...)
 			}
 		}
 	})
@@ -183,16 +183,16 @@ func TestWhatAContractRequiresIsAskedFor(t *testing.T) {
 
 // "Dates and numbers" and every bound of a field: a value outside is refused by the field's
 // name, in the specification's shape, and nothing is stored.
-func TestFieldsOfAContractOutsideTheirBoundsAreRefusedByName(t *testing.T) {
+func TestContractFieldsOutsideTheirBoundsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.wantNothingStored(t, func() {
+	f := newFixture(t)
+	f.wantNothingStored(t, func() {
 		for _, product := range products {
 			for name, c := range contractFields[product] {
 				for _, value := range c.refuses {
-					a := h.session().post(pfp+product, forms[product].with(c.besides...).with(name, value).json())
-					if a.status != 422 || a.at("details."+name) == "(absent)" {
-						t.Errorf("%s with %s %.80s: %d %s", product, name, value, a.status, a.body)
+					r := f.session().post(secularPath+product, forms[product].with(c.besides...).with(name, value).json())
+					if r.status != 422 || r.at("details."+name) == "(absent)" {
+						t.Errorf("%s with %s %.80s: %d %s", product, name, value, r.status, r.body)
 					}
 				}
 			}
@@ -201,27 +201,28 @@ func TestFieldsOfAContractOutsideTheirBoundsAreRefusedByName(t *testing.T) {
 }
 
 // Values within the bounds are stored, and shown as they were sent.
-func TestFieldsOfAContractInsideTheirBoundsAreShownAsSent(t *testing.T) {
+func TestContractFieldsWithinTheirBoundsAreShownAsSent(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, product := range products {
 		for name, c := range contractFields[product] {
 			for _, value := range c.takes {
-				a := h.session().post(pfp+product, forms[product].with(c.besides...).with(besides(product, name, value)...).with(name, value).json())
+				r := f.session().post(secularPath+product, forms[product].with(c.besides...).with(neededMembers(product, name, value)...).with(name, value).json())
 				var got struct {
 					Data map[string]json.RawMessage
 				}
-				must(t, json.Unmarshal([]byte(a.body), &got))
-				if shown := string(got.Data[name]); a.status != 201 || shown != value {
-					t.Errorf("%s with %s %.80s: %d, shown as %s (%.200s)", product, name, value, a.status, shown, a.body)
+				must(t, json.Unmarshal([]byte(r.body), &got))
+				if shown := string(got.Data[name]); r.status != 201 || shown != value {
+					t.Errorf("%s with %s %.80s: %d, shown as %s (%.200s)", product, name, value, r.status, shown, r.body)
 				}
 			}
 		}
 	}
 }
 
-// besides returns members that make a value valid in combination, such as sums that must match.
-func besides(product, name, value string) []string {
+// neededMembers returns members that make a value valid in combination, such as sums that must
+// match.
+func neededMembers(product, name, value string) []string {
 	if product == "leases" && name == "asset_cost" {
 		return []string{"monthly_rental", `"1"`}
 	}
@@ -229,9 +230,9 @@ func besides(product, name, value string) []string {
 }
 
 // A field that was not sent has its default, or is null if it has none.
-func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
+func TestOmittedContractFieldsHaveTheirDefaults(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	defaults := map[string]members{
 		"certificate-issues":   {"early_redemption_allowed": "false"},
 		"managed-investments":  {"mandate_type": "restricted"},
@@ -242,8 +243,8 @@ func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
 		"instalment-sales":     {},
 	}
 	for _, product := range products {
-		a := h.session().post(pfp+product, forms[product].json()).want(201, "")
-		a.wantData("currency", "AED", "env", "prod", "region", "AE")
+		r := f.session().post(secularPath+product, forms[product].json()).want(201, "")
+		r.wantData("currency", "AED", "env", "prod", "region", "AE")
 		for name := range contractFields[product] {
 			want, known := defaults[product][name]
 			switch {
@@ -253,7 +254,7 @@ func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
 			default:
 				want = "null"
 			}
-			if got := a.at("data." + name); got != want {
+			if got := r.at("data." + name); got != want {
 				t.Errorf("%s: %s is %s, want %s", product, name, got, want)
 			}
 		}
@@ -261,18 +262,18 @@ func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
 }
 
 // "Contracts carry a region, a currency": without a currency the region's is used.
-func TestAContractsCurrencyIsItsRegionsUnlessSent(t *testing.T) {
+func TestContractCurrencyDefaultsToTheRegions(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for code, want := range map[string]string{"BH": "BHD", "RU": "RUB", "GB": "GBP", "ID": "IDR", "TR": "TRY"} {
 		for _, product := range []string{"certificate-issues", "leases", "partnerships"} {
-			h.session().post(pfp+product, forms[product].with("region", `"`+code+`"`).json()).want(201, "").wantData("currency", want)
-			h.session().post(pfp+product, forms[product].with("region", `"`+code+`"`, "currency", `"EUR"`).json()).want(201, "").wantData("currency", "EUR")
+			f.session().post(secularPath+product, forms[product].with("region", `"`+code+`"`).json()).want(201, "").wantData("currency", want)
+			f.session().post(secularPath+product, forms[product].with("region", `"`+code+`"`, "currency", `"EUR"`).json()).want(201, "").wantData("currency", "EUR")
 		}
 	}
 	for _, blank := range []string{`""`, "null", ""} {
 		for _, product := range []string{"managed-investments", "investment-deposits", "instalment-sales"} {
-			h.session().post(pfp+product, forms[product].with("currency", blank).json()).wantFaults("currency")
+			f.session().post(secularPath+product, forms[product].with("currency", blank).json()).wantFaults("currency")
 		}
 	}
 }
@@ -280,7 +281,7 @@ func TestAContractsCurrencyIsItsRegionsUnlessSent(t *testing.T) {
 // "Derived": a field that follows from others can't be set, whatever is sent.
 func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	common := []string{"id", "contract_number", "status", "inserted_at", "updated_at", "compliance_review"}
 	for product, derived := range map[string]string{
 		"certificate-issues":   "certificates_total certificates_outstanding profit_distributions total_profit_distributed actual_yield next_distribution_date isin subscriptions maturity_date",
@@ -291,14 +292,14 @@ func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 		"instalment-sales":     "markup_amount sale_price instalment_amount payment_schedule total_paid outstanding profit_recognised deferred_profit delinquent_amount days_past_due completed_at",
 		"safekeeping-deposits": "balance hibah_total hibah_history closed_at",
 	} {
-		plain := h.session().post(pfp+product, forms[product].json()).want(201, "")
+		plain := f.session().post(secularPath+product, forms[product].json()).want(201, "")
 		for _, name := range append(strings.Fields(derived), common...) {
 			if plain.at("data."+name) == "(absent)" {
 				t.Errorf("%s shows no %s", product, name)
 			}
 			for _, value := range []string{`"77"`, `77`, `["77"]`} {
-				a := h.session().post(pfp+product, forms[product].with(name, value).json()).want(201, "")
-				if got := a.at("data." + name); strings.Trim(got, `[]"`) == "77" {
+				r := f.session().post(secularPath+product, forms[product].with(name, value).json()).want(201, "")
+				if got := r.at("data." + name); strings.Trim(got, `[]"`) == "77" {
 					t.Errorf("%s: %s was set to %s", product, name, got)
 				}
 			}
@@ -308,34 +309,34 @@ func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 
 // DECISIONS, 6: every record has id, contract_number, status, inserted_at, updated_at;
 // numbers are gap-free for each organization and prefix.
-func TestEveryContractHasANumberOfItsProduct(t *testing.T) {
+func TestContractNumbersAreGapFreePerProduct(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for product, want := range map[string]string{
 		"certificate-issues": "CI", "managed-investments": "MI", "leases": "LS", "partnerships": "PN", "investment-deposits": "ID",
 		"instalment-sales": "IS", "safekeeping-deposits": "SD",
 	} {
 		for i := range 3 {
 			if i == 1 {
-				h.session().post(pfp+product, `{}`).want(422, "") // a refusal takes no number
+				f.session().post(secularPath+product, `{}`).want(422, "") // a refusal takes no number
 			}
-			a := h.createSecular(product).read()
-			a.wantData("contract_number", want+"-2026-00000"+string(rune('1'+i)), "status", a.at("data.status"))
-			if a.at("data.inserted_at") != a.at("data.updated_at") || !strings.HasPrefix(a.at("data.inserted_at"), "2026-09-03T10:15:30.") {
-				t.Errorf("%s", a.body)
+			r := f.createSecular(product).read()
+			r.wantData("contract_number", want+"-2026-00000"+string(rune('1'+i)), "status", r.at("data.status"))
+			if r.at("data.inserted_at") != r.at("data.updated_at") || !strings.HasPrefix(r.at("data.inserted_at"), "2026-09-03T10:15:30.") {
+				t.Errorf("%s", r.body)
 			}
 		}
 	}
 }
 
 // "indicative_rate: informational only, not used in any calculation".
-func TestAnIndicativeRateIsNotCalculatedWith(t *testing.T) {
+func TestIndicativeRateDoesNotAffectAmounts(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var ends []string
 	for _, rate := range []string{"", `0`, `50`} {
-		d := h.createSecular("investment-deposits", "indicative_rate", rate, "early_withdrawal_allowed", "true").mustActAll("activate", `profit gross_profit "100"`, `withdraw closed_by "teller"`)
-		ends = append(ends, d.read().at("data.metadata")+strings.Join(d.entries(), "\n"))
+		contract := f.createSecular("investment-deposits", "indicative_rate", rate, "early_withdrawal_allowed", "true").mustActAll("activate", `profit gross_profit "100"`, `withdraw closed_by "teller"`)
+		ends = append(ends, contract.read().at("data.metadata")+strings.Join(contract.entries(), "\n"))
 	}
 	if ends[0] != ends[1] || ends[0] != ends[2] {
 		t.Errorf("by their rates deposits ended as\n%s", strings.Join(ends, "\n"))
@@ -344,11 +345,11 @@ func TestAnIndicativeRateIsNotCalculatedWith(t *testing.T) {
 
 // A finance lease must have an option to buy with a price; a diminishing partnership must have
 // a term; total_value must be the sum of the two contributions.
-func TestWhatAKindOfContractRequiresBesides(t *testing.T) {
+func TestContractTypeHasItsOwnRequiredFields(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	ask := func(product string, pairs ...string) *answer {
-		return h.session().post(pfp+product, forms[product].with(pairs...).json())
+	f := newFixture(t)
+	ask := func(product string, pairs ...string) *response {
+		return f.session().post(secularPath+product, forms[product].with(pairs...).json())
 	}
 	ask("leases", "lease_type", `"finance"`).wantFaults("purchase_option_price")
 	ask("leases", "lease_type", `"finance"`, "purchase_option_price", `"1"`).want(201, "").wantData("purchase_option", "true")
@@ -357,20 +358,20 @@ func TestWhatAKindOfContractRequiresBesides(t *testing.T) {
 	ask("certificate-issues", "min_subscription", `5`, "max_subscription", `4`).wantFaults("max_subscription")
 	ask("certificate-issues", "subscription_start", `"2026-09-05"`, "subscription_end", `"2026-09-04"`).wantFaults("subscription_end")
 	several := members{"partnership_type": `"both"`, "total_value": `1`, "profit_sharing_ratio": `{"bank":-10,"customer":110}`}
-	h.session().post(pfp+"partnerships", several.json()).
+	f.session().post(secularPath+"partnerships", several.json()).
 		wantFaults("bank_contribution", "customer_contribution", "customer_id", "partnership_type", "profit_sharing_ratio", "region", "total_value")
 }
 
 // A contract may name the screening on which it is based, which must exist in the organization.
-func TestAContractRestsOnAScreeningThatIsThere(t *testing.T) {
+func TestContractMustNameAnExistingScreening(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	found := h.session().get("/api/v1/baas/islamic-banking/screen?subject=asset&region=AE&description=lorry").want(200, "").at("data.screening_id")
+	f := newFixture(t)
+	found := f.session().get("/api/v1/baas/islamic-banking/screen?subject=asset&region=AE&description=lorry").want(200, "").at("data.screening_id")
 	for _, product := range products {
-		h.createSecular(product, "screening_id", `"`+found+`"`).read().wantData("screening_id", found)
-		h.wantNothingStored(t, func() {
-			for _, none := range append([]string{`"` + someone + `"`, `""`}, noUUID...) {
-				h.session().post(pfp+product, forms[product].with("screening_id", none).json()).wantFaults("screening_id")
+		f.createSecular(product, "screening_id", `"`+found+`"`).read().wantData("screening_id", found)
+		f.wantNothingStored(t, func() {
+			for _, none := range append([]string{`"` + customerID + `"`, `""`}, noUUID...) {
+				f.session().post(secularPath+product, forms[product].with("screening_id", none).json()).wantFaults("screening_id")
 			}
 		})
 	}

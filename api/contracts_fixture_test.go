@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// pfp is the prefix of the secular reading's paths.
-const pfp = "/api/v1/pfp/"
+// secularPath is the prefix of the secular reading's paths.
+const secularPath = "/api/v1/pfp/"
 
 // Ids of persons.
 const (
-	someone     = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
-	someoneElse = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c02"
+	customerID      = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
+	otherCustomerID = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c02"
 )
 
 // members are the members of a JSON object: a name and its value as JSON.
@@ -51,27 +51,27 @@ var forms = map[string]members{
 		"underlying_asset_value": `"1000"`, "total_value": `"1000"`, "certificate_value": `"100"`, "expected_yield": `5`, "maturity_months": `12`,
 	},
 	"managed-investments": {
-		"customer_id": `"` + someone + `"`, "region": `"AE"`, "currency": `"AED"`, "capital_amount": `"1000"`, "business_type": `"trade"`,
+		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "currency": `"AED"`, "capital_amount": `"1000"`, "business_type": `"trade"`,
 		"profit_sharing_ratio": half, "term_months": `12`,
 	},
 	"leases": {
-		"customer_id": `"` + someone + `"`, "region": `"AE"`, "lease_type": `"operating"`, "asset_description": `"A lorry of 12 t"`,
+		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "lease_type": `"operating"`, "asset_description": `"A lorry of 12 t"`,
 		"asset_cost": `"1200"`, "lease_term_months": `12`, "monthly_rental": `"100"`,
 	},
 	"partnerships": {
-		"customer_id": `"` + someone + `"`, "region": `"AE"`, "partnership_type": `"permanent"`, "total_value": `"1000"`,
+		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "partnership_type": `"permanent"`, "total_value": `"1000"`,
 		"bank_contribution": `"600"`, "customer_contribution": `"400"`, "profit_sharing_ratio": half,
 	},
 	"investment-deposits": {
-		"customer_id": `"` + someone + `"`, "region": `"AE"`, "currency": `"AED"`, "initial_amount": `"1000"`, "term_months": `12`,
+		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "currency": `"AED"`, "initial_amount": `"1000"`, "term_months": `12`,
 		"profit_sharing_ratio": half,
 	},
 	"instalment-sales": {
-		"customer_id": `"` + someone + `"`, "region": `"AE"`, "currency": `"AED"`, "asset_description": `"A milling machine"`,
+		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "currency": `"AED"`, "asset_description": `"A milling machine"`,
 		"asset_cost": `"1000"`, "markup_rate": `10`, "instalments": `4`,
 	},
 	"safekeeping-deposits": {
-		"customer_id": `"` + someone + `"`, "region": `"AE"`, "currency": `"AED"`, "custody_type": `"guaranteed"`, "initial_amount": `"1000"`,
+		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "currency": `"AED"`, "custody_type": `"guaranteed"`, "initial_amount": `"1000"`,
 	},
 }
 
@@ -86,49 +86,52 @@ type contractFixture struct {
 
 // createSecular creates a contract of the product, as an administrator of the first
 // organization, with changed members in the body.
-func (h *fixture) createSecular(product string, more ...string) *contractFixture {
-	h.t.Helper()
-	id := h.session().post(pfp+product, forms[product].with(more...).json()).want(201, "").at("data.id")
-	return &contractFixture{h.session(), pfp + product + "/" + id}
+func (f *fixture) createSecular(product string, more ...string) *contractFixture {
+	f.t.Helper()
+	id := f.session().post(secularPath+product, forms[product].with(more...).json()).want(201, "").at("data.id")
+	return &contractFixture{f.session(), secularPath + product + "/" + id}
 }
 
 // mustAct performs an action that must succeed.
-func (d *contractFixture) mustAct(action string, pairs ...string) *answer {
-	d.h.t.Helper()
-	a := d.act(action, pairs...)
-	if a.status != 200 {
-		d.h.t.Fatalf("%s: %d %s", action, a.status, a.body)
+func (contract *contractFixture) mustAct(action string, pairs ...string) *response {
+	contract.fixture.t.Helper()
+	r := contract.act(action, pairs...)
+	if r.status != 200 {
+		contract.fixture.t.Fatalf("%s: %d %s", action, r.status, r.body)
 	}
-	return a
+	return r
 }
 
 // act performs an action with these members in its body; without members there is no body.
-func (d *contractFixture) act(action string, pairs ...string) *answer {
-	d.h.t.Helper()
+func (contract *contractFixture) act(action string, pairs ...string) *response {
+	contract.fixture.t.Helper()
 	body := ""
 	if len(pairs) > 0 {
 		body = members{}.with(pairs...).json()
 	}
-	return d.post(d.path+"/"+action, body)
+	return contract.post(contract.path+"/"+action, body)
 }
 
 // mustActAll performs actions in order. Each is a name and its members, separated by spaces.
-func (d *contractFixture) mustActAll(actions ...string) *contractFixture {
-	d.h.t.Helper()
+func (contract *contractFixture) mustActAll(actions ...string) *contractFixture {
+	contract.fixture.t.Helper()
 	for _, action := range actions {
 		parts := strings.Fields(action)
-		d.mustAct(parts[0], parts[1:]...)
+		contract.mustAct(parts[0], parts[1:]...)
 	}
-	return d
+	return contract
 }
 
 // read reads the contract.
-func (d *contractFixture) read() *answer { d.h.t.Helper(); return d.get(d.path).want(200, "") }
+func (contract *contractFixture) read() *response {
+	contract.fixture.t.Helper()
+	return contract.get(contract.path).want(200, "")
+}
 
 // entries returns the contract's entries, oldest first: its events that moved money, as "event
 // date: Dr account amount, Cr account amount". {c} stands for the contract.
-func (d *contractFixture) entries() (entries []string) {
-	d.h.t.Helper()
+func (contract *contractFixture) entries() (entries []string) {
+	contract.fixture.t.Helper()
 	var list struct {
 		Data []struct {
 			Event    string
@@ -136,8 +139,8 @@ func (d *contractFixture) entries() (entries []string) {
 			Postings []struct{ Account, Side, Amount string }
 		}
 	}
-	must(d.h.t, json.Unmarshal([]byte(d.get(d.path+"/entries?limit=500").want(200, "").body), &list))
-	own := strings.NewReplacer(d.path[strings.LastIndex(d.path, "/")+1:], "{c}", someone, "{p}", someoneElse, "{q}")
+	must(contract.fixture.t, json.Unmarshal([]byte(contract.get(contract.path+"/entries?limit=500").want(200, "").body), &list))
+	own := strings.NewReplacer(contract.path[strings.LastIndex(contract.path, "/")+1:], "{c}", customerID, "{p}", otherCustomerID, "{q}")
 	for _, e := range slices.Backward(list.Data) {
 		var lines []string
 		for _, p := range e.Postings {
@@ -150,57 +153,57 @@ func (d *contractFixture) entries() (entries []string) {
 }
 
 // wantEntries checks all entries of the contract.
-func (d *contractFixture) wantEntries(want ...string) {
-	d.h.t.Helper()
-	if got := d.entries(); !slices.Equal(got, want) {
-		d.h.t.Errorf("its entries are\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+func (contract *contractFixture) wantEntries(want ...string) {
+	contract.fixture.t.Helper()
+	if got := contract.entries(); !slices.Equal(got, want) {
+		contract.fixture.t.Errorf("its entries are\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
 // wantData checks values by their paths below data, given as path, text pairs.
-func (a *answer) wantData(pairs ...string) *answer {
-	a.t.Helper()
+func (r *response) wantData(pairs ...string) *response {
+	r.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := a.at("data." + pairs[i]); got != pairs[i+1] {
-			a.t.Errorf("%s is %s, want %s", pairs[i], got, pairs[i+1])
+		if got := r.at("data." + pairs[i]); got != pairs[i+1] {
+			r.t.Errorf("%s is %s, want %s", pairs[i], got, pairs[i+1])
 		}
 	}
-	return a
+	return r
 }
 
 // wantFaults checks that the answer is 422 in the contracts' shape, and names exactly these
 // fields, each with a message.
-func (a *answer) wantFaults(fields ...string) *answer {
-	a.t.Helper()
-	details, shaped := a.object()["details"].(map[string]any)
+func (r *response) wantFaults(fields ...string) *response {
+	r.t.Helper()
+	details, shaped := r.object()["details"].(map[string]any)
 	names := slices.Sorted(maps.Keys(details))
 	slices.Sort(fields)
-	if a.status != 422 || !shaped || a.at("error") != "unprocessable_entity" || !slices.Equal(names, fields) {
-		a.t.Errorf("answered %d %s, want 422 about %q", a.status, a.body, fields)
+	if r.status != 422 || !shaped || r.at("error") != "unprocessable_entity" || !slices.Equal(names, fields) {
+		r.t.Errorf("answered %d %s, want 422 about %q", r.status, r.body, fields)
 	}
-	for name, said := range details {
-		if messages, ok := said.([]any); !ok || len(messages) == 0 || messages[0] == "" {
-			a.t.Errorf("%s is refused with %v", name, said)
+	for name, text := range details {
+		if messages, ok := text.([]any); !ok || len(messages) == 0 || messages[0] == "" {
+			r.t.Errorf("%s is refused with %v", name, text)
 		}
 	}
-	return a
+	return r
 }
 
 // wantConflict checks that the machine has refused the transition.
-func (a *answer) wantConflict() *answer {
-	a.t.Helper()
-	if a.status != 409 || a.at("error") != "conflict" || a.at("message") == "(absent)" {
-		a.t.Errorf("answered %d %s, want 409 conflict", a.status, a.body)
+func (r *response) wantConflict() *response {
+	r.t.Helper()
+	if r.status != 409 || r.at("error") != "conflict" || r.at("message") == "(absent)" {
+		r.t.Errorf("answered %d %s, want 409 conflict", r.status, r.body)
 	}
-	return a
+	return r
 }
 
 // wantNothingStored checks that fn's requests add no event.
-func (h *fixture) wantNothingStored(t testing.TB, fn func()) {
+func (f *fixture) wantNothingStored(t testing.TB, fn func()) {
 	t.Helper()
-	before := h.stored()
+	before := f.stored()
 	fn()
-	if after := h.stored(); after != before {
+	if after := f.stored(); after != before {
 		t.Errorf("%d events are stored, were %d", after, before)
 	}
 }

@@ -12,16 +12,16 @@ import (
 
 // DECISIONS, 6: `{data:[…],cursor:{cursor_field,cursor_value}}`, limit 50, at most 200. A
 // cursor continues where its page ended, whatever is created meanwhile.
-func TestPagesOfContractsContinueWhileOthersAreCreated(t *testing.T) {
+func TestContractPagesContinueWhileOthersAreCreated(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var all []string
 	for range 205 {
-		all = append(all, h.createSecular("investment-deposits").id())
+		all = append(all, f.createSecular("investment-deposits").id())
 	}
 	slices.Reverse(all)
-	page := func(query string) *answer {
-		return h.session().get(pfp+"investment-deposits?"+query).want(200, "")
+	page := func(query string) *response {
+		return f.session().get(secularPath+"investment-deposits?"+query).want(200, "")
 	}
 	for query, rows := range map[string]int{"": 50, "limit=1": 1, "limit=200": 200} {
 		if a := page(query); !slices.Equal(a.ids(), all[:rows]) || a.at("cursor.cursor_field") != "inserted_at" {
@@ -41,8 +41,8 @@ func TestPagesOfContractsContinueWhileOthersAreCreated(t *testing.T) {
 			t.Errorf("the cursor is %s after a row of %s", next, last)
 		}
 		cursor = "&cursor=" + url.QueryEscape(next)
-		h.createSecular("investment-deposits")
-		h.session().post(pfp+"investment-deposits/"+a.ids()[0]+"/activate", "").want(200, "") // a contract that changes keeps its place
+		f.createSecular("investment-deposits")
+		f.session().post(secularPath+"investment-deposits/"+a.ids()[0]+"/activate", "").want(200, "") // a contract that changes keeps its place
 	}
 	if !slices.Equal(walked, all) {
 		t.Errorf("walked over %d contracts, want %d", len(walked), len(all))
@@ -54,26 +54,26 @@ func TestPagesOfContractsContinueWhileOthersAreCreated(t *testing.T) {
 }
 
 // A page with few matches among many contracts continues where it stopped.
-func TestAFilteredPageOfContractsGoesOn(t *testing.T) {
+func TestFilteredContractPageContinuesWhereItStopped(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var wanted []string
 	for i := range 12 {
 		env := []string{"prod", "test", "test"}[i%3]
-		if d := h.createSecular("leases", "env", `"`+env+`"`); env == "prod" {
-			wanted = append(wanted, d.id())
+		if contract := f.createSecular("leases", "env", `"`+env+`"`); env == "prod" {
+			wanted = append(wanted, contract.id())
 		}
 	}
 	slices.Reverse(wanted)
 	var walked []string
 	cursor := ""
 	for range len(wanted) + 1 {
-		a := h.session().get(pfp+"leases?env=prod&limit=1"+cursor).want(200, "")
-		walked = append(walked, a.ids()...)
-		if a.at("cursor.cursor_value") == "null" {
+		r := f.session().get(secularPath+"leases?env=prod&limit=1"+cursor).want(200, "")
+		walked = append(walked, r.ids()...)
+		if r.at("cursor.cursor_value") == "null" {
 			break
 		}
-		cursor = "&cursor=" + url.QueryEscape(a.at("cursor.cursor_value"))
+		cursor = "&cursor=" + url.QueryEscape(r.at("cursor.cursor_value"))
 	}
 	if !slices.Equal(walked, wanted) {
 		t.Errorf("walked over %q, want %q", walked, wanted)
@@ -84,14 +84,14 @@ func TestAFilteredPageOfContractsGoesOn(t *testing.T) {
 // percentages); profit shares, buyout history and review are in the detail only."
 func TestPartnershipsAreListedInTheirShortForm(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("partnerships", "metadata", `{"a":1}`)
-	row, _ := h.session().get(pfp + "partnerships").object()["data"].([]any)[0].(map[string]any)
+	f := newFixture(t)
+	contract := f.createSecular("partnerships", "metadata", `{"a":1}`)
+	row, _ := f.session().get(secularPath + "partnerships").object()["data"].([]any)[0].(map[string]any)
 	want := strings.Fields("bank_contribution bank_ownership_percent contract_number currency customer_contribution customer_id customer_ownership_percent env id inserted_at partnership_type region status total_value updated_at")
 	if got := slices.Sorted(maps.Keys(row)); !slices.Equal(got, want) {
 		t.Errorf("listed with %q, want %q", got, want)
 	}
-	whole, _ := d.read().object()["data"].(map[string]any)
+	whole, _ := contract.read().object()["data"].(map[string]any)
 	for _, name := range strings.Fields("profit_sharing_ratio bank_profit_share customer_profit_share buyout_history compliance_review metadata total_profit total_loss rental_paid_total") {
 		if _, there := whole[name]; !there {
 			t.Errorf("the detail has no %s", name)
@@ -105,25 +105,25 @@ func TestPartnershipsAreListedInTheirShortForm(t *testing.T) {
 }
 
 // DECISIONS, 6: certificate detail has `subscriptions` [{investor_id, certificates, date}].
-func TestAnIssuesDetailHasItsSubscriptions(t *testing.T) {
+func TestIssueDetailHasItsSubscriptions(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`,
-		`subscribe investor_id "`+someone+`" certificates 2`, `subscribe investor_id "`+someoneElse+`" certificates 1`)
-	want := `[{"certificates":2,"date":"2026-09-03","investor_id":"` + someone + `"},{"certificates":1,"date":"2026-09-03","investor_id":"` + someoneElse + `"}]`
-	d.read().wantData("subscriptions", want)
-	if a := h.session().get(pfp + "certificate-issues"); a.at("data.0.id") != d.id() || a.at("data.0.subscriptions") != "(absent)" {
-		t.Errorf("listed %s", a.body)
+	f := newFixture(t)
+	contract := f.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`,
+		`subscribe investor_id "`+customerID+`" certificates 2`, `subscribe investor_id "`+otherCustomerID+`" certificates 1`)
+	want := `[{"certificates":2,"date":"2026-09-03","investor_id":"` + customerID + `"},{"certificates":1,"date":"2026-09-03","investor_id":"` + otherCustomerID + `"}]`
+	contract.read().wantData("subscriptions", want)
+	if r := f.session().get(secularPath + "certificate-issues"); r.at("data.0.id") != contract.id() || r.at("data.0.subscriptions") != "(absent)" {
+		t.Errorf("listed %s", r.body)
 	}
 }
 
 // DECISIONS, 6: the entries of a contract, and only its own, newest first, by page.
-func TestTheEntriesOfAContractAreShown(t *testing.T) {
+func TestContractEntriesAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d, other := h.createSecular("partnerships"), h.createSecular("partnerships")
-	if a := d.get(d.path + "/entries"); a.rows() != 0 || a.at("cursor.cursor_value") != "null" {
-		t.Errorf("a draft has %s", a.body)
+	f := newFixture(t)
+	d, other := f.createSecular("partnerships"), f.createSecular("partnerships")
+	if r := d.get(d.path + "/entries"); r.rows() != 0 || r.at("cursor.cursor_value") != "null" {
+		t.Errorf("a draft has %s", r.body)
 	}
 	other.mustActAll("fund")
 	d.mustActAll("fund", "activate", `profit gross_profit "101" period_end_date "2026-09-03"`, `loss amount "10"`)
@@ -138,7 +138,7 @@ func TestTheEntriesOfAContractAreShown(t *testing.T) {
 		t.Errorf("pages %s\n%s", page.body, rest.body)
 	}
 	// The entries are the ledger's, in the form that the auditor sees.
-	ledger := h.auditor().get("/api/v1/ledger/entries?source="+d.id()+"&limit=2").want(200, "")
+	ledger := f.auditor().get("/api/v1/ledger/entries?source="+d.id()+"&limit=2").want(200, "")
 	if ledger.body != page.body {
 		t.Errorf("shown as\n%s\nthe ledger's are\n%s", page.body, ledger.body)
 	}
@@ -148,28 +148,28 @@ func TestTheEntriesOfAContractAreShown(t *testing.T) {
 }
 
 // The schedule as CSV for people: dates, and amounts in minor units.
-func TestTheScheduleOfALeaseIsACSVFile(t *testing.T) {
+func TestLeaseScheduleIsACSVFile(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("leases", "lease_term_months", `3`, "monthly_rental", `"100"`)
+	f := newFixture(t)
+	contract := f.createSecular("leases", "lease_term_months", `3`, "monthly_rental", `"100"`)
 	const header = "payment_number,due_date,amount,status\n"
-	d.get(d.path+"/schedule.csv").want(200, header)
-	d.mustActAll(`acquire ownership_documents ["deed"]`, `activate delivery_date "2026-09-10"`, `payment amount "150"`)
-	a := d.get(d.path+"/schedule.csv").want(200, header+"1,2026-10-10,100,paid\n2,2026-11-09,100,pending\n3,2026-12-09,100,pending\n")
-	if a.header.Get("content-type") != "text/csv; charset=utf-8" || a.header.Get("content-disposition") != `attachment; filename="LS-2026-000001.csv"` {
-		t.Errorf("headers %v", a.header)
+	contract.get(contract.path+"/schedule.csv").want(200, header)
+	contract.mustActAll(`acquire ownership_documents ["deed"]`, `activate delivery_date "2026-09-10"`, `payment amount "150"`)
+	r := contract.get(contract.path+"/schedule.csv").want(200, header+"1,2026-10-10,100,paid\n2,2026-11-09,100,pending\n3,2026-12-09,100,pending\n")
+	if r.header.Get("content-type") != "text/csv; charset=utf-8" || r.header.Get("content-disposition") != `attachment; filename="LS-2026-000001.csv"` {
+		t.Errorf("headers %v", r.header)
 	}
 }
 
-func TestTheScheduleOfAnInstalmentSaleIsACSVFile(t *testing.T) {
+func TestInstalmentSaleScheduleIsACSVFile(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("instalment-sales", "instalments", `3`, "asset_cost", `"1000"`, "markup_rate", `10`)
-	d.mustActAll("order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset", `activate start_date "2026-09-10"`)
-	d.get(d.path+"/schedule.csv").want(200, "payment_number,due_date,amount,cost_part,profit_part,status\n"+
+	f := newFixture(t)
+	contract := f.createSecular("instalment-sales", "instalments", `3`, "asset_cost", `"1000"`, "markup_rate", `10`)
+	contract.mustActAll("order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset", `activate start_date "2026-09-10"`)
+	contract.get(contract.path+"/schedule.csv").want(200, "payment_number,due_date,amount,cost_part,profit_part,status\n"+
 		"1,2026-10-10,366,333,33,pending\n2,2026-11-09,366,333,33,pending\n3,2026-12-09,368,334,34,pending\n")
 	for _, product := range []string{"partnerships", "certificate-issues", "managed-investments", "investment-deposits", "safekeeping-deposits"} {
-		other := h.createSecular(product)
+		other := f.createSecular(product)
 		other.get(other.path+"/schedule.csv").want(404, "")
 	}
 }
@@ -177,46 +177,46 @@ func TestTheScheduleOfAnInstalmentSaleIsACSVFile(t *testing.T) {
 // A page reads a bounded number of contracts. A page with too few matches has a cursor, and the
 // next page continues there: following the cursors finds the one lease in arrears although all
 // others are newer.
-func TestAPageOfContractsLooksAtSoManyAndNoMore(t *testing.T) {
+func TestContractPageReadsABoundedNumber(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const bound = 400
-	oldest := h.createSecular("leases", "region", `"MY"`).mustActAll(`acquire ownership_documents ["deed"]`, "activate", `arrears amount "5"`)
+	oldest := f.createSecular("leases", "region", `"MY"`).mustActAll(`acquire ownership_documents ["deed"]`, "activate", `arrears amount "5"`)
 	body := forms["leases"].json()
 	var all sync.WaitGroup
-	for range crowd {
+	for range concurrency {
 		all.Go(func() {
-			for range bound / crowd {
-				h.session().post(pfp+"leases", body).want(201, "")
+			for range bound / concurrency {
+				f.session().post(secularPath+"leases", body).want(201, "")
 			}
 		})
 	}
 	all.Wait()
-	for range bound % crowd {
-		h.session().post(pfp+"leases", body).want(201, "")
+	for range bound % concurrency {
+		f.session().post(secularPath+"leases", body).want(201, "")
 	}
 	for _, filter := range []string{"arrears=true", "status=active", "region=MY", "ending_in_days=36500", "arrears=true&env=prod", "arrears=true&limit=1"} {
-		first := h.session().get(pfp+"leases?"+filter).want(200, "")
+		first := f.session().get(secularPath+"leases?"+filter).want(200, "")
 		if first.rows() != 0 || first.at("cursor.cursor_value") == "null" {
 			t.Fatalf("%s: %d contracts were looked at for %s", filter, bound+1, first.body)
 		}
-		last := h.session().get(pfp+"leases?"+filter+"&cursor="+url.QueryEscape(first.at("cursor.cursor_value"))).want(200, "")
+		last := f.session().get(secularPath+"leases?"+filter+"&cursor="+url.QueryEscape(first.at("cursor.cursor_value"))).want(200, "")
 		if ids := last.ids(); !slices.Equal(ids, []string{oldest.id()}) || last.at("cursor.cursor_value") != "null" {
 			t.Errorf("%s: the second page is %s", filter, last.body)
 		}
 	}
 	// An environment has its own list, so that no contracts of the other one are read.
-	rare := h.createSecular("leases", "env", `"test"`)
-	for range crowd {
+	rare := f.createSecular("leases", "env", `"test"`)
+	for range concurrency {
 		all.Go(func() {
-			for range bound/crowd + 1 {
-				h.session().post(pfp+"leases", body).want(201, "")
+			for range bound/concurrency + 1 {
+				f.session().post(secularPath+"leases", body).want(201, "")
 			}
 		})
 	}
 	all.Wait()
-	a := h.session().get(pfp+"leases?env=test").want(200, "")
-	if !slices.Equal(a.ids(), []string{rare.id()}) || a.at("cursor.cursor_value") != "null" {
-		t.Errorf("the one of its environment: %s", a.body)
+	r := f.session().get(secularPath+"leases?env=test").want(200, "")
+	if !slices.Equal(r.ids(), []string{rare.id()}) || r.at("cursor.cursor_value") != "null" {
+		t.Errorf("the one of its environment: %s", r.body)
 	}
 }

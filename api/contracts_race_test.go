@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// crowd is the number of concurrent requests.
-const crowd = 64
+// concurrency is the number of concurrent requests.
+const concurrency = 64
 
-// rush makes the requests concurrently and counts the answers by status; ask gets the number of
-// its request.
-func rush(ask func(i int) *answer) (answers [crowd]*answer, count map[int]int) {
+// concurrently makes the requests concurrently and counts the answers by status; ask gets the
+// number of its request.
+func concurrently(ask func(i int) *response) (answers [concurrency]*response, count map[int]int) {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})
-	for i := range crowd {
+	for i := range concurrency {
 		ready.Add(1)
 		done.Add(1)
 		go func() {
@@ -43,109 +43,111 @@ func wantCount(t *testing.T, count map[int]int, want map[int]int) {
 	}
 }
 
-func TestManySubscribersAtOnceNeverOversubscribe(t *testing.T) {
+func TestConcurrentSubscribersNeverOversubscribe(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
-	_, count := rush(func(i int) *answer { // ten certificates, three in each request
-		return d.act("subscribe", "investor_id", fmt.Sprintf(`"%s%02d"`, someone[:34], i), "certificates", `3`)
+	f := newFixture(t)
+	contract := f.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
+	_, count := concurrently(func(i int) *response { // ten certificates, three in each request
+		return contract.act("subscribe", "investor_id", fmt.Sprintf(`"%s%02d"`, customerID[:34], i), "certificates", `3`)
 	})
-	wantCount(t, count, map[int]int{200: 3, 422: crowd - 3})
-	if entries := d.entries(); len(entries) != 3 {
+	wantCount(t, count, map[int]int{200: 3, 422: concurrency - 3})
+	if entries := contract.entries(); len(entries) != 3 {
 		t.Errorf("booked %q", entries)
 	}
-	d.act("subscribe", "investor_id", `"`+someoneElse+`"`, "certificates", `2`).wantFaults("certificates")
-	d.mustAct("subscribe", "investor_id", `"`+someoneElse+`"`, "certificates", `1`)
-	d.mustAct("activate").wantData("certificates_outstanding", "10")
+	contract.act("subscribe", "investor_id", `"`+otherCustomerID+`"`, "certificates", `2`).wantFaults("certificates")
+	contract.mustAct("subscribe", "investor_id", `"`+otherCustomerID+`"`, "certificates", `1`)
+	contract.mustAct("activate").wantData("certificates_outstanding", "10")
 }
 
-func TestAHolderAtOnceNeverGoesBeyondTheCeiling(t *testing.T) {
+func TestConcurrentSubscriptionsNeverExceedTheHoldersCeiling(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("certificate-issues", "max_subscription", `5`).mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
-	_, count := rush(func(int) *answer { return d.act("subscribe", "investor_id", `"`+someone+`"`, "certificates", `2`) })
-	wantCount(t, count, map[int]int{200: 2, 422: crowd - 2})
+	f := newFixture(t)
+	contract := f.createSecular("certificate-issues", "max_subscription", `5`).mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
+	_, count := concurrently(func(int) *response {
+		return contract.act("subscribe", "investor_id", `"`+customerID+`"`, "certificates", `2`)
+	})
+	wantCount(t, count, map[int]int{200: 2, 422: concurrency - 2})
 }
 
-func TestOfManyLastBuyoutsOneBuys(t *testing.T) {
+func TestConcurrentLastBuyoutsSucceedOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate", "buyout units 10")
-	answers, count := rush(func(int) *answer { return d.act("buyout", "units", `2`) })
-	wantCount(t, count, map[int]int{200: 1, 409: crowd - 1})
+	f := newFixture(t)
+	contract := f.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate", "buyout units 10")
+	answers, count := concurrently(func(int) *response { return contract.act("buyout", "units", `2`) })
+	wantCount(t, count, map[int]int{200: 1, 409: concurrency - 1})
 	for _, a := range answers {
 		if a.status == 200 {
 			a.wantData("status", "completed", "units_bought", "12", "bank_ownership_percent", "0", "customer_ownership_percent", "100")
 		}
 	}
-	both := h.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate")
-	_, count = rush(func(int) *answer { return both.act("buyout") })
-	wantCount(t, count, map[int]int{200: 12, 409: crowd - 12})
+	both := f.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate")
+	_, count = concurrently(func(int) *response { return both.act("buyout") })
+	wantCount(t, count, map[int]int{200: 12, 409: concurrency - 12})
 	if entries := both.entries(); len(entries) != 13 {
 		t.Errorf("%d entries, want the funding and 12 buyouts", len(entries))
 	}
 }
 
-func TestOfManyActivationsOneActivates(t *testing.T) {
+func TestConcurrentActivationsSucceedOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for product, before := range map[string][]string{
 		"investment-deposits": nil, "safekeeping-deposits": nil, "leases": {`acquire ownership_documents ["deed"]`},
 		"partnerships": {"fund"}, "managed-investments": {"fund"},
 	} {
-		d := h.createSecular(product, "env", `"test"`).mustActAll(before...)
-		_, count := rush(func(int) *answer { return d.act("activate") })
-		wantCount(t, count, map[int]int{200: 1, 409: crowd - 1})
+		contract := f.createSecular(product, "env", `"test"`).mustActAll(before...)
+		_, count := concurrently(func(int) *response { return contract.act("activate") })
+		wantCount(t, count, map[int]int{200: 1, 409: concurrency - 1})
 	}
 }
 
 // A loss of everything and profits at the same time: profits before the loss are booked, those
 // after it are refused, and the books agree with the record.
-func TestProfitAgainstTheLossOfAllIsSettledInSomeOrder(t *testing.T) {
+func TestConcurrentProfitsAndTotalLossAreSerialized(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("managed-investments", "profit_sharing_ratio", `{"bank":100,"customer":0}`).mustActAll("fund", "activate")
-	_, count := rush(func(i int) *answer {
-		if i == crowd/2 {
-			return d.act("loss", "amount", `"1000000"`)
+	f := newFixture(t)
+	contract := f.createSecular("managed-investments", "profit_sharing_ratio", `{"bank":100,"customer":0}`).mustActAll("fund", "activate")
+	_, count := concurrently(func(i int) *response {
+		if i == concurrency/2 {
+			return contract.act("loss", "amount", `"1000000"`)
 		}
-		return d.act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-03"`)
+		return contract.act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-03"`)
 	})
-	if count[200]+count[409] != crowd || count[200] < 1 {
+	if count[200]+count[409] != concurrency || count[200] < 1 {
 		t.Fatalf("answered %v", count)
 	}
 	kept := count[200] - 1
-	a := d.read().wantData("status", "liquidated", "current_value", "0", "bank_profit_share", fmt.Sprint(10*kept), "total_loss", fmt.Sprint(1000+10*kept))
-	if entries := d.entries(); len(entries) != kept+2 || a.at("data.actual_end_date") != "2026-09-03" {
-		t.Errorf("%d entries, %s", len(entries), a.body)
+	r := contract.read().wantData("status", "liquidated", "current_value", "0", "bank_profit_share", fmt.Sprint(10*kept), "total_loss", fmt.Sprint(1000+10*kept))
+	if entries := contract.entries(); len(entries) != kept+2 || r.at("data.actual_end_date") != "2026-09-03" {
+		t.Errorf("%d entries, %s", len(entries), r.body)
 	}
-	h.auditor().get("/api/v1/ledger/accounts/A:mudaraba:"+d.id()+"?currency=AED").want(200, "").wantData("0.balance", "0")
+	f.auditor().get("/api/v1/ledger/accounts/A:mudaraba:"+contract.id()+"?currency=AED").want(200, "").wantData("0.balance", "0")
 }
 
-func TestOfManyEndsOneEnds(t *testing.T) {
+func TestConcurrentCompletionsSucceedOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("investment-deposits", "early_withdrawal_allowed", "true").mustActAll("activate", `profit gross_profit "100"`)
-	_, count := rush(func(i int) *answer { return d.act("withdraw", "closed_by", fmt.Sprintf(`"teller %d"`, i)) })
-	wantCount(t, count, map[int]int{200: 1, 409: crowd - 1})
-	h.auditor().get("/api/v1/ledger/accounts/L:customer:"+someone+":current?currency=AED").want(200, "").wantData("0.balance", "1050")
+	f := newFixture(t)
+	contract := f.createSecular("investment-deposits", "early_withdrawal_allowed", "true").mustActAll("activate", `profit gross_profit "100"`)
+	_, count := concurrently(func(i int) *response { return contract.act("withdraw", "closed_by", fmt.Sprintf(`"teller %d"`, i)) })
+	wantCount(t, count, map[int]int{200: 1, 409: concurrency - 1})
+	f.auditor().get("/api/v1/ledger/accounts/L:customer:"+customerID+":current?currency=AED").want(200, "").wantData("0.balance", "1050")
 }
 
 // The same key in all requests: one write, and the same answer to all.
-func TestOneKeyAtOnceIsOneWrite(t *testing.T) {
+func TestConcurrentWritesWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	create := h.session().with("idempotency-key", "create")
-	answers, count := rush(func(int) *answer { return create.post(pfp+"leases", forms["leases"].json()) })
-	wantCount(t, count, map[int]int{201: crowd})
-	d := &contractFixture{h.session(), pfp + "leases/" + answers[0].at("data.id")}
-	h.wantList("leases", "", d)
-	d.mustActAll(`acquire ownership_documents ["deed"]`, "activate")
-	pay := h.session().with("idempotency-key", "pay")
-	answers2, count := rush(func(int) *answer { return pay.post(d.path+"/payment", `{"amount":"30"}`) })
-	wantCount(t, count, map[int]int{200: crowd})
-	d.read().wantData("total_rentals_paid", "30")
-	for name, all := range map[string][crowd]*answer{"create": answers, "payment": answers2} {
+	f := newFixture(t)
+	create := f.session().with("idempotency-key", "create")
+	answers, count := concurrently(func(int) *response { return create.post(secularPath+"leases", forms["leases"].json()) })
+	wantCount(t, count, map[int]int{201: concurrency})
+	contract := &contractFixture{f.session(), secularPath + "leases/" + answers[0].at("data.id")}
+	f.wantList("leases", "", contract)
+	contract.mustActAll(`acquire ownership_documents ["deed"]`, "activate")
+	pay := f.session().with("idempotency-key", "pay")
+	answers2, count := concurrently(func(int) *response { return pay.post(contract.path+"/payment", `{"amount":"30"}`) })
+	wantCount(t, count, map[int]int{200: concurrency})
+	contract.read().wantData("total_rentals_paid", "30")
+	for name, all := range map[string][concurrency]*response{"create": answers, "payment": answers2} {
 		fresh := 0
 		for _, a := range all {
 			if a.body != all[0].body {
@@ -160,11 +162,11 @@ func TestOneKeyAtOnceIsOneWrite(t *testing.T) {
 		}
 	}
 	// Two bodies with one key: one is executed, the other is a conflict.
-	either := h.session().with("idempotency-key", "either")
-	answers, count = rush(func(i int) *answer {
-		return either.post(pfp+"leases", forms["leases"].with("asset_location", []string{`"A"`, `"B"`}[i%2]).json())
+	either := f.session().with("idempotency-key", "either")
+	answers, count = concurrently(func(i int) *response {
+		return either.post(secularPath+"leases", forms["leases"].with("asset_location", []string{`"A"`, `"B"`}[i%2]).json())
 	})
-	wantCount(t, count, map[int]int{201: crowd / 2, 409: crowd / 2})
+	wantCount(t, count, map[int]int{201: concurrency / 2, 409: concurrency / 2})
 	place := ""
 	for _, a := range answers {
 		if a.status == 201 {
@@ -176,14 +178,14 @@ func TestOneKeyAtOnceIsOneWrite(t *testing.T) {
 }
 
 // Numbers have no gaps, however many contracts are created concurrently.
-func TestContractsAtOnceAreNumberedWithoutGaps(t *testing.T) {
+func TestConcurrentContractsAreNumberedWithoutGaps(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	answers, _ := rush(func(i int) *answer {
+	f := newFixture(t)
+	answers, _ := concurrently(func(i int) *response {
 		if i%4 == 0 {
-			return h.session().post(pfp+"partnerships", "{}")
+			return f.session().post(secularPath+"partnerships", "{}")
 		}
-		return h.session().post(pfp+"partnerships", forms["partnerships"].json())
+		return f.session().post(secularPath+"partnerships", forms["partnerships"].json())
 	})
 	seen := make(map[string]bool)
 	for _, a := range answers {
@@ -191,7 +193,7 @@ func TestContractsAtOnceAreNumberedWithoutGaps(t *testing.T) {
 			seen[a.at("data.contract_number")] = true
 		}
 	}
-	for n := range crowd * 3 / 4 {
+	for n := range concurrency * 3 / 4 {
 		if want := fmt.Sprintf("PN-2026-%06d", n+1); !seen[want] {
 			t.Errorf("there is no %s", want)
 		}

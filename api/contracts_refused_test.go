@@ -4,10 +4,10 @@ import "testing"
 
 // An empty optional text is treated as null. An empty required text, choice, id or date is
 // refused by its name.
-func TestAnEmptyTextOfAContractSaysNothing(t *testing.T) {
+func TestEmptyTextIsNullOrRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.wantNothingStored(t, func() {
+	f := newFixture(t)
+	f.wantNothingStored(t, func() {
 		for product, names := range map[string][]string{
 			"certificate-issues":  {"name", "underlying_asset", "env", "redemption_mode", "subscription_start"},
 			"managed-investments": {"currency", "business_type", "mandate_type"},
@@ -15,12 +15,12 @@ func TestAnEmptyTextOfAContractSaysNothing(t *testing.T) {
 			"partnerships":        {"buyout_schedule"},
 		} {
 			for _, name := range names {
-				h.session().post(pfp+product, forms[product].with(name, `""`).json()).wantFaults(name)
+				f.session().post(secularPath+product, forms[product].with(name, `""`).json()).wantFaults(name)
 			}
 		}
 	})
-	h.createSecular("investment-deposits", "account_id", `""`, "opened_by", `""`).read().wantData("account_id", "null", "opened_by", "null")
-	lease := h.createSecular("leases", "currency", `""`, "asset_location", `""`)
+	f.createSecular("investment-deposits", "account_id", `""`, "opened_by", `""`).read().wantData("account_id", "null", "opened_by", "null")
+	lease := f.createSecular("leases", "currency", `""`, "asset_location", `""`)
 	lease.read().wantData("currency", "AED", "asset_location", "null")
 	lease.mustActAll(`acquire ownership_documents ["deed"]`, "activate")
 	lease.mustAct("expense", "amount", `"1"`, "description", `"a bolt"`, "type", `""`)
@@ -29,18 +29,18 @@ func TestAnEmptyTextOfAContractSaysNothing(t *testing.T) {
 
 // The refusal of a bad amount names the form of its family: strings in the secular family,
 // integers too in the religious one.
-func TestABadAmountIsToldTheFormOfItsFamily(t *testing.T) {
+func TestBadAmountErrorNamesTheFamilysForm(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const texts, either = "must be a string of minor units", "must be minor units, as an integer or a string of digits"
-	for _, said := range []string{"1.5", `"1.5"`, `"x"`, "-1", "true"} {
-		h.session().post(pfp+"managed-investments", forms["managed-investments"].with("capital_amount", said).json()).
+	for _, text := range []string{"1.5", `"1.5"`, `"x"`, "-1", "true"} {
+		f.session().post(secularPath+"managed-investments", forms["managed-investments"].with("capital_amount", text).json()).
 			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+texts+`"]}}`)
-		h.session().post(islamic+"mudaraba", religiousForm("mudaraba").with("capital_amount", said).json()).
+		f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", text).json()).
 			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+either+`"]}}`)
 	}
-	d := h.createReligious("wadiah")
-	if a := d.act("grant_hibah", "amount", "1.0", "granted_by", `"board"`).wantFaults("amount"); a.at("details.amount.0") != either {
-		t.Errorf("an action is answered %s", a.body)
+	contract := f.createReligious("wadiah")
+	if r := contract.act("grant_hibah", "amount", "1.0", "granted_by", `"board"`).wantFaults("amount"); r.at("details.amount.0") != either {
+		t.Errorf("an action is answered %s", r.body)
 	}
 }

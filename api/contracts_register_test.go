@@ -23,21 +23,21 @@ type registerPage struct {
 	}
 }
 
-func (d *contractFixture) register(rest string) (p registerPage) {
-	d.h.t.Helper()
-	must(d.h.t, json.Unmarshal([]byte(d.get(d.path+rest).want(200, "").body), &p))
+func (contract *contractFixture) register(rest string) (p registerPage) {
+	contract.fixture.t.Helper()
+	must(contract.fixture.t, json.Unmarshal([]byte(contract.get(contract.path+rest).want(200, "").body), &p))
 	return p
 }
 
 // Holders have separate rows: the detail shows the first subscriptions and their number. All
 // subscriptions, and the holders' positions, are read in pages.
-func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
+func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("certificate-issues", "total_value", `"30000"`, "underlying_asset_value", `"30000"`, "certificate_value", `"10"`,
+	f := newFixture(t)
+	contract := f.createSecular("certificate-issues", "total_value", `"30000"`, "underlying_asset_value", `"30000"`, "certificate_value", `"10"`,
 		"subscription_start", `"2020-01-01"`, "subscription_end", `"2099-12-31"`)
-	d.mustAct("offering")
-	if p := d.register("/subscriptions"); len(p.Data) != 0 || p.Cursor.Field != "number" || p.Cursor.Value != nil {
+	contract.mustAct("offering")
+	if p := contract.register("/subscriptions"); len(p.Data) != 0 || p.Cursor.Field != "number" || p.Cursor.Value != nil {
 		t.Errorf("nobody has subscribed: %+v", p)
 	}
 	var people []string
@@ -47,7 +47,7 @@ func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
 			who = people[i-200] // three of them subscribe again
 		}
 		people = append(people, who)
-		d.mustAct("subscribe", "investor_id", fmt.Sprintf("%q", who), "certificates", fmt.Sprint(i%7+1))
+		contract.mustAct("subscribe", "investor_id", fmt.Sprintf("%q", who), "certificates", fmt.Sprint(i%7+1))
 	}
 	var shown struct {
 		Data struct {
@@ -59,16 +59,16 @@ func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
 			Progress json.RawMessage
 		}
 	}
-	must(t, json.Unmarshal([]byte(d.get(d.path).want(200, "").body), &shown))
+	must(t, json.Unmarshal([]byte(contract.get(contract.path).want(200, "").body), &shown))
 	if s := shown.Data; len(s.Subscriptions) != 200 || s.Total != 203 || s.Holders != 200 || string(s.Progress) != "null" {
 		t.Errorf("%d of %d subscriptions of %d holders are shown, progress %s", len(s.Subscriptions), s.Total, s.Holders, s.Progress)
 	}
-	if p := d.register("/subscriptions?cursor=200"); len(p.Data) != 3 || p.Data[0].Number != 201 || p.Data[0].Investor != people[200] || p.Cursor.Value != nil {
+	if p := contract.register("/subscriptions?cursor=200"); len(p.Data) != 3 || p.Data[0].Number != 201 || p.Data[0].Investor != people[200] || p.Cursor.Value != nil {
 		t.Errorf("behind those of the detail: %+v", p)
 	}
 	var found []string
 	for cursor := ""; ; {
-		p := d.register("/subscriptions?limit=60" + cursor)
+		p := contract.register("/subscriptions?limit=60" + cursor)
 		for _, row := range p.Data {
 			found = append(found, row.Investor)
 			if row.Number != len(found) || row.Certificates != (len(found)-1)%7+1 || row.Date == "" {
@@ -83,30 +83,30 @@ func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
 	if !slices.Equal(found, people) {
 		t.Error("the pages show other subscriptions")
 	}
-	if p := d.register("/holders"); len(p.Data) != 50 || p.Cursor.Value == nil || *p.Cursor.Value != "50" || p.Data[49].Investor != people[49] {
+	if p := contract.register("/holders"); len(p.Data) != 50 || p.Cursor.Value == nil || *p.Cursor.Value != "50" || p.Data[49].Investor != people[49] {
 		t.Errorf("%+v", p)
 	}
-	if p := d.register("/holders?limit=1000"); len(p.Data) != 200 || p.Data[1].Certificates != 2+(201%7+1) || p.Data[1].Investor != people[1] {
+	if p := contract.register("/holders?limit=1000"); len(p.Data) != 200 || p.Data[1].Certificates != 2+(201%7+1) || p.Data[1].Investor != people[1] {
 		t.Errorf("%+v", p)
 	}
-	if p := d.register("/holders?investor_id=" + people[2]); len(p.Data) != 1 || p.Data[0].Number != 3 {
+	if p := contract.register("/holders?investor_id=" + people[2]); len(p.Data) != 1 || p.Data[0].Number != 3 {
 		t.Errorf("%+v", p)
 	}
-	if p := d.register("/holders?investor_id=" + uuid.NewString()); len(p.Data) != 0 {
+	if p := contract.register("/holders?investor_id=" + uuid.NewString()); len(p.Data) != 0 {
 		t.Errorf("%+v", p)
 	}
-	h.wantList("certificate-issues", "?investor_id="+people[7], d)
-	h.wantList("certificate-issues", "?investor_id="+uuid.NewString())
+	f.wantList("certificate-issues", "?investor_id="+people[7], contract)
+	f.wantList("certificate-issues", "?investor_id="+uuid.NewString())
 	for rest, field := range map[string]string{
 		"/holders?investor_id=5": "investor_id", "/holders?limit=1001": "limit", "/subscriptions?limit=0": "limit", "/subscriptions?cursor=x": "cursor",
-		"/subscriptions?investor_id=" + someone: "investor_id", "/holders?offset=1": "offset",
+		"/subscriptions?investor_id=" + customerID: "investor_id", "/holders?offset=1": "offset",
 	} {
-		d.get(d.path + rest).wantFaults(field)
+		contract.get(contract.path + rest).wantFaults(field)
 	}
-	if p := d.register("/subscriptions?cursor=18446744073709551615"); len(p.Data) != 0 {
+	if p := contract.register("/subscriptions?cursor=18446744073709551615"); len(p.Data) != 0 {
 		t.Errorf("%+v", p)
 	}
-	other := h.createSecular("leases")
+	other := f.createSecular("leases")
 	other.get(other.path+"/holders").want(405, "") // that path has only actions
-	d.get(pfp+"certificate-issues/"+someone+"/holders").want(404, "")
+	contract.get(secularPath+"certificate-issues/"+customerID+"/holders").want(404, "")
 }

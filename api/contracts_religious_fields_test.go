@@ -7,29 +7,29 @@ import (
 )
 
 // wantTexts checks that the answer's body contains these texts, exactly as they are written.
-func (a *answer) wantTexts(texts ...string) *answer {
-	a.t.Helper()
+func (r *response) wantTexts(texts ...string) *response {
+	r.t.Helper()
 	for _, text := range texts {
-		if !strings.Contains(a.body, text) {
-			a.t.Errorf("%s is not in %s", text, a.body)
+		if !strings.Contains(r.body, text) {
+			r.t.Errorf("%s is not in %s", text, r.body)
 		}
 	}
-	return a
+	return r
 }
 
 // Specification, "Response shape": amounts are JSON integers of minor units, to be read with
 // arbitrary precision. 2^53 + 1 is the first integer that a float would change.
-func TestAmountsOfTheReligiousFamilyAreExactIntegers(t *testing.T) {
+func TestReligiousAmountsAreExactIntegers(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	most := "1" + strings.Repeat("0", 71)
 	for _, capital := range []string{"1", "9007199254740993", "18446744073709551617", most} {
 		for _, sent := range []string{capital, `"` + capital + `"`} {
-			a := h.session().post(islamic+"mudaraba", religiousForm("mudaraba").with("capital_amount", sent).json()).want(201, "")
-			a.wantTexts(`"capital_amount":`+capital+`,`, `"current_value":0,`)
-			path := islamic + "mudaraba/" + a.at("data.id")
-			h.session().get(path).want(200, a.body)
-			h.session().get(islamic + "mudaraba?per_page=1").wantTexts(`"capital_amount":` + capital + `,`)
+			r := f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", sent).json()).want(201, "")
+			r.wantTexts(`"capital_amount":`+capital+`,`, `"current_value":0,`)
+			path := religiousPath + "mudaraba/" + r.at("data.id")
+			f.session().get(path).want(200, r.body)
+			f.session().get(religiousPath + "mudaraba?per_page=1").wantTexts(`"capital_amount":` + capital + `,`)
 		}
 	}
 }
@@ -37,15 +37,15 @@ func TestAmountsOfTheReligiousFamilyAreExactIntegers(t *testing.T) {
 // The same for actions, in lists, and in the service's metadata keys.
 func TestAmountsInListsAndMetadataAreExactIntegers(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("mudaraba", "capital_amount", "9007199254740993", "profit_sharing_ratio", `{"bank":0,"customer":100}`).approved().mustActAll("fund", "activate")
+	f := newFixture(t)
+	contract := f.createReligious("mudaraba", "capital_amount", "9007199254740993", "profit_sharing_ratio", `{"bank":0,"customer":100}`).approve().mustActAll("fund", "activate")
 	const profit = "9007199254740995"
 	for _, gross := range []string{profit, `"` + profit + `"`} {
-		d.mustAct("distribute_profit", "gross_profit", gross, "period_end_date", `"2026-09-03"`)
+		contract.mustAct("distribute_profit", "gross_profit", gross, "period_end_date", `"2026-09-03"`)
 	}
-	d.mustAct("record_loss", "amount", "1")
-	d.mustAct("complete", "final_value", "9007199254740997")
-	d.read().wantTexts(
+	contract.mustAct("record_loss", "amount", "1")
+	contract.mustAct("complete", "final_value", "9007199254740997")
+	contract.read().wantTexts(
 		`"profit_distributions":[{"date":"2026-09-03","gross_profit":9007199254740995,"bank_share":0,"customer_share":9007199254740995},`,
 		`"customer_profit_share":18014398509481990,`, `"profit_sharing_ratio":{"bank":0,"customer":100}`,
 		`"losses":[{"date":"2026-09-03","loss_amount":1,"new_value":9007199254740992}]`,
@@ -54,42 +54,42 @@ func TestAmountsInListsAndMetadataAreExactIntegers(t *testing.T) {
 }
 
 // DECISIONS, 6: amounts may be JSON integers or decimal strings; anything else is 422.
-func TestAmountsOfAnotherFormAreRefused(t *testing.T) {
+func TestAmountsMustBeIntegersOrDecimalStrings(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("mudaraba").approved().mustActAll("fund", "activate")
+	f := newFixture(t)
+	contract := f.createReligious("mudaraba").approve().mustActAll("fund", "activate")
 	wrong := []string{
 		"1.0", "1e3", "-1", "-0", `"01"`, `"-1"`, `"1.0"`, `" 1"`, `""`, `"x"`, `"0x10"`, "true", "[]", "{}", `["1"]`,
 		"1" + strings.Repeat("0", 72) + "1", "1" + strings.Repeat("0", 200), `"` + strings.Repeat("9", 79) + `"`,
 	}
-	h.wantNothingStored(t, func() {
-		for _, said := range append(wrong, "0", `"0"`) {
-			h.session().post(islamic+"mudaraba", religiousForm("mudaraba").with("capital_amount", said).json()).wantFaults("capital_amount")
-			d.act("record_loss", "amount", said).wantFaults("amount")
+	f.wantNothingStored(t, func() {
+		for _, text := range append(wrong, "0", `"0"`) {
+			f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", text).json()).wantFaults("capital_amount")
+			contract.act("record_loss", "amount", text).wantFaults("amount")
 		}
-		for _, said := range wrong {
-			d.act("distribute_profit", "gross_profit", said, "period_end_date", `"2026-09-03"`).wantFaults("gross_profit")
+		for _, text := range wrong {
+			contract.act("distribute_profit", "gross_profit", text, "period_end_date", `"2026-09-03"`).wantFaults("gross_profit")
 		}
 	})
-	d.mustAct("distribute_profit", "gross_profit", "0", "period_end_date", `"2026-09-03"`)
+	contract.mustAct("distribute_profit", "gross_profit", "0", "period_end_date", `"2026-09-03"`)
 }
 
 // Integers that are not amounts have bounds in this family too.
-func TestOnlyAmountsAreOfAnySize(t *testing.T) {
+func TestOtherIntegersAreBounded(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for field, productType := range map[string]string{"term_months": "mudaraba", "instalments": "murabaha", "maturity_months": "sukuk", "lease_term_months": "ijara"} {
-		for _, said := range []string{"9223372036854775808", "9223372036854775807", "0", "-1", "1.0", "1e1", `"12"`} {
-			h.session().post(islamic+productType, religiousForm(productType).with(field, said).json()).wantFaults(field)
+		for _, text := range []string{"9223372036854775808", "9223372036854775807", "0", "-1", "1.0", "1e1", `"12"`} {
+			f.session().post(religiousPath+productType, religiousForm(productType).with(field, text).json()).wantFaults(field)
 		}
 	}
 }
 
 // The record has neutral column names and no empty fields: null, "", [] and {} are empty, 0 and
 // false are not. Both sides are written by hand from POSTINGS and the specification's tables.
-func TestEmptyFieldsAreLeftOut(t *testing.T) {
+func TestEmptyFieldsAreOmitted(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for productType, want := range map[string]string{
 		"murabaha": `"region":"AE","currency":"AED","customer_id":"SOMEONE","asset_description":"A milling machine","asset_cost":1000,"markup_rate":10,` +
 			`"instalments":4,"markup_amount":100,"sale_price":1100,"instalment_amount":275,"total_paid":0,"outstanding":0,"profit_recognised":0,` +
@@ -104,52 +104,52 @@ func TestEmptyFieldsAreLeftOut(t *testing.T) {
 			`"total_value":1000,"certificate_value":100,"expected_yield":5,"maturity_months":12,"early_redemption_allowed":false,` +
 			`"certificates_total":10,"certificates_outstanding":0,"total_profit_distributed":0,"isin":"ISIN","subscriptions_total":0,"holders_total":0,`,
 	} {
-		a := h.session().post(islamic+productType, religiousForm(productType).with(
+		r := f.session().post(religiousPath+productType, religiousForm(productType).with(
 			"metadata", `{ }`, "asset_specifications", `{ }`, "supplier", "null", "business_restrictions", "[]", "asset_type", "null", "note", `""`,
 			"business_description", `""`, "asset_location", `""`, "min_subscription", "null",
 		).json()).want(201, "")
-		got := strings.NewReplacer(someone, "SOMEONE", a.at("data.isin"), "ISIN").Replace(a.body)
+		got := strings.NewReplacer(customerID, "SOMEONE", r.at("data.isin"), "ISIN").Replace(r.body)
 		start, end := strings.Index(got, `"region"`), strings.Index(got, `"inserted_at"`)
 		head := fmt.Sprintf(`{"data":{"id":%q,"product_type":%q,"organization_id":%q,"contract_number":%q,"status":"draft","env":"prod",`,
-			a.at("data.id"), productType, h.seed.First.Org, a.at("data.contract_number"))
+			r.at("data.id"), productType, f.seed.First.Org, r.at("data.contract_number"))
 		if start < 0 || end < start || got[:start] != head || got[start:end] != want {
 			t.Errorf("%s:\n%s\nwant\n%s%s", productType, got, head, want)
 		}
-		if isin := a.at("data.isin"); productType == "sukuk" && !strings.HasPrefix(isin, "AESKK") {
+		if isin := r.at("data.isin"); productType == "sukuk" && !strings.HasPrefix(isin, "AESKK") {
 			t.Errorf("the code is %s", isin)
 		}
 	}
 }
 
 // metadata is returned unchanged: its empty members are the client's and stay.
-func TestMetadataOfTheReligiousFamilyIsUntouched(t *testing.T) {
+func TestReligiousMetadataIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const sent = `{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}]}`
-	d := h.createReligious("mudaraba", "metadata", sent)
-	d.read().wantTexts(`"metadata":` + sent + `,`)
-	d.actWith("reject", refusal).want(200, "").wantTexts(`"metadata":{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}]},"rejection_reason":"not permitted"`)
+	contract := f.createReligious("mudaraba", "metadata", sent)
+	contract.read().wantTexts(`"metadata":` + sent + `,`)
+	contract.actWith("reject", refusal).want(200, "").wantTexts(`"metadata":{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}]},"rejection_reason":"not permitted"`)
 }
 
 // Missing or wrong fields of a creation are refused by name, as in the secular family.
-func TestCreationsOfTheReligiousFamilyAreValidated(t *testing.T) {
+func TestReligiousCreatesAreValidated(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.wantNothingStored(t, func() {
+	f := newFixture(t)
+	f.wantNothingStored(t, func() {
 		for _, productType := range productTypes {
 			form := religiousForm(productType)
 			for name := range form {
 				if name == "currency" && productType == "wadiah" {
 					continue // without a currency the region's is used
 				}
-				h.session().post(islamic+productType, form.with(name, "").json()).wantFaults(name)
+				f.session().post(religiousPath+productType, form.with(name, "").json()).wantFaults(name)
 			}
-			h.session().post(islamic+productType, form.with("region", `"FR"`).json()).wantFaults("region")
-			h.session().post(islamic+productType, form.with("env", `"staging"`).json()).wantFaults("env")
-			h.session().post(islamic+productType, form.with("screening_id", `"`+someone+`"`).json()).wantFaults("screening_id")
-			h.session().post(islamic+productType, form.with("screening_id", `"x"`).json()).wantFaults("screening_id")
-			h.session().post(islamic+productType, "[]").wantFaults("body")
-			h.session().post(islamic+productType, `{"a":1,"a":2}`).want(400, "")
+			f.session().post(religiousPath+productType, form.with("region", `"FR"`).json()).wantFaults("region")
+			f.session().post(religiousPath+productType, form.with("env", `"staging"`).json()).wantFaults("env")
+			f.session().post(religiousPath+productType, form.with("screening_id", `"`+customerID+`"`).json()).wantFaults("screening_id")
+			f.session().post(religiousPath+productType, form.with("screening_id", `"x"`).json()).wantFaults("screening_id")
+			f.session().post(religiousPath+productType, "[]").wantFaults("body")
+			f.session().post(religiousPath+productType, `{"a":1,"a":2}`).want(400, "")
 		}
 	})
 }

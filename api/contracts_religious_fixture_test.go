@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// islamic is the prefix of the religious reading's paths.
-const islamic = "/api/v1/baas/islamic-banking/"
+// religiousPath is the prefix of the religious reading's paths.
+const religiousPath = "/api/v1/baas/islamic-banking/"
 
 // counterparts maps the religious family's product types to the secular names of their
 // products.
@@ -35,7 +35,7 @@ var religiousActions = map[string]map[string]members{
 	},
 	"sukuk": {
 		"approve": fatwa, "reject": refusal, "start_offering": {"subscription_start": `"2026-09-01"`, "subscription_end": `"2026-09-30"`},
-		"subscribe": {"investor_id": `"` + someone + `"`, "certificates": `1`}, "close_subscription": {}, "activate": {},
+		"subscribe": {"investor_id": `"` + customerID + `"`, "certificates": `1`}, "close_subscription": {}, "activate": {},
 		"distribute_profit": {"total_profit": `"10"`}, "mature": {}, "redeem": {"redemption_date": `"2026-09-03"`},
 		"redeem_early": {"redemption_date": `"2026-09-03"`}, "default": refusal,
 	},
@@ -54,59 +54,62 @@ const reviewed = `{"approved_by":"Dr. Amin","fatwa_reference":"F-7/2026"}`
 // religiousForm returns the body that creates a contract of a product type.
 func religiousForm(productType string) members {
 	form := forms[counterparts[productType]]
-	if opens(productType) {
+	if activeOnCreate(productType) {
 		form = form.with("compliance_review", reviewed)
 	}
 	return form
 }
 
-// opens tells whether a creation of the product type is reviewed, funded and active at once.
-func opens(productType string) bool { return productType == "musharaka" || productType == "wadiah" }
+// activeOnCreate tells whether a creation of the product type is reviewed, funded and active at
+// once.
+func activeOnCreate(productType string) bool {
+	return productType == "musharaka" || productType == "wadiah"
+}
 
 // createReligious creates a contract of the religious reading, with changed members in its
 // body.
-func (h *fixture) createReligious(productType string, more ...string) *contractFixture {
-	h.t.Helper()
-	id := h.session().post(islamic+productType, religiousForm(productType).with(more...).json()).want(201, "").at("data.id")
-	return &contractFixture{h.session(), islamic + productType + "/" + id}
+func (f *fixture) createReligious(productType string, more ...string) *contractFixture {
+	f.t.Helper()
+	id := f.session().post(religiousPath+productType, religiousForm(productType).with(more...).json()).want(201, "").at("data.id")
+	return &contractFixture{f.session(), religiousPath + productType + "/" + id}
 }
 
 // actWith performs an action with a body.
-func (d *contractFixture) actWith(action string, body members) *answer {
-	d.h.t.Helper()
+func (contract *contractFixture) actWith(action string, body members) *response {
+	contract.fixture.t.Helper()
 	if len(body) == 0 {
-		return d.act(action)
+		return contract.act(action)
 	}
-	return d.post(d.path+"/"+action, body.json())
+	return contract.post(contract.path+"/"+action, body.json())
 }
 
-// approved approves the contract's review.
-func (d *contractFixture) approved() *contractFixture {
-	d.h.t.Helper()
-	d.actWith("approve", fatwa).want(200, "")
-	return d
+// approve approves the contract's review.
+func (contract *contractFixture) approve() *contractFixture {
+	contract.fixture.t.Helper()
+	contract.actWith("approve", fatwa).want(200, "")
+	return contract
 }
 
 // Specification, "Operator address family": product_type is one of six; any other value is 400
 // on every route.
-func TestAnUnknownProductTypeIs400(t *testing.T) {
+func TestUnknownProductTypeIs400(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const want = `{"error":"bad_request","message":"there is no such product_type"}`
-	h.wantNothingStored(t, func() {
+	f.wantNothingStored(t, func() {
 		for _, name := range []string{"salam", "partnerships", "investment-deposits", "mudaraba-deposit", "Sukuk", "sukuk%20", "regions-of", "x"} {
-			path := islamic + name
-			h.session().get(path).want(400, want)
-			h.session().get(path+"?page=0").want(400, want)
-			h.session().post(path, religiousForm("mudaraba").json()).want(400, want)
-			h.session().post(path, `{"`).want(400, want)
+			path := religiousPath + name
+			f.session().get(path).want(400, want)
+			f.session().get(path+"?page=0").want(400, want)
+			f.session().post(path, religiousForm("mudaraba").json()).want(400, want)
+			f.session().post(path, `{"`).want(400, want)
 			for _, rest := range []string{"", "/review", "/entries", "/schedule.csv"} {
-				h.session().get(path+"/"+someone+rest).want(400, want)
+				f.session().get(path+"/"+customerID+rest).want(400, want)
 			}
-			h.session().post(path+"/"+someone+"/approve", fatwa.json()).want(400, want)
+			f.session().post(path+"/"+customerID+"/approve", fatwa.json()).want(400, want)
 		}
 		for _, name := range []string{"stats", "regions", "screen", "charity"} {
-			h.session().post(islamic+name, "{}").want(400, want)
+			f.session().post(religiousPath+name, "{}").want(400, want)
 		}
 	})
 }
@@ -115,20 +118,20 @@ func TestAnUnknownProductTypeIs400(t *testing.T) {
 // wrapped in data; DECISIONS, 6: the prefixes of contract numbers.
 func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	prefixes := map[string]string{"murabaha": "MRB", "mudaraba": "MDR", "musharaka": "MSH", "ijara": "IJR", "sukuk": "SUK", "wadiah": "WAD"}
 	for _, name := range productTypes {
 		status := "draft"
-		if opens(name) {
+		if activeOnCreate(name) {
 			status = "active"
 		}
 		for i, number := range []string{"000001", "000002"} {
-			a := h.session().post(islamic+name, religiousForm(name).json()).want(201, "")
-			a.wantData("product_type", name, "organization_id", h.seed.First.Org.String(), "status", status, "env", "prod", "region", "AE", "currency", "AED",
+			r := f.session().post(religiousPath+name, religiousForm(name).json()).want(201, "")
+			r.wantData("product_type", name, "organization_id", f.seed.First.Org.String(), "status", status, "env", "prod", "region", "AE", "currency", "AED",
 				"contract_number", prefixes[name]+"-2026-"+number)
-			h.session().get(islamic+name+"/"+a.at("data.id")).want(200, a.body)
-			list := h.session().get(islamic+name).want(200, "")
-			if list.rows() != i+1 || list.at("data.0.id") != a.at("data.id") || list.at("data.0.product_type") != name || list.at("meta.product_type") != name {
+			f.session().get(religiousPath+name+"/"+r.at("data.id")).want(200, r.body)
+			list := f.session().get(religiousPath+name).want(200, "")
+			if list.rows() != i+1 || list.at("data.0.id") != r.at("data.id") || list.at("data.0.product_type") != name || list.at("meta.product_type") != name {
 				t.Errorf("%s: listed %s", name, list.body)
 			}
 		}
@@ -139,7 +142,7 @@ func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
 // is 422 `Unsupported action: {name}`, even if its product has it in the other reading.
 func TestEachProductTypeHasExactlyItsActions(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	names := map[string]bool{
 		"submit": true, "review": true, "offering": true, "profit": true, "loss": true, "acquire": true, "payment": true, "arrears": true,
 		"expense": true, "transfer": true, "transfer_pending": true, "return": true, "buyout": true, "dissolve": true, "rent": true, "rent_due": true,
@@ -152,17 +155,17 @@ func TestEachProductTypeHasExactlyItsActions(t *testing.T) {
 		}
 	}
 	for _, productType := range productTypes {
-		d := h.createReligious(productType)
-		h.wantNothingStored(t, func() {
+		contract := f.createReligious(productType)
+		f.wantNothingStored(t, func() {
 			for name := range names {
 				if _, listed := religiousActions[productType][name]; listed {
-					if a := d.act(name, "nothing", `"known"`); a.status == 404 || a.at("details.action") != "(absent)" {
-						t.Errorf("%s: %s is answered %d %s", productType, name, a.status, a.body)
+					if r := contract.act(name, "nothing", `"known"`); r.status == 404 || r.at("details.action") != "(absent)" {
+						t.Errorf("%s: %s is answered %d %s", productType, name, r.status, r.body)
 					}
 					continue
 				}
 				message := "Unsupported action: " + name
-				d.act(name).want(422, `{"error":"unprocessable_entity","message":"`+message+`","details":{"action":["`+message+`"]}}`)
+				contract.act(name).want(422, `{"error":"unprocessable_entity","message":"`+message+`","details":{"action":["`+message+`"]}}`)
 			}
 		})
 	}

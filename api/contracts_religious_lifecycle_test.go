@@ -3,12 +3,12 @@ package api_test
 import "testing"
 
 // POSTINGS, "Instalment sale (murabaha)": the whole lifecycle.
-func TestALifeOfMurabaha(t *testing.T) {
+func TestMurabahaLifecycle(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("murabaha", "down_payment", `50`, "earnest_deposit", `"50"`)
-	d.approved().mustActAll("order_asset supplier_deposit 300", `purchase_asset ownership_documents ["bill"]`, "deliver_asset", "activate", "record_delinquency amount 5", "record_payment amount 500", "record_payment amount 500")
-	d.wantEntries(
+	f := newFixture(t)
+	contract := f.createReligious("murabaha", "down_payment", `50`, "earnest_deposit", `"50"`)
+	contract.approve().mustActAll("order_asset supplier_deposit 300", `purchase_asset ownership_documents ["bill"]`, "deliver_asset", "activate", "record_delinquency amount 5", "record_payment amount 500", "record_payment amount 500")
+	contract.wantEntries(
 		"order_asset 2026-09-03: Dr A:cash:AE 50, Cr L:earnest_deposit:{c} 50, Dr A:supplier_advance:{c} 300, Cr A:cash:AE 300",
 		"purchase_asset 2026-09-03: Dr A:inventory:{c} 1000, Cr A:supplier_advance:{c} 300, Cr A:cash:AE 700",
 		"deliver_asset 2026-09-03: Dr A:inventory_delivered:{c} 1000, Cr A:inventory:{c} 1000",
@@ -18,98 +18,98 @@ func TestALifeOfMurabaha(t *testing.T) {
 		"record_payment 2026-09-03: Dr A:cash:AE 500, Cr A:receivable:{c} 500, Dr L:deferred_profit:{c} 45, Cr I:murabaha 45",
 		"record_payment 2026-09-03: Dr A:cash:AE 500, Cr A:receivable:{c} 500, Dr L:deferred_profit:{c} 46, Cr I:murabaha 46, Dr M:arrears_control 5, Cr M:arrears:{c} 5",
 	)
-	d.read().wantData("status", "completed", "total_paid", "1100", "outstanding", "0", "profit_recognised", "100", "delinquent_amount", "0")
+	contract.read().wantData("status", "completed", "total_paid", "1100", "outstanding", "0", "profit_recognised", "100", "delinquent_amount", "0")
 }
 
 // POSTINGS: selling before owning is 409; no rebate and no cancellation in this reading.
-func TestMurabahaSellsOnlyWhatIsOwned(t *testing.T) {
+func TestMurabahaSellsOnlyOwnedAssets(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("murabaha").approved()
+	f := newFixture(t)
+	contract := f.createReligious("murabaha").approve()
 	for _, early := range []string{"activate", "deliver_asset"} {
-		d.act(early).wantConflict()
+		contract.act(early).wantConflict()
 	}
-	d.actWith("purchase_asset", religiousActions["murabaha"]["purchase_asset"]).wantConflict()
-	d.mustActAll("order_asset")
+	contract.actWith("purchase_asset", religiousActions["murabaha"]["purchase_asset"]).wantConflict()
+	contract.mustActAll("order_asset")
 	for _, early := range []string{"activate", "deliver_asset"} {
-		d.act(early).wantConflict()
+		contract.act(early).wantConflict()
 	}
-	d.mustActAll(`purchase_asset ownership_documents ["bill"]`)
-	d.act("activate").wantConflict()
+	contract.mustActAll(`purchase_asset ownership_documents ["bill"]`)
+	contract.act("activate").wantConflict()
 	for _, secular := range []string{"cancel", "settle_early"} {
-		d.act(secular, "rebate", `"1"`).wantFaults("action")
+		contract.act(secular, "rebate", `"1"`).wantFaults("action")
 	}
-	d.read().wantData("status", "asset_purchased")
+	contract.read().wantData("status", "asset_purchased")
 }
 
 // POSTINGS, "Managed investment (mudaraba)": a profit, a loss, the end.
-func TestALifeOfMudaraba(t *testing.T) {
+func TestMudarabaLifecycle(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("mudaraba").approved()
-	d.mustActAll("fund", "activate", `distribute_profit gross_profit 101 period_end_date "2026-09-03"`, `record_loss amount "20" period_end_date "2026-09-03"`, "complete final_value 1000")
-	d.wantEntries(
+	f := newFixture(t)
+	contract := f.createReligious("mudaraba").approve()
+	contract.mustActAll("fund", "activate", `distribute_profit gross_profit 101 period_end_date "2026-09-03"`, `record_loss amount "20" period_end_date "2026-09-03"`, "complete final_value 1000")
+	contract.wantEntries(
 		"fund 2026-09-03: Dr A:mudaraba:{c} 1000, Cr A:cash:AE 1000",
 		"profit 2026-09-03: Dr A:mudaraba:{c} 50, Dr A:venture_due:{c} 51, Cr I:mudaraba 50, Cr L:manager_profit:{c} 51, Dr L:manager_profit:{c} 51, Cr A:venture_due:{c} 51",
 		"loss 2026-09-03: Dr E:mudaraba_loss 20, Cr A:mudaraba:{c} 20",
 		"complete 2026-09-03: Dr A:cash:AE 1030, Cr A:mudaraba:{c} 1030",
 	)
-	d.read().wantData("status", "completed", "metadata.final_settlement", `{"returned_to_bank":1030,"total_loss":20,"total_profit":50,"variance":-30}`,
+	contract.read().wantData("status", "completed", "metadata.final_settlement", `{"returned_to_bank":1030,"total_loss":20,"total_profit":50,"variance":-30}`,
 		"metadata.losses", `[{"date":"2026-09-03","loss_amount":20,"new_value":1030}]`)
 }
 
 // Specification: a loss that leaves nothing liquidates the contract; there is no action for it.
 func TestMudarabaIsLiquidatedByItsLosses(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("mudaraba").approved().mustActAll("fund", "activate")
-	d.mustAct("record_loss", "amount", "5000").wantData("status", "liquidated", "current_value", "0", "total_loss", "1000", "actual_end_date", "2026-09-03")
-	d.act("complete", "final_value", "1").wantConflict()
+	f := newFixture(t)
+	contract := f.createReligious("mudaraba").approve().mustActAll("fund", "activate")
+	contract.mustAct("record_loss", "amount", "5000").wantData("status", "liquidated", "current_value", "0", "total_loss", "1000", "actual_end_date", "2026-09-03")
+	contract.act("complete", "final_value", "1").wantConflict()
 }
 
 // POSTINGS, "Partnership (musharaka)": the creation funds and activates the contract; units are
 // bought until the last one.
-func TestALifeOfMusharaka(t *testing.T) {
+func TestMusharakaLifecycle(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("musharaka", "partnership_type", `"diminishing"`, "term_months", "3")
-	d.read().wantData("status", "active", "start_date", "2026-09-03", "units_total", "3", "compliance_review", `{"approved_by":"Dr. Amin","fatwa_reference":"F-7/2026"}`)
-	d.mustAct("buyout_unit").wantData("status", "buyout_in_progress", "units_bought", "1", "customer_ownership_percent", "60")
-	d.mustAct("buyout_unit", "units", "2").wantData("status", "completed", "customer_ownership_percent", "100", "bank_ownership_percent", "0")
-	d.wantEntries(
+	f := newFixture(t)
+	contract := f.createReligious("musharaka", "partnership_type", `"diminishing"`, "term_months", "3")
+	contract.read().wantData("status", "active", "start_date", "2026-09-03", "units_total", "3", "compliance_review", `{"approved_by":"Dr. Amin","fatwa_reference":"F-7/2026"}`)
+	contract.mustAct("buyout_unit").wantData("status", "buyout_in_progress", "units_bought", "1", "customer_ownership_percent", "60")
+	contract.mustAct("buyout_unit", "units", "2").wantData("status", "completed", "customer_ownership_percent", "100", "bank_ownership_percent", "0")
+	contract.wantEntries(
 		"fund 2026-09-03: Dr A:musharaka:{c} 600, Cr A:cash:AE 600, Dr M:venture_assets:{c} 400, Cr M:partner_capital:{c} 400",
 		"buyout 2026-09-03: Dr A:cash:AE 200, Cr A:musharaka:{c} 200, Dr M:venture_assets:{c} 200, Cr M:partner_capital:{c} 200",
 		"buyout 2026-09-03: Dr A:cash:AE 400, Cr A:musharaka:{c} 400, Dr M:venture_assets:{c} 400, Cr M:partner_capital:{c} 400, "+
 			"Dr M:partner_capital:{c} 1000, Cr M:venture_assets:{c} 1000",
 	)
-	h.createReligious("musharaka").act("buyout_unit").wantFaults("partnership_type")
+	f.createReligious("musharaka").act("buyout_unit").wantFaults("partnership_type")
 }
 
 // POSTINGS, "Safekeeping deposit (wadiah)": funded at its creation, then given a gift (hibah).
-func TestALifeOfWadiah(t *testing.T) {
+func TestWadiahLifecycle(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("wadiah")
-	d.mustAct("grant_hibah", "amount", "7", "granted_by", `"the board"`, "note", `"Eid"`).wantData("balance", "1007", "hibah_total", "7",
+	f := newFixture(t)
+	contract := f.createReligious("wadiah")
+	contract.mustAct("grant_hibah", "amount", "7", "granted_by", `"the board"`, "note", `"Eid"`).wantData("balance", "1007", "hibah_total", "7",
 		"hibah_history", `[{"amount":7,"date":"2026-09-03","granted_by":"the board","note":"Eid"}]`)
-	d.wantEntries("activate 2026-09-03: Dr A:cash:AE 1000, Cr L:wadiah:{c} 1000", "grant_hibah 2026-09-03: Dr E:hibah 7, Cr L:wadiah:{c} 7")
-	trust := h.createReligious("wadiah", "custody_type", `"trust"`)
+	contract.wantEntries("activate 2026-09-03: Dr A:cash:AE 1000, Cr L:wadiah:{c} 1000", "grant_hibah 2026-09-03: Dr E:hibah 7, Cr L:wadiah:{c} 7")
+	trust := f.createReligious("wadiah", "custody_type", `"trust"`)
 	trust.act("grant_hibah", "amount", "7", "granted_by", `"the board"`).wantFaults("custody_type")
 	trust.wantEntries("activate 2026-09-03: Dr A:segregated_cash:{c} 1000, Cr L:trust:{c} 1000")
 }
 
 // POSTINGS, "Lease (ijara)": the rows become due by the clock, and the lessee gets the asset
 // when all rent is paid.
-func TestALifeOfIjara(t *testing.T) {
+func TestIjaraLifecycle(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("ijara", "lease_type", `"finance"`, "purchase_option_price", "200", "lease_term_months", "2", "security_deposit", "30").approved()
-	d.mustActAll(`acquire_asset ownership_documents ["deed"]`, "activate", `record_owner_expense amount 3 description "tyres"`, "record_arrears amount 4")
-	h.advanceDays(31)
-	d.mustActAll("record_rental amount 150", "mark_transfer_pending")
-	d.act("transfer_ownership").wantFaults("total_rentals_paid")
-	d.mustActAll("record_rental amount 50", "transfer_ownership")
-	d.wantEntries(
+	f := newFixture(t)
+	contract := f.createReligious("ijara", "lease_type", `"finance"`, "purchase_option_price", "200", "lease_term_months", "2", "security_deposit", "30").approve()
+	contract.mustActAll(`acquire_asset ownership_documents ["deed"]`, "activate", `record_owner_expense amount 3 description "tyres"`, "record_arrears amount 4")
+	f.advanceDays(31)
+	contract.mustActAll("record_rental amount 150", "mark_transfer_pending")
+	contract.act("transfer_ownership").wantFaults("total_rentals_paid")
+	contract.mustActAll("record_rental amount 50", "transfer_ownership")
+	contract.wantEntries(
 		"acquire 2026-09-03: Dr A:ijara_asset:{c} 1200, Cr A:cash:AE 1200",
 		"activate 2026-09-03: Dr A:cash:AE 30, Cr L:security_deposit:{c} 30",
 		"expense 2026-09-03: Dr E:owner_expense 3, Cr A:cash:AE 3",
@@ -121,22 +121,22 @@ func TestALifeOfIjara(t *testing.T) {
 			"Dr E:depreciation 500, Cr A:accumulated_depreciation:{c} 500, Dr A:cash:AE 200, Dr A:accumulated_depreciation:{c} 1000, Cr A:ijara_asset:{c} 1200, "+
 			"Dr L:security_deposit:{c} 30, Cr A:cash:AE 30, Dr M:arrears_control 4, Cr M:arrears:{c} 4",
 	)
-	d.read().wantData("status", "completed", "transfer_date", "2026-10-04", "total_rentals_paid", "200")
-	returned := h.createReligious("ijara").approved().mustActAll(`acquire_asset ownership_documents ["deed"]`, "activate")
+	contract.read().wantData("status", "completed", "transfer_date", "2026-10-04", "total_rentals_paid", "200")
+	returned := f.createReligious("ijara").approve().mustActAll(`acquire_asset ownership_documents ["deed"]`, "activate")
 	returned.mustAct("return_asset").wantData("status", "completed", "return_date", "2026-10-04")
-	ended := h.createReligious("ijara").approved().mustActAll(`acquire_asset ownership_documents ["deed"]`, "activate")
+	ended := f.createReligious("ijara").approve().mustActAll(`acquire_asset ownership_documents ["deed"]`, "activate")
 	ended.mustAct("terminate", "reason", `"lost"`).wantData("status", "terminated")
 }
 
 // POSTINGS, "Certificate issue (sukuk)": in this reading a holder's penalty for early
 // redemption goes to charity, and so does the remainder that can't be divided.
-func TestALifeOfSukuk(t *testing.T) {
+func TestSukukLifecycle(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.issued("early_redemption_allowed", "true", "early_redemption_penalty", "15")
-	d.mustAct("distribute_profit", "total_profit", "31").wantData("total_profit_distributed", "31", "actual_yield", "3")
-	d.mustAct("redeem_early", "redemption_date", `"2026-09-04"`).wantData("status", "redeemed", "certificates_outstanding", "0")
-	d.wantEntries(
+	f := newFixture(t)
+	contract := f.activeSukuk("early_redemption_allowed", "true", "early_redemption_penalty", "15")
+	contract.mustAct("distribute_profit", "total_profit", "31").wantData("total_profit_distributed", "31", "actual_yield", "3")
+	contract.mustAct("redeem_early", "redemption_date", `"2026-09-04"`).wantData("status", "redeemed", "certificates_outstanding", "0")
+	contract.wantEntries(
 		"subscribe 2026-09-03: Dr A:cash:AE 100, Cr L:subscription:{c}:{p} 100",
 		"subscribe 2026-09-03: Dr A:cash:AE 200, Cr L:subscription:{c}:{q} 200",
 		"activate 2026-09-03: Dr L:subscription:{c}:{p} 100, Cr Q:holders:{c}:{p} 100, Dr L:subscription:{c}:{q} 200, Cr Q:holders:{c}:{q} 200, "+
@@ -147,38 +147,38 @@ func TestALifeOfSukuk(t *testing.T) {
 	)
 }
 
-// issued creates an issue of sukuk with two holders, of one certificate and of two.
-func (h *fixture) issued(more ...string) *contractFixture {
-	h.t.Helper()
-	d := h.createReligious("sukuk", more...).approved()
-	d.actWith("start_offering", religiousActions["sukuk"]["start_offering"]).want(200, "")
-	d.mustAct("subscribe", "investor_id", `"`+someone+`"`, "certificates", "1")
-	d.mustAct("subscribe", "investor_id", `"`+someoneElse+`"`, "certificates", "2")
-	return d.mustActAll("close_subscription", "activate")
+// activeSukuk creates an issue of sukuk with two holders, of one certificate and of two.
+func (f *fixture) activeSukuk(more ...string) *contractFixture {
+	f.t.Helper()
+	contract := f.createReligious("sukuk", more...).approve()
+	contract.actWith("start_offering", religiousActions["sukuk"]["start_offering"]).want(200, "")
+	contract.mustAct("subscribe", "investor_id", `"`+customerID+`"`, "certificates", "1")
+	contract.mustAct("subscribe", "investor_id", `"`+otherCustomerID+`"`, "certificates", "2")
+	return contract.mustActAll("close_subscription", "activate")
 }
 
 // Specification, "Certificate issue": to maturity, and to default.
 func TestSukukMaturesOrDefaults(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.issued("maturity_months", "1")
-	d.act("mature").wantFaults("maturity_date")
-	d.act("redeem_early", "redemption_date", `"2026-09-04"`).wantFaults("early_redemption_allowed")
-	lost := h.issued()
-	h.advanceDays(30)
-	d.mustActAll("mature", `redeem redemption_date "2026-10-03"`)
-	d.read().wantData("status", "redeemed", "redemption_date", "2026-10-03")
+	f := newFixture(t)
+	contract := f.activeSukuk("maturity_months", "1")
+	contract.act("mature").wantFaults("maturity_date")
+	contract.act("redeem_early", "redemption_date", `"2026-09-04"`).wantFaults("early_redemption_allowed")
+	lost := f.activeSukuk()
+	f.advanceDays(30)
+	contract.mustActAll("mature", `redeem redemption_date "2026-10-03"`)
+	contract.read().wantData("status", "redeemed", "redemption_date", "2026-10-03")
 	lost.mustAct("default", "reason", `"the tower fell"`).wantData("status", "defaulted", "metadata.default_reason", "the tower fell")
 }
 
 // DECISIONS, 7, and the CSV form: schedules of this family are read at its own paths.
-func TestSchedulesOfTheReligiousFamilyAreRead(t *testing.T) {
+func TestReligiousSchedulesAreReadAsCSV(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("murabaha").approved().mustActAll("order_asset", `purchase_asset ownership_documents ["bill"]`, "deliver_asset", "activate")
-	a := d.get(d.path+"/schedule.csv").want(200, "payment_number,due_date,amount,cost_part,profit_part,status\n"+
+	f := newFixture(t)
+	contract := f.createReligious("murabaha").approve().mustActAll("order_asset", `purchase_asset ownership_documents ["bill"]`, "deliver_asset", "activate")
+	r := contract.get(contract.path+"/schedule.csv").want(200, "payment_number,due_date,amount,cost_part,profit_part,status\n"+
 		"1,2026-10-03,275,250,25,pending\n2,2026-11-02,275,250,25,pending\n3,2026-12-02,275,250,25,pending\n4,2027-01-01,275,250,25,pending\n")
-	if said := a.header.Get("content-disposition"); said != `attachment; filename="MRB-2026-000001.csv"` {
-		t.Errorf("it is offered as %q", said)
+	if text := r.header.Get("content-disposition"); text != `attachment; filename="MRB-2026-000001.csv"` {
+		t.Errorf("it is offered as %q", text)
 	}
 }

@@ -18,9 +18,9 @@ import (
 
 // Specification: `{data: [...], meta: {total, product_type}}`, page (default 1) and per_page
 // (default 50); DECISIONS, 6: both environments unless one is named.
-func TestPagesOfTheReligiousFamily(t *testing.T) {
+func TestReligiousListsArePaged(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const n = 60
 	var all, live []string // newest first
 	for i := range n {
@@ -28,14 +28,14 @@ func TestPagesOfTheReligiousFamily(t *testing.T) {
 		if i%4 == 1 {
 			env = `"test"`
 		}
-		a := h.session().post(islamic+"mudaraba", religiousForm("mudaraba").with("env", env).json()).want(201, "")
-		all = append([]string{a.at("data.id")}, all...)
+		r := f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("env", env).json()).want(201, "")
+		all = append([]string{r.at("data.id")}, all...)
 		if env == `"prod"` {
-			live = append([]string{a.at("data.id")}, live...)
+			live = append([]string{r.at("data.id")}, live...)
 		}
 	}
-	h.createReligious("ijara")
-	first := h.session().get(islamic+"mudaraba").want(200, "")
+	f.createReligious("ijara")
+	first := f.session().get(religiousPath+"mudaraba").want(200, "")
 	if first.rows() != 50 || first.at("meta") != `{"page":1,"per_page":50,"product_type":"mudaraba","total":60}` {
 		t.Errorf("%d rows, %s", first.rows(), first.at("meta"))
 	}
@@ -43,15 +43,15 @@ func TestPagesOfTheReligiousFamily(t *testing.T) {
 		for env, want := range map[string][]string{"": all, "&env=prod": live} {
 			var got []string
 			for page := 1; ; page++ {
-				a := h.session().get(fmt.Sprintf("%smudaraba?per_page=%d&page=%d%s", islamic, size, page, env)).want(200, "")
-				if a.at("meta.total") != strconv.Itoa(len(want)) || a.at("meta.page") != strconv.Itoa(page) || a.at("meta.per_page") != strconv.Itoa(size) {
-					t.Errorf("page %d of %d%s: %s", page, size, env, a.at("meta"))
+				r := f.session().get(fmt.Sprintf("%smudaraba?per_page=%d&page=%d%s", religiousPath, size, page, env)).want(200, "")
+				if r.at("meta.total") != strconv.Itoa(len(want)) || r.at("meta.page") != strconv.Itoa(page) || r.at("meta.per_page") != strconv.Itoa(size) {
+					t.Errorf("page %d of %d%s: %s", page, size, env, r.at("meta"))
 				}
-				if a.rows() == 0 {
+				if r.rows() == 0 {
 					break
 				}
-				for i := range a.rows() {
-					got = append(got, a.at(fmt.Sprintf("data.%d.id", i)))
+				for i := range r.rows() {
+					got = append(got, r.at(fmt.Sprintf("data.%d.id", i)))
 				}
 			}
 			if strings.Join(got, " ") != strings.Join(want, " ") {
@@ -59,89 +59,89 @@ func TestPagesOfTheReligiousFamily(t *testing.T) {
 			}
 		}
 	}
-	h.session().get(islamic+"mudaraba?page=1000000&per_page=200").want(200, `{"data":[],"meta":{"total":60,"product_type":"mudaraba","page":1000000,"per_page":200}}`)
-	h.session().get(islamic+"sukuk").want(200, `{"data":[],"meta":{"total":0,"product_type":"sukuk","page":1,"per_page":50}}`)
+	f.session().get(religiousPath+"mudaraba?page=1000000&per_page=200").want(200, `{"data":[],"meta":{"total":60,"product_type":"mudaraba","page":1000000,"per_page":200}}`)
+	f.session().get(religiousPath+"sukuk").want(200, `{"data":[],"meta":{"total":0,"product_type":"sukuk","page":1,"per_page":50}}`)
 }
 
 // Every page is found, wherever it begins and whatever contracts were created in between.
-func TestAPageIsFoundByItsContractsNumbers(t *testing.T) {
+func TestPageIsFoundByContractNumber(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const n = 40
 	for i := range n {
-		h.createReligious("murabaha")
+		f.createReligious("murabaha")
 		if i%3 == 0 {
-			h.createReligious("ijara")
-			h.createSecular("instalment-sales")
+			f.createReligious("ijara")
+			f.createSecular("instalment-sales")
 		}
 		if i%10 == 0 {
-			h.advanceDays(1 + i)
+			f.advanceDays(1 + i)
 		}
 	}
 	for page := 1; page <= n; page++ {
-		a := h.session().get(fmt.Sprintf("%smurabaha?per_page=1&page=%d", islamic, page)).want(200, "")
-		if got, want := a.at("data.0.contract_number"), fmt.Sprintf("-%06d", n-page+1); !strings.HasSuffix(got, want) {
+		r := f.session().get(fmt.Sprintf("%smurabaha?per_page=1&page=%d", religiousPath, page)).want(200, "")
+		if got, want := r.at("data.0.contract_number"), fmt.Sprintf("-%06d", n-page+1); !strings.HasSuffix(got, want) {
 			t.Errorf("page %d has %s, want %s", page, got, want)
 		}
 	}
 }
 
 // Parameters that are out of bounds, malformed or unknown are 422 with their names.
-func TestParametersOfThePagesAreChecked(t *testing.T) {
+func TestPageParametersAreChecked(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for parameters, field := range map[string]string{
 		"page=0": "page", "page=-1": "page", "page=1.0": "page", "page=x": "page", "page=": "page", "page=%2B1": "page", "page=01": "page",
 		"page=1000001": "page", "page=9223372036854775808": "page", "page=1&page=2": "page",
 		"per_page=0": "per_page", "per_page=201": "per_page", "per_page=-5": "per_page", "per_page=": "per_page", "per_page=ten": "per_page",
 		"env=staging": "env", "env=": "env", "status=draft": "status", "limit=5": "limit", "cursor=x": "cursor",
 	} {
-		h.session().get(islamic + "mudaraba?" + parameters).wantFaults(field)
+		f.session().get(religiousPath + "mudaraba?" + parameters).wantFaults(field)
 	}
-	h.session().get(islamic+"mudaraba?per_page=0&page=0").wantFaults("page", "per_page")
-	h.session().get(islamic+"mudaraba?per_page=200&page=1&env=test").want(200, "")
+	f.session().get(religiousPath+"mudaraba?per_page=0&page=0").wantFaults("page", "per_page")
+	f.session().get(religiousPath+"mudaraba?per_page=200&page=1&env=test").want(200, "")
 	for _, path := range []string{"stats?env=x", "stats?env="} {
-		h.session().get(islamic + path).wantFaults("env")
+		f.session().get(religiousPath + path).wantFaults("env")
 	}
-	h.session().get(islamic + "stats?page=1").wantFaults("page")
-	h.session().get(islamic + "regions?env=prod").wantFaults("env")
+	f.session().get(religiousPath + "stats?page=1").wantFaults("page")
+	f.session().get(religiousPath + "regions?env=prod").wantFaults("env")
 }
 
 // Specification: `{data: {products: [{product_type, count}], total}}`.
 func TestStatisticsCountTheContracts(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	stats := func(mudaraba, ijara int) string {
 		return fmt.Sprintf(`{"data":{"products":[{"product_type":"sukuk","count":0},{"product_type":"musharaka","count":0},{"product_type":"ijara","count":%d},`+
 			`{"product_type":"mudaraba","count":%d},{"product_type":"murabaha","count":0},{"product_type":"wadiah","count":0}],"total":%d}}`, ijara, mudaraba, mudaraba+ijara)
 	}
-	h.session().get(islamic+"stats").want(200, stats(0, 0))
-	h.createReligious("mudaraba").actWith("reject", refusal).want(200, "") // contracts that have ended count too
-	h.createReligious("mudaraba", "env", `"test"`)
-	h.createReligious("ijara").approved()
-	h.session().post(islamic+"ijara", "{}").want(422, "")
-	h.session().get(islamic+"stats").want(200, stats(2, 1))
-	h.session().get(islamic+"stats?env=prod").want(200, stats(1, 1))
-	h.session().get(islamic+"stats?env=test").want(200, stats(1, 0))
-	h.restart()
-	h.session().get(islamic+"stats").want(200, stats(2, 1))
+	f.session().get(religiousPath+"stats").want(200, stats(0, 0))
+	f.createReligious("mudaraba").actWith("reject", refusal).want(200, "") // contracts that have ended count too
+	f.createReligious("mudaraba", "env", `"test"`)
+	f.createReligious("ijara").approve()
+	f.session().post(religiousPath+"ijara", "{}").want(422, "")
+	f.session().get(religiousPath+"stats").want(200, stats(2, 1))
+	f.session().get(religiousPath+"stats?env=prod").want(200, stats(1, 1))
+	f.session().get(religiousPath+"stats?env=test").want(200, stats(1, 0))
+	f.restart()
+	f.session().get(religiousPath+"stats").want(200, stats(2, 1))
 }
 
 // DECISIONS, 6: the regions with a chart of accounts, and those of dual banking.
-func TestRegionsOfTheReligiousFamily(t *testing.T) {
+func TestRegionsListTheDualBankingOnes(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	a := h.session().get(islamic+"regions").want(200, "")
+	f := newFixture(t)
+	r := f.session().get(religiousPath+"regions").want(200, "")
 	const want = "AE AED,SA SAR,BH BHD,QA QAR,KW KWD,OM OMR,MY MYR,ID IDR,PK PKR,BD BDT,EG EGP,JO JOD,TR TRY,KZ KZT,UZ UZS,AZ AZN,KG KGS,RU RUB,GB GBP"
 	types := map[string]bool{}
 	for i, row := range strings.Split(want, ",") {
 		at := fmt.Sprintf("data.regions.%d.", i)
 		code, currency, _ := strings.Cut(row, " ")
-		if a.at(at+"code") != code || a.at(at+"currencies") != `["`+currency+`","USD","EUR"]` || a.at(at+"name") == "(absent)" || a.at(at+"chart_version") != strconv.Itoa(contract.ChartVersion) {
-			t.Errorf("region %d is %s", i, a.at(strings.TrimSuffix(at, ".")))
+		if r.at(at+"code") != code || r.at(at+"currencies") != `["`+currency+`","USD","EUR"]` || r.at(at+"name") == "(absent)" || r.at(at+"chart_version") != strconv.Itoa(contract.ChartVersion) {
+			t.Errorf("region %d is %s", i, r.at(strings.TrimSuffix(at, ".")))
 		}
 		for k := range productTypes {
-			types[a.at(at+"product_types."+strconv.Itoa(k))] = true
+			types[r.at(at+"product_types."+strconv.Itoa(k))] = true
 		}
 	}
 	for _, productType := range productTypes {
@@ -149,26 +149,26 @@ func TestRegionsOfTheReligiousFamily(t *testing.T) {
 			t.Errorf("%s is offered nowhere", productType)
 		}
 	}
-	if len(types) != len(productTypes) || a.at("data.regions.19") != "(absent)" {
-		t.Errorf("offered are %v; %s", types, a.body)
+	if len(types) != len(productTypes) || r.at("data.regions.19") != "(absent)" {
+		t.Errorf("offered are %v; %s", types, r.body)
 	}
-	if got := a.at("data.dual_banking"); got != `["AE","BH","MY","ID","PK","BD","TR","KZ","UZ","RU"]` {
+	if got := r.at("data.dual_banking"); got != `["AE","BH","MY","ID","PK","BD","TR","KZ","UZ","RU"]` {
 		t.Errorf("dual banking is at home in %s", got)
 	}
 }
 
 // The regions are those in which the organization works.
-func TestRegionsAreThoseOfTheOrganization(t *testing.T) {
+func TestRegionsAreLimitedToTheOrganizations(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	organization := "/api/v1/organizations/" + h.seed.First.Org.String()
+	f := newFixture(t)
+	organization := "/api/v1/organizations/" + f.seed.First.Org.String()
 	for allowed, want := range map[string][2]string{
 		`["SA","MY"]`: {"SA MY", `["MY"]`},
 		`["GB"]`:      {"GB", `[]`},
 		`["AE","BH"]`: {"AE BH", `["AE","BH"]`},
 	} {
-		h.admin().patch(organization, `{"allowed_regions":`+allowed+`}`).want(200, "")
-		a, codes := h.session().get(islamic+"regions").want(200, ""), []string(nil)
+		f.admin().patch(organization, `{"allowed_regions":`+allowed+`}`).want(200, "")
+		a, codes := f.session().get(religiousPath+"regions").want(200, ""), []string(nil)
 		for i := 0; a.at(fmt.Sprintf("data.regions.%d", i)) != "(absent)"; i++ {
 			codes = append(codes, a.at(fmt.Sprintf("data.regions.%d.code", i)))
 		}
@@ -176,9 +176,9 @@ func TestRegionsAreThoseOfTheOrganization(t *testing.T) {
 			t.Errorf("allowed %s: %s", allowed, a.body)
 		}
 	}
-	h.admin().patch(organization, `{"allowed_regions":[]}`).want(200, "")
-	if a := h.session().get(islamic + "regions"); a.at("data.regions.18.code") != "GB" {
-		t.Errorf("without allowed regions: %s", a.body)
+	f.admin().patch(organization, `{"allowed_regions":[]}`).want(200, "")
+	if r := f.session().get(religiousPath + "regions"); r.at("data.regions.18.code") != "GB" {
+		t.Errorf("without allowed regions: %s", r.body)
 	}
 }
 
@@ -187,15 +187,15 @@ func TestRegionsAreThoseOfTheOrganization(t *testing.T) {
 // the detail only": in this family too.
 func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("musharaka", "metadata", `{"a":1}`)
-	row, _ := h.session().get(islamic + "musharaka").object()["data"].([]any)[0].(map[string]any)
+	f := newFixture(t)
+	contract := f.createReligious("musharaka", "metadata", `{"a":1}`)
+	row, _ := f.session().get(religiousPath + "musharaka").object()["data"].([]any)[0].(map[string]any)
 	want := strings.Fields("bank_contribution bank_ownership_percent contract_number currency customer_contribution customer_id customer_ownership_percent env id inserted_at organization_id partnership_type product_type region status total_value updated_at")
 	if got := slices.Sorted(maps.Keys(row)); !slices.Equal(got, want) {
 		t.Errorf("listed with %q, want %q", got, want)
 	}
-	h.session().get(islamic+"musharaka").want(200, "").wantTexts(`"total_value":1000`)
-	whole, _ := d.read().object()["data"].(map[string]any)
+	f.session().get(religiousPath+"musharaka").want(200, "").wantTexts(`"total_value":1000`)
+	whole, _ := contract.read().object()["data"].(map[string]any)
 	for name, value := range row {
 		if fmt.Sprint(whole[name]) != fmt.Sprint(value) {
 			t.Errorf("%s is %v in the list and %v in the detail", name, value, whole[name])
@@ -208,9 +208,9 @@ func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 
 // A page of one environment is found wherever it begins. If the other environment has few
 // contracts it is searched, and at most the bound of rows is skipped.
-func TestAPageOfOneEnvironmentIsSearchedFor(t *testing.T) {
+func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const n, every = 40, 5
 	lists := map[money.Env][]ledger.ID{}
 	for i := range n {
@@ -218,20 +218,20 @@ func TestAPageOfOneEnvironmentIsSearchedFor(t *testing.T) {
 		if i%every == 2 {
 			env = money.Test
 		}
-		id := uuid.MustParse(h.createReligious("wadiah", "env", `"`+env.String()+`"`).id())
+		id := uuid.MustParse(f.createReligious("wadiah", "env", `"`+env.String()+`"`).id())
 		lists[env] = append([]ledger.ID{id}, lists[env]...)
 		if i%7 == 0 {
-			h.createReligious("mudaraba")
-			h.advanceDays(1 + i)
+			f.createReligious("mudaraba")
+			f.advanceDays(1 + i)
 		}
 	}
-	view := h.Journal.View()
+	view := f.Journal.View()
 	defer view.Close()
 	product := contract.Find(contract.Religious, "wadiah")
 	for env, want := range lists {
 		for _, near := range []uint64{0, 3, n / every, n} {
 			for skip := range want {
-				page := contracts.Page{Org: h.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, Near: near}
+				page := contracts.Page{Org: f.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, Near: near}
 				found, err := page.Find(view, []money.Env{env})
 				must(t, err)
 				var got []ledger.ID

@@ -12,21 +12,21 @@ import (
 )
 
 // screen requests a screening, with parameters as name, value pairs.
-func (h *fixture) screen(pairs ...string) *answer {
-	h.t.Helper()
+func (f *fixture) screen(pairs ...string) *response {
+	f.t.Helper()
 	parameters := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
 		parameters.Add(pairs[i], pairs[i+1])
 	}
-	return h.session().get(islamic + "screen?" + parameters.Encode())
+	return f.session().get(religiousPath + "screen?" + parameters.Encode())
 }
 
 // DECISIONS, 6, "Screen": the shape of the answer.
-func TestAScreeningIsAnsweredWithItsRules(t *testing.T) {
+func TestScreeningReturnsItsRules(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	a := h.screen("subject", "asset", "region", "AE", "asset_type", "Pork products", "debt_percent", "31", "impure_income_percent", "5").want(200, "")
-	a.want(200, `{"data":{"screening_id":"`+a.at("data.screening_id")+`","decision":"fail","rules":[`+
+	f := newFixture(t)
+	r := f.screen("subject", "asset", "region", "AE", "asset_type", "Pork products", "debt_percent", "31", "impure_income_percent", "5").want(200, "")
+	r.want(200, `{"data":{"screening_id":"`+r.at("data.screening_id")+`","decision":"fail","rules":[`+
 		`{"code":"sector","outcome":"fail","detail":"the sector pork is excluded"},`+
 		`{"code":"debt_ratio","outcome":"fail","detail":"is more than 30 percent"},`+
 		`{"code":"impure_income_ratio","outcome":"pass","detail":"is at most 5 percent"},`+
@@ -37,7 +37,7 @@ func TestAScreeningIsAnsweredWithItsRules(t *testing.T) {
 // Rule set 1, with its boundary cases.
 func TestScreeningsFollowTheRules(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, c := range []struct {
 		decision string
 		given    string // parameters in addition to region=AE
@@ -92,18 +92,18 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 		if !strings.Contains(given, "region=") {
 			given += "&region=AE"
 		}
-		a := h.session().get(islamic+"screen?"+given).want(200, "")
-		if got := a.at("data.decision"); got != c.decision {
-			t.Errorf("%s: %s, want %s", c.given, a.body, c.decision)
+		r := f.session().get(religiousPath+"screen?"+given).want(200, "")
+		if got := r.at("data.decision"); got != c.decision {
+			t.Errorf("%s: %s, want %s", c.given, r.body, c.decision)
 		}
 	}
 }
 
 // A word is recognized even if it contains invisible characters or wide letters.
-func TestScreeningsReadWhatPeopleRead(t *testing.T) {
+func TestScreeningSeesThroughInvisibleAndWideLetters(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	for said, decision := range map[string]string{
+	f := newFixture(t)
+	for text, decision := range map[string]string{
 		"alco\u200bhol":                    "fail", // zero-width space
 		"\ufeffgam\u2060b\u00adling\u200d": "fail", // byte order mark, word joiner, soft hyphen, joiner
 		"pork\u200bbelly":                  "fail", // it may also separate two words
@@ -119,80 +119,80 @@ func TestScreeningsReadWhatPeopleRead(t *testing.T) {
 		"\u3164":                           "review",
 		"\u2800 \u00ad":                    "review",
 	} {
-		a := h.screen("subject", "asset", "region", "AE", "asset_type", said).want(200, "")
-		if got := a.at("data.decision"); got != decision {
-			t.Errorf("%q: %s, want %s", said, got, decision)
+		r := f.screen("subject", "asset", "region", "AE", "asset_type", text).want(200, "")
+		if got := r.at("data.decision"); got != decision {
+			t.Errorf("%q: %s, want %s", text, got, decision)
 		}
 	}
 	for _, region := range []string{" ", "\u200b", "\t"} {
-		h.screen("subject", "asset", "region", region, "asset_type", "tower", "currency", region).want(200, "").wantData("decision", "review")
+		f.screen("subject", "asset", "region", region, "asset_type", "tower", "currency", region).want(200, "").wantData("decision", "review")
 	}
 }
 
 // A screening is a write, so HEAD makes none.
-func TestHeadMakesNoScreening(t *testing.T) {
+func TestHeadCreatesNoScreening(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.session().with("idempotency-key", "k").get(islamic+"screen?subject=asset").want(200, "")
-	h.wantNothingStored(t, func() {
+	f := newFixture(t)
+	made := f.session().with("idempotency-key", "k").get(religiousPath+"screen?subject=asset").want(200, "")
+	f.wantNothingStored(t, func() {
 		for query, status := range map[string]int{"?subject=asset": 200, "?subject=company": 422, "": 422} {
-			a := h.session().with("idempotency-key", "head").do("HEAD", islamic+"screen"+query, "")
-			if a.status != status || a.body != "" {
-				t.Errorf("%s: %d %s", query, a.status, a.body)
+			r := f.session().with("idempotency-key", "head").do("HEAD", religiousPath+"screen"+query, "")
+			if r.status != status || r.body != "" {
+				t.Errorf("%s: %d %s", query, r.status, r.body)
 			}
-			if status == 200 && a.header.Get("content-length") != strconv.Itoa(len(made.body)) {
-				t.Errorf("HEAD has the length %s, GET has %d bytes", a.header.Get("content-length"), len(made.body))
+			if status == 200 && r.header.Get("content-length") != strconv.Itoa(len(made.body)) {
+				t.Errorf("HEAD has the length %s, GET has %d bytes", r.header.Get("content-length"), len(made.body))
 			}
 		}
 	})
-	h.session().with("idempotency-key", "head").get(islamic+"screen?subject=asset").want(200, "") // the key is free
+	f.session().with("idempotency-key", "head").get(religiousPath+"screen?subject=asset").want(200, "") // the key is free
 }
 
 // DECISIONS, 3: every write accepts an Idempotency-Key. This one is a GET whose content is in
 // its query.
-func TestAScreeningTakesAnIdempotencyKey(t *testing.T) {
+func TestScreeningTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	keyed := h.session().with("idempotency-key", "k")
-	const query = islamic + "screen?subject=asset&region=AE&asset_type=tower"
+	f := newFixture(t)
+	keyed := f.session().with("idempotency-key", "k")
+	const query = religiousPath + "screen?subject=asset&region=AE&asset_type=tower"
 	first := keyed.get(query).want(200, "")
-	h.advanceDays(1)
-	h.restart()
-	keyed = h.session().with("idempotency-key", "k")
-	h.wantNothingStored(t, func() {
+	f.advanceDays(1)
+	f.restart()
+	keyed = f.session().with("idempotency-key", "k")
+	f.wantNothingStored(t, func() {
 		again := keyed.get(query).want(200, first.body)
 		if again.header.Get("x-idempotent-replay") != "true" || first.header.Get("x-idempotent-replay") != "" {
 			t.Errorf("first %q, again %q", first.header, again.header)
 		}
-		keyed.get(islamic + "screen?subject=asset&region=AE&asset_type=pork").wantConflict()
-		keyed.get(islamic + "screen?subject=asset").wantConflict()
-		keyed.post(islamic+"mudaraba", religiousForm("mudaraba").json()).wantConflict()
+		keyed.get(religiousPath + "screen?subject=asset&region=AE&asset_type=pork").wantConflict()
+		keyed.get(religiousPath + "screen?subject=asset").wantConflict()
+		keyed.post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).wantConflict()
 		for _, key := range []string{strings.Repeat("k", 256), "a\tb"} {
-			h.session().with("idempotency-key", key).get(query).wantFaults("Idempotency-Key")
+			f.session().with("idempotency-key", key).get(query).wantFaults("Idempotency-Key")
 		}
 	})
-	if other := h.session().with("idempotency-key", "other").get(query).want(200, ""); other.at("data.screening_id") == first.at("data.screening_id") {
+	if other := f.session().with("idempotency-key", "other").get(query).want(200, ""); other.at("data.screening_id") == first.at("data.screening_id") {
 		t.Error("another key was given the same screening")
 	}
 	// A key that a contract's creation has used can't be used for a screening.
-	h.session().with("idempotency-key", "made").post(islamic+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
-	h.session().with("idempotency-key", "made").get(query).wantConflict()
+	f.session().with("idempotency-key", "made").post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
+	f.session().with("idempotency-key", "made").get(query).wantConflict()
 	// A refused request has not used its key.
-	h.session().with("idempotency-key", "free").get(islamic + "screen").wantFaults("subject")
-	h.session().with("idempotency-key", "free").get(query).want(200, "")
+	f.session().with("idempotency-key", "free").get(religiousPath + "screen").wantFaults("subject")
+	f.session().with("idempotency-key", "free").get(query).want(200, "")
 }
 
 // Of concurrent requests with one key one makes the screening, and all get its answer.
-func TestConcurrentScreeningsWithOneKeyAreOne(t *testing.T) {
+func TestConcurrentScreeningsWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const asked = 16
 	bodies := make(chan string, asked)
 	var all sync.WaitGroup
 	for range asked {
 		all.Go(func() {
-			a := h.session().with("idempotency-key", "k").do("GET", islamic+"screen?subject=asset", "")
-			bodies <- strconv.Itoa(a.status) + " " + a.body
+			r := f.session().with("idempotency-key", "k").do("GET", religiousPath+"screen?subject=asset", "")
+			bodies <- strconv.Itoa(r.status) + " " + r.body
 		})
 	}
 	all.Wait()
@@ -205,10 +205,10 @@ func TestConcurrentScreeningsWithOneKeyAreOne(t *testing.T) {
 }
 
 // A malformed parameter is refused by its name, and no screening is stored.
-func TestAScreeningsParametersAreChecked(t *testing.T) {
+func TestScreeningParametersAreChecked(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.wantNothingStored(t, func() {
+	f := newFixture(t)
+	f.wantNothingStored(t, func() {
 		for parameters, field := range map[string]string{
 			"": "subject", "subject=": "subject", "subject=company": "subject", "subject=asset&subject=asset": "subject",
 			"subject=asset&region=FR": "region", "subject=asset&region=ae": "region",
@@ -220,66 +220,66 @@ func TestAScreeningsParametersAreChecked(t *testing.T) {
 			"subject=asset&impure_income_percent=x": "impure_income_percent", "subject=asset&env=prod": "env",
 			"subject=asset&description=" + strings.Repeat("a", 1025): "description", "subject=asset&description=%ff": "description",
 		} {
-			h.session().get(islamic + "screen?" + parameters).wantFaults(field)
+			f.session().get(religiousPath + "screen?" + parameters).wantFaults(field)
 		}
 	})
 }
 
 // DECISIONS, 6: every screening is stored with its inputs and its id.
-func TestAScreeningIsStoredWithItsInputs(t *testing.T) {
+func TestScreeningIsStoredWithItsInputs(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	a := h.screen("subject", "transaction", "region", "MY", "activity", "palm oil", "amount", "9007199254740993", "currency", "MYR",
+	f := newFixture(t)
+	r := f.screen("subject", "transaction", "region", "MY", "activity", "palm oil", "amount", "9007199254740993", "currency", "MYR",
 		"asset_type", "mill", "description", `"raw" oil`, "debt_percent", "12.50", "impure_income_percent", "0").want(200, "")
-	id := a.at("data.screening_id")
-	h.advanceDays(1)
-	h.restart()
-	want := strings.TrimSuffix(a.body, "}}") + `,"given":{"subject":"transaction","region":"MY","asset_type":"mill","activity":"palm oil","description":"\"raw\" oil",` +
+	id := r.at("data.screening_id")
+	f.advanceDays(1)
+	f.restart()
+	want := strings.TrimSuffix(r.body, "}}") + `,"given":{"subject":"transaction","region":"MY","asset_type":"mill","activity":"palm oil","description":"\"raw\" oil",` +
 		`"currency":"MYR","debt_percent":"12.50","impure_income_percent":"0","amount":9007199254740993}}}`
-	h.session().get(islamic+"screen/"+id).want(200, want)
-	again := h.screen("subject", "asset").want(200, "")
+	f.session().get(religiousPath+"screen/"+id).want(200, want)
+	again := f.screen("subject", "asset").want(200, "")
 	if again.at("data.screening_id") == id {
 		t.Error("two screenings have one id")
 	}
-	h.session().get(islamic+"screen/"+again.at("data.screening_id")).want(200, strings.TrimSuffix(again.body, "}}")+`,"given":{"subject":"asset"}}}`)
-	h.session().get(islamic+"screen/"+someone).want(404, `{"error":"not_found","message":"there is no such thing"}`)
-	h.session().get(islamic+"screen/x").want(404, "")
-	events := h.auditor().get(ledgerPath+"/events?source="+id).want(200, "")
+	f.session().get(religiousPath+"screen/"+again.at("data.screening_id")).want(200, strings.TrimSuffix(again.body, "}}")+`,"given":{"subject":"asset"}}}`)
+	f.session().get(religiousPath+"screen/"+customerID).want(404, `{"error":"not_found","message":"there is no such thing"}`)
+	f.session().get(religiousPath+"screen/x").want(404, "")
+	events := f.auditor().get(ledgerPath+"/events?source="+id).want(200, "")
 	if events.rows() != 1 || events.at("data.0.event") != "screen" || events.at("data.0.to") != "pass" || events.at("data.0.entry") != "(absent)" {
 		t.Errorf("it is in the journal as %s", events.body)
 	}
 }
 
 // A screening may be linked to a contract, and never replaces its review.
-func TestAScreeningIsNoReview(t *testing.T) {
+func TestScreeningNeverReplacesAReview(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	passed := h.screen("subject", "asset", "region", "AE", "asset_type", "tower").want(200, "").at("data.screening_id")
-	failed := h.screen("subject", "asset", "region", "AE", "asset_type", "pork").want(200, "").at("data.screening_id")
+	f := newFixture(t)
+	passed := f.screen("subject", "asset", "region", "AE", "asset_type", "tower").want(200, "").at("data.screening_id")
+	failed := f.screen("subject", "asset", "region", "AE", "asset_type", "pork").want(200, "").at("data.screening_id")
 	for _, productType := range untouched {
-		d := h.createReligious(productType, "screening_id", `"`+passed+`"`)
-		d.read().wantData("screening_id", passed, "status", "draft", "compliance_review", "(absent)")
+		contract := f.createReligious(productType, "screening_id", `"`+passed+`"`)
+		contract.read().wantData("screening_id", passed, "status", "draft", "compliance_review", "(absent)")
 		for name, body := range religiousActions[productType] {
 			if name != "approve" && name != "reject" && name != "subscribe" {
-				d.actWith(name, body).wantConflict()
+				contract.actWith(name, body).wantConflict()
 			}
 		}
-		d.approved().read().wantData("screening_id", passed, "status", "review_passed")
+		contract.approve().read().wantData("screening_id", passed, "status", "review_passed")
 	}
 	for _, productType := range []string{"musharaka", "wadiah"} {
-		h.session().post(islamic+productType, religiousForm(productType).with("screening_id", `"`+passed+`"`, "compliance_review", "").json()).wantFaults("compliance_review")
+		f.session().post(religiousPath+productType, religiousForm(productType).with("screening_id", `"`+passed+`"`, "compliance_review", "").json()).wantFaults("compliance_review")
 	}
 	// The board decides whatever the rules have found; the report shows both.
-	d := h.createReligious("sukuk", "screening_id", `"`+failed+`"`).approved()
-	d.get(d.path+"/review").want(200, "").wantData("conclusion", "approved", "screening.decision", "fail", "screening.screening_id", failed)
+	contract := f.createReligious("sukuk", "screening_id", `"`+failed+`"`).approve()
+	contract.get(contract.path+"/review").want(200, "").wantData("conclusion", "approved", "screening.decision", "fail", "screening.screening_id", failed)
 }
 
 // A screening is stored, so it is a command although it is a GET: a manual clock must not move
 // during it, as it may during a read.
-func TestAScreeningIsACommand(t *testing.T) {
+func TestScreeningIsACommandAlthoughItIsAGet(t *testing.T) {
 	t.Parallel()
 	var entered atomic.Int64
-	h := newFixture(t, func(cfg *api.Config) {
+	f := newFixture(t, func(cfg *api.Config) {
 		enter := cfg.Enter
 		cfg.Enter = func() func() {
 			entered.Add(1)
@@ -288,7 +288,7 @@ func TestAScreeningIsACommand(t *testing.T) {
 	})
 	for path, commands := range map[string]int64{"screen?subject=asset": 1, "stats": 0, "mudaraba": 0, "charity": 0, "regions": 0} {
 		before := entered.Load()
-		h.session().get(islamic+path).want(200, "")
+		f.session().get(religiousPath+path).want(200, "")
 		if got := entered.Load() - before; got != commands {
 			t.Errorf("%s is %d commands, want %d", path, got, commands)
 		}

@@ -9,18 +9,18 @@ import (
 
 // One jump of the clock over months: timers fire in order, once, with the dates of their own
 // days, and never again.
-func TestAJumpOfTheClockFiresAllThatCameDueInOrder(t *testing.T) {
+func TestClockJumpFiresAllDueTimersInOrder(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	lease := h.createSecular("leases", "lease_term_months", `3`, "advance_rental", `"10"`).mustActAll(`acquire ownership_documents ["deed"]`, "activate")
-	venture := h.createSecular("partnerships", "rental_amount", `"7"`, "buyout_schedule", `"quarterly"`).mustActAll("fund", "activate")
-	deposit := h.createSecular("investment-deposits", "term_months", `1`, "auto_renewal", "true").mustActAll("activate", `profit gross_profit "100"`)
-	h.advanceDays(29)
+	f := newFixture(t)
+	lease := f.createSecular("leases", "lease_term_months", `3`, "advance_rental", `"10"`).mustActAll(`acquire ownership_documents ["deed"]`, "activate")
+	venture := f.createSecular("partnerships", "rental_amount", `"7"`, "buyout_schedule", `"quarterly"`).mustActAll("fund", "activate")
+	deposit := f.createSecular("investment-deposits", "term_months", `1`, "auto_renewal", "true").mustActAll("activate", `profit gross_profit "100"`)
+	f.advanceDays(29)
 	lease.wantEntries(
 		"acquire 2026-09-03: Dr A:ijara_asset:{c} 1200, Cr A:cash:AE 1200",
 		"activate 2026-09-03: Dr A:rent_receivable:{c} 10, Cr L:unearned_rent:{c} 10",
 	)
-	h.advanceDays(7 * 30)
+	f.advanceDays(7 * 30)
 	due := func(day string, earned, worn int) string {
 		return fmt.Sprintf("rent_due %s: Dr A:rent_receivable:{c} 100, Cr I:rent 100, Dr L:unearned_rent:{c} %d, Cr I:rent %d, Dr E:depreciation %d, Cr A:accumulated_depreciation:{c} %d",
 			day, earned, earned, worn, worn)
@@ -34,31 +34,31 @@ func TestAJumpOfTheClockFiresAllThatCameDueInOrder(t *testing.T) {
 	}
 	venture.read().wantData("rental_paid_total", "14")
 	deposit.read().wantData("status", "active", "renewals", "7", "initial_amount", "1050", "customer_profit_share", "0", "last_renewal_date", "2027-04-01", "maturity_date", "2027-05-01")
-	h.wantNothingStored(t, func() { h.advanceDays(0) })
-	h.advanceDays(365)
+	f.wantNothingStored(t, func() { f.advanceDays(0) })
+	f.advanceDays(365)
 	if n := len(lease.entries()); n != 5 {
 		t.Errorf("%d entries of a lease whose term is over", n)
 	}
 }
 
 // Timers that became due while the server was down fire at the next start, once.
-func TestWhatCameDueWhileItWasDownFiresAtTheNextStart(t *testing.T) {
+func TestTimersDueDuringDowntimeFireAtTheNextStart(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	lease := h.createSecular("leases", "lease_term_months", `4`).mustActAll(`acquire ownership_documents ["deed"]`, "activate", `payment amount "150"`)
-	h.advanceDays(45)
-	h.halt()
-	h.stop()
-	must(t, h.Clock.Set(h.Clock.Now().AddDate(0, 0, 60)))
-	h.start()
-	h.advanceDays(0) // it returns after everything due has been done
+	f := newFixture(t)
+	lease := f.createSecular("leases", "lease_term_months", `4`).mustActAll(`acquire ownership_documents ["deed"]`, "activate", `payment amount "150"`)
+	f.advanceDays(45)
+	f.halt()
+	f.stop()
+	must(t, f.Clock.Set(f.Clock.Now().AddDate(0, 0, 60)))
+	f.start()
+	f.advanceDays(0) // it returns after everything due has been done
 	lease.read().wantData("rent_receivable", "150", "total_rentals_paid", "150")
-	days := h.auditor().get("/api/v1/ledger/entries?event=rent_due&source="+lease.id()).want(200, "")
+	days := f.auditor().get("/api/v1/ledger/entries?event=rent_due&source="+lease.id()).want(200, "")
 	if days.rows() != 3 || days.at("data.2.effective_date") != "2026-10-03" || days.at("data.1.effective_date") != "2026-11-02" || days.at("data.0.effective_date") != "2026-12-02" {
 		t.Errorf("%s", days.body)
 	}
-	h.restart()
-	h.wantNothingStored(t, func() { h.advanceDays(0) })
+	f.restart()
+	f.wantNothingStored(t, func() { f.advanceDays(0) })
 	lease.mustAct("payment", "amount", `"250"`).wantData("rent_receivable", "0", "total_rentals_paid", "400")
 	lease.act("payment", "amount", `"1"`).wantFaults("amount")
 }
@@ -67,11 +67,11 @@ func TestWhatCameDueWhileItWasDownFiresAtTheNextStart(t *testing.T) {
 // store.
 func TestContractsAreTheSameAfterARestart(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var before []string
 	var all []*contractFixture
 	for product, actions := range map[string][]string{
-		"certificate-issues":   {`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`, `subscribe investor_id "` + someone + `" certificates 2`},
+		"certificate-issues":   {`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`, `subscribe investor_id "` + customerID + `" certificates 2`},
 		"managed-investments":  {"fund", "activate", `loss amount "10"`},
 		"leases":               {`acquire ownership_documents ["deed",{"no":1}]`, "activate", `expense amount "1" description "oil"`},
 		"partnerships":         {"fund", "activate", `profit gross_profit "10" period_end_date "2026-09-03"`},
@@ -79,68 +79,70 @@ func TestContractsAreTheSameAfterARestart(t *testing.T) {
 		"instalment-sales":     {"order_asset"},
 		"safekeeping-deposits": {"activate", `grant_hibah amount "1" granted_by "board"`},
 	} {
-		d := h.createSecular(product, "metadata", `{ "a" : "b" }`).mustActAll(actions...)
-		all, before = append(all, d), append(before, d.read().body)
+		contract := f.createSecular(product, "metadata", `{ "a" : "b" }`).mustActAll(actions...)
+		all, before = append(all, contract), append(before, contract.read().body)
 	}
-	h.restart()
+	f.restart()
 	for i, d := range all {
 		d.read().want(200, before[i])
 	}
 }
 
 // Dates are UTC days of the clock: an action is refused until its day.
-func TestMaturitiesArriveWithTheClock(t *testing.T) {
+func TestActionIsRefusedBeforeItsDay(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	deposit := h.createSecular("investment-deposits", "term_months", `1`).mustActAll("activate")
-	issue := h.createSecular("certificate-issues", "maturity_months", `1`).mustActAll(`offering subscription_start "2026-09-03" subscription_end "2026-09-03"`,
-		`subscribe investor_id "`+someone+`" certificates 1`, "activate")
-	closed := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
-	buy := func() *answer { return closed.act("subscribe", "investor_id", `"`+someone+`"`, "certificates", `1`) }
+	f := newFixture(t)
+	deposit := f.createSecular("investment-deposits", "term_months", `1`).mustActAll("activate")
+	issue := f.createSecular("certificate-issues", "maturity_months", `1`).mustActAll(`offering subscription_start "2026-09-03" subscription_end "2026-09-03"`,
+		`subscribe investor_id "`+customerID+`" certificates 1`, "activate")
+	closed := f.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
+	buy := func() *response {
+		return closed.act("subscribe", "investor_id", `"`+customerID+`"`, "certificates", `1`)
+	}
 	buy().wantFaults("subscription_start")
 	for range 29 {
-		h.advanceDays(1)
+		f.advanceDays(1)
 	}
 	for _, d := range []*contractFixture{deposit, issue} {
 		d.act("mature").wantFaults("maturity_date")
 	}
 	buy().wantFaults("subscription_end")
-	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-02T23:59:59Z"}`).want(200, "")
+	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-02T23:59:59Z"}`).want(200, "")
 	deposit.act("mature").wantFaults("maturity_date")
-	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-03T00:00:00Z"}`).want(200, "")
+	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-03T00:00:00Z"}`).want(200, "")
 	for _, d := range []*contractFixture{deposit, issue} {
 		d.mustAct("mature").wantData("status", "matured")
 	}
 }
 
 // The subscription window includes its first and last day.
-func TestTheSubscriptionWindowHoldsBothItsDays(t *testing.T) {
+func TestSubscriptionWindowIncludesItsFirstAndLastDay(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
+	f := newFixture(t)
+	contract := f.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
 	for _, day := range []struct {
 		now     string
 		against string
 	}{{"2026-09-03T23:59:59Z", "subscription_start"}, {"2026-09-04T00:00:00Z", ""}, {"2026-09-05T23:59:59Z", ""}, {"2026-09-06T00:00:00Z", "subscription_end"}} {
-		h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+day.now+`"}`).want(200, "")
-		a := d.act("subscribe", "investor_id", `"`+someone+`"`, "certificates", `1`)
+		f.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+day.now+`"}`).want(200, "")
+		r := contract.act("subscribe", "investor_id", `"`+customerID+`"`, "certificates", `1`)
 		if day.against == "" {
-			a.want(200, "")
+			r.want(200, "")
 		} else {
-			a.wantFaults(day.against)
+			r.wantFaults(day.against)
 		}
 	}
 }
 
 // A lease with a delivery date in the past: rows that are due already become due at once,
 // before the next action.
-func TestRowsOfABackdatedLeaseFallDueBeforeTheNextAction(t *testing.T) {
+func TestBackdatedLeaseRowsFallDueImmediately(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`, `activate delivery_date "2026-06-01"`) // 94 days ago
-	d.mustAct("payment", "amount", `"250"`).wantData("rent_receivable", "50", "total_rentals_paid", "250", "end_date", "2027-05-27")
+	f := newFixture(t)
+	contract := f.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`, `activate delivery_date "2026-06-01"`) // 94 days ago
+	contract.mustAct("payment", "amount", `"250"`).wantData("rent_receivable", "50", "total_rentals_paid", "250", "end_date", "2027-05-27")
 	var days []string
-	for _, entry := range d.entries() {
+	for _, entry := range contract.entries() {
 		if day, due := strings.CutPrefix(entry, "rent_due "); due {
 			days = append(days, day[:len("2026-07-01")])
 		}

@@ -25,15 +25,15 @@ type webhookReceiver struct {
 
 // newWebhookReceiver sends the first partner's notifications to a new receiver, which
 // acknowledges.
-func (h *fixture) newWebhookReceiver() *webhookReceiver {
-	h.t.Helper()
-	s := newSink(h.t)
-	h.directory.AllowPrivateHooks(true)
-	h.admin().patch("/api/v1/partners/1", `{"notify_url":"`+s.URL+`/hook","secret":"whsec"}`).want(200, "")
+func (f *fixture) newWebhookReceiver() *webhookReceiver {
+	f.t.Helper()
+	s := newReceiver(f.t)
+	f.directory.AllowPrivateHooks(true)
+	f.admin().patch("/api/v1/partners/1", `{"notify_url":"`+s.URL+`/hook","secret":"whsec"}`).want(200, "")
 	return s
 }
 
-func newSink(t testing.TB) *webhookReceiver {
+func newReceiver(t testing.TB) *webhookReceiver {
 	t.Helper()
 	s := &webhookReceiver{status: http.StatusOK}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,70 +58,70 @@ func newSink(t testing.TB) *webhookReceiver {
 }
 
 // answerWith sets the status of the receiver's answers from now on.
-func (s *webhookReceiver) answerWith(status int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.status = status
+func (r *webhookReceiver) answerWith(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status = status
 }
 
 // received returns the event_ids and the types of the received notifications.
-func (s *webhookReceiver) received() (ids, types []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.ids), slices.Clone(s.types)
+func (r *webhookReceiver) received() (ids, types []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.ids), slices.Clone(r.types)
 }
 
 // count returns how many notifications were received.
-func (s *webhookReceiver) count() int {
-	ids, _ := s.received()
+func (r *webhookReceiver) count() int {
+	ids, _ := r.received()
 	return len(ids)
 }
 
 // waitForDeliveries waits until all due deliveries were attempted and the attempts are stored.
-func (h *fixture) waitForDeliveries() {
-	h.t.Helper()
-	h.advance(1)
+func (f *fixture) waitForDeliveries() {
+	f.t.Helper()
+	f.advance(1)
 }
 
 // parkAll makes everything that waits fail until it is parked.
-func (h *fixture) parkAll() {
-	h.t.Helper()
-	h.advance(8 * 3600)
+func (f *fixture) parkAll() {
+	f.t.Helper()
+	f.advance(8 * 3600)
 }
 
 // listed returns the event_ids of a list, in order, over all its pages.
-func (h *fixture) listed(query string) (ids []string) {
-	h.t.Helper()
+func (f *fixture) listed(query string) (ids []string) {
+	f.t.Helper()
 	for cursor := ""; cursor != "null"; {
 		more := ""
 		if cursor != "" {
 			more = "&cursor=" + url.QueryEscape(cursor)
 		}
-		a := h.admin().get(deliveries+"?"+query+more).want(200, "")
-		for _, row := range a.object()["data"].([]any) {
+		r := f.admin().get(deliveries+"?"+query+more).want(200, "")
+		for _, row := range r.object()["data"].([]any) {
 			ids = append(ids, row.(map[string]any)["event_id"].(string))
 		}
-		cursor = a.at("cursor.cursor_value")
+		cursor = r.at("cursor.cursor_value")
 	}
 	return ids
 }
 
 // wantListed checks a list over all of its pages.
-func (h *fixture) wantListed(query string, want ...string) {
-	h.t.Helper()
-	if got := h.listed(query); strings.Join(got, " ") != strings.Join(want, " ") {
-		h.t.Errorf("%s lists\n\t%v, want\n\t%v", query, got, want)
+func (f *fixture) wantListed(query string, want ...string) {
+	f.t.Helper()
+	if got := f.listed(query); strings.Join(got, " ") != strings.Join(want, " ") {
+		f.t.Errorf("%s lists\n\t%v, want\n\t%v", query, got, want)
 	}
 }
 
 // firstDelivery returns the event_id of the only delivery about a transaction.
-func (h *fixture) firstDelivery(id string) string {
-	h.t.Helper()
-	return h.admin().get(deliveries+"?transaction_id="+id).want(200, "").at("data.0.event_id")
+func (f *fixture) firstDelivery(id string) string {
+	f.t.Helper()
+	return f.admin().get(deliveries+"?transaction_id="+id).want(200, "").at("data.0.event_id")
 }
 
-// newSlow returns the address of a receiver that answers when leave is closed.
-func newSlow(t testing.TB, arrived, leave chan struct{}) string {
+// newSlowReceiver returns the address of a receiver that answers when leave is closed.
+func newSlowReceiver(t testing.TB, arrived, leave chan struct{}) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}

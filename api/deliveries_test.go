@@ -12,16 +12,16 @@ import (
 
 func TestDeliveriesAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.newWebhookReceiver()
+	f := newFixture(t)
+	f.newWebhookReceiver()
 	var want []string
 	for range 5 {
-		want = append([]string{h.firstDelivery(h.charge(good).at("id"))}, want...)
+		want = append([]string{f.firstDelivery(f.charge(good).at("id"))}, want...)
 	}
-	h.waitForDeliveries()
-	h.wantListed("", want...)
-	h.wantListed("limit=2", want...)
-	page := h.admin().get(deliveries+"?limit=5").want(200, "")
+	f.waitForDeliveries()
+	f.wantListed("", want...)
+	f.wantListed("limit=2", want...)
+	page := f.admin().get(deliveries+"?limit=5").want(200, "")
 	if page.at("cursor.cursor_field") != "event_id" || page.at("cursor.cursor_value") != "null" {
 		t.Errorf("a full page is the last one: %s", page.at("cursor"))
 	}
@@ -29,15 +29,15 @@ func TestDeliveriesAreListedNewestFirst(t *testing.T) {
 
 // DECISIONS, section 8: rows {event_id, transaction_id, terminal_id, type, state,
 // attempts, next_at}.
-func TestARowOfDeliveriesHasItsFields(t *testing.T) {
+func TestDeliveryRowHasItsFields(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	s := h.newWebhookReceiver()
-	paid := h.charge(good)
-	terminal := h.terminalOf("payment")
-	h.waitForDeliveries()
+	f := newFixture(t)
+	s := f.newWebhookReceiver()
+	paid := f.charge(good)
+	terminal := f.terminalOf("payment")
+	f.waitForDeliveries()
 	id, _ := s.received()
-	row := h.admin().get(deliveries).want(200, "").object()["data"].([]any)[0].(map[string]any)
+	row := f.admin().get(deliveries).want(200, "").object()["data"].([]any)[0].(map[string]any)
 	booked, _ := row["booked_at"].(string)
 	if _, err := time.Parse(time.RFC3339, booked); err != nil {
 		t.Errorf("booked_at: %v", err)
@@ -51,18 +51,18 @@ func TestARowOfDeliveriesHasItsFields(t *testing.T) {
 	}
 }
 
-func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
+func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	s := h.newWebhookReceiver()
+	f := newFixture(t)
+	s := f.newWebhookReceiver()
 	s.answerWith(503)
-	id := h.firstDelivery(h.charge(good).at("id"))
-	h.waitForDeliveries()
+	id := f.firstDelivery(f.charge(good).at("id"))
+	f.waitForDeliveries()
 	first := began.Format("2006-01-02T15:04:05.000000-07:00")
-	h.advance(29) // 30 s after the first failure
+	f.advance(29) // 30 s after the first failure
 	s.answerWith(204)
-	h.advance(120)
-	a := h.admin().get(deliveries+"/"+id).want(200, "")
+	f.advance(120)
+	r := f.admin().get(deliveries+"/"+id).want(200, "")
 	second, third := began.Add(30*time.Second), began.Add(150*time.Second)
 	for path, want := range map[string]string{
 		"data.state": "delivered", "data.next_at": "null", "data.event_id": id,
@@ -71,106 +71,106 @@ func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
 		"data.attempts.2.at": third.Format("2006-01-02T15:04:05.000000-07:00"), "data.attempts.2.status": "204", "data.attempts.2.error": "null",
 		"data.attempts.3": "(absent)",
 	} {
-		if got := a.at(path); got != want {
+		if got := r.at(path); got != want {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
-	if took := a.object()["data"].(map[string]any)["attempts"].([]any)[0].(map[string]any)["duration_ms"].(float64); took < 0 || took > 15_000 {
+	if took := r.object()["data"].(map[string]any)["attempts"].([]any)[0].(map[string]any)["duration_ms"].(float64); took < 0 || took > 15_000 {
 		t.Errorf("duration_ms = %v", took)
 	}
 }
 
-func TestAnAttemptWithoutAnAnswerHasAnErrorAndNoStatus(t *testing.T) {
+func TestUnansweredAttemptHasAnErrorAndNoStatus(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	s := h.newWebhookReceiver()
+	f := newFixture(t)
+	s := f.newWebhookReceiver()
 	s.Close()
-	id := h.firstDelivery(h.charge(good).at("id"))
-	h.waitForDeliveries()
-	a := h.admin().get(deliveries+"/"+id).want(200, "")
-	if a.at("data.attempts.0.status") != "null" || a.at("data.attempts.0.error") == "null" || a.at("data.state") != "pending" {
-		t.Errorf("%s", a.body)
+	id := f.firstDelivery(f.charge(good).at("id"))
+	f.waitForDeliveries()
+	r := f.admin().get(deliveries+"/"+id).want(200, "")
+	if r.at("data.attempts.0.status") != "null" || r.at("data.attempts.0.error") == "null" || r.at("data.state") != "pending" {
+		t.Errorf("%s", r.body)
 	}
-	if a.at("data.next_at") != began.Add(30*time.Second).Format("2006-01-02T15:04:05.000000-07:00") {
-		t.Errorf("next_at = %s", a.at("data.next_at"))
+	if r.at("data.next_at") != began.Add(30*time.Second).Format("2006-01-02T15:04:05.000000-07:00") {
+		t.Errorf("next_at = %s", r.at("data.next_at"))
 	}
 }
 
 // mixDeliveries makes deliveries in each state, for two terminals, and returns them by state,
 // newest first.
-func (h *fixture) mixDeliveries(s *webhookReceiver) (byState map[string][]string, all []string) {
-	h.t.Helper()
+func (f *fixture) mixDeliveries(r *webhookReceiver) (byState map[string][]string, all []string) {
+	f.t.Helper()
 	byState = map[string][]string{}
 	add := func(state string, ids ...string) {
 		for _, id := range ids {
-			delivery := h.firstDelivery(id)
+			delivery := f.firstDelivery(id)
 			byState[state] = append([]string{delivery}, byState[state]...)
 			all = append([]string{delivery}, all...)
 		}
 	}
-	s.answerWith(500)
-	add("parked", h.charge(good).at("id"), h.payout1250(`{"type":"bank_account"}`).at("id"))
-	h.parkAll()
-	s.answerWith(200)
-	add("delivered", h.charge(good).at("id"), h.payout1250(`{"type":"bank_account"}`).at("id"))
-	h.waitForDeliveries()
-	s.answerWith(500)
-	add("delivered", h.charge(good).at("id")) // delivered at the second attempt
-	h.waitForDeliveries()
-	s.answerWith(200)
-	h.advance(60)
-	s.answerWith(500)
-	add("pending", h.charge(good).at("id"), h.payout1250(`{"type":"bank_account"}`).at("id"))
-	h.waitForDeliveries()
+	r.answerWith(500)
+	add("parked", f.charge(good).at("id"), f.payout1250(`{"type":"bank_account"}`).at("id"))
+	f.parkAll()
+	r.answerWith(200)
+	add("delivered", f.charge(good).at("id"), f.payout1250(`{"type":"bank_account"}`).at("id"))
+	f.waitForDeliveries()
+	r.answerWith(500)
+	add("delivered", f.charge(good).at("id")) // delivered at the second attempt
+	f.waitForDeliveries()
+	r.answerWith(200)
+	f.advance(60)
+	r.answerWith(500)
+	add("pending", f.charge(good).at("id"), f.payout1250(`{"type":"bank_account"}`).at("id"))
+	f.waitForDeliveries()
 	return byState, all
 }
 
 // terminalOf returns the first partner's terminal for a kind of transaction in env test.
-func (h *fixture) terminalOf(kind string) string {
-	h.t.Helper()
-	list := h.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
+func (f *fixture) terminalOf(kind string) string {
+	f.t.Helper()
+	list := f.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
 	for i := range list.rows() {
 		row := fmt.Sprintf("data.%d.", i)
 		if list.at(row+"type") == kind && list.at(row+"env") == "test" {
 			return list.at(row + "id")
 		}
 	}
-	h.t.Fatalf("no terminal for a %s", kind)
+	f.t.Fatalf("no terminal for a %s", kind)
 	return ""
 }
 
 func TestDeliveriesAreFiltered(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	byState, all := h.mixDeliveries(h.newWebhookReceiver())
-	h.wantListed("", all...)
+	f := newFixture(t)
+	byState, all := f.mixDeliveries(f.newWebhookReceiver())
+	f.wantListed("", all...)
 	for _, state := range []string{"pending", "delivered", "parked"} {
-		h.wantListed("state="+state, byState[state]...)
-		h.wantListed("state="+state+"&limit=1", byState[state]...)
+		f.wantListed("state="+state, byState[state]...)
+		f.wantListed("state="+state+"&limit=1", byState[state]...)
 	}
-	payout, payment := h.terminalOf("payout"), h.terminalOf("payment")
-	h.wantListed("terminal_id="+payout, all[0], all[3], all[5])
-	h.wantListed("limit=1&terminal_id="+payment, all[1], all[2], all[4], all[6])
-	h.wantListed("terminal_id="+payout+"&state=parked", all[5])
-	h.wantListed("terminal_id="+payment+"&state=pending", all[1])
-	whole := h.admin().get(deliveries+"?limit=500").want(200, "")
+	payout, payment := f.terminalOf("payout"), f.terminalOf("payment")
+	f.wantListed("terminal_id="+payout, all[0], all[3], all[5])
+	f.wantListed("limit=1&terminal_id="+payment, all[1], all[2], all[4], all[6])
+	f.wantListed("terminal_id="+payout+"&state=parked", all[5])
+	f.wantListed("terminal_id="+payment+"&state=pending", all[1])
+	whole := f.admin().get(deliveries+"?limit=500").want(200, "")
 	of := whole.at("data.4.transaction_id")
-	h.wantListed("transaction_id="+of, all[4])
-	h.wantListed("transaction_id="+of+"&state=delivered&terminal_id="+payment, all[4])
-	h.wantListed("transaction_id=" + of + "&state=parked")
-	h.wantListed("transaction_id=" + of + "&terminal_id=" + payout)
-	for _, nothing := range []string{uuid.NewString(), uuid.Nil.String(), h.seed.Second.Org.String()} {
-		h.wantListed("transaction_id=" + nothing)
-		h.wantListed("terminal_id=" + nothing)
+	f.wantListed("transaction_id="+of, all[4])
+	f.wantListed("transaction_id="+of+"&state=delivered&terminal_id="+payment, all[4])
+	f.wantListed("transaction_id=" + of + "&state=parked")
+	f.wantListed("transaction_id=" + of + "&terminal_id=" + payout)
+	for _, nothing := range []string{uuid.NewString(), uuid.Nil.String(), f.seed.Second.Org.String()} {
+		f.wantListed("transaction_id=" + nothing)
+		f.wantListed("terminal_id=" + nothing)
 	}
 }
 
 // Both bounds are inclusive, and apply to the time of the event.
 func TestDeliveriesAreFilteredByTime(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	_, all := h.mixDeliveries(h.newWebhookReceiver())
-	whole := h.admin().get(deliveries+"?limit=500").want(200, "")
+	f := newFixture(t)
+	_, all := f.mixDeliveries(f.newWebhookReceiver())
+	whole := f.admin().get(deliveries+"?limit=500").want(200, "")
 	at := func(i int) string { return url.QueryEscape(whole.at(fmt.Sprintf("data.%d.booked_at", i))) }
 	for query, want := range map[string][]string{
 		"from=" + at(2):                         all[:3],
@@ -183,33 +183,33 @@ func TestDeliveriesAreFilteredByTime(t *testing.T) {
 		"state=parked&from=" + at(5):            all[5:6],
 		"state=pending&to=" + at(1):             all[1:2],
 		"state=delivered&limit=1&from=" + at(4): all[2:5],
-		"terminal_id=" + h.terminalOf("payment") + "&state=parked&to=" + at(6):                    all[6:],
+		"terminal_id=" + f.terminalOf("payment") + "&state=parked&to=" + at(6):                    all[6:],
 		"transaction_id=" + whole.at("data.3.transaction_id") + "&from=" + at(3) + "&to=" + at(3): all[3:4],
 		"transaction_id=" + whole.at("data.3.transaction_id") + "&from=" + at(2):                  nil,
 	} {
-		h.wantListed(query, want...)
+		f.wantListed(query, want...)
 	}
-	now := h.Clock.Now().Format(time.RFC3339Nano)
-	h.wantListed("to="+url.QueryEscape(now), all...) // a bound equal to the clock's time means everything up to now
+	now := f.Clock.Now().Format(time.RFC3339Nano)
+	f.wantListed("to="+url.QueryEscape(now), all...) // a bound equal to the clock's time means everything up to now
 }
 
-func TestSeveralNoticesOfOneTransaction(t *testing.T) {
+func TestDeliveriesOfOneTransactionAreListedByIt(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.newWebhookReceiver()
-	h.charge(good)
-	id := h.charge(good).at("id")
-	h.change(id, `"type":"refund","amount":"100"`).want(200, "")
-	h.change(id, `"type":"refund"`).want(200, "")
-	h.waitForDeliveries()
+	f := newFixture(t)
+	f.newWebhookReceiver()
+	f.charge(good)
+	id := f.charge(good).at("id")
+	f.change(id, `"type":"refund","amount":"100"`).want(200, "")
+	f.change(id, `"type":"refund"`).want(200, "")
+	f.waitForDeliveries()
 	for _, page := range []string{"", "&limit=1", "&limit=2"} {
-		ids := h.listed("transaction_id=" + id + page)
+		ids := f.listed("transaction_id=" + id + page)
 		if len(ids) != 3 {
 			t.Fatalf("%d deliveries%s", len(ids), page)
 		}
 	}
-	a := h.admin().get(deliveries+"?transaction_id="+id).want(200, "")
-	if got := a.at("data.0.type") + " " + a.at("data.1.type") + " " + a.at("data.2.type"); got != "transaction.refunded transaction.refunded transaction.charged" {
+	r := f.admin().get(deliveries+"?transaction_id="+id).want(200, "")
+	if got := r.at("data.0.type") + " " + r.at("data.1.type") + " " + r.at("data.2.type"); got != "transaction.refunded transaction.refunded transaction.charged" {
 		t.Errorf("notified of %s", got)
 	}
 }
@@ -257,55 +257,55 @@ func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 }
 
 // Waiting and parked deliveries are on the first page, however many were delivered since.
-func TestWhatWaitsIsListedFirst(t *testing.T) {
+func TestWaitingAndParkedDeliveriesAreListedFirst(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	s := h.newWebhookReceiver()
+	f := newFixture(t)
+	s := f.newWebhookReceiver()
 	s.answerWith(500)
-	parked := h.firstDelivery(h.charge(good).at("id"))
-	h.advance(30_000) // six attempts
-	waiting := []string{h.firstDelivery(h.charge(good).at("id")), h.firstDelivery(h.charge(good).at("id"))}
-	h.waitForDeliveries()
+	parked := f.firstDelivery(f.charge(good).at("id"))
+	f.advance(30_000) // six attempts
+	waiting := []string{f.firstDelivery(f.charge(good).at("id")), f.firstDelivery(f.charge(good).at("id"))}
+	f.waitForDeliveries()
 	s.answerWith(200)
 	for range 70 { // each in its own group, and so on its own page
-		h.charge(good)
+		f.charge(good)
 	}
-	h.waitForDeliveries()
+	f.waitForDeliveries()
 	for state, want := range map[string][]string{"pending": {waiting[1], waiting[0]}, "parked": {parked}} {
-		a := h.admin().get(deliveries+"?limit=10&state="+state).want(200, "")
+		r := f.admin().get(deliveries+"?limit=10&state="+state).want(200, "")
 		for i, id := range want {
-			if a.rows() != len(want) || a.at(fmt.Sprintf("data.%d.event_id", i)) != id {
-				t.Errorf("%s: %s, want %v", state, a.body, want)
+			if r.rows() != len(want) || r.at(fmt.Sprintf("data.%d.event_id", i)) != id {
+				t.Errorf("%s: %s, want %v", state, r.body, want)
 			}
 		}
 	}
 }
 
-func TestParametersOfDeliveriesAreChecked(t *testing.T) {
+func TestDeliveryParametersAreChecked(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for query, field := range map[string]string{
 		"transaction_id=1": "transaction_id", "terminal_id=x": "terminal_id", "state=lost": "state", "state=": "state", "state=PENDING": "state",
 		"from=yesterday": "from", "to=2026-01-01": "to", "limit=0": "limit", "limit=501": "limit", "limit=x": "limit", "page=1": "page",
 		"cursor=x": "cursor", "cursor=" + uuid.NewString(): "cursor", "cursor=": "cursor", "state=parked&state=parked": "state",
 		"cursor=untried": "cursor", "state=parked&cursor=untried": "cursor", "state=pending&cursor=untried-": "cursor", "state=pending&cursor=untried-x": "cursor",
 	} {
-		h.admin().get(deliveries + "?" + query).wantFieldsRefused(field)
+		f.admin().get(deliveries + "?" + query).wantFieldsRefused(field)
 	}
-	h.admin().get(deliveries+"?limit=500").want(200, "")
-	h.admin().get(deliveries+"?state=pending&cursor=untried").want(200, "")
-	h.admin().with("x-organization-id", "").get(deliveries).wantFieldsRefused("x-organization-id")
+	f.admin().get(deliveries+"?limit=500").want(200, "")
+	f.admin().get(deliveries+"?state=pending&cursor=untried").want(200, "")
+	f.admin().with("x-organization-id", "").get(deliveries).wantFieldsRefused("x-organization-id")
 }
 
 // An event_id of another organization is answered like an unknown one.
 func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.newWebhookReceiver()
-	id := h.firstDelivery(h.charge(good).at("id"))
-	h.waitForDeliveries()
-	there := h.admin().with("x-organization-id", h.seed.Second.Org.String())
-	unknown := h.admin().get(deliveries+"/"+uuid.NewString()).want(404, "")
+	f := newFixture(t)
+	f.newWebhookReceiver()
+	id := f.firstDelivery(f.charge(good).at("id"))
+	f.waitForDeliveries()
+	there := f.admin().with("x-organization-id", f.seed.Second.Org.String())
+	unknown := f.admin().get(deliveries+"/"+uuid.NewString()).want(404, "")
 	for _, path := range []string{id, strings.ToUpper(id), "x", uuid.Nil.String(), strings.ReplaceAll(id, "-", "")} {
 		there.get(deliveries+"/"+path).want(404, unknown.body)
 		there.post(deliveries+"/"+path+"/replay", "").want(404, unknown.body)
@@ -315,69 +315,69 @@ func TestForeignDeliveriesAreUnknown(t *testing.T) {
 		t.Errorf("%d foreign rows", rows)
 	}
 	// An event_id with a plausible time and channel for which there is no notification.
-	h.admin().get(deliveries+"/"+h.charge("4000000000000077").at("id")).want(404, unknown.body)
+	f.admin().get(deliveries+"/"+f.charge("4000000000000077").at("id")).want(404, unknown.body)
 }
 
 // A delivery that is neither delivered nor parked is listed as pending, even before its first
 // attempt has ended.
-func TestADeliveryUnderWayIsPending(t *testing.T) {
+func TestDeliveryUnderWayIsPending(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.directory.AllowPrivateHooks(true)
+	f := newFixture(t)
+	f.directory.AllowPrivateHooks(true)
 	arrived, leave := make(chan struct{}), make(chan struct{})
-	slow := newSlow(t, arrived, leave)
-	h.admin().patch("/api/v1/partners/1", `{"notify_url":"`+slow+`"}`).want(200, "")
-	id := h.charge(good).at("id")
+	slow := newSlowReceiver(t, arrived, leave)
+	f.admin().patch("/api/v1/partners/1", `{"notify_url":"`+slow+`"}`).want(200, "")
+	id := f.charge(good).at("id")
 	<-arrived
-	a := h.admin().get(deliveries+"?state=pending").want(200, "")
-	if a.at("data.0.transaction_id") != id || a.at("data.0.attempts") != "0" || a.at("data.0.next_at") != a.at("data.0.booked_at") || a.rows() != 1 {
-		t.Errorf("%s", a.body)
+	r := f.admin().get(deliveries+"?state=pending").want(200, "")
+	if r.at("data.0.transaction_id") != id || r.at("data.0.attempts") != "0" || r.at("data.0.next_at") != r.at("data.0.booked_at") || r.rows() != 1 {
+		t.Errorf("%s", r.body)
 	}
-	h.wantListed("state=delivered")
+	f.wantListed("state=delivered")
 	close(leave)
-	h.waitForDeliveries()
-	h.wantListed("state=pending")
+	f.waitForDeliveries()
+	f.wantListed("state=pending")
 }
 
 // Messages to operators without an event are listed too.
-func TestBulletinsAreListed(t *testing.T) {
+func TestOperatorMessagesAreListed(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.newWebhookReceiver()
-	h.charge(good)
-	h.waitForDeliveries()
-	org, terminal := h.seed.First.Org, h.terminalOf("payment")
-	must(t, h.notifier.Post(org, uuid.MustParse(terminal), []byte(`{"kind":"daily_summary","subject":"s","text":"t"}`), "k"))
-	h.waitForDeliveries()
-	h.charge(good)
-	h.waitForDeliveries()
-	a := h.admin().get(deliveries).want(200, "")
-	got := fmt.Sprintf("%s %s %s %s, %s %s %s", a.at("data.0.channel"), a.at("data.1.channel"), a.at("data.2.channel"), a.at("data.3"),
-		a.at("data.1.type"), a.at("data.1.transaction_id"), a.at("data.1.terminal_id"))
+	f := newFixture(t)
+	f.newWebhookReceiver()
+	f.charge(good)
+	f.waitForDeliveries()
+	org, terminal := f.seed.First.Org, f.terminalOf("payment")
+	must(t, f.notifier.Post(org, uuid.MustParse(terminal), []byte(`{"kind":"daily_summary","subject":"s","text":"t"}`), "k"))
+	f.waitForDeliveries()
+	f.charge(good)
+	f.waitForDeliveries()
+	r := f.admin().get(deliveries).want(200, "")
+	got := fmt.Sprintf("%s %s %s %s, %s %s %s", r.at("data.0.channel"), r.at("data.1.channel"), r.at("data.2.channel"), r.at("data.3"),
+		r.at("data.1.type"), r.at("data.1.transaction_id"), r.at("data.1.terminal_id"))
 	if want := "webhook bulletin webhook (absent), daily_summary null " + terminal; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	h.parkAll()
-	h.wantListed("state=parked&terminal_id="+terminal, a.at("data.1.event_id"))
-	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+terminal+`"}`).want(200, `{"data":{"replayed":1}}`)
+	f.parkAll()
+	f.wantListed("state=parked&terminal_id="+terminal, r.at("data.1.event_id"))
+	f.admin().post(deliveries+"/replay", `{"terminal_id":"`+terminal+`"}`).want(200, `{"data":{"replayed":1}}`)
 }
 
 // Deliveries older than the retention are not shown.
-func TestOldDeliveriesAreNotShown(t *testing.T) {
+func TestExpiredDeliveriesAreNotShown(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	s := h.newWebhookReceiver()
-	ok := h.firstDelivery(h.charge(good).at("id"))
-	h.waitForDeliveries()
+	f := newFixture(t)
+	s := f.newWebhookReceiver()
+	ok := f.firstDelivery(f.charge(good).at("id"))
+	f.waitForDeliveries()
 	s.answerWith(500)
-	failed := h.firstDelivery(h.charge(good).at("id"))
-	h.advance(31 * 24 * 3600)
+	failed := f.firstDelivery(f.charge(good).at("id"))
+	f.advance(31 * 24 * 3600)
 	s.answerWith(200)
-	kept := h.firstDelivery(h.charge(good).at("id"))
-	h.advance(24 * 3600)
-	h.wantListed("", kept)
-	h.wantListed("state=parked")
+	kept := f.firstDelivery(f.charge(good).at("id"))
+	f.advance(24 * 3600)
+	f.wantListed("", kept)
+	f.wantListed("state=parked")
 	for _, id := range []string{ok, failed} {
-		h.admin().get(deliveries+"/"+id).want(404, "")
+		f.admin().get(deliveries+"/"+id).want(404, "")
 	}
 }

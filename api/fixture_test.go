@@ -88,9 +88,9 @@ func newFixture(t testing.TB, change ...func(*api.Config)) *fixture {
 		t.Fatal("the sandbox could not be seeded")
 	}
 	seed := *sandbox.seed // a test may replace a token
-	h := &fixture{World: sandbox.image.World(t), t: t, log: new(lockedBuffer), seed: &seed, observed: make(chan string, 1024)}
-	h.start(change...)
-	return h
+	f := &fixture{World: sandbox.image.World(t), t: t, log: new(lockedBuffer), seed: &seed, observed: make(chan string, 1024)}
+	f.start(change...)
+	return f
 }
 
 // sandbox is what every server of these tests begins with. To hash a sandbox's password and to
@@ -121,31 +121,31 @@ func (s *sandboxImage) fill(t testing.TB) {
 }
 
 // restart stops the server and everything below it, and starts it again.
-func (h *fixture) restart() {
-	h.t.Helper()
-	h.halt()
-	h.stop()
-	h.start()
+func (f *fixture) restart() {
+	f.t.Helper()
+	f.halt()
+	f.stop()
+	f.start()
 }
 
-func (h *fixture) start(change ...func(*api.Config)) {
-	t := h.t
+func (f *fixture) start(change ...func(*api.Config)) {
+	t := f.t
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	h.address = l.Addr().String()
-	runtime, rail := h.openStorage()
+	f.address = l.Addr().String()
+	runtime, rail := f.openStorage()
 	cfg := api.Config{
-		Payments: h.payments, Directory: h.directory, Journal: h.Journal, Clock: h.Clock,
-		Log: slog.New(slog.NewTextHandler(h.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
-		Signer: h.Keyring.Signer(), HeadKey: h.Keyring.VerifierKey(), Fingerprint: h.Keyring.Fingerprint,
-		Pages: h.pages(), Payers: h.payments, Usage: h.accounts, Challenges: rail, Updates: h.payments, Subscriptions: h.renewals,
-		Deliveries: h.notifier, Contracts: h.contracts, Periods: h.periods, Backup: h.backups(),
+		Payments: f.payments, Directory: f.directory, Journal: f.Journal, Clock: f.Clock,
+		Log: slog.New(slog.NewTextHandler(f.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
+		Signer: f.Keyring.Signer(), HeadKey: f.Keyring.VerifierKey(), Fingerprint: f.Keyring.Fingerprint,
+		Pages: f.pages(), Payers: f.payments, Usage: f.accounts, Challenges: rail, Updates: f.payments, Subscriptions: f.renewals,
+		Deliveries: f.notifier, Contracts: f.contracts, Periods: f.periods, Backup: f.backups(),
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
 		Observe: func(route, method string, status int, _ time.Duration) {
 			select {
-			case h.observed <- fmt.Sprint(route, " ", method, " ", status):
+			case f.observed <- fmt.Sprint(route, " ", method, " ", status):
 			default:
 			}
 		},
@@ -153,46 +153,46 @@ func (h *fixture) start(change ...func(*api.Config)) {
 	for _, c := range change {
 		c(&cfg)
 	}
-	h.serve(cfg, l)
+	f.serve(cfg, l)
 }
 
 // openStorage opens what the server needs: the journal, the actors, the directory and the rail.
-func (h *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
-	t := h.t
+func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
+	t := f.t
 	t.Helper()
 	var err error
 	forks.Lock() // a program that is being started holds copies of open files, including closed ones with locks
-	h.Open()
+	f.Open()
 	forks.Unlock()
 	rail, err := simulator.Open(simulator.Options{
-		Path: filepath.Join(h.Dir, "simulator.log"), Clock: h.Clock, BaseURL: h.base(), Key: h.Keyring.Derive("simulator challenge"),
+		Path: filepath.Join(f.Dir, "simulator.log"), Clock: f.Clock, BaseURL: f.base(), Key: f.Keyring.Derive("simulator challenge"),
 	})
 	must(t, err)
-	runtime := h.Runtime
-	h.directory, err = directoryactor.Start(runtime, h.Keyring)
+	runtime := f.Runtime
+	f.directory, err = directoryactor.Start(runtime, f.Keyring)
 	must(t, err)
-	h.accounts = account.New(runtime)
-	h.payments = paymentactor.New(paymentactor.Options{
-		Runtime: runtime, Directory: h.directory, Admission: h.accounts, Sealer: h.Keyring, Addresses: h.directory,
+	f.accounts = account.New(runtime)
+	f.payments = paymentactor.New(paymentactor.Options{
+		Runtime: runtime, Directory: f.directory, Admission: f.accounts, Sealer: f.Keyring, Addresses: f.directory,
 		Providers:  map[string]actors.Provider{rail.Name(): rail},
-		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: actionTTL, ReturnURL: h.pages().Return,
+		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: actionTTL, ReturnURL: f.pages().Return,
 	})
-	h.accounts.Recall(h.payments.Attempts)
-	h.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: runtime, Payments: h.payments, Directory: h.directory})
-	h.contracts = contractactor.New(runtime)
-	h.periods = periodactor.New(runtime)
-	h.notifier, err = notifier.New(notifier.Options{
-		Runtime: runtime, Addresses: h.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h.payments}, AllowPrivate: true,
+	f.accounts.Recall(f.payments.Attempts)
+	f.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: runtime, Payments: f.payments, Directory: f.directory})
+	f.contracts = contractactor.New(runtime)
+	f.periods = periodactor.New(runtime)
+	f.notifier, err = notifier.New(notifier.Options{
+		Runtime: runtime, Addresses: f.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: f.payments}, AllowPrivate: true,
 	})
 	must(t, err)
 	runtime.Start(paymentactor.Resumes)
-	h.notifier.Resume()
-	h.stop = sync.OnceFunc(func() {
-		h.notifier.Close()
-		h.Close()
+	f.notifier.Resume()
+	f.stop = sync.OnceFunc(func() {
+		f.notifier.Close()
+		f.Close()
 		must(t, rail.Close())
 	})
-	t.Cleanup(h.stop)
+	t.Cleanup(f.stop)
 	return runtime, rail
 }
 
@@ -200,25 +200,25 @@ func (h *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 const actionTTL = 30 * time.Minute
 
 // base returns the prefix of the server's URLs.
-func (h *fixture) base() string { return "http://" + h.address }
+func (f *fixture) base() string { return "http://" + f.address }
 
-func (h *fixture) pages() payerpage.Pages {
-	return payerpage.Pages{Base: h.base(), Tokens: h.Keyring.PageTokens()}
+func (f *fixture) pages() payerpage.Pages {
+	return payerpage.Pages{Base: f.base(), Tokens: f.Keyring.PageTokens()}
 }
 
-func (h *fixture) serve(cfg api.Config, l net.Listener) {
-	h.t.Helper()
+func (f *fixture) serve(cfg api.Config, l net.Listener) {
+	f.t.Helper()
 	server := api.New(cfg)
-	h.server = server
+	f.server = server
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
-	h.halt = sync.OnceFunc(func() {
+	f.halt = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		must(h.t, server.Shutdown(ctx))
-		must(h.t, <-ended)
+		must(f.t, server.Shutdown(ctx))
+		must(f.t, <-ended)
 	})
-	h.t.Cleanup(h.halt)
+	f.t.Cleanup(f.halt)
 }
 
 func must(t testing.TB, err error) {
@@ -250,12 +250,12 @@ func (b *lockedBuffer) String() string {
 
 // caller makes requests with its headers.
 type caller struct {
-	h       *fixture
+	fixture *fixture
 	headers map[string]string
 }
 
-// answer is a response, read to its end.
-type answer struct {
+// response is an HTTP response, read to its end.
+type response struct {
 	t      testing.TB
 	status int
 	header http.Header
@@ -263,27 +263,27 @@ type answer struct {
 	closes bool // the server closes the connection
 }
 
-func (h *fixture) anyone() caller { return caller{h, map[string]string{}} }
+func (f *fixture) anyone() caller { return caller{f, map[string]string{}} }
 
-func (h *fixture) partner() caller { return h.keyed(&h.seed.First) }
-func (h *fixture) second() caller  { return h.keyed(&h.seed.Second) }
+func (f *fixture) partner() caller { return f.keyed(&f.seed.First) }
+func (f *fixture) second() caller  { return f.keyed(&f.seed.Second) }
 
-func (h *fixture) keyed(d *directoryactor.Demo) caller {
-	return h.anyone().with("x-api-key", string(d.APIKey), "x-organization-id", d.Org.String())
+func (f *fixture) keyed(d *directoryactor.Demo) caller {
+	return f.anyone().with("x-api-key", string(d.APIKey), "x-organization-id", d.Org.String())
 }
 
-func (h *fixture) admin() caller {
-	return h.bearer(string(h.seed.AdminToken), h.seed.First.Org)
+func (f *fixture) admin() caller {
+	return f.bearer(string(f.seed.AdminToken), f.seed.First.Org)
 }
-func (h *fixture) session() caller {
-	return h.bearer(string(h.seed.First.SessionToken), h.seed.First.Org)
+func (f *fixture) session() caller {
+	return f.bearer(string(f.seed.First.SessionToken), f.seed.First.Org)
 }
-func (h *fixture) auditor() caller {
-	return h.bearer(string(h.seed.First.AuditorToken), h.seed.First.Org)
+func (f *fixture) auditor() caller {
+	return f.bearer(string(f.seed.First.AuditorToken), f.seed.First.Org)
 }
 
-func (h *fixture) bearer(token string, org ledger.ID) caller {
-	return h.anyone().with("authorization", "Bearer "+token, "x-organization-id", org.String())
+func (f *fixture) bearer(token string, org ledger.ID) caller {
+	return f.anyone().with("authorization", "Bearer "+token, "x-organization-id", org.String())
 }
 
 // with returns the caller with other headers, as name, value pairs; an empty value removes one.
@@ -295,19 +295,19 @@ func (c caller) with(pairs ...string) caller {
 	for i := 0; i < len(pairs); i += 2 {
 		headers[pairs[i]] = pairs[i+1]
 	}
-	return caller{c.h, headers}
+	return caller{c.fixture, headers}
 }
 
 var transport = &http.Transport{MaxIdleConnsPerHost: 64}
 
-func (c caller) do(method, path, body string) *answer {
-	t := c.h.t
+func (c caller) do(method, path, body string) *response {
+	t := c.fixture.t
 	t.Helper()
 	var content io.Reader
 	if body != "" {
 		content = strings.NewReader(body)
 	}
-	request, err := http.NewRequest(method, "http://"+c.h.address+path, content)
+	request, err := http.NewRequest(method, "http://"+c.fixture.address+path, content)
 	must(t, err)
 	if body != "" {
 		request.Header.Set("content-type", "application/json")
@@ -319,41 +319,47 @@ func (c caller) do(method, path, body string) *answer {
 			request.Header.Set(name, value)
 		}
 	}
-	response, err := transport.RoundTrip(request)
+	received, err := transport.RoundTrip(request)
 	must(t, err)
-	defer func() { _ = response.Body.Close() }()
-	read, err := io.ReadAll(response.Body)
+	defer func() { _ = received.Body.Close() }()
+	read, err := io.ReadAll(received.Body)
 	must(t, err)
-	return &answer{t: t, status: response.StatusCode, header: response.Header, body: string(read), closes: response.Close}
+	return &response{t: t, status: received.StatusCode, header: received.Header, body: string(read), closes: received.Close}
 }
 
-func (c caller) get(path string) *answer         { c.h.t.Helper(); return c.do("GET", path, "") }
-func (c caller) post(path, body string) *answer  { c.h.t.Helper(); return c.do("POST", path, body) }
-func (c caller) patch(path, body string) *answer { c.h.t.Helper(); return c.do("PATCH", path, body) }
+func (c caller) get(path string) *response { c.fixture.t.Helper(); return c.do("GET", path, "") }
+func (c caller) post(path, body string) *response {
+	c.fixture.t.Helper()
+	return c.do("POST", path, body)
+}
+func (c caller) patch(path, body string) *response {
+	c.fixture.t.Helper()
+	return c.do("PATCH", path, body)
+}
 
 // want checks the status, and the body unless it is empty, and returns the answer.
-func (a *answer) want(status int, body string) *answer {
-	a.t.Helper()
-	if a.status != status || body != "" && a.body != body {
-		a.t.Errorf("answered %d %s, want %d %s", a.status, a.body, status, body)
+func (r *response) want(status int, body string) *response {
+	r.t.Helper()
+	if r.status != status || body != "" && r.body != body {
+		r.t.Errorf("answered %d %s, want %d %s", r.status, r.body, status, body)
 	}
-	return a
+	return r
 }
 
 // object returns the body as JSON.
-func (a *answer) object() map[string]any {
-	a.t.Helper()
+func (r *response) object() map[string]any {
+	r.t.Helper()
 	var o map[string]any
-	if err := json.Unmarshal([]byte(a.body), &o); err != nil {
-		a.t.Fatalf("%d %q: %v", a.status, a.body, err)
+	if err := json.Unmarshal([]byte(r.body), &o); err != nil {
+		r.t.Fatalf("%d %q: %v", r.status, r.body, err)
 	}
 	return o
 }
 
 // at finds a value by its path of names and indexes, for example "data.0.id".
-func (a *answer) at(path string) string {
-	a.t.Helper()
-	var value any = a.object()
+func (r *response) at(path string) string {
+	r.t.Helper()
+	var value any = r.object()
 	for _, name := range strings.Split(path, ".") {
 		switch v := value.(type) {
 		case map[string]any:
@@ -381,14 +387,14 @@ func (a *answer) at(path string) string {
 		return "null"
 	}
 	text, err := json.Marshal(value)
-	must(a.t, err)
+	must(r.t, err)
 	return string(text)
 }
 
 // rows returns how many rows a list's answer has.
-func (a *answer) rows() int {
-	a.t.Helper()
-	data, _ := a.object()["data"].([]any)
+func (r *response) rows() int {
+	r.t.Helper()
+	data, _ := r.object()["data"].([]any)
 	return len(data)
 }
 
@@ -401,14 +407,14 @@ func paymentBody(fields string) string {
 	return `{"params":{` + fields + `,"type":"payment","env":"test",` + urls + `,` + goodCard + `}}`
 }
 
-// gated is a payment service whose creates wait to be released.
-type gated struct {
+// blockedCreates is a payment service whose creates wait to be released.
+type blockedCreates struct {
 	payments.Transactions
 	arrived, release chan struct{}
 }
 
 // Create implements api.Payments.
-func (g gated) Create(c paymentactor.Create) (paymentactor.Result, error) {
+func (g blockedCreates) Create(c paymentactor.Create) (paymentactor.Result, error) {
 	g.arrived <- struct{}{}
 	<-g.release
 	return g.Transactions.Create(c)

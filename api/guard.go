@@ -127,7 +127,7 @@ func (s *Server) check(ctx *fasthttp.RequestCtx) error {
 	}
 	if s.cfg.BehindProxy {
 		// If there are two scheme headers, one may come from the client.
-		if seen.schemes != 1 || !s.gate.Proxies.Secure(ctx) {
+		if seen.schemes != 1 || !s.access.Proxies.Secure(ctx) {
 			return ledger.Refuse("api.guard", ledger.Forbidden, "requests must come over TLS")
 		}
 		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())

@@ -22,31 +22,31 @@ import (
 
 // raw writes bytes to a connection and reads the answers until the server closes it, or until
 // the given number of responses.
-func (h *fixture) raw(request string, responses int) (answers []*answer, closed bool) {
-	h.t.Helper()
-	c, err := net.Dial("tcp", h.address)
-	must(h.t, err)
+func (f *fixture) raw(request string, responses int) (answers []*response, closed bool) {
+	f.t.Helper()
+	c, err := net.Dial("tcp", f.address)
+	must(f.t, err)
 	defer func() { _ = c.Close() }()
-	must(h.t, c.SetDeadline(time.Now().Add(patience)))
+	must(f.t, c.SetDeadline(time.Now().Add(patience)))
 	_, err = io.WriteString(c, request)
-	must(h.t, err)
+	must(f.t, err)
 	r := bufio.NewReader(c)
 	for len(answers) < responses {
-		response, err := http.ReadResponse(r, nil)
+		received, err := http.ReadResponse(r, nil)
 		if err != nil {
 			return answers, !errors.Is(err, os.ErrDeadlineExceeded)
 		}
-		body, err := io.ReadAll(response.Body)
-		must(h.t, err)
-		answers = append(answers, &answer{t: h.t, status: response.StatusCode, header: response.Header, body: string(body), closes: response.Close})
+		body, err := io.ReadAll(received.Body)
+		must(f.t, err)
+		answers = append(answers, &response{t: f.t, status: received.StatusCode, header: received.Header, body: string(body), closes: received.Close})
 	}
 	_, err = r.ReadByte()
 	return answers, err == io.EOF
 }
 
-func TestSmuggledRequestsAreRefused(t *testing.T) {
+func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const hidden = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
 	for name, request := range map[string]string{
 		"two hosts":                     "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + hidden,
@@ -82,7 +82,7 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 		"HTTP/0.9":                      "GET /api/v1/health HTTP/0.9\r\nHost: a\r\n\r\n" + hidden,
 		"not HTTP":                      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n" + hidden,
 	} {
-		answers, closed := h.raw(request, 2)
+		answers, closed := f.raw(request, 2)
 		if len(answers) != 1 || answers[0].status != 400 || !closed {
 			t.Errorf("%s: %d answers, closed %v", name, len(answers), closed)
 			for _, a := range answers {
@@ -99,10 +99,10 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 // Chunks are parsed only after the caller is known, so these requests have a key.
 func TestBrokenChunksAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const hidden = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\nTransfer-Encoding: chunked\r\n\r\n",
-		transactions, string(h.seed.First.APIKey), h.seed.First.Org)
+		transactions, string(f.seed.First.APIKey), f.seed.First.Org)
 	for name, body := range map[string]string{
 		"a space before an extension": "2 ;a=b\r\n{}\r\n0\r\n\r\n",
 		"a tab before an extension":   "2\t;a=b\r\n{}\r\n0\r\n\r\n",
@@ -117,7 +117,7 @@ func TestBrokenChunksAreRefused(t *testing.T) {
 		"a trailer that is a length":  "2\r\n{}\r\n0\r\nContent-Length: 5\r\n\r\n",
 		"a trailer without a colon":   "2\r\n{}\r\n0\r\nnonsense\r\n\r\n",
 	} {
-		answers, closed := h.raw(head+body+hidden, 2)
+		answers, closed := f.raw(head+body+hidden, 2)
 		if len(answers) != 1 || answers[0].status != 400 || !closed || answers[0].at("error") != "bad_request" {
 			t.Errorf("%s: %d answers, closed %v", name, len(answers), closed)
 			for _, a := range answers {
@@ -129,10 +129,10 @@ func TestBrokenChunksAreRefused(t *testing.T) {
 
 // A trailer arrives after the caller was authenticated and may come from anyone, so it is not
 // treated as a header.
-func TestTrailersAreNoHeaders(t *testing.T) {
+func TestTrailersAreIgnored(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	key, org := string(h.seed.First.APIKey), h.seed.First.Org.String()
+	f := newFixture(t)
+	key, org := string(f.seed.First.APIKey), f.seed.First.Org.String()
 	body := paymentBody(`"amount":"5","currency":"USD"`)
 	chunked := func(headers, trailers string) string {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n%s\r\n",
@@ -150,7 +150,7 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 		"another key":                 {chunked(credentials, "X-Api-Key: none\r\n"), 201},
 		"something that nobody reads": {chunked(credentials, "X-Checksum: 1\r\n"), 201},
 	} {
-		answers, _ := h.raw(c.request+"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 2)
+		answers, _ := f.raw(c.request+"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 2)
 		if len(answers) != 2 || answers[0].status != c.status {
 			t.Errorf("%s: %d answers", name, len(answers))
 			for _, a := range answers {
@@ -163,9 +163,9 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 	}
 	// An Idempotency-Key in a trailer claims nothing, and does not replace the header's.
 	for _, c := range []struct{ headers, replay string }{{"", ""}, {"Idempotency-Key: header\r\n", "true"}} {
-		var last *answer
+		var last *response
 		for range 2 {
-			answers, _ := h.raw(chunked(credentials+"Connection: close\r\n"+c.headers, "Idempotency-Key: trailer\r\n"), 1)
+			answers, _ := f.raw(chunked(credentials+"Connection: close\r\n"+c.headers, "Idempotency-Key: trailer\r\n"), 1)
 			if len(answers) != 1 {
 				t.Fatalf("%q: %d answers", c.headers, len(answers))
 			}
@@ -177,12 +177,12 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 	}
 }
 
-func TestProperRequestsFollowEachOther(t *testing.T) {
+func TestSeveralRequestsShareAConnection(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	body := paymentBody(`"amount":"5","currency":"USD"`)
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json; charset=UTF-8\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n", transactions, string(h.seed.First.APIKey), h.seed.First.Org)
-	answers, closed := h.raw(
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json; charset=UTF-8\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n", transactions, string(f.seed.First.APIKey), f.seed.First.Org)
+	answers, closed := f.raw(
 		head+fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)+
 			head+fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n", 10, body[:10], len(body)-10, body[10:])+
 			"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"+
@@ -197,19 +197,19 @@ func TestProperRequestsFollowEachOther(t *testing.T) {
 
 var uuid4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-func TestEveryAnswerHasAnIDOfOurOwn(t *testing.T) {
+func TestEveryResponseHasAServiceMadeID(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	seen := map[string]bool{}
 	mine := "0f8fad5b-d9cb-469f-a165-70867728950e"
-	for _, a := range []*answer{
-		h.anyone().with("x-request-id", mine).get("/api/v1/health"),
-		h.anyone().get("/nowhere"),
-		h.anyone().get(transactions + "/x"),
-		h.anyone().do("PUT", "/api/v1/health", ""),
-		h.partner().post(transactions, `{`),
-		h.partner().post(transactions, strings.Repeat("x", 1<<20+1)),
-		h.anyone().with("x-a", strings.Repeat("x", 10_000)).get("/api/v1/health"),
+	for _, a := range []*response{
+		f.anyone().with("x-request-id", mine).get("/api/v1/health"),
+		f.anyone().get("/nowhere"),
+		f.anyone().get(transactions + "/x"),
+		f.anyone().do("PUT", "/api/v1/health", ""),
+		f.partner().post(transactions, `{`),
+		f.partner().post(transactions, strings.Repeat("x", 1<<20+1)),
+		f.anyone().with("x-a", strings.Repeat("x", 10_000)).get("/api/v1/health"),
 	} {
 		id := a.header.Get("x-request-id")
 		if !uuid4.MatchString(id) || id == mine || seen[id] {
@@ -224,9 +224,9 @@ func TestEveryAnswerHasAnIDOfOurOwn(t *testing.T) {
 
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, path := range []string{"/", "/api/v1", "/api/v1/nothing", "/api/v1/health/", "/API/v1/health", "/api/v1/Health", "//api/v1/health", "/api/v1/transactions/a/b", "/api/v2/health", "/api/v1/ledger/exports"} {
-		h.anyone().get(path).want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
+		f.anyone().get(path).want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
 	}
 	for _, c := range []struct{ method, path, allow string }{
 		{"POST", "/api/v1/health", "GET, HEAD"},
@@ -236,14 +236,14 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		{"TRACE", transactions, "GET, HEAD, POST"},
 		{"PUT", "/api/v1/partners/1", "GET, HEAD, PATCH, DELETE"},
 	} {
-		a := h.anyone().do(c.method, c.path, "").want(405, `{"error":"method_not_allowed","message":"this path has other methods"}`)
-		if !sameSet(a.header.Get("allow"), c.allow) {
-			t.Errorf("%s %s: allow %q, want %q", c.method, c.path, a.header.Get("allow"), c.allow)
+		r := f.anyone().do(c.method, c.path, "").want(405, `{"error":"method_not_allowed","message":"this path has other methods"}`)
+		if !sameSet(r.header.Get("allow"), c.allow) {
+			t.Errorf("%s %s: allow %q, want %q", c.method, c.path, r.header.Get("allow"), c.allow)
 		}
 	}
-	h.anyone().do("BREW", "/nothing", "").want(404, "")
-	if a := h.anyone().do("HEAD", "/api/v1/health", ""); a.status != 200 || a.body != "" {
-		t.Errorf("HEAD: %d %q", a.status, a.body)
+	f.anyone().do("BREW", "/nothing", "").want(404, "")
+	if r := f.anyone().do("HEAD", "/api/v1/health", ""); r.status != 200 || r.body != "" {
+		t.Errorf("HEAD: %d %q", r.status, r.body)
 	}
 }
 
@@ -259,48 +259,48 @@ func sameSet(a, b string) bool {
 
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	pad := func(n int) string {
 		body := paymentBody(`"amount":"5"`)
 		return body + strings.Repeat(" ", n-len(body))
 	}
-	h.partner().post(transactions, pad(1<<20)).want(201, "")
-	h.partner().post(transactions, pad(1<<20+1)).want(413, `{"error":"payload_too_large","message":"the body is larger than 1048576 bytes"}`)
-	h.anyone().with("x-pad", strings.Repeat("x", 9000)).get("/api/v1/health").want(431, `{"error":"headers_too_large","message":"the headers are larger than 8192 bytes"}`)
+	f.partner().post(transactions, pad(1<<20)).want(201, "")
+	f.partner().post(transactions, pad(1<<20+1)).want(413, `{"error":"payload_too_large","message":"the body is larger than 1048576 bytes"}`)
+	f.anyone().with("x-pad", strings.Repeat("x", 9000)).get("/api/v1/health").want(431, `{"error":"headers_too_large","message":"the headers are larger than 8192 bytes"}`)
 }
 
-func TestOnlyPlainJSONIsTaken(t *testing.T) {
+func TestOnlyJSONMediaTypeIsAccepted(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	body := paymentBody(`"amount":"5"`)
 	for contentType, status := range map[string]int{
 		"application/json": 201, "Application/JSON; Charset=\"utf-8\"": 201, "application/json;charset=utf-8": 201,
 		"": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "multipart/form-data; boundary=x": 415,
 		"application/json; charset=utf-16": 415, "application/jsonp": 415, "application/json; boundary=x": 415, "application/xml": 415,
 	} {
-		if a := h.partner().with("content-type", contentType).post(transactions, body); a.status != status {
-			t.Errorf("%q: %d %s", contentType, a.status, a.body)
+		if r := f.partner().with("content-type", contentType).post(transactions, body); r.status != status {
+			t.Errorf("%q: %d %s", contentType, r.status, r.body)
 		}
 	}
 	for _, encoding := range []string{"gzip", "br", "identity", "deflate, gzip"} {
-		h.partner().with("content-encoding", encoding).post(transactions, body).want(415, `{"error":"unsupported_media_type","message":"content encodings are not supported"}`)
+		f.partner().with("content-encoding", encoding).post(transactions, body).want(415, `{"error":"unsupported_media_type","message":"content encodings are not supported"}`)
 	}
-	h.anyone().post(transactions, "<xml/>").want(401, "") // an unauthorized caller does not learn about media types
+	f.anyone().post(transactions, "<xml/>").want(401, "") // an unauthorized caller does not learn about media types
 }
 
-func TestShutdownFinishesWhatIsUnderWay(t *testing.T) {
+func TestShutdownFinishesRequestsUnderWay(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
-	h := newFixture(t, func(cfg *api.Config) {
-		cfg.Payments = gated{cfg.Payments, arrived, release}
+	f := newFixture(t, func(cfg *api.Config) {
+		cfg.Payments = blockedCreates{cfg.Payments, arrived, release}
 	})
-	done := make(chan *answer, 1)
-	go func() { done <- h.partner().post(transactions, paymentBody(`"amount":"5"`)) }()
+	done := make(chan *response, 1)
+	go func() { done <- f.partner().post(transactions, paymentBody(`"amount":"5"`)) }()
 	<-arrived
 	stopped := make(chan error, 1)
-	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	go func() { stopped <- f.server.Shutdown(context.Background()) }()
 	for { // until no connection is accepted any more
-		c, err := net.Dial("tcp", h.address)
+		c, err := net.Dial("tcp", f.address)
 		if err != nil {
 			break
 		}
@@ -313,15 +313,15 @@ func TestShutdownFinishesWhatIsUnderWay(t *testing.T) {
 	must(t, <-stopped)
 }
 
-func TestShutdownDoesNotWaitForTheSilent(t *testing.T) {
+func TestShutdownClosesIdleConnections(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	c, err := net.Dial("tcp", h.address)
+	f := newFixture(t)
+	c, err := net.Dial("tcp", f.address)
 	must(t, err)
 	defer func() { _ = c.Close() }()
-	h.anyone().get("/api/v1/health").want(200, "") // the silent connection was accepted before
+	f.anyone().get("/api/v1/health").want(200, "") // the silent connection was accepted before
 	stopped := make(chan error, 1)
-	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	go func() { stopped <- f.server.Shutdown(context.Background()) }()
 	must(t, c.SetReadDeadline(time.Now().Add(patience)))
 	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("the silent connection: %v", err)
@@ -344,23 +344,23 @@ func TestServerThatWasShutDownDoesNotServe(t *testing.T) {
 const hsts = "strict-transport-security"
 
 // hasHeader checks a header and returns the answer.
-func (a *answer) hasHeader(name, value string) *answer {
-	a.t.Helper()
-	if got := a.header.Get(name); got != value {
-		a.t.Errorf("%d: %s is %q, want %q", a.status, name, got, value)
+func (r *response) hasHeader(name, value string) *response {
+	r.t.Helper()
+	if got := r.header.Get(name); got != value {
+		r.t.Errorf("%d: %s is %q, want %q", r.status, name, got, value)
 	}
-	return a
+	return r
 }
 
 func TestTLSConnectionsAreServed(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	certificate := selfSigned(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	secure := wiping.Listen(l, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 	ended := make(chan error, 1)
-	go func() { ended <- h.server.Serve(secure) }()
+	go func() { ended <- f.server.Serve(secure) }()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer client.CloseIdleConnections()
 	response, err := client.Get("https://" + l.Addr().String() + "/api/v1/health")
@@ -394,7 +394,7 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 		}
 		must(t, c.Close())
 	}
-	h.anyone().get("/nowhere").want(404, "").hasHeader(hsts, "") // without TLS browsers ignore the header
+	f.anyone().get("/nowhere").want(404, "").hasHeader(hsts, "") // without TLS browsers ignore the header
 	production := newFixture(t, func(cfg *api.Config) {
 		cfg.Env, cfg.BehindProxy, cfg.TrustedProxies = "production", true, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 		cfg.Payments = refusing{panic: "broken"}

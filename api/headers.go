@@ -28,7 +28,7 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 		if end < 0 {
 			end = len(raw)
 		}
-		steps.Took(end + 1)
+		steps.Add(end + 1)
 		line := raw[:end]
 		raw = raw[min(end+1, len(raw)):]
 		n := len(line)
@@ -50,8 +50,8 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 			lengths++
 		case isHeader(name, "Transfer-Encoding"):
 			if transfers++; !isHeader(bytes.Trim(value, " \t"), "chunked") {
-				// The transport reads a request with identity as one without a body; other parsers
-				// don't.
+				// The transport reads a request with identity as one without a body; other
+				// parsers don't.
 				return seen, ledger.Refuse("api.guard", web.BadRequest, "the only transfer encoding is chunked")
 			}
 		case isHeader(name, "Content-Encoding"):

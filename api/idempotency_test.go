@@ -11,59 +11,59 @@ import (
 func (c caller) keyed(key string) caller { return c.with("idempotency-key", key) }
 
 // isReplay tells whether an answer repeats an earlier one.
-func (a *answer) isReplay() bool { return a.header.Get("x-idempotent-replay") == "true" }
+func (r *response) isReplay() bool { return r.header.Get("x-idempotent-replay") == "true" }
 
 const keyConflict = `{"error":"conflict","message":"the idempotency key was used for another request"}`
 
 func TestKeyMakesACreateIdempotent(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	body := paymentBody(`"amount":"100","currency":"USD"`)
-	first := h.partner().keyed("k-1").post(transactions, body).want(201, "")
-	again := h.partner().keyed("k-1").post(transactions, body).want(201, first.body)
+	first := f.partner().keyed("k-1").post(transactions, body).want(201, "")
+	again := f.partner().keyed("k-1").post(transactions, body).want(201, first.body)
 	if first.isReplay() || !again.isReplay() || again.header.Get("location") != transactions+"/"+first.at("id") || again.header.Get("x-idempotent-mismatch") != "" {
 		t.Errorf("%v\n%v", first.header, again.header)
 	}
-	if other := h.partner().keyed("k-2").post(transactions, body).want(201, ""); other.isReplay() || other.at("id") == first.at("id") {
+	if other := f.partner().keyed("k-2").post(transactions, body).want(201, ""); other.isReplay() || other.at("id") == first.at("id") {
 		t.Errorf("another key is another create: %s", other.body)
 	}
-	if other := h.partner().keyed("K-1").post(transactions, body).want(201, ""); other.isReplay() {
+	if other := f.partner().keyed("K-1").post(transactions, body).want(201, ""); other.isReplay() {
 		t.Error("keys are case-sensitive")
 	}
 }
 
 // A replay shows the transaction's current state, in the form of its create.
-func TestKeyOfAHostedCreate(t *testing.T) {
+func TestHostedCreateReplayShowsTheCurrentState(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const body = `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true}}`
-	first := h.partner().keyed("k").post(transactions, body).want(201, "")
-	if again := h.partner().keyed("k").post(transactions, body).want(201, withoutAddress(first)); !again.isReplay() {
+	first := f.partner().keyed("k").post(transactions, body).want(201, "")
+	if again := f.partner().keyed("k").post(transactions, body).want(201, withoutAddress(first)); !again.isReplay() {
 		t.Error("no replay")
 	}
 }
 
 func TestKeyBelongsToOneRequest(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.partner().keyed("k").post(transactions, paymentBody(`"amount":"100","currency":"USD"`)).want(201, "")
+	f := newFixture(t)
+	made := f.partner().keyed("k").post(transactions, paymentBody(`"amount":"100","currency":"USD"`)).want(201, "")
 	for _, body := range []string{
 		paymentBody(`"amount":"101","currency":"USD"`), paymentBody(`"amount":"100", "currency":"USD"`), paymentBody(`"amount":"100","currency":"USD","txid":"t"`),
 	} {
-		h.partner().keyed("k").post(transactions, body).want(409, keyConflict)
+		f.partner().keyed("k").post(transactions, body).want(409, keyConflict)
 	}
 	// Another path, and another method on the same one.
-	h.partner().keyed("k").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund"}}`).want(409, keyConflict)
-	h.transaction(made.at("id")).want(200, made.body)
+	f.partner().keyed("k").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund"}}`).want(409, keyConflict)
+	f.transaction(made.at("id")).want(200, made.body)
 }
 
 // A key belongs to the partner in its organization.
 func TestKeyBelongsToOnePartner(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	neighbour := h.neighbour()
+	f := newFixture(t)
+	neighbour := f.otherPartner()
 	ids := map[string]bool{}
-	for _, c := range []caller{h.partner(), neighbour, h.second()} {
+	for _, c := range []caller{f.partner(), neighbour, f.second()} {
 		made := c.keyed("k").post(transactions, paymentBody(`"amount":"100","currency":"USD"`)).want(201, "")
 		if made.isReplay() {
 			t.Errorf("a replay: %s", made.body)
@@ -75,28 +75,28 @@ func TestKeyBelongsToOnePartner(t *testing.T) {
 	}
 	// A different request by another partner is no conflict either.
 	neighbour.keyed("k2").post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
-	h.partner().keyed("k2").post(transactions, paymentBody(`"amount":"2","currency":"USD"`)).want(201, "")
+	f.partner().keyed("k2").post(transactions, paymentBody(`"amount":"2","currency":"USD"`)).want(201, "")
 }
 
 // A refused request has created nothing, so its key is free.
-func TestKeyOfARefusedRequestIsFree(t *testing.T) {
+func TestRefusedRequestLeavesItsKeyFree(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.partner().keyed("k").post(transactions, paymentBody(`"amount":"0","currency":"USD"`)).want(422, "")
-	made := h.partner().keyed("k").post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).want(201, "")
+	f := newFixture(t)
+	f.partner().keyed("k").post(transactions, paymentBody(`"amount":"0","currency":"USD"`)).want(422, "")
+	made := f.partner().keyed("k").post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).want(201, "")
 	path := transactions + "/" + made.at("id")
-	h.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1251"}}`).want(422, "")
-	h.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1250"}}`).want(200, "").wantStatus("refunded", "")
+	f.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1251"}}`).want(422, "")
+	f.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1250"}}`).want(200, "").wantStatus("refunded", "")
 }
 
-func TestEveryOperationTakesAKey(t *testing.T) {
+func TestEveryOperationTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	charged, moving := h.charge(good), h.charge("4000000000000077")
-	waits, hosted := h.charge("4000002500003155"), h.hosted("")
-	payout := h.payout1250(`{"type":"sepa"}`)
-	h.terminal("payment", `{"two_phase":true}`)
-	held := h.charge(good)
+	f := newFixture(t)
+	charged, moving := f.charge(good), f.charge("4000000000000077")
+	waits, hosted := f.charge("4000002500003155"), f.hosted("")
+	payout := f.payout1250(`{"type":"sepa"}`)
+	f.terminal("payment", `{"two_phase":true}`)
+	held := f.charge(good)
 	for name, c := range map[string]struct{ method, path, body string }{
 		"refund":   {"PUT", transactions + "/" + charged.at("id"), `{"params":{"type":"refund","amount":"400"}}`},
 		"cancel":   {"PUT", transactions + "/" + moving.at("id"), `{"params":{"type":"cancel"}}`},
@@ -105,52 +105,52 @@ func TestEveryOperationTakesAKey(t *testing.T) {
 		"complete": {"POST", operation("additional_params_for_auth", waits.at("id")), `{"params":{"otp":"123456"}}`},
 		"choose":   {"POST", operation("choose_target_destination", payout.at("id")), `{"target_bank_id":"` + payout.at("availble_destinations.0.target_bank_id") + `"}`},
 	} {
-		first := h.partner().keyed(name).do(c.method, c.path, c.body).want(200, "")
-		again := h.partner().keyed(name).do(c.method, c.path, c.body).want(200, first.body)
+		first := f.partner().keyed(name).do(c.method, c.path, c.body).want(200, "")
+		again := f.partner().keyed(name).do(c.method, c.path, c.body).want(200, first.body)
 		if first.isReplay() || !again.isReplay() {
 			t.Errorf("%s: %v\n%v", name, first.header, again.header)
 		}
-		h.partner().keyed(name).do(c.method, c.path, " "+c.body).want(409, keyConflict)
-		h.partner().keyed(strings.Repeat("k", 256)).do(c.method, c.path, c.body).want(422, "")
+		f.partner().keyed(name).do(c.method, c.path, " "+c.body).want(409, keyConflict)
+		f.partner().keyed(strings.Repeat("k", 256)).do(c.method, c.path, c.body).want(422, "")
 	}
-	if got := h.transaction(charged.at("id")).at("refunded_amount"); got != "400" {
+	if got := f.transaction(charged.at("id")).at("refunded_amount"); got != "400" {
 		t.Errorf("refunded %s, want 400 once", got)
 	}
 }
 
-func TestKeyIsBounded(t *testing.T) {
+func TestIdempotencyKeyHasABoundedLength(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const refusal = `{"errors":[{"code":"invalid","detail":"Idempotency-Key must be sent once, with 1 to 255 printable characters","field":"Idempotency-Key"}]}`
 	body := paymentBody(`"amount":"100","currency":"USD"`)
-	before := h.auditor().get("/api/v1/ledger/head").at("data.tree_size")
+	before := f.auditor().get("/api/v1/ledger/head").at("data.tree_size")
 	for _, bad := range []string{strings.Repeat("k", 256), strings.Repeat("ж", 256), "a\u00adb", "a\u200bb", "\xff", "a\xc3"} {
-		h.partner().keyed(bad).post(transactions, body).want(422, refusal)
+		f.partner().keyed(bad).post(transactions, body).want(422, refusal)
 	}
 	for _, headers := range []string{"Idempotency-Key:\r\n", "Idempotency-Key: a\r\nIdempotency-Key: a\r\n", "Idempotency-Key: a\r\nidempotency-key: b\r\n"} {
-		c := h.partner().headers
+		c := f.partner().headers
 		request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n%sContent-Length: %d\r\n\r\n%s",
 			transactions, c["x-api-key"], c["x-organization-id"], headers, len(body), body)
-		answers, _ := h.raw(request, 1)
+		answers, _ := f.raw(request, 1)
 		answers[0].want(422, refusal)
 	}
-	if after := h.auditor().get("/api/v1/ledger/head").at("data.tree_size"); after != before {
+	if after := f.auditor().get("/api/v1/ledger/head").at("data.tree_size"); after != before {
 		t.Errorf("something was stored: %s events, were %s", after, before)
 	}
 	for _, key := range []string{"k", strings.Repeat("k", 255), strings.Repeat("ж", 255), "two words / ~!{}"} {
-		first := h.partner().keyed(key).post(transactions, body).want(201, "")
-		if again := h.partner().keyed(key).post(transactions, body).want(201, first.body); !again.isReplay() {
+		first := f.partner().keyed(key).post(transactions, body).want(201, "")
+		if again := f.partner().keyed(key).post(transactions, body).want(201, first.body); !again.isReplay() {
 			t.Errorf("%q: no replay", key)
 		}
 	}
 }
 
-func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
+func TestConcurrentRequestsWithOneKeyMakeOneTransaction(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	race := func(ask func() *answer) {
+	f := newFixture(t)
+	race := func(ask func() *response) {
 		t.Helper()
-		answers := make([]*answer, 16)
+		answers := make([]*response, 16)
 		var all sync.WaitGroup
 		for i := range answers {
 			all.Go(func() { answers[i] = ask() })
@@ -166,31 +166,31 @@ func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
 			t.Errorf("%d answers are no replays, want 1", firsts)
 		}
 	}
-	race(func() *answer {
-		return h.partner().keyed("create").post(transactions, paymentBody(`"amount":"100","currency":"USD"`))
+	race(func() *response {
+		return f.partner().keyed("create").post(transactions, paymentBody(`"amount":"100","currency":"USD"`))
 	})
-	made := h.charge(good)
-	race(func() *answer {
-		return h.partner().keyed("refund").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund","amount":"100"}}`)
+	made := f.charge(good)
+	race(func() *response {
+		return f.partner().keyed("refund").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund","amount":"100"}}`)
 	})
-	if got := h.transaction(made.at("id")).at("refunded_amount"); got != "100" {
+	if got := f.transaction(made.at("id")).at("refunded_amount"); got != "100" {
 		t.Errorf("refunded %s, want 100 once", got)
 	}
 }
 
 // The txid and the key both find the transaction again.
-func TestKeyBesideATxid(t *testing.T) {
+func TestTxidAndKeyBothFindTheTransaction(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	body := paymentBody(`"amount":"100","currency":"USD","txid":"t-1"`)
-	first := h.partner().keyed("k").post(transactions, body).want(201, "")
-	if again := h.partner().keyed("k").post(transactions, body).want(201, first.body); !again.isReplay() {
+	first := f.partner().keyed("k").post(transactions, body).want(201, "")
+	if again := f.partner().keyed("k").post(transactions, body).want(201, first.body); !again.isReplay() {
 		t.Error("by the key: no replay")
 	}
-	if again := h.partner().post(transactions, body).want(201, first.body); !again.isReplay() {
+	if again := f.partner().post(transactions, body).want(201, first.body); !again.isReplay() {
 		t.Error("by the txid: no replay")
 	}
-	if again := h.partner().keyed("k-2").post(transactions, body).want(201, first.body); !again.isReplay() {
+	if again := f.partner().keyed("k-2").post(transactions, body).want(201, first.body); !again.isReplay() {
 		t.Error("another key, the same txid: no replay")
 	}
 }

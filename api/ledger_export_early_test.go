@@ -15,11 +15,11 @@ import (
 )
 
 // wantExportRefused checks that the answer is not an export.
-func (a *answer) wantExportRefused(status int, body string) {
-	a.t.Helper()
-	a.want(status, body)
-	if a.header.Get("content-disposition") != "" || a.header.Get("content-type") != "application/json" {
-		a.t.Errorf("an export that was not begun has the headers %v", a.header)
+func (r *response) wantExportRefused(status int, body string) {
+	r.t.Helper()
+	r.want(status, body)
+	if r.header.Get("content-disposition") != "" || r.header.Get("content-type") != "application/json" {
+		r.t.Errorf("an export that was not begun has the headers %v", r.header)
 	}
 }
 
@@ -30,23 +30,23 @@ type unreadable struct{ web.Journal }
 func (unreadable) View() *posting.View { panic("no view") }
 
 // A failure before the first piece of an export is answered with an error status.
-func TestAnExportThatFailsAtOnceIsAnError(t *testing.T) {
+func TestEarlyExportFailureIsAnErrorStatus(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t, func(cfg *api.Config) { cfg.Journal = unreadable{cfg.Journal} })
-	h.auditor().get(exportPath+"?format=csv").wantExportRefused(500, `{"error":"internal","message":"something went wrong on our side"}`)
+	f := newFixture(t, func(cfg *api.Config) { cfg.Journal = unreadable{cfg.Journal} })
+	f.auditor().get(exportPath+"?format=csv").wantExportRefused(500, `{"error":"internal","message":"something went wrong on our side"}`)
 }
 
 // The same holds for an export that has not begun when the server stops.
-func TestAnExportThatHasNotBegunIsRefusedByAServerThatStops(t *testing.T) {
+func TestStoppingServerRefusesNewExports(t *testing.T) {
 	t.Parallel()
-	h, j := held(t)
+	f, j := newBlockedExportFixture(t)
 	j.passes.Store(0)
-	answered := make(chan *answer)
-	go func() { answered <- h.auditor().get(exportPath + "?format=csv") }()
+	answered := make(chan *response)
+	go func() { answered <- f.auditor().get(exportPath + "?format=csv") }()
 	<-j.asked
 	halted := make(chan struct{})
 	go func() {
-		h.halt()
+		f.halt()
 		close(halted)
 	}()
 	(<-answered).wantExportRefused(503, `{"error":"unavailable","message":"the service is stopping"}`)
@@ -56,9 +56,9 @@ func TestAnExportThatHasNotBegunIsRefusedByAServerThatStops(t *testing.T) {
 
 // HTTP/1.0 has no chunks: a client would take chunk sizes for content, and a broken connection
 // for the end.
-func TestAStreamNeedsChunks(t *testing.T) {
+func TestStreamNeedsHTTP11(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	head := func(c caller, line string) string {
 		request := line + " HTTP/1.0\r\nHost: a\r\nContent-Type: application/json\r\n"
 		for name, value := range c.headers {
@@ -67,10 +67,10 @@ func TestAStreamNeedsChunks(t *testing.T) {
 		return request
 	}
 	for name, request := range map[string]string{
-		"an export": head(h.auditor(), "GET "+exportPath+"?format=csv") + "\r\n",
-		"a backup":  head(h.admin(), "POST /api/v1/backups") + "Content-Length: 2\r\n\r\n{}",
+		"an export": head(f.auditor(), "GET "+exportPath+"?format=csv") + "\r\n",
+		"a backup":  head(f.admin(), "POST /api/v1/backups") + "Content-Length: 2\r\n\r\n{}",
 	} {
-		answers, _ := h.raw(request, 1)
+		answers, _ := f.raw(request, 1)
 		if len(answers) != 1 {
 			t.Fatalf("%s: %d answers", name, len(answers))
 		}
@@ -80,20 +80,20 @@ func TestAStreamNeedsChunks(t *testing.T) {
 
 // Booked times run ahead of a clock that stands still. A range may end at a booked time that an
 // answer has shown.
-func TestAnExportMayBeOfATimeThatWasBooked(t *testing.T) {
+func TestExportMayEndAtABookedTime(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.advanceDays(1)
+	f := newFixture(t)
+	f.advanceDays(1)
 	var seqs, times []string
 	for range 2 {
-		entry := h.auditor().get(ledgerPath+"/entries?env=test&source="+h.charge(good).at("id")).want(200, "")
+		entry := f.auditor().get(ledgerPath+"/entries?env=test&source="+f.charge(good).at("id")).want(200, "")
 		seqs, times = append(seqs, entry.at("data.0.seq")), append(times, entry.at("data.0.booked_at"))
 	}
-	last := h.auditor().get(ledgerPath+"/events?limit=1").want(200, "").at("data.0.booked_at")
+	last := f.auditor().get(ledgerPath+"/events?limit=1").want(200, "").at("data.0.booked_at")
 	newest, err := time.Parse(time.RFC3339Nano, last)
 	must(t, err)
-	if first, err := time.Parse(time.RFC3339Nano, times[0]); err != nil || !first.After(h.Clock.Now()) {
-		t.Fatalf("the first is booked at %v, by a clock of %v", times[0], h.Clock.Now())
+	if first, err := time.Parse(time.RFC3339Nano, times[0]); err != nil || !first.After(f.Clock.Now()) {
+		t.Fatalf("the first is booked at %v, by a clock of %v", times[0], f.Clock.Now())
 	}
 	for query, want := range map[string][]string{
 		"from=" + times[0]:                      seqs,
@@ -105,13 +105,13 @@ func TestAnExportMayBeOfATimeThatWasBooked(t *testing.T) {
 		"from=" + times[1] + "&to=" + last + "": seqs[1:],
 	} {
 		query = strings.ReplaceAll(query, "+", "%2B")
-		if got := h.auditor().get(exportPath+"?format=csv&env=test&"+query).want(200, "").seqs(); !slices.Equal(got, want) {
+		if got := f.auditor().get(exportPath+"?format=csv&env=test&"+query).want(200, "").seqs(); !slices.Equal(got, want) {
 			t.Errorf("%s: entries %v, want %v", query, got, want)
 		}
 	}
 	beyond := newest.Add(time.Microsecond).Format(time.RFC3339Nano)
 	for _, name := range []string{"from", "to"} {
-		h.auditor().get(exportPath+"?format=csv&"+name+"="+url.QueryEscape(beyond)).want(422, fmt.Sprintf(`{"errors":[{"code":"invalid","detail":"%s must not be after now","field":"%[1]s"}]}`, name))
+		f.auditor().get(exportPath+"?format=csv&"+name+"="+url.QueryEscape(beyond)).want(422, fmt.Sprintf(`{"errors":[{"code":"invalid","detail":"%s must not be after now","field":"%[1]s"}]}`, name))
 	}
 }
 
@@ -119,26 +119,26 @@ var headed = regexp.MustCompile(`\n; Booked from the beginning to (\S+); the las
 
 // An export without an end names the moment at which it ends. An export up to that moment has
 // the same content later, whatever was booked since.
-func TestAnExportNamesWhereItEnds(t *testing.T) {
+func TestOpenExportNamesItsEnd(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.charge(good)
-	newest := h.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
+	f := newFixture(t)
+	f.charge(good)
+	newest := f.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
 	for _, format := range []string{"hledger", "beancount"} {
-		for _, to := range []string{"", "&to=2026-09-03", "&to=" + url.QueryEscape(h.Clock.Now().Format(time.RFC3339Nano))} {
-			whole := h.auditor().get(exportPath+"?env=test&format="+format+to).want(200, "").body
-			said := headed.FindStringSubmatch(whole)
-			if said == nil {
+		for _, to := range []string{"", "&to=2026-09-03", "&to=" + url.QueryEscape(f.Clock.Now().Format(time.RFC3339Nano))} {
+			whole := f.auditor().get(exportPath+"?env=test&format="+format+to).want(200, "").body
+			text := headed.FindStringSubmatch(whole)
+			if text == nil {
 				t.Fatalf("%s%s begins %.300s", format, to, whole)
 			}
-			at, err := time.Parse(time.RFC3339Nano, said[1])
+			at, err := time.Parse(time.RFC3339Nano, text[1])
 			must(t, err)
-			if booked, err := time.Parse(time.RFC3339Nano, newest.at("data.0.booked_at")); err != nil || !booked.Equal(at) || said[2] != newest.at("data.0.seq") {
-				t.Errorf("%s%s ends at %v with event %s, the last one is %s", format, to, at, said[2], newest.body)
+			if booked, err := time.Parse(time.RFC3339Nano, newest.at("data.0.booked_at")); err != nil || !booked.Equal(at) || text[2] != newest.at("data.0.seq") {
+				t.Errorf("%s%s ends at %v with event %s, the last one is %s", format, to, at, text[2], newest.body)
 			}
-			h.charge(good)
-			h.auditor().get(exportPath+"?env=test&format="+format+"&to="+url.QueryEscape(said[1])).want(200, whole)
-			newest = h.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
+			f.charge(good)
+			f.auditor().get(exportPath+"?env=test&format="+format+"&to="+url.QueryEscape(text[1])).want(200, whole)
+			newest = f.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
 		}
 	}
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // fillJournal books about the given number of entries.
-func fillJournal(t *testing.T, h *fixture, entries int) {
+func fillJournal(t *testing.T, f *fixture, entries int) {
 	t.Helper()
 	dollars := money.Asset{Currency: "USD", Env: money.Prod}
 	answers := make(chan posting.Receipt, 64)
@@ -50,13 +50,13 @@ func fillJournal(t *testing.T, h *fixture, entries int) {
 				n++
 			}
 			events = append(events, ledger.Event{Name: "settle", From: "charging", To: "charged", Entry: entry})
-			change.Steps = append(change.Steps, posting.Step{Org: h.seed.First.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: events})
+			change.Steps = append(change.Steps, posting.Step{Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: events})
 		}
 		if waiting == cap(answers) {
 			must(t, (<-answers).Err)
 			waiting--
 		}
-		h.Journal.Submit(change, func(r posting.Receipt) { answers <- r })
+		f.Journal.Submit(change, func(r posting.Receipt) { answers <- r })
 		waiting++
 	}
 	for range waiting {
@@ -80,16 +80,16 @@ func TestFiguresOfExports(t *testing.T) {
 	if os.Getenv("MIZAN_FIGURES") == "" {
 		t.Skip("MIZAN_FIGURES=1 measures")
 	}
-	h := newFixture(t)
+	f := newFixture(t)
 	began := time.Now()
-	fillJournal(t, h, exportedEntries)
+	fillJournal(t, f, exportedEntries)
 	t.Logf("%d entries were booked in %v", exportedEntries, time.Since(began))
-	h.restart() // releases the memory that booking took
+	f.restart() // releases the memory that booking took
 	for _, name := range export.Names() {
 		debug.FreeOSMemory()
 		idle := anonymous(t)
 		began := time.Now()
-		response := h.auditor().begin("format=" + name)
+		response := f.auditor().begin("format=" + name)
 		done := make(chan float64)
 		stop := make(chan struct{})
 		go func() {

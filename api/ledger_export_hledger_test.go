@@ -25,63 +25,64 @@ const exportPath = ledgerPath + "/export"
 
 // bookEveryKind makes payments that end in each way that moves money, and contracts of every
 // product in both readings, in both environments.
-func (h *fixture) bookEveryKind() {
-	h.t.Helper()
+func (f *fixture) bookEveryKind() {
+	f.t.Helper()
 	card := `{"type":"bank_card","cardnumber":"` + good + `"}`
-	h.change(h.charge(good).wantStatus("charged", "").at("id"), `"type":"refund","amount":"400"`).want(200, "")
-	h.payout1250(card).wantStatus("charged", "")
-	h.create(`"type":"payment","amount":"7000000","currency":"USDT","network":"tron",` + goodCard)
-	h.create(`"type":"payment","amount":"3000000000000000001","currency":"USDT","network":"bsc",` + goodCard)
-	h.charge("4000000000000259").wantStatus("charged", "") // the rail takes it back later
-	h.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
-	h.terminal("payment", `{"fee_bps":"250","settlement_currency":"EUR"}`)
-	h.charge(good).wantStatus("charged", "")
-	h.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
-	h.terminal("payout", `{"two_phase":true}`)
-	h.partner().post(operation("commit", h.charge(good).wantStatus("payment_suspended", "").at("id")), `{"params":{"amount":"400"}}`).want(200, "")
-	h.change(h.charge(good).at("id"), `"type":"cancel"`).want(200, "")
-	h.charge(good).wantStatus("payment_suspended", "")
-	h.payout1250(card).wantStatus("payout_suspended", "")
-	h.partner().post(operation("commit", h.payout1250(card).at("id")), "").want(200, "")
+	f.change(f.charge(good).wantStatus("charged", "").at("id"), `"type":"refund","amount":"400"`).want(200, "")
+	f.payout1250(card).wantStatus("charged", "")
+	f.create(`"type":"payment","amount":"7000000","currency":"USDT","network":"tron",` + goodCard)
+	f.create(`"type":"payment","amount":"3000000000000000001","currency":"USDT","network":"bsc",` + goodCard)
+	f.charge("4000000000000259").wantStatus("charged", "") // the rail takes it back later
+	f.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
+	f.terminal("payment", `{"fee_bps":"250","settlement_currency":"EUR"}`)
+	f.charge(good).wantStatus("charged", "")
+	f.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
+	f.terminal("payout", `{"two_phase":true}`)
+	f.partner().post(operation("commit", f.charge(good).wantStatus("payment_suspended", "").at("id")), `{"params":{"amount":"400"}}`).want(200, "")
+	f.change(f.charge(good).at("id"), `"type":"cancel"`).want(200, "")
+	f.charge(good).wantStatus("payment_suspended", "")
+	f.payout1250(card).wantStatus("payout_suspended", "")
+	f.partner().post(operation("commit", f.payout1250(card).at("id")), "").want(200, "")
 	for _, env := range []string{`"prod"`, `"test"`} {
-		h.runSecularContracts(env)
+		f.runSecularContracts(env)
 	}
-	h.runReligiousContracts()
-	h.advanceDays(31) // rows become due, the payment is taken back, holds expire
-	h.charge(good).wantStatus("payment_suspended", "")
+	f.runReligiousContracts()
+	f.advanceDays(31) // rows become due, the payment is taken back, holds expire
+	f.charge(good).wantStatus("payment_suspended", "")
 }
 
-// runSecularContracts takes a contract of each product of the secular reading through its lifecycle.
-func (h *fixture) runSecularContracts(env string) {
-	h.t.Helper()
+// runSecularContracts takes a contract of each product of the secular reading through its
+// lifecycle.
+func (f *fixture) runSecularContracts(env string) {
+	f.t.Helper()
 	buy := func(who, n string) string { return `subscribe investor_id "` + who + `" certificates ` + n }
 	const deed = `ownership_documents ["deed"]`
-	h.createSecular("certificate-issues", "env", env, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(
-		`offering subscription_start "2026-08-01" subscription_end "2026-09-30"`, buy(someone, "1"), buy(someoneElse, "2"), "close_subscription", `activate issue_date "2026-08-31"`,
+	f.createSecular("certificate-issues", "env", env, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(
+		`offering subscription_start "2026-08-01" subscription_end "2026-09-30"`, buy(customerID, "1"), buy(otherCustomerID, "2"), "close_subscription", `activate issue_date "2026-08-31"`,
 		`profit total_profit "31"`, `redeem_early redemption_date "2026-09-04"`)
-	h.createSecular("managed-investments", "env", env).mustActAll("fund", "activate",
+	f.createSecular("managed-investments", "env", env).mustActAll("fund", "activate",
 		`profit gross_profit "101" period_end_date "2026-09-03"`, `loss amount "30"`, `complete final_value "1000"`)
-	h.createSecular("leases", "env", env, "security_deposit", `"30"`).mustActAll("acquire "+deed, "activate", `payment amount "150"`, `arrears amount "4"`, `expense amount "3" description "tyres"`)
-	h.createSecular("leases", "env", env).mustActAll("acquire "+deed, "activate", "return")
-	h.createSecular("partnerships", "env", env, "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate",
+	f.createSecular("leases", "env", env, "security_deposit", `"30"`).mustActAll("acquire "+deed, "activate", `payment amount "150"`, `arrears amount "4"`, `expense amount "3" description "tyres"`)
+	f.createSecular("leases", "env", env).mustActAll("acquire "+deed, "activate", "return")
+	f.createSecular("partnerships", "env", env, "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate",
 		`profit gross_profit "77" period_end_date "2026-09-03"`, `loss amount "11"`, "buyout")
-	h.createSecular("investment-deposits", "env", env, "early_withdrawal_allowed", "true", "currency", `"BHD"`, "region", `"BH"`).mustActAll("activate",
+	f.createSecular("investment-deposits", "env", env, "early_withdrawal_allowed", "true", "currency", `"BHD"`, "region", `"BH"`).mustActAll("activate",
 		`profit gross_profit "101"`, `loss amount "7"`, `withdraw closed_by "teller"`)
-	h.createSecular("instalment-sales", "env", env, "currency", `"KWD"`, "region", `"KW"`).mustActAll("order_asset", "purchase_asset "+deed, "deliver_asset", "activate",
+	f.createSecular("instalment-sales", "env", env, "currency", `"KWD"`, "region", `"KW"`).mustActAll("order_asset", "purchase_asset "+deed, "deliver_asset", "activate",
 		`record_payment amount "100"`, `record_delinquency amount "5"`, `settle_early rebate "3"`)
-	h.createSecular("safekeeping-deposits", "env", env).mustActAll("activate", `deposit amount "50"`, `grant_hibah amount "3" granted_by "board"`, `withdraw amount "20"`)
+	f.createSecular("safekeeping-deposits", "env", env).mustActAll("activate", `deposit amount "50"`, `grant_hibah amount "3" granted_by "board"`, `withdraw amount "20"`)
 }
 
 // runReligiousContracts does the same in the religious reading.
-func (h *fixture) runReligiousContracts() {
-	h.t.Helper()
+func (f *fixture) runReligiousContracts() {
+	f.t.Helper()
 	const deed = `ownership_documents ["deed"]`
-	h.issued("early_redemption_allowed", "true").mustActAll("distribute_profit total_profit 31")
-	h.createReligious("mudaraba").approved().mustActAll("fund", "activate", `distribute_profit gross_profit 10 period_end_date "2026-09-03"`)
-	h.createReligious("ijara").approved().mustActAll("acquire_asset "+deed, "activate", "record_rental amount 50")
-	h.createReligious("musharaka", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("buyout_unit")
-	h.createReligious("murabaha").approved().mustActAll("order_asset", "purchase_asset "+deed, "deliver_asset", "activate", "record_payment amount 100")
-	h.createReligious("wadiah").mustActAll(`grant_hibah amount 3 granted_by "board"`)
+	f.activeSukuk("early_redemption_allowed", "true").mustActAll("distribute_profit total_profit 31")
+	f.createReligious("mudaraba").approve().mustActAll("fund", "activate", `distribute_profit gross_profit 10 period_end_date "2026-09-03"`)
+	f.createReligious("ijara").approve().mustActAll("acquire_asset "+deed, "activate", "record_rental amount 50")
+	f.createReligious("musharaka", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("buyout_unit")
+	f.createReligious("murabaha").approve().mustActAll("order_asset", "purchase_asset "+deed, "deliver_asset", "activate", "record_payment amount 100")
+	f.createReligious("wadiah").mustActAll(`grant_hibah amount 3 granted_by "board"`)
 }
 
 // trialBalanceRow is a row of the trial balance.
@@ -95,8 +96,8 @@ type trialBalanceRow struct {
 }
 
 // trialBalance returns all rows.
-func (h *fixture) trialBalance(query string) (rows []trialBalanceRow) {
-	h.t.Helper()
+func (f *fixture) trialBalance(query string) (rows []trialBalanceRow) {
+	f.t.Helper()
 	cursor := ""
 	for {
 		var page struct {
@@ -105,7 +106,7 @@ func (h *fixture) trialBalance(query string) (rows []trialBalanceRow) {
 				Value *string `json:"cursor_value"`
 			}
 		}
-		must(h.t, json.Unmarshal([]byte(h.auditor().get(ledgerPath+"/trial-balance?limit=500&"+query+cursor).want(200, "").body), &page))
+		must(f.t, json.Unmarshal([]byte(f.auditor().get(ledgerPath+"/trial-balance?limit=500&"+query+cursor).want(200, "").body), &page))
 		rows = append(rows, page.Data...)
 		if page.Cursor.Value == nil {
 			return rows
@@ -114,9 +115,9 @@ func (h *fixture) trialBalance(query string) (rows []trialBalanceRow) {
 	}
 }
 
-// standings returns the rows' differences, "account commodity" → debits minus credits in minor
+// netBalances returns the rows' differences, "account commodity" → debits minus credits in minor
 // units, without zeros.
-func standings(t *testing.T, rows []trialBalanceRow) map[string]string {
+func netBalances(t *testing.T, rows []trialBalanceRow) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	put := func(account, commodity, plus, minus string) {
@@ -168,16 +169,16 @@ var forks sync.Mutex
 
 // external runs another program and returns all its output.
 func external(name string, args ...string) ([]byte, error) {
-	var said bytes.Buffer
+	var text bytes.Buffer
 	program := exec.Command(name, args...)
-	program.Stdout, program.Stderr = &said, &said
+	program.Stdout, program.Stderr = &text, &text
 	forks.Lock()
 	err := program.Start()
 	forks.Unlock()
 	if err == nil {
 		err = program.Wait()
 	}
-	return said.Bytes(), err
+	return text.Bytes(), err
 }
 
 func hledger(t *testing.T, args ...string) string {
@@ -189,8 +190,8 @@ func hledger(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// agree compares another program's result with the trial balance.
-func agree(t *testing.T, what string, got, want map[string]string) {
+// wantEqualBalances compares another program's result with the trial balance.
+func wantEqualBalances(t *testing.T, what string, got, want map[string]string) {
 	t.Helper()
 	if maps.Equal(got, want) {
 		return
@@ -209,10 +210,10 @@ func agree(t *testing.T, what string, got, want map[string]string) {
 	}
 }
 
-func (h *fixture) exported(query, extension string) string {
-	h.t.Helper()
-	path := filepath.Join(h.t.TempDir(), "export."+extension)
-	must(h.t, os.WriteFile(path, []byte(h.auditor().get(exportPath+"?"+query).want(200, "").body), 0o600))
+func (f *fixture) exported(query, extension string) string {
+	f.t.Helper()
+	path := filepath.Join(f.t.TempDir(), "export."+extension)
+	must(f.t, os.WriteFile(path, []byte(f.auditor().get(exportPath+"?"+query).want(200, "").body), 0o600))
 	return path
 }
 
@@ -224,27 +225,27 @@ func TestHLedgerAgreesWithTheTrialBalance(t *testing.T) {
 	if _, err := exec.LookPath("hledger"); err != nil {
 		t.Skip("hledger is not installed: nobody else reads this export")
 	}
-	h := newFixture(t)
-	h.bookEveryKind()
+	f := newFixture(t)
+	f.bookEveryKind()
 	for env, least := range map[string]int{"prod": 25, "test": 30} {
-		path := h.exported("format=hledger&env="+env, "journal")
+		path := f.exported("format=hledger&env="+env, "journal")
 		hledger(t, "-f", path, "check", "--strict")
-		want := standings(t, h.trialBalance("env="+env))
+		want := netBalances(t, f.trialBalance("env="+env))
 		if len(want) < least {
 			t.Errorf("%s: only %d balances are compared: %v", env, len(want), want)
 		}
-		agree(t, env, hledgerBalances(t, path), want)
+		wantEqualBalances(t, env, hledgerBalances(t, path), want)
 		for _, day := range []string{"2026-08-31", "2026-09-03", "2026-09-04", "2026-10-03"} {
 			posted := func(m map[string]string) map[string]string {
 				maps.DeleteFunc(m, func(name, _ string) bool { return strings.HasPrefix(name, "pending:") })
 				return m
 			}
 			end := "-e" + nextDay(t, day)
-			agree(t, env+" effective by "+day, posted(hledgerBalances(t, path, end)), posted(standings(t, h.trialBalance("env="+env+"&by=effective&at="+day))))
-			agree(t, env+" booked by "+day, hledgerBalances(t, path, "--date2", end), standings(t, h.trialBalance("env="+env+"&at="+day+"T23:59:59.999999Z")))
+			wantEqualBalances(t, env+" effective by "+day, posted(hledgerBalances(t, path, end)), posted(netBalances(t, f.trialBalance("env="+env+"&by=effective&at="+day))))
+			wantEqualBalances(t, env+" booked by "+day, hledgerBalances(t, path, "--date2", end), netBalances(t, f.trialBalance("env="+env+"&at="+day+"T23:59:59.999999Z")))
 		}
 	}
-	if got := h.trialBalance("env=test&by=effective&at=2026-08-31"); len(got) == 0 {
+	if got := f.trialBalance("env=test&by=effective&at=2026-08-31"); len(got) == 0 {
 		t.Error("nothing took effect before it was booked: the two dates cannot be distinguished")
 	}
 }
@@ -285,8 +286,8 @@ func TestBeancountAgreesWithTheTrialBalance(t *testing.T) {
 			if env == "test" {
 				commodity += "'TEST"
 			}
-			claims.WriteString(claim(r.Account, false, r.Debits, r.Credits, scale, commodity))
-			claims.WriteString(claim(r.Account, true, r.Held, r.Owed, scale, commodity))
+			claims.WriteString(balanceAssertion(r.Account, false, r.Debits, r.Credits, scale, commodity))
+			claims.WriteString(balanceAssertion(r.Account, true, r.Held, r.Owed, scale, commodity))
 		}
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 		must(t, err)
@@ -299,8 +300,8 @@ func TestBeancountAgreesWithTheTrialBalance(t *testing.T) {
 	}
 }
 
-// claim returns a beancount assertion of an account's balance, to the last digit.
-func claim(account string, pending bool, debits, credits string, scale int, commodity string) string {
+// balanceAssertion returns a beancount assertion of an account's balance, to the last digit.
+func balanceAssertion(account string, pending bool, debits, credits string, scale int, commodity string) string {
 	plus, _ := new(big.Int).SetString(debits, 10)
 	minus, _ := new(big.Int).SetString(credits, 10)
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
@@ -332,7 +333,7 @@ func beancountName(path string, pending bool) string {
 }
 
 // Every format is available under its name, with its media type.
-func TestEveryFormatIsServed(t *testing.T) {
+func TestEveryExportFormatIsServed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for name, media := range map[string]string{
@@ -340,10 +341,10 @@ func TestEveryFormatIsServed(t *testing.T) {
 		"parquet": "application/vnd.apache.parquet", "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 	} {
 		f, _ := export.ParseFormat(name)
-		a := h.auditor().get(exportPath+"?env=test&format="+name).want(200, "")
-		if a.header.Get("content-type") != media || a.header.Get("content-disposition") != `attachment; filename="ledger-test.`+f.Extension()+`"` ||
-			a.header.Get("cache-control") != "no-store" || a.header.Get("x-content-type-options") != "nosniff" || len(a.body) < 500 {
-			t.Errorf("%s: %v, %d bytes", name, a.header, len(a.body))
+		r := h.auditor().get(exportPath+"?env=test&format="+name).want(200, "")
+		if r.header.Get("content-type") != media || r.header.Get("content-disposition") != `attachment; filename="ledger-test.`+f.Extension()+`"` ||
+			r.header.Get("cache-control") != "no-store" || r.header.Get("x-content-type-options") != "nosniff" || len(r.body) < 500 {
+			t.Errorf("%s: %v, %d bytes", name, r.header, len(r.body))
 		}
 		if head := h.auditor().do("HEAD", exportPath+"?format="+name, "").want(200, ""); head.header.Get("content-type") != media || head.body != "" {
 			t.Errorf("%s: HEAD: %v", name, head.header)

@@ -24,10 +24,10 @@ import (
 )
 
 // seqs returns the seqs in a CSV export, each once.
-func (a *answer) seqs() (seqs []string) {
-	a.t.Helper()
-	rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
-	must(a.t, err)
+func (r *response) seqs() (seqs []string) {
+	r.t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(r.body)).ReadAll()
+	must(r.t, err)
 	for _, row := range rows[1:] {
 		seqs = append(seqs, row[0])
 	}
@@ -35,9 +35,9 @@ func (a *answer) seqs() (seqs []string) {
 }
 
 // DECISIONS, 7: wrong parameters of an export are 422 with their names.
-func TestAnExportIsRefusedByItsParameters(t *testing.T) {
+func TestBadExportParametersAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for query, field := range map[string]string{
 		"": "format", "format=": "format", "format=pdf": "format", "format=CSV": "format", "format=csv&format=csv": "format",
 		"format=csv&env=live": "env", "format=csv&from=yesterday": "from", "format=csv&to=1": "to", "format=csv&to=2026-13-01": "to",
@@ -46,28 +46,28 @@ func TestAnExportIsRefusedByItsParameters(t *testing.T) {
 		"format=csv&from=2026-09-02&to=2026-09-01": "from", "format=csv&from=2026-09-02T00:00:00Z&to=2026-09-01T23:59:59.999999Z": "from",
 		"format=csv&account=A:bank": "account", "format=csv&limit=5": "limit",
 	} {
-		a := h.auditor().get(exportPath + "?" + query)
-		if a.status != 422 || a.at("errors.0.field") != field || a.at("errors.0.code") != "invalid" || a.at("errors.1") != "(absent)" {
-			t.Errorf("%q: %d %s, want 422 about %s", query, a.status, a.body, field)
+		r := f.auditor().get(exportPath + "?" + query)
+		if r.status != 422 || r.at("errors.0.field") != field || r.at("errors.0.code") != "invalid" || r.at("errors.1") != "(absent)" {
+			t.Errorf("%q: %d %s, want 422 about %s", query, r.status, r.body, field)
 		}
 	}
 	const formats = `{"errors":[{"code":"invalid","detail":"format must be one of hledger, beancount, csv, parquet, xlsx","field":"format"}]}`
-	h.auditor().get(exportPath+"?format=pdf").want(422, formats)
+	f.auditor().get(exportPath+"?format=pdf").want(422, formats)
 }
 
 // A range includes both its bounds; a day stands for its first or its last instant.
-func TestAnExportIsOfItsRange(t *testing.T) {
+func TestExportRangeIncludesBothBounds(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	entry := func() (seq, booked string) {
-		id := h.charge(good).at("id")
-		a := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
-		return a.at("data.0.seq"), url.QueryEscape(a.at("data.0.booked_at"))
+		id := f.charge(good).at("id")
+		r := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
+		return r.at("data.0.seq"), url.QueryEscape(r.at("data.0.booked_at"))
 	}
-	h.advanceDays(1)
+	f.advanceDays(1)
 	one, at := entry()
 	two, next := entry()
-	h.advanceDays(1)
+	f.advanceDays(1)
 	three, _ := entry()
 	for query, want := range map[string][]string{
 		"from=2026-09-04":                    {one, two, three},
@@ -84,12 +84,12 @@ func TestAnExportIsOfItsRange(t *testing.T) {
 		if !strings.Contains(query, "env=") {
 			query += "&env=test"
 		}
-		if got := h.auditor().get(exportPath+"?format=csv&"+query).want(200, "").seqs(); !slices.Equal(got, want) {
+		if got := f.auditor().get(exportPath+"?format=csv&"+query).want(200, "").seqs(); !slices.Equal(got, want) {
 			t.Errorf("%s: entries %v, want %v", query, got, want)
 		}
 	}
-	all := h.auditor().get(exportPath+"?format=csv&env=test").want(200, "").seqs()
-	listed := pages(t, h.auditor(), ledgerPath+"/entries?env=test", 100, "seq")
+	all := f.auditor().get(exportPath+"?format=csv&env=test").want(200, "").seqs()
+	listed := pages(t, f.auditor(), ledgerPath+"/entries?env=test", 100, "seq")
 	slices.Reverse(listed)
 	if !slices.Equal(all, listed) {
 		t.Errorf("exported are %v, listed %v", all, listed)
@@ -97,11 +97,11 @@ func TestAnExportIsOfItsRange(t *testing.T) {
 }
 
 // An export has only its own organization's entries.
-func TestAnExportIsOfOneOrganization(t *testing.T) {
+func TestExportHasOnlyItsOrganizationsEntries(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.charge(good)
-	away := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
+	f := newFixture(t)
+	f.charge(good)
+	away := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
 	own := away.get(exportPath+"?format=csv&env=test").want(200, "")
 	if strings.Contains(own.body, "L:partner:1:") || !strings.Contains(own.body, "L:partner:2:available") {
 		t.Errorf("the second organization exports %.500s", own.body)
@@ -126,39 +126,39 @@ func (j blockedWriter) View() *posting.View {
 	return j.Journal.View()
 }
 
-// held starts a server whose exports wait when no more views are let through.
-func held(t *testing.T) (*fixture, blockedWriter) {
+// newBlockedExportFixture starts a server whose exports wait when no more views are let through.
+func newBlockedExportFixture(t *testing.T) (*fixture, blockedWriter) {
 	j := blockedWriter{passes: new(atomic.Int64), asked: make(chan struct{}, 1024), open: make(chan struct{})}
 	j.passes.Store(1 << 40)
-	h := newFixture(t, func(cfg *api.Config) {
+	f := newFixture(t, func(cfg *api.Config) {
 		j.Journal = cfg.Journal
 		cfg.Journal = j
 	})
-	return h, j
+	return f, j
 }
 
 // begin requests an export and reads only its headers, which come with the first piece.
 func (c caller) begin(query string) *http.Response {
-	c.h.t.Helper()
-	request, err := http.NewRequest("GET", "http://"+c.h.address+exportPath+"?"+query, nil)
-	must(c.h.t, err)
+	c.fixture.t.Helper()
+	request, err := http.NewRequest("GET", "http://"+c.fixture.address+exportPath+"?"+query, nil)
+	must(c.fixture.t, err)
 	for name, value := range c.headers {
 		request.Header.Set(name, value)
 	}
 	response, err := transport.RoundTrip(request)
-	must(c.h.t, err)
-	c.h.t.Cleanup(func() { _ = response.Body.Close() })
+	must(c.fixture.t, err)
+	c.fixture.t.Cleanup(func() { _ = response.Body.Close() })
 	return response
 }
 
 // Two exports of an organization, and four in total, run at once; a further one is asked to try
 // again later.
-func TestExportsAreBounded(t *testing.T) {
+func TestConcurrentExportsAreBounded(t *testing.T) {
 	t.Parallel()
-	h, j := held(t)
-	third := h.admin().post("/api/v1/organizations", `{"name":"Third"}`).want(201, "").at("data.id")
-	h.bearer(string(h.seed.AdminToken), uuid.MustParse(third)).post(users, `{"login":"eye","pass":"`+goodPass+`","name":"E","roles":["auditor"]}`).want(201, "")
-	foreign := h.bearer(h.logIn(third, loginBody("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
+	f, j := newBlockedExportFixture(t)
+	third := f.admin().post("/api/v1/organizations", `{"name":"Third"}`).want(201, "").at("data.id")
+	f.bearer(string(f.seed.AdminToken), uuid.MustParse(third)).post(users, `{"login":"eye","pass":"`+goodPass+`","name":"E","roles":["auditor"]}`).want(201, "")
+	foreign := f.bearer(f.logIn(third, loginBody("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
 	j.passes.Store(0)
 	refuses := func(c caller, why string) {
 		t.Helper()
@@ -167,8 +167,8 @@ func TestExportsAreBounded(t *testing.T) {
 			t.Errorf("refused with %v", refused.header)
 		}
 	}
-	running := make(chan *answer)
-	both := []caller{h.auditor(), h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)}
+	running := make(chan *response)
+	both := []caller{f.auditor(), f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)}
 	for _, c := range both {
 		for range 2 {
 			go func() { running <- c.get(exportPath + "?format=csv&env=test") }()
@@ -189,7 +189,7 @@ func TestExportsAreBounded(t *testing.T) {
 	}
 	// A place becomes free a moment after the last byte is written.
 	until := time.Now().Add(time.Minute)
-	for h.auditor().get(exportPath+"?format=csv").status != 200 {
+	for f.auditor().get(exportPath+"?format=csv").status != 200 {
 		if time.Now().After(until) {
 			t.Fatal("no place becomes free")
 		}
@@ -198,16 +198,16 @@ func TestExportsAreBounded(t *testing.T) {
 
 // A server that stops breaks exports off: the reader can tell that the export is incomplete,
 // and no view of the journal stays open.
-func TestAnExportThatIsBrokenOffIsNotWhole(t *testing.T) {
+func TestInterruptedExportIsRecognizable(t *testing.T) {
 	t.Parallel()
-	h, j := held(t)
-	fillJournal(t, h, 3_000) // more than one read and more than the first piece
+	f, j := newBlockedExportFixture(t)
+	fillJournal(t, f, 3_000) // more than one read and more than the first piece
 	j.passes.Store(2)
-	response := h.auditor().begin("format=csv")
+	response := f.auditor().begin("format=csv")
 	<-j.asked
 	halted := make(chan struct{})
 	go func() {
-		h.halt()
+		f.halt()
 		close(halted)
 	}()
 	if body, err := io.ReadAll(response.Body); response.StatusCode != 200 || !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -220,20 +220,20 @@ func TestAnExportThatIsBrokenOffIsNotWhole(t *testing.T) {
 	}
 	close(j.open)
 	<-halted
-	h.stop() // fails if a view is open
+	f.stop() // fails if a view is open
 }
 
 // A reader that disconnects ends its export, which would otherwise keep its place until its
 // time is over.
-func TestAnExportEndsWithItsReader(t *testing.T) {
+func TestExportEndsWhenItsReaderDisconnects(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	fillJournal(t, h, 30_000) // more than a connection buffers without a reader
+	f := newFixture(t)
+	fillJournal(t, f, 30_000) // more than a connection buffers without a reader
 	for range 2 {
-		must(t, h.auditor().begin("format=csv").Body.Close())
+		must(t, f.auditor().begin("format=csv").Body.Close())
 	}
 	until := time.Now().Add(time.Minute)
-	for h.auditor().get(exportPath+"?format=csv&env=test").status != 200 {
+	for f.auditor().get(exportPath+"?format=csv&env=test").status != 200 {
 		if time.Now().After(until) {
 			t.Fatal("no place becomes free")
 		}
@@ -242,7 +242,7 @@ func TestAnExportEndsWithItsReader(t *testing.T) {
 
 // Open views prevent compaction, and a reader may be slow, so no view is open while pieces are
 // sent. A journal with an open view does not close.
-func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
+func TestExportHoldsNoViewWhileItSends(t *testing.T) {
 	t.Parallel()
 	for part, read := range map[string]func(b *export.Book, first func()) error{
 		"entries": func(b *export.Book, first func()) error {
@@ -264,11 +264,11 @@ func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
 			return nil
 		},
 	} {
-		h := newFixture(t)
-		fillJournal(t, h, 3_000)
-		b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, money.Prod)
+		f := newFixture(t)
+		fillJournal(t, f, 3_000)
+		b, err := f.server.ExportBook(t.Context(), f.seed.First.Org, money.Prod)
 		must(t, err)
-		if err := read(b, sync.OnceFunc(h.stop)); err == nil {
+		if err := read(b, sync.OnceFunc(f.stop)); err == nil {
 			t.Errorf("%s: all of them were read at once, however many there are", part)
 		}
 	}
@@ -276,27 +276,27 @@ func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
 
 // An export reads a journal in pieces: nothing is lost or repeated at their borders, and
 // entries booked meanwhile are not in it.
-func TestAnExportIsWholeAcrossItsReads(t *testing.T) {
+func TestExportIsCompleteAcrossItsReads(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	fillJournal(t, h, 3_000)
+	f := newFixture(t)
+	fillJournal(t, f, 3_000)
 	var entries, exported []uint64
 	var accounts, declared []string
-	view := h.Journal.View()
-	err := errors.Join(view.EventsAscending(h.seed.First.Org, 1, func(e ledger.Event, _ []byte) (bool, error) {
+	view := f.Journal.View()
+	err := errors.Join(view.EventsAscending(f.seed.First.Org, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil && e.Entry.Postings[0].Asset.Env == money.Prod {
 			entries = append(entries, e.Seq)
 		}
 		return true, nil
-	}), view.Accounts(h.seed.First.Org, "", money.Prod, func(a ledger.Account) (bool, error) {
+	}), view.Accounts(f.seed.First.Org, "", money.Prod, func(a ledger.Account) (bool, error) {
 		accounts = append(accounts, string(a.Path))
 		return true, nil
 	}))
 	view.Close() // before the test can fail, because a journal with an open view does not close
 	must(t, err)
-	b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, money.Prod)
+	b, err := f.server.ExportBook(t.Context(), f.seed.First.Org, money.Prod)
 	must(t, err)
-	more := sync.OnceFunc(func() { fillJournal(t, h, 100) })
+	more := sync.OnceFunc(func() { fillJournal(t, f, 100) })
 	for e, err := range b.Entries {
 		must(t, err)
 		if e.Entry != nil && e.Entry.Postings[0].Asset.Env == money.Prod {

@@ -8,49 +8,49 @@ import (
 )
 
 // Events that share an instant of the clock are booked microseconds after it.
-func TestTheClocksInstantShowsEverythingBookedAtIt(t *testing.T) {
+func TestQueryAtTheClocksInstantShowsEverythingBooked(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.partner().post(transactions, paymentBody(`"amount":"700"`)).want(201, "")
-	now := h.Clock.Now()
+	f := newFixture(t)
+	f.partner().post(transactions, paymentBody(`"amount":"700"`)).want(201, "")
+	now := f.Clock.Now()
 	for at, rows := range map[string]bool{
 		now.Format(time.RFC3339Nano):                       true,
 		now.Add(-time.Hour).UTC().Format(time.RFC3339Nano): false,
 	} {
-		a := h.auditor().get(ledgerPath+"/trial-balance?env=test&at="+at).want(200, "")
-		if (a.rows() > 0) != rows {
-			t.Errorf("at %s: %d rows", at, a.rows())
+		r := f.auditor().get(ledgerPath+"/trial-balance?env=test&at="+at).want(200, "")
+		if (r.rows() > 0) != rows {
+			t.Errorf("at %s: %d rows", at, r.rows())
 		}
 	}
-	a := h.auditor().get(ledgerPath+"/entries?env=test&limit=500&to="+now.Format(time.RFC3339Nano)).want(200, "")
-	if a.rows() == 0 {
+	r := f.auditor().get(ledgerPath+"/entries?env=test&limit=500&to="+now.Format(time.RFC3339Nano)).want(200, "")
+	if r.rows() == 0 {
 		t.Error("no entries up to now")
 	}
 }
 
 // A query up to the clock's now, in each form in which answers and callers write it, includes
 // everything booked so far, however far booked times run ahead of a clock that stands still.
-func TestAQueryUpToNowCoversEverythingBooked(t *testing.T) {
+func TestQueryUpToNowShowsEverythingBooked(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for range 3 {
-		h.partner().post(transactions, paymentBody(`"amount":"700","currency":"USD"`)).want(201, "")
+		f.partner().post(transactions, paymentBody(`"amount":"700","currency":"USD"`)).want(201, "")
 	}
-	now := h.Clock.Now()
+	now := f.Clock.Now()
 	balance := ledgerPath + "/accounts/L:partner:1:available?env=test&currency=USD&network="
 	for path, ask := range map[string]struct {
 		bound string
 		by    caller
 	}{
-		ledgerPath + "/trial-balance?env=test&limit=500": {"at", h.auditor()},
-		balance: {"at", h.auditor()},
-		ledgerPath + "/entries?env=test&limit=500":                                    {"to", h.auditor()},
-		ledgerPath + "/accounts/L:partner:1:available/postings?env=test&currency=USD": {"to", h.auditor()},
-		ledgerPath + "/export?format=csv&env=test":                                    {"to", h.auditor()},
-		transactions + "?env=test":                                                    {"started_to", h.partner()},
-		transactions + "?env=test&order_by=updated":                                   {"updated_to", h.partner()},
-		transactions + "?env=test&limit=99":                                           {"finished_to", h.partner()},
-		transactions + "/aggregate?env=test":                                          {"started_to", h.partner()},
+		ledgerPath + "/trial-balance?env=test&limit=500": {"at", f.auditor()},
+		balance: {"at", f.auditor()},
+		ledgerPath + "/entries?env=test&limit=500":                                    {"to", f.auditor()},
+		ledgerPath + "/accounts/L:partner:1:available/postings?env=test&currency=USD": {"to", f.auditor()},
+		ledgerPath + "/export?format=csv&env=test":                                    {"to", f.auditor()},
+		transactions + "?env=test":                                                    {"started_to", f.partner()},
+		transactions + "?env=test&order_by=updated":                                   {"updated_to", f.partner()},
+		transactions + "?env=test&limit=99":                                           {"finished_to", f.partner()},
+		transactions + "/aggregate?env=test":                                          {"started_to", f.partner()},
 	} {
 		want := ask.by.get(path).want(200, "").body
 		for _, ahead := range []time.Duration{0, time.Hour} {
@@ -58,10 +58,10 @@ func TestAQueryUpToNowCoversEverythingBooked(t *testing.T) {
 			if strings.Contains(path, "/export") && ahead == time.Hour {
 				continue // an export up to a future time is refused, because it would be incomplete
 			}
-			for _, said := range []string{at.Format(time.RFC3339Nano), at.Format("2006-01-02T15:04:05.000000+00:00")} {
-				got := ask.by.get(path+"&"+ask.bound+"="+url.QueryEscape(said)).want(200, "").body
+			for _, text := range []string{at.Format(time.RFC3339Nano), at.Format("2006-01-02T15:04:05.000000+00:00")} {
+				got := ask.by.get(path+"&"+ask.bound+"="+url.QueryEscape(text)).want(200, "").body
 				if got != want {
-					t.Errorf("%s %s=%s: %s, want %s", path, ask.bound, said, got, want)
+					t.Errorf("%s %s=%s: %s, want %s", path, ask.bound, text, got, want)
 				}
 			}
 			plain := at.Format("2006-01-02T15:04:05.000000+00:00") // as answers write it; the '+' arrives as a space

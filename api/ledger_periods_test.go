@@ -23,17 +23,17 @@ import (
 const periods = "/api/v1/ledger/periods"
 
 // setClockToOctober moves the clock to the second of October.
-func (h *fixture) setClockToOctober() { h.t.Helper(); h.setClock("2026-10-02T10:00:00Z") }
+func (f *fixture) setClockToOctober() { f.t.Helper(); f.setClock("2026-10-02T10:00:00Z") }
 
-func (h *fixture) setClock(now string) {
-	h.t.Helper()
-	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+now+`"}`).want(200, "")
+func (f *fixture) setClock(now string) {
+	f.t.Helper()
+	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+now+`"}`).want(200, "")
 }
 
 // closeMonth closes a month, as an administrator of the first organization.
-func (h *fixture) closeMonth(month string) *answer {
-	h.t.Helper()
-	return h.session().post(periods+"/"+month+"/close", "")
+func (f *fixture) closeMonth(month string) *response {
+	f.t.Helper()
+	return f.session().post(periods+"/"+month+"/close", "")
 }
 
 // trialRow is a row of the trial balance.
@@ -47,11 +47,11 @@ type trialRow struct {
 	CreditsPending string `json:"credits_pending"`
 }
 
-// recomputed returns the hash of a month and its number of rows, as an auditor computes them
+// recomputeMonth returns the hash of a month and its number of rows, as an auditor computes them
 // from GET /ledger/trial-balance by the text form in docs/api.md.
-func (h *fixture) recomputed(month, lastDay string) (sum string, rows int) {
-	h.t.Helper()
-	text := "mizan period 1\norganization " + h.seed.First.Org.String() + "\nmonth " + month + "\n"
+func (f *fixture) recomputeMonth(month, lastDay string) (sum string, rows int) {
+	f.t.Helper()
+	text := "mizan period 1\norganization " + f.seed.First.Org.String() + "\nmonth " + month + "\n"
 	for _, env := range []string{"prod", "test"} {
 		cursor := ""
 		for more := true; more; more = cursor != "" {
@@ -65,7 +65,7 @@ func (h *fixture) recomputed(month, lastDay string) (sum string, rows int) {
 			if cursor != "" {
 				path += "&cursor=" + url.QueryEscape(cursor)
 			}
-			must(h.t, json.Unmarshal([]byte(h.auditor().get(path).want(200, "").body), &page))
+			must(f.t, json.Unmarshal([]byte(f.auditor().get(path).want(200, "").body), &page))
 			for _, r := range page.Data {
 				amounts := []string{r.DebitsPosted, r.CreditsPosted, r.DebitsPending, r.CreditsPending}
 				if slices.Equal(amounts, []string{"0", "0", "0", "0"}) {
@@ -84,49 +84,49 @@ func (h *fixture) recomputed(month, lastDay string) (sum string, rows int) {
 	return hex.EncodeToString(digest[:]), rows
 }
 
-// bookLate books contracts, payments and holds, and entries whose effective days differ from
+// backdateEntry books contracts, payments and holds, and entries whose effective days differ from
 // their booked days.
-func (h *fixture) bookLate() {
-	h.t.Helper()
-	h.charge("4242424242424242").want(201, "")
-	h.charge("4000000000000077").want(201, "")
+func (f *fixture) backdateEntry() {
+	f.t.Helper()
+	f.charge("4242424242424242").want(201, "")
+	f.charge("4000000000000077").want(201, "")
 	for _, env := range []string{`"prod"`, `"test"`} {
-		h.createSecular("certificate-issues", "env", env, "early_redemption_allowed", "true").mustActAll(soldOut...).mustActAll(
+		f.createSecular("certificate-issues", "env", env, "early_redemption_allowed", "true").mustActAll(soldOut...).mustActAll(
 			`activate issue_date "2026-08-31"`, `redeem_early redemption_date "2026-10-15"`)
-		h.createSecular("managed-investments", "env", env).mustActAll("fund", "activate", `profit gross_profit "100" period_end_date "2026-09-03"`)
+		f.createSecular("managed-investments", "env", env).mustActAll("fund", "activate", `profit gross_profit "100" period_end_date "2026-09-03"`)
 	}
-	d := h.createSecular("investment-deposits", "early_withdrawal_allowed", "true").mustActAll("activate")
-	h.setClockToOctober()
-	d.mustActAll(`profit gross_profit "100" period_end_date "2026-09-30"`, `loss amount "7" period_end_date "2026-09-30"`)
+	contract := f.createSecular("investment-deposits", "early_withdrawal_allowed", "true").mustActAll("activate")
+	f.setClockToOctober()
+	contract.mustActAll(`profit gross_profit "100" period_end_date "2026-09-30"`, `loss amount "7" period_end_date "2026-09-30"`)
 }
 
-func TestAnAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
+func TestAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.bookLate()
-	a := h.closeMonth("2026-09").want(200, "")
-	if a.wantData("month", "2026-09"); !strings.HasPrefix(a.at("data.closed_at"), "2026-10-02T10:00:00.0000") {
-		t.Errorf("%s", a.body)
+	f := newFixture(t)
+	f.backdateEntry()
+	r := f.closeMonth("2026-09").want(200, "")
+	if r.wantData("month", "2026-09"); !strings.HasPrefix(r.at("data.closed_at"), "2026-10-02T10:00:00.0000") {
+		t.Errorf("%s", r.body)
 	}
 	check := func() {
 		t.Helper()
-		sum, rows := h.recomputed("2026-09", "2026-09-30")
-		if a.at("data.hash") != sum || a.at("data.rows") != fmt.Sprint(rows) || rows < 20 {
-			t.Errorf("%s, and %d rows are hashed as %s", a.body, rows, sum)
+		sum, rows := f.recomputeMonth("2026-09", "2026-09-30")
+		if r.at("data.hash") != sum || r.at("data.rows") != fmt.Sprint(rows) || rows < 20 {
+			t.Errorf("%s, and %d rows are hashed as %s", r.body, rows, sum)
 		}
 	}
 	check()
 	month, _ := period.Parse("2026-09")
-	event := h.auditor().get("/api/v1/ledger/events?source="+month.ID().String()).want(200, "")
-	if event.rows() != 1 || event.at("data.0.event") != "close" || event.at("data.0.to") != "closed 2026-09 "+a.at("data.hash") ||
-		event.at("data.0.seq") != a.at("data.seq") || event.at("data.0.booked_at") != a.at("data.closed_at") {
+	event := f.auditor().get("/api/v1/ledger/events?source="+month.ID().String()).want(200, "")
+	if event.rows() != 1 || event.at("data.0.event") != "close" || event.at("data.0.to") != "closed 2026-09 "+r.at("data.hash") ||
+		event.at("data.0.seq") != r.at("data.seq") || event.at("data.0.booked_at") != r.at("data.closed_at") {
 		t.Errorf("%s", event.body)
 	}
-	h.charge("4242424242424242").want(201, "") // booked after the month
-	h.createSecular("managed-investments").mustActAll("fund")
-	h.advanceDays(20)
+	f.charge("4242424242424242").want(201, "") // booked after the month
+	f.createSecular("managed-investments").mustActAll("fund")
+	f.advanceDays(20)
 	check()
-	h.restart()
+	f.restart()
 	check()
 }
 
@@ -156,17 +156,17 @@ var datedActions = []struct {
 }
 
 // soldOut are the actions after which an issue has a subscriber.
-var soldOut = []string{`offering subscription_start "2026-08-01" subscription_end "2026-12-30"`, `subscribe investor_id "` + someone + `" certificates 2`}
+var soldOut = []string{`offering subscription_start "2026-08-01" subscription_end "2026-12-30"`, `subscribe investor_id "` + customerID + `" certificates 2`}
 
-func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
+func TestCommandDatedInAClosedMonthIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var all []*contractFixture
 	for _, c := range datedActions {
-		all = append(all, h.createSecular(c.product, c.more...).mustActAll(c.before...))
+		all = append(all, f.createSecular(c.product, c.more...).mustActAll(c.before...))
 	}
-	h.setClockToOctober()
-	h.closeMonth("2026-09").want(200, "")
+	f.setClockToOctober()
+	f.closeMonth("2026-09").want(200, "")
 	for i, c := range datedActions {
 		d := all[i]
 		days := []string{"2026-09-30", "2026-09-03", "2026-09-01", "2026-08-31", "1970-01-01"}
@@ -174,10 +174,10 @@ func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
 			days = days[:2] // before that the contract had no money
 		}
 		for _, day := range days {
-			h.wantNothingStored(t, func() {
-				a := d.act(c.action, append([]string{c.field, `"` + day + `"`}, c.pairs...)...).wantFaults(c.field)
-				if want := "is in a month that is closed: the first open day is 2026-10-01"; a.at("details."+c.field+".0") != want {
-					t.Errorf("%s of %s on %s: %s", c.action, c.product, day, a.body)
+			f.wantNothingStored(t, func() {
+				r := d.act(c.action, append([]string{c.field, `"` + day + `"`}, c.pairs...)...).wantFaults(c.field)
+				if want := "is in a month that is closed: the first open day is 2026-10-01"; r.at("details."+c.field+".0") != want {
+					t.Errorf("%s of %s on %s: %s", c.action, c.product, day, r.body)
 				}
 			})
 		}
@@ -186,72 +186,72 @@ func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
 }
 
 // Other faults are answered first, because they do not depend on the month.
-func TestAWrongStateIsToldBeforeAClosedMonth(t *testing.T) {
+func TestOtherFaultsAreReportedBeforeAClosedMonth(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("managed-investments")
-	h.setClockToOctober()
-	h.closeMonth("2026-09").want(200, "")
-	d.act("profit", "gross_profit", `"1"`, "period_end_date", `"2026-09-30"`).wantConflict()
-	d.mustActAll("fund", "activate").act("profit", "gross_profit", `"x"`, "period_end_date", `"2026-09-30"`).wantFaults("gross_profit")
+	f := newFixture(t)
+	contract := f.createSecular("managed-investments")
+	f.setClockToOctober()
+	f.closeMonth("2026-09").want(200, "")
+	contract.act("profit", "gross_profit", `"1"`, "period_end_date", `"2026-09-30"`).wantConflict()
+	contract.mustActAll("fund", "activate").act("profit", "gross_profit", `"x"`, "period_end_date", `"2026-09-30"`).wantFaults("gross_profit")
 }
 
 // The religious reading has the same dates under its own names.
-func TestTheReligiousReadingKeepsClosedMonthsToo(t *testing.T) {
+func TestReligiousReadingRespectsClosedMonths(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createReligious("mudaraba").approved()
-	d.actWith("fund", nil).want(200, "")
-	d.actWith("activate", nil).want(200, "")
-	h.setClockToOctober()
-	h.closeMonth("2026-09").want(200, "")
-	h.wantNothingStored(t, func() {
-		d.actWith("distribute_profit", members{"gross_profit": `"10"`, "period_end_date": `"2026-09-30"`}).wantFaults("period_end_date")
+	f := newFixture(t)
+	contract := f.createReligious("mudaraba").approve()
+	contract.actWith("fund", nil).want(200, "")
+	contract.actWith("activate", nil).want(200, "")
+	f.setClockToOctober()
+	f.closeMonth("2026-09").want(200, "")
+	f.wantNothingStored(t, func() {
+		contract.actWith("distribute_profit", members{"gross_profit": `"10"`, "period_end_date": `"2026-09-30"`}).wantFaults("period_end_date")
 	})
 }
 
-func TestOnlyAMonthThatHasEndedIsClosedInOrderAndOnce(t *testing.T) {
+func TestOnlyEndedMonthsAreClosedInOrderAndOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	conflicts := func(month, message string) {
 		t.Helper()
-		h.wantNothingStored(t, func() { h.closeMonth(month).want(409, `{"error":"conflict","message":"`+message+`"}`) })
+		f.wantNothingStored(t, func() { f.closeMonth(month).want(409, `{"error":"conflict","message":"`+message+`"}`) })
 	}
 	conflicts("2026-09", "2026-09 has not ended")
-	h.setClock("2026-09-30T23:59:59.999999Z")
+	f.setClock("2026-09-30T23:59:59.999999Z")
 	conflicts("2026-09", "2026-09 has not ended")
-	h.setClock("2026-10-01T00:00:00Z")
+	f.setClock("2026-10-01T00:00:00Z")
 	conflicts("2026-10", "2026-10 has not ended")
-	h.closeMonth("2026-09").want(200, "")
+	f.closeMonth("2026-09").want(200, "")
 	conflicts("2026-09", "2026-09 is closed already")
-	h.setClock("2027-02-01T00:00:00Z")
+	f.setClock("2027-02-01T00:00:00Z")
 	conflicts("2026-11", "2026-10 has to be closed first")
 	for _, month := range []string{"2026-10", "2026-11", "2026-12", "2027-01"} {
-		h.closeMonth(month).want(200, "")
+		f.closeMonth(month).want(200, "")
 	}
 	conflicts("2027-02", "2027-02 has not ended")
 	conflicts("2999-02", "2999-02 has not ended")
 	conflicts("2026-10", "2026-10 is closed already")
 }
 
-func TestAMonthThatIsNoneIsRefused(t *testing.T) {
+func TestMalformedMonthIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.setClockToOctober()
+	f := newFixture(t)
+	f.setClockToOctober()
 	for month, says := range map[string]string{
 		"2026-13": "must be a month, yyyy-mm", "2026-1": "must be a month, yyyy-mm", "2026-00": "must be a month, yyyy-mm", "202609": "must be a month, yyyy-mm",
 		"2026-09-01": "must be a month, yyyy-mm", "x": "must be a month, yyyy-mm", "%00": "must be a month, yyyy-mm", "-2026-09": "must be a month, yyyy-mm",
 		"2026-08": "is before 2026-09, in which the books began", "1970-01": "is before 2026-09, in which the books began",
 	} {
-		h.wantNothingStored(t, func() {
-			a := h.closeMonth(month)
-			if a.status != 422 || a.at("errors.0.field") != "month" || a.at("errors.0.detail") != says {
-				t.Errorf("%s: %d %s", month, a.status, a.body)
+		f.wantNothingStored(t, func() {
+			r := f.closeMonth(month)
+			if r.status != 422 || r.at("errors.0.field") != "month" || r.at("errors.0.detail") != says {
+				t.Errorf("%s: %d %s", month, r.status, r.body)
 			}
 		})
 	}
-	close := func(body string) *answer { return h.session().post(periods+"/2026-09/close", body) }
-	h.wantNothingStored(t, func() {
+	close := func(body string) *response { return f.session().post(periods+"/2026-09/close", body) }
+	f.wantNothingStored(t, func() {
 		close(`[]`).wantFieldsRefused("body")
 		close(`{`).want(400, "")
 	})
@@ -259,35 +259,35 @@ func TestAMonthThatIsNoneIsRefused(t *testing.T) {
 }
 
 // A contract's timer that is still open keeps its month from being closed.
-func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
+func TestMonthWithAnOpenTimerIsNotClosed(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.createSecular("leases", "lease_term_months", `4`).mustActAll(`acquire ownership_documents ["deed"]`, "activate")
-	h.setClock("2026-10-31T00:00:00Z")
-	h.closeMonth("2026-09").want(200, "")
-	h.halt()
-	h.stop()
-	must(t, h.Clock.Set(time.Date(2026, 12, 1, 1, 0, 0, 0, time.UTC))) // the server did not run on the second of November
-	h.start()
-	h.advanceDays(0)
-	h.closeMonth("2026-10").want(200, "")
-	h.closeMonth("2026-11").want(200, "")
-	days := h.auditor().get("/api/v1/ledger/entries?event=rent_due").want(200, "")
+	f := newFixture(t)
+	f.createSecular("leases", "lease_term_months", `4`).mustActAll(`acquire ownership_documents ["deed"]`, "activate")
+	f.setClock("2026-10-31T00:00:00Z")
+	f.closeMonth("2026-09").want(200, "")
+	f.halt()
+	f.stop()
+	must(t, f.Clock.Set(time.Date(2026, 12, 1, 1, 0, 0, 0, time.UTC))) // the server did not run on the second of November
+	f.start()
+	f.advanceDays(0)
+	f.closeMonth("2026-10").want(200, "")
+	f.closeMonth("2026-11").want(200, "")
+	days := f.auditor().get("/api/v1/ledger/entries?event=rent_due").want(200, "")
 	if days.rows() != 2 || days.at("data.0.effective_date") != "2026-11-02" || days.at("data.1.effective_date") != "2026-10-03" {
 		t.Errorf("%s", days.body)
 	}
 }
 
-func TestClosedMonthsAreListedTheLastOneFirst(t *testing.T) {
+func TestClosedMonthsAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.auditor().get(periods).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
-	created := h.user("chief", `"admin"`, "").want(201, "")
-	h.setClock("2026-12-01T00:00:00Z")
-	h.person("chief").post(periods+"/2026-09/close", "").want(200, "")
-	closed := h.closeMonth("2026-10").want(200, "")
-	h.closeMonth("2026-11").want(200, "")
-	list := h.auditor().get(periods+"?limit=2").want(200, "")
+	f := newFixture(t)
+	f.auditor().get(periods).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
+	created := f.user("chief", `"admin"`, "").want(201, "")
+	f.setClock("2026-12-01T00:00:00Z")
+	f.person("chief").post(periods+"/2026-09/close", "").want(200, "")
+	closed := f.closeMonth("2026-10").want(200, "")
+	f.closeMonth("2026-11").want(200, "")
+	list := f.auditor().get(periods+"?limit=2").want(200, "")
 	if list.rows() != 2 || list.at("data.0.month") != "2026-11" || list.at("data.1.month") != "2026-10" || list.at("cursor.cursor_value") != "2026-10" {
 		t.Errorf("%s", list.body)
 	}
@@ -296,91 +296,91 @@ func TestClosedMonthsAreListedTheLastOneFirst(t *testing.T) {
 			t.Errorf("%s is listed as %s and was answered as %s", field, got, want)
 		}
 	}
-	rest := h.session().get(periods+"?limit=2&cursor=2026-10").want(200, "")
+	rest := f.session().get(periods+"?limit=2&cursor=2026-10").want(200, "")
 	if rest.rows() != 1 || rest.at("data.0.month") != "2026-09" || rest.at("cursor.cursor_value") != "null" ||
 		rest.at("data.0.closed_by.login") != "chief" || rest.at("data.0.closed_by.user_id") != created.at("data.id") {
 		t.Errorf("%s", rest.body)
 	}
 	for _, query := range []string{"cursor=2026-1", "cursor=x", "limit=0", "limit=501", "month=2026-09"} {
-		if a := h.auditor().get(periods + "?" + query); a.status != 422 {
-			t.Errorf("%s: %d %s", query, a.status, a.body)
+		if r := f.auditor().get(periods + "?" + query); r.status != 422 {
+			t.Errorf("%s: %d %s", query, r.status, r.body)
 		}
 	}
 }
 
 // Each organization closes its own months.
-func TestAnOrganizationsMonthsAreItsOwn(t *testing.T) {
+func TestEachOrganizationClosesItsOwnMonths(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.setClockToOctober()
-	h.closeMonth("2026-09").want(200, "")
-	other := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
+	f := newFixture(t)
+	f.setClockToOctober()
+	f.closeMonth("2026-09").want(200, "")
+	other := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
 	other.get(periods).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
-	mine, theirs := h.closeMonth("2026-09"), other.post(periods+"/2026-09/close", "").want(200, "")
-	if mine.status != 409 || theirs.at("data.hash") == h.auditor().get(periods).at("data.0.hash") {
+	mine, theirs := f.closeMonth("2026-09"), other.post(periods+"/2026-09/close", "").want(200, "")
+	if mine.status != 409 || theirs.at("data.hash") == f.auditor().get(periods).at("data.0.hash") {
 		t.Errorf("%s and %s", mine.body, theirs.body)
 	}
 }
 
-func TestAKeyGivesTheAnswerOfTheClosing(t *testing.T) {
+func TestClosingIsReplayedForItsKey(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.setClockToOctober()
-	keyed := h.session().keyed("september")
+	f := newFixture(t)
+	f.setClockToOctober()
+	keyed := f.session().keyed("september")
 	first := keyed.post(periods+"/2026-09/close", "").want(200, "")
-	h.restart()
+	f.restart()
 	again := keyed.with().post(periods+"/2026-09/close", "").want(200, first.body)
 	if first.isReplay() || !again.isReplay() {
 		t.Error("the first is a replay, or the second is none")
 	}
-	h.wantNothingStored(t, func() { keyed.post(periods+"/2026-10/close", "").wantConflict() })
-	h.setClock("2026-11-01T00:00:00Z")
-	h.wantNothingStored(t, func() { keyed.post(periods+"/2026-10/close", "").wantConflict() }) // the key belongs to another request
-	h.createSecularAs(keyed, "leases").wantConflict()
+	f.wantNothingStored(t, func() { keyed.post(periods+"/2026-10/close", "").wantConflict() })
+	f.setClock("2026-11-01T00:00:00Z")
+	f.wantNothingStored(t, func() { keyed.post(periods+"/2026-10/close", "").wantConflict() }) // the key belongs to another request
+	f.createSecularAs(keyed, "leases").wantConflict()
 }
 
 // createSecularAs creates a contract as a given caller.
-func (h *fixture) createSecularAs(who caller, product string) *answer {
-	h.t.Helper()
-	return who.post(pfp+product, forms[product].json())
+func (f *fixture) createSecularAs(who caller, product string) *response {
+	f.t.Helper()
+	return who.post(secularPath+product, forms[product].json())
 }
 
 // In whatever order a closing and entries dated to its month are executed, no entry gets into
 // the closed month.
-func TestReportsAndTheClosingOfTheirMonthAtOnce(t *testing.T) {
+func TestConcurrentEntriesNeverGetIntoAClosedMonth(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var all []*contractFixture
 	for range 16 {
-		all = append(all, h.createSecular("investment-deposits").mustActAll("activate"))
+		all = append(all, f.createSecular("investment-deposits").mustActAll("activate"))
 	}
-	h.setClockToOctober()
+	f.setClockToOctober()
 	var rush sync.WaitGroup
-	var closed *answer
+	var closed *response
 	for i := range 64 {
 		rush.Go(func() {
-			a := all[i%16].act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-30"`)
-			if a.status != 200 && a.status != 503 && (a.status != 422 || a.at("details.period_end_date.0") == "(absent)") {
-				t.Errorf("%d %s", a.status, a.body)
+			r := all[i%16].act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-30"`)
+			if r.status != 200 && r.status != 503 && (r.status != 422 || r.at("details.period_end_date.0") == "(absent)") {
+				t.Errorf("%d %s", r.status, r.body)
 			}
 		})
 		if i == 20 {
-			rush.Go(func() { closed = h.closeMonth("2026-09") })
+			rush.Go(func() { closed = f.closeMonth("2026-09") })
 		}
 	}
 	rush.Wait()
 	closed.want(200, "")
-	if sum, _ := h.recomputed("2026-09", "2026-09-30"); sum != closed.at("data.hash") {
+	if sum, _ := f.recomputeMonth("2026-09", "2026-09-30"); sum != closed.at("data.hash") {
 		t.Errorf("%s, and the books are hashed as %s", closed.body, sum)
 	}
 }
 
-func TestWithoutAServiceNoMonthIsClosed(t *testing.T) {
+func TestClosingRouteIsMissingWithoutItsService(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t, func(cfg *api.Config) { cfg.Periods = nil })
-	h.setClockToOctober()
-	h.closeMonth("2026-09").want(404, "")
-	h.auditor().get(periods).want(200, "")
+	f := newFixture(t, func(cfg *api.Config) { cfg.Periods = nil })
+	f.setClockToOctober()
+	f.closeMonth("2026-09").want(404, "")
+	f.auditor().get(periods).want(200, "")
 }
 
 // undated are the dates in actions that date no entry, such as the end of an insurance or of an
@@ -388,7 +388,7 @@ func TestWithoutAServiceNoMonthIsClosed(t *testing.T) {
 var undated = []string{"insurance_expires", "subscription_start", "subscription_end"}
 
 // Every date of an action is in one of the two lists, so that a new one must be classified.
-func TestEveryDateOfAnActionIsKnown(t *testing.T) {
+func TestEveryActionDateIsClassified(t *testing.T) {
 	t.Parallel()
 	known := make(map[string]bool)
 	for _, product := range contract.Products {

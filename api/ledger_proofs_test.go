@@ -40,10 +40,10 @@ func hashOf(t *testing.T, text string) (h tlog.Hash) {
 }
 
 // path returns the hashes of a proof.
-func path(t *testing.T, a *answer) (hashes []tlog.Hash) {
+func path(t *testing.T, r *response) (hashes []tlog.Hash) {
 	t.Helper()
 	for i := 0; ; i++ {
-		text := a.at(fmt.Sprintf("data.proof.%d", i))
+		text := r.at(fmt.Sprintf("data.proof.%d", i))
 		if text == "(absent)" {
 			return hashes
 		}
@@ -51,21 +51,21 @@ func path(t *testing.T, a *answer) (hashes []tlog.Hash) {
 	}
 }
 
-func TestEveryEventIsProvenByTheSignedHead(t *testing.T) {
+func TestEveryEventHasAProofUnderTheSignedHead(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.partner().post(transactions, paymentBody(`"amount":"1250"`)).want(201, "")
-	tree, _ := signedHead(t, h.auditor())
+	f := newFixture(t)
+	f.partner().post(transactions, paymentBody(`"amount":"1250"`)).want(201, "")
+	tree, _ := signedHead(t, f.auditor())
 	if tree.N < 10 {
 		t.Fatalf("only %d events", tree.N)
 	}
 	for seq := int64(1); seq <= tree.N; seq++ {
-		a := h.auditor().get(fmt.Sprintf("%s/proofs/inclusion?seq=%d", ledgerPath, seq)).want(200, "")
-		leaf := decoded(t, a.at("data.leaf"))
-		if a.at("data.seq") != fmt.Sprint(seq) || a.at("data.size") != fmt.Sprint(tree.N) || hashOf(t, a.at("data.root")) != tree.Hash {
-			t.Fatalf("event %d of a tree %+v: %s", seq, tree, a.body)
+		r := f.auditor().get(fmt.Sprintf("%s/proofs/inclusion?seq=%d", ledgerPath, seq)).want(200, "")
+		leaf := decoded(t, r.at("data.leaf"))
+		if r.at("data.seq") != fmt.Sprint(seq) || r.at("data.size") != fmt.Sprint(tree.N) || hashOf(t, r.at("data.root")) != tree.Hash {
+			t.Fatalf("event %d of a tree %+v: %s", seq, tree, r.body)
 		}
-		if err := tlog.CheckRecord(path(t, a), tree.N, tree.Hash, seq-1, tlog.RecordHash(leaf)); err != nil {
+		if err := tlog.CheckRecord(path(t, r), tree.N, tree.Hash, seq-1, tlog.RecordHash(leaf)); err != nil {
 			t.Fatalf("event %d: %v", seq, err)
 		}
 		if e, err := ledger.ParseCanonical(leaf); err != nil || int64(e.Seq) != seq {
@@ -74,12 +74,12 @@ func TestEveryEventIsProvenByTheSignedHead(t *testing.T) {
 	}
 }
 
-func TestTheProofOfAnEventShowsWhatTheLedgerShows(t *testing.T) {
+func TestProofOfAnEventEqualsTheLedgersEvent(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).want(201, "").at("id")
-	shown := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
-	leaf := decoded(t, h.auditor().get(ledgerPath+"/proofs/inclusion?seq="+shown.at("data.0.seq")).want(200, "").at("data.leaf"))
+	f := newFixture(t)
+	id := f.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).want(201, "").at("id")
+	shown := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
+	leaf := decoded(t, f.auditor().get(ledgerPath+"/proofs/inclusion?seq="+shown.at("data.0.seq")).want(200, "").at("data.leaf"))
 	e, err := ledger.ParseCanonical(leaf)
 	must(t, err)
 	if e.Source.ID.String() != id || e.Name != shown.at("data.0.event") || e.Entry.Postings[1].Amount.String() != "1250" {
@@ -87,63 +87,63 @@ func TestTheProofOfAnEventShowsWhatTheLedgerShows(t *testing.T) {
 	}
 }
 
-func TestAHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
+func TestLaterHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	first, _ := signedHead(t, h.auditor())
-	h.partner().post(transactions, paymentBody(`"amount":"5"`)).want(201, "")
-	h.restart()
-	second, _ := signedHead(t, h.auditor())
+	f := newFixture(t)
+	first, _ := signedHead(t, f.auditor())
+	f.partner().post(transactions, paymentBody(`"amount":"5"`)).want(201, "")
+	f.restart()
+	second, _ := signedHead(t, f.auditor())
 	if second.N <= first.N {
 		t.Fatalf("%d events, then %d", first.N, second.N)
 	}
-	a := h.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=%d", ledgerPath, first.N)).want(200, "")
-	if a.at("data.from") != fmt.Sprint(first.N) || a.at("data.to") != fmt.Sprint(second.N) ||
-		hashOf(t, a.at("data.from_root")) != first.Hash || hashOf(t, a.at("data.to_root")) != second.Hash {
-		t.Errorf("%s", a.body)
+	r := f.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=%d", ledgerPath, first.N)).want(200, "")
+	if r.at("data.from") != fmt.Sprint(first.N) || r.at("data.to") != fmt.Sprint(second.N) ||
+		hashOf(t, r.at("data.from_root")) != first.Hash || hashOf(t, r.at("data.to_root")) != second.Hash {
+		t.Errorf("%s", r.body)
 	}
-	must(t, tlog.CheckTree(path(t, a), second.N, second.Hash, first.N, first.Hash))
+	must(t, tlog.CheckTree(path(t, r), second.N, second.Hash, first.N, first.Hash))
 	// Proofs exist for an earlier tree too, of inclusion and of consistency.
-	a = h.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=3&to=%d", ledgerPath, first.N)).want(200, "")
-	must(t, tlog.CheckTree(path(t, a), first.N, first.Hash, 3, hashOf(t, a.at("data.from_root"))))
-	a = h.auditor().get(fmt.Sprintf("%s/proofs/inclusion?seq=3&size=%d", ledgerPath, first.N)).want(200, "")
-	must(t, tlog.CheckRecord(path(t, a), first.N, first.Hash, 2, tlog.RecordHash(decoded(t, a.at("data.leaf")))))
-	same := h.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=%d&to=%d", ledgerPath, first.N, first.N)).want(200, "")
+	r = f.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=3&to=%d", ledgerPath, first.N)).want(200, "")
+	must(t, tlog.CheckTree(path(t, r), first.N, first.Hash, 3, hashOf(t, r.at("data.from_root"))))
+	r = f.auditor().get(fmt.Sprintf("%s/proofs/inclusion?seq=3&size=%d", ledgerPath, first.N)).want(200, "")
+	must(t, tlog.CheckRecord(path(t, r), first.N, first.Hash, 2, tlog.RecordHash(decoded(t, r.at("data.leaf")))))
+	same := f.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=%d&to=%d", ledgerPath, first.N, first.N)).want(200, "")
 	if same.at("data.proof.0") != "(absent)" || same.at("data.from_root") != same.at("data.to_root") {
 		t.Errorf("a tree and itself: %s", same.body)
 	}
 }
 
-func TestAHeadNamesItsOrganization(t *testing.T) {
+func TestHeadNamesItsOrganization(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	_, first := signedHead(t, h.auditor())
-	_, second := signedHead(t, h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org))
-	for head, org := range map[string]string{first.Text: h.seed.First.Org.String(), second.Text: h.seed.Second.Org.String()} {
+	f := newFixture(t)
+	_, first := signedHead(t, f.auditor())
+	_, second := signedHead(t, f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org))
+	for head, org := range map[string]string{first.Text: f.seed.First.Org.String(), second.Text: f.seed.Second.Org.String()} {
 		if !strings.HasSuffix(head, "\norganization "+org+"\n") || strings.Count(head, "\n") != 4 {
 			t.Errorf("the head of %s is %q", org, head)
 		}
 	}
 }
 
-func TestTheKeyOfTheHeadsStaysOverARestart(t *testing.T) {
+func TestHeadKeySurvivesARestart(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	key := h.auditor().get(ledgerPath+"/key").want(200, "").at("data.key")
-	if key != h.Keyring.VerifierKey() {
-		t.Errorf("the key is %s, that of the keyring is %s", key, h.Keyring.VerifierKey())
+	f := newFixture(t)
+	key := f.auditor().get(ledgerPath+"/key").want(200, "").at("data.key")
+	if key != f.Keyring.VerifierKey() {
+		t.Errorf("the key is %s, that of the keyring is %s", key, f.Keyring.VerifierKey())
 	}
-	h.restart()
-	if again := h.session().get(ledgerPath+"/key").want(200, "").at("data.key"); again != key {
+	f.restart()
+	if again := f.session().get(ledgerPath+"/key").want(200, "").at("data.key"); again != key {
 		t.Errorf("the key is %s, it was %s", again, key)
 	}
-	h.auditor().get(ledgerPath+"/key?x=1").want(422, "")
+	f.auditor().get(ledgerPath+"/key?x=1").want(422, "")
 }
 
-func TestAProofIsAskedForByPlacesInTheJournal(t *testing.T) {
+func TestProofIsRequestedBySequenceNumber(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	tree, _ := signedHead(t, h.auditor())
+	f := newFixture(t)
+	tree, _ := signedHead(t, f.auditor())
 	beyond := fmt.Sprint(tree.N + 1)
 	field := func(name, detail string) string {
 		return `{"errors":[{"code":"invalid","detail":"` + detail + `","field":"` + name + `"}]}`
@@ -168,13 +168,13 @@ func TestAProofIsAskedForByPlacesInTheJournal(t *testing.T) {
 		"inclusion?seq=" + overInt64:               field("seq", "seq must be a whole number from 1"),
 		"inclusion?seq=1&size=9223372036854775807": field("size", "size"+ofJournal),
 	} {
-		h.auditor().get(ledgerPath+"/proofs/"+query).want(422, want)
+		f.auditor().get(ledgerPath+"/proofs/"+query).want(422, want)
 	}
 	for _, bad := range []string{"0", "-1", "x", "1.0", "", "%2B5", "05", "1e3", "99999999999999999999", "%EF%BC%91", "0x1"} {
 		for query, name := range map[string]string{
 			"inclusion?seq=": "seq", "inclusion?seq=1&size=": "size", "consistency?from=": "from", "consistency?from=1&to=": "to",
 		} {
-			h.auditor().get(ledgerPath+"/proofs/"+query+bad).want(422, field(name, name+" must be a whole number from 1"))
+			f.auditor().get(ledgerPath+"/proofs/"+query+bad).want(422, field(name, name+" must be a whole number from 1"))
 		}
 	}
 }
@@ -182,11 +182,11 @@ func TestAProofIsAskedForByPlacesInTheJournal(t *testing.T) {
 // overInt64 is the largest int64 plus one.
 const overInt64 = "9223372036854775808"
 
-func TestAPartnersKeyProvesNothing(t *testing.T) {
+func TestPartnerKeyGetsNoProofs(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, way := range []string{"/key", "/proofs/inclusion?seq=1", "/proofs/consistency?from=1", "/proofs/inclusion?seq=0"} {
-		h.partner().get(ledgerPath+way).want(403, `{"error":"forbidden","message":"this needs a session of role auditor or admin"}`)
-		h.anyone().get(ledgerPath+way).want(401, `{"error":"unauthorized"}`)
+		f.partner().get(ledgerPath+way).want(403, `{"error":"forbidden","message":"this needs a session of role auditor or admin"}`)
+		f.anyone().get(ledgerPath+way).want(401, `{"error":"unauthorized"}`)
 	}
 }

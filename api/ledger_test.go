@@ -29,14 +29,14 @@ func pages(t *testing.T, c caller, path string, limit int, column string) (value
 	}
 	cursor := ""
 	for range 1000 {
-		a := c.get(path+separator+"limit="+strconv.Itoa(limit)+cursor).want(200, "")
-		if a.rows() > limit {
-			t.Fatalf("%s: a page of %d rows", path, a.rows())
+		r := c.get(path+separator+"limit="+strconv.Itoa(limit)+cursor).want(200, "")
+		if r.rows() > limit {
+			t.Fatalf("%s: a page of %d rows", path, r.rows())
 		}
-		for i := range a.rows() {
-			values = append(values, a.at(fmt.Sprintf("data.%d.%s", i, column)))
+		for i := range r.rows() {
+			values = append(values, r.at(fmt.Sprintf("data.%d.%s", i, column)))
 		}
-		next := a.at("cursor.cursor_value")
+		next := r.at("cursor.cursor_value")
 		if next == "null" {
 			return values
 		}
@@ -48,9 +48,9 @@ func pages(t *testing.T, c caller, path string, limit int, column string) (value
 
 func TestPaymentIsSeenInTheLedger(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).at("id")
-	list := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
+	f := newFixture(t)
+	id := f.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).at("id")
+	list := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
 	if list.rows() != 1 {
 		t.Fatalf("%s", list.body)
 	}
@@ -65,26 +65,26 @@ func TestPaymentIsSeenInTheLedger(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
-	one := h.auditor().get(ledgerPath+"/entries/"+seq).want(200, "")
+	one := f.auditor().get(ledgerPath+"/entries/"+seq).want(200, "")
 	if one.at("data.seq") != seq || one.at("data.postings.1.balance") != "100001250" {
 		t.Errorf("%s", one.body)
 	}
 	// The same entry is found in other ways.
 	for _, way := range []string{"/entries?env=test", "/entries?env=test&account=L:partner:1:available", "/entries?env=test&event=settle&source=" + id} {
-		if got := h.auditor().get(ledgerPath+way).want(200, ""); got.at("data.0.seq") != seq {
+		if got := f.auditor().get(ledgerPath+way).want(200, ""); got.at("data.0.seq") != seq {
 			t.Errorf("%s: %s", way, got.body)
 		}
 	}
 	// A later payment does not change the balance after this one.
-	h.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
-	h.auditor().get(ledgerPath+"/entries/"+seq).want(200, one.body)
+	f.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
+	f.auditor().get(ledgerPath+"/entries/"+seq).want(200, one.body)
 }
 
-func TestEventsTellEveryTransition(t *testing.T) {
+func TestEventsShowEveryTransition(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
-	events := h.auditor().get(ledgerPath+"/events?source="+id).want(200, "")
+	f := newFixture(t)
+	id := f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
+	events := f.auditor().get(ledgerPath+"/events?source="+id).want(200, "")
 	last := events.rows() - 1
 	if last < 1 || events.at("data.0.to") != "charged" || events.at("data.0.entry.phase") != "posted" || events.at("data.0.entry.postings.0.amount") != "5" {
 		t.Errorf("newest: %s", events.body)
@@ -92,16 +92,16 @@ func TestEventsTellEveryTransition(t *testing.T) {
 	if first := fmt.Sprintf("data.%d.", last); events.at(first+"version") != "1" || events.at(first+"from") != "null" || events.at(first+"entry") != "(absent)" {
 		t.Errorf("oldest: %s", events.body)
 	}
-	seqs := pages(t, h.auditor(), ledgerPath+"/events", 3, "seq")
+	seqs := pages(t, f.auditor(), ledgerPath+"/events", 3, "seq")
 	for i, seq := range seqs {
 		if seq != strconv.Itoa(len(seqs)-i) {
 			t.Fatalf("seqs %v: not newest first and gap-free", seqs)
 		}
 	}
-	if rest := pages(t, h.auditor(), ledgerPath+"/events?source="+id, 1, "seq"); len(rest) != last+1 {
+	if rest := pages(t, f.auditor(), ledgerPath+"/events?source="+id, 1, "seq"); len(rest) != last+1 {
 		t.Errorf("%v in pages of one", rest)
 	}
-	none := h.auditor().get(ledgerPath+"/events?source=0f8fad5b-d9cb-469f-a165-70867728950e").want(200, "")
+	none := f.auditor().get(ledgerPath+"/events?source=0f8fad5b-d9cb-469f-a165-70867728950e").want(200, "")
 	if none.rows() != 0 || none.at("cursor.cursor_value") != "null" {
 		t.Errorf("%s", none.body)
 	}
@@ -129,11 +129,11 @@ func totals(t *testing.T, c caller, query string) map[string][2]money.Amount {
 
 func TestTrialBalanceBalances(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, currency := range []string{"USD", "EUR", "ETH"} {
-		h.partner().post(transactions, paymentBody(`"amount":"12345","currency":"`+currency+`"`)).want(201, "")
+		f.partner().post(transactions, paymentBody(`"amount":"12345","currency":"`+currency+`"`)).want(201, "")
 	}
-	before := totals(t, h.auditor(), "?env=test")
+	before := totals(t, f.auditor(), "?env=test")
 	if len(before) != 25 {
 		t.Errorf("%d assets", len(before))
 	}
@@ -142,43 +142,43 @@ func TestTrialBalanceBalances(t *testing.T) {
 			t.Errorf("%s: debits %v, credits %v", asset, sum[0], sum[1])
 		}
 	}
-	prod := totals(t, h.auditor(), "")
+	prod := totals(t, f.auditor(), "")
 	if fmt.Sprint(prod) == fmt.Sprint(before) {
 		t.Error("env is ignored")
 	}
-	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":86400}`).want(200, "")
-	h.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
+	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":86400}`).want(200, "")
+	f.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
 	for _, at := range []string{"&at=2026-09-03T23:59:59Z", "&at=2026-09-03T23:59:59.999999%2B00:00&by=booked", "&at=2026-09-03&by=effective", "&at=2026-09-03T12:00:00Z&by=effective"} {
-		if got := totals(t, h.auditor(), "?env=test"+at); fmt.Sprint(got) != fmt.Sprint(before) {
+		if got := totals(t, f.auditor(), "?env=test"+at); fmt.Sprint(got) != fmt.Sprint(before) {
 			t.Errorf("%s: %v, want %v", at, got, before)
 		}
 	}
-	if now := totals(t, h.auditor(), "?env=test"); fmt.Sprint(now) == fmt.Sprint(before) {
+	if now := totals(t, f.auditor(), "?env=test"); fmt.Sprint(now) == fmt.Sprint(before) {
 		t.Error("the later payment is missing")
 	}
-	if early := h.auditor().get(ledgerPath+"/trial-balance?at=1960-01-01T00:00:00Z").want(200, ""); early.rows() != 0 {
+	if early := f.auditor().get(ledgerPath+"/trial-balance?at=1960-01-01T00:00:00Z").want(200, ""); early.rows() != 0 {
 		t.Errorf("before everything: %s", early.body)
 	}
 }
 
 // All pages of a trial balance show one moment, whatever is booked between them.
-func TestPagesOfATrialBalanceAreOfOneMoment(t *testing.T) {
+func TestTrialBalancePagesShowOneMoment(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
-	want := pages(t, h.auditor(), ledgerPath+"/trial-balance?env=test", 500, "balance")
+	f := newFixture(t)
+	f.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
+	want := pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test", 500, "balance")
 	var got []string
 	cursor := ""
 	for {
-		a := h.auditor().get(ledgerPath+"/trial-balance?env=test&limit=9"+cursor).want(200, "")
-		for i := range a.rows() {
-			got = append(got, a.at(fmt.Sprintf("data.%d.balance", i)))
+		r := f.auditor().get(ledgerPath+"/trial-balance?env=test&limit=9"+cursor).want(200, "")
+		for i := range r.rows() {
+			got = append(got, r.at(fmt.Sprintf("data.%d.balance", i)))
 		}
-		if cursor = a.at("cursor.cursor_value"); cursor == "null" {
+		if cursor = r.at("cursor.cursor_value"); cursor == "null" {
 			break
 		}
 		cursor = "&cursor=" + cursor
-		h.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD"`)).want(201, "")
+		f.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD"`)).want(201, "")
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -187,9 +187,9 @@ func TestPagesOfATrialBalanceAreOfOneMoment(t *testing.T) {
 
 func TestAccountsAreListedAndRead(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
-	paths := pages(t, h.auditor(), ledgerPath+"/accounts?env=test", 10, "account")
+	f := newFixture(t)
+	f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
+	paths := pages(t, f.auditor(), ledgerPath+"/accounts?env=test", 10, "account")
 	if !slices.IsSorted(paths) || paths[0] != "A:bank" || paths[len(paths)-1] != "L:partner:1:available" || len(paths) != 51 {
 		t.Errorf("%d accounts: %v", len(paths), paths)
 	}
@@ -197,33 +197,33 @@ func TestAccountsAreListedAndRead(t *testing.T) {
 		"?env=test&prefix=A:provider:": 1, "?prefix=A:provider:": 0, "?prefix=L:&currency=USDT": 4, "?prefix=L:&currency=USDT&network=bsc": 1,
 		"?prefix=L:&network=": 15, "?prefix=X:": 0, "?currency=JPY": 0, "?env=test&currency=USD": 3,
 	} {
-		if got := h.auditor().get(ledgerPath+"/accounts"+query).want(200, ""); got.rows() != want {
+		if got := f.auditor().get(ledgerPath+"/accounts"+query).want(200, ""); got.rows() != want {
 			t.Errorf("%s: %d rows, want %d", query, got.rows(), want)
 		}
 	}
-	one := h.auditor().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency=USD").want(200, "")
+	one := f.auditor().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency=USD").want(200, "")
 	const row = `{"account":"L:partner:1:available","asset":{"currency":"USD","network":"","env":"test"},"debits_posted":"0","credits_posted":"100000005","debits_pending":"0","credits_pending":"0","balance":"100000005"}`
 	one.want(200, `{"data":[`+row+`],"cursor":{"cursor_field":"account","cursor_value":null}}`)
-	h.auditor().get(ledgerPath+"/accounts/L%3Apartner%3A1%3Aavailable?env=test&currency=USD").want(200, one.body)
-	if early := h.auditor().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency=USD&at=2020-01-01T00:00:00Z").want(200, ""); early.at("data.0.balance") != "0" {
+	f.auditor().get(ledgerPath+"/accounts/L%3Apartner%3A1%3Aavailable?env=test&currency=USD").want(200, one.body)
+	if early := f.auditor().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency=USD&at=2020-01-01T00:00:00Z").want(200, ""); early.at("data.0.balance") != "0" {
 		t.Errorf("before its first posting: %s", early.body)
 	}
-	if rows := pages(t, h.auditor(), ledgerPath+"/accounts/L:partner:1:available", 4, "asset.currency"); len(rows) != 25 {
+	if rows := pages(t, f.auditor(), ledgerPath+"/accounts/L:partner:1:available", 4, "asset.currency"); len(rows) != 25 {
 		t.Errorf("%d assets", len(rows))
 	}
 	for _, unknown := range []string{"L:partner:7:available", "nonsense", "L:partner:1:availabl", "L:partner:1:available2", "%2F", "L:partner:1:available%00"} {
-		h.auditor().get(ledgerPath+"/accounts/"+unknown).want(404, "")
+		f.auditor().get(ledgerPath+"/accounts/"+unknown).want(404, "")
 	}
 }
 
 func TestStatementHasTheBalanceAfterEachLine(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for i := range 5 {
-		h.partner().post(transactions, paymentBody(fmt.Sprintf(`"amount":"%d","currency":"USD"`, i+1))).want(201, "")
+		f.partner().post(transactions, paymentBody(fmt.Sprintf(`"amount":"%d","currency":"USD"`, i+1))).want(201, "")
 	}
 	const path = ledgerPath + "/accounts/L:partner:1:available/postings"
-	for _, c := range []caller{h.auditor(), h.partner()} {
+	for _, c := range []caller{f.auditor(), f.partner()} {
 		if got := pages(t, c, path+"?env=test&currency=USD", 2, "amount"); fmt.Sprint(got) != "[5 4 3 2 1 100000000]" {
 			t.Errorf("amounts %v", got)
 		}
@@ -231,29 +231,29 @@ func TestStatementHasTheBalanceAfterEachLine(t *testing.T) {
 			t.Errorf("balances %v", got)
 		}
 	}
-	all := h.auditor().get(path+"?env=test&currency=USD").want(200, "")
+	all := f.auditor().get(path+"?env=test&currency=USD").want(200, "")
 	if all.at("data.0.side") != "credit" || all.at("data.0.phase") != "posted" {
 		t.Errorf("%s", all.body)
 	}
 	// Both bounds of a window are inclusive.
 	from, to := url.QueryEscape(all.at("data.3.booked_at")), url.QueryEscape(all.at("data.1.booked_at"))
-	if got := pages(t, h.auditor(), path+"?env=test&currency=USD&from="+from+"&to="+to, 2, "amount"); fmt.Sprint(got) != "[4 3 2]" {
+	if got := pages(t, f.auditor(), path+"?env=test&currency=USD&from="+from+"&to="+to, 2, "amount"); fmt.Sprint(got) != "[4 3 2]" {
 		t.Errorf("window %v", got)
 	}
-	h.auditor().get(path+"?env=test").want(422, `{"errors":[{"code":"invalid","detail":"the account has several assets: send currency","field":"currency"}]}`)
-	h.auditor().get(path+"?currency=USDT").want(422, `{"errors":[{"code":"invalid","detail":"the account has several networks: send network","field":"network"}]}`)
-	h.auditor().get(path+"?currency=JPY").want(404, "")
-	h.auditor().get(ledgerPath+"/accounts/L:nobody/postings").want(404, "")
+	f.auditor().get(path+"?env=test").want(422, `{"errors":[{"code":"invalid","detail":"the account has several assets: send currency","field":"currency"}]}`)
+	f.auditor().get(path+"?currency=USDT").want(422, `{"errors":[{"code":"invalid","detail":"the account has several networks: send network","field":"network"}]}`)
+	f.auditor().get(path+"?currency=JPY").want(404, "")
+	f.auditor().get(ledgerPath+"/accounts/L:nobody/postings").want(404, "")
 }
 
 func TestEntriesAreFilteredByTimeAndName(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var seqs []string
 	for i := range 3 {
-		h.partner().post(transactions, paymentBody(fmt.Sprintf(`"amount":"%d","currency":"USD"`, i+1))).want(201, "")
-		seqs = append([]string{h.auditor().get(ledgerPath + "/entries?env=test").at("data.0.seq")}, seqs...)
-		h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
+		f.partner().post(transactions, paymentBody(fmt.Sprintf(`"amount":"%d","currency":"USD"`, i+1))).want(201, "")
+		seqs = append([]string{f.auditor().get(ledgerPath + "/entries?env=test").at("data.0.seq")}, seqs...)
+		f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
 	}
 	for query, want := range map[string][]string{
 		"from=2026-09-03T10:16:00Z":                                      seqs[:2],
@@ -264,24 +264,24 @@ func TestEntriesAreFilteredByTimeAndName(t *testing.T) {
 		"event=nothing":                                                  nil,
 		"account=" + "L:nobody":                                          nil,
 	} {
-		if got := pages(t, h.auditor(), ledgerPath+"/entries?env=test&"+query, 1, "seq"); !slices.Equal(got, want) {
+		if got := pages(t, f.auditor(), ledgerPath+"/entries?env=test&"+query, 1, "seq"); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
 }
 
-func TestPartnerSeesItsOwnOnly(t *testing.T) {
+func TestPartnerSeesOnlyItsOwnLedger(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	neighbour := h.neighbour()
-	h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
+	f := newFixture(t)
+	neighbour := f.otherPartner()
+	f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
 	for _, list := range []string{"/accounts?env=test", "/trial-balance?env=test"} {
-		for _, path := range pages(t, h.partner(), ledgerPath+list, 10, "account") {
+		for _, path := range pages(t, f.partner(), ledgerPath+list, 10, "account") {
 			if path != "L:partner:1:available" {
 				t.Errorf("%s shows %s", list, path)
 			}
 		}
-		if got := pages(t, h.partner(), ledgerPath+list, 10, "account"); len(got) != 25 {
+		if got := pages(t, f.partner(), ledgerPath+list, 10, "account"); len(got) != 25 {
 			t.Errorf("%s: %d rows", list, len(got))
 		}
 		if got := pages(t, neighbour, ledgerPath+list, 10, "account"); got != nil {
@@ -289,23 +289,23 @@ func TestPartnerSeesItsOwnOnly(t *testing.T) {
 		}
 	}
 	for _, list := range []string{"/entries?env=test", "/events", "/entries?env=test&account=A:bank", "/entries?env=test&account=L:partner:1:available"} {
-		a := h.partner().get(ledgerPath+list).want(200, "")
-		if strings.Contains(a.body, "A:") {
-			t.Errorf("%s shows foreign postings: %s", list, a.body)
+		r := f.partner().get(ledgerPath+list).want(200, "")
+		if strings.Contains(r.body, "A:") {
+			t.Errorf("%s shows foreign postings: %s", list, r.body)
 		}
-		if foreign := strings.Contains(list, "A:bank"); (a.rows() == 0) != foreign {
-			t.Errorf("%s: %d rows", list, a.rows())
+		if foreign := strings.Contains(list, "A:bank"); (r.rows() == 0) != foreign {
+			t.Errorf("%s: %d rows", list, r.rows())
 		}
 		if got := neighbour.get(ledgerPath+list).want(200, ""); got.rows() != 0 {
 			t.Errorf("%s shows the neighbour %s", list, got.body)
 		}
 	}
-	if got := h.partner().get(ledgerPath + "/accounts?env=test&prefix=A:"); got.rows() != 0 {
+	if got := f.partner().get(ledgerPath + "/accounts?env=test&prefix=A:"); got.rows() != 0 {
 		t.Errorf("%s", got.body)
 	}
-	h.partner().get(ledgerPath+"/accounts/A:bank").want(404, `{"error":"not_found","message":"there is no such thing"}`)
-	h.partner().get(ledgerPath+"/accounts/A:bank/postings?currency=USD").want(404, `{"error":"not_found","message":"there is no such thing"}`)
-	own := h.partner().get(ledgerPath+"/events").want(200, "")
+	f.partner().get(ledgerPath+"/accounts/A:bank").want(404, `{"error":"not_found","message":"there is no such thing"}`)
+	f.partner().get(ledgerPath+"/accounts/A:bank/postings?currency=USD").want(404, `{"error":"not_found","message":"there is no such thing"}`)
+	own := f.partner().get(ledgerPath+"/events").want(200, "")
 	if own.at("data.0.entry.postings.0.account") != "L:partner:1:available" || own.at("data.0.entry.postings.1") != "(absent)" {
 		t.Errorf("%s", own.body)
 	}
@@ -313,41 +313,41 @@ func TestPartnerSeesItsOwnOnly(t *testing.T) {
 
 func TestHeadIsSigned(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	head := h.auditor().get(ledgerPath+"/head").want(200, "")
+	f := newFixture(t)
+	head := f.auditor().get(ledgerPath+"/head").want(200, "")
 	signed, err := base64.StdEncoding.DecodeString(head.at("data.signature"))
 	must(t, err)
-	opened, err := note.Open(signed, note.VerifierList(h.Keyring.Verifier()))
+	opened, err := note.Open(signed, note.VerifierList(f.Keyring.Verifier()))
 	must(t, err)
 	tree, err := tlog.ParseTree([]byte(opened.Text))
 	must(t, err)
-	size := h.auditor().get(ledgerPath + "/events?limit=1").at("data.0.seq")
+	size := f.auditor().get(ledgerPath + "/events?limit=1").at("data.0.seq")
 	if root := base64.StdEncoding.EncodeToString(tree.Hash[:]); fmt.Sprint(tree.N) != size || head.at("data.tree_size") != size || head.at("data.root") != root {
 		t.Errorf("%s, signed %d %s", head.body, tree.N, root)
 	}
-	h.partner().post(transactions, paymentBody(`"amount":"5"`)).want(201, "")
-	if later := h.auditor().get(ledgerPath + "/head"); later.at("data.root") == head.at("data.root") {
+	f.partner().post(transactions, paymentBody(`"amount":"5"`)).want(201, "")
+	if later := f.auditor().get(ledgerPath + "/head"); later.at("data.root") == head.at("data.root") {
 		t.Error("the root does not move")
 	}
 }
 
-func TestParametersOfListsAreChecked(t *testing.T) {
+func TestListParametersAreChecked(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	field := func(name, detail string) string {
 		return `{"errors":[{"code":"invalid","detail":"` + detail + `","field":"` + name + `"}]}`
 	}
 	for _, list := range []string{"/accounts", "/trial-balance", "/entries", "/events", "/accounts/A:bank/postings", "/accounts/A:bank"} {
 		for _, bad := range []string{"page", "offset", "Limit", "txid", "order_by"} {
-			h.auditor().get(ledgerPath+list+"?"+bad+"=1").want(422, field(bad, "Unexpected field"))
+			f.auditor().get(ledgerPath+list+"?"+bad+"=1").want(422, field(bad, "Unexpected field"))
 		}
 		for _, bad := range []string{"0", "-1", "501", "x", "1.5", "", "+5", "05", "99999999999999999999"} {
-			h.auditor().get(ledgerPath+list+"?limit="+url.QueryEscape(bad)).want(422, field("limit", "limit must be from 1 to 500"))
+			f.auditor().get(ledgerPath+list+"?limit="+url.QueryEscape(bad)).want(422, field("limit", "limit must be from 1 to 500"))
 		}
 		for _, bad := range []string{"", "x", "-1", "0", "1.-1", "YQ", "%00", "QTpiYW5rCgoK", strings.Repeat("9", 30)} {
-			h.auditor().get(ledgerPath+list+"?cursor="+bad).want(422, field("cursor", "cursor is malformed"))
+			f.auditor().get(ledgerPath+list+"?cursor="+bad).want(422, field("cursor", "cursor is malformed"))
 		}
-		h.auditor().get(ledgerPath+list+"?limit=1&limit=1").want(422, field("limit", "limit is there twice"))
+		f.auditor().get(ledgerPath+list+"?limit=1&limit=1").want(422, field("limit", "limit is there twice"))
 	}
 	for query, want := range map[string]string{
 		"/accounts?env=live":                            field("env", "env must be prod or test"),
@@ -360,42 +360,42 @@ func TestParametersOfListsAreChecked(t *testing.T) {
 		"/accounts?prefix=" + strings.Repeat("a", 1025): field("prefix", "prefix is malformed"),
 		"/accounts?prefix=%FF":                          field("prefix", "prefix is malformed"),
 	} {
-		h.auditor().get(ledgerPath+query).want(422, want)
+		f.auditor().get(ledgerPath+query).want(422, want)
 	}
-	h.auditor().get(ledgerPath+"/accounts?limit=0&env=x&page=1").want(422, "")
+	f.auditor().get(ledgerPath+"/accounts?limit=0&env=x&page=1").want(422, "")
 }
 
 // A search with few matches stops after a bounded number of events and has a cursor.
 func TestSearchesAreBounded(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
+	f := newFixture(t)
+	id := f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
 	const noise = 6_000
 	for range noise / posting.MaxEvents {
-		h.bookEvents(make([]ledger.Event, posting.MaxEvents))
+		f.bookEvents(make([]ledger.Event, posting.MaxEvents))
 	}
-	h.bookEvents(make([]ledger.Event, noise%posting.MaxEvents))
-	first := h.auditor().get(ledgerPath+"/entries?env=test&event=settle").want(200, "")
+	f.bookEvents(make([]ledger.Event, noise%posting.MaxEvents))
+	first := f.auditor().get(ledgerPath+"/entries?env=test&event=settle").want(200, "")
 	if first.rows() != 0 || first.at("cursor.cursor_value") == "null" {
 		t.Fatalf("%s", first.body)
 	}
-	found := pages(t, h.auditor(), ledgerPath+"/entries?env=test&event=settle", 50, "source")
+	found := pages(t, f.auditor(), ledgerPath+"/entries?env=test&event=settle", 50, "source")
 	if len(found) != 2 || found[0] != id {
 		t.Errorf("found %v", found)
 	}
-	if direct := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, ""); direct.rows() != 1 {
+	if direct := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, ""); direct.rows() != 1 {
 		t.Errorf("by its source: %s", direct.body)
 	}
 }
 
 // bookEvents writes events of a record in the first organization.
-func (h *fixture) bookEvents(events []ledger.Event) {
-	h.t.Helper()
+func (f *fixture) bookEvents(events []ledger.Event) {
+	f.t.Helper()
 	source := ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}
 	for i := range events {
 		events[i] = ledger.Event{Source: source, Name: "noise", To: "noisy"}
 	}
 	done := make(chan error, 1)
-	h.Journal.Submit(&posting.Change{Steps: []posting.Step{{Org: h.seed.First.Org, Source: source, Events: events}}}, func(r posting.Receipt) { done <- r.Err })
-	must(h.t, <-done)
+	f.Journal.Submit(&posting.Change{Steps: []posting.Step{{Org: f.seed.First.Org, Source: source, Events: events}}}, func(r posting.Receipt) { done <- r.Err })
+	must(f.t, <-done)
 }

@@ -32,7 +32,7 @@ func TestBurstIsTwiceTheRate(t *testing.T) {
 	}
 }
 
-func TestNoRateIsNoLimit(t *testing.T) {
+func TestRequestsAreUnlimitedWithoutARate(t *testing.T) {
 	if l := newLimits(0); l != nil || !l.allow(keyNumber(1), time.Now()) {
 		t.Error("a rate of 0 must be off")
 	}

@@ -90,16 +90,16 @@ type readOutput struct {
 	mismatched string
 }
 
-func seenIn(a *answer) readOutput {
+func outputOf(r *response) readOutput {
 	return readOutput{
-		a.status, a.at("txid"), a.at("id"), a.at("amount"), a.at("status"),
-		a.header.Get("x-idempotent-replay") == "true", a.header.Get("x-idempotent-mismatch"),
+		r.status, r.at("txid"), r.at("id"), r.at("amount"), r.at("status"),
+		r.header.Get("x-idempotent-replay") == "true", r.header.Get("x-idempotent-mismatch"),
 	}
 }
 
-// forward tells whether partners may see a status after another one: final statuses stay,
+// isForward tells whether partners may see a status after another one: final statuses stay,
 // except that settled money can be taken back.
-func forward(from, to string) bool {
+func isForward(from, to string) bool {
 	order := map[string]int{"created": 1, "new": 2, "authorizing": 3, "charging": 4, "charged": 5, "rejected": 5, "failed": 5}
 	if from == to {
 		return true
@@ -130,7 +130,7 @@ var txids = porcupine.Model{
 	Step: func(state, input, output any) (bool, any) {
 		now, saw := state.(transactionState), output.(readOutput)
 		next := transactionState{saw.id, saw.amount, saw.status}
-		same := saw.id == now.id && saw.amount == now.amount && forward(now.status, saw.status)
+		same := saw.id == now.id && saw.amount == now.amount && isForward(now.status, saw.status)
 		if saw.txid != txidOf(input) {
 			return false, now
 		}
@@ -181,7 +181,7 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 	const rounds, callers, requests, contended = 5, 6, 10, 3
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	h := newFixture(t)
+	f := newFixture(t)
 	// Charged at once, declined, charged after 5 s, and taken back after 60 s.
 	cards := []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000000259"}
 	for round := range uint64(rounds) {
@@ -191,15 +191,15 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 				id, some := known.one(random)
 				switch what := random.IntN(10); {
 				case what == 0: // not recorded: a transaction's status also changes between requests
-					h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":`+strconv.Itoa(random.IntN(40))+`}`).want(200, "")
+					f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":`+strconv.Itoa(random.IntN(40))+`}`).want(200, "")
 				case what < 6 && some:
 					history.request(client, func() []step {
-						return []step{{id, seenIn(h.partner().get(transactions + "/" + id.id))}}
+						return []step{{id, outputOf(f.partner().get(transactions + "/" + id.id))}}
 					})
 				default:
 					in := createInput{strconv.Itoa(random.IntN(contended)) + " of " + strconv.FormatUint(round, 10), strconv.Itoa(1 + random.IntN(1000)), cards[random.IntN(len(cards))]}
 					history.request(client, func() []step {
-						out := seenIn(h.partner().post(transactions, strings.Replace(paymentBody(`"amount":"`+in.amount+`","currency":"USD","txid":"`+in.txid+`"`), cards[0], in.card, 1)))
+						out := outputOf(f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"`+in.amount+`","currency":"USD","txid":"`+in.txid+`"`), cards[0], in.card, 1)))
 						known.add(readInput{in.txid, out.id})
 						return []step{{in, out}}
 					})
@@ -268,12 +268,12 @@ func balances(opening balance) porcupine.Model {
 	}
 }
 
-func (h *fixture) balanceOfCurrency(currency string) balance {
-	a := h.partner().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency="+currency).want(200, "")
+func (f *fixture) balanceOfCurrency(currency string) balance {
+	r := f.partner().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency="+currency).want(200, "")
 	number := func(column string) int64 {
-		n, err := strconv.ParseInt(a.at("data.0."+column), 10, 64)
+		n, err := strconv.ParseInt(r.at("data.0."+column), 10, 64)
 		if err != nil {
-			h.t.Errorf("%s: %v", a.body, err)
+			f.t.Errorf("%s: %v", r.body, err)
 		}
 		return n
 	}
@@ -281,10 +281,10 @@ func (h *fixture) balanceOfCurrency(currency string) balance {
 }
 
 // payout makes a payout and returns its steps, which depend on its outcome.
-func (h *fixture) payout(currency, card string, number, amount int64) []step {
-	a := h.partner().post(transactions, `{"params":{"type":"payout","amount":"`+strconv.FormatInt(amount, 10)+`","currency":"`+currency+
+func (f *fixture) payout(currency, card string, number, amount int64) []step {
+	r := f.partner().post(transactions, `{"params":{"type":"payout","amount":"`+strconv.FormatInt(amount, 10)+`","currency":"`+currency+
 		`","env":"test","money_storage":{"type":"bank_card","cardnumber":"`+card+`"}}}`).want(201, "")
-	switch status, reason := a.at("status"), a.at("error_description"); {
+	switch status, reason := r.at("status"), r.at("error_description"); {
 	case status == "charged":
 		return []step{{input: hold{number, amount}}, {input: settle{number, amount}}}
 	case reason == "insufficient balance":
@@ -292,7 +292,7 @@ func (h *fixture) payout(currency, card string, number, amount int64) []step {
 	case status == "rejected" || status == "failed":
 		return []step{{input: hold{number, amount}}, {input: release{number, amount}}}
 	}
-	h.t.Errorf("payout: %s", a.body)
+	f.t.Errorf("payout: %s", r.body)
 	return nil
 }
 
@@ -302,12 +302,12 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 	const _ = uint(64 - callers*requests)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	h := newFixture(t)
+	f := newFixture(t)
 	// Half succeed; the others are refused by the rail, or fail after they have begun.
 	cards := []string{"4242424242424242", "4242424242424242", "4000000000000002", "4000000000000119"}
 	ends := map[string]int{}
 	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // one account each, with its opening balance
-		history, opening := newHistory(), h.balanceOfCurrency(currency)
+		history, opening := newHistory(), f.balanceOfCurrency(currency)
 		whole := opening.credits - opening.debits
 		clients(callers, seed+uint64(round), func(client int, random *rand.Rand) {
 			for n := range requests {
@@ -316,16 +316,16 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 				history.request(client, func() []step {
 					switch random.IntN(4) {
 					case 0:
-						h.partner().post(transactions, paymentBody(`"amount":"`+strconv.FormatInt(amount/2, 10)+`","currency":"`+currency+`"`)).want(201, "")
+						f.partner().post(transactions, paymentBody(`"amount":"`+strconv.FormatInt(amount/2, 10)+`","currency":"`+currency+`"`)).want(201, "")
 						return []step{{input: credit{amount / 2}}}
 					case 1:
-						return []step{{look{}, h.balanceOfCurrency(currency)}}
+						return []step{{look{}, f.balanceOfCurrency(currency)}}
 					}
-					return h.payout(currency, cards[random.IntN(len(cards))], int64(client*requests+n), amount)
+					return f.payout(currency, cards[random.IntN(len(cards))], int64(client*requests+n), amount)
 				})
 			}
 		})
-		history.request(0, func() []step { return []step{{look{}, h.balanceOfCurrency(currency)}} })
+		history.request(0, func() []step { return []step{{look{}, f.balanceOfCurrency(currency)}} })
 		history.linearizable(t, balances(opening))
 		for _, o := range history.operations {
 			switch in := o.Input.(type) {
@@ -359,7 +359,7 @@ func at(call, end int64, input, output any) porcupine.Operation {
 
 // Each of these histories violates one guarantee. The one beside it, with that fault corrected,
 // is explained.
-func TestBrokenHistoriesAreFound(t *testing.T) {
+func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 	t.Parallel()
 	const always = math.MaxInt64
 	made := func(id, amount, status string) readOutput { return readOutput{201, "a", id, amount, status, false, ""} }

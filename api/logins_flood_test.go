@@ -14,31 +14,31 @@ import (
 
 // However many callers try to log in at once, with however many logins, the administration can
 // still set passwords.
-func TestAFloodOfLoginsKeepsTheAdministrationIn(t *testing.T) {
+func TestAdministrationWorksDuringAFloodOfLogins(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	first := h.seed.First.Org.String()
+	f := newFixture(t)
+	first := f.seed.First.Org.String()
 	const connections = 300
 	crowded := make(chan struct{})
 	full := sync.OnceFunc(func() { close(crowded) })
 	var flood sync.WaitGroup
 	for i := range connections {
 		flood.Go(func() {
-			a := h.logIn(first, loginBody(fmt.Sprintf("x%d", i), "y"))
+			r := f.logIn(first, loginBody(fmt.Sprintf("x%d", i), "y"))
 			switch {
-			case a.status == 429 && a.at("message") == "too many attempts to log in at once" && a.header.Get("retry-after") == "1":
+			case r.status == 429 && r.at("message") == "too many attempts to log in at once" && r.header.Get("retry-after") == "1":
 				full()
-			case a.status == 503: // on a busy machine a flood may last longer than a login waits
-			case a.status != 401:
-				t.Errorf("%d %s", a.status, a.body)
+			case r.status == 503: // on a busy machine a flood may last longer than a login waits
+			case r.status != 401:
+				t.Errorf("%d %s", r.status, r.body)
 			}
 		})
 	}
 	go func() { flood.Wait(); full() }()
 	<-crowded // the maximum number is under way
 	for i := range 3 {
-		h.admin().post(users, fmt.Sprintf(`{"login":"u%d","name":"N","pass":%q,"roles":["client"]}`, i, goodPass)).want(201, "")
-		h.admin().post("/api/v1/partners", fmt.Sprintf(`{"login":"p%d","name":"N","pass":"correct-Lions-paint-9"}`, i)).want(201, "")
+		f.admin().post(users, fmt.Sprintf(`{"login":"u%d","name":"N","pass":%q,"roles":["client"]}`, i, goodPass)).want(201, "")
+		f.admin().post("/api/v1/partners", fmt.Sprintf(`{"login":"p%d","name":"N","pass":"correct-Lions-paint-9"}`, i)).want(201, "")
 	}
 	flood.Wait()
 }
@@ -53,13 +53,13 @@ func from(t *testing.T, address string) *http.Transport {
 }
 
 // logInFrom posts a login and returns the answer's status.
-func (h *fixture) logInFrom(tr *http.Transport, login, pass string) (int, error) {
-	request, err := http.NewRequest("POST", h.base()+sessions, strings.NewReader(loginBody(login, pass)))
+func (f *fixture) logInFrom(tr *http.Transport, login, pass string) (int, error) {
+	request, err := http.NewRequest("POST", f.base()+sessions, strings.NewReader(loginBody(login, pass)))
 	if err != nil {
 		return 0, err
 	}
 	request.Header.Set("content-type", "application/json")
-	request.Header.Set("x-organization-id", h.seed.First.Org.String())
+	request.Header.Set("x-organization-id", f.seed.First.Org.String())
 	response, err := tr.RoundTrip(request)
 	if err != nil {
 		return 0, err
@@ -70,10 +70,10 @@ func (h *fixture) logInFrom(tr *http.Transport, login, pass string) (int, error)
 
 // However many attempts come from a few addresses, an attempt from another address is neither
 // refused nor waits for all of them.
-func TestAddressesThatFloodKeepNoOtherOut(t *testing.T) {
+func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.admin().post(users, fmt.Sprintf(`{"login":"anna","name":"A","pass":%q,"roles":["client"]}`, goodPass)).want(201, "")
+	f := newFixture(t)
+	f.admin().post(users, fmt.Sprintf(`{"login":"anna","name":"A","pass":%q,"roles":["client"]}`, goodPass)).want(201, "")
 	var over atomic.Bool
 	var flood sync.WaitGroup
 	full := make(chan struct{})
@@ -83,7 +83,7 @@ func TestAddressesThatFloodKeepNoOtherOut(t *testing.T) {
 		for i := range 64 {
 			flood.Go(func() {
 				for n := 0; !over.Load(); n++ {
-					status, err := h.logInFrom(tr, fmt.Sprintf("x%d-%d-%d", a, i, n), "y")
+					status, err := f.logInFrom(tr, fmt.Sprintf("x%d-%d-%d", a, i, n), "y")
 					if status == 429 || status == 503 {
 						isFull()
 						return // as many continue as there are places
@@ -99,7 +99,7 @@ func TestAddressesThatFloodKeepNoOtherOut(t *testing.T) {
 	<-full
 	other := from(t, "127.0.0.99")
 	for range 3 {
-		if status, err := h.logInFrom(other, "anna", goodPass); status != 201 || err != nil {
+		if status, err := f.logInFrom(other, "anna", goodPass); status != 201 || err != nil {
 			t.Errorf("from another address: %d %v", status, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // init adds the rows of the secular reading's routes, which each product has.
 func init() {
 	for _, product := range products {
-		thing, base := aContract(product), pfp+product
+		record, base := aContract(product), secularPath+product
 		schedule := 404 // the product has no schedule
 		if product == "leases" || product == "instalment-sales" {
 			schedule = 200
@@ -17,17 +17,17 @@ func init() {
 		for name, r := range map[api.RouteName]row{
 			{Method: "GET", Path: base}:                       {may: staffOnly(200)},
 			{Method: "POST", Path: base}:                      {may: contractorsOnly(422), body: "{}"},
-			{Method: "GET", Path: base + "/:id"}:              {may: staffOnly(200), of: thing},
-			{Method: "GET", Path: base + "/:id/entries"}:      {may: staffOnly(200), of: thing},
-			{Method: "GET", Path: base + "/:id/schedule.csv"}: {may: staffOnly(schedule), of: thing},
-			{Method: "POST", Path: base + "/:id/:action"}:     {may: contractorsOnly(422), of: thing}, // no action has the contract's id as its name
+			{Method: "GET", Path: base + "/:id"}:              {may: staffOnly(200), of: record},
+			{Method: "GET", Path: base + "/:id/entries"}:      {may: staffOnly(200), of: record},
+			{Method: "GET", Path: base + "/:id/schedule.csv"}: {may: staffOnly(schedule), of: record},
+			{Method: "POST", Path: base + "/:id/:action"}:     {may: contractorsOnly(422), of: record}, // no action has the contract's id as its name
 		} {
 			matrix[name] = r
 		}
 	}
 	issue := aContract("certificate-issues")
 	for _, rest := range []string{"/:id/subscriptions", "/:id/holders"} {
-		matrix[api.RouteName{Method: "GET", Path: pfp + "certificate-issues" + rest}] = row{may: staffOnly(200), of: issue}
+		matrix[api.RouteName{Method: "GET", Path: secularPath + "certificate-issues" + rest}] = row{may: staffOnly(200), of: issue}
 	}
 }
 
@@ -42,16 +42,16 @@ func contractorsOnly(status int) audience { return staffOnly(status).and(403, au
 
 // aContract returns a contract of the product, which belongs to the organization.
 func aContract(product string) *target {
-	return &target{name: product, none: someone, shared: true, make: func(q *accessFixture, at *place) string {
+	return &target{name: product, none: customerID, shared: true, make: func(f *accessFixture, at *place) string {
 		by := asAdmin
-		if at == q.second {
+		if at == f.second {
 			by = asForeignAdmin
 		}
-		return q.as(by).post(pfp+product, forms[product].json()).want(201, "").at("data.id")
+		return f.as(by).post(secularPath+product, forms[product].json()).want(201, "").at("data.id")
 	}}
 }
 
 // createContracts gives a place's organization what contracts require.
-func (q *accessFixture) createContracts(at *place) {
-	q.operator(at.org).patch("/api/v1/organizations/"+at.org.String(), fmt.Sprintf(`{"type":"bank","modules":[%q,%q]}`, "participatory_finance", "islamic_finance")).want(200, "")
+func (f *accessFixture) createContracts(at *place) {
+	f.operator(at.org).patch("/api/v1/organizations/"+at.org.String(), fmt.Sprintf(`{"type":"bank","modules":[%q,%q]}`, "participatory_finance", "islamic_finance")).want(200, "")
 }

@@ -79,27 +79,26 @@ type accessFixture struct {
 // requests change anything, because the clock stands still.
 func newAccessFixture(t *testing.T) *accessFixture {
 	t.Helper()
-	h := newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} })
-	q := &accessFixture{fixture: h, sessions: map[kind]string{}, made: map[string]string{}}
-	q.first = &place{org: h.seed.First.Org, partner: fmt.Sprint(h.seed.First.Partner), key: string(h.seed.First.APIKey)}
-	q.second = &place{org: h.seed.Second.Org, partner: fmt.Sprint(h.seed.Second.Partner), key: string(h.seed.Second.APIKey)}
-	q.beside, q.off = q.addPartner("beside"), q.addPartner("off")
-	q.switchOff(q.off, false)
-	q.createContracts(q.second)
-	for k, at := range map[kind]*place{asAdmin: q.first, asForeignAdmin: q.second} {
-		q.sessions[k] = q.logIn(at, directory.Admin)
+	f := &accessFixture{fixture: newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} }), sessions: map[kind]string{}, made: map[string]string{}}
+	f.first = &place{org: f.seed.First.Org, partner: fmt.Sprint(f.seed.First.Partner), key: string(f.seed.First.APIKey)}
+	f.second = &place{org: f.seed.Second.Org, partner: fmt.Sprint(f.seed.Second.Partner), key: string(f.seed.Second.APIKey)}
+	f.beside, f.off = f.addPartner("beside"), f.addPartner("off")
+	f.switchOff(f.off, false)
+	f.createContracts(f.second)
+	for k, at := range map[kind]*place{asAdmin: f.first, asForeignAdmin: f.second} {
+		f.sessions[k] = f.logIn(at, directory.Admin)
 	}
-	for k, at := range map[kind]*place{asAuditor: q.first, asForeignAuditor: q.second} {
-		q.sessions[k] = q.logIn(at, directory.Auditor)
+	for k, at := range map[kind]*place{asAuditor: f.first, asForeignAuditor: f.second} {
+		f.sessions[k] = f.logIn(at, directory.Auditor)
 	}
-	for k, at := range map[kind]*place{asClient: q.first, asForeignClient: q.second} {
-		q.sessions[k] = q.logIn(at, directory.Client)
+	for k, at := range map[kind]*place{asClient: f.first, asForeignClient: f.second} {
+		f.sessions[k] = f.logIn(at, directory.Client)
 	}
-	for k, at := range map[kind]*place{asPartner: q.first, asForeignPartner: q.second} {
-		q.sessions[k] = q.logIn(at, directory.PartnerRole)
+	for k, at := range map[kind]*place{asPartner: f.first, asForeignPartner: f.second} {
+		f.sessions[k] = f.logIn(at, directory.PartnerRole)
 	}
-	q.sessions[asStray] = q.sessions[asForeignAdmin]
-	return q
+	f.sessions[asStray] = f.sessions[asForeignAdmin]
+	return f
 }
 
 // ignoredUpdates accepts provider updates; none is signed here.
@@ -109,74 +108,74 @@ type ignoredUpdates struct{}
 func (ignoredUpdates) ProviderUpdate(_, _, _ ledger.ID) error { return nil }
 
 // operator returns a caller with the admin token, for an organization.
-func (q *accessFixture) operator(org ledger.ID) caller {
-	return q.bearer(string(q.seed.AdminToken), org)
+func (f *accessFixture) operator(org ledger.ID) caller {
+	return f.bearer(string(f.seed.AdminToken), org)
 }
 
 // addPartner creates another partner of the first organization, with a terminal and a key.
-func (q *accessFixture) addPartner(login string) *place {
-	at := &place{org: q.first.org}
-	at.partner = q.admin().post("/api/v1/partners", `{"name":"N","login":"`+login+`","pass":"nine-Lions-paint"}`).want(201, "").at("id")
-	at.key = q.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+at.partner+`}`).want(201, "").at("key")
-	q.admin().post("/api/v1/terminal", `{"name":"n","provider":"simulator","type":"payment","env":"test","partner_id":`+at.partner+`}`).want(201, "")
+func (f *accessFixture) addPartner(login string) *place {
+	at := &place{org: f.first.org}
+	at.partner = f.admin().post("/api/v1/partners", `{"name":"N","login":"`+login+`","pass":"nine-Lions-paint"}`).want(201, "").at("id")
+	at.key = f.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+at.partner+`}`).want(201, "").at("key")
+	f.admin().post("/api/v1/terminal", `{"name":"n","provider":"simulator","type":"payment","env":"test","partner_id":`+at.partner+`}`).want(201, "")
 	return at
 }
 
-func (q *accessFixture) switchOff(at *place, active bool) {
-	q.operator(at.org).patch("/api/v1/partners/"+at.partner, fmt.Sprintf(`{"active":%t}`, active)).want(200, "")
+func (f *accessFixture) switchOff(at *place, active bool) {
+	f.operator(at.org).patch("/api/v1/partners/"+at.partner, fmt.Sprintf(`{"active":%t}`, active)).want(200, "")
 }
 
 // logIn creates a user with the role and returns the token of a session.
-func (q *accessFixture) logIn(at *place, role directory.Role) string {
+func (f *accessFixture) logIn(at *place, role directory.Role) string {
 	const pass = "correct-horse-battery-9"
 	acts := ""
 	if role == directory.PartnerRole {
 		acts = `,"partner_id":` + at.partner
 	}
 	login := "user-" + string(role)
-	q.operator(at.org).post("/api/v1/users", fmt.Sprintf(`{"login":%q,"name":"U","pass":%q,"roles":[%q]%s}`, login, pass, role, acts)).want(201, "")
-	return q.anyone().with("x-organization-id", at.org.String()).
+	f.operator(at.org).post("/api/v1/users", fmt.Sprintf(`{"login":%q,"name":"U","pass":%q,"roles":[%q]%s}`, login, pass, role, acts)).want(201, "")
+	return f.anyone().with("x-organization-id", at.org.String()).
 		post("/api/v1/sessions", fmt.Sprintf(`{"login":%q,"pass":%q}`, login, pass)).want(201, "").at("data.token")
 }
 
 // placeOf returns the place whose records the caller may see; whole tells whether it may see
 // those of the whole organization.
-func (q *accessFixture) placeOf(k kind) (at *place, whole bool) {
+func (f *accessFixture) placeOf(k kind) (at *place, whole bool) {
 	switch k {
 	case byNeighbour:
-		return q.beside, false
+		return f.beside, false
 	case byOffKey:
-		return q.off, false
+		return f.off, false
 	case byForeignKey, asForeignPartner:
-		return q.second, false
+		return f.second, false
 	case byAdminAway, asForeignAdmin, asForeignAuditor, asForeignClient:
-		return q.second, true
+		return f.second, true
 	case byKey, asPartner:
-		return q.first, false
+		return f.first, false
 	}
-	return q.first, true
+	return f.first, true
 }
 
 // as returns a caller of the kind.
-func (q *accessFixture) as(k kind) caller {
-	at, _ := q.placeOf(k)
+func (f *accessFixture) as(k kind) caller {
+	at, _ := f.placeOf(k)
 	switch k {
 	case nobody:
-		return q.anyone()
+		return f.anyone()
 	case byStrayKey:
-		return q.anyone().with("x-api-key", q.second.key, "x-organization-id", q.first.org.String())
+		return f.anyone().with("x-api-key", f.second.key, "x-organization-id", f.first.org.String())
 	case byKey, byNeighbour, byForeignKey, byOffKey:
-		return q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
+		return f.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
 	case byAdmin, byAdminAway:
-		return q.operator(at.org)
+		return f.operator(at.org)
 	}
-	return q.bearer(q.sessions[k], at.org)
+	return f.bearer(f.sessions[k], at.org)
 }
 
 // target is a kind of record that a path's parameter names.
 type target struct {
 	name string
-	make func(q *accessFixture, at *place) string
+	make func(f *accessFixture, at *place) string
 	none string // an unknown id of the same kind
 
 	// A record belongs to a partner by default. shared: it belongs to the organization, and its
@@ -186,22 +185,22 @@ type target struct {
 }
 
 // id returns the id of the place's record, which is created at the first call.
-func (q *accessFixture) id(x *target, at *place) string {
+func (f *accessFixture) id(x *target, at *place) string {
 	index := x.name + " of " + at.partner
-	if q.made[index] == "" {
-		if at == q.off { // while it is switched off it can't create records
-			q.switchOff(at, true)
-			defer q.switchOff(at, false)
+	if f.made[index] == "" {
+		if at == f.off { // while it is switched off it can't create records
+			f.switchOff(at, true)
+			defer f.switchOff(at, false)
 		}
-		q.made[index] = x.make(q, at)
+		f.made[index] = x.make(f, at)
 	}
-	return q.made[index]
+	return f.made[index]
 }
 
 // foreignPlaces returns the places whose records are foreign to the caller.
-func (q *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
-	at, whole := q.placeOf(k)
-	for _, other := range []*place{q.first, q.beside, q.second} {
+func (f *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
+	at, whole := f.placeOf(k)
+	for _, other := range []*place{f.first, f.beside, f.second} {
 		sameOrganization := other.org == at.org
 		switch {
 		case other == at, x.everybodys, sameOrganization && (whole || x.shared), !sameOrganization && x.counted:
@@ -215,21 +214,21 @@ func (q *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
 // posted returns a function that creates a record as an operator and returns the id in the
 // answer.
 func posted(path, id, body string) func(*accessFixture, *place) string {
-	return func(q *accessFixture, at *place) string {
+	return func(f *accessFixture, at *place) string {
 		body := strings.NewReplacer("PARTNER", at.partner, "ONCE", uuid.NewString()).Replace(body)
-		return q.operator(at.org).post("/api/v1"+path, body).want(201, "").at(id)
+		return f.operator(at.org).post("/api/v1"+path, body).want(201, "").at(id)
 	}
 }
 
 // The records that paths name.
 var (
-	aTransaction = &target{name: "transaction", none: uuid.NewString(), make: func(q *accessFixture, at *place) string {
-		return q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String()).
+	aTransaction = &target{name: "transaction", none: uuid.NewString(), make: func(f *accessFixture, at *place) string {
+		return f.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String()).
 			post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 	}}
 	// It is cancelled, so that every action on it is a conflict.
-	aSubscription = &target{name: "subscription", none: uuid.NewString(), make: func(q *accessFixture, at *place) string {
-		c := q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
+	aSubscription = &target{name: "subscription", none: uuid.NewString(), make: func(f *accessFixture, at *place) string {
+		c := f.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
 		initial := c.post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 		id := c.post(subscriptions, `{"params":{"initial_payment_id":"`+initial+`","amount":"1","period_days":30}}`).want(201, "").at("data.id")
 		c.post(subscriptions+"/"+id+"/cancel", "").want(200, "")
@@ -238,10 +237,10 @@ var (
 	anAccount = &target{name: "account", none: "L:partner:999:available", make: func(_ *accessFixture, at *place) string {
 		return "L:partner:" + at.partner + ":available"
 	}}
-	anEntry = &target{name: "entry", none: "999999", counted: true, make: func(q *accessFixture, at *place) string {
-		auditor, id := q.as(asAuditor), q.id(aTransaction, at)
-		if at == q.second {
-			auditor = q.as(asForeignAuditor)
+	anEntry = &target{name: "entry", none: "999999", counted: true, make: func(f *accessFixture, at *place) string {
+		auditor, id := f.as(asAuditor), f.id(aTransaction, at)
+		if at == f.second {
+			auditor = f.as(asForeignAuditor)
 		}
 		return auditor.get("/api/v1/ledger/entries?env=test&source="+id).want(200, "").at("data.0.seq")
 	}}
@@ -259,16 +258,16 @@ var (
 	aLimit = &target{name: "limit", none: uuid.NewString(), shared: true, make: posted("/limits", "data.id",
 		`{"partner_id":PARTNER,"kind":"velocity","max_count":100000,"window":"minute","env":"test","active":false}`)}
 	// A delivery that fails, because nothing listens at the address.
-	aDelivery = &target{name: "delivery", none: uuid.NewString(), shared: true, make: func(q *accessFixture, at *place) string {
-		q.directory.AllowPrivateHooks(true)
-		q.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":"http://127.0.0.1:9/hook"}`).want(200, "")
-		paid := aTransaction.make(q, at)
-		q.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":null}`).want(200, "")
-		return q.operator(at.org).get("/api/v1/deliveries?transaction_id="+paid).want(200, "").at("data.0.event_id")
+	aDelivery = &target{name: "delivery", none: uuid.NewString(), shared: true, make: func(f *accessFixture, at *place) string {
+		f.directory.AllowPrivateHooks(true)
+		f.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":"http://127.0.0.1:9/hook"}`).want(200, "")
+		paid := aTransaction.make(f, at)
+		f.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":null}`).want(200, "")
+		return f.operator(at.org).get("/api/v1/deliveries?transaction_id="+paid).want(200, "").at("data.0.event_id")
 	}}
 	aBlock      = &target{name: "entry of the blocklist", none: uuid.NewString(), shared: true, make: posted("/blocklist", "data.id", `{"kind":"email","value":"ONCE@example.com"}`)}
-	aSettlement = &target{name: "settlement", none: uuid.NewString(), shared: true, make: func(q *accessFixture, at *place) string {
-		return posted("/partners/"+at.partner+"/settlements", "data.id", `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"ONCE"}`)(q, at)
+	aSettlement = &target{name: "settlement", none: uuid.NewString(), shared: true, make: func(f *accessFixture, at *place) string {
+		return posted("/partners/"+at.partner+"/settlements", "data.id", `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"ONCE"}`)(f, at)
 	}}
 )
 
@@ -276,10 +275,10 @@ var (
 // the background.
 type storedCounts struct{ organizations, events, claims, lists, waiting, sealed, counters int }
 
-func (q *accessFixture) storedCounts() (s storedCounts) {
-	v := q.Journal.View()
+func (f *accessFixture) storedCounts() (s storedCounts) {
+	v := f.Journal.View()
 	defer v.Close()
-	must(q.t, v.Organizations(func(org ledger.ID) (bool, error) {
+	must(f.t, v.Organizations(func(org ledger.ID) (bool, error) {
 		s.organizations++
 		err := v.Events(org, 0, func(e ledger.Event) (bool, error) {
 			if e.Name != string(directory.Use) {
@@ -287,9 +286,9 @@ func (q *accessFixture) storedCounts() (s storedCounts) {
 			}
 			return true, nil
 		})
-		must(q.t, err)
+		must(f.t, err)
 		for section, n := range map[posting.RowKind]*int{posting.Claims: &s.claims, posting.Lists: &s.lists, posting.PageBuffers: &s.waiting, posting.SealedRows: &s.sealed, posting.Counters: &s.counters} {
-			must(q.t, v.Rows(org, section, func(_, _ []byte) (bool, error) { *n++; return true, nil }))
+			must(f.t, v.Rows(org, section, func(_, _ []byte) (bool, error) { *n++; return true, nil }))
 		}
 		return true, nil
 	}))

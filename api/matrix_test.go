@@ -64,7 +64,7 @@ type row struct {
 	// last: the route invalidates credentials, so it is tested after all others and may be
 	// answered differently afterwards.
 	last  bool
-	after func(q *accessFixture, a *answer)
+	after func(f *accessFixture, a *response)
 }
 
 // matrix has a row for each route. A route without a row fails the test.
@@ -160,7 +160,7 @@ var matrix = map[api.RouteName]row{
 	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {may: peopleOnly(204), last: true},
 	{Method: "POST", Path: "/api/v1/admin_tokens/rotate"}: {
 		may: operatorsOnly(201), last: true,
-		after: func(q *accessFixture, a *answer) { q.seed.AdminToken = secret.Text(a.at("data.token")) },
+		after: func(f *accessFixture, a *response) { f.seed.AdminToken = secret.Text(a.at("data.token")) },
 	},
 
 	{Method: "GET", Path: "/api/v1/ledger/accounts"}:       {may: readersOnly(200)},
@@ -208,15 +208,15 @@ func (r *row) status(k kind) (own, other int) {
 }
 
 // ask makes the route's request as a caller of the kind.
-func (q *accessFixture) ask(name api.RouteName, r *row, k kind, id string) *answer {
-	q.t.Helper()
-	return q.as(k).do(name.Method, withParameter(name.Path, id)+r.query, r.body)
+func (f *accessFixture) ask(name api.RouteName, r *row, k kind, id string) *response {
+	f.t.Helper()
+	return f.as(k).do(name.Method, withParameter(name.Path, id)+r.query, r.body)
 }
 
 func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} })
-	table := h.server.Routes()
+	f := newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} })
+	table := f.server.Routes()
 	for _, r := range table {
 		m, there := matrix[r]
 		if !there {
@@ -231,7 +231,7 @@ func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 		}
 	}
 	// The router serves exactly the routes in the table.
-	for _, r := range h.server.Served() {
+	for _, r := range f.server.Served() {
 		if r.Method == "HEAD" {
 			r.Method = "GET"
 		}
@@ -245,68 +245,68 @@ func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 // records. A refused request must change nothing.
 func TestEveryRouteForEveryCaller(t *testing.T) {
 	t.Parallel()
-	q := newAccessFixture(t)
+	f := newAccessFixture(t)
 	for _, last := range []bool{false, true} {
-		for _, name := range q.server.Routes() {
+		for _, name := range f.server.Routes() {
 			if r := matrix[name]; r.last == last {
-				q.checkEveryCaller(name, &r)
+				f.checkEveryCaller(name, &r)
 			}
 		}
 	}
 }
 
-func (q *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
+func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 	ids := map[kind]string{}
 	for _, k := range kinds {
-		if at, _ := q.placeOf(k); r.of != nil {
-			ids[k] = q.id(r.of, at)
+		if at, _ := f.placeOf(k); r.of != nil {
+			ids[k] = f.id(r.of, at)
 		}
 	}
-	ask := func(k kind, want int) *answer {
-		a := q.ask(name, r, k, ids[k])
+	ask := func(k kind, want int) *response {
+		a := f.ask(name, r, k, ids[k])
 		if a.status != want || want == 401 && a.body != unauthorized {
-			q.t.Errorf("%s %s as %s: %d %s, want %d", name.Method, name.Path, k, a.status, a.body, want)
+			f.t.Errorf("%s %s as %s: %d %s, want %d", name.Method, name.Path, k, a.status, a.body, want)
 		}
 		return a
 	}
-	before := q.storedCounts()
+	before := f.storedCounts()
 	for _, k := range kinds {
 		if want, _ := r.status(k); want >= 400 {
 			ask(k, want)
 		}
 	}
-	if after := q.storedCounts(); after != before {
-		q.t.Errorf("%s %s stored something for who was refused: %+v, before %+v", name.Method, name.Path, after, before)
+	if after := f.storedCounts(); after != before {
+		f.t.Errorf("%s %s stored something for who was refused: %+v, before %+v", name.Method, name.Path, after, before)
 	}
 	for _, k := range kinds {
 		if want, _ := r.status(k); want < 400 {
 			if a := ask(k, want); r.after != nil && a.status == want {
-				r.after(q, a)
+				r.after(f, a)
 			}
 		}
 	}
 }
 
-// TestForeignIDsAnswerAsRandomOnes makes each kind of caller request the records of other
+// TestForeignIDsEqualUnknownIDs makes each kind of caller request the records of other
 // partners and organizations. The answers must equal those for an unknown id, byte for byte,
 // and nothing may change.
-func TestForeignIDsAnswerAsRandomOnes(t *testing.T) {
+func TestForeignIDsEqualUnknownIDs(t *testing.T) {
 	t.Parallel()
-	q := newAccessFixture(t)
+	f := newAccessFixture(t)
 	hidden := 0
-	for _, name := range q.server.Routes() {
+	for _, name := range f.server.Routes() {
 		r := matrix[name]
 		if r.of == nil {
 			continue
 		}
-		for _, at := range []*place{q.first, q.beside, q.second} {
-			q.id(r.of, at)
+		for _, at := range []*place{f.first, f.beside, f.second} {
+			f.id(r.of, at)
 		}
-		before := q.storedCounts()
+		before := f.storedCounts()
 		for _, k := range kinds {
-			hidden += q.checkForeign(name, &r, k)
+			hidden += f.checkForeign(name, &r, k)
 		}
-		if after := q.storedCounts(); after != before {
+		if after := f.storedCounts(); after != before {
 			t.Errorf("%s %s stored something: %+v, before %+v", name.Method, name.Path, after, before)
 		}
 	}
@@ -317,16 +317,16 @@ func TestForeignIDsAnswerAsRandomOnes(t *testing.T) {
 
 // checkForeign requests an unknown record, then all records that are foreign to the caller, and
 // returns the number of foreign records that were hidden.
-func (q *accessFixture) checkForeign(name api.RouteName, r *row, k kind) (hidden int) {
+func (f *accessFixture) checkForeign(name api.RouteName, r *row, k kind) (hidden int) {
 	_, status := r.status(k)
-	want := q.ask(name, r, k, r.of.none)
+	want := f.ask(name, r, k, r.of.none)
 	if want.status != status {
-		q.t.Errorf("%s %s as %s: an id that nobody has: %d %s, want %d", name.Method, name.Path, k, want.status, want.body, status)
+		f.t.Errorf("%s %s as %s: an id that nobody has: %d %s, want %d", name.Method, name.Path, k, want.status, want.body, status)
 	}
-	for _, other := range q.foreignPlaces(k, r.of) {
-		got := q.ask(name, r, k, q.id(r.of, other))
+	for _, other := range f.foreignPlaces(k, r.of) {
+		got := f.ask(name, r, k, f.id(r.of, other))
 		if got.status != want.status || got.body != want.body || sameHeaders(got) != sameHeaders(want) {
-			q.t.Errorf("%s %s as %s: partner %s's: %d %s, one that nobody has: %d %s",
+			f.t.Errorf("%s %s as %s: partner %s's: %d %s, one that nobody has: %d %s",
 				name.Method, name.Path, k, other.partner, got.status, got.body, want.status, want.body)
 		}
 		if status == 404 {

@@ -12,58 +12,58 @@ import (
 
 func TestRedirectLeadsToTheChallengeAndBack(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, c := range []struct{ button, status, reason, back string }{
-		{"approve", "charged", "", shopOK},
-		{"refuse", "rejected", "authentication_failed", shopNo},
+		{"approve", "charged", "", returnURL},
+		{"refuse", "rejected", "authentication_failed", failURL},
 	} {
 		for _, address := range []string{"simple_auth_redirect_url", "auth_params.url"} {
-			made := h.charge("4000000000003220").wantStatus("action_required", "")
+			made := f.charge("4000000000003220").wantStatus("action_required", "")
 			if made.at("auth_params.type") != "redirect" || made.at("widget_url") != "null" {
 				t.Errorf("%s", made.body)
 			}
-			answered := h.answerChallenge(h.browse(made.at(address)).wantPage(200, "Simulated bank", "12.50 USD"), c.button)
-			h.transaction(made.at("id")).wantStatus(c.status, c.reason) // before the payer has come back
-			h.follow(answered).wantRedirect(c.back)
-			h.browse(answered.header.Get("location")).wantRedirect(c.back) // coming back a second time has the same result
-			h.transaction(made.at("id")).wantStatus(c.status, c.reason)
+			answered := f.answerChallenge(f.browse(made.at(address)).wantPage(200, "Simulated bank", "12.50 USD"), c.button)
+			f.transaction(made.at("id")).wantStatus(c.status, c.reason) // before the payer has come back
+			f.follow(answered).wantRedirect(c.back)
+			f.browse(answered.header.Get("location")).wantRedirect(c.back) // coming back a second time has the same result
+			f.transaction(made.at("id")).wantStatus(c.status, c.reason)
 		}
 	}
 }
 
 func TestThreeDSFormIsPostedToTheChallenge(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for button, status := range map[string]string{"approve": "charged", "refuse": "rejected"} {
-		made := h.charge("4000000000003063").wantStatus("action_required", "")
+		made := f.charge("4000000000003063").wantStatus("action_required", "")
 		if made.at("auth_params.type") != "auth_3ds_form" || made.at("auth_params.method") != "post" {
 			t.Errorf("%s", made.body)
 		}
-		h.browse(made.at("simple_auth_redirect_url")).wantPage(200, "Simulated bank")
+		f.browse(made.at("simple_auth_redirect_url")).wantPage(200, "Simulated bank")
 		fields := url.Values{}
 		for name, value := range made.object()["auth_params"].(map[string]any)["params"].(map[string]any) {
 			fields.Set(name, value.(string))
 		}
-		h.answerChallenge(h.send(made.at("auth_params.url"), fields), button)
-		if got := h.transaction(made.at("id")).at("status"); got != status {
+		f.answerChallenge(f.send(made.at("auth_params.url"), fields), button)
+		if got := f.transaction(made.at("id")).at("status"); got != status {
 			t.Errorf("%s: %s", button, got)
 		}
 	}
 }
 
-func TestAnswerThatComesTooLateChargesNothing(t *testing.T) {
+func TestLateChallengeAnswerChargesNothing(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.charge("4000000000003220").wantStatus("action_required", "")
-	challenge := h.browse(made.at("simple_auth_redirect_url"))
-	h.advanceBy(30 * time.Minute)
-	h.follow(h.answerChallenge(challenge, "approve")).wantRedirect(shopNo)
-	h.transaction(made.at("id")).wantStatus("rejected", "payer action expired")
+	f := newFixture(t)
+	made := f.charge("4000000000003220").wantStatus("action_required", "")
+	challenge := f.browse(made.at("simple_auth_redirect_url"))
+	f.advanceBy(30 * time.Minute)
+	f.follow(f.answerChallenge(challenge, "approve")).wantRedirect(failURL)
+	f.transaction(made.at("id")).wantStatus("rejected", "payer action expired")
 }
 
-func TestRailsWithoutAnActionHaveThePageOnly(t *testing.T) {
+func TestProvidersWithoutAnActionHaveThePageOnly(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for asked, shown := range map[string][]string{
 		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                      {"Scan to pay", "12.50 RUB"},
 		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"qr_code"}`:                  {"Scan to pay", "12.50 RUB"},
@@ -71,7 +71,7 @@ func TestRailsWithoutAnActionHaveThePageOnly(t *testing.T) {
 		`"type":"payout","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                       {"Scan to receive", "12.50 RUB"},
 		`"type":"payout","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`:  {"Scan to receive", "0.001250 USDT (tron)", "<dt>Sent from</dt>"},
 	} {
-		made := h.create(asked).wantStatus("action_required", "")
+		made := f.create(asked).wantStatus("action_required", "")
 		if published := made.at("auth_params"); published != "null" && published != "(absent)" {
 			t.Errorf("%s: auth_params %s", asked, published)
 		}
@@ -79,50 +79,50 @@ func TestRailsWithoutAnActionHaveThePageOnly(t *testing.T) {
 			t.Errorf("%s: %s", asked, made.body)
 		}
 		address := made.at("simple_auth_redirect_url")
-		page := h.browse(address).wantPage(200, shown[0], append(shown[1:], "<svg class=\"qr\"", "<dd>30 min 00 s</dd>", `content="5; url=/pay/`)...)
+		page := f.browse(address).wantPage(200, shown[0], append(shown[1:], "<svg class=\"qr\"", "<dd>30 min 00 s</dd>", `content="5; url=/pay/`)...)
 		if deposit := strings.Contains(page.body, "simulated-"); deposit != strings.Contains(asked, "crypto") {
 			t.Errorf("%s: an address is shown: %v", asked, deposit)
 		}
-		h.advanceBy(90 * time.Second)
-		page = h.browse(address).wantPage(200, shown[0], "<dd>28 min 30 s</dd>")
+		f.advanceBy(90 * time.Second)
+		page = f.browse(address).wantPage(200, shown[0], "<dd>28 min 30 s</dd>")
 		action, fields := page.form()
 		fields.Set("decision", "approve")
-		h.follow(h.visit("POST", action, fields)).wantRedirect(shopOK)
-		h.transaction(made.at("id")).wantStatus("charged", "")
+		f.follow(f.visit("POST", action, fields)).wantRedirect(returnURL)
+		f.transaction(made.at("id")).wantStatus("charged", "")
 		end := map[bool]string{true: "Paid", false: "The money is on its way to you"}[strings.Contains(asked, `"payment"`)]
-		h.browse(address).wantPage(200, end)
+		f.browse(address).wantPage(200, end)
 	}
 }
 
 // An open page shows the outcome even if its own link expires earlier.
-func TestAScannedPageSeesItThrough(t *testing.T) {
+func TestOpenPageShowsTheOutcomeAfterItsLinkExpires(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.create(`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`)
+	f := newFixture(t)
+	made := f.create(`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`)
 	next := regexp.MustCompile(`content="5; url=([^"]+)"`)
-	page := h.browse(made.at("simple_auth_redirect_url"))
+	page := f.browse(made.at("simple_auth_redirect_url"))
 	for range 6 {
 		page.wantPage(200, "Scan to pay")
-		h.advanceBy(5 * time.Minute)
-		page = h.browse(h.base() + unescape.Replace(next.FindStringSubmatch(page.body)[1]))
+		f.advanceBy(5 * time.Minute)
+		page = f.browse(f.base() + unescape.Replace(next.FindStringSubmatch(page.body)[1]))
 	}
-	page.wantPage(200, "Not paid", "The time was over before you acted.", shopNo)
+	page.wantPage(200, "Not paid", "The time was over before you acted.", failURL)
 }
 
-func TestChallengeTakesAnyButtonOfTheTwo(t *testing.T) {
+func TestChallengeAcceptsBothButtons(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, c := range []struct {
 		name, value, status string
 	}{
 		{"decision", "approve", "charged"}, {"decision", "refuse", "rejected"}, {"approve", "1", "charged"}, {"refuse", "", "rejected"},
 		{"submit", "Approve", "charged"}, {"action", "REFUSE", "rejected"},
 	} {
-		made := h.charge("4000000000003220")
-		action, fields := h.browse(made.at("auth_params.url")).form()
+		made := f.charge("4000000000003220")
+		action, fields := f.browse(made.at("auth_params.url")).form()
 		fields.Set(c.name, c.value)
-		h.visit("POST", action, fields)
-		if got := h.transaction(made.at("id")).at("status"); got != c.status {
+		f.visit("POST", action, fields)
+		if got := f.transaction(made.at("id")).at("status"); got != c.status {
 			t.Errorf("%s=%s: %s", c.name, c.value, got)
 		}
 	}
@@ -130,26 +130,26 @@ func TestChallengeTakesAnyButtonOfTheTwo(t *testing.T) {
 
 func TestChallengeWithoutADecisionIsShownAgain(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.charge("4000000000003220")
+	f := newFixture(t)
+	made := f.charge("4000000000003220")
 	address := made.at("auth_params.url")
 	for _, undecided := range []url.Values{nil, {"decision": {"perhaps"}}, {"decision": {""}}, {"approve": {"1"}, "refuse": {"1"}}} {
-		h.send(address, undecided).wantPage(200, "Simulated bank", ">approve</button>", ">refuse</button>")
+		f.send(address, undecided).wantPage(200, "Simulated bank", ">approve</button>", ">refuse</button>")
 	}
-	h.transaction(made.at("id")).wantStatus("action_required", "")
-	h.visit("POST", address, url.Values{"decision": {"approve"}})
-	h.transaction(made.at("id")).wantStatus("charged", "")
-	if again := h.browse(address).wantPage(200, "Simulated bank", "has been answered"); strings.Contains(again.body, "<button") {
+	f.transaction(made.at("id")).wantStatus("action_required", "")
+	f.visit("POST", address, url.Values{"decision": {"approve"}})
+	f.transaction(made.at("id")).wantStatus("charged", "")
+	if again := f.browse(address).wantPage(200, "Simulated bank", "has been answered"); strings.Contains(again.body, "<button") {
 		t.Errorf("%s", again.body)
 	}
-	h.visit("POST", address, url.Values{"decision": {"refuse"}}) // the first answer counts
-	h.transaction(made.at("id")).wantStatus("charged", "")
+	f.visit("POST", address, url.Values{"decision": {"refuse"}}) // the first answer counts
+	f.transaction(made.at("id")).wantStatus("charged", "")
 }
 
 func TestChallengeIsOpenToItsTokenOnly(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made, other := h.charge("4000000000003220"), h.charge("4000000000003220")
+	f := newFixture(t)
+	made, other := f.charge("4000000000003220"), f.charge("4000000000003220")
 	address, err := url.Parse(made.at("auth_params.url"))
 	must(t, err)
 	otherAddress, err := url.Parse(other.at("auth_params.url"))
@@ -158,12 +158,12 @@ func TestChallengeIsOpenToItsTokenOnly(t *testing.T) {
 		for _, forged := range []string{value, "", "x"} {
 			q := address.Query()
 			q.Set(name, forged)
-			h.visit("GET", "/simulator/challenge?"+q.Encode(), nil).wantPage(404, "Page not found")
-			h.visit("POST", "/simulator/challenge?"+q.Encode(), url.Values{"decision": {"approve"}}).wantPage(404, "Page not found")
+			f.visit("GET", "/simulator/challenge?"+q.Encode(), nil).wantPage(404, "Page not found")
+			f.visit("POST", "/simulator/challenge?"+q.Encode(), url.Values{"decision": {"approve"}}).wantPage(404, "Page not found")
 			q.Set("decision", "approve")
-			h.visit("POST", "/simulator/challenge", q).wantPage(404, "Page not found")
+			f.visit("POST", "/simulator/challenge", q).wantPage(404, "Page not found")
 		}
 	}
-	h.transaction(made.at("id")).wantStatus("action_required", "")
-	h.transaction(other.at("id")).wantStatus("action_required", "")
+	f.transaction(made.at("id")).wantStatus("action_required", "")
+	f.transaction(other.at("id")).wantStatus("action_required", "")
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // chain creates a payment whose payer must sign.
-func (h *fixture) chain() *answer {
-	h.t.Helper()
-	return h.create(`"type":"payment","amount":"1250","currency":"ETH","money_storage":{"type":"native_gas"}`).wantStatus("action_required", "")
+func (f *fixture) chain() *response {
+	f.t.Helper()
+	return f.create(`"type":"payment","amount":"1250","currency":"ETH","money_storage":{"type":"native_gas"}`).wantStatus("action_required", "")
 }
 
 // signed returns the signature of a text (DECISIONS: lower-case hex SHA-256).
@@ -23,9 +23,9 @@ func signed(payload string) string {
 
 const toSign = "additional_params_for_auth.payload"
 
-func TestWhatIsToBeSignedIsShownAndSigned(t *testing.T) {
+func TestPayloadIsShownAndSigned(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, c := range []struct {
 		typed               func(payload string) string
 		status, reason, end string
@@ -34,50 +34,50 @@ func TestWhatIsToBeSignedIsShownAndSigned(t *testing.T) {
 		{func(p string) string { return "  " + signed(p) + "\n" }, "charged", "", "Paid"},
 		{func(p string) string { return strings.ToUpper(signed(p)) }, "rejected", "authentication_failed", "Not paid"},
 	} {
-		made := h.chain()
+		made := f.chain()
 		payload := made.at(toSign)
-		page := h.browse(made.at("simple_auth_redirect_url")).
+		page := f.browse(made.at("simple_auth_redirect_url")).
 			wantPage(200, "Sign the transfer", "<bdi>"+payload+"</bdi>", "<dt>Sequence number</dt><dd><bdi>1</bdi></dd>", "<dd>1 min 00 s</dd>", `content="61; url=/pay/`)
 		action, _ := page.form()
 		for _, wrong := range []url.Values{nil, {"signature": {" "}}, {"signature": {strings.Repeat("x", 8<<10+1)}}} {
-			h.send(action, wrong).wantPage(422, "Sign the transfer", "Paste the signature.", payload)
+			f.send(action, wrong).wantPage(422, "Sign the transfer", "Paste the signature.", payload)
 		}
-		h.transaction(made.at("id")).wantStatus("action_required", "")
-		h.send(action, url.Values{"signature": {c.typed(payload)}}).wantPage(200, c.end)
-		h.transaction(made.at("id")).wantStatus(c.status, c.reason)
+		f.transaction(made.at("id")).wantStatus("action_required", "")
+		f.send(action, url.Values{"signature": {c.typed(payload)}}).wantPage(200, c.end)
+		f.transaction(made.at("id")).wantStatus(c.status, c.reason)
 	}
 }
 
-func TestAnExpiredPayloadIsShownAnewOnThePage(t *testing.T) {
+func TestExpiredPayloadIsRenewedOnThePage(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.chain()
+	f := newFixture(t)
+	made := f.chain()
 	address, old := made.at("simple_auth_redirect_url"), made.at(toSign)
-	action, _ := h.browse(address).form()
-	h.advanceBy(59 * time.Second)
-	h.browse(address).wantPage(200, "Sign the transfer", old, "<dd>0 min 01 s</dd>", `content="2; url=/pay/`)
-	h.advanceBy(2 * time.Second)
+	action, _ := f.browse(address).form()
+	f.advanceBy(59 * time.Second)
+	f.browse(address).wantPage(200, "Sign the transfer", old, "<dd>0 min 01 s</dd>", `content="2; url=/pay/`)
+	f.advanceBy(2 * time.Second)
 	// A signature that comes too late leads to the page with the current payload.
-	page := h.send(action, url.Values{"signature": {signed(old)}}).wantPage(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", "<dd>1 min 00 s</dd>")
+	page := f.send(action, url.Values{"signature": {signed(old)}}).wantPage(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", "<dd>1 min 00 s</dd>")
 	if strings.Contains(page.body, old) {
 		t.Errorf("the page still shows %s: %s", old, page.body)
 	}
-	stands := h.transaction(made.at("id")).wantStatus("action_required", "")
+	stands := f.transaction(made.at("id")).wantStatus("action_required", "")
 	if stands.at("additional_params_for_auth.sequence") != "2" || !strings.Contains(page.body, stands.at(toSign)) {
 		t.Errorf("%s", stands.body)
 	}
-	h.send(action, url.Values{"signature": {signed(stands.at(toSign))}}).wantPage(200, "Paid")
-	h.transaction(made.at("id")).wantStatus("charged", "")
+	f.send(action, url.Values{"signature": {signed(stands.at(toSign))}}).wantPage(200, "Paid")
+	f.transaction(made.at("id")).wantStatus("charged", "")
 }
 
 // The last payload is not valid longer than the payer's time.
-func TestThePayersTimeEndsWhatIsToBeSigned(t *testing.T) {
+func TestPayloadExpiresWithThePayersTime(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.chain()
-	h.advanceBy(actionTTL - 30*time.Second)
-	address := h.transaction(made.at("id")).at("simple_auth_redirect_url")
-	h.browse(address).wantPage(200, "Sign the transfer", "<dd>0 min 30 s</dd>", `content="31; url=/pay/`)
-	h.advanceBy(30 * time.Second)
-	h.browse(address).wantPage(200, "Not paid", "The time was over before you acted.")
+	f := newFixture(t)
+	made := f.chain()
+	f.advanceBy(actionTTL - 30*time.Second)
+	address := f.transaction(made.at("id")).at("simple_auth_redirect_url")
+	f.browse(address).wantPage(200, "Sign the transfer", "<dd>0 min 30 s</dd>", `content="31; url=/pay/`)
+	f.advanceBy(30 * time.Second)
+	f.browse(address).wantPage(200, "Not paid", "The time was over before you acted.")
 }

@@ -48,9 +48,9 @@ func (h *updates) taken() (reported []string) {
 const platformSecret = "the platform's secret"
 
 // connected creates a terminal of the first partner whose provider is another platform.
-func (h *fixture) connected(params string) string {
-	h.t.Helper()
-	return h.admin().post("/api/v1/terminal", `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{
+func (f *fixture) connected(params string) string {
+	f.t.Helper()
+	return f.admin().post("/api/v1/terminal", `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{
 		"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"mzk_far"`+params+`}}`).want(201, "").at("data.id")
 }
 
@@ -58,8 +58,8 @@ func (h *fixture) connected(params string) string {
 func newUpdatesFixture(t *testing.T) (*fixture, *updates, string) {
 	t.Helper()
 	reported := new(updates)
-	h := newFixture(t, func(c *api.Config) { c.Updates = reported })
-	return h, reported, h.connected(`,"webhook_secret":"` + platformSecret + `"`)
+	f := newFixture(t, func(c *api.Config) { c.Updates = reported })
+	return f, reported, f.connected(`,"webhook_secret":"` + platformSecret + `"`)
 }
 
 // notice is a provider update, before it is sent.
@@ -69,9 +69,9 @@ type notice struct {
 	change                        func(http.Header)
 }
 
-func (h *fixture) notice(terminal string) notice {
+func (f *fixture) notice(terminal string) notice {
 	event := uuid.NewString()
-	return notice{terminal: terminal, secret: platformSecret, event: event, at: h.Clock.Now(), body: envelope(event, uuid.NewString())}
+	return notice{terminal: terminal, secret: platformSecret, event: event, at: f.Clock.Now(), body: envelope(event, uuid.NewString())}
 }
 
 func envelope(event, txid string) string {
@@ -79,8 +79,8 @@ func envelope(event, txid string) string {
 }
 
 // deliver signs the update and sends it.
-func (h *fixture) deliver(n notice) *answer {
-	h.t.Helper()
+func (f *fixture) deliver(n notice) *response {
+	f.t.Helper()
 	stamp := strconv.FormatInt(n.at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(n.secret))
 	_, _ = mac.Write([]byte(stamp + "." + n.body)) // a hash accepts all input
@@ -91,14 +91,14 @@ func (h *fixture) deliver(n notice) *answer {
 	if n.change != nil {
 		n.change(header)
 	}
-	c := h.anyone()
+	c := f.anyone()
 	for name := range header {
 		c = c.with(name, header.Get(name))
 	}
 	return c.post("/api/v1/terminal/"+n.terminal+"/notifications", n.body)
 }
 
-func TestASignedNotificationIsAHint(t *testing.T) {
+func TestSignedNotificationTriggersAnInquiry(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	id, event := uuid.NewString(), uuid.NewString()
@@ -110,7 +110,7 @@ func TestASignedNotificationIsAHint(t *testing.T) {
 	}
 }
 
-func TestAnEventIsHeardOnce(t *testing.T) {
+func TestProviderEventIsHandledOnce(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	n := h.notice(terminal)
@@ -129,7 +129,7 @@ func TestAnEventIsHeardOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSignedByThePlatformIsOneUnauthorized(t *testing.T) {
+func TestEveryBadSignatureHasTheSame401(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	unsigned := h.connected("")
@@ -160,8 +160,8 @@ func TestWhatIsNotSignedByThePlatformIsOneUnauthorized(t *testing.T) {
 	} {
 		n := h.notice(terminal)
 		change(&n)
-		if a := h.deliver(n); a.status != 401 || a.body != unauthorized {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
+		if r := h.deliver(n); r.status != 401 || r.body != unauthorized {
+			t.Errorf("%s: %d %s", name, r.status, r.body)
 		}
 	}
 	if got := reported.taken(); len(got) != 0 {
@@ -169,7 +169,7 @@ func TestWhatIsNotSignedByThePlatformIsOneUnauthorized(t *testing.T) {
 	}
 }
 
-func TestANotificationMayBeFiveMinutesOff(t *testing.T) {
+func TestNotificationTimestampMayDifferByFiveMinutes(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	for _, off := range []time.Duration{-4*time.Minute - 59*time.Second, 4*time.Minute + 59*time.Second} {
@@ -182,7 +182,7 @@ func TestANotificationMayBeFiveMinutesOff(t *testing.T) {
 	}
 }
 
-func TestANotificationThatNamesNoneOfOursDoesNothing(t *testing.T) {
+func TestNotificationOfAnUnknownTransactionChangesNothing(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	for _, data := range []string{`"none"`, `{}`, `{"txid":7}`, `{"txid":"order 5"}`, `null`} {
@@ -195,7 +195,7 @@ func TestANotificationThatNamesNoneOfOursDoesNothing(t *testing.T) {
 	}
 }
 
-func TestSignedNonsenseIsRefused(t *testing.T) {
+func TestSignedMalformedBodyIsRefused(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	for body, status := range map[string]int{
@@ -221,7 +221,7 @@ func TestSignedNonsenseIsRefused(t *testing.T) {
 
 // An update that could not be handled is not acknowledged, and is handled when it is sent
 // again.
-func TestAnEventThatCouldNotBeHeardComesAgain(t *testing.T) {
+func TestFailedProviderEventIsHandledWhenSentAgain(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	reported.err = errors.New("the store does not answer")
@@ -237,7 +237,7 @@ func TestAnEventThatCouldNotBeHeardComesAgain(t *testing.T) {
 }
 
 // A rotated secret is in force immediately.
-func TestARotatedSecretIsInForceAtOnce(t *testing.T) {
+func TestRotatedSecretIsInForceImmediately(t *testing.T) {
 	t.Parallel()
 	h, _, terminal := newUpdatesFixture(t)
 	old := h.notice(terminal)

@@ -56,10 +56,16 @@ func recordsPage() string {
 	var page strings.Builder
 	page.WriteString(`# The fields of the directory's records
 
-This page is generated from the columns that ` + "`ledger/directory`" + ` declares; a test fails if it is out of date. The rules that relate
-several fields, and the calls, are in [api.md](api.md#administration). In the column *set by*,
-*create* means: on creation only; *create, change*: by PATCH too; *required*: the creation must set it. An optional field
-without a value or default is null, or an empty text or list.
+This page is generated from the columns that ` + "`ledger/directory`" + ` declares; a test fails if it is out of date.
+[api.md](api.md#administration) describes the requests, and the rules that concern several fields.
+
+The column *set by* says which requests set a field:
+
+- *create*: only the POST that creates the record;
+- *create, change*: also PATCH;
+- *required*: the POST must set the field.
+
+An optional field without a value or a default is null, or an empty text or list. A password is never shown, and any other secret is shown as ` + "`•••`" + `.
 `)
 	for _, record := range documented {
 		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n", record.title, strings.TrimSuffix(record.path+". "+record.note, " "))
@@ -81,7 +87,7 @@ without a value or default is null, or an empty text or list.
 }
 
 func writeColumns(page *strings.Builder, columns []*schema.Column) {
-	page.WriteString("| field | value | set by | |\n|---|---|---|---|\n")
+	page.WriteString("| field | value | set by | meaning |\n|---|---|---|---|\n")
 	for _, c := range columns {
 		page.WriteString(documentedColumn(c))
 	}

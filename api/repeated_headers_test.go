@@ -9,25 +9,25 @@ import (
 )
 
 // sendLines makes a request with the header lines as given.
-func (h *fixture) sendLines(method, path string, lines ...string) *answer {
-	h.t.Helper()
+func (f *fixture) sendLines(method, path string, lines ...string) *response {
+	f.t.Helper()
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n\r\n", method, path, strings.Join(lines, "\r\n"))
-	answers, _ := h.raw(request, 1)
+	answers, _ := f.raw(request, 1)
 	if len(answers) != 1 {
-		h.t.Fatalf("%s %s: no answer", method, path)
+		f.t.Fatalf("%s %s: no answer", method, path)
 	}
 	return answers[0]
 }
 
 // A proxy in front may have checked the other one of two equal headers, so a request with two
 // credentials is unauthorized.
-func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
+func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	first := h.seed.First
+	f := newFixture(t)
+	first := f.seed.First
 	org, other := "X-Organization-Id: "+first.Org.String(), "x-organization-id: "+uuid.NewString()
 	key, token := "X-Api-Key: "+string(first.APIKey), "Authorization: Bearer "+string(first.SessionToken)
-	admin := "Authorization: Bearer " + string(h.seed.AdminToken)
+	admin := "Authorization: Bearer " + string(f.seed.AdminToken)
 	const (
 		mine    = "/api/v1/balances"         // for partners
 		people  = ledgerPath + "/head"       // for persons
@@ -36,9 +36,9 @@ func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
 		created = transactions               // a write for partners
 		listed  = transactions + "?env=prod" // for partners and for the operator
 	)
-	h.sendLines("GET", mine, org, key).want(200, "")
-	h.sendLines("GET", people, org, token).want(200, "")
-	reference := h.sendLines("GET", mine).want(401, unauthorized)
+	f.sendLines("GET", mine, org, key).want(200, "")
+	f.sendLines("GET", people, org, token).want(200, "")
+	reference := f.sendLines("GET", mine).want(401, unauthorized)
 	for _, c := range []struct {
 		method, path string
 		lines        []string
@@ -68,28 +68,28 @@ func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
 		{"GET", "/api/v1/organizations", []string{admin, "authorization: Bearer x"}},
 		{"GET", "/api/v1/partners", []string{org, other, "Authorization: Bearer x"}},
 	} {
-		a := h.sendLines(c.method, c.path, c.lines...)
-		if a.status != 401 || a.body != unauthorized || sameHeaders(a) != sameHeaders(reference) {
-			t.Errorf("%s %s %q: %d %s %v", c.method, c.path, c.lines, a.status, a.body, a.header)
+		r := f.sendLines(c.method, c.path, c.lines...)
+		if r.status != 401 || r.body != unauthorized || sameHeaders(r) != sameHeaders(reference) {
+			t.Errorf("%s %s %q: %d %s %v", c.method, c.path, c.lines, r.status, r.body, r.header)
 		}
 	}
-	h.sendLines("GET", people, org, token).want(200, "") // the session was not ended
+	f.sendLines("GET", people, org, token).want(200, "") // the session was not ended
 }
 
 // The answer to an operator tells what is wrong with its request.
-func TestAnOperatorNamesOneOrganization(t *testing.T) {
+func TestRepeatedOrganizationHeadersAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	org, other := "X-Organization-Id: "+h.seed.First.Org.String(), "x-organization-id: "+h.seed.Second.Org.String()
-	admin := "Authorization: Bearer " + string(h.seed.AdminToken)
+	f := newFixture(t)
+	org, other := "X-Organization-Id: "+f.seed.First.Org.String(), "x-organization-id: "+f.seed.Second.Org.String()
+	admin := "Authorization: Bearer " + string(f.seed.AdminToken)
 	const body = `{"errors":[{"code":"invalid","detail":"x-organization-id must be sent once","field":"x-organization-id"}]}`
 	for _, c := range []struct{ method, path string }{
 		{"GET", "/api/v1/partners"}, {"GET", "/api/v1/organizations"}, {"GET", transactions + "?partner_id=1"},
 		{"DELETE", "/api/v1/partners/1"}, {"POST", "/api/v1/admin_tokens/rotate"},
 	} {
 		for _, lines := range [][]string{{org, org, admin}, {org, other, admin}, {other, org, admin}} {
-			h.sendLines(c.method, c.path, lines...).want(422, body)
+			f.sendLines(c.method, c.path, lines...).want(422, body)
 		}
 	}
-	h.admin().get("/api/v1/partners/1").want(200, "")
+	f.admin().get("/api/v1/partners/1").want(200, "")
 }

@@ -23,21 +23,21 @@ func (s *Server) table(serving context.Context) []web.Route {
 	})
 	transactions := payments.New(payments.Config{
 		Payments: cfg.Payments, Directory: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock,
-		Proxies: s.gate.Proxies, Pages: cfg.Pages, Subscriptions: cfg.Subscriptions, Updates: cfg.Updates,
+		Proxies: s.access.Proxies, Pages: cfg.Pages, Subscriptions: cfg.Subscriptions, Updates: cfg.Updates,
 		Fingerprint: cfg.Fingerprint, AggregateWait: cfg.AggregateWait, Serving: serving,
 	})
 	administration := admin.New(admin.Config{
-		Directory: cfg.Directory, Transactions: cfg.Payments, Clock: cfg.Clock, Proxies: s.gate.Proxies,
+		Directory: cfg.Directory, Transactions: cfg.Payments, Clock: cfg.Clock, Proxies: s.access.Proxies,
 		Usage: cfg.Usage, Deliveries: cfg.Deliveries, Backup: cfg.Backup, Advance: cfg.Advance, Fingerprint: cfg.Fingerprint,
 	})
 	agreements := contracts.New(contracts.Config{
 		Contracts: cfg.Contracts, Organizations: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock, Fingerprint: cfg.Fingerprint,
 	})
 	pages := checkout.New(checkout.Config{
-		Payers: cfg.Payers, Pages: cfg.Pages, Partners: cfg.Directory, Clock: cfg.Clock, Proxies: s.gate.Proxies, Errors: s.errors,
+		Payers: cfg.Payers, Pages: cfg.Pages, Partners: cfg.Directory, Clock: cfg.Clock, Proxies: s.access.Proxies, Errors: s.errors,
 		Challenges: cfg.Challenges, Fingerprint: cfg.Fingerprint, Sandbox: cfg.Env == sandbox,
 	})
-	anyone := web.Access{By: web.Anyone}
+	anyone := web.Access{Callers: web.Anyone}
 	routes := []web.Route{
 		{Method: fiber.MethodGet, Path: healthPath, Access: anyone, Handle: s.health},
 		{Method: fiber.MethodGet, Path: livenessPath, Access: anyone, Handle: s.liveness},

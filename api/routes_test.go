@@ -19,15 +19,15 @@ func withParameter(path, value string) string {
 	return strings.Join(parts, "/")
 }
 
-func TestOtherMethodsAreNotAllowed(t *testing.T) {
+func TestUnsupportedMethodIs405(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	served := map[string][]string{}
-	for _, r := range h.server.Routes() {
+	for _, r := range f.server.Routes() {
 		served[r.Path] = nil
 	}
 	for path := range served { // a path may match another pattern too: "aggregate" may be an id
-		for _, r := range h.server.Routes() {
+		for _, r := range f.server.Routes() {
 			if r.Path == path || isOf(path, r.Path) {
 				served[path] = append(served[path], r.Method)
 			}
@@ -38,7 +38,7 @@ func TestOtherMethodsAreNotAllowed(t *testing.T) {
 			if slices.Contains(methods, method) {
 				continue
 			}
-			a := h.anyone().do(method, withParameter(path, "x"), "")
+			a := f.anyone().do(method, withParameter(path, "x"), "")
 			if a.status != 405 {
 				t.Errorf("%s %s: %d", method, path, a.status)
 			}
@@ -54,26 +54,26 @@ func TestOtherMethodsAreNotAllowed(t *testing.T) {
 // isOf tells whether a path matches a pattern: a literal segment of the path may match the
 // pattern's parameter.
 func isOf(path, pattern string) bool {
-	said, wanted := strings.Split(path, "/"), strings.Split(pattern, "/")
-	if len(said) != len(wanted) {
+	text, wanted := strings.Split(path, "/"), strings.Split(pattern, "/")
+	if len(text) != len(wanted) {
 		return false
 	}
-	for i := range said {
-		if said[i] != wanted[i] && !strings.HasPrefix(wanted[i], ":") {
+	for i := range text {
+		if text[i] != wanted[i] && !strings.HasPrefix(wanted[i], ":") {
 			return false
 		}
 	}
 	return true
 }
 
-// neighbour returns a caller for another partner of the first organization.
-func (h *fixture) neighbour() caller {
-	p := h.admin().post("/api/v1/partners", `{"name":"N","login":"neighbour","pass":"nine-Lions-paint"}`).want(201, "")
-	k := h.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+p.at("id")+`}`).want(201, "")
-	return h.partner().with("x-api-key", k.at("key"))
+// otherPartner returns a caller for another partner of the first organization.
+func (f *fixture) otherPartner() caller {
+	p := f.admin().post("/api/v1/partners", `{"name":"N","login":"neighbour","pass":"nine-Lions-paint"}`).want(201, "")
+	k := f.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+p.at("id")+`}`).want(201, "")
+	return f.partner().with("x-api-key", k.at("key"))
 }
 
-// paid creates a charged payment of the first partner and returns its id.
-func (h *fixture) paid() string {
-	return h.partner().post(transactions, paymentBody(`"amount":"1"`)).at("id")
+// chargedPayment creates a charged payment of the first partner and returns its id.
+func (f *fixture) chargedPayment() string {
+	return f.partner().post(transactions, paymentBody(`"amount":"1"`)).at("id")
 }

@@ -119,7 +119,7 @@ type Directory interface {
 // Server answers requests on listeners.
 type Server struct {
 	cfg    Config
-	gate   web.Gate
+	access web.Authorizer
 	errors web.Errors
 	limits *limits
 	shed   *shed.Gate // commands pass through it
@@ -141,7 +141,7 @@ func New(cfg Config) *Server {
 	proxies := web.Proxies(cfg.TrustedProxies)
 	s := &Server{
 		cfg:    cfg,
-		gate:   web.Gate{Credentials: auth.Gate{Directory: cfg.Directory, Clock: cfg.Clock}, Organizations: cfg.Directory, Proxies: proxies},
+		access: web.Authorizer{Authenticator: auth.Authenticator{Directory: cfg.Directory, Clock: cfg.Clock}, Organizations: cfg.Directory, Proxies: proxies},
 		errors: web.Errors{Log: cfg.Log},
 		limits: newLimits(cfg.RateLimit),
 		shed:   shed.New(shed.Options{ProviderCalls: cfg.ProviderCalls}),
@@ -195,10 +195,10 @@ func (s *Server) register(route *web.Route) {
 // answer admits the caller and calls the route's handler.
 func (s *Server) answer(req *web.Request) error {
 	route := req.Route
-	if err := s.gate.Admit(req); err != nil {
+	if err := s.access.Admit(req); err != nil {
 		return err
 	}
-	if route.Access.By != web.Anyone {
+	if route.Access.Callers != web.Anyone {
 		conn.MarkAuthenticated(req.RequestCtx)
 	}
 	if id, limited := limitedBy(&req.Principal); limited && !s.limits.allow(id, time.Now()) {

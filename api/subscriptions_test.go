@@ -17,48 +17,49 @@ func subscription(initial, fields string) string {
 }
 
 // subscribe creates a subscription of the first partner on a new payment.
-func (h *fixture) subscribe() string {
-	h.t.Helper()
-	return h.partner().post(subscriptions, subscription(h.paid(), "")).want(201, "").at("data.id")
+func (f *fixture) subscribe() string {
+	f.t.Helper()
+	return f.partner().post(subscriptions, subscription(f.chargedPayment(), "")).want(201, "").at("data.id")
 }
 
 // advanceDays moves the manual clock.
-func (h *fixture) advanceDays(days int) {
-	h.t.Helper()
-	h.admin().do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, days*24*60*60)).want(200, "")
+func (f *fixture) advanceDays(days int) {
+	f.t.Helper()
+	f.admin().do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, days*24*60*60)).want(200, "")
 }
 
-// DECISIONS, 8: `POST /subscriptions` `{params:{initial_payment_id,amount,period_days,metadata?}}`, 201 `{data}`.
-func TestASubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
+// DECISIONS, 8: `POST /subscriptions`
+// `{params:{initial_payment_id,amount,period_days,metadata?}}`, 201 `{data}`.
+func TestSubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	initial := h.paid()
-	a := h.partner().post(subscriptions, subscription(initial, `"metadata":{"plan":"gold"},`)).want(201, "")
-	id := a.at("data.id")
+	f := newFixture(t)
+	initial := f.chargedPayment()
+	r := f.partner().post(subscriptions, subscription(initial, `"metadata":{"plan":"gold"},`)).want(201, "")
+	id := r.at("data.id")
 	want := `{"data":{"id":"` + id + `","status":"active","initial_payment_id":"` + initial + `","amount":"990","currency":"RUB","network":"","env":"test",` +
 		`"period_days":30,"next_renewal_at":"2026-10-03T10:15:30.123456+00:00","renewals":0,"failed_attempts":0,"last_transaction_id":null,` +
-		`"metadata":{"plan":"gold"},"created_at":"` + a.at("data.created_at") + `"}}`
-	if a.body != want || a.header.Get("location") != subscriptions+"/"+id {
-		t.Errorf("answered\n%s at %q, want\n%s", a.body, a.header.Get("location"), want)
+		`"metadata":{"plan":"gold"},"created_at":"` + r.at("data.created_at") + `"}}`
+	if r.body != want || r.header.Get("location") != subscriptions+"/"+id {
+		t.Errorf("answered\n%s at %q, want\n%s", r.body, r.header.Get("location"), want)
 	}
-	h.partner().get(subscriptions+"/"+id).want(200, want)
+	f.partner().get(subscriptions+"/"+id).want(200, want)
 	if version := uuid.MustParse(id).Version(); version != 4 {
 		t.Errorf("its id is a UUID of version %d", version)
 	}
 }
 
 // A renewal is a separate transaction, which the partner reads like any other.
-func TestARenewalIsATransactionOfItsOwn(t *testing.T) {
+func TestRenewalIsASeparateTransaction(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	initial := h.partner().post(transactions, paymentBody(`"amount":"5000","currency":"USD"`)).want(201, "").at("id")
-	id := h.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id")
-	h.advanceDays(30)
-	a := h.partner().get(subscriptions+"/"+id).want(200, "")
-	if a.at("data.renewals") != "1" || a.at("data.next_renewal_at") != "2026-11-02T10:15:30.123456+00:00" {
-		t.Errorf("%s", a.body)
+	f := newFixture(t)
+	initial := f.partner().post(transactions, paymentBody(`"amount":"5000","currency":"USD"`)).want(201, "").at("id")
+	id := f.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id")
+	f.advanceDays(30)
+	r := f.partner().get(subscriptions+"/"+id).want(200, "")
+	if r.at("data.renewals") != "1" || r.at("data.next_renewal_at") != "2026-11-02T10:15:30.123456+00:00" {
+		t.Errorf("%s", r.body)
 	}
-	renewal := h.partner().get(transactions+"/"+a.at("data.last_transaction_id")).want(200, "")
+	renewal := f.partner().get(transactions+"/"+r.at("data.last_transaction_id")).want(200, "")
 	for path, want := range map[string]string{
 		"type": "payment", "status": "charged", "amount": "990", "currency": "USD", "env": "test",
 		"merchant_meta.subscription_id": id, "merchant_meta.renewal_number": "1", "merchant_meta.renewal_attempt": "1",
@@ -67,41 +68,41 @@ func TestARenewalIsATransactionOfItsOwn(t *testing.T) {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
-	if rows := h.partner().get(transactions + "?env=test"); rows.at("data.0.id") != renewal.at("id") || rows.rows() != 2 {
+	if rows := f.partner().get(transactions + "?env=test"); rows.at("data.0.id") != renewal.at("id") || rows.rows() != 2 {
 		t.Errorf("listed %s", rows.body)
 	}
 }
 
 // RELIABILITY: no answer contains a provider's token.
-func TestNoAnswerShowsTheStoredCredential(t *testing.T) {
+func TestNoResponseShowsTheStoredCredential(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.subscribe()
-	h.advanceDays(30)
-	last := h.partner().get(subscriptions + "/" + id).at("data.last_transaction_id")
-	initial := h.partner().get(subscriptions + "/" + id).at("data.initial_payment_id")
-	for _, a := range []*answer{
-		h.partner().get(transactions + "/" + last), h.partner().get(transactions + "/" + initial), h.admin().get(transactions + "/" + initial),
-		h.partner().get(subscriptions + "/" + id), h.partner().get(subscriptions + "?env=test"), h.partner().get(transactions + "?env=test"),
-		h.auditor().get("/api/v1/ledger/events?source=" + id), h.auditor().get("/api/v1/ledger/events?source=" + initial),
+	f := newFixture(t)
+	id := f.subscribe()
+	f.advanceDays(30)
+	last := f.partner().get(subscriptions + "/" + id).at("data.last_transaction_id")
+	initial := f.partner().get(subscriptions + "/" + id).at("data.initial_payment_id")
+	for _, a := range []*response{
+		f.partner().get(transactions + "/" + last), f.partner().get(transactions + "/" + initial), f.admin().get(transactions + "/" + initial),
+		f.partner().get(subscriptions + "/" + id), f.partner().get(subscriptions + "?env=test"), f.partner().get(transactions + "?env=test"),
+		f.auditor().get("/api/v1/ledger/events?source=" + id), f.auditor().get("/api/v1/ledger/events?source=" + initial),
 	} {
 		if a.want(200, ""); strings.Contains(a.body, "sim_") || strings.Contains(a.body, "token") && !strings.Contains(a.body, `"provider_token"`) {
 			t.Errorf("answered %s", a.body)
 		}
 	}
-	if strings.Contains(h.log.String(), "sim_") {
+	if strings.Contains(f.log.String(), "sim_") {
 		t.Error("the log has the token")
 	}
 }
 
-func TestASubscriptionThatCantBeIsRefusedByItsFields(t *testing.T) {
+func TestInvalidSubscriptionIsRefusedByField(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	initial := h.paid()
-	declined := h.partner().post(transactions, strings.Replace(paymentBody(`"amount":"1"`), "4242424242424242", "4000000000000002", 1)).want(201, "").at("id")
-	foreign := h.second().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
-	wallet := h.partner().post(transactions, `{"params":{"type":"payment","env":"test","amount":"1",`+urls+`,"money_storage":{"type":"e_wallet"}}}`).want(201, "").at("id")
-	before := h.stored()
+	f := newFixture(t)
+	initial := f.chargedPayment()
+	declined := f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"1"`), "4242424242424242", "4000000000000002", 1)).want(201, "").at("id")
+	foreign := f.second().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
+	wallet := f.partner().post(transactions, `{"params":{"type":"payment","env":"test","amount":"1",`+urls+`,"money_storage":{"type":"e_wallet"}}}`).want(201, "").at("id")
+	before := f.stored()
 	const id, amount, days = `"initial_payment_id":`, `"amount":"990"`, `"period_days":30`
 	own := id + `"` + initial + `"`
 	for name, c := range map[string]struct{ params, want string }{
@@ -130,9 +131,9 @@ func TestASubscriptionThatCantBeIsRefusedByItsFields(t *testing.T) {
 		"too much metadata": {own + `,` + amount + `,` + days + `,"metadata":{"a":"` + strings.Repeat("b", 8192) + `"}`, `metadata must be at most 8192 bytes`},
 		"several":           {id + `"x","amount":"0","period_days":0,"metadata":1`, `initial_payment_id must be a UUID; amount must be above zero and at most 10^72; period_days must be from 1 to 3660; metadata must be an object`},
 	} {
-		a := h.partner().post(subscriptions, `{"params":{`+c.params+`}}`)
+		r := f.partner().post(subscriptions, `{"params":{`+c.params+`}}`)
 		var got []string
-		list, _ := a.object()["errors"].([]any)
+		list, _ := r.object()["errors"].([]any)
 		for _, e := range list {
 			detail := e.(map[string]any)
 			got = append(got, fmt.Sprint(detail["detail"]))
@@ -140,32 +141,32 @@ func TestASubscriptionThatCantBeIsRefusedByItsFields(t *testing.T) {
 				t.Errorf("%s: names the field %q", name, field)
 			}
 		}
-		if a.status != 422 || strings.Join(got, "; ") != c.want {
-			t.Errorf("%s: %d %s, want 422 %s", name, a.status, a.body, c.want)
+		if r.status != 422 || strings.Join(got, "; ") != c.want {
+			t.Errorf("%s: %d %s, want 422 %s", name, r.status, r.body, c.want)
 		}
 	}
 	for body, status := range map[string]int{`{}`: 422, `[]`: 422, `{"params":[]}`: 422, `{"params":{"amount":"1","amount":"2"}}`: 400, `{`: 400} {
-		h.partner().post(subscriptions, body).want(status, "")
+		f.partner().post(subscriptions, body).want(status, "")
 	}
-	if after := h.stored(); after != before {
+	if after := f.stored(); after != before {
 		t.Errorf("%d events are stored, were %d", after, before)
 	}
 }
 
 // stored returns the number of events in the first organization.
-func (h *fixture) stored() uint64 {
-	h.t.Helper()
-	v := h.Journal.View()
+func (f *fixture) stored() uint64 {
+	f.t.Helper()
+	v := f.Journal.View()
 	defer v.Close()
-	n, _, err := v.Head(h.seed.First.Org)
-	must(h.t, err)
+	n, _, err := v.Head(f.seed.First.Org)
+	must(f.t, err)
 	return n
 }
 
-func TestASubscriptionIsPausedResumedAndCancelled(t *testing.T) {
+func TestSubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	path := subscriptions + "/" + h.subscribe()
+	f := newFixture(t)
+	path := subscriptions + "/" + f.subscribe()
 	for _, step := range []struct {
 		what   string
 		status int
@@ -181,26 +182,26 @@ func TestASubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 		{"pause", 409, "", ""},
 		{"resume", 409, "", ""},
 	} {
-		a := h.partner().post(path+"/"+step.what, "")
-		if a.status != step.status || step.status == 409 && a.at("error") != "conflict" ||
-			step.status == 200 && (a.at("data.status") != step.now || a.at("data.next_renewal_at") != step.next) {
-			t.Errorf("%s: %d %s, want %d %s %s", step.what, a.status, a.body, step.status, step.now, step.next)
+		r := f.partner().post(path+"/"+step.what, "")
+		if r.status != step.status || step.status == 409 && r.at("error") != "conflict" ||
+			step.status == 200 && (r.at("data.status") != step.now || r.at("data.next_renewal_at") != step.next) {
+			t.Errorf("%s: %d %s, want %d %s %s", step.what, r.status, r.body, step.status, step.now, step.next)
 		}
 	}
-	h.advanceDays(365)
-	if a := h.partner().get(path); a.at("data.renewals") != "0" || a.at("data.status") != "cancelled" {
-		t.Errorf("%s", a.body)
+	f.advanceDays(365)
+	if r := f.partner().get(path); r.at("data.renewals") != "0" || r.at("data.status") != "cancelled" {
+		t.Errorf("%s", r.body)
 	}
 }
 
 // The id of another partner's subscription is answered exactly like an unknown one.
-func TestAForeignSubscriptionIsUnknown(t *testing.T) {
+func TestForeignSubscriptionEqualsAnUnknownOne(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.subscribe()
-	for name, c := range map[string]caller{"another organization's": h.second(), "another partner's": h.neighbour()} {
+	f := newFixture(t)
+	id := f.subscribe()
+	for name, c := range map[string]caller{"another organization's": f.second(), "another partner's": f.otherPartner()} {
 		for _, what := range []string{"", "/pause", "/resume", "/cancel"} {
-			ask := func(id string) *answer {
+			ask := func(id string) *response {
 				if what == "" {
 					return c.get(subscriptions + "/" + id)
 				}
@@ -211,31 +212,31 @@ func TestAForeignSubscriptionIsUnknown(t *testing.T) {
 				t.Errorf("%s%s: %d %s, a random one %d %s", name, what, foreign.status, foreign.body, random.status, random.body)
 			}
 		}
-		if a := c.get(subscriptions + "?env=test"); a.rows() != 0 {
-			t.Errorf("%s list has %s", name, a.body)
+		if r := c.get(subscriptions + "?env=test"); r.rows() != 0 {
+			t.Errorf("%s list has %s", name, r.body)
 		}
 	}
-	h.partner().get(subscriptions+"/nonsense").want(404, "")
+	f.partner().get(subscriptions+"/nonsense").want(404, "")
 }
 
 // DECISIONS, 3: every write accepts an Idempotency-Key. A repetition gets the same answer; with
 // another body, 409.
-func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
+func TestSubscriptionWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	initial := h.paid()
-	keyed := func(key string) caller { return h.partner().with("idempotency-key", key) }
+	f := newFixture(t)
+	initial := f.chargedPayment()
+	keyed := func(key string) caller { return f.partner().with("idempotency-key", key) }
 	body := subscription(initial, `"metadata":{"n":1},`)
 	first := keyed("create").post(subscriptions, body).want(201, "")
 	path := subscriptions + "/" + first.at("data.id")
 	paused := keyed("pause").post(path+"/pause", "").want(200, "")
 	resumed := keyed("resume").post(path+"/resume", "").want(200, "")
-	h.advanceDays(65)
+	f.advanceDays(65)
 	cancelled := keyed("cancel").post(path+"/cancel", "").want(200, "")
 	if cancelled.at("data.renewals") != "2" {
 		t.Errorf("%s", cancelled.body)
 	}
-	for _, again := range []struct{ got, want *answer }{
+	for _, again := range []struct{ got, want *response }{
 		{keyed("create").post(subscriptions, body), first},
 		{keyed("pause").post(path+"/pause", ""), paused},
 		{keyed("resume").post(path+"/resume", ""), resumed},
@@ -245,7 +246,7 @@ func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
 			t.Errorf("not marked as a replay: %s", again.got.body)
 		}
 	}
-	for name, a := range map[string]*answer{
+	for name, a := range map[string]*response{
 		"another body":        keyed("create").post(subscriptions, subscription(initial, `"metadata":{"n":2},`)),
 		"another path":        keyed("create").post(path+"/pause", ""),
 		"another's key":       keyed("pause").post(transactions, paymentBody(`"amount":"1"`)),
@@ -257,7 +258,7 @@ func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
 		}
 	}
 	keyed(strings.Repeat("k", 256)).post(path+"/pause", "").want(422, "")
-	if rows := h.partner().get(subscriptions + "?env=test").rows(); rows != 1 {
+	if rows := f.partner().get(subscriptions + "?env=test").rows(); rows != 1 {
 		t.Errorf("%d subscriptions", rows)
 	}
 	// A refused request claims no key.
@@ -265,52 +266,52 @@ func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
 	keyed("later").post(subscriptions, subscription(initial, "")).want(201, "")
 }
 
-func TestTheListOfSubscriptionsHasPagesAndFilters(t *testing.T) {
+func TestSubscriptionListHasPagesAndFilters(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	initial := h.paid()
+	f := newFixture(t)
+	initial := f.chargedPayment()
 	var made []string
 	for range 3 {
-		made = append(made, h.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id"))
+		made = append(made, f.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id"))
 	}
-	h.partner().post(subscriptions+"/"+made[0]+"/cancel", "").want(200, "")
-	page := h.partner().get(subscriptions+"?env=test&limit=2").want(200, "")
+	f.partner().post(subscriptions+"/"+made[0]+"/cancel", "").want(200, "")
+	page := f.partner().get(subscriptions+"?env=test&limit=2").want(200, "")
 	if page.rows() != 2 || page.at("data.0.id") != made[2] || page.at("data.1.id") != made[1] || page.at("cursor.cursor_field") != "created_at" {
 		t.Fatalf("%s", page.body)
 	}
 	cursor := strings.ReplaceAll(page.at("cursor.cursor_value"), "+", "%2B")
-	last := h.partner().get(subscriptions+"?env=test&limit=2&cursor="+cursor).want(200, "")
+	last := f.partner().get(subscriptions+"?env=test&limit=2&cursor="+cursor).want(200, "")
 	if last.rows() != 1 || last.at("data.0.id") != made[0] || last.at("cursor.cursor_value") != "null" {
 		t.Errorf("%s", last.body)
 	}
-	if a := h.partner().get(subscriptions + "?env=test&status=cancelled"); a.rows() != 1 || a.at("data.0.id") != made[0] {
-		t.Errorf("%s", a.body)
+	if r := f.partner().get(subscriptions + "?env=test&status=cancelled"); r.rows() != 1 || r.at("data.0.id") != made[0] {
+		t.Errorf("%s", r.body)
 	}
-	if a := h.partner().get(subscriptions); a.rows() != 0 { // env defaults to prod
-		t.Errorf("%s", a.body)
+	if r := f.partner().get(subscriptions); r.rows() != 0 { // env defaults to prod
+		t.Errorf("%s", r.body)
 	}
 	for query, field := range map[string]string{
 		"?limit=0": "limit", "?limit=101": "limit", "?limit=x": "limit", "?status=done": "status", "?status=": "status", "?env=live": "env",
 		"?cursor=x": "cursor", "?cursor=": "cursor", "?page=2": "page", "?env=test&env=prod": "env",
 	} {
-		if a := h.partner().get(subscriptions + query); a.status != 422 || a.at("errors.0.field") != field {
-			t.Errorf("%s: %d %s", query, a.status, a.body)
+		if r := f.partner().get(subscriptions + query); r.status != 422 || r.at("errors.0.field") != field {
+			t.Errorf("%s: %d %s", query, r.status, r.body)
 		}
 	}
 }
 
 // The journal shows a subscription's transitions, none of which has an entry.
-func TestTheJournalShowsASubscriptionsTransitions(t *testing.T) {
+func TestJournalShowsASubscriptionsTransitions(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.subscribe()
-	h.advanceDays(30)
-	a := h.auditor().get("/api/v1/ledger/events?source="+id).want(200, "")
+	f := newFixture(t)
+	id := f.subscribe()
+	f.advanceDays(30)
+	r := f.auditor().get("/api/v1/ledger/events?source="+id).want(200, "")
 	var got []string
-	for i := range a.rows() {
-		got = append(got, a.at(fmt.Sprintf("data.%d.event", i)))
+	for i := range r.rows() {
+		got = append(got, r.at(fmt.Sprintf("data.%d.event", i)))
 	}
-	if strings.Join(got, " ") != "renewed renew create" || strings.Contains(a.body, `"entry":{`) {
-		t.Errorf("%s", a.body)
+	if strings.Join(got, " ") != "renewed renew create" || strings.Contains(r.body, `"entry":{`) {
+		t.Errorf("%s", r.body)
 	}
 }

@@ -39,20 +39,20 @@ func (l *listening) Continue(c paymentactor.Continue) (paymentactor.Result, erro
 	return l.Read(c.Org, c.Partner, c.ID)
 }
 
-func listen(t *testing.T) (*fixture, *listening) {
+func newListeningFixture(t *testing.T) (*fixture, *listening) {
 	l := new(listening)
-	h := newFixture(t, func(cfg *api.Config) {
+	f := newFixture(t, func(cfg *api.Config) {
 		l.Transactions = cfg.Payments
 		cfg.Payments = l
 	})
-	return h, l
+	return f, l
 }
 
 // A status in the material is removed, however JSON spells it; everything else is passed on as
 // it was sent.
-func TestMaterialIsHandedOnWithoutItsStatus(t *testing.T) {
+func TestMaterialIsPassedOnWithoutItsStatus(t *testing.T) {
 	t.Parallel()
-	h, l := listen(t)
+	h, l := newListeningFixture(t)
 	path := operation("additional_params_for_auth", h.hosted("").at("id"))
 	for body, want := range map[string]string{
 		`{"additional_params_for_auth":{"otp":"1","n":1.50,"o":{"status":"x"}}}`:               `{"otp":"1","n":1.50,"o":{"status":"x"}}`,
@@ -71,9 +71,9 @@ func TestMaterialIsHandedOnWithoutItsStatus(t *testing.T) {
 	}
 }
 
-func TestContinuationIsHandedOn(t *testing.T) {
+func TestContinueIsPassedToTheService(t *testing.T) {
 	t.Parallel()
-	h, l := listen(t)
+	h, l := newListeningFixture(t)
 	id := h.hosted("").at("id")
 	h.partner().keyed("k").post(operation("continue", id), `{`+goodCard+`,"route":"simulator","browser_data":{ "timezone":-180 },"extra":1}`).want(200, "")
 	c := &l.proceed
@@ -92,9 +92,9 @@ func TestContinuationIsHandedOn(t *testing.T) {
 	}
 }
 
-func TestHostedCreateIsHandedOnWithoutCredentials(t *testing.T) {
+func TestHostedCreateIsPassedOnWithoutCredentials(t *testing.T) {
 	t.Parallel()
-	h, l := listen(t)
+	h, l := newListeningFixture(t)
 	h.hosted(`,` + goodCard)
 	if c := &l.create; !c.Hosted || c.Card != nil || c.Request.Method != "" || c.Request.CardFingerprint != "" {
 		t.Errorf("%+v", c)

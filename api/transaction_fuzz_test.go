@@ -8,17 +8,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// sane checks that an answer is JSON and not an internal error.
-func sane(t *testing.T, what string, a *answer) {
+// wantSaneResponse checks that an answer is JSON and not an internal error.
+func wantSaneResponse(t *testing.T, what string, r *response) {
 	t.Helper()
-	if a.status >= 500 || a.status < 200 || !json.Valid([]byte(a.body)) {
-		t.Fatalf("%q: %d %s", what, a.status, a.body)
+	if r.status >= 500 || r.status < 200 || !json.Valid([]byte(r.body)) {
+		t.Fatalf("%q: %d %s", what, r.status, r.body)
 	}
 }
 
-// under returns the fixture for one run of a fuzz target.
-func (h *fixture) under(t *testing.T) *fixture {
-	guest := *h
+// withT returns the fixture for one run of a fuzz target.
+func (f *fixture) withT(t *testing.T) *fixture {
+	guest := *f
 	guest.t = t
 	return &guest
 }
@@ -36,18 +36,18 @@ func FuzzCreate(f *testing.F) {
 	}
 	whole := newFixture(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		h := whole.under(t)
-		a := h.partner().with("content-type", "application/json").post(transactions, string(body))
-		sane(t, string(body), a)
-		switch a.status {
+		h := whole.withT(t)
+		r := h.partner().with("content-type", "application/json").post(transactions, string(body))
+		wantSaneResponse(t, string(body), r)
+		switch r.status {
 		case 201:
-			if _, err := uuid.Parse(a.at("id")); err != nil || a.header.Get("location") != transactions+"/"+a.at("id") {
-				t.Fatalf("%q: %v %s", body, a.header, a.body)
+			if _, err := uuid.Parse(r.at("id")); err != nil || r.header.Get("location") != transactions+"/"+r.at("id") {
+				t.Fatalf("%q: %v %s", body, r.header, r.body)
 			}
-			sane(t, string(body), h.partner().get(transactions+"/"+a.at("id")).want(200, ""))
+			wantSaneResponse(t, string(body), h.partner().get(transactions+"/"+r.at("id")).want(200, ""))
 		case 400, 413, 422:
 		default:
-			t.Fatalf("%q: %d %s", body, a.status, a.body)
+			t.Fatalf("%q: %d %s", body, r.status, r.body)
 		}
 	})
 }
@@ -65,21 +65,21 @@ func FuzzAmount(f *testing.F) {
 	// runs.
 	id := whole.create(`"type":"payment","amount":"1"`).at("id")
 	f.Fuzz(func(t *testing.T, literal string) {
-		h := whole.under(t)
+		h := whole.withT(t)
 		made := h.partner().post(transactions, paymentBody(`"currency":"USD","amount":`+literal))
-		sane(t, literal, made)
+		wantSaneResponse(t, literal, made)
 		if made.status == 201 {
-			// The literal may close the amount and contain further members, which then cause their
-			// own refusals.
-			var said string
-			if json.Unmarshal([]byte(literal), &said) == nil && made.at("amount") != said {
+			// The literal may close the amount and contain further members, which then cause
+			// their own refusals.
+			var text string
+			if json.Unmarshal([]byte(literal), &text) == nil && made.at("amount") != text {
 				t.Fatalf("%s was taken as %s", literal, made.at("amount"))
 			}
 		}
 		refund := h.change(id, `"type":"refund","amount":`+literal)
-		sane(t, literal, refund)
+		wantSaneResponse(t, literal, refund)
 		commit := h.partner().post(operation("commit", id), `{"params":{"amount":`+literal+`}}`)
-		sane(t, literal, commit)
+		wantSaneResponse(t, literal, commit)
 		if refund.status < 400 || commit.status < 400 {
 			t.Fatalf("%s: refund %d %s, commit %d %s", literal, refund.status, refund.body, commit.status, commit.body)
 		}

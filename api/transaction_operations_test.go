@@ -12,65 +12,65 @@ import (
 func operation(name, id string) string { return transactions + "/" + name + "/" + id }
 
 // change requests a refund or a cancellation.
-func (h *fixture) change(id, params string) *answer {
-	h.t.Helper()
-	return h.partner().put(transactions+"/"+id, `{"params":{`+params+`}}`)
+func (f *fixture) change(id, params string) *response {
+	f.t.Helper()
+	return f.partner().put(transactions+"/"+id, `{"params":{`+params+`}}`)
 }
 
 // terminal changes the settings of one of the first partner's terminals in env test.
-func (h *fixture) terminal(kind, params string) {
-	h.t.Helper()
-	list := h.admin().get("/api/v1/terminals").want(200, "")
+func (f *fixture) terminal(kind, params string) {
+	f.t.Helper()
+	list := f.admin().get("/api/v1/terminals").want(200, "")
 	for i := range list.rows() {
 		row := "data." + string(rune('0'+i)) + "."
 		if list.at(row+"type") == kind && list.at(row+"env") == "test" && list.at(row+"partner_id") == "1" {
-			h.admin().patch("/api/v1/terminal/"+list.at(row+"id"), `{"provider_params":`+params+`}`).want(200, "")
+			f.admin().patch("/api/v1/terminal/"+list.at(row+"id"), `{"provider_params":`+params+`}`).want(200, "")
 			return
 		}
 	}
-	h.t.Fatalf("no terminal for a %s", kind)
+	f.t.Fatalf("no terminal for a %s", kind)
 }
 
 // payout1250 creates a payout of 1250 to a bank account that money_storage describes.
-func (h *fixture) payout1250(storage string) *answer {
-	h.t.Helper()
-	return h.create(`"type":"payout","amount":"1250","currency":"USD","money_storage":` + storage)
+func (f *fixture) payout1250(storage string) *response {
+	f.t.Helper()
+	return f.create(`"type":"payout","amount":"1250","currency":"USD","money_storage":` + storage)
 }
 
 const good = "4242424242424242"
 
-func TestRefundReturnsAll(t *testing.T) {
+func TestFullRefundReturnsEverything(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.charge(good).wantStatus("charged", "").at("id")
-	refunded := h.change(id, `"type":"refund"`).want(200, "").wantStatus("refunded", "")
+	f := newFixture(t)
+	id := f.charge(good).wantStatus("charged", "").at("id")
+	refunded := f.change(id, `"type":"refund"`).want(200, "").wantStatus("refunded", "")
 	if _, err := uuid.Parse(refunded.at("refund_id")); err != nil || refunded.at("refund_msg") != "The money was returned." || refunded.at("refunded_amount") != "1250" || refunded.at("id") != id {
 		t.Errorf("%s", refunded.body)
 	}
-	h.partner().get(transactions+"/"+id).want(200, refunded.body)
-	h.change(id, `"type":"refund"`).want(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`)
+	f.partner().get(transactions+"/"+id).want(200, refunded.body)
+	f.change(id, `"type":"refund"`).want(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`)
 }
 
-func TestRefundOfPart(t *testing.T) {
+func TestPartialRefundReturnsItsAmount(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.charge(good).at("id")
-	first := h.change(id, `"type":"refund","amount":"400"`).want(200, "").wantStatus("refunded", "")
-	second := h.change(id, `"type":"refund","amount":"100"`).want(200, "")
+	f := newFixture(t)
+	id := f.charge(good).at("id")
+	first := f.change(id, `"type":"refund","amount":"400"`).want(200, "").wantStatus("refunded", "")
+	second := f.change(id, `"type":"refund","amount":"100"`).want(200, "")
 	if first.at("refunded_amount") != "400" || second.at("refunded_amount") != "500" || first.at("refund_id") == second.at("refund_id") {
 		t.Errorf("%s\n%s", first.body, second.body)
 	}
-	h.change(id, `"type":"refund","amount":"751"`).want(422, `{"error":"invalid_refund_amount","message":"750 is left to refund"}`)
+	f.change(id, `"type":"refund","amount":"751"`).want(422, `{"error":"invalid_refund_amount","message":"750 is left to refund"}`)
 	// Without an amount everything that is left is refunded.
-	if all := h.change(id, `"type":"refund"`).want(200, ""); all.at("refunded_amount") != "1250" {
+	if all := f.change(id, `"type":"refund"`).want(200, ""); all.at("refunded_amount") != "1250" {
 		t.Errorf("%s", all.body)
 	}
 }
 
 func TestRefundAmountMustBeAPositiveIntegerOfMinorUnits(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.charge(good)
+	f := newFixture(t)
+	made := f.charge(good)
 	const notText, notPositive = "amount must be a string of minor units", "amount must be a positive integer of minor units"
 	for literal, message := range map[string]string{
 		`null`: notText, `100`: notText, `1.5`: notText, `true`: notText, `{}`: notText, `["1"]`: notText, `1e2`: notText, `-1`: notText,
@@ -78,47 +78,47 @@ func TestRefundAmountMustBeAPositiveIntegerOfMinorUnits(t *testing.T) {
 		`" 1"`: notPositive, `"١"`: notPositive, `"` + strings.Repeat("9", 79) + `"`: notPositive,
 		`"1251"`: "1250 is left to refund", `"115792089237316195423570985008687907853269984665640564039457584007913129639935"`: "1250 is left to refund",
 	} {
-		h.change(made.at("id"), `"type":"refund","amount":`+literal).want(422, `{"error":"invalid_refund_amount","message":"`+message+`"}`)
+		f.change(made.at("id"), `"type":"refund","amount":`+literal).want(422, `{"error":"invalid_refund_amount","message":"`+message+`"}`)
 	}
-	h.transaction(made.at("id")).want(200, made.body)
+	f.transaction(made.at("id")).want(200, made.body)
 }
 
-func TestRefundThatTheRailRefuses(t *testing.T) {
+func TestRefundRefusedByTheProviderReturnsNothing(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.charge("4000000000005126").at("id")
-	refused := h.change(id, `"type":"refund"`).want(200, "").wantStatus("charged", "")
+	f := newFixture(t)
+	id := f.charge("4000000000005126").at("id")
+	refused := f.change(id, `"type":"refund"`).want(200, "").wantStatus("charged", "")
 	if _, err := uuid.Parse(refused.at("refund_id")); err != nil || refused.at("refund_msg") != "The provider refused the refund." || refused.at("refunded_amount") != "0" {
 		t.Errorf("%s", refused.body)
 	}
 }
 
-func TestRefundThatTakesItsTime(t *testing.T) {
+func TestSlowRefundIsPendingUntilItsOutcome(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.charge("4000000000007726").at("id")
-	if slow := h.change(id, `"type":"refund"`).want(200, "").wantStatus("refunding", ""); slow.at("refund_msg") != "The refund is under way." || slow.at("refunded_amount") != "0" {
+	f := newFixture(t)
+	id := f.charge("4000000000007726").at("id")
+	if slow := f.change(id, `"type":"refund"`).want(200, "").wantStatus("refunding", ""); slow.at("refund_msg") != "The refund is under way." || slow.at("refunded_amount") != "0" {
 		t.Errorf("%s", slow.body)
 	}
-	h.change(id, `"type":"refund"`).want(409, "")
-	h.advanceBy(5 * time.Second)
-	if done := h.transaction(id).wantStatus("refunded", ""); done.at("refund_msg") != "The money was returned." || done.at("refunded_amount") != "1250" {
+	f.change(id, `"type":"refund"`).want(409, "")
+	f.advanceBy(5 * time.Second)
+	if done := f.transaction(id).wantStatus("refunded", ""); done.at("refund_msg") != "The money was returned." || done.at("refunded_amount") != "1250" {
 		t.Errorf("%s", done.body)
 	}
 }
 
-func TestWhatIsNotReversible(t *testing.T) {
+func TestNonReversibleTransactionsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	charged := h.charge(good)
-	declined := h.charge("4000000000000002").wantStatus("rejected", "card_declined")
-	neverRouted := h.create(`"type":"payment","amount":"1"`).wantStatus("rejected", "unexpected card")
-	waiting := h.hosted("")
-	paidOut := h.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).wantStatus("charged", "")
-	h.terminal("payment", `{"two_phase":true}`)
-	held := h.charge(good).wantStatus("payment_suspended", "")
+	f := newFixture(t)
+	charged := f.charge(good)
+	declined := f.charge("4000000000000002").wantStatus("rejected", "card_declined")
+	neverRouted := f.create(`"type":"payment","amount":"1"`).wantStatus("rejected", "unexpected card")
+	waiting := f.hosted("")
+	paidOut := f.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).wantStatus("charged", "")
+	f.terminal("payment", `{"two_phase":true}`)
+	held := f.charge(good).wantStatus("payment_suspended", "")
 	for what, c := range map[string]struct {
-		made  *answer
+		made  *response
 		types []string
 	}{
 		"charged":                {charged, []string{"cancel"}},
@@ -129,20 +129,20 @@ func TestWhatIsNotReversible(t *testing.T) {
 		"held: it is to be void": {held, []string{"refund"}},
 	} {
 		for _, kind := range c.types {
-			if a := h.change(c.made.at("id"), `"type":"`+kind+`"`); a.status != 422 || a.at("error") != "not_reversible" || a.at("message") == "" {
-				t.Errorf("%s: %s: %d %s", what, kind, a.status, a.body)
+			if r := f.change(c.made.at("id"), `"type":"`+kind+`"`); r.status != 422 || r.at("error") != "not_reversible" || r.at("message") == "" {
+				t.Errorf("%s: %s: %d %s", what, kind, r.status, r.body)
 			}
 		}
-		if now := h.transaction(c.made.at("id")); now.at("status") != c.made.at("status") {
+		if now := f.transaction(c.made.at("id")); now.at("status") != c.made.at("status") {
 			t.Errorf("%s: %s", what, now.body)
 		}
 	}
 }
 
-func TestChangeWantsItsType(t *testing.T) {
+func TestChangeNeedsItsType(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.charge(good)
+	f := newFixture(t)
+	made := f.charge(good)
 	const params = `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`
 	const kind = `{"errors":[{"code":"invalid","detail":"type must be refund or cancel","field":"type"}]}`
 	for body, want := range map[string]string{
@@ -150,104 +150,104 @@ func TestChangeWantsItsType(t *testing.T) {
 		`{"params":{}}`: kind, `{"params":{"type":null}}`: kind, `{"params":{"type":"void"}}`: kind, `{"params":{"type":"Refund"}}`: kind,
 		`{"params":{"type":["refund"]}}`: kind, `{"params":{"Type":"refund"}}`: kind, `{"params":{"amount":"1"}}`: kind,
 	} {
-		h.partner().put(transactions+"/"+made.at("id"), body).want(422, want)
+		f.partner().put(transactions+"/"+made.at("id"), body).want(422, want)
 	}
-	h.partner().put(transactions+"/"+made.at("id"), `{"params":{"type":"refund","type":"cancel"}}`).want(400, "")
-	h.partner().with("content-type", "text/plain").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund"}}`).want(415, "")
-	h.transaction(made.at("id")).want(200, made.body)
+	f.partner().put(transactions+"/"+made.at("id"), `{"params":{"type":"refund","type":"cancel"}}`).want(400, "")
+	f.partner().with("content-type", "text/plain").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund"}}`).want(415, "")
+	f.transaction(made.at("id")).want(200, made.body)
 }
 
 func TestCancelBeforeSettlement(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	moving := h.charge("4000000000000077").wantStatus("charging", "")
-	waiting := h.charge("4000000000003220").wantStatus("action_required", "")
-	h.terminal("payment", `{"two_phase":true}`)
-	held := h.charge(good).wantStatus("payment_suspended", "")
-	for _, made := range []*answer{moving, waiting, held} {
-		gone := h.change(made.at("id"), `"type":"cancel","amount":"1"`).want(200, "").wantStatus("failed", "cancelled")
+	f := newFixture(t)
+	moving := f.charge("4000000000000077").wantStatus("charging", "")
+	waiting := f.charge("4000000000003220").wantStatus("action_required", "")
+	f.terminal("payment", `{"two_phase":true}`)
+	held := f.charge(good).wantStatus("payment_suspended", "")
+	for _, made := range []*response{moving, waiting, held} {
+		gone := f.change(made.at("id"), `"type":"cancel","amount":"1"`).want(200, "").wantStatus("failed", "cancelled")
 		if gone.at("finished") == "null" || gone.at("auth_params") != "null" || gone.at("simple_auth_redirect_url") != "(absent)" || gone.at("hold_expires_at") != "(absent)" {
 			t.Errorf("%s", gone.body)
 		}
-		h.change(made.at("id"), `"type":"cancel"`).want(422, "")
+		f.change(made.at("id"), `"type":"cancel"`).want(422, "")
 	}
-	h.advanceBy(10 * time.Second)
-	h.transaction(moving.at("id")).wantStatus("failed", "cancelled")
-	account := h.auditor().get("/api/v1/ledger/accounts/L:partner:1:available?currency=USD&env=test")
+	f.advanceBy(10 * time.Second)
+	f.transaction(moving.at("id")).wantStatus("failed", "cancelled")
+	account := f.auditor().get("/api/v1/ledger/accounts/L:partner:1:available?currency=USD&env=test")
 	if account.at("data.0.balance") != "100000000" {
 		t.Errorf("something was kept: %s", account.body)
 	}
 }
 
-func TestCommitCapturesWhatIsHeld(t *testing.T) {
+func TestCommitCapturesTheHold(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.terminal("payment", `{"two_phase":true}`)
-	h.terminal("payout", `{"two_phase":true}`)
+	f := newFixture(t)
+	f.terminal("payment", `{"two_phase":true}`)
+	f.terminal("payout", `{"two_phase":true}`)
 	for _, body := range []string{"", "{}", `{"params":null}`, `{"params":{}}`, `{"params":{"money_storage_meta":{}}}`, `{"params":{"money_storage_meta":7}}`, `{"money_storage_meta":{}}`} {
-		held := h.charge(good).wantStatus("payment_suspended", "")
+		held := f.charge(good).wantStatus("payment_suspended", "")
 		if held.at("finished") != "null" || held.at("captured_amount") != "(absent)" || !strings.HasPrefix(held.at("hold_expires_at"), "2026-09-10T10:15:30.") {
 			t.Errorf("held: %s", held.body)
 		}
-		taken := h.partner().post(operation("commit", held.at("id")), body).want(200, "").wantStatus("charged", "")
+		taken := f.partner().post(operation("commit", held.at("id")), body).want(200, "").wantStatus("charged", "")
 		if taken.at("captured_amount") != "1250" || taken.at("finished") == "null" || taken.at("hold_expires_at") != "(absent)" {
 			t.Errorf("%s: %s", body, taken.body)
 		}
-		h.partner().post(operation("commit", held.at("id")), body).want(409, `{"error":"conflict","message":"nothing is held"}`)
+		f.partner().post(operation("commit", held.at("id")), body).want(409, `{"error":"conflict","message":"nothing is held"}`)
 	}
-	held := h.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).wantStatus("payout_suspended", "")
-	h.partner().post(operation("commit", held.at("id")), "").want(200, "").wantStatus("charged", "")
+	held := f.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).wantStatus("payout_suspended", "")
+	f.partner().post(operation("commit", held.at("id")), "").want(200, "").wantStatus("charged", "")
 }
 
-func TestCommitOfPart(t *testing.T) {
+func TestPartialCommitReleasesTheRemainder(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
-	held := h.charge(good).wantStatus("payment_suspended", "")
+	f := newFixture(t)
+	f.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
+	held := f.charge(good).wantStatus("payment_suspended", "")
 	const notText, notPositive = "amount must be a string of minor units", "amount must be a positive integer of minor units"
 	for literal, message := range map[string]string{
 		`400`: notText, `true`: notText, `"0"`: notPositive, `"-4"`: notPositive, `"1251"`: "1250 is held", `"x"`: notPositive,
 	} {
-		h.partner().post(operation("commit", held.at("id")), `{"params":{"amount":`+literal+`}}`).want(422, `{"error":"invalid_capture_amount","message":"`+message+`"}`)
+		f.partner().post(operation("commit", held.at("id")), `{"params":{"amount":`+literal+`}}`).want(422, `{"error":"invalid_capture_amount","message":"`+message+`"}`)
 	}
-	h.partner().post(operation("commit", held.at("id")), `{"params":5}`).want(422, `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`)
-	h.partner().post(operation("commit", held.at("id")), `[]`).want(422, "")
-	h.partner().with("content-type", "text/plain").post(operation("commit", held.at("id")), `{}`).want(415, "")
-	h.transaction(held.at("id")).want(200, held.body)
-	taken := h.partner().post(operation("commit", held.at("id")), `{"params":{"amount":"400"}}`).want(200, "").wantStatus("charged", "")
+	f.partner().post(operation("commit", held.at("id")), `{"params":5}`).want(422, `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`)
+	f.partner().post(operation("commit", held.at("id")), `[]`).want(422, "")
+	f.partner().with("content-type", "text/plain").post(operation("commit", held.at("id")), `{}`).want(415, "")
+	f.transaction(held.at("id")).want(200, held.body)
+	taken := f.partner().post(operation("commit", held.at("id")), `{"params":{"amount":"400"}}`).want(200, "").wantStatus("charged", "")
 	for path, want := range map[string]string{"amount": "1250", "captured_amount": "400", "merchant_amount": "360"} {
 		if got := taken.at(path); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
-	h.change(held.at("id"), `"type":"refund","amount":"401"`).want(422, `{"error":"invalid_refund_amount","message":"400 is left to refund"}`)
+	f.change(held.at("id"), `"type":"refund","amount":"401"`).want(422, `{"error":"invalid_refund_amount","message":"400 is left to refund"}`)
 }
 
-func TestHoldThatIsTooOldIsReleased(t *testing.T) {
+func TestExpiredHoldIsReleased(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.terminal("payment", `{"two_phase":true,"hold_ttl_seconds":60}`)
-	held := h.charge(good).wantStatus("payment_suspended", "")
+	f := newFixture(t)
+	f.terminal("payment", `{"two_phase":true,"hold_ttl_seconds":60}`)
+	held := f.charge(good).wantStatus("payment_suspended", "")
 	if !strings.HasPrefix(held.at("hold_expires_at"), "2026-09-03T10:16:30.") {
 		t.Errorf("%s", held.body)
 	}
-	h.advanceBy(61 * time.Second)
-	if gone := h.transaction(held.at("id")).wantStatus("failed", "hold expired"); gone.at("hold_expires_at") != "(absent)" {
+	f.advanceBy(61 * time.Second)
+	if gone := f.transaction(held.at("id")).wantStatus("failed", "hold expired"); gone.at("hold_expires_at") != "(absent)" {
 		t.Errorf("%s", gone.body)
 	}
-	h.partner().post(operation("commit", held.at("id")), "").want(409, "")
+	f.partner().post(operation("commit", held.at("id")), "").want(409, "")
 }
 
 func TestHostedTransactionContinues(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	browser := `"browser_data":{"language":"en","timezone":-180,"user_agent":"test","screen":{"w":1}}`
-	made := h.hosted(`,"description":"Shoes","txid":"h-1","merchant_meta":{"a":1}`)
-	waits := h.transaction(made.at("id")).wantStatus("created", "")
+	made := f.hosted(`,"description":"Shoes","txid":"h-1","merchant_meta":{"a":1}`)
+	waits := f.transaction(made.at("id")).wantStatus("created", "")
 	if waits.at("description") != "null" || waits.at("route") != "" || waits.at("widget_url") != made.at("widget_url") || waits.at("auth_params") != "null" || waits.at("finished") != "null" {
 		t.Errorf("before routing: %s", waits.body)
 	}
-	paid := h.partner().post(operation("continue", made.at("id")), `{`+goodCard+`,"route":"simulator",`+browser+`}`).want(200, "").wantStatus("charged", "")
+	paid := f.partner().post(operation("continue", made.at("id")), `{`+goodCard+`,"route":"simulator",`+browser+`}`).want(200, "").wantStatus("charged", "")
 	for path, want := range map[string]string{
 		"description": "Shoes", "route": "simulator", "widget_url": "null", "simple_auth_redirect_url": "(absent)", "txid": "h-1", "merchant_meta.a": "1", "amount_dest": "1250",
 	} {
@@ -255,24 +255,24 @@ func TestHostedTransactionContinues(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
-	h.transaction(made.at("id")).want(200, paid.body)
+	f.transaction(made.at("id")).want(200, paid.body)
 
-	challenged := h.partner().post(operation("continue", h.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000003220", 1)+`}`).want(200, "").wantStatus("action_required", "")
+	challenged := f.partner().post(operation("continue", f.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000003220", 1)+`}`).want(200, "").wantStatus("action_required", "")
 	if challenged.at("auth_params.type") != "redirect" || challenged.at("widget_url") != "null" || challenged.at("simple_auth_redirect_url") == "(absent)" {
 		t.Errorf("%s", challenged.body)
 	}
-	h.partner().post(operation("continue", h.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000000002", 1)+`}`).want(200, "").wantStatus("rejected", "card_declined")
-	unrouted := h.hosted("").at("id")
-	h.partner().post(operation("continue", unrouted), `{"money_storage":{"type":"sbp"},"route":"elsewhere"}`).
+	f.partner().post(operation("continue", f.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000000002", 1)+`}`).want(200, "").wantStatus("rejected", "card_declined")
+	unrouted := f.hosted("").at("id")
+	f.partner().post(operation("continue", unrouted), `{"money_storage":{"type":"sbp"},"route":"elsewhere"}`).
 		want(422, `{"errors":[{"code":"flow_not_continuable","detail":"the route is not offered for this transaction","field":"route"}]}`)
-	h.transaction(unrouted).wantStatus("created", "")
+	f.transaction(unrouted).wantStatus("created", "")
 }
 
-func TestContinuationChecksWhatACreateChecks(t *testing.T) {
+func TestContinueChecksTheSameFieldsAsCreate(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.hosted("").at("id")
-	payout := h.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"5","currency":"USD","show_widget":true}}`).want(201, "").at("id")
+	f := newFixture(t)
+	id := f.hosted("").at("id")
+	payout := f.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"5","currency":"USD","show_widget":true}}`).want(201, "").at("id")
 	for _, c := range []struct{ id, body, field, detail string }{
 		{id, `{}`, "money_storage", "money_storage is required"},
 		{id, `{"params":{` + goodCard + `}}`, "money_storage", "money_storage is required"},
@@ -291,32 +291,32 @@ func TestContinuationChecksWhatACreateChecks(t *testing.T) {
 		{id, `{` + goodCard + `,"browser_data":{"timezone":1.5}}`, "browser_data.timezone", "timezone must be an integer"},
 		{id, `{` + goodCard + `,"browser_data":{"user_agent":{}}}`, "browser_data.user_agent", "user_agent must be a string"},
 	} {
-		h.partner().post(operation("continue", c.id), c.body).want(422, `{"errors":[{"code":"invalid","detail":"`+c.detail+`","field":"`+c.field+`"}]}`)
+		f.partner().post(operation("continue", c.id), c.body).want(422, `{"errors":[{"code":"invalid","detail":"`+c.detail+`","field":"`+c.field+`"}]}`)
 	}
-	h.transaction(id).wantStatus("created", "")
+	f.transaction(id).wantStatus("created", "")
 	// A payout needs only the number of a card.
-	h.partner().post(operation("continue", payout), `{"money_storage":{"type":"bank_card","cardnumber":"`+good+`"},"route":null,"browser_data":{"language":null}}`).want(200, "").wantStatus("charged", "")
+	f.partner().post(operation("continue", payout), `{"money_storage":{"type":"bank_card","cardnumber":"`+good+`"},"route":null,"browser_data":{"language":null}}`).want(200, "").wantStatus("charged", "")
 }
 
-func TestFlowThatCannotContinue(t *testing.T) {
+func TestContinueIsRefusedInOtherStates(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	over := h.hosted("").at("id")
-	h.partner().post(operation("continue", over), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
-	late := h.hosted("").at("id")
-	h.advanceBy(actionTTL + time.Second)
-	h.transaction(late).wantStatus("rejected", "payer action expired")
-	for what, id := range map[string]string{"continued already": over, "not hosted": h.charge(good).at("id"), "too late": late} {
-		a := h.partner().post(operation("continue", id), `{`+goodCard+`}`)
-		if a.status != 422 || a.at("errors.0.code") != "flow_not_continuable" || a.at("errors.0.detail") == "" {
-			t.Errorf("%s: %d %s", what, a.status, a.body)
+	f := newFixture(t)
+	over := f.hosted("").at("id")
+	f.partner().post(operation("continue", over), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
+	late := f.hosted("").at("id")
+	f.advanceBy(actionTTL + time.Second)
+	f.transaction(late).wantStatus("rejected", "payer action expired")
+	for what, id := range map[string]string{"continued already": over, "not hosted": f.charge(good).at("id"), "too late": late} {
+		r := f.partner().post(operation("continue", id), `{`+goodCard+`}`)
+		if r.status != 422 || r.at("errors.0.code") != "flow_not_continuable" || r.at("errors.0.detail") == "" {
+			t.Errorf("%s: %d %s", what, r.status, r.body)
 		}
 	}
 }
 
-func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
+func TestMaterialIsAcceptedBareAndWrapped(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, c := range []struct{ body, status, reason string }{
 		{`{"additional_params_for_auth":{"otp":"123456"}}`, "charged", ""},
 		{`{"params":{"additional_params_for_auth":{"otp":"123456"}}}`, "charged", ""},
@@ -327,22 +327,22 @@ func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
 		{`{"additional_params_for_auth":{"otp":"123456","status":"failed"}}`, "charged", ""},
 		{`{"additional_params_for_auth":{"otp":"000000","status":"charged"}}`, "rejected", "authentication_failed"},
 	} {
-		made := h.charge("4000002500003155").wantStatus("action_required", "")
+		made := f.charge("4000002500003155").wantStatus("action_required", "")
 		if made.at("additional_params_for_auth.type") != "otp" || made.at("simple_auth_redirect_url") == "(absent)" || made.at("auth_params.type") != "none" {
 			t.Errorf("%s", made.body)
 		}
-		done := h.partner().post(operation("additional_params_for_auth", made.at("id")), c.body).want(200, "").wantStatus(c.status, c.reason)
+		done := f.partner().post(operation("additional_params_for_auth", made.at("id")), c.body).want(200, "").wantStatus(c.status, c.reason)
 		if done.at("additional_params_for_auth") != "{}" {
 			t.Errorf("%s: %s", c.body, done.body)
 		}
-		h.partner().post(operation("additional_params_for_auth", made.at("id")), c.body).want(409, "")
+		f.partner().post(operation("additional_params_for_auth", made.at("id")), c.body).want(409, "")
 	}
 }
 
 func TestMaterialIsRequired(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.charge("4000002500003155").at("id")
+	f := newFixture(t)
+	id := f.charge("4000002500003155").at("id")
 	const required = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth is required","field":"additional_params_for_auth"}]}`
 	const object = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth must be an object","field":"additional_params_for_auth"}]}`
 	for body, want := range map[string]string{
@@ -351,7 +351,7 @@ func TestMaterialIsRequired(t *testing.T) {
 		`{"additional_params_for_auth":"123456"}`: object, `{"additional_params_for_auth":[]}`: object, `{"params":{"additional_params_for_auth":7}}`: object,
 		`{"additional_params_for_auth":7,"params":{"otp":"123456"}}`: object,
 	} {
-		h.partner().post(operation("additional_params_for_auth", id), body).want(422, want)
+		f.partner().post(operation("additional_params_for_auth", id), body).want(422, want)
 	}
 	const empty = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth must not be empty","field":"additional_params_for_auth"}]}`
 	const lacking = `{"errors":[{"code":"invalid","detail":"otp is required, a text that is not empty","field":"additional_params_for_auth.otp"}]}`
@@ -359,54 +359,54 @@ func TestMaterialIsRequired(t *testing.T) {
 		`{}`: empty, `{"status":"charged"}`: empty, `{"st\u0061tus":null}`: empty,
 		`{"OTP":"123456"}`: lacking, `{"otp":""}`: lacking, `{"otp":"\u0020"}`: lacking, `{"otp":123456}`: lacking, `{"otp":{"otp":"123456"}}`: lacking, `{"a":"otp"}`: lacking,
 	} {
-		h.partner().post(operation("additional_params_for_auth", id), `{"additional_params_for_auth":`+material+`}`).want(422, want)
-		h.partner().post(operation("additional_params_for_auth", id), `{"params":{"additional_params_for_auth":`+material+`}}`).want(422, want)
+		f.partner().post(operation("additional_params_for_auth", id), `{"additional_params_for_auth":`+material+`}`).want(422, want)
+		f.partner().post(operation("additional_params_for_auth", id), `{"params":{"additional_params_for_auth":`+material+`}}`).want(422, want)
 	}
-	h.partner().post(operation("additional_params_for_auth", id), `[]`).want(422, "")
-	h.transaction(id).wantStatus("action_required", "")
+	f.partner().post(operation("additional_params_for_auth", id), `[]`).want(422, "")
+	f.transaction(id).wantStatus("action_required", "")
 }
 
 func TestDestinationIsChosen(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const missing = `{"error":"id and target_bank_id are required"}`
 	for _, method := range []string{"sepa", "open_banking"} {
-		made := h.payout1250(`{"type":"`+method+`"}`).wantStatus("action_required", "")
+		made := f.payout1250(`{"type":"`+method+`"}`).wantStatus("action_required", "")
 		bank := made.at("availble_destinations.0.target_bank_id")
 		if bank == "(absent)" || made.at("availble_destinations.0.name") == "" || made.at("simple_auth_redirect_url") == "(absent)" || made.at("auth_params") != "(absent)" || made.at("widget_url") != "null" {
 			t.Errorf("%s", made.body)
 		}
 		path := operation("choose_target_destination", made.at("id"))
 		for _, body := range []string{"", `{}`, `{"target_bank_id":null}`, `{"target_bank_id":""}`, `{"target_bank_id":7}`, `{"params":{"target_bank_id":"` + bank + `"}}`, `[]`, `"x"`} {
-			h.partner().post(path, body).want(400, missing)
+			f.partner().post(path, body).want(400, missing)
 		}
-		h.partner().post(path, `{"target_bank_id"`).want(400, `{"error":"bad_request","message":"the body is not strict JSON"}`)
-		if a := h.partner().post(path, `{"target_bank_id":"nobody's"}`).want(422, ""); a.at("errors.0.field") != "target_bank_id" {
-			t.Errorf("%s", a.body)
+		f.partner().post(path, `{"target_bank_id"`).want(400, `{"error":"bad_request","message":"the body is not strict JSON"}`)
+		if r := f.partner().post(path, `{"target_bank_id":"nobody's"}`).want(422, ""); r.at("errors.0.field") != "target_bank_id" {
+			t.Errorf("%s", r.body)
 		}
-		done := h.partner().post(path, `{"target_bank_id":"`+bank+`"}`).want(200, "").wantStatus("charged", "")
+		done := f.partner().post(path, `{"target_bank_id":"`+bank+`"}`).want(200, "").wantStatus("charged", "")
 		if done.at("availble_destinations") != "(absent)" {
 			t.Errorf("%s", done.body)
 		}
-		h.partner().post(path, `{"target_bank_id":"`+bank+`"}`).want(409, "")
+		f.partner().post(path, `{"target_bank_id":"`+bank+`"}`).want(409, "")
 	}
 }
 
 func TestPayerActionsAreShown(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for card, want := range map[string][2]string{"4000000000003220": {"redirect", "get"}, "4000000000003063": {"auth_3ds_form", "post"}} {
-		made := h.charge(card).wantStatus("action_required", "")
+		made := f.charge(card).wantStatus("action_required", "")
 		if made.at("auth_params.type") != want[0] || made.at("auth_params.method") != want[1] || made.at("auth_params.version") != "1.0" ||
-			!strings.HasPrefix(made.at("auth_params.url"), h.base()) || !strings.HasPrefix(made.at("auth_params.params"), "{") || made.at("widget_url") != "null" {
+			!strings.HasPrefix(made.at("auth_params.url"), f.base()) || !strings.HasPrefix(made.at("auth_params.params"), "{") || made.at("widget_url") != "null" {
 			t.Errorf("%s: %s", card, made.body)
 		}
-		page := h.base() + "/pay/" + made.at("id") + "?token="
+		page := f.base() + "/pay/" + made.at("id") + "?token="
 		if !strings.HasPrefix(made.at("simple_auth_redirect_url"), page) {
 			t.Errorf("%s: %s", card, made.body)
 		}
-		h.advanceBy(time.Minute)
-		later := h.transaction(made.at("id"))
+		f.advanceBy(time.Minute)
+		later := f.transaction(made.at("id"))
 		fresh := later.at("simple_auth_redirect_url")
 		if fresh == made.at("simple_auth_redirect_url") || !strings.HasPrefix(fresh, page) {
 			t.Errorf("%s: a minute later the address is %s", card, fresh)
@@ -415,27 +415,27 @@ func TestPayerActionsAreShown(t *testing.T) {
 	}
 	// Some rails publish no action: the page is the only way to pay.
 	for _, method := range []string{"sbp", "qr_code", "crypto"} {
-		made := h.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
+		made := f.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
 		if made.at("auth_params") != "null" || made.at("widget_url") != "null" || made.at("additional_params_for_auth") != "{}" || made.at("simple_auth_redirect_url") == "(absent)" {
 			t.Errorf("%s: %s", method, made.body)
 		}
 	}
-	h.advanceBy(actionTTL)
-	made := h.charge("4000000000003220")
-	h.advanceBy(actionTTL + time.Second)
-	if over := h.transaction(made.at("id")).wantStatus("rejected", "payer action expired"); over.at("auth_params") != "null" || over.at("simple_auth_redirect_url") != "(absent)" {
+	f.advanceBy(actionTTL)
+	made := f.charge("4000000000003220")
+	f.advanceBy(actionTTL + time.Second)
+	if over := f.transaction(made.at("id")).wantStatus("rejected", "payer action expired"); over.at("auth_params") != "null" || over.at("simple_auth_redirect_url") != "(absent)" {
 		t.Errorf("%s", over.body)
 	}
 }
 
-func TestOperationsOnIDsThatAreNone(t *testing.T) {
+func TestOperationsOnUnknownIDsAre404(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, id := range []string{"x", strings.ReplaceAll(uuid.NewString(), "-", ""), "%00", uuid.NewString()} {
-		h.change(id, `"type":"refund"`).want(404, "")
-		h.partner().post(operation("commit", id), "").want(404, "")
-		h.partner().post(operation("continue", id), `{`+goodCard+`}`).want(404, "")
-		h.partner().post(operation("additional_params_for_auth", id), `{"params":{"a":1}}`).want(404, "")
-		h.partner().post(operation("choose_target_destination", id), `{"target_bank_id":"1"}`).want(404, "")
+		f.change(id, `"type":"refund"`).want(404, "")
+		f.partner().post(operation("commit", id), "").want(404, "")
+		f.partner().post(operation("continue", id), `{`+goodCard+`}`).want(404, "")
+		f.partner().post(operation("additional_params_for_auth", id), `{"params":{"a":1}}`).want(404, "")
+		f.partner().post(operation("choose_target_destination", id), `{"target_bank_id":"1"}`).want(404, "")
 	}
 }

@@ -21,9 +21,9 @@ import (
 
 const aggregate = transactions + "/aggregate"
 
-// sold returns a payment with its fee and status. The merchant's amount may be negative.
-func sold(currency, network, amount, fee, merchant, refunded string, status payment.Status) *payment.Record {
-	r := deal(amount, status)
+// newSale returns a payment with its fee and status. The merchant's amount may be negative.
+func newSale(currency, network, amount, fee, merchant, refunded string, status payment.Status) *payment.Record {
+	r := newPayment(amount, status)
 	r.Asset = money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: money.Prod}
 	r.AmountWithFee, r.Fee, r.Refunded = r.Amount, money.MustParse(fee), money.MustParse(refunded)
 	var err error
@@ -33,81 +33,81 @@ func sold(currency, network, amount, fee, merchant, refunded string, status paym
 	return r
 }
 
-// sum returns a row of an aggregate: the members by which it is grouped, as JSON between env
-// and count, then the sums.
-func sum(currency, network, groups string, count int, amount, merchant, fee, refunded string) string {
+// aggregateRow returns a row of an aggregate: the members by which it is grouped, as JSON
+// between env and count, then the sums.
+func aggregateRow(currency, network, groups string, count int, amount, merchant, fee, refunded string) string {
 	return fmt.Sprintf(`{"currency":"%s","network":"%s","env":"prod",%s"count":%d,"amount":"%s","amount_with_fee":"%s","merchant_amount":"%s","fee_amount":"%s","refunded_amount":"%s"}`,
 		currency, network, groups, count, amount, amount, merchant, fee, refunded)
 }
 
 // data returns the rows of an answer as they were written.
-func (a *answer) data() string {
-	a.t.Helper()
-	a.want(200, "")
-	rows, _, found := strings.Cut(strings.TrimPrefix(a.body, `{"data":[`), `],"meta":{"as_of":"`)
+func (r *response) data() string {
+	r.t.Helper()
+	r.want(200, "")
+	rows, _, found := strings.Cut(strings.TrimPrefix(r.body, `{"data":[`), `],"meta":{"as_of":"`)
 	if !found {
-		a.t.Fatalf("%s", a.body)
+		r.t.Fatalf("%s", r.body)
 	}
 	return rows
 }
 
-func TestAggregateOfNothing(t *testing.T) {
+func TestAggregateOfNothingIsEmpty(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	if got := h.partner().get(aggregate).data(); got != "" {
+	f := newFixture(t)
+	if got := f.partner().get(aggregate).data(); got != "" {
 		t.Errorf("%s", got)
 	}
 }
 
-// trade stores two days of sales, and some that the queries do not select.
-func trade(h *fixture) {
-	h.at("10:30:00")
-	h.storeRecords(
-		sold("USD", "", "1000", "30", "970", "0", payment.Charged),
-		sold("USD", "", "2000", "60", "1940", "500", payment.Refunded),
-		sold("USD", "", "10", "25", "-15", "0", payment.Charged),
-		sold("USDT", "tron", "7", "0", "7", "0", payment.Charged),
-		sold("USDT", "bsc", "900", "0", "900", "0", payment.Charged),
+// storeSales stores two days of sales, and some that the queries do not select.
+func storeSales(f *fixture) {
+	f.at("10:30:00")
+	f.storeRecords(
+		newSale("USD", "", "1000", "30", "970", "0", payment.Charged),
+		newSale("USD", "", "2000", "60", "1940", "500", payment.Refunded),
+		newSale("USD", "", "10", "25", "-15", "0", payment.Charged),
+		newSale("USDT", "tron", "7", "0", "7", "0", payment.Charged),
+		newSale("USDT", "bsc", "900", "0", "900", "0", payment.Charged),
 	)
-	must(h.t, h.Clock.Set(began.AddDate(0, 0, 1)))
-	payout := sold("USD", "", "300", "5", "300", "0", payment.Charged)
+	must(f.t, f.Clock.Set(began.AddDate(0, 0, 1)))
+	payout := newSale("USD", "", "300", "5", "300", "0", payment.Charged)
 	payout.Type = payment.Payout
-	tested, foreign := sold("USD", "", "40000", "0", "40000", "0", payment.Charged), sold("USD", "", "40000", "0", "40000", "0", payment.Charged)
+	tested, foreign := newSale("USD", "", "40000", "0", "40000", "0", payment.Charged), newSale("USD", "", "40000", "0", "40000", "0", payment.Charged)
 	tested.Asset.Env, foreign.Partner = money.Test, 77
-	h.storeRecords(payout, sold("USD", "", "4000", "0", "4000", "0", payment.Rejected), tested, foreign)
+	f.storeRecords(payout, newSale("USD", "", "4000", "0", "4000", "0", payment.Rejected), tested, foreign)
 }
 
 func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	trade(h)
+	f := newFixture(t)
+	storeSales(f)
 	const payments, payouts = `"type":"payment",`, `"type":"payout",`
 	const charged, refunded, rejected = `"status":"charged",`, `"status":"refunded",`, `"status":"rejected",`
 	const first, second = `"day":"2026-09-03",`, `"day":"2026-09-04",`
-	bsc := func(groups string) string { return sum("USDT", "bsc", groups, 1, "900", "900", "0", "0") }
-	tron := func(groups string) string { return sum("USDT", "tron", groups, 1, "7", "7", "0", "0") }
+	bsc := func(groups string) string { return aggregateRow("USDT", "bsc", groups, 1, "900", "900", "0", "0") }
+	tron := func(groups string) string { return aggregateRow("USDT", "tron", groups, 1, "7", "7", "0", "0") }
 	for query, rows := range map[string][]string{
 		"": {
-			sum("USD", "", payments+charged, 2, "1010", "955", "55", "0"), sum("USD", "", payments+refunded, 1, "2000", "1940", "60", "500"),
-			sum("USD", "", payments+rejected, 1, "4000", "4000", "0", "0"), sum("USD", "", payouts+charged, 1, "300", "300", "5", "0"),
+			aggregateRow("USD", "", payments+charged, 2, "1010", "955", "55", "0"), aggregateRow("USD", "", payments+refunded, 1, "2000", "1940", "60", "500"),
+			aggregateRow("USD", "", payments+rejected, 1, "4000", "4000", "0", "0"), aggregateRow("USD", "", payouts+charged, 1, "300", "300", "5", "0"),
 			bsc(payments + charged), tron(payments + charged),
 		},
-		"group_by=type":   {sum("USD", "", payments, 4, "7010", "6895", "115", "500"), sum("USD", "", payouts, 1, "300", "300", "5", "0"), bsc(payments), tron(payments)},
-		"group_by=status": {sum("USD", "", charged, 3, "1310", "1255", "60", "0"), sum("USD", "", refunded, 1, "2000", "1940", "60", "500"), sum("USD", "", rejected, 1, "4000", "4000", "0", "0"), bsc(charged), tron(charged)},
-		"group_by=day":    {sum("USD", "", first, 3, "3010", "2895", "115", "500"), sum("USD", "", second, 2, "4300", "4300", "5", "0"), bsc(first), tron(first)},
-		"group_by=status,day&currency=USD&type=payout":    {sum("USD", "", second+charged, 1, "300", "300", "5", "0")},
+		"group_by=type":   {aggregateRow("USD", "", payments, 4, "7010", "6895", "115", "500"), aggregateRow("USD", "", payouts, 1, "300", "300", "5", "0"), bsc(payments), tron(payments)},
+		"group_by=status": {aggregateRow("USD", "", charged, 3, "1310", "1255", "60", "0"), aggregateRow("USD", "", refunded, 1, "2000", "1940", "60", "500"), aggregateRow("USD", "", rejected, 1, "4000", "4000", "0", "0"), bsc(charged), tron(charged)},
+		"group_by=day":    {aggregateRow("USD", "", first, 3, "3010", "2895", "115", "500"), aggregateRow("USD", "", second, 2, "4300", "4300", "5", "0"), bsc(first), tron(first)},
+		"group_by=status,day&currency=USD&type=payout":    {aggregateRow("USD", "", second+charged, 1, "300", "300", "5", "0")},
 		"currency=USDT&group_by=day,type,status":          {bsc(first + payments + charged), tron(first + payments + charged)},
-		"currency=USD&status=charged&group_by=type":       {sum("USD", "", payments, 2, "1010", "955", "55", "0"), sum("USD", "", payouts, 1, "300", "300", "5", "0")},
-		"amount_to=10&currency=USD":                       {sum("USD", "", payments+charged, 1, "10", "-15", "25", "0")},
-		"started_from=2026-09-04T00:00:00Z&group_by=type": {sum("USD", "", payments, 1, "4000", "4000", "0", "0"), sum("USD", "", payouts, 1, "300", "300", "5", "0")},
-		"started_to=2026-09-03T23:59:59Z&group_by=type":   {sum("USD", "", payments, 3, "3010", "2895", "115", "500"), bsc(payments), tron(payments)},
-		"finished_from=2026-09-04T00:00:00Z":              {sum("USD", "", payments+rejected, 1, "4000", "4000", "0", "0"), sum("USD", "", payouts+charged, 1, "300", "300", "5", "0")},
+		"currency=USD&status=charged&group_by=type":       {aggregateRow("USD", "", payments, 2, "1010", "955", "55", "0"), aggregateRow("USD", "", payouts, 1, "300", "300", "5", "0")},
+		"amount_to=10&currency=USD":                       {aggregateRow("USD", "", payments+charged, 1, "10", "-15", "25", "0")},
+		"started_from=2026-09-04T00:00:00Z&group_by=type": {aggregateRow("USD", "", payments, 1, "4000", "4000", "0", "0"), aggregateRow("USD", "", payouts, 1, "300", "300", "5", "0")},
+		"started_to=2026-09-03T23:59:59Z&group_by=type":   {aggregateRow("USD", "", payments, 3, "3010", "2895", "115", "500"), bsc(payments), tron(payments)},
+		"finished_from=2026-09-04T00:00:00Z":              {aggregateRow("USD", "", payments+rejected, 1, "4000", "4000", "0", "0"), aggregateRow("USD", "", payouts+charged, 1, "300", "300", "5", "0")},
 		"updated_to=2026-09-03T23:59:59Z&type=payout":     {},
 		"currency=EUR":          {},
 		"status=no_such_status": {},
-		"env=test":              {strings.Replace(sum("USD", "", payments+charged, 1, "40000", "40000", "0", "0"), "prod", "test", 1)},
+		"env=test":              {strings.Replace(aggregateRow("USD", "", payments+charged, 1, "40000", "40000", "0", "0"), "prod", "test", 1)},
 	} {
-		if got, want := h.partner().get(aggregate+"?"+query).data(), strings.Join(rows, ","); got != want {
+		if got, want := f.partner().get(aggregate+"?"+query).data(), strings.Join(rows, ","); got != want {
 			t.Errorf("%q:\n got %s\nwant %s", query, got, want)
 		}
 	}
@@ -115,32 +115,32 @@ func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 
 // A large part of the records is read in key order, a small part through the index of starts or
 // of updates, which has stale rows: both ways give the right sums.
-func TestAggregateIsRightByEveryWay(t *testing.T) {
+func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var made []*payment.Record
 	for i := range 300 {
-		r := sold("USD", "", "1", "0", "1", "0", payment.Charging)
+		r := newSale("USD", "", "1", "0", "1", "0", payment.Charging)
 		if i >= 294 {
 			r.Partner = 77
 		}
 		made = append(made, r)
 	}
-	h.at("11:00:00")
-	h.storeVersion(0, 5, made...)
-	h.at("12:00:00")
-	moved := sold("USD", "", "50", "0", "50", "0", payment.Refunding)
+	f.at("11:00:00")
+	f.storeVersion(0, 5, made...)
+	f.at("12:00:00")
+	moved := newSale("USD", "", "50", "0", "50", "0", payment.Refunding)
 	moved.ID = made[0].ID
-	h.storeVersion(5, 1, moved)
-	h.at("13:00:00")
+	f.storeVersion(5, 1, moved)
+	f.at("13:00:00")
 	moved.Status = payment.Refunded
-	h.storeVersion(6, 1, moved)
-	young := sold("USD", "", "600", "0", "600", "0", payment.Charged)
-	h.storeRecords(young)
-	h.at("13:30:00")
-	h.storeVersion(1, 1, young)
-	charged, refunded := sum("USD", "", `"status":"charged",`, 1, "600", "600", "0", "0"), sum("USD", "", `"status":"refunded",`, 1, "50", "50", "0", "0")
-	charging := sum("USD", "", `"status":"charging",`, 293, "293", "293", "0", "0")
+	f.storeVersion(6, 1, moved)
+	young := newSale("USD", "", "600", "0", "600", "0", payment.Charged)
+	f.storeRecords(young)
+	f.at("13:30:00")
+	f.storeVersion(1, 1, young)
+	charged, refunded := aggregateRow("USD", "", `"status":"charged",`, 1, "600", "600", "0", "0"), aggregateRow("USD", "", `"status":"refunded",`, 1, "50", "50", "0", "0")
+	charging := aggregateRow("USD", "", `"status":"charging",`, 293, "293", "293", "0", "0")
 	for query, rows := range map[string][]string{
 		"":                                   {charged, charging, refunded},
 		"&started_from=2026-09-03T11:00:00Z": {charged, charging, refunded},
@@ -152,108 +152,108 @@ func TestAggregateIsRightByEveryWay(t *testing.T) {
 		"&updated_from=2026-09-03T11:30:00Z&updated_to=2026-09-03T12:30:00Z": nil,
 		"&finished_from=2026-09-03T11:30:00Z":                                {charged},
 	} {
-		if got, want := h.partner().get(aggregate+"?group_by=status"+query).data(), strings.Join(rows, ","); got != want {
+		if got, want := f.partner().get(aggregate+"?group_by=status"+query).data(), strings.Join(rows, ","); got != want {
 			t.Errorf("%q:\n got %s\nwant %s", query, got, want)
 		}
 	}
 	// A partner with only a few of all records.
-	neighbour := h.neighbour()
-	own := sold("USD", "", "4", "0", "4", "0", payment.Charged)
-	_, err := fmt.Sscan(h.admin().get("/api/v1/partners").at("data.0.id"), &own.Partner)
+	neighbour := f.otherPartner()
+	own := newSale("USD", "", "4", "0", "4", "0", payment.Charged)
+	_, err := fmt.Sscan(f.admin().get("/api/v1/partners").at("data.0.id"), &own.Partner)
 	must(t, err)
-	h.storeRecords(own)
-	if got := neighbour.get(aggregate).data(); got != sum("USD", "", `"type":"payment","status":"charged",`, 1, "4", "4", "0", "0") {
+	f.storeRecords(own)
+	if got := neighbour.get(aggregate).data(); got != aggregateRow("USD", "", `"type":"payment","status":"charged",`, 1, "4", "4", "0", "0") {
 		t.Errorf("a small partner: %s", got)
 	}
 }
 
 func TestAggregateRowsAreInOrder(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for day := 1; day <= 9; day++ {
-		must(t, h.Clock.Set(began.AddDate(0, 0, day)))
-		out := deal("1", payment.Charged)
+		must(t, f.Clock.Set(began.AddDate(0, 0, day)))
+		out := newPayment("1", payment.Charged)
 		out.Type, out.Asset.Currency = payment.Payout, "EUR"
-		h.storeRecords(deal("1", payment.Rejected), out, deal("1", payment.Charged))
+		f.storeRecords(newPayment("1", payment.Rejected), out, newPayment("1", payment.Charged))
 	}
-	a := h.partner().get(aggregate+"?group_by=status,day,type").want(200, "")
+	r := f.partner().get(aggregate+"?group_by=status,day,type").want(200, "")
 	for i := range 9 {
 		day, eur, charged, rejected := fmt.Sprintf("2026-09-%02d", i+4), fmt.Sprintf("data.%d.", i), fmt.Sprintf("data.%d.", 9+2*i), fmt.Sprintf("data.%d.", 10+2*i)
-		if a.at(eur+"day") != day || a.at(charged+"day") != day || a.at(rejected+"day") != day || a.at(charged+"status") != "charged" || a.at(rejected+"status") != "rejected" {
-			t.Fatalf("%s", a.body)
+		if r.at(eur+"day") != day || r.at(charged+"day") != day || r.at(rejected+"day") != day || r.at(charged+"status") != "charged" || r.at(rejected+"status") != "rejected" {
+			t.Fatalf("%s", r.body)
 		}
 	}
 }
 
 func TestAggregateRefusesOtherParametersAndBadValues(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, name := range []string{"limit", "cursor", "order_by", "start_cursor", "end_cursor", "partner_id", "from", "page", "network"} {
-		h.partner().get(aggregate+"?"+name+"=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"`+name+`"}]}`)
+		f.partner().get(aggregate+"?"+name+"=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"`+name+`"}]}`)
 	}
 	for _, code := range []string{"JPY", "usd", "643"} {
-		h.partner().get(aggregate+"?currency="+code).want(422, `{"errors":[{"code":"invalid","detail":"unsupported currency `+code+`","field":"currency"}]}`)
+		f.partner().get(aggregate+"?currency="+code).want(422, `{"errors":[{"code":"invalid","detail":"unsupported currency `+code+`","field":"currency"}]}`)
 	}
 	for _, bad := range []string{
 		"group_by=", "group_by=amount", "group_by=type,,day", "group_by=type,type", "group_by=Type", "group_by=type&group_by=day",
 		"currency=", "currency=USD&currency=USD", "type=x", "env=x", "amount_from=x", "started_from=x", "link_id=x", "status=",
 	} {
 		name, _, _ := strings.Cut(bad, "=")
-		if a := h.partner().get(aggregate+"?"+bad).want(422, ""); a.at("errors.0.field") != name {
-			t.Errorf("%s: %s", bad, a.body)
+		if r := f.partner().get(aggregate+"?"+bad).want(422, ""); r.at("errors.0.field") != name {
+			t.Errorf("%s: %s", bad, r.body)
 		}
 	}
-	h.partner().get(aggregate+"?txid=ignored").want(200, "")
+	f.partner().get(aggregate+"?txid=ignored").want(200, "")
 }
 
 // The answer's as_of is the time of the last event that it includes. The request comes within an hour
 // of the key's last use, so that it is not itself noted as an event.
-func TestAggregateSaysWhenItWasTrue(t *testing.T) {
+func TestAggregateHasTheTimeOfItsLastEvent(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.at("10:30:00")
-	h.storeVersion(0, 3, deal("1", payment.Charged))
-	h.at("11:00:00")
-	if at := h.partner().get(aggregate).at("meta.as_of"); at != "2026-09-03T10:30:00.000002+00:00" {
+	f := newFixture(t)
+	f.at("10:30:00")
+	f.storeVersion(0, 3, newPayment("1", payment.Charged))
+	f.at("11:00:00")
+	if at := f.partner().get(aggregate).at("meta.as_of"); at != "2026-09-03T10:30:00.000002+00:00" {
 		t.Errorf("as of %s", at)
 	}
 }
 
-func TestASumOutOfRangeIsRefused(t *testing.T) {
+func TestAggregateSumOutOfRangeIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	largest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)).String()
-	h.storeRecords(deal(largest, payment.Charged))
-	if got := h.partner().get(aggregate).at("data.0.amount"); got != largest {
+	f.storeRecords(newPayment(largest, payment.Charged))
+	if got := f.partner().get(aggregate).at("data.0.amount"); got != largest {
 		t.Errorf("%s", got)
 	}
-	h.storeRecords(deal("1", payment.Charged))
-	a := h.partner().get(aggregate).want(422, "")
-	if a.at("errors.0.field") != "amount" {
-		t.Errorf("%s", a.body)
+	f.storeRecords(newPayment("1", payment.Charged))
+	r := f.partner().get(aggregate).want(422, "")
+	if r.at("errors.0.field") != "amount" {
+		t.Errorf("%s", r.body)
 	}
-	h.partner().get(aggregate+"?amount_to=1").want(200, "")
+	f.partner().get(aggregate+"?amount_to=1").want(200, "")
 }
 
 // Networks are arbitrary names, so the number of groups has no other bound.
 func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const bound = 10_000
 	var many []*payment.Record
 	for i := range bound {
-		r := deal("1", payment.Charged)
+		r := newPayment("1", payment.Charged)
 		r.Asset.Network = money.Network(fmt.Sprintf("n%d", i))
 		many = append(many, r)
 	}
 	for part := range slices.Chunk(many, 1_000) {
-		h.storeRecords(part...)
+		f.storeRecords(part...)
 	}
-	if a := h.partner().get(aggregate).want(200, ""); a.rows() != bound {
+	if a := f.partner().get(aggregate).want(200, ""); a.rows() != bound {
 		t.Errorf("%d rows", a.rows())
 	}
-	h.storeRecords(deal("1", payment.Rejected))
-	if a := h.partner().get(aggregate).want(422, ""); a.at("errors.0.field") != "group_by" {
+	f.storeRecords(newPayment("1", payment.Rejected))
+	if a := f.partner().get(aggregate).want(422, ""); a.at("errors.0.field") != "group_by" {
 		t.Errorf("%s", a.body)
 	}
 }
@@ -279,8 +279,9 @@ func (l *lateView) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *
 	return l.Directory.Authenticate(org, key)
 }
 
-// openLate starts a server whose reads wait, with a maximum wait of an aggregate for its turn.
-func openLate(t *testing.T, turn time.Duration) (*fixture, *lateView) {
+// newLateViewFixture starts a server whose reads wait, with a maximum wait of an aggregate for
+// its turn.
+func newLateViewFixture(t *testing.T, turn time.Duration) (*fixture, *lateView) {
 	t.Helper()
 	l := &lateView{asked: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
 	return newFixture(t, func(c *api.Config) {
@@ -289,10 +290,10 @@ func openLate(t *testing.T, turn time.Duration) (*fixture, *lateView) {
 	}), l
 }
 
-func TestAnAggregateThatWaitsTooLongIsRefused(t *testing.T) {
+func TestAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 	t.Parallel()
-	h, l := openLate(t, time.Millisecond)
-	answers := make(chan *answer, 2)
+	h, l := newLateViewFixture(t, time.Millisecond)
+	answers := make(chan *response, 2)
 	for range 2 {
 		go func() { answers <- h.partner().get(aggregate) }()
 		<-l.arrived // one after the other, so neither waits
@@ -308,11 +309,11 @@ func TestAnAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 }
 
 // However many aggregates one partner requests, another organization's gets its turn.
-func TestAggregatesOfAnotherOrganizationHaveTheirTurn(t *testing.T) {
+func TestAggregatesOfOrganizationsTakeTurns(t *testing.T) {
 	t.Parallel()
-	h, l := openLate(t, patience)
+	h, l := newLateViewFixture(t, patience)
 	const many = 40
-	answers, other := make(chan *answer, many), make(chan *answer, 1)
+	answers, other := make(chan *response, many), make(chan *response, 1)
 	for range many {
 		go func() { answers <- h.partner().get(aggregate) }()
 		<-l.asked
@@ -335,8 +336,8 @@ func TestAggregatesOfAnotherOrganizationHaveTheirTurn(t *testing.T) {
 
 func TestTwoAggregatesRunAtOnceAndOthersWait(t *testing.T) {
 	t.Parallel()
-	h, l := openLate(t, patience)
-	answers := make(chan *answer, 3)
+	h, l := newLateViewFixture(t, patience)
+	answers := make(chan *response, 3)
 	ask := func() { answers <- h.partner().get(aggregate) }
 	go ask()
 	go ask()
@@ -354,9 +355,9 @@ func TestTwoAggregatesRunAtOnceAndOthersWait(t *testing.T) {
 
 func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	t.Parallel()
-	h, l := openLate(t, patience)
-	h.storeRecords(deal("1", payment.Charged))
-	answers := make(chan *answer, 3)
+	h, l := newLateViewFixture(t, patience)
+	h.storeRecords(newPayment("1", payment.Charged))
+	answers := make(chan *response, 3)
 	ask := func() {
 		go func() { answers <- h.partner().get(aggregate) }()
 		<-l.asked
@@ -379,10 +380,10 @@ func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 
 // The caller has disconnected, so only the metrics show how the aggregate ended. The end of the
 // connection may arrive after the work has continued, so the test tries several callers.
-func TestAnAggregateEndsWhenItsCallerHasGone(t *testing.T) {
+func TestAggregateEndsWhenItsCallerDisconnects(t *testing.T) {
 	t.Parallel()
-	h, l := openLate(t, patience)
-	h.storeRecords(deal("1", payment.Charged))
+	h, l := newLateViewFixture(t, patience)
+	h.storeRecords(newPayment("1", payment.Charged))
 	ended := ""
 	for until := time.Now().Add(patience); time.Now().Before(until); {
 		line, err := net.Dial("tcp", h.address)

@@ -17,21 +17,21 @@ import (
 // which changed once after their creation. The reads are over HTTP on loopback and include the
 // client's work.
 func BenchmarkTransactions(b *testing.B) {
-	h := newFixture(b)
+	f := newFixture(b)
 	const n, part = 200_000, 5_000
 	all := make([]*payment.Record, n)
 	for i := range all {
-		all[i] = sold("USD", "", "1250", "31", "1219", "0", payment.Charging)
+		all[i] = newSale("USD", "", "1250", "31", "1219", "0", payment.Charging)
 		all[i].TxID, all[i].Described, all[i].Description = fmt.Sprintf("order-%012d", i), true, "Shoes"
 		all[i].MerchantMeta, all[i].Customer = []byte(`{"basket":[1,2,3]}`), []byte(`{"email":"somebody@shop.example"}`)
 	}
 	for made := range slices.Chunk(all, part) {
-		h.storeVersion(0, 4, made...)
+		f.storeVersion(0, 4, made...)
 		rand.Shuffle(part, func(i, k int) { made[i], made[k] = made[k], made[i] })
 		for _, r := range made[:part/2] {
 			r.Status = payment.Charged
 		}
-		h.storeVersion(4, 1, made[:part/2]...)
+		f.storeVersion(4, 1, made[:part/2]...)
 	}
 	// Each was created by four events and half of them changed: 4.5 µs a transaction.
 	after := func(tenths int) string {
@@ -47,14 +47,14 @@ func BenchmarkTransactions(b *testing.B) {
 		{"aggregate of a fifth by the index", aggregate + "?started_from=" + after(8)},
 		{"balances", balancesPath},
 	} {
-		b.Run(c.name, func(b *testing.B) { h.measure(b, c.path) })
+		b.Run(c.name, func(b *testing.B) { f.measure(b, c.path) })
 	}
 }
 
-func (h *fixture) measure(b *testing.B, path string) {
-	r, err := http.NewRequest("GET", "http://"+h.address+path, nil)
+func (f *fixture) measure(b *testing.B, path string) {
+	r, err := http.NewRequest("GET", "http://"+f.address+path, nil)
 	must(b, err)
-	for name, value := range h.partner().headers {
+	for name, value := range f.partner().headers {
 		r.Header.Set(name, value)
 	}
 	var took []time.Duration

@@ -18,34 +18,34 @@ import (
 	"mizan/posting"
 )
 
-// deal returns a payment of partner 1 in USD in prod, as it would be stored.
-func deal(amount string, status payment.Status) *payment.Record {
+// newPayment returns a payment of partner 1 in USD in prod, as it would be stored.
+func newPayment(amount string, status payment.Status) *payment.Record {
 	r := &payment.Record{ID: uuid.New(), Partner: 1, Status: status}
 	r.Type, r.Amount, r.Asset = payment.Payment, money.MustParse(amount), money.Asset{Currency: "USD", Env: money.Prod}
 	return r
 }
 
 // storeRecords stores transactions of the first organization, in order.
-func (h *fixture) storeRecords(records ...*payment.Record) []posting.Stamp {
-	h.t.Helper()
-	return h.storeVersion(0, 1, records...)
+func (f *fixture) storeRecords(records ...*payment.Record) []posting.Stamp {
+	f.t.Helper()
+	return f.storeVersion(0, 1, records...)
 }
 
 // storeVersion stores further versions of records, each with the given number of events.
-func (h *fixture) storeVersion(version uint64, events int, records ...*payment.Record) []posting.Stamp {
-	h.t.Helper()
+func (f *fixture) storeVersion(version uint64, events int, records ...*payment.Record) []posting.Stamp {
+	f.t.Helper()
 	stamps := make([]posting.Stamp, len(records))
 	var left sync.WaitGroup
 	left.Add(len(records))
 	for i, r := range records {
 		list, also := payment.Lists.Of(r)
-		h.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
-			Org: h.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentcodec.Encode(r),
+		f.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+			Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentcodec.Encode(r),
 			List: list, Also: also, Finish: r.Status.Final(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
 		}}}, func(receipt posting.Receipt) {
 			if receipt.Err != nil {
-				h.t.Error(receipt.Err)
+				f.t.Error(receipt.Err)
 			} else {
 				stamps[i] = receipt.Stamps[0]
 			}
@@ -57,21 +57,21 @@ func (h *fixture) storeVersion(version uint64, events int, records ...*payment.R
 }
 
 // at sets the clock to a time of the first day, after everything stored.
-func (h *fixture) at(clock string) {
-	h.t.Helper()
+func (f *fixture) at(clock string) {
+	f.t.Helper()
 	to, err := time.Parse(time.RFC3339, "2026-09-03T"+clock+"Z")
-	must(h.t, err)
-	must(h.t, h.Clock.Set(to))
+	must(f.t, err)
+	must(f.t, f.Clock.Set(to))
 }
 
-// found returns the ids on a page, by the names of the records.
-func (a *answer) found(names map[ledger.ID]string) string {
-	a.t.Helper()
-	a.want(200, "")
+// names returns the ids on a page, by the names of the records.
+func (r *response) names(names map[ledger.ID]string) string {
+	r.t.Helper()
+	r.want(200, "")
 	var found []string
-	for i := range a.rows() {
-		id, err := uuid.Parse(a.at(fmt.Sprintf("data.%d.id", i)))
-		must(a.t, err)
+	for i := range r.rows() {
+		id, err := uuid.Parse(r.at(fmt.Sprintf("data.%d.id", i)))
+		must(r.t, err)
 		name, known := names[id]
 		if !known {
 			name = id.String()
@@ -83,36 +83,36 @@ func (a *answer) found(names map[ledger.ID]string) string {
 
 func TestListIsNewestFirstAndShowsWhatAReadShows(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.partner().get(transactions).want(200, `{"data":[],"cursor":{"cursor_field":"started","cursor_value":null}}`)
+	f := newFixture(t)
+	f.partner().get(transactions).want(200, `{"data":[],"cursor":{"cursor_field":"started","cursor_value":null}}`)
 	var bodies []string
 	for _, amount := range []string{"1", "2", "3"} {
-		made := h.partner().post(transactions, paymentBody(`"amount":"`+amount+`","description":"Shoes","merchant_meta":{"a":[1]}`)).want(201, "")
+		made := f.partner().post(transactions, paymentBody(`"amount":"`+amount+`","description":"Shoes","merchant_meta":{"a":[1]}`)).want(201, "")
 		bodies = append([]string{made.body}, bodies...)
 	}
-	h.partner().get(transactions+"?env=test").want(200, `{"data":[`+strings.Join(bodies, ",")+`],"cursor":{"cursor_field":"started","cursor_value":null}}`)
+	f.partner().get(transactions+"?env=test").want(200, `{"data":[`+strings.Join(bodies, ",")+`],"cursor":{"cursor_field":"started","cursor_value":null}}`)
 }
 
-func TestAPageHoldsTwentyAndSaysWhetherItIsTheLast(t *testing.T) {
+func TestPageHoldsTwentyAndTellsWhetherItIsTheLast(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var made []*payment.Record
 	for range 21 {
-		made = append(made, deal("1", payment.Charged))
+		made = append(made, newPayment("1", payment.Charged))
 	}
-	stamps := h.storeRecords(made...)
-	first := h.partner().get(transactions).want(200, "")
+	stamps := f.storeRecords(made...)
+	first := f.partner().get(transactions).want(200, "")
 	second := stamps[1].Started.Time().Format("2006-01-02T15:04:05.000000-07:00")
 	if first.rows() != 20 || first.at("data.0.id") != made[20].ID.String() || first.at("cursor.cursor_value") != second {
 		t.Errorf("%d rows, cursor %s, want 20 and %s", first.rows(), first.at("cursor.cursor_value"), second)
 	}
-	last := h.partner().get(transactions+"?cursor="+url.QueryEscape(second)).want(200, "")
+	last := f.partner().get(transactions+"?cursor="+url.QueryEscape(second)).want(200, "")
 	if last.rows() != 1 || last.at("data.0.id") != made[0].ID.String() || last.at("cursor.cursor_value") != "null" {
 		t.Errorf("the rest: %s", last.body)
 	}
 	// A page with room for all rows is the last, and so is one that is exactly full.
 	for _, limit := range []string{"21", "100"} {
-		if all := h.partner().get(transactions + "?limit=" + limit); all.rows() != 21 || all.at("cursor.cursor_value") != "null" {
+		if all := f.partner().get(transactions + "?limit=" + limit); all.rows() != 21 || all.at("cursor.cursor_value") != "null" {
 			t.Errorf("limit %s: %d rows, cursor %s", limit, all.rows(), all.at("cursor.cursor_value"))
 		}
 	}
@@ -120,18 +120,18 @@ func TestAPageHoldsTwentyAndSaysWhetherItIsTheLast(t *testing.T) {
 
 func TestListRefusesOtherParameters(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, name := range []string{"page", "offset", "from", "to", "currency", "partner_id", "group_by", "Status", "x y"} {
-		h.partner().get(transactions+"?"+url.QueryEscape(name)+"=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"`+name+`"}]}`)
+		f.partner().get(transactions+"?"+url.QueryEscape(name)+"=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"`+name+`"}]}`)
 	}
-	h.partner().get(transactions+"?page=1&offset=2").want(422,
+	f.partner().get(transactions+"?page=1&offset=2").want(422,
 		`{"errors":[{"code":"invalid","detail":"Unexpected field","field":"page"},{"code":"invalid","detail":"Unexpected field","field":"offset"}]}`)
-	h.partner().get(transactions+"?txid=anything&txid=").want(422, `{"errors":[{"code":"invalid","detail":"txid is there twice","field":"txid"}]}`)
+	f.partner().get(transactions+"?txid=anything&txid=").want(422, `{"errors":[{"code":"invalid","detail":"txid is there twice","field":"txid"}]}`)
 }
 
 func TestListRefusesBadValuesByTheirNames(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	bad := map[string][]string{
 		"limit":         {"0", "101", "-1", "+5", "05", "x", "1e1", "", "99999999999999999999"},
 		"type":          {"refund", "Payment", ""},
@@ -152,30 +152,30 @@ func TestListRefusesBadValuesByTheirNames(t *testing.T) {
 	}
 	for name, values := range bad {
 		for _, value := range values {
-			a := h.partner().get(transactions+"?"+name+"="+url.QueryEscape(value)).want(422, "")
-			if a.at("errors.0.field") != name || a.at("errors.1") != "(absent)" {
-				t.Errorf("%s=%q: %s", name, value, a.body)
+			r := f.partner().get(transactions+"?"+name+"="+url.QueryEscape(value)).want(422, "")
+			if r.at("errors.0.field") != name || r.at("errors.1") != "(absent)" {
+				t.Errorf("%s=%q: %s", name, value, r.body)
 			}
 		}
-		if a := h.partner().get(transactions+"?"+name+"=1&"+name+"=1").want(422, ""); a.at("errors.0.field") != name {
-			t.Errorf("%s twice: %s", name, a.body)
+		if r := f.partner().get(transactions+"?"+name+"=1&"+name+"=1").want(422, ""); r.at("errors.0.field") != name {
+			t.Errorf("%s twice: %s", name, r.body)
 		}
 	}
-	a := h.partner().get(transactions+"?start_cursor=x&end_cursor=y").want(422, "")
-	if a.at("errors.0.field") != "start_cursor" || a.at("errors.1.field") != "end_cursor" {
-		t.Errorf("%s", a.body)
+	r := f.partner().get(transactions+"?start_cursor=x&end_cursor=y").want(422, "")
+	if r.at("errors.0.field") != "start_cursor" || r.at("errors.1.field") != "end_cursor" {
+		t.Errorf("%s", r.body)
 	}
 }
 
 func TestListFilters(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	a, b, c, d := deal("100", payment.Charged), deal("200", payment.Rejected), deal("300", payment.Charged), deal("400", payment.Charging)
+	f := newFixture(t)
+	a, b, c, d := newPayment("100", payment.Charged), newPayment("200", payment.Rejected), newPayment("300", payment.Charged), newPayment("400", payment.Charging)
 	b.Type = payment.Payout
 	c.RRN, c.LinkID = "123456789012", uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
-	tested, foreign := deal("100", payment.Charged), deal("100", payment.Charged)
+	tested, foreign := newPayment("100", payment.Charged), newPayment("100", payment.Charged)
 	tested.Asset.Env, foreign.Partner = money.Test, 77
-	h.storeRecords(a, b, c, d, tested, foreign)
+	f.storeRecords(a, b, c, d, tested, foreign)
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c", d.ID: "d", tested.ID: "tested"}
 	for query, want := range map[string]string{
 		"":                               "d c b a",
@@ -203,12 +203,12 @@ func TestListFilters(t *testing.T) {
 		"link_id=0F8FAD5B-D9CB-469F-A165-70867728950E": "c",
 		"link_id=00000000-0000-0000-0000-000000000000": "",
 	} {
-		if got := h.partner().get(transactions + "?" + query).found(names); got != want {
+		if got := f.partner().get(transactions + "?" + query).names(names); got != want {
 			t.Errorf("%q: %s, want %s", query, got, want)
 		}
 	}
-	for _, other := range []caller{h.second(), h.neighbour()} {
-		if got := other.get(transactions).found(names); got != "" {
+	for _, other := range []caller{f.second(), f.otherPartner()} {
+		if got := other.get(transactions).names(names); got != "" {
 			t.Errorf("another partner sees %s", got)
 		}
 	}
@@ -217,18 +217,18 @@ func TestListFilters(t *testing.T) {
 // Three transactions, one hour apart; the second is finished, and the first changes after that.
 func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	a, b, c := deal("1", payment.Charging), deal("2", payment.Charged), deal("3", payment.Charging)
-	h.at("11:00:00")
-	h.storeRecords(a)
-	h.at("12:00:00")
-	h.storeRecords(b)
-	h.at("13:00:00")
-	h.storeRecords(c)
-	h.at("14:00:00")
+	f := newFixture(t)
+	a, b, c := newPayment("1", payment.Charging), newPayment("2", payment.Charged), newPayment("3", payment.Charging)
+	f.at("11:00:00")
+	f.storeRecords(a)
+	f.at("12:00:00")
+	f.storeRecords(b)
+	f.at("13:00:00")
+	f.storeRecords(c)
+	f.at("14:00:00")
 	a.Status = payment.Failed
-	h.storeVersion(1, 1, a)
-	h.at("15:00:00")
+	f.storeVersion(1, 1, a)
+	f.at("15:00:00")
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c"}
 	for query, want := range map[string]string{
 		"started_from=2026-09-03T12:00:00Z":                                   "c b",
@@ -265,20 +265,20 @@ func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 		"order_by=updated&cursor=2026-09-03T14:00:00Z": "c b",
 		"order_by=updated&cursor=2026-09-03T14:00:00Z&updated_to=2026-09-03T12:30:00Z": "b",
 	} {
-		if got := h.partner().get(transactions + "?" + query).found(names); got != want {
+		if got := f.partner().get(transactions + "?" + query).names(names); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}
 }
 
-func TestListReadsEveryFormOfATime(t *testing.T) {
+func TestListAcceptsEveryFormOfATime(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	a, b := deal("1", payment.Charged), deal("2", payment.Charged)
-	h.at("11:00:00")
-	h.storeRecords(a)
-	h.at("12:00:00")
-	h.storeRecords(b)
+	f := newFixture(t)
+	a, b := newPayment("1", payment.Charged), newPayment("2", payment.Charged)
+	f.at("11:00:00")
+	f.storeRecords(a)
+	f.at("12:00:00")
+	f.storeRecords(b)
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b"}
 	for _, form := range []string{
 		"2026-09-03T12:00:00Z",
@@ -294,7 +294,7 @@ func TestListReadsEveryFormOfATime(t *testing.T) {
 		"2026-09-03+12:00:00.000000+Etc%2FUTC",
 		"2026-09-03+12:00:00+Etc/UTC",
 	} {
-		if got := h.partner().get(transactions + "?started_from=" + form).found(names); got != "b" {
+		if got := f.partner().get(transactions + "?started_from=" + form).names(names); got != "b" {
 			t.Errorf("%s: %s", form, got)
 		}
 	}
@@ -304,15 +304,15 @@ func TestListReadsEveryFormOfATime(t *testing.T) {
 // equal to the clock's time includes all of them.
 func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
-	now := h.Clock.Now()
+	f := newFixture(t)
+	made := f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
+	now := f.Clock.Now()
 	for query, want := range map[string]int{
 		"started_to=" + now.Format(time.RFC3339Nano): 1, "finished_to=" + now.Format(time.RFC3339Nano): 1,
 		"started_to=" + now.Add(-time.Microsecond).Format(time.RFC3339Nano): 0,
 	} {
-		if a := h.partner().get(transactions+"?env=test&"+query).want(200, ""); a.rows() != want {
-			t.Errorf("%s: %s; made %s", query, a.body, made.at("started"))
+		if r := f.partner().get(transactions+"?env=test&"+query).want(200, ""); r.rows() != want {
+			t.Errorf("%s: %s; made %s", query, r.body, made.at("started"))
 		}
 	}
 }
@@ -320,46 +320,46 @@ func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 // A transaction that was created by several events is listed by the first.
 func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	a, b, c := deal("1", payment.Charged), deal("2", payment.Charged), deal("3", payment.Charged)
-	h.at("12:00:00")
-	stamps := h.storeVersion(0, 5, a, b, c) // started at .000000, .000005, .000010; updated 4 µs later
+	f := newFixture(t)
+	a, b, c := newPayment("1", payment.Charged), newPayment("2", payment.Charged), newPayment("3", payment.Charged)
+	f.at("12:00:00")
+	stamps := f.storeVersion(0, 5, a, b, c) // started at .000000, .000005, .000010; updated 4 µs later
 	if stamps[1].Started-stamps[0].Started != 5 || stamps[1].Updated-stamps[1].Started != 4 {
 		t.Fatalf("%+v", stamps)
 	}
-	h.at("13:00:00")
+	f.at("13:00:00")
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c"}
 	for micros, want := range map[string]string{"0": "a", "3": "a", "4": "a", "5": "b a", "9": "b a", "10": "c b a"} {
 		query := transactions + "?started_to=2026-09-03T12:00:00." + fmt.Sprintf("%06s", micros) + "Z"
-		if got := h.partner().get(query).found(names); got != want {
+		if got := f.partner().get(query).names(names); got != want {
 			t.Errorf("up to %s: %s, want %s", micros, got, want)
 		}
 	}
 	for micros, want := range map[string]string{"0": "c b a", "1": "c b", "5": "c b", "6": "c", "10": "c", "11": ""} {
 		query := transactions + "?started_from=2026-09-03T12:00:00." + fmt.Sprintf("%06s", micros) + "Z"
-		if got := h.partner().get(query).found(names); got != want {
+		if got := f.partner().get(query).names(names); got != want {
 			t.Errorf("from %s: %s, want %s", micros, got, want)
 		}
 	}
 	for micros, want := range map[string]string{"0": "", "1": "a", "5": "a", "6": "b a", "11": "c b a"} {
 		query := transactions + "?cursor=2026-09-03T12:00:00." + fmt.Sprintf("%06s", micros) + "Z"
-		if got := h.partner().get(query).found(names); got != want {
+		if got := f.partner().get(query).names(names); got != want {
 			t.Errorf("after %s: %s, want %s", micros, got, want)
 		}
 	}
 }
 
-func TestWindowHoldsBothItsBounds(t *testing.T) {
+func TestWindowIncludesBothBounds(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	names := map[ledger.ID]string{}
 	for i, name := range []string{"a", "b", "c", "d"} {
-		r := deal("1", payment.Charged)
+		r := newPayment("1", payment.Charged)
 		names[r.ID] = name
-		h.at(fmt.Sprintf("%d:00:00", 11+i))
-		h.storeRecords(r)
+		f.at(fmt.Sprintf("%d:00:00", 11+i))
+		f.storeRecords(r)
 	}
-	h.at("16:00:00")
+	f.at("16:00:00")
 	const b, c = "2026-09-03T12:00:00Z", "2026-09-03T13:00:00Z"
 	for query, want := range map[string]string{
 		"start_cursor=" + c + "&end_cursor=" + b:                        "c b",
@@ -375,15 +375,15 @@ func TestWindowHoldsBothItsBounds(t *testing.T) {
 		"start_cursor=":         "d c b a",
 		"end_cursor=" + b:       "d c b a",
 	} {
-		if got := h.partner().get(transactions + "?" + query).found(names); got != want {
+		if got := f.partner().get(transactions + "?" + query).names(names); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}
-	a := h.partner().get(transactions + "?limit=1&start_cursor=" + b + "&end_cursor=" + c)
+	a := f.partner().get(transactions + "?limit=1&start_cursor=" + b + "&end_cursor=" + c)
 	if a.at("cursor.cursor_value") != "2026-09-03T13:00:00.000000+00:00" {
 		t.Errorf("the window goes on: %s", a.body)
 	}
-	a = h.partner().get(transactions + "?limit=1&start_cursor=" + b + "&end_cursor=" + c + "&cursor=" + c)
+	a = f.partner().get(transactions + "?limit=1&start_cursor=" + b + "&end_cursor=" + c + "&cursor=" + c)
 	if a.at("cursor.cursor_value") != "null" {
 		t.Errorf("the window ends: %s", a.body)
 	}
@@ -391,23 +391,23 @@ func TestWindowHoldsBothItsBounds(t *testing.T) {
 
 // A search with few matches reads a bounded part for each page: a page may be empty and still
 // have a cursor.
-func TestAFilteredPageReadsABoundedPart(t *testing.T) {
+func TestFilteredPageReadsABoundedNumber(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	oldest := deal("1", payment.Failed)
+	f := newFixture(t)
+	oldest := newPayment("1", payment.Failed)
 	made := []*payment.Record{oldest}
 	for range 1_100 {
-		made = append(made, deal("1", payment.Charged))
+		made = append(made, newPayment("1", payment.Charged))
 	}
-	h.storeRecords(made...)
+	f.storeRecords(made...)
 	for order, want := range map[string]int{"started": 3, "updated": 3} {
 		query, pages, found := transactions+"?limit=100&status=failed&order_by="+order, 0, 0
 		for cursor := "start"; cursor != "null"; pages++ {
-			a := h.partner().get(query).want(200, "")
-			if found += a.rows(); a.rows() == 1 && a.at("data.0.id") != oldest.ID.String() {
-				t.Errorf("%s", a.body)
+			r := f.partner().get(query).want(200, "")
+			if found += r.rows(); r.rows() == 1 && r.at("data.0.id") != oldest.ID.String() {
+				t.Errorf("%s", r.body)
 			}
-			cursor = a.at("cursor.cursor_value")
+			cursor = r.at("cursor.cursor_value")
 			query = transactions + "?limit=100&status=failed&order_by=" + order + "&cursor=" + url.QueryEscape(cursor)
 		}
 		if pages != want || found != 1 {

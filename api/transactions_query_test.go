@@ -19,43 +19,43 @@ var asked = strings.Fields(`status type env limit cursor started_from started_to
 // FuzzListQuery sends any query to a server, which answers with a page, or refuses with the
 // names of the wrong parameters.
 func FuzzListQuery(f *testing.F) {
-	for _, said := range []string{
+	for _, text := range []string{
 		"", "limit=5&order_by=updated", "limit=0", "status=charged&type=payment&env=prod", "cursor=2026-09-03T10:15:30.123456%2B00:00", "page=1&offset=2",
 		"started_from=2026-09-03T10:15:30+00:00&started_to=2026-09-03%2010:15:30.5%20Etc/UTC", "start_cursor=9999-12-31T23:59:59Z&end_cursor=0000-01-01T00:00:00Z",
 		"finished_to=2026-09-03T10:15:30.123456Z", "amount_from=0&amount_to=" + strings.Repeat("9", 77), "link_id=0f8fad5b-d9cb-469f-a165-70867728950e&rrn=123456789012",
 		"%ff=%00&=&&==&txid=%F0%9D%84%9E", "limit=%31&limit=1", "updated_to=2026-09-03T10:15:30.9999999Z&updated_from=1969-12-31T23:59:59.9999999Z", "group_by=day",
 	} {
-		f.Add(said)
+		f.Add(text)
 	}
 	h := newFixture(f)
 	for _, status := range []payment.Status{payment.Charged, payment.Rejected, payment.Charging} {
-		h.storeVersion(0, 3, deal("7", status), deal("70", status))
+		h.storeVersion(0, 3, newPayment("7", status), newPayment("70", status))
 	}
-	f.Fuzz(func(t *testing.T, said string) {
-		if len(said) > 4_096 || strings.ContainsFunc(said, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }) {
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 4_096 || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }) {
 			t.Skip("no target of a request")
 		}
 		for _, path := range []string{transactions, aggregate, balancesPath} {
-			status, body := h.queryAs(t, path, said)
+			status, body := h.queryAs(t, path, text)
 			if !json.Valid(body) || status != 200 && status != 422 {
-				t.Fatalf("%s?%q: %d %s", path, said, status, body)
+				t.Fatalf("%s?%q: %d %s", path, text, status, body)
 			}
 			if status == 422 {
 				checkRefusal(t, body)
 			} else if path == transactions {
-				checkPage(t, said, body)
+				checkPage(t, text, body)
 			}
 		}
 	})
 }
 
 // queryAs sends a query as it is, escaped or not.
-func (h *fixture) queryAs(t *testing.T, path, query string) (int, []byte) {
+func (f *fixture) queryAs(t *testing.T, path, query string) (int, []byte) {
 	t.Helper()
-	r, err := http.NewRequest("GET", "http://"+h.address+path, nil)
+	r, err := http.NewRequest("GET", "http://"+f.address+path, nil)
 	must(t, err)
 	r.URL.RawQuery = query
-	for name, value := range h.partner().headers {
+	for name, value := range f.partner().headers {
 		r.Header.Set(name, value)
 	}
 	response, err := transport.RoundTrip(r)
@@ -82,12 +82,12 @@ func checkRefusal(t *testing.T, body []byte) {
 	}
 }
 
-func checkPage(t *testing.T, said string, body []byte) {
+func checkPage(t *testing.T, text string, body []byte) {
 	t.Helper()
-	if values, err := url.ParseQuery(said); err == nil {
+	if values, err := url.ParseQuery(text); err == nil {
 		for name, sent := range values {
 			if name != "" && (!slices.Contains(asked, name) || len(sent) != 1) { // an argument without a name is ignored
-				t.Fatalf("%q was taken: %s", said, body)
+				t.Fatalf("%q was taken: %s", text, body)
 			}
 		}
 	}
@@ -100,6 +100,6 @@ func checkPage(t *testing.T, said string, body []byte) {
 	}
 	must(t, json.Unmarshal(body, &page))
 	if len(page.Data) > 6 || page.Cursor.Field != "started" && page.Cursor.Field != "updated" || page.Cursor.Value != nil && len(page.Data) == 0 {
-		t.Fatalf("%q: %s", said, body)
+		t.Fatalf("%q: %s", text, body)
 	}
 }

@@ -22,8 +22,8 @@ const transactions = "/api/v1/transactions"
 
 func TestPaymentIsCreatedAndRead(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD","txid":"order-1","description":"Shoes","merchant_meta":{"basket":[1,2]}`)).want(201, "")
+	f := newFixture(t)
+	made := f.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD","txid":"order-1","description":"Shoes","merchant_meta":{"basket":[1,2]}`)).want(201, "")
 	id := made.at("id")
 	if made.header.Get("location") != transactions+"/"+id || made.header.Get("x-idempotent-replay") != "" {
 		t.Errorf("headers %v", made.header)
@@ -40,21 +40,21 @@ func TestPaymentIsCreatedAndRead(t *testing.T) {
 	if rrn := made.at("rrn"); len(rrn) != 12 {
 		t.Errorf("rrn %q", rrn)
 	}
-	h.partner().get(transactions+"/"+id).want(200, made.body)
+	f.partner().get(transactions+"/"+id).want(200, made.body)
 }
 
 func TestPayoutIsPaid(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.partner().post(transactions, `{"params":{"type":"payout","amount":"100","currency":"EUR","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`).want(201, "")
+	f := newFixture(t)
+	made := f.partner().post(transactions, `{"params":{"type":"payout","amount":"100","currency":"EUR","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`).want(201, "")
 	if made.at("status") != "charged" || made.at("auth_params") != "(absent)" || made.at("txid") != "null" {
 		t.Errorf("%s", made.body)
 	}
 }
 
-func TestCreatedRejected(t *testing.T) {
+func TestCreateWithoutCredentialsIsRejected(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, c := range []struct{ body, reason string }{
 		{`{"params":{"type":"payment","amount":"1",` + urls + `}}`, "unexpected card"},
 		{`{"params":{"type":"payment","amount":"1",` + urls + `,"money_storage":{}}}`, "unexpected card"},
@@ -63,48 +63,48 @@ func TestCreatedRejected(t *testing.T) {
 		{paymentBody(`"amount":"1` + strings.Repeat("0", 73) + `"`), "amount out of range"},
 		{`{"params":{"type":"payout","amount":"99999999999999","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`, "insufficient balance"},
 	} {
-		made := h.partner().post(transactions, c.body).want(201, "")
+		made := f.partner().post(transactions, c.body).want(201, "")
 		if made.at("status") != "rejected" || made.at("error_description") != c.reason {
 			t.Errorf("%s: %s", c.body, made.body)
 		}
 	}
-	made := h.partner().post(transactions, strings.Replace(paymentBody(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000002", 1)).want(201, "")
+	made := f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000002", 1)).want(201, "")
 	if made.at("status") != "rejected" || made.at("error_code") != "card_declined" {
 		t.Errorf("declined: %s", made.body)
 	}
 	// A query parameter does not set the environment.
-	made = h.partner().post(transactions+"?env=test", strings.Replace(paymentBody(`"amount":"7"`), `"env":"test",`, "", 1)).want(201, "")
+	made = f.partner().post(transactions+"?env=test", strings.Replace(paymentBody(`"amount":"7"`), `"env":"test",`, "", 1)).want(201, "")
 	if made.at("env") != "prod" || made.at("currency") != "RUB" {
 		t.Errorf("env and currency: %s", made.body)
 	}
 }
 
-func TestCreateIsRefusedWithEveryField(t *testing.T) {
+func TestCreateRefusalListsEveryBadField(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	before := h.auditor().get("/api/v1/ledger/head").at("data.tree_size")
-	h.partner().post(transactions, `{"params":{"type":"payment","amount":5,"currency":"JPY","txid":"`+strings.Repeat("x", 256)+`"}}`).want(422,
+	f := newFixture(t)
+	before := f.auditor().get("/api/v1/ledger/head").at("data.tree_size")
+	f.partner().post(transactions, `{"params":{"type":"payment","amount":5,"currency":"JPY","txid":"`+strings.Repeat("x", 256)+`"}}`).want(422,
 		`{"errors":[{"code":"invalid","detail":"amount must be a string of minor units","field":"amount"},`+
 			`{"code":"invalid","detail":"unsupported currency JPY","field":"currency"},`+
 			`{"code":"invalid","detail":"txid must be at most 255 characters","field":"txid"}]}`)
-	h.partner().post(transactions, `{"type":"payment","amount":"5"}`).want(422, `{"error":"wrong params - can't init tx"}`)
-	h.partner().post(transactions, `{"params":{"amount":"1"},"params":{"amount":"2"}}`).want(400, "")
-	h.partner().post(transactions, `{"params":`).want(400, "")
-	if after := h.auditor().get("/api/v1/ledger/head").at("data.tree_size"); after != before {
+	f.partner().post(transactions, `{"type":"payment","amount":"5"}`).want(422, `{"error":"wrong params - can't init tx"}`)
+	f.partner().post(transactions, `{"params":{"amount":"1"},"params":{"amount":"2"}}`).want(400, "")
+	f.partner().post(transactions, `{"params":`).want(400, "")
+	if after := f.auditor().get("/api/v1/ledger/head").at("data.tree_size"); after != before {
 		t.Errorf("something was stored: %s events, were %s", after, before)
 	}
 }
 
-func TestHostedCreateIsAnsweredInShort(t *testing.T) {
+func TestHostedCreateReturnsTheShortForm(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, c := range []struct{ fields, kind, txid, env string }{
 		{`"type":"payment","env":"test","txid":"h-1","hosted":true`, "payment", "h-1", "test"},
 		{`"type":"payment","show_widget":true,"description":"Shoes",` + urls, "payment", "null", "prod"},
 		{`"type":"payout","env":"test","hosted":false,"show_widget":true`, "payout", "null", "test"},
 		{`"type":"payment","env":"test","hosted":true,` + goodCard, "payment", "null", "test"},
 	} {
-		made := h.partner().post(transactions, `{"params":{"amount":"1250","currency":"USD",`+c.fields+`}}`).want(201, "")
+		made := f.partner().post(transactions, `{"params":{"amount":"1250","currency":"USD",`+c.fields+`}}`).want(201, "")
 		id := made.at("id")
 		for field, want := range map[string]string{"status": "created", "type": c.kind, "env": c.env, "txid": c.txid, "amount": "1250", "currency": "USD"} {
 			if got := made.at(field); got != want {
@@ -114,98 +114,98 @@ func TestHostedCreateIsAnsweredInShort(t *testing.T) {
 		if names := slices.Sorted(maps.Keys(made.object())); strings.Join(names, " ") != "amount currency env id started status txid type widget_url" {
 			t.Errorf("%s: fields %v", c.fields, names)
 		}
-		if !strings.HasPrefix(made.at("widget_url"), h.base()+"/pay/"+id+"?token=") || made.header.Get("location") != transactions+"/"+id {
+		if !strings.HasPrefix(made.at("widget_url"), f.base()+"/pay/"+id+"?token=") || made.header.Get("location") != transactions+"/"+id {
 			t.Errorf("%s: %v %s", c.fields, made.header, made.body)
 		}
 	}
 }
 
-func TestHostedCreateIsReplayedInShortWhileItWaits(t *testing.T) {
+func TestWaitingHostedCreateIsReplayedInTheShortForm(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	first := h.hosted(`,"txid":"h-1"`)
+	f := newFixture(t)
+	first := f.hosted(`,"txid":"h-1"`)
 	closed := withoutAddress(first)
-	h.advanceBy(time.Minute)
+	f.advanceBy(time.Minute)
 	for _, c := range []struct{ fields, mismatch string }{
 		{`,"txid":"h-1"`, ""},
 		{`,"txid":"h-1","description":"other"`, "description"},
 		{`,"txid":"h-1","show_widget":false`, ""},
 	} {
-		again := h.hosted(c.fields).want(201, closed)
+		again := f.hosted(c.fields).want(201, closed)
 		if !again.isReplay() || again.header.Get("x-idempotent-mismatch") != c.mismatch || again.header.Get("location") != transactions+"/"+first.at("id") {
 			t.Errorf("%s: %v", c.fields, again.header)
 		}
 	}
-	direct := h.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD","txid":"h-1"`)).want(201, closed)
+	direct := f.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD","txid":"h-1"`)).want(201, closed)
 	if direct.header.Get("x-idempotent-mismatch") != "returnUrl" {
 		t.Errorf("another flow: %v", direct.header)
 	}
-	h.partner().post(operation("continue", first.at("id")), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
-	stands := h.partner().get(transactions + "/" + first.at("id"))
-	if later := h.hosted(`,"txid":"h-1"`); later.body != stands.body || later.at("status") != "charged" || later.at("widget_url") != "null" || later.header.Get("x-idempotent-mismatch") != "" {
+	f.partner().post(operation("continue", first.at("id")), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
+	stands := f.partner().get(transactions + "/" + first.at("id"))
+	if later := f.hosted(`,"txid":"h-1"`); later.body != stands.body || later.at("status") != "charged" || later.at("widget_url") != "null" || later.header.Get("x-idempotent-mismatch") != "" {
 		t.Errorf("once it is charged: %v %s", later.header, later.body)
 	}
 }
 
 // withoutAddress returns an answer in the form of a repetition, which has no address of a
 // payer's page.
-func withoutAddress(a *answer) string {
-	a.t.Helper()
-	open := a.at("widget_url")
+func withoutAddress(r *response) string {
+	r.t.Helper()
+	open := r.at("widget_url")
 	if !strings.Contains(open, "/pay/") {
-		a.t.Fatalf("no address in %s", a.body)
+		r.t.Fatalf("no address in %s", r.body)
 	}
-	return strings.Replace(a.body, `"`+open+`"`, "null", 1)
+	return strings.Replace(r.body, `"`+open+`"`, "null", 1)
 }
 
 // The fields of a hosted create are checked like those of any other create.
 func TestHostedCreateIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for fields, detail := range map[string]string{
-		`"amount":"0","hosted":true`:                                    "amount must be greater than zero",
-		`"amount":"1","hosted":1`:                                       "hosted must be true or false",
-		`"amount":"1","show_widget":"yes"`:                              "show_widget must be true or false",
-		`"amount":"1","hosted":true,"money_storage":{"type":"x"}`:       "invalid money_storage type x",
-		`"amount":"1","hosted":true,"txid":"` + long(256) + `"`:         "txid must be at most 255 characters",
-		`"amount":"1","hosted":true,"description":"` + long(2001) + `"`: "description must be at most 2000 characters",
-		`"amount":"1","hosted":true,"description":["` + long(20) + `"]`: "description must be a string",
+		`"amount":"0","hosted":true`:                                      "amount must be greater than zero",
+		`"amount":"1","hosted":1`:                                         "hosted must be true or false",
+		`"amount":"1","show_widget":"yes"`:                                "show_widget must be true or false",
+		`"amount":"1","hosted":true,"money_storage":{"type":"x"}`:         "invalid money_storage type x",
+		`"amount":"1","hosted":true,"txid":"` + textOf(256) + `"`:         "txid must be at most 255 characters",
+		`"amount":"1","hosted":true,"description":"` + textOf(2001) + `"`: "description must be at most 2000 characters",
+		`"amount":"1","hosted":true,"description":["` + textOf(20) + `"]`: "description must be a string",
 	} {
-		a := h.partner().post(transactions, `{"params":{"type":"payment",`+fields+`}}`)
-		if a.status != 422 || a.at("errors.0.detail") != detail {
-			t.Errorf("%.60s: %d %s, want %q", fields, a.status, a.body, detail)
+		r := f.partner().post(transactions, `{"params":{"type":"payment",`+fields+`}}`)
+		if r.status != 422 || r.at("errors.0.detail") != detail {
+			t.Errorf("%.60s: %d %s, want %q", fields, r.status, r.body, detail)
 		}
 	}
 }
 
-func long(n int) string { return strings.Repeat("x", n) }
+func textOf(n int) string { return strings.Repeat("x", n) }
 
 // The closed set of the specification, "Currencies and network".
 func TestEveryCurrencyIsAccepted(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	accepted := strings.Fields("RUB UAH AZN USD EUR GBP CHF TRY KZT CAD SGD IDR RUBT USDT USDC EURT ETH TRX TON ZOLT")
 	if len(accepted) != 20 {
 		t.Fatal("the specification names 20")
 	}
 	for _, code := range accepted {
-		if made := h.partner().post(transactions, paymentBody(`"amount":"123456789012345678","currency":"`+code+`"`)).want(201, ""); made.at("currency") != code || made.at("amount") != "123456789012345678" {
+		if made := f.partner().post(transactions, paymentBody(`"amount":"123456789012345678","currency":"`+code+`"`)).want(201, ""); made.at("currency") != code || made.at("amount") != "123456789012345678" {
 			t.Errorf("%s: %s", code, made.body)
 		}
 	}
 	for _, code := range []string{"JPY", "PLN", "AED", "643", "840", "usd", "BTC"} {
-		h.partner().post(transactions, paymentBody(`"amount":"1","currency":"`+code+`"`)).want(422, `{"errors":[{"code":"invalid","detail":"unsupported currency `+code+`","field":"currency"}]}`)
+		f.partner().post(transactions, paymentBody(`"amount":"1","currency":"`+code+`"`)).want(422, `{"errors":[{"code":"invalid","detail":"unsupported currency `+code+`","field":"currency"}]}`)
 	}
 }
 
 func TestNetworkIsResolvedOrLeftEmpty(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, c := range []struct{ fields, network, scale string }{
 		{`"currency":"USDT","network":"bsc"`, "bsc", "18"}, {`"currency":"USDT","network":"tron"`, "tron", "6"}, {`"currency":"USDT"`, "(absent)", "null"},
 		{`"currency":"TRX"`, "tron", "6"}, {`"currency":"ETH"`, "ethereum", "18"}, {`"currency":"TON"`, "ton", "9"}, {`"currency":"ZOLT"`, "(absent)", "8"}, {`"currency":"IDR"`, "(absent)", "2"},
 	} {
-		if made := h.partner().post(transactions, paymentBody(`"amount":"1",`+c.fields)).want(201, ""); made.at("network") != c.network || made.at("scale") != c.scale {
+		if made := f.partner().post(transactions, paymentBody(`"amount":"1",`+c.fields)).want(201, ""); made.at("network") != c.network || made.at("scale") != c.scale {
 			t.Errorf("%s: %s", c.fields, made.body)
 		}
 	}
@@ -214,31 +214,31 @@ func TestNetworkIsResolvedOrLeftEmpty(t *testing.T) {
 // Every money_storage type of the specification is accepted; a card scheme is not a type.
 func TestEveryMoneyStorageTypeIsAccepted(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, name := range strings.Fields(`bank_account sbp qr_code crypto e_wallet phone_payment bnpl open_banking apple_pay google_pay voucher gift_card
 		totp provider_token square_nonce sepa upi netbanking boleto revolut_payout encrypted_qr native_gas username_subscription
 		pix oxxo klarna alipay wechat_pay paynow grabpay ideal bancontact paypal_account venmo emi interac_present mollie_redirect revolut_checkout open_banking_redirect`) {
-		made := h.create(`"type":"payment","amount":"1","currency":"USD","money_storage":{"type":"` + name + `"}`)
+		made := f.create(`"type":"payment","amount":"1","currency":"USD","money_storage":{"type":"` + name + `"}`)
 		if status := made.at("status"); status != "charged" && status != "action_required" {
 			t.Errorf("%s: %s", name, made.body)
 		}
 	}
 	for _, name := range []string{"ach", "acss", "bacs", "card", "Bank_Card"} {
-		h.partner().post(transactions, `{"params":{"type":"payment","amount":"1","money_storage":{"type":"`+name+`"}}}`).want(422,
+		f.partner().post(transactions, `{"params":{"type":"payment","amount":"1","money_storage":{"type":"`+name+`"}}}`).want(422,
 			`{"errors":[{"code":"invalid","detail":"invalid money_storage type `+name+`","field":"money_storage.type"}]}`)
 	}
 	for scheme, keys := range map[string]string{
 		"ach": `"routing_number":"021000021","account_number":"1"`, "bacs": `"sort_code":"12-34-56","account_number":"1"`, "acss": `"institution_number":"001","transit_number":"00001","account_number":"1"`,
 	} {
-		h.create(`"type":"payment","amount":"1","currency":"USD","money_storage":{"type":"direct_debit","scheme":"`+scheme+`",`+keys+`}`).wantStatus("charged", "")
+		f.create(`"type":"payment","amount":"1","currency":"USD","money_storage":{"type":"direct_debit","scheme":"`+scheme+`",`+keys+`}`).wantStatus("charged", "")
 	}
 }
 
 // Only the params of the request count, and of these only the known ones.
-func TestCreateIgnoresWhatItDoesNotKnow(t *testing.T) {
+func TestCreateIgnoresUnknownFields(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.partner().post(transactions+"?env=test&hosted=true", `{"env":"test","hosted":true,"notifyUrl":"https://x/","params":{"type":"payment","amount":"5","currency":"USD",`+urls+`,`+goodCard+
+	f := newFixture(t)
+	made := f.partner().post(transactions+"?env=test&hosted=true", `{"env":"test","hosted":true,"notifyUrl":"https://x/","params":{"type":"payment","amount":"5","currency":"USD",`+urls+`,`+goodCard+
 		`,"notifyUrl":"https://x/","notify_url":7,"status":"failed","id":"mine","Env":"test"}}`).want(201, "").wantStatus("charged", "")
 	if made.at("env") != "prod" || made.at("id") == "mine" || strings.Contains(made.body, "https://x/") {
 		t.Errorf("%s", made.body)
@@ -247,48 +247,48 @@ func TestCreateIgnoresWhatItDoesNotKnow(t *testing.T) {
 
 func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const described = `"type":"payment","amount":"1","currency":"USD","description":"Shoes"`
-	if made := h.create(described).wantStatus("rejected", "unexpected card"); made.at("description") != "null" || made.at("route") != "" {
+	if made := f.create(described).wantStatus("rejected", "unexpected card"); made.at("description") != "null" || made.at("route") != "" {
 		t.Errorf("refused before routing: %s", made.body)
 	}
-	if made := h.create(described+`,`+strings.Replace(goodCard, good, "4000000000000002", 1)).wantStatus("rejected", "card_declined"); made.at("description") != "Shoes" || made.at("route") != "simulator" {
+	if made := f.create(described+`,`+strings.Replace(goodCard, good, "4000000000000002", 1)).wantStatus("rejected", "card_declined"); made.at("description") != "Shoes" || made.at("route") != "simulator" {
 		t.Errorf("refused by the rail: %s", made.body)
 	}
-	h.terminal("payment", `{"description":"ACME"}`)
-	if made := h.create(described+`,`+goodCard).wantStatus("charged", ""); made.at("description") != "ACME" {
+	f.terminal("payment", `{"description":"ACME"}`)
+	if made := f.create(described+`,`+goodCard).wantStatus("charged", ""); made.at("description") != "ACME" {
 		t.Errorf("the terminal's own text: %s", made.body)
 	}
 }
 
-func TestPartnersLanguage(t *testing.T) {
+func TestDescriptionsUseThePartnersLanguage(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	declined := `"type":"payment","amount":"1","currency":"USD","merchant_meta":{"lang":"fr","a":{"lang":"fr"}},` + strings.Replace(goodCard, good, "4000000000000002", 1)
-	if made := h.create(declined).wantStatus("rejected", "card_declined"); made.at("merchant_meta.lang") != "en" || made.at("merchant_meta.a.lang") != "fr" {
+	if made := f.create(declined).wantStatus("rejected", "card_declined"); made.at("merchant_meta.lang") != "en" || made.at("merchant_meta.a.lang") != "fr" {
 		t.Errorf("%s", made.body)
 	}
-	if made := h.create(`"type":"payment","amount":"1","currency":"USD","lang":"fr",` + goodCard); made.at("merchant_meta") != "{}" {
+	if made := f.create(`"type":"payment","amount":"1","currency":"USD","lang":"fr",` + goodCard); made.at("merchant_meta") != "{}" {
 		t.Errorf("%s", made.body)
 	}
-	h.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
-	made := h.create(declined).wantStatus("rejected", "Карта отклонена.")
+	f.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
+	made := f.create(declined).wantStatus("rejected", "Карта отклонена.")
 	if made.at("merchant_meta.lang") != "ru" || made.at("merchant_meta.a.lang") != "fr" {
 		t.Errorf("%s", made.body)
 	}
-	h.transaction(made.at("id")).want(200, made.body)
-	id := h.create(`"type":"payment","amount":"1250","currency":"USD",` + goodCard).at("id")
-	if refunded := h.change(id, `"type":"refund"`).want(200, ""); refunded.at("merchant_meta.lang") != "ru" {
+	f.transaction(made.at("id")).want(200, made.body)
+	id := f.create(`"type":"payment","amount":"1250","currency":"USD",` + goodCard).at("id")
+	if refunded := f.change(id, `"type":"refund"`).want(200, ""); refunded.at("merchant_meta.lang") != "ru" {
 		t.Errorf("%s", refunded.body)
 	}
 }
 
 func TestConversionIsShown(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
-	h.terminal("payment", `{"settlement_currency":"EUR","fee_bps":"1000"}`)
-	made := h.create(`"type":"payment","amount":"1001","currency":"USD",`+goodCard).wantStatus("charged", "")
+	f := newFixture(t)
+	f.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
+	f.terminal("payment", `{"settlement_currency":"EUR","fee_bps":"1000"}`)
+	made := f.create(`"type":"payment","amount":"1001","currency":"USD",`+goodCard).wantStatus("charged", "")
 	// fee 100; 901 × 0.9 = 810.9
 	for field, want := range map[string]string{
 		"amount": "1001", "amount_with_fee": "1001", "merchant_amount": "901", "amount_dest": "810", "currency": "USD", "currency_dest": "EUR", "currency_rate": "0.9", "scale_dest": "2",
@@ -297,19 +297,19 @@ func TestConversionIsShown(t *testing.T) {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}
-	if plain := h.create(`"type":"payment","amount":"1","currency":"EUR",` + goodCard); plain.at("currency_rate") != "(absent)" || plain.at("scale_dest") != "(absent)" || plain.at("currency_dest") != "EUR" {
+	if plain := f.create(`"type":"payment","amount":"1","currency":"EUR",` + goodCard); plain.at("currency_rate") != "(absent)" || plain.at("scale_dest") != "(absent)" || plain.at("currency_dest") != "EUR" {
 		t.Errorf("%s", plain.body)
 	}
 }
 
 func TestReversalIsShown(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made := h.charge("4000000000000259").wantStatus("charged", "")
-	h.change(made.at("id"), `"type":"refund","amount":"250"`).want(200, "")
-	h.advanceBy(time.Minute)
-	reversed := h.transaction(made.at("id"))
-	back := h.transaction(reversed.at("return_id"))
+	f := newFixture(t)
+	made := f.charge("4000000000000259").wantStatus("charged", "")
+	f.change(made.at("id"), `"type":"refund","amount":"250"`).want(200, "")
+	f.advanceBy(time.Minute)
+	reversed := f.transaction(made.at("id"))
+	back := f.transaction(reversed.at("return_id"))
 	if reversed.at("status") != "reversed" || reversed.at("refunded_amount") != "250" {
 		t.Errorf("%s", reversed.body)
 	}
@@ -322,42 +322,42 @@ func TestReversalIsShown(t *testing.T) {
 
 func TestTxidIsReplayed(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	first := h.partner().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, "")
+	f := newFixture(t)
+	first := f.partner().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, "")
 	for _, c := range []struct{ fields, mismatch string }{
 		{`"amount":"100","currency":"USD","txid":"once"`, ""},
 		{`"amount":"101","currency":"EUR","txid":"once"`, "amount"},
 		{`"amount":"100","currency":"EUR","txid":"once"`, "currency"},
 		{`"amount":"100","currency":"USD","txid":"once","description":"new"`, "description"},
 	} {
-		again := h.partner().post(transactions, paymentBody(c.fields)).want(201, first.body)
+		again := f.partner().post(transactions, paymentBody(c.fields)).want(201, first.body)
 		if again.header.Get("x-idempotent-replay") != "true" || again.header.Get("x-idempotent-mismatch") != c.mismatch || again.header.Get("location") != transactions+"/"+first.at("id") {
 			t.Errorf("%s: %v", c.fields, again.header)
 		}
 	}
-	if other := h.partner().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"Once"`)).want(201, ""); other.at("id") == first.at("id") {
+	if other := f.partner().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"Once"`)).want(201, ""); other.at("id") == first.at("id") {
 		t.Error("txid is case-sensitive")
 	}
-	if foreign := h.second().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); foreign.at("id") == first.at("id") || foreign.header.Get("x-idempotent-replay") != "" {
+	if foreign := f.second().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); foreign.at("id") == first.at("id") || foreign.header.Get("x-idempotent-replay") != "" {
 		t.Error("another partner's txid was taken for this one's")
 	}
-	if beside := h.neighbour().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); beside.at("id") == first.at("id") || beside.header.Get("x-idempotent-replay") != "" {
+	if beside := f.otherPartner().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); beside.at("id") == first.at("id") || beside.header.Get("x-idempotent-replay") != "" {
 		t.Error("two partners of one organization may use one txid")
 	}
-	if a, b := h.partner().post(transactions, paymentBody(`"amount":"1"`)), h.partner().post(transactions, paymentBody(`"amount":"1"`)); a.at("id") == b.at("id") {
+	if a, b := f.partner().post(transactions, paymentBody(`"amount":"1"`)), f.partner().post(transactions, paymentBody(`"amount":"1"`)); a.at("id") == b.at("id") {
 		t.Error("without a txid nothing is repeated")
 	}
 }
 
-func TestConcurrentCreatesOfOneTxidMakeOne(t *testing.T) {
+func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const racers = 16
-	answers := make([]*answer, racers)
+	answers := make([]*response, racers)
 	var all sync.WaitGroup
 	for i := range racers {
 		all.Go(func() {
-			answers[i] = h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD","txid":"race"`))
+			answers[i] = f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD","txid":"race"`))
 		})
 	}
 	all.Wait()
@@ -372,16 +372,16 @@ func TestConcurrentCreatesOfOneTxidMakeOne(t *testing.T) {
 	}
 }
 
-func TestForeignTransactionsAreUnknown(t *testing.T) {
+func TestForeignTransactionsEqualUnknownOnes(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	id := h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
-	unknown := h.partner().get(transactions+"/"+uuid.NewString()).want(404, `{"error":"not_found","message":"no such transaction"}`)
-	h.second().get(transactions+"/"+id).want(404, unknown.body)
+	f := newFixture(t)
+	id := f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
+	unknown := f.partner().get(transactions+"/"+uuid.NewString()).want(404, `{"error":"not_found","message":"no such transaction"}`)
+	f.second().get(transactions+"/"+id).want(404, unknown.body)
 	for _, bad := range []string{"x", strings.ToUpper(id) + "0", "urn:uuid:" + id, "{" + id + "}", strings.ReplaceAll(id, "-", ""), "%00"} {
-		h.partner().get(transactions+"/"+bad).want(404, "")
+		f.partner().get(transactions+"/"+bad).want(404, "")
 	}
-	h.partner().get(transactions+"/"+strings.ToUpper(id)).want(200, "")
+	f.partner().get(transactions+"/"+strings.ToUpper(id)).want(200, "")
 }
 
 // refusing answers every create with an error.
@@ -399,7 +399,7 @@ func (r refusing) Create(paymentactor.Create) (paymentactor.Result, error) {
 	return paymentactor.Result{}, r.err
 }
 
-func TestErrorsOfTheServiceAreAnswered(t *testing.T) {
+func TestServiceErrorsBecomeResponses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		payments payments.Transactions
@@ -412,56 +412,56 @@ func TestErrorsOfTheServiceAreAnswered(t *testing.T) {
 		{refusing{panic: "CANARY 4242424242424242"}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
 		{refusing{err: ledger.Refuse("op", ledger.Conflict, "busy")}, 409, `{"error":"conflict","message":"busy"}`, false},
 	} {
-		h := newFixture(t, func(cfg *api.Config) { cfg.Payments = c.payments })
-		a := h.partner().post(transactions, paymentBody(`"amount":"5"`)).want(c.status, c.body)
-		if c.status == 503 && a.header.Get("retry-after") == "" {
+		f := newFixture(t, func(cfg *api.Config) { cfg.Payments = c.payments })
+		r := f.partner().post(transactions, paymentBody(`"amount":"5"`)).want(c.status, c.body)
+		if c.status == 503 && r.header.Get("retry-after") == "" {
 			t.Error("503 without Retry-After")
 		}
-		log := h.log.String()
-		if strings.Contains(log, a.header.Get("x-request-id")) != c.logged || a.header.Get("x-request-id") == "" {
+		log := f.log.String()
+		if strings.Contains(log, r.header.Get("x-request-id")) != c.logged || r.header.Get("x-request-id") == "" {
 			t.Errorf("%d: logged %q", c.status, log)
 		}
 		if strings.Contains(log, "CANARY") || strings.Contains(log, "4242424242424242") {
 			t.Errorf("the log holds what was sent: %s", log)
 		}
-		h.anyone().get("/api/v1/health").want(200, "") // the server continues
+		f.anyone().get("/api/v1/health").want(200, "") // the server continues
 	}
 }
 
 func TestPanicsInTheRuntimeAreLoggedWithTheirStack(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t, func(cfg *api.Config) { cfg.Payments = nil })
-	h.partner().post(transactions, paymentBody(`"amount":"5"`)).want(500, "")
-	if log := h.log.String(); !strings.Contains(log, "nil pointer dereference") || !strings.Contains(log, "createTransaction") {
+	f := newFixture(t, func(cfg *api.Config) { cfg.Payments = nil })
+	f.partner().post(transactions, paymentBody(`"amount":"5"`)).want(500, "")
+	if log := f.log.String(); !strings.Contains(log, "nil pointer dereference") || !strings.Contains(log, "createTransaction") {
 		t.Errorf("log %q", log)
 	}
 }
 
-func TestAnswersAreObserved(t *testing.T) {
+func TestResponsesAreObserved(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.partner().post(transactions, paymentBody(`"amount":"5"`))
-	h.partner().get(transactions + "/" + uuid.NewString())
-	h.anyone().get("/nothing/here")
+	f := newFixture(t)
+	f.partner().post(transactions, paymentBody(`"amount":"5"`))
+	f.partner().get(transactions + "/" + uuid.NewString())
+	f.anyone().get("/nothing/here")
 	for _, want := range []string{transactions + " POST 201", transactions + "/:id GET 404", "none GET 404"} {
-		if got := <-h.observed; got != want {
+		if got := <-f.observed; got != want {
 			t.Errorf("observed %q, want %q", got, want)
 		}
 	}
 }
 
-func TestManyPaymentsBalance(t *testing.T) {
+func TestLedgerBalancesAfterManyPayments(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	var all sync.WaitGroup
 	const n = 40
 	for i := range n {
 		all.Go(func() {
-			h.partner().post(transactions, paymentBody(fmt.Sprintf(`"amount":"%d","currency":"CHF","txid":"t%d"`, i+1, i))).want(201, "")
+			f.partner().post(transactions, paymentBody(fmt.Sprintf(`"amount":"%d","currency":"CHF","txid":"t%d"`, i+1, i))).want(201, "")
 		})
 	}
 	all.Wait()
-	account := h.auditor().get("/api/v1/ledger/accounts/L:partner:1:available?currency=CHF&env=test")
+	account := f.auditor().get("/api/v1/ledger/accounts/L:partner:1:available?currency=CHF&env=test")
 	if got, want := account.at("data.0.balance"), fmt.Sprint(100_000_000+n*(n+1)/2); got != want {
 		t.Errorf("balance %s, want %s", got, want)
 	}

@@ -15,9 +15,9 @@ import (
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
-	if said := os.Getenv("MIZAN_SEED"); said != "" {
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
 		var err error
-		seed, err = strconv.ParseUint(said, 10, 64)
+		seed, err = strconv.ParseUint(text, 10, 64)
 		must(t, err)
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
@@ -26,15 +26,15 @@ func seeded(t *testing.T) *rand.Rand {
 
 // walkPages reads a list from its newest page to its last, in pages of random length, and
 // counts how often it finds each id; between runs after each page.
-func (h *fixture) walkPages(random *rand.Rand, query string, between func()) map[string]int {
-	h.t.Helper()
+func (f *fixture) walkPages(random *rand.Rand, query string, between func()) map[string]int {
+	f.t.Helper()
 	seen := map[string]int{}
 	for cursor := ""; cursor != "null"; between() {
-		a := h.partner().get(transactions+"?"+query+"&limit="+strconv.Itoa(1+random.IntN(7))+cursor).want(200, "")
-		for _, row := range a.object()["data"].([]any) {
+		r := f.partner().get(transactions+"?"+query+"&limit="+strconv.Itoa(1+random.IntN(7))+cursor).want(200, "")
+		for _, row := range r.object()["data"].([]any) {
 			seen[row.(map[string]any)["id"].(string)]++
 		}
-		if cursor = a.at("cursor.cursor_value"); cursor != "null" {
+		if cursor = r.at("cursor.cursor_value"); cursor != "null" {
 			cursor = "&cursor=" + url.QueryEscape(cursor)
 		}
 	}
@@ -42,7 +42,7 @@ func (h *fixture) walkPages(random *rand.Rand, query string, between func()) map
 }
 
 // Real payments are made during the walk, and some of them settle later.
-func TestAWalkByStartMeetsEachOnceWhileOthersCome(t *testing.T) {
+func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 	t.Parallel()
 	h, random := newFixture(t), seeded(t)
 	create := func(slow bool) string {
@@ -86,7 +86,7 @@ func TestAWalkByStartMeetsEachOnceWhileOthersCome(t *testing.T) {
 	}
 }
 
-func TestAWalkByUpdateMeetsEachThatDoesNotMoveOnce(t *testing.T) {
+func TestPagingByUpdateShowsEachUnchangedTransactionOnce(t *testing.T) {
 	t.Parallel()
 	h, random := newFixture(t), seeded(t)
 	var all []*payment.Record
@@ -97,7 +97,7 @@ func TestAWalkByUpdateMeetsEachThatDoesNotMoveOnce(t *testing.T) {
 		versions[r] += uint64(events)
 	}
 	for range 120 {
-		r := deal("1", payment.Charging)
+		r := newPayment("1", payment.Charging)
 		move(r)
 		all = append(all, r)
 	}
@@ -111,7 +111,7 @@ func TestAWalkByUpdateMeetsEachThatDoesNotMoveOnce(t *testing.T) {
 			moved[r.ID.String()] = true
 		}
 		if random.IntN(2) == 0 {
-			h.storeRecords(deal("1", payment.Charging))
+			h.storeRecords(newPayment("1", payment.Charging))
 		}
 	})
 	if len(moved) < 5 || len(moved) == len(all) {

@@ -25,23 +25,23 @@ const hangGuard = time.Minute
 
 // unauthorizedCases are all reasons for a 401 with an API key, each with a key and an
 // organization of the same length.
-func unauthorizedCases(h *fixture) map[string][2]string {
-	h.t.Helper()
-	first, second := h.seed.First.Org.String(), h.seed.Second.Org.String()
-	key := string(h.seed.First.APIKey)
-	issue := func(c caller, partner, more string) *answer {
+func unauthorizedCases(f *fixture) map[string][2]string {
+	f.t.Helper()
+	first, second := f.seed.First.Org.String(), f.seed.Second.Org.String()
+	key := string(f.seed.First.APIKey)
+	issue := func(c caller, partner, more string) *response {
 		return c.post("/api/v1/api_keys", `{"name":"k","partner_id":`+partner+more+`}`).want(201, "")
 	}
-	revoked := issue(h.admin(), "1", "")
-	h.admin().do("DELETE", "/api/v1/api_keys/"+revoked.at("id"), "").want(200, "")
-	expired := issue(h.admin(), "1", `,"expires_at":"2026-09-03T10:16:00Z"`)
-	away := h.admin().post("/api/v1/partners", `{"name":"A","login":"away","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
-	outside := issue(h.admin(), away.at("id"), "")
-	resting := h.anyone().with("authorization", "Bearer "+string(h.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Resting"}`).want(201, "").at("data.id")
-	there := h.bearer(string(h.seed.AdminToken), uuid.MustParse(resting))
+	revoked := issue(f.admin(), "1", "")
+	f.admin().do("DELETE", "/api/v1/api_keys/"+revoked.at("id"), "").want(200, "")
+	expired := issue(f.admin(), "1", `,"expires_at":"2026-09-03T10:16:00Z"`)
+	away := f.admin().post("/api/v1/partners", `{"name":"A","login":"away","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
+	outside := issue(f.admin(), away.at("id"), "")
+	resting := f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Resting"}`).want(201, "").at("data.id")
+	there := f.bearer(string(f.seed.AdminToken), uuid.MustParse(resting))
 	sleeping := issue(there, there.post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id"), "")
-	h.admin().patch("/api/v1/organizations/"+resting, `{"status":"maintenance"}`).want(200, "")
-	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":3600}`).want(200, "")
+	f.admin().patch("/api/v1/organizations/"+resting, `{"status":"maintenance"}`).want(200, "")
+	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":3600}`).want(200, "")
 	return map[string][2]string{
 		"unknown key":           {"mzk_" + strings.Repeat("A", len(key)-4), first},
 		"wrong organization":    {key, second},
@@ -58,11 +58,11 @@ func unauthorizedCases(h *fixture) map[string][2]string {
 // measurements counts, because other goroutines allocate at the same time and pools are
 // emptied, with the race detector at random.
 func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
-	h := newFixture(t)
+	f := newFixture(t)
 	const rounds = 200
 	cost := make(map[string]float64)
-	for name, s := range unauthorizedCases(h) {
-		c, err := net.Dial("tcp", h.address)
+	for name, s := range unauthorizedCases(f) {
+		c, err := net.Dial("tcp", f.address)
 		must(t, err)
 		defer func() { _ = c.Close() }()
 		must(t, c.SetDeadline(time.Now().Add(hangGuard)))
@@ -106,28 +106,28 @@ func (v *views) View() *posting.View {
 	return v.Journal.View()
 }
 
-func TestALookUpOfAKeyReadsNothingFromTheStore(t *testing.T) {
+func TestKeyLookupReadsNothingFromTheStore(t *testing.T) {
 	counted := new(views)
-	h := newFixture(t, func(c *api.Config) {
+	f := newFixture(t, func(c *api.Config) {
 		counted.Journal = c.Journal
 		c.Journal = counted
 	})
 	for range 100 {
-		h.partner().post(transactions, `{"params":{}}`).want(422, "")                // authenticated, and refused for its body
-		h.partner().with("x-api-key", "mzk_unknown").get(transactions).want(401, "") // unauthorized
+		f.partner().post(transactions, `{"params":{}}`).want(422, "")                // authenticated, and refused for its body
+		f.partner().with("x-api-key", "mzk_unknown").get(transactions).want(401, "") // unauthorized
 	}
 	if n := counted.opened.Load(); n != 0 {
 		t.Errorf("the store was opened %d times", n)
 	}
-	if h.partner().get(transactions).want(200, ""); counted.opened.Load() == 0 {
+	if f.partner().get(transactions).want(200, ""); counted.opened.Load() == 0 {
 		t.Error("a list was read without the store: the count is worth nothing")
 	}
 }
 
 // Once a revocation has been answered, no later request with the key is authenticated, even
 // while many others with the same key are under way.
-func TestARevocationHoldsFromItsAnswerOn(t *testing.T) {
-	h := newFixture(t)
+func TestRevokedKeyIsRefusedOnceTheRevocationIsConfirmed(t *testing.T) {
+	f := newFixture(t)
 	const (
 		callers = 8
 		after   = 3 // each caller's requests after the revocation
@@ -136,10 +136,10 @@ func TestARevocationHoldsFromItsAnswerOn(t *testing.T) {
 	if testing.Short() {
 		rounds = 10
 	}
-	org := h.seed.First.Org.String()
+	org := f.seed.First.Org.String()
 	for round := range rounds {
-		made := h.admin().post("/api/v1/api_keys", `{"name":"r","partner_id":1}`).want(201, "")
-		with := h.anyone().with("x-api-key", made.at("key"), "x-organization-id", org)
+		made := f.admin().post("/api/v1/api_keys", `{"name":"r","partner_id":1}`).want(201, "")
+		with := f.anyone().with("x-api-key", made.at("key"), "x-organization-id", org)
 		var revoked atomic.Bool
 		var let atomic.Int64
 		first := make(chan struct{}, callers)
@@ -176,7 +176,7 @@ func TestARevocationHoldsFromItsAnswerOn(t *testing.T) {
 				t.Fatal("no answer")
 			}
 		}
-		h.admin().do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, "")
+		f.admin().do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, "")
 		revoked.Store(true)
 		all.Wait()
 		if let.Load() < callers {
@@ -190,7 +190,7 @@ func TestARevocationHoldsFromItsAnswerOn(t *testing.T) {
 
 // status returns the status of a GET; 0 if there was no answer.
 func (c caller) status(path string) int {
-	request, err := http.NewRequest(http.MethodGet, "http://"+c.h.address+path, nil)
+	request, err := http.NewRequest(http.MethodGet, "http://"+c.fixture.address+path, nil)
 	if err != nil {
 		return 0
 	}

@@ -105,7 +105,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	report.judge(names, crop(samples, kept))
+	report.compare(names, crop(samples, kept))
 	report.print(out)
 	return errors.Join(report.err(), writeReport(cfg.Report, report))
 }
@@ -153,8 +153,8 @@ func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []deniedCas
 	return names, samples, nil
 }
 
-// judge computes t for each pair of cases.
-func (r *AccessReport) judge(names []string, samples [][]float64) {
+// compare computes t for each pair of cases.
+func (r *AccessReport) compare(names []string, samples [][]float64) {
 	all := make([]moments, len(samples))
 	r.Cases, r.T, r.Largest, r.Pair = nil, nil, 0, [2]string{}
 	for i := range samples {
@@ -181,9 +181,9 @@ func (r *AccessReport) err() error {
 }
 
 func (r *AccessReport) print(out io.Writer) {
-	say(out, "machine    %v", r.Machine)
-	say(out, "samples    %d of each case, the slowest %.0f%% of all left out, seed %d", r.Samples, 100*(1-kept), r.Seed)
-	say(out, "%-26s %7s %10s %10s   t against the case of each number", "", "kept", "mean µs", "deviation")
+	printLine(out, "machine    %v", r.Machine)
+	printLine(out, "samples    %d of each case, the slowest %.0f%% of all left out, seed %d", r.Samples, 100*(1-kept), r.Seed)
+	printLine(out, "%-26s %7s %10s %10s   t against the case of each number", "", "kept", "mean µs", "deviation")
 	for i, c := range r.Cases {
 		row := ""
 		for k := range r.Cases {
@@ -193,7 +193,7 @@ func (r *AccessReport) print(out io.Writer) {
 			}
 			row += fmt.Sprintf(" %7.2f", r.T[i][k])
 		}
-		say(out, "%s %-24s %7d %10.3f %10.3f  %s", strconv.Itoa(i+1), c.Case, c.Kept, c.Mean, c.Deviance, row)
+		printLine(out, "%s %-24s %7d %10.3f %10.3f  %s", strconv.Itoa(i+1), c.Case, c.Kept, c.Mean, c.Deviance, row)
 	}
-	say(out, "largest    t %.2f, between %s and %s; wanted: below %v", r.Largest, r.Pair[0], r.Pair[1], mostT)
+	printLine(out, "largest    t %.2f, between %s and %s; merchantCounts: below %v", r.Largest, r.Pair[0], r.Pair[1], mostT)
 }

@@ -40,7 +40,7 @@ func TestParseAnswer(t *testing.T) {
 	}
 }
 
-func TestAnswerWithoutEnd(t *testing.T) {
+func TestUnterminatedResponseIsRefused(t *testing.T) {
 	if _, _, err := parseAnswer([]byte("HTTP/1.1 200 OK\r\n" + strings.Repeat("a", maxAnswer))); err == nil {
 		t.Error("a head without end was accepted")
 	}

@@ -32,8 +32,8 @@ type PaymentsConfig struct {
 }
 
 // merchants returns the numbers in --partners, --terminals and --keys.
-func (c *PaymentsConfig) merchants() wanted {
-	w := wanted{partners: c.Partners, terminals: c.Terminals, keys: c.Keys}
+func (c *PaymentsConfig) merchants() merchantCounts {
+	w := merchantCounts{partners: c.Partners, terminals: c.Terminals, keys: c.Keys}
 	if w.keys == 0 {
 		w.keys = w.partners
 	}
@@ -41,7 +41,7 @@ func (c *PaymentsConfig) merchants() wanted {
 }
 
 // check returns an error for numbers that the server's directory does not accept.
-func (w wanted) check() error {
+func (w merchantCounts) check() error {
 	each := 0
 	if w.partners > 0 {
 		each = (w.keys + w.partners - 1) / w.partners

@@ -166,7 +166,7 @@ func TestExchangeEndsAtItsDeadline(t *testing.T) {
 	}
 }
 
-func TestDialerRefusesWhatIsNoBaseURL(t *testing.T) {
+func TestDialerRefusesAMalformedBaseURL(t *testing.T) {
 	for _, base := range []string{"", "127.0.0.1:80", "ftp://x", "http://", "http://x/path", "http://%"} {
 		if _, err := newDialer(base, nil); err == nil {
 			t.Errorf("%q was accepted", base)

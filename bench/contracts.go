@@ -82,7 +82,7 @@ func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err err
 	}
 	defer remove()
 	if inMemory(dir) {
-		say(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
+		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
 	r := &paymentsRun{out: out, cfg: PaymentsConfig{
@@ -123,22 +123,22 @@ func newRandom() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Ui
 
 func (p *ContractsReport) print(out io.Writer) {
 	o := &p.Outcome
-	say(out, "machine    %v", p.Machine)
+	printLine(out, "machine    %v", p.Machine)
 	if p.Preload.Good > 0 {
-		say(out, "preload    %d contracts in %.1f s: %.0f/s", p.Preload.Good, p.Preload.Seconds, p.Preload.PerSecond)
+		printLine(out, "preload    %d contracts in %.1f s: %.0f/s", p.Preload.Good, p.Preload.Seconds, p.Preload.PerSecond)
 	}
 	loop := "closed loop"
 	if p.Rate > 0 {
 		loop = fmt.Sprintf("%g/s asked for, sent late p99 %.2f ms", p.Rate, o.LateP99)
 	}
-	say(out, "contracts  %d actions in %.1f s: %.0f/s, %d connections, %s, %s reading", o.Good, o.Seconds, o.PerSecond, p.Connections, loop, p.Reading)
-	say(out, "latency    %v", o.Latency)
-	say(out, "errors     %s", o.errorText())
+	printLine(out, "contracts  %d actions in %.1f s: %.0f/s, %d connections, %s, %s reading", o.Good, o.Seconds, o.PerSecond, p.Connections, loop, p.Reading)
+	printLine(out, "latency    %v", o.Latency)
+	printLine(out, "errors     %s", o.errorText())
 	if s := p.Server; s != nil {
-		say(out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)
+		printLine(out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)
 	}
-	say(out, "generator  %.2f CPU s", p.Generator.CPUSeconds)
-	say(out, "ledger     %s", p.Ledger)
+	printLine(out, "generator  %.2f CPU s", p.Generator.CPUSeconds)
+	printLine(out, "ledger     %s", p.Ledger)
 }
 
 // contracts is shared by all connections of a run.
@@ -182,9 +182,9 @@ func (c *contractor) request(uint64) []byte {
 	return c.bytes
 }
 
-// judge implements job. After any answer other than success the connection begins another
+// check implements job. After any answer other than success the connection begins another
 // contract.
-func (c *contractor) judge(_ uint64, a *answer) string {
+func (c *contractor) check(_ uint64, a *answer) string {
 	want := 200
 	if c.at == 0 {
 		want = 201

@@ -155,4 +155,6 @@ func (o *Outcome) errorText() string {
 }
 
 // say prints a line. It ignores errors of the output.
-func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
+func printLine(out io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(out, format+"\n", args...)
+}

@@ -61,7 +61,7 @@ func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	}
 	defer remove()
 	if inMemory(dir) {
-		say(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
+		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
 	}
 	if cfg.Seed == 0 {
 		cfg.Seed = rand.Uint64()
@@ -192,12 +192,12 @@ func (t *transfers) verify(dir string) (err error) {
 // print prints the report for people.
 func (r *LedgerReport) print(out io.Writer) {
 	o, g := &r.Outcome, &r.Groups
-	say(out, "machine    %v", r.Machine)
-	say(out, "transfers  %d in %.2f s: %.0f/s over %d accounts, %g to a hot one, seed %d", o.Good, o.Seconds, o.PerSecond, r.Accounts, r.Hot, r.Seed)
-	say(out, "latency    %v", o.Latency)
-	say(out, "groups     %d of %.0f transfers and %.0f rows (p50 %d, max %d), prepared in %.2f s, applied in %.2f s",
+	printLine(out, "machine    %v", r.Machine)
+	printLine(out, "transfers  %d in %.2f s: %.0f/s over %d accounts, %g to a hot one, seed %d", o.Good, o.Seconds, o.PerSecond, r.Accounts, r.Hot, r.Seed)
+	printLine(out, "latency    %v", o.Latency)
+	printLine(out, "groups     %d of %.0f transfers and %.0f rows (p50 %d, max %d), prepared in %.2f s, applied in %.2f s",
 		g.Count, g.Mean, g.Rows, g.P50, g.Max, g.Prepare, g.Apply)
-	say(out, "bytes      %.0f written and %.0f on disk a transfer", r.Written, r.OnDisk)
-	say(out, "process    %.2f CPU s, peak anonymous memory %d MiB", r.Costs.CPUSeconds, r.Costs.PeakAnon>>20)
-	say(out, "ledger     %s", r.Ledger)
+	printLine(out, "bytes      %.0f written and %.0f on disk a transfer", r.Written, r.OnDisk)
+	printLine(out, "process    %.2f CPU s, peak anonymous memory %d MiB", r.Costs.CPUSeconds, r.Costs.PeakAnon>>20)
+	printLine(out, "ledger     %s", r.Ledger)
 }

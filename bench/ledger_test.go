@@ -74,7 +74,7 @@ func TestLedgerVerifyFindsADifference(t *testing.T) {
 	}
 }
 
-func TestTransfersGoToTheHotAccountAsOftenAsAsked(t *testing.T) {
+func TestTransfersUseTheHotAccountAsConfigured(t *testing.T) {
 	const n = 20_000
 	for _, hot := range []float64{0, 0.25, 0.9, 1} {
 		run := newTransfers(&LedgerConfig{Accounts: 100, Batch: 1, Hot: hot}, 1)

@@ -23,8 +23,8 @@ const redialAfter = 50 * time.Millisecond
 type job interface {
 	// request returns the bytes of request n, valid until the next call.
 	request(n uint64) []byte
-	// judge returns what is wrong with the answer to request n; "" if nothing is.
-	judge(n uint64, a *answer) string
+	// check returns what is wrong with the answer to request n; "" if nothing is.
+	check(n uint64, a *answer) string
 	// lost is called for a request that was sent and not answered.
 	lost(n uint64)
 }
@@ -153,7 +153,7 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 		s.drop()
 		return now
 	}
-	if kind := j.judge(n, a); kind != "" {
+	if kind := j.check(n, a); kind != "" {
 		l.figures.failed(kind)
 	} else {
 		l.figures.succeeded(due, sent, now)

@@ -24,7 +24,7 @@ type getJob struct{ unanswered atomic.Uint64 }
 
 func (*getJob) request(uint64) []byte { return []byte("GET / HTTP/1.1\r\n\r\n") }
 
-func (*getJob) judge(_ uint64, a *answer) string {
+func (*getJob) check(_ uint64, a *answer) string {
 	if a.status != 200 {
 		return "refused"
 	}
@@ -91,7 +91,7 @@ func TestClosedLoopStopsAtItsLimit(t *testing.T) {
 // The rate is ten requests a second, and the fifth (due at 400 ms) takes a second. A loop that
 // waits for the answer would see one slow request. Counted from the due times, the ten requests
 // of 0.4 s to 1.3 s waited: 1000, 901, 802, … down to 109 ms.
-func TestOpenLoopCountsWhatAStallMadeWait(t *testing.T) {
+func TestOpenLoopCountsWaitingDuringAStall(t *testing.T) {
 	_, o := runAgainst(t, &load{rate: 10, duration: 2 * time.Second}, func(request int) time.Duration {
 		if request == 4 {
 			return time.Second
@@ -123,7 +123,7 @@ func TestOpenLoopCountsWhatAStallMadeWait(t *testing.T) {
 // The rate is a thousand a second for a second, and the server handles ten a second. It gets
 // another second, and the 979 requests that were never sent are counted as errors, with the
 // time that they waited.
-func TestOpenLoopCountsWhatWasNeverSent(t *testing.T) {
+func TestOpenLoopCountsUnsentRequests(t *testing.T) {
 	_, o := runAgainst(t, &load{rate: 1000, duration: time.Second}, steady(100*time.Millisecond))
 	if o.Good != 21 || o.Errors["not sent in time"] != 979 {
 		t.Fatalf("%+v", o)
@@ -133,7 +133,7 @@ func TestOpenLoopCountsWhatWasNeverSent(t *testing.T) {
 	}
 }
 
-func TestLoadGoesOnAfterAConnectionBreaks(t *testing.T) {
+func TestLoadContinuesAfterABrokenConnection(t *testing.T) {
 	j, o := runAgainst(t, &load{limit: 9}, func(request int) time.Duration {
 		if request%3 == 1 {
 			return -1

@@ -37,16 +37,16 @@ type merchant struct {
 	Keys []string `json:"keys"`
 }
 
-// wanted is how many merchants a run needs.
-type wanted struct{ partners, terminals, keys int }
+// merchantCounts is how many merchants a run needs.
+type merchantCounts struct{ partners, terminals, keys int }
 
-// String is what wanted says, for people.
-func (w wanted) String() string {
+// String describes the counts for people.
+func (w merchantCounts) String() string {
 	return fmt.Sprintf("%d partners with %d terminals each and %d keys in all", w.partners, w.terminals, w.keys)
 }
 
-func (m *merchants) size() wanted {
-	w := wanted{partners: len(m.Partners), terminals: m.Terminals}
+func (m *merchants) size() merchantCounts {
+	w := merchantCounts{partners: len(m.Partners), terminals: m.Terminals}
 	for i := range m.Partners {
 		w.keys += len(m.Partners[i].Keys)
 	}
@@ -72,7 +72,7 @@ func (m *merchants) keys() (keys []string) {
 // readMerchants reads the merchants that an earlier run has created in a data directory; nil if
 // there are none. A number that differs from the wanted one is an error, because merchants
 // can't be removed.
-func readMerchants(dir string, s *server.Sandbox, want wanted) (*merchants, error) {
+func readMerchants(dir string, s *server.Sandbox, want merchantCounts) (*merchants, error) {
 	content, err := os.ReadFile(filepath.Join(dir, merchantsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -94,7 +94,7 @@ func readMerchants(dir string, s *server.Sandbox, want wanted) (*merchants, erro
 
 // addMerchants creates merchants in a data directory that no server has open, and writes the
 // values of their keys to a file.
-func addMerchants(ctx context.Context, dir string, s *server.Sandbox, want wanted) (m *merchants, err error) {
+func addMerchants(ctx context.Context, dir string, s *server.Sandbox, want merchantCounts) (m *merchants, err error) {
 	org, err := uuid.Parse(s.OrganizationID)
 	if err != nil {
 		return nil, fmt.Errorf("bench: sandbox.json: %w", err)
@@ -151,7 +151,7 @@ func (r *paymentsRun) populate(ctx context.Context, dir string) (err error) {
 	if r.merchants, err = addMerchants(ctx, dir, &r.sandbox, want); err != nil {
 		return fmt.Errorf("bench: merchants: %w", err)
 	}
-	say(r.out, "merchants  %v, made in %.1f s", want, time.Since(began).Seconds())
+	printLine(r.out, "merchants  %v, made in %.1f s", want, time.Since(began).Seconds())
 	if err := r.start(ctx, dir); err != nil {
 		return err
 	}

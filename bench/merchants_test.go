@@ -47,37 +47,37 @@ func TestKeysAreUsedInRoundsOfAllPartners(t *testing.T) {
 	if got := few.keys(); !slices.Equal(got, []string{"k71", "k81", "k91", "k72", "k92"}) {
 		t.Errorf("%v", got)
 	}
-	if got := few.size(); got != (wanted{3, 3, 5}) {
+	if got := few.size(); got != (merchantCounts{3, 3, 5}) {
 		t.Errorf("%v", got)
 	}
 }
 
-func TestMerchantsOfAnEarlierRunAreTakenOrRefused(t *testing.T) {
+func TestMerchantsOfAnEarlierRunAreReusedOrRefused(t *testing.T) {
 	dir := t.TempDir()
 	sandbox := &server.Sandbox{OrganizationID: "org"}
-	if m, err := readMerchants(dir, sandbox, wanted{3, 3, 5}); m != nil || err != nil {
+	if m, err := readMerchants(dir, sandbox, merchantCounts{3, 3, 5}); m != nil || err != nil {
 		t.Errorf("of an empty directory: %v, %v", m, err)
 	}
 	writeMerchants(t, dir, few)
-	if m, err := readMerchants(dir, sandbox, wanted{3, 3, 5}); err != nil || len(m.Partners) != 3 {
+	if m, err := readMerchants(dir, sandbox, merchantCounts{3, 3, 5}); err != nil || len(m.Partners) != 3 {
 		t.Errorf("as many as there are: %v, %v", m, err)
 	}
 	for what, c := range map[string]struct {
 		sandbox server.Sandbox
-		want    wanted
+		want    merchantCounts
 		says    string
 	}{
-		"more keys":         {*sandbox, wanted{3, 3, 6}, "5 keys in all"},
-		"fewer partners":    {*sandbox, wanted{2, 3, 5}, "3 partners"},
-		"more terminals":    {*sandbox, wanted{3, 4, 5}, "3 terminals each"},
-		"another directory": {server.Sandbox{OrganizationID: "other"}, wanted{3, 3, 5}, "another sandbox"},
+		"more keys":         {*sandbox, merchantCounts{3, 3, 6}, "5 keys in all"},
+		"fewer partners":    {*sandbox, merchantCounts{2, 3, 5}, "3 partners"},
+		"more terminals":    {*sandbox, merchantCounts{3, 4, 5}, "3 terminals each"},
+		"another directory": {server.Sandbox{OrganizationID: "other"}, merchantCounts{3, 3, 5}, "another sandbox"},
 	} {
 		if _, err := readMerchants(dir, &c.sandbox, c.want); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	writeMerchants(t, dir, "no merchants")
-	if _, err := readMerchants(dir, sandbox, wanted{3, 3, 5}); err == nil {
+	if _, err := readMerchants(dir, sandbox, merchantCounts{3, 3, 5}); err == nil {
 		t.Error("a file of another form was taken")
 	}
 }
@@ -115,20 +115,20 @@ func TestPaymentsSpreadNeedMerchantsAtTheTarget(t *testing.T) {
 	}
 }
 
-func TestWantedMerchantsAreBounded(t *testing.T) {
+func TestNumberOfMerchantsIsBounded(t *testing.T) {
 	for _, c := range []struct {
-		want wanted
+		want merchantCounts
 		says string
 	}{
-		{wanted{}, ""},
-		{wanted{1, 1, 1}, ""},
-		{wanted{10_000, 3, 100_000}, ""},
-		{wanted{1, 3, directoryactor.MaxMerchantRecords - 3}, ""},
-		{wanted{1, 3, directoryactor.MaxMerchantRecords - 2}, "--keys"},
-		{wanted{-1, 3, 0}, "--partners"},
-		{wanted{maxPartners + 1, 3, maxPartners + 1}, "--partners"},
-		{wanted{1, 0, 1}, "--terminals"},
-		{wanted{2, 3, 1}, "--keys"},
+		{merchantCounts{}, ""},
+		{merchantCounts{1, 1, 1}, ""},
+		{merchantCounts{10_000, 3, 100_000}, ""},
+		{merchantCounts{1, 3, directoryactor.MaxMerchantRecords - 3}, ""},
+		{merchantCounts{1, 3, directoryactor.MaxMerchantRecords - 2}, "--keys"},
+		{merchantCounts{-1, 3, 0}, "--partners"},
+		{merchantCounts{maxPartners + 1, 3, maxPartners + 1}, "--partners"},
+		{merchantCounts{1, 0, 1}, "--terminals"},
+		{merchantCounts{2, 3, 1}, "--keys"},
 	} {
 		err := c.want.check()
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
@@ -175,7 +175,7 @@ func TestMerchantsAreMadeInAClosedStore(t *testing.T) {
 		}
 		sandbox.OrganizationID = seeded.First.Org.String()
 	})
-	want := wanted{partners: 40, terminals: 3, keys: 100}
+	want := merchantCounts{partners: 40, terminals: 3, keys: 100}
 	if _, err := addMerchants(t.Context(), dir, &sandbox, want); err != nil {
 		t.Fatal(err)
 	}

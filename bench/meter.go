@@ -18,13 +18,13 @@ type meter struct {
 
 func startMeter(s *server.Server) *meter {
 	m := &meter{server: s, end: make(chan struct{}), ended: make(chan struct{})}
-	m.before = m.look()
+	m.before = m.sample()
 	go m.watch()
 	return m
 }
 
-// look reads both usages; a usage that can't be read stays zero.
-func (m *meter) look() (u [2]server.Usage) {
+// sample reads both usages; a usage that can't be read stays zero.
+func (m *meter) sample() (u [2]server.Usage) {
 	if m.server != nil {
 		u[0], _ = server.UsageOf(m.server.PID())
 	}
@@ -44,7 +44,7 @@ func (m *meter) watch() {
 		case <-m.end:
 			return
 		case <-tick.C:
-			m.look()
+			m.sample()
 		}
 	}
 }
@@ -54,7 +54,7 @@ func (m *meter) watch() {
 func (m *meter) stop() (theirs *Costs, own Costs) {
 	close(m.end)
 	<-m.ended
-	after := m.look()
+	after := m.sample()
 	costs := func(i int) Costs {
 		return Costs{CPUSeconds: (after[i].CPU - m.before[i].CPU).Seconds(), PeakAnon: m.peak[i]}
 	}

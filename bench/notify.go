@@ -88,7 +88,7 @@ func (s *sink) serve(c net.Conn) {
 		if err != nil {
 			return
 		}
-		s.note(id, signed)
+		s.record(id, signed)
 		if _, err := c.Write(answer); err != nil {
 			return
 		}
@@ -127,7 +127,7 @@ func readNotice(in *bufio.Reader) (id uuid.UUID, signed bool, err error) {
 	return id, signed, err
 }
 
-func (s *sink) note(id uuid.UUID, signed bool) {
+func (s *sink) record(id uuid.UUID, signed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !signed {
@@ -189,8 +189,8 @@ func (r *paymentsRun) notify(ctx context.Context) (err error) {
 	return nil
 }
 
-// notified waits for the notifications of all charged payments.
-func (r *paymentsRun) notified(ctx context.Context, during int) error {
+// awaitNotifications waits for the notifications of all charged payments.
+func (r *paymentsRun) awaitNotifications(ctx context.Context, during int) error {
 	if r.sink == nil {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (r *paymentsRun) notified(ctx context.Context, during int) error {
 // printNotices prints the counts for people.
 func (r *paymentsRun) printNotices(out io.Writer) {
 	if n := r.report.Notices; n != nil {
-		say(out, "notified   %d while it ran, all %d after %.2f s more, %d twice", n.During, n.Unique, n.Drained, n.Repeated)
+		printLine(out, "notified   %d while it ran, all %d after %.2f s more, %d twice", n.During, n.Unique, n.Drained, n.Repeated)
 	}
 }
 

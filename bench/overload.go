@@ -43,7 +43,7 @@ func (r *paymentsRun) overload(ctx context.Context, first uint64) (Outcome, erro
 func (r *paymentsRun) printOverload(out io.Writer) {
 	for i := range r.report.Overload {
 		f := &r.report.Overload[i]
-		say(out, "offered    %gx, %.0f/s over %d connections: %.0f/s charged, p99 %.2f ms since sent; since due %v, sent late p99 %.2f ms; not charged: %s",
+		printLine(out, "offered    %gx, %.0f/s over %d connections: %.0f/s charged, p99 %.2f ms since sent; since due %v, sent late p99 %.2f ms; not charged: %s",
 			f.Factor, f.Rate, r.cfg.Connections, f.Outcome.PerSecond, f.Outcome.SentP99, f.Outcome.Latency, f.Outcome.LateP99, f.Outcome.errorText())
 	}
 }

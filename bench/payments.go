@@ -66,7 +66,7 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 	}
 	defer remove()
 	if cfg.Target == "" && inMemory(dir) {
-		say(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
+		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
 	}
 	// The server needs the cores more. One core is enough for a hundred thousand exchanges a
 	// second, and idle threads that look for work cost CPU too.
@@ -121,7 +121,7 @@ func (r *paymentsRun) open(ctx context.Context, dir string) (err error) {
 		err = r.populate(ctx, dir)
 	}
 	if err == nil {
-		err = r.meet()
+		err = r.connect()
 	}
 	if err == nil && r.cfg.Limits {
 		err = r.restrict(ctx)
@@ -159,7 +159,7 @@ func (r *paymentsRun) start(ctx context.Context, dir string) error {
 	return err
 }
 
-func (r *paymentsRun) meet() error {
+func (r *paymentsRun) connect() error {
 	config, err := r.sandbox.TLS()
 	if err != nil {
 		return err
@@ -271,7 +271,7 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 		return err
 	}
 	r.report.Charged = r.payments.charged
-	r.ledger = errors.Join(r.notified(ctx, during), r.checkLedger(ctx, before))
+	r.ledger = errors.Join(r.awaitNotifications(ctx, during), r.checkLedger(ctx, before))
 	if r.report.Ledger = "ok"; r.ledger != nil {
 		r.report.Ledger = r.ledger.Error()
 	}
@@ -314,7 +314,7 @@ func progress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
 		case <-tick.C:
 		}
 		o := f.outcome()
-		say(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-last, o.Latency.P50, o.Latency.P99, o.wrong())
+		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-last, o.Latency.P50, o.Latency.P99, o.wrong())
 		last = o.Good
 	}
 }
@@ -336,20 +336,20 @@ func (r *paymentsRun) print() {
 	if p.Rate > 0 {
 		loop = fmt.Sprintf("%g/s asked for, sent late p99 %.2f ms", p.Rate, o.LateP99)
 	}
-	say(r.out, "machine    %v", p.Machine)
-	say(r.out, "spread     over %d partners and %d keys, %d limits on each partner", p.Partners, p.Keys, p.Limits)
+	printLine(r.out, "machine    %v", p.Machine)
+	printLine(r.out, "spread     over %d partners and %d keys, %d limits on each partner", p.Partners, p.Keys, p.Limits)
 	if p.Preload.Good > 0 {
-		say(r.out, "preload    %d in %.1f s: %.0f/s", p.Preload.Good, p.Preload.Seconds, p.Preload.PerSecond)
+		printLine(r.out, "preload    %d in %.1f s: %.0f/s", p.Preload.Good, p.Preload.Seconds, p.Preload.PerSecond)
 	}
-	say(r.out, "%-10s %d in %.1f s: %.0f/s, %d connections, %s", p.Workload, o.Good, o.Seconds, o.PerSecond, p.Connections, loop)
-	say(r.out, "latency    %v", o.Latency)
-	say(r.out, "errors     %s", o.errorText())
+	printLine(r.out, "%-10s %d in %.1f s: %.0f/s, %d connections, %s", p.Workload, o.Good, o.Seconds, o.PerSecond, p.Connections, loop)
+	printLine(r.out, "latency    %v", o.Latency)
+	printLine(r.out, "errors     %s", o.errorText())
 	r.printOverload(r.out)
 	if s := p.Server; s != nil {
-		say(r.out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)
-		say(r.out, "start      ready after %.2f s with %d MiB of anonymous memory, %d MiB resident", s.ReadyAfter, s.ReadyAnon>>20, s.ReadyResident>>20)
+		printLine(r.out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)
+		printLine(r.out, "start      ready after %.2f s with %d MiB of anonymous memory, %d MiB resident", s.ReadyAfter, s.ReadyAnon>>20, s.ReadyResident>>20)
 	}
 	r.printNotices(r.out)
-	say(r.out, "generator  %.2f CPU s (%.0f µs each)", p.Generator.CPUSeconds, p.Generator.CPUSeconds*1e6/float64(max(o.Good, 1)))
-	say(r.out, "ledger     %s: %d payments of %d charged, %d of them asked for again", p.Ledger, p.Charged, paymentAmount, p.Resolved)
+	printLine(r.out, "generator  %.2f CPU s (%.0f µs each)", p.Generator.CPUSeconds, p.Generator.CPUSeconds*1e6/float64(max(o.Good, 1)))
+	printLine(r.out, "ledger     %s: %d payments of %d charged, %d of them asked for again", p.Ledger, p.Charged, paymentAmount, p.Resolved)
 }

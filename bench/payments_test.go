@@ -55,7 +55,7 @@ func TestPayments(t *testing.T) {
 	}
 }
 
-func TestPaymentsForATime(t *testing.T) {
+func TestPaymentsRunForADuration(t *testing.T) {
 	p := new(platform)
 	r, out, err := against(t, p, func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 0 })
 	if err != nil {
@@ -66,7 +66,7 @@ func TestPaymentsForATime(t *testing.T) {
 	}
 }
 
-func TestPaymentsWithARate(t *testing.T) {
+func TestPaymentsKeepARate(t *testing.T) {
 	r, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 500 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -78,7 +78,7 @@ func TestPaymentsWithARate(t *testing.T) {
 
 // Lost and late answers do not make the ledger untrustworthy: the outcomes of those payments
 // are looked up, and then the totals must match exactly.
-func TestPaymentsFindsOutUnknownOutcomes(t *testing.T) {
+func TestPaymentsResolvesUnknownOutcomes(t *testing.T) {
 	p := &platform{troubled: true}
 	r, out, err := against(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
 	if err != nil {
@@ -94,7 +94,7 @@ func TestPaymentsFindsOutUnknownOutcomes(t *testing.T) {
 	}
 }
 
-func TestPaymentsDistrustsALedgerThatIsOff(t *testing.T) {
+func TestPaymentsReportsAWrongLedger(t *testing.T) {
 	for name, c := range map[string]struct {
 		platform *platform
 		says     string
@@ -115,7 +115,7 @@ func TestPaymentsDistrustsALedgerThatIsOff(t *testing.T) {
 	}
 }
 
-func TestPaymentsStopsWhereNothingListens(t *testing.T) {
+func TestPaymentsStopsIfNothingListens(t *testing.T) {
 	_, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Target = "http://127.0.0.1:1" })
 	if err == nil {
 		t.Errorf("no error\n%s", out)

@@ -64,6 +64,6 @@ func (s *settler) final(ctx context.Context, n uint64) bool {
 	if a.closes {
 		defer s.drop()
 	}
-	kind := s.payer.judge(n, a)
+	kind := s.payer.check(n, a)
 	return kind == "" || (a.status == 201 && unpaid(string(textOf(a.body, `"status":`)))) || (a.status >= 400 && a.status < 500 && a.status != 429)
 }

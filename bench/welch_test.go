@@ -46,7 +46,7 @@ func TestCropHasOneBoundForAllSamples(t *testing.T) {
 	}
 }
 
-func TestCropKeepsWhatEqualsTheBound(t *testing.T) {
+func TestCropKeepsValuesAtTheBound(t *testing.T) {
 	for _, c := range []struct {
 		quantile float64
 		want     []float64
@@ -59,7 +59,7 @@ func TestCropKeepsWhatEqualsTheBound(t *testing.T) {
 
 func TestVerdictNamesThePairThatDiffers(t *testing.T) {
 	var report AccessReport
-	report.judge([]string{"one", "two", "three"}, [][]float64{repeated(fifteen, 100), repeated(fifteen, 100), repeated(others, 100)})
+	report.compare([]string{"one", "two", "three"}, [][]float64{repeated(fifteen, 100), repeated(fifteen, 100), repeated(others, 100)})
 	if report.Largest < 20 || report.Pair != [2]string{"one", "three"} && report.Pair != [2]string{"two", "three"} {
 		t.Errorf("%v at %v", report.Largest, report.Pair)
 	}
@@ -69,7 +69,7 @@ func TestVerdictNamesThePairThatDiffers(t *testing.T) {
 	if err := report.err(); err == nil {
 		t.Error("taken for equal")
 	}
-	report.judge([]string{"one", "two"}, [][]float64{repeated(fifteen, 100), repeated(fifteen, 100)})
+	report.compare([]string{"one", "two"}, [][]float64{repeated(fifteen, 100), repeated(fifteen, 100)})
 	if err := report.err(); err != nil || report.Largest != 0 {
 		t.Errorf("%v, %v", err, report.Largest)
 	}

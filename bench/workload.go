@@ -107,9 +107,9 @@ func (p *payer) request(n uint64) []byte {
 
 var statusCharged = []byte(`"status":"charged"`)
 
-// judge implements job. The answer to a create is 201 whatever the payment's status is. A
+// check implements job. The answer to a create is 201 whatever the payment's status is. A
 // refusal, including 503, means that nothing is stored.
-func (p *payer) judge(n uint64, a *answer) string {
+func (p *payer) check(n uint64, a *answer) string {
 	if a.status == 201 && bytes.Contains(a.body, statusCharged) {
 		p.settled(a)
 		return ""
@@ -183,8 +183,8 @@ func (r *reader) request(uint64) []byte {
 	return r.bytes
 }
 
-// judge implements job: the answer must be the requested payment, charged.
-func (r *reader) judge(_ uint64, a *answer) string {
+// check implements job: the answer must be the requested payment, charged.
+func (r *reader) check(_ uint64, a *answer) string {
 	switch {
 	case a.status != 200:
 		return "HTTP " + strconv.Itoa(a.status)
@@ -213,8 +213,8 @@ func (l *lists) request(uint64) []byte { return l.bytes }
 
 var cursorKey = []byte(`"cursor":{`)
 
-// judge implements job: the answer must be a page, with any number of rows.
-func (l *lists) judge(_ uint64, a *answer) string {
+// check implements job: the answer must be a page, with any number of rows.
+func (l *lists) check(_ uint64, a *answer) string {
 	switch {
 	case a.status != 200:
 		return "HTTP " + strconv.Itoa(a.status)

@@ -19,9 +19,9 @@ var showBlock = fieldsOf(directory.Blocks)
 
 // createBlock is POST /blocklist {kind, value}.
 func (h *Handlers) createBlock(req *web.Request) error {
-	how := change[*directory.Block]{status: fiber.StatusCreated, append: showBlock}
-	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
-		f, err := formOf(req, "kind", "value")
+	reply := writeReply[*directory.Block]{status: fiber.StatusCreated, append: showBlock}
+	return reply.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
+		f, err := parseForm(req, "kind", "value")
 		if err != nil {
 			return nil, err
 		}
@@ -84,14 +84,14 @@ func (h *Handlers) listBlocks(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := blockPageOf(req)
+	p, err := parseBlockPage(req)
 	if err != nil {
 		return err
 	}
 	return writeRows(req, showBlock)(h.cfg.Directory.ListBlocks(org, p))
 }
 
-func blockPageOf(req *web.Request) (directoryactor.BlockPage, error) {
+func parseBlockPage(req *web.Request) (directoryactor.BlockPage, error) {
 	q := web.QueryOf(req.RequestCtx, "kind", "limit", "cursor")
 	p := directoryactor.BlockPage{Kind: directory.BlockKind(q.Text("kind")), Limit: q.Limit()}
 	if _, sent := q.Sent("kind"); sent && !p.Kind.Valid() {
@@ -118,8 +118,8 @@ func (h *Handlers) readBlock(req *web.Request) error {
 // deleteBlock is DELETE /blocklist/{id}: the entry is removed from the list and can be added
 // again. A second DELETE changes nothing.
 func (h *Handlers) deleteBlock(req *web.Request) error {
-	how := change[*directory.Block]{status: fiber.StatusOK, append: showBlock}
-	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
+	reply := writeReply[*directory.Block]{status: fiber.StatusOK, append: showBlock}
+	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
 		return h.cfg.Directory.DeleteBlock(ctx, org, id)
 	})
 }

@@ -36,7 +36,7 @@ func (h *Handlers) moveClock(req *web.Request) error {
 	}
 	h.moving.Lock() // advance_seconds counts from the end of the move before
 	defer h.moving.Unlock()
-	to, err := h.instantAsked(body)
+	to, err := h.requestedInstant(body)
 	if err == nil {
 		err = h.cfg.Advance(to)
 	}
@@ -50,7 +50,7 @@ func (h *Handlers) moveClock(req *web.Request) error {
 	return nil
 }
 
-func (h *Handlers) instantAsked(body []byte) (to time.Time, err error) {
+func (h *Handlers) requestedInstant(body []byte) (to time.Time, err error) {
 	const op = "admin.moveClock"
 	now, seconds := web.Member(body, "now"), web.Member(body, "advance_seconds")
 	field := "now"

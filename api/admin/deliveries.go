@@ -163,8 +163,8 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 		return err
 	}
 	var org ledger.ID // the organization in the answer, which is written only for a delivery found in it
-	how := change[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *schema.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
-	return how.run(h, req, func(ctx context.Context) (*notifier.Delivery, error) {
+	reply := writeReply[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *schema.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
+	return reply.run(h, req, func(ctx context.Context) (*notifier.Delivery, error) {
 		found, id, err := h.deliveryAt(req)
 		if err != nil {
 			return nil, err
@@ -180,9 +180,9 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 // replayParked is POST /deliveries/replay {terminal_id,from?,to?}: it makes another attempt for
 // the terminal's parked deliveries immediately.
 func (h *Handlers) replayParked(req *web.Request) error {
-	how := change[int]{status: fiber.StatusOK, append: func(e *schema.Encoder, n int) { e.Integer("replayed", int64(n)) }}
-	return how.in(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
-		f, err := formOf(req, "terminal_id", "from", "to")
+	reply := writeReply[int]{status: fiber.StatusOK, append: func(e *schema.Encoder, n int) { e.Integer("replayed", int64(n)) }}
+	return reply.in(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
+		f, err := parseForm(req, "terminal_id", "from", "to")
 		if err != nil {
 			return 0, err
 		}

@@ -58,15 +58,15 @@ type Directory interface {
 	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
 
 	// KeepAnswer stores the reply of such a write in another actor's Change.
-	KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, made any) error
+	KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, result any) error
 
 	// Receives tells whether a terminal of the organization, or a partner without a terminal,
 	// may have been notified.
 	Receives(org, to ledger.ID) bool
 }
 
-// pageOf reads the parameters that the administration's lists share.
-func pageOf(req *web.Request, known ...string) (directoryactor.Page, error) {
+// parsePage reads the parameters that the administration's lists share.
+func parsePage(req *web.Request, known ...string) (directoryactor.Page, error) {
 	q := web.QueryOf(req.RequestCtx, append(known, "limit", "cursor")...)
 	p := directoryactor.Page{Limit: q.Limit()}
 	if text, sent := q.Sent("partner_id"); sent {

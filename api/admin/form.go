@@ -18,9 +18,9 @@ type form struct {
 	problems web.Problems
 }
 
-// formOf reads the fields of a body, at the top level or inside params. order lists the fields
+// parseForm reads the fields of a body, at the top level or inside params. order lists the fields
 // in the order in which problems are reported.
-func formOf(req *web.Request, order ...string) (*form, error) {
+func parseForm(req *web.Request, order ...string) (*form, error) {
 	object, err := req.Object()
 	if err != nil {
 		return nil, err

@@ -17,12 +17,12 @@ func decide[T any](ctx context.Context, f *form, do func(context.Context) (T, er
 	if len(f.problems) > 0 {
 		ctx = directoryactor.WithDryRun(ctx)
 	}
-	made, err := do(ctx)
+	result, err := do(ctx)
 	if err = f.refused(err); err != nil {
 		var none T
 		return none, err
 	}
-	return made, nil
+	return result, nil
 }
 
 // refused returns all problems of the form in the order of its fields: the problems of reading

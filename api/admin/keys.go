@@ -24,8 +24,8 @@ var (
 
 // createKey is POST /api_keys. The key's value is shown in this answer only.
 func (h *Handlers) createKey(req *web.Request) error {
-	how := change[*directory.APIKey]{status: fiber.StatusCreated, bare: true, append: showNewKey}
-	return createRecord(h, req, how, directory.APIKeys, h.cfg.Directory.CreateAPIKey)
+	reply := writeReply[*directory.APIKey]{status: fiber.StatusCreated, bare: true, append: showNewKey}
+	return createRecord(h, req, reply, directory.APIKeys, h.cfg.Directory.CreateAPIKey)
 }
 
 // listKeys is GET /api_keys?partner_id, newest first, never with a value.
@@ -40,8 +40,8 @@ func (h *Handlers) listKeys(req *web.Request) error {
 // revokeKey is DELETE /api_keys/{id}: the key is no longer accepted, and stays in the list. A
 // second DELETE changes nothing.
 func (h *Handlers) revokeKey(req *web.Request) error {
-	how := change[*directory.APIKey]{status: fiber.StatusOK, append: showKey}
-	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error) {
+	reply := writeReply[*directory.APIKey]{status: fiber.StatusOK, append: showKey}
+	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error) {
 		return h.cfg.Directory.RevokeAPIKey(ctx, org, id)
 	})
 }

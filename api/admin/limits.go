@@ -29,8 +29,8 @@ var showLimit = fieldsOf(directory.Limits)
 
 // createLimit is POST /limits (specification, "Partner limits").
 func (h *Handlers) createLimit(req *web.Request) error {
-	how := change[*directory.Limit]{status: fiber.StatusCreated, append: showLimit}
-	return createRecord(h, req, how, directory.Limits, h.cfg.Directory.CreateLimit)
+	reply := writeReply[*directory.Limit]{status: fiber.StatusCreated, append: showLimit}
+	return createRecord(h, req, reply, directory.Limits, h.cfg.Directory.CreateLimit)
 }
 
 // listLimits is GET /limits?partner_id, newest first.
@@ -54,15 +54,15 @@ func (h *Handlers) readLimit(req *web.Request) error {
 
 // patchLimit is PATCH /limits/{id}.
 func (h *Handlers) patchLimit(req *web.Request) error {
-	how := change[*directory.Limit]{status: fiber.StatusOK, append: showLimit}
-	return patchRecord(h, req, how, directory.Limits, h.cfg.Directory.Limit, h.cfg.Directory.PatchLimit)
+	reply := writeReply[*directory.Limit]{status: fiber.StatusOK, append: showLimit}
+	return patchRecord(h, req, reply, directory.Limits, h.cfg.Directory.Limit, h.cfg.Directory.PatchLimit)
 }
 
 // deleteLimit is DELETE /limits/{id}: the limit is switched off and stays in the list. A second
 // DELETE changes nothing.
 func (h *Handlers) deleteLimit(req *web.Request) error {
-	how := change[*directory.Limit]{status: fiber.StatusOK, append: showLimit}
-	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
+	reply := writeReply[*directory.Limit]{status: fiber.StatusOK, append: showLimit}
+	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
 		return h.cfg.Directory.PatchLimit(ctx, org, id, func(l *directory.Limit, _ *schema.Faults) { l.Active = false })
 	})
 }

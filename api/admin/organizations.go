@@ -13,9 +13,9 @@ var showOrganization = fieldsOf(directory.Organizations)
 
 // createOrganization is POST /organizations.
 func (h *Handlers) createOrganization(req *web.Request) error {
-	how := change[*directory.Organization]{status: fiber.StatusCreated, append: showOrganization}
-	return how.run(h, req, func(ctx context.Context) (*directory.Organization, error) {
-		f, err := recordFormOf(req, directory.Organizations)
+	reply := writeReply[*directory.Organization]{status: fiber.StatusCreated, append: showOrganization}
+	return reply.run(h, req, func(ctx context.Context) (*directory.Organization, error) {
+		f, err := parseRecordForm(req, directory.Organizations)
 		if err != nil {
 			return nil, err
 		}
@@ -28,7 +28,7 @@ func (h *Handlers) createOrganization(req *web.Request) error {
 
 // listOrganizations is GET /organizations, newest first.
 func (h *Handlers) listOrganizations(req *web.Request) error {
-	p, err := pageOf(req)
+	p, err := parsePage(req)
 	if err != nil {
 		return err
 	}
@@ -51,8 +51,8 @@ func (h *Handlers) readOrganization(req *web.Request) error {
 
 // patchOrganization is PATCH /organizations/{id}.
 func (h *Handlers) patchOrganization(req *web.Request) error {
-	how := change[*directory.Organization]{status: fiber.StatusOK, append: showOrganization}
-	return how.run(h, req, func(ctx context.Context) (*directory.Organization, error) {
+	reply := writeReply[*directory.Organization]{status: fiber.StatusOK, append: showOrganization}
+	return reply.run(h, req, func(ctx context.Context) (*directory.Organization, error) {
 		id, err := web.ParseID(req.Parameter("id"))
 		if err != nil {
 			return nil, err
@@ -60,7 +60,7 @@ func (h *Handlers) patchOrganization(req *web.Request) error {
 		if _, found := h.cfg.Directory.Organization(id); !found {
 			return nil, web.NotFound()
 		}
-		f, err := recordFormOf(req, directory.Organizations)
+		f, err := parseRecordForm(req, directory.Organizations)
 		if err != nil {
 			return nil, err
 		}

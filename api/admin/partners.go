@@ -15,9 +15,9 @@ var showPartner = fieldsOf(directory.Partners)
 
 // createPartner is POST /partners (specification, "Partner administration").
 func (h *Handlers) createPartner(req *web.Request) error {
-	how := change[*directory.Partner]{status: fiber.StatusCreated, bare: true, append: showPartner}
-	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
-		f, err := recordFormOf(req, directory.Partners)
+	reply := writeReply[*directory.Partner]{status: fiber.StatusCreated, bare: true, append: showPartner}
+	return reply.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
+		f, err := parseRecordForm(req, directory.Partners)
 		if err != nil {
 			return nil, err
 		}
@@ -54,12 +54,12 @@ func (h *Handlers) readPartner(req *web.Request) error {
 
 // patchPartner is PATCH /partners/{id}.
 func (h *Handlers) patchPartner(req *web.Request) error {
-	how := change[*directory.Partner]{status: fiber.StatusOK, append: showPartner}
-	return how.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
+	reply := writeReply[*directory.Partner]{status: fiber.StatusOK, append: showPartner}
+	return reply.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		if _, found := h.cfg.Directory.Partner(org, number); !found {
 			return nil, web.NotFound()
 		}
-		f, err := recordFormOf(req, directory.Partners)
+		f, err := parseRecordForm(req, directory.Partners)
 		if err != nil {
 			return nil, err
 		}
@@ -77,8 +77,8 @@ func (h *Handlers) patchPartner(req *web.Request) error {
 // deletePartner is DELETE /partners/{id}: the partner is switched off, and stays in the list
 // with its history. A second DELETE changes nothing.
 func (h *Handlers) deletePartner(req *web.Request) error {
-	how := change[*directory.Partner]{status: fiber.StatusOK, append: showPartner}
-	return how.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
+	reply := writeReply[*directory.Partner]{status: fiber.StatusOK, append: showPartner}
+	return reply.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		return h.cfg.Directory.PatchPartner(ctx, org, number, func(p *directory.Partner, _ *schema.Faults) { p.Active = false })
 	})
 }

@@ -13,8 +13,8 @@ var showRate = fieldsOf(directory.Rates)
 
 // putRate is PUT /rates {from,to,rate}: it sets the rate of a pair.
 func (h *Handlers) putRate(req *web.Request) error {
-	how := change[*directory.Rate]{status: fiber.StatusOK, append: showRate}
-	return createRecord(h, req, how, directory.Rates, h.cfg.Directory.PutRate)
+	reply := writeReply[*directory.Rate]{status: fiber.StatusOK, append: showRate}
+	return createRecord(h, req, reply, directory.Rates, h.cfg.Directory.PutRate)
 }
 
 // listRates is GET /rates, ordered by the time of each pair's first rate, latest first.

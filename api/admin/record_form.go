@@ -17,9 +17,9 @@ type recordForm[R any] struct {
 	input   schema.Input // what the record's columns may take, without passwords; it does not alias the body
 }
 
-// recordFormOf reads the fields of a body by the columns of a record type.
-func recordFormOf[R any](req *web.Request, columns *schema.Type[R]) (*recordForm[R], error) {
-	f, err := formOf(req)
+// parseRecordForm reads the fields of a body by the columns of a record type.
+func parseRecordForm[R any](req *web.Request, columns *schema.Type[R]) (*recordForm[R], error) {
+	f, err := parseForm(req)
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +54,14 @@ func (f *recordForm[R]) draft() R {
 	return *r
 }
 
-// change returns the change that the request asks for. It adds the faults of reading it, so that they are reported with
-// those of the record.
+// change returns the change that the request asks for. It adds the faults of reading it, so
+// that they are reported with those of the record.
 func (f *recordForm[R]) change() schema.Change[R] {
 	return func(r *R, faults *schema.Faults) { f.columns.Patch(f.input, r, faults) }
 }
 
-// shown is how the administration shows records. What only the writer knows is left as a gap in a reply that is stored
-// with an idempotency key.
+// shown is how the administration shows records. What only the writer knows is left as a gap in
+// a reply that is stored with an idempotency key.
 var shown = schema.Style{Unbooked: instantGap, Unnumbered: seqGap}
 
 // fieldsOf returns the function that writes the fields of a record.
@@ -70,9 +70,9 @@ func fieldsOf[R any](columns *schema.Type[R]) func(*schema.Encoder, *R) {
 }
 
 // createRecord adds a record to the request's organization.
-func createRecord[R any](h *Handlers, req *web.Request, how change[*R], columns *schema.Type[R], create func(ctx context.Context, org ledger.ID, draft R) (*R, error)) error {
-	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*R, error) {
-		f, err := recordFormOf(req, columns)
+func createRecord[R any](h *Handlers, req *web.Request, reply writeReply[*R], columns *schema.Type[R], create func(ctx context.Context, org ledger.ID, draft R) (*R, error)) error {
+	return reply.in(h, req, func(ctx context.Context, org ledger.ID) (*R, error) {
+		f, err := parseRecordForm(req, columns)
 		if err != nil {
 			return nil, err
 		}
@@ -82,12 +82,12 @@ func createRecord[R any](h *Handlers, req *web.Request, how change[*R], columns 
 }
 
 // patchRecord changes the record in the path.
-func patchRecord[R any](h *Handlers, req *web.Request, how change[*R], columns *schema.Type[R], by find[R], patch func(ctx context.Context, org, id ledger.ID, change schema.Change[R]) (*R, error)) error {
-	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*R, error) {
+func patchRecord[R any](h *Handlers, req *web.Request, reply writeReply[*R], columns *schema.Type[R], by find[R], patch func(ctx context.Context, org, id ledger.ID, change schema.Change[R]) (*R, error)) error {
+	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*R, error) {
 		if _, found := by(org, id); !found {
 			return nil, web.NotFound()
 		}
-		f, err := recordFormOf(req, columns)
+		f, err := parseRecordForm(req, columns)
 		if err != nil {
 			return nil, err
 		}

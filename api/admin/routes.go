@@ -62,7 +62,7 @@ func New(cfg Config) *Handlers {
 const v1 = "/api/v1"
 
 // operator is the Access of the administration's routes.
-var operator = web.Access{By: web.AdminToken}
+var operator = web.Access{Callers: web.AdminToken}
 
 // Routes returns the family's routes.
 func (h *Handlers) Routes() []web.Route {
@@ -140,9 +140,9 @@ func (h *Handlers) limitRoutes() []web.Route {
 // sessionRoutes returns the routes of sessions.
 func (h *Handlers) sessionRoutes() []web.Route {
 	const current = v1 + "/sessions/current"
-	person := web.Access{By: web.Session, Roles: []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}}
+	person := web.Access{Callers: web.Session, Roles: []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}}
 	return []web.Route{
-		{Method: fiber.MethodPost, Path: v1 + "/sessions", Access: web.Access{By: web.Anyone}, JSON: true, Command: true, Unshed: true, Handle: h.logIn},
+		{Method: fiber.MethodPost, Path: v1 + "/sessions", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, Unshed: true, Handle: h.logIn},
 		{Method: fiber.MethodGet, Path: current, Access: person, SoleOrganization: true, Handle: h.readSession},
 		{Method: fiber.MethodDelete, Path: current, Access: person, EndsSession: true, Command: true, Handle: h.logOut},
 	}

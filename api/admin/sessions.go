@@ -34,7 +34,7 @@ type ownSession struct {
 // logIn is POST /sessions. All wrong credentials get the same 401. Only a body that can't
 // contain a login and a password gets another answer.
 func (h *Handlers) logIn(req *web.Request) error {
-	f, err := formOf(req)
+	f, err := parseForm(req)
 	if err != nil {
 		return err
 	}

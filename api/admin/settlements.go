@@ -16,8 +16,8 @@ import (
 // account and partners' banks or terminals' providers. *directory.Service of actors is one.
 // Errors are *ledger.Refusal, or the store's.
 type Settlements interface {
-	SettlePartner(ctx context.Context, org ledger.ID, number int64, out bool, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error)
-	SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error)
+	SettlePartner(ctx context.Context, org ledger.ID, number int64, out bool, d directory.SettlementDraft) (result *directory.Settlement, again bool, err error)
+	SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (result *directory.Settlement, again bool, err error)
 	Settlement(org, id ledger.ID) (*directory.Settlement, bool, error)
 	PartnerSettlements(ledger.ID, int64, directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
 	ProviderSettlements(org, terminal ledger.ID, p directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
@@ -27,13 +27,13 @@ var showSettlement = fieldsOf(directory.Settlements)
 
 // settlement describes the answer to a settlement. If the reference was used for the same
 // settlement before, the answer shows that settlement and is marked as a replay.
-var settlement = change[*directory.Settlement]{status: fiber.StatusCreated, append: showSettlement}
+var settlement = writeReply[*directory.Settlement]{status: fiber.StatusCreated, append: showSettlement}
 
 // settlePartner is POST /partners/{id}/settlements
 // {direction,amount,currency,network?,env,reference}.
 func (h *Handlers) settlePartner(req *web.Request) error {
 	return settlement.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
-		f, err := formOf(req, "direction", "amount", "currency", "network", "env", "reference")
+		f, err := parseForm(req, "direction", "amount", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func (h *Handlers) settlePartner(req *web.Request) error {
 // {gross,fee,currency,network?,env,reference}.
 func (h *Handlers) settleProvider(req *web.Request) error {
 	return settlement.at(h, req, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
-		f, err := formOf(req, "gross", "fee", "currency", "network", "env", "reference")
+		f, err := parseForm(req, "gross", "fee", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
 		}
@@ -64,11 +64,11 @@ func (h *Handlers) settleProvider(req *web.Request) error {
 // markRepeated marks the answer if the same settlement was made before.
 func markRepeated(req *web.Request, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
 	return func(ctx context.Context) (*directory.Settlement, error) {
-		made, again, err := settle(ctx)
+		result, again, err := settle(ctx)
 		if again && len(f.problems) == 0 {
 			web.MarkReplayed(req)
 		}
-		return made, err
+		return result, err
 	}
 }
 

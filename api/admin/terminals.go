@@ -15,8 +15,8 @@ var showTerminal = fieldsOf(directory.Terminals)
 
 // createTerminal is POST /terminal.
 func (h *Handlers) createTerminal(req *web.Request) error {
-	how := change[*directory.Terminal]{status: fiber.StatusCreated, append: showTerminal, warn: unknownParams}
-	return createRecord(h, req, how, directory.Terminals, h.cfg.Directory.CreateTerminal)
+	reply := writeReply[*directory.Terminal]{status: fiber.StatusCreated, append: showTerminal, warn: unknownParams}
+	return createRecord(h, req, reply, directory.Terminals, h.cfg.Directory.CreateTerminal)
 }
 
 // listTerminals is GET /terminals?partner_id, newest first.
@@ -35,15 +35,15 @@ func (h *Handlers) readTerminal(req *web.Request) error {
 
 // patchTerminal is PATCH /terminal/{id}.
 func (h *Handlers) patchTerminal(req *web.Request) error {
-	how := change[*directory.Terminal]{status: fiber.StatusOK, append: showTerminal, warn: unknownParams}
-	return patchRecord(h, req, how, directory.Terminals, h.cfg.Directory.Terminal, h.cfg.Directory.PatchTerminal)
+	reply := writeReply[*directory.Terminal]{status: fiber.StatusOK, append: showTerminal, warn: unknownParams}
+	return patchRecord(h, req, reply, directory.Terminals, h.cfg.Directory.Terminal, h.cfg.Directory.PatchTerminal)
 }
 
 // deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that no transaction
 // is routed to it, and stays in the list. A second DELETE changes nothing.
 func (h *Handlers) deleteTerminal(req *web.Request) error {
-	how := change[*directory.Terminal]{status: fiber.StatusOK, append: showTerminal}
-	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
+	reply := writeReply[*directory.Terminal]{status: fiber.StatusOK, append: showTerminal}
+	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
 		return h.cfg.Directory.PatchTerminal(ctx, org, id, func(t *directory.Terminal, _ *schema.Faults) { t.Active = false })
 	})
 }

@@ -35,9 +35,9 @@ var showUser = fieldsOf(directory.Users)
 
 // createUser is POST /users.
 func (h *Handlers) createUser(req *web.Request) error {
-	how := change[*directory.User]{status: fiber.StatusCreated, append: showUser}
-	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
-		f, err := recordFormOf(req, directory.Users)
+	reply := writeReply[*directory.User]{status: fiber.StatusCreated, append: showUser}
+	return reply.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
+		f, err := parseRecordForm(req, directory.Users)
 		if err != nil {
 			return nil, err
 		}
@@ -65,12 +65,12 @@ func (h *Handlers) readUser(req *web.Request) error {
 
 // patchUser is PATCH /users/{id}.
 func (h *Handlers) patchUser(req *web.Request) error {
-	how := change[*directory.User]{status: fiber.StatusOK, append: showUser}
-	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
+	reply := writeReply[*directory.User]{status: fiber.StatusOK, append: showUser}
+	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		if _, found := h.cfg.Directory.User(org, id); !found {
 			return nil, web.NotFound()
 		}
-		f, err := recordFormOf(req, directory.Users)
+		f, err := parseRecordForm(req, directory.Users)
 		if err != nil {
 			return nil, err
 		}
@@ -85,8 +85,8 @@ func (h *Handlers) patchUser(req *web.Request) error {
 // deleteUser is DELETE /users/{id}: the user is switched off and stays in the list. A second
 // DELETE changes nothing.
 func (h *Handlers) deleteUser(req *web.Request) error {
-	how := change[*directory.User]{status: fiber.StatusOK, append: showUser}
-	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
+	reply := writeReply[*directory.User]{status: fiber.StatusOK, append: showUser}
+	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		return h.cfg.Directory.PatchUser(ctx, org, id, func(u *directory.User, _ *schema.Faults) { u.Active = false }, nil)
 	})
 }
@@ -118,8 +118,8 @@ func (h *Handlers) rotateAdminToken(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	how := change[secret.Text]{status: fiber.StatusCreated, append: func(e *schema.Encoder, t secret.Text) { e.Text("token", string(t)) }}
-	return how.run(h, req, func(ctx context.Context) (secret.Text, error) {
+	reply := writeReply[secret.Text]{status: fiber.StatusCreated, append: func(e *schema.Encoder, t secret.Text) { e.Text("token", string(t)) }}
+	return reply.run(h, req, func(ctx context.Context) (secret.Text, error) {
 		presented := bytes.Clone(web.Bearer(req.Request.Header.Peek(fiber.HeaderAuthorization)))
 		return h.cfg.Directory.RotateAdminToken(ctx, presented)
 	})

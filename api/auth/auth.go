@@ -51,8 +51,8 @@ func (p *Principal) Sees(path ledger.Path) bool {
 	return p.Partner == nil || Owns(p.Partner.Number, path)
 }
 
-// Gate checks credentials.
-type Gate struct {
+// Authenticator finds the principal of a request by its credentials.
+type Authenticator struct {
 	Directory Directory
 	Clock     clock.Clock
 }
@@ -62,18 +62,18 @@ func unauthorized() *ledger.Refusal {
 	return ledger.Refuse("auth", ledger.Unauthorized, "unauthorized")
 }
 
-// Partner authenticates a partner's key (specification, "Authentication" 1 to 5). The error is
-// a *ledger.Refusal: Unauthorized, or Forbidden for a partner that is switched off. A person
+// PartnerKey authenticates a partner's key (specification, "Authentication" 1 to 5). The error is
+// a *ledger.Refusal: Unauthorized, or Forbidden for a partner that is deactivated. A person
 // who is logged in and sends no key gets Forbidden.
-func (g *Gate) Partner(c *Credentials) (Principal, error) {
+func (a *Authenticator) PartnerKey(c *Credentials) (Principal, error) {
 	org, wellFormed := organization(c.Organization)
 	if len(c.APIKey) == 0 && len(c.Bearer) != 0 {
-		if _, live := g.session(org, wellFormed, c); live {
-			return Principal{}, ledger.Refuse("auth.Partner", ledger.Forbidden, "this needs a partner's key")
+		if _, live := a.session(org, wellFormed, c); live {
+			return Principal{}, ledger.Refuse("auth.PartnerKey", ledger.Forbidden, "this needs a partner's key")
 		}
 	}
-	key, partner, known := g.Directory.Authenticate(org, c.APIKey)
-	o, found := g.Directory.Organization(org)
+	key, partner, known := a.Directory.Authenticate(org, c.APIKey)
+	o, found := a.Directory.Organization(org)
 	active := found && o.Active()
 	if partner == nil {
 		partner = absentPartner
@@ -83,7 +83,7 @@ func (g *Gate) Partner(c *Credentials) (Principal, error) {
 		return Principal{}, unauthorized()
 	}
 	if !partner.Active {
-		return Principal{}, ledger.Refuse("auth.Partner", ledger.Forbidden, "the partner is deactivated")
+		return Principal{}, ledger.Refuse("auth.PartnerKey", ledger.Forbidden, "the partner is deactivated")
 	}
 	return Principal{Org: org, Key: key, Partner: partner}, nil
 }
@@ -92,89 +92,90 @@ func (g *Gate) Partner(c *Credentials) (Principal, error) {
 // so that the check takes as long as for a partner that has some.
 var absentPartner = &directory.Partner{Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}} // RFC 5737: reserved for documentation
 
-// Admin authenticates the operator by the administration token. A valid session gets Forbidden,
-// every other credential Unauthorized.
-func (g *Gate) Admin(c *Credentials) error {
+// AdminToken authenticates the operator by the administration token. A valid session gets
+// Forbidden, every other credential Unauthorized.
+func (a *Authenticator) AdminToken(c *Credentials) error {
 	org, wellFormed := organization(c.Organization)
-	admin := g.Directory.AdminToken(c.Bearer)
-	_, live := g.session(org, wellFormed, c)
+	admin := a.Directory.AdminToken(c.Bearer)
+	_, live := a.session(org, wellFormed, c)
 	switch {
 	case admin:
 		return nil
 	case live:
-		return ledger.Refuse("auth.Admin", ledger.Forbidden, "this needs the administration token")
+		return ledger.Refuse("auth.AdminToken", ledger.Forbidden, "this needs the administration token")
 	}
 	return unauthorized()
 }
 
-// Holder authenticates a caller that reads a partner's data: the partner's key, or a session of
-// role partner, which acts as its partner. All others are refused as by Partner.
-func (g *Gate) Holder(c *Credentials) (Principal, error) {
+// PartnerKeyOrSession authenticates a caller that reads a partner's data: the partner's key, or
+// a session of role partner, which acts as its partner. All others are refused as by
+// PartnerKey.
+func (a *Authenticator) PartnerKeyOrSession(c *Credentials) (Principal, error) {
 	if len(c.APIKey) != 0 || len(c.Bearer) == 0 {
-		return g.Partner(c)
+		return a.PartnerKey(c)
 	}
 	org, wellFormed := organization(c.Organization)
-	s, live := g.session(org, wellFormed, c)
+	s, live := a.session(org, wellFormed, c)
 	switch {
 	case live && s.Roles.Has(directory.PartnerRole):
-		return g.acting(org, s, c)
+		return a.actAsPartner(org, s, c)
 	case live:
-		return Principal{}, mayNot("auth.Holder")
+		return Principal{}, refuseRole("auth.PartnerKeyOrSession")
 	}
 	return Principal{}, unauthorized()
 }
 
-// Reader authenticates a caller that reads the ledger: a session with one of the roles, or a
-// caller that Holder admits, which sees the partner's accounts. The administration token gets
-// Forbidden, because it has no role in an organization.
-func (g *Gate) Reader(c *Credentials, roles ...directory.Role) (Principal, error) {
+// LedgerReader authenticates a caller that reads the ledger: a session with one of the roles,
+// or a caller that PartnerKeyOrSession admits, which sees the partner's accounts. The
+// administration token gets Forbidden, because it has no role in an organization.
+func (a *Authenticator) LedgerReader(c *Credentials, roles ...directory.Role) (Principal, error) {
 	if len(c.Bearer) == 0 {
-		return g.Partner(c)
+		return a.PartnerKey(c)
 	}
 	org, wellFormed := organization(c.Organization)
-	s, live := g.session(org, wellFormed, c)
-	admin := g.Directory.AdminToken(c.Bearer)
+	s, live := a.session(org, wellFormed, c)
+	admin := a.Directory.AdminToken(c.Bearer)
 	switch {
 	case live && s.Roles.Has(roles...):
 		return Principal{Org: org, Session: s}, nil
 	case live && s.Roles.Has(directory.PartnerRole):
-		return g.acting(org, s, c)
+		return a.actAsPartner(org, s, c)
 	case live:
-		return Principal{}, mayNot("auth.Reader")
+		return Principal{}, refuseRole("auth.LedgerReader")
 	case admin:
-		return Principal{}, ledger.Refuse("auth.Reader", ledger.Forbidden, "this needs a session of the organization")
+		return Principal{}, ledger.Refuse("auth.LedgerReader", ledger.Forbidden, "this needs a session of the organization")
 	}
 	return Principal{}, unauthorized()
 }
 
 // Session authenticates a person with one of the roles. A partner's key and the administration
 // token get Forbidden, because they are not persons. A session that only acts as a partner that
-// is switched off gets Forbidden too.
-func (g *Gate) Session(c *Credentials, roles ...directory.Role) (Principal, error) {
-	return g.person(c, false, roles)
+// is deactivated gets Forbidden too.
+func (a *Authenticator) Session(c *Credentials, roles ...directory.Role) (Principal, error) {
+	return a.person(c, false, roles)
 }
 
-// Leaver authenticates a person who ends the session. It is Session, except that it also admits
-// a session that acts as a partner that is switched off.
-func (g *Gate) Leaver(c *Credentials, roles ...directory.Role) (Principal, error) {
-	return g.person(c, true, roles)
+// SessionToEnd authenticates a person who ends the session. It is Session, except that it also
+// admits a session that acts as a partner that is deactivated.
+func (a *Authenticator) SessionToEnd(c *Credentials, roles ...directory.Role) (Principal, error) {
+	return a.person(c, true, roles)
 }
 
-func (g *Gate) person(c *Credentials, leaving bool, roles []directory.Role) (Principal, error) {
+func (a *Authenticator) person(c *Credentials, ending bool, roles []directory.Role) (Principal, error) {
 	const op = "auth.Session"
 	if len(c.Bearer) == 0 {
-		_, err := g.Partner(c)
+		_, err := a.PartnerKey(c)
 		if err == nil {
 			err = ledger.Refuse(op, ledger.Forbidden, "this needs a session of the organization")
 		}
 		return Principal{}, err
 	}
 	org, wellFormed := organization(c.Organization)
-	s, live := g.session(org, wellFormed, c)
-	admin := g.Directory.AdminToken(c.Bearer)
+	s, live := a.session(org, wellFormed, c)
+	admin := a.Directory.AdminToken(c.Bearer)
 	switch {
 	case live && len(s.Roles) == 1 && s.Roles.Has(directory.PartnerRole):
-		if _, err := g.acting(org, s, c); err != nil && !(leaving && switchedOff(err)) {
+		if _, err := a.actAsPartner(org, s, c); err != nil && !(ending && isDeactivated(err)) {
 			return Principal{}, err
 		}
 	case admin && !live:
@@ -183,39 +184,39 @@ func (g *Gate) person(c *Credentials, leaving bool, roles []directory.Role) (Pri
 		return Principal{}, unauthorized()
 	}
 	if !s.Roles.Has(roles...) {
-		return Principal{}, mayNot(op)
+		return Principal{}, refuseRole(op)
 	}
 	return Principal{Org: org, Session: s}, nil
 }
 
-// acting returns the principal for a session that acts as a partner. The rules are those for
-// the partner's key.
-func (g *Gate) acting(org ledger.ID, s *directory.Session, c *Credentials) (Principal, error) {
-	partner, found := g.Directory.Partner(org, s.Partner)
+// actAsPartner returns the principal for a session that acts as a partner. The rules are those
+// for the partner's key.
+func (a *Authenticator) actAsPartner(org ledger.ID, s *directory.Session, c *Credentials) (Principal, error) {
+	partner, found := a.Directory.Partner(org, s.Partner)
 	switch {
 	case !found || !partner.Admits(c.Source):
 		return Principal{}, unauthorized()
 	case !partner.Active:
-		return Principal{}, ledger.Refuse("auth.acting", ledger.Forbidden, "the partner is deactivated")
+		return Principal{}, ledger.Refuse("auth.actAsPartner", ledger.Forbidden, "the partner is deactivated")
 	}
 	return Principal{Org: org, Partner: partner, Session: s}, nil
 }
 
-// switchedOff tells whether acting has refused a partner that is switched off.
-func switchedOff(err error) bool {
+// isDeactivated tells whether actAsPartner has refused a partner that is deactivated.
+func isDeactivated(err error) bool {
 	var refused *ledger.Refusal
 	return errors.As(err, &refused) && refused.Code == ledger.Forbidden
 }
 
-// mayNot returns the refusal of a person without any of the roles.
-func mayNot(op string) error {
+// refuseRole returns the refusal of a person without any of the roles.
+func refuseRole(op string) error {
 	return ledger.Refuse(op, ledger.Forbidden, "the session's role may not do this")
 }
 
 // session finds the session of a bearer token in an active organization.
-func (g *Gate) session(org ledger.ID, wellFormed bool, c *Credentials) (*directory.Session, bool) {
-	s, found := g.Directory.Session(org, c.Bearer, ledger.MicrosOf(g.Clock.Now()))
-	o, exists := g.Directory.Organization(org)
+func (a *Authenticator) session(org ledger.ID, wellFormed bool, c *Credentials) (*directory.Session, bool) {
+	s, found := a.Directory.Session(org, c.Bearer, ledger.MicrosOf(a.Clock.Now()))
+	o, exists := a.Directory.Organization(org)
 	active := exists && o.Active()
 	return s, found && wellFormed && active
 }

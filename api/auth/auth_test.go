@@ -72,9 +72,9 @@ func (p *people) Organization(id ledger.ID) (*directory.Organization, bool) {
 	return &directory.Organization{ID: id, Status: p.status}, true
 }
 
-func gate() (*auth.Gate, *people) {
+func newAuthenticator() (*auth.Authenticator, *people) {
 	p := &people{partner: directory.Partner{Number: 7, Active: true}, status: directory.Active, role: directory.Auditor}
-	return &auth.Gate{Directory: p, Clock: clock.NewManual(time.Unix(0, 0))}, p
+	return &auth.Authenticator{Directory: p, Clock: clock.NewManual(time.Unix(0, 0))}, p
 }
 
 func code(err error) ledger.Code {
@@ -85,7 +85,7 @@ func code(err error) ledger.Code {
 	return ""
 }
 
-func TestEveryWayToBeUnauthorizedTakesTheSameSteps(t *testing.T) {
+func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
 	good := auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(here.String()), Source: from}
 	nothing := func(*people) {}
 	elsewhere := netip.MustParsePrefix("192.0.2.0/24")
@@ -107,11 +107,11 @@ func TestEveryWayToBeUnauthorizedTakesTheSameSteps(t *testing.T) {
 		"deactivated, elsewhere": {func(*auth.Credentials) {}, func(p *people) { p.partner.Active, p.partner.Sources = false, []netip.Prefix{elsewhere} }, ledger.Unauthorized},
 		"deactivated":            {func(*auth.Credentials) {}, func(p *people) { p.partner.Active = false }, ledger.Forbidden},
 	} {
-		g, p := gate()
+		g, p := newAuthenticator()
 		credentials := good
 		c.change(&credentials)
 		c.people(p)
-		who, err := g.Partner(&credentials)
+		who, err := g.PartnerKey(&credentials)
 		if code(err) != c.want || (err == nil) != (who.Partner != nil) || (err == nil) != (who.Org == here) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
@@ -121,7 +121,7 @@ func TestEveryWayToBeUnauthorizedTakesTheSameSteps(t *testing.T) {
 	}
 }
 
-func TestBearers(t *testing.T) {
+func TestBearerTokenIsReadFromTheHeader(t *testing.T) {
 	type want struct{ admin, reader ledger.Code }
 	for name, c := range map[string]struct {
 		bearer, org string
@@ -141,22 +141,22 @@ func TestBearers(t *testing.T) {
 		"unknown":                   {"mzs_bad", here.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
 		"partner's key as a bearer": {"mzk_good", here.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
 	} {
-		g, p := gate()
+		g, p := newAuthenticator()
 		p.role, p.status = c.role, c.status
 		credentials := auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(c.org), APIKey: []byte("mzk_good"), Source: from}
-		if err := g.Admin(&credentials); code(err) != c.want.admin {
+		if err := g.AdminToken(&credentials); code(err) != c.want.admin {
 			t.Errorf("%s as admin: %v", name, err)
 		}
-		who, err := g.Reader(&credentials, directory.Admin, directory.Auditor)
+		who, err := g.LedgerReader(&credentials, directory.Admin, directory.Auditor)
 		if code(err) != c.want.reader || (err == nil) != (who.Session != nil) || (who.Partner != nil) != (err == nil && c.role == directory.PartnerRole) {
 			t.Errorf("%s as reader: %+v %v", name, who, err)
 		}
 	}
 }
 
-func TestReaderWithoutBearerIsAPartner(t *testing.T) {
-	g, _ := gate()
-	who, err := g.Reader(&auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(here.String()), Source: from}, directory.Auditor)
+func TestLedgerReadWithoutBearerUsesThePartnerKey(t *testing.T) {
+	g, _ := newAuthenticator()
+	who, err := g.LedgerReader(&auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(here.String()), Source: from}, directory.Auditor)
 	if err != nil || who.Partner == nil || who.Session != nil {
 		t.Errorf("%+v %v", who, err)
 	}
@@ -180,8 +180,8 @@ func TestPartnerSeesItsOwnAccounts(t *testing.T) {
 }
 
 func TestRefusalsHoldNoCredential(t *testing.T) {
-	g, _ := gate()
-	_, err := g.Partner(&auth.Credentials{APIKey: []byte("CANARY"), Organization: []byte("CANARY"), Bearer: []byte("CANARY")})
+	g, _ := newAuthenticator()
+	_, err := g.PartnerKey(&auth.Credentials{APIKey: []byte("CANARY"), Organization: []byte("CANARY"), Bearer: []byte("CANARY")})
 	if text := fmt.Sprintf("%v %+v", err, err); err == nil || text != "auth: unauthorized: unauthorized auth: unauthorized: unauthorized" {
 		t.Errorf("%s", text)
 	}

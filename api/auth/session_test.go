@@ -11,7 +11,7 @@ import (
 
 // Written by hand: the answer to each kind of caller on each kind of route with sessions.
 // Empty: admitted.
-func TestWhoIsLetInWhere(t *testing.T) {
+func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 	const in, no, not ledger.Code = "", ledger.Forbidden, ledger.Unauthorized
 	type want struct{ partner, holder, reader, session ledger.Code } // session: a session of role admin or client
 	everybody := []struct {
@@ -33,9 +33,9 @@ func TestWhoIsLetInWhere(t *testing.T) {
 		{"a key and an unknown token", "mzk_good", "mzs_bad", directory.PartnerRole, want{in, in, not, not}},
 	}
 	for _, c := range everybody {
-		ask := func(as string, enter func(*auth.Gate, *auth.Credentials) (auth.Principal, error), want ledger.Code, acts bool) {
+		ask := func(as string, enter func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error), want ledger.Code, acts bool) {
 			t.Helper()
-			g, p := gate()
+			g, p := newAuthenticator()
 			p.role = c.role
 			who, err := enter(g, &auth.Credentials{APIKey: []byte(c.key), Bearer: []byte(c.bearer), Organization: []byte(here.String()), Source: from})
 			if code(err) != want || (err == nil) != (who.Org == here) || err == nil && acts != (who.Partner != nil) {
@@ -43,19 +43,19 @@ func TestWhoIsLetInWhere(t *testing.T) {
 			}
 		}
 		partners := c.key == "mzk_good" || c.role == directory.PartnerRole
-		ask("a partner's route", (*auth.Gate).Partner, c.want.partner, true)
-		ask("a partner's reading", (*auth.Gate).Holder, c.want.holder, true)
-		ask("the ledger", func(g *auth.Gate, c *auth.Credentials) (auth.Principal, error) {
-			return g.Reader(c, directory.Admin, directory.Auditor)
+		ask("a partner's route", (*auth.Authenticator).PartnerKey, c.want.partner, true)
+		ask("a partner's reading", (*auth.Authenticator).PartnerKeyOrSession, c.want.holder, true)
+		ask("the ledger", func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
+			return g.LedgerReader(c, directory.Admin, directory.Auditor)
 		}, c.want.reader, partners)
-		ask("a person's route", func(g *auth.Gate, c *auth.Credentials) (auth.Principal, error) {
+		ask("a person's route", func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
 			return g.Session(c, directory.Admin, directory.Client)
 		}, c.want.session, false)
 	}
 }
 
 // A session that acts as a partner is refused in the same cases as the partner's key.
-func TestAPartnersSessionIsAsItsKey(t *testing.T) {
+func TestPartnerSessionIsRefusedInTheSameCasesAsItsKey(t *testing.T) {
 	every := []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}
 	for name, c := range map[string]struct {
 		change func(*people)
@@ -69,12 +69,16 @@ func TestAPartnersSessionIsAsItsKey(t *testing.T) {
 		"from nowhere":  {func(p *people) { p.partner.Sources = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} }, ledger.Unauthorized},
 		"of no partner": {func(p *people) { p.partner.Number = 0; p.gone = true }, ledger.Unauthorized},
 	} {
-		for as, enter := range map[string]func(*auth.Gate, *auth.Credentials) (auth.Principal, error){
-			"a partner's reading": (*auth.Gate).Holder,
-			"the ledger":          func(g *auth.Gate, c *auth.Credentials) (auth.Principal, error) { return g.Reader(c, directory.Auditor) },
-			"anybody's route":     func(g *auth.Gate, c *auth.Credentials) (auth.Principal, error) { return g.Session(c, every...) },
+		for as, enter := range map[string]func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error){
+			"a partner's reading": (*auth.Authenticator).PartnerKeyOrSession,
+			"the ledger": func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
+				return g.LedgerReader(c, directory.Auditor)
+			},
+			"anybody's route": func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
+				return g.Session(c, every...)
+			},
 		} {
-			g, p := gate()
+			g, p := newAuthenticator()
 			p.role = directory.PartnerRole
 			c.change(p)
 			if _, err := enter(g, &auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(here.String()), Source: from}); code(err) != c.want {
@@ -86,7 +90,7 @@ func TestAPartnersSessionIsAsItsKey(t *testing.T) {
 
 // A session of a deactivated partner may be ended, but not from an address that is not the
 // partner's.
-func TestASwitchedOffPartnerMayLeave(t *testing.T) {
+func TestDeactivatedPartnerCanLogOut(t *testing.T) {
 	elsewhere := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	for name, c := range map[string]struct {
 		change func(*people)
@@ -101,28 +105,28 @@ func TestASwitchedOffPartnerMayLeave(t *testing.T) {
 		"a session that is over":       {func(*people) {}, "mzs_bad", ledger.Unauthorized},
 		"the administration token":     {func(*people) {}, "mza_good", ledger.Forbidden},
 	} {
-		g, p := gate()
+		g, p := newAuthenticator()
 		p.role = directory.PartnerRole
 		c.change(p)
-		who, err := g.Leaver(&auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(here.String()), Source: from}, directory.PartnerRole)
+		who, err := g.SessionToEnd(&auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(here.String()), Source: from}, directory.PartnerRole)
 		if code(err) != c.want || (err == nil) != (who.Session != nil) {
 			t.Errorf("%s: %+v %v, want %q", name, who, err, c.want)
 		}
 	}
-	g, p := gate()
+	g, p := newAuthenticator()
 	p.role = directory.Auditor
-	if _, err := g.Leaver(&auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(here.String()), Source: from}, directory.Client); code(err) != ledger.Forbidden {
+	if _, err := g.SessionToEnd(&auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(here.String()), Source: from}, directory.Client); code(err) != ledger.Forbidden {
 		t.Errorf("a role that may not: %v", err)
 	}
 }
 
-func TestAnOrganizationIsNamedInOneForm(t *testing.T) {
+func TestOrganizationIDHasOneForm(t *testing.T) {
 	if auth.Organization([]byte(here.String())) != here {
 		t.Error("the usual form is no one's")
 	}
-	for _, said := range []string{"", "x", "{" + here.String() + "}", "urn:uuid:" + here.String(), here.String()[:35]} {
-		if auth.Organization([]byte(said)) != (ledger.ID{}) {
-			t.Errorf("%q is somebody's", said)
+	for _, text := range []string{"", "x", "{" + here.String() + "}", "urn:uuid:" + here.String(), here.String()[:35]} {
+		if auth.Organization([]byte(text)) != (ledger.ID{}) {
+			t.Errorf("%q is somebody's", text)
 		}
 	}
 }

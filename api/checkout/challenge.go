@@ -36,7 +36,7 @@ func (h *Handlers) showChallenge(req *web.Request) error {
 	return h.challenge(req, &formFields{})
 }
 
-// postChallenge is POST /simulator/challenge. Without a decision the request is a rail's form
+// postChallenge is POST /simulator/challenge. Without a decision the request is a provider's form
 // that leads to the page, so the page is shown. With one, the transaction is updated before the
 // payer returns, so that the merchant sees the outcome.
 func (h *Handlers) postChallenge(req *web.Request) error {
@@ -94,7 +94,7 @@ func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
 	return h.sendPage(req, fiber.StatusOK, "", p)
 }
 
-// simulated returns the buttons of the simulator's challenge; nil for another rail.
+// simulated returns the buttons of the simulator's challenge; nil for another provider.
 func (h *Handlers) simulated(a *payment.Action) *page.Simulated {
 	query, ours := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)

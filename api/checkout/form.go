@@ -79,7 +79,7 @@ func (f *formFields) take(pair []byte) bool {
 // unescape decodes into the form's buffer, which is as long as the body.
 func (f *formFields) unescape(text []byte) ([]byte, bool) {
 	from := len(f.buf)
-	steps.Took(len(text))
+	steps.Add(len(text))
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch c {
@@ -106,7 +106,7 @@ func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20)
 // value returns the field's value; nil if the field was not sent.
 func (f *formFields) value(name string) []byte {
 	for _, field := range f.fields {
-		steps.Took(min(len(field.name), len(name)) + 1)
+		steps.Add(min(len(field.name), len(name)) + 1)
 		if string(field.name) == name {
 			return field.value
 		}

@@ -16,7 +16,7 @@ import (
 
 var urlencoded = []byte("application/x-www-form-urlencoded")
 
-func TestFormIsTakenApart(t *testing.T) {
+func TestFormFieldsAreParsed(t *testing.T) {
 	for body, want := range map[string]string{
 		"":                            "[]",
 		"a=b":                         "[a=b]",
@@ -41,17 +41,17 @@ func TestFormIsTakenApart(t *testing.T) {
 			t.Errorf("%q: %d", body, status)
 			continue
 		}
-		said := []string{}
+		text := []string{}
 		for _, field := range f.fields {
-			said = append(said, string(field.name)+"="+string(field.value))
+			text = append(text, string(field.name)+"="+string(field.value))
 		}
-		if got := fmt.Sprint(said); got != want {
+		if got := fmt.Sprint(text); got != want {
 			t.Errorf("%q: %s, want %s", body, got, want)
 		}
 	}
 }
 
-func TestFormThatIsNoneIsRefused(t *testing.T) {
+func TestMalformedFormIsRefused(t *testing.T) {
 	fields := make([]string, 0, 33)
 	for i := range 33 {
 		fields = append(fields, fmt.Sprintf("f%d=", i))
@@ -98,7 +98,7 @@ func FuzzForm(f *testing.F) {
 }
 
 // The typed values are wiped; the copied card is not.
-func TestCardOutlivesItsForm(t *testing.T) {
+func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242+4242-4242%204242&cardholder=+JOHN+DOE+&exp_month=1&exp_year=30&cvv=987"))
 	with, wrong := cardOf(f, payment.Payment, func(number []byte) string { return "print of " + string(number) })
 	if len(wrong) != 0 {
@@ -118,7 +118,7 @@ func TestCardOutlivesItsForm(t *testing.T) {
 	}
 }
 
-func TestPayoutsCardIsItsNumber(t *testing.T) {
+func TestPayoutFormReadsTheCardNumberOnly(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242424242424242&cvv=1&exp_month=99"))
 	with, wrong := cardOf(f, payment.Payout, func([]byte) string { return "" })
 	if len(wrong) != 0 || string(with.Card.Number) != "4242424242424242" || len(with.Card.CVV) != 0 {
@@ -126,7 +126,7 @@ func TestPayoutsCardIsItsNumber(t *testing.T) {
 	}
 }
 
-func TestBrowserIsDescribedWithoutScript(t *testing.T) {
+func TestBrowserDataIsFilledFromHeaders(t *testing.T) {
 	for _, c := range []struct{ language, agent, wantLanguage, wantAgent string }{
 		{"ru-RU,ru;q=0.9,en;q=0.8", "Mozilla/5.0 (X11)", "ru-RU", "Mozilla/5.0 (X11)"},
 		{"", "", "", ""},
@@ -137,9 +137,9 @@ func TestBrowserIsDescribedWithoutScript(t *testing.T) {
 		var h fasthttp.RequestHeader
 		h.Set("Accept-Language", c.language)
 		h.Set("User-Agent", c.agent)
-		var said map[string]string
-		if err := json.Unmarshal(browserOf(&h), &said); err != nil || len(said) != 2 || said["language"] != c.wantLanguage || said["user_agent"] != c.wantAgent {
-			t.Errorf("%q %q: %q %v", c.language, c.agent, said, err)
+		var text map[string]string
+		if err := json.Unmarshal(browserOf(&h), &text); err != nil || len(text) != 2 || text["language"] != c.wantLanguage || text["user_agent"] != c.wantAgent {
+			t.Errorf("%q %q: %q %v", c.language, c.agent, text, err)
 		}
 	}
 }

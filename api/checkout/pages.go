@@ -23,13 +23,13 @@ type Payers interface {
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Current returns the transaction after its provider has renewed an expired action.
 	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
-	// Returned reports that the payer came back from the rail. It is no error if there was
+	// Returned reports that the payer came back from the provider. It is no error if there was
 	// nothing to do there.
 	Returned(org, id ledger.ID) (paymentactor.Result, error)
 	// Continue adds a card to a hosted transaction. The error is NotContinuable if the
 	// transaction does not wait for one.
 	Continue(paymentactor.Continue) (paymentactor.Result, error)
-	// Complete submits what the rail requires. The error is Conflict if the transaction waits
+	// Complete submits what the provider requires. The error is Conflict if the transaction waits
 	// for nothing, and Expired after the deadline.
 	Complete(paymentactor.Material) (paymentactor.Result, error)
 	// Choose names a receiving institution. The error is Conflict if the transaction waits for
@@ -220,8 +220,8 @@ func codeOf(err error) ledger.Code {
 	return ledger.Internal
 }
 
-// returnPayer is GET and POST /pay/{id}/return: the rail has sent the payer back. The payer is
-// redirected to the merchant's returnUrl, or to its failUrl after a failure. If there is no
+// returnPayer is GET and POST /pay/{id}/return: the provider has sent the payer back. The payer
+// is redirected to the merchant's returnUrl, or to its failUrl after a failure. If there is no
 // such address, or the payer still has to act, the target is the page. After the token has
 // expired the transaction is not changed.
 func (h *Handlers) returnPayer(req *web.Request) error {

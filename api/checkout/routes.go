@@ -52,7 +52,7 @@ func (h *Handlers) Routes() (routes []web.Route) {
 		return nil
 	}
 	const get, post = fiber.MethodGet, fiber.MethodPost
-	anyone := web.Access{By: web.Anyone}
+	anyone := web.Access{Callers: web.Anyone}
 	if h.cfg.Pages.Tokens != nil {
 		routes = append(routes,
 			web.Route{Method: get, Path: payerpage.Root + "/:id", Access: anyone, Refuse: h.refuse, Handle: h.showPage},

@@ -28,7 +28,7 @@ const (
 	awaitsPassword
 	awaitsSignature
 	awaitsScan
-	awaitsRail // a visit to the rail's address
+	awaitsProvider // a visit to the provider's address
 )
 
 // waitsFor returns what the payer can do: nothing after the payer's time has passed, or while
@@ -44,7 +44,7 @@ func waitsFor(result *paymentactor.Result, now ledger.Micros) awaited {
 	case a.Code != "":
 		return awaitsScan
 	case a.Page != "":
-		return awaitsRail
+		return awaitsProvider
 	case a.Destinations != nil:
 		return awaitsChoice
 	case isPassword(a):
@@ -52,7 +52,7 @@ func waitsFor(result *paymentactor.Result, now ledger.Micros) awaited {
 	case isSignature(a):
 		return awaitsSignature
 	case a.URL != "":
-		return awaitsRail
+		return awaitsProvider
 	}
 	return 0
 }
@@ -80,9 +80,9 @@ func isSignature(a *payment.Action) bool {
 	return isText
 }
 
-// errAddress is the error for a rail's address to which the payer can't be sent. Only the
+// errAddress is the error for a provider's address to which the payer can't be sent. Only the
 // provider can correct it.
-var errAddress = errors.New("the rail's address for the payer is none")
+var errAddress = errors.New("the provider's address for the payer is not a web address")
 
 // step returns the payer's next step: a page, or an address to go to. The error is errAddress,
 // or the refusal Expired if the payer can't act any more.
@@ -105,8 +105,8 @@ func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, 
 	case awaitsScan:
 		next, err = h.scanOf(v, r)
 		return next, "", err
-	case awaitsRail:
-		return h.railPage(r.Action, order)
+	case awaitsProvider:
+		return h.providerPage(r.Action, order)
 	}
 	if result, over := resultOf(r.Status); over {
 		return page.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r)}, "", nil
@@ -114,9 +114,9 @@ func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, 
 	return page.Processing{Order: order, Self: v.path()}, "", nil
 }
 
-// railPage returns the payer's next step at the rail: the rail's address for such pages, its
-// form, or the address that it has published.
-func (h *Handlers) railPage(a *payment.Action, order page.Order) (next page.Page, away string, err error) {
+// providerPage returns the payer's next step at the provider: the provider's address for such
+// pages, its form, or the address that it has published.
+func (h *Handlers) providerPage(a *payment.Action, order page.Order) (next page.Page, away string, err error) {
 	target := a.Page
 	if target == "" {
 		target = a.URL
@@ -148,8 +148,8 @@ func (h *Handlers) signatureOf(v *visit, r *record) page.Signature {
 	return p
 }
 
-// scanOf returns the page with the rail's QR code, and the rail's address for a payer without a
-// second device.
+// scanOf returns the page with the provider's QR code, and the provider's address for a payer
+// without a second device.
 func (h *Handlers) scanOf(v *visit, r *record) (page.Scan, error) {
 	a := r.Action
 	p := page.Scan{Order: h.orderOf(v.org, r), Self: h.actionPage(v, r), Deposit: a.Deposit, Left: h.timeLeft(a.Until)}
@@ -191,7 +191,7 @@ func hiddenOf(object []byte) (fields []page.Field) {
 	return fields
 }
 
-// withParams adds parameters to the query of a rail's address.
+// withParams adds parameters to the query of a provider's address.
 func withParams(address string, fields []page.Field) string {
 	if len(fields) == 0 {
 		return address

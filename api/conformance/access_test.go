@@ -20,9 +20,9 @@ func sameBut(h http.Header, names ...string) string {
 	return fmt.Sprint(h)
 }
 
-func TestARefusedCredentialTellsNothing(t *testing.T) {
+func TestUnauthorizedResponseGivesNoReason(t *testing.T) {
 	s := open(t).Sandbox
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	key := func(more string) string {
 		return admin(t).post(v1+"/api_keys", `{"name":"k","partner_id":`+m.number+more+`}`).want(201).at("key")
 	}
@@ -33,7 +33,7 @@ func TestARefusedCredentialTellsNothing(t *testing.T) {
 	keyed(t, expiring, s.OrganizationID).get(transactions).want(200)
 	advance(t, 61)
 
-	var first *answer
+	var first *response
 	for name, c := range map[string]caller{
 		"nothing": anyone(t), "the key alone": anyone(t).with("x-api-key", s.APIKey), "the organization alone": anyone(t).with("x-organization-id", s.OrganizationID),
 		"an unknown key": keyed(t, "mzk_nobody", s.OrganizationID), "an unknown organization": keyed(t, s.APIKey, "00000000-0000-4000-8000-000000000000"),
@@ -42,7 +42,7 @@ func TestARefusedCredentialTellsNothing(t *testing.T) {
 		"another address": restricted.caller, "an admin token as a key": keyed(t, s.AdminToken, s.OrganizationID),
 		"an unknown token": bearer(t, "mza_nobody"), "an unknown session": bearer(t, "mzs_nobody"), "another's session": bearer(t, s.Second.SessionToken),
 	} {
-		for _, a := range []*answer{c.get(transactions), c.post(transactions, params{"params": payment(good)}), c.get(transactions + "/x")} {
+		for _, a := range []*response{c.get(transactions), c.post(transactions, params{"params": payment(good)}), c.get(transactions + "/x")} {
 			if first == nil {
 				first = a
 			}
@@ -56,12 +56,12 @@ func TestARefusedCredentialTellsNothing(t *testing.T) {
 	}
 }
 
-func TestTheAdminTokenIsNoPartner(t *testing.T) {
+func TestAdminTokenIsRefusedOnPartnerRoutes(t *testing.T) {
 	admin(t).post(transactions, params{"params": payment(good)}).wantBody(401, unauthorized)
 	admin(t).get(v1+"/balances").wantBody(401, unauthorized)
 }
 
-func TestAnInactiveOrganizationIs401(t *testing.T) {
+func TestInactiveOrganizationIs401(t *testing.T) {
 	platform := anyone(t).with("authorization", "Bearer "+open(t).Sandbox.AdminToken)
 	for _, status := range []string{"maintenance", "archived"} {
 		org := platform.post(v1+"/organizations", `{"name":"Sleeps","type":"merchant"}`).want(201).at("data.id")
@@ -79,11 +79,11 @@ func TestAnInactiveOrganizationIs401(t *testing.T) {
 	keyed(t, key, org).get(transactions).wantBody(401, unauthorized)
 }
 
-func TestADeactivatedPartnerIs403(t *testing.T) {
-	m := shop(t, `{}`)
+func TestDeactivatedPartnerIs403(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	admin(t).patch(v1+"/partners/"+m.number, `{"active":false}`).want(200)
-	for _, a := range []*answer{
+	for _, a := range []*response{
 		m.get(transactions), m.get(transactions + "/" + id), m.send(payment(good)), m.refund(id, ""), m.commit(id, ""), m.get(v1 + "/balances"),
 	} {
 		if a.status != 403 || a.at("error") != "forbidden" {
@@ -97,9 +97,9 @@ func TestADeactivatedPartnerIs403(t *testing.T) {
 func TestAdministrationTakesTheAdminTokenOnly(t *testing.T) {
 	s := open(t).Sandbox
 	admin(t).get(v1 + "/partners").want(200)
-	for _, c := range []caller{demo(t).caller, anyone(t), bearer(t, "mza_nobody")} {
-		if a := c.get(v1 + "/partners"); a.status != 401 {
-			t.Errorf("%s answered %d %s", a.called, a.status, a.body)
+	for _, c := range []caller{sandboxMerchant(t).caller, anyone(t), bearer(t, "mza_nobody")} {
+		if r := c.get(v1 + "/partners"); r.status != 401 {
+			t.Errorf("%s answered %d %s", r.called, r.status, r.body)
 		}
 	}
 	bearer(t, s.SessionToken).get(v1 + "/partners").want(403)

@@ -26,8 +26,8 @@ type caller struct {
 	client *testkit.Client
 }
 
-// answer is a response that was read to its end.
-type answer struct {
+// response is an HTTP response that was read to its end.
+type response struct {
 	t      testing.TB
 	status int
 	header http.Header
@@ -68,18 +68,18 @@ func second(t testing.TB) caller {
 }
 
 // do makes a request. A string is sent as it is, any other body as JSON; nil is no body.
-func (c caller) do(method, path string, body any) *answer {
+func (c caller) do(method, path string, body any) *response {
 	c.t.Helper()
 	got, err := c.client.Do(method, path, body)
 	if err != nil {
 		// Not fatal, because callers may run in other goroutines.
 		c.t.Errorf("%s %s: %v\n%s", method, path, err, sandbox.server.Stderr())
-		return &answer{t: c.t, called: method + " " + path}
+		return &response{t: c.t, called: method + " " + path}
 	}
 	if quoted := quotes(string(got.Body)); quoted != "" {
 		c.t.Errorf("%s %s answers with the card number %s", method, path, quoted)
 	}
-	return &answer{c.t, got.Status, got.Header, string(got.Body), method + " " + path}
+	return &response{c.t, got.Status, got.Header, string(got.Body), method + " " + path}
 }
 
 // quotes returns a card number of these tests that a text contains; empty if there is none.
@@ -92,36 +92,39 @@ func quotes(text string) string {
 	return ""
 }
 
-func (c caller) get(path string) *answer             { c.t.Helper(); return c.do("GET", path, nil) }
-func (c caller) post(path string, body any) *answer  { c.t.Helper(); return c.do("POST", path, body) }
-func (c caller) put(path string, body any) *answer   { c.t.Helper(); return c.do("PUT", path, body) }
-func (c caller) patch(path string, body any) *answer { c.t.Helper(); return c.do("PATCH", path, body) }
+func (c caller) get(path string) *response            { c.t.Helper(); return c.do("GET", path, nil) }
+func (c caller) post(path string, body any) *response { c.t.Helper(); return c.do("POST", path, body) }
+func (c caller) put(path string, body any) *response  { c.t.Helper(); return c.do("PUT", path, body) }
+func (c caller) patch(path string, body any) *response {
+	c.t.Helper()
+	return c.do("PATCH", path, body)
+}
 
 // want ends the test if the answer has another status.
-func (a *answer) want(status int) *answer {
-	a.t.Helper()
-	if a.status != status {
-		a.t.Fatalf("%s answered %d %s, want %d", a.called, a.status, a.body, status)
+func (r *response) want(status int) *response {
+	r.t.Helper()
+	if r.status != status {
+		r.t.Fatalf("%s answered %d %s, want %d", r.called, r.status, r.body, status)
 	}
-	return a
+	return r
 }
 
 // wantBody ends the test if the answer is not exactly this one.
-func (a *answer) wantBody(status int, body string) *answer {
-	a.t.Helper()
-	if a.status != status || a.body != body {
-		a.t.Fatalf("%s answered %d %s, want %d %s", a.called, a.status, a.body, status, body)
+func (r *response) wantBody(status int, body string) *response {
+	r.t.Helper()
+	if r.status != status || r.body != body {
+		r.t.Fatalf("%s answered %d %s, want %d %s", r.called, r.status, r.body, status, body)
 	}
-	return a
+	return r
 }
 
 // value finds a value by its path of names and indexes, for example "data.0.id".
-func (a *answer) value(path string) (value any, there bool) {
-	a.t.Helper()
-	numbers := json.NewDecoder(bytes.NewReader([]byte(a.body)))
+func (r *response) value(path string) (value any, there bool) {
+	r.t.Helper()
+	numbers := json.NewDecoder(bytes.NewReader([]byte(r.body)))
 	numbers.UseNumber()
 	if err := numbers.Decode(&value); err != nil {
-		a.t.Fatalf("%s answered %d %q: %v", a.called, a.status, a.body, err)
+		r.t.Fatalf("%s answered %d %q: %v", r.called, r.status, r.body, err)
 	}
 	for name := range strings.SplitSeq(path, ".") {
 		switch v := value.(type) {
@@ -146,22 +149,22 @@ func (a *answer) value(path string) (value any, there bool) {
 const absent = "(absent)"
 
 // at returns the content of a string, or the JSON of another value.
-func (a *answer) at(path string) string {
-	a.t.Helper()
-	value, there := a.value(path)
+func (r *response) at(path string) string {
+	r.t.Helper()
+	value, there := r.value(path)
 	if !there {
 		return absent
 	}
 	if text, ok := value.(string); ok {
 		return text
 	}
-	return a.raw(path)
+	return r.raw(path)
 }
 
 // raw returns the JSON of a value, with a string's quotes.
-func (a *answer) raw(path string) string {
-	a.t.Helper()
-	value, there := a.value(path)
+func (r *response) raw(path string) string {
+	r.t.Helper()
+	value, there := r.value(path)
 	if !there {
 		return absent
 	}
@@ -169,44 +172,44 @@ func (a *answer) raw(path string) string {
 	plain := json.NewEncoder(&text)
 	plain.SetEscapeHTML(false)
 	if err := plain.Encode(value); err != nil {
-		a.t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	return strings.TrimSpace(text.String())
 }
 
 // has checks values by their paths, given as path, text pairs.
-func (a *answer) has(pairs ...string) *answer {
-	a.t.Helper()
+func (r *response) has(pairs ...string) *response {
+	r.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := a.at(pairs[i]); got != pairs[i+1] {
-			a.t.Errorf("%s: %s = %s, want %s", a.called, pairs[i], got, pairs[i+1])
+		if got := r.at(pairs[i]); got != pairs[i+1] {
+			r.t.Errorf("%s: %s = %s, want %s", r.called, pairs[i], got, pairs[i+1])
 		}
 	}
-	return a
+	return r
 }
 
 // time returns a value that is an instant.
-func (a *answer) time(path string) time.Time {
-	a.t.Helper()
-	at, err := time.Parse(time.RFC3339Nano, a.at(path))
+func (r *response) time(path string) time.Time {
+	r.t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, r.at(path))
 	if err != nil {
-		a.t.Fatalf("%s: %s: %v", a.called, path, err)
+		r.t.Fatalf("%s: %s: %v", r.called, path, err)
 	}
 	return at
 }
 
 // names returns the names of an object's members.
-func (a *answer) names(path string) map[string]bool {
-	a.t.Helper()
-	value, _ := a.value(path)
+func (r *response) names(path string) map[string]bool {
+	r.t.Helper()
+	value, _ := r.value(path)
 	if path == "" {
-		if err := json.Unmarshal([]byte(a.body), &value); err != nil {
-			a.t.Fatal(err)
+		if err := json.Unmarshal([]byte(r.body), &value); err != nil {
+			r.t.Fatal(err)
 		}
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		a.t.Fatalf("%s: %q is no object: %s", a.called, path, a.body)
+		r.t.Fatalf("%s: %q is no object: %s", r.called, path, r.body)
 	}
 	names := make(map[string]bool, len(object))
 	for name := range object {
@@ -216,33 +219,33 @@ func (a *answer) names(path string) map[string]bool {
 }
 
 // column returns one value of each row of a list.
-func (a *answer) column(name string) []string {
-	a.t.Helper()
-	value, _ := a.value("data")
+func (r *response) column(name string) []string {
+	r.t.Helper()
+	value, _ := r.value("data")
 	rows, ok := value.([]any)
 	if !ok {
-		a.t.Fatalf("%s answered without rows: %s", a.called, a.body)
+		r.t.Fatalf("%s answered without rows: %s", r.called, r.body)
 	}
 	column := make([]string, len(rows))
 	for i := range rows {
-		column[i] = a.at(fmt.Sprintf("data.%d.%s", i, name))
+		column[i] = r.at(fmt.Sprintf("data.%d.%s", i, name))
 	}
 	return column
 }
 
 // refuses checks that the answer is 422 with one problem that has the detail.
-func (a *answer) refuses(field, detail string) *answer {
-	a.t.Helper()
-	return a.want(422).has("errors.0.field", field, "errors.0.detail", detail, "errors.1", absent)
+func (r *response) refuses(field, detail string) *response {
+	r.t.Helper()
+	return r.want(422).has("errors.0.field", field, "errors.0.detail", detail, "errors.1", absent)
 }
 
 // is checks a value by its path against a pattern.
-func (a *answer) is(path string, pattern *regexp.Regexp) *answer {
-	a.t.Helper()
-	if got := a.at(path); !pattern.MatchString(got) {
-		a.t.Errorf("%s: %s = %s, want one like %s", a.called, path, got, pattern)
+func (r *response) is(path string, pattern *regexp.Regexp) *response {
+	r.t.Helper()
+	if got := r.at(path); !pattern.MatchString(got) {
+		r.t.Errorf("%s: %s = %s, want one like %s", r.called, path, got, pattern)
 	}
-	return a
+	return r
 }
 
 // Forms of values.
@@ -253,25 +256,25 @@ var (
 )
 
 // hasRaw checks the JSON of values by their paths, given as path, JSON pairs.
-func (a *answer) hasRaw(pairs ...string) *answer {
-	a.t.Helper()
+func (r *response) hasRaw(pairs ...string) *response {
+	r.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := a.raw(pairs[i]); got != pairs[i+1] {
-			a.t.Errorf("%s: %s = %s, want %s", a.called, pairs[i], got, pairs[i+1])
+		if got := r.raw(pairs[i]); got != pairs[i+1] {
+			r.t.Errorf("%s: %s = %s, want %s", r.called, pairs[i], got, pairs[i+1])
 		}
 	}
-	return a
+	return r
 }
 
 // hasHeader checks a header; the value absent means that it must be missing.
-func (a *answer) hasHeader(name, want string) *answer {
-	a.t.Helper()
+func (r *response) hasHeader(name, want string) *response {
+	r.t.Helper()
 	got := absent
-	if values := a.header.Values(name); len(values) > 0 {
+	if values := r.header.Values(name); len(values) > 0 {
 		got = strings.Join(values, ", ")
 	}
 	if got != want {
-		a.t.Errorf("%s: header %s = %s, want %s", a.called, name, got, want)
+		r.t.Errorf("%s: header %s = %s, want %s", r.called, name, got, want)
 	}
-	return a
+	return r
 }

@@ -16,7 +16,7 @@ import (
 
 // Timers fire in order and once, and a request with a key is executed once, also across kills
 // at any moment: while the clock jumps over months, and while payments are under way.
-func TestWhatIsDueAndWhatIsAskedHappensOnceAcrossKills(t *testing.T) {
+func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 	dice := seeded(t)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	session, ad := func() caller { return caller{t, s.Session()} }, func() caller { return caller{t, s.Admin()} }
@@ -97,9 +97,9 @@ func paysRent(c *testkit.Client, path string, round int) (*testkit.Answer, error
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
-	if said := os.Getenv("MIZAN_SEED"); said != "" {
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
 		var err error
-		if seed, err = strconv.ParseUint(said, 10, 64); err != nil {
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatalf("MIZAN_SEED: %v", err)
 		}
 	}

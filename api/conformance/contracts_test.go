@@ -33,78 +33,78 @@ func createSecular(t testing.TB, product string, more ...any) *contractFixture {
 // createContract creates a contract at a path of either reading.
 func createContract(t testing.TB, base string, more ...any) *contractFixture {
 	t.Helper()
-	d := &contractFixture{caller: bearer(t, open(t).Sandbox.SessionToken), people: make(map[string]string)}
+	contract := &contractFixture{caller: bearer(t, open(t).Sandbox.SessionToken), people: make(map[string]string)}
 	pairs := []string{}
 	for _, name := range []string{"p", "a", "b", "c"} {
-		d.people[name] = uuid.NewString()
-		pairs = append(pairs, d.people[name], "{"+name+"}")
+		contract.people[name] = uuid.NewString()
+		pairs = append(pairs, contract.people[name], "{"+name+"}")
 	}
-	body := params{"region": "AE", "env": "test", "customer_id": d.people["p"]}.with(more...)
-	made := d.post(base, body).want(201)
-	d.path = base + "/" + made.at("data.id")
-	d.names = strings.NewReplacer(append(pairs, made.at("data.id"), "{this}")...)
-	return d
+	body := params{"region": "AE", "env": "test", "customer_id": contract.people["p"]}.with(more...)
+	made := contract.post(base, body).want(201)
+	contract.path = base + "/" + made.at("data.id")
+	contract.names = strings.NewReplacer(append(pairs, made.at("data.id"), "{this}")...)
+	return contract
 }
 
 // act performs an action with these members in its body; without members there is no body.
-func (d *contractFixture) act(action string, pairs ...any) *answer {
-	d.t.Helper()
+func (contract *contractFixture) act(action string, pairs ...any) *response {
+	contract.t.Helper()
 	var body any
 	if len(pairs) > 0 {
 		body = params{}.with(pairs...)
 	}
-	return d.post(d.path+"/"+action, body)
+	return contract.post(contract.path+"/"+action, body)
 }
 
 // mustAct performs an action that must succeed; the answer is the contract.
-func (d *contractFixture) mustAct(action string, pairs ...any) *answer {
-	d.t.Helper()
-	return d.act(action, pairs...).want(200)
+func (contract *contractFixture) mustAct(action string, pairs ...any) *response {
+	contract.t.Helper()
+	return contract.act(action, pairs...).want(200)
 }
 
 // wantData reads the contract and checks its fields, given as name, text pairs.
-func (d *contractFixture) wantData(pairs ...string) *answer {
-	d.t.Helper()
+func (contract *contractFixture) wantData(pairs ...string) *response {
+	contract.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		pairs[i] = "data." + pairs[i]
 	}
-	return d.get(d.path).want(200).has(pairs...)
+	return contract.get(contract.path).want(200).has(pairs...)
 }
 
 // wantRefused checks that the answer is 422 and names exactly this field.
-func (a *answer) wantRefused(field string) *answer {
-	a.t.Helper()
-	a.want(422).has("error", "unprocessable_entity")
-	if names := a.names("details"); len(names) != 1 || !names[field] {
-		a.t.Errorf("%s answered %s, want a word about %s only", a.called, a.body, field)
+func (r *response) wantRefused(field string) *response {
+	r.t.Helper()
+	r.want(422).has("error", "unprocessable_entity")
+	if names := r.names("details"); len(names) != 1 || !names[field] {
+		r.t.Errorf("%s answered %s, want a word about %s only", r.called, r.body, field)
 	}
-	return a
+	return r
 }
 
 // wantConflict checks that the machine has refused the transition.
-func (a *answer) wantConflict() *answer {
-	a.t.Helper()
-	return a.want(409).has("error", "conflict")
+func (r *response) wantConflict() *response {
+	r.t.Helper()
+	return r.want(409).has("error", "conflict")
 }
 
 // entries returns the contract's entries, oldest first: "event: Dr account amount, …".
-func (d *contractFixture) entries() (entries []string) {
-	d.t.Helper()
+func (contract *contractFixture) entries() (entries []string) {
+	contract.t.Helper()
 	var list struct {
 		Data []struct {
 			Event    string
 			Postings []struct{ Account, Side, Amount string }
 		}
 	}
-	a := d.get(d.path + "/entries?limit=500").want(200)
-	if err := json.Unmarshal([]byte(a.body), &list); err != nil {
-		d.t.Fatal(err)
+	r := contract.get(contract.path + "/entries?limit=500").want(200)
+	if err := json.Unmarshal([]byte(r.body), &list); err != nil {
+		contract.t.Fatal(err)
 	}
 	for i := len(list.Data) - 1; i >= 0; i-- {
 		lines := make([]string, len(list.Data[i].Postings))
 		for j, p := range list.Data[i].Postings {
 			side := map[string]string{"debit": "Dr", "credit": "Cr"}[p.Side]
-			lines[j] = fmt.Sprintf("%s %s %s", side, d.names.Replace(p.Account), p.Amount)
+			lines[j] = fmt.Sprintf("%s %s %s", side, contract.names.Replace(p.Account), p.Amount)
 		}
 		entries = append(entries, list.Data[i].Event+": "+strings.Join(lines, ", "))
 	}
@@ -112,21 +112,21 @@ func (d *contractFixture) entries() (entries []string) {
 }
 
 // wantEntries checks all entries of the contract.
-func (d *contractFixture) wantEntries(want ...string) {
-	d.t.Helper()
-	if got := d.entries(); strings.Join(got, "\n") != strings.Join(want, "\n") {
-		d.t.Errorf("the entries of %s are\n\t%s\nwant\n\t%s", d.path, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+func (contract *contractFixture) wantEntries(want ...string) {
+	contract.t.Helper()
+	if got := contract.entries(); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		contract.t.Errorf("the entries of %s are\n\t%s\nwant\n\t%s", contract.path, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
 // wantBalance checks an account's balance; {this} stands for the contract.
-func (d *contractFixture) wantBalance(account, want string) {
-	d.t.Helper()
-	path := strings.ReplaceAll(account, "{this}", d.path[strings.LastIndex(d.path, "/")+1:])
-	for name, id := range d.people {
+func (contract *contractFixture) wantBalance(account, want string) {
+	contract.t.Helper()
+	path := strings.ReplaceAll(account, "{this}", contract.path[strings.LastIndex(contract.path, "/")+1:])
+	for name, id := range contract.people {
 		path = strings.ReplaceAll(path, "{"+name+"}", id)
 	}
-	auditor(d.t).get(v1+"/ledger/accounts/"+path+"?env=test&currency=AED").want(200).has("data.0.balance", want)
+	auditor(contract.t).get(v1+"/ledger/accounts/"+path+"?env=test&currency=AED").want(200).has("data.0.balance", want)
 }
 
 // today returns the day of the server's clock plus a number of days.
@@ -135,8 +135,8 @@ func today(t testing.TB, days int) string {
 	return clock(t).UTC().AddDate(0, 0, days).Format("2006-01-02")
 }
 
-// issue creates an issue of ten certificates of 1.00.
-func issue(t testing.TB, more ...any) *contractFixture {
+// newIssue creates an issue of ten certificates of 1.00.
+func newIssue(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "certificate-issues", append([]any{
 		"customer_id", absent, "name", "Tower A", "backing_type", "lease", "underlying_asset", "An office tower", "underlying_asset_value", "1200",
@@ -144,160 +144,160 @@ func issue(t testing.TB, more ...any) *contractFixture {
 	}, more...)...)
 }
 
-// offered creates an issue whose subscription window is open for ten days.
-func offered(t testing.TB, more ...any) *contractFixture {
+// newOfferedIssue creates an issue whose subscription window is open for ten days.
+func newOfferedIssue(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
-	d := issue(t, more...)
-	d.mustAct("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).has("data.status", "offering")
-	return d
+	contract := newIssue(t, more...)
+	contract.mustAct("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).has("data.status", "offering")
+	return contract
 }
 
-func (d *contractFixture) subscribe(name string, certificates any) *answer {
-	d.t.Helper()
-	return d.act("subscribe", "investor_id", d.people[name], "certificates", certificates)
+func (contract *contractFixture) subscribe(name string, certificates any) *response {
+	contract.t.Helper()
+	return contract.act("subscribe", "investor_id", contract.people[name], "certificates", certificates)
 }
 
-func TestAnIssueLivesFromItsDraftToItsRedemption(t *testing.T) {
-	d := issue(t, "min_subscription", 2, "max_subscription", 5, "profit_distribution_frequency", "quarterly")
-	d.wantData("status", "draft", "certificates_total", "10", "certificates_outstanding", "0", "total_profit_distributed", "0")
-	d.mustAct("submit").has("data.status", "under_review")
-	d.act("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).wantConflict()
-	d.mustAct("review", "approved_by", "The committee", "note", "clean").has("data.status", "review_passed", "data.compliance_review.approved_by", "The committee", "data.compliance_review.note", "clean")
-	d.act("review", "approved_by", "The committee").wantConflict()
-	d.act("offering", "subscription_start", today(t, 0)).wantRefused("subscription_end")
-	d.mustAct("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10))
-	d.act("activate").wantRefused("subscriptions")
-	d.subscribe("a", 3).want(200)
-	d.subscribe("b", 4).want(200)
-	d.mustAct("close_subscription").has("data.status", "subscribed", "data.certificates_outstanding", "0")
-	issued := d.mustAct("activate").has("data.status", "active", "data.certificates_outstanding", "7")
+func TestIssueGoesFromDraftToRedemption(t *testing.T) {
+	contract := newIssue(t, "min_subscription", 2, "max_subscription", 5, "profit_distribution_frequency", "quarterly")
+	contract.wantData("status", "draft", "certificates_total", "10", "certificates_outstanding", "0", "total_profit_distributed", "0")
+	contract.mustAct("submit").has("data.status", "under_review")
+	contract.act("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).wantConflict()
+	contract.mustAct("review", "approved_by", "The committee", "note", "clean").has("data.status", "review_passed", "data.compliance_review.approved_by", "The committee", "data.compliance_review.note", "clean")
+	contract.act("review", "approved_by", "The committee").wantConflict()
+	contract.act("offering", "subscription_start", today(t, 0)).wantRefused("subscription_end")
+	contract.mustAct("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10))
+	contract.act("activate").wantRefused("subscriptions")
+	contract.subscribe("a", 3).want(200)
+	contract.subscribe("b", 4).want(200)
+	contract.mustAct("close_subscription").has("data.status", "subscribed", "data.certificates_outstanding", "0")
+	issued := contract.mustAct("activate").has("data.status", "active", "data.certificates_outstanding", "7")
 	issued.has("data.issue_date", today(t, 0), "data.maturity_date", today(t, 360), "data.next_distribution_date", today(t, 90))
-	d.act("profit", "total_profit", "100", "period_end_date", today(t, 90)).wantRefused("period_end_date")
+	contract.act("profit", "total_profit", "100", "period_end_date", today(t, 90)).wantRefused("period_end_date")
 	advance(t, 90*oneDay)
-	d.act("profit", "total_profit", "100", "period_end_date", today(t, -91)).wantRefused("period_end_date")
-	d.mustAct("profit", "total_profit", "100", "period_end_date", today(t, 0)).has("data.actual_yield", "10", "data.total_profit_distributed", "100",
+	contract.act("profit", "total_profit", "100", "period_end_date", today(t, -91)).wantRefused("period_end_date")
+	contract.mustAct("profit", "total_profit", "100", "period_end_date", today(t, 0)).has("data.actual_yield", "10", "data.total_profit_distributed", "100",
 		"data.next_distribution_date", today(t, 90), "data.profit_distributions", fmt.Sprintf(`[{"certificates_outstanding":7,"date":"%s","per_certificate":"14","total_profit":"100"}]`, today(t, 0)))
-	d.act("mature").wantRefused("maturity_date")
-	d.act("redeem", "redemption_date", today(t, 0)).wantConflict()
+	contract.act("mature").wantRefused("maturity_date")
+	contract.act("redeem", "redemption_date", today(t, 0)).wantConflict()
 	advance(t, 360*oneDay)
-	d.mustAct("mature").has("data.status", "matured")
-	d.mustAct("redeem", "redemption_date", today(t, 0)).has("data.status", "redeemed", "data.certificates_outstanding", "0")
-	d.wantEntries(
+	contract.mustAct("mature").has("data.status", "matured")
+	contract.mustAct("redeem", "redemption_date", today(t, 0)).has("data.status", "redeemed", "data.certificates_outstanding", "0")
+	contract.wantEntries(
 		"subscribe: Dr A:cash:AE 300, Cr L:subscription:{this}:{a} 300",
 		"subscribe: Dr A:cash:AE 400, Cr L:subscription:{this}:{b} 400",
 		"activate: Dr L:subscription:{this}:{a} 300, Cr Q:holders:{this}:{a} 300, Dr L:subscription:{this}:{b} 400, Cr Q:holders:{this}:{b} 400, Dr A:underlying:{this} 700, Cr A:cash:AE 700",
 		"profit: Dr A:cash:AE 100, Cr L:customer:{a}:current 42, Cr L:customer:{b}:current 56, Cr L:undistributed:{this} 2",
 		"redeem: Dr A:cash:AE 700, Cr A:underlying:{this} 700, Dr Q:holders:{this}:{a} 300, Cr L:customer:{a}:current 300, Dr Q:holders:{this}:{b} 400, Cr L:customer:{b}:current 400, Dr L:undistributed:{this} 2, Cr L:charity 2",
 	)
-	d.wantBalance("L:customer:{a}:current", "342")
-	d.act("default", "reason", "late").wantConflict()
+	contract.wantBalance("L:customer:{a}:current", "342")
+	contract.act("default", "reason", "late").wantConflict()
 }
 
 // The order of subscribe's checks: each request corrects the fault of the one before and
 // reaches the next check.
-func TestSubscribeChecksInTheSpecificationsOrder(t *testing.T) {
-	d := issue(t, "min_subscription", 2, "max_subscription", 5)
-	d.subscribe("a", "3").wantRefused("certificates") // not an integer, and the issue is not offered either
-	d.subscribe("a", 0).wantRefused("certificates")
-	d.subscribe("a", 1).wantRefused("status") // not offered, and below the minimum
-	d.mustAct("offering", "subscription_start", today(t, 1), "subscription_end", today(t, 2))
-	d.subscribe("a", 1).wantRefused("subscription_start") // too early, and below the minimum
+func TestSubscribeChecksInTheSpecifiedOrder(t *testing.T) {
+	contract := newIssue(t, "min_subscription", 2, "max_subscription", 5)
+	contract.subscribe("a", "3").wantRefused("certificates") // not an integer, and the issue is not offered either
+	contract.subscribe("a", 0).wantRefused("certificates")
+	contract.subscribe("a", 1).wantRefused("status") // not offered, and below the minimum
+	contract.mustAct("offering", "subscription_start", today(t, 1), "subscription_end", today(t, 2))
+	contract.subscribe("a", 1).wantRefused("subscription_start") // too early, and below the minimum
 	advance(t, oneDay)
-	d.subscribe("a", 1).wantRefused("certificates").has("details.certificates.0", "must be at least 2")
-	d.subscribe("a", 6).wantRefused("certificates")
-	d.subscribe("a", 3).want(200)
-	if said := d.subscribe("a", 3).wantRefused("certificates").at("details.certificates.0"); !strings.Contains(said, "3 already held") {
-		t.Errorf("the ceiling's refusal says %q, want the amount already held", said)
+	contract.subscribe("a", 1).wantRefused("certificates").has("details.certificates.0", "must be at least 2")
+	contract.subscribe("a", 6).wantRefused("certificates")
+	contract.subscribe("a", 3).want(200)
+	if text := contract.subscribe("a", 3).wantRefused("certificates").at("details.certificates.0"); !strings.Contains(text, "3 already held") {
+		t.Errorf("the ceiling's refusal says %q, want the amount already held", text)
 	}
-	d.subscribe("b", 5).want(200)
-	if said := d.subscribe("c", 3).wantRefused("certificates").at("details.certificates.0"); !strings.Contains(said, "2 are left") {
-		t.Errorf("the remainder's refusal says %q", said)
+	contract.subscribe("b", 5).want(200)
+	if text := contract.subscribe("c", 3).wantRefused("certificates").at("details.certificates.0"); !strings.Contains(text, "2 are left") {
+		t.Errorf("the remainder's refusal says %q", text)
 	}
-	d.subscribe("c", 2).want(200)
-	d.subscribe("a", 2).wantRefused("certificates")
+	contract.subscribe("c", 2).want(200)
+	contract.subscribe("a", 2).wantRefused("certificates")
 	advance(t, 2*oneDay)
-	d.subscribe("a", 2).wantRefused("subscription_end")
+	contract.subscribe("a", 2).wantRefused("subscription_end")
 }
 
-func TestEarlyRedemptionIsGatedAndCostsItsPenalty(t *testing.T) {
-	closed := offered(t)
+func TestEarlyRedemptionNeedsPermissionAndCostsAPenalty(t *testing.T) {
+	closed := newOfferedIssue(t)
 	closed.subscribe("a", 3).want(200)
 	closed.mustAct("activate")
 	closed.act("redeem_early", "redemption_date", today(t, 0)).wantRefused("early_redemption_allowed")
-	d := offered(t, "early_redemption_allowed", true, "early_redemption_penalty", "20")
-	d.subscribe("a", 3).want(200)
-	d.subscribe("b", 4).want(200)
-	d.mustAct("activate")
-	d.mustAct("redeem_early", "redemption_date", today(t, 0)).has("data.status", "redeemed", "data.certificates_outstanding", "0")
-	d.wantBalance("L:customer:{a}:current", "292") // 300 less floor(20 × 3 ÷ 7)
-	d.wantBalance("L:customer:{b}:current", "389") // 400 less floor(20 × 4 ÷ 7)
-	if moved := d.entries(); !strings.HasSuffix(moved[len(moved)-1], "Cr I:penalty 19") {
+	contract := newOfferedIssue(t, "early_redemption_allowed", true, "early_redemption_penalty", "20")
+	contract.subscribe("a", 3).want(200)
+	contract.subscribe("b", 4).want(200)
+	contract.mustAct("activate")
+	contract.mustAct("redeem_early", "redemption_date", today(t, 0)).has("data.status", "redeemed", "data.certificates_outstanding", "0")
+	contract.wantBalance("L:customer:{a}:current", "292") // 300 less floor(20 × 3 ÷ 7)
+	contract.wantBalance("L:customer:{b}:current", "389") // 400 less floor(20 × 4 ÷ 7)
+	if moved := contract.entries(); !strings.HasSuffix(moved[len(moved)-1], "Cr I:penalty 19") {
 		t.Errorf("the penalty went elsewhere: %s", moved[len(moved)-1])
 	}
 }
 
-func TestADefaultOfAnIssueKeepsItsReasonAndThePairOpen(t *testing.T) {
-	d := offered(t, "metadata", params{"file": "A-7"})
-	d.subscribe("a", 3).want(200)
-	d.mustAct("activate")
-	d.act("default").wantRefused("reason")
-	d.mustAct("default", "reason", "the tenant is gone").has("data.status", "defaulted", "data.metadata.default_reason", "the tenant is gone", "data.metadata.file", "A-7")
-	d.wantBalance("Q:holders_defaulted:{this}:{a}", "300")
-	d.wantBalance("A:underlying_impaired:{this}", "300")
-	d.wantBalance("A:underlying:{this}", "0")
-	d.act("profit", "total_profit", "1").wantConflict()
+func TestDefaultedIssueKeepsItsReasonAndOpenBalances(t *testing.T) {
+	contract := newOfferedIssue(t, "metadata", params{"file": "A-7"})
+	contract.subscribe("a", 3).want(200)
+	contract.mustAct("activate")
+	contract.act("default").wantRefused("reason")
+	contract.mustAct("default", "reason", "the tenant is gone").has("data.status", "defaulted", "data.metadata.default_reason", "the tenant is gone", "data.metadata.file", "A-7")
+	contract.wantBalance("Q:holders_defaulted:{this}:{a}", "300")
+	contract.wantBalance("A:underlying_impaired:{this}", "300")
+	contract.wantBalance("A:underlying:{this}", "0")
+	contract.act("profit", "total_profit", "1").wantConflict()
 }
 
-// managed creates an investment of 10.00 shared 60 to 40.
-func managed(t testing.TB, more ...any) *contractFixture {
+// newInvestment creates an investment of 10.00 shared 60 to 40.
+func newInvestment(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "managed-investments", append([]any{
 		"currency", "AED", "capital_amount", "1000", "business_type", "trade", "term_months", 12, "profit_sharing_ratio", params{"bank": 60, "customer": 40},
 	}, more...)...)
 }
 
-func TestAManagedInvestmentLivesToItsCompletion(t *testing.T) {
-	d := managed(t, "reporting_frequency", "monthly")
-	d.mustAct("fund").has("data.status", "funded", "data.current_value", "1000")
-	d.mustAct("activate").has("data.status", "active", "data.next_reporting_date", today(t, 30))
+func TestManagedInvestmentGoesFromDraftToCompletion(t *testing.T) {
+	contract := newInvestment(t, "reporting_frequency", "monthly")
+	contract.mustAct("fund").has("data.status", "funded", "data.current_value", "1000")
+	contract.mustAct("activate").has("data.status", "active", "data.next_reporting_date", today(t, 30))
 	advance(t, 90*oneDay)
-	d.act("profit", "gross_profit", "101").wantRefused("period_end_date")
-	d.act("profit", "gross_profit", "101", "period_end_date", today(t, 1)).wantRefused("period_end_date")
-	d.act("profit", "gross_profit", "101", "period_end_date", today(t, -91)).wantRefused("period_end_date")
-	d.act("profit", "gross_profit", "-1", "period_end_date", today(t, -60)).wantRefused("gross_profit")
-	d.mustAct("profit", "gross_profit", "101", "period_end_date", today(t, -60)).has("data.current_value", "1060", "data.next_reporting_date", today(t, -30),
+	contract.act("profit", "gross_profit", "101").wantRefused("period_end_date")
+	contract.act("profit", "gross_profit", "101", "period_end_date", today(t, 1)).wantRefused("period_end_date")
+	contract.act("profit", "gross_profit", "101", "period_end_date", today(t, -91)).wantRefused("period_end_date")
+	contract.act("profit", "gross_profit", "-1", "period_end_date", today(t, -60)).wantRefused("gross_profit")
+	contract.mustAct("profit", "gross_profit", "101", "period_end_date", today(t, -60)).has("data.current_value", "1060", "data.next_reporting_date", today(t, -30),
 		"data.profit_distributions", fmt.Sprintf(`[{"bank_share":"60","customer_share":"41","date":"%s","gross_profit":"101"}]`, today(t, -60)))
-	d.mustAct("profit", "gross_profit", "0", "period_end_date", today(t, -30)).has("data.current_value", "1060", "data.next_reporting_date", today(t, 0))
-	d.act("loss", "amount", "0", "period_end_date", today(t, -30)).wantRefused("amount")
-	d.mustAct("loss", "amount", "70", "period_end_date", today(t, -10)).has("data.current_value", "990", "data.next_reporting_date", today(t, 30),
+	contract.mustAct("profit", "gross_profit", "0", "period_end_date", today(t, -30)).has("data.current_value", "1060", "data.next_reporting_date", today(t, 0))
+	contract.act("loss", "amount", "0", "period_end_date", today(t, -30)).wantRefused("amount")
+	contract.mustAct("loss", "amount", "70", "period_end_date", today(t, -10)).has("data.current_value", "990", "data.next_reporting_date", today(t, 30),
 		"data.metadata.losses", fmt.Sprintf(`[{"date":"%s","loss_amount":"70","new_value":"990"}]`, today(t, -10)))
-	d.mustAct("complete", "final_value", "900").has("data.status", "completed", "data.current_value", "900", "data.actual_end_date", today(t, 0),
+	contract.mustAct("complete", "final_value", "900").has("data.status", "completed", "data.current_value", "900", "data.actual_end_date", today(t, 0),
 		"data.metadata.final_settlement", `{"returned_to_bank":"990","total_loss":"70","total_profit":"60","variance":"-90"}`)
-	d.wantEntries(
+	contract.wantEntries(
 		"fund: Dr A:mudaraba:{this} 1000, Cr A:cash:AE 1000",
 		"profit: Dr A:mudaraba:{this} 60, Dr A:venture_due:{this} 41, Cr I:mudaraba 60, Cr L:manager_profit:{this} 41, Dr L:manager_profit:{this} 41, Cr A:venture_due:{this} 41",
 		"loss: Dr E:mudaraba_loss 70, Cr A:mudaraba:{this} 70",
 		"complete: Dr A:cash:AE 990, Cr A:mudaraba:{this} 990",
 	)
-	d.act("complete", "final_value", "1").wantConflict()
+	contract.act("complete", "final_value", "1").wantConflict()
 }
 
-func TestALossOfAllLiquidatesAManagedInvestment(t *testing.T) {
-	d := managed(t)
-	d.mustAct("fund")
-	d.mustAct("activate")
-	d.act("liquidate").want(422).has("message", "Unsupported action: liquidate")
-	d.mustAct("loss", "amount", "1001").has("data.status", "liquidated", "data.current_value", "0", "data.actual_end_date", today(t, 0),
+func TestTotalLossLiquidatesAManagedInvestment(t *testing.T) {
+	contract := newInvestment(t)
+	contract.mustAct("fund")
+	contract.mustAct("activate")
+	contract.act("liquidate").want(422).has("message", "Unsupported action: liquidate")
+	contract.mustAct("loss", "amount", "1001").has("data.status", "liquidated", "data.current_value", "0", "data.actual_end_date", today(t, 0),
 		"data.metadata.losses.0.loss_amount", "1000")
-	d.wantBalance("A:mudaraba:{this}", "0")
+	contract.wantBalance("A:mudaraba:{this}", "0")
 	for _, action := range []string{"profit", "loss", "complete"} {
-		d.act(action, "amount", "1", "gross_profit", "1", "final_value", "1", "period_end_date", today(t, 0)).wantConflict()
+		contract.act(action, "amount", "1", "gross_profit", "1", "final_value", "1", "period_end_date", today(t, 0)).wantConflict()
 	}
 }
 
-func TestAManagedInvestmentMayBeCompletedBeforeItIsActive(t *testing.T) {
-	d := managed(t)
-	d.act("complete", "final_value", "1000").wantConflict()
-	d.mustAct("fund")
-	d.mustAct("complete", "final_value", "1000").has("data.status", "completed", "data.metadata.final_settlement.variance", "0")
+func TestFundedManagedInvestmentMayBeCompletedBeforeActivation(t *testing.T) {
+	contract := newInvestment(t)
+	contract.act("complete", "final_value", "1000").wantConflict()
+	contract.mustAct("fund")
+	contract.mustAct("complete", "final_value", "1000").has("data.status", "completed", "data.metadata.final_settlement.variance", "0")
 }

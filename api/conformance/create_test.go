@@ -9,8 +9,8 @@ import (
 
 // "POST /api/v1/transactions (create)".
 
-func TestACreateHasAParamsObject(t *testing.T) {
-	m := shop(t, `{}`)
+func TestCreateNeedsAParamsObject(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	for _, body := range []any{payment(good), `{}`, `[]`, `"x"`, `null`, `{"params":null}`, `{"params":[]}`, `{"params":"x"}`, `{"PARAMS":{}}`} {
 		m.post(transactions, body).wantBody(422, `{"error":"wrong params - can't init tx"}`)
 	}
@@ -19,14 +19,14 @@ func TestACreateHasAParamsObject(t *testing.T) {
 	}
 }
 
-func TestACreateAnswers201WithTheTransaction(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.send(payment(good, "txid", "t-1")).want(201)
-	m.get(transactions+"/"+a.at("id")).wantBody(200, a.body)
+func TestCreateReturns201WithTheTransaction(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.send(payment(good, "txid", "t-1")).want(201)
+	m.get(transactions+"/"+r.at("id")).wantBody(200, r.body)
 }
 
-func TestTheAmountIsAboveZero(t *testing.T) {
-	m := demo(t)
+func TestCreateAmountMustBePositive(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, amount := range []string{"0", "-1", "-1000"} {
 		m.send(payment(good, "amount", amount)).refuses("amount", "amount must be greater than zero")
 	}
@@ -34,16 +34,16 @@ func TestTheAmountIsAboveZero(t *testing.T) {
 	m.create(payment(good, "amount", "1")).has("status", "charged", "amount", "1")
 }
 
-func TestATxidHasAtMost255Characters(t *testing.T) {
-	m := shop(t, `{}`)
+func TestTxidHasAtMost255Characters(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	long := strings.Repeat("я", 255)
 	m.create(payment(good, "txid", long)).has("txid", long)
 	m.send(payment(good, "txid", long+"я")).refuses("txid", "txid must be at most 255 characters")
 	m.send(payment(good, "txid", 17)).refuses("txid", "txid must be a string")
 }
 
-func TestADescriptionHasAtMost2000CharactersAndIsAString(t *testing.T) {
-	m := demo(t)
+func TestDescriptionIsAStringOfAtMost2000Characters(t *testing.T) {
+	m := sandboxMerchant(t)
 	long := strings.Repeat("ж", 2000)
 	m.create(payment(good, "description", long)).has("description", long)
 	m.send(payment(good, "description", long+"ж")).refuses("description", "description must be at most 2000 characters")
@@ -52,8 +52,8 @@ func TestADescriptionHasAtMost2000CharactersAndIsAString(t *testing.T) {
 	}
 }
 
-func TestARefusedCreateStoresNothing(t *testing.T) {
-	m := shop(t, `{}`)
+func TestRefusedCreateStoresNothing(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	size := sizeOfJournal(t, m)
 	before := size()
 	m.send(payment(good, "txid", strings.Repeat("x", 256), "amount", "0", "currency", "JPY", "description", 1)).want(422).
@@ -63,23 +63,23 @@ func TestARefusedCreateStoresNothing(t *testing.T) {
 	}
 }
 
-func TestAnAbsentEnvIsProd(t *testing.T) {
-	m := demo(t)
+func TestAbsentEnvIsProd(t *testing.T) {
+	m := sandboxMerchant(t)
 	m.create(payment(good, "env", absent)).has("status", "charged", "env", "prod")
 }
 
-func TestAQueryParameterDoesNotSetTheEnv(t *testing.T) {
-	m := demo(t)
+func TestEnvIsNotReadFromTheQuery(t *testing.T) {
+	m := sandboxMerchant(t)
 	m.post(transactions+"?env=test", params{"params": payment(good, "env", absent)}).want(201).has("env", "prod")
 	m.post(transactions, params{"params": payment(good, "env", absent), "env": "test"}).want(201).has("env", "prod")
 	m.post(transactions+"?env=prod", params{"params": payment(good)}).want(201).has("env", "test")
 }
 
 func TestHostedAndShowWidgetSendThePayerToThePage(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	for _, p := range []params{hosted(), hosted("hosted", absent, "show_widget", true), hosted("returnUrl", returnURL, "failUrl", failURL)} {
-		a := m.create(p).has("status", "created")
-		payer{t}.open(a.at("widget_url")).want(200)
+		r := m.create(p).has("status", "created")
+		payer{t}.open(r.at("widget_url")).want(200)
 	}
 	for _, p := range []params{hosted("hosted", false), hosted("show_widget", false, "hosted", absent)} {
 		m.create(p).has("status", "rejected", "error_description", "unexpected card")
@@ -89,14 +89,14 @@ func TestHostedAndShowWidgetSendThePayerToThePage(t *testing.T) {
 }
 
 func TestReturnAddressesAreOptionalForHostedPaymentsAndPayouts(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	id := m.create(hosted()).has("status", "created").at("id")
 	m.proceed(id, params{"money_storage": card(good)}).want(200).has("status", "charged")
 	m.create(payout(good)).has("status", "charged")
 }
 
-func TestACreateWithNeitherHostedNorCredentialsIsUnexpectedCard(t *testing.T) {
-	m := shop(t, `{}`)
+func TestCreateWithNeitherHostedNorCredentialsIsUnexpectedCard(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good, "money_storage", absent)).has("status", "rejected", "error_description", "unexpected card").at("id")
 	m.create(payout(good, "money_storage", absent)).has("status", "rejected", "error_description", "unexpected card")
 	if got := m.path(id); got != "created rejected" {
@@ -104,13 +104,13 @@ func TestACreateWithNeitherHostedNorCredentialsIsUnexpectedCard(t *testing.T) {
 	}
 }
 
-func TestCustomerLangAndMetaAreTaken(t *testing.T) {
-	m := demo(t)
+func TestCustomerLangAndMetaAreAccepted(t *testing.T) {
+	m := sandboxMerchant(t)
 	m.create(payment(good, "customer", params{"email": "jane@example.com", "phone": "+44 20", "name": "Jane"}, "lang", "ru",
 		"merchant_meta", params{"a": "b"})).has("status", "charged", "merchant_meta.a", "b")
 	for name, value := range map[string]any{"customer": "Jane", "lang": 7, "merchant_meta": "x", "returnUrl": 7, "failUrl": []int{}, "money_storage": "card"} {
-		a := m.send(payment(good, name, value)).want(422)
-		a.has("errors.0.field", name)
+		r := m.send(payment(good, name, value)).want(422)
+		r.has("errors.0.field", name)
 	}
 	page := payer{t}.open(m.create(hosted("lang", "ru")).at("widget_url")).want(200)
 	if !strings.Contains(page.body, "Оплата картой") {
@@ -118,7 +118,7 @@ func TestCustomerLangAndMetaAreTaken(t *testing.T) {
 	}
 }
 
-func Test201IsNotAcceptance(t *testing.T) {
+func TestStatus201DoesNotMeanAccepted(t *testing.T) {
 	m := newMerchant(t)
 	m.send(payment(good)).want(201).has("status", "rejected", "error_description", "no terminal available")
 	m.terminal("payment", `{}`)
@@ -126,8 +126,8 @@ func Test201IsNotAcceptance(t *testing.T) {
 	m.send(payment(good, "amount", "1"+strings.Repeat("0", 73))).want(201).has("status", "rejected", "error_description", "amount out of range")
 }
 
-func TestARepeatedTxidIsTheSameTransaction(t *testing.T) {
-	m := shop(t, `{}`)
+func TestRepeatedTxidReturnsTheSameTransaction(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	first := m.create(payment(good, "txid", "order-7"))
 	first.hasHeader("location", transactions+"/"+first.at("id")).hasHeader("x-idempotent-replay", absent)
 	for _, p := range []params{
@@ -143,10 +143,10 @@ func TestARepeatedTxidIsTheSameTransaction(t *testing.T) {
 	m.create(payment(good, "txid", "order-7")).has("id", first.at("id"), "status", "refunded")
 }
 
-func TestManyCreatesOfOneTxidAreOne(t *testing.T) {
-	m := shop(t, `{}`)
+func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	const racers = 32
-	answers := make([]*answer, racers)
+	answers := make([]*response, racers)
 	var all sync.WaitGroup
 	for i := range racers {
 		all.Go(func() { answers[i] = m.send(payment(good, "txid", "race")) })
@@ -166,15 +166,15 @@ func TestManyCreatesOfOneTxidAreOne(t *testing.T) {
 }
 
 func TestTwoPartnersMayUseOneTxid(t *testing.T) {
-	a, b := shop(t, `{}`), shop(t, `{}`)
+	a, b := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{}`)
 	if a.create(payment(good, "txid", "1")).at("id") == b.create(payment(good, "txid", "1")).at("id") {
 		t.Error("the second partner got the first one's transaction")
 	}
 	b.wantBalance("USD", "1000 0")
 }
 
-func TestACreateWithoutTxidIsNeverARepetition(t *testing.T) {
-	m := shop(t, `{}`)
+func TestCreateWithoutTxidIsNeverAReplay(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	for _, txid := range []any{absent, nil, ""} {
 		first, second := m.create(payment(good, "txid", txid)), m.create(payment(good, "txid", txid))
 		if first.at("id") == second.at("id") {
@@ -184,10 +184,10 @@ func TestACreateWithoutTxidIsNeverARepetition(t *testing.T) {
 	m.wantBalance("USD", "6000 0")
 }
 
-func TestTheWidgetsTokenIsValidFor15Minutes(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.create(hosted())
-	address := a.at("widget_url")
+func TestWidgetTokenIsValidFor15Minutes(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.create(hosted())
+	address := r.at("widget_url")
 	if u, err := url.Parse(address); err != nil || u.Query().Get("token") == "" || !strings.HasPrefix(address, open(t).BaseURL+"/") {
 		t.Fatalf("widget_url is %s", address)
 	}
@@ -196,13 +196,13 @@ func TestTheWidgetsTokenIsValidFor15Minutes(t *testing.T) {
 	advance(t, 2)
 	payer{t}.open(address).want(410)
 	payer{t}.open(strings.Replace(address, "token=", "token=x", 1)).want(404)
-	payer{t}.open(strings.Replace(address, a.at("id"), m.create(hosted()).at("id"), 1)).want(404)
+	payer{t}.open(strings.Replace(address, r.at("id"), m.create(hosted()).at("id"), 1)).want(404)
 }
 
-func TestAHostedCreateAnswersWithNineFields(t *testing.T) {
-	m := demo(t)
-	a := m.create(hosted("txid", absent, "description", "Shoes"))
-	names := a.names("")
+func TestHostedCreateReturnsNineFields(t *testing.T) {
+	m := sandboxMerchant(t)
+	r := m.create(hosted("txid", absent, "description", "Shoes"))
+	names := r.names("")
 	for name := range strings.FieldsSeq("id status type env txid amount currency started widget_url") {
 		if !names[name] {
 			t.Errorf("%s is missing", name)
@@ -212,33 +212,33 @@ func TestAHostedCreateAnswersWithNineFields(t *testing.T) {
 	if len(names) != 0 {
 		t.Errorf("besides there are %v", names)
 	}
-	a.is("id", uuid4).is("started", instant).has("status", "created", "type", "payment", "env", "test", "amount", "1000", "currency", "USD").
-		hasHeader("location", transactions+"/"+a.at("id"))
+	r.is("id", uuid4).is("started", instant).has("status", "created", "type", "payment", "env", "test", "amount", "1000", "currency", "USD").
+		hasHeader("location", transactions+"/"+r.at("id"))
 }
 
-func TestThePayerPaysOnTheHostedPage(t *testing.T) {
-	m := shop(t, `{}`)
+func TestPayerPaysOnTheHostedPage(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	p := payer{t}
-	a := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
-	form := p.open(a.at("widget_url"))
+	r := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
+	form := p.open(r.at("widget_url"))
 	if wrong := p.send(form, "cardnumber", "4242424242424241", "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737"); wrong.status != 422 {
 		t.Errorf("a wrong number was answered with %d", wrong.status)
 	}
-	m.read(a.at("id")).has("status", "created")
+	m.read(r.at("id")).has("status", "created")
 	done := p.send(form, "cardnumber", "4242 4242 4242 4242", "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737").want(200)
 	if !strings.Contains(done.body, returnURL) {
 		t.Errorf("there is no way back to the merchant: %s", done.body)
 	}
-	m.read(a.at("id")).has("status", "charged", "route", "simulator").hasRaw("widget_url", "null")
-	m.wantMoved(a.at("id"), charge)
+	m.read(r.at("id")).has("status", "charged", "route", "simulator").hasRaw("widget_url", "null")
+	m.wantMoved(r.at("id"), charge)
 }
 
-func TestAHostedPaymentWithAChallengeComesBackToTheMerchant(t *testing.T) {
-	m := shop(t, `{}`)
+func TestHostedPaymentWithAChallengeReturnsToTheMerchant(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	p := payer{t}
-	a := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
-	p.send(p.open(a.at("widget_url")), "cardnumber", redirected, "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737").want(200)
-	challenge := p.open(m.read(a.at("id")).has("status", "action_required").at("simple_auth_redirect_url"))
-	p.send(challenge, "decision", "approve").wantAway(returnURL)
-	m.read(a.at("id")).has("status", "charged")
+	r := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
+	p.send(p.open(r.at("widget_url")), "cardnumber", redirected, "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737").want(200)
+	challenge := p.open(m.read(r.at("id")).has("status", "action_required").at("simple_auth_redirect_url"))
+	p.send(challenge, "decision", "approve").wantRedirectedTo(returnURL)
+	m.read(r.at("id")).has("status", "charged")
 }

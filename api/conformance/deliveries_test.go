@@ -11,15 +11,15 @@ import (
 
 const deliveries = v1 + "/deliveries"
 
-func TestTheAdministrationListsDeliveries(t *testing.T) {
-	m, h := hooked(t, `{}`)
-	h.answers(500)
+func TestAdministrationListsDeliveries(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
+	h.respond(500)
 	parked := m.create(payment(good, "txid", "a")).at("id")
 	advance(t, 8*3600)
-	h.answers(200)
+	h.respond(200)
 	taken := m.create(payout(good, "txid", "b", "amount", "1")).at("id")
 	h.all()
-	h.answers(500)
+	h.respond(500)
 	waits := m.create(payment(declined, "txid", "c")).at("id")
 	h.all()
 	of := func(query string) string {
@@ -49,13 +49,13 @@ func TestTheAdministrationListsDeliveries(t *testing.T) {
 	admin(t).get(deliveries+"?terminal_id="+in+"&limit=1&cursor="+next).want(200).has("data.0.transaction_id", parked, "data.1", absent)
 }
 
-func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
-	m, h := hooked(t, `{}`)
-	h.answers(500)
+func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
+	h.respond(500)
 	id := m.create(payment(good, "txid", "a")).at("id")
 	first := clock(t)
 	h.all()
-	h.answers(201)
+	h.respond(201)
 	advance(t, 30)
 	event := delivery(t, id).at("data.0.event_id")
 	admin(t).get(deliveries+"/"+event).want(200).has(
@@ -65,13 +65,13 @@ func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
 	).is("data.attempts.0.duration_ms", digits).is("data.attempts.1.at", instant)
 }
 
-func TestADeliveryIsReplayed(t *testing.T) {
-	m, h := hooked(t, `{}`)
-	h.answers(500)
+func TestDeliveryIsReplayed(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
+	h.respond(500)
 	ids := []string{m.create(payment(good, "txid", "a")).at("id"), m.create(payment(good, "txid", "b")).at("id"), m.create(payment(good, "txid", "c")).at("id")}
 	advance(t, 8*3600)
 	before := h.all()
-	h.answers(200)
+	h.respond(200)
 	event := delivery(t, ids[0]).has("data.0.state", "parked").at("data.0.event_id")
 	keyed := admin(t).with("idempotency-key", "replay of "+event)
 	first := keyed.post(deliveries+"/"+event+"/replay", nil).want(200).has("data.event_id", event, "data.state", "pending")
@@ -93,26 +93,26 @@ func TestADeliveryIsReplayed(t *testing.T) {
 	}
 }
 
-func TestATestDeliveryIsSignedAndStoresNothing(t *testing.T) {
-	m, h := hooked(t, `{}`)
-	a := admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "true", "data.status", "200", "data.error", "null")
+func TestTestDeliveryIsSignedAndStoresNothing(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
+	r := admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "true", "data.status", "200", "data.error", "null")
 	n := h.all()[0]
 	n.hasHeaders(n.signatures("whsec"))
-	if n.parsed.Type != "transaction.test" || n.parsed.EventID != a.at("data.event_id") {
+	if n.parsed.Type != "transaction.test" || n.parsed.EventID != r.at("data.event_id") {
 		t.Errorf("sent was %s", n.body)
 	}
-	h.answers(503)
+	h.respond(503)
 	admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "false", "data.status", "503")
 	advance(t, 8*3600)
 	if all := h.all(); len(all) != 2 {
 		t.Errorf("%d attempts: a test is not repeated", len(all))
 	}
 	admin(t).get(deliveries+"?terminal_id="+m.terminals[0]).want(200).has("data.0", absent)
-	admin(t).post(v1+"/terminal/"+shop(t, `{}`).terminals[0]+"/test-delivery", nil).want(422).has("errors.0.field", "notify_url")
+	admin(t).post(v1+"/terminal/"+newMerchantWithTerminals(t, `{}`).terminals[0]+"/test-delivery", nil).want(422).has("errors.0.field", "notify_url")
 }
 
-func TestDeliveriesAreTheAdministrations(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestDeliveriesAreForTheAdministrationOnly(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	id := m.create(payment(good, "txid", "a")).at("id")
 	h.all()
 	event := delivery(t, id).at("data.0.event_id")

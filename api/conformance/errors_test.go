@@ -8,24 +8,24 @@ import (
 
 // "Errors" and the service's own choices about the shapes of requests and answers.
 
-func TestTheThreeShapesOfErrors(t *testing.T) {
-	m := demo(t)
+func TestErrorsHaveTheThreeSpecifiedShapes(t *testing.T) {
+	m := sandboxMerchant(t)
 	m.send(payment(good, "currency", "JPY", "txid", strings.Repeat("x", 256))).wantBody(422,
 		`{"errors":[{"code":"invalid","detail":"unsupported currency JPY","field":"currency"},`+
 			`{"code":"invalid","detail":"txid must be at most 255 characters","field":"txid"}]}`)
-	a := m.refund(m.create(payment(good)).at("id"), "1001").want(422).has("error", "invalid_refund_amount")
-	if names := a.names(""); len(names) != 2 || !names["message"] {
-		t.Errorf("a refused operation is answered with %s", a.body)
+	r := m.refund(m.create(payment(good)).at("id"), "1001").want(422).has("error", "invalid_refund_amount")
+	if names := r.names(""); len(names) != 2 || !names["message"] {
+		t.Errorf("a refused operation is answered with %s", r.body)
 	}
 	m.post(transactions, payment(good)).wantBody(422, `{"error":"wrong params - can't init tx"}`)
 }
 
 func TestEachRefusalHasItsStatus(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	id := m.create(payment(good)).at("id")
 	for what, c := range map[string]struct {
-		answer *answer
-		status int
+		response *response
+		status   int
 	}{
 		"a create":                 {m.send(payment(good, "txid", "status-1")), 201},
 		"its repetition":           {m.send(payment(good, "txid", "status-1")), 201},
@@ -34,9 +34,9 @@ func TestEachRefusalHasItsStatus(t *testing.T) {
 		"no key":                   {m.with("x-api-key", "").get(transactions), 401},
 		"no organization":          {m.with("x-organization-id", "").get(transactions), 401},
 		"an unsupported currency":  {m.send(payment(good, "currency", "PLN")), 422},
-		"a cvv of four digits":     {m.send(by(card(good).with("cvv", "1234"))), 422},
-		"an unknown type":          {m.send(by(params{"type": "cash"})), 422},
-		"no scheme":                {m.send(by(params{"type": "direct_debit"})), 422},
+		"a cvv of four digits":     {m.send(paymentWith(card(good).with("cvv", "1234"))), 422},
+		"an unknown type":          {m.send(paymentWith(params{"type": "cash"})), 422},
+		"no scheme":                {m.send(paymentWith(params{"type": "direct_debit"})), 422},
 		"a long txid":              {m.send(payment(good, "txid", strings.Repeat("x", 256))), 422},
 		"a long description":       {m.send(payment(good, "description", strings.Repeat("x", 2001))), 422},
 		"no amount above zero":     {m.send(payment(good, "amount", "0")), 422},
@@ -47,16 +47,16 @@ func TestEachRefusalHasItsStatus(t *testing.T) {
 		"a path that is not there": {m.get(v1 + "/nothing"), 404},
 		"another method":           {m.do("DELETE", transactions, nil), 405},
 	} {
-		if c.answer.status != c.status {
-			t.Errorf("%s: %d %s, want %d", what, c.answer.status, c.answer.body, c.status)
+		if c.response.status != c.status {
+			t.Errorf("%s: %d %s, want %d", what, c.response.status, c.response.body, c.status)
 		}
 	}
 }
 
-func TestEveryAnswerHasARequestID(t *testing.T) {
-	m := demo(t)
+func TestEveryResponseHasARequestID(t *testing.T) {
+	m := sandboxMerchant(t)
 	seen := map[string]bool{}
-	for _, a := range []*answer{m.create(payment(good)), m.get(transactions), anyone(t).get(transactions), m.get("/nothing"), m.send(params{})} {
+	for _, a := range []*response{m.create(payment(good)), m.get(transactions), anyone(t).get(transactions), m.get("/nothing"), m.send(params{})} {
 		id := a.header.Get("x-request-id")
 		if id == "" || seen[id] {
 			t.Errorf("%s has the request id %q", a.called, id)
@@ -65,8 +65,8 @@ func TestEveryAnswerHasARequestID(t *testing.T) {
 	}
 }
 
-func TestAReplaySaysSoAndWhatDiffers(t *testing.T) {
-	m := shop(t, `{}`)
+func TestReplayIsMarkedAndNamesTheFirstDifference(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	sent := payment(good, "txid", "m", "description", "Shoes", "network", absent, "customer", params{"name": "J"}, "lang", "en", "merchant_meta", params{"a": 1, "b": 2})
 	m.create(sent).hasHeader("x-idempotent-replay", absent).hasHeader("x-idempotent-mismatch", absent)
 	m.create(sent).hasHeader("x-idempotent-replay", "true").hasHeader("x-idempotent-mismatch", absent)
@@ -80,7 +80,7 @@ func TestAReplaySaysSoAndWhatDiffers(t *testing.T) {
 }
 
 func TestAmountsGoUpTo2To256(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	const most = "115792089237316195423570985008687907853269984665640564039457584007913129639935" // 2^256 − 1
 	m.create(payment(good, "amount", most)).has("status", "rejected", "error_description", "amount out of range", "amount", most)
 	m.send(payment(good, "amount", most[:77]+"6")).refuses("amount", "amount is above 2^256 - 1")
@@ -92,15 +92,15 @@ func TestAmountsGoUpTo2To256(t *testing.T) {
 }
 
 func TestNamesMatchExactly(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	m.send(payment(good, "amount", absent, "Amount", "1000")).refuses("amount", "amount is required")
 	m.create(payment(good, "money_storage", absent, "Money_Storage", card(good))).has("error_description", "unexpected card")
-	m.send(by(card(good).with("cvv", absent, "CVV", "123"))).refuses("money_storage.cvv", "cvv is required")
+	m.send(paymentWith(card(good).with("cvv", absent, "CVV", "123"))).refuses("money_storage.cvv", "cvv is required")
 	m.put(transactions+"/"+m.create(payment(good)).at("id"), `{"params":{"Type":"refund"}}`).want(422)
 }
 
 func TestMalformedBodiesAre400AndStoreNothing(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	size := sizeOfJournal(t, m)
 	before := size()
 	for what, body := range map[string]string{
@@ -114,9 +114,9 @@ func TestMalformedBodiesAre400AndStoreNothing(t *testing.T) {
 		"a lone surrogate":  `{"params":{"type":"payment","amount":"1","description":"\ud800"}}`,
 		"nesting beyond 32": `{"params":{"merchant_meta":{"a":` + strings.Repeat("[", 30) + strings.Repeat("]", 30) + `}}}`,
 	} {
-		a := m.with("content-type", "application/json").post(transactions, body)
-		if a.status != 400 || a.at("error") != "bad_request" {
-			t.Errorf("%s is answered %d %s", what, a.status, a.body)
+		r := m.with("content-type", "application/json").post(transactions, body)
+		if r.status != 400 || r.at("error") != "bad_request" {
+			t.Errorf("%s is answered %d %s", what, r.status, r.body)
 		}
 	}
 	large := m.post(transactions, params{"params": payment(good, "merchant_meta", params{"x": strings.Repeat("x", 1<<20)})}).want(413)
@@ -128,16 +128,16 @@ func TestMalformedBodiesAre400AndStoreNothing(t *testing.T) {
 	m.post(transactions, fmt.Sprintf(`{"params":{"type":"payment","amount":"1","currency":"USD","env":"test","merchant_meta":{"a":%s}}}`, deep)).want(201)
 }
 
-func TestNumbersInMetaAreKeptExactly(t *testing.T) {
-	m := demo(t)
-	a := m.post(transactions, `{"params":{"type":"payment","amount":"1","currency":"USD","env":"test","merchant_meta":{"n":12345678901234567890.10}}}`).want(201)
-	if !strings.Contains(a.body, `"n":12345678901234567890.10`) {
-		t.Errorf("the number came back as %s", a.raw("merchant_meta"))
+func TestMetaNumbersAreReturnedExactly(t *testing.T) {
+	m := sandboxMerchant(t)
+	r := m.post(transactions, `{"params":{"type":"payment","amount":"1","currency":"USD","env":"test","merchant_meta":{"n":12345678901234567890.10}}}`).want(201)
+	if !strings.Contains(r.body, `"n":12345678901234567890.10`) {
+		t.Errorf("the number came back as %s", r.raw("merchant_meta"))
 	}
 }
 
-func TestAnIdempotencyKeyGivesTheFirstAnswer(t *testing.T) {
-	m := shop(t, `{}`)
+func TestIdempotencyKeyReplaysTheFirstResponse(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	key := func(k string) caller { return m.with("idempotency-key", k) }
 	body := params{"params": payment(good)}
 	first := key("create 1").post(transactions, body).want(201).hasHeader("x-idempotent-replay", absent)
@@ -152,19 +152,19 @@ func TestAnIdempotencyKeyGivesTheFirstAnswer(t *testing.T) {
 	m.wantBalance("USD", "600 0")
 	key("refund 2").put(path, part).want(200).has("refunded_amount", "800")
 
-	other := shop(t, `{}`)
+	other := newMerchantWithTerminals(t, `{}`)
 	other.with("idempotency-key", "create 1").post(transactions, body).want(201).hasHeader("x-idempotent-replay", absent)
 }
 
-func TestAnIdempotencyKeyHasAtMost255Characters(t *testing.T) {
-	m := shop(t, `{}`)
+func TestIdempotencyKeyHasAtMost255Characters(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	for _, bad := range []string{strings.Repeat("k", 256), "a\tb"} {
 		m.with("idempotency-key", bad).post(transactions, params{"params": payment(good)}).want(422).has("errors.0.field", "Idempotency-Key")
 	}
 	m.with("idempotency-key", strings.Repeat("k", 255)).post(transactions, params{"params": payment(good)}).want(201)
 }
 
-func TestAdministrationTakesBareAndWrappedBodies(t *testing.T) {
+func TestAdministrationAcceptsBareAndWrappedBodies(t *testing.T) {
 	n := made.Add(1)
 	admin(t).post(v1+"/partners", fmt.Sprintf(`{"name":"Bare","login":"bare-%d","pass":"nine-Lions-paint"}`, n)).want(201).has("name", "Bare", "data.name", "Bare")
 	admin(t).post(v1+"/partners", fmt.Sprintf(`{"params":{"name":"Wrapped","login":"wrapped-%d","pass":"nine-Lions-paint"}}`, n)).want(201).has("name", "Wrapped")

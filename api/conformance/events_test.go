@@ -15,7 +15,7 @@ import (
 // "Events": what merchants are notified of, and how.
 
 func TestStatusChangesArePushedToTheTerminalsAddress(t *testing.T) {
-	m, h := hooked(t, `{}`)
+	m, h := newMerchantWithHook(t, `{}`)
 	other := newHook(t)
 	m.notify(1, other.params())
 	m.create(payment(good, "txid", "in"))
@@ -24,8 +24,8 @@ func TestStatusChangesArePushedToTheTerminalsAddress(t *testing.T) {
 	other.wantNotified("charged of out")
 }
 
-func TestThereIsOneEventTypePerStatus(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestEachStatusHasOneEventType(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	types := func(want ...string) {
 		t.Helper()
 		for _, n := range h.wantNotified(want...) {
@@ -56,7 +56,7 @@ func TestThereIsOneEventTypePerStatus(t *testing.T) {
 	advance(t, 60)
 	types("reversed of h", "charged of ") // the return is a transaction of its own
 
-	two, held := hooked(t, `{"two_phase":true}`)
+	two, held := newMerchantWithHook(t, `{"two_phase":true}`)
 	h = held
 	id := two.create(payment(good, "txid", "i")).at("id")
 	types("payment_suspended of i")
@@ -72,8 +72,8 @@ func TestThereIsOneEventTypePerStatus(t *testing.T) {
 	types("failed of k")
 }
 
-func TestTheEnvelopeHasItsFields(t *testing.T) {
-	m, h := hooked(t, `{"fee_bps":"1000","fee_mode":"on_top"}`)
+func TestEnvelopeHasItsFields(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{"fee_bps":"1000","fee_mode":"on_top"}`)
 	now := clock(t)
 	id := m.create(payment(good, "txid", `t "1" é`, "merchant_meta", params{"order": 7, "deep": params{"a": []int{1}}})).at("id")
 	n := h.wantNotified(`charged of t "1" é`)[0]
@@ -108,30 +108,30 @@ func TestTheEnvelopeHasItsFields(t *testing.T) {
 	}
 }
 
-func TestARefusalIsToldWithItsReason(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestRejectionNotificationHasItsReason(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	m.create(payment(noFunds, "txid", "a"))
 	if got := h.wantNotified("rejected of a")[0].parsed.Data; got.Error != "There is not enough money on the card." || got.Code != "insufficient_funds" {
 		t.Errorf("error_description %q, error_code %q", got.Error, got.Code)
 	}
 }
 
-func TestTheSignatureIsOfTimestampAndBody(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestSignatureCoversTimestampAndBody(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	m.create(payment(good, "txid", "a"))
 	n := h.wantNotified("charged of a")[0]
 	n.hasHeaders(n.signatures("whsec"))
 }
 
-func TestWithoutASecretNothingIsSigned(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestNotificationsWithoutASecretAreUnsigned(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	m.notify(0, h.params())
 	m.create(payment(good, "txid", "a"))
 	h.wantNotified("charged of a")[0].hasHeaders(nil)
 }
 
-func TestWhileSecretsRotateBothSign(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestBothSecretsSignDuringARotation(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	m.notify(0, h.params("secret", "new", "secret_previous", "old"))
 	m.create(payment(good, "txid", "a"))
 	n := h.wantNotified("charged of a")[0]
@@ -143,8 +143,8 @@ func TestWhileSecretsRotateBothSign(t *testing.T) {
 // The schedule by the clock: an attempt at once, then after 30 s, 2 min, 10 min, 1 h and 6 h,
 // each counted from the failure before. There is no attempt after the sixth.
 func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T) {
-	m, h := hooked(t, `{}`)
-	h.answers(http.StatusInternalServerError)
+	m, h := newMerchantWithHook(t, `{}`)
+	h.respond(http.StatusInternalServerError)
 	id := m.create(payment(good, "txid", "a")).at("id")
 	first := clock(t)
 	if n := len(h.all()); n != 1 {
@@ -153,13 +153,13 @@ func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T
 	at := first
 	for i, gap := range []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour} {
 		at = at.Add(gap)
-		moveTo(t, at.Add(-time.Microsecond))
-		if n := len(h.arrived()); n != i+1 {
+		setClock(t, at.Add(-time.Microsecond))
+		if n := len(h.received()); n != i+1 {
 			t.Errorf("%d attempts before %v are over", n, gap)
 		}
 		delivery(t, id).has("data.0.state", "pending", "data.0.attempts", fmt.Sprint(i+1), "data.0.next_at", at.Format(stamp))
-		moveTo(t, at)
-		if n := len(h.arrived()); n != i+2 {
+		setClock(t, at)
+		if n := len(h.received()); n != i+2 {
 			t.Errorf("%d attempts after %v", n, gap)
 		}
 	}
@@ -174,8 +174,8 @@ func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T
 // instant. The event_id and the data are the same for all attempts; timestamp and signature are
 // not.
 func TestEachAttemptHasTheSameEventIDAndAFreshSignature(t *testing.T) {
-	m, h := hooked(t, `{}`)
-	h.answers(http.StatusBadGateway)
+	m, h := newMerchantWithHook(t, `{}`)
+	h.respond(http.StatusBadGateway)
 	m.create(payment(good, "txid", "a"))
 	first := clock(t)
 	advance(t, 8*3600)
@@ -197,9 +197,9 @@ func TestEachAttemptHasTheSameEventIDAndAFreshSignature(t *testing.T) {
 }
 
 func TestAny2xxAcknowledgesWhateverItsBody(t *testing.T) {
-	m, h := hooked(t, `{}`)
+	m, h := newMerchantWithHook(t, `{}`)
 	for _, status := range []int{200, 201, 202, 204, 226, 299} {
-		h.does(func(w http.ResponseWriter) {
+		h.respondWith(func(w http.ResponseWriter) {
 			w.WriteHeader(status)
 			if status != 204 {
 				_, _ = w.Write([]byte(`{"error":"no"}`))
@@ -213,11 +213,11 @@ func TestAny2xxAcknowledgesWhateverItsBody(t *testing.T) {
 	h.wantNotified()
 }
 
-func TestWhateverIsNo2xxIsAFailure(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestAnyStatusOtherThan2xxIsAFailure(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	elsewhere := newHook(t)
 	for _, status := range []int{301, 302, 307, 308, 400, 401, 404, 410, 429, 500, 503} {
-		h.does(func(w http.ResponseWriter) {
+		h.respondWith(func(w http.ResponseWriter) {
 			w.Header().Set("location", elsewhere.server.URL)
 			w.WriteHeader(status)
 		})
@@ -229,8 +229,8 @@ func TestWhateverIsNo2xxIsAFailure(t *testing.T) {
 	elsewhere.wantNotified() // a redirect is not followed
 }
 
-func TestAReceiverThatIsNotThereIsAFailure(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestUnreachableReceiverIsAFailure(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	h.server.Close()
 	id := m.create(payment(good)).has("status", "charged").at("id")
 	advance(t, 1)
@@ -238,7 +238,7 @@ func TestAReceiverThatIsNotThereIsAFailure(t *testing.T) {
 	admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", "null").is("data.attempts.0.error", regexp.MustCompile(`.`))
 }
 
-func TestARejectionIsNotToldWhileAnotherTerminalIsTried(t *testing.T) {
+func TestRejectionIsNotNotifiedDuringFailover(t *testing.T) {
 	m, h := newMerchant(t), newHook(t)
 	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2}`)
@@ -252,18 +252,18 @@ func TestARejectionIsNotToldWhileAnotherTerminalIsTried(t *testing.T) {
 	h.wantNotified("rejected of b") // the last refusal ends the transaction
 }
 
-func TestATransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
+func TestTransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
 	m, h := newMerchant(t), newHook(t)
 	terminal := m.merchantTerminal(h.params("secret", "own"))
 	id := m.create(payment(good, "txid", "a")).has("status", "rejected", "error_description", "no terminal available").at("id")
 	n := h.wantNotified("rejected of a")[0]
 	n.hasHeaders(n.signatures("own"))
 	delivery(t, id).has("data.0.terminal_id", terminal)
-	m.create(by(params{}, "txid", "b")).has("error_description", "unexpected card")
+	m.create(paymentWith(params{}, "txid", "b")).has("error_description", "unexpected card")
 	h.wantNotified("rejected of b")
 }
 
-func TestAPartnersOwnAddressIsUsedWhereATerminalHasNone(t *testing.T) {
+func TestPartnerAddressIsUsedIfTheTerminalHasNone(t *testing.T) {
 	h, terminals := newHook(t), newHook(t)
 	m := newMerchant(t, "notify_url", h.server.URL, "secret", "the partner's")
 	id := m.create(payment(good, "txid", "a")).has("error_description", "no terminal available").at("id")
@@ -282,8 +282,8 @@ func TestAPartnersOwnAddressIsUsedWhereATerminalHasNone(t *testing.T) {
 	h.wantNotified()
 }
 
-func TestAnAddressInTheRequestIsIgnored(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestNotificationAddressInTheRequestIsIgnored(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	sent := newHook(t)
 	m.create(payment(good, "txid", "a", "notifyUrl", sent.server.URL, "notify_url", sent.server.URL))
 	h.wantNotified("charged of a")
@@ -292,7 +292,7 @@ func TestAnAddressInTheRequestIsIgnored(t *testing.T) {
 
 // No notification of a card payment contains anything of the card.
 func TestNoNotificationHasCredentials(t *testing.T) {
-	m, h := hooked(t, `{}`)
+	m, h := newMerchantWithHook(t, `{}`)
 	for _, number := range []string{good, declined, processing, redirected, delayed} {
 		m.create(payment(number, "txid", "a"+number[12:]))
 	}
@@ -308,24 +308,24 @@ func TestNoNotificationHasCredentials(t *testing.T) {
 	}
 }
 
-func TestWithoutAnAddressNobodyIsTold(t *testing.T) {
-	m := shop(t, `{}`)
+func TestNothingIsNotifiedWithoutAnAddress(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).has("status", "charged").at("id")
 	advance(t, 1)
 	delivery(t, id).has("data.0", absent)
 }
 
 // A hosted transaction changes in steps; at the end its payer's card is refused.
-func TestAHostedTransactionIsToldOfWhenItEnds(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestHostedTransactionNotifiesItsEnd(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	id := m.create(hosted("txid", "a")).has("status", "created").at("id")
 	h.wantNotified()
 	m.proceed(id, params{"money_storage": card(processing)}).want(200).has("status", "failed")
 	h.wantNotified("failed of a")
 }
 
-func TestASecondNotificationIsAboutARefundOrACorrection(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestOnlyRefundsAndCorrectionsNotifyASecondTime(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	id := m.create(payment(good, "txid", "a")).at("id")
 	first := h.wantNotified("charged of a")[0]
 	m.refund(id, "400").want(200)
@@ -340,9 +340,9 @@ func TestASecondNotificationIsAboutARefundOrACorrection(t *testing.T) {
 }
 
 // The address and the secret of a notification are looked up at each attempt.
-func TestARetryGoesToTheAddressOfItsTime(t *testing.T) {
-	m, h := hooked(t, `{}`)
-	h.answers(500)
+func TestRetryUsesTheCurrentAddressAndSecret(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
+	h.respond(500)
 	m.create(payment(good, "txid", "a"))
 	before := h.wantNotified("charged of a")[0]
 	moved := newHook(t)
@@ -355,10 +355,10 @@ func TestARetryGoesToTheAddressOfItsTime(t *testing.T) {
 	}
 }
 
-func TestADeliverySurvivesAKillAndKeepsItsID(t *testing.T) {
-	s, m, ad := own(t)
+func TestDeliverySurvivesAKillWithItsEventID(t *testing.T) {
+	s, m, ad := startOwnServer(t)
 	h := newHook(t)
-	h.answers(500)
+	h.respond(500)
 	ad.patch(v1+"/partners/"+m.number, params{"notify_url": h.server.URL, "secret": "whsec"}).want(200)
 	step := func(seconds int) { ad.put(v1+"/sandbox/clock", params{"advance_seconds": seconds}).want(200) }
 	m.create(payment(good, "txid", "a"))
@@ -366,17 +366,17 @@ func TestADeliverySurvivesAKillAndKeepsItsID(t *testing.T) {
 	s.Kill()
 	s.Restart()
 	m.client, ad.client = s.Partner(), s.Admin()
-	h.answers(200)
+	h.respond(200)
 	step(30)
 	step(8 * 3600)
-	seen := h.arrived()
+	seen := h.received()
 	if len(seen) != 2 || seen[0].parsed.EventID != seen[1].parsed.EventID || string(seen[0].object("")["data"]) != string(seen[1].object("")["data"]) {
 		t.Errorf("%d attempts", len(seen))
 	}
 }
 
 // delivery returns the list of a transaction's notifications.
-func delivery(t testing.TB, id string) *answer {
+func delivery(t testing.TB, id string) *response {
 	t.Helper()
 	return admin(t).get(v1 + "/deliveries?transaction_id=" + id).want(200)
 }
@@ -384,8 +384,8 @@ func delivery(t testing.TB, id string) *answer {
 // stamp is the format of times.
 const stamp = "2006-01-02T15:04:05.000000-07:00"
 
-// moveTo moves the clock to an instant; when it returns everything due has been done.
-func moveTo(t testing.TB, at time.Time) {
+// setClock moves the clock to an instant; when it returns everything due has been done.
+func setClock(t testing.TB, at time.Time) {
 	t.Helper()
 	admin(t).put(v1+"/sandbox/clock", `{"now":"`+at.Format(time.RFC3339Nano)+`"}`).want(200)
 }

@@ -45,7 +45,7 @@ type notification struct {
 func newHook(t testing.TB) *hook {
 	t.Helper()
 	h := &hook{t: t}
-	h.answers(http.StatusOK)
+	h.respond(http.StatusOK)
 	h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		n := &notification{t: t, header: r.Header.Clone(), body: string(body)}
@@ -67,11 +67,13 @@ func newHook(t testing.TB) *hook {
 	return h
 }
 
-// answers makes the address answer with a status from now on.
-func (h *hook) answers(status int) { h.does(func(w http.ResponseWriter) { w.WriteHeader(status) }) }
+// respond makes the address answer with a status from now on.
+func (h *hook) respond(status int) {
+	h.respondWith(func(w http.ResponseWriter) { w.WriteHeader(status) })
+}
 
-// does sets how the address answers from now on.
-func (h *hook) does(answer func(w http.ResponseWriter)) {
+// respondWith sets how the address answers from now on.
+func (h *hook) respondWith(answer func(w http.ResponseWriter)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.answer = answer
@@ -86,11 +88,11 @@ func (h *hook) params(more ...any) params {
 func (h *hook) all() []*notification {
 	h.t.Helper()
 	advance(h.t, 1)
-	return h.arrived()
+	return h.received()
 }
 
-// arrived returns what has arrived so far.
-func (h *hook) arrived() []*notification {
+// received returns what has arrived so far.
+func (h *hook) received() []*notification {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]*notification(nil), h.seen...)
@@ -103,16 +105,16 @@ func (h *hook) wantNotified(want ...string) []*notification {
 	all := h.all()
 	left := append([]string(nil), want...)
 	for _, n := range all {
-		said := n.parsed.Data.Status + " of " + n.parsed.Data.TxID
+		text := n.parsed.Data.Status + " of " + n.parsed.Data.TxID
 		found := false
 		for i, w := range left {
-			if found = w == said; found {
+			if found = w == text; found {
 				left = append(left[:i], left[i+1:]...)
 				break
 			}
 		}
 		if !found {
-			h.t.Errorf("notified, and not expected: %s", said)
+			h.t.Errorf("notified, and not expected: %s", text)
 		}
 	}
 	for _, w := range left {
@@ -124,11 +126,11 @@ func (h *hook) wantNotified(want ...string) []*notification {
 	return all
 }
 
-// hooked returns a merchant whose terminals for payments and payouts, with these settings,
-// notify an address that has a secret.
-func hooked(t testing.TB, settings string) (*merchant, *hook) {
+// newMerchantWithHook returns a merchant whose terminals for payments and payouts, with these
+// settings, notify an address that has a secret.
+func newMerchantWithHook(t testing.TB, settings string) (*merchant, *hook) {
 	t.Helper()
-	m, h := shop(t, settings), newHook(t)
+	m, h := newMerchantWithTerminals(t, settings), newHook(t)
 	for i := range m.terminals {
 		m.notify(i, h.params("secret", "whsec"))
 	}

@@ -6,7 +6,7 @@ import "testing"
 // even if it is derived.
 
 func TestDerivedIDsAreUUIDsOfVersion4(t *testing.T) {
-	m, h := hooked(t, `{}`)
+	m, h := newMerchantWithHook(t, `{}`)
 	m.create(payment(good, "txid", "a"))
 	event := h.wantNotified("charged of a")[0].parsed.EventID
 	if !uuid4.MatchString(event) {

@@ -34,50 +34,50 @@ func (m *merchant) limit(kind string, most any, more ...any) string {
 func (c caller) usage(id, want string) {
 	c.t.Helper()
 	path, query, _ := strings.Cut(id, "?")
-	a := c.get(v1 + "/limits/" + path + "/usage?" + query).want(200)
-	got := a.at("data.used") + " " + a.at("data.reserved") + " " + a.at("data.remaining")
+	r := c.get(v1 + "/limits/" + path + "/usage?" + query).want(200)
+	got := r.at("data.used") + " " + r.at("data.reserved") + " " + r.at("data.remaining")
 	if strings.Count(want, " ") == 3 {
-		got += " " + a.at("data.resets_at")
+		got += " " + r.at("data.resets_at")
 	}
 	if got != want {
 		c.t.Errorf("the usage is %s, want %s", got, want)
 	}
 }
 
-// rejects checks that a create is answered 201 rejected with the reason, and that no provider
-// was called.
-func (m *merchant) rejects(p params, reason string) *answer {
+// wantRejected checks that a create is answered 201 rejected with the reason, and that no
+// provider was called.
+func (m *merchant) wantRejected(p params, reason string) *response {
 	m.t.Helper()
-	a := m.create(p).has("status", "rejected", "error_description", reason)
-	if lines := called(m.t, a.at("id")); len(lines) != 0 {
+	r := m.create(p).has("status", "rejected", "error_description", reason)
+	if lines := providerCalls(m.t, r.at("id")); len(lines) != 0 {
 		m.t.Errorf("the provider was asked %q", lines)
 	}
-	return a
+	return r
 }
 
-func (m *merchant) charges(p params) *answer {
+func (m *merchant) wantCharged(p params) *response {
 	m.t.Helper()
 	return m.create(p).has("status", "charged", "error_description", "")
 }
 
-func TestAnAmountAboveATransactionsMaximumIsRejected(t *testing.T) {
-	m := shop(t, `{}`)
+func TestAmountAboveTheMaximumIsRejected(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.limit("per_transaction", "1000")
-	m.charges(payment(good))
-	a := m.rejects(payment(good, "amount", "1001"), "limit exceeded: per_transaction")
-	m.rejects(payment(good, "amount", "1001"), "limit exceeded: per_transaction")
+	m.wantCharged(payment(good))
+	r := m.wantRejected(payment(good, "amount", "1001"), "limit exceeded: per_transaction")
+	m.wantRejected(payment(good, "amount", "1001"), "limit exceeded: per_transaction")
 	admin(t).usage(id, "0 0 1000 null")
-	admin(t).get(v1+"/transactions/"+a.at("id")+"/routing").want(200).
+	admin(t).get(v1+"/transactions/"+r.at("id")+"/routing").want(200).
 		has("data.0.terminal_id", m.terminals[0], "data.0.outcome", "stopped", "data.0.reason", "limit exceeded: per_transaction", "data.1", absent)
-	m.charges(payment(good, "amount", "1001", "currency", "EUR")) // this currency has no limit
+	m.wantCharged(payment(good, "amount", "1001", "currency", "EUR")) // this currency has no limit
 }
 
-func TestAVolumeIsUsedByWhatSettledAndReservedByWhatIsHeld(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+func TestVolumeCountsSettledAndHeldAmounts(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.limit("daily_volume", "1000")
 	held := m.create(payment(good, "amount", "900")).has("status", "payment_suspended").at("id")
 	admin(t).usage(id, "0 900 100")
-	m.rejects(payment(good, "amount", "101"), "limit exceeded: daily_volume")
+	m.wantRejected(payment(good, "amount", "101"), "limit exceeded: daily_volume")
 	m.commit(held, "400").want(200)
 	admin(t).usage(id, "400 0 600")
 	second := m.create(payment(good, "amount", "600")).has("status", "payment_suspended").at("id")
@@ -93,12 +93,12 @@ func TestAVolumeIsUsedByWhatSettledAndReservedByWhatIsHeld(t *testing.T) {
 	m.create(payment(good, "amount", "5000")).has("status", "payment_suspended")
 }
 
-func TestOfAHundredCreatesAtOnceAsManyPassAsTheLimitsSay(t *testing.T) {
+func TestConcurrentCreatesNeverExceedTheLimits(t *testing.T) {
 	for kind, limit := range map[string][]any{"daily_volume": {"30000"}, "monthly_volume": {"30000"}, "velocity": {30, "window", "minute"}} {
 		t.Run(kind, func(t *testing.T) {
-			m := shop(t, `{}`)
+			m := newMerchantWithTerminals(t, `{}`)
 			id := m.limit(kind, limit[0], limit[1:]...)
-			answers := make([]*answer, 100)
+			answers := make([]*response, 100)
 			var all sync.WaitGroup
 			for i := range answers {
 				all.Go(func() { answers[i] = m.send(payment(good)) })
@@ -120,68 +120,68 @@ func TestOfAHundredCreatesAtOnceAsManyPassAsTheLimitsSay(t *testing.T) {
 	}
 }
 
-func TestAVelocityIsASlidingWindowOverAllAttempts(t *testing.T) {
-	m := shop(t, `{}`)
+func TestVelocityLimitCountsAllAttemptsInASlidingWindow(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.limit("velocity", 3, "window", "minute")
 	hour := m.limit("velocity", 6, "window", "hour", "currency", absent)
-	first := m.charges(payment(good, "txid", "once"))
+	first := m.wantCharged(payment(good, "txid", "once"))
 	m.create(payment(declined)).has("error_code", "card_declined")
 	m.send(payment(good, "amount", "0")).want(422) // the request did not pass validation
 	m.create(payment(good, "txid", "once")).has("id", first.at("id"))
 	advance(t, 30)
 	m.create(payout(good, "amount", "100000")).has("error_description", "insufficient balance")
 	admin(t).usage(id, "3 0 0")
-	m.rejects(payment(good), "limit exceeded: velocity")
+	m.wantRejected(payment(good), "limit exceeded: velocity")
 	advance(t, 30) // the first two attempts are no longer in the window
 	admin(t).usage(id, "2 0 1")
-	m.charges(payment(good))
-	m.rejects(payment(good), "limit exceeded: velocity")
+	m.wantCharged(payment(good))
+	m.wantRejected(payment(good), "limit exceeded: velocity")
 	admin(t).usage(hour, "6 0 0")
 	advance(t, 61)
-	m.rejects(payment(good), "limit exceeded: velocity") // the hour's limit
+	m.wantRejected(payment(good), "limit exceeded: velocity") // the hour's limit
 	advance(t, 3600)
 	admin(t).usage(hour, "0 0 6 null")
-	m.charges(payment(good))
+	m.wantCharged(payment(good))
 }
 
 // The payer by which a limit groups transactions: a card, a customer, an address.
-func TestALimitOfAScopeIsForEachPayer(t *testing.T) {
-	m := shop(t, `{}`)
+func TestScopedLimitAppliesToEachPayer(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	jane, john := params{"email": " Jane@Example.com", "ip": "203.0.113.7"}, params{"email": "john@example.com", "ip": "2001:db8::1"}
 	email := m.limit("daily_volume", "1000", "scope", "email")
 	ip := m.limit("velocity", 3, "window", "hour", "scope", "ip")
 	cards := m.limit("monthly_volume", "3000", "scope", "card")
-	first := m.charges(payment(good, "customer", jane))
-	m.rejects(payment(good, "customer", params{"email": "jane@example.COM"}), "limit exceeded: daily_volume")
-	m.charges(payment(good, "customer", john))
+	first := m.wantCharged(payment(good, "customer", jane))
+	m.wantRejected(payment(good, "customer", params{"email": "jane@example.COM"}), "limit exceeded: daily_volume")
+	m.wantCharged(payment(good, "customer", john))
 	admin(t).usage(email+"?email=jane@example.com", "1000 0 0")
 	admin(t).usage(email+"?email=nobody@example.com", "0 0 1000")
 	admin(t).usage(ip+"?ip=203.0.113.7", "1 0 2")
-	m.rejects(payment(good, "customer", jane), "limit exceeded: daily_volume")
-	m.rejects(payment(good, "customer", jane), "limit exceeded: daily_volume")
-	m.rejects(payment(good, "customer", params{"ip": "203.0.113.7"}), "limit exceeded: velocity")
-	m.charges(payment(good, "customer", params{"ip": "::ffff:203.0.113.8"}))
+	m.wantRejected(payment(good, "customer", jane), "limit exceeded: daily_volume")
+	m.wantRejected(payment(good, "customer", jane), "limit exceeded: daily_volume")
+	m.wantRejected(payment(good, "customer", params{"ip": "203.0.113.7"}), "limit exceeded: velocity")
+	m.wantCharged(payment(good, "customer", params{"ip": "::ffff:203.0.113.8"}))
 	admin(t).usage(ip+"?ip=203.0.113.8", "1 0 2")
 	admin(t).usage(cards+"?transaction_id="+first.at("id"), "3000 0 0")
-	m.rejects(payment(good, "customer", params{"ip": "203.0.113.9"}), "limit exceeded: monthly_volume")
-	m.charges(payment(anotherGood, "customer", params{"ip": "203.0.113.9"}))
+	m.wantRejected(payment(good, "customer", params{"ip": "203.0.113.9"}), "limit exceeded: monthly_volume")
+	m.wantCharged(payment(anotherGood, "customer", params{"ip": "203.0.113.9"}))
 }
 
-func TestALimitOfATerminalOrATypeBoundsNothingElse(t *testing.T) {
+func TestLimitOfATerminalOrTypeDoesNotApplyToOthers(t *testing.T) {
 	m := newMerchant(t)
 	first := m.terminal("payment", `{"priority":1,"currencies":["USD"]}`)
 	m.terminal("payment", `{"priority":2}`)
 	m.limit("daily_volume", "1000", "terminal_id", first)
 	m.limit("daily_volume", "1", "type", "payout")
 	m.limit("daily_volume", "1", "env", "prod")
-	m.charges(payment(good))
-	m.rejects(payment(good), "limit exceeded: daily_volume")
-	m.charges(payment(good, "currency", "EUR"))
+	m.wantCharged(payment(good))
+	m.wantRejected(payment(good), "limit exceeded: daily_volume")
+	m.wantCharged(payment(good, "currency", "EUR"))
 }
 
 // Limits are applied to a hosted payment when its payer supplies the card.
-func TestAHostedPaymentIsHeldAgainstItsLimitsWhenItIsContinued(t *testing.T) {
-	m := shop(t, `{}`)
+func TestLimitsApplyToAHostedPaymentOnContinue(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.limit("daily_volume", "1000")
 	first, second := m.create(hosted()).at("id"), m.create(hosted()).at("id")
 	admin(t).usage(id, "0 0 1000")
@@ -191,17 +191,17 @@ func TestAHostedPaymentIsHeldAgainstItsLimitsWhenItIsContinued(t *testing.T) {
 }
 
 // Terminal, blocklist, limits, funds: the first failed check is the transaction's reason.
-func TestTheOrderOfRefusals(t *testing.T) {
+func TestRefusalReasonsAreCheckedInOrder(t *testing.T) {
 	m := newMerchant(t)
 	blocked := params{"email": "order@example.com"}
 	list(t, "email", "order@example.com")
 	m.limit("daily_volume", "500")
 	refused := payout(good, "customer", blocked)
-	m.rejects(refused, "no terminal available")
+	m.wantRejected(refused, "no terminal available")
 	m.terminal("payout", `{}`)
-	m.rejects(refused, "anti-fraud: email")
-	m.rejects(payout(good), "limit exceeded: daily_volume")
-	m.rejects(payout(good, "amount", "500"), "insufficient balance")
+	m.wantRejected(refused, "anti-fraud: email")
+	m.wantRejected(payout(good), "limit exceeded: daily_volume")
+	m.wantRejected(payout(good, "amount", "500"), "insufficient balance")
 	m.create(payout(good, "money_storage", absent)).has("error_description", "unexpected card")
 }
 
@@ -213,8 +213,8 @@ func list(t *testing.T, kind, value string) (id string) {
 	return id
 }
 
-func TestWhoIsOnTheBlocklistIsRejectedWithItsKind(t *testing.T) {
-	m := shop(t, `{}`)
+func TestBlocklistedPayerIsRejectedWithTheEntrysKind(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	for _, c := range []struct {
 		kind, value string
 		hit, free   params
@@ -231,28 +231,28 @@ func TestWhoIsOnTheBlocklistIsRejectedWithItsKind(t *testing.T) {
 			value = c.value
 		}
 		id := list(t, c.kind, value)
-		m.rejects(c.hit, "anti-fraud: "+c.kind)
-		m.charges(c.free)
+		m.wantRejected(c.hit, "anti-fraud: "+c.kind)
+		m.wantCharged(c.free)
 		admin(t).do("DELETE", v1+"/blocklist/"+id, nil).want(200)
-		m.charges(c.hit)
+		m.wantCharged(c.hit)
 	}
 	hosted := m.create(hosted()).at("id")
 	list(t, "card", "4012888888881881")
 	m.proceed(hosted, params{"money_storage": card("4012888888881881")}).want(200).has("status", "rejected", "error_description", "anti-fraud: card")
 }
 
-func TestARefusalByALimitIsInThePartnersLanguage(t *testing.T) {
+func TestLimitRefusalIsInThePartnersLanguage(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
 	m.terminal("payment", `{}`)
 	m.limit("per_transaction", "1")
 	list(t, "email", "ru@example.com")
-	m.rejects(payment(good), "превышен лимит: per_transaction")
-	m.rejects(payment(good, "customer", params{"email": "ru@example.com"}), "отклонено системой защиты от мошенничества: email")
+	m.wantRejected(payment(good), "превышен лимит: per_transaction")
+	m.wantRejected(payment(good, "customer", params{"email": "ru@example.com"}), "отклонено системой защиты от мошенничества: email")
 }
 
 // After twenty charges in a row without an answer from a terminal's provider, the next ones use
 // another terminal, and those twenty are inquired.
-func TestATerminalThatDoesNotAnswerIsPassedOver(t *testing.T) {
+func TestUnresponsiveTerminalIsSkipped(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"fail":"timeout"}`)
 	m.terminal("payment", `{"priority":2}`)
@@ -275,15 +275,16 @@ func TestATerminalThatDoesNotAnswerIsPassedOver(t *testing.T) {
 	}
 }
 
-// own returns the sandbox's first partner and its administrator on a new server for the test.
-func own(t *testing.T) (s *testkit.Server, m *merchant, ad caller) {
+// startOwnServer returns the sandbox's first partner and its administrator on a new server for
+// the test.
+func startOwnServer(t *testing.T) (s *testkit.Server, m *merchant, ad caller) {
 	s = testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	return s, &merchant{caller: caller{t, s.Partner()}, number: fmt.Sprint(s.Sandbox.PartnerID)}, caller{t, s.Admin()}
 }
 
 // Days and months are calendar days and months of the clock in UTC.
-func TestVolumesBeginAnewAtMidnightAndWithTheMonth(t *testing.T) {
-	_, m, ad := own(t)
+func TestVolumesResetAtMidnightAndAtTheEndOfTheMonth(t *testing.T) {
+	_, m, ad := startOwnServer(t)
 	to := func(instant string) {
 		t.Helper()
 		ad.put(v1+"/sandbox/clock", params{"now": instant}).want(200)
@@ -318,7 +319,7 @@ func TestVolumesBeginAnewAtMidnightAndWithTheMonth(t *testing.T) {
 // After a kill among creates at the bound of a volume and of a velocity limit, admitted ones
 // still count, and no further ones are admitted.
 func TestLimitsHoldAcrossAKill(t *testing.T) {
-	s, m, ad := own(t)
+	s, m, ad := startOwnServer(t)
 	day := ad.limit(m.number, "daily_volume", "20000")
 	pace := ad.limit(m.number, "velocity", 25, "window", "hour", "type", "payout")
 	many := func(n int, of func(string, ...any) params) {

@@ -7,9 +7,9 @@ import (
 
 // Addresses of payers' pages: each contains a token that opens the page.
 
-// waiting returns transactions that wait for their payer, each in its own way, with the field
-// in which the create shows the payer's address.
-func waiting() map[string]struct {
+// waitingTransactions returns transactions that wait for their payer, each in its own way, with
+// the field in which the create shows the payer's address.
+func waitingTransactions() map[string]struct {
 	create params
 	field  string
 } {
@@ -21,7 +21,7 @@ func waiting() map[string]struct {
 		"hosted":       {hosted(), "widget_url"},
 		"3-D Secure":   {payment(redirected), "simple_auth_redirect_url"},
 		"a password":   {payment(password), "simple_auth_redirect_url"},
-		"no action":    {by(params{"type": "sbp"}), "simple_auth_redirect_url"},
+		"no action":    {paymentWith(params{"type": "sbp"}), "simple_auth_redirect_url"},
 		"a choice":     {payout(good, "money_storage", params{"type": "sepa"}), "simple_auth_redirect_url"},
 		"a payout's":   {payout(good, "money_storage", params{"type": "qr_code"}), "simple_auth_redirect_url"},
 		"show_widget":  {hosted("hosted", absent, "show_widget", true), "widget_url"},
@@ -29,8 +29,8 @@ func waiting() map[string]struct {
 	}
 }
 
-// opens checks that an address opens the payer's page, or leads on from it.
-func (p payer) opens(address string, open bool) {
+// wantOpen checks that an address opens the payer's page, or leads on from it.
+func (p payer) wantOpen(address string, open bool) {
 	p.t.Helper()
 	status := p.get(address).status
 	if live := status == 200 || status == 303; live != open {
@@ -38,31 +38,31 @@ func (p payer) opens(address string, open bool) {
 	}
 }
 
-func TestEachReadWithThePartnersKeyHasAFreshAddress(t *testing.T) {
-	m, p := demo(t), payer{t}
-	for name, w := range waiting() {
+func TestEachReadWithThePartnerKeyHasAFreshPageAddress(t *testing.T) {
+	m, p := sandboxMerchant(t), payer{t}
+	for name, w := range waitingTransactions() {
 		t.Run(name, func(t *testing.T) {
 			p := payer{t}
 			made := m.create(w.create)
 			first := made.at(w.field)
-			p.opens(first, true)
+			p.wantOpen(first, true)
 			advance(t, 10*60)
 			second := m.read(made.at("id")).at(w.field)
-			p.opens(second, true)
+			p.wantOpen(second, true)
 			advance(t, 5*60-1)
-			p.opens(first, true)
+			p.wantOpen(first, true)
 			advance(t, 1) // 15 minutes after the create
-			p.opens(first, false)
-			p.opens(second, true)
+			p.wantOpen(first, false)
+			p.wantOpen(second, true)
 			third := m.read(made.at("id"))
 			for _, field := range []string{w.field, "simple_auth_redirect_url"} {
-				p.opens(third.at(field), true)
+				p.wantOpen(third.at(field), true)
 			}
 			advance(t, 10*60)
-			p.opens(second, false)
-			p.opens(third.at(w.field), true)
+			p.wantOpen(second, false)
+			p.wantOpen(third.at(w.field), true)
 			advance(t, 5*60) // 30 minutes: the payer's time has passed
-			p.opens(third.at(w.field), false)
+			p.wantOpen(third.at(w.field), false)
 			m.read(made.at("id")).has("status", "rejected", "simple_auth_redirect_url", absent).hasRaw("widget_url", "null")
 		})
 	}
@@ -76,10 +76,10 @@ func TestEachReadWithThePartnersKeyHasAFreshAddress(t *testing.T) {
 	}
 }
 
-func TestNobodyElseGetsAnAddressThatOpensAPayersPage(t *testing.T) {
-	m := shop(t, `{}`)
+func TestOnlyThePartnerKeyGetsPayerPageAddresses(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	s := open(t).Sandbox
-	for name, w := range waiting() {
+	for name, w := range waitingTransactions() {
 		if w.create["type"] == "payout" && w.field != "widget_url" {
 			continue // this merchant can't make payouts
 		}
@@ -92,7 +92,7 @@ func TestNobodyElseGetsAnAddressThatOpensAPayersPage(t *testing.T) {
 			if !strings.Contains(made.body, page) {
 				t.Fatalf("the create has no address: %s", made.body)
 			}
-			shown := map[string]*answer{
+			shown := map[string]*response{
 				"the create again, by its key":  keyed.post(transactions, params{"params": create}).want(201),
 				"the create again, by its txid": m.create(create),
 				"the list":                      m.get(transactions + "?env=test&limit=100").want(200),
@@ -112,7 +112,7 @@ func TestNobodyElseGetsAnAddressThatOpensAPayersPage(t *testing.T) {
 			for _, who := range []string{"the administrator", "an auditor"} {
 				shown[who].hasRaw("simple_auth_redirect_url", "null")
 			}
-			payer{t}.opens(m.read(id).at("simple_auth_redirect_url"), true)
+			payer{t}.wantOpen(m.read(id).at("simple_auth_redirect_url"), true)
 		})
 	}
 	// The same holds for the answer to a continue.
@@ -129,12 +129,12 @@ func TestNobodyElseGetsAnAddressThatOpensAPayersPage(t *testing.T) {
 }
 
 // A payer who has begun to act in time has the time of the action.
-func TestAPayerWhoHasBegunToActMayTakeTheTime(t *testing.T) {
-	m, p := demo(t), payer{t}
+func TestPayerWhoHasStartedKeepsTheTimeOfTheAction(t *testing.T) {
+	m, p := sandboxMerchant(t), payer{t}
 	made := m.create(payment(password))
 	form := p.open(made.at("simple_auth_redirect_url")).want(200)
 	advance(t, 29*60)
-	p.opens(made.at("simple_auth_redirect_url"), false)
+	p.wantOpen(made.at("simple_auth_redirect_url"), false)
 	p.send(form, "otp", "123456").want(200)
 	m.read(made.at("id")).has("status", "charged")
 

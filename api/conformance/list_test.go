@@ -10,20 +10,20 @@ import (
 
 // "GET /api/v1/transactions/{id} (read)" and "GET /api/v1/transactions (list)".
 
-func TestAReadRecoversTheFullState(t *testing.T) {
-	m := shop(t, `{"fee_bps":"250","description":"ACME"}`)
-	a := m.create(payment(good, "txid", "full", "merchant_meta", params{"k": "v"}, "description", "Shoes"))
-	m.get(transactions+"/"+a.at("id")).wantBody(200, a.body)
-	refunded := m.refund(a.at("id"), "100").want(200)
-	m.get(transactions+"/"+a.at("id")).wantBody(200, refunded.body)
-	for _, p := range []params{payment(redirected), payment(password), payment(delayed), payment(declined), payout(declined), by(params{"type": "crypto"})} {
-		a := m.create(p)
-		m.get(transactions+"/"+a.at("id")).wantBody(200, a.body)
+func TestReadReturnsTheFullState(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"250","description":"ACME"}`)
+	r := m.create(payment(good, "txid", "full", "merchant_meta", params{"k": "v"}, "description", "Shoes"))
+	m.get(transactions+"/"+r.at("id")).wantBody(200, r.body)
+	refunded := m.refund(r.at("id"), "100").want(200)
+	m.get(transactions+"/"+r.at("id")).wantBody(200, refunded.body)
+	for _, p := range []params{payment(redirected), payment(password), payment(delayed), payment(declined), payout(declined), paymentWith(params{"type": "crypto"})} {
+		r := m.create(p)
+		m.get(transactions+"/"+r.at("id")).wantBody(200, r.body)
 	}
 }
 
-func TestAReadNeedsBothHeaders(t *testing.T) {
-	m := demo(t)
+func TestReadNeedsBothHeaders(t *testing.T) {
+	m := sandboxMerchant(t)
 	path := transactions + "/" + m.create(payment(good)).at("id")
 	const body = `{"error":"unauthorized"}`
 	m.with("x-organization-id", "").get(path).wantBody(401, body)
@@ -33,7 +33,7 @@ func TestAReadNeedsBothHeaders(t *testing.T) {
 }
 
 func TestEveryEndpointOfTransactionsNeedsBothHeaders(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	id := m.create(payment(redirected)).at("id")
 	for _, call := range []struct{ method, path string }{
 		{"POST", ""}, {"GET", ""}, {"GET", "/aggregate"}, {"GET", "/" + id}, {"PUT", "/" + id}, {"POST", "/commit/" + id}, {"POST", "/continue/" + id},
@@ -46,29 +46,29 @@ func TestEveryEndpointOfTransactionsNeedsBothHeaders(t *testing.T) {
 		for _, header := range []string{"x-api-key", "x-organization-id"} {
 			m.with(header, "").do(call.method, transactions+call.path, body).wantBody(401, `{"error":"unauthorized"}`)
 		}
-		if a := m.do(call.method, transactions+call.path, body); a.status == 401 {
-			t.Errorf("%s with both headers is answered %d %s", a.called, a.status, a.body)
+		if r := m.do(call.method, transactions+call.path, body); r.status == 401 {
+			t.Errorf("%s with both headers is answered %d %s", r.called, r.status, r.body)
 		}
 	}
 }
 
-func TestAnUnknownIDIsNotFound(t *testing.T) {
-	m := demo(t)
+func TestUnknownIDIsNotFound(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, id := range []string{"00000000-0000-4000-8000-000000000000", "x", "1"} {
 		m.get(transactions+"/"+id).want(404).has("error", "not_found")
 	}
 }
 
-func TestAListIsDataAndCursor(t *testing.T) {
-	m := shop(t, `{}`)
+func TestListHasDataAndCursor(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.get(transactions+"?env=test").wantBody(200, `{"data":[],"cursor":{"cursor_field":"started","cursor_value":null}}`)
-	a := m.create(payment(good, "txid", "only"))
-	m.get(transactions+"?env=test").wantBody(200, `{"data":[`+a.body+`],"cursor":{"cursor_field":"started","cursor_value":null}}`)
-	m.get(transactions+"?env=test&order_by=updated").wantBody(200, `{"data":[`+a.body+`],"cursor":{"cursor_field":"updated","cursor_value":null}}`)
+	r := m.create(payment(good, "txid", "only"))
+	m.get(transactions+"?env=test").wantBody(200, `{"data":[`+r.body+`],"cursor":{"cursor_field":"started","cursor_value":null}}`)
+	m.get(transactions+"?env=test&order_by=updated").wantBody(200, `{"data":[`+r.body+`],"cursor":{"cursor_field":"updated","cursor_value":null}}`)
 }
 
-func TestAPageHas20RowsUnlessAskedAndAtMost100(t *testing.T) {
-	m := shop(t, `{}`)
+func TestPageHas20RowsByDefaultAndAtMost100(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	for range 101 {
 		m.create(payment(good, "money_storage", absent))
 	}
@@ -82,8 +82,8 @@ func TestAPageHas20RowsUnlessAskedAndAtMost100(t *testing.T) {
 	}
 }
 
-func TestACursorWalksThroughAllAndEndsWithNull(t *testing.T) {
-	m := shop(t, `{}`)
+func TestCursorReachesAllRowsAndEndsWithNull(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	var all []string
 	for range 7 {
 		all = append(all, m.create(payment(declined)).at("id"))
@@ -93,12 +93,12 @@ func TestACursorWalksThroughAllAndEndsWithNull(t *testing.T) {
 		var walked []string
 		cursor := ""
 		for range 4 {
-			a := m.get(transactions+"?env=test&limit=2&order_by="+order+cursor).want(200).has("cursor.cursor_field", order)
-			walked = append(walked, a.column("id")...)
-			if a.raw("cursor.cursor_value") == "null" {
+			r := m.get(transactions+"?env=test&limit=2&order_by="+order+cursor).want(200).has("cursor.cursor_field", order)
+			walked = append(walked, r.column("id")...)
+			if r.raw("cursor.cursor_value") == "null" {
 				break
 			}
-			cursor = "&cursor=" + url.QueryEscape(a.is("cursor.cursor_value", instant).at("cursor.cursor_value"))
+			cursor = "&cursor=" + url.QueryEscape(r.is("cursor.cursor_value", instant).at("cursor.cursor_value"))
 		}
 		if strings.Join(walked, " ") != strings.Join(all, " ") {
 			t.Errorf("by %s the walk shows\n%v, want\n%v", order, walked, all)
@@ -106,8 +106,8 @@ func TestACursorWalksThroughAllAndEndsWithNull(t *testing.T) {
 	}
 }
 
-func TestAFullPageMayBeTheLast(t *testing.T) {
-	m := shop(t, `{}`)
+func TestFullLastPageHasNoCursor(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	for range 3 {
 		m.create(payment(declined))
 	}
@@ -115,8 +115,8 @@ func TestAFullPageMayBeTheLast(t *testing.T) {
 	m.get(transactions+"?env=test&limit=2").want(200).has("data.2", absent).is("cursor.cursor_value", instant)
 }
 
-func TestAListIsFilteredByStatusTypeAndEnv(t *testing.T) {
-	m := shop(t, `{}`)
+func TestListIsFilteredByStatusTypeAndEnv(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	in, no := m.create(payment(good)).at("id"), m.create(payment(declined)).at("id")
 	out := m.create(payout(good, "amount", "10")).at("id")
 	prod := m.create(payment(good, "env", "prod")).at("id")
@@ -124,29 +124,29 @@ func TestAListIsFilteredByStatusTypeAndEnv(t *testing.T) {
 		"?env=test": {out, no, in}, "?env=test&status=charged": {out, in}, "?env=test&status=rejected": {no}, "?env=test&type=payment": {no, in},
 		"?env=test&type=payout": {out}, "?env=test&status=charged&type=payout": {out}, "?env=prod": {prod}, "": {prod}, "?env=test&status=anything_else": {},
 	} {
-		m.lists(query, want...)
+		m.wantListed(query, want...)
 	}
 	m.get(transactions+"?type=refund").refuses("type", "type must be payment or payout")
 	m.get(transactions+"?env=live").refuses("env", "env must be prod or test")
 }
 
-// lists checks which transactions a query returns.
-func (m *merchant) lists(query string, want ...string) {
+// wantListed checks which transactions a query returns.
+func (m *merchant) wantListed(query string, want ...string) {
 	m.t.Helper()
 	if got := m.get(transactions + query).want(200).column("id"); strings.Join(got, " ") != strings.Join(want, " ") {
 		m.t.Errorf("%q shows %v, want %v", query, got, want)
 	}
 }
 
-func TestAListIsFilteredByTimes(t *testing.T) {
-	m := shop(t, `{}`)
+func TestListIsFilteredByTimes(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	first := m.create(payment(delayed))
 	advance(t, 3)
 	second := m.create(payment(declined))
 	advance(t, 2)
 	first = m.read(first.at("id")).has("status", "charged")
 	a, b := first.at("id"), second.at("id")
-	at := func(a *answer, name string) string { return url.QueryEscape(a.at(name)) }
+	at := func(r *response, name string) string { return url.QueryEscape(r.at(name)) }
 	for query, want := range map[string][]string{
 		"started_from=" + at(second, "started"):                                             {b},
 		"started_to=" + at(first, "started"):                                                {a},
@@ -157,92 +157,92 @@ func TestAListIsFilteredByTimes(t *testing.T) {
 		"updated_from=" + at(first, "finished"):                                             {a},
 		"updated_to=" + at(second, "finished"):                                              {b},
 	} {
-		m.lists("?env=test&"+query, want...)
+		m.wantListed("?env=test&"+query, want...)
 	}
 	m.get(transactions+"?started_from=yesterday").refuses("started_from", "started_from must be an ISO 8601 time")
 	waiting := m.create(payment(redirected)).at("id")
-	m.lists("?env=test&finished_from=2020-01-01T00:00:00Z", b, a)
-	m.lists("?env=test&order_by=updated", waiting, a, b)
-	m.lists("?env=test&order_by=started", waiting, b, a)
+	m.wantListed("?env=test&finished_from=2020-01-01T00:00:00Z", b, a)
+	m.wantListed("?env=test&order_by=updated", waiting, a, b)
+	m.wantListed("?env=test&order_by=started", waiting, b, a)
 }
 
-func TestAListIsFilteredByAmount(t *testing.T) {
-	m := shop(t, `{}`)
+func TestListIsFilteredByAmount(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	var ids []string
 	for _, amount := range []string{"9", "10", "100", "340282366920938463463374607431768211456"} {
 		ids = append(ids, m.create(payment(declined, "amount", amount)).at("id"))
 	}
-	m.lists("?env=test&amount_from=10", ids[3], ids[2], ids[1])
-	m.lists("?env=test&amount_to=10", ids[1], ids[0])
-	m.lists("?env=test&amount_from=10&amount_to=100", ids[2], ids[1])
-	m.lists("?env=test&amount_from=340282366920938463463374607431768211456", ids[3])
+	m.wantListed("?env=test&amount_from=10", ids[3], ids[2], ids[1])
+	m.wantListed("?env=test&amount_to=10", ids[1], ids[0])
+	m.wantListed("?env=test&amount_from=10&amount_to=100", ids[2], ids[1])
+	m.wantListed("?env=test&amount_from=340282366920938463463374607431768211456", ids[3])
 	m.get(transactions+"?amount_from=1.5").refuses("amount_from", "amount_from must be a string of minor units")
 }
 
-func TestAListIsOrderedByStartedOrUpdated(t *testing.T) {
-	m := shop(t, `{}`)
+func TestListIsOrderedByStartedOrUpdated(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	a, b := m.create(payment(good)).at("id"), m.create(payment(good)).at("id")
-	m.lists("?env=test", b, a)
+	m.wantListed("?env=test", b, a)
 	m.refund(a, "").want(200)
-	m.lists("?env=test&order_by=started", b, a)
-	m.lists("?env=test&order_by=updated", a, b)
+	m.wantListed("?env=test&order_by=started", b, a)
+	m.wantListed("?env=test&order_by=updated", a, b)
 	m.get(transactions+"?order_by=amount").want(422).has("errors.0.field", "order_by")
 }
 
-func TestAListIsFilteredByRetrievalReferenceNumber(t *testing.T) {
-	m := shop(t, `{}`)
+func TestListIsFilteredByRetrievalReferenceNumber(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	wanted := m.create(payment(good))
 	m.create(payment(declined)).has("rrn", absent)
-	m.lists("?env=test&rrn="+wanted.at("rrn"), wanted.at("id"))
-	m.lists("?env=test&rrn=000000000000")
+	m.wantListed("?env=test&rrn="+wanted.at("rrn"), wanted.at("id"))
+	m.wantListed("?env=test&rrn=000000000000")
 }
 
-func TestAListIsFilteredByLink(t *testing.T) {
-	m := shop(t, `{}`)
+func TestListIsFilteredByLink(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	m.lists("?env=test&link_id=00000000-0000-4000-8000-000000000000")
+	m.wantListed("?env=test&link_id=00000000-0000-4000-8000-000000000000")
 	m.get(transactions+"?link_id=x").want(422).has("errors.0.field", "link_id")
 }
 
-func TestOtherParametersAreUnexpected(t *testing.T) {
-	m := demo(t)
+func TestUnknownListParametersAreRefused(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, name := range []string{"page", "offset", "from", "to", "currency", "partner_id", "id", "sort", "Limit"} {
 		m.get(transactions+"?"+name+"=1").refuses(name, "Unexpected field")
 	}
 	m.get(transactions+"?page=1&offset=2").want(422).has("errors.0.detail", "Unexpected field", "errors.1.detail", "Unexpected field")
 }
 
-func TestATxidIsTakenAndIgnored(t *testing.T) {
-	m := shop(t, `{}`)
+func TestListAcceptsAndIgnoresTxid(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	a, b := m.create(payment(good, "txid", "a")).at("id"), m.create(payment(good, "txid", "b")).at("id")
-	m.lists("?env=test&txid=a", b, a)
-	m.lists("?env=test&txid=", b, a)
+	m.wantListed("?env=test&txid=a", b, a)
+	m.wantListed("?env=test&txid=", b, a)
 }
 
-func TestStartCursorCountsOnlyWithEndCursor(t *testing.T) {
-	m := shop(t, `{}`)
-	var all []*answer
+func TestStartCursorNeedsEndCursor(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	var all []*response
 	for range 4 {
 		all = append(all, m.create(payment(declined)))
 	}
 	id := func(i int) string { return all[i].at("id") }
 	at := func(i int) string { return url.QueryEscape(all[i].at("started")) }
-	m.lists("?env=test&start_cursor="+at(2), id(3), id(2), id(1), id(0))
-	m.lists("?env=test&start_cursor=anything", id(3), id(2), id(1), id(0))
-	m.lists("?env=test&start_cursor="+at(2)+"&end_cursor="+at(1), id(2), id(1))
-	m.lists("?env=test&start_cursor="+at(1)+"&end_cursor="+at(2), id(2), id(1))
+	m.wantListed("?env=test&start_cursor="+at(2), id(3), id(2), id(1), id(0))
+	m.wantListed("?env=test&start_cursor=anything", id(3), id(2), id(1), id(0))
+	m.wantListed("?env=test&start_cursor="+at(2)+"&end_cursor="+at(1), id(2), id(1))
+	m.wantListed("?env=test&start_cursor="+at(1)+"&end_cursor="+at(2), id(2), id(1))
 }
 
-func TestTheAggregateSumsByCurrencyAndStatus(t *testing.T) {
-	m := shop(t, `{"fee_bps":"250"}`)
+func TestAggregateSumsByCurrencyAndStatus(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"250"}`)
 	paid := m.create(payment(good)).at("id")
 	m.create(payment(good, "amount", "3000"))
 	m.create(payment(declined))
 	m.create(payment(good, "currency", "EUR"))
 	m.refund(paid, "400").want(200)
-	a := m.get(transactions + "/aggregate?env=test&currency=USD&status=charged").want(200)
-	a.has("data.0.currency", "USD", "data.0.network", "", "data.0.env", "test", "data.0.type", "payment", "data.0.status", "charged", "data.1", absent).
+	r := m.get(transactions + "/aggregate?env=test&currency=USD&status=charged").want(200)
+	r.has("data.0.currency", "USD", "data.0.network", "", "data.0.env", "test", "data.0.type", "payment", "data.0.status", "charged", "data.1", absent).
 		hasRaw("data.0.count", "1", "data.0.amount", `"3000"`, "data.0.amount_with_fee", `"3000"`, "data.0.merchant_amount", `"2925"`,
 			"data.0.fee_amount", `"75"`, "data.0.refunded_amount", `"0"`).is("meta.as_of", instant)
 	all := m.get(transactions + "/aggregate?env=test").want(200)

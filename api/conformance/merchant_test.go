@@ -58,9 +58,9 @@ func newKey(t testing.TB, partner string) string {
 	return admin(t).post(v1+"/api_keys", fmt.Sprintf(`{"name":"shop","partner_id":%s}`, partner)).want(201).at("key")
 }
 
-// shop returns a merchant with a terminal for payments and one for payouts, both with these
-// provider_params.
-func shop(t testing.TB, settings string) *merchant {
+// newMerchantWithTerminals returns a merchant with a terminal for payments and one for payouts,
+// both with these provider_params.
+func newMerchantWithTerminals(t testing.TB, settings string) *merchant {
 	t.Helper()
 	m := newMerchant(t)
 	m.terminal("payment", settings)
@@ -78,8 +78,9 @@ func (m *merchant) terminal(kind, settings string) string {
 	return id
 }
 
-// demo returns the sandbox's first partner, which has terminals and balances for everything.
-func demo(t testing.TB) *merchant {
+// sandboxMerchant returns the sandbox's first partner, which has terminals and balances for
+// everything.
+func sandboxMerchant(t testing.TB) *merchant {
 	t.Helper()
 	s := open(t).Sandbox
 	return &merchant{caller: keyed(t, s.APIKey, s.OrganizationID), number: fmt.Sprint(s.PartnerID)}
@@ -120,8 +121,8 @@ func payment(number string, more ...any) params {
 	}.with(more...)
 }
 
-// by returns a payment with another money_storage.
-func by(storage params, more ...any) params {
+// paymentWith returns a payment with another money_storage.
+func paymentWith(storage params, more ...any) params {
 	return payment(good, "money_storage", storage).with(more...)
 }
 
@@ -139,25 +140,25 @@ func hosted(more ...any) params {
 }
 
 // send posts a create with the params.
-func (m *merchant) send(p params) *answer {
+func (m *merchant) send(p params) *response {
 	m.t.Helper()
 	return m.post(transactions, params{"params": p})
 }
 
 // create makes a transaction.
-func (m *merchant) create(p params) *answer {
+func (m *merchant) create(p params) *response {
 	m.t.Helper()
 	return m.send(p).want(201)
 }
 
 // read reads a transaction.
-func (m *merchant) read(id string) *answer {
+func (m *merchant) read(id string) *response {
 	m.t.Helper()
 	return m.get(transactions + "/" + id).want(200)
 }
 
 // change puts a refund or a cancellation; amount may be empty.
-func (m *merchant) change(id, kind, amount string) *answer {
+func (m *merchant) change(id, kind, amount string) *response {
 	m.t.Helper()
 	p := params{"type": kind}
 	if amount != "" {
@@ -166,15 +167,15 @@ func (m *merchant) change(id, kind, amount string) *answer {
 	return m.put(transactions+"/"+id, params{"params": p})
 }
 
-func (m *merchant) refund(id, amount string) *answer {
+func (m *merchant) refund(id, amount string) *response {
 	m.t.Helper()
 	return m.change(id, "refund", amount)
 }
 
-func (m *merchant) cancel(id string) *answer { m.t.Helper(); return m.change(id, "cancel", "") }
+func (m *merchant) cancel(id string) *response { m.t.Helper(); return m.change(id, "cancel", "") }
 
 // commit captures the hold; amount may be empty.
-func (m *merchant) commit(id, amount string) *answer {
+func (m *merchant) commit(id, amount string) *response {
 	m.t.Helper()
 	p := params{"money_storage_meta": params{}}
 	if amount != "" {
@@ -184,28 +185,28 @@ func (m *merchant) commit(id, amount string) *answer {
 }
 
 // submit sends material for additional_params_for_auth, at the top level of the body.
-func (m *merchant) submit(id string, material params) *answer {
+func (m *merchant) submit(id string, material params) *response {
 	m.t.Helper()
 	return m.post(transactions+"/additional_params_for_auth/"+id, params{"additional_params_for_auth": material})
 }
 
-func (m *merchant) choose(id, bank string) *answer {
+func (m *merchant) choose(id, bank string) *response {
 	m.t.Helper()
 	return m.post(transactions+"/choose_target_destination/"+id, params{"target_bank_id": bank})
 }
 
-func (m *merchant) proceed(id string, body params) *answer {
+func (m *merchant) proceed(id string, body params) *response {
 	m.t.Helper()
 	return m.post(transactions+"/continue/"+id, body)
 }
 
-// moved are the entries of a transaction, the oldest first: its events that moved
+// entries returns the entries of a transaction, the oldest first: its events that moved
 // money, for example
 //
 //	settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD
 //
 // T1 is the merchant's first terminal, P the merchant.
-func (m *merchant) moved(id string) []string {
+func (m *merchant) entries(id string) []string {
 	m.t.Helper()
 	var list struct {
 		Data []struct {
@@ -216,8 +217,8 @@ func (m *merchant) moved(id string) []string {
 			}
 		}
 	}
-	a := auditor(m.t).get(v1 + "/ledger/entries?env=test&limit=100&source=" + id).want(200)
-	if err := json.Unmarshal([]byte(a.body), &list); err != nil {
+	r := auditor(m.t).get(v1 + "/ledger/entries?env=test&limit=100&source=" + id).want(200)
+	if err := json.Unmarshal([]byte(r.body), &list); err != nil {
 		m.t.Fatal(err)
 	}
 	entries := make([]string, 0, len(list.Data))
@@ -244,7 +245,7 @@ func (m *merchant) plain(account string) string {
 // wantMoved checks all entries of a transaction.
 func (m *merchant) wantMoved(id string, want ...string) {
 	m.t.Helper()
-	got := m.moved(id)
+	got := m.entries(id)
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		m.t.Errorf("the entries of %s are\n\t%s\nwant\n\t%s", id, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
@@ -253,8 +254,8 @@ func (m *merchant) wantMoved(id string, want ...string) {
 // path returns the states that a transaction has had, in order, without repetitions.
 func (m *merchant) path(id string) string {
 	m.t.Helper()
-	a := auditor(m.t).get(v1 + "/ledger/events?limit=100&source=" + id).want(200)
-	states := a.column("to")
+	r := auditor(m.t).get(v1 + "/ledger/events?limit=100&source=" + id).want(200)
+	states := r.column("to")
 	var path []string
 	for i := len(states) - 1; i >= 0; i-- {
 		if len(path) == 0 || path[len(path)-1] != states[i] {
@@ -267,11 +268,11 @@ func (m *merchant) path(id string) string {
 // balance returns what the merchant can pay out, and what is pending, in env test.
 func (m *merchant) balance(currency string) string {
 	m.t.Helper()
-	a := m.get(v1 + "/balances?env=test&currency=" + currency).want(200)
-	if a.raw("data") == "[]" {
+	r := m.get(v1 + "/balances?env=test&currency=" + currency).want(200)
+	if r.raw("data") == "[]" {
 		return "0 0"
 	}
-	return a.at("data.0.available") + " " + a.at("data.0.pending")
+	return r.at("data.0.available") + " " + r.at("data.0.pending")
 }
 
 // wantBalance checks what is available and what is pending.

@@ -9,10 +9,10 @@ import (
 // "Money rules" and "Currencies and network".
 
 func TestMoneyIsAStringOfDigits(t *testing.T) {
-	m := shop(t, `{"fee_bps":"100"}`)
-	a := m.create(payment(good))
-	m.refund(a.at("id"), "10").want(200)
-	for _, a := range []*answer{a, m.read(a.at("id")), m.create(hosted())} {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"100"}`)
+	r := m.create(payment(good))
+	m.refund(r.at("id"), "10").want(200)
+	for _, a := range []*response{r, m.read(r.at("id")), m.create(hosted())} {
 		for _, name := range []string{"amount", "amount_with_fee", "amount_dest", "merchant_amount", "refunded_amount"} {
 			if raw := a.raw(name); raw != absent && !digits.MatchString(strings.Trim(raw, `"`)) || raw != absent && !strings.HasPrefix(raw, `"`) {
 				t.Errorf("%s: %s is %s, want digits in a string", a.called, name, raw)
@@ -38,34 +38,34 @@ func TestMoneyIsAStringOfDigits(t *testing.T) {
 	}
 }
 
-func TestEighteenDigitsAreTakenAsGiven(t *testing.T) {
+func TestEighteenDigitAmountIsExact(t *testing.T) {
 	const amount = "987654321987654321"
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good, "amount", amount)).has("status", "charged", "amount", amount, "merchant_amount", amount).at("id")
 	m.wantMoved(id, "settle posted: Dr A:provider:T1 "+amount+" USD, Cr L:partner:P:available "+amount+" USD")
 	m.wantBalance("USD", amount+" 0")
 }
 
-func TestScaleIsOfCurrencyNetworkAndEnv(t *testing.T) {
-	m := demo(t)
+func TestScaleDependsOnCurrencyNetworkAndEnv(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, c := range []struct{ currency, network, env, scale string }{
 		{"USD", "", "test", "2"}, {"USD", "", "prod", "2"}, {"IDR", "", "test", "2"}, {"KZT", "", "test", "2"}, {"RUBT", "", "test", "6"},
 		{"USDT", "tron", "test", "6"}, {"USDT", "tron", "prod", "6"}, {"USDT", "ethereum", "test", "6"}, {"USDT", "bsc", "test", "18"},
 		{"USDT", "ton", "test", "6"}, {"USDC", "ethereum", "test", "6"}, {"USDC", "solana", "test", "6"}, {"USDC", "bsc", "test", "18"},
 		{"EURT", "", "test", "6"}, {"ETH", "", "test", "18"}, {"TRX", "", "test", "6"}, {"TON", "", "test", "9"}, {"ZOLT", "", "test", "8"},
 	} {
-		p := by(params{"type": "e_wallet"}, "currency", c.currency, "env", c.env)
+		p := paymentWith(params{"type": "e_wallet"}, "currency", c.currency, "env", c.env)
 		if c.network != "" {
 			p["network"] = c.network
 		}
-		if a := m.create(p); a.at("scale") != c.scale {
-			t.Errorf("%s on %q in %s has the scale %s, want %s", c.currency, c.network, c.env, a.at("scale"), c.scale)
+		if r := m.create(p); r.at("scale") != c.scale {
+			t.Errorf("%s on %q in %s has the scale %s, want %s", c.currency, c.network, c.env, r.at("scale"), c.scale)
 		}
 	}
 }
 
 func TestFeesAreBasisPointsInStrings(t *testing.T) {
-	m := shop(t, `{"fee_bps":"250"}`)
+	m := newMerchantWithTerminals(t, `{"fee_bps":"250"}`)
 	m.create(payment(good, "amount", "10000")).has("merchant_amount", "9750")
 	for _, bad := range []string{`250`, `2.5`, `"2.5"`, `"-1"`} {
 		admin(t).post(v1+"/terminal", fmt.Sprintf(
@@ -74,58 +74,58 @@ func TestFeesAreBasisPointsInStrings(t *testing.T) {
 	}
 }
 
-func TestTheRateIsADecimalString(t *testing.T) {
-	m := shop(t, `{"settlement_currency":"CHF"}`)
+func TestRateIsADecimalString(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"settlement_currency":"CHF"}`)
 	for value, dest := range map[string]string{"0.3": "300", "0.0005": "0", "12": "12000", "1.05": "1050"} {
 		rate(t, "CAD", "CHF", value)
 		m.create(payment(good, "currency", "CAD")).hasRaw("currency_rate", `"`+value+`"`).has("amount_dest", dest)
 	}
 }
 
-func TestRoundingIsDown(t *testing.T) {
-	m := shop(t, `{"fee_bps":"199"}`)
+func TestAmountsAreRoundedDown(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"199"}`)
 	// 199 bps of 99 are 1.9701: the fee is 1, and 98 are left.
 	m.create(payment(good, "amount", "99")).has("merchant_amount", "98")
 	// 199 bps of 50 are 0.995: no fee.
 	m.create(payment(good, "amount", "50")).has("merchant_amount", "50")
 
-	converts := shop(t, `{"settlement_currency":"SGD","fee_bps":"199"}`)
+	converts := newMerchantWithTerminals(t, `{"settlement_currency":"SGD","fee_bps":"199"}`)
 	rate(t, "TRY", "SGD", "0.0379")
 	// 99 less a fee of 1 are 98; times 0.0379 is 3.7142.
 	converts.create(payment(good, "amount", "99", "currency", "TRY")).has("merchant_amount", "98", "amount_dest", "3")
 }
 
-func TestTheClosedSetOfCurrenciesIsTaken(t *testing.T) {
-	m := demo(t)
+func TestEverySpecifiedCurrencyIsAccepted(t *testing.T) {
+	m := sandboxMerchant(t)
 	for code := range strings.FieldsSeq("RUB UAH AZN USD EUR GBP CHF TRY KZT CAD SGD IDR RUBT USDT USDC EURT ETH TRX TON ZOLT") {
-		m.create(by(params{"type": "e_wallet"}, "currency", code)).has("status", "charged", "currency", code)
+		m.create(paymentWith(params{"type": "e_wallet"}, "currency", code)).has("status", "charged", "currency", code)
 	}
 }
 
-func TestAnyOtherCurrencyIsRefused(t *testing.T) {
-	m := demo(t)
+func TestUnknownCurrencyIsRefused(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, code := range []string{"JPY", "PLN", "BTC", "XTS", "usd", "840", "", "USD ", "U"} {
 		m.send(payment(good, "currency", code)).refuses("currency", "unsupported currency "+code)
 	}
 	m.send(payment(good, "currency", 840)).refuses("currency", "unsupported currency 840")
 }
 
-func TestAnOmittedCurrencyIsRUB(t *testing.T) {
-	demo(t).create(payment(good, "currency", absent)).has("status", "charged", "currency", "RUB", "currency_dest", "RUB")
+func TestOmittedCurrencyIsRUB(t *testing.T) {
+	sandboxMerchant(t).create(payment(good, "currency", absent)).has("status", "charged", "currency", "RUB", "currency_dest", "RUB")
 }
 
-func TestAMissingNetworkIsFoundOrLeftOpen(t *testing.T) {
-	m := demo(t)
+func TestMissingNetworkIsResolvedOrLeftEmpty(t *testing.T) {
+	m := sandboxMerchant(t)
 	for currency, network := range map[string]string{"ETH": "ethereum", "TRX": "tron", "TON": "ton"} {
-		m.create(by(params{"type": "e_wallet"}, "currency", currency)).has("network", network)
+		m.create(paymentWith(params{"type": "e_wallet"}, "currency", currency)).has("network", network)
 	}
 	// A state currency is the same on every network.
-	m.create(by(params{"type": "e_wallet"}, "currency", "USD", "network", "tron")).has("status", "charged", "network", absent, "scale", "2")
-	of := shop(t, `{"networks":["solana"]}`)
-	of.create(by(params{"type": "e_wallet"}, "currency", "USDC")).has("status", "charged", "network", "solana", "scale", "6")
+	m.create(paymentWith(params{"type": "e_wallet"}, "currency", "USD", "network", "tron")).has("status", "charged", "network", absent, "scale", "2")
+	of := newMerchantWithTerminals(t, `{"networks":["solana"]}`)
+	of.create(paymentWith(params{"type": "e_wallet"}, "currency", "USDC")).has("status", "charged", "network", "solana", "scale", "6")
 	for _, currency := range []string{"USDT", "USDC"} {
-		m.create(by(params{"type": "e_wallet"}, "currency", currency)).has("status", "charged", "network", absent).hasRaw("scale", "null")
-		m.create(by(params{"type": "e_wallet", "network": "ethereum"}, "currency", currency)).has("status", "charged", "network", "ethereum", "scale", "6")
-		m.create(by(params{"type": "e_wallet", "network": "no network"}, "currency", currency)).has("network", absent)
+		m.create(paymentWith(params{"type": "e_wallet"}, "currency", currency)).has("status", "charged", "network", absent).hasRaw("scale", "null")
+		m.create(paymentWith(params{"type": "e_wallet", "network": "ethereum"}, "currency", currency)).has("status", "charged", "network", "ethereum", "scale", "6")
+		m.create(paymentWith(params{"type": "e_wallet", "network": "no network"}, "currency", currency)).has("network", absent)
 	}
 }

@@ -8,15 +8,15 @@ import (
 // The endpoints below /transactions that continue a transaction: commit, continue,
 // additional_params_for_auth and choose_target_destination.
 
-func TestACommitTakesItsBodyInAnyForm(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+func TestCommitAcceptsEachFormOfItsBody(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for _, body := range []any{`{"params":{"money_storage_meta":{}}}`, `{"params":{}}`, `{}`, nil} {
 		id := m.create(payment(good)).has("status", "payment_suspended").at("id")
 		m.post(transactions+"/commit/"+id, body).want(200).has("id", id, "status", "charged")
 	}
 }
 
-func TestTwoPhasesAreTheTerminals(t *testing.T) {
+func TestTwoPhasesAreSetByTheTerminal(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"two_phase":true,"currencies":["EUR"]}`)
 	m.terminal("payment", `{"currencies":["USD"]}`)
@@ -24,15 +24,15 @@ func TestTwoPhasesAreTheTerminals(t *testing.T) {
 	m.create(payment(good, "currency", "USD")).has("status", "charged", "hold_expires_at", absent)
 }
 
-func TestNothingHeldIsNothingToCommit(t *testing.T) {
-	m := shop(t, `{}`)
+func TestCommitWithoutAHoldIsAConflict(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	for _, p := range []params{payment(good), payment(declined), payment(redirected), hosted()} {
 		m.commit(m.create(p).at("id"), "").want(409).has("error", "conflict")
 	}
 }
 
-func TestACommitOfAPartReleasesTheRest(t *testing.T) {
-	m := shop(t, `{"two_phase":true,"fee_bps":"1000"}`)
+func TestPartialCommitReleasesTheRemainder(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"two_phase":true,"fee_bps":"1000"}`)
 	id := m.create(payment(good)).at("id")
 	m.wantBalance("USD", "0 900")
 	m.commit(id, "400").want(200).has("status", "charged", "captured_amount", "400", "amount", "1000")
@@ -45,8 +45,8 @@ func TestACommitOfAPartReleasesTheRest(t *testing.T) {
 	m.refund(id, "").want(200).has("refunded_amount", "400")
 }
 
-func TestACommitsAmountIsPositiveAndUpToWhatIsHeld(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+func TestCommitAmountIsPositiveAndAtMostTheHold(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).at("id")
 	for _, amount := range []any{"0", "-1", "1001", "1.5", "", 400} {
 		m.post(transactions+"/commit/"+id, params{"params": params{"amount": amount}}).want(422).has("error", "invalid_capture_amount")
@@ -54,11 +54,11 @@ func TestACommitsAmountIsPositiveAndUpToWhatIsHeld(t *testing.T) {
 	m.commit(id, "1000").want(200).has("status", "charged")
 }
 
-func TestOfCaptureAndCancelExactlyOneWins(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+func TestConcurrentCaptureAndCancelHaveOneWinner(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for range 5 {
 		id := m.create(payment(good)).at("id")
-		var capture, cancel *answer
+		var capture, cancel *response
 		var both sync.WaitGroup
 		both.Go(func() { capture = m.commit(id, "") })
 		both.Go(func() { cancel = m.cancel(id) })
@@ -73,8 +73,8 @@ func TestOfCaptureAndCancelExactlyOneWins(t *testing.T) {
 	}
 }
 
-func TestContinueTakesABareObject(t *testing.T) {
-	m := shop(t, `{}`)
+func TestContinueAcceptsABareObject(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(hosted()).at("id")
 	m.proceed(id, params{
 		"money_storage": card(good), "route": "simulator",
@@ -84,7 +84,7 @@ func TestContinueTakesABareObject(t *testing.T) {
 }
 
 func TestContinueRefusesOtherBodies(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(hosted()).at("id")
 	m.proceed(id, params{"params": params{"money_storage": card(good)}}).refuses("money_storage", "money_storage is required")
 	m.proceed(id, params{"money_storage": params{}}).refuses("money_storage", "money_storage is required")
@@ -97,8 +97,8 @@ func TestContinueRefusesOtherBodies(t *testing.T) {
 	m.proceed(id, params{"money_storage": card(good), "browser_data": params{}}).want(200).has("status", "charged")
 }
 
-func TestARouteThatIsNotOfferedIsRefusedAndThePayerCanStillPay(t *testing.T) {
-	m := shop(t, `{"methods":["bank_card"]}`)
+func TestUnofferedRouteIsRefusedAndThePayerCanStillPay(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"methods":["bank_card"]}`)
 	id := m.create(hosted()).at("id")
 	for _, p := range []params{
 		{"money_storage": card(good), "route": "elsewhere"}, {"money_storage": card(good), "route": "utp"}, {"money_storage": card(good), "route": "SIMULATOR"},
@@ -107,28 +107,28 @@ func TestARouteThatIsNotOfferedIsRefusedAndThePayerCanStillPay(t *testing.T) {
 		m.proceed(id, p).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.field", "route")
 	}
 	m.read(id).has("status", "created", "route", "")
-	if calls := called(t, id); len(calls) != 0 {
+	if calls := providerCalls(t, id); len(calls) != 0 {
 		t.Errorf("the rail was called: %v", calls)
 	}
 	m.proceed(id, params{"money_storage": card(good), "route": "simulator"}).want(200).has("status", "charged", "route", "simulator")
 	m.wantMoved(id, charge)
 }
 
-func TestAFlowThatCannotContinue(t *testing.T) {
-	m := shop(t, `{}`)
+func TestContinueIsRefusedInOtherStates(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	done := m.create(hosted()).at("id")
 	m.proceed(done, params{"money_storage": card(good)}).want(200)
 	for _, id := range []string{done, m.create(payment(good)).at("id"), m.create(payment(declined)).at("id"), m.create(payment(redirected)).at("id")} {
-		a := m.proceed(id, params{"money_storage": card(good)}).want(422)
-		a.has("errors.0.code", "flow_not_continuable")
-		if detail := a.at("errors.0.detail"); detail == absent || detail == "" {
-			t.Errorf("there is no detail: %s", a.body)
+		r := m.proceed(id, params{"money_storage": card(good)}).want(422)
+		r.has("errors.0.code", "flow_not_continuable")
+		if detail := r.at("errors.0.detail"); detail == absent || detail == "" {
+			t.Errorf("there is no detail: %s", r.body)
 		}
 	}
 }
 
-func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
-	m := demo(t)
+func TestMaterialIsAcceptedBareAndWrapped(t *testing.T) {
+	m := sandboxMerchant(t)
 	const good, wrong = `{"otp":"123456"}`, `{"otp":"0"}`
 	for body, status := range map[string]string{
 		`{"additional_params_for_auth":` + good + `}`:                                                       "charged",
@@ -140,15 +140,15 @@ func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
 		`{"additional_params_for_auth":` + wrong + `}`:                                                      "rejected",
 	} {
 		id := m.create(payment(password)).has("status", "action_required").at("id")
-		a := m.post(transactions+"/additional_params_for_auth/"+id, body)
-		if a.status != 200 || a.at("status") != status {
-			t.Errorf("%s answered %d %s, want %s", body, a.status, a.body, status)
+		r := m.post(transactions+"/additional_params_for_auth/"+id, body)
+		if r.status != 200 || r.at("status") != status {
+			t.Errorf("%s answered %d %s, want %s", body, r.status, r.body, status)
 		}
 	}
 }
 
 func TestMaterialIsRequired(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	id := m.create(payment(password)).at("id")
 	for _, body := range []string{`{}`, `{"params":{}}`, `{"additional_params_for_auth":null}`} {
 		m.post(transactions+"/additional_params_for_auth/"+id, body).refuses("additional_params_for_auth", "additional_params_for_auth is required")
@@ -165,37 +165,37 @@ func TestMaterialIsRequired(t *testing.T) {
 }
 
 // Material without the fields that the rail requires does not change the payment.
-func TestMaterialThatLacksWhatTheRailAskedForIsRefused(t *testing.T) {
-	m := demo(t)
+func TestMaterialWithoutTheRequiredFieldsIsRefused(t *testing.T) {
+	m := sandboxMerchant(t)
 	id := m.create(payment(password)).at("id")
-	before := called(t, id)
+	before := providerCalls(t, id)
 	for _, material := range []params{{"otp": ""}, {"otp": "  "}, {"otp": 123456}, {"otp": nil}, {"OTP": "123456"}, {"signature": "123456"}, {"status": "charged", "code": "1"}} {
 		m.submit(id, material).refuses("additional_params_for_auth.otp", "otp is required, a text that is not empty")
 	}
 	m.read(id).has("status", "action_required", "additional_params_for_auth.type", "otp")
-	if after := called(t, id); len(after) != len(before) {
+	if after := providerCalls(t, id); len(after) != len(before) {
 		t.Errorf("the rail was called: %v", after[len(before):])
 	}
 	m.submit(id, params{"otp": "123456"}).want(200).has("status", "charged")
 }
 
-func TestAStatusInTheMaterialIsIgnored(t *testing.T) {
-	m := demo(t)
+func TestStatusInTheMaterialIsIgnored(t *testing.T) {
+	m := sandboxMerchant(t)
 	id := m.create(payment(password)).at("id")
 	m.submit(id, params{"status": "charged", "otp": "0"}).want(200).has("status", "rejected", "error_code", "authentication_failed")
 	id = m.create(payment(password)).at("id")
 	m.submit(id, params{"status": "failed", "otp": "123456"}).want(200).has("status", "charged")
 }
 
-func TestMaterialForWhatWaitsForNoneIsAConflict(t *testing.T) {
-	m := demo(t)
+func TestMaterialInOtherStatesIsAConflict(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, p := range []params{payment(good), payment(declined), payment(delayed), hosted()} {
 		m.submit(m.create(p).at("id"), params{"otp": "123456"}).want(409).has("error", "conflict")
 	}
 }
 
-func TestATargetBankIsRequired(t *testing.T) {
-	m := demo(t)
+func TestTargetBankIsRequired(t *testing.T) {
+	m := sandboxMerchant(t)
 	id := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id")
 	for _, body := range []any{`{}`, nil, `{"target_bank_id":""}`, `{"target_bank_id":null}`, `{"target_bank_id":7}`, `{"params":{"target_bank_id":"sim-bank-1"}}`} {
 		m.post(transactions+"/choose_target_destination/"+id, body).wantBody(400, `{"error":"id and target_bank_id are required"}`)
@@ -203,15 +203,15 @@ func TestATargetBankIsRequired(t *testing.T) {
 	m.read(id).has("status", "action_required")
 }
 
-func TestADestinationIsOneOfThoseOffered(t *testing.T) {
-	m := shop(t, `{}`)
+func TestDestinationMustBeOffered(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	a := m.create(payout(good, "amount", "400", "money_storage", params{"type": "open_banking"})).has("status", "action_required")
-	id := a.at("id")
+	r := m.create(payout(good, "amount", "400", "money_storage", params{"type": "open_banking"})).has("status", "action_required")
+	id := r.at("id")
 	m.wantBalance("USD", "600 0")
 	m.choose(id, "nobody's bank").refuses("target_bank_id", "is none of availble_destinations")
 	m.read(id).has("status", "action_required")
-	m.choose(id, a.at("availble_destinations.1.target_bank_id")).want(200).has("status", "charged", "availble_destinations", absent)
+	m.choose(id, r.at("availble_destinations.1.target_bank_id")).want(200).has("status", "charged", "availble_destinations", absent)
 	m.wantBalance("USD", "600 0")
 	const held = "Dr L:partner:P:available 400 USD, Cr A:provider:T2 400 USD"
 	m.wantMoved(id, "authorise pending: "+held, "settle capture: "+held)
@@ -220,12 +220,12 @@ func TestADestinationIsOneOfThoseOffered(t *testing.T) {
 
 // "Payer actions (auth_params)".
 
-func TestAuthParamsSayWhatThePayerDoes(t *testing.T) {
-	m := demo(t)
+func TestAuthParamsDescribeThePayersAction(t *testing.T) {
+	m := sandboxMerchant(t)
 	redirect := m.create(payment(redirected)).has("auth_params.type", "redirect", "auth_params.method", "get")
 	form := m.create(payment(formed)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
 	none := m.create(payment(password)).has("status", "action_required", "auth_params.type", "none")
-	for _, a := range []*answer{redirect, form, none} {
+	for _, a := range []*response{redirect, form, none} {
 		for name, kind := range map[string]string{"type": `"`, "version": `"`, "method": `"`, "url": `"`, "params": `{`} {
 			if raw := a.raw("auth_params." + name); raw[:1] != kind {
 				t.Errorf("auth_params.%s is %s", name, raw)
@@ -243,34 +243,34 @@ func TestAuthParamsSayWhatThePayerDoes(t *testing.T) {
 	}
 }
 
-func TestARedirectLeadsThePayerThere(t *testing.T) {
-	m := demo(t)
-	a := m.create(payment(redirected))
+func TestRedirectLeadsToTheProvidersPage(t *testing.T) {
+	m := sandboxMerchant(t)
+	r := m.create(payment(redirected))
 	p := payer{t}
-	p.send(p.open(a.at("auth_params.url")), "decision", "approve").wantAway(returnURL)
-	m.read(a.at("id")).has("status", "charged")
+	p.send(p.open(r.at("auth_params.url")), "decision", "approve").wantRedirectedTo(returnURL)
+	m.read(r.at("id")).has("status", "charged")
 }
 
-func TestAFormIsPostedToThere(t *testing.T) {
-	m := demo(t)
-	a := m.create(payment(formed))
+func TestFormIsPostedToTheProvidersPage(t *testing.T) {
+	m := sandboxMerchant(t)
+	r := m.create(payment(formed))
 	p := payer{t}
 	fields := map[string][]string{}
-	value, _ := a.value("auth_params.params")
+	value, _ := r.value("auth_params.params")
 	for name, v := range value.(map[string]any) {
 		fields[name] = []string{v.(string)}
 	}
-	p.send(p.ask("POST", a.at("auth_params.url"), fields), "decision", "approve").wantAway(returnURL)
-	m.read(a.at("id")).has("status", "charged")
+	p.send(p.ask("POST", r.at("auth_params.url"), fields), "decision", "approve").wantRedirectedTo(returnURL)
+	m.read(r.at("id")).has("status", "charged")
 }
 
-func TestTheRedirectURLDrivesWhateverTheRailNeeds(t *testing.T) {
-	m := demo(t)
+func TestRedirectURLLeadsThroughEveryProviderAction(t *testing.T) {
+	m := sandboxMerchant(t)
 	p := payer{t}
-	for _, create := range []params{payment(redirected), payment(formed), by(params{"type": "sbp"}), by(params{"type": "qr_code"}), by(params{"type": "crypto"})} {
-		a := m.create(create)
-		pay(t, a).wantAway(returnURL)
-		m.read(a.at("id")).has("status", "charged")
+	for _, create := range []params{payment(redirected), payment(formed), paymentWith(params{"type": "sbp"}), paymentWith(params{"type": "qr_code"}), paymentWith(params{"type": "crypto"})} {
+		r := m.create(create)
+		approvePayment(t, r).wantRedirectedTo(returnURL)
+		m.read(r.at("id")).has("status", "charged")
 	}
 	otp := m.create(payment(password))
 	p.send(p.open(otp.at("simple_auth_redirect_url")), "otp", "123456")
@@ -285,16 +285,16 @@ func TestTheRedirectURLDrivesWhateverTheRailNeeds(t *testing.T) {
 
 // Material may be submitted only if a rail requires it. Otherwise it would end a payment that
 // waits for its payer.
-func TestMaterialThatNobodyAskedForIsRefused(t *testing.T) {
-	m := demo(t)
+func TestUnrequestedMaterialIsRefused(t *testing.T) {
+	m := sandboxMerchant(t)
 	for name, p := range map[string]params{
-		"a redirect": payment("4000000000003220"), "a form": payment("4000000000003063"), "another device": by(params{"type": "sbp"}),
+		"a redirect": payment("4000000000003220"), "a form": payment("4000000000003063"), "another device": paymentWith(params{"type": "sbp"}),
 		"the choice of a bank": payout("", "money_storage", params{"type": "sepa"}),
 	} {
 		made := m.create(p).has("status", "action_required")
-		a := m.post(transactions+"/additional_params_for_auth/"+made.at("id"), `{"additional_params_for_auth":{"otp":"123456"}}`)
-		if a.status != 409 || a.at("error") != "conflict" {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
+		r := m.post(transactions+"/additional_params_for_auth/"+made.at("id"), `{"additional_params_for_auth":{"otp":"123456"}}`)
+		if r.status != 409 || r.at("error") != "conflict" {
+			t.Errorf("%s: %d %s", name, r.status, r.body)
 		}
 		m.read(made.at("id")).has("status", "action_required")
 	}

@@ -33,7 +33,7 @@ var browser = sync.OnceValues(func() (*http.Client, error) {
 
 // page is a page that the payer sees.
 type page struct {
-	*answer
+	*response
 	address string
 }
 
@@ -52,16 +52,16 @@ func (p payer) ask(method, address string, form url.Values) *page {
 	if form != nil {
 		request.Header.Set("content-type", "application/x-www-form-urlencoded")
 	}
-	response, err := client.Do(request)
+	received, err := client.Do(request)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
+	defer func() { _ = received.Body.Close() }()
+	body, err := io.ReadAll(received.Body)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return &page{&answer{p.t, response.StatusCode, response.Header, string(body), method + " " + address}, address}
+	return &page{&response{p.t, received.StatusCode, received.Header, string(body), method + " " + address}, address}
 }
 
 // open opens an address and follows redirects as long as they lead to the service. For another
@@ -76,7 +76,7 @@ func (p payer) follow(shown *page) *page {
 		}
 		next := shown.resolve(shown.header.Get("location"))
 		if !strings.HasPrefix(next, open(p.t).BaseURL+"/") {
-			return &page{&answer{t: p.t, called: next}, next}
+			return &page{&response{t: p.t, called: next}, next}
 		}
 		shown = p.get(next)
 	}
@@ -84,15 +84,15 @@ func (p payer) follow(shown *page) *page {
 	return nil
 }
 
-func (s *page) resolve(address string) string {
-	s.t.Helper()
-	base, err := url.Parse(s.address)
+func (p *page) resolve(address string) string {
+	p.t.Helper()
+	base, err := url.Parse(p.address)
 	if err != nil {
-		s.t.Fatal(err)
+		p.t.Fatal(err)
 	}
 	next, err := base.Parse(address)
 	if err != nil {
-		s.t.Fatal(err)
+		p.t.Fatal(err)
 	}
 	return next.String()
 }
@@ -125,17 +125,17 @@ func unescape(attribute string) string {
 	return strings.NewReplacer("&amp;", "&", "&#43;", "+", "&#34;", `"`, "&#39;", "'").Replace(attribute)
 }
 
-// wantAway checks that the payer has been redirected to another site.
-func (s *page) wantAway(address string) {
-	s.t.Helper()
-	if s.status != 0 || s.address != address {
-		s.t.Errorf("the payer is at %s (%d), want %s", s.address, s.status, address)
+// wantRedirectedTo checks that the payer has been redirected to another site.
+func (p *page) wantRedirectedTo(address string) {
+	p.t.Helper()
+	if p.status != 0 || p.address != address {
+		p.t.Errorf("the payer is at %s (%d), want %s", p.address, p.status, address)
 	}
 }
 
 // want ends the test if the page has another status.
-func (s *page) want(status int) *page {
-	s.t.Helper()
-	s.answer.want(status)
-	return s
+func (p *page) want(status int) *page {
+	p.t.Helper()
+	p.response.want(status)
+	return p
 }

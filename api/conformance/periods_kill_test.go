@@ -13,7 +13,7 @@ import (
 
 // If the server is killed while a month is being closed and entries are dated into it, the
 // month is either closed completely, once, or not at all; and it stays closed.
-func TestAMonthIsClosedWhollyOrNotAtAllAcrossKills(t *testing.T) {
+func TestMonthCloseIsAtomicAcrossKills(t *testing.T) {
 	dice := seeded(t)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	session := func() caller { return caller{t, s.Session()} }

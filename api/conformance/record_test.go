@@ -13,7 +13,7 @@ import (
 // sixteen are the languages of DECISIONS, section 9.
 var sixteen = strings.Fields("en ru uk ar fa ur tr az kk uz id ms bn de fr es")
 
-func TestALangOutsideTheSixteenIsRefusedWhereItIsSet(t *testing.T) {
+func TestUnsupportedLanguageIsRefused(t *testing.T) {
 	m := newMerchant(t)
 	partner := v1 + "/partners/" + m.number
 	for _, lang := range sixteen {
@@ -31,13 +31,13 @@ func TestALangOutsideTheSixteenIsRefusedWhereItIsSet(t *testing.T) {
 }
 
 // If the catalogue has no text in a language, the text is English.
-func TestALanguageWithoutTextsIsEnglish(t *testing.T) {
+func TestLanguageWithoutTextsFallsBackToEnglish(t *testing.T) {
 	m := newMerchant(t, "lang", "kk")
 	m.create(payment(good)).has("error_description", "no terminal available", "error_code", "no_terminal", "merchant_meta.lang", "kk")
 }
 
-func TestATxidOfNothingComesBackAsSent(t *testing.T) {
-	m, h := hooked(t, `{}`)
+func TestEmptyTxidIsReturnedAsSent(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{}`)
 	none := m.create(payment(good, "txid", "")).hasRaw("txid", `""`)
 	m.read(none.at("id")).hasRaw("txid", `""`)
 	m.get(transactions+"?env=test").want(200).hasRaw("data.0.txid", `""`)
@@ -57,56 +57,56 @@ var codes = strings.Fields(`unexpected_card return_urls_missing no_terminal insu
 	no_exchange_rate limit_exceeded anti_fraud card_declined insufficient_funds expired_card processing_error authentication_failed
 	payer_action_expired interrupted forced_by_terminal hold_expired cancelled refund_refused`)
 
-// wantWhy checks why a transaction did not succeed. An empty description stands for any
+// wantFailure checks why a transaction did not succeed. An empty description stands for any
 // sentence that is not the code.
-func (a *answer) wantWhy(status, code, description string) *answer {
-	a.t.Helper()
+func (r *response) wantFailure(status, code, description string) *response {
+	r.t.Helper()
 	if !slices.Contains(codes, code) {
-		a.t.Fatalf("%s: %s is none of the error codes", a.called, code)
+		r.t.Fatalf("%s: %s is none of the error codes", r.called, code)
 	}
-	a.has("status", status, "error_code", code)
-	got := a.at("error_description")
+	r.has("status", status, "error_code", code)
+	got := r.at("error_description")
 	if description != "" && got != description || strings.Contains(got, "_") && description == "" || !strings.Contains(got, " ") {
-		a.t.Errorf("%s: error_description %q, want %q", a.called, got, description)
+		r.t.Errorf("%s: error_description %q, want %q", r.called, got, description)
 	}
-	return a
+	return r
 }
 
-func TestARefusalHasACodeForProgramsAndASentenceForPeople(t *testing.T) {
-	m := shop(t, `{}`)
+func TestRefusalHasACodeAndADescription(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good)).has("status", "charged", "error_description", "").hasRaw("error_code", "null")
 	m.create(payment(delayed)).has("status", "charging").hasRaw("error_code", "null")
-	m.create(payment(good, "money_storage", absent)).wantWhy("rejected", "unexpected_card", "unexpected card")
-	m.create(payment(good, "failUrl", absent)).wantWhy("rejected", "return_urls_missing", "return_url/fail_url params not specified")
-	m.create(payment(good, "env", "prod")).wantWhy("rejected", "no_terminal", "no terminal available")
-	m.create(payout(good, "amount", "99999999")).wantWhy("rejected", "insufficient_balance", "insufficient balance")
-	m.create(payment(good, "amount", "1"+strings.Repeat("0", 73))).wantWhy("rejected", "amount_out_of_range", "amount out of range")
-	m.create(payment(declined)).wantWhy("rejected", "card_declined", "")
-	m.create(payment(noFunds)).wantWhy("rejected", "insufficient_funds", "")
-	m.create(payment(expired)).wantWhy("rejected", "expired_card", "")
-	m.create(payment(processing)).wantWhy("failed", "processing_error", "")
+	m.create(payment(good, "money_storage", absent)).wantFailure("rejected", "unexpected_card", "unexpected card")
+	m.create(payment(good, "failUrl", absent)).wantFailure("rejected", "return_urls_missing", "return_url/fail_url params not specified")
+	m.create(payment(good, "env", "prod")).wantFailure("rejected", "no_terminal", "no terminal available")
+	m.create(payout(good, "amount", "99999999")).wantFailure("rejected", "insufficient_balance", "insufficient balance")
+	m.create(payment(good, "amount", "1"+strings.Repeat("0", 73))).wantFailure("rejected", "amount_out_of_range", "amount out of range")
+	m.create(payment(declined)).wantFailure("rejected", "card_declined", "")
+	m.create(payment(noFunds)).wantFailure("rejected", "insufficient_funds", "")
+	m.create(payment(expired)).wantFailure("rejected", "expired_card", "")
+	m.create(payment(processing)).wantFailure("failed", "processing_error", "")
 	refused := m.create(payment(password)).hasRaw("error_code", "null").at("id")
-	m.submit(refused, params{"otp": "0"}).want(200).wantWhy("rejected", "authentication_failed", "")
-	m.cancel(m.create(payment(delayed)).at("id")).want(200).wantWhy("failed", "cancelled", "")
+	m.submit(refused, params{"otp": "0"}).want(200).wantFailure("rejected", "authentication_failed", "")
+	m.cancel(m.create(payment(delayed)).at("id")).want(200).wantFailure("failed", "cancelled", "")
 	m.limit("per_transaction", "5000")
-	m.create(payment(good, "amount", "5001")).wantWhy("rejected", "limit_exceeded", "limit exceeded: per_transaction")
+	m.create(payment(good, "amount", "5001")).wantFailure("rejected", "limit_exceeded", "limit exceeded: per_transaction")
 	admin(t).post(v1+"/blocklist", params{"kind": "email", "value": "codes@example.com"}).want(201)
-	m.create(payment(good, "customer", params{"email": "codes@example.com"})).wantWhy("rejected", "anti_fraud", "anti-fraud: email")
+	m.create(payment(good, "customer", params{"email": "codes@example.com"})).wantFailure("rejected", "anti_fraud", "anti-fraud: email")
 
-	costly := shop(t, `{"fee_fixed":"100"}`)
-	costly.create(payout(good, "amount", "10")).wantWhy("rejected", "fee_exceeds_amount", "fee exceeds amount")
-	shop(t, `{"settlement_currency":"IDR"}`).create(payment(good, "currency", "UAH")).wantWhy("rejected", "no_exchange_rate", "no exchange rate")
-	shop(t, `{"fail":"rejected"}`).create(payment(good)).wantWhy("rejected", "forced_by_terminal", "")
-	shop(t, `{"fail":"failed"}`).create(payment(good)).wantWhy("failed", "forced_by_terminal", "")
-	held := shop(t, `{"two_phase":true,"hold_ttl_seconds":60}`)
+	costly := newMerchantWithTerminals(t, `{"fee_fixed":"100"}`)
+	costly.create(payout(good, "amount", "10")).wantFailure("rejected", "fee_exceeds_amount", "fee exceeds amount")
+	newMerchantWithTerminals(t, `{"settlement_currency":"IDR"}`).create(payment(good, "currency", "UAH")).wantFailure("rejected", "no_exchange_rate", "no exchange rate")
+	newMerchantWithTerminals(t, `{"fail":"rejected"}`).create(payment(good)).wantFailure("rejected", "forced_by_terminal", "")
+	newMerchantWithTerminals(t, `{"fail":"failed"}`).create(payment(good)).wantFailure("failed", "forced_by_terminal", "")
+	held := newMerchantWithTerminals(t, `{"two_phase":true,"hold_ttl_seconds":60}`)
 	lapsed, waiting := held.create(payment(good)).at("id"), m.create(payment(redirected)).at("id")
 	advance(t, 1800)
-	held.read(lapsed).wantWhy("failed", "hold_expired", "hold expired")
-	m.read(waiting).wantWhy("rejected", "payer_action_expired", "payer action expired")
+	held.read(lapsed).wantFailure("failed", "hold_expired", "hold expired")
+	m.read(waiting).wantFailure("rejected", "payer_action_expired", "payer action expired")
 }
 
 // The code is the same in every language, and the description is in the partner's.
-func TestACodeIsTheSameInEveryLanguage(t *testing.T) {
+func TestErrorCodeIsTheSameInEveryLanguage(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
 	h := newHook(t)
 	m.terminal("payment", `{}`)
@@ -124,7 +124,7 @@ func TestACodeIsTheSameInEveryLanguage(t *testing.T) {
 }
 
 func TestRefundsAreListedOldestFirst(t *testing.T) {
-	m := shop(t, `{"fee_bps":"1000","fee_refundable":true}`)
+	m := newMerchantWithTerminals(t, `{"fee_bps":"1000","fee_refundable":true}`)
 	id := m.create(payment(good)).has("refunds", absent).at("id")
 	m.refund(id, "300").want(200)
 	a := m.refund(id, "").want(200).has("status", "refunded", "refunds.2", absent,
@@ -155,8 +155,8 @@ func TestRefundsAreListedOldestFirst(t *testing.T) {
 
 // A transaction keeps its refunds in its record, so their number is bounded: failed refunds are
 // dropped to make room, and the last place is reserved for a refund of everything that is left.
-func TestTheNumberOfRefundsIsBounded(t *testing.T) {
-	m := shop(t, `{}`)
+func TestNumberOfRefundsIsBounded(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	for range 99 {
 		m.refund(id, "1").want(200)
@@ -171,8 +171,8 @@ func TestTheNumberOfRefundsIsBounded(t *testing.T) {
 	m.read(id).has("refunds.98.status", "failed", "refunds.99", absent)
 }
 
-func TestAPartnerSeesHowItWasPaidAndByWhom(t *testing.T) {
-	m := shop(t, `{}`)
+func TestTransactionShowsThePaymentMethodAndPayer(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	customer := params{"email": "jane@example.com", "name": "Jane", "age": 7}
 	for number, brand := range map[string]string{
 		good: "visa", anotherGood: "mastercard", "378282246310005": "amex", "6011111111111117": "discover", "30569309025904": "diners",
@@ -183,15 +183,15 @@ func TestAPartnerSeesHowItWasPaidAndByWhom(t *testing.T) {
 			"customer.email", "jane@example.com", "customer.name", "Jane", "customer.age", "7").at("id")
 		m.read(id).has("payment_method.last4", number[len(number)-4:], "customer.name", "Jane")
 	}
-	m.create(by(params{"type": "sbp"})).hasRaw("payment_method", `{"type":"sbp"}`, "customer", "null")
+	m.create(paymentWith(params{"type": "sbp"})).hasRaw("payment_method", `{"type":"sbp"}`, "customer", "null")
 	m.create(payment(good, "money_storage", absent)).hasRaw("payment_method", "null")
 	waiting := m.create(hosted("customer", customer)).has("payment_method", absent, "customer", absent).at("id")
 	m.read(waiting).has("customer.name", "Jane").hasRaw("payment_method", "null")
 	m.proceed(waiting, params{"money_storage": card(anotherGood)}).want(200).has("payment_method.brand", "mastercard", "payment_method.last4", "4444")
 }
 
-func TestATerminalSaysOfWhichStatusesItsMerchantIsNotified(t *testing.T) {
-	m, h := hooked(t, `{"two_phase":true}`)
+func TestTerminalSelectsTheNotifiedStatuses(t *testing.T) {
+	m, h := newMerchantWithHook(t, `{"two_phase":true}`)
 	m.notify(0, h.params("notify_statuses", []string{"charged", "authorizing"}))
 	id := m.create(payment(good, "txid", "a")).at("id")
 	h.wantNotified("authorizing of a")
@@ -213,14 +213,14 @@ func TestATerminalSaysOfWhichStatusesItsMerchantIsNotified(t *testing.T) {
 	h.wantNotified("rejected of d")
 
 	for _, wrong := range []any{"none", "", 7, true, params{}, []any{"charged", "paid"}, []any{7}, []any{"ALL"}, []any{nil}, []any{"all"}} {
-		a := admin(t).patch(v1+"/terminal/"+m.terminals[0], params{"merchant_params": h.params("notify_statuses", wrong)}).want(422)
-		a.has("errors.0.field", "merchant_params.notify_statuses", "errors.1", absent)
+		r := admin(t).patch(v1+"/terminal/"+m.terminals[0], params{"merchant_params": h.params("notify_statuses", wrong)}).want(422)
+		r.has("errors.0.field", "merchant_params.notify_statuses", "errors.1", absent)
 	}
 	admin(t).get(v1+"/terminal/"+m.terminals[0]).want(200).hasRaw("data.merchant_params.notify_statuses", "null")
 }
 
-func TestACardThatIsPastItsMonthIsRejectedAsExpired(t *testing.T) {
-	m := shop(t, `{}`)
+func TestExpiredCardIsRejected(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	now := clock(t)
 	at := func(months int) params {
 		then := now.AddDate(0, months, 1-now.Day())
@@ -230,15 +230,15 @@ func TestACardThatIsPastItsMonthIsRejectedAsExpired(t *testing.T) {
 		with := at(months)
 		year := with["exp_year"].(string)
 		for _, storage := range []params{card(good).with("exp_month", with["exp_month"], "exp_year", year), card(good).with("exp_month", with["exp_month"], "exp_year", year[2:])} {
-			a := m.create(by(storage)).has("status", status)
+			r := m.create(paymentWith(storage)).has("status", status)
 			if status == "rejected" {
-				a.wantWhy("rejected", "expired_card", "")
+				r.wantFailure("rejected", "expired_card", "")
 			}
 		}
 	}
 	past := at(-1)
 	m.create(payout(good, "amount", "1", "money_storage", params{"type": "bank_card", "cardnumber": good}.with("exp_month", past["exp_month"], "exp_year", past["exp_year"]))).
-		wantWhy("rejected", "expired_card", "")
+		wantFailure("rejected", "expired_card", "")
 	m.create(payout(good, "amount", "1")).has("status", "charged")
 	waiting := m.create(hosted()).at("id")
 	m.proceed(waiting, params{"money_storage": card(good).with("exp_month", past["exp_month"], "exp_year", past["exp_year"])}).want(200).

@@ -7,8 +7,8 @@ import (
 
 // "PUT /api/v1/transactions/{id} (refund or cancel)".
 
-func TestAChangeIsARefundOrACancellation(t *testing.T) {
-	m := demo(t)
+func TestChangeTypeIsRefundOrCancel(t *testing.T) {
+	m := sandboxMerchant(t)
 	id := m.create(payment(good)).at("id")
 	for _, body := range []string{
 		`{"params":{}}`, `{"params":{"type":"void"}}`, `{"params":{"type":"REFUND"}}`, `{"params":{"type":null}}`, `{"params":{"type":7}}`,
@@ -22,8 +22,8 @@ func TestAChangeIsARefundOrACancellation(t *testing.T) {
 	m.read(id).has("status", "charged", "refund_id", absent)
 }
 
-func TestARefundWithoutAmountIsFull(t *testing.T) {
-	m := shop(t, `{}`)
+func TestRefundWithoutAmountIsFull(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "").want(200).has("status", "refunded", "refunded_amount", "1000")
 	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
@@ -31,8 +31,8 @@ func TestARefundWithoutAmountIsFull(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestARefundOfAPart(t *testing.T) {
-	m := shop(t, `{}`)
+func TestPartialRefundReturnsItsAmount(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "400").want(200).has("status", "refunded", "refunded_amount", "400", "amount", "1000")
 	m.wantBalance("USD", "600 0")
@@ -40,21 +40,21 @@ func TestARefundOfAPart(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestARefundsAmountIsAPositiveIntegerUpToTheTransactions(t *testing.T) {
-	m := demo(t)
+func TestRefundAmountIsPositiveAndAtMostTheTransactions(t *testing.T) {
+	m := sandboxMerchant(t)
 	id := m.create(payment(good)).at("id")
 	for _, amount := range []any{"0", "-1", "1001", "1.5", "", "x", 400, 400.5, true, "1e2", "0400"} {
-		a := m.put(transactions+"/"+id, params{"params": params{"type": "refund", "amount": amount}}).want(422)
-		a.has("error", "invalid_refund_amount")
-		if a.at("message") == absent || a.at("message") == "" {
-			t.Errorf("there is no message: %s", a.body)
+		r := m.put(transactions+"/"+id, params{"params": params{"type": "refund", "amount": amount}}).want(422)
+		r.has("error", "invalid_refund_amount")
+		if r.at("message") == absent || r.at("message") == "" {
+			t.Errorf("there is no message: %s", r.body)
 		}
 	}
 	m.read(id).has("status", "charged", "refund_id", absent)
 	m.refund(id, "1000").want(200).has("status", "refunded")
 }
 
-func TestWhatNeverReachedAProviderIsNotReversible(t *testing.T) {
+func TestRefundIsRefusedBeforeAProviderIsReached(t *testing.T) {
 	m := newMerchant(t)
 	none := m.create(payment(good)).has("error_description", "no terminal available").at("id")
 	m.terminal("payment", `{}`)
@@ -67,15 +67,15 @@ func TestWhatNeverReachedAProviderIsNotReversible(t *testing.T) {
 	m.read(waiting).has("status", "created")
 }
 
-func TestCancelVoidsAnAuthorisation(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+func TestCancelVoidsAnAuthorization(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
 	m.cancel(id).want(200).has("status", "failed", "refund_id", absent)
 	m.wantBalance("USD", "0 0")
 }
 
-func TestTheOutcomeOfARefundIsInItsFields(t *testing.T) {
-	m := shop(t, `{}`)
+func TestRefundFieldsShowTheOutcome(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	granted, refused, slow := m.create(payment(good)).at("id"), m.create(payment(refundRefused)).at("id"), m.create(payment(refundSlow)).at("id")
 	m.refund(granted, "").want(200).has("status", "refunded", "refund_msg", "The money was returned.").is("refund_id", uuid4)
 	m.refund(refused, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.", "refunded_amount", "0").is("refund_id", uuid4)
@@ -86,7 +86,7 @@ func TestTheOutcomeOfARefundIsInItsFields(t *testing.T) {
 }
 
 func TestEachRefundHasAnIDOfItsOwn(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	id := m.create(payment(good)).at("id")
 	first := m.refund(id, "1").want(200).at("refund_id")
 	if second := m.refund(id, "1").want(200).at("refund_id"); first == second {
@@ -94,8 +94,8 @@ func TestEachRefundHasAnIDOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestMoreThanIsLeftIsInvalid(t *testing.T) {
-	m := demo(t)
+func TestRefundAboveTheRemainderIsInvalid(t *testing.T) {
+	m := sandboxMerchant(t)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "700").want(200).has("status", "refunded")
 	m.refund(id, "301").want(422).has("error", "invalid_refund_amount")
@@ -104,10 +104,10 @@ func TestMoreThanIsLeftIsInvalid(t *testing.T) {
 	m.refund(id, "").want(422).has("error", "invalid_refund_amount")
 }
 
-func TestWhatDidNotSettleIsNotReversible(t *testing.T) {
-	m := shop(t, `{}`)
+func TestUnsettledTransactionIsNotReversible(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	held := shop(t, `{"two_phase":true}`)
+	held := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for _, c := range []struct {
 		m *merchant
 		p params
@@ -121,8 +121,8 @@ func TestWhatDidNotSettleIsNotReversible(t *testing.T) {
 	m.refund(m.read(returned).has("status", "reversed").at("return_id"), "").want(422).has("error", "not_reversible")
 }
 
-func TestTheFeesPartOfARefundIsCumulative(t *testing.T) {
-	m := shop(t, `{"fee_bps":"1000","fee_refundable":true}`)
+func TestRefundedFeeIsComputedCumulatively(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"1000","fee_refundable":true}`)
 	id := m.create(payment(good, "amount", "99")).has("merchant_amount", "90").at("id") // the fee is 9
 	m.wantBalance("USD", "90 0")
 	m.refund(id, "50").want(200) // floor(9 × 50 ÷ 99) = 4
@@ -137,8 +137,8 @@ func TestTheFeesPartOfARefundIsCumulative(t *testing.T) {
 		"refund_done capture: Cr A:provider:T1 49 USD, Dr L:partner:P:available 44 USD, Dr I:fees 5 USD")
 }
 
-func TestAFeeThatIsNotRefundableStaysAndIsOwed(t *testing.T) {
-	m := shop(t, `{"fee_bps":"1000"}`)
+func TestNonRefundableFeeIsKeptAndOwed(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"1000"}`)
 	id := m.create(payment(good)).has("merchant_amount", "900").at("id")
 	m.refund(id, "").want(200).has("status", "refunded")
 	m.wantMoved(id,
@@ -148,8 +148,8 @@ func TestAFeeThatIsNotRefundableStaysAndIsOwed(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestARefundOfAFeeOnTop(t *testing.T) {
-	m := shop(t, `{"fee_bps":"1000","fee_mode":"on_top","fee_refundable":true}`)
+func TestRefundReturnsAFeeOnTop(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"1000","fee_mode":"on_top","fee_refundable":true}`)
 	id := m.create(payment(good)).has("amount_with_fee", "1100", "merchant_amount", "1000").at("id")
 	m.refund(id, "500").want(200)
 	m.wantMoved(id,
@@ -158,8 +158,8 @@ func TestARefundOfAFeeOnTop(t *testing.T) {
 		"refund_done capture: Cr A:provider:T1 550 USD, Dr L:partner:P:available 500 USD, Dr I:fees 50 USD")
 }
 
-func TestMoneyOfARefundUnderWayIsHeld(t *testing.T) {
-	m := shop(t, `{}`)
+func TestPendingRefundHoldsItsMoney(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(refundSlow)).at("id")
 	m.refund(id, "").want(200).has("status", "refunding")
 	m.wantBalance("USD", "0 0")
@@ -168,11 +168,11 @@ func TestMoneyOfARefundUnderWayIsHeld(t *testing.T) {
 	m.read(id).has("status", "refunded")
 }
 
-func TestConcurrentRefundsReturnNoMoreThanThereWas(t *testing.T) {
-	m := shop(t, `{}`)
+func TestConcurrentRefundsNeverExceedTheTransaction(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	const racers = 16
-	answers := make([]*answer, racers)
+	answers := make([]*response, racers)
 	var all sync.WaitGroup
 	for i := range racers {
 		all.Go(func() { answers[i] = m.refund(id, "") })
@@ -194,14 +194,14 @@ func TestConcurrentRefundsReturnNoMoreThanThereWas(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestCancelIsForWhatThePayerOrTheRailHasAndForHolds(t *testing.T) {
-	m, held := shop(t, `{}`), shop(t, `{"two_phase":true}`)
+func TestCancelIsAllowedBeforeSettlementOnly(t *testing.T) {
+	m, held := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for _, c := range []struct {
 		m      *merchant
 		p      params
 		status string
 	}{
-		{m, payment(redirected), "action_required"}, {m, by(params{"type": "sbp"}), "action_required"}, {m, payment(delayed), "charging"},
+		{m, payment(redirected), "action_required"}, {m, paymentWith(params{"type": "sbp"}), "action_required"}, {m, payment(delayed), "charging"},
 		{m, payment(silent), "charging"}, {held, payment(good), "payment_suspended"},
 	} {
 		id := c.m.create(c.p).has("status", c.status).at("id")
@@ -215,8 +215,8 @@ func TestCancelIsForWhatThePayerOrTheRailHasAndForHolds(t *testing.T) {
 	}
 }
 
-func TestACancelledPayoutGivesTheMoneyBack(t *testing.T) {
-	m := shop(t, `{}`)
+func TestCancelledPayoutReturnsTheMoney(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	id := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id")
 	m.wantBalance("USD", "0 0")

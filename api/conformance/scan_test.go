@@ -22,9 +22,9 @@ var (
 	shownText = regexp.MustCompile(`<dt>([^<]*)</dt><dd[^>]*>(?:<bdi>)?([^<]*)`)
 )
 
-// scanned returns the content of the page's QR code, which another program decodes. If that
+// decodeQRCode returns the content of the page's QR code, which another program decodes. If that
 // program is missing, it returns instead.
-func scanned(t testing.TB, body, instead string) string {
+func decodeQRCode(t testing.TB, body, instead string) string {
 	t.Helper()
 	zbarimg, err := exec.LookPath("zbarimg")
 	if err != nil {
@@ -70,79 +70,80 @@ func scanned(t testing.TB, body, instead string) string {
 	return strings.TrimSuffix(string(read), "\n")
 }
 
-// termsOf returns the terms and values in a page's lists.
-func termsOf(body string) map[string]string {
-	said := make(map[string]string)
+// parseTerms returns the terms and values in a page's lists.
+func parseTerms(body string) map[string]string {
+	text := make(map[string]string)
 	for _, pair := range shownText.FindAllStringSubmatch(body, -1) {
-		said[pair[1]] = unescape(pair[2])
+		text[pair[1]] = unescape(pair[2])
 	}
-	return said
+	return text
 }
 
-func TestThePageShowsACodeThatAPhoneReads(t *testing.T) {
-	m, p := demo(t), payer{t}
+func TestPageShowsAScannableQRCode(t *testing.T) {
+	m, p := sandboxMerchant(t), payer{t}
 	for _, kind := range []string{"sbp", "qr_code"} {
-		for _, create := range []params{by(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
-			a := m.create(create).has("status", "action_required")
-			shown := p.open(a.at("simple_auth_redirect_url")).want(200)
-			if said := termsOf(shown.body); said["Amount"] != "10.00 USD" || said["Time left"] != "30 min 00 s" || said["Address"] != "" {
-				t.Errorf("%s: the page says %v", kind, said)
+		for _, create := range []params{paymentWith(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
+			r := m.create(create).has("status", "action_required")
+			shown := p.open(r.at("simple_auth_redirect_url")).want(200)
+			if text := parseTerms(shown.body); text["Amount"] != "10.00 USD" || text["Time left"] != "30 min 00 s" || text["Address"] != "" {
+				t.Errorf("%s: the page says %v", kind, text)
 			}
-			// The phone is another device: it follows the code, and this page shows the new state.
-			phone := p.open(scanned(t, shown.body, shown.address)).want(200)
+			// The phone is another device: it follows the code, and this page shows the new
+			// state.
+			phone := p.open(decodeQRCode(t, shown.body, shown.address)).want(200)
 			done := p.send(phone, "decision", "approve")
 			if address, _ := create["returnUrl"].(string); address != "" {
-				done.wantAway(address)
+				done.wantRedirectedTo(address)
 			} else {
 				done.want(200) // the recipient of a payout stays on the page
 			}
-			m.read(a.at("id")).has("status", "charged")
-			if end := p.open(a.at("simple_auth_redirect_url")); strings.Contains(end.body, "<svg") || end.status != 200 {
+			m.read(r.at("id")).has("status", "charged")
+			if end := p.open(r.at("simple_auth_redirect_url")); strings.Contains(end.body, "<svg") || end.status != 200 {
 				t.Errorf("%s: once it is paid the page is %d %s", kind, end.status, end.body)
 			}
 		}
 	}
 }
 
-func TestThePageOfACryptoPaymentShowsAddressAmountAndTimeLeft(t *testing.T) {
-	m, p := shop(t, `{}`), payer{t}
+func TestCryptoPaymentPageShowsAddressAmountAndTimeLeft(t *testing.T) {
+	m, p := newMerchantWithTerminals(t, `{}`), payer{t}
 	seen := make(map[string]bool)
 	for network, amount := range map[string]string{"tron": "1.234567 USDT (tron)", "bsc": "0.000000000001234567 USDT (bsc)"} {
-		a := m.create(by(params{"type": "crypto"}, "currency", "USDT", "network", network, "amount", "1234567"))
-		page := p.open(a.at("simple_auth_redirect_url")).want(200)
-		said := termsOf(page.body)
-		if said["Amount"] != amount || said["Time left"] != "30 min 00 s" || said["Address"] == "" || seen[said["Address"]] {
-			t.Errorf("%s: the page says %v", network, said)
+		r := m.create(paymentWith(params{"type": "crypto"}, "currency", "USDT", "network", network, "amount", "1234567"))
+		page := p.open(r.at("simple_auth_redirect_url")).want(200)
+		text := parseTerms(page.body)
+		if text["Amount"] != amount || text["Time left"] != "30 min 00 s" || text["Address"] == "" || seen[text["Address"]] {
+			t.Errorf("%s: the page says %v", network, text)
 		}
-		seen[said["Address"]] = true
-		if read := scanned(t, page.body, said["Address"]); read != said["Address"] {
-			t.Errorf("the code is of %q, and the address %q", read, said["Address"])
+		seen[text["Address"]] = true
+		if read := decodeQRCode(t, page.body, text["Address"]); read != text["Address"] {
+			t.Errorf("the code is of %q, and the address %q", read, text["Address"])
 		}
 		advance(t, 7*60+5)
-		if later := termsOf(p.open(a.at("simple_auth_redirect_url")).body); later["Time left"] != "22 min 55 s" || later["Address"] != said["Address"] {
+		if later := parseTerms(p.open(r.at("simple_auth_redirect_url")).body); later["Time left"] != "22 min 55 s" || later["Address"] != text["Address"] {
 			t.Errorf("7 minutes and 5 seconds later the page says %v", later)
 		}
-		p.send(p.open(a.at("simple_auth_redirect_url")), "decision", "refuse").wantAway(failURL)
-		m.read(a.at("id")).has("status", "rejected", "error_code", "authentication_failed")
+		p.send(p.open(r.at("simple_auth_redirect_url")), "decision", "refuse").wantRedirectedTo(failURL)
+		m.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed")
 	}
-	a := m.create(by(params{"type": "crypto"}, "currency", "USDT", "network", "tron"))
+	r := m.create(paymentWith(params{"type": "crypto"}, "currency", "USDT", "network", "tron"))
 	advance(t, 20*60)
-	page := p.open(m.read(a.at("id")).at("simple_auth_redirect_url"))
-	if said := termsOf(page.body); said["Time left"] != "10 min 00 s" {
-		t.Errorf("the page says %v", said)
+	page := p.open(m.read(r.at("id")).at("simple_auth_redirect_url"))
+	if text := parseTerms(page.body); text["Time left"] != "10 min 00 s" {
+		t.Errorf("the page says %v", text)
 	}
 	advance(t, 10*60)
-	m.read(a.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent)
+	m.read(r.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent)
 	if over := p.open(page.address); strings.Contains(over.body, "<svg") || strings.Contains(over.body, "simulated-") {
 		t.Errorf("past the payer's time the page shows %s", over.body)
 	}
 }
 
 // The page loads nothing and runs nothing: the code is an inline picture.
-func TestThePageWithACodeNeedsNothingElse(t *testing.T) {
-	m, p := demo(t), payer{t}
+func TestQRCodePageLoadsNothingElse(t *testing.T) {
+	m, p := sandboxMerchant(t), payer{t}
 	for _, kind := range []string{"sbp", "crypto"} {
-		page := p.open(m.create(by(params{"type": kind})).at("simple_auth_redirect_url")).want(200)
+		page := p.open(m.create(paymentWith(params{"type": kind})).at("simple_auth_redirect_url")).want(200)
 		if policy := page.header.Get("content-security-policy"); !strings.HasPrefix(policy, "default-src 'none'; base-uri 'none'; style-src 'sha256-") || !strings.Contains(policy, "frame-ancestors 'none'") {
 			t.Errorf("its policy is %s", policy)
 		}

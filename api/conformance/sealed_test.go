@@ -31,9 +31,9 @@ func wantSealed(t *testing.T, when, folder, printed string) {
 }
 
 func TestWebhookSecretsAreSealedOnTheDisk(t *testing.T) {
-	s, m, ad := own(t)
+	s, m, ad := startOwnServer(t)
 	h := newHook(t)
-	h.answers(500) // so that deliveries wait and are stored
+	h.respond(500) // so that deliveries wait and are stored
 	step := func(seconds int) { ad.put(v1+"/sandbox/clock", params{"advance_seconds": seconds}).want(200) }
 	once := func(key string) caller { return ad.with("idempotency-key", key) }
 	once("partner").patch(v1+"/partners/"+m.number, params{"notify_url": h.server.URL + "/" + openText, "secret": partnerCanary}).want(200)
@@ -50,9 +50,9 @@ func TestWebhookSecretsAreSealedOnTheDisk(t *testing.T) {
 	s.Restart()
 	m.client, ad.client = s.Partner(), s.Admin()
 	once("partner").patch(v1+"/partners/"+m.number, params{"notify_url": h.server.URL + "/" + openText, "secret": partnerCanary}).want(200)
-	h.answers(200)
+	h.respond(200)
 	step(30)
-	seen := h.arrived()
+	seen := h.received()
 	last := seen[len(seen)-1]
 	want := last.signatures(terminalCanary)
 	want["x-webhook-signature-previous"] = last.signed(formerCanary)

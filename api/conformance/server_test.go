@@ -29,35 +29,35 @@ type server struct {
 var sandbox server
 
 // Helper implements testing.TB.
-func (h *server) Helper() {}
+func (s *server) Helper() {}
 
 // TempDir implements testing.TB.
-func (h *server) TempDir() string { return h.dir }
+func (s *server) TempDir() string { return s.dir }
 
 // Cleanup implements testing.TB.
-func (h *server) Cleanup(end func()) { h.ends = append(h.ends, end) }
+func (s *server) Cleanup(end func()) { s.ends = append(s.ends, end) }
 
 // Errorf implements testing.TB: errors outside a test are printed.
-func (h *server) Errorf(format string, args ...any) {
-	h.broken = errors.Join(h.broken, fmt.Errorf(format, args...))
+func (s *server) Errorf(format string, args ...any) {
+	s.broken = errors.Join(s.broken, fmt.Errorf(format, args...))
 }
 
 // Fatal implements testing.TB.
-func (h *server) Fatal(args ...any) { panic(broken(fmt.Sprint(args...))) }
+func (s *server) Fatal(args ...any) { panic(broken(fmt.Sprint(args...))) }
 
 // Fatalf implements testing.TB.
-func (h *server) Fatalf(format string, args ...any) { panic(broken(fmt.Sprintf(format, args...))) }
+func (s *server) Fatalf(format string, args ...any) { panic(broken(fmt.Sprintf(format, args...))) }
 
 // broken is the panic of a failure outside a test.
 type broken string
 
 // guard calls fn and stores its failure.
-func (h *server) guard(fn func()) {
+func (s *server) guard(fn func()) {
 	defer func() {
 		switch why := recover().(type) {
 		case nil:
 		case broken:
-			h.broken = errors.Join(h.broken, errors.New(string(why)))
+			s.broken = errors.Join(s.broken, errors.New(string(why)))
 		default:
 			panic(why)
 		}
@@ -81,30 +81,30 @@ func open(t testing.TB) *testkit.Server {
 }
 
 // close stops the server and checks its store; the error describes the fault.
-func (h *server) close() error {
-	if h.server != nil && h.broken == nil {
-		h.guard(h.audit)
+func (s *server) close() error {
+	if s.server != nil && s.broken == nil {
+		s.guard(s.audit)
 	}
-	for i := len(h.ends) - 1; i >= 0; i-- {
-		h.guard(h.ends[i])
+	for i := len(s.ends) - 1; i >= 0; i-- {
+		s.guard(s.ends[i])
 	}
-	return h.broken
+	return s.broken
 }
 
-func (h *server) audit() {
-	if code := h.server.Stop(); code != 0 {
-		h.Errorf("the server stopped with %d\n%s", code, h.server.Stderr())
+func (s *server) audit() {
+	if code := s.server.Stop(); code != 0 {
+		s.Errorf("the server stopped with %d\n%s", code, s.server.Stderr())
 	}
-	if quoted := quotes(h.server.Stderr()); quoted != "" {
-		h.Errorf("the log has the card number %s", quoted)
+	if quoted := quotes(s.server.Stderr()); quoted != "" {
+		s.Errorf("the log has the card number %s", quoted)
 	}
-	file := filepath.Join(h.dir, "canaries")
+	file := filepath.Join(s.dir, "canaries")
 	if err := os.WriteFile(file, []byte(strings.Join(canaries, "\n")+"\n"), 0o600); err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
-	checked := testkit.Run(h, nil, "audit", "verify", "--data", h.server.Dir, "--canaries", file)
+	checked := testkit.Run(s, nil, "audit", "verify", "--data", s.server.Dir, "--canaries", file)
 	if checked.Exit != 0 {
-		h.Errorf("the books of the run do not hold: exit %d\n%s%s", checked.Exit, checked.Stdout, checked.Stderr)
+		s.Errorf("the books of the run do not hold: exit %d\n%s%s", checked.Exit, checked.Stdout, checked.Stderr)
 	}
 }
 

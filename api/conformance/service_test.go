@@ -7,15 +7,15 @@ import (
 
 // "What the service does".
 
-func TestAPaymentIsRoutedToATerminalAndMovesMoney(t *testing.T) {
-	m := shop(t, `{}`)
+func TestPaymentIsRoutedToATerminalAndMovesMoney(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	paid := m.create(payment(good)).has("status", "charged", "route", "simulator", "amount", "1000")
 	m.wantMoved(paid.at("id"), "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 	m.wantBalance("USD", "1000 0")
 }
 
-func TestPaymentsPayoutsAndRefundsAreOneObject(t *testing.T) {
-	m := shop(t, `{}`)
+func TestPaymentsPayoutsAndRefundsShareOneObject(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	in := m.create(payment(good, "txid", "in"))
 	back := m.refund(in.at("id"), "400").want(200).has("id", in.at("id"), "txid", "in", "type", "payment")
 	out := m.create(payout(good, "amount", "100")).has("status", "charged")
@@ -37,8 +37,8 @@ func TestPaymentsPayoutsAndRefundsAreOneObject(t *testing.T) {
 	}
 }
 
-func TestPartnersSeeOnlyTheirOwn(t *testing.T) {
-	mine, neighbour := shop(t, `{}`), shop(t, `{}`)
+func TestPartnersSeeOnlyTheirOwnTransactions(t *testing.T) {
+	mine, neighbour := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{}`)
 	id := mine.create(payment(good, "txid", "one")).at("id")
 	for name, other := range map[string]caller{"the same organization": neighbour.caller, "another organization": second(t)} {
 		unknown := other.get(transactions + "/00000000-0000-4000-8000-000000000000").want(404)
@@ -51,8 +51,8 @@ func TestPartnersSeeOnlyTheirOwn(t *testing.T) {
 			{"POST", "/additional_params_for_auth/" + id, `{"additional_params_for_auth":{"otp":"1"}}`},
 			{"POST", "/choose_target_destination/" + id, `{"target_bank_id":"x"}`},
 		} {
-			if a := other.do(call.method, transactions+call.path, call.body); a.status != 404 || a.body != unknown.body {
-				t.Errorf("%s of %s answered %d %s, want %s", call.path, name, a.status, a.body, unknown.body)
+			if r := other.do(call.method, transactions+call.path, call.body); r.status != 404 || r.body != unknown.body {
+				t.Errorf("%s of %s answered %d %s, want %s", call.path, name, r.status, r.body, unknown.body)
 			}
 		}
 		if rows := other.get(transactions + "?env=test&limit=100").want(200).column("id"); strings.Contains(strings.Join(rows, " "), id) {
@@ -63,15 +63,15 @@ func TestPartnersSeeOnlyTheirOwn(t *testing.T) {
 	mine.wantBalance("USD", "1000 0")
 }
 
-func TestAKeyIsOfOneOrganizationOnly(t *testing.T) {
+func TestAPIKeyBelongsToOneOrganization(t *testing.T) {
 	s := open(t).Sandbox
 	keyed(t, s.APIKey, s.OrganizationID).get(transactions).want(200)
 	keyed(t, s.APIKey, s.Second.OrganizationID).get(transactions).wantBody(401, `{"error":"unauthorized"}`)
 	keyed(t, s.Second.APIKey, s.OrganizationID).get(transactions).wantBody(401, `{"error":"unauthorized"}`)
 }
 
-func TestAllKeysOfAPartnerAreTheSamePartner(t *testing.T) {
-	m := shop(t, `{}`)
+func TestAllKeysOfAPartnerSeeTheSameTransactions(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good, "txid", "k")).at("id")
 	other := keyed(t, newKey(t, m.number), open(t).Sandbox.OrganizationID)
 	other.get(transactions+"/"+id).want(200).has("txid", "k")
@@ -79,8 +79,8 @@ func TestAllKeysOfAPartnerAreTheSamePartner(t *testing.T) {
 }
 
 func TestBodiesAreJSON(t *testing.T) {
-	m := demo(t)
-	for _, a := range []*answer{
+	m := sandboxMerchant(t)
+	for _, a := range []*response{
 		m.create(payment(good)), m.get(transactions).want(200), m.send(params{}).want(422), anyone(t).get(transactions).want(401),
 	} {
 		if got := a.header.Get("content-type"); got != "application/json" {
@@ -93,7 +93,7 @@ func TestBodiesAreJSON(t *testing.T) {
 }
 
 func TestIdentifiersAreUUIDsOfVersion4(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	paid := m.create(payment(chargedBack)).is("id", uuid4)
 	m.refund(paid.at("id"), "1").want(200).is("refund_id", uuid4)
 	advance(t, 60)
@@ -106,27 +106,27 @@ func TestIdentifiersAreUUIDsOfVersion4(t *testing.T) {
 }
 
 func TestUnknownFieldsAreIgnored(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	id := m.create(payment(good, "basket", []int{1, 2}, "Amount", "9", "AMOUNT", 3, "notifyUrl", "https://shop.example/hook")).
 		has("status", "charged", "amount", "1000").at("id")
 	m.put(transactions+"/"+id, `{"params":{"type":"refund","amount":"1","reason":"size"},"other":1}`).want(200).has("status", "refunded")
-	m.create(by(card(good).with("card_color", "blue"))).has("status", "charged")
+	m.create(paymentWith(card(good).with("card_color", "blue"))).has("status", "charged")
 }
 
 func TestTimesHaveAnOffset(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good)).is("started", instant).is("finished", instant)
 	m.create(payment(good))
 	list := m.get(transactions + "?env=test&limit=1").want(200)
 	list.is("data.0.started", instant).is("data.0.finished", instant).is("cursor.cursor_value", instant)
 }
 
-func TestHealthHasItsFieldsAndNoStatus(t *testing.T) {
-	a := anyone(t).get(v1 + "/health").want(200)
+func TestHealthHasItsFieldsAndNoStatusField(t *testing.T) {
+	r := anyone(t).get(v1 + "/health").want(200)
 	for _, name := range []string{"core_status", "db_status", "appversion", "env", "domain"} {
-		if raw := a.raw(name); !strings.HasPrefix(raw, `"`) {
+		if raw := r.raw(name); !strings.HasPrefix(raw, `"`) {
 			t.Errorf("%s is %s, want a string", name, raw)
 		}
 	}
-	a.has("core_status", "ok", "status", absent)
+	r.has("core_status", "ok", "status", absent)
 }

@@ -9,24 +9,25 @@ import (
 
 // Settlements with the merchant's bank and with providers.
 
-// settling returns the body of a settlement of 6.00 USD with the merchant's bank.
-func settling(direction, reference string, more ...any) params {
+// bankSettlement returns the body of a settlement of 6.00 USD with the merchant's bank.
+func bankSettlement(direction, reference string, more ...any) params {
 	return params{"direction": direction, "amount": "600", "currency": "USD", "env": "test", "reference": reference}.with(more...)
 }
 
-// settle requests a settlement with the merchant's bank.
-func (m *merchant) settle(p params) *answer {
+// settleWithBank requests a settlement with the merchant's bank.
+func (m *merchant) settleWithBank(p params) *response {
 	m.t.Helper()
 	return admin(m.t).post(v1+"/partners/"+m.number+"/settlements", p)
 }
 
-// paying returns the body of a settlement of 10.00 USD with a provider that keeps 0.30.
-func paying(reference string, more ...any) params {
+// providerSettlement returns the body of a settlement of 10.00 USD with a provider that keeps
+// 0.30.
+func providerSettlement(reference string, more ...any) params {
 	return params{"gross": "1000", "fee": "30", "currency": "USD", "env": "test", "reference": reference}.with(more...)
 }
 
-// collect requests a settlement with the provider of the merchant's terminal.
-func (m *merchant) collect(terminal string, p params) *answer {
+// settleWithProvider requests a settlement with the provider of the merchant's terminal.
+func (m *merchant) settleWithProvider(terminal string, p params) *response {
 	m.t.Helper()
 	return admin(m.t).post(v1+"/terminal/"+terminal+"/settlements", p)
 }
@@ -34,23 +35,23 @@ func (m *merchant) collect(terminal string, p params) *answer {
 // balanceOf returns an account's balance in USD in env test.
 func balanceOf(t testing.TB, path string) string {
 	t.Helper()
-	a := auditor(t).get(v1 + "/ledger/accounts?env=test&currency=USD&prefix=" + path).want(200)
-	if a.raw("data") == "[]" {
+	r := auditor(t).get(v1 + "/ledger/accounts?env=test&currency=USD&prefix=" + path).want(200)
+	if r.raw("data") == "[]" {
 		return "0"
 	}
-	return a.at("data.0.balance")
+	return r.at("data.0.balance")
 }
 
-func TestASettlementWithTheMerchantsBankIsBooked(t *testing.T) {
-	m := shop(t, `{}`)
+func TestSettlementWithTheMerchantsBankIsBooked(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	out := m.settle(settling("out", "wire 1")).want(201).is("data.id", uuid4).is("data.created_at", instant).is("data.seq", digits).has(
+	out := m.settleWithBank(bankSettlement("out", "wire 1")).want(201).is("data.id", uuid4).is("data.created_at", instant).is("data.seq", digits).has(
 		"data.partner_id", m.number, "data.direction", "out", "data.amount", "600", "data.currency", "USD", "data.network", "",
 		"data.env", "test", "data.reference", "wire 1",
 	)
 	m.wantMoved(out.at("data.id"), "settle posted: Dr L:partner:P:available 600 USD, Cr A:bank 600 USD")
 	m.wantBalance("USD", "400 0")
-	in := m.settle(settling("in", "wire 2", "amount", "50")).want(201).has("data.direction", "in")
+	in := m.settleWithBank(bankSettlement("in", "wire 2", "amount", "50")).want(201).has("data.direction", "in")
 	m.wantMoved(in.at("data.id"), "settle posted: Dr A:bank 50 USD, Cr L:partner:P:available 50 USD")
 	m.wantBalance("USD", "450 0")
 	entry := auditor(t).get(v1 + "/ledger/entries/" + out.at("data.seq")).want(200)
@@ -58,65 +59,65 @@ func TestASettlementWithTheMerchantsBankIsBooked(t *testing.T) {
 	admin(t).get(v1+"/settlements/"+out.at("data.id")).wantBody(200, out.body)
 }
 
-func TestNoMoreIsSettledOutThanIsAvailable(t *testing.T) {
-	m := shop(t, `{}`)
+func TestSettlementOutIsLimitedToTheAvailableBalance(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	m.create(payout(delayed, "amount", "300")).has("status", "charging")
-	m.settle(settling("out", "too much", "amount", "701")).refuses("amount", "is more than what is available")
+	m.settleWithBank(bankSettlement("out", "too much", "amount", "701")).refuses("amount", "is more than what is available")
 	m.wantBalance("USD", "700 0")
-	m.settle(settling("out", "too much", "amount", "700")).want(201) // a refused settlement has not used its reference
+	m.settleWithBank(bankSettlement("out", "too much", "amount", "700")).want(201) // a refused settlement has not used its reference
 	m.wantBalance("USD", "0 0")
-	m.settle(settling("out", "prod", "amount", "1", "env", "prod")).refuses("amount", "is more than what is available")
+	m.settleWithBank(bankSettlement("out", "prod", "amount", "1", "env", "prod")).refuses("amount", "is more than what is available")
 	advance(t, 5)
 }
 
-func TestAnOverdraftIsSettledOutToo(t *testing.T) {
+func TestOverdraftCanBeSettledOut(t *testing.T) {
 	m := newMerchant(t, "overdraft_limit", []params{{"currency": "USD", "env": "test", "amount": "300"}})
-	m.settle(settling("out", "1", "amount", "301")).refuses("amount", "is more than what is available")
-	m.settle(settling("out", "2", "amount", "300")).want(201)
+	m.settleWithBank(bankSettlement("out", "1", "amount", "301")).refuses("amount", "is more than what is available")
+	m.settleWithBank(bankSettlement("out", "2", "amount", "300")).want(201)
 	m.wantBalance("USD", "-300 0")
-	m.settle(settling("out", "3", "amount", "1")).refuses("amount", "is more than what is available")
+	m.settleWithBank(bankSettlement("out", "3", "amount", "1")).refuses("amount", "is more than what is available")
 }
 
-func TestWhatIsSettledInFirstPaysOffWhatIsOwed(t *testing.T) {
-	m := shop(t, `{"fee_fixed":"150"}`)
+func TestSettlementInPaysDebtFirst(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_fixed":"150"}`)
 	m.create(payment(good, "amount", "100")).has("merchant_amount", "-50")
-	first := m.settle(settling("in", "1", "amount", "20")).want(201).at("data.id")
+	first := m.settleWithBank(bankSettlement("in", "1", "amount", "20")).want(201).at("data.id")
 	m.wantMoved(first, "settle posted: Dr A:bank 20 USD, Cr A:partner:P:receivable 20 USD")
 	m.wantBalance("USD", "0 0")
-	rest := m.settle(settling("in", "2", "amount", "40")).want(201).at("data.id")
+	rest := m.settleWithBank(bankSettlement("in", "2", "amount", "40")).want(201).at("data.id")
 	m.wantMoved(rest, "settle posted: Dr A:bank 40 USD, Cr L:partner:P:available 10 USD, Cr A:partner:P:receivable 30 USD")
 	m.wantBalance("USD", "10 0")
 }
 
-func TestASettlementsReferenceIsUsedOnce(t *testing.T) {
-	m, other := shop(t, `{}`), newMerchant(t)
-	first := m.settle(settling("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
-	m.settle(settling("in", "wire")).wantBody(201, first.body).hasHeader("x-idempotent-replay", "true")
-	m.settle(settling("in", "wire", "network", "")).wantBody(201, first.body)
+func TestSettlementReferenceIsUsedOnce(t *testing.T) {
+	m, other := newMerchantWithTerminals(t, `{}`), newMerchant(t)
+	first := m.settleWithBank(bankSettlement("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
+	m.settleWithBank(bankSettlement("in", "wire")).wantBody(201, first.body).hasHeader("x-idempotent-replay", "true")
+	m.settleWithBank(bankSettlement("in", "wire", "network", "")).wantBody(201, first.body)
 	for _, p := range []params{
-		settling("out", "wire"), settling("in", "wire", "amount", "601"), settling("in", "wire", "currency", "EUR"), settling("in", "wire", "env", "prod"),
+		bankSettlement("out", "wire"), bankSettlement("in", "wire", "amount", "601"), bankSettlement("in", "wire", "currency", "EUR"), bankSettlement("in", "wire", "env", "prod"),
 	} {
-		m.settle(p).want(409).has("error", "conflict", "message", "the reference was used for another settlement")
+		m.settleWithBank(p).want(409).has("error", "conflict", "message", "the reference was used for another settlement")
 	}
 	m.wantBalance("USD", "600 0")
-	other.settle(settling("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
-	m.collect(m.terminals[0], paying("wire")).want(201).hasHeader("x-idempotent-replay", absent)
-	m.collect(m.terminals[1], paying("wire")).want(201).hasHeader("x-idempotent-replay", absent)
-	m.collect(m.terminals[1], paying("wire", "fee", "31")).want(409).has("error", "conflict")
+	other.settleWithBank(bankSettlement("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
+	m.settleWithProvider(m.terminals[0], providerSettlement("wire")).want(201).hasHeader("x-idempotent-replay", absent)
+	m.settleWithProvider(m.terminals[1], providerSettlement("wire")).want(201).hasHeader("x-idempotent-replay", absent)
+	m.settleWithProvider(m.terminals[1], providerSettlement("wire", "fee", "31")).want(409).has("error", "conflict")
 	// After the money has been paid out, the reference still returns the settlement that took
 	// it.
-	gone := m.settle(settling("out", "all of it")).want(201)
-	m.settle(settling("out", "all of it")).wantBody(201, gone.body).hasHeader("x-idempotent-replay", "true")
+	gone := m.settleWithBank(bankSettlement("out", "all of it")).want(201)
+	m.settleWithBank(bankSettlement("out", "all of it")).wantBody(201, gone.body).hasHeader("x-idempotent-replay", "true")
 	m.wantBalance("USD", "0 0")
 }
 
-func TestManySettlementsOfOneReferenceAreOne(t *testing.T) {
+func TestConcurrentSettlementsWithOneReferenceAreBookedOnce(t *testing.T) {
 	m := newMerchant(t)
-	answers := make([]*answer, 64)
+	answers := make([]*response, 64)
 	var all sync.WaitGroup
 	for i := range answers {
-		all.Go(func() { answers[i] = m.settle(settling("in", "one")) })
+		all.Go(func() { answers[i] = m.settleWithBank(bankSettlement("in", "one")) })
 	}
 	all.Wait()
 	booked := 0
@@ -135,13 +136,13 @@ func TestManySettlementsOfOneReferenceAreOne(t *testing.T) {
 	m.wantBalance("USD", "600 0")
 }
 
-func TestParallelSettlementsOutTakeNoMoreThanThereIs(t *testing.T) {
-	m := shop(t, `{}`)
+func TestConcurrentSettlementsOutNeverExceedTheBalance(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	answers := make([]*answer, 16)
+	answers := make([]*response, 16)
 	var all sync.WaitGroup
 	for i := range answers {
-		all.Go(func() { answers[i] = m.settle(settling("out", fmt.Sprint(i), "amount", "300")) })
+		all.Go(func() { answers[i] = m.settleWithBank(bankSettlement("out", fmt.Sprint(i), "amount", "300")) })
 	}
 	all.Wait()
 	booked := 0
@@ -158,36 +159,36 @@ func TestParallelSettlementsOutTakeNoMoreThanThereIs(t *testing.T) {
 	m.wantBalance("USD", "100 0")
 }
 
-func TestASettlementWithAProviderIsBooked(t *testing.T) {
-	m := shop(t, `{}`)
+func TestSettlementWithAProviderIsBooked(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	terminal := m.terminals[0]
 	if owed := balanceOf(t, "A:provider:"+terminal); owed != "1000" {
 		t.Fatalf("the provider owes %s", owed)
 	}
-	a := m.collect(terminal, paying("week 36", "gross", "900")).want(201).is("data.id", uuid4).is("data.created_at", instant).has(
+	r := m.settleWithProvider(terminal, providerSettlement("week 36", "gross", "900")).want(201).is("data.id", uuid4).is("data.created_at", instant).has(
 		"data.partner_id", m.number, "data.terminal_id", terminal, "data.gross", "900", "data.fee", "30", "data.net", "870",
 		"data.currency", "USD", "data.network", "", "data.env", "test", "data.reference", "week 36",
 	)
-	m.wantMoved(a.at("data.id"), "settle posted: Dr A:bank 870 USD, Dr E:provider_fees 30 USD, Cr A:provider:T1 900 USD")
-	free := m.collect(terminal, paying("week 37", "gross", "60", "fee", "0")).want(201).has("data.net", "60").at("data.id")
+	m.wantMoved(r.at("data.id"), "settle posted: Dr A:bank 870 USD, Dr E:provider_fees 30 USD, Cr A:provider:T1 900 USD")
+	free := m.settleWithProvider(terminal, providerSettlement("week 37", "gross", "60", "fee", "0")).want(201).has("data.net", "60").at("data.id")
 	m.wantMoved(free, "settle posted: Dr A:bank 60 USD, Cr A:provider:T1 60 USD")
-	kept := m.collect(terminal, paying("week 38", "gross", "40", "fee", "40")).want(201).has("data.net", "0").at("data.id")
+	kept := m.settleWithProvider(terminal, providerSettlement("week 38", "gross", "40", "fee", "40")).want(201).has("data.net", "0").at("data.id")
 	m.wantMoved(kept, "settle posted: Dr E:provider_fees 40 USD, Cr A:provider:T1 40 USD")
 	if owed := balanceOf(t, "A:provider:"+terminal); owed != "0" {
 		t.Errorf("in the end it owes %s", owed)
 	}
 	m.wantBalance("USD", "1000 0") // the merchant's balance does not change
-	m.collect(terminal, paying("x", "fee", "1001")).refuses("fee", "is above gross")
-	m.collect(terminal, paying("x", "env", "prod")).refuses("env", "must be the terminal's: test")
-	m.collect(terminal, paying("x", "env", absent)).refuses("env", "must be the terminal's: test")
-	admin(t).get(v1+"/settlements/"+a.at("data.id")).wantBody(200, a.body)
+	m.settleWithProvider(terminal, providerSettlement("x", "fee", "1001")).refuses("fee", "is above gross")
+	m.settleWithProvider(terminal, providerSettlement("x", "env", "prod")).refuses("env", "must be the terminal's: test")
+	m.settleWithProvider(terminal, providerSettlement("x", "env", absent)).refuses("env", "must be the terminal's: test")
+	admin(t).get(v1+"/settlements/"+r.at("data.id")).wantBody(200, r.body)
 	notifies := m.terminal("merchant", `{}`)
-	m.collect(notifies, paying("x")).want(409).has("error", "conflict")
+	m.settleWithProvider(notifies, providerSettlement("x")).want(409).has("error", "conflict")
 }
 
 func TestFieldsOfASettlementAreChecked(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	for _, c := range []struct {
 		name          string
 		value         any
@@ -218,7 +219,7 @@ func TestFieldsOfASettlementAreChecked(t *testing.T) {
 		{"reference", strings.Repeat("я", 256), "reference", "is longer than 255 characters"},
 		{"reference", "a\tb", "reference", "holds characters that can't be shown"},
 	} {
-		m.settle(settling("in", "checked").with(c.name, c.value)).refuses(c.field, c.detail)
+		m.settleWithBank(bankSettlement("in", "checked").with(c.name, c.value)).refuses(c.field, c.detail)
 	}
 	for _, c := range []struct {
 		name          string
@@ -233,26 +234,26 @@ func TestFieldsOfASettlementAreChecked(t *testing.T) {
 		{"fee", "-1", "fee", "fee must be a string of digits without leading zeros"},
 		{"reference", absent, "reference", "reference is required"},
 	} {
-		m.collect(m.terminals[0], paying("checked").with(c.name, c.value)).refuses(c.field, c.detail)
+		m.settleWithProvider(m.terminals[0], providerSettlement("checked").with(c.name, c.value)).refuses(c.field, c.detail)
 	}
 	if rows := admin(t).get(v1 + "/partners/" + m.number + "/settlements?env=test").want(200).column("id"); len(rows) != 0 {
 		t.Errorf("what was refused is there: %v", rows)
 	}
-	m.settle(settling("in", strings.Repeat("я", 255), "amount", "1"+strings.Repeat("0", 72), "currency", "USDT", "network", "")).want(201).has("data.network", "")
-	m.settle(settling("in", "eth", "currency", "ETH")).want(201).has("data.network", "ethereum")
-	m.settle(params{"params": settling("in", "bare", "env", absent)}).want(201).has("data.env", "prod")
+	m.settleWithBank(bankSettlement("in", strings.Repeat("я", 255), "amount", "1"+strings.Repeat("0", 72), "currency", "USDT", "network", "")).want(201).has("data.network", "")
+	m.settleWithBank(bankSettlement("in", "eth", "currency", "ETH")).want(201).has("data.network", "ethereum")
+	m.settleWithBank(params{"params": bankSettlement("in", "bare", "env", absent)}).want(201).has("data.env", "prod")
 }
 
 func TestSettlementsAreListedNewestFirst(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	var made []string
 	for i := range 5 {
-		made = append([]string{m.settle(settling("in", fmt.Sprint(i))).want(201).at("data.id")}, made...)
+		made = append([]string{m.settleWithBank(bankSettlement("in", fmt.Sprint(i))).want(201).at("data.id")}, made...)
 	}
-	prod := m.settle(settling("in", "prod", "env", "prod")).want(201).at("data.id")
+	prod := m.settleWithBank(bankSettlement("in", "prod", "env", "prod")).want(201).at("data.id")
 	var collected []string
 	for i := range 4 { // for two terminals in turn
-		id := m.collect(m.terminals[i%2], paying(fmt.Sprint(i))).want(201).at("data.id")
+		id := m.settleWithProvider(m.terminals[i%2], providerSettlement(fmt.Sprint(i))).want(201).at("data.id")
 		if i%2 == 0 {
 			collected = append([]string{id}, collected...)
 		}
@@ -265,13 +266,13 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 		}
 		var got []string
 		for cursor := ""; ; {
-			a := admin(t).get(path+separator+"limit=2"+cursor).want(200).has("cursor.cursor_field", "created_at")
-			got = append(got, a.column("id")...)
-			next := a.raw("cursor.cursor_value")
+			r := admin(t).get(path+separator+"limit=2"+cursor).want(200).has("cursor.cursor_field", "created_at")
+			got = append(got, r.column("id")...)
+			next := r.raw("cursor.cursor_value")
 			if next == "null" {
 				break
 			}
-			cursor = "&cursor=" + strings.ReplaceAll(a.at("cursor.cursor_value"), "+", "%2B")
+			cursor = "&cursor=" + strings.ReplaceAll(r.at("cursor.cursor_value"), "+", "%2B")
 		}
 		if strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%s: %v, want %v", path, got, want)
@@ -283,35 +284,35 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 	}
 }
 
-func TestSettlementsAreOfOneOrganization(t *testing.T) {
-	m := shop(t, `{}`)
-	id := m.settle(settling("in", "1")).want(201).at("data.id")
+func TestSettlementsBelongToOneOrganization(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	id := m.settleWithBank(bankSettlement("in", "1")).want(201).at("data.id")
 	there := admin(t).with("x-organization-id", open(t).Sandbox.Second.OrganizationID)
 	there.get(v1 + "/settlements/" + id).want(404)
 	there.get(v1 + "/partners/" + m.number + "/settlements").want(404)
 	there.get(v1 + "/terminal/" + m.terminals[0] + "/settlements").want(404)
-	there.post(v1+"/partners/"+m.number+"/settlements", settling("in", "1")).want(404)
-	there.post(v1+"/terminal/"+m.terminals[0]+"/settlements", paying("1")).want(404)
+	there.post(v1+"/partners/"+m.number+"/settlements", bankSettlement("in", "1")).want(404)
+	there.post(v1+"/terminal/"+m.terminals[0]+"/settlements", providerSettlement("1")).want(404)
 	admin(t).get(v1 + "/settlements/" + m.terminals[0]).want(404)
-	admin(t).post(v1+"/partners/987654321/settlements", settling("in", "1")).want(404)
+	admin(t).post(v1+"/partners/987654321/settlements", bankSettlement("in", "1")).want(404)
 	for _, c := range []caller{m.caller, auditor(t), anyone(t)} {
 		for _, path := range []string{"/settlements/" + id, "/partners/" + m.number + "/settlements", "/terminal/" + m.terminals[0] + "/settlements"} {
-			if a := c.get(v1 + path); a.status != 401 && a.status != 403 {
-				t.Errorf("%s: %d %s", path, a.status, a.body)
+			if r := c.get(v1 + path); r.status != 401 && r.status != 403 {
+				t.Errorf("%s: %d %s", path, r.status, r.body)
 			}
 		}
 	}
 	m.wantBalance("USD", "600 0")
 }
 
-func TestTheSandboxsOpeningBalanceIsASettlement(t *testing.T) {
-	m := demo(t)
+func TestSandboxOpeningBalanceIsASettlement(t *testing.T) {
+	m := sandboxMerchant(t)
 	opening := auditor(t).get(v1 + "/ledger/entries?env=test&event=settle&limit=500&account=A:bank")
 	ids := opening.want(200).column("source")
-	a := admin(t).get(v1+"/settlements/"+ids[len(ids)-1]).want(200).has("data.partner_id", m.number, "data.direction", "in",
+	r := admin(t).get(v1+"/settlements/"+ids[len(ids)-1]).want(200).has("data.partner_id", m.number, "data.direction", "in",
 		"data.reference", "sandbox-opening-balance", "data.amount", absent, "data.lines.0.amount", "100000000", "data.lines.0.currency", "RUB", "data.lines.0.env", "prod")
-	if !strings.Contains(a.body, `"currency":"ETH","network":"ethereum","env":"test"`) {
-		t.Errorf("%s", a.body)
+	if !strings.Contains(r.body, `"currency":"ETH","network":"ethereum","env":"test"`) {
+		t.Errorf("%s", r.body)
 	}
-	m.settle(settling("in", "sandbox-opening-balance")).want(409).has("error", "conflict")
+	m.settleWithBank(bankSettlement("in", "sandbox-opening-balance")).want(409).has("error", "conflict")
 }

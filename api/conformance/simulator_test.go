@@ -33,8 +33,8 @@ func (m *merchant) wantEndings(kind func(string, ...any) params, endings []endin
 	}
 }
 
-func TestEveryCardOfAPaymentEndsAsTheTableSays(t *testing.T) {
-	demo(t).wantEndings(payment, []ending{
+func TestEveryPaymentTestCardHasItsOutcome(t *testing.T) {
+	sandboxMerchant(t).wantEndings(payment, []ending{
 		{good, "charged", "null", 0, ""},
 		{anotherGood, "charged", "null", 0, ""},
 		{"378282246310005", "charged", "null", 0, ""},
@@ -53,8 +53,8 @@ func TestEveryCardOfAPaymentEndsAsTheTableSays(t *testing.T) {
 	})
 }
 
-func TestEveryCardOfAPayoutEndsAsTheTableSays(t *testing.T) {
-	demo(t).wantEndings(payout, []ending{
+func TestEveryPayoutTestCardHasItsOutcome(t *testing.T) {
+	sandboxMerchant(t).wantEndings(payout, []ending{
 		{good, "charged", "null", 0, ""},
 		{anotherGood, "charged", "null", 0, ""},
 		{declined, "rejected", "card_declined", 0, ""},
@@ -68,54 +68,54 @@ func TestEveryCardOfAPayoutEndsAsTheTableSays(t *testing.T) {
 	})
 }
 
-func TestTheChallengePageHasTwoButtons(t *testing.T) {
-	m := demo(t)
-	a := m.create(payment(redirected))
-	page := payer{t}.open(a.at("auth_params.url")).want(200)
+func TestChallengePageHasTwoButtons(t *testing.T) {
+	m := sandboxMerchant(t)
+	r := m.create(payment(redirected))
+	page := payer{t}.open(r.at("auth_params.url")).want(200)
 	for _, button := range []string{`value="approve"`, `value="refuse"`} {
 		if strings.Count(page.body, button) != 1 {
 			t.Errorf("the challenge page has not one button with %s", button)
 		}
 	}
 	p := payer{t}
-	p.send(page, "decision", "refuse").wantAway(failURL)
-	m.read(a.at("id")).has("status", "rejected", "error_code", "authentication_failed")
-	again := p.open(a.at("auth_params.url")).want(200)
+	p.send(page, "decision", "refuse").wantRedirectedTo(failURL)
+	m.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed")
+	again := p.open(r.at("auth_params.url")).want(200)
 	if strings.Contains(again.body, "<form") {
 		t.Error("what was answered can be answered again")
 	}
 }
 
-func TestThePostedFormLeadsToTheSamePage(t *testing.T) {
-	m := demo(t)
-	a := m.create(payment(formed)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
+func TestPostedFormLeadsToTheSamePage(t *testing.T) {
+	m := sandboxMerchant(t)
+	r := m.create(payment(formed)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
 	p := payer{t}
-	p.send(p.open(a.at("simple_auth_redirect_url")), "decision", "refuse").wantAway(failURL)
-	m.read(a.at("id")).has("status", "rejected", "error_code", "authentication_failed")
+	p.send(p.open(r.at("simple_auth_redirect_url")), "decision", "refuse").wantRedirectedTo(failURL)
+	m.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed")
 }
 
-func TestAnotherPasswordIsRefused(t *testing.T) {
-	m := shop(t, `{}`)
+func TestWrongOneTimePasswordIsRefused(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(password)).at("id")
 	m.submit(id, params{"otp": "654321"}).want(200).has("status", "rejected", "error_code", "authentication_failed")
 	m.submit(id, params{"otp": "123456"}).want(409)
 	m.wantBalance("USD", "0 0")
 }
 
-func TestASilentRailIsInquiredAndNeverAskedTwice(t *testing.T) {
-	m := shop(t, `{}`)
+func TestUnansweredChargeIsInquiredAndNeverRepeated(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(silent)).has("status", "charging", "error_description", "").at("id")
 	m.wantMoved(id)
 	advance(t, 10)
 	m.read(id).has("status", "charged").is("rrn", digits)
 	m.wantMoved(id, charge)
-	if calls := called(t, id); len(calls) != 1 {
+	if calls := providerCalls(t, id); len(calls) != 1 {
 		t.Errorf("the rail was called %d times: %v", len(calls), calls)
 	}
 }
 
-// called returns the lines of the rail's log about a transaction.
-func called(t testing.TB, id string) (lines []string) {
+// providerCalls returns the lines of the rail's log about a transaction.
+func providerCalls(t testing.TB, id string) (lines []string) {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(open(t).Dir, "simulator.log"))
 	if err != nil {
@@ -129,12 +129,12 @@ func called(t testing.TB, id string) (lines []string) {
 	return lines
 }
 
-func TestTheRailsLogHasALineACall(t *testing.T) {
-	m := shop(t, `{}`)
+func TestSimulatorLogHasOneLinePerCall(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "400").want(200)
 	m.refund(id, "1000").want(422)
-	lines := called(t, id)
+	lines := providerCalls(t, id)
 	want := []string{`"operation":"payment"`, `"operation":"refund"`}
 	if len(lines) != len(want) {
 		t.Fatalf("the log says %s", lines)
@@ -146,25 +146,25 @@ func TestTheRailsLogHasALineACall(t *testing.T) {
 	}
 }
 
-func TestOtherMethodsThatAskForAnAction(t *testing.T) {
-	m := shop(t, `{}`)
+func TestOtherMethodsCanRequireAnAction(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good, "amount", "100000"))
 	for _, kind := range []string{"sbp", "qr_code", "crypto"} {
-		for _, p := range []params{by(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
-			a := m.create(p).has("status", "action_required")
-			for name := range a.names("") {
-				if a.raw(name) != "null" && (name == "auth_params" || name == "widget_url" || name == "availble_destinations") {
-					t.Errorf("a %s by %s has %s", a.at("type"), kind, name)
+		for _, p := range []params{paymentWith(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
+			r := m.create(p).has("status", "action_required")
+			for name := range r.names("") {
+				if r.raw(name) != "null" && (name == "auth_params" || name == "widget_url" || name == "availble_destinations") {
+					t.Errorf("a %s by %s has %s", r.at("type"), kind, name)
 				}
 			}
-			pay(t, a)
-			m.read(a.at("id")).has("status", "charged")
+			approvePayment(t, r)
+			m.read(r.at("id")).has("status", "charged")
 		}
 	}
 	for _, kind := range []string{"open_banking", "sepa"} {
-		m.create(by(params{"type": kind})).has("status", "charged")
-		a := m.create(payout(good, "money_storage", params{"type": kind})).has("status", "action_required", "availble_destinations.0.target_bank_id", "sim-bank-1")
-		m.choose(a.at("id"), "sim-bank-1").want(200).has("status", "charged")
+		m.create(paymentWith(params{"type": kind})).has("status", "charged")
+		r := m.create(payout(good, "money_storage", params{"type": kind})).has("status", "action_required", "availble_destinations.0.target_bank_id", "sim-bank-1")
+		m.choose(r.at("id"), "sim-bank-1").want(200).has("status", "charged")
 	}
 }
 
@@ -174,27 +174,27 @@ func signature(payload string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-func TestAChainAsksForASignature(t *testing.T) {
-	m := shop(t, `{}`)
-	gas := by(params{"type": "native_gas"}, "currency", "ETH")
-	a := m.create(gas).has("status", "action_required", "auth_params.type", "none", "additional_params_for_auth.sequence", "1")
-	if names := a.names("additional_params_for_auth"); len(names) != 3 || !names["payload"] || !names["sequence"] || !names["expires_at"] {
+func TestCryptoPaymentRequiresASignature(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	gas := paymentWith(params{"type": "native_gas"}, "currency", "ETH")
+	r := m.create(gas).has("status", "action_required", "auth_params.type", "none", "additional_params_for_auth.sequence", "1")
+	if names := r.names("additional_params_for_auth"); len(names) != 3 || !names["payload"] || !names["sequence"] || !names["expires_at"] {
 		t.Errorf("additional_params_for_auth has %v", names)
 	}
-	if left := a.time("additional_params_for_auth.expires_at").Sub(a.time("started")); left.Round(time.Millisecond) != time.Minute || a.at("expires_at") != a.at("additional_params_for_auth.expires_at") {
-		t.Errorf("expires_at is %v after started: %s", left, a.body)
+	if left := r.time("additional_params_for_auth.expires_at").Sub(r.time("started")); left.Round(time.Millisecond) != time.Minute || r.at("expires_at") != r.at("additional_params_for_auth.expires_at") {
+		t.Errorf("expires_at is %v after started: %s", left, r.body)
 	}
-	payload := a.at("additional_params_for_auth.payload")
-	before := called(t, a.at("id"))
+	payload := r.at("additional_params_for_auth.payload")
+	before := providerCalls(t, r.at("id"))
 	for _, material := range []params{{"signature": ""}, {"signature": 7}, {"payload": payload}, {"Signature": signature(payload)}} {
-		m.submit(a.at("id"), material).refuses("additional_params_for_auth.signature", "signature is required, a text that is not empty")
+		m.submit(r.at("id"), material).refuses("additional_params_for_auth.signature", "signature is required, a text that is not empty")
 	}
-	m.post(transactions+"/additional_params_for_auth/"+a.at("id"), `{"additional_params_for_auth":{}}`).want(422)
-	m.read(a.at("id")).has("status", "action_required", "additional_params_for_auth.payload", payload)
-	if after := called(t, a.at("id")); len(after) != len(before) {
+	m.post(transactions+"/additional_params_for_auth/"+r.at("id"), `{"additional_params_for_auth":{}}`).want(422)
+	m.read(r.at("id")).has("status", "action_required", "additional_params_for_auth.payload", payload)
+	if after := providerCalls(t, r.at("id")); len(after) != len(before) {
 		t.Errorf("the rail was called: %v", after[len(before):])
 	}
-	m.submit(a.at("id"), params{"signature": signature(payload)}).want(200).has("status", "charged", "expires_at", absent).hasRaw("additional_params_for_auth", "{}")
+	m.submit(r.at("id"), params{"signature": signature(payload)}).want(200).has("status", "charged", "expires_at", absent).hasRaw("additional_params_for_auth", "{}")
 	for _, wrong := range []string{strings.ToUpper(signature(payload)), signature(payload + " "), signature(payload)[1:], payload, "x"} {
 		id := m.create(gas).at("id")
 		m.submit(id, params{"signature": wrong}).want(200).has("status", "rejected", "error_code", "authentication_failed")
@@ -202,12 +202,12 @@ func TestAChainAsksForASignature(t *testing.T) {
 	m.wantBalance("ETH", "1000 0")
 }
 
-func TestAfterExpiresAtTheNextReadShowsFreshMaterial(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.create(by(params{"type": "native_gas"}, "currency", "ETH"))
-	id, old := a.at("id"), a.at("additional_params_for_auth.payload")
+func TestReadAfterExpiryShowsFreshMaterial(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.create(paymentWith(params{"type": "native_gas"}, "currency", "ETH"))
+	id, old := r.at("id"), r.at("additional_params_for_auth.payload")
 	advance(t, 59)
-	m.read(id).has("additional_params_for_auth.payload", old, "additional_params_for_auth.expires_at", a.at("additional_params_for_auth.expires_at"))
+	m.read(id).has("additional_params_for_auth.payload", old, "additional_params_for_auth.expires_at", r.at("additional_params_for_auth.expires_at"))
 	advance(t, 2)
 	m.submit(id, params{"signature": signature(old)}).want(422).has("error", "expired")
 	// Callers that may not submit material see the expired one.
@@ -216,33 +216,33 @@ func TestAfterExpiresAtTheNextReadShowsFreshMaterial(t *testing.T) {
 	}
 	fresh := m.read(id).has("status", "action_required", "additional_params_for_auth.sequence", "2")
 	payload := fresh.at("additional_params_for_auth.payload")
-	left := fresh.time("additional_params_for_auth.expires_at").Sub(a.time("additional_params_for_auth.expires_at"))
+	left := fresh.time("additional_params_for_auth.expires_at").Sub(r.time("additional_params_for_auth.expires_at"))
 	if payload == old || left != 61*time.Second || fresh.at("expires_at") != fresh.at("additional_params_for_auth.expires_at") {
 		t.Errorf("the fresh material is %s, %v after the first", fresh.body, left)
 	}
 	m.read(id).has("additional_params_for_auth.payload", payload)
 	auditor(t).get(transactions+"/"+id).want(200).has("additional_params_for_auth.payload", payload)
-	if calls := called(t, id); len(calls) != 2 || !strings.Contains(calls[1], `"operation":"reissue"`) {
+	if calls := providerCalls(t, id); len(calls) != 2 || !strings.Contains(calls[1], `"operation":"reissue"`) {
 		t.Errorf("the rail was called %d times: %v", len(calls), calls)
 	}
 	m.submit(id, params{"signature": signature(payload)}).want(200).has("status", "charged")
 	m.submit(id, params{"signature": signature(payload)}).want(409)
 
-	late := m.create(by(params{"type": "native_gas"}, "currency", "ETH"))
+	late := m.create(paymentWith(params{"type": "native_gas"}, "currency", "ETH"))
 	advance(t, 30*60)
 	m.read(late.at("id")).has("status", "rejected", "error_code", "payer_action_expired").hasRaw("additional_params_for_auth", "{}")
-	if calls := called(t, late.at("id")); strings.Contains(strings.Join(calls, ""), "reissue") {
+	if calls := providerCalls(t, late.at("id")); strings.Contains(strings.Join(calls, ""), "reissue") {
 		t.Errorf("material was published when the payer's time was over: %v", calls)
 	}
 }
 
-func TestTheRestIsChargedAtOnce(t *testing.T) {
-	m := demo(t)
+func TestOtherCardsAreChargedImmediately(t *testing.T) {
+	m := sandboxMerchant(t)
 	asks := map[string]bool{"sbp": true, "qr_code": true, "crypto": true, "open_banking": true, "sepa": true}
 	for kind := range strings.FieldsSeq(universalTypes + " " + railTypes) {
 		if !asks[kind] {
 			if kind != "native_gas" {
-				m.create(by(params{"type": kind})).has("status", "charged")
+				m.create(paymentWith(params{"type": kind})).has("status", "charged")
 			}
 			m.create(payout(good, "money_storage", params{"type": kind})).has("status", "charged")
 		}

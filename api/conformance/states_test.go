@@ -9,14 +9,14 @@ import (
 const charge = "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD"
 
 func TestCreatedHasMovedNothing(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(hosted()).has("status", "created").at("id")
 	m.wantMoved(id)
 	m.wantBalance("USD", "0 0")
 }
 
-func TestANewTransactionIsAuthorisedThenCharged(t *testing.T) {
-	m := shop(t, `{}`)
+func TestNewTransactionIsAuthorizedThenCharged(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).has("status", "charged").is("finished", instant).at("id")
 	if got := m.path(id); got != "created new authorizing charging charged" {
 		t.Errorf("it went through %s", got)
@@ -25,7 +25,7 @@ func TestANewTransactionIsAuthorisedThenCharged(t *testing.T) {
 }
 
 func TestActionRequiredWaitsForThePayer(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(redirected)).has("status", "action_required", "auth_params.type", "redirect").hasRaw("finished", "null").at("id")
 	if got := m.path(id); got != "created new authorizing charging action_required" {
 		t.Errorf("it went through %s", got)
@@ -33,28 +33,28 @@ func TestActionRequiredWaitsForThePayer(t *testing.T) {
 	m.wantMoved(id)
 }
 
-func TestAnApprovedActionIsChargedThroughCharging(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.create(payment(password)).has("status", "action_required")
-	m.submit(a.at("id"), params{"otp": "123456"}).want(200).has("status", "charged").hasRaw("auth_params", "null")
-	if got := m.path(a.at("id")); got != "created new authorizing charging action_required charging charged" {
+func TestApprovedActionGoesThroughCharging(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.create(payment(password)).has("status", "action_required")
+	m.submit(r.at("id"), params{"otp": "123456"}).want(200).has("status", "charged").hasRaw("auth_params", "null")
+	if got := m.path(r.at("id")); got != "created new authorizing charging action_required charging charged" {
 		t.Errorf("it went through %s", got)
 	}
-	m.wantMoved(a.at("id"), charge)
+	m.wantMoved(r.at("id"), charge)
 }
 
-func TestARefusedActionIsRejected(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.create(payment(redirected))
+func TestRefusedActionIsRejected(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.create(payment(redirected))
 	p := payer{t}
-	p.send(p.open(a.at("simple_auth_redirect_url")), "decision", "refuse").wantAway(failURL)
-	m.read(a.at("id")).has("status", "rejected", "error_code", "authentication_failed").is("finished", instant)
-	m.wantMoved(a.at("id"))
+	p.send(p.open(r.at("simple_auth_redirect_url")), "decision", "refuse").wantRedirectedTo(failURL)
+	m.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed").is("finished", instant)
+	m.wantMoved(r.at("id"))
 	m.wantBalance("USD", "0 0")
 }
 
-func TestChargingIsWithTheRailUntilItConfirms(t *testing.T) {
-	m := shop(t, `{}`)
+func TestChargingLastsUntilTheProviderConfirms(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").at("id")
 	m.wantMoved(id)
 	advance(t, 4)
@@ -64,21 +64,21 @@ func TestChargingIsWithTheRailUntilItConfirms(t *testing.T) {
 	m.wantMoved(id, charge)
 }
 
-func TestARefusalByTheRailIsRejected(t *testing.T) {
-	m := shop(t, `{}`)
+func TestProviderRefusalIsRejected(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined").is("finished", instant).at("id")
 	m.wantMoved(id)
 	m.wantBalance("USD", "0 0")
 }
 
-func TestAProcessingErrorIsFailed(t *testing.T) {
-	m := shop(t, `{}`)
+func TestProcessingErrorIsFailed(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(processing)).has("status", "failed", "error_code", "processing_error").is("finished", instant).at("id")
 	m.wantMoved(id)
 }
 
-func TestAFailedPayoutReleasesItsHold(t *testing.T) {
-	m := shop(t, `{}`)
+func TestFailedPayoutReleasesItsHold(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	for number, status := range map[string]string{processing: "failed", declined: "rejected"} {
 		id := m.create(payout(number, "amount", "600")).has("status", status).at("id")
@@ -89,16 +89,16 @@ func TestAFailedPayoutReleasesItsHold(t *testing.T) {
 	}
 }
 
-func TestAServerToServerCreateWithoutCredentialsIsRejected(t *testing.T) {
-	m := demo(t)
+func TestServerToServerCreateWithoutCredentialsIsRejected(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, storage := range []any{absent, nil, params{}} {
-		a := m.send(payment(good, "money_storage", storage)).want(201)
-		a.has("status", "rejected", "error_description", "unexpected card").is("finished", instant)
+		r := m.send(payment(good, "money_storage", storage)).want(201)
+		r.has("status", "rejected", "error_description", "unexpected card").is("finished", instant)
 	}
 }
 
-func TestAServerToServerPaymentWithoutReturnAddressesIsRejected(t *testing.T) {
-	m := demo(t)
+func TestServerToServerPaymentWithoutReturnURLsIsRejected(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, p := range []params{
 		payment(good, "returnUrl", absent), payment(good, "failUrl", absent), payment(good, "returnUrl", absent, "failUrl", absent),
 		payment(good, "returnUrl", ""), payment(good, "failUrl", nil),
@@ -107,8 +107,8 @@ func TestAServerToServerPaymentWithoutReturnAddressesIsRejected(t *testing.T) {
 	}
 }
 
-func TestAHostedCreateGoesFromCreatedToNewWhenATerminalTakesIt(t *testing.T) {
-	m := shop(t, `{}`)
+func TestHostedCreateBecomesNewWhenATerminalAccepts(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(hosted()).has("status", "created").at("id")
 	if got := m.path(id); got != "created" {
 		t.Errorf("before routing it went through %s", got)
@@ -119,8 +119,8 @@ func TestAHostedCreateGoesFromCreatedToNewWhenATerminalTakesIt(t *testing.T) {
 	}
 }
 
-func TestAChargebackReversesAndIsItsOwnTransaction(t *testing.T) {
-	m := shop(t, `{"fee_bps":"250"}`)
+func TestChargebackReversesTheOriginalAsItsOwnTransaction(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"250"}`)
 	id := m.create(payment(chargedBack)).has("status", "charged").at("id")
 	advance(t, 59)
 	m.read(id).has("status", "charged")
@@ -135,23 +135,23 @@ func TestAChargebackReversesAndIsItsOwnTransaction(t *testing.T) {
 	}
 }
 
-func TestReversedIsNotForWhatHadNotSettled(t *testing.T) {
-	m := shop(t, `{}`)
+func TestOnlySettledTransactionsAreReversed(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	slow := m.create(payment(delayed)).has("status", "charging").at("id")
 	m.cancel(slow).want(200).has("status", "failed", "error_code", "cancelled")
 	m.wantMoved(slow)
 }
 
-func TestARefundRewritesTheOriginalsStatus(t *testing.T) {
-	m := shop(t, `{}`)
+func TestRefundRewritesTheOriginalsStatus(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "").want(200).has("id", id, "status", "refunded", "refund_msg", "The money was returned.").is("refund_id", uuid4)
 	m.read(id).has("status", "refunded")
 	m.wantBalance("USD", "0 0")
 }
 
-func TestASlowRefundGoesThroughRefunding(t *testing.T) {
-	m := shop(t, `{}`)
+func TestSlowRefundGoesThroughRefunding(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(refundSlow)).has("status", "charged").at("id")
 	m.refund(id, "").want(200).has("status", "refunding").is("refund_id", uuid4)
 	m.wantBalance("USD", "0 0")
@@ -165,7 +165,7 @@ func TestASlowRefundGoesThroughRefunding(t *testing.T) {
 }
 
 func TestRefundedIsNotFinal(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(chargedBack)).at("id")
 	m.refund(id, "400").want(200).has("status", "refunded")
 	advance(t, 60)
@@ -176,8 +176,8 @@ func TestRefundedIsNotFinal(t *testing.T) {
 
 const hold = "hold_payment pending: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD"
 
-func TestCommitCapturesWhatIsHeld(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+func TestCommitCapturesTheHold(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").hasRaw("finished", "null").at("id")
 	m.wantBalance("USD", "0 1000")
 	m.wantMoved(id, hold)
@@ -186,24 +186,24 @@ func TestCommitCapturesWhatIsHeld(t *testing.T) {
 	m.wantMoved(id, hold, "capture capture: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 }
 
-func TestNeverMoreThanIsHeldIsCaptured(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+func TestCaptureNeverExceedsTheHold(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).at("id")
 	m.commit(id, "1001").want(422).has("error", "invalid_capture_amount")
 	m.read(id).has("status", "payment_suspended")
 	m.wantMoved(id, hold)
 }
 
-func TestCancelReleasesWhatIsHeld(t *testing.T) {
-	m := shop(t, `{"two_phase":true}`)
+func TestCancelReleasesTheHold(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
 	m.cancel(id).want(200).has("status", "failed", "error_code", "cancelled").is("finished", instant)
 	m.wantBalance("USD", "0 0")
 	m.wantMoved(id, hold, "void void: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 }
 
-func TestAHoldExpires(t *testing.T) {
-	m := shop(t, `{"two_phase":true,"hold_ttl_seconds":600}`)
+func TestHoldExpires(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"two_phase":true,"hold_ttl_seconds":600}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
 	advance(t, 599)
 	m.read(id).has("status", "payment_suspended")
@@ -213,7 +213,7 @@ func TestAHoldExpires(t *testing.T) {
 	m.wantMoved(id, hold, "void void: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 }
 
-func TestAPayoutIsHeldTwoPhased(t *testing.T) {
+func TestTwoPhasePayoutIsHeld(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{}`)
 	m.terminal("payout", `{"two_phase":true}`)
@@ -231,7 +231,7 @@ func TestAPayoutIsHeldTwoPhased(t *testing.T) {
 	m.wantMoved(paid, "authorise pending: "+held, "capture capture: "+held)
 }
 
-func TestARefusalOfOneTerminalIsNotTheTransactions(t *testing.T) {
+func TestRefusalByOneTerminalIsNotFinal(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2,"fail":"rejected"}`)

@@ -9,30 +9,30 @@ import (
 
 // "money_storage (payer credentials)".
 
-func TestACardForAPaymentHasFiveKeys(t *testing.T) {
-	m := demo(t)
+func TestPaymentCardHasFiveKeys(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, key := range []string{"cardnumber", "cardholder", "exp_month", "exp_year", "cvv"} {
-		m.send(by(card(good).with(key, absent))).refuses("money_storage."+key, key+" is required")
+		m.send(paymentWith(card(good).with(key, absent))).refuses("money_storage."+key, key+" is required")
 	}
-	m.create(by(card(good))).has("status", "charged")
+	m.create(paymentWith(card(good))).has("status", "charged")
 }
 
-func TestACardForAPayoutNeedsItsNumberOnly(t *testing.T) {
-	m := demo(t)
+func TestPayoutCardNeedsItsNumberOnly(t *testing.T) {
+	m := sandboxMerchant(t)
 	m.create(payout(good)).has("status", "charged")
 	m.send(payout(good, "money_storage", params{"type": "bank_card"})).refuses("money_storage.cardnumber", "cardnumber is required")
 }
 
 func TestDirectDebitNeedsItsScheme(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	const detail = "direct_debit requires scheme: ach, acss, or bacs"
-	m.send(by(params{"type": "direct_debit"})).refuses("money_storage.scheme", detail)
-	m.send(by(params{"type": "direct_debit", "scheme": "sepa", "account_number": "1"})).refuses("money_storage.scheme", detail)
-	m.send(by(params{"type": "direct_debit", "scheme": ""})).refuses("money_storage.scheme", detail)
+	m.send(paymentWith(params{"type": "direct_debit"})).refuses("money_storage.scheme", detail)
+	m.send(paymentWith(params{"type": "direct_debit", "scheme": "sepa", "account_number": "1"})).refuses("money_storage.scheme", detail)
+	m.send(paymentWith(params{"type": "direct_debit", "scheme": ""})).refuses("money_storage.scheme", detail)
 }
 
-func TestDirectDebitKeysOfEachScheme(t *testing.T) {
-	m := demo(t)
+func TestEachDirectDebitSchemeHasItsKeys(t *testing.T) {
+	m := sandboxMerchant(t)
 	for scheme, keys := range map[string][]string{
 		"ach": {"routing_number", "account_number"}, "bacs": {"sort_code", "account_number"},
 		"acss": {"institution_number", "transit_number", "account_number"},
@@ -41,15 +41,15 @@ func TestDirectDebitKeysOfEachScheme(t *testing.T) {
 		for _, key := range keys {
 			whole[key] = "12345678"
 		}
-		m.create(by(whole)).has("status", "charged")
+		m.create(paymentWith(whole)).has("status", "charged")
 		for _, key := range keys {
-			m.send(by(whole.with(key, absent))).refuses("money_storage."+key, key+" is required")
+			m.send(paymentWith(whole.with(key, absent))).refuses("money_storage."+key, key+" is required")
 		}
 	}
 }
 
 func TestAcssIsForPaymentsOnly(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	m.send(payout(good, "money_storage", params{
 		"type": "direct_debit", "scheme": "acss", "institution_number": "1", "transit_number": "2", "account_number": "3",
 	})).refuses("money_storage.scheme", "acss is accepted for payments only")
@@ -58,42 +58,42 @@ func TestAcssIsForPaymentsOnly(t *testing.T) {
 }
 
 func TestCardNumbersAreDigitsThatPassTheLuhnCheck(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	for _, number := range []any{"4242424242424241", "4242 4242 4242 4242", "4242-4242-4242-4242", "424242424242424x", "", "0", 4242424242424242} {
-		m.send(by(card(good).with("cardnumber", number))).refuses("money_storage.cardnumber", "invalid cardnumber")
+		m.send(paymentWith(card(good).with("cardnumber", number))).refuses("money_storage.cardnumber", "invalid cardnumber")
 		m.send(payout(good, "money_storage", params{"type": "bank_card", "cardnumber": number})).
 			refuses("money_storage.cardnumber", "invalid cardnumber")
 	}
 	for _, number := range []string{"378282246310005", "6011111111111117", "30569309025904"} {
-		m.create(by(card(number))).has("status", "charged")
+		m.create(paymentWith(card(number))).has("status", "charged")
 	}
 }
 
-func TestACVVIsExactlyThreeDigits(t *testing.T) {
-	m := demo(t)
+func TestCVVIsExactlyThreeDigits(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, cvv := range []any{"7373", "73", "", "73x", "７３７", 737} {
-		m.send(by(card(good).with("cvv", cvv))).refuses("money_storage.cvv", "invalid cvv")
+		m.send(paymentWith(card(good).with("cvv", cvv))).refuses("money_storage.cvv", "invalid cvv")
 	}
-	m.create(by(card(good).with("cvv", "007"))).has("status", "charged")
+	m.create(paymentWith(card(good).with("cvv", "007"))).has("status", "charged")
 }
 
-func TestAnExpiryMonthHasOneOrTwoDigits(t *testing.T) {
-	m := demo(t)
+func TestExpiryMonthHasOneOrTwoDigits(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, month := range []string{"1", "01", "12"} {
-		m.create(by(card(good).with("exp_month", month).with("exp_year", "99"))).has("status", "charged")
+		m.create(paymentWith(card(good).with("exp_month", month).with("exp_year", "99"))).has("status", "charged")
 	}
 	for _, month := range []any{"", "012", "x", "1x", 1} {
-		m.send(by(card(good).with("exp_month", month))).refuses("money_storage.exp_month", "invalid exp_month")
+		m.send(paymentWith(card(good).with("exp_month", month))).refuses("money_storage.exp_month", "invalid exp_month")
 	}
 }
 
-func TestAnExpiryYearHasTwoOrFourDigits(t *testing.T) {
-	m := demo(t)
+func TestExpiryYearHasTwoOrFourDigits(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, year := range []string{"30", "2030"} {
-		m.create(by(card(good).with("exp_year", year))).has("status", "charged")
+		m.create(paymentWith(card(good).with("exp_year", year))).has("status", "charged")
 	}
 	for _, year := range []any{"", "3", "203", "20300", "2o30", 2030} {
-		m.send(by(card(good).with("exp_year", year))).refuses("money_storage.exp_year", "invalid exp_year")
+		m.send(paymentWith(card(good).with("exp_year", year))).refuses("money_storage.exp_year", "invalid exp_year")
 	}
 }
 
@@ -106,35 +106,35 @@ const (
 		"revolut_checkout open_banking_redirect"
 )
 
-func TestUniversalTypesAreTaken(t *testing.T) {
-	m := demo(t)
+func TestUniversalStorageTypesAreAccepted(t *testing.T) {
+	m := sandboxMerchant(t)
 	for kind := range strings.FieldsSeq(universalTypes) {
-		if got := m.create(by(params{"type": kind})).at("status"); got != "charged" && got != "action_required" {
+		if got := m.create(paymentWith(params{"type": kind})).at("status"); got != "charged" && got != "action_required" {
 			t.Errorf("%s is %s", kind, got)
 		}
 	}
 }
 
-func TestRailSpecificTypesAreTaken(t *testing.T) {
-	m := demo(t)
+func TestProviderSpecificStorageTypesAreAccepted(t *testing.T) {
+	m := sandboxMerchant(t)
 	for kind := range strings.FieldsSeq(railTypes) {
 		status := "charged"
 		if kind == "native_gas" {
 			status = "action_required" // it waits for a signature
 		}
-		m.create(by(params{"type": kind})).has("status", status)
+		m.create(paymentWith(params{"type": kind})).has("status", status)
 	}
 }
 
-func TestAnUnknownTypeIsRefused(t *testing.T) {
-	m := demo(t)
+func TestUnknownStorageTypeIsRefused(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, kind := range []string{"ach", "acss", "bacs", "card", "bankcard", "bank card", "BANK_CARD", "cash", ""} {
-		m.send(by(params{"type": kind})).refuses("money_storage.type", "invalid money_storage type "+kind)
+		m.send(paymentWith(params{"type": kind})).refuses("money_storage.type", "invalid money_storage type "+kind)
 	}
 }
 
-func TestNoEndpointListsTheTypes(t *testing.T) {
-	m := demo(t)
+func TestNoEndpointListsTheStorageTypes(t *testing.T) {
+	m := sandboxMerchant(t)
 	for _, path := range []string{"/money_storage", "/money_storage_types", "/money_storage/types", "/types"} {
 		m.get(v1 + path).want(404)
 	}
@@ -143,11 +143,11 @@ func TestNoEndpointListsTheTypes(t *testing.T) {
 // Texts that no answer, log or file may contain.
 const watchedHolder, watchedCard = "CANARY HOLDER", "4000000000001000"
 
-func TestCredentialsAreInNoAnswerAndNoLog(t *testing.T) {
-	m := shop(t, `{}`)
+func TestCredentialsAreInNoResponseAndNoLog(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	secrets := card(watchedCard).with("cardholder", watchedHolder)
-	answers := []*answer{
-		m.create(by(secrets)).has("status", "charged"), m.send(by(secrets.with("cvv", "7373"))), m.send(by(secrets, "amount", 5)),
+	answers := []*response{
+		m.create(paymentWith(secrets)).has("status", "charged"), m.send(paymentWith(secrets.with("cvv", "7373"))), m.send(paymentWith(secrets, "amount", 5)),
 		m.post(transactions, `{"params":{"money_storage":{"cardnumber":"`+watchedCard+`"}}`),
 		m.proceed(m.create(hosted()).at("id"), params{"money_storage": secrets}).want(200).has("status", "charged"),
 		m.get(transactions + "?env=test"),
@@ -169,14 +169,14 @@ func TestCredentialsAreInNoAnswerAndNoLog(t *testing.T) {
 	}
 }
 
-func TestACardThatIsKeptIsSealedOnTheDisk(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.create(by(card(redirected).with("cardholder", watchedHolder))).has("status", "action_required")
+func TestStoredCardIsSealedOnTheDisk(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.create(paymentWith(card(redirected).with("cardholder", watchedHolder))).has("status", "action_required")
 	if found := search(t, open(t).Dir, redirected); found != "" {
 		t.Errorf("%s holds an open card number", found)
 	}
-	pay(t, a).wantAway(returnURL) // the rail gets the whole card again
-	m.read(a.at("id")).has("status", "charged")
+	approvePayment(t, r).wantRedirectedTo(returnURL) // the rail gets the whole card again
+	m.read(r.at("id")).has("status", "charged")
 }
 
 // search returns a file below the directory that contains the text; empty if there is none.

@@ -36,8 +36,8 @@ type streamEvent struct {
 	headers http.Header
 }
 
-// listen opens a sink.
-func listen(t testing.TB) *sink {
+// newSink opens a sink.
+func newSink(t testing.TB) *sink {
 	t.Helper()
 	s := new(sink)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -72,8 +72,8 @@ func (s *sink) stream(t testing.TB) (list []map[string]any) {
 	return list
 }
 
-// notified makes the merchant's first terminal notify the sink.
-func (m *merchant) notified(s *sink) {
+// notifySink makes the merchant's first terminal notify the sink.
+func (m *merchant) notifySink(s *sink) {
 	m.t.Helper()
 	admin(m.t).patch(v1+"/terminal/"+m.terminals[0], params{"merchant_params": params{"notify_url": s.URL + "/hook", "secret": "shh"}}).want(200)
 }
@@ -86,7 +86,7 @@ func (m *merchant) subscribe(more ...any) (id, initial string) {
 	return m.post(subscriptions, params{"params": p}).want(201).at("data.id"), initial
 }
 
-func (m *merchant) subscription(id string) *answer {
+func (m *merchant) subscription(id string) *response {
 	m.t.Helper()
 	return m.get(subscriptions + "/" + id).want(200)
 }
@@ -95,8 +95,8 @@ func (m *merchant) subscription(id string) *answer {
 func (m *merchant) end(id string) { m.post(subscriptions+"/"+id+"/cancel", nil) }
 
 func TestSubscriptionEventsAreASeparateStreamOnTheSameAddress(t *testing.T) {
-	m, s := shop(t, `{}`), listen(t)
-	m.notified(s)
+	m, s := newMerchantWithTerminals(t, `{}`), newSink(t)
+	m.notifySink(s)
 	id, initial := m.subscribe("metadata", params{"plan": "gold"})
 	defer m.end(id)
 	advance(t, oneDay)
@@ -131,9 +131,9 @@ func TestSubscriptionEventsAreASeparateStreamOnTheSameAddress(t *testing.T) {
 	}
 }
 
-func TestTheStreamHasNoSignatureAndTransactionsHaveOne(t *testing.T) {
-	m, s := shop(t, `{}`), listen(t)
-	m.notified(s)
+func TestSubscriptionNotificationsAreUnsignedTransactionsSigned(t *testing.T) {
+	m, s := newMerchantWithTerminals(t, `{}`), newSink(t)
+	m.notifySink(s)
 	id, _ := m.subscribe()
 	defer m.end(id)
 	advance(t, oneDay)
@@ -157,8 +157,8 @@ func TestTheStreamHasNoSignatureAndTransactionsHaveOne(t *testing.T) {
 	}
 }
 
-func TestASubscriptionIsRenewedByATransactionOfItsOwn(t *testing.T) {
-	m := shop(t, `{"fee_bps":"1000"}`)
+func TestSubscriptionIsRenewedByANewTransaction(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"1000"}`)
 	id, initial := m.subscribe()
 	defer m.end(id)
 	advance(t, oneDay-1)
@@ -175,9 +175,9 @@ func TestASubscriptionIsRenewedByATransactionOfItsOwn(t *testing.T) {
 	m.subscription(id).has("data.renewals", "3")
 }
 
-func TestARenewalThatIsNotPaidIsRetriedAfterOneThreeAndFiveDays(t *testing.T) {
-	m, s := shop(t, `{}`), listen(t)
-	m.notified(s)
+func TestUnpaidRenewalIsRetriedAfterOneThreeAndFiveDays(t *testing.T) {
+	m, s := newMerchantWithTerminals(t, `{}`), newSink(t)
+	m.notifySink(s)
 	id, _ := m.subscribe("period_days", 30)
 	defer m.end(id)
 	admin(t).patch(v1+"/terminal/"+m.terminals[0], params{"provider_params": params{"fail": "rejected"}}).want(200)
@@ -197,8 +197,8 @@ func TestARenewalThatIsNotPaidIsRetriedAfterOneThreeAndFiveDays(t *testing.T) {
 	m.read(m.subscription(id).at("data.last_transaction_id")).has("status", "rejected", "merchant_meta.renewal_attempt", "4")
 }
 
-func TestAPausedSubscriptionIsRenewedOnceWhenItIsResumed(t *testing.T) {
-	m := shop(t, `{}`)
+func TestResumedSubscriptionIsRenewedOnce(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id, _ := m.subscribe()
 	defer m.end(id)
 	m.post(subscriptions+"/"+id+"/pause", nil).want(200).has("data.status", "paused")
@@ -210,8 +210,8 @@ func TestAPausedSubscriptionIsRenewedOnceWhenItIsResumed(t *testing.T) {
 	m.post(subscriptions+"/"+id+"/resume", nil).want(409).has("error", "conflict")
 }
 
-func TestACancelledSubscriptionIsOver(t *testing.T) {
-	m := shop(t, `{}`)
+func TestCancelledSubscriptionIsFinal(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id, _ := m.subscribe()
 	m.post(subscriptions+"/"+id+"/cancel", nil).want(200).has("data.status", "cancelled", "data.next_renewal_at", "null")
 	advance(t, 3*oneDay)
@@ -221,14 +221,14 @@ func TestACancelledSubscriptionIsOver(t *testing.T) {
 	}
 }
 
-func TestASubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
-	m := shop(t, `{}`)
-	ask := func(initial string) *answer {
+func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	ask := func(initial string) *response {
 		return m.post(subscriptions, params{"params": params{"initial_payment_id": initial, "amount": "990", "period_days": 30}})
 	}
 	refused := m.create(payment(declined)).at("id")
-	wallet := m.create(by(params{"type": "e_wallet"})).has("status", "charged").at("id")
-	foreign := shop(t, `{}`).create(payment(good)).at("id")
+	wallet := m.create(paymentWith(params{"type": "e_wallet"})).has("status", "charged").at("id")
+	foreign := newMerchantWithTerminals(t, `{}`).create(payment(good)).at("id")
 	ask(refused).refuses("initial_payment_id", "it is not a charged payment")
 	ask(wallet).refuses("initial_payment_id", "the payment left no stored credential that could be charged again")
 	ask(foreign).refuses("initial_payment_id", "there is no such payment")

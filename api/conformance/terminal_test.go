@@ -9,31 +9,31 @@ import (
 
 // The effects of a terminal's settings on transactions, and the choice of a terminal.
 
-// through returns the terminal of a payment, as T1, T2…
-func (m *merchant) through(p params) string {
+// terminalUsed returns the terminal of a payment, as T1, T2…
+func (m *merchant) terminalUsed(p params) string {
 	m.t.Helper()
-	entries := m.moved(m.create(p).has("status", "charged").at("id"))
+	entries := m.entries(m.create(p).has("status", "charged").at("id"))
 	_, rest, _ := strings.Cut(entries[len(entries)-1], "A:provider:")
 	terminal, _, _ := strings.Cut(rest, " ")
 	return terminal
 }
 
-func (m *merchant) wantThrough(want string, p params) {
+func (m *merchant) wantTerminal(want string, p params) {
 	m.t.Helper()
-	if got := m.through(p); got != want {
+	if got := m.terminalUsed(p); got != want {
 		m.t.Errorf("%v went through %s, want %s", p, got, want)
 	}
 }
 
-func TestTheLowestPriorityIsTried(t *testing.T) {
+func TestLowestPriorityNumberIsTriedFirst(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":2}`)
 	m.terminal("payment", `{"priority":-1}`)
 	m.terminal("payment", `{}`)
-	m.wantThrough("T2", payment(good))
+	m.wantTerminal("T2", payment(good))
 }
 
-func TestOfEqualPriorityTheLowestIDIsTried(t *testing.T) {
+func TestEqualPriorityTriesTheLowestIDFirst(t *testing.T) {
 	m := newMerchant(t)
 	for range 4 {
 		m.terminal("payment", `{}`)
@@ -44,35 +44,35 @@ func TestOfEqualPriorityTheLowestIDIsTried(t *testing.T) {
 			lowest = i
 		}
 	}
-	m.wantThrough(fmt.Sprintf("T%d", lowest+1), payment(good))
+	m.wantTerminal(fmt.Sprintf("T%d", lowest+1), payment(good))
 }
 
-func TestATerminalTakesItsCurrenciesNetworksAndMethods(t *testing.T) {
+func TestTerminalAcceptsItsCurrenciesNetworksAndMethods(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"currencies":["EUR","GBP"]}`)
 	m.terminal("payment", `{"priority":2,"networks":["bsc"],"currencies":["USDT","USDC"]}`)
 	m.terminal("payment", `{"priority":3,"methods":["e_wallet","voucher"]}`)
 	m.terminal("payment", `{"priority":4,"currencies":[],"networks":[],"methods":[]}`)
-	m.wantThrough("T1", payment(good, "currency", "GBP"))
-	m.wantThrough("T2", payment(good, "currency", "USDT", "network", "bsc"))
-	m.wantThrough("T3", by(params{"type": "voucher"}))
-	m.wantThrough("T4", payment(good))
-	m.wantThrough("T4", payment(good, "currency", "USDT", "network", "tron"))
+	m.wantTerminal("T1", payment(good, "currency", "GBP"))
+	m.wantTerminal("T2", payment(good, "currency", "USDT", "network", "bsc"))
+	m.wantTerminal("T3", paymentWith(params{"type": "voucher"}))
+	m.wantTerminal("T4", payment(good))
+	m.wantTerminal("T4", payment(good, "currency", "USDT", "network", "tron"))
 }
 
-func TestATerminalIsOfOneTypeAndEnv(t *testing.T) {
+func TestTerminalHasOneTypeAndEnv(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payout", `{}`)
 	m.terminal("merchant", `{}`)
 	m.create(payment(good)).has("status", "rejected", "error_description", "no terminal available")
 	m.terminal("payment", `{}`)
 	m.create(payment(good, "env", "prod")).has("status", "rejected", "error_description", "no terminal available")
-	m.wantThrough("T3", payment(good))
+	m.wantTerminal("T3", payment(good))
 	admin(t).patch(v1+"/terminal/"+m.terminals[2], `{"is_active":false}`).want(200)
 	m.create(payment(good)).has("status", "rejected", "error_description", "no terminal available")
 }
 
-func TestATerminalsBoundsAreIncluded(t *testing.T) {
+func TestTerminalAmountBoundsAreInclusive(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"min_amount":"100","max_amount":"200"}`)
 	for amount, status := range map[string]string{"99": "rejected", "100": "charged", "200": "charged", "201": "rejected"} {
@@ -80,7 +80,7 @@ func TestATerminalsBoundsAreIncluded(t *testing.T) {
 	}
 }
 
-func TestATerminalThatIsToldToFail(t *testing.T) {
+func TestSimulatorTerminalFailsAsConfigured(t *testing.T) {
 	for setting, status := range map[string]string{"rejected": "rejected", "failed": "failed", "timeout": "charging"} {
 		m := newMerchant(t)
 		m.terminal("payment", `{"fail":"`+setting+`"}`)
@@ -93,7 +93,7 @@ func TestATerminalThatIsToldToFail(t *testing.T) {
 	}
 }
 
-func TestAnUnknownOutcomeGoesToNoOtherTerminal(t *testing.T) {
+func TestUnknownOutcomeDoesNotFailOver(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"fail":"timeout"}`)
 	m.terminal("payment", `{"priority":2}`)
@@ -101,12 +101,12 @@ func TestAnUnknownOutcomeGoesToNoOtherTerminal(t *testing.T) {
 	advance(t, 10)
 	m.read(id).has("status", "charged")
 	m.wantMoved(id, charge)
-	if calls := called(t, id); len(calls) != 1 {
+	if calls := providerCalls(t, id); len(calls) != 1 {
 		t.Errorf("the rail was called %d times", len(calls))
 	}
 }
 
-func TestARefusedPayoutIsHeldAgainForTheNextTerminal(t *testing.T) {
+func TestRefusedPayoutIsHeldAgainForTheNextTerminal(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{}`)
 	m.terminal("payout", `{"priority":1,"fail":"rejected"}`)
@@ -119,22 +119,22 @@ func TestARefusedPayoutIsHeldAgainForTheNextTerminal(t *testing.T) {
 	m.wantBalance("USD", "0 0")
 }
 
-func TestTheLastRefusalIsTheTransactions(t *testing.T) {
+func TestLastTerminalsRefusalIsTheReason(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2}`)
 	id := m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined").at("id")
-	if calls := called(t, id); len(calls) != 2 {
+	if calls := providerCalls(t, id); len(calls) != 2 {
 		t.Errorf("the rail was called %d times, want once a terminal", len(calls))
 	}
 }
 
-func TestAHoldLastsSevenDaysUnlessTheTerminalSaysOtherwise(t *testing.T) {
+func TestHoldLastsSevenDaysByDefault(t *testing.T) {
 	for settings, ttl := range map[string]time.Duration{
 		`{"two_phase":true}`: 7 * 24 * time.Hour, `{"two_phase":true,"hold_ttl_seconds":60}`: time.Minute,
 	} {
-		a := shop(t, settings).create(payment(good)).has("status", "payment_suspended")
-		if held := a.time("hold_expires_at").Sub(a.time("started")); held.Round(time.Second) != ttl {
+		r := newMerchantWithTerminals(t, settings).create(payment(good)).has("status", "payment_suspended")
+		if held := r.time("hold_expires_at").Sub(r.time("started")); held.Round(time.Second) != ttl {
 			t.Errorf("%s holds for %v, want %v", settings, held, ttl)
 		}
 	}
@@ -142,24 +142,24 @@ func TestAHoldLastsSevenDaysUnlessTheTerminalSaysOtherwise(t *testing.T) {
 
 func TestSecretsOfATerminalAreNeverShown(t *testing.T) {
 	m := newMerchant(t)
-	a := admin(t).post(v1+"/terminal", `{"name":"N","partner_id":`+m.number+`,"provider":"simulator","type":"payment","env":"test","merchant_params":`+
+	r := admin(t).post(v1+"/terminal", `{"name":"N","partner_id":`+m.number+`,"provider":"simulator","type":"payment","env":"test","merchant_params":`+
 		`{"notify_url":"https://shop.example/hook","secret":"CANARY-1","secret_previous":"CANARY-2","tg_ids_to_notify":[1,"2"],`+
 		`"emails_to_notify":["a@example.com"],"large_transaction_threshold":"100000"}}`).want(201)
-	shown := admin(t).get(v1+"/terminal/"+a.at("data.id")).want(200).has("data.merchant_params.notify_url", "https://shop.example/hook").
+	shown := admin(t).get(v1+"/terminal/"+r.at("data.id")).want(200).has("data.merchant_params.notify_url", "https://shop.example/hook").
 		hasRaw("data.merchant_params.tg_ids_to_notify", `[1,"2"]`, "data.merchant_params.large_transaction_threshold", `"100000"`)
-	if strings.Contains(a.body+shown.body+open(t).Stderr(), "CANARY") {
-		t.Errorf("a secret is shown: %s %s", a.body, shown.body)
+	if strings.Contains(r.body+shown.body+open(t).Stderr(), "CANARY") {
+		t.Errorf("a secret is shown: %s %s", r.body, shown.body)
 	}
 }
 
-func TestAFeeIsTheFlooredPartAndTheFixedOne(t *testing.T) {
-	m := shop(t, `{"fee_bps":"33","fee_fixed":"3"}`)
+func TestFeeIsTheFlooredPercentagePlusTheFixedPart(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"33","fee_fixed":"3"}`)
 	id := m.create(payment(good, "amount", "999")).has("merchant_amount", "993").at("id") // 3.2967 rounded down, plus 3
 	m.wantMoved(id, "settle posted: Dr A:provider:T1 999 USD, Cr L:partner:P:available 993 USD, Cr I:fees 6 USD")
 }
 
-func TestAFeeAboveTheAmountIsOwed(t *testing.T) {
-	m := shop(t, `{"fee_fixed":"150"}`)
+func TestFeeAboveTheAmountIsOwed(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_fixed":"150"}`)
 	id := m.create(payment(good, "amount", "100")).has("status", "charged", "merchant_amount", "-50", "amount_dest", "0").at("id")
 	m.wantMoved(id, "settle posted: Dr A:provider:T1 100 USD, Dr A:partner:P:receivable 50 USD, Cr I:fees 150 USD")
 	m.wantBalance("USD", "0 0")
@@ -168,7 +168,7 @@ func TestAFeeAboveTheAmountIsOwed(t *testing.T) {
 	m.wantBalance("USD", "200 0")
 }
 
-func TestAPayoutsFeeLeavesSomething(t *testing.T) {
+func TestPayoutFeeMustLeaveAPositiveAmount(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{}`)
 	m.terminal("payout", `{"fee_fixed":"100"}`)
@@ -178,8 +178,8 @@ func TestAPayoutsFeeLeavesSomething(t *testing.T) {
 	m.wantBalance("USD", "899 0")
 }
 
-func TestAPayoutIsHeldBeforeTheRailIsCalled(t *testing.T) {
-	m := shop(t, `{}`)
+func TestPayoutIsHeldBeforeTheProviderIsCalled(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	id := m.create(payout(delayed, "amount", "600")).has("status", "charging").at("id")
 	m.wantBalance("USD", "400 0")
@@ -189,18 +189,18 @@ func TestAPayoutIsHeldBeforeTheRailIsCalled(t *testing.T) {
 	m.wantBalance("USD", "400 0")
 }
 
-func TestAPayoutBeyondTheBalanceReachesNoRail(t *testing.T) {
-	m := shop(t, `{}`)
+func TestPayoutBeyondTheBalanceReachesNoProvider(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	id := m.create(payout(good, "amount", "1001")).has("status", "rejected", "error_description", "insufficient balance").at("id")
 	m.wantMoved(id)
-	if calls := called(t, id); len(calls) != 0 {
+	if calls := providerCalls(t, id); len(calls) != 0 {
 		t.Errorf("the rail was called: %v", calls)
 	}
 	m.wantBalance("USD", "1000 0")
 }
 
-func TestAnOverdraftLetsABalanceGoBelowZero(t *testing.T) {
+func TestOverdraftLetsABalanceGoBelowZero(t *testing.T) {
 	m := newMerchant(t, "overdraft_limit", []params{{"currency": "USD", "env": "test", "amount": "300"}})
 	m.terminal("payout", `{}`)
 	m.create(payout(good, "amount", "301")).has("status", "rejected", "error_description", "insufficient balance")
@@ -208,17 +208,18 @@ func TestAnOverdraftLetsABalanceGoBelowZero(t *testing.T) {
 	m.wantBalance("USD", "-300 0")
 }
 
-func TestNoTerminalIsSaidBeforeNoFunds(t *testing.T) {
+func TestNoTerminalIsReportedBeforeNoFunds(t *testing.T) {
 	m := newMerchant(t)
 	m.create(payout(good)).has("status", "rejected", "error_description", "no terminal available")
 	m.terminal("payout", `{}`)
 	m.create(payout(good)).has("status", "rejected", "error_description", "insufficient balance")
 }
 
-func TestAConversionTakesTheFeeFirst(t *testing.T) {
-	m := shop(t, `{"fee_bps":"1000","settlement_currency":"USDC","settlement_network":"solana"}`)
+func TestConversionDeductsTheFeeFirst(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"1000","settlement_currency":"USDC","settlement_network":"solana"}`)
 	rate(t, "UAH", "USDC", "0.0251")
-	// 1000 less a fee of 100 are 900; times 0.0251 is 22.59 units of two digits, and USDC has six.
+	// 1000 less a fee of 100 are 900; times 0.0251 is 22.59 units of two digits, and USDC has
+	// six.
 	id := m.create(payment(good, "currency", "UAH")).has("merchant_amount", "900", "amount_dest", "225900", "currency_dest", "USDC").at("id")
 	m.wantMoved(id, "settle posted: Dr A:provider:T1 1000 UAH, Cr Q:fx_position 900 UAH, Dr Q:fx_position 225900 USDC, "+
 		"Cr L:partner:P:available 225900 USDC, Cr I:fees 100 UAH")
@@ -228,7 +229,7 @@ func TestAConversionTakesTheFeeFirst(t *testing.T) {
 	m.refund(id, "").want(200).has("status", "refunded", "currency_rate", "0.0251")
 }
 
-func TestAPayoutIsConvertedToo(t *testing.T) {
+func TestPayoutIsConverted(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{}`)
 	m.terminal("payout", `{"settlement_currency":"AZN","fee_bps":"500"}`)
@@ -239,16 +240,16 @@ func TestAPayoutIsConvertedToo(t *testing.T) {
 	m.wantMoved(id, "authorise pending: "+lines, "settle capture: "+lines)
 }
 
-func TestNoRateIsNoConversion(t *testing.T) {
-	m := shop(t, `{"settlement_currency":"IDR"}`)
+func TestWithoutARateNothingIsConverted(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"settlement_currency":"IDR"}`)
 	m.create(payment(good, "currency", "RUBT")).has("status", "rejected", "error_description", "no exchange rate")
 }
 
-func TestAPayerWhoDoesNothingIsRejectedAfter30Minutes(t *testing.T) {
-	m := shop(t, `{}`)
+func TestIdlePayerIsRejectedAfter30Minutes(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	waiting := []string{
-		m.create(payment(redirected)).at("id"), m.create(payment(password)).at("id"), m.create(by(params{"type": "sbp"})).at("id"),
+		m.create(payment(redirected)).at("id"), m.create(payment(password)).at("id"), m.create(paymentWith(params{"type": "sbp"})).at("id"),
 		m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id"),
 		m.create(hosted()).at("id"),
 	}
@@ -267,8 +268,8 @@ func TestAPayerWhoDoesNothingIsRejectedAfter30Minutes(t *testing.T) {
 }
 
 // DECISIONS: after the payer's time pages, continue and material have definite answers.
-func TestAfterThePayersTimeEveryAnswerSaysSo(t *testing.T) {
-	m := shop(t, `{}`)
+func TestAllResponsesReportThePayersTimeout(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	otp, host := m.create(payment(password)), m.create(hosted())
 	bank := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required")
@@ -277,7 +278,7 @@ func TestAfterThePayersTimeEveryAnswerSaysSo(t *testing.T) {
 	m.submit(otp.at("id"), params{"otp": "123456"}).want(422).has("error", "expired", "message", over)
 	m.choose(bank.at("id"), "sim-bank-1").want(422).has("error", "expired", "message", over)
 	m.proceed(host.at("id"), params{"money_storage": card(good)}).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.detail", over)
-	for _, a := range []*answer{otp, bank, host} {
+	for _, a := range []*response{otp, bank, host} {
 		m.read(a.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent, "availble_destinations", absent).hasRaw("widget_url", "null")
 	}
 	for _, address := range []string{otp.at("simple_auth_redirect_url"), bank.at("simple_auth_redirect_url"), host.at("widget_url")} {
@@ -285,15 +286,15 @@ func TestAfterThePayersTimeEveryAnswerSaysSo(t *testing.T) {
 	}
 }
 
-func TestACreateWaitsForTheFirstOutcome(t *testing.T) {
-	m := demo(t)
+func TestCreateWaitsForTheFirstOutcome(t *testing.T) {
+	m := sandboxMerchant(t)
 	for number, status := range map[string]string{good: "charged", declined: "rejected", delayed: "charging", silent: "charging", redirected: "action_required"} {
 		m.create(payment(number)).has("status", status)
 	}
 }
 
-func TestTheRetrievalReferenceNumberHas12Digits(t *testing.T) {
-	a := demo(t).create(payment(good)).is("rrn", digits)
+func TestRetrievalReferenceNumberHas12Digits(t *testing.T) {
+	a := sandboxMerchant(t).create(payment(good)).is("rrn", digits)
 	if n := len(a.at("rrn")); n != 12 {
 		t.Errorf("it has %d", n)
 	}

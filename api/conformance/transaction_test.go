@@ -8,29 +8,29 @@ import (
 
 // "Transaction": its fields, and "Rules on fields".
 
-func TestAnIDNeverChanges(t *testing.T) {
-	m := shop(t, `{}`)
+func TestTransactionIDNeverChanges(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(delayed)).has("status", "charging").is("id", uuid4).at("id")
 	advance(t, 5)
 	m.read(id).has("id", id, "status", "charged")
 	m.refund(id, "").want(200).has("id", id)
 }
 
-func TestATxidIsStoredAsSentAndTakenByCase(t *testing.T) {
-	m := shop(t, `{}`)
+func TestTxidIsStoredAsSentAndIsCaseSensitive(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	odd := " Orders/2026 № 1\tä\u0000€ "
 	first := m.create(payment(good, "txid", odd)).has("txid", odd)
 	m.read(first.at("id")).has("txid", odd)
 	for _, other := range []string{strings.ToLower(odd), strings.TrimSpace(odd)} {
-		if a := m.create(payment(good, "txid", other)); a.at("id") == first.at("id") {
+		if r := m.create(payment(good, "txid", other)); r.at("id") == first.at("id") {
 			t.Errorf("%q was taken for %q", other, odd)
 		}
 	}
 	m.create(payment(good, "txid", odd)).has("id", first.at("id"))
 }
 
-func TestTypeSaysWhichWayMoneyGoes(t *testing.T) {
-	m := shop(t, `{}`)
+func TestTypeIsTheDirectionOfMoney(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good)).has("type", "payment")
 	m.wantBalance("USD", "1000 0")
 	m.create(payout(good, "amount", "300")).has("type", "payout", "status", "charged")
@@ -40,29 +40,29 @@ func TestTypeSaysWhichWayMoneyGoes(t *testing.T) {
 }
 
 func TestErrorDescriptionIsEmptyOnSuccess(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	m.create(payment(good)).has("status", "charged").hasRaw("error_description", `""`)
 	m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined")
 }
 
-func TestAmountsOfAFeeThatIsDeducted(t *testing.T) {
-	m := shop(t, `{"fee_bps":"250","fee_fixed":"7"}`)
+func TestDeductedFeeIsShownInTheAmounts(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"250","fee_fixed":"7"}`)
 	m.create(payment(good)).has("amount", "1000", "amount_with_fee", "1000", "amount_dest", "968", "merchant_amount", "968")
 	m.create(payout(good, "amount", "400")).has("status", "charged", "amount", "400", "amount_with_fee", "400", "amount_dest", "383", "merchant_amount", "383")
 }
 
-func TestAmountsOfAFeeOnTop(t *testing.T) {
-	m := shop(t, `{"fee_bps":"250","fee_fixed":"7","fee_mode":"on_top"}`)
+func TestFeeOnTopIsShownInTheAmounts(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"fee_bps":"250","fee_fixed":"7","fee_mode":"on_top"}`)
 	m.create(payment(good)).has("amount", "1000", "amount_with_fee", "1032", "amount_dest", "1000", "merchant_amount", "1000")
 	m.create(payout(good, "amount", "400")).has("status", "charged", "amount", "400", "amount_with_fee", "417", "amount_dest", "400", "merchant_amount", "400")
 }
 
-func TestOneCurrencyHasNoRate(t *testing.T) {
-	demo(t).create(payment(good, "currency", "EUR")).has("currency", "EUR", "currency_dest", "EUR", "currency_rate", absent)
+func TestSameCurrencyShowsNoRate(t *testing.T) {
+	sandboxMerchant(t).create(payment(good, "currency", "EUR")).has("currency", "EUR", "currency_dest", "EUR", "currency_rate", absent)
 }
 
-func TestTwoCurrenciesHaveTheRateApplied(t *testing.T) {
-	m := shop(t, `{"settlement_currency":"KZT"}`)
+func TestTwoCurrenciesShowTheAppliedRate(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"settlement_currency":"KZT"}`)
 	rate(t, "GBP", "KZT", "612.5")
 	m.create(payment(good, "currency", "GBP")).
 		has("status", "charged", "currency", "GBP", "currency_dest", "KZT", "currency_rate", "612.5", "amount_dest", "612500", "merchant_amount", "1000")
@@ -74,29 +74,29 @@ func rate(t testing.TB, from, to, value string) {
 	admin(t).put(v1+"/rates", params{"from": from, "to": to, "rate": value}).want(200)
 }
 
-func TestNetworkIsThereOnlyWhenItMeansSomething(t *testing.T) {
-	m := demo(t)
+func TestNetworkIsShownOnlyForNetworkAssets(t *testing.T) {
+	m := sandboxMerchant(t)
 	m.create(payment(good)).has("network", absent)
-	m.create(by(params{"type": "e_wallet"}, "currency", "USDT", "network", "tron")).has("status", "charged", "network", "tron")
+	m.create(paymentWith(params{"type": "e_wallet"}, "currency", "USDT", "network", "tron")).has("status", "charged", "network", "tron")
 }
 
 func TestEnvIsShown(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	m.create(payment(good, "env", "prod")).has("env", "prod", "status", "charged")
 	m.create(payment(good, "env", "test")).has("env", "test", "status", "charged")
 	m.send(payment(good, "env", "staging")).refuses("env", "env must be prod or test")
 }
 
-func TestMerchantMetaComesBack(t *testing.T) {
-	m := demo(t)
+func TestMerchantMetaIsReturned(t *testing.T) {
+	m := sandboxMerchant(t)
 	meta := map[string]any{"basket": []int{1, 2}, "n": "1", "deep": map[string]any{"x": nil}}
 	id := m.create(payment(good, "merchant_meta", meta)).at("id")
 	m.read(id).hasRaw("merchant_meta", `{"basket":[1,2],"deep":{"x":null},"n":"1"}`)
 	m.create(payment(good)).hasRaw("merchant_meta", `{}`)
 }
 
-func TestStartedIsTheCreationAndFinishedTheFinalStatus(t *testing.T) {
-	m := shop(t, `{}`)
+func TestStartedAtIsTheCreationAndFinishedAtTheFinalStatus(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	before := clock(t)
 	slow := m.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").is("started", instant)
 	advance(t, 5)
@@ -112,7 +112,7 @@ func TestStartedIsTheCreationAndFinishedTheFinalStatus(t *testing.T) {
 }
 
 func TestRouteIsEmptyBeforeRouting(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	m.create(payment(good)).has("route", "simulator")
 	waiting := m.read(m.create(hosted("txid", absent)).at("id")).has("status", "created").hasRaw("route", `""`)
 	m.create(payment(good, "money_storage", absent)).has("status", "rejected").hasRaw("route", `""`)
@@ -120,13 +120,13 @@ func TestRouteIsEmptyBeforeRouting(t *testing.T) {
 }
 
 func TestTxidAndStatusAreSetFromTheStart(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(hosted("txid", "early")).has("txid", "early", "status", "created").at("id")
 	m.read(id).has("txid", "early", "status", "created")
 }
 
 func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
-	m := demo(t)
+	m := sandboxMerchant(t)
 	m.create(payment(good, "description", "Shoes")).has("description", "Shoes")
 	m.create(payment(good)).hasRaw("description", "null")
 	m.create(payment(declined, "description", "Shoes")).has("status", "rejected", "description", "Shoes")
@@ -140,8 +140,8 @@ func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
 	m.proceed(waiting.at("id"), params{"money_storage": card(good)}).want(200).has("status", "charged", "description", "Shoes")
 }
 
-func TestATerminalsOwnTextIsShownInstead(t *testing.T) {
-	m := shop(t, `{"description":"ACME web shop"}`)
+func TestTerminalTextReplacesTheDescription(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"description":"ACME web shop"}`)
 	first := m.create(payment(good, "description", "Shoes", "txid", "d")).has("description", "ACME web shop")
 	m.create(payment(good)).has("description", "ACME web shop")
 	again := m.create(payment(good, "description", "Shoes", "txid", "d")).has("id", first.at("id"))
@@ -152,7 +152,7 @@ func TestATerminalsOwnTextIsShownInstead(t *testing.T) {
 }
 
 func TestWidgetURLAndAuthParamsAreAlternatives(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(redirected)).has("auth_params.type", "redirect").hasRaw("widget_url", "null")
 	waiting := m.create(hosted())
 	m.read(waiting.at("id")).hasRaw("auth_params", "null").has("widget_url", waiting.at("widget_url"))
@@ -161,36 +161,36 @@ func TestWidgetURLAndAuthParamsAreAlternatives(t *testing.T) {
 	m.create(payment(good)).hasRaw("widget_url", "null").hasRaw("auth_params", "null")
 }
 
-func TestSomeRailsHaveOnlyTheRedirectURL(t *testing.T) {
-	m := shop(t, `{}`)
+func TestSomeProvidersHaveOnlyTheRedirectURL(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	for _, kind := range []string{"sbp", "qr_code", "crypto"} {
-		a := m.create(by(params{"type": kind})).has("status", "action_required").hasRaw("auth_params", "null").hasRaw("widget_url", "null")
+		a := m.create(paymentWith(params{"type": kind})).has("status", "action_required").hasRaw("auth_params", "null").hasRaw("widget_url", "null")
 		if !strings.HasPrefix(a.at("simple_auth_redirect_url"), open(t).BaseURL+"/") {
 			t.Errorf("%s: simple_auth_redirect_url is %s", kind, a.at("simple_auth_redirect_url"))
 		}
 	}
 }
 
-func TestAuthFieldsAreOfPaymentsOnly(t *testing.T) {
-	m := demo(t)
+func TestAuthFieldsAreForPaymentsOnly(t *testing.T) {
+	m := sandboxMerchant(t)
 	m.create(payment(good)).hasRaw("auth_params", "null").hasRaw("additional_params_for_auth", "{}")
 	m.create(payout(good)).has("auth_params", absent, "additional_params_for_auth", absent)
 	m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required", "auth_params", absent, "additional_params_for_auth", absent)
 }
 
-func TestAdditionalParamsAskForMaterial(t *testing.T) {
-	m := demo(t)
+func TestAdditionalParamsRequestMaterial(t *testing.T) {
+	m := sandboxMerchant(t)
 	id := m.create(payment(password)).has("status", "action_required", "additional_params_for_auth.type", "otp").at("id")
 	m.submit(id, params{"otp": "123456"}).want(200).has("status", "charged").hasRaw("additional_params_for_auth", "{}")
 }
 
-func TestTheRedirectURLIsThereWhileThePayerHasToAct(t *testing.T) {
-	m := shop(t, `{}`)
+func TestRedirectURLIsShownWhileThePayerMustAct(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good)).has("simple_auth_redirect_url", absent)
-	for _, p := range []params{payment(redirected), payment(formed), payment(password), by(params{"type": "sbp"})} {
-		a := m.create(p).has("status", "action_required")
-		if !strings.HasPrefix(a.at("simple_auth_redirect_url"), open(t).BaseURL+"/") {
-			t.Errorf("simple_auth_redirect_url is %s", a.at("simple_auth_redirect_url"))
+	for _, p := range []params{payment(redirected), payment(formed), payment(password), paymentWith(params{"type": "sbp"})} {
+		r := m.create(p).has("status", "action_required")
+		if !strings.HasPrefix(r.at("simple_auth_redirect_url"), open(t).BaseURL+"/") {
+			t.Errorf("simple_auth_redirect_url is %s", r.at("simple_auth_redirect_url"))
 		}
 	}
 	m.create(payment(good))
@@ -201,32 +201,32 @@ func TestTheRedirectURLIsThereWhileThePayerHasToAct(t *testing.T) {
 	m.choose(out.at("id"), "sim-bank-1").want(200).has("status", "charged", "simple_auth_redirect_url", absent)
 }
 
-func TestDestinationsAreSpelledAsTheProtocolSpellsThem(t *testing.T) {
-	m := demo(t)
-	a := m.create(payout(good, "money_storage", params{"type": "open_banking"})).has("status", "action_required", "available_destinations", absent)
-	if a.at("availble_destinations.0.target_bank_id") == absent || a.at("availble_destinations.0.name") == absent {
-		t.Errorf("availble_destinations is %s", a.at("availble_destinations"))
+func TestDestinationsUseTheProtocolsSpelling(t *testing.T) {
+	m := sandboxMerchant(t)
+	r := m.create(payout(good, "money_storage", params{"type": "open_banking"})).has("status", "action_required", "available_destinations", absent)
+	if r.at("availble_destinations.0.target_bank_id") == absent || r.at("availble_destinations.0.name") == absent {
+		t.Errorf("availble_destinations is %s", r.at("availble_destinations"))
 	}
 	m.create(payout(good)).has("availble_destinations", absent)
 }
 
-func TestRefundFieldsAreThereOnceARefundIs(t *testing.T) {
-	m := shop(t, `{}`)
+func TestRefundFieldsAppearWithTheFirstRefund(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).has("refund_id", absent, "refund_msg", absent).at("id")
 	m.refund(id, "").want(200).is("refund_id", uuid4).has("refund_msg", "The money was returned.")
 	refusing := m.create(payment(refundRefused)).at("id")
 	m.refund(refusing, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.").is("refund_id", uuid4)
 }
 
-func TestARailAddsKeysToMerchantMeta(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.create(by(params{"type": "crypto"}, "merchant_meta", params{"order": "7", "lang": "xx"})).
+func TestProviderAddsKeysToMerchantMeta(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.create(paymentWith(params{"type": "crypto"}, "merchant_meta", params{"order": "7", "lang": "xx"})).
 		has("merchant_meta.order", "7", "merchant_meta.status", "awaiting_deposit", "merchant_meta.lang", "en")
-	pay(t, a).wantAway(returnURL)
-	m.read(a.at("id")).has("status", "charged", "merchant_meta.order", "7", "merchant_meta.status", "confirmed")
+	approvePayment(t, r).wantRedirectedTo(returnURL)
+	m.read(r.at("id")).has("status", "charged", "merchant_meta.order", "7", "merchant_meta.status", "confirmed")
 }
 
-func TestLangInMerchantMetaIsThePartnersAndPicksTheDescriptions(t *testing.T) {
+func TestLangInMerchantMetaSelectsTheDescriptions(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
 	m.terminal("payment", `{}`)
 	m.create(payment(declined, "merchant_meta", params{"lang": "en", "order": "7"})).
@@ -234,9 +234,9 @@ func TestLangInMerchantMetaIsThePartnersAndPicksTheDescriptions(t *testing.T) {
 	m.create(payment(good)).has("merchant_meta.lang", "ru")
 }
 
-// pay opens a transaction's address as the payer and approves.
-func pay(t testing.TB, a *answer) *page {
+// approvePayment opens a transaction's address as the payer and approves.
+func approvePayment(t testing.TB, r *response) *page {
 	t.Helper()
 	p := payer{t}
-	return p.send(p.open(a.at("simple_auth_redirect_url")), "decision", "approve")
+	return p.send(p.open(r.at("simple_auth_redirect_url")), "decision", "approve")
 }

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	sample     = 32               // how many connections are compared to choose one to close
-	stalled    = 5 * time.Second  // how long a caller must leave an answer unread before its connection may be closed
-	logEvery   = 10 * time.Second // how often the log reports that a bound is reached, or that accept fails
-	relief     = 16               // how many connections are closed when the process has no file handle left
-	ipv6Prefix = 64               // the bits of an IPv6 address that identify one caller
+	sample      = 32               // how many connections are compared to choose one to close
+	stalled     = 5 * time.Second  // how long a caller must leave an answer unread before its connection may be closed
+	logEvery    = 10 * time.Second // how often the log reports that a bound is reached, or that accept fails
+	reliefCount = 16               // how many connections are closed when the process has no file handle left
+	ipv6Prefix  = 64               // the bits of an IPv6 address that identify one caller
 )
 
 // Options of a Gate.
@@ -30,10 +30,10 @@ type Options struct {
 
 // Gate admits connections. Its methods may be used by any number of goroutines.
 type Gate struct {
-	trusted []netip.Prefix
-	log     *slog.Logger
-	crowded rate.Sometimes
-	failing rate.Sometimes
+	trusted    []netip.Prefix
+	log        *slog.Logger
+	fullLog    rate.Sometimes
+	failureLog rate.Sometimes
 
 	evicted, refused atomic.Uint64
 
@@ -47,7 +47,7 @@ type Gate struct {
 func NewGate(o Options) *Gate {
 	g := &Gate{
 		trusted: o.Trusted, log: o.Log, from: make(map[netip.Addr][]*Conn),
-		crowded: rate.Sometimes{Interval: logEvery}, failing: rate.Sometimes{Interval: logEvery},
+		fullLog: rate.Sometimes{Interval: logEvery}, failureLog: rate.Sometimes{Interval: logEvery},
 	}
 	g.Bound(o.Total, o.PerAddress)
 	return g
@@ -69,7 +69,7 @@ func (g *Gate) Bound(total, perAddress int) {
 		victims = append(victims, v)
 	}
 	g.mu.Unlock()
-	finish(victims)
+	closeAll(victims)
 }
 
 // Open returns the number of open connections.
@@ -90,9 +90,9 @@ func (g *Gate) admit(raw net.Conn) *Conn {
 	c := &Conn{Conn: raw, gate: g, address: addressOf(raw), at: -1}
 	c.since.Store(time.Now().UnixNano())
 	victims, ok := g.place(c)
-	finish(victims)
+	closeAll(victims)
 	if len(victims) > 0 || !ok {
-		g.crowded.Do(func() {
+		g.fullLog.Do(func() {
 			g.log.Warn("connections are at their bound: those that wait longest are closed",
 				"open", g.Open(), "closed", g.evicted.Load(), "refused", g.refused.Load())
 		})
@@ -193,17 +193,17 @@ func (g *Gate) remove(c *Conn) {
 func (g *Gate) relieve() {
 	var victims []*Conn
 	g.mu.Lock()
-	for range relief {
+	for range reliefCount {
 		if v := g.evict(g.open); v != nil {
 			victims = append(victims, v)
 		}
 	}
 	g.mu.Unlock()
-	finish(victims)
+	closeAll(victims)
 }
 
-// finish closes connections and returns when their file handles are free.
-func finish(victims []*Conn) {
+// closeAll closes connections and returns when their file handles are free.
+func closeAll(victims []*Conn) {
 	for _, v := range victims {
 		_ = v.Conn.Close()
 	}

@@ -45,8 +45,8 @@ func serve(t *testing.T, o Options) *echo {
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	s := &echo{t: t, gate: NewGate(o), at: l.Addr().String(), release: make(chan struct{}), busy: make(chan struct{}, 64)}
-	limited := s.gate.Listener(l)
+	e := &echo{t: t, gate: NewGate(o), at: l.Addr().String(), release: make(chan struct{}), busy: make(chan struct{}, 64)}
+	limited := e.gate.Listener(l)
 	var served sync.WaitGroup
 	served.Go(func() {
 		for {
@@ -54,20 +54,20 @@ func serve(t *testing.T, o Options) *echo {
 			if err != nil {
 				return
 			}
-			served.Go(func() { s.answer(c.(*Conn)) })
+			served.Go(func() { e.answer(c.(*Conn)) })
 		}
 	})
 	t.Cleanup(func() {
 		must(t, limited.Close())
 		served.Wait()
-		if open := s.gate.Open(); open != 0 || len(s.gate.from) != 0 {
-			t.Errorf("%d connections of %d addresses are left", open, len(s.gate.from))
+		if open := e.gate.Open(); open != 0 || len(e.gate.from) != 0 {
+			t.Errorf("%d connections of %d addresses are left", open, len(e.gate.from))
 		}
 	})
-	return s
+	return e
 }
 
-func (s *echo) answer(c *Conn) {
+func (e *echo) answer(c *Conn) {
 	defer func() { _ = c.Close() }()
 	b := make([]byte, 1)
 	for {
@@ -78,8 +78,8 @@ func (s *echo) answer(c *Conn) {
 		case 'k':
 			c.Known()
 		case 'h':
-			s.busy <- struct{}{}
-			<-s.release
+			e.busy <- struct{}{}
+			<-e.release
 		}
 		if _, err := c.Write(b); err != nil {
 			return
@@ -89,28 +89,28 @@ func (s *echo) answer(c *Conn) {
 
 // settle waits until every connection waits for its caller, which is a moment after the
 // server's answer.
-func (s *echo) settle() {
-	s.t.Helper()
+func (e *echo) settle() {
+	e.t.Helper()
 	waiting := func() bool {
-		s.gate.mu.Lock()
-		defer s.gate.mu.Unlock()
-		return !slices.ContainsFunc(s.gate.open, func(c *Conn) bool { return c.state.Load() != reading })
+		e.gate.mu.Lock()
+		defer e.gate.mu.Unlock()
+		return !slices.ContainsFunc(e.gate.open, func(c *Conn) bool { return c.state.Load() != reading })
 	}
 	for began := time.Now(); !waiting(); runtime.Gosched() {
 		if time.Since(began) > patience {
-			s.t.Fatal("some connections don't wait")
+			e.t.Fatal("some connections don't wait")
 		}
 	}
 }
 
 // dial connects from 127.0.0.n. The connection is closed when the test ends.
-func (s *echo) dial(n int) net.Conn {
-	s.t.Helper()
+func (e *echo) dial(n int) net.Conn {
+	e.t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(n))}}
-	c, err := d.Dial("tcp", s.at)
-	must(s.t, err)
-	must(s.t, c.SetDeadline(time.Now().Add(patience)))
-	s.t.Cleanup(func() { _ = c.Close() })
+	c, err := d.Dial("tcp", e.at)
+	must(e.t, err)
+	must(e.t, c.SetDeadline(time.Now().Add(patience)))
+	e.t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
@@ -162,7 +162,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	}
 }
 
-func TestKnownCallersAndThinAddressesStay(t *testing.T) {
+func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 	s := serve(t, Options{Total: 6})
 	known := s.dial(2)
 	say(t, known, 'k')
@@ -196,7 +196,7 @@ func TestKnownCallersAndThinAddressesStay(t *testing.T) {
 	}
 }
 
-func TestOneAddressIsBounded(t *testing.T) {
+func TestConnectionsOfOneAddressAreBounded(t *testing.T) {
 	s := serve(t, Options{Total: 100, PerAddress: 3, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}})
 	var mine []net.Conn
 	for range 5 {
@@ -246,7 +246,7 @@ func TestBusyConnectionsAreNotClosed(t *testing.T) {
 	}
 }
 
-func TestUnreadAnswersMakeRoomAfterAWhile(t *testing.T) {
+func TestConnectionsWithUnreadResponsesAreClosed(t *testing.T) {
 	g := NewGate(Options{Total: 1, Log: slog.New(slog.DiscardHandler)})
 	ours, theirs := net.Pipe()
 	defer func() { _ = theirs.Close() }()
@@ -274,7 +274,7 @@ func TestUnreadAnswersMakeRoomAfterAWhile(t *testing.T) {
 	}
 }
 
-func TestBoundsMayShrink(t *testing.T) {
+func TestLowerBoundsCloseWaitingConnections(t *testing.T) {
 	s := serve(t, Options{Total: 8})
 	for n := range 8 {
 		say(t, s.dial(2+n), 'a')
@@ -305,13 +305,13 @@ func (l *sometimes) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-func TestErrorsOfAcceptPass(t *testing.T) {
+func TestAcceptContinuesAfterTemporaryErrors(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	var log strings.Builder
 	g := NewGate(Options{Total: 10, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	failing := &sometimes{Listener: l, fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM}}
-	limited := g.Listener(failing)
+	failureLog := &sometimes{Listener: l, fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM}}
+	limited := g.Listener(failureLog)
 	ours, err := net.Dial("tcp", l.Addr().String())
 	must(t, err)
 	defer func() { _ = ours.Close() }()
@@ -331,20 +331,20 @@ func TestErrorsOfAcceptPass(t *testing.T) {
 	}
 }
 
-func TestCloseEndsAWaitForHandles(t *testing.T) {
+func TestCloseEndsTheWaitForFileHandles(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	failing := &sometimes{Listener: l, fails: make([]error, 1000)}
-	for i := range failing.fails {
-		failing.fails[i] = syscall.EMFILE
+	failureLog := &sometimes{Listener: l, fails: make([]error, 1000)}
+	for i := range failureLog.fails {
+		failureLog.fails[i] = syscall.EMFILE
 	}
-	limited := NewGate(Options{Total: 10, Log: slog.New(slog.DiscardHandler)}).Listener(failing)
+	limited := NewGate(Options{Total: 10, Log: slog.New(slog.DiscardHandler)}).Listener(failureLog)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := limited.Accept()
 		ended <- err
 	}()
-	for began := time.Now(); failing.asked.Load() < 3; {
+	for began := time.Now(); failureLog.asked.Load() < 3; {
 		if time.Since(began) > patience {
 			t.Fatal("accept is not tried again")
 		}
@@ -357,7 +357,7 @@ func TestCloseEndsAWaitForHandles(t *testing.T) {
 
 // With any order of connecting, sending and closing, the bounds hold and the lists are
 // consistent.
-func TestListsStayWhole(t *testing.T) {
+func TestConnectionListsStayConsistent(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -400,7 +400,7 @@ func whole(t *testing.T, g *Gate) {
 	}
 }
 
-func TestAddressesAreNetworksOfIPv6(t *testing.T) {
+func TestIPv6AddressesAreCountedByNetwork(t *testing.T) {
 	for from, want := range map[string]string{
 		"192.0.2.7": "192.0.2.7", "::ffff:192.0.2.7": "192.0.2.7", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::", "fe80::1%eth0": "fe80::",
 	} {

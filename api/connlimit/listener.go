@@ -57,7 +57,7 @@ func (l *listener) Close() error {
 
 // pause waits after an error. ok is false if the listener was closed meanwhile.
 func (l *listener) pause(wait time.Duration, err error) bool {
-	l.gate.failing.Do(func() {
+	l.gate.failureLog.Do(func() {
 		l.gate.log.Warn("no connection could be accepted; it is tried again", "error", err, "open", l.gate.Open())
 	})
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {

@@ -148,14 +148,14 @@ func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, 
 		if err != nil || !there {
 			return err == nil, err
 		}
-		wanted := q.wants(&r)
-		if wanted && q.person != nil && !q.customer {
-			_, wanted, err = contractactor.Position(view, q.org, row.ID, *q.person)
+		matched := q.matches(&r)
+		if matched && q.person != nil && !q.customer {
+			_, matched, err = contractactor.Position(view, q.org, row.ID, *q.person)
 			if err != nil {
 				return false, err
 			}
 		}
-		if wanted {
+		if matched {
 			if len(found) == q.limit {
 				next = past
 				return false, nil
@@ -168,9 +168,9 @@ func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, 
 	return found, next, err
 }
 
-// wants tells whether a contract meets the conditions. A holder of certificates is checked
+// matches tells whether a contract meets the conditions. A holder of certificates is checked
 // separately.
-func (q *contractQuery) wants(r *contractactor.Result) bool {
+func (q *contractQuery) matches(r *contractactor.Result) bool {
 	c := r.Record
 	switch {
 	case c.Product != q.product || c.Reading != q.reading:

@@ -10,7 +10,7 @@ import (
 
 // A page far back is found with few look-ups in the list, whatever the times of its contracts,
 // and the number of skipped rows is bounded.
-func TestAPageFarBehindIsFoundWithFewLooks(t *testing.T) {
+func TestDistantPageIsFoundWithFewReads(t *testing.T) {
 	t.Parallel()
 	const looks = 70 // bisection of all time, and the steps back
 	rapid.Check(t, func(t *rapid.T) {

@@ -65,7 +65,7 @@ func (h *Handlers) Routes() []web.Route {
 // route returns a route with the family's checks. Refusals have the family's shape.
 func (h *Handlers) route(f *family, method, path string, roles []directory.Role, handle handler, product *contract.Product) web.Route {
 	return web.Route{
-		Method: method, Path: path, Access: web.Access{By: web.Session, Roles: roles},
+		Method: method, Path: path, Access: web.Access{Callers: web.Session, Roles: roles},
 		Forbid: func(org ledger.ID, refusal error) error { return h.forbid(f, org, refusal) },
 		Handle: func(req *web.Request) error {
 			if err := h.admit(f, req); err != nil {

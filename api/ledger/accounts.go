@@ -131,9 +131,9 @@ func (q *accountQuery) hash() string {
 	if q.effective != 0 {
 		by = "effective"
 	}
-	asked := fmt.Sprintf("%q %q %q %v %q %v %v %s %s",
+	parameters := fmt.Sprintf("%q %q %q %v %q %v %v %s %s",
 		q.Path, q.Prefix, q.Currency, q.HasCurrency, q.Network, q.HasNetwork, q.AccountFilter.Env, by, q.asOfText)
-	sum := sha256.Sum256([]byte(asked))
+	sum := sha256.Sum256([]byte(parameters))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -203,9 +203,9 @@ func (q *accountQuery) asOf() balances.AsOf {
 // eachOf calls fn with every asset of one account and its totals at that moment, even if it had
 // no lines yet.
 func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
-	asked := q.asOf()
+	asOf := q.asOf()
 	return q.Each(view, who, func(a ledger.Account) (bool, error) {
-		t, _, err := balances.Account(view, who.Org, a, &asked)
+		t, _, err := balances.Account(view, who.Org, a, &asOf)
 		if err != nil {
 			return false, err
 		}
@@ -221,10 +221,10 @@ func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accou
 		if !more {
 			break
 		}
-		asked := q.asOf()
-		asked.Prefix, asked.Past, asked.Paged = prefix, q.Past, true
-		err := h.balances.TrialBalance(view, who.Org, asked, func(a ledger.Account, t *ledger.Totals) (bool, error) {
-			if !q.Wants(a) || !who.Sees(a.Path) {
+		asOf := q.asOf()
+		asOf.Prefix, asOf.Past, asOf.Paged = prefix, q.Past, true
+		err := h.balances.TrialBalance(view, who.Org, asOf, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+			if !q.Matches(a) || !who.Sees(a.Path) {
 				return true, nil
 			}
 			var err error

@@ -58,8 +58,8 @@ const ledgerPath = "/api/v1/ledger"
 // exports show whole events and are only for the organization's auditors.
 func (h *Handlers) Routes() []web.Route {
 	const get, post = fiber.MethodGet, fiber.MethodPost
-	reader := web.Access{By: web.PartnerKey | web.PartnerSession | web.Session, Roles: web.Overseers}
-	auditor := web.Access{By: web.Session, Roles: web.Overseers, Needs: "this needs a session of role auditor or admin"}
+	reader := web.Access{Callers: web.PartnerKey | web.PartnerSession | web.Session, Roles: web.LedgerRoles}
+	auditor := web.Access{Callers: web.Session, Roles: web.LedgerRoles, PartnerRefusal: "this needs a session of role auditor or admin"}
 	routes := []web.Route{
 		{Method: get, Path: ledgerPath + "/accounts", Access: reader, Handle: h.listAccounts},
 		{Method: get, Path: ledgerPath + "/accounts/:path", Access: reader, Handle: h.readAccount},
@@ -76,7 +76,7 @@ func (h *Handlers) Routes() []web.Route {
 		{Method: get, Path: ledgerPath + "/export", Access: auditor, Handle: h.export},
 	}
 	if h.cfg.Periods != nil {
-		closer := web.Access{By: web.Session, Roles: []directory.Role{directory.Admin}}
+		closer := web.Access{Callers: web.Session, Roles: []directory.Role{directory.Admin}}
 		routes = append(routes, web.Route{Method: post, Path: ledgerPath + "/periods/:month/close", Access: closer, Command: true, Handle: h.closePeriod}) // the body may be absent
 	}
 	return routes

@@ -95,10 +95,10 @@ func (s *sums) add(r *payment.Record) (err error) {
 // aggregate is an aggregate while it is computed.
 type aggregate struct {
 	walk
-	query    *aggregateQuery
-	partner  int64
-	groups   map[group]*sums
-	patience *patience
+	query   *aggregateQuery
+	partner int64
+	groups  map[group]*sums
+	budget  *runBudget
 }
 
 // take adds a transaction. Sums can't overflow with amounts that creates accept; if one does,

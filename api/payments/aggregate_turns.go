@@ -60,14 +60,14 @@ func (h *Handlers) aggregate(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	patience := patience{ctx: h.cfg.Serving, conn: req.Conn(), until: time.Now().Add(aggregateTime), place: place}
-	defer patience.leave()
+	budget := runBudget{ctx: h.cfg.Serving, conn: req.Conn(), until: time.Now().Add(aggregateTime), place: place}
+	defer budget.leave()
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	sum := aggregate{
 		walk:  walk{view: view, org: req.Principal.Org, of: q.listOf(req)},
 		query: q, partner: req.Principal.Partner.Number, groups: make(map[group]*sums),
-		patience: &patience,
+		budget: &budget,
 	}
 	if err := sum.run(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (a *aggregate) run() error {
 		return a.each(a.row)
 	}
 	return a.view.Records(a.org, ledger.Transaction, func(_ ledger.ID, stored posting.Record) (bool, error) {
-		if err := a.patience.check(); err != nil {
+		if err := a.budget.check(); err != nil {
 			return false, err
 		}
 		return true, a.count(&stored)
@@ -141,14 +141,14 @@ func (a *aggregate) prefersAll() (bool, error) {
 		if a.moved || row.First {
 			searches++
 		}
-		return searches <= enough, a.patience.check()
+		return searches <= enough, a.budget.check()
 	})
 	return searches > enough, err
 }
 
 // row adds the transaction of an index row.
 func (a *aggregate) row(row posting.Listed) (bool, error) {
-	if err := a.patience.check(); err != nil {
+	if err := a.budget.check(); err != nil {
 		return false, err
 	}
 	if !a.moved && !row.First {
@@ -164,18 +164,18 @@ func (a *aggregate) row(row posting.Listed) (bool, error) {
 // count adds a record that meets the conditions.
 func (a *aggregate) count(stored *posting.Record) error {
 	f := &a.query.transactionFilter
-	if !f.meets(&stored.Stamp) {
+	if !f.matchesTimes(&stored.Stamp) {
 		return nil
 	}
 	record, err := transactionOf(stored)
-	if err != nil || record.Partner != a.partner || record.Asset.Env != f.env || !f.wants(record) {
+	if err != nil || record.Partner != a.partner || record.Asset.Env != f.env || !f.matches(record) {
 		return err
 	}
 	return a.take(record, &stored.Stamp)
 }
 
-// patience ends an aggregate whose caller has disconnected or that takes too long.
-type patience struct {
+// runBudget ends an aggregate whose caller has disconnected or that takes too long.
+type runBudget struct {
 	ctx   context.Context // of the server
 	conn  net.Conn        // of the caller
 	until time.Time
@@ -184,41 +184,41 @@ type patience struct {
 }
 
 // leave gives the place back, if there is one.
-func (p *patience) leave() {
-	if p.place != nil {
-		p.place.Leave()
+func (b *runBudget) leave() {
+	if b.place != nil {
+		b.place.Leave()
 	}
 }
 
 // share gives others their turn. This aggregate's time does not run meanwhile.
-func (p *patience) share() error {
-	if p.place == nil {
+func (b *runBudget) share() error {
+	if b.place == nil {
 		return nil
 	}
-	waited, err := p.place.Share(p.ctx, aggregateSlice)
-	p.until = p.until.Add(waited)
+	waited, err := b.place.Share(b.ctx, aggregateSlice)
+	b.until = b.until.Add(waited)
 	if err != nil {
-		p.place = nil
+		b.place = nil
 		return unavailable("the service is stopping")
 	}
 	return nil
 }
 
 // check tells from time to time, beginning with the first call, whether to continue.
-func (p *patience) check() error {
-	if p.n++; p.n%checkEvery != 1 {
+func (b *runBudget) check() error {
+	if b.n++; b.n%checkEvery != 1 {
 		return nil
 	}
 	select {
-	case <-p.ctx.Done():
+	case <-b.ctx.Done():
 		return unavailable("the service is stopping")
 	default:
 	}
-	if time.Now().After(p.until) {
+	if time.Now().After(b.until) {
 		return unavailable("there is too much to add up: ask for a shorter time")
 	}
-	if conn.CallerGone(p.conn) {
+	if conn.CallerGone(b.conn) {
 		return unavailable("the caller has gone")
 	}
-	return p.share()
+	return b.share()
 }

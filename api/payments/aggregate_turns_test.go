@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-func TestPatienceEndsWithItsTime(t *testing.T) {
-	p := patience{ctx: t.Context(), until: time.Now().Add(time.Hour)}
+func TestWaitForATurnEndsWithItsTime(t *testing.T) {
+	p := runBudget{ctx: t.Context(), until: time.Now().Add(time.Hour)}
 	for range 3 * checkEvery {
 		if err := p.check(); err != nil {
 			t.Fatal(err)

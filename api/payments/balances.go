@@ -55,7 +55,7 @@ func acceptedCurrency(q *web.Query) money.Currency {
 	return currency
 }
 
-func (q *balanceQuery) wants(a money.Asset) bool {
+func (q *balanceQuery) matches(a money.Asset) bool {
 	return (q.currency == "" || a.Currency == q.currency) && (q.networks || a.Network == q.network)
 }
 
@@ -74,7 +74,7 @@ func (h *Handlers) listBalances(req *web.Request) error {
 	rows, path := 0, ledger.PartnerAvailable(req.Principal.Partner.Number)
 	for _, env := range q.envs {
 		err := view.Accounts(req.Principal.Org, string(path), env, func(a ledger.Account) (bool, error) {
-			if a.Path != path || !q.wants(a.Asset) {
+			if a.Path != path || !q.matches(a.Asset) {
 				return true, nil
 			}
 			if rows++; rows > maxBalances {

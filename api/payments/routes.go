@@ -74,12 +74,12 @@ const (
 // The callers that routes admit. Transactions are shown to their partner, to the
 // administration, and to the roles that oversee the organization.
 var (
-	byPartner  = web.Access{By: web.PartnerKey}
-	byOwner    = web.Access{By: web.PartnerKey | web.PartnerSession}
-	byLister   = web.Access{By: web.PartnerKey | web.PartnerSession | web.AdminToken}
-	byViewer   = web.Access{By: web.PartnerKey | web.PartnerSession | web.AdminToken | web.Session, Roles: web.Overseers}
-	byOverseer = web.Access{
-		By: web.AdminToken | web.Session, Roles: web.Overseers, Needs: "this needs the administration token, or a session of role auditor or admin",
+	byPartner      = web.Access{Callers: web.PartnerKey}
+	byOwner        = web.Access{Callers: web.PartnerKey | web.PartnerSession}
+	byLister       = web.Access{Callers: web.PartnerKey | web.PartnerSession | web.AdminToken}
+	byViewer       = web.Access{Callers: web.PartnerKey | web.PartnerSession | web.AdminToken | web.Session, Roles: web.LedgerRoles}
+	byLedgerReader = web.Access{
+		Callers: web.AdminToken | web.Session, Roles: web.LedgerRoles, PartnerRefusal: "this needs the administration token, or a session of role auditor or admin",
 	}
 )
 
@@ -91,7 +91,7 @@ func (h *Handlers) Routes() []web.Route {
 		{Method: get, Path: transactionsPath, Access: byLister, Handle: h.listTransactions},
 		{Method: get, Path: transactionsPath + "/aggregate", Access: byOwner, Handle: h.aggregate}, // must precede :id
 		{Method: get, Path: transactionsPath + "/:id", Access: byViewer, Handle: h.readTransaction},
-		{Method: get, Path: transactionsPath + "/:id/routing", Access: byOverseer, Handle: h.readRouting},
+		{Method: get, Path: transactionsPath + "/:id/routing", Access: byLedgerReader, Handle: h.readRouting},
 		{Method: put, Path: transactionsPath + "/:id", Access: byPartner, JSON: true, Command: true, Handle: h.changeTransaction},
 		{Method: post, Path: transactionsPath + "/commit/:id", Access: byPartner, Command: true, Handle: h.commitTransaction}, // the body may be absent
 		{Method: post, Path: transactionsPath + "/continue/:id", Access: byPartner, JSON: true, Command: true, Handle: h.continueTransaction},
@@ -112,7 +112,7 @@ func (h *Handlers) Routes() []web.Route {
 	if h.cfg.Updates != nil {
 		// For anyone, because the provider that calls it signs with the terminal's secret.
 		routes = append(routes, web.Route{
-			Method: post, Path: "/api/v1/terminal/:id/notifications", Access: web.Access{By: web.Anyone}, JSON: true, Command: true, Handle: h.takeUpdate,
+			Method: post, Path: "/api/v1/terminal/:id/notifications", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, Handle: h.takeUpdate,
 		})
 	}
 	return routes

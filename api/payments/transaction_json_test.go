@@ -198,7 +198,7 @@ func hosted() *payment.Record {
 	return r
 }
 
-func TestHostedCreateIsAnsweredInItsShortForm(t *testing.T) {
+func TestHostedCreateReturnsItsShortForm(t *testing.T) {
 	s, _ := shower(t)
 	address := s.cfg.Pages.Address(orgID, txID, started.Add(16*time.Minute))
 	want := `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","status":"created","type":"payment","env":"test","txid":"order \"1\"",` +
@@ -215,7 +215,7 @@ func TestHostedCreateIsAnsweredInItsShortForm(t *testing.T) {
 }
 
 // Both addresses open the same page, for 15 minutes after they are shown.
-func TestHostedTransactionThatWaitsShowsItsPage(t *testing.T) {
+func TestWaitingHostedTransactionShowsItsPage(t *testing.T) {
 	s, p := shower(t)
 	shown := make(map[string]any)
 	if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: hosted(), Stamp: stamp}, own), &shown); err != nil {
@@ -237,7 +237,7 @@ func TestHostedTransactionThatWaitsShowsItsPage(t *testing.T) {
 
 // Only a caller that reads the transaction with the partner's own key gets an address that
 // opens the payer's page, and nobody gets one after the payer's time.
-func TestAddressesAreForThePartnersOwnReadingOfAPayerWhoHasTime(t *testing.T) {
+func TestPageAddressesAreForThePartnerKeyWithinThePayersTime(t *testing.T) {
 	s, p := shower(t)
 	acting := charged()
 	waits(acting, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})

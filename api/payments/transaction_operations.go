@@ -82,16 +82,16 @@ func (h *Handlers) continueTransaction(req *web.Request) error {
 		return err
 	}
 	// The credentials' fields depend on the type, which never changes.
-	asked, err := h.cfg.Payments.Read(command.Org, command.Partner, command.ID)
+	stored, err := h.cfg.Payments.Read(command.Org, command.Partner, command.ID)
 	if err != nil {
 		return err
 	}
 	var with continuation
 	defer with.Wipe()
-	if with.read(object, asked.Record.Type, h.cfg.Fingerprint); len(with.problems) > 0 {
+	if with.read(object, stored.Record.Type, h.cfg.Fingerprint); len(with.problems) > 0 {
 		return with.problems
 	}
-	with.Kept.PayerIP = payerAddress(asked.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
+	with.Kept.PayerIP = payerAddress(stored.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
 	result, err := h.cfg.Payments.Continue(paymentactor.Continue{
 		Command: command, Credentials: with.Kept, Card: with.Card, Route: with.route, Browser: with.browser,
 	})
@@ -116,7 +116,7 @@ func (h *Handlers) completeTransaction(req *web.Request) error {
 	case !web.IsObject(material):
 		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must be an object", materialName)
 	}
-	submitted := web.Without(material, "status") // only the rail may set it
+	submitted := web.Without(material, "status") // only the provider may set it
 	if web.IsEmptyObject(submitted) {
 		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must not be empty", materialName)
 	}

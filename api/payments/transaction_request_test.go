@@ -45,7 +45,7 @@ func details(c *creation) (list []string) {
 
 const card = `"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`
 
-func TestBodiesWithoutParams(t *testing.T) {
+func TestBodyWithoutParamsIsRefused(t *testing.T) {
 	for _, body := range []string{
 		`{"type":"payment","amount":"100"}`, `{}`, `{"params":null}`, `{"params":[]}`, `{"params":"{}"}`, `{"Params":{}}`, `[]`, `"params"`, `7`, `null`,
 	} {
@@ -142,7 +142,7 @@ func TestCreateIsRefused(t *testing.T) {
 	}
 }
 
-func TestCreateIsRead(t *testing.T) {
+func TestCreateFieldsAreRead(t *testing.T) {
 	c := create(t, `{"type":"payment","amount":"115792089237316195423570985008687907853269984665640564039457584007913129639935",
 		"currency":"USDT","network":"bsc","env":"test","txid":" Order/\u0031 ","description":"caf\u00e9","returnUrl":"https://a/","failUrl":"https://b/",
 		"customer":{"email":"a@b"},"lang":"en","merchant_meta": { "k" : [1, {"x":null}] },"hosted":false,"notifyUrl":"https://ignored/","unknown":{"a":1},`+card+`}`)
@@ -188,7 +188,7 @@ func TestCreateDefaults(t *testing.T) {
 }
 
 // Missing credentials are not malformed: the transaction is created and rejected.
-func TestNoCredentialsPass(t *testing.T) {
+func TestMissingCredentialsAreWellFormed(t *testing.T) {
 	for _, storage := range []string{"", `,"money_storage":null`, `,"money_storage":{}`, `,"money_storage":{ }`} {
 		c := create(t, `{"type":"payment","amount":"1"`+storage+`}`)
 		if len(c.problems) != 0 || c.request.Method != "" || c.request.ReturnURL != "" {
@@ -373,12 +373,12 @@ func FuzzAmountField(f *testing.F) {
 		if len(c.problems) > 0 {
 			return
 		}
-		var said string
-		if json.Unmarshal([]byte(literal), &said) != nil {
+		var text string
+		if json.Unmarshal([]byte(literal), &text) != nil {
 			t.Fatalf("taken, but not one JSON string: %s", literal)
 		}
-		digits := !slices.ContainsFunc([]byte(said), func(b byte) bool { return b < '0' || b > '9' })
-		if !digits || len(said) > 78 || said[0] == '0' || c.request.Amount.String() != said {
+		digits := !slices.ContainsFunc([]byte(text), func(b byte) bool { return b < '0' || b > '9' })
+		if !digits || len(text) > 78 || text[0] == '0' || c.request.Amount.String() != text {
 			t.Fatalf("%s was taken as %v", literal, c.request.Amount)
 		}
 	})

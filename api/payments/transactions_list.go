@@ -126,7 +126,7 @@ func (h *Handlers) listTransactions(req *web.Request) error {
 	p := listPages.Get().(*listPage)
 	defer p.release()
 	p.begin(h, q, view, req)
-	if err := p.each(p.look); err != nil {
+	if err := p.each(p.addRow); err != nil {
 		return err
 	}
 	cursor := ""
@@ -161,9 +161,9 @@ func (q *filterQuery) listOf(req *web.Request) ledger.List {
 	return payment.Transactions.Of(req.Principal.Partner.Number, q.transactionFilter.env)
 }
 
-// look adds the row's transaction to the page if it meets the conditions. It looks one row
+// addRow adds the row's transaction to the page if it meets the conditions. It looks one row
 // beyond the page, to find out whether the page is the last.
-func (p *listPage) look(row posting.Listed) (more bool, err error) {
+func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
 	if p.passed++; p.read == maxRead || p.passed > maxRows {
 		p.next = p.past
 		return false, nil
@@ -183,11 +183,11 @@ func (p *listPage) look(row posting.Listed) (more bool, err error) {
 		p.past = row.Booked
 		p.seen[row.ID] = struct{}{}
 	}
-	if !q.meets(stamp) {
+	if !q.matchesTimes(stamp) {
 		return true, nil
 	}
 	record, err := transactionOf(&stored)
-	if err != nil || !q.wants(record) {
+	if err != nil || !q.matches(record) {
 		return true, err
 	}
 	if p.out.Rows == q.limit {

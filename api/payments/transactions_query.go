@@ -52,13 +52,13 @@ type transactionFilter struct {
 	started, updated, finished span
 }
 
-// meets tells whether a record's times meet the conditions.
-func (f *transactionFilter) meets(s *posting.Stamp) bool {
+// matchesTimes tells whether a record's times meet the conditions.
+func (f *transactionFilter) matchesTimes(s *posting.Stamp) bool {
 	return f.started.holds(s.Started) && f.updated.holds(s.Updated) && f.finished.holds(s.Finished)
 }
 
-// wants tells whether a record whose times meet the conditions meets the other ones too.
-func (f *transactionFilter) wants(r *payment.Record) bool {
+// matches tells whether a record whose times meet the conditions meets the other ones too.
+func (f *transactionFilter) matches(r *payment.Record) bool {
 	return (f.status == "" || r.Status == f.status) && (f.kind == 0 || r.Type == f.kind) &&
 		(f.currency == "" || r.Asset.Currency == f.currency) && (f.rrn == "" || r.RRN == f.rrn) &&
 		(!f.linked || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.least) && !f.most.Less(r.Amount)

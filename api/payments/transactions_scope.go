@@ -13,8 +13,8 @@ import (
 // partner and a start time, which are unexpected fields for a partner's key.
 var operatorParameters = slices.Concat(listParameters, []string{"partner_id", "from"})
 
-// place returns the organization of a request by the administration token or by a session.
-func (h *Handlers) place(req *web.Request) (ledger.ID, error) {
+// organization returns the organization of a request by the administration token or by a session.
+func (h *Handlers) organization(req *web.Request) (ledger.ID, error) {
 	if req.Operator {
 		return req.Organization(h.cfg.Directory)
 	}
@@ -37,7 +37,7 @@ func (h *Handlers) listQueryOf(req *web.Request) (*listQuery, error) {
 	if err := q.Problems.Err(); err != nil {
 		return nil, err
 	}
-	return q, h.actFor(req, org, number)
+	return q, h.actAs(req, org, number)
 }
 
 // partnerID reads the partner of the list. An empty parameter was refused before.
@@ -54,8 +54,8 @@ func partnerID(q *web.Query) int64 {
 	return n
 }
 
-// actFor makes the rest of the request run as if the partner had sent it.
-func (h *Handlers) actFor(req *web.Request, org ledger.ID, number int64) error {
+// actAs makes the rest of the request run as if the partner had sent it.
+func (h *Handlers) actAs(req *web.Request, org ledger.ID, number int64) error {
 	owner, found := h.cfg.Directory.Partner(org, number)
 	if !found {
 		return web.NotFound()
@@ -77,12 +77,12 @@ func (h *Handlers) findTransaction(req *web.Request) (result paymentactor.Result
 	if req.Principal.Partner != nil {
 		return h.cfg.Payments.Read(req.Principal.Org, req.Principal.Partner.Number, id)
 	}
-	org, err := h.place(req)
+	org, err := h.organization(req)
 	if err != nil {
 		return result, err
 	}
 	if result, err = h.cfg.Payments.Find(org, id); err != nil {
 		return result, err
 	}
-	return result, h.actFor(req, org, result.Record.Partner)
+	return result, h.actAs(req, org, result.Record.Partner)
 }

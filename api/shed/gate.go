@@ -17,10 +17,10 @@ const (
 	RefusalsOfCore = 1_000                  // refusals a second, for each core
 )
 
-// glance is the interval of checks while commands wait: for commands that have waited too long,
-// for commands to be refused, and for places that have become free although no command has
-// left.
-const glance = 10 * time.Millisecond
+// checkInterval is the interval of checks while commands wait: for commands that have waited
+// too long, for commands to be refused, and for places that have become free although no
+// command has left.
+const checkInterval = 10 * time.Millisecond
 
 // Options make a Gate.
 type Options struct {
@@ -50,7 +50,7 @@ type Gate struct {
 	clock    Clock
 	places   int
 	lapse    time.Duration
-	refusals int // refusals at each glance
+	refusals int // refusals at each check
 	away     func() int
 
 	mu      sync.Mutex
@@ -59,7 +59,7 @@ type Gate struct {
 	waiting list.List // guarded by mu: *Place, in the order of arrival
 	stands  time.Time // guarded by mu: since when the queue has not been empty
 	late    list.List // guarded by mu: *Place, shed and not answered yet
-	watched bool      // guarded by mu: look will run
+	watched bool      // guarded by mu: check is scheduled
 	shed    uint64    // guarded by mu: commands that got no place
 }
 
@@ -74,7 +74,7 @@ type Place struct {
 // New returns a gate.
 func New(o Options) *Gate {
 	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, Lapse), away: o.ProviderCalls}
-	g.refusals = max(1, cmp.Or(o.Refusals, RefusalsOfCore*runtime.GOMAXPROCS(0))/int(time.Second/glance))
+	g.refusals = max(1, cmp.Or(o.Refusals, RefusalsOfCore*runtime.GOMAXPROCS(0))/int(time.Second/checkInterval))
 	if g.clock == nil {
 		g.clock = machine{}
 	}
@@ -131,7 +131,7 @@ func (p *Place) Leave() {
 
 // Figures are the numbers that describe a gate.
 type Figures struct {
-	Inside  int           // commands in service, including those that wait for a rail
+	Inside  int           // commands in service, including those that wait for a provider
 	Waiting int           // commands that wait for a place
 	HeadAge time.Duration // how long the oldest waiting command has waited
 	Shed    uint64        // commands that got no place, since the start
@@ -182,11 +182,11 @@ func (g *Gate) advance(now time.Time) {
 func (g *Gate) watch() {
 	if !g.watched {
 		g.watched = true
-		g.clock.After(glance, g.look)
+		g.clock.After(checkInterval, g.check)
 	}
 }
 
-func (g *Gate) look() {
+func (g *Gate) check() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.watched = false

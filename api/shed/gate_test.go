@@ -98,7 +98,7 @@ func (g *gated) looks(want Figures) {
 	}
 }
 
-func TestACommandThatWaitsTooLongIsShed(t *testing.T) {
+func TestCommandThatWaitsTooLongIsShed(t *testing.T) {
 	g := gate(t, Options{Places: 1})
 	first := g.enters("accepted")
 	second := g.enters("waiting")
@@ -115,7 +115,7 @@ func TestACommandThatWaitsTooLongIsShed(t *testing.T) {
 	fourth := g.enters("waiting")
 	g.pass(MaxAge - time.Millisecond)
 	g.is(fourth, "waiting")
-	g.pass(time.Millisecond + glance)
+	g.pass(time.Millisecond + checkInterval)
 	g.is(fourth, "shed")
 	third.Leave()
 	g.looks(Figures{Shed: 1})
@@ -124,7 +124,7 @@ func TestACommandThatWaitsTooLongIsShed(t *testing.T) {
 
 // A burst may wait for MaxAge. If the queue never becomes empty, long waits do not help, and
 // the bound is StandingAge.
-func TestAQueueThatStandsIsShort(t *testing.T) {
+func TestStandingQueueHasTheShorterBound(t *testing.T) {
 	g := gate(t, Options{Places: 1})
 	inside := g.enters("accepted")
 	burst := g.enters("waiting")
@@ -133,7 +133,7 @@ func TestAQueueThatStandsIsShort(t *testing.T) {
 	g.pass(StandingAge / 2)
 	g.is(burst, "shed")
 	g.is(late, "waiting")
-	g.pass(StandingAge/2 + glance)
+	g.pass(StandingAge/2 + checkInterval)
 	g.is(late, "shed")
 	inside.Leave() // the queue is empty
 	inside = g.enters("accepted")
@@ -144,7 +144,7 @@ func TestAQueueThatStandsIsShort(t *testing.T) {
 	g.is(next, "accepted")
 }
 
-func TestPlacesGoToThoseWhoHaveWaitedLongest(t *testing.T) {
+func TestOldestWaitingCommandGetsTheNextPlace(t *testing.T) {
 	g := gate(t, Options{Places: 2})
 	one, two := g.enters("accepted"), g.enters("accepted")
 	first, second := g.enters("waiting"), g.enters("waiting")
@@ -160,27 +160,27 @@ func TestPlacesGoToThoseWhoHaveWaitedLongest(t *testing.T) {
 }
 
 // No command overtakes either if a place becomes free in the middle of an Enter.
-func TestWhoComesWhileOthersWaitWaitsBehindThem(t *testing.T) {
+func TestNewCommandQueuesBehindWaitingOnes(t *testing.T) {
 	asked := 0
 	g := gate(t, Options{Places: 1, ProviderCalls: func() int { asked++; return asked / 3 }})
 	g.enters("accepted")
 	first := g.enters("waiting") // ProviderCalls is called once
 	g.enters("waiting")          // and again for the first; then one command would be waiting for a provider
-	g.pass(glance)
+	g.pass(checkInterval)
 	g.is(first, "accepted")
 }
 
 // A command that waits for a rail uses no CPU, so it takes no place.
-func TestACommandThatIsAwayLeavesItsPlace(t *testing.T) {
+func TestCommandThatWaitsForAProviderFreesItsPlace(t *testing.T) {
 	away := 0
 	g := gate(t, Options{Places: 2, ProviderCalls: func() int { return away }})
 	g.enters("accepted")
 	g.enters("accepted")
 	next := g.enters("waiting")
-	g.pass(2 * glance)
+	g.pass(2 * checkInterval)
 	g.is(next, "waiting")
 	away = 1
-	g.pass(glance)
+	g.pass(checkInterval)
 	g.is(next, "accepted")
 	away = 0
 	g.enters("waiting") // three commands are inside again
@@ -188,20 +188,20 @@ func TestACommandThatIsAwayLeavesItsPlace(t *testing.T) {
 
 // A command that waits for anything else gives up its place after Lapse, so that no
 // organization can keep others out with commands that wait for each other.
-func TestAPlaceLapses(t *testing.T) {
+func TestPlaceLapsesAfterItsTime(t *testing.T) {
 	away := 0
 	g := gate(t, Options{Places: 1, ProviderCalls: func() int { return away }})
 	slow := g.enters("accepted")
-	g.pass(Lapse - 2*glance)
+	g.pass(Lapse - 2*checkInterval)
 	next := g.enters("waiting")
-	g.pass(glance)
+	g.pass(checkInterval)
 	g.is(next, "waiting")
-	g.pass(glance)
+	g.pass(checkInterval)
 	g.is(next, "accepted")
 	g.looks(Figures{Inside: 2})
 	away = 1 // the slow command's provider call, which counts once
 	last := g.enters("waiting")
-	g.pass(2 * glance)
+	g.pass(2 * checkInterval)
 	g.is(last, "waiting")
 	slow.Leave()
 	away = 0
@@ -214,7 +214,7 @@ func TestAPlaceLapses(t *testing.T) {
 // Under any load each accepted command has waited at most MaxAge, and in the long run at most
 // StandingAge. There are never more commands inside than places, and no place stays free while
 // commands wait.
-func TestUnderAnyLoadAcceptedCommandsWaitNoLongerThanTheBound(t *testing.T) {
+func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 	const places, each, tick, arrivals = 8, 10 * time.Millisecond, 400 * time.Microsecond, 5_000
 	g := gate(t, Options{Places: places, Refusals: 1_000_000})
 	began := g.now
@@ -264,7 +264,7 @@ func TestUnderAnyLoadAcceptedCommandsWaitNoLongerThanTheBound(t *testing.T) {
 }
 
 // Refusals cost CPU too, so their rate is bounded, and further commands wait longer.
-func TestRefusalsArePaced(t *testing.T) {
+func TestRateOfRefusalsIsBounded(t *testing.T) {
 	g := gate(t, Options{Places: 1, Refusals: 1_000})
 	g.enters("accepted")
 	var all []*Place
@@ -293,7 +293,7 @@ func TestRefusalsArePaced(t *testing.T) {
 }
 
 // With the machine's clock and concurrent commands.
-func TestManyComeAndGo(t *testing.T) {
+func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 	const places = 4
 	g := New(Options{Places: places, Lapse: time.Hour, Refusals: 1_000_000})
 	var inside, accepted, shed atomic.Int64

@@ -10,46 +10,46 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Kinds is a set of kinds of principal.
-type Kinds uint8
+// Callers is a set of kinds of principal.
+type Callers uint8
 
 // The kinds of principal that call routes.
 const (
-	Anyone         Kinds = 1 << iota // no credentials are asked for
-	PartnerKey                       // a partner's API key
-	PartnerSession                   // a session of role partner, which acts as its partner
-	AdminToken                       // the administration token
-	Session                          // a session with one of the roles that the route lists
+	Anyone         Callers = 1 << iota // no credentials are asked for
+	PartnerKey                         // a partner's API key
+	PartnerSession                     // a session of role partner, which acts as its partner
+	AdminToken                         // the administration token
+	Session                            // a session with one of the roles that the route lists
 )
 
-func (k Kinds) has(one Kinds) bool { return k&one != 0 }
+func (c Callers) has(one Callers) bool { return c&one != 0 }
 
 // Access says who may call a route. The zero value admits nobody.
 type Access struct {
-	By    Kinds
-	Roles []directory.Role // for the kind Session
+	Callers Callers
+	Roles   []directory.Role // for the kind Session
 
-	// Needs is the text of the refusal for a partner that the route does not admit. A route that
-	// has one authenticates the partner first, to tell it so; without one the refusal asks for a
-	// session of the organization.
-	Needs string
+	// PartnerRefusal is the text of the refusal for a partner that the route does not admit. A
+	// route that has one authenticates the partner first, to tell it so; without one the
+	// refusal asks for a session of the organization.
+	PartnerRefusal string
 }
 
-// Overseers are the roles that read a whole organization's ledger.
-var Overseers = []directory.Role{directory.Admin, directory.Auditor}
+// LedgerRoles are the roles that read a whole organization's ledger.
+var LedgerRoles = []directory.Role{directory.Admin, directory.Auditor}
 
-// Gate authenticates the caller of a request, and checks that the route admits it.
-type Gate struct {
-	Credentials   auth.Gate
+// Authorizer authenticates the caller of a request, and checks that the route admits it.
+type Authorizer struct {
+	Authenticator auth.Authenticator
 	Organizations Organizations
 	Proxies       Proxies
 }
 
 // Admit sets the request's principal. The error is a *ledger.Refusal: Unauthorized for unknown
 // credentials, Forbidden for a principal that the route does not admit.
-func (g *Gate) Admit(req *Request) error {
+func (a *Authorizer) Admit(req *Request) error {
 	route := req.Route
-	if route.Access.By == Anyone {
+	if route.Access.Callers == Anyone {
 		return nil
 	}
 	h := &req.Request.Header
@@ -57,14 +57,14 @@ func (g *Gate) Admit(req *Request) error {
 		APIKey:       h.PeekBytes(HeaderAPIKey),
 		Organization: h.PeekBytes(HeaderOrganization),
 		Bearer:       Bearer(h.Peek(fiber.HeaderAuthorization)),
-		Source:       g.Proxies.Source(req.RequestCtx),
+		Source:       a.Proxies.Source(req.RequestCtx),
 	}
 	if route.SoleOrganization && len(c.Organization) == 0 {
-		if id, only := g.Organizations.SoleOrganization(); only {
+		if id, only := a.Organizations.SoleOrganization(); only {
 			c.Organization = []byte(id.String())
 		}
 	}
-	err := g.admit(req, &c)
+	err := a.admit(req, &c)
 	if route.Forbid != nil && ledger.IsRefusal(err, ledger.Forbidden) {
 		err = route.Forbid(auth.Organization(c.Organization), err)
 	}
@@ -74,45 +74,45 @@ func (g *Gate) Admit(req *Request) error {
 // admit chooses the credential that counts and checks its principal against the route. If the
 // route admits the administration token or no sessions, a request with a partner's key counts
 // as the partner's; on other routes a bearer token has precedence over a key.
-func (g *Gate) admit(req *Request, c *auth.Credentials) (err error) {
-	a := &req.Route.Access
-	switch a.By {
+func (a *Authorizer) admit(req *Request, c *auth.Credentials) (err error) {
+	access := &req.Route.Access
+	switch access.Callers {
 	case AdminToken:
-		if err = g.Credentials.Admin(c); err == nil {
-			err = namedOnce(c.Organization)
+		if err = a.Authenticator.AdminToken(c); err == nil {
+			err = refuseSeveralOrganizations(c.Organization)
 		}
 		return err
 	case PartnerKey:
-		req.Principal, err = g.Credentials.Partner(c)
+		req.Principal, err = a.Authenticator.PartnerKey(c)
 		return err
 	}
-	keyFirst := a.By.has(AdminToken) || !a.By.has(Session)
+	keyFirst := access.Callers.has(AdminToken) || !access.Callers.has(Session)
 	byKey := len(c.Bearer) == 0 || keyFirst && len(c.APIKey) != 0
-	if !byKey && a.By.has(AdminToken) && g.Credentials.Admin(c) == nil {
+	if !byKey && access.Callers.has(AdminToken) && a.Authenticator.AdminToken(c) == nil {
 		req.Operator = true
 		return nil
 	}
 	switch {
 	case byKey:
-		req.Principal, err = g.Credentials.Partner(c)
-	case !a.By.has(Session):
-		req.Principal, err = g.Credentials.Holder(c)
-	case a.By.has(PartnerSession) || a.Needs != "":
-		req.Principal, err = g.Credentials.Reader(c, a.Roles...)
+		req.Principal, err = a.Authenticator.PartnerKey(c)
+	case !access.Callers.has(Session):
+		req.Principal, err = a.Authenticator.PartnerKeyOrSession(c)
+	case access.Callers.has(PartnerSession) || access.PartnerRefusal != "":
+		req.Principal, err = a.Authenticator.LedgerReader(c, access.Roles...)
 	case req.Route.EndsSession:
-		req.Principal, err = g.Credentials.Leaver(c, a.Roles...)
+		req.Principal, err = a.Authenticator.SessionToEnd(c, access.Roles...)
 	default:
-		req.Principal, err = g.Credentials.Session(c, a.Roles...)
+		req.Principal, err = a.Authenticator.Session(c, access.Roles...)
 	}
-	if err == nil && req.Principal.Partner != nil && !a.By.has(PartnerKey) {
-		return ledger.Refuse("web.Admit", ledger.Forbidden, "%s", a.needs())
+	if err == nil && req.Principal.Partner != nil && !access.Callers.has(PartnerKey) {
+		return ledger.Refuse("web.Admit", ledger.Forbidden, "%s", access.partnerRefusal())
 	}
 	return err
 }
 
-func (a *Access) needs() string {
-	if a.Needs != "" {
-		return a.Needs
+func (a *Access) partnerRefusal() string {
+	if a.PartnerRefusal != "" {
+		return a.PartnerRefusal
 	}
 	return "this needs a session of the organization"
 }
@@ -130,10 +130,10 @@ func Bearer(header []byte) []byte {
 // organization has this id.
 const SeveralOrganizations = "several"
 
-// namedOnce refuses a request that names several organizations.
-func namedOnce(organization []byte) error {
+// refuseSeveralOrganizations refuses a request that names several organizations.
+func refuseSeveralOrganizations(organization []byte) error {
 	if string(organization) != SeveralOrganizations {
 		return nil
 	}
-	return ledger.RefuseField("web.namedOnce", "x-organization-id", "x-organization-id must be sent once")
+	return ledger.RefuseField("web.refuseSeveralOrganizations", "x-organization-id", "x-organization-id must be sent once")
 }

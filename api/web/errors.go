@@ -29,14 +29,14 @@ const (
 type shape uint8
 
 const (
-	message shape = iota + 1 // {error, message}
-	fields                   // {errors: [{code, detail, field?}]}
-	bare                     // {error}
+	messageShape shape = iota + 1 // {error, message}
+	fieldsShape                   // {errors: [{code, detail, field?}]}
+	nameShape                     // {error}
 )
 
-// answer is the HTTP answer for a refusal code. Without a name the code itself is the error's
-// name; without a text the refusal's detail is shown.
-type answer struct {
+// errorResponse is the HTTP response to a refusal code. Without a name the code itself is the
+// error's name; without a text the refusal's detail is shown.
+type errorResponse struct {
 	status int
 	shape  shape
 	name   string
@@ -44,39 +44,39 @@ type answer struct {
 	retry  int // seconds of Retry-After
 }
 
-// answers maps every code, of package ledger and of this layer, to its answer.
-var answers = map[ledger.Code]answer{
-	ledger.Invalid:              {status: fiber.StatusUnprocessableEntity, shape: fields},
-	ledger.WrongParams:          {status: fiber.StatusUnprocessableEntity, shape: bare, name: "wrong params - can't init tx"},
-	ledger.InvalidRefundAmount:  {status: fiber.StatusUnprocessableEntity, shape: message},
-	ledger.NotReversible:        {status: fiber.StatusUnprocessableEntity, shape: message},
-	ledger.InvalidCaptureAmount: {status: fiber.StatusUnprocessableEntity, shape: message},
-	ledger.NotContinuable:       {status: fiber.StatusUnprocessableEntity, shape: fields},
-	ledger.Expired:              {status: fiber.StatusUnprocessableEntity, shape: message},
-	ledger.NotFound:             {status: fiber.StatusNotFound, shape: message},
-	ledger.Conflict:             {status: fiber.StatusConflict, shape: message},
-	ledger.Forbidden:            {status: fiber.StatusForbidden, shape: message},
-	ledger.Unauthorized:         {status: fiber.StatusUnauthorized, shape: bare},
-	ledger.ModuleNotActive:      {status: fiber.StatusForbidden, shape: message},
-	ledger.Unavailable:          {status: fiber.StatusServiceUnavailable, shape: message, retry: 1},
-	ledger.Internal:             {status: fiber.StatusInternalServerError, shape: message, text: "something went wrong on our side"},
-	ledger.IllegalTransition:    {status: fiber.StatusConflict, shape: message, name: "conflict"},
+// errorResponses maps every code, of package ledger and of this layer, to its response.
+var errorResponses = map[ledger.Code]errorResponse{
+	ledger.Invalid:              {status: fiber.StatusUnprocessableEntity, shape: fieldsShape},
+	ledger.WrongParams:          {status: fiber.StatusUnprocessableEntity, shape: nameShape, name: "wrong params - can't init tx"},
+	ledger.InvalidRefundAmount:  {status: fiber.StatusUnprocessableEntity, shape: messageShape},
+	ledger.NotReversible:        {status: fiber.StatusUnprocessableEntity, shape: messageShape},
+	ledger.InvalidCaptureAmount: {status: fiber.StatusUnprocessableEntity, shape: messageShape},
+	ledger.NotContinuable:       {status: fiber.StatusUnprocessableEntity, shape: fieldsShape},
+	ledger.Expired:              {status: fiber.StatusUnprocessableEntity, shape: messageShape},
+	ledger.NotFound:             {status: fiber.StatusNotFound, shape: messageShape},
+	ledger.Conflict:             {status: fiber.StatusConflict, shape: messageShape},
+	ledger.Forbidden:            {status: fiber.StatusForbidden, shape: messageShape},
+	ledger.Unauthorized:         {status: fiber.StatusUnauthorized, shape: nameShape},
+	ledger.ModuleNotActive:      {status: fiber.StatusForbidden, shape: messageShape},
+	ledger.Unavailable:          {status: fiber.StatusServiceUnavailable, shape: messageShape, retry: 1},
+	ledger.Internal:             {status: fiber.StatusInternalServerError, shape: messageShape, text: "something went wrong on our side"},
+	ledger.IllegalTransition:    {status: fiber.StatusConflict, shape: messageShape, name: "conflict"},
 
-	ledger.ClaimTaken:        {status: fiber.StatusConflict, shape: message, name: "conflict"},
-	ledger.StaleVersion:      {status: fiber.StatusConflict, shape: message, name: "conflict"},
-	ledger.InsufficientFunds: {status: fiber.StatusUnprocessableEntity, shape: message},
-	ledger.LimitExceeded:     {status: fiber.StatusUnprocessableEntity, shape: message},
-	ledger.OutOfRange:        {status: fiber.StatusUnprocessableEntity, shape: message},
+	ledger.ClaimTaken:        {status: fiber.StatusConflict, shape: messageShape, name: "conflict"},
+	ledger.StaleVersion:      {status: fiber.StatusConflict, shape: messageShape, name: "conflict"},
+	ledger.InsufficientFunds: {status: fiber.StatusUnprocessableEntity, shape: messageShape},
+	ledger.LimitExceeded:     {status: fiber.StatusUnprocessableEntity, shape: messageShape},
+	ledger.OutOfRange:        {status: fiber.StatusUnprocessableEntity, shape: messageShape},
 
-	BadRequest:           {status: fiber.StatusBadRequest, shape: message},
-	MethodNotAllowed:     {status: fiber.StatusMethodNotAllowed, shape: message},
-	PayloadTooLarge:      {status: fiber.StatusRequestEntityTooLarge, shape: message},
-	UnsupportedMediaType: {status: fiber.StatusUnsupportedMediaType, shape: message},
-	RateLimited:          {status: fiber.StatusTooManyRequests, shape: message, retry: 1},
-	RequestTimeout:       {status: fiber.StatusRequestTimeout, shape: message},
-	HeadersTooLarge:      {status: fiber.StatusRequestHeaderFieldsTooLarge, shape: message},
-	DestinationMissing:   {status: fiber.StatusBadRequest, shape: bare, name: "id and target_bank_id are required"},
-	versionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: message},
+	BadRequest:           {status: fiber.StatusBadRequest, shape: messageShape},
+	MethodNotAllowed:     {status: fiber.StatusMethodNotAllowed, shape: messageShape},
+	PayloadTooLarge:      {status: fiber.StatusRequestEntityTooLarge, shape: messageShape},
+	UnsupportedMediaType: {status: fiber.StatusUnsupportedMediaType, shape: messageShape},
+	RateLimited:          {status: fiber.StatusTooManyRequests, shape: messageShape, retry: 1},
+	RequestTimeout:       {status: fiber.StatusRequestTimeout, shape: messageShape},
+	HeadersTooLarge:      {status: fiber.StatusRequestHeaderFieldsTooLarge, shape: messageShape},
+	DestinationMissing:   {status: fiber.StatusBadRequest, shape: nameShape, name: "id and target_bank_id are required"},
+	versionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: messageShape},
 }
 
 // WriteError answers with an error and returns the status.
@@ -88,42 +88,42 @@ func WriteError(ctx *fasthttp.RequestCtx, err error) int {
 	}
 	refusals := RefusalsOf(err)
 	first := refusals[0]
-	a, known := answers[first.Code]
+	response, known := errorResponses[first.Code]
 	if !known {
-		a = answers[ledger.Internal]
+		response = errorResponses[ledger.Internal]
 		first = &ledger.Refusal{Code: ledger.Internal}
 	}
 	body := make([]byte, 0, 256)
-	switch a.shape {
-	case fields:
+	switch response.shape {
+	case fieldsShape:
 		body = appendProblems(body, refusals)
-	case bare:
+	case nameShape:
 		body = append(body, `{"error":`...)
-		body = append(schema.AppendText(body, a.nameOf(first)), '}')
+		body = append(schema.AppendText(body, response.nameOf(first)), '}')
 	default:
 		body = append(body, `{"error":`...)
-		body = schema.AppendText(body, a.nameOf(first))
+		body = schema.AppendText(body, response.nameOf(first))
 		body = append(body, `,"message":`...)
-		body = append(appendBounded(body, a.textOf(first)), '}')
+		body = append(appendBounded(body, response.textOf(first)), '}')
 	}
-	if a.retry > 0 && len(ctx.Response.Header.PeekBytes(HeaderRetryAfter)) == 0 {
-		ctx.Response.Header.SetCanonical(HeaderRetryAfter, strconv.AppendInt(nil, int64(a.retry), 10))
+	if response.retry > 0 && len(ctx.Response.Header.PeekBytes(HeaderRetryAfter)) == 0 {
+		ctx.Response.Header.SetCanonical(HeaderRetryAfter, strconv.AppendInt(nil, int64(response.retry), 10))
 	}
-	WriteJSON(ctx, a.status, body)
-	return a.status
+	WriteJSON(ctx, response.status, body)
+	return response.status
 }
 
-func (a *answer) nameOf(r *ledger.Refusal) string {
-	if a.name != "" {
-		return a.name
+func (e *errorResponse) nameOf(r *ledger.Refusal) string {
+	if e.name != "" {
+		return e.name
 	}
 	return string(r.Code)
 }
 
-func (a *answer) textOf(r *ledger.Refusal) string {
+func (e *errorResponse) textOf(r *ledger.Refusal) string {
 	switch {
-	case a.text != "":
-		return a.text
+	case e.text != "":
+		return e.text
 	case r.Field != "":
 		return r.Field + ": " + r.Detail
 	}
@@ -133,7 +133,7 @@ func (a *answer) textOf(r *ledger.Refusal) string {
 // appendBounded appends the text of an error up to a bound, because it may repeat data of the
 // request.
 func appendBounded(dst []byte, text string) []byte {
-	steps.Took(min(len(text), 2*maxDetail))
+	steps.Add(min(len(text), 2*maxDetail))
 	return schema.AppendText(dst, Truncate([]byte(text[:min(len(text), 2*maxDetail)]), maxDetail))
 }
 

@@ -60,14 +60,14 @@ func answerTo(err error) (status int, body, retry string) {
 	return ctx.Response.StatusCode(), string(ctx.Response.Body()), string(ctx.Response.Header.Peek("Retry-After"))
 }
 
-func TestEveryCodeHasItsAnswer(t *testing.T) {
+func TestEveryCodeHasItsResponse(t *testing.T) {
 	for code, want := range wantAnswers {
 		status, body, retry := answerTo(&ledger.Refusal{Op: "op", Code: code, Field: "f", Detail: "why"})
 		if status != want.status || body != want.body || retry != want.retry {
 			t.Errorf("%s: %d %s retry %q, want %v", code, status, body, retry, want)
 		}
 	}
-	for code := range answers {
+	for code := range errorResponses {
 		if _, tested := wantAnswers[code]; !tested {
 			t.Errorf("%s has no row in this test", code)
 		}
@@ -75,7 +75,7 @@ func TestEveryCodeHasItsAnswer(t *testing.T) {
 }
 
 // Every constant of type Code, in ledger's source and in this package's, is in the table.
-func TestNoCodeIsForgotten(t *testing.T) {
+func TestEveryCodeIsInTheTable(t *testing.T) {
 	found := 0
 	for _, path := range []string{"../../ledger/refusal.go", "errors.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -90,7 +90,7 @@ func TestNoCodeIsForgotten(t *testing.T) {
 			for _, v := range spec.Values {
 				if literal, ok := v.(*ast.BasicLit); ok {
 					found++
-					if _, known := answers[ledger.Code(strings.Trim(literal.Value, `"`))]; !known {
+					if _, known := errorResponses[ledger.Code(strings.Trim(literal.Value, `"`))]; !known {
 						t.Errorf("%s: %s is not in the table", path, literal.Value)
 					}
 				}
@@ -103,7 +103,7 @@ func TestNoCodeIsForgotten(t *testing.T) {
 	}
 }
 
-func TestOtherErrorsSayNothing(t *testing.T) {
+func TestUnexpectedErrorsRevealNothing(t *testing.T) {
 	const internal = `{"error":"internal","message":"something went wrong on our side"}`
 	for _, c := range []struct {
 		err    error

@@ -16,7 +16,7 @@ func requestOf(method, path, body string) *Request {
 	return &Request{RequestCtx: ctx}
 }
 
-func TestRequestsAreToldApartByMethodPathAndBody(t *testing.T) {
+func TestRequestHashDependsOnMethodPathAndBody(t *testing.T) {
 	k := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("%x", b) }}
 	seen := map[[sha256.Size]byte]string{}
 	for _, r := range [][3]string{
@@ -34,7 +34,7 @@ func TestRequestsAreToldApartByMethodPathAndBody(t *testing.T) {
 }
 
 // A reader of the store must not be able to find a card's digits by trying.
-func TestRequestsHashIsKeyed(t *testing.T) {
+func TestRequestHashIsKeyed(t *testing.T) {
 	r := requestOf("POST", "/a", `{"cvv":"123"}`)
 	one := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("1%x", b) }}
 	two := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("2%x", b) }}

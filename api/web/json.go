@@ -30,7 +30,7 @@ func Document(body []byte) ([]byte, error) {
 // depth returns how deeply objects and arrays of a document are nested.
 func depth(value []byte) int {
 	deepest, now := 0, 0
-	steps.Took(len(value))
+	steps.Add(len(value))
 	for i := 0; i < len(value); i++ {
 		switch value[i] {
 		case '"':

@@ -146,10 +146,10 @@ func sameMembers(t *testing.T, value []byte) {
 			t.Fatalf("%q has too many elements", value)
 		}
 	default:
-		said, isText := jsonwalk.Text(value)
+		text, isText := jsonwalk.Text(value)
 		var want string
-		if err := json.Unmarshal(value, &want); (err == nil && string(value) != "null") != isText || isText && want != string(said) {
-			t.Fatalf("text of %q = %q, %v, want %q", value, said, isText, want)
+		if err := json.Unmarshal(value, &want); (err == nil && string(value) != "null") != isText || isText && want != string(text) {
+			t.Fatalf("text of %q = %q, %v, want %q", value, text, isText, want)
 		}
 		if !isText {
 			return
@@ -161,7 +161,7 @@ func sameMembers(t *testing.T, value []byte) {
 	}
 }
 
-func TestTextThatIsNoTextIsStillJSON(t *testing.T) {
+func TestInvalidUTF8IsEncodedAsValidJSON(t *testing.T) {
 	if got := schema.AppendText(nil, "a\xffb"); !json.Valid(got) {
 		t.Errorf("appendText of invalid UTF-8 = %q", got)
 	}

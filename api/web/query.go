@@ -40,9 +40,9 @@ func QueryOf(ctx *fasthttp.RequestCtx, known ...string) *Query {
 
 func (q *Query) take(name, value string, known []string) {
 	found := false
-	steps.Took(len(name) + len(value))
+	steps.Add(len(name) + len(value))
 	for _, k := range known {
-		steps.Took(min(len(k), len(name)) + 1)
+		steps.Add(min(len(k), len(name)) + 1)
 		found = found || k == name
 	}
 	_, twice := q.Sent(name)
@@ -173,7 +173,7 @@ func (q *Query) CursorParts(n int) []string {
 	if !sent {
 		return nil
 	}
-	steps.Took(len(text))
+	steps.Add(len(text))
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	parts := strings.Split(string(raw), "\n")
 	if err != nil || len(parts) != n || JoinCursor(parts...) != text {

@@ -7,13 +7,13 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-func queryString(said string) *fasthttp.RequestCtx {
+func queryString(text string) *fasthttp.RequestCtx {
 	ctx := new(fasthttp.RequestCtx)
-	ctx.Request.SetRequestURI("/list?" + said)
+	ctx.Request.SetRequestURI("/list?" + text)
 	return ctx
 }
 
-func TestCursorsComeBackAsTheyWere(t *testing.T) {
+func TestCursorsSurviveARoundTrip(t *testing.T) {
 	for _, parts := range [][]string{{"a", "b", "", "1"}, {"", "", "", ""}, {"L:partner:1:available", "USDT", "tron", "1788430530123456"}} {
 		q := QueryOf(queryString("cursor="+JoinCursor(parts...)), "cursor")
 		if got := q.CursorParts(4); len(q.Problems) != 0 || strings.Join(got, "|") != strings.Join(parts, "|") {

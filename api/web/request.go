@@ -129,7 +129,7 @@ func (req *Request) Organization(known Organizations) (ledger.ID, error) {
 		}
 		return ledger.ID{}, ledger.RefuseField(op, header, "%s is required", header)
 	}
-	if err := namedOnce(named); err != nil {
+	if err := refuseSeveralOrganizations(named); err != nil {
 		return ledger.ID{}, err
 	}
 	id, err := ParseID(string(named))

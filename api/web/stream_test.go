@@ -9,7 +9,7 @@ import (
 
 // The write deadline counts from the last piece, so that an export may take longer than one
 // deadline.
-func TestALongExportIsNotCutOff(t *testing.T) {
+func TestLongExportIsNotCutOff(t *testing.T) {
 	t.Parallel()
 	reader, writer := io.Pipe()
 	conn := &bounded{}

@@ -71,15 +71,15 @@ func (b *book) note(o *order, before reading, line answerLine) {
 			close(ring)
 			delete(b.bells, b.answered)
 		}
-		err = b.learn(o, before, &line)
+		err = b.apply(o, before, &line)
 	}
 	if err != nil {
 		b.wrong = append(b.wrong, err)
 	}
 }
 
-// learn updates the order with an answer.
-func (b *book) learn(o *order, before reading, line *answerLine) error {
+// apply updates the order with an answer.
+func (b *book) apply(o *order, before reading, line *answerLine) error {
 	switch {
 	case line.Status == 503 && line.Method == "POST":
 		return nil // the server was too busy: nothing was stored
@@ -90,7 +90,7 @@ func (b *book) learn(o *order, before reading, line *answerLine) error {
 	if err := json.Unmarshal(line.Response, &got); err != nil {
 		return fmt.Errorf("txid %s: %w: %s", o.txid, err, line.Response)
 	}
-	if err := o.judge(&before, &got); err != nil {
+	if err := o.check(&before, &got); err != nil {
 		return err
 	}
 	if o.last.ID != "" && o.last.ID != got.ID {

@@ -169,11 +169,11 @@ func (c *campaign) killLoaded(kill int) {
 	c.t.Helper()
 	s := c.start()
 	calm := kill*3 > c.kills*2 // late orders must end before the campaign does
-	crowd, err := newCrowd(c.book, s, calm)
+	clientPool, err := newClientPool(c.book, s, calm)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer crowd.http.CloseIdleConnections()
+	defer clientPool.http.CloseIdleConnections()
 	answers := minAnswers + c.random.IntN(maxAnswers-minAnswers)
 	enough := c.book.after(answers)
 	raceAt := c.book.after(max(1, answers-c.random.IntN(racers)))
@@ -183,23 +183,23 @@ func (c *campaign) killLoaded(kill int) {
 	var all sync.WaitGroup
 	for i := range clients {
 		random := rand.New(rand.NewPCG(c.seed, uint64(kill*clients+i+1)))
-		all.Go(func() { crowd.work(ctx, random) })
+		all.Go(func() { clientPool.work(ctx, random) })
 	}
 	all.Go(func() {
 		random := rand.New(rand.NewPCG(c.seed, uint64(kill+1)<<32))
 		select {
 		case <-raceAt:
-			crowd.race(ctx, random)
+			clientPool.race(ctx, random)
 		case <-ctx.Done():
 		}
 	})
 	if c.manual {
-		all.Go(func() { c.tick(ctx, crowd, kill) })
+		all.Go(func() { c.tick(ctx, clientPool, kill) })
 	}
 	select {
 	case <-enough:
 	case <-s.Exited():
-		c.t.Errorf("the server ended by itself:\n%s", s.Said())
+		c.t.Errorf("the server ended by itself:\n%s", s.StderrEnd())
 	case <-ctx.Done():
 		c.t.Errorf("%d answers did not come within %v", answers, loadBound)
 	}
@@ -214,7 +214,7 @@ func (c *campaign) killLoaded(kill int) {
 }
 
 // tick occasionally moves a manual clock during the load.
-func (c *campaign) tick(ctx context.Context, crowd *crowd, kill int) {
+func (c *campaign) tick(ctx context.Context, clientPool *clientPool, kill int) {
 	random := rand.New(rand.NewPCG(c.seed, uint64(kill+1)<<48))
 	for {
 		select {
@@ -222,7 +222,7 @@ func (c *campaign) tick(ctx context.Context, crowd *crowd, kill int) {
 			return
 		case <-c.book.after(50 + random.IntN(100)):
 		}
-		if err := crowd.advance(ctx, 1+random.IntN(5)); err != nil {
+		if err := clientPool.advance(ctx, 1+random.IntN(5)); err != nil {
 			c.t.Error(err)
 			return
 		}
@@ -240,7 +240,7 @@ func (c *campaign) killRecovering() {
 	wait := minRecovery + time.Duration(c.random.Int64N(int64(longest-minRecovery)))
 	select {
 	case <-s.Exited():
-		c.t.Fatalf("the server ended by itself while it started:\n%s", s.Said())
+		c.t.Fatalf("the server ended by itself while it started:\n%s", s.StderrEnd())
 	case <-time.After(wait):
 	}
 	c.kill(s)
@@ -250,28 +250,28 @@ func (c *campaign) killRecovering() {
 func (c *campaign) finish() {
 	c.t.Helper()
 	s := c.start()
-	crowd, err := newCrowd(c.book, s, true)
+	clientPool, err := newClientPool(c.book, s, true)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer crowd.http.CloseIdleConnections()
+	defer clientPool.http.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(c.t.Context(), finishBound)
 	defer cancel()
 
 	b := c.book
 	c.until(ctx, "answered", func(r *reading) bool { return r.ID == "" }, func(left []*order) {
-		crowd.each(left, func(o *order) { crowd.create(ctx, o) })
+		clientPool.each(left, func(o *order) { clientPool.create(ctx, o) })
 	})
 	c.until(ctx, "final", func(r *reading) bool { return !r.final() }, func(left []*order) {
 		if c.manual {
-			if err := crowd.advance(ctx, 5); err != nil {
+			if err := clientPool.advance(ctx, 5); err != nil {
 				c.t.Fatal(err)
 			}
 		}
-		crowd.each(left, func(o *order) { crowd.read(ctx, o) })
+		clientPool.each(left, func(o *order) { clientPool.read(ctx, o) })
 	})
 	heard := b.unanswered
-	crowd.each(b.where(func(*reading) bool { return true }), func(o *order) { crowd.read(ctx, o) })
+	clientPool.each(b.where(func(*reading) bool { return true }), func(o *order) { clientPool.read(ctx, o) })
 	if b.unanswered != heard {
 		c.t.Errorf("%d of the last reads had no answer", b.unanswered-heard)
 	}

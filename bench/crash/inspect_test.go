@@ -75,15 +75,15 @@ type totals struct{ credits, debits, held *big.Int }
 // totals reads the totals as the auditor does.
 func (c *campaign) totals(s *server.Server) map[string]totals {
 	c.t.Helper()
-	crowd, err := newCrowd(c.book, s, true)
+	clientPool, err := newClientPool(c.book, s, true)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer crowd.http.CloseIdleConnections()
+	defer clientPool.http.CloseIdleConnections()
 	found := make(map[string]totals)
 	for _, env := range []string{"prod", "test"} {
 		path := fmt.Sprintf("/api/v1/ledger/accounts/L:partner:%d:available?currency=%s&env=%s", s.Sandbox.PartnerID, currency, env)
-		status, response := crowd.do(c.t.Context(), http.MethodGet, path, nil, "authorization", "Bearer "+s.Sandbox.AuditorToken)
+		status, response := clientPool.do(c.t.Context(), http.MethodGet, path, nil, "authorization", "Bearer "+s.Sandbox.AuditorToken)
 		var list struct {
 			Data []struct {
 				Credits string `json:"credits_posted"`

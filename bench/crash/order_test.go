@@ -107,8 +107,8 @@ func (o *order) render(card, cvv string) []byte {
 		o.txid, o.kind, o.env, o.amount, currency, card, cardholder, cvv)
 }
 
-// judge compares an answer with the order and with the last answer before the request was sent.
-func (o *order) judge(before, got *reading) error {
+// check compares an answer with the order and with the last answer before the request was sent.
+func (o *order) check(before, got *reading) error {
 	want := reading{TxID: o.txid, Type: o.kind, Amount: fmt.Sprint(o.amount), Currency: currency, Env: o.env}
 	has := reading{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
 	switch {
@@ -140,7 +140,7 @@ func show(r *reading) string {
 	return string(text)
 }
 
-func TestOrderNotices(t *testing.T) {
+func TestOrderDetectsWrongResponses(t *testing.T) {
 	o := newOrder("t-1", rand.New(rand.NewPCG(1, 1)), true)
 	o.card = "4000000000000002"
 	finished := "2026-11-21T00:00:01Z"
@@ -174,7 +174,7 @@ func TestOrderNotices(t *testing.T) {
 	} {
 		got := declined
 		c.change(&got)
-		if err := o.judge(&c.before, &got); (err == nil) != c.fine {
+		if err := o.check(&c.before, &got); (err == nil) != c.fine {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

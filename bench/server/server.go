@@ -82,7 +82,7 @@ func (s *Server) Ready(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		ready, err := s.look(ctx)
+		ready, err := s.probe(ctx)
 		if err != nil || ready {
 			s.Took = time.Since(s.began)
 			return err
@@ -97,9 +97,9 @@ func (s *Server) Ready(ctx context.Context) error {
 	}
 }
 
-// look checks once whether the server is ready. A missing sandbox.json is no error. One that
+// probe checks once whether the server is ready. A missing sandbox.json is no error. One that
 // can't be read is an error, because the server replaces the file as a whole.
-func (s *Server) look(ctx context.Context) (bool, error) {
+func (s *Server) probe(ctx context.Context) (bool, error) {
 	path := filepath.Join(s.options.Dir, sandboxFile)
 	stat, err := os.Stat(path)
 	if err != nil || (s.stale != nil && os.SameFile(s.stale, stat)) {
@@ -127,8 +127,8 @@ func (s *Server) PID() int { return s.process.Pid }
 // Exited returns a channel that is closed when the process has ended.
 func (s *Server) Exited() <-chan struct{} { return s.exited }
 
-// Said returns the end of the server's stderr.
-func (s *Server) Said() string { return s.end.String() }
+// StderrEnd returns the end of the server's stderr.
+func (s *Server) StderrEnd() string { return s.end.String() }
 
 // Kill ends the process with SIGKILL and waits for its end.
 func (s *Server) Kill() error {

@@ -87,7 +87,7 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestReadySeesThisStartNotTheOneBefore(t *testing.T) {
+func TestReadyIgnoresAnEarlierStart(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {
 		s := start(t, "good", dir)
@@ -106,7 +106,7 @@ func TestReadySeesThisStartNotTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestReadyReportsAProcessThatEnds(t *testing.T) {
+func TestReadyReportsAnEndedProcess(t *testing.T) {
 	s := start(t, "broken", t.TempDir())
 	err := s.Ready(soon(t))
 	if err == nil || !strings.Contains(err.Error(), "nothing fits") || !strings.Contains(err.Error(), "exit status 2") {
@@ -130,7 +130,7 @@ func TestStopWaitsForTheEnd(t *testing.T) {
 	}
 }
 
-func TestStopKillsADeafProcess(t *testing.T) {
+func TestStopKillsAProcessThatIgnoresSignals(t *testing.T) {
 	s := start(t, "deaf", t.TempDir())
 	if err := s.Ready(soon(t)); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestStopKillsADeafProcess(t *testing.T) {
 	<-s.Exited()
 }
 
-func TestUsageOfOneself(t *testing.T) {
+func TestUsageOfTheOwnProcessIsRead(t *testing.T) {
 	before, err := UsageOf(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestUsageForms(t *testing.T) {
 	}
 }
 
-func TestSandboxMissesAValue(t *testing.T) {
+func TestIncompleteSandboxFileIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, sandboxFile), []byte(`{"base_url":"http://x","api_key":"k"}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 )
 
 // The machine's clock is set back by an hour, and later passes its earlier time.
-func TestTheMachinesClockNeverGoesBack(t *testing.T) {
+func TestMachinesClockNeverGoesBack(t *testing.T) {
 	var l latest
 	noon := time.Date(2026, 9, 3, 12, 0, 0, 123456789, time.FixedZone("elsewhere", 3600))
 	cut := time.Date(2026, 9, 3, 11, 0, 0, 123456000, time.UTC)
@@ -21,7 +21,7 @@ func TestTheMachinesClockNeverGoesBack(t *testing.T) {
 }
 
 // Concurrent callers see the clock move forward only.
-func TestTheMachinesClockMovesForwardForAll(t *testing.T) {
+func TestMachinesClockMovesForwardForAll(t *testing.T) {
 	var askers sync.WaitGroup
 	for range 4 {
 		askers.Go(func() {

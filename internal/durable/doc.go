@@ -6,7 +6,7 @@
 //     or Replace returns nil, the new content survives a power cut.
 //  2. Create never overwrites a file, even if another process creates it at that moment.
 //  3. The content is never readable for more users than its mode allows. Replace keeps the
-//     file's owner: an administrator who rewrites a server's file must not lock the server out
+//     file's owner: an operator who rewrites a server's file must not lock the server out
 //     of it.
 //  4. Temporary files have names with a form of their own, and RemoveLeftovers deletes only
 //     such files.

@@ -40,7 +40,7 @@ func names(t *testing.T, dir string) []string {
 	return list
 }
 
-func TestReplaceMakesAFileAndTakesItsPlace(t *testing.T) {
+func TestReplaceCreatesOrReplacesAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := Replace(path, 0o644, []byte("one")); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestReplaceMakesAFileAndTakesItsPlace(t *testing.T) {
 	holds(t, path, "second", 0o600)
 }
 
-func TestCreateTakesFreeNamesOnly(t *testing.T) {
+func TestCreateRefusesExistingNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := Create(path, 0o600, []byte("one")); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestCreateTakesFreeNamesOnly(t *testing.T) {
 	holds(t, path, "one", 0o600)
 }
 
-func TestOneOfManyCreatesWins(t *testing.T) {
+func TestConcurrentCreatesHaveOneWinner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	won := make(chan string, 32)
 	var all sync.WaitGroup
@@ -85,8 +85,8 @@ func TestOneOfManyCreatesWins(t *testing.T) {
 	holds(t, path, <-won, 0o600)
 }
 
-// TestAWriteThatFailsChangesNothing tries to replace a directory, which fails.
-func TestAWriteThatFailsChangesNothing(t *testing.T) {
+// TestFailedWriteChangesNothing tries to replace a directory, which fails.
+func TestFailedWriteChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
 	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil {
@@ -103,7 +103,7 @@ func TestAWriteThatFailsChangesNothing(t *testing.T) {
 	}
 }
 
-func TestReplaceLeavesTheFileToItsOwner(t *testing.T) {
+func TestReplaceKeepsTheFilesOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a file away")
 	}
@@ -146,7 +146,7 @@ func TestLeftoversAreRemovedAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestWhatAKillLeavesIsALeftover(t *testing.T) {
+func TestKillLeavesOnlyLeftovers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file*")
 	f, err := begin(path) // the process was killed at this point
 	if err != nil {

@@ -16,21 +16,21 @@ const opened = "1970-01-01"
 // beancount writes a ledger for beancount 2 and 3. Dates are the effective days; the booked
 // time is metadata. Links join an entry to the one that it reverses or closes.
 type beancount struct {
-	*reading
+	*exporter
 	out         io.Writer
 	commodities *commodities
 	buf         []byte
 }
 
-func writeBeancount(out io.Writer, r *reading) error {
-	b := &beancount{reading: r, out: out, commodities: newCommodities(beancountName)}
+func writeBeancount(out io.Writer, x *exporter) error {
+	b := &beancount{exporter: x, out: out, commodities: newCommodities(beancountName)}
 	if err := b.preamble(); err != nil {
 		return err
 	}
-	if err := r.each(b.entry); err != nil {
+	if err := x.each(b.entry); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n; end of the export: %d entries\n", r.count.Entries)
+	_, err := fmt.Fprintf(out, "\n; end of the export: %d entries\n", x.count.Entries)
 	return err
 }
 

@@ -26,7 +26,7 @@ const (
 // form describes a format.
 type form struct {
 	name, extension, media string
-	write                  func(io.Writer, *reading) error
+	write                  func(io.Writer, *exporter) error
 }
 
 var forms = [...]form{
@@ -94,45 +94,45 @@ func Write(w io.Writer, f Format, b *Book) (Count, error) {
 	if f < HLedger || int(f) >= len(forms) {
 		return Count{}, fmt.Errorf("export: format %d", f)
 	}
-	r := &reading{Book: b, holds: newHolds()}
+	x := &exporter{Book: b, holds: newHolds()}
 	out := bufio.NewWriterSize(w, bufferSize)
-	if err := forms[f].write(out, r); err != nil {
-		return r.count, err
+	if err := forms[f].write(out, x); err != nil {
+		return x.count, err
 	}
-	return r.count, out.Flush()
+	return x.count, out.Flush()
 }
 
 // bufferSize is how many bytes are written at a time.
 const bufferSize = 64 << 10
 
-// reading is the state of reading a book.
-type reading struct {
+// exporter is the state of reading a book.
+type exporter struct {
 	*Book
 	holds *holds
 	count Count
 }
 
 // each calls fn with the entries of the export.
-func (r *reading) each(fn func(*ledger.Event) error) error {
-	for e, err := range r.Entries {
+func (x *exporter) each(fn func(*ledger.Event) error) error {
+	for e, err := range x.Entries {
 		if err != nil {
 			return err
 		}
-		if e.Entry == nil || e.Entry.Postings[0].Asset.Env != r.Env { // no entry crosses environments
+		if e.Entry == nil || e.Entry.Postings[0].Asset.Env != x.Env { // no entry crosses environments
 			continue
 		}
-		wanted, err := r.wants(e.Entry)
+		included, err := x.includes(e.Entry)
 		if err != nil {
 			return err
 		}
-		if !wanted {
+		if !included {
 			continue
 		}
 		if e.Entry.Phase == ledger.Pending {
-			r.holds.remember(e)
+			x.holds.remember(e)
 		}
-		r.count.Entries++
-		r.count.Postings += uint64(len(e.Entry.Postings))
+		x.count.Entries++
+		x.count.Postings += uint64(len(e.Entry.Postings))
 		if err := fn(e); err != nil {
 			return err
 		}
@@ -140,17 +140,17 @@ func (r *reading) each(fn func(*ledger.Event) error) error {
 	return nil
 }
 
-// wants tells whether an entry has an account with the prefix, in its postings or in those that
-// it releases: if a hold is in the export, its capture or void is too.
-func (r *reading) wants(entry *ledger.Entry) (bool, error) {
-	if r.Prefix == "" || below(r.Prefix, entry.Postings) {
+// includes tells whether an entry has an account with the prefix, in its postings or in those
+// that it releases: if a hold is in the export, its capture or void is too.
+func (x *exporter) includes(entry *ledger.Entry) (bool, error) {
+	if x.Prefix == "" || below(x.Prefix, entry.Postings) {
 		return true, nil
 	}
 	if entry.Phase != ledger.Capture {
 		return false, nil
 	}
-	held, err := r.held(entry.Closes)
-	return below(r.Prefix, held), err
+	held, err := x.held(entry.Closes)
+	return below(x.Prefix, held), err
 }
 
 func below(prefix string, postings []ledger.Posting) bool {
@@ -163,33 +163,33 @@ func below(prefix string, postings []ledger.Posting) bool {
 }
 
 // held returns the postings of a pending entry.
-func (r *reading) held(seq uint64) ([]ledger.Posting, error) {
-	if postings, ok := r.holds.take(seq); ok {
+func (x *exporter) held(seq uint64) ([]ledger.Posting, error) {
+	if postings, ok := x.holds.take(seq); ok {
 		return postings, nil
 	}
-	return r.Held(seq)
+	return x.Held(seq)
 }
 
 // released returns the pending postings that the entry releases.
-func (r *reading) released(entry *ledger.Entry) ([]ledger.Posting, error) {
+func (x *exporter) released(entry *ledger.Entry) ([]ledger.Posting, error) {
 	switch entry.Phase {
 	case ledger.Void:
 		return entry.Postings, nil
 	case ledger.Capture:
-		return r.held(entry.Closes)
+		return x.held(entry.Closes)
 	}
 	return nil, nil
 }
 
 // eachPath calls fn with every account's path and assets. For a prefix without accounts it
 // calls fn never, and the export is empty.
-func (r *reading) eachPath(fn func(path ledger.Path, assets []money.Asset) error) error {
-	some := r.Prefix == ""
-	for a, err := range r.Accounts {
+func (x *exporter) eachPath(fn func(path ledger.Path, assets []money.Asset) error) error {
+	some := x.Prefix == ""
+	for a, err := range x.Accounts {
 		if err != nil {
 			return err
 		}
-		if some = some || strings.HasPrefix(string(a.Path), r.Prefix); some {
+		if some = some || strings.HasPrefix(string(a.Path), x.Prefix); some {
 			break
 		}
 	}
@@ -198,7 +198,7 @@ func (r *reading) eachPath(fn func(path ledger.Path, assets []money.Asset) error
 	}
 	var path ledger.Path
 	var assets []money.Asset
-	for a, err := range r.Accounts {
+	for a, err := range x.Accounts {
 		if err != nil {
 			return err
 		}

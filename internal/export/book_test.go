@@ -32,7 +32,7 @@ func TestFormatsAreKnownByTheirNames(t *testing.T) {
 	}
 }
 
-func TestWhatIsCountedIsWhatIsWritten(t *testing.T) {
+func TestCountEqualsTheWrittenRows(t *testing.T) {
 	t.Parallel()
 	for _, name := range export.Names() {
 		f, _ := export.ParseFormat(name)
@@ -45,7 +45,7 @@ func TestWhatIsCountedIsWhatIsWritten(t *testing.T) {
 }
 
 // A prefix selects whole entries, and the captures or voids of selected holds.
-func TestAPrefixTakesTheEntriesThatTouchIt(t *testing.T) {
+func TestPrefixSelectsWholeEntries(t *testing.T) {
 	t.Parallel()
 	var j journal
 	j.books("hold", ledger.Pending, usd, "Dr A:provider:x 5", "Cr L:partner:1:available 5")
@@ -62,7 +62,7 @@ func TestAPrefixTakesTheEntriesThatTouchIt(t *testing.T) {
 	}
 }
 
-func TestAnUnknownPrefixIsAnEmptyExport(t *testing.T) {
+func TestUnknownPrefixIsAnEmptyExport(t *testing.T) {
 	t.Parallel()
 	for _, f := range []export.Format{export.HLedger, export.Beancount} {
 		b := market().book(nil)
@@ -75,7 +75,7 @@ func TestAnUnknownPrefixIsAnEmptyExport(t *testing.T) {
 }
 
 // Holds are kept in memory up to a bound; others are looked up.
-func TestAHoldThatIsLongAgoIsLookedUp(t *testing.T) {
+func TestOldHoldIsLookedUp(t *testing.T) {
 	t.Parallel()
 	for _, between := range []int{export.MaxHolds - 1, export.MaxHolds} {
 		var j journal
@@ -94,7 +94,7 @@ func TestAHoldThatIsLongAgoIsLookedUp(t *testing.T) {
 	}
 }
 
-func TestAFaultEndsTheExportWithoutItsEnd(t *testing.T) {
+func TestFailedExportHasNoEndMarker(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	for _, name := range export.Names() {

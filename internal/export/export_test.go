@@ -8,7 +8,7 @@ import (
 
 // WriteSheets writes XLSX with a bound on the rows of a sheet.
 func WriteSheets(w io.Writer, b *Book, limit int) error {
-	return writeSheets(w, &reading{Book: b, holds: newHolds()}, limit)
+	return writeSheets(w, &exporter{Book: b, holds: newHolds()}, limit)
 }
 
 // Identifiers for tests.

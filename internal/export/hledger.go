@@ -29,21 +29,21 @@ const pendingPrefix = "pending:"
 
 // hledger writes a journal for hledger 1.21 and later.
 type hledger struct {
-	*reading
+	*exporter
 	out         io.Writer
 	commodities *commodities
 	buf         []byte
 }
 
-func writeHLedger(out io.Writer, r *reading) error {
-	h := &hledger{reading: r, out: out, commodities: newCommodities(hledgerName)}
+func writeHLedger(out io.Writer, x *exporter) error {
+	h := &hledger{exporter: x, out: out, commodities: newCommodities(hledgerName)}
 	if err := h.preamble(); err != nil {
 		return err
 	}
-	if err := r.each(h.entry); err != nil {
+	if err := x.each(h.entry); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n; end of the export: %d entries\n", r.count.Entries)
+	_, err := fmt.Fprintf(out, "\n; end of the export: %d entries\n", x.count.Entries)
 	return err
 }
 

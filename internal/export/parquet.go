@@ -36,7 +36,7 @@ type stored struct {
 	Amount      string  `parquet:"amount"`
 }
 
-func writeParquet(out io.Writer, r *reading) error {
+func writeParquet(out io.Writer, x *exporter) error {
 	w := parquet.NewGenericWriter[stored](out, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(groupRows))
 	batch := make([]stored, 0, batchRows)
 	var buf []byte
@@ -45,7 +45,7 @@ func writeParquet(out io.Writer, r *reading) error {
 		batch = batch[:0]
 		return err
 	}
-	err := r.eachRow(func(one *row) error {
+	err := x.eachRow(func(one *row) error {
 		buf = decimal(buf[:0], one.amount, one.scale)
 		batch = append(batch, stored{
 			Seq: int64(one.seq), Line: int32(one.line), BookedAt: int64(one.booked), Effective: int32(one.effective) - 1,

@@ -30,10 +30,10 @@ type row struct {
 }
 
 // eachRow calls fn with every posting of the export. The row is valid until fn returns.
-func (r *reading) eachRow(fn func(*row) error) error {
+func (x *exporter) eachRow(fn func(*row) error) error {
 	known := newCommodities(func(a money.Asset) (string, error) { return a.String(), nil })
 	var one row
-	return r.each(func(e *ledger.Event) error {
+	return x.each(func(e *ledger.Event) error {
 		one = row{
 			seq: e.Seq, version: e.Version, reverses: e.Entry.Reverses, closes: e.Entry.Closes, booked: e.Booked, effective: e.Entry.Effective,
 			phase: e.Entry.Phase.String(), event: inert(e.Name), kind: inert(kindOf(e.Source.Kind)), source: e.Source.ID,
@@ -70,14 +70,14 @@ func inert(s string) string {
 
 // writeCSV writes RFC 4180 with a heading, except that lines end with LF: with CRLF the library
 // would drop a CR inside a cell. Absent values are empty.
-func writeCSV(out io.Writer, r *reading) error {
+func writeCSV(out io.Writer, x *exporter) error {
 	w := csv.NewWriter(out)
 	if err := w.Write(columns[:]); err != nil {
 		return err
 	}
 	var buf []byte
 	cells := make([]string, len(columns))
-	err := r.eachRow(func(one *row) error {
+	err := x.eachRow(func(one *row) error {
 		buf = decimal(one.booked.Time().AppendFormat(buf[:0], instant), one.amount, one.scale)
 		at, amount := string(buf[:len(instant)]), string(buf[len(instant):])
 		cells = append(cells[:0],

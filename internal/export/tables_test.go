@@ -34,7 +34,7 @@ var (
 	}
 )
 
-func TestCSVHasARowAPosting(t *testing.T) {
+func TestCSVHasOneRowPerPosting(t *testing.T) {
 	t.Parallel()
 	rows, err := csv.NewReader(bytes.NewReader(written(t, export.CSV, market().book(nil)))).ReadAll()
 	must(t, err)
@@ -137,7 +137,7 @@ func TestXLSXIsReadBack(t *testing.T) {
 }
 
 // A sheet has 1,048,576 rows, its heading included; then the next begins.
-func TestXLSXGoesOnInANewSheet(t *testing.T) {
+func TestXLSXContinuesInANewSheet(t *testing.T) {
 	t.Parallel()
 	if export.SheetRows != 1_048_576 {
 		t.Errorf("a sheet has %d rows", export.SheetRows)
@@ -214,7 +214,7 @@ func TestTextThatBeginsLikeAFormulaIsQuoted(t *testing.T) {
 }
 
 // The largest possible amount is complete everywhere.
-func TestTheLargestAmountIsWhole(t *testing.T) {
+func TestLargestAmountIsComplete(t *testing.T) {
 	t.Parallel()
 	var j journal
 	j.books("settle", ledger.Posted, bsc, "Dr A:bank "+money.Max.String(), "Cr I:fees "+money.Max.String())

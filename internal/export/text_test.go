@@ -103,7 +103,7 @@ func TestBeancountAccountsAreOpenInTheirCommoditiesOnly(t *testing.T) {
 	}
 }
 
-func TestCommoditiesNeverMeet(t *testing.T) {
+func TestCommoditiesHaveDistinctNames(t *testing.T) {
 	t.Parallel()
 	var assets []money.Asset
 	for _, env := range []money.Env{money.Prod, money.Test} {
@@ -131,7 +131,7 @@ func TestCommoditiesNeverMeet(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoNameIsNotExported(t *testing.T) {
+func TestAssetWithoutANameIsNotExported(t *testing.T) {
 	t.Parallel()
 	for form, assets := range map[export.Format][]money.Asset{
 		export.HLedger:   {{Currency: `U"D`, Env: money.Prod}, {Currency: "US/D", Env: money.Prod}},
@@ -148,7 +148,7 @@ func TestWhatHasNoNameIsNotExported(t *testing.T) {
 }
 
 // A beancount name stands for one path only.
-func TestBeancountAccountsNeverMeet(t *testing.T) {
+func TestBeancountAccountNamesAreDistinct(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[ledger.Path]string{
 		"A:accumulated_depreciation:7c2b-8a": "Assets:AccumulatedDepreciation:7c2b-8a",
@@ -184,7 +184,7 @@ func TestBeancountAccountsNeverMeet(t *testing.T) {
 	grow("")
 }
 
-func TestAnEntryNamesWhatItReversesAndCloses(t *testing.T) {
+func TestEntryNamesTheEntriesItReversesAndCloses(t *testing.T) {
 	t.Parallel()
 	for form, lines := range map[export.Format][]string{
 		export.HLedger:   {" * (7) reverse\n", "    ; reverses:1\n", "    ; closes:2\n", " ! (5) cancel\n"},
@@ -213,7 +213,7 @@ func TestDatesAreTheEffectiveAndTheBookedDay(t *testing.T) {
 
 // Names of events come from the program. If a name ever contained other characters, it would
 // still stay on its line.
-func TestNoNameEndsItsLine(t *testing.T) {
+func TestNamesAreEscapedWithinTheirLine(t *testing.T) {
 	t.Parallel()
 	var j journal
 	j.books("a;b|c\n2026-01-01 x\"y\\", ledger.Posted, usd, "Dr A:bank 1", "Cr I:fees 1")

@@ -40,7 +40,7 @@ func unresolved() (j journal) {
 }
 
 // Money with unknown decimals is in minor units, and its commodity says so.
-func TestHLedgerReadsMoneyOfNoKnownScale(t *testing.T) {
+func TestHLedgerReadsMoneyWithUnknownScale(t *testing.T) {
 	t.Parallel()
 	judge(t, "hledger")
 	path := file(t, export.HLedger, unresolved().book(nil))
@@ -57,7 +57,7 @@ func TestHLedgerReadsMoneyOfNoKnownScale(t *testing.T) {
 
 // The names of such assets must never change; the expected ones were computed with sha256sum
 // and base32.
-func TestBeancountReadsMoneyOfNoKnownScale(t *testing.T) {
+func TestBeancountReadsMoneyWithUnknownScale(t *testing.T) {
 	t.Parallel()
 	judge(t, "bean-check")
 	path := file(t, export.Beancount, unresolved().book(nil))
@@ -74,7 +74,7 @@ func TestBeancountReadsMoneyOfNoKnownScale(t *testing.T) {
 }
 
 // A comment at the commodity says what its name does not show.
-func TestACommoditySaysThatItIsInMinorUnits(t *testing.T) {
+func TestCommodityCommentNamesMinorUnits(t *testing.T) {
 	t.Parallel()
 	const words = "amounts are in minor units: how many decimals it has is not known"
 	for form, lines := range map[export.Format][]string{
@@ -95,7 +95,7 @@ func TestACommoditySaysThatItIsInMinorUnits(t *testing.T) {
 
 // Tables leave the scale of such an asset empty. A network that begins like a formula is
 // quoted.
-func TestTablesHaveNoScaleWhereNobodyKnowsIt(t *testing.T) {
+func TestTablesLeaveAnUnknownScaleEmpty(t *testing.T) {
 	t.Parallel()
 	b := unresolved().book(nil)
 	rows, err := csv.NewReader(bytes.NewReader(written(t, export.CSV, b))).ReadAll()
@@ -127,7 +127,7 @@ func TestTablesHaveNoScaleWhereNobodyKnowsIt(t *testing.T) {
 }
 
 // Amounts of two assets with the same name would be added up, so neither is exported.
-func TestAssetsThatShareANameAreNotExported(t *testing.T) {
+func TestAssetsWithEqualNamesAreNotExported(t *testing.T) {
 	t.Parallel()
 	same := func(money.Asset) (string, error) { return "USDT", nil }
 	if err := export.Named(same, tron, tron); err != nil {

@@ -31,10 +31,10 @@ type workbook struct {
 	buf    []byte
 }
 
-func writeXLSX(out io.Writer, r *reading) error { return writeSheets(out, r, sheetRows) }
+func writeXLSX(out io.Writer, x *exporter) error { return writeSheets(out, x, sheetRows) }
 
 // writeSheets is writeXLSX with a bound on the rows of a sheet.
-func writeSheets(out io.Writer, r *reading, limit int) error {
+func writeSheets(out io.Writer, x *exporter, limit int) error {
 	w := &workbook{zip: zip.NewWriter(out), limit: limit}
 	// Such repetitive XML compresses well at any level; the lowest level costs a third of the
 	// time.
@@ -44,7 +44,7 @@ func writeSheets(out io.Writer, r *reading, limit int) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	if err := r.eachRow(w.row); err != nil {
+	if err := x.eachRow(w.row); err != nil {
 		return err
 	}
 	return w.finish()

@@ -83,7 +83,7 @@ func (p *party) want(in string) {
 	}
 }
 
-func TestGroupsTakeTurnsAndSoDoTheirMembers(t *testing.T) {
+func TestGroupsAndTheirMembersTakeTurns(t *testing.T) {
 	p := newParty(t, Bounds{Inside: 1, Waiting: 20, Each: 10})
 	place := p.hold("z")
 	p.queue("a.1", "a.1", "a.1", "a.2", "b.1", "b.1", "c.1")
@@ -91,7 +91,7 @@ func TestGroupsTakeTurnsAndSoDoTheirMembers(t *testing.T) {
 	p.want("a.1 b.1 c.1 a.2 b.1 a.1 a.1")
 }
 
-func TestAGroupThatHasNoPlaceIsBeforeOneThatHas(t *testing.T) {
+func TestGroupWithoutAPlaceComesFirst(t *testing.T) {
 	p := newParty(t, Bounds{Inside: 2, Waiting: 20, Each: 10})
 	one, two := p.hold("a.1"), p.hold("z")
 	p.queue("a.1", "a.2", "b.1")
@@ -101,7 +101,7 @@ func TestAGroupThatHasNoPlaceIsBeforeOneThatHas(t *testing.T) {
 	p.want("b.1 a.2 a.1")
 }
 
-func TestOfAMemberSoManyMayBeThere(t *testing.T) {
+func TestPlacesAndWaitersOfOneMemberAreBounded(t *testing.T) {
 	p := newParty(t, Bounds{Inside: 1, Waiting: 20, Each: 3})
 	place := p.hold("a.1")
 	p.queue("a.1", "a.1")
@@ -113,7 +113,7 @@ func TestOfAMemberSoManyMayBeThere(t *testing.T) {
 	p.want("a.1 a.2 a.1")
 }
 
-func TestWhoeverHasTheMostWaitingMakesRoom(t *testing.T) {
+func TestGroupWithTheMostWaitersMakesRoom(t *testing.T) {
 	p := newParty(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
 	place := p.hold("z")
 	p.queue("a.1", "a.1", "a.1", "a.2")
@@ -129,7 +129,7 @@ func TestWhoeverHasTheMostWaitingMakesRoom(t *testing.T) {
 	}
 }
 
-func TestInsideAGroupAMemberMakesRoomForAnother(t *testing.T) {
+func TestMemberWithTheMostWaitersMakesRoom(t *testing.T) {
 	p := newParty(t, Bounds{Inside: 1, Waiting: 6, Each: 10})
 	place := p.hold("z")
 	p.queue("a.1", "a.1", "a.1", "b.1", "b.1", "b.1")
@@ -141,7 +141,7 @@ func TestInsideAGroupAMemberMakesRoomForAnother(t *testing.T) {
 	}
 }
 
-func TestWhereEverybodyHasOneTheNextIsRefused(t *testing.T) {
+func TestFullQueueRefusesIfEachMemberHasOneWaiter(t *testing.T) {
 	p := newParty(t, Bounds{Inside: 1, Waiting: 2, Each: 10})
 	place := p.hold("z")
 	p.queue("a.1", "b.1")
@@ -152,7 +152,7 @@ func TestWhereEverybodyHasOneTheNextIsRefused(t *testing.T) {
 	p.want("a.1 b.1")
 }
 
-func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
+func TestCancelledWaiterLeavesNoState(t *testing.T) {
 	p := newParty(t, Bounds{Inside: 1, Waiting: 2, Each: 10})
 	place := p.hold("z")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -173,7 +173,7 @@ func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
 	p.want("b.1 c.1")
 }
 
-func TestAPlaceIsSharedWithThoseWhoWait(t *testing.T) {
+func TestShareGivesThePlaceToWaiters(t *testing.T) {
 	p := newParty(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
 	place := p.hold("a.1")
 	if waited, err := place.Share(t.Context(), 0); waited != 0 || err != nil {
@@ -191,7 +191,7 @@ func TestAPlaceIsSharedWithThoseWhoWait(t *testing.T) {
 	p.want("b.1 a.2")
 }
 
-func TestAPlaceThatIsNotHadAgainIsLost(t *testing.T) {
+func TestCancelledShareLosesThePlace(t *testing.T) {
 	p := newParty(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
 	place := p.hold("a.1")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -219,7 +219,7 @@ func TestAPlaceThatIsNotHadAgainIsLost(t *testing.T) {
 
 // With random arrivals and departures, the number of places is never exceeded, and at the end
 // no state is left.
-func TestManyComeAndGo(t *testing.T) {
+func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
 	b := Bounds{Inside: 3, Waiting: 10, Each: 4}

@@ -18,7 +18,7 @@ func open(t *testing.T, path string) *os.File {
 	return f
 }
 
-func TestALockIsHeldUntilItsFileIsClosed(t *testing.T) {
+func TestLockIsHeldUntilItsFileIsClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "LOCK")
 	first, second := open(t, path), open(t, path)
 	defer func() { _ = second.Close() }()
@@ -38,7 +38,7 @@ func TestALockIsHeldUntilItsFileIsClosed(t *testing.T) {
 	}
 }
 
-func TestAClosedFileCannotBeLocked(t *testing.T) {
+func TestClosedFileCannotBeLocked(t *testing.T) {
 	f := open(t, filepath.Join(t.TempDir(), "LOCK"))
 	if err := f.Close(); err != nil {
 		t.Fatal(err)

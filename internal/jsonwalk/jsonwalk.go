@@ -44,12 +44,12 @@ func (m *Members) skip() {
 		switch c {
 		case ' ', '\t', '\n', '\r', ',', ':':
 		default:
-			steps.Took(i + 1)
+			steps.Add(i + 1)
 			m.rest = m.rest[i:]
 			return
 		}
 	}
-	steps.Took(len(m.rest))
+	steps.Add(len(m.rest))
 	m.rest = nil
 }
 
@@ -75,11 +75,11 @@ func valueLength(b []byte) int {
 	for i, c := range b {
 		switch c {
 		case ',', '}', ']', ' ', '\t', '\n', '\r':
-			steps.Took(i + 1)
+			steps.Add(i + 1)
 			return i
 		}
 	}
-	steps.Took(len(b))
+	steps.Add(len(b))
 	return len(b)
 }
 
@@ -95,12 +95,12 @@ func nestLength(b []byte) int {
 			open++
 		case '}', ']':
 			if open--; open == 0 {
-				steps.Took(i + 1 - texts)
+				steps.Add(i + 1 - texts)
 				return i + 1
 			}
 		}
 	}
-	steps.Took(len(b) - texts)
+	steps.Add(len(b) - texts)
 	return len(b)
 }
 
@@ -123,13 +123,13 @@ func TextLength(b []byte) int {
 	for i := from; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			steps.Took(i + 1 - from)
+			steps.Add(i + 1 - from)
 			return i + 1
 		case '\\':
 			i++ // an escaped character does not end the string
 		}
 	}
-	steps.Took(len(b) - from)
+	steps.Add(len(b) - from)
 	return len(b)
 }
 
@@ -137,9 +137,9 @@ func TextLength(b []byte) int {
 func indexByte(b []byte, c byte) int {
 	at := bytes.IndexByte(b, c)
 	if at < 0 {
-		steps.Took(len(b))
+		steps.Add(len(b))
 	} else {
-		steps.Took(at + 1)
+		steps.Add(at + 1)
 	}
 	return at
 }
@@ -153,7 +153,7 @@ func Text(value []byte) ([]byte, bool) {
 	if indexByte(value, '\\') < 0 {
 		return value[1 : len(value)-1], true
 	}
-	steps.Took(len(value))
+	steps.Add(len(value))
 	text, err := jsontext.AppendUnquote(make([]byte, 0, len(value)), value)
 	return text, err == nil
 }

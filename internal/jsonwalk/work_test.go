@@ -10,7 +10,7 @@ import (
 	"mizan/internal/steps"
 )
 
-func init() { steps.Count() }
+func init() { steps.Enable() }
 
 // mostSteps is how often walk may look at a byte: twice to find the end of each value that
 // contains it (on two levels, and once more for Has), and twice to unquote it.
@@ -68,7 +68,7 @@ func repeated(head, piece, tail []byte, size int) []byte {
 	return bytes.Join([][]byte{head, bytes.Repeat(piece, times), tail}, nil)
 }
 
-func TestWorkIsLinearInWhatIsRead(t *testing.T) {
+func TestWorkIsLinearInTheInput(t *testing.T) {
 	for _, c := range []struct{ head, piece, tail string }{
 		{`{"login":"`, `\n`, `"}`},
 		{`{"login":"`, `\"`, `"}`},

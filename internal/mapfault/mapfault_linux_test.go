@@ -81,7 +81,7 @@ func fault(path, ending string) error {
 	return nil
 }
 
-func TestAFaultInAMappedFileIsOneLineAndTheCode(t *testing.T) {
+func TestFaultInAMappedFileExitsWithOneLineAndItsCode(t *testing.T) {
 	for _, tt := range []struct {
 		ending string
 		times  int

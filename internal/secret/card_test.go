@@ -81,7 +81,7 @@ func TestSecretsPrintRedactedWithEveryVerb(t *testing.T) {
 	}
 }
 
-func TestLeaksSeesWhatItLooksFor(t *testing.T) {
+func TestLeaksFindsAPrintedSecret(t *testing.T) {
 	for _, output := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprint([]byte(canary)), fmt.Sprintf("%X", canary)} {
 		if !leaks("x"+output+"y", canary) {
 			t.Errorf("leaks misses %q", output)
@@ -102,7 +102,7 @@ func TestWipeOverwritesTheBytesInPlace(t *testing.T) {
 	(*Card)(nil).Wipe()
 }
 
-func TestTextSaysItselfOnlyWhenConverted(t *testing.T) {
+func TestTextIsRevealedOnlyByConversion(t *testing.T) {
 	if got := string(Text("hunter2")); got != "hunter2" {
 		t.Errorf("string(Text) = %q", got)
 	}

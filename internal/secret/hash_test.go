@@ -16,7 +16,7 @@ func padded(text []byte) []byte {
 	return text
 }
 
-func TestHashesAreOfThePaddedText(t *testing.T) {
+func TestHashCoversThePaddedText(t *testing.T) {
 	key := []byte("a key of the keyring's, 32 bytes")
 	text := make([]byte, 300)
 	for i := range text {
@@ -56,7 +56,7 @@ func (*recorded) BlockSize() int        { return sha256.BlockSize }
 
 // The hash gets whole blocks only, which it does not copy, and the last block, which is
 // assembled for it, is overwritten.
-func TestNothingOfATextIsLeftInAHash(t *testing.T) {
+func TestHashKeepsNoPlaintext(t *testing.T) {
 	for _, pieces := range [][]int{{16}, {64}, {70, 3}, {1, 62, 1}, {63, 66}, {200}} {
 		r := new(recorded)
 		b := blocks{hash: r}

@@ -75,7 +75,7 @@ func names(t *testing.T, dir string) []string {
 	return list
 }
 
-func TestAKeyringComesBackAsItWasMade(t *testing.T) {
+func TestKeyringSurvivesARoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	made, err := CreateKeyring(path, rand.Reader)
 	if err != nil {
@@ -107,7 +107,7 @@ func TestAKeyringComesBackAsItWasMade(t *testing.T) {
 	}
 }
 
-func TestAKeyringIsForItsOwnerOnly(t *testing.T) {
+func TestKeyringIsReadableByItsOwnerOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	if _, err := CreateKeyring(path, rand.Reader); err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestCreateNeverOverwrites(t *testing.T) {
 	}
 }
 
-func TestOneOfManyCreatorsWins(t *testing.T) {
+func TestConcurrentCreatesHaveOneWinner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	made := make([]*Keyring, 64)
 	var all sync.WaitGroup
@@ -212,7 +212,7 @@ func TestUnknownFieldsSurviveARewrite(t *testing.T) {
 	ownersOnly(t, path)
 }
 
-func TestAFingerprintIsATruncatedHMAC(t *testing.T) {
+func TestFingerprintIsATruncatedHMAC(t *testing.T) {
 	// The HMAC-SHA-256 of the padded text, computed by another program.
 	k := &Keyring{fingerprint: []byte("Jefe")}
 	if got, want := k.Fingerprint([]byte("what do ya want for nothing?")), "b80680e934bc239e0a66d9674a03b33e"; got != want {
@@ -220,7 +220,7 @@ func TestAFingerprintIsATruncatedHMAC(t *testing.T) {
 	}
 }
 
-func TestADamagedKeyringIsRefused(t *testing.T) {
+func TestDamagedKeyringIsRefused(t *testing.T) {
 	good, other := create(t), create(t)
 	otherVerifier := field(t, other, fieldVerifierKey)
 	namedSigner, namedVerifier, err := note.GenerateKey(rand.Reader, "elsewhere")
@@ -304,7 +304,7 @@ func refused(t *testing.T, content []byte, skey string) {
 	}
 }
 
-func TestAMissingKeyringIsNotExist(t *testing.T) {
+func TestMissingKeyringIsNotExist(t *testing.T) {
 	for name, load := range map[string]func(string) (*Keyring, error){
 		"load": LoadKeyring, "load to seal": LoadSealingKeyring, "complete": CompleteKeyring, "rotate": RotateKeyring,
 	} {
@@ -321,7 +321,7 @@ func TestAMissingKeyringIsNotExist(t *testing.T) {
 	}
 }
 
-func TestNoKeyringWithoutRandomness(t *testing.T) {
+func TestKeyringNeedsRandomness(t *testing.T) {
 	for _, n := range []int{0, 31, 32, 63} {
 		path := filepath.Join(t.TempDir(), "keyring")
 		if _, err := CreateKeyring(path, bytes.NewReader(make([]byte, n))); err == nil {
@@ -333,7 +333,7 @@ func TestNoKeyringWithoutRandomness(t *testing.T) {
 	}
 }
 
-func TestTheKeyringFileIsWhatTheDocumentSays(t *testing.T) {
+func TestKeyringFileHasTheDocumentedForm(t *testing.T) {
 	k := create(t)
 	var fields struct {
 		Version     int    `json:"version"`

@@ -28,9 +28,9 @@ func old(t *testing.T) *Keyring {
 	return k
 }
 
-// TestDerivedKeysStayWhatTheyAre compares with keys that another program computed with RFC
+// TestDerivedKeysAreStable compares with keys that another program computed with RFC
 // 5869's formulas.
-func TestDerivedKeysStayWhatTheyAre(t *testing.T) {
+func TestDerivedKeysAreStable(t *testing.T) {
 	k := old(t)
 	if got, want := hex.EncodeToString(k.Derive("simulator challenge")), "ce746fea4eaddfdceed52db535cffc4971ff2399383eabbf9632c064247034d5"; got != want {
 		t.Errorf("the derived key is %s, want %s", got, want)
@@ -61,7 +61,7 @@ func TestEachLabelAndKeyringDerivesItsOwnKey(t *testing.T) {
 	k.Derive("")
 }
 
-func TestAPageTokenOpensItsPageUntilItsEnd(t *testing.T) {
+func TestPageTokenOpensItsPageUntilItExpires(t *testing.T) {
 	pages := old(t).PageTokens()
 	token := pages.Issue("action", organization, record, noon)
 	for at, want := range map[time.Duration]error{
@@ -76,7 +76,7 @@ func TestAPageTokenOpensItsPageUntilItsEnd(t *testing.T) {
 	}
 }
 
-func TestAPageTokenFitsAnAddress(t *testing.T) {
+func TestPageTokenFitsIntoAURL(t *testing.T) {
 	pages := create(t).PageTokens()
 	for _, expires := range []time.Time{{}, noon, time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)} {
 		token := pages.Issue(strings.Repeat("p", 100), organization, record, expires)
@@ -86,9 +86,9 @@ func TestAPageTokenFitsAnAddress(t *testing.T) {
 	}
 }
 
-// TestAPageTokenForSomethingElseIsInvalid checks them after their expiry too: only the holder
+// TestPageTokenOfAnotherPageIsInvalid checks them after their expiry too: only the holder
 // of an issued token learns that it has expired.
-func TestAPageTokenForSomethingElseIsInvalid(t *testing.T) {
+func TestPageTokenOfAnotherPageIsInvalid(t *testing.T) {
 	pages := create(t).PageTokens()
 	token := pages.Issue("action", organization, record, noon)
 	other := record
@@ -125,7 +125,7 @@ func TestAPageTokenForSomethingElseIsInvalid(t *testing.T) {
 	}
 }
 
-func TestNoOtherTextIsAPageToken(t *testing.T) {
+func TestOtherTextsAreNotPageTokens(t *testing.T) {
 	pages := create(t).PageTokens()
 	token := pages.Issue("action", organization, record, noon)
 	rapid.Check(t, func(t *rapid.T) {

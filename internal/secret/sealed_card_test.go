@@ -39,7 +39,7 @@ func byTink(t *testing.T, k *Keyring) tink.AEAD {
 	return opener
 }
 
-func TestASealedCardHasNumberHolderAndExpiryAndNoCVV(t *testing.T) {
+func TestSealedCardHasNumberHolderAndExpiryAndNoCVV(t *testing.T) {
 	k, card := create(t), janes()
 	s, err := k.SealCard(card, place)
 	if err != nil {
@@ -75,7 +75,7 @@ func same(a, b *Card) bool {
 		bytes.Equal(a.ExpMonth, b.ExpMonth) && bytes.Equal(a.ExpYear, b.ExpYear)
 }
 
-func TestEveryCardComesBack(t *testing.T) {
+func TestEveryCardSurvivesSealing(t *testing.T) {
 	k := create(t)
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SliceOfN(rapid.Byte(), 0, 1100) // a holder has up to 255 characters of 4 bytes
@@ -112,7 +112,7 @@ func (s *spy) Decrypt(sealed, context []byte) ([]byte, error) {
 	return plaintext, err
 }
 
-func TestThePlaintextOfACardIsWiped(t *testing.T) {
+func TestPlaintextOfACardIsWiped(t *testing.T) {
 	k := create(t)
 	watch := &spy{AEAD: k.sealer}
 	k.sealer = watch
@@ -134,7 +134,7 @@ func TestThePlaintextOfACardIsWiped(t *testing.T) {
 	}
 }
 
-func TestASealedCardThatIsNoneIsRefusedAndNotQuoted(t *testing.T) {
+func TestMalformedSealedCardIsRefusedAndNotQuoted(t *testing.T) {
 	k := create(t)
 	good := encodeCard(janes())
 	damaged := map[string][]byte{

@@ -52,7 +52,7 @@ func primary(t *testing.T, k *Keyring) uint32 {
 	return found[0]
 }
 
-func TestWhatIsSealedOpensInItsPlaceOnly(t *testing.T) {
+func TestCiphertextOpensInItsFieldOnly(t *testing.T) {
 	k := create(t)
 	s := sealed(t, k, canary)
 	opens(t, k, s, canary)
@@ -69,7 +69,7 @@ func TestWhatIsSealedOpensInItsPlaceOnly(t *testing.T) {
 	opens(t, k, sealed(t, k, ""), "")
 }
 
-func TestWhatIsSealedCanNotBeChanged(t *testing.T) {
+func TestChangedCiphertextIsRefused(t *testing.T) {
 	k := create(t)
 	s := sealed(t, k, canary)
 	for i := range len(s) * 8 {
@@ -89,7 +89,7 @@ func TestWhatIsSealedCanNotBeChanged(t *testing.T) {
 	}
 }
 
-func TestSealedTextTellsNothing(t *testing.T) {
+func TestCiphertextRevealsNothing(t *testing.T) {
 	k := create(t)
 	one, two := sealed(t, k, canary), sealed(t, k, canary)
 	if bytes.Equal(one[5:], two[5:]) || leaks(string(one)+string(two), canary) || leaks(string(one), string(place)) {
@@ -97,7 +97,7 @@ func TestSealedTextTellsNothing(t *testing.T) {
 	}
 }
 
-func TestATextWithoutAPlaceIsNotSealed(t *testing.T) {
+func TestSealingNeedsAField(t *testing.T) {
 	defer func() {
 		if text := recover(); text == nil || leaks(text.(string), canary) {
 			t.Errorf("sealing without a context said %v", text)
@@ -106,7 +106,7 @@ func TestATextWithoutAPlaceIsNotSealed(t *testing.T) {
 	_, _ = create(t).Seal([]byte(canary), nil)
 }
 
-func TestAKeyringWithoutASealingKeyLoadsAndSaysSo(t *testing.T) {
+func TestKeyringWithoutSealingKeyLoadsAndReportsIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	write(t, path, oldKeyring)
 	k, err := LoadKeyring(path)
@@ -131,7 +131,7 @@ func TestAKeyringWithoutASealingKeyLoadsAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestAKeyringThatMayNotBeWrittenMustBeComplete(t *testing.T) {
+func TestReadOnlyKeyringMustBeComplete(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	write(t, path, oldKeyring)
 	_, err := LoadSealingKeyring(path)
@@ -227,7 +227,7 @@ func TestRotationChangesTheSealingKeysOnly(t *testing.T) {
 	}
 }
 
-func TestADisabledKeyIsListedAndOpensNothing(t *testing.T) {
+func TestDisabledKeyIsListedAndOpensNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	first, err := CreateKeyring(path, bytes.NewReader(make([]byte, 64)))
 	if err != nil {
@@ -261,9 +261,9 @@ func TestADisabledKeyIsListedAndOpensNothing(t *testing.T) {
 	}
 }
 
-// TestStartsAndRotationsThatMeetLoseNoKey lets each start and rotation seal immediately, as a
+// TestConcurrentStartsAndRotationsLoseNoKey lets each start and rotation seal immediately, as a
 // server does. The final file must open every ciphertext.
-func TestStartsAndRotationsThatMeetLoseNoKey(t *testing.T) {
+func TestConcurrentStartsAndRotationsLoseNoKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	write(t, path, oldKeyring)
 	const each = 12
@@ -301,7 +301,7 @@ func TestStartsAndRotationsThatMeetLoseNoKey(t *testing.T) {
 	ownersOnly(t, path)
 }
 
-func TestStartsThatMeetMakeOneKey(t *testing.T) {
+func TestConcurrentStartsMakeOneKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	write(t, path, oldKeyring)
 	const starts = 24
@@ -335,7 +335,7 @@ func TestStartsThatMeetMakeOneKey(t *testing.T) {
 	}
 }
 
-func TestRotationGoesThroughALinkAndTakesLeftoversAway(t *testing.T) {
+func TestRotationFollowsALinkAndRemovesLeftovers(t *testing.T) {
 	kept, shown := t.TempDir(), t.TempDir()
 	path, link := filepath.Join(kept, "keys"), filepath.Join(shown, "keyring")
 	write(t, path, oldKeyring)
@@ -355,7 +355,7 @@ func TestRotationGoesThroughALinkAndTakesLeftoversAway(t *testing.T) {
 	}
 }
 
-func TestAKeyringHasUpTo1000SealingKeys(t *testing.T) {
+func TestKeyringHasUpTo1000SealingKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	keys := keyset.NewManager()
 	for range 999 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestATokenIsItsPrefixAnd256Bits(t *testing.T) {
+func TestTokenIsItsPrefixAnd256Bits(t *testing.T) {
 	source := bytes.Repeat([]byte{0xfb}, 40)
 	if got, want := NewToken("mzk_", bytes.NewReader(source)), "mzk_-_v7-_v7-_v7-_v7-_v7-_v7-_v7-_v7-_v7-_v7-_s"; got != want {
 		t.Errorf("token %s, want %s", got, want)
@@ -26,7 +26,7 @@ func TestATokenIsItsPrefixAnd256Bits(t *testing.T) {
 	}
 }
 
-func TestATokenIsNeverMadeOfTooLittleRandomness(t *testing.T) {
+func TestTokenNeedsEnoughRandomness(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("a token was made from 31 bytes")

@@ -4,7 +4,7 @@
 //
 // Invariants:
 //  1. A parser reports each byte that it examines, as often as it examines it.
-//  2. Nothing is counted outside tests: Took is a load and a branch that is never taken. It
+//  2. Nothing is counted outside tests: Add is a load and a branch that is never taken. It
 //     allocates nothing.
 //  3. Counting begins in a test binary's package initialization, before any goroutine counts,
 //     and never ends.

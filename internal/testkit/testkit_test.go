@@ -51,7 +51,7 @@ func TestARaceInAProcessThatIsKilledFailsItsTest(t *testing.T) {
 	}
 	e := &ending{TB: t}
 	p := launch(e, "/bin/sh", 0, nil, []string{"-c", "echo 'WARNING: DATA RACE' >&2; exec sleep 600"})
-	Until(t, "what the process reports", func() bool { return p.stderr.String() != "" })
+	WaitUntil(t, "what the process reports", func() bool { return p.stderr.String() != "" })
 	for _, end := range e.ends {
 		end()
 	}

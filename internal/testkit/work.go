@@ -45,8 +45,8 @@ func WantStatus(tb testing.TB, answer *Answer, err error, want int) *Answer {
 	return answer
 }
 
-// Until waits for a condition, which its failure message names.
-func Until(tb testing.TB, condition string, holds func() bool) {
+// WaitUntil waits for a condition, which its failure message names.
+func WaitUntil(tb testing.TB, condition string, holds func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

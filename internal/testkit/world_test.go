@@ -32,7 +32,7 @@ func (w *World) has(t *testing.T, org, id ledger.ID) bool {
 	return found
 }
 
-func TestAWorldKeepsWhatWasStoredWhenItIsOpenedAgain(t *testing.T) {
+func TestReopenedWorldKeepsItsRecords(t *testing.T) {
 	w, org, id := NewWorld(t, worldBegan), uuid.New(), uuid.New()
 	w.Open()
 	w.MustSubmit(stored(org, id))
@@ -44,7 +44,7 @@ func TestAWorldKeepsWhatWasStoredWhenItIsOpenedAgain(t *testing.T) {
 	}
 }
 
-func TestWorldsOfAnImageHaveItsStateEachItsOwn(t *testing.T) {
+func TestWorldsOfAnImageAreIndependent(t *testing.T) {
 	w, org, id := NewWorld(t, worldBegan), uuid.New(), uuid.New()
 	w.Open()
 	w.MustSubmit(stored(org, id))

@@ -25,8 +25,12 @@ var refusedWords = map[string]string{
 	"desk":      "alerts",
 	"errand":    "command",
 	"errands":   "commands",
+	"glance":    "interval of checks",
 	"house":     "codebase, layout or test server",
 	"houses":    "layouts or test servers",
+	"leaver":    "session to end",
+	"overseer":  "role that reads the ledger",
+	"overseers": "roles that read the ledger",
 	"rehearsal": "dry run",
 	"rehearse":  "dry run",
 	"rehearsed": "tried in a dry run",
@@ -59,8 +63,8 @@ var letters = func() (list [][]byte) {
 	return list
 }()
 
-// mayHold tells quickly whether a text may contain one of the words.
-func mayHold(text []byte) bool {
+// mayContain tells quickly whether a text may contain one of the words.
+func mayContain(text []byte) bool {
 	lower := bytes.ToLower(text)
 	return slices.ContainsFunc(letters, func(word []byte) bool { return bytes.Contains(lower, word) })
 }
@@ -79,13 +83,13 @@ func (r *Report) words(root, name string) error {
 		return err
 	}
 	content, err := os.ReadFile(full)
-	if err != nil || bytes.IndexByte(content, 0) >= 0 || !mayHold(content) {
+	if err != nil || bytes.IndexByte(content, 0) >= 0 || !mayContain(content) {
 		return err
 	}
 	number := 0
 	for line := range bytes.Lines(content) {
 		number++
-		if !mayHold(line) {
+		if !mayContain(line) {
 			continue
 		}
 		for _, word := range refused(string(line)) {

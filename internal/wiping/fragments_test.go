@@ -23,7 +23,7 @@ func (w *wiretap) Write(p []byte) (int, error) {
 
 // A body goes over TLS in records of a few bytes, and many records go in one write. Other data
 // is written as crypto/tls writes it.
-func TestNoRecordHasMoreOfABodyThanAFragment(t *testing.T) {
+func TestTLSRecordHoldsAtMostAFragmentOfABody(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.StartTLS()
 	defer server.Close()
@@ -84,7 +84,7 @@ func TestNoRecordHasMoreOfABodyThanAFragment(t *testing.T) {
 }
 
 // A failed write is reported as an error, even if the bytes were held back.
-func TestAWireThatBreaksIsAnError(t *testing.T) {
+func TestBrokenConnectionIsAnError(t *testing.T) {
 	for name, size := range map[string]int{"when it is released": 1, "when too much is held": heldBytes + 1} {
 		c := &tape{fails: 1}
 		w := &wire{Conn: c}

@@ -38,7 +38,7 @@ const head = "POST /\r\n/ HTTP/1.1\r\nHost: x\r\r\n\r\n"
 
 // In whatever pieces a head and a body are written, the head is written unchanged and the body
 // from its own memory, which is overwritten then. Requests without a Body are unchanged.
-func TestABodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
+func TestBodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
 	random := dice(t)
 	for range 2000 {
 		c := &tape{}
@@ -90,7 +90,7 @@ func pieces(t *testing.T, to io.Writer, from io.Reader, intN func(int) int) {
 
 // A body that will not be written is overwritten, also if its connection fails or the request
 // has ended before.
-func TestABodyThatIsNotWrittenIsOverwritten(t *testing.T) {
+func TestUnwrittenBodyIsOverwritten(t *testing.T) {
 	for name, use := range map[string]func(b *Body, o *outgoing){
 		"it is closed at once": func(b *Body, _ *outgoing) { _ = b.Close() },
 		"it was half written": func(b *Body, o *outgoing) {
@@ -121,7 +121,7 @@ func TestABodyThatIsNotWrittenIsOverwritten(t *testing.T) {
 
 // With http.Transport, bodies of all sizes arrive complete on kept connections, over TLS and
 // without, and http.Transport reads none of them.
-func TestBodiesArriveWholeByATransport(t *testing.T) {
+func TestTransportDeliversBodiesCompletely(t *testing.T) {
 	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -183,7 +183,7 @@ func TestBodiesArriveWholeByATransport(t *testing.T) {
 }
 
 // A server with a wrong certificate, or one that never completes the handshake, gets nothing.
-func TestNothingIsSentToAServerThatIsNotTrusted(t *testing.T) {
+func TestUntrustedServerGetsNothing(t *testing.T) {
 	secured := httptest.NewTLSServer(http.NotFoundHandler())
 	secured.Config.ErrorLog = nil
 	defer secured.Close()

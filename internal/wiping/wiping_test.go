@@ -127,7 +127,7 @@ func configurations(t *testing.T) map[string]*tls.Config {
 
 // In whatever pieces records arrive and whatever their lengths, the content of one is
 // overwritten when the next is awaited, including buffers that a longer one has replaced.
-func TestNothingIsWaitedForWithPlaintextInMemory(t *testing.T) {
+func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 	for name, config := range configurations(t) {
 		t.Run(name, func(t *testing.T) {
 			d := dice(t)
@@ -160,7 +160,7 @@ func TestNothingIsWaitedForWithPlaintextInMemory(t *testing.T) {
 }
 
 // A connection that is closed in the middle of a record leaves no plaintext either.
-func TestWhatWasNotTakenIsWiped(t *testing.T) {
+func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 	for name, config := range configurations(t) {
 		for _, taken := range []int{0, 1, 700, len(mark) * 40} {
 			t.Run(fmt.Sprintf("%s, %d bytes taken", name, taken), func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestWhatWasNotTakenIsWiped(t *testing.T) {
 }
 
 // The tests above would find plaintext if nothing wiped it.
-func TestPlaintextIsInMemoryWhereNobodyWipes(t *testing.T) {
+func TestPlaintextIsFoundWithoutWiping(t *testing.T) {
 	ours, theirs := net.Pipe()
 	s := &socket{Conn: ours, t: t, dice: dice(t)}
 	server := tls.Server(s, configurations(t)["1.3"])
@@ -205,7 +205,7 @@ func TestPlaintextIsInMemoryWhereNobodyWipes(t *testing.T) {
 }
 
 // A client without TLS is refused as usual.
-func TestWhatIsNoTLSIsRefused(t *testing.T) {
+func TestClientWithoutTLSIsRefused(t *testing.T) {
 	ours, theirs := net.Pipe()
 	go func() {
 		_, _ = io.WriteString(theirs, "POST / HTTP/1.1\r\nHost: a\r\n\r\n")

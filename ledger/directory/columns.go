@@ -17,7 +17,7 @@ import (
 
 // idColumn is the record's id, which its key in the store holds.
 func idColumn[R any](at func(*R) *ledger.ID, o ...schema.Option) *schema.Column {
-	return schema.Field(schema.ID(0, "id", append(o, schema.NotNull, schema.Transient, schema.Constant, schema.Help("UUID"))...), at)
+	return schema.Field(schema.ID(0, "id", append(o, schema.NotNull, schema.Transient, schema.Constant, schema.Help("id of the record"))...), at)
 }
 
 // createdColumn is the booked time of the record's first event, which the store's envelope holds.

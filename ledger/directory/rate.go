@@ -37,10 +37,10 @@ func RateID(org ledger.ID, from, to money.Currency) ledger.ID {
 // Rates are the columns of rates.
 var Rates = schema.NewType[Rate]("rate",
 	idColumn(func(r *Rate) *ledger.ID { return &r.ID }, schema.InDeep),
-	schema.TextField(currencyCode(1, "from", "the currency of one major unit"), func(r *Rate) *money.Currency { return &r.From }),
-	schema.TextField(currencyCode(2, "to", "the currency in which its value is given"), func(r *Rate) *money.Currency { return &r.To }),
+	schema.TextField(currencyCode(1, "from", "currency that is valued"), func(r *Rate) *money.Currency { return &r.From }),
+	schema.TextField(currencyCode(2, "to", "currency in which the value is given"), func(r *Rate) *money.Currency { return &r.To }),
 	schema.Field(schema.NewCell[money.Rate](3, "rate", rateKind{}, []schema.Option{schema.Required,
-		schema.Help("decimal number above zero: major units of to for one of from")}), func(r *Rate) *money.Rate { return &r.Value }),
+		schema.Help("how many major units of the currency to one major unit of from is worth, above zero")}), func(r *Rate) *money.Rate { return &r.Value }),
 	createdColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
 	updatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
 ).CrossCheck(relateRate).

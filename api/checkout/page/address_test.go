@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestOnlyWebAddressesAreGoneTo(t *testing.T) {
+func TestOnlyWebAddressesAreLinked(t *testing.T) {
 	for address, want := range map[string]bool{
 		"https://shop.example": true, "https://shop.example/ok?a=b#c": true, "http://127.0.0.1:8080/": true, "https://[::1]:8443/x": true,
 		"HTTPS://shop.example/": true, "https://магазин.example/путь": true, "https://user@shop.example/": true, "https://shop.example/a b": true,
@@ -25,7 +25,7 @@ func TestOnlyWebAddressesAreGoneTo(t *testing.T) {
 	}
 }
 
-func TestAddressIsOtherwiseLeftAlone(t *testing.T) {
+func TestWebAddressIsLinkedUnchanged(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://shop.example/ok?a=b&c=%20#d": "https://shop.example/ok?a=b&c=%20#d",
 		"https://shop.example/a b":            "https://shop.example/a%20b",

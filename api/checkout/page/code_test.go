@@ -9,7 +9,7 @@ import (
 )
 
 // The picture has exactly the dark modules, each once, and a margin of four.
-func TestACodesPictureHasItsModules(t *testing.T) {
+func TestQRCodeImageHasExactlyItsModules(t *testing.T) {
 	for _, text := range []string{"", "x", "https://pay.example/simulator/challenge?reference=1&token=" + strings.Repeat("aB3-", 40), "ключ", strings.Repeat("x", 2300)} {
 		want, err := qr.Encode(text, qr.M)
 		if err != nil {
@@ -39,7 +39,7 @@ func TestACodesPictureHasItsModules(t *testing.T) {
 	}
 }
 
-func TestATextThatIsTooLongHasNoCode(t *testing.T) {
+func TestTooLongTextHasNoQRCode(t *testing.T) {
 	if c, err := NewCode(strings.Repeat("x", 4000)); err == nil || c != (Code{}) {
 		t.Errorf("%+v, %v", c, err)
 	}

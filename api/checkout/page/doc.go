@@ -6,7 +6,7 @@
 //  1. Values sent to the service are never shown unescaped: everything goes through
 //     html/template. Web decides which addresses a page may link to.
 //  2. A page runs no script, loads nothing, and has one inline style, whose hash its policy
-//     names. A form may be posted only to the service, or to the rail if it is the rail's form.
+//     names. A form may be posted only to the service, or to the provider if it is the provider's form.
 //  3. A page never contains what a payer typed, not even the name on a card: a refused form
 //     comes back with empty fields.
 //  4. A payer sees a reason only if the catalogue here has it. Reasons of limits and anti-fraud

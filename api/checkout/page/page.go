@@ -74,10 +74,10 @@ type Scan struct {
 	Link    string // address for a payer without another device, which Web accepts; empty: none
 	Left    time.Duration
 
-	Simulated *Simulated // nil: the rail is a real one
+	Simulated *Simulated // nil: the provider is a real one
 }
 
-// Simulated is the form by which the payer tells the simulator's rail that the code was scanned
+// Simulated is the form by which the payer tells the simulator that the code was scanned
 // and paid. It is the simulator's challenge, for tests without a second device.
 type Simulated struct {
 	Post   string
@@ -95,7 +95,7 @@ type Choice struct {
 // Bank is a receiving institution.
 type Bank struct{ ID, Name string }
 
-// Forward is a form for the rail, which the payer sends with a button.
+// Forward is a form for the provider, which the payer sends with a button.
 type Forward struct {
 	Order
 	Target string // an address that Web accepts

@@ -108,7 +108,7 @@ var tags = regexp.MustCompile(`<(/?[a-zA-Z!][^\s>]*)`)
 
 // Text from others never becomes markup: the page has the same tags and attributes as with a
 // harmless text.
-func TestTextsOfOthersAreNeverMarkup(t *testing.T) {
+func TestForeignTextNeverBecomesMarkup(t *testing.T) {
 	harmless := full("x")
 	for _, text := range hostile {
 		for i, p := range full(text) {
@@ -126,7 +126,7 @@ func TestTextsOfOthersAreNeverMarkup(t *testing.T) {
 	}
 }
 
-func TestOrderIsShownEscaped(t *testing.T) {
+func TestOrderTextIsEscaped(t *testing.T) {
 	html := render(t, "en", Processing{Order: Order{Sum: dollars, Merchant: `A & B <i>`, Text: `Shoes "42"`}, Self: "/pay/a"})
 	for _, want := range []string{`<bdi>A &amp; B &lt;i&gt;</bdi>`, `<bdi>Shoes &#34;42&#34;</bdi>`, `12.50 USD`} {
 		if !strings.Contains(html, want) {
@@ -135,7 +135,7 @@ func TestOrderIsShownEscaped(t *testing.T) {
 	}
 }
 
-func TestTestMoneyIsSaidToBe(t *testing.T) {
+func TestTestMoneyIsMarkedOnThePage(t *testing.T) {
 	play := dollars
 	play.Asset.Env = money.Test
 	for _, c := range []struct {
@@ -148,7 +148,7 @@ func TestTestMoneyIsSaidToBe(t *testing.T) {
 	}
 }
 
-func TestPagesRunNothingAndLoadNothing(t *testing.T) {
+func TestPagesHaveNoScriptsAndLoadNoResources(t *testing.T) {
 	for _, p := range full("x") {
 		html := strings.ToLower(render(t, "en", p))
 		for _, banned := range []string{"<script", "<link", "<img", "<iframe", " src=", "@import", "url(", "javascript:", "zgotmplz"} {
@@ -161,7 +161,7 @@ func TestPagesRunNothingAndLoadNothing(t *testing.T) {
 
 var styles = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
 
-func TestThePolicyNamesTheStyleThatIsSent(t *testing.T) {
+func TestContentPolicyHasTheHashOfTheStyle(t *testing.T) {
 	for _, p := range full("x") {
 		found := styles.FindAllStringSubmatch(render(t, "ru", p), -1)
 		if len(found) != 1 {
@@ -177,7 +177,7 @@ func TestThePolicyNamesTheStyleThatIsSent(t *testing.T) {
 	}
 }
 
-func TestPolicyAllowsTheFormsTargetsOnly(t *testing.T) {
+func TestContentPolicyAllowsOnlyTheFormsTargets(t *testing.T) {
 	directives := func(policy string) map[string]string {
 		all := map[string]string{}
 		for _, d := range strings.Split(policy, "; ") {
@@ -209,7 +209,7 @@ func TestPolicyAllowsTheFormsTargetsOnly(t *testing.T) {
 
 var inputs = regexp.MustCompile(`<input [^>]*>`)
 
-func TestCardFormAsksWhatACardHas(t *testing.T) {
+func TestCardFormHasTheFieldsOfACard(t *testing.T) {
 	html := render(t, "en", Card{Order: Order{Sum: dollars}, Post: "/pay/a?token=b.c-_"})
 	want := map[string]string{
 		"cardnumber": "cc-number", "cardholder": "cc-name", "exp_month": "cc-exp-month", "exp_year": "cc-exp-year", "cvv": "cc-csc",
@@ -233,7 +233,7 @@ func TestCardFormAsksWhatACardHas(t *testing.T) {
 	}
 }
 
-func TestPayoutNeedsTheCardsNumberOnly(t *testing.T) {
+func TestPayoutFormHasTheCardNumberOnly(t *testing.T) {
 	html := render(t, "en", Card{Order: Order{Payout: true, Sum: dollars}})
 	if found := inputs.FindAllString(html, -1); len(found) != 1 || !strings.Contains(found[0], `name="cardnumber"`) {
 		t.Errorf("inputs %q", found)
@@ -286,7 +286,7 @@ func TestReasonsOfLimitsAndAntiFraudAreNotShown(t *testing.T) {
 	}
 }
 
-func TestAddressThatIsNoneIsNotLinked(t *testing.T) {
+func TestInvalidAddressIsNotLinked(t *testing.T) {
 	html := render(t, "en", Outcome{Order: Order{Sum: dollars}, Result: Done, Back: "javascript:alert(1)"})
 	if strings.Contains(html, "javascript") {
 		t.Errorf("%s", html)
@@ -309,7 +309,7 @@ func TestChallengeHasTwoButtons(t *testing.T) {
 	}
 }
 
-func TestWaitingPagesAskAgainByThemselves(t *testing.T) {
+func TestWaitingPagesReloadThemselves(t *testing.T) {
 	html := render(t, "en", Processing{Order: Order{Sum: dollars}, Self: "/pay/a?token=b"})
 	if !strings.Contains(html, `<meta http-equiv="refresh" content="3">`) || !strings.Contains(html, `<a href="/pay/a?token=b">`) {
 		t.Errorf("%s", html)

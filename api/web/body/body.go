@@ -58,7 +58,7 @@ func New(proxies web.Proxies, known, anyone int) *Bodies {
 }
 
 // owner is charged for a body: the organization of an authenticated caller (zero: the
-// administrator), or the address that calls a route for anyone.
+// operator), or the address that calls a route for anyone.
 type owner struct {
 	org  ledger.ID
 	from netip.Addr
@@ -109,7 +109,7 @@ func (b *Bodies) Held() int { return b.known.held() + b.anyone.held() }
 
 // boundOf returns the largest body of the route, in bytes.
 func boundOf(route *web.Route) int {
-	if route.Access.By == web.Anyone {
+	if route.Access.Callers == web.Anyone {
 		return openBody
 	}
 	return maxBody
@@ -129,7 +129,7 @@ func (all *Bodies) Read(req *web.Request) error {
 	}
 	b := bufferPool.Get().(*buffer)
 	b.budget, b.owner = all.known, owner{org: req.Principal.Org}
-	if req.Route.Access.By == web.Anyone {
+	if req.Route.Access.Callers == web.Anyone {
 		b.budget, b.owner = all.anyone, owner{from: all.proxies.Source(req.RequestCtx)}
 	}
 	req.SetUserValue(contextKey, b)

@@ -47,7 +47,7 @@ func newBody(total int) *buffer {
 	return &buffer{budget: newBudget(total), owner: owner{org: ledger.ID{1}}}
 }
 
-func TestSlowBodiesEnd(t *testing.T) {
+func TestSlowBodyTimesOut(t *testing.T) {
 	conn, b := new(deadlines), newBody(maxBody)
 	began := time.Now()
 	err := b.fill(&pieces{4, 1000, 8 << 10}, maxBody, maxBody, conn)
@@ -68,7 +68,7 @@ func TestSlowBodiesEnd(t *testing.T) {
 }
 
 // Memory follows the bytes that have arrived, not the announced length.
-func TestPromisedBytesAreNotAllocated(t *testing.T) {
+func TestAnnouncedLengthIsNotAllocated(t *testing.T) {
 	for arrived, charged := range map[int]int{
 		4:                 0,
 		FirstBuffer:       2 * FirstBuffer, // full: the next byte needs a larger buffer
@@ -92,7 +92,7 @@ func TestPromisedBytesAreNotAllocated(t *testing.T) {
 	}
 }
 
-func TestBodiesAtTheirBound(t *testing.T) {
+func TestBodyAtTheBoundIsAcceptedAboveItRefused(t *testing.T) {
 	const bound = 3*FirstBuffer + 5
 	for _, chunked := range []bool{false, true} {
 		for _, size := range []int{0, 1, FirstBuffer - 1, FirstBuffer, FirstBuffer + 1, bound - 1, bound, bound + 1, 2 * bound} {
@@ -114,14 +114,14 @@ func TestBodiesAtTheirBound(t *testing.T) {
 	}
 }
 
-func TestBodyThatBreaksOffIsNone(t *testing.T) {
+func TestIncompleteBodyIsAnError(t *testing.T) {
 	b := newBody(maxBody)
 	if err := b.fill(strings.NewReader("{}"), 3, maxBody, new(deadlines)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
 }
 
-func TestBudgetHasRoomForOthers(t *testing.T) {
+func TestOneBodyCannotUseTheWholeBudget(t *testing.T) {
 	b := newBudget(100)
 	one, other := owner{org: ledger.ID{1}}, owner{from: netip.MustParseAddr("192.0.2.1")}
 	for _, step := range []struct {

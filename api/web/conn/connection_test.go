@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestReadingWipesWhatWasReadBefore(t *testing.T) {
+func TestReadWipesThePreviousData(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer func() { _ = ours.Close() }()
 	c := &connection{Conn: theirs, base: &base{under: theirs, silent: new(Silent)}}
@@ -24,7 +24,7 @@ func TestReadingWipesWhatWasReadBefore(t *testing.T) {
 
 // The transport gives the reader of an ended connection to another one, possibly before the end
 // of the first is known. Then the buffer's content belongs to the other connection.
-func TestTheReadersBufferIsWipedAtTheEndUnlessAnotherConnectionHasIt(t *testing.T) {
+func TestReaderBufferIsWipedUnlessAnotherConnectionHasIt(t *testing.T) {
 	buffer := make([]byte, 64)
 	reads := func(text string) *base {
 		ours, theirs := net.Pipe()

@@ -30,7 +30,7 @@ func (f *AccountFilter) Each(view *posting.View, who *auth.Principal, fn func(le
 			break
 		}
 		err := view.AccountsFrom(who.Org, prefix, f.Env, f.Past, func(a ledger.Account) (bool, error) {
-			if !f.Wants(a) || !who.Sees(a.Path) {
+			if !f.Matches(a) || !who.Sees(a.Path) {
 				return true, nil
 			}
 			var err error
@@ -44,8 +44,8 @@ func (f *AccountFilter) Each(view *posting.View, who *auth.Principal, fn func(le
 	return nil
 }
 
-// Wants tells whether the filter selects an account.
-func (f *AccountFilter) Wants(a ledger.Account) bool {
+// Matches tells whether the filter selects an account.
+func (f *AccountFilter) Matches(a ledger.Account) bool {
 	return (f.Path == "" || a.Path == f.Path) &&
 		(!f.HasCurrency || string(a.Asset.Currency) == f.Currency) &&
 		(!f.HasNetwork || string(a.Asset.Network) == f.Network)
@@ -53,17 +53,17 @@ func (f *AccountFilter) Wants(a ledger.Account) bool {
 
 // Visible returns the path prefixes to search, in order, if the caller asks for one prefix:
 // that prefix for an auditor, its overlap with the partner's own prefixes for a partner.
-func Visible(who *auth.Principal, asked string) []string {
+func Visible(who *auth.Principal, prefix string) []string {
 	if who.Partner == nil {
-		return []string{asked}
+		return []string{prefix}
 	}
 	var under []string
 	for _, own := range append(auth.Prefixes(who.Partner.Number), string(ledger.Suspense(who.Partner.Number))) {
 		switch {
-		case strings.HasPrefix(own, asked):
+		case strings.HasPrefix(own, prefix):
 			under = append(under, own)
-		case strings.HasPrefix(asked, own):
-			under = append(under, asked)
+		case strings.HasPrefix(prefix, own):
+			under = append(under, prefix)
 		}
 	}
 	return under

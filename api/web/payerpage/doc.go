@@ -7,7 +7,7 @@
 //     transaction exists.
 //
 // Callers: api/payments shows addresses, api/checkout opens them, cmd/mizan passes them to the
-// actors that send payers back from a rail.
+// actors that send payers back from a provider.
 //
 // Rejected: stored tokens. Each address would cost a write, and each page a read before its
 // caller is known.

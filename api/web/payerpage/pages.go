@@ -14,7 +14,7 @@ import (
 // Parts of the addresses of payers' pages.
 const (
 	Root       = "/pay"
-	ReturnEnd  = "/return" // suffix of the address to which a rail sends the payer back
+	ReturnEnd  = "/return" // suffix of the address to which a provider sends the payer back
 	TokenParam = "token"
 
 	// Lifetime is how long the address of a hosted page is valid (specification, "create", rule
@@ -46,8 +46,8 @@ func (p Pages) Address(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, "", until)
 }
 
-// Return returns the address to which a rail sends the payer after the payer's action. It works
-// before until; afterwards it only shows the way back to the merchant.
+// Return returns the address to which a provider sends the payer after the payer's action. It
+// works before until; afterwards it only shows the way back to the merchant.
 func (p Pages) Return(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, ReturnEnd, until)
 }

@@ -22,7 +22,7 @@ func pagesOf(t testing.TB) Pages {
 	return Pages{Base: "https://pay.example", Tokens: keyring.PageTokens()}
 }
 
-func TestTokenOpensItsOwnPageUntilItsEnd(t *testing.T) {
+func TestTokenOpensItsOwnPageUntilItExpires(t *testing.T) {
 	p := pagesOf(t)
 	org, id, until := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
 	for _, address := range []string{p.Address(org, id, until), p.Return(org, id, until)} {

@@ -7,7 +7,7 @@ import (
 	"mizan/internal/steps"
 )
 
-func init() { steps.Count() }
+func init() { steps.Enable() }
 
 // Bounds of work: how often a parser may look at a byte, and how much work any input may cause.
 // The square of the fuzz targets' input sizes is far above them.

@@ -12,14 +12,15 @@ import (
 	"mizan/internal/testkit"
 )
 
-// exported returns the path of a file that must not exist unless the export is complete.
-func exported(t *testing.T) string {
+// exportFile returns the path of a file that must not exist unless the export is complete.
+func exportFile(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(t.TempDir(), "ledger")
 }
 
-// lone checks that the file's directory is empty: it has neither the file nor a temporary file.
-func lone(t *testing.T, file string) {
+// wantOnlyFile checks that the file's directory is empty: it has neither the file nor a
+// temporary file.
+func wantOnlyFile(t *testing.T, file string) {
 	t.Helper()
 	left, err := os.ReadDir(filepath.Dir(file))
 	if err != nil || len(left) != 0 {
@@ -27,7 +28,7 @@ func lone(t *testing.T, file string) {
 	}
 }
 
-func TestTheLedgerIsExported(t *testing.T) {
+func TestLedgerIsExported(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, server.Partner(), "order-1")
@@ -37,8 +38,8 @@ func TestTheLedgerIsExported(t *testing.T) {
 	}
 	flags := []string{"audit", "export", "--sandbox", server.Dir, "--format", "csv", "--env", "test", "--account", "L:partner:1:"}
 
-	file := exported(t)
-	r := ends(t, 0, "", append(flags, "--out", file)...)
+	file := exportFile(t)
+	r := wantExit(t, 0, "", append(flags, "--out", file)...)
 	content, err := os.ReadFile(file)
 	if err != nil || string(content) != string(want.Body) || r.Stdout != "" {
 		t.Errorf("%v: the file has %d bytes, the answer %d; stdout has %q", err, len(content), len(want.Body), r.Stdout)
@@ -49,24 +50,24 @@ func TestTheLedgerIsExported(t *testing.T) {
 	if !regexp.MustCompile(`^mizan: audit export: \d+ bytes in \d+\.\d s\n$`).MatchString(r.Stderr) {
 		t.Errorf("stderr has %q", r.Stderr)
 	}
-	ends(t, 2, "mizan: audit export: --out: "+file+" is there already", append(flags, "--out", file)...)
+	wantExit(t, 2, "mizan: audit export: --out: "+file+" is there already", append(flags, "--out", file)...)
 
-	if r := ends(t, 0, "mizan: audit export: ", flags...); r.Stdout != string(want.Body) {
+	if r := wantExit(t, 0, "mizan: audit export: ", flags...); r.Stdout != string(want.Body) {
 		t.Errorf("stdout has %d bytes, the answer %d", len(r.Stdout), len(want.Body))
 	}
-	if r := ends(t, 0, "", append(flags, "--from", "2020-01-01", "--to", "2020-01-31T12:00:00Z")...); strings.Count(r.Stdout, "\n") != 1 {
+	if r := wantExit(t, 0, "", append(flags, "--from", "2020-01-01", "--to", "2020-01-31T12:00:00Z")...); strings.Count(r.Stdout, "\n") != 1 {
 		t.Errorf("a range before everything has %q", r.Stdout)
 	}
 }
 
-func TestAnExportThatIsRefusedLeavesNoFile(t *testing.T) {
+func TestRefusedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
-	file := exported(t)
+	file := exportFile(t)
 	export := func(exit int, stderr string, args ...string) {
 		t.Helper()
-		ends(t, exit, stderr, append([]string{"audit", "export", "--out", file}, args...)...)
-		lone(t, file)
+		wantExit(t, exit, stderr, append([]string{"audit", "export", "--out", file}, args...)...)
+		wantOnlyFile(t, file)
 	}
 	export(2, "mizan: audit export: format: ", "--sandbox", server.Dir, "--format", "pdf")
 	export(2, "mizan: audit export: env: ", "--sandbox", server.Dir, "--format", "csv", "--env", "live")
@@ -78,7 +79,7 @@ func TestAnExportThatIsRefusedLeavesNoFile(t *testing.T) {
 	export(1, "mizan: audit export: "+server.Sandbox.BaseURL, "--sandbox", server.Dir, "--format", "csv")
 	nowhere := func(words string, args ...string) {
 		t.Helper()
-		ends(t, 2, "mizan: audit export: "+words, append([]string{"audit", "export", "--sandbox", server.Dir, "--format", "csv"}, args...)...)
+		wantExit(t, 2, "mizan: audit export: "+words, append([]string{"audit", "export", "--sandbox", server.Dir, "--format", "csv"}, args...)...)
 	}
 	nowhere("--out: stat "+file+": no such file", "--out", filepath.Join(file, "none"))
 	nowhere("--out: is empty", "--out", "")
@@ -86,11 +87,11 @@ func TestAnExportThatIsRefusedLeavesNoFile(t *testing.T) {
 		nowhere(flag+": is empty", flag, "") // as with an unset variable of a script
 	}
 	nowhere("--account: is not UTF-8", "--account", "A\xff")
-	lone(t, file)
+	wantOnlyFile(t, file)
 }
 
 // An export that the server breaks off leaves no file, however many bytes have arrived.
-func TestAnExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
+func TestInterruptedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Request-Id", "r-17")
@@ -103,8 +104,8 @@ func TestAnExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
 	if err := os.WriteFile(token, []byte("mzs_x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file := exported(t)
-	ends(t, 1, "mizan: audit export: the export is not whole: the server broke it off (request r-17): unexpected EOF", "audit", "export", "--url", server.URL, "--session-token-file", token,
+	file := exportFile(t)
+	wantExit(t, 1, "mizan: audit export: the export is not whole: the server broke it off (request r-17): unexpected EOF", "audit", "export", "--url", server.URL, "--session-token-file", token,
 		"--organization", "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01", "--format", "csv", "--out", file)
-	lone(t, file)
+	wantOnlyFile(t, file)
 }

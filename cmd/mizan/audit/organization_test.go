@@ -41,7 +41,7 @@ func create(t *testing.T, by *testkit.Client, path, body string) created {
 
 // Every subcommand of audit accepts an organization, and does not require it if the server has
 // only one.
-func TestTheAuditorNamesNoOrganizationWhereThereIsOne(t *testing.T) {
+func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	token := filepath.Join(folder, "token")
@@ -80,35 +80,35 @@ func TestTheAuditorNamesNoOrganizationWhereThereIsOne(t *testing.T) {
 		return args
 	}
 	for _, args := range asked {
-		ends(t, 0, "", in("one", args)...)
-		ends(t, 0, "", append(in("named", args), "--organization", strings.ToUpper(id))...)
+		wantExit(t, 0, "", in("one", args)...)
+		wantExit(t, 0, "", append(in("named", args), "--organization", strings.ToUpper(id))...)
 	}
 	create(t, operator, "/api/v1/organizations", `{"name":"Another","type":"merchant"}`)
 	for _, args := range asked {
 		switch {
 		case args[1] == "watch": // it reads the organization from its state
-			ends(t, 0, "", in("two", args)...)
+			wantExit(t, 0, "", in("two", args)...)
 		default:
-			ends(t, 2, "the server has several organizations: --organization says which", in("two", args)...)
+			wantExit(t, 2, "the server has several organizations: --organization says which", in("two", args)...)
 		}
-		ends(t, 0, "", append(in("both", args), "--organization", id)...)
+		wantExit(t, 0, "", append(in("both", args), "--organization", id)...)
 	}
 
 	proof := filepath.Join(folder, "one.proof")
 	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--keyring", keys)))
-	ends(t, 0, "", "audit", "check", proof, "--key", key)
-	ends(t, 0, "", "audit", "check", proof, "--key", key, "--organization", id)
-	ends(t, 4, "refused", "audit", "check", proof, "--key", key, "--organization", uuid.NewString())
+	wantExit(t, 0, "", "audit", "check", proof, "--key", key)
+	wantExit(t, 0, "", "audit", "check", proof, "--key", key, "--organization", id)
+	wantExit(t, 4, "refused", "audit", "check", proof, "--key", key, "--organization", uuid.NewString())
 	server.Stop()
-	ends(t, 0, "", "audit", "verify", "--data", server.Dir)
-	ends(t, 0, "", "audit", "verify", "--data", server.Dir, "--organization", id)
-	ends(t, 2, "the store holds no organization", "audit", "verify", "--data", server.Dir, "--organization", uuid.NewString())
-	ends(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "")
+	wantExit(t, 0, "", "audit", "verify", "--data", server.Dir)
+	wantExit(t, 0, "", "audit", "verify", "--data", server.Dir, "--organization", id)
+	wantExit(t, 2, "the store holds no organization", "audit", "verify", "--data", server.Dir, "--organization", uuid.NewString())
+	wantExit(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "")
 	for _, args := range asked {
 		if args[1] != "key" { // which then reads the keyring
-			ends(t, 2, "--organization: ", append(in("empty", args), "--organization", "")...) // as with an unset variable of a script
+			wantExit(t, 2, "--organization: ", append(in("empty", args), "--organization", "")...) // as with an unset variable of a script
 		}
 	}
-	ends(t, 2, "--out: want a file's name", append(in("none", asked[1][:3]), "--out", "")...)
-	ends(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "first")
+	wantExit(t, 2, "--out: want a file's name", append(in("none", asked[1][:3]), "--out", "")...)
+	wantExit(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "first")
 }

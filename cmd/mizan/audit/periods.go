@@ -191,7 +191,7 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 		}
 	}
 	if len(differ) > 0 {
-		return refused(periodsVerify, fmt.Errorf("%s: what the server says of it is not so", strings.Join(differ, ", ")))
+		return refused(periodsVerify, fmt.Errorf("%s: the server's record differs from the recomputed month", strings.Join(differ, ", ")))
 	}
 	return nil
 }

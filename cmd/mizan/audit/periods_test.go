@@ -8,8 +8,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// turned returns a sandbox whose clock is in a later year than its first month.
-func turned(t *testing.T) (s *testkit.Server, months []string) {
+// startInLaterYear returns a sandbox whose clock is in a later year than its first month.
+func startInLaterYear(t *testing.T) (s *testkit.Server, months []string) {
 	t.Helper()
 	s = testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	var clock struct {
@@ -35,11 +35,11 @@ func turned(t *testing.T) (s *testkit.Server, months []string) {
 
 func TestMonthsAreClosedListedAndRecomputedFromTheCommandLine(t *testing.T) {
 	t.Parallel()
-	s, months := turned(t)
+	s, months := startInLaterYear(t)
 	testkit.Pay(t, s.Partner(), "order-1")
 	periods := func(exit int, stderr string, args ...string) string {
 		t.Helper()
-		return ends(t, exit, stderr, append([]string{"audit", "periods"}, append(args, "--sandbox", s.Dir)...)...).Stdout
+		return wantExit(t, exit, stderr, append([]string{"audit", "periods"}, append(args, "--sandbox", s.Dir)...)...).Stdout
 	}
 	if got := periods(0, "", "list"); got != "MONTH  CLOSED_AT  CLOSED_BY  SEQ  HASH\n" {
 		t.Errorf("nothing is closed, and listed is %q", got)

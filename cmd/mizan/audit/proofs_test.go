@@ -16,8 +16,8 @@ const otherKey = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
 // nowhere is an environment that names no server.
 var nowhere = []string{"MIZAN_URL=", "MIZAN_SESSION_TOKEN=", "MIZAN_ORGANIZATION=", "MIZAN_CA_FILE="}
 
-// ends runs the command line and checks its exit code and a text on stderr.
-func ends(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
+// wantExit runs the command line and checks its exit code and a text on stderr.
+func wantExit(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
 	t.Helper()
 	r := testkit.Run(t, nowhere, args...)
 	if r.Exit != exit || !strings.Contains(r.Stderr, stderr) || exit != 0 && r.Stdout != "" {
@@ -26,8 +26,8 @@ func ends(t *testing.T, exit int, stderr string, args ...string) testkit.Result 
 	return r
 }
 
-// settled returns the seq of a payment's entry.
-func settled(t *testing.T, s *testkit.Server, id string) string {
+// entrySeq returns the seq of a payment's entry.
+func entrySeq(t *testing.T, s *testkit.Server, id string) string {
 	t.Helper()
 	answer, err := s.Auditor().Get("/api/v1/ledger/entries?env=test&source=" + id)
 	if err != nil {
@@ -53,23 +53,23 @@ func (n *rawNumber) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func TestAnEventIsProvenInAFileAndCheckedWithoutAServer(t *testing.T) {
+func TestEventProofIsCheckedOffline(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	id := testkit.Pay(t, server.Partner(), "order-1")
-	seq := settled(t, server, id)
+	seq := entrySeq(t, server, id)
 	file := filepath.Join(t.TempDir(), "proof")
 
 	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
 	if asked := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--sandbox", server.Dir))); asked != key || !strings.HasPrefix(key, "mizan+") {
 		t.Fatalf("the keyring's key is %q, the server's %q", key, asked)
 	}
-	ends(t, 0, "proves event "+seq, "audit", "prove", seq, "--sandbox", server.Dir, "--out", file, "--key", key)
+	wantExit(t, 0, "proves event "+seq, "audit", "prove", seq, "--sandbox", server.Dir, "--out", file, "--key", key)
 	written, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ends(t, 2, "--out: "+file+" is there already", "audit", "prove", seq, "--sandbox", server.Dir, "--out", file)
+	wantExit(t, 2, "--out: "+file+" is there already", "audit", "prove", seq, "--sandbox", server.Dir, "--out", file)
 	server.Stop()
 	if err := os.RemoveAll(server.Dir); err != nil {
 		t.Fatal(err)
@@ -84,30 +84,30 @@ func TestAnEventIsProvenInAFileAndCheckedWithoutAServer(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, shown)
 		}
 	}
-	ends(t, 4, "mizan: audit check: refused: the head is signed with another key", "audit", "check", file, "--key", otherKey)
+	wantExit(t, 4, "mizan: audit check: refused: the head is signed with another key", "audit", "check", file, "--key", otherKey)
 	testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "check", file, "--key", key, "--organization", server.Sandbox.OrganizationID))
-	ends(t, 4, "refused: the file is of organization "+server.Sandbox.OrganizationID, "audit", "check", file, "--key", key,
+	wantExit(t, 4, "refused: the file is of organization "+server.Sandbox.OrganizationID, "audit", "check", file, "--key", key,
 		"--organization", server.Sandbox.Second.OrganizationID)
 	// The readable part is checked too.
 	spoilt := filepath.Join(t.TempDir(), "spoilt")
 	if err := os.WriteFile(spoilt, bytes.Replace(written, []byte(`"side": "debit"`), []byte(`"side": "credit"`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ends(t, 4, "mizan: audit check: refused: the file says something else", "audit", "check", spoilt, "--key", key)
+	wantExit(t, 4, "mizan: audit check: refused: the file says something else", "audit", "check", spoilt, "--key", key)
 }
 
-func TestARecordIsProvenByItsLastEvent(t *testing.T) {
+func TestRecordProofUsesItsLastEvent(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
-	seq := settled(t, server, testkit.Pay(t, server.Partner(), "order-1"))
+	seq := entrySeq(t, server, testkit.Pay(t, server.Partner(), "order-1"))
 	folder, org := t.TempDir(), server.Sandbox.OrganizationID
 	file, record := filepath.Join(folder, "proof"), filepath.Join(folder, "record")
 	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
-	ends(t, 0, "proves event "+seq, "audit", "prove", seq, "--sandbox", server.Dir, "--out", file, "--key", key)
-	ends(t, 3, "mizan: locked: ", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
+	wantExit(t, 0, "proves event "+seq, "audit", "prove", seq, "--sandbox", server.Dir, "--out", file, "--key", key)
+	wantExit(t, 3, "mizan: locked: ", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
 	server.Stop()
 
-	ends(t, 0, "`mizan audit prove "+seq+"` proves it", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
+	wantExit(t, 0, "`mizan audit prove "+seq+"` proves it", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
 	shown := testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "check", file, "--key", key, "--record", record))
 	for _, want := range []string{"Proven: this is event " + seq, "Proven too: " + record + " is what was stored of the record after the event."} {
 		if !strings.Contains(shown, want) {
@@ -123,22 +123,22 @@ func TestARecordIsProvenByItsLastEvent(t *testing.T) {
 	if err := os.WriteFile(spoilt, stored, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ends(t, 4, "mizan: audit check: refused: the record is not what was stored after event "+seq, "audit", "check", file, "--key", key, "--record", spoilt)
-	ends(t, 2, "audit check: --record: ", "audit", "check", file, "--key", key, "--record", filepath.Join(folder, "absent"))
-	ends(t, 2, "--out: "+record+" is there already", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
+	wantExit(t, 4, "mizan: audit check: refused: the record is not what was stored after event "+seq, "audit", "check", file, "--key", key, "--record", spoilt)
+	wantExit(t, 2, "audit check: --record: ", "audit", "check", file, "--key", key, "--record", filepath.Join(folder, "absent"))
+	wantExit(t, 2, "--out: "+record+" is there already", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
 	other := filepath.Join(folder, "other")
-	ends(t, 2, "event 1000000 is not in the journal", "audit", "record", "1000000", "--data", server.Dir, "--organization", org, "--out", other)
-	ends(t, 2, "--organization: \"first\" is not the UUID", "audit", "record", seq, "--data", server.Dir, "--organization", "first", "--out", other)
-	ends(t, 1, "mizan: storage: ", "audit", "record", seq, "--data", folder, "--organization", org, "--out", other)
+	wantExit(t, 2, "event 1000000 is not in the journal", "audit", "record", "1000000", "--data", server.Dir, "--organization", org, "--out", other)
+	wantExit(t, 2, "--organization: \"first\" is not the UUID", "audit", "record", seq, "--data", server.Dir, "--organization", "first", "--out", other)
+	wantExit(t, 1, "mizan: storage: ", "audit", "record", seq, "--data", folder, "--organization", org, "--out", other)
 }
 
-func TestWhatCannotBeProvenLeavesNoFile(t *testing.T) {
+func TestFailedProofLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	out := filepath.Join(t.TempDir(), "proof")
 	prove := func(exit int, stderr string, args ...string) {
 		t.Helper()
-		ends(t, exit, stderr, append([]string{"audit", "prove", "--out", out}, args...)...)
+		wantExit(t, exit, stderr, append([]string{"audit", "prove", "--out", out}, args...)...)
 		if _, err := os.Stat(out); err == nil {
 			t.Errorf("%v left a file", args)
 		}
@@ -154,7 +154,7 @@ func TestWhatCannotBeProvenLeavesNoFile(t *testing.T) {
 	server.Stop()
 	prove(1, "mizan: audit prove: "+server.Sandbox.BaseURL, "1", "--sandbox", server.Dir)
 	absent := filepath.Join(t.TempDir(), "absent")
-	ends(t, 2, "mizan: audit check: open "+absent, "audit", "check", absent, "--key", otherKey)
-	ends(t, 2, "mizan: audit check: --key: the key", "audit", "check", absent, "--key", "no key")
-	ends(t, 2, "mizan: configuration: ", "audit", "key", "--data", absent)
+	wantExit(t, 2, "mizan: audit check: open "+absent, "audit", "check", absent, "--key", otherKey)
+	wantExit(t, 2, "mizan: audit check: --key: the key", "audit", "check", absent, "--key", "no key")
+	wantExit(t, 2, "mizan: configuration: ", "audit", "key", "--data", absent)
 }

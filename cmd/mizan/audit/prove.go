@@ -59,7 +59,7 @@ func (c *proveCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return server.ledger.Misused("--out: %s can't be written: %v", out, innermost(err))
 	}
-	_, err = fmt.Fprintf(s.Err, "mizan: %s: %s proves event %d of organization %s to whoever has the key %s\n",
+	_, err = fmt.Fprintf(s.Err, "mizan: %s: %s proves event %d of organization %s; it is verified with the key %s\n",
 		name, out, p.Event.Seq, p.Head.Organization, key)
 	return err
 }

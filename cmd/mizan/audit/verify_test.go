@@ -37,8 +37,8 @@ func leavesOf(name string, value any, put func(any)) (list []leaf) {
 	return []leaf{{name, put, value}}
 }
 
-// nonsense returns a different value of the same kind.
-func nonsense(value any) any {
+// changedValue returns a different value of the same kind.
+func changedValue(value any) any {
 	switch v := value.(type) {
 	case string:
 		if strings.Trim(v, "0123456789") == "" {
@@ -64,7 +64,7 @@ func recordOf(line map[string]any) any {
 
 // unnoticed returns the names of the values in an answer that can be changed without rule 1
 // detecting it. only selects the values to try; nil: all except those in before.
-func (d *workload) unnoticed(t *testing.T, line map[string]any, only []string, before map[string]bool) (missed []string) {
+func (w *workload) unnoticed(t *testing.T, line map[string]any, only []string, before map[string]bool) (missed []string) {
 	t.Helper()
 	tried := 0
 	for _, l := range leavesOf("", recordOf(line), nil) {
@@ -72,8 +72,8 @@ func (d *workload) unnoticed(t *testing.T, line map[string]any, only []string, b
 			continue
 		}
 		tried++
-		l.put(nonsense(l.was))
-		if report := d.check(t, line); report.Rules[0].Outcome != findings.Broken {
+		l.put(changedValue(l.was))
+		if report := w.check(t, line); report.Rules[0].Outcome != findings.Broken {
 			missed = append(missed, l.name)
 		}
 		l.put(l.was)
@@ -118,14 +118,14 @@ func shapeOf(line map[string]any) string {
 	return line["method"].(string) + " " + strings.Join(parts, "/")
 }
 
-func TestAuditFindsEveryValueOfAnAnswerThatIsAnother(t *testing.T) {
-	d := workADay(t)
-	report := d.check(t, d.lines...)
-	if rule := report.Rules[0]; report.Broken() || rule.Count != uint64(len(d.lines)) || rule.Note != "" {
-		t.Fatalf("%+v of %d answers", report.Rules, len(d.lines))
+func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
+	w := recordWorkload(t)
+	report := w.check(t, w.lines...)
+	if rule := report.Rules[0]; report.Broken() || rule.Count != uint64(len(w.lines)) || rule.Note != "" {
+		t.Fatalf("%+v of %d answers", report.Rules, len(w.lines))
 	}
 	tried, done := make(map[string]map[string]bool), make(map[string]bool) // tried: by method and kind of record; done: by shape
-	for _, line := range d.lines {
+	for _, line := range w.lines {
 		shape := shapeOf(line)
 		if shape == "GET /leases" {
 			continue
@@ -136,7 +136,7 @@ func TestAuditFindsEveryValueOfAnAnswerThatIsAnother(t *testing.T) {
 		if tried[about] == nil {
 			tried[about] = make(map[string]bool)
 		}
-		if missed, want := d.unnoticed(t, line, nil, tried[about]), beside[shape]; !again && !slices.Equal(missed, want) {
+		if missed, want := w.unnoticed(t, line, nil, tried[about]), beside[shape]; !again && !slices.Equal(missed, want) {
 			t.Errorf("%s: %q can be changed, want %q", shape, missed, want)
 		}
 	}
@@ -158,17 +158,17 @@ var lasting = map[string][]string{
 	"":                     {"id", "contract_number", "status", "env", "inserted_at", "updated_at"},
 }
 
-func TestAuditFindsWhatNoLaterWriteChanges(t *testing.T) {
-	d := workADay(t)
+func TestAuditFindsChangesToFieldsThatNoWriteChanges(t *testing.T) {
+	w := recordWorkload(t)
 	tried := make(map[string]int)
-	for _, line := range d.lines {
+	for _, line := range w.lines {
 		product, _, _ := strings.Cut(strings.TrimPrefix(shapeOf(line), "POST /"), "/")
 		if lasting[product] == nil || line["method"] != "POST" || tried[product] == 3 {
 			continue
 		}
 		tried[product]++
 		delete(line, "idempotency_key")
-		if missed := d.unnoticed(t, line, append(slices.Clone(lasting[""]), lasting[product]...), map[string]bool{}); missed != nil {
+		if missed := w.unnoticed(t, line, append(slices.Clone(lasting[""]), lasting[product]...), map[string]bool{}); missed != nil {
 			t.Errorf("%s: %q can be changed", shapeOf(line), missed)
 		}
 	}
@@ -179,18 +179,18 @@ func TestAuditFindsWhatNoLaterWriteChanges(t *testing.T) {
 
 // Lists are compared like the contracts that they show.
 func TestAuditComparesListsOfContracts(t *testing.T) {
-	d := workADay(t)
-	i := slices.IndexFunc(d.lines, func(line map[string]any) bool { return shapeOf(line) == "GET /leases" })
-	if missed := d.unnoticed(t, d.lines[i], nil, map[string]bool{}); missed != nil {
+	w := recordWorkload(t)
+	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return shapeOf(line) == "GET /leases" })
+	if missed := w.unnoticed(t, w.lines[i], nil, map[string]bool{}); missed != nil {
 		t.Errorf("%q can be changed", missed)
 	}
 }
 
 // Rule 1 detects a contract that was refused, or shown at another path.
-func TestAuditComparesWhatBecameOfAContract(t *testing.T) {
-	d := workADay(t)
-	i := slices.IndexFunc(d.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /leases" })
-	made, moved, gone := d.lines[i], d.lines[i+1], "/api/v1/pfp/leases/"+idOf(d.lines[i]["response"].(map[string]any))
+func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
+	w := recordWorkload(t)
+	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /leases" })
+	made, moved, gone := w.lines[i], w.lines[i+1], "/api/v1/pfp/leases/"+idOf(w.lines[i]["response"].(map[string]any))
 	with := func(of map[string]any, pairs ...any) map[string]any {
 		other := maps.Clone(of)
 		for k := 0; k < len(pairs); k += 2 {
@@ -220,7 +220,7 @@ func TestAuditComparesWhatBecameOfAContract(t *testing.T) {
 		{"refused, then done", []map[string]any{with(made, "status", 422, "response", unknown), made}, true},
 		{"no answer", []map[string]any{with(made, "status", 0, "response", nil)}, true},
 	} {
-		report := d.check(t, c.lines...)
+		report := w.check(t, c.lines...)
 		if report.Broken() == c.holds || !c.holds && report.Rules[0].Outcome != findings.Broken {
 			t.Errorf("%s: %+v", c.name, report.Rules[0])
 		}
@@ -228,24 +228,24 @@ func TestAuditComparesWhatBecameOfAContract(t *testing.T) {
 }
 
 // Rule 1 detects a subscription that was answered as unknown to the partner that was shown it.
-func TestAuditComparesWhatBecameOfASubscription(t *testing.T) {
-	d := workADay(t)
-	made := d.lines[slices.IndexFunc(d.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /subscriptions" })]
+func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
+	w := recordWorkload(t)
+	made := w.lines[slices.IndexFunc(w.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /subscriptions" })]
 	unknown := maps.Clone(made)
 	delete(unknown, "idempotency_key")
 	unknown["method"], unknown["status"], unknown["response"] = "GET", 404, map[string]any{"error": "not_found"}
 	unknown["path"] = "/api/v1/subscriptions/" + idOf(made["response"].(map[string]any))
-	if report := d.check(t, made, unknown); report.Rules[0].Outcome != findings.Broken {
+	if report := w.check(t, made, unknown); report.Rules[0].Outcome != findings.Broken {
 		t.Errorf("the partner's own: %+v", report.Rules[0])
 	}
 	unknown["partner_id"] = made["partner_id"].(int64) + 1
-	if report := d.check(t, made, unknown); report.Broken() {
+	if report := w.check(t, made, unknown); report.Broken() {
 		t.Errorf("another partner's: %+v", report.Rules[0])
 	}
 }
 
 // A rule with nothing to compare says so, and how many answers there were.
-func TestAuditSaysWhatItCannotCompare(t *testing.T) {
+func TestAuditReportsRulesWithNothingToCompare(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Stop()
 	path := filepath.Join(t.TempDir(), "answers")

@@ -25,8 +25,8 @@ type watcher struct {
 	state string
 }
 
-// looks runs one poll of a server and checks its result.
-func (w *watcher) looks(exit int, words, folder string, more ...string) {
+// wantWatch runs one poll of a server and checks its result.
+func (w *watcher) wantWatch(exit int, words, folder string, more ...string) {
 	w.t.Helper()
 	r := testkit.Run(w.t, nowhere, append([]string{"audit", "watch", "--state", w.state, "--sandbox", folder}, more...)...)
 	if r.Exit != exit || !strings.Contains(r.Stdout+r.Stderr, words) {
@@ -34,7 +34,7 @@ func (w *watcher) looks(exit int, words, folder string, more ...string) {
 	}
 }
 
-func (w *watcher) remembers() string {
+func (w *watcher) storedState() string {
 	w.t.Helper()
 	content, err := os.ReadFile(w.state)
 	if err != nil {
@@ -43,8 +43,8 @@ func (w *watcher) remembers() string {
 	return string(content)
 }
 
-// copied returns a copy of a stopped server's directory.
-func copied(t *testing.T, folder string) string {
+// copyFolder returns a copy of a stopped server's directory.
+func copyFolder(t *testing.T, folder string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
 	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
@@ -58,24 +58,24 @@ func copied(t *testing.T, folder string) string {
 	return to
 }
 
-func TestAWatchRefusesAServerThatForgetsOrForks(t *testing.T) {
+func TestWatchRefusesAShorterOrForkedJournal(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
-	w.looks(0, "the watch begins", server.Dir)
-	w.looks(0, "extends the", server.Dir)
+	w.wantWatch(0, "the watch begins", server.Dir)
+	w.wantWatch(0, "extends the", server.Dir)
 	testkit.Pay(t, server.Partner(), "order-1")
-	w.looks(0, "extends the", server.Dir)
+	w.wantWatch(0, "extends the", server.Dir)
 	server.Stop()
-	older := copied(t, server.Dir)
+	older := copyFolder(t, server.Dir)
 	server.Restart()
 	testkit.Pay(t, server.Partner(), "order-2")
-	w.looks(0, "extends the", server.Dir)
+	w.wantWatch(0, "extends the", server.Dir)
 	server.Stop()
 
-	before := w.remembers()
+	before := w.storedState()
 	restored := testkit.Start(t, testkit.Options{Dir: older})
-	w.looks(4, "mizan: audit watch: refused: the journal shrank", older)
+	w.wantWatch(4, "mizan: audit watch: refused: the journal shrank", older)
 	refused, err := os.ReadFile(w.state + ".refused")
 	if err != nil || !strings.HasPrefix(string(refused), "go.sum database tree\n") {
 		t.Errorf("the refused head is not kept: %q (%v)", refused, err)
@@ -83,8 +83,8 @@ func TestAWatchRefusesAServerThatForgetsOrForks(t *testing.T) {
 	for n := range 3 {
 		testkit.Pay(t, restored.Partner(), fmt.Sprint("another-", n))
 	}
-	w.looks(4, "is not proven to begin with the", older, "--every", "1s")
-	w.looks(4, w.state+".refused.2; the last", older)
+	w.wantWatch(4, "is not proven to begin with the", older, "--every", "1s")
+	w.wantWatch(4, w.state+".refused.2; the last", older)
 	if still, err := os.ReadFile(w.state + ".refused"); err != nil || string(still) != string(refused) {
 		t.Errorf("the first refused head became %q (%v)", still, err)
 	}
@@ -96,52 +96,52 @@ func TestAWatchRefusesAServerThatForgetsOrForks(t *testing.T) {
 		t.Error("one head is kept twice")
 	}
 	restored.Stop()
-	if w.remembers() != before {
+	if w.storedState() != before {
 		t.Error("what was refused has moved the state")
 	}
 	server.Restart()
-	w.looks(0, "extends the", server.Dir)
+	w.wantWatch(0, "extends the", server.Dir)
 }
 
-func TestAWatchRefusesAServerWithAnotherKey(t *testing.T) {
+func TestWatchRefusesAServerWithAnotherKey(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
 	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
-	w.looks(4, "signed with another key", server.Dir, "--key", otherKey)
+	w.wantWatch(4, "signed with another key", server.Dir, "--key", otherKey)
 	if _, err := os.Stat(w.state); err == nil {
 		t.Error("a watch began with a head that was refused")
 	}
-	w.looks(0, "the watch begins", server.Dir, "--key", key)
-	w.looks(2, "was begun with the key "+key, server.Dir, "--key", otherKey)
-	w.looks(2, "--key: is empty", server.Dir, "--key", "")
-	w.looks(2, "--every: want 1s or more", server.Dir, "--every", "1ms")
+	w.wantWatch(0, "the watch begins", server.Dir, "--key", key)
+	w.wantWatch(2, "was begun with the key "+key, server.Dir, "--key", otherKey)
+	w.wantWatch(2, "--key: is empty", server.Dir, "--key", "")
+	w.wantWatch(2, "--every: want 1s or more", server.Dir, "--every", "1ms")
 }
 
 // A server keeps its key, which its store records; a different server in its place may have
 // another key.
-func TestAWatchRefusesAHeadThatAnotherKeyHasSigned(t *testing.T) {
+func TestWatchRefusesAHeadSignedByAnotherKey(t *testing.T) {
 	t.Parallel()
-	l := &falseServer{t: t, hash: emptyOctober}
+	f := &falseServer{t: t, hash: emptyOctober}
 	signs := func() {
 		secret, key, err := note.GenerateKey(rand.Reader, "mizan")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.signer, err = note.NewSigner(secret); err != nil {
+		if f.signer, err = note.NewSigner(secret); err != nil {
 			t.Fatal(err)
 		}
-		l.key = key
+		f.key = key
 	}
 	signs()
-	server := httptest.NewServer(l)
+	server := httptest.NewServer(f)
 	defer server.Close()
 	folder := t.TempDir()
 	state, token := filepath.Join(folder, "state"), filepath.Join(folder, "token")
 	write(t, token, "mzs_x\n")
 	looks := func(exit int, words string) {
 		t.Helper()
-		ends(t, exit, words, "audit", "watch", "--state", state, "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token)
+		wantExit(t, exit, words, "audit", "watch", "--state", state, "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token)
 	}
 	looks(0, "")
 	before, err := os.ReadFile(state)
@@ -158,30 +158,30 @@ func TestAWatchRefusesAHeadThatAnotherKeyHasSigned(t *testing.T) {
 	}
 }
 
-func TestAWatchIsOfOneOrganization(t *testing.T) {
+func TestWatchStateBelongsToOneOrganization(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
-	w.looks(0, "the watch begins", server.Dir)
+	w.wantWatch(0, "the watch begins", server.Dir)
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte(server.Sandbox.Second.SessionToken), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.looks(2, "is of organization "+server.Sandbox.OrganizationID, server.Dir,
+	w.wantWatch(2, "is of organization "+server.Sandbox.OrganizationID, server.Dir,
 		"--organization", server.Sandbox.Second.OrganizationID, "--session-token-file", token)
-	before := w.remembers()
+	before := w.storedState()
 	if err := os.WriteFile(w.state, []byte(strings.Replace(before, "database", "databasf", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.looks(2, "--state: ", server.Dir)
+	w.wantWatch(2, "--state: ", server.Dir)
 }
 
 // Of two watches with one state, one could overwrite the later head.
-func TestAStateIsOfOneWatchAtATime(t *testing.T) {
+func TestWatchStateIsLocked(t *testing.T) {
 	t.Parallel()
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
 	server := testkit.Start(t, testkit.Options{})
-	w.looks(0, "the watch begins", server.Dir)
+	w.wantWatch(0, "the watch begins", server.Dir)
 	lock, err := os.OpenFile(w.state+".lock", os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -189,9 +189,9 @@ func TestAStateIsOfOneWatchAtATime(t *testing.T) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		t.Fatal(err)
 	}
-	before := w.remembers()
-	w.looks(3, "another watch is at work with "+w.state, server.Dir)
-	if w.remembers() != before {
+	before := w.storedState()
+	w.wantWatch(3, "another watch is at work with "+w.state, server.Dir)
+	if w.storedState() != before {
 		t.Error("it has looked all the same")
 	}
 	if err := lock.Close(); err != nil {
@@ -207,18 +207,18 @@ func TestAStateIsOfOneWatchAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Pay(t, server.Partner(), "order-1")
-	(&watcher{t, link}).looks(0, "extends the", server.Dir)
+	(&watcher{t, link}).wantWatch(0, "extends the", server.Dir)
 	if _, err := os.Stat(left); err == nil {
 		t.Error("a killed watch's file is there still")
 	}
-	if target, err := os.Readlink(link); err != nil || target != w.state || w.remembers() == before {
-		t.Errorf("the link leads to %q (%v), and the state has moved: %v", target, err, w.remembers() != before)
+	if target, err := os.Readlink(link); err != nil || target != w.state || w.storedState() == before {
+		t.Errorf("the link leads to %q (%v), and the state has moved: %v", target, err, w.storedState() != before)
 	}
-	w.looks(2, "--state: is empty", server.Dir, "--state", "")
+	w.wantWatch(2, "--state: is empty", server.Dir, "--state", "")
 }
 
 // A server that does not answer is not refused; the watch polls again.
-func TestAWatchAsksAgainWhereNobodyAnswers(t *testing.T) {
+func TestWatchRetriesAnUnreachableServer(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	stand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -237,7 +237,7 @@ func TestAWatchAsksAgainWhereNobodyAnswers(t *testing.T) {
 	}
 }
 
-func TestAWatchRefusesAServerThatSignsAndDoesNotProve(t *testing.T) {
+func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 	t.Parallel()
 	const id = "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01"
 	secret, key, err := note.GenerateKey(rand.Reader, "mizan")

@@ -10,8 +10,8 @@ import (
 	"mizan/posting/store"
 )
 
-// TestHowAStoreThatDoesNotOpenEndsTheProcess checks the codes on which supervisors rely.
-func TestHowAStoreThatDoesNotOpenEndsTheProcess(t *testing.T) {
+// TestStoreErrorsHaveTheirExitCodes checks the codes on which supervisors rely.
+func TestStoreErrorsHaveTheirExitCodes(t *testing.T) {
 	tests := []struct {
 		err  error
 		want int
@@ -35,7 +35,7 @@ func TestHowAStoreThatDoesNotOpenEndsTheProcess(t *testing.T) {
 	}
 }
 
-func TestExitCodeOfNoErrorAndOfAnUnknownOne(t *testing.T) {
+func TestExitCodesOfSuccessAndUnknownErrors(t *testing.T) {
 	var stderr bytes.Buffer
 	if code := ReportExit(nil, &stderr); code != 0 || stderr.Len() != 0 {
 		t.Errorf("no error ends with %d and prints %q", code, stderr.String())

@@ -53,7 +53,7 @@ func (c *Command) Write(method, path string, body any) error {
 		return err
 	}
 	if a.Header.Get("X-Idempotent-Replay") == "true" && !a.Resent {
-		c.Note("this was done before; shown is what it was answered then")
+		c.Note("this was done before; the original response follows")
 	}
 	return c.ShowReply(a)
 }

@@ -1,11 +1,5 @@
 package client
 
-import (
-	"fmt"
-	"os"
-	"strings"
-)
-
 // ContractFlags name the server, and the session, of a command that reads an
 // organization's contracts.
 type ContractFlags struct {
@@ -16,46 +10,10 @@ type ContractFlags struct {
 	Data         string  `name:"data" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
 }
 
-// Open resolves the flags in the order of AdminFlags. The token is a session's.
+// Open resolves the flags as AdminFlags does. The token is a session's.
 func (c *ContractFlags) Open() (*Client, error) {
-	box, err := readSandbox(c.Data)
-	if err != nil {
-		return nil, fmt.Errorf("--data: %s", strings.TrimPrefix(err.Error(), "--sandbox: "))
-	}
-	base, err := baseOf(firstOf(c.URL, box.BaseURL, "MIZAN_URL", standardURL))
-	if err != nil {
-		return nil, err
-	}
-	d := &Client{Base: base}
-	if d.token, err = c.token(box.SessionToken); err != nil {
-		return nil, err
-	}
-	d.organization = firstOf(c.Organization, box.OrganizationID, "MIZAN_ORGANIZATION", "")
-	if !isID(d.organization) {
-		return nil, fmt.Errorf("--organization: %q is not a UUID", d.organization)
-	}
-	trust, err := trusted(firstOf(c.CAFile, box.CAFile, "MIZAN_CA_FILE", ""))
-	if err != nil {
-		return nil, err
-	}
-	d.http = newHTTPClient(trust)
-	return d, nil
-}
-
-// token reads the session's token. No error quotes it.
-func (c *ContractFlags) token(sandbox string) (string, error) {
-	text, origin := os.Getenv("MIZAN_SESSION_TOKEN"), "MIZAN_SESSION_TOKEN"
-	switch {
-	case c.TokenFile != nil:
-		content, err := readFile(*c.TokenFile, maxSmallFile)
-		if err != nil {
-			return "", fmt.Errorf("--session-token-file: %w", err)
-		}
-		text, origin = string(content), "--session-token-file"
-	case c.Data != "":
-		text, origin = sandbox, "--data"
-	case text == "":
-		return "", fmt.Errorf("there is no session token: give --session-token-file, MIZAN_SESSION_TOKEN or --data")
-	}
-	return tokenIn(text, origin)
+	return serverFlags{
+		url: c.URL, tokenFile: c.TokenFile, caFile: c.CAFile, organization: c.Organization, sandbox: c.Data, sandboxFlag: "--data",
+		token: sessionToken(func(b *sandboxFile) string { return b.SessionToken }), needsOrganization: true,
+	}.open()
 }

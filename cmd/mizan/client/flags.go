@@ -49,29 +49,11 @@ type sandboxFile struct {
 }
 
 // Open resolves the flags without connecting. Its errors are faults of the caller.
-func (c *AdminFlags) Open() (*Client, error) {
-	box, err := readSandbox(c.Sandbox)
-	if err != nil {
-		return nil, err
-	}
-	base, err := baseOf(firstOf(c.URL, box.BaseURL, "MIZAN_URL", standardURL))
-	if err != nil {
-		return nil, err
-	}
-	d := &Client{Base: base}
-	if d.token, err = c.token(box.AdminToken); err != nil {
-		return nil, err
-	}
-	d.organization = firstOf(c.Organization, box.OrganizationID, "MIZAN_ORGANIZATION", "")
-	if d.organization != "" && !isID(d.organization) {
-		return nil, fmt.Errorf("--organization: %q is not a UUID", d.organization)
-	}
-	trust, err := trusted(firstOf(c.CAFile, box.CAFile, "MIZAN_CA_FILE", ""))
-	if err != nil {
-		return nil, err
-	}
-	d.http = newHTTPClient(trust)
-	return d, nil
+func (f *AdminFlags) Open() (*Client, error) {
+	return serverFlags{
+		url: f.URL, tokenFile: f.TokenFile, caFile: f.CAFile, organization: f.Organization, sandbox: f.Sandbox, sandboxFlag: "--sandbox",
+		token: tokenSource{name: "admin token", flag: "--token-file", variable: "MIZAN_ADMIN_TOKEN", inSandbox: func(b *sandboxFile) string { return b.AdminToken }},
+	}.open()
 }
 
 // newHTTPClient follows no redirect, which could take a token to another host.
@@ -97,26 +79,8 @@ func firstOf(flag *string, sandbox, variable, standard string) string {
 	return standard
 }
 
-// token reads the administration token. No error quotes it.
-func (c *AdminFlags) token(sandbox string) (string, error) {
-	text, origin := os.Getenv("MIZAN_ADMIN_TOKEN"), "MIZAN_ADMIN_TOKEN"
-	switch {
-	case c.TokenFile != nil:
-		content, err := readFile(*c.TokenFile, maxSmallFile)
-		if err != nil {
-			return "", fmt.Errorf("--token-file: %w", err)
-		}
-		text, origin = string(content), "--token-file"
-	case c.Sandbox != "":
-		text, origin = sandbox, "--sandbox"
-	case text == "":
-		return "", errors.New("there is no admin token: give --token-file, MIZAN_ADMIN_TOKEN or --sandbox")
-	}
-	return tokenIn(text, origin)
-}
-
-// tokenIn trims and checks the text of a token.
-func tokenIn(text, origin string) (string, error) {
+// parseToken trims and checks the text of a token.
+func parseToken(text, origin string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", fmt.Errorf("%s: holds no token", origin)
@@ -125,8 +89,8 @@ func tokenIn(text, origin string) (string, error) {
 }
 
 // readSandbox reads sandbox.json; path may also be its directory. For an empty path the result
-// is empty.
-func readSandbox(path string) (box sandboxFile, err error) {
+// is empty. flag is the flag that names it.
+func readSandbox(path, flag string) (box sandboxFile, err error) {
 	if path == "" {
 		return box, nil
 	}
@@ -135,17 +99,17 @@ func readSandbox(path string) (box sandboxFile, err error) {
 	}
 	content, err := readFile(path, maxSmallFile)
 	if err != nil {
-		return box, fmt.Errorf("--sandbox: %w", err)
+		return box, fmt.Errorf("%s: %w", flag, err)
 	}
 	// The decoder's own error would quote the file.
 	if json.Unmarshal(content, &box) != nil || box.BaseURL == "" || box.AdminToken == "" {
-		return sandboxFile{}, fmt.Errorf("--sandbox: %s is not a sandbox.json with base_url and admin_token", path)
+		return sandboxFile{}, fmt.Errorf("%s: %s is not a sandbox.json with base_url and admin_token", flag, path)
 	}
 	return box, nil
 }
 
-// baseOf checks a server's URL: the token is sent only encrypted, or to this machine.
-func baseOf(text string) (string, error) {
+// parseBaseURL checks a server's URL: the token is sent only encrypted, or to this machine.
+func parseBaseURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.TrimSuffix(u.Path, "/") != "" {
 		return "", errors.New("--url: want https://HOST[:PORT], without a path")
@@ -161,9 +125,9 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// trusted returns a TLS configuration that trusts the authorities in the file or, without a
+// trustConfig returns a TLS configuration that trusts the authorities in the file or, without a
 // file, the system's.
-func trusted(path string) (*tls.Config, error) {
+func trustConfig(path string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if path == "" {
 		return c, nil

@@ -1,11 +1,8 @@
 package client
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 
 	"github.com/go-json-experiment/json"
 )
@@ -35,46 +32,12 @@ func (f *LedgerFlags) Open(name string, s *Streams) (*Ledger, error) {
 }
 
 func (f *LedgerFlags) client() (*Client, error) {
-	box, err := readSandbox(f.Sandbox)
-	if err != nil {
-		return nil, err
+	resolved := serverFlags{
+		url: f.URL, tokenFile: f.TokenFile, caFile: f.CAFile, organization: f.Organization, sandbox: f.Sandbox, sandboxFlag: "--sandbox",
+		token: sessionToken(func(b *sandboxFile) string { return b.AuditorToken }),
 	}
-	base, err := baseOf(firstOf(f.URL, box.BaseURL, "MIZAN_URL", standardURL))
-	if err != nil {
-		return nil, err
-	}
-	d := &Client{Base: base, organization: firstOf(f.Organization, box.OrganizationID, "MIZAN_ORGANIZATION", "")}
-	if (d.organization != "" || f.Organization != nil) && !isID(d.organization) {
-		return nil, fmt.Errorf("--organization: %q is not a UUID", d.organization)
-	}
-	if d.token, err = f.token(box.AuditorToken); err != nil {
-		return nil, err
-	}
-	trust, err := trusted(firstOf(f.CAFile, box.CAFile, "MIZAN_CA_FILE", ""))
-	if err != nil {
-		return nil, err
-	}
-	d.http = newHTTPClient(trust)
-	return d, nil
-}
-
-// token reads the session's token. No error quotes it.
-func (f *LedgerFlags) token(sandbox string) (string, error) {
-	switch {
-	case f.TokenFile != nil:
-		content, err := readFile(*f.TokenFile, maxSmallFile)
-		if err != nil {
-			return "", fmt.Errorf("--session-token-file: %w", err)
-		}
-		return tokenIn(string(content), "--session-token-file")
-	case f.Sandbox != "":
-		return tokenIn(sandbox, "--sandbox")
-	}
-	token := os.Getenv("MIZAN_SESSION_TOKEN")
-	if token == "" {
-		return "", errors.New("there is no session token: give --session-token-file, MIZAN_SESSION_TOKEN or --sandbox")
-	}
-	return tokenIn(token, "MIZAN_SESSION_TOKEN")
+	resolved.needsOrganization = f.Organization != nil // an empty id is a mistake
+	return resolved.open()
 }
 
 // NamedOrganization returns the organization's id if a flag, the sandbox or the environment

@@ -13,9 +13,9 @@ func (f *LedgerFlags) OpenWriter(name string, s *Streams) (*Ledger, error) {
 	if err != nil || f.Sandbox == "" || f.TokenFile != nil {
 		return l, err
 	}
-	box, err := readSandbox(f.Sandbox)
+	box, err := readSandbox(f.Sandbox, "--sandbox")
 	if err == nil {
-		l.Client.token, err = tokenIn(box.SessionToken, "--sandbox")
+		l.Client.token, err = parseToken(box.SessionToken, "--sandbox")
 	}
 	if err != nil {
 		return nil, l.Misused("%v", err)

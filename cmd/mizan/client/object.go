@@ -48,8 +48,8 @@ func ParseObject(raw []byte) (Object, error) {
 }
 
 // Value returns a member's value.
-func (r *Object) Value(name string) (jsontext.Value, bool) {
-	for _, m := range r.Members {
+func (o *Object) Value(name string) (jsontext.Value, bool) {
+	for _, m := range o.Members {
 		if m.Name == name {
 			return m.Value, true
 		}
@@ -118,21 +118,21 @@ func (c *Command) newPrinter(columns []string) *printer {
 }
 
 // one prints a single object, one line for each member.
-func (p *printer) one(r Object) {
+func (p *printer) one(o Object) {
 	if p.json {
-		p.line(r)
+		p.line(o)
 		return
 	}
-	for _, m := range r.Members {
+	for _, m := range o.Members {
 		p.cells(Printable(m.Name), Text(m.Value))
 	}
 }
 
 // row prints an object of a list, with the members that the table shows. Errors of the
 // stream are returned by end.
-func (p *printer) row(r Object) {
+func (p *printer) row(o Object) {
 	if p.json {
-		p.line(r)
+		p.line(o)
 		return
 	}
 	if p.rows == 0 {
@@ -140,7 +140,7 @@ func (p *printer) row(r Object) {
 	}
 	cells := make([]string, len(p.columns))
 	for i, name := range p.columns {
-		value, _ := r.Value(name)
+		value, _ := o.Value(name)
 		cells[i] = Text(value)
 	}
 	p.cells(cells...)
@@ -149,8 +149,8 @@ func (p *printer) row(r Object) {
 	}
 }
 
-func (p *printer) line(r Object) {
-	_, _ = p.out.Write(r.Raw)
+func (p *printer) line(o Object) {
+	_, _ = p.out.Write(o.Raw)
 	_ = p.out.WriteByte('\n')
 }
 

@@ -42,7 +42,7 @@ func (r *reader) schedule() Schedule {
 		}
 	} else if !r.unread {
 		for _, name := range []string{"backup-every", "backup-keep"} {
-			if r.settings[name].Given {
+			if r.settings[name].IsSet {
 				r.wrong(name, "only goes with --backup-dir")
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-func TestTheScheduleOfBackupsIsChecked(t *testing.T) {
+func TestBackupScheduleIsChecked(t *testing.T) {
 	there, inside := testkit.File(t, "file", ""), t.TempDir()
 	if err := os.Mkdir(filepath.Join(inside, "backups"), 0o700); err != nil {
 		t.Fatal(err)

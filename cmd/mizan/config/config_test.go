@@ -168,7 +168,7 @@ func countFunc(list []string, fn func(string) bool) (n int) {
 	return n
 }
 
-func TestKeysAgainstEachOther(t *testing.T) {
+func TestContradictoryConfigKeysAreRefused(t *testing.T) {
 	keyring := testkit.File(t, "keyring", "{}")
 	tests := []struct {
 		name string
@@ -281,9 +281,9 @@ func wantConfigLine(t *testing.T, name, path string) {
 	}
 }
 
-// TestABadKeyHasOneLine tests keys with two faults, and keys that only seem bad because of
+// TestBadConfigKeyIsReportedOnce tests keys with two faults, and keys that only seem bad because of
 // another key's fault.
-func TestABadKeyHasOneLine(t *testing.T) {
+func TestBadConfigKeyIsReportedOnce(t *testing.T) {
 	keyring := testkit.File(t, "keyring", "{}")
 	for name, c := range map[string]struct {
 		content string

@@ -109,13 +109,13 @@ func (c *Flags) layers() *reader {
 			*k.Setting = Setting{}
 		}
 	}
-	if c.Config.Given && c.Config.Raw == "" {
+	if c.Config.IsSet && c.Config.Raw == "" {
 		r.unread = true // reported below
-	} else if c.Config.Given {
+	} else if c.Config.IsSet {
 		r.file(list, c.Config.Raw)
 	}
 	for _, k := range list {
-		if !k.Given {
+		if !k.IsSet {
 			k.Raw = k.Standard
 		} else if k.Raw == "" {
 			r.wrong(k.Name, "is empty")
@@ -143,8 +143,8 @@ func (r *reader) file(list []Key, path string) {
 			continue
 		}
 		delete(values, k.Name)
-		if !k.Given {
-			k.Raw, k.Given, k.origin = raw, true, path
+		if !k.IsSet {
+			k.Raw, k.IsSet, k.origin = raw, true, path
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -234,7 +234,7 @@ func (r *reader) checkCombinations(cfg *Config) {
 	if cfg.Manual && !cfg.Sandbox {
 		r.wrong("clock", "manual needs --sandbox")
 	}
-	if cfg.Keyring == "" && !cfg.Sandbox && !r.settings["keyring"].Given {
+	if cfg.Keyring == "" && !cfg.Sandbox && !r.settings["keyring"].IsSet {
 		r.wrong("keyring", "is required without --sandbox")
 	}
 	if cfg.MetricsAddress != "" && cfg.MetricsAddress == cfg.Listen && !strings.HasSuffix(cfg.Listen, ":0") {

@@ -15,21 +15,21 @@ type KeyringFlags struct {
 }
 
 // Path returns the keyring's file.
-func (p *KeyringFlags) Path() (string, error) {
-	for _, k := range Keys(p) {
-		if !k.Given {
+func (f *KeyringFlags) Path() (string, error) {
+	for _, k := range Keys(f) {
+		if !k.IsSet {
 			k.Raw = k.Standard
 		} else if k.Raw == "" {
 			return "", cli.BadConfiguration(k.Name + ": is empty")
 		}
 	}
-	if p.Keyring.Given {
-		return p.Keyring.Raw, nil
+	if f.Keyring.IsSet {
+		return f.Keyring.Raw, nil
 	}
-	return filepath.Join(p.Data.Raw, "keyring"), nil
+	return filepath.Join(f.Data.Raw, "keyring"), nil
 }
 
 // NamedByFlag tells whether a flag names the keyring; false if only the environment does.
-func (p *KeyringFlags) NamedByFlag() bool {
-	return p.Keyring.Given && p.Keyring.Raw != os.Getenv("MIZAN_KEYRING") || p.Data.Given && p.Data.Raw != os.Getenv("MIZAN_DATA")
+func (f *KeyringFlags) NamedByFlag() bool {
+	return f.Keyring.IsSet && f.Keyring.Raw != os.Getenv("MIZAN_KEYRING") || f.Data.IsSet && f.Data.Raw != os.Getenv("MIZAN_DATA")
 }

@@ -22,10 +22,10 @@ var botToken = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 // operators reads the channels to operators. Either may be absent.
 func (r *reader) operators(sandbox bool) operators.Options {
 	o := operators.Options{TelegramURL: r.telegramURL(), TelegramToken: r.secret("telegram-token-file")}
-	switch given := r.settings["telegram-token-file"].Given; {
+	switch given := r.settings["telegram-token-file"].IsSet; {
 	case given && o.TelegramToken != "" && !botToken.MatchString(string(o.TelegramToken)):
 		r.wrong("telegram-token-file", "%s does not hold a bot's token", r.text("telegram-token-file"))
-	case !given && r.settings["telegram-url"].Given && !r.unread:
+	case !given && r.settings["telegram-url"].IsSet && !r.unread:
 		r.wrong("telegram-url", "only goes with --telegram-token-file")
 	}
 	o.SMTP = r.smtp(sandbox)
@@ -59,18 +59,18 @@ func (r *reader) smtp(sandbox bool) operators.SMTP {
 	if r.unread {
 		return s
 	}
-	if !r.settings["smtp-address"].Given {
+	if !r.settings["smtp-address"].IsSet {
 		for _, name := range []string{"smtp-from", "smtp-user", "smtp-pass-file", "smtp-tls"} {
-			if r.settings[name].Given {
+			if r.settings[name].IsSet {
 				r.wrong(name, "only goes with --smtp-address")
 			}
 		}
 		return operators.SMTP{}
 	}
-	if !r.settings["smtp-from"].Given {
+	if !r.settings["smtp-from"].IsSet {
 		r.wrong("smtp-from", "is required with --smtp-address")
 	}
-	switch user, pass := r.settings["smtp-user"].Given, r.settings["smtp-pass-file"].Given; {
+	switch user, pass := r.settings["smtp-user"].IsSet, r.settings["smtp-pass-file"].IsSet; {
 	case user && !pass:
 		r.wrong("smtp-pass-file", "is required with --smtp-user")
 	case pass && !user:

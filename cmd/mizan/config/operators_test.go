@@ -9,7 +9,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-func TestHowOperatorsAreTold(t *testing.T) {
+func TestOperatorChannelsAreParsed(t *testing.T) {
 	token := testkit.File(t, "token", "123456:AbC-d_e\n")
 	pass := testkit.File(t, "pass", "a pass word\r\n")
 	cfg, err := parse(t, "--sandbox", "--telegram-token-file", token, "--telegram-url", "http://127.0.0.1:8081/",
@@ -33,7 +33,7 @@ func TestHowOperatorsAreTold(t *testing.T) {
 	}
 }
 
-func TestKeysOfTellingOperatorsAgainstEachOther(t *testing.T) {
+func TestContradictoryOperatorKeysAreRefused(t *testing.T) {
 	keyring := testkit.File(t, "keyring", "{}")
 	token, pass := testkit.File(t, "token", "1:x"), testkit.File(t, "pass", "p")
 	mail := func(more ...string) []string {

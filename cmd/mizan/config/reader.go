@@ -40,7 +40,7 @@ func (r *reader) text(name string) string { return r.settings[name].Raw }
 
 func (r *reader) oneOf(name, standard string, allowed ...string) string {
 	raw := r.text(name)
-	if !r.settings[name].Given && standard != "" {
+	if !r.settings[name].IsSet && standard != "" {
 		return standard
 	}
 	if raw != "" && !slices.Contains(allowed, raw) {
@@ -51,7 +51,7 @@ func (r *reader) oneOf(name, standard string, allowed ...string) string {
 }
 
 func (r *reader) flag(name string, standard bool) bool {
-	if !r.settings[name].Given {
+	if !r.settings[name].IsSet {
 		return standard
 	}
 	on, err := strconv.ParseBool(r.text(name))

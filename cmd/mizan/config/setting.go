@@ -10,13 +10,13 @@ import (
 // does not stop at the first bad value; flags.go checks the texts of all keys at once.
 type Setting struct {
 	Raw    string
-	Given  bool
+	IsSet  bool
 	origin string // the configuration file's name; empty: a flag or the environment has set the key
 }
 
 // Decode implements kong.MapperValue.
 func (s *Setting) Decode(ctx *kong.DecodeContext) error {
-	s.Given = true
+	s.IsSet = true
 	return ctx.Scan.PopValueInto("text", &s.Raw)
 }
 
@@ -29,7 +29,7 @@ func (t *toggle) IsBool() bool { return true }
 // Decode implements kong.MapperValue.
 func (t *toggle) Decode(ctx *kong.DecodeContext) error {
 	if ctx.Scan.Peek().Type != kong.FlagValueToken {
-		t.Raw, t.Given = "true", true
+		t.Raw, t.IsSet = "true", true
 		return nil
 	}
 	return t.Setting.Decode(ctx)

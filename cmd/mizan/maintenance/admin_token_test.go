@@ -24,8 +24,8 @@ func rotate(t *testing.T, env []string, args ...string) string {
 // notSentLine is the end of the message about a server to which no token was sent.
 const notSentLine = "mizan: admin-token: nothing was sent: the token is as it was\n"
 
-// answers returns the status of an administration request with the token.
-func answers(t *testing.T, s *testkit.Server, token string) int {
+// statusWithToken returns the status of an administration request with the token.
+func statusWithToken(t *testing.T, s *testkit.Server, token string) int {
 	t.Helper()
 	a, err := s.Admin().With("authorization", "Bearer "+token).Get("/api/v1/partners")
 	if err != nil {
@@ -37,17 +37,17 @@ func answers(t *testing.T, s *testkit.Server, token string) int {
 // wantTokens checks which tokens are in force.
 func wantTokens(t *testing.T, s *testkit.Server, inForce string, retired ...string) {
 	t.Helper()
-	if got := answers(t, s, inForce); got != 200 {
+	if got := statusWithToken(t, s, inForce); got != 200 {
 		t.Errorf("the new token is answered %d", got)
 	}
 	for _, token := range retired {
-		if got := answers(t, s, token); got != 401 {
+		if got := statusWithToken(t, s, token); got != 401 {
 			t.Errorf("an old token is answered %d", got)
 		}
 	}
 }
 
-func TestATokenIsRotatedOnARunningServer(t *testing.T) {
+func TestTokenIsRotatedOnARunningServer(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	first, ca := s.Sandbox.AdminToken, filepath.Join(s.Dir, "tls", "ca.pem")
 	second := rotate(t, []string{"MIZAN_ADMIN_TOKEN=" + first}, "--url", s.BaseURL, "--ca-file", ca)
@@ -109,7 +109,7 @@ func TestAllTokensAreRotatedInAStoppedStore(t *testing.T) {
 
 // A terminal's credentials for another platform are sealed by the keyring. With or without the
 // keyring, all tokens are rotated and the terminal keeps its credentials.
-func TestTokensAreRotatedWhereATerminalIsConnected(t *testing.T) {
+func TestTokenRotationKeepsTerminalCredentials(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--log-level", "error"}})
 	const connected = `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{` +
 		`"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"mzk_canary","webhook_secret":"a-secret"}}`
@@ -138,7 +138,7 @@ func TestTokensAreRotatedWhereATerminalIsConnected(t *testing.T) {
 	}
 }
 
-func TestTheTokenToRotateMayComeFromStdin(t *testing.T) {
+func TestTokenToRotateMayComeFromStdin(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox.AdminToken
@@ -153,7 +153,7 @@ func TestTheTokenToRotateMayComeFromStdin(t *testing.T) {
 }
 
 // A retired token is never accepted again, even from the configured file.
-func TestAServerRefusesARetiredTokenOfItsFile(t *testing.T) {
+func TestRetiredTokenInTheFileIsRefused(t *testing.T) {
 	testkit.NotUnderRace(t, refusedOnly)
 	file := filepath.Join(t.TempDir(), "token")
 	old := strings.Repeat("old-token-", 4)
@@ -174,7 +174,7 @@ func TestAServerRefusesARetiredTokenOfItsFile(t *testing.T) {
 	wantTokens(t, s, rotated, old)
 }
 
-func TestHowARotationIsAskedFor(t *testing.T) {
+func TestRotationArgumentsAreChecked(t *testing.T) {
 	testkit.NotUnderRace(t, refusedOnly)
 	empty, file := t.TempDir(), filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("two tokens"), 0o600); err != nil {

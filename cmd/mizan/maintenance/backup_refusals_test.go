@@ -48,7 +48,7 @@ func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 
 // An increment to a base that can't be restored is not taken, because it would look like a
 // usable backup.
-func TestABackupSinceASpoiledOneIsNotTaken(t *testing.T) {
+func TestIncrementToADamagedBackupIsRefused(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	dir, keyring := t.TempDir(), filepath.Join(s.Dir, "keyring")
 	full := filepath.Join(dir, "monday")
@@ -74,7 +74,7 @@ func TestABackupSinceASpoiledOneIsNotTaken(t *testing.T) {
 }
 
 // A damaged file beside the used backups is reported.
-func TestASpoiledBackupThatIsNotNeededIsAWarning(t *testing.T) {
+func TestUnneededDamagedBackupIsAWarning(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	dir, keyring := t.TempDir(), filepath.Join(s.Dir, "keyring")
 	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", filepath.Join(dir, "monday"))
@@ -92,7 +92,7 @@ func TestASpoiledBackupThatIsNotNeededIsAWarning(t *testing.T) {
 }
 
 // The help shows the short form, which people use.
-func TestTheHelpOfBackupsShowsTheShortForm(t *testing.T) {
+func TestBackupHelpShowsTheShortForm(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	if help := testkit.Succeed(t, "backup", "--help"); !strings.Contains(help, "mizan backup --to DIR|FILE") {
 		t.Errorf("the help says %s", help)

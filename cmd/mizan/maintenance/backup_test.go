@@ -21,31 +21,31 @@ type process struct {
 	output bytes.Buffer
 }
 
-func starts(t *testing.T, args ...string) *process {
+func startCommand(t *testing.T, args ...string) *process {
 	t.Helper()
-	c := &process{cmd: exec.Command(testkit.RaceBinary(t), args...)}
-	c.cmd.Stdout, c.cmd.Stderr = &c.output, &c.output
-	if err := c.cmd.Start(); err != nil {
+	p := &process{cmd: exec.Command(testkit.RaceBinary(t), args...)}
+	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if c.cmd.ProcessState == nil {
-			_ = c.cmd.Process.Kill()
-			_ = c.cmd.Wait()
+		if p.cmd.ProcessState == nil {
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait()
 		}
 	})
-	return c
+	return p
 }
 
 // exit waits for the end and returns the exit code; -1 if a signal ended the process.
-func (c *process) exit() int {
-	_ = c.cmd.Wait()
-	return c.cmd.ProcessState.ExitCode()
+func (p *process) exit() int {
+	_ = p.cmd.Wait()
+	return p.cmd.ProcessState.ExitCode()
 }
 
-// finished returns the names of the backups in a directory, without those that are being
+// completeBackups returns the names of the backups in a directory, without those that are being
 // written.
-func finished(t *testing.T, dir string) (names []string) {
+func completeBackups(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "*.backup"))
 	if err != nil {
@@ -54,7 +54,7 @@ func finished(t *testing.T, dir string) (names []string) {
 	return found
 }
 
-func unfinished(t *testing.T, dir string) (bytes int64) {
+func partialBackupSize(t *testing.T, dir string) (bytes int64) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, ".mizan-*"))
 	if err != nil {
@@ -68,9 +68,9 @@ func unfinished(t *testing.T, dir string) (bytes int64) {
 	return bytes
 }
 
-// books returns the trial balance. A restored sandbox creates new tokens, which are events
+// trialBalance returns the trial balance. A restored sandbox creates new tokens, which are events
 // without entries.
-func books(t *testing.T, s *testkit.Server) string {
+func trialBalance(t *testing.T, s *testkit.Server) string {
 	t.Helper()
 	answer, err := s.Auditor().Get("/api/v1/ledger/trial-balance?env=test&limit=500")
 	return string(testkit.WantStatus(t, answer, err, 200).Body)
@@ -78,18 +78,18 @@ func books(t *testing.T, s *testkit.Server) string {
 
 // A full backup and an increment of a running server are verified and restored, and a server
 // runs on each: the books are equal, and new payments work.
-func TestABackupOfARunningServerIsRestored(t *testing.T) {
+func TestBackupOfARunningServerIsRestored(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	backups, place := t.TempDir(), t.TempDir()
 	keyring := filepath.Join(s.Dir, "keyring")
 	for i := range 20 {
 		testkit.Pay(t, s.Partner(), fmt.Sprint("first-", i))
 	}
-	balances := []string{books(t, s)}
+	balances := []string{trialBalance(t, s)}
 	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", backups, "--keyring", keyring)
 	between := time.Now().UTC().Format(time.RFC3339Nano)
 	testkit.Pay(t, s.Partner(), "second")
-	balances = append(balances, books(t, s))
+	balances = append(balances, trialBalance(t, s))
 	if balances[0] == balances[1] {
 		t.Fatal("a payment has changed no balance")
 	}
@@ -110,7 +110,7 @@ func TestABackupOfARunningServerIsRestored(t *testing.T) {
 		}
 		testkit.Succeed(t, "audit", "verify", "--data", dir)
 		again := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--keyring", keyring, "--check"}})
-		if got := books(t, again); got != balances[i] {
+		if got := trialBalance(t, again); got != balances[i] {
 			t.Errorf("backup %d: the restored trial balance is %s, want %s", i, got, balances[i])
 		}
 		testkit.Pay(t, again.Partner(), "after the restore")
@@ -124,55 +124,55 @@ func TestABackupOfARunningServerIsRestored(t *testing.T) {
 // slow makes a backup take longer than any test.
 var slow = []string{"--backup-rate", "1000"}
 
-// begun returns a backup command that has begun to write.
-func begun(t *testing.T, s *testkit.Server, dir string) *process {
+// startSlowBackup returns a backup command that has begun to write.
+func startSlowBackup(t *testing.T, s *testkit.Server, dir string) *process {
 	t.Helper()
-	c := starts(t, "backup", "--sandbox", s.Dir, "--to", dir)
-	testkit.Until(t, "a backup that begins", func() bool { return unfinished(t, dir) > 0 })
-	return c
+	p := startCommand(t, "backup", "--sandbox", s.Dir, "--to", dir)
+	testkit.WaitUntil(t, "a backup that begins", func() bool { return partialBackupSize(t, dir) > 0 })
+	return p
 }
 
-func TestAServerThatIsKilledLeavesNoBackup(t *testing.T) {
+func TestKilledServerLeavesNoBackup(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()
-	c := begun(t, s, dir)
+	p := startSlowBackup(t, s, dir)
 	s.Kill()
-	if code := c.exit(); code != 1 || !strings.Contains(c.output.String(), "the server broke off") {
-		t.Errorf("the backup ended with %d: %s", code, c.output.String())
+	if code := p.exit(); code != 1 || !strings.Contains(p.output.String(), "the server broke off") {
+		t.Errorf("the backup ended with %d: %s", code, p.output.String())
 	}
-	if finished(t, dir) != nil || unfinished(t, dir) > 0 {
+	if completeBackups(t, dir) != nil || partialBackupSize(t, dir) > 0 {
 		t.Error("something is left of the backup")
 	}
 	testkit.Succeed(t, "audit", "verify", "--data", s.Dir)
 }
 
-func TestABackupThatIsKilledLeavesNoneAndTheServerGoesOn(t *testing.T) {
+func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()
-	c := begun(t, s, dir)
-	if err := c.cmd.Process.Kill(); err != nil {
+	p := startSlowBackup(t, s, dir)
+	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	c.exit()
-	if finished(t, dir) != nil {
+	p.exit()
+	if completeBackups(t, dir) != nil {
 		t.Error("there is a backup")
 	}
 	testkit.Pay(t, s.Partner(), "")
-	testkit.Until(t, "another backup", func() bool { // the server notices when it sends more bytes
-		c := starts(t, "backup", "--sandbox", s.Dir, "--to", dir)
+	testkit.WaitUntil(t, "another backup", func() bool { // the server notices when it sends more bytes
+		p := startCommand(t, "backup", "--sandbox", s.Dir, "--to", dir)
 		gone := make(chan int, 1)
-		go func() { gone <- c.exit() }()
+		go func() { gone <- p.exit() }()
 		for {
 			select {
 			case code := <-gone:
-				if code != 2 || !strings.Contains(c.output.String(), "another backup is under way") {
-					t.Fatalf("exit %d: %s", code, c.output.String())
+				if code != 2 || !strings.Contains(p.output.String(), "another backup is under way") {
+					t.Fatalf("exit %d: %s", code, p.output.String())
 				}
 				return false
 			case <-time.After(time.Millisecond):
 			}
-			if unfinished(t, dir) > 0 {
-				_ = c.cmd.Process.Kill()
+			if partialBackupSize(t, dir) > 0 {
+				_ = p.cmd.Process.Kill()
 				<-gone
 				return true
 			}
@@ -185,35 +185,35 @@ func TestABackupThatIsKilledLeavesNoneAndTheServerGoesOn(t *testing.T) {
 }
 
 // An interrupted backup reports the interruption and leaves no file.
-func TestABackupThatIsInterruptedSaysSo(t *testing.T) {
+func TestInterruptedBackupReportsIt(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()
-	c := begun(t, s, dir)
-	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+	p := startSlowBackup(t, s, dir)
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := c.exit(); code != 1 || !strings.HasSuffix(c.output.String(), "it was interrupted; nothing is left of it\n") || strings.Count(c.output.String(), "\n") != 1 {
-		t.Errorf("the backup ended with %d: %s", code, c.output.String())
+	if code := p.exit(); code != 1 || !strings.HasSuffix(p.output.String(), "it was interrupted; nothing is left of it\n") || strings.Count(p.output.String(), "\n") != 1 {
+		t.Errorf("the backup ended with %d: %s", code, p.output.String())
 	}
-	if finished(t, dir) != nil || unfinished(t, dir) > 0 {
+	if completeBackups(t, dir) != nil || partialBackupSize(t, dir) > 0 {
 		t.Error("something is left of the backup")
 	}
 }
 
-func TestAStopEndsABackup(t *testing.T) {
+func TestStopEndsABackup(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()
-	c := begun(t, s, dir)
+	p := startSlowBackup(t, s, dir)
 	if code := s.Stop(); code != 0 {
 		t.Errorf("the server ended with %d: %s", code, s.Stderr())
 	}
-	if code := c.exit(); code != 1 || finished(t, dir) != nil {
-		t.Errorf("the backup ended with %d: %s", code, c.output.String())
+	if code := p.exit(); code != 1 || completeBackups(t, dir) != nil {
+		t.Errorf("the backup ended with %d: %s", code, p.output.String())
 	}
 }
 
 // After a restore is killed at any moment, its directory does not exist or is complete.
-func TestARestoreThatIsKilledLeavesNothingThatLooksWhole(t *testing.T) {
+func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	for i := range 20 {
 		testkit.Pay(t, s.Partner(), fmt.Sprint("order-", i))
@@ -232,11 +232,11 @@ func TestARestoreThatIsKilledLeavesNothingThatLooksWhole(t *testing.T) {
 	}
 	work := dir + ".restoring"
 	for _, sign := range []string{work, work + "/store.new", work + "/store.new/MANIFEST", work + "/HEAD", work + "/store", work + "/TABLES"} {
-		c := starts(t, args...)
+		p := startCommand(t, args...)
 		ended := make(chan int, 1)
-		go func() { ended <- c.exit() }()
-		testkit.Until(t, sign, func() bool { return exists(sign) || exists(dir) })
-		_ = c.cmd.Process.Kill() // the process may have ended already
+		go func() { ended <- p.exit() }()
+		testkit.WaitUntil(t, sign, func() bool { return exists(sign) || exists(dir) })
+		_ = p.cmd.Process.Kill() // the process may have ended already
 		<-ended
 		if exists(dir) {
 			testkit.Succeed(t, "audit", "verify", "--data", dir)
@@ -254,7 +254,7 @@ func TestARestoreThatIsKilledLeavesNothingThatLooksWhole(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
+func TestUnrestorableBackupsAreExplained(t *testing.T) {
 	testkit.NotUnderRace(t, refusedOnly)
 	s := testkit.Start(t, testkit.Options{})
 	dir := t.TempDir()
@@ -327,16 +327,16 @@ func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
 
 // A server with a backup directory takes a backup when it starts, and reads it again to check
 // it.
-func TestAServerTakesItsOwnBackups(t *testing.T) {
+func TestServerTakesScheduledBackups(t *testing.T) {
 	dir := t.TempDir()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--backup-dir", dir, "--backup-every", "1h", "--backup-keep", "2"}})
-	testkit.Until(t, "a backup", func() bool { return len(finished(t, dir)) == 1 })
+	testkit.WaitUntil(t, "a backup", func() bool { return len(completeBackups(t, dir)) == 1 })
 	if s.Stop() != 0 {
 		t.Error("the server did not stop cleanly")
 	}
 	testkit.Succeed(t, "backup", "verify", "--from", dir, "--keyring", filepath.Join(s.Dir, "keyring"))
 	s.Restart()
-	if s.Stop() != 0 || len(finished(t, dir)) != 1 {
+	if s.Stop() != 0 || len(completeBackups(t, dir)) != 1 {
 		t.Error("a restart took another backup before its time")
 	}
 }

@@ -22,9 +22,9 @@ func newKeyring(t *testing.T) string {
 	return path
 }
 
-// unsealing removes the sealing keys from a keyring's file, as a release without sealing would
-// have written it.
-func unsealing(t *testing.T, path string) {
+// removeSealingKeys removes the sealing keys from a keyring's file, as a release without
+// sealing would have written it.
+func removeSealingKeys(t *testing.T, path string) {
 	t.Helper()
 	fields := keyringFields(t, path)
 	delete(fields, "sealing_keys")
@@ -50,8 +50,8 @@ func keyringFields(t *testing.T, path string) map[string]json.RawMessage {
 	return fields
 }
 
-// listed returns what `mizan keys list` must print for the keyring's file.
-func listed(t *testing.T, path string) (lines string, count int) {
+// listKeys returns what `mizan keys list` must print for the keyring's file.
+func listKeys(t *testing.T, path string) (lines string, count int) {
 	t.Helper()
 	k, err := secret.LoadKeyring(path)
 	if err != nil {
@@ -86,7 +86,7 @@ func TestKeysRotateAddsAPrimaryKey(t *testing.T) {
 		t.Errorf("two rotations said\n%s", output)
 	}
 	list := testkit.Quiet(t, testkit.Run(t, nil, "keys", "list", "--keyring", path))
-	if lines, n := listed(t, path); list != lines || n != 3 || !regexp.MustCompile(`^\d+ enabled\n\d+ enabled\n\d+ enabled primary\n$`).MatchString(list) {
+	if lines, n := listKeys(t, path); list != lines || n != 3 || !regexp.MustCompile(`^\d+ enabled\n\d+ enabled\n\d+ enabled primary\n$`).MatchString(list) {
 		t.Errorf("list says\n%s, want\n%s", list, lines)
 	}
 	after, err := secret.LoadKeyring(path)
@@ -144,13 +144,13 @@ func TestKeysRotateBesideARunningServer(t *testing.T) {
 	}
 }
 
-func TestKeysAreOfTheKeyringThatServeUses(t *testing.T) {
+func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	named, dir := newKeyring(t), t.TempDir()
 	own := filepath.Join(dir, "keyring")
 	testkit.Quiet(t, testkit.Run(t, nil, "keyring", own))
 	of := func(path string) string {
-		lines, _ := listed(t, path)
+		lines, _ := listKeys(t, path)
 		return lines
 	}
 	for _, c := range []struct {
@@ -170,10 +170,10 @@ func TestKeysAreOfTheKeyringThatServeUses(t *testing.T) {
 	}
 }
 
-func TestKeysOfAKeyringThatSealsNothing(t *testing.T) {
+func TestKeysListAKeyringWithoutSealingKeys(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	path := newKeyring(t)
-	unsealing(t, path)
+	removeSealingKeys(t, path)
 	r := testkit.Run(t, nil, "keys", "list", "--keyring", path)
 	if testkit.WantOneLine(t, r.Stderr, "mizan: "+path+" holds no sealing key; "); r.Exit != 0 || r.Stdout != "" {
 		t.Errorf("exit %d: %s", r.Exit, r.Stdout)
@@ -181,12 +181,12 @@ func TestKeysOfAKeyringThatSealsNothing(t *testing.T) {
 	if output := testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path)); !strings.Contains(output, " sealed: 0\n") {
 		t.Errorf("rotate said %s", output)
 	}
-	if _, n := listed(t, path); n != 1 {
+	if _, n := listKeys(t, path); n != 1 {
 		t.Errorf("there are %d keys", n)
 	}
 }
 
-func TestKeysLeaveAKeyringAloneThatTheyCanNotRead(t *testing.T) {
+func TestUnreadableKeyringIsLeftUnchanged(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	for _, c := range []struct {
 		name, content string
@@ -223,30 +223,30 @@ func TestKeysLeaveAKeyringAloneThatTheyCanNotRead(t *testing.T) {
 	}
 }
 
-// TestAStartCompletesItsOwnKeyring removes the sealing keys, which a keyring of an older
+// TestStartAddsMissingSealingKeys removes the sealing keys, which a keyring of an older
 // release does not have. The server adds them to its own keyring, and never to the operator's.
-func TestAStartCompletesItsOwnKeyring(t *testing.T) {
+func TestStartAddsMissingSealingKeys(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Stop()
 	path := filepath.Join(s.Dir, "keyring")
-	unsealing(t, path)
+	removeSealingKeys(t, path)
 	s.Restart()
 	testkit.Pay(t, s.Partner(), "")
-	first, n := listed(t, path)
+	first, n := listKeys(t, path)
 	s.Kill()
 	s.Restart()
-	if again, _ := listed(t, path); n != 1 || again != first {
+	if again, _ := listKeys(t, path); n != 1 || again != first {
 		t.Errorf("the first start made %d keys:\n%s, after the second there are\n%s", n, first, again)
 	}
 
 	named := newKeyring(t)
-	unsealing(t, named)
+	removeSealingKeys(t, named)
 	serve := []string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--tls", "off", "--keyring", named, "--log-level", "error"}
 	r := testkit.Run(t, nil, serve...)
 	if testkit.WantOneLine(t, r.Stderr, "mizan: configuration: keyring: "); r.Exit != 2 || !strings.Contains(r.Stderr, "`mizan keys rotate --keyring "+named+"`") {
 		t.Errorf("exit %d, want 2 and the advice: %s", r.Exit, r.Stderr)
 	}
-	if _, n := listed(t, named); n != 0 {
+	if _, n := listKeys(t, named); n != 0 {
 		t.Error("the operator's keyring was written")
 	}
 }

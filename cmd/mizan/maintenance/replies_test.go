@@ -39,8 +39,8 @@ func (r *replayWorld) requests() map[string]func() (*testkit.Answer, error) {
 	}
 }
 
-// again repeats all requests and checks the status of each answer.
-func (r *replayWorld) again(when string, status map[string]int) map[string]string {
+// replayAll repeats all requests and checks the status of each answer.
+func (r *replayWorld) replayAll(when string, status map[string]int) map[string]string {
 	r.t.Helper()
 	replies := make(map[string]string)
 	for name, ask := range r.requests() {
@@ -58,8 +58,9 @@ func (r *replayWorld) again(when string, status map[string]int) map[string]strin
 
 var everyCreated = map[string]int{"payment": 201, "subscription": 201, "contract": 201, "API key": 201}
 
-// moves changes the records that the requests created, so that they differ from the answers.
-func (r *replayWorld) moves() {
+// changeRecords changes the records that the requests created, so that they differ from the
+// answers.
+func (r *replayWorld) changeRecords() {
 	r.t.Helper()
 	for name, change := range map[string]func(id string) (*testkit.Answer, error){
 		"payment": func(id string) (*testkit.Answer, error) {
@@ -87,7 +88,7 @@ func (r *replayWorld) moves() {
 	}
 }
 
-func startRepeated(t *testing.T) *replayWorld {
+func startReplayWorld(t *testing.T) *replayWorld {
 	t.Helper()
 	r := &replayWorld{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
 	paid, err := r.server.Partner().Post("/api/v1/transactions", paymentFrom(`{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`))
@@ -99,12 +100,12 @@ func startRepeated(t *testing.T) *replayWorld {
 		t.Fatal(err)
 	}
 	r.paid = made.ID
-	r.replies = r.again("first", everyCreated)
-	r.moves()
+	r.replies = r.replayAll("first", everyCreated)
+	r.changeRecords()
 	return r
 }
 
-func (r *replayWorld) same(when string, replies map[string]string) {
+func (r *replayWorld) wantSameReplies(when string, replies map[string]string) {
 	r.t.Helper()
 	for name, text := range replies {
 		if text != r.replies[name] {
@@ -120,8 +121,8 @@ func (r *replayWorld) stop() {
 	}
 }
 
-// forgets removes all sealing keys except the primary one from a keyring's file.
-func forgets(t *testing.T, from, to string) {
+// keepPrimaryKeyOnly removes all sealing keys except the primary one from a keyring's file.
+func keepPrimaryKeyOnly(t *testing.T, from, to string) {
 	t.Helper()
 	fields := keyringFields(t, from)
 	var keys struct {
@@ -158,14 +159,14 @@ func forgets(t *testing.T, from, to string) {
 // is lost, nobody can confirm the reply. The log reports it as an alarm, and a client that
 // repeats the request gets the records' current content, or the message that the answer is
 // lost.
-func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
-	r := startRepeated(t)
-	r.same("again", r.again("again", everyCreated))
+func TestCachedRepliesSurviveARotationButNotALostKey(t *testing.T) {
+	r := startReplayWorld(t)
+	r.wantSameReplies("again", r.replayAll("again", everyCreated))
 	keyring := filepath.Join(r.server.Dir, "keyring")
 	r.stop()
 	testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--data", r.server.Dir))
 	r.server.Restart()
-	r.same("rotated", r.again("rotated", everyCreated))
+	r.wantSameReplies("rotated", r.replayAll("rotated", everyCreated))
 	r.stop()
 	r.verify(0)
 
@@ -173,13 +174,13 @@ func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forgets(t, keyring, keyring)
+	keepPrimaryKeyOnly(t, keyring, keyring)
 	if text := r.verify(1); strings.Count(text, "can't be read") < 3 {
 		t.Errorf("with a keyring that lacks the key the checker said\n%s", text)
 	}
 	r.server.Restart()
 	lost := map[string]int{"payment": 201, "subscription": 201, "contract": 201, "API key": 409}
-	for name, text := range r.again("lost", lost) {
+	for name, text := range r.replayAll("lost", lost) {
 		want := map[string]string{
 			"payment": `"refunded_amount":"100"`, "subscription": `"status":"paused"`, "contract": `"status":"active"`,
 			"API key": `"error":"conflict"`,
@@ -198,7 +199,7 @@ func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.server.Restart()
-	r.same("brought back", r.again("brought back", everyCreated))
+	r.wantSameReplies("brought back", r.replayAll("brought back", everyCreated))
 	r.stop()
 	r.verify(0)
 }
@@ -216,7 +217,7 @@ func (r *replayWorld) verify(exit int) string {
 // The checker accepts only the store's own keyring.
 func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
-	r := startRepeated(t)
+	r := startReplayWorld(t)
 	r.stop()
 	place := filepath.Join(t.TempDir(), "keys")
 	if err := os.Rename(filepath.Join(r.server.Dir, "keyring"), place); err != nil {

@@ -20,8 +20,8 @@ func open(t *testing.T, dir string, at time.Time, hosts ...string) *authority {
 	return a
 }
 
-// trusts tells whether a client that trusts roots accepts the server's certificate.
-func trusts(t *testing.T, roots *x509.Certificate, a *authority, host string, at time.Time) bool {
+// isTrusted tells whether a client that trusts roots accepts the server's certificate.
+func isTrusted(t *testing.T, roots *x509.Certificate, a *authority, host string, at time.Time) bool {
 	t.Helper()
 	pair, err := a.certificate(nil)
 	if err != nil {
@@ -41,11 +41,11 @@ func TestAuthorityIsKeptAndItsKeyIsPrivate(t *testing.T) {
 		t.Error("a second start made a new authority or certificate")
 	}
 	for _, host := range []string{"localhost", "127.0.0.1", "::1"} {
-		if !trusts(t, first.ca, second, host, noon) {
+		if !isTrusted(t, first.ca, second, host, noon) {
 			t.Errorf("a client does not trust %s", host)
 		}
 	}
-	if trusts(t, first.ca, second, "example.org", noon) {
+	if isTrusted(t, first.ca, second, "example.org", noon) {
 		t.Error("a client trusts a foreign host")
 	}
 	for _, name := range []string{caKeyFile, keyFile} {
@@ -62,7 +62,7 @@ func TestNewHostGetsANewCertificateOfTheSameAuthority(t *testing.T) {
 	if !second.ca.Equal(first.ca) {
 		t.Error("a new host made a new authority")
 	}
-	if !trusts(t, first.ca, second, "pay.example.org", noon) || !trusts(t, first.ca, second, "localhost", noon) {
+	if !isTrusted(t, first.ca, second, "pay.example.org", noon) || !isTrusted(t, first.ca, second, "localhost", noon) {
 		t.Error("a client does not trust the new host")
 	}
 }
@@ -75,7 +75,7 @@ func TestCertificateIsRenewedNearItsEnd(t *testing.T) {
 		t.Error("renewed too early")
 	}
 	late := noon.Add(certLife - certMargin + time.Hour)
-	if a := open(t, dir, late, "localhost"); a.current.Leaf.Equal(first.current.Leaf) || !trusts(t, first.ca, a, "localhost", late) {
+	if a := open(t, dir, late, "localhost"); a.current.Leaf.Equal(first.current.Leaf) || !isTrusted(t, first.ca, a, "localhost", late) {
 		t.Error("not renewed near its end")
 	}
 }
@@ -88,7 +88,7 @@ func TestCertificateIsRenewedWhileTheServerRuns(t *testing.T) {
 	}
 	ca, leaf := a.ca, a.current.Leaf
 	now = noon.Add(certLife + time.Hour)
-	if !trusts(t, ca, a, "localhost", now) {
+	if !isTrusted(t, ca, a, "localhost", now) {
 		t.Error("a client does not trust a server that has run for a year")
 	}
 	if a.current.Leaf.Equal(leaf) {
@@ -104,7 +104,7 @@ func TestAuthorityIsRenewedWithItsKey(t *testing.T) {
 	if second.ca.Equal(first.ca) || !second.caKey.Equal(first.caKey) {
 		t.Error("the authority was not renewed with its own key")
 	}
-	if !trusts(t, first.ca, second, "localhost", late) || !trusts(t, second.ca, second, "localhost", late) {
+	if !isTrusted(t, first.ca, second, "localhost", late) || !isTrusted(t, second.ca, second, "localhost", late) {
 		t.Error("a client with the old or the new authority does not trust the server")
 	}
 }
@@ -168,7 +168,7 @@ func TestDamagedCertificateIsReplaced(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if a := open(t, dir, noon, "localhost"); !trusts(t, first.ca, a, "localhost", noon) {
+		if a := open(t, dir, noon, "localhost"); !isTrusted(t, first.ca, a, "localhost", noon) {
 			t.Errorf("a client does not trust the server after %s was damaged", name)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 
 const givenUp = "a backup does not end, and is given up"
 
-// stopping returns a server that must have stopped at an instant, and its log.
-func stopping(by time.Time) (*server, *bytes.Buffer) {
+// newStoppingServer returns a server that must have stopped at an instant, and its log.
+func newStoppingServer(by time.Time) (*server, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	return &server{
 		backups: backup.New(backup.Options{}), log: slog.New(slog.NewTextHandler(log, nil)), stopBy: by,
@@ -24,8 +24,8 @@ func stopping(by time.Time) (*server, *bytes.Buffer) {
 
 // If the backup disk does not answer, the stop gives up the backup when its time is over, and
 // the log says so.
-func TestAStopDoesNotWaitForABackupForEver(t *testing.T) {
-	s, log := stopping(time.Now())
+func TestStopGivesUpASlowBackup(t *testing.T) {
+	s, log := newStoppingServer(time.Now())
 	var scheduled sync.WaitGroup
 	scheduled.Add(1)
 	defer scheduled.Done()
@@ -34,7 +34,7 @@ func TestAStopDoesNotWaitForABackupForEver(t *testing.T) {
 		s.endBackups(&scheduled)
 		close(ended)
 	}()
-	testkit.Until(t, "the stop goes on without the backup", func() bool {
+	testkit.WaitUntil(t, "the stop goes on without the backup", func() bool {
 		select {
 		case <-ended:
 			return true
@@ -48,8 +48,8 @@ func TestAStopDoesNotWaitForABackupForEver(t *testing.T) {
 }
 
 // A backup that ends in time is waited for, and nothing is given up.
-func TestAStopWaitsForABackupThatEnds(t *testing.T) {
-	s, log := stopping(time.Now().Add(time.Hour))
+func TestStopWaitsForABackup(t *testing.T) {
+	s, log := newStoppingServer(time.Now().Add(time.Hour))
 	var scheduled sync.WaitGroup
 	release, ended := make(chan struct{}), false
 	scheduled.Go(func() {

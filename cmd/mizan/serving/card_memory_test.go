@@ -147,16 +147,16 @@ type payer struct {
 }
 
 func newPayer(t *testing.T, s *testkit.Server, version uint16) *payer {
-	transport := &http.Transport{TLSClientConfig: trusting(t, s, version), MaxConnsPerHost: 1, IdleConnTimeout: time.Hour}
+	transport := &http.Transport{TLSClientConfig: trustConfig(t, s, version), MaxConnsPerHost: 1, IdleConnTimeout: time.Hour}
 	client := &http.Client{Transport: transport, Timeout: 3 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}
 	return &payer{t: t, server: s, client: client, close: transport.CloseIdleConnections}
 }
 
-// trusting returns the configuration for checking a server's certificate; nil if the server has
-// no TLS.
-func trusting(t *testing.T, s *testkit.Server, version uint16) *tls.Config {
+// trustConfig returns the configuration for checking a server's certificate; nil if the server
+// has no TLS.
+func trustConfig(t *testing.T, s *testkit.Server, version uint16) *tls.Config {
 	if strings.HasPrefix(s.BaseURL, "http:") {
 		return nil
 	}
@@ -219,59 +219,59 @@ func storage(number string) string {
 	return fmt.Sprintf(`{"type":"bank_card","cardnumber":%q,"cardholder":%q,"exp_month":"12","exp_year":"2030","cvv":%q}`, number, canaryHolder, canaryCVV)
 }
 
-func creating(kind, more, storage string) string {
+func createBody(kind, more, storage string) string {
 	return fmt.Sprintf(`{"params":{"type":%q,"amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no"%s,"money_storage":%s}}`, kind, more, storage)
 }
 
-func typed(number string) string {
+func cardFormBody(number string) string {
 	return url.Values{"cardnumber": {number}, "cardholder": {canaryHolder}, "exp_month": {"12"}, "exp_year": {"2030"}, "cvv": {canaryCVV}}.Encode()
 }
 
 const payments = "/api/v1/transactions"
 
-// pays makes every kind of request that contains a card, and brings each transaction to its
-// end.
-func (p *payer) pays(n int) {
+// payInEveryWay makes every kind of request that contains a card, and brings each transaction
+// to its end.
+func (p *payer) payInEveryWay(n int) {
 	number := canaryNumber(n)
 	once := fmt.Sprintf("once-%d", n)
-	p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", "", storage(number)), "idempotency-key", once), "charged")
-	p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", "", storage(number)), "idempotency-key", once), "charged")
-	p.ends(p.ask(201, "POST", payments, asJSON, creating("payout", "", storage(number))), "charged")
-	p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", `,"description":"`+strings.Repeat("long ", 380)+`","merchant_meta":{"a":"`+strings.Repeat("x", 30_000)+`"}`, storage(number))), "charged")
+	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(number)), "idempotency-key", once), "charged")
+	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(number)), "idempotency-key", once), "charged")
+	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payout", "", storage(number))), "charged")
+	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", `,"description":"`+strings.Repeat("long ", 380)+`","merchant_meta":{"a":"`+strings.Repeat("x", 30_000)+`"}`, storage(number))), "charged")
 	escaped := strings.ReplaceAll(storage(number), "4", `\u0034`)
-	p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", "", escaped)), "charged")
-	p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", "", "  "+storage(number)+strings.Repeat(" ", 5000))), "charged")
+	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", "", escaped)), "charged")
+	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", "", "  "+storage(number)+strings.Repeat(" ", 5000))), "charged")
 
 	// A page's form, wrong at first.
-	hosted := p.ask(201, "POST", payments, asJSON, creating("payment", `,"hosted":true`, "{}"))
-	p.ask(422, "POST", hosted["widget_url"], asForm, typed(number[:15]+"x"))
-	p.ask(303, "POST", hosted["widget_url"], asForm, typed(number))
-	p.ends(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
-	hosted = p.ask(201, "POST", payments, asJSON, creating("payment", `,"hosted":true`, "{}"))
-	p.ends(p.ask(200, "POST", payments+"/continue/"+hosted["id"], asJSON, `{"money_storage":`+storage(number)+`}`), "charged")
+	hosted := p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
+	p.ask(422, "POST", hosted["widget_url"], asForm, cardFormBody(number[:15]+"x"))
+	p.ask(303, "POST", hosted["widget_url"], asForm, cardFormBody(number))
+	p.wantFinal(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
+	hosted = p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
+	p.wantFinal(p.ask(200, "POST", payments+"/continue/"+hosted["id"], asJSON, `{"money_storage":`+storage(number)+`}`), "charged")
 
 	// Refused requests contain cards too.
-	p.ask(422, "POST", payments, asJSON, creating("payment", "", storage(number[:15]+"x")))
-	p.ask(400, "POST", payments, asJSON, creating("payment", "", storage(number))+"x")
-	p.ask(401, "POST", payments, asJSON, creating("payment", "", storage(number)), "x-api-key", "mzk_nobody's")
-	p.ask(415, "POST", payments, "text/plain", creating("payment", "", storage(number)), "x-api-key", p.server.Sandbox.APIKey, "x-organization-id", p.server.Sandbox.OrganizationID)
-	p.ask(404, "POST", "/api/v1/nothing", asJSON, creating("payment", "", storage(number)))
+	p.ask(422, "POST", payments, asJSON, createBody("payment", "", storage(number[:15]+"x")))
+	p.ask(400, "POST", payments, asJSON, createBody("payment", "", storage(number))+"x")
+	p.ask(401, "POST", payments, asJSON, createBody("payment", "", storage(number)), "x-api-key", "mzk_nobody's")
+	p.ask(415, "POST", payments, "text/plain", createBody("payment", "", storage(number)), "x-api-key", p.server.Sandbox.APIKey, "x-organization-id", p.server.Sandbox.OrganizationID)
+	p.ask(404, "POST", "/api/v1/nothing", asJSON, createBody("payment", "", storage(number)))
 
 	// Payers who must act: the card is kept until then.
 	for _, card := range []string{cardRedirect, cardForm} {
-		made := p.ask(201, "POST", payments, asJSON, creating("payment", "", storage(card)))
-		p.challenged(made["simple_auth_redirect_url"])
-		p.ends(p.ask(200, "GET", payments+"/"+made["id"], asJSON, ""), "charged")
+		made := p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(card)))
+		p.passChallenge(made["simple_auth_redirect_url"])
+		p.wantFinal(p.ask(200, "GET", payments+"/"+made["id"], asJSON, ""), "charged")
 	}
-	made := p.ask(201, "POST", payments, asJSON, creating("payment", "", storage(cardPassword)))
-	p.ends(p.ask(200, "POST", payments+"/additional_params_for_auth/"+made["id"], asJSON, `{"additional_params_for_auth":{"otp":"123456"}}`), "charged")
-	hosted = p.ask(201, "POST", payments, asJSON, creating("payment", `,"hosted":true`, "{}"))
-	next := p.ask(303, "POST", hosted["widget_url"], asForm, typed(cardPassword))
+	made := p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(cardPassword)))
+	p.wantFinal(p.ask(200, "POST", payments+"/additional_params_for_auth/"+made["id"], asJSON, `{"additional_params_for_auth":{"otp":"123456"}}`), "charged")
+	hosted = p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
+	next := p.ask(303, "POST", hosted["widget_url"], asForm, cardFormBody(cardPassword))
 	p.ask(303, "POST", next["location"], asForm, "otp=123456")
-	p.ends(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
+	p.wantFinal(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
 }
 
-func (p *payer) ends(made map[string]string, status string) {
+func (p *payer) wantFinal(made map[string]string, status string) {
 	if made["status"] != status {
 		p.t.Errorf("%s is %q, want %q", made["id"], made["status"], status)
 	}
@@ -282,8 +282,8 @@ var (
 	hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`)
 )
 
-// challenged follows a payer's redirect to the simulated bank and approves.
-func (p *payer) challenged(address string) {
+// passChallenge follows a payer's redirect to the simulated bank and approves.
+func (p *payer) passChallenge(address string) {
 	shown := p.ask(303, "GET", address, asForm, "")
 	page := shown["body"]
 	for range 4 {
@@ -337,7 +337,7 @@ func (p *payer) raw(version uint16) net.Conn {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if config := trusting(p.t, p.server, version); config != nil {
+	if config := trustConfig(p.t, p.server, version); config != nil {
 		config.ServerName, _, _ = net.SplitHostPort(address)
 		return tls.Client(c, config)
 	}
@@ -360,8 +360,8 @@ func (p *payer) request(body string, chunks bool, more string) string {
 	return head + "0\r\n\r\n"
 }
 
-// sends writes a text, reads the expected number of answers and checks their statuses.
-func (p *payer) sends(c net.Conn, text string, statuses ...int) {
+// sendRaw writes a text, reads the expected number of answers and checks their statuses.
+func (p *payer) sendRaw(c net.Conn, text string, statuses ...int) {
 	if _, err := io.WriteString(c, text); err != nil {
 		p.t.Error(err)
 		return
@@ -380,16 +380,16 @@ func (p *payer) sends(c net.Conn, text string, statuses ...int) {
 	}
 }
 
-// misbehaves sends cards in ways that clients seldom use; it returns the connections that are
-// left open.
-func (p *payer) misbehaves(n int, version uint16) (open []net.Conn) {
-	body := creating("payment", "", storage(canaryNumber(n)))
-	big := creating("payment", `,"merchant_meta":{"a":"`+strings.Repeat("y", 20_000)+`"}`, storage(canaryNumber(n)))
+// sendUnusualRequests sends cards in ways that clients seldom use; it returns the connections
+// that are left open.
+func (p *payer) sendUnusualRequests(n int, version uint16) (open []net.Conn) {
+	body := createBody("payment", "", storage(canaryNumber(n)))
+	big := createBody("payment", `,"merchant_meta":{"a":"`+strings.Repeat("y", 20_000)+`"}`, storage(canaryNumber(n)))
 	early := fmt.Sprintf(`{"params":{"money_storage":%s,"type":"payment","amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","merchant_meta":{"a":"%s"}}}`,
 		storage(canaryNumber(n)), strings.Repeat("z", 20_000))
 	keep := func(text string, statuses ...int) {
 		c := p.raw(version)
-		p.sends(c, text, statuses...)
+		p.sendRaw(c, text, statuses...)
 		open = append(open, c)
 	}
 	keep(p.request(early, false, ""), 201)
@@ -422,12 +422,12 @@ func TestMemoryHoldsNoCardOfAFinalTransaction(t *testing.T) {
 		t.Skip("skipped: reading another process's memory needs root")
 	}
 	for name, flags := range map[string][]string{"with TLS": nil, "without TLS": {"--tls", "off"}} {
-		t.Run(name, func(t *testing.T) { searchedAfterPayments(t, flags) })
+		t.Run(name, func(t *testing.T) { searchAfterPayments(t, flags) })
 	}
 }
 
-// screens makes a block list and limits check every card.
-func screens(t *testing.T, s *testkit.Server) {
+// screenEveryCard makes a block list and limits check every card.
+func screenEveryCard(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	admin := s.Admin().With("x-organization-id", s.Sandbox.OrganizationID, "idempotency-key", "block")
 	blocked := fmt.Sprintf(`{"kind":"card","value":%q}`, canaryNumber(999_999))
@@ -448,9 +448,9 @@ func screens(t *testing.T, s *testkit.Server) {
 // overwritten by accident.
 var hoarding = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
 
-func searchedAfterPayments(t *testing.T, flags []string) {
+func searchAfterPayments(t *testing.T, flags []string) {
 	s := testkit.Start(t, testkit.Options{Env: hoarding, Flags: flags})
-	screens(t, s)
+	screenEveryCard(t, s)
 	var payers []*payer
 	var open []net.Conn
 	var mu sync.Mutex
@@ -460,9 +460,9 @@ func searchedAfterPayments(t *testing.T, flags []string) {
 		p := newPayer(t, s, version)
 		payers = append(payers, p)
 		all.Go(func() {
-			left := p.misbehaves(1000*i+999, version)
+			left := p.sendUnusualRequests(1000*i+999, version)
 			for k := range 3 {
-				p.pays(1000*i + k)
+				p.payInEveryWay(1000*i + k)
 			}
 			mu.Lock()
 			open = append(open, left...)
@@ -488,7 +488,7 @@ func searchedAfterPayments(t *testing.T, flags []string) {
 
 // The provider for other platforms sends cards, over TLS and without, in requests of all sizes,
 // to a platform that accepts them and to one that refuses. No trace of the cards remains.
-func TestMemoryHoldsNoCardThatWentToAnotherPlatform(t *testing.T) {
+func TestMemoryHoldsNoCardSentToAnotherPlatform(t *testing.T) {
 	testkit.NotUnderRace(t, memoryRead)
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's memory needs root")
@@ -497,7 +497,7 @@ func TestMemoryHoldsNoCardThatWentToAnotherPlatform(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			far := testkit.Start(t, testkit.Options{Env: hoarding, Flags: flags})
 			near := testkit.Start(t, testkit.Options{Env: hoarding})
-			connects(t, near, far)
+			connectServers(t, near, far)
 			var all sync.WaitGroup
 			for i := range 8 {
 				p := newPayer(t, near, tls.VersionTLS13)
@@ -507,8 +507,8 @@ func TestMemoryHoldsNoCardThatWentToAnotherPlatform(t *testing.T) {
 						if k%2 == 1 {
 							more = `,"description":"` + strings.Repeat("long ", 300) + `"`
 						}
-						p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", more, storage(canaryNumber(1000*i+k)))), "charged")
-						p.ends(p.ask(201, "POST", payments, asJSON, creating("payout", more, storage(canaryNumber(1000*i+k)))), "charged")
+						p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", more, storage(canaryNumber(1000*i+k)))), "charged")
+						p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payout", more, storage(canaryNumber(1000*i+k)))), "charged")
 					}
 				})
 			}
@@ -524,8 +524,8 @@ func TestMemoryHoldsNoCardThatWentToAnotherPlatform(t *testing.T) {
 	}
 }
 
-// connects gives a server's first partner terminals whose provider is the other server.
-func connects(t *testing.T, near, far *testkit.Server) {
+// connectServers gives a server's first partner terminals whose provider is the other server.
+func connectServers(t *testing.T, near, far *testkit.Server) {
 	t.Helper()
 	params := map[string]any{"base_url": far.BaseURL, "organization_id": far.Sandbox.OrganizationID, "api_key": far.Sandbox.APIKey, "priority": -1}
 	if strings.HasPrefix(far.BaseURL, "https:") {

@@ -33,7 +33,7 @@ const (
 	minConnections = 64     // clients' connections; if the store leaves fewer, the limit is too low
 	maxConnections = 16_384 // an idle connection with TLS takes about 40 KiB
 
-	handleLook = 5 * time.Second // how often handles are counted
+	handleCheckInterval = 5 * time.Second // how often handles are counted
 )
 
 // handles is the division of the limit of open files.
@@ -105,18 +105,18 @@ func (s *server) shareOpenFiles(context.Context) error {
 func (s *server) limitConnections() (int, error) {
 	s.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: s.cfg.Proxies, Log: s.log})
 	k := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, short: rate.Sometimes{Interval: time.Minute}}
-	room := k.look()
+	room := k.check()
 	if room < minConnections {
 		return 0, cli.BadConfiguration(fmt.Sprintf("open files: the limit of %d leaves room for %d connections beside this store, and at least %d are wanted; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)",
 			s.handles.limit, max(room, 0), minConnections))
 	}
-	looks, stop := time.NewTicker(handleLook), make(chan struct{})
+	ticks, stop := time.NewTicker(handleCheckInterval), make(chan struct{})
 	s.onClose(func() error {
-		looks.Stop()
+		ticks.Stop()
 		close(stop)
 		return nil
 	})
-	go k.keep(looks.C, stop)
+	go k.keep(ticks.C, stop)
 	return room, nil
 }
 
@@ -128,9 +128,9 @@ type handleKeeper struct {
 	short   rate.Sometimes
 }
 
-// look counts handles, adjusts the gate's bound, and returns how many connections are possible,
+// check counts handles, adjusts the gate's bound, and returns how many connections are possible,
 // which may be fewer than minConnections.
-func (k *handleKeeper) look() int {
+func (k *handleKeeper) check() int {
 	if limit, err := raiseHandles(); err == nil { // the limit may have changed
 		k.handles.limit = int(min(limit, 1<<30))
 	}
@@ -148,14 +148,14 @@ func (k *handleKeeper) look() int {
 	return room
 }
 
-// keep looks at each tick until stop is closed.
-func (k *handleKeeper) keep(looks <-chan time.Time, stop <-chan struct{}) {
+// keep checks at each tick until stop is closed.
+func (k *handleKeeper) keep(ticks <-chan time.Time, stop <-chan struct{}) {
 	for {
 		select {
 		case <-stop:
 			return
-		case <-looks:
-			k.look()
+		case <-ticks:
+			k.check()
 		}
 	}
 }

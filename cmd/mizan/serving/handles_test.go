@@ -27,7 +27,7 @@ import (
 // few is a limit of open files with which a server only just starts.
 const few = minHandles
 
-func TestTooFewOpenFilesAreRefusedInWords(t *testing.T) {
+func TestTooFewOpenFilesAreExplained(t *testing.T) {
 	testkit.NotUnderRace(t, refusedStart)
 	r := testkit.RunLimited(t, few/2, nil, "serve", "--sandbox", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0")
 	if want := "mizan: configuration: open files: the limit is 512, and at least 1024 are needed; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)\n"; r.Exit != cli.ExitConfiguration || r.Stderr != want {
@@ -35,7 +35,7 @@ func TestTooFewOpenFilesAreRefusedInWords(t *testing.T) {
 	}
 }
 
-func TestOpenFilesAreShared(t *testing.T) {
+func TestOpenFileLimitIsDividedAmongUses(t *testing.T) {
 	for limit, want := range map[uint64]handles{
 		1024:      {1024, 32, 776},
 		4096:      {4096, 128, 968},
@@ -57,8 +57,8 @@ func TestOpenFilesAreShared(t *testing.T) {
 	}
 }
 
-// idle opens connections from several addresses and sends nothing.
-func idle(t *testing.T, s *testkit.Server, n int) {
+// openIdleConnections opens connections from several addresses and sends nothing.
+func openIdleConnections(t *testing.T, s *testkit.Server, n int) {
 	t.Helper()
 	at := strings.TrimPrefix(strings.TrimPrefix(s.BaseURL, "http://"), "https://")
 	for i := range n {
@@ -89,8 +89,8 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{OpenFiles: few})
 	hooked, err := s.Admin().Do("PATCH", "/api/v1/partners/"+strconv.FormatInt(s.Sandbox.PartnerID, 10), map[string]any{"notify_url": sink.URL, "secret": "0123456789abcdef"})
 	testkit.WantStatus(t, hooked, err, 200)
-	before := tables(t, s.Dir)
-	idle(t, s, 2*few)
+	before := countTables(t, s.Dir)
+	openIdleConnections(t, s, 2*few)
 	// Each payment comes on a separate connection and is large, so that the store fills its
 	// memtables of 24 MiB and opens a table and a log for each.
 	const payments, workers = 840, 8
@@ -122,7 +122,7 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 		answer, err := s.Anyone().Get("/api/v1/health")
 		testkit.WantStatus(t, answer, err, 200)
 	}
-	if after := tables(t, s.Dir); after <= before {
+	if after := countTables(t, s.Dir); after <= before {
 		t.Errorf("the store has %d tables, and had %d: it opened no files, so this proves little", after, before)
 	}
 	if !strings.Contains(s.Stderr(), "connections are at their bound") {
@@ -140,8 +140,8 @@ func answerOf(a *testkit.Answer) string {
 	return fmt.Sprint(a.Status, " ", string(a.Body))
 }
 
-// tables counts the store's tables.
-func tables(t *testing.T, dir string) int {
+// countTables counts the store's tables.
+func countTables(t *testing.T, dir string) int {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "store", "*.sst"))
 	if err != nil {
@@ -152,7 +152,7 @@ func tables(t *testing.T, dir string) int {
 
 // If the process has no file handle left, it accepts again when it has one: the server itself
 // raises a soft limit that was lowered.
-func TestAcceptWithoutHandlesIsTriedAgain(t *testing.T) {
+func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 	t.Parallel()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	var was unix.Rlimit
@@ -187,12 +187,12 @@ func TestAcceptWithoutHandlesIsTriedAgain(t *testing.T) {
 }
 
 // Bodies that are announced and never arrive take no memory, and time out.
-func TestPromisedBodiesHoldNoMemory(t *testing.T) {
+func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	testkit.NotUnderRace(t, memoryRead)
 	const promises = 3000
 	s := testkit.Start(t, testkit.Options{Plain: true, Flags: []string{"--tls", "off"}})
 	testkit.Pay(t, s.Partner(), "before")
-	before := resident(t, s)
+	before := residentMemory(t, s)
 	var held []net.Conn
 	for i := range promises {
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
@@ -233,7 +233,7 @@ func TestPromisedBodiesHoldNoMemory(t *testing.T) {
 		}
 	}
 	// VmHWM: the largest memory so far, at any time.
-	if grew := resident(t, s) - before; grew > 200<<20 {
+	if grew := residentMemory(t, s) - before; grew > 200<<20 {
 		t.Errorf("%d promises took %d MiB", promises, grew>>20)
 	} else {
 		t.Logf("%d promises took %d MiB", promises, grew>>20)
@@ -241,8 +241,8 @@ func TestPromisedBodiesHoldNoMemory(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "after")
 }
 
-// resident returns the largest memory that the process has had, in bytes.
-func resident(t *testing.T, s *testkit.Server) int {
+// residentMemory returns the largest memory that the process has had, in bytes.
+func residentMemory(t *testing.T, s *testkit.Server) int {
 	t.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
 	if err != nil {

@@ -28,22 +28,22 @@ type idleDetector struct {
 }
 
 // becameIdle returns true once after each burst, when nothing was written since the last call.
-func (r *idleDetector) becameIdle(changes uint64) bool {
-	rested := changes == r.changes && r.busy
-	r.busy = changes != r.changes || (r.busy && !rested)
-	r.changes = changes
+func (d *idleDetector) becameIdle(changes uint64) bool {
+	rested := changes == d.changes && d.busy
+	d.busy = changes != d.changes || (d.busy && !rested)
+	d.changes = changes
 	return rested
 }
 
 // releaseMemory returns the memory of bursts to the operating system. The collector runs only
 // when something is allocated, so without it an idle server would keep its peak.
-func releaseMemory(changes func() uint64, looks <-chan time.Time, stop <-chan struct{}) {
+func releaseMemory(changes func() uint64, ticks <-chan time.Time, stop <-chan struct{}) {
 	r := idleDetector{changes: changes()}
 	for {
 		select {
 		case <-stop:
 			return
-		case <-looks:
+		case <-ticks:
 			if r.becameIdle(changes()) {
 				debug.FreeOSMemory()
 			}

@@ -4,7 +4,7 @@ import "testing"
 
 // Memory is released once after each burst, after a whole interval without a change, and never
 // again before the next change.
-func TestMemoryIsGivenBackOnceAfterEachBurst(t *testing.T) {
+func TestMemoryIsReleasedOnceAfterEachBurst(t *testing.T) {
 	var r idleDetector
 	for i, look := range []struct {
 		changes uint64

@@ -89,7 +89,7 @@ func newMetrics(s *server) *metrics {
 			return 0
 		}
 	}
-	m.gauge("mizan_commands_in_service", "Commands that have a place, those at rails included.", ofShed(func(f shed.Figures) float64 { return float64(f.Inside) }))
+	m.gauge("mizan_commands_in_service", "Commands that have a place, including those that wait for a provider.", ofShed(func(f shed.Figures) float64 { return float64(f.Inside) }))
 	m.gauge("mizan_commands_waiting", "Commands that wait for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Waiting) }))
 	m.gauge("mizan_commands_head_age_seconds", "How long the command that has waited longest has waited for a place.", ofShed(func(f shed.Figures) float64 { return f.HeadAge.Seconds() }))
 	m.counter("mizan_commands_shed_total", "Commands that were answered 503 because they had waited too long for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Shed) }))

@@ -56,8 +56,8 @@ func (s *server) notifyOperators(org, to ledger.ID, body, reached []byte) (notif
 	}
 	before, err := operators.ReadContacts(reached)
 	if err != nil {
-		s.log.Error("who was told already cannot be read", "terminal", to.String(), "error", err)
-		return notifier.Attempt{At: at, Failure: "who was told already cannot be read"}, reached, 0
+		s.log.Error("the list of operators already reached cannot be read", "terminal", to.String(), "error", err)
+		return notifier.Attempt{At: at, Failure: "the list of operators already reached cannot be read"}, reached, 0
 	}
 	var listed operators.Contacts
 	if t, found := s.directory.Terminal(org, to); found {

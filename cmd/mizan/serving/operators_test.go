@@ -35,45 +35,45 @@ type inbox struct {
 	texts    []string        // guarded by mu: all messages ever sent
 }
 
-func (r *inbox) receive(contact, text string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (i *inbox) receive(contact, text string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	subject, _, _ := strings.Cut(text, "\n")
-	r.messages, r.texts = append(r.messages, contact+": "+subject), append(r.texts, text)
+	i.messages, i.texts = append(i.messages, contact+": "+subject), append(i.texts, text)
 }
 
 // take returns the messages since the last call, sorted by contact.
-func (r *inbox) take() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	told := r.messages
-	r.messages = nil
+func (i *inbox) take() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	told := i.messages
+	i.messages = nil
 	slices.Sort(told)
 	return told
 }
 
-func (r *inbox) block(chat string, refuses bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.blocked[chat] = refuses
+func (i *inbox) block(chat string, refuses bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.blocked[chat] = refuses
 }
 
 // telegram stands in for the Bot API.
-func (r *inbox) telegram() *httptest.Server {
+func (i *inbox) telegram() *httptest.Server {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		chat := q.FormValue("chat_id")
-		r.mu.Lock()
-		blocked := r.blocked[chat]
-		r.mu.Unlock()
+		i.mu.Lock()
+		blocked := i.blocked[chat]
+		i.mu.Unlock()
 		if blocked {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`)
 			return
 		}
-		r.receive(chat, q.FormValue("text"))
+		i.receive(chat, q.FormValue("text"))
 		_, _ = io.WriteString(w, `{"ok":true,"result":{}}`)
 	}))
-	r.t.Cleanup(api.Close)
+	i.t.Cleanup(api.Close)
 	return api
 }
 
@@ -105,20 +105,20 @@ func (m *mailbox) Reset() {}
 
 func (m *mailbox) Logout() error { return nil }
 
-func (r *inbox) mail() (address string) {
-	r.t.Helper()
-	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &mailbox{room: r}, nil }))
+func (i *inbox) mail() (address string) {
+	i.t.Helper()
+	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &mailbox{room: i}, nil }))
 	server.Domain, server.ErrorLog = "localhost", log.New(io.Discard, "", 0)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		r.t.Fatal(err)
+		i.t.Fatal(err)
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = server.Serve(listener)
 	}()
-	r.t.Cleanup(func() {
+	i.t.Cleanup(func() {
 		_ = server.Close()
 		_ = listener.Close()
 		<-ended
@@ -133,8 +133,8 @@ func advance(t *testing.T, s *testkit.Server, body string) {
 	testkit.WantStatus(t, answer, err, 200)
 }
 
-// midnight moves the clock to the beginning of a later day, plus more.
-func midnight(t *testing.T, s *testkit.Server, days int, more time.Duration) {
+// advanceToMidnight moves the clock to the beginning of a later day, plus more.
+func advanceToMidnight(t *testing.T, s *testkit.Server, days int, more time.Duration) {
 	t.Helper()
 	answer, err := s.Admin().Get("/api/v1/sandbox/clock")
 	testkit.WantStatus(t, answer, err, 200)
@@ -148,9 +148,9 @@ func midnight(t *testing.T, s *testkit.Server, days int, more time.Duration) {
 	advance(t, s, `{"now":"`+to.Format(time.RFC3339)+`"}`)
 }
 
-// alone switches off the sandbox's own terminals, because a refused payment would be sent on to
-// them.
-func alone(t *testing.T, s *testkit.Server) {
+// deactivateSandboxTerminals switches off the sandbox's own terminals, because a refused
+// payment would be sent on to them.
+func deactivateSandboxTerminals(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	answer, err := s.Admin().Get("/api/v1/terminals")
 	testkit.WantStatus(t, answer, err, 200)
@@ -201,14 +201,14 @@ func wantMessages(t *testing.T, when string, got []string, want ...string) {
 
 // All messages to operators, from the request to the chat and the mailbox, across refusals and
 // restarts.
-func TestOperatorsAreTold(t *testing.T) {
-	r := &inbox{t: t, blocked: map[string]bool{"-100123": true}}
+func TestOperatorsGetTheirMessages(t *testing.T) {
+	i := &inbox{t: t, blocked: map[string]bool{"-100123": true}}
 	s := testkit.Start(t, testkit.Options{Flags: []string{
-		"--clock", "manual", "--telegram-url", r.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
-		"--smtp-address", r.mail(), "--smtp-from", "mizan@bank.example", "--smtp-tls", "off",
+		"--clock", "manual", "--telegram-url", i.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
+		"--smtp-address", i.mail(), "--smtp-from", "mizan@bank.example", "--smtp-tls", "off",
 	}})
-	midnight(t, s, 1, 12*time.Hour)
-	alone(t, s)
+	advanceToMidnight(t, s, 1, 12*time.Hour)
+	deactivateSandboxTerminals(t, s)
 	answer, err := s.Admin().Post("/api/v1/terminal", map[string]any{
 		"name": "Euros", "partner_id": s.Sandbox.PartnerID, "provider": "simulator", "type": "payment", "env": "test",
 		"provider_params": map[string]any{"priority": -1, "currencies": []string{"EUR"}, "fee_fixed": "30"},
@@ -220,33 +220,33 @@ func TestOperatorsAreTold(t *testing.T) {
 
 	payAmount(t, s, "4242424242424242", 499_999, "charged")
 	advance(t, s, `{"advance_seconds":1}`)
-	wantMessages(t, "below the threshold", r.take())
+	wantMessages(t, "below the threshold", i.take())
 
 	const large = `Large payment: 5000.00 EUR (500000 minor units) at "Euros"`
 	payAmount(t, s, "4242424242424242", 500_000, "charged")
 	advance(t, s, `{"advance_seconds":1}`)
-	wantMessages(t, "a large one", r.take(), "@ops: "+large, "ops@bank.example: "+large)
-	r.block("-100123", false)
+	wantMessages(t, "a large one", i.take(), "@ops: "+large, "ops@bank.example: "+large)
+	i.block("-100123", false)
 	advance(t, s, `{"advance_seconds":28}`)
-	wantMessages(t, "before the retry", r.take())
+	wantMessages(t, "before the retry", i.take())
 	advance(t, s, `{"advance_seconds":3}`)
-	wantMessages(t, "the one that was left", r.take(), "-100123: "+large)
+	wantMessages(t, "the one that was left", i.take(), "-100123: "+large)
 
 	const negative = `Negative revenue: fee above the amount of a payment of 0.29 EUR (29 minor units) at "Euros"`
 	payAmount(t, s, "4242424242424242", 29, "charged")
 	advance(t, s, `{"advance_seconds":1}`)
-	wantMessages(t, "a fee above the amount", r.take(), "-100123: "+negative, "@ops: "+negative, "ops@bank.example: "+negative)
+	wantMessages(t, "a fee above the amount", i.take(), "-100123: "+negative, "@ops: "+negative, "ops@bank.example: "+negative)
 
 	for range 10 {
 		payAmount(t, s, "4000000000000002", 100, "rejected")
 	}
 	advance(t, s, `{"advance_seconds":1}`)
 	const spike = `7 of 10 transactions rejected or failed at "Euros"`
-	wantMessages(t, "a spike of failures", r.take(), "-100123: "+spike, "@ops: "+spike, "ops@bank.example: "+spike)
+	wantMessages(t, "a spike of failures", i.take(), "-100123: "+spike, "@ops: "+spike, "ops@bank.example: "+spike)
 
-	midnight(t, s, 3, time.Second)
+	advanceToMidnight(t, s, 3, time.Second)
 	var days []string
-	for _, line := range r.take() {
+	for _, line := range i.take() {
 		contact, subject, _ := strings.Cut(line, ": ")
 		_, day, _ := strings.Cut(subject, " at ")
 		days = append(days, contact+" "+day)
@@ -260,8 +260,8 @@ func TestOperatorsAreTold(t *testing.T) {
 	s.Kill()
 	s.Restart()
 	advance(t, s, `{"advance_seconds":60}`)
-	wantMessages(t, "after a restart", r.take())
-	for _, text := range r.texts {
+	wantMessages(t, "after a restart", i.take())
+	for _, text := range i.texts {
 		if strings.Contains(text, "CANARY") || strings.Contains(text, "4242") || strings.Contains(text, "4000000000000002") {
 			t.Errorf("a message holds what is nobody's business: %s", text)
 		}
@@ -279,7 +279,7 @@ func TestOperatorsAreTold(t *testing.T) {
 }
 
 // A server without a configured channel logs that when it starts, and sends no messages.
-func TestAServerThatCannotTellOperatorsSaysSo(t *testing.T) {
+func TestServerWithoutOperatorChannelLogsIt(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	for _, channel := range []string{"nothing by Telegram", "nothing by e-mail"} {
 		if n := strings.Count(s.Stderr(), channel); n != 1 {
@@ -290,7 +290,7 @@ func TestAServerThatCannotTellOperatorsSaysSo(t *testing.T) {
 
 // A stored message that can't be read is a failed attempt like any other: the list of operators
 // reached so far is kept, and other messages are not affected.
-func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
+func TestUnreadableMessageIsAFailedAttempt(t *testing.T) {
 	s := newServer(new(config.Config), &cli.Streams{Out: io.Discard, Err: io.Discard})
 	s.clock = clock.Real{}
 	good := alerts.Message{Kind: alerts.Daily, Subject: "s", Text: "t"}.Append(nil)
@@ -307,14 +307,14 @@ func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
 	}
 }
 
-// telling returns a server that sends Telegram messages, with one terminal, for euros.
-func telling(t *testing.T, r *inbox, chats ...any) (s *testkit.Server, terminal string) {
+// startWithOperators returns a server that sends Telegram messages, with one terminal, for euros.
+func startWithOperators(t *testing.T, i *inbox, chats ...any) (s *testkit.Server, terminal string) {
 	t.Helper()
 	s = testkit.Start(t, testkit.Options{Flags: []string{
-		"--clock", "manual", "--telegram-url", r.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
+		"--clock", "manual", "--telegram-url", i.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
 	}})
-	midnight(t, s, 1, time.Hour) // the day does not end during the test
-	alone(t, s)
+	advanceToMidnight(t, s, 1, time.Hour) // the day does not end during the test
+	deactivateSandboxTerminals(t, s)
 	answer, err := s.Admin().Post("/api/v1/terminal", map[string]any{
 		"name": "Euros", "partner_id": s.Sandbox.PartnerID, "provider": "simulator", "type": "payment", "env": "test",
 		"merchant_params": map[string]any{"tg_ids_to_notify": chats, "large_transaction_threshold": "1000"},
@@ -331,8 +331,8 @@ func telling(t *testing.T, r *inbox, chats ...any) (s *testkit.Server, terminal 
 	return s, made.Data.ID
 }
 
-// lists replaces the terminal's chats.
-func lists(t *testing.T, s *testkit.Server, terminal string, chats ...any) {
+// setOperators replaces the terminal's chats.
+func setOperators(t *testing.T, s *testkit.Server, terminal string, chats ...any) {
 	t.Helper()
 	params := map[string]any{"tg_ids_to_notify": chats, "large_transaction_threshold": "1000"}
 	answer, err := s.Admin().Do("PATCH", "/api/v1/terminal/"+terminal, map[string]any{"merchant_params": params})
@@ -364,36 +364,36 @@ const largeEuros = `Large payment: 10.00 EUR (1000 minor units) at "Euros"`
 
 // An operator who is on the list at the time of an attempt, and was not reached before, gets
 // the message.
-func TestWhoIsListedMeanwhileIsToldWhatNobodyGot(t *testing.T) {
-	r := &inbox{t: t, blocked: map[string]bool{"1": true}}
-	s, terminal := telling(t, r, 1)
+func TestNewOperatorGetsUndeliveredMessages(t *testing.T) {
+	i := &inbox{t: t, blocked: map[string]bool{"1": true}}
+	s, terminal := startWithOperators(t, i, 1)
 	payAmount(t, s, "4242424242424242", 1000, "charged")
 	advance(t, s, `{"advance_seconds":1}`)
-	wantMessages(t, "while it refuses", r.take())
+	wantMessages(t, "while it refuses", i.take())
 	wantDelivery(t, s, terminal, "pending", 1)
-	lists(t, s, terminal)
+	setOperators(t, s, terminal)
 	advance(t, s, `{"advance_seconds":60}`)
 	wantDelivery(t, s, terminal, "pending", 2) // not delivered: nobody was reached
-	lists(t, s, terminal, 2, "2", 3)
+	setOperators(t, s, terminal, 2, "2", 3)
 	advance(t, s, `{"advance_seconds":200}`)
-	wantMessages(t, "who is listed by then", r.take(), "2: "+largeEuros, "3: "+largeEuros)
+	wantMessages(t, "who is listed by then", i.take(), "2: "+largeEuros, "3: "+largeEuros)
 	wantDelivery(t, s, terminal, "delivered", 3)
 }
 
 // The replay of a parked message goes to the operators that it has not reached; the replay of a
 // delivered one goes to all.
-func TestAReplayIsForWhomItHasNotReachedOrForAll(t *testing.T) {
-	r := &inbox{t: t, blocked: map[string]bool{"2": true}}
-	s, terminal := telling(t, r, 1, 2)
+func TestReplayReachesMissedOperatorsOrAll(t *testing.T) {
+	i := &inbox{t: t, blocked: map[string]bool{"2": true}}
+	s, terminal := startWithOperators(t, i, 1, 2)
 	payAmount(t, s, "4242424242424242", 1000, "charged")
 	advance(t, s, `{"advance_seconds":36000}`)
-	r.take()
+	i.take()
 	id := wantDelivery(t, s, terminal, "parked", 6)
-	r.block("2", false)
+	i.block("2", false)
 	for _, want := range [][]string{{"2: " + largeEuros}, {"1: " + largeEuros, "2: " + largeEuros}} {
 		answer, err := s.Admin().Post("/api/v1/deliveries/"+id+"/replay", nil)
 		testkit.WantStatus(t, answer, err, 200)
 		advance(t, s, `{"advance_seconds":1}`)
-		wantMessages(t, "a replay of what was parked, then of what was delivered", r.take(), want...)
+		wantMessages(t, "a replay of what was parked, then of what was delivered", i.take(), want...)
 	}
 }

@@ -30,8 +30,8 @@ func eventually(t *testing.T, what string, yes func() bool) {
 	t.Fatalf("never: %s", what)
 }
 
-// serial returns the serial number of the server's certificate.
-func serial(t *testing.T, s *testkit.Server) string {
+// certificateSerial returns the serial number of the server's certificate.
+func certificateSerial(t *testing.T, s *testkit.Server) string {
 	t.Helper()
 	conn, err := tls.Dial("tcp", strings.TrimPrefix(s.BaseURL, "https://"), &tls.Config{InsecureSkipVerify: true})
 	if err != nil {
@@ -50,14 +50,14 @@ func writeFile(t *testing.T, path, content string) {
 
 // A SIGHUP makes the server read the certificate files and the log level again. If something is
 // wrong nothing changes, and the process never ends.
-func TestSIGHUPReadsCertificatesAndLogLevelAgain(t *testing.T) {
+func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "mizan.json")
 	open(t, dir, time.Now(), "localhost", "127.0.0.1")
 	writeFile(t, config, `{"log-level":"info"}`)
 	s := testkit.Start(t, testkit.Options{Flags: []string{
 		"--config", config, "--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
 	}, Trust: filepath.Join(dir, caFile)})
-	first := serial(t, s)
+	first := certificateSerial(t, s)
 
 	// A different certificate of the same authority, and a different level.
 	for _, name := range []string{certFile, keyFile} {
@@ -68,9 +68,9 @@ func TestSIGHUPReadsCertificatesAndLogLevelAgain(t *testing.T) {
 	open(t, dir, time.Now(), "localhost", "127.0.0.1")
 	writeFile(t, config, `{"log-level":"debug"}`)
 	s.Signal(syscall.SIGHUP)
-	eventually(t, "the new certificate", func() bool { return serial(t, s) != first })
+	eventually(t, "the new certificate", func() bool { return certificateSerial(t, s) != first })
 	eventually(t, "the new level", func() bool { return strings.Contains(s.Stderr(), "log_level=DEBUG") })
-	second := serial(t, s)
+	second := certificateSerial(t, s)
 
 	// A bad certificate, then a bad level: the log reports each, and nothing changes.
 	whole, err := os.ReadFile(filepath.Join(dir, certFile))
@@ -84,7 +84,7 @@ func TestSIGHUPReadsCertificatesAndLogLevelAgain(t *testing.T) {
 	writeFile(t, config, `{"log-level":"loud"}`)
 	s.Signal(syscall.SIGHUP)
 	eventually(t, "the bad level's words", func() bool { return strings.Contains(s.Stderr(), "mizan: configuration: log-level: ") })
-	if got := serial(t, s); got != second {
+	if got := certificateSerial(t, s); got != second {
 		t.Errorf("after bad files the certificate is %s, want %s", got, second)
 	}
 	testkit.Pay(t, s.Partner(), "after the signals")
@@ -94,7 +94,7 @@ func TestSIGHUPReadsCertificatesAndLogLevelAgain(t *testing.T) {
 }
 
 // With --tls auto and without a configuration file there is nothing to read.
-func TestSIGHUPEndsNothing(t *testing.T) {
+func TestSIGHUPWithoutFilesChangesNothing(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	for range 3 {
 		s.Signal(syscall.SIGHUP)
@@ -108,7 +108,7 @@ func TestSIGHUPEndsNothing(t *testing.T) {
 
 // While the server stops, requests under way are answered, the status of health checks tells
 // callers to send nothing more, and a SIGHUP changes nothing.
-func TestChecksSayThatTheServerIsStopping(t *testing.T) {
+func TestHealthChecksReportStopping(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	address := strings.TrimPrefix(s.BaseURL, "http://")
 	want := map[string]string{
@@ -137,9 +137,9 @@ func TestChecksSayThatTheServerIsStopping(t *testing.T) {
 			t.Errorf("%s before the stop: %s", path, got)
 		}
 	}
-	held := halfSent(t, s)
+	held := sendHalfRequest(t, s)
 	s.Signal(syscall.SIGTERM)
-	refused(t, s)
+	waitRefused(t, s)
 	s.Signal(syscall.SIGHUP)
 	for path, conn := range conns {
 		if _, err := io.WriteString(conn, ": a\r\n\r\n"); err != nil {
@@ -175,7 +175,7 @@ func answerOn(t *testing.T, r *bufio.Reader) string {
 
 // A slow start, here because sandbox.json is a pipe without a writer, answers health checks and
 // refuses everything else. A SIGHUP does not end it.
-func TestChecksSayThatTheServerIsStarting(t *testing.T) {
+func TestHealthChecksReportStarting(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--tls", "off"}})
 	if code := s.Stop(); code != 0 {

@@ -55,7 +55,7 @@ func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
 	}
 }
 
-func TestLostSandboxValuesAreMadeAnew(t *testing.T) {
+func TestLostSandboxValuesAreRecreated(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox
@@ -114,7 +114,7 @@ func TestLostSandboxValuesAreMadeAnew(t *testing.T) {
 
 // The operator may set another password for the sandbox's partner. Then the next start makes a
 // new one, puts it in the file and in force.
-func TestAPasswordThatIsNoLongerInForceIsMadeAnew(t *testing.T) {
+func TestReplacedSandboxPasswordIsRecreated(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox
@@ -187,7 +187,7 @@ func TestAdminTokenFromFile(t *testing.T) {
 }
 
 // If a token from a file is in force in addition to others, the log says so.
-func TestTheLogSaysThatSeveralAdminTokensAreInForce(t *testing.T) {
+func TestSeveralAdminTokensAreLogged(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
 	const line = "several administration tokens are in force"
 	s := testkit.Start(t, testkit.Options{})

@@ -19,7 +19,7 @@ import (
 // No goroutine of a server is preempted by a signal, however the binary was built and the
 // server started: its process has the setting that Go's runtime reads at its start, and keeps
 // the other settings.
-func TestAServersGoroutinesAreNotPreemptedBySignals(t *testing.T) {
+func TestServerGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's environment needs root")
 	}
@@ -53,7 +53,7 @@ func TestAServersGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 }
 
 // A server leaves no core dump, and no other process of its user can read its memory.
-func TestAServersMemoryIsInNoCoreAndNoOtherProcessesToRead(t *testing.T) {
+func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
 	testkit.NotUnderRace(t, memoryRead)
 	s := testkit.Start(t, testkit.Options{})
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", s.PID()))
@@ -114,7 +114,7 @@ func TestAServersMemoryIsInNoCoreAndNoOtherProcessesToRead(t *testing.T) {
 }
 
 // A SIGHUP does not end a server while it executes itself again, before it handles the signal.
-func TestSIGHUPEndsNoServerThatBeginsAgain(t *testing.T) {
+func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's environment needs root")
 	}

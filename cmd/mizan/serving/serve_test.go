@@ -103,7 +103,7 @@ func TestCertificateFiles(t *testing.T) {
 	}
 }
 
-func TestMetricsSeeWhatHappens(t *testing.T) {
+func TestMetricsCountRequestsAndPayments(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--metrics-listen", "127.0.0.1:0"}})
 	found := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(s.Stderr())
 	if found == nil {

@@ -13,13 +13,13 @@ import (
 	"mizan/internal/testkit"
 )
 
-// TestStopFinishesWhatIsInFlight sends half a request, requests a stop, and completes the
+// TestStopFinishesRequestsInFlight sends half a request, requests a stop, and completes the
 // request.
-func TestStopFinishesWhatIsInFlight(t *testing.T) {
+func TestStopFinishesRequestsInFlight(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
-	conn := halfSent(t, s)
+	conn := sendHalfRequest(t, s)
 	s.Signal(syscall.SIGTERM)
-	refused(t, s)
+	waitRefused(t, s)
 	body := testkit.Card("in-flight")
 	if _, err := io.WriteString(conn, body[len(body)/2:]); err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 
 // A clean stop stores the last uses of keys and sessions. The manual clock makes their times
 // predictable.
-func TestStopNotesTheLastUses(t *testing.T) {
+func TestStopStoresTheLastUses(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--clock", "manual"}})
 	admin := s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
 	lastUsed := func() string {
@@ -78,17 +78,17 @@ func TestStopNotesTheLastUses(t *testing.T) {
 
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
-	halfSent(t, s)
+	sendHalfRequest(t, s)
 	s.Signal(syscall.SIGTERM)
-	refused(t, s)
+	waitRefused(t, s)
 	s.Signal(syscall.SIGTERM)
 	if code := s.Wait(); code != -1 {
 		t.Errorf("exit %d, want an end by the signal", code)
 	}
 }
 
-// halfSent returns a connection on which half of a payment has been sent.
-func halfSent(t *testing.T, s *testkit.Server) net.Conn {
+// sendHalfRequest returns a connection on which half of a payment has been sent.
+func sendHalfRequest(t *testing.T, s *testkit.Server) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
 	if err != nil {
@@ -125,8 +125,8 @@ func halfSent(t *testing.T, s *testkit.Server) net.Conn {
 	return conn
 }
 
-// refused waits until the server accepts no more connections.
-func refused(t *testing.T, s *testkit.Server) {
+// waitRefused waits until the server accepts no more connections.
+func waitRefused(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))

@@ -28,7 +28,7 @@ func (s *server) openStore(context.Context) error {
 		return cli.StorageFault("%v", err)
 	}
 	if manual && !s.cfg.Manual {
-		return cli.BadConfiguration("clock: " + s.cfg.Dir + " lives by a manual clock")
+		return cli.BadConfiguration("clock: " + s.cfg.Dir + " uses a manual clock")
 	}
 	s.clock = clock.Real{}
 	if s.cfg.Manual {
@@ -70,7 +70,7 @@ func (s *server) requireRealClock() error {
 	if last.Sub(s.clock.Now()) <= clockMargin {
 		return nil
 	}
-	return cli.BadConfiguration(fmt.Sprintf("clock: %s has booked at %s, which lies ahead: it lives by a manual clock, whose file %q is missing",
+	return cli.BadConfiguration(fmt.Sprintf("clock: %s has booked at %s, which lies ahead: it uses a manual clock, whose file %q is missing",
 		s.cfg.Dir, last.Format(time.RFC3339), clockFile))
 }
 

@@ -76,9 +76,9 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: clock: ")
 }
 
-// TestManualClockIsNotBehindWhatWasBooked deletes the clock's file: the new clock starts at or
-// after the last booked time.
-func TestManualClockIsNotBehindWhatWasBooked(t *testing.T) {
+// TestManualClockStartsAfterTheLastBookedTime deletes the clock's file: the new clock starts at
+// or after the last booked time.
+func TestManualClockStartsAfterTheLastBookedTime(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	answer, err := s.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
@@ -144,9 +144,9 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-// TestOneDamagedLineOfTheRailsLogIsRefused replaces a word by another one, so that the line
+// TestDamagedSimulatorLogIsRefused replaces a word by another one, so that the line
 // still parses.
-func TestOneDamagedLineOfTheRailsLogIsRefused(t *testing.T) {
+func TestDamagedSimulatorLogIsRefused(t *testing.T) {
 	testkit.NotUnderRace(t, refusedStart)
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "one")
@@ -171,9 +171,9 @@ func TestOneDamagedLineOfTheRailsLogIsRefused(t *testing.T) {
 	}
 }
 
-// TestAStartIsNoUseOfAKey checks that a start compares the sandbox's keys without counting as a
-// use of them.
-func TestAStartIsNoUseOfAKey(t *testing.T) {
+// TestStartDoesNotCountAsAUseOfAKey checks that a start compares the sandbox's keys without
+// counting as a use of them.
+func TestStartDoesNotCountAsAUseOfAKey(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Kill()
 	s.Restart()
@@ -213,7 +213,7 @@ func cutOff(t *testing.T, path string) {
 	}
 }
 
-func TestCheckBeforeServing(t *testing.T) {
+func TestStoreIsCheckedBeforeServing(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
 	s.Kill()
@@ -270,9 +270,9 @@ func TestFailedWriteEndsTheProcess(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "after")
 }
 
-// injected attaches strace to the server and makes system calls on one file fail from now on.
+// injectFault attaches strace to the server and makes system calls on one file fail from now on.
 // It ends with the server.
-func injected(t *testing.T, s *testkit.Server, path, fault string) {
+func injectFault(t *testing.T, s *testkit.Server, path, fault string) {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -310,14 +310,14 @@ func injected(t *testing.T, s *testkit.Server, path, fault string) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 }
 
-// TestAFailedSyncOfTheListOfTablesAtTheEnd makes the write fail with which the store is closed.
+// TestFailedSyncAtCloseIsReported makes the write fail with which the store is closed.
 // The process reports it, and the next start finds everything.
-func TestAFailedSyncOfTheListOfTablesAtTheEnd(t *testing.T) {
+func TestFailedSyncAtCloseIsReported(t *testing.T) {
 	for _, fault := range []string{"fsync:error=EIO", "fsync:error=ENOSPC", "write:error=ENOSPC"} {
 		t.Run(fault, func(t *testing.T) {
 			s := testkit.Start(t, testkit.Options{})
 			before := testkit.Pay(t, s.Partner(), "before")
-			injected(t, s, filepath.Join(s.Dir, "store", "MANIFEST"), fault)
+			injectFault(t, s, filepath.Join(s.Dir, "store", "MANIFEST"), fault)
 			if code := s.Stop(); code != 1 {
 				t.Errorf("exit %d, want 1", code)
 			}
@@ -335,9 +335,9 @@ func TestAFailedSyncOfTheListOfTablesAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestAServerWhoseStoreIsGoneDoesNotBeginAnew deletes all or part of the store and keeps the
+// TestServerWithoutItsStoreRefusesToStart deletes all or part of the store and keeps the
 // other files. The server must not start with an empty store.
-func TestAServerWhoseStoreIsGoneDoesNotBeginAnew(t *testing.T) {
+func TestServerWithoutItsStoreRefusesToStart(t *testing.T) {
 	testkit.NotUnderRace(t, refusedStart)
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")

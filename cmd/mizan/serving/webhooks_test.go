@@ -8,8 +8,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// hookAt sets a partner's notification address and returns the status of the answer.
-func hookAt(t *testing.T, admin *testkit.Client, login, address string) int {
+// newPartnerWithHook sets a partner's notification address and returns the status of the answer.
+func newPartnerWithHook(t *testing.T, admin *testkit.Client, login, address string) int {
 	t.Helper()
 	answer, err := admin.Post("/api/v1/partners", map[string]string{"name": "n", "login": login, "pass": "a-Heron-waits-7", "notify_url": address})
 	if err != nil {
@@ -18,15 +18,15 @@ func hookAt(t *testing.T, admin *testkit.Client, login, address string) int {
 	return answer.Status
 }
 
-func TestOnlyASandboxNotifiesPrivateAddressesUnlessItIsTold(t *testing.T) {
+func TestOnlyASandboxNotifiesPrivateAddressesByDefault(t *testing.T) {
 	const private = "http://127.0.0.1:9/hook"
 	s := testkit.Start(t, testkit.Options{})
-	if got := hookAt(t, s.Admin(), "first", private); got != 201 {
+	if got := newPartnerWithHook(t, s.Admin(), "first", private); got != 201 {
 		t.Errorf("in the sandbox: %d", got)
 	}
 	s.Stop()
 	s.Restart("--allow-private-webhooks=false")
-	if got := hookAt(t, s.Admin(), "second", private); got != 422 {
+	if got := newPartnerWithHook(t, s.Admin(), "second", private); got != 422 {
 		t.Errorf("in a sandbox that is told: %d", got)
 	}
 
@@ -51,15 +51,15 @@ func TestOnlyASandboxNotifiesPrivateAddressesUnlessItIsTold(t *testing.T) {
 	of := func() *testkit.Client {
 		return bare.Anyone().With("authorization", "Bearer "+token, "x-organization-id", organization.Data.ID)
 	}
-	if got := hookAt(t, of(), "first", private); got != 422 {
+	if got := newPartnerWithHook(t, of(), "first", private); got != 422 {
 		t.Errorf("outside the sandbox: %d", got)
 	}
-	if got := hookAt(t, of(), "first", "http://shop.example/hook"); got != 201 {
+	if got := newPartnerWithHook(t, of(), "first", "http://shop.example/hook"); got != 201 {
 		t.Errorf("the internet: %d", got)
 	}
 	bare.Stop()
 	bare.Restart(append(flags, "--allow-private-webhooks")...)
-	if got := hookAt(t, of(), "second", private); got != 201 {
+	if got := newPartnerWithHook(t, of(), "second", private); got != 201 {
 		t.Errorf("outside the sandbox, where it is told: %d", got)
 	}
 }

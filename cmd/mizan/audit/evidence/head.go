@@ -53,7 +53,7 @@ func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 	if err != nil {
 		return nil, refuse("the head's signature: %v", err)
 	}
-	if len(n.Sigs) != 1 || len(n.UnverifiedSigs) != 0 || string(signed) != whole(n) {
+	if len(n.Sigs) != 1 || len(n.UnverifiedSigs) != 0 || string(signed) != fullText(n) {
 		return nil, refuse("the head has more in it than a text and one signature")
 	}
 	h := &Head{Signed: signed}
@@ -76,9 +76,9 @@ func textOf(h *Head) string {
 	return fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(h.Tree), h.Organization)
 }
 
-// whole returns the canonical form of a note with one signature, because base64 has several
+// fullText returns the canonical form of a note with one signature, because base64 has several
 // forms of the same bytes.
-func whole(n *note.Note) string {
+func fullText(n *note.Note) string {
 	s := &n.Sigs[0]
 	signature, err := base64.StdEncoding.DecodeString(s.Base64)
 	if err != nil {

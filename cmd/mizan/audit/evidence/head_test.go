@@ -11,7 +11,7 @@ import (
 	"mizan/cmd/mizan/audit/evidence"
 )
 
-func TestAHeadIsWhatTheKeyHasSigned(t *testing.T) {
+func TestHeadIsReadFromItsSignedNote(t *testing.T) {
 	j := newJournal(t, 7)
 	h := j.head()
 	if h.Organization != org || h.Tree != j.tree() || !bytes.Equal(h.Signed, j.signed()) {
@@ -19,7 +19,7 @@ func TestAHeadIsWhatTheKeyHasSigned(t *testing.T) {
 	}
 }
 
-func TestAHeadOfAnotherKeyIsRefused(t *testing.T) {
+func TestHeadSignedByAnotherKeyIsRefused(t *testing.T) {
 	j, other := newJournal(t, 7), newJournal(t, 7)
 	_, err := evidence.OpenHead(j.signed(), other.verifier)
 	wantRefused(t, err, "signed with another key than mizan+")
@@ -32,7 +32,7 @@ func TestAHeadOfAnotherKeyIsRefused(t *testing.T) {
 	wantRefused(t, err, "")
 }
 
-func TestAKeyHasOneForm(t *testing.T) {
+func TestVerifierKeyHasOneForm(t *testing.T) {
 	const key = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
 	if _, err := evidence.ParseKey(key); err != nil {
 		t.Error(err)
@@ -46,7 +46,7 @@ func TestAKeyHasOneForm(t *testing.T) {
 	}
 }
 
-func TestAHeadHasOneForm(t *testing.T) {
+func TestHeadHasOneForm(t *testing.T) {
 	j := newJournal(t, 3)
 	text, signature, _ := strings.Cut(string(j.signed()), "\n\n")
 	tree := j.tree()

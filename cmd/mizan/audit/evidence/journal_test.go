@@ -43,7 +43,7 @@ func newJournal(t *testing.T, events int) *journal {
 	if j.verifier, err = note.NewVerifier(key); err != nil {
 		t.Fatal(err)
 	}
-	j.book(events, "settle")
+	j.append(events, "settle")
 	return j
 }
 
@@ -55,8 +55,8 @@ func (j *journal) ReadHashes(indexes []int64) (hashes []tlog.Hash, err error) {
 	return hashes, nil
 }
 
-// book adds events that move money.
-func (j *journal) book(events int, name string) {
+// append adds events that move money.
+func (j *journal) append(events int, name string) {
 	j.t.Helper()
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	for range events {

@@ -72,12 +72,12 @@ func (p *Proof) Holds(record []byte) error {
 func (p *Proof) Encode() []byte {
 	f := proofFile{
 		Form: proofForm, Organization: p.Head.Organization.String(), Seq: p.Event.Seq,
-		Event: readableOf(&p.Event), Leaf: p.Leaf, Path: p.Path, Head: string(p.Head.Signed),
+		Event: newReadable(&p.Event), Leaf: p.Leaf, Path: p.Path, Head: string(p.Head.Signed),
 	}
 	if f.Path == nil {
 		f.Path = []tlog.Hash{} // null is refused; the only event of a journal has an empty path
 	}
-	return written(f)
+	return encodeJSON(f)
 }
 
 // Check verifies a proof's file: the key has signed its head, the head contains its event,
@@ -104,8 +104,8 @@ func Check(content []byte, key note.Verifier) (*Proof, error) {
 	return p, nil
 }
 
-// written returns a value as indented JSON; the same value gives the same bytes.
-func written(value any) []byte {
+// encodeJSON returns a value as indented JSON; the same value gives the same bytes.
+func encodeJSON(value any) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)

@@ -11,7 +11,7 @@ import (
 	"mizan/ledger"
 )
 
-func TestAProofsFileIsBelievedByItsKeyAlone(t *testing.T) {
+func TestProofFileNeedsOnlyItsKeyToVerify(t *testing.T) {
 	j := newJournal(t, 13)
 	for seq := 1; seq <= 13; seq++ {
 		p, err := evidence.Check(j.proof(seq).Encode(), j.verifier)
@@ -35,7 +35,7 @@ func TestAProofsFileIsBelievedByItsKeyAlone(t *testing.T) {
 var flips = []byte{1, 0x20, 0x80}
 
 // Any changed byte is detected, because the readable part is compared with what is proven.
-func TestAProofsFileWithAnyOtherByteIsRefused(t *testing.T) {
+func TestProofFileWithAnyChangedByteIsRefused(t *testing.T) {
 	j := newJournal(t, 6)
 	file := j.proof(4).Encode()
 	for at := range file {
@@ -61,7 +61,7 @@ func TestAProofsFileWithAnyOtherByteIsRefused(t *testing.T) {
 	}
 }
 
-func TestAProofIsOfItsHeadItsPathAndItsLeaf(t *testing.T) {
+func TestProofBindsHeadPathAndLeaf(t *testing.T) {
 	j := newJournal(t, 6)
 	_, err := evidence.Prove(j.leaves[3], j.path(3), j.head())
 	wantRefused(t, err, "event 4 is not proven")
@@ -77,14 +77,14 @@ func TestAProofIsOfItsHeadItsPathAndItsLeaf(t *testing.T) {
 	for _, seq := range []uint64{0, 9, 1 << 63} {
 		e := ledger.Event{Seq: seq, Name: "x", Version: 1}
 		wrong.leaves, wrong.stored = nil, nil
-		wrong.book(1, "settle")
+		wrong.append(1, "settle")
 		wrong.add(e.AppendCanonical(nil))
 		_, err = evidence.Prove(wrong.leaves[1], wrong.path(2), wrong.head())
 		wantRefused(t, err, "the leaf is event")
 	}
 }
 
-func TestWhatIsNotAProofsFileIsRefused(t *testing.T) {
+func TestMalformedProofFileIsRefused(t *testing.T) {
 	j := newJournal(t, 2)
 	file := string(j.proof(1).Encode())
 	for name, content := range map[string]string{
@@ -107,7 +107,7 @@ func TestWhatIsNotAProofsFileIsRefused(t *testing.T) {
 	wantRefused(t, err, "the file is larger than 1048576 bytes")
 }
 
-func TestADescriptionSaysWhatIsProven(t *testing.T) {
+func TestDescriptionShowsTheProvenRecord(t *testing.T) {
 	j := newJournal(t, 5)
 	var out strings.Builder
 	if err := j.proof(2).Describe(&out); err != nil {
@@ -129,7 +129,7 @@ func TestADescriptionSaysWhatIsProven(t *testing.T) {
 	}
 }
 
-func TestADescriptionCannotMoveTheCursor(t *testing.T) {
+func TestDescriptionEscapesControlCharacters(t *testing.T) {
 	j := newJournal(t, 0)
 	e := ledger.Event{Seq: 1, Version: 1, Name: "pay\x1b[2J", From: "\r\n", To: "\u202e", Source: ledger.Source{Kind: 7}}
 	j.add(e.AppendCanonical(nil))
@@ -155,7 +155,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-func TestAProofHoldsTheRecordThatWasStored(t *testing.T) {
+func TestProofContainsTheStoredRecord(t *testing.T) {
 	j := newJournal(t, 3)
 	p := j.proof(2)
 	if err := p.Holds(recordOf(2)); err != nil {

@@ -47,7 +47,7 @@ type readablePosting struct {
 // instant is the layout of times, which are UTC.
 const instant = "2006-01-02T15:04:05.000000Z07:00"
 
-func readableOf(e *ledger.Event) *readable {
+func newReadable(e *ledger.Event) *readable {
 	r := &readable{
 		Kind: string(rune(e.Source.Kind)), Source: e.Source.ID.String(), Version: e.Version, Previous: e.Previous,
 		Name: e.Name, From: e.From, To: e.To, BookedAt: e.Booked.Time().Format(instant),
@@ -94,7 +94,7 @@ var kinds = map[ledger.Kind]string{
 // Describe writes for people what is proven and what is not, from the canonical bytes and
 // the signed head only.
 func (p *Proof) Describe(w io.Writer) error {
-	r := readableOf(&p.Event)
+	r := newReadable(&p.Event)
 	kind, known := kinds[p.Event.Source.Kind]
 	if !known {
 		kind = fmt.Sprintf("record of kind %q", p.Event.Source.Kind)

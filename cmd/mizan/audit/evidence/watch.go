@@ -26,7 +26,7 @@ type watchFile struct {
 
 // Encode returns the watch's state.
 func (w *Watch) Encode() []byte {
-	return written(watchFile{Form: watchForm, Key: w.Key, Head: string(w.Head.Signed)})
+	return encodeJSON(watchFile{Form: watchForm, Key: w.Key, Head: string(w.Head.Signed)})
 }
 
 // ParseWatch reads a watch's state. A state that was edited is refused: the edit may have

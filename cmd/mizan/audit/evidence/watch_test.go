@@ -13,11 +13,11 @@ import (
 
 func (j *journal) watch() *evidence.Watch { return &evidence.Watch{Key: j.key, Head: j.head()} }
 
-func TestAWatchFollowsAJournalThatGrows(t *testing.T) {
+func TestWatchFollowsAGrowingJournal(t *testing.T) {
 	j := newJournal(t, 0)
 	w := j.watch()
 	for size, more := range []int{0, 1, 0, 5, 1, 1, 32, 0, 100} {
-		j.book(more, "settle")
+		j.append(more, "settle")
 		if err := w.Advance(j.signed(), j.extend); err != nil {
 			t.Fatalf("step %d: %v", size, err)
 		}
@@ -32,11 +32,11 @@ func TestAWatchFollowsAJournalThatGrows(t *testing.T) {
 	}
 }
 
-func TestAWatchRefusesWhatIsNoExtension(t *testing.T) {
+func TestWatchRefusesAHeadThatDoesNotExtend(t *testing.T) {
 	j := newJournal(t, 9)
 	copied := *j // an older copy of the journal, which then gets different events
 	w := j.watch()
-	j.book(6, "settle")
+	j.append(6, "settle")
 	if err := w.Advance(j.signed(), j.extend); err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +49,11 @@ func TestAWatchRefusesWhatIsNoExtension(t *testing.T) {
 		}
 	}
 	refused("an older copy", w.Advance(copied.signed(), copied.extend), "the journal shrank: it had 15 events, and has 9")
-	copied.book(6, "refund")
+	copied.append(6, "refund")
 	refused("a fork of the same length", w.Advance(copied.signed(), copied.extend), "two journals of 15 events")
-	copied.book(8, "refund")
+	copied.append(8, "refund")
 	refused("a longer fork", w.Advance(copied.signed(), copied.extend), "not proven to begin with the 15")
-	j.book(3, "settle")
+	j.append(3, "settle")
 	refused("a fork with the true one's proof", w.Advance(copied.signed(), func(from, _ int64) (tlog.TreeProof, error) {
 		return j.extend(from, int64(len(j.leaves)))
 	}), "not proven")
@@ -70,10 +70,10 @@ func TestAWatchRefusesWhatIsNoExtension(t *testing.T) {
 	}
 }
 
-func TestAWatchThatGetsNoProofStays(t *testing.T) {
+func TestWatchWithoutAProofKeepsItsHead(t *testing.T) {
 	j := newJournal(t, 3)
 	w := j.watch()
-	j.book(1, "settle")
+	j.append(1, "settle")
 	silent := errors.New("no answer")
 	if err := w.Advance(j.signed(), func(_, _ int64) (tlog.TreeProof, error) { return nil, silent }); !errors.Is(err, silent) {
 		t.Errorf("error %v", err)
@@ -83,7 +83,7 @@ func TestAWatchThatGetsNoProofStays(t *testing.T) {
 	}
 }
 
-func TestAStateThatWasChangedIsRefused(t *testing.T) {
+func TestChangedWatchStateIsRefused(t *testing.T) {
 	j := newJournal(t, 5)
 	state := j.watch().Encode()
 	for at := range state {

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// done answers every request as a success.
-func done(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) }
+// respondEmpty answers every request as a success.
+func respondEmpty(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) }
 
-// fileOf returns a file with n characters.
-func fileOf(t *testing.T, n int) string {
+// writeFileOfSize returns a file with n characters.
+func writeFileOfSize(t *testing.T, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), n), 0o600); err != nil {
@@ -23,30 +23,30 @@ func fileOf(t *testing.T, n int) string {
 	return path
 }
 
-func TestASecretsFileHasABound(t *testing.T) {
+func TestSecretFileSizeIsBounded(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, done)
-	s.admin(t, 0, "", "partners", "create", "--pass-file", fileOf(t, 4096))
-	long := fileOf(t, 4097)
+	s := newStub(t, respondEmpty)
+	s.admin(t, 0, "", "partners", "create", "--pass-file", writeFileOfSize(t, 4096))
+	long := writeFileOfSize(t, 4097)
 	s.admin(t, 2, "mizan: configuration: --pass-file: "+long+" is larger than 4096 bytes\n", "partners", "create", "--pass-file", long)
 	if n := len(s.requests()); n != 1 {
 		t.Errorf("%d requests, want 1", n)
 	}
 }
 
-func TestATokenHasABound(t *testing.T) {
+func TestTokenLengthIsBounded(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, done)
-	s.admin(t, 0, "", "--token-file", fileOf(t, 4096), "partners", "show", "1")
-	s.admin(t, 2, "mizan: partners show: --token-file: holds no token\n", "--token-file", fileOf(t, 4097), "partners", "show", "1")
+	s := newStub(t, respondEmpty)
+	s.admin(t, 0, "", "--token-file", writeFileOfSize(t, 4096), "partners", "show", "1")
+	s.admin(t, 2, "mizan: partners show: --token-file: holds no token\n", "--token-file", writeFileOfSize(t, 4097), "partners", "show", "1")
 	if n := len(s.requests()); n != 1 {
 		t.Errorf("%d requests, want 1", n)
 	}
 }
 
-func TestAnIdempotencyKeyHasABound(t *testing.T) {
+func TestIdempotencyKeyLengthIsBounded(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, done)
+	s := newStub(t, respondEmpty)
 	s.admin(t, 0, "", "--idempotency-key", strings.Repeat("k", 255), "partners", "delete", "1")
 	s.admin(t, 2, "mizan: partners delete: --idempotency-key: want 1 to 255 characters\n", "--idempotency-key", strings.Repeat("k", 256), "partners", "delete", "1")
 	s.admin(t, 2, "mizan: partners delete: --idempotency-key: want printable ASCII characters\n", "--idempotency-key", "k\n", "partners", "delete", "1")
@@ -55,10 +55,10 @@ func TestAnIdempotencyKeyHasABound(t *testing.T) {
 	}
 }
 
-func TestAnAnswerHasABound(t *testing.T) {
+func TestResponseSizeIsBounded(t *testing.T) {
 	t.Parallel()
 	const bound = 64 << 20
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		chunk := bytes.Repeat([]byte(" "), 1<<20)
 		for range bound / len(chunk) {
 			if _, err := w.Write(chunk); err != nil {
@@ -74,10 +74,10 @@ func TestAnAnswerHasABound(t *testing.T) {
 }
 
 // A long table is printed in blocks, under one heading.
-func TestALongTableHasOneHeading(t *testing.T) {
+func TestLongTableHasOneHeading(t *testing.T) {
 	t.Parallel()
 	const rows = 10_001
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		row := `{"from":"USD","to":"EUR","rate":"1"}`
 		_, _ = fmt.Fprint(w, `{"data":[`+row+strings.Repeat(","+row, rows-1)+`]}`)
 	})

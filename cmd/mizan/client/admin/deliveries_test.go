@@ -13,8 +13,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// adminServer is a sandbox with a manual clock, whose first partner's notifications go to an address
-// that the test controls.
+// adminServer is a sandbox with a manual clock, whose first partner's notifications go to an
+// address that the test controls.
 type adminServer struct {
 	t      *testing.T
 	server *testkit.Server
@@ -23,56 +23,56 @@ type adminServer struct {
 
 func openAdminServer(t *testing.T) *adminServer {
 	t.Helper()
-	o := &adminServer{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
-	o.status.Store(500)
-	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(o.status.Load())) }))
+	s := &adminServer{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
+	s.status.Store(500)
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(s.status.Load())) }))
 	t.Cleanup(hook.Close)
-	o.run(0, "partners", "update", "1", "--notify-url", hook.URL)
-	return o
+	s.run(0, "partners", "update", "1", "--notify-url", hook.URL)
+	return s
 }
 
 // run runs a command, checks its exit code and returns its output.
-func (o *adminServer) run(exit int, args ...string) testkit.Result {
-	o.t.Helper()
-	r := testkit.Run(o.t, nil, slices.Concat([]string{"admin", "--sandbox", o.server.Dir}, args)...)
+func (s *adminServer) run(exit int, args ...string) testkit.Result {
+	s.t.Helper()
+	r := testkit.Run(s.t, nil, slices.Concat([]string{"admin", "--sandbox", s.server.Dir}, args)...)
 	if r.Exit != exit {
-		o.t.Errorf("%v ended with %d, want %d: %s%s", args, r.Exit, exit, r.Stdout, r.Stderr)
+		s.t.Errorf("%v ended with %d, want %d: %s%s", args, r.Exit, exit, r.Stdout, r.Stderr)
 	}
 	return r
 }
 
-// prints checks that a command succeeds and that its output matches the pattern.
-func (o *adminServer) prints(pattern string, args ...string) string {
-	o.t.Helper()
-	r := o.run(0, args...)
+// wantOutput checks that a command succeeds and that its output matches the pattern.
+func (s *adminServer) wantOutput(pattern string, args ...string) string {
+	s.t.Helper()
+	r := s.run(0, args...)
 	if !regexp.MustCompile(pattern).MatchString(r.Stdout) {
-		o.t.Errorf("%v prints %q, want it to fit %s", args, r.Stdout, pattern)
+		s.t.Errorf("%v prints %q, want it to fit %s", args, r.Stdout, pattern)
 	}
 	return r.Stdout
 }
 
 // pay makes a payment and returns its id.
-func (o *adminServer) pay() string {
-	o.t.Helper()
-	answer, err := o.server.Partner().Post("/api/v1/transactions", `{"params":{"type":"payment","amount":"100","currency":"USD","env":"test",`+
+func (s *adminServer) pay() string {
+	s.t.Helper()
+	answer, err := s.server.Partner().Post("/api/v1/transactions", `{"params":{"type":"payment","amount":"100","currency":"USD","env":"test",`+
 		`"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":`+
 		`{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"J","exp_month":"12","exp_year":"2099","cvv":"123"}}}`)
 	if err != nil || answer.Status != 201 {
-		o.t.Fatalf("%v %+v", err, answer)
+		s.t.Fatalf("%v %+v", err, answer)
 	}
 	var made struct{ ID string }
 	if err := answer.JSON(&made); err != nil {
-		o.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	return made.ID
 }
 
-// pass moves the clock; when it returns everything due has been attempted.
-func (o *adminServer) pass(seconds int) {
-	o.t.Helper()
-	answer, err := o.server.Admin().Do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, seconds))
+// advance moves the clock; when it returns everything due has been attempted.
+func (s *adminServer) advance(seconds int) {
+	s.t.Helper()
+	answer, err := s.server.Admin().Do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, seconds))
 	if err != nil || answer.Status != 200 {
-		o.t.Fatalf("%v %+v", err, answer)
+		s.t.Fatalf("%v %+v", err, answer)
 	}
 }
 
@@ -80,27 +80,27 @@ func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
 	t.Parallel()
 	o := openAdminServer(t)
 	first := o.pay()
-	o.pass(8 * 3600) // the delivery is parked now
+	o.advance(8 * 3600) // the delivery is parked now
 	second := o.pay()
-	o.pass(1)
-	o.prints(`(?m)^EVENT_ID +TRANSACTION_ID +TERMINAL_ID +CHANNEL +TYPE +STATE +ATTEMPTS +NEXT_AT +BOOKED_AT$`, "deliveries", "list")
-	o.prints(`(?m)^\S+ +`+first+` +\S+ +webhook +transaction.charged +parked +6 +- +20\S+$`, "deliveries", "list", "--state", "parked")
-	o.prints(`(?m)^\S+ +`+second+` +\S+ +webhook +transaction.charged +pending +1 +20\S+ +20\S+$`, "deliveries", "list", "--transaction", second)
-	whole := o.prints(`(?s)`+second+`.*`+first, "--json", "deliveries", "list", "--limit", "1", "--all")
+	o.advance(1)
+	o.wantOutput(`(?m)^EVENT_ID +TRANSACTION_ID +TERMINAL_ID +CHANNEL +TYPE +STATE +ATTEMPTS +NEXT_AT +BOOKED_AT$`, "deliveries", "list")
+	o.wantOutput(`(?m)^\S+ +`+first+` +\S+ +webhook +transaction.charged +parked +6 +- +20\S+$`, "deliveries", "list", "--state", "parked")
+	o.wantOutput(`(?m)^\S+ +`+second+` +\S+ +webhook +transaction.charged +pending +1 +20\S+ +20\S+$`, "deliveries", "list", "--transaction", second)
+	whole := o.wantOutput(`(?s)`+second+`.*`+first, "--json", "deliveries", "list", "--limit", "1", "--all")
 	event := regexp.MustCompile(`"event_id":"([^"]+)"`).FindStringSubmatch(whole)[1]
 	terminal := regexp.MustCompile(`"terminal_id":"([^"]+)"`).FindStringSubmatch(whole)[1]
-	o.prints(`^$`, "--json", "deliveries", "list", "--terminal", terminal, "--state", "delivered", "--from", "2026-01-01T00:00:00Z", "--to", "2099-01-01T00:00:00Z")
-	o.prints(`^$`, "--json", "deliveries", "list", "--to", "2020-01-01T00:00:00Z")
-	o.prints(`(?m)^attempts +\[\{"at":"20[^"]+","status":500,"error":"status 500","duration_ms":\d+\}\]$`, "deliveries", "show", event)
+	o.wantOutput(`^$`, "--json", "deliveries", "list", "--terminal", terminal, "--state", "delivered", "--from", "2026-01-01T00:00:00Z", "--to", "2099-01-01T00:00:00Z")
+	o.wantOutput(`^$`, "--json", "deliveries", "list", "--to", "2020-01-01T00:00:00Z")
+	o.wantOutput(`(?m)^attempts +\[\{"at":"20[^"]+","status":500,"error":"status 500","duration_ms":\d+\}\]$`, "deliveries", "show", event)
 
 	o.status.Store(204)
-	o.prints(`(?m)^state +pending$`, "deliveries", "replay", event)
-	o.prints(`^\{"replayed":1\}\n$`, "--json", "deliveries", "replay-parked", "--terminal", terminal)
-	o.pass(1)
-	if n := strings.Count(o.prints(`.`, "--json", "deliveries", "list", "--state", "delivered"), "\n"); n != 2 {
+	o.wantOutput(`(?m)^state +pending$`, "deliveries", "replay", event)
+	o.wantOutput(`^\{"replayed":1\}\n$`, "--json", "deliveries", "replay-parked", "--terminal", terminal)
+	o.advance(1)
+	if n := strings.Count(o.wantOutput(`.`, "--json", "deliveries", "list", "--state", "delivered"), "\n"); n != 2 {
 		t.Errorf("%d were delivered", n)
 	}
-	o.prints(`(?m)^delivered +true$`, "deliveries", "test", terminal)
+	o.wantOutput(`(?m)^delivered +true$`, "deliveries", "test", terminal)
 	o.status.Store(400)
 	refused := o.run(1, "deliveries", "test", terminal)
 	if !regexp.MustCompile(`(?m)^delivered +false\nstatus +400\nerror +status 400$`).MatchString(refused.Stdout) {
@@ -117,9 +117,9 @@ func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
 	o.run(2, "deliveries", "test", event)
 }
 
-func TestAReplayIsSentOnceMoreWithItsKey(t *testing.T) {
+func TestRepeatedReplayUsesItsKey(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, before int) {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, before int) {
 		if before == 0 {
 			hangUp(t, w)
 			return

@@ -21,9 +21,9 @@ func manual(t *testing.T) string {
 	return string(content)
 }
 
-// TestTheManualsExamplesAreTrue runs all shell blocks of docs/cli.md as one script, in a
+// TestManualExamplesRun runs all shell blocks of docs/cli.md as one script, in a
 // directory with the files that they expect.
-func TestTheManualsExamplesAreTrue(t *testing.T) {
+func TestManualExamplesRun(t *testing.T) {
 	t.Parallel()
 	testkit.NotUnderRace(t, commandsOnly)
 	shell, err := exec.LookPath("sh")
@@ -55,9 +55,9 @@ func TestTheManualsExamplesAreTrue(t *testing.T) {
 	}
 }
 
-// TestTheManualHasEveryCommand compares the table of nouns and verbs with the help text, which
+// TestManualHasEveryCommand compares the table of nouns and verbs with the help text, which
 // is generated from the commands.
-func TestTheManualHasEveryCommand(t *testing.T) {
+func TestManualHasEveryCommand(t *testing.T) {
 	t.Parallel()
 	testkit.NotUnderRace(t, commandsOnly)
 	help := testkit.Run(t, nil, "admin", "--help")

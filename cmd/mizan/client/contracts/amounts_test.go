@@ -9,9 +9,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// TestTheStatementKnowsEveryAmount compares the client's lists of amounts and currencies with
+// TestStatementKnowsEveryAmount compares the client's lists of amounts and currencies with
 // the contracts' columns.
-func TestTheStatementKnowsEveryAmount(t *testing.T) {
+func TestStatementKnowsEveryAmount(t *testing.T) {
 	seen := make(map[string]bool)
 	var look func(table *schema.Table)
 	look = func(table *schema.Table) {

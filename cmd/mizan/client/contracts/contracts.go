@@ -89,21 +89,21 @@ func (e *ContractCommand) find(id string) (place string, contract client.Object,
 		if _, err := e.Check(a); err != nil {
 			return "", client.Object{}, err
 		}
-		contract, err := dataOf(a.Body)
+		contract, err := parseData(a.Body)
 		if err != nil {
 			return "", client.Object{}, e.Failed("the answer is not the server's: %v", err)
 		}
 		return base + id, contract, nil
 	}
 	if refusal != nil {
-		e.Note("not every address could be asked")
+		e.Note("not every collection could be read")
 		return "", client.Object{}, refusal
 	}
 	return "", client.Object{}, e.Misused("no such contract")
 }
 
-// dataOf returns the object in an answer {data: …}.
-func dataOf(body []byte) (client.Object, error) {
+// parseData returns the object in an answer {data: …}.
+func parseData(body []byte) (client.Object, error) {
 	whole, err := client.ParseObject(body)
 	if err != nil {
 		return client.Object{}, err

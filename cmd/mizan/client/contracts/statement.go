@@ -195,7 +195,7 @@ func (own report) holds(part client.Member) bool {
 	case '{':
 		rows[0], err = client.ParseObject(part.Value)
 	case '[':
-		rows, err = rowsOf(part.Value)
+		rows, err = parseRows(part.Value)
 	default:
 		return false
 	}
@@ -256,7 +256,7 @@ func writeRecord(out *bytes.Buffer, s *textTable) {
 // units. A row may omit empty members, so the table has the columns of all rows; an element
 // that is not an object is in the first column.
 func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
-	rows, err := rowsOf(list.Value)
+	rows, err := parseRows(list.Value)
 	if err != nil {
 		return err
 	}
@@ -303,8 +303,8 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 	return nil
 }
 
-// rowsOf returns the elements of a list; an element that is not an object has no members.
-func rowsOf(list jsontext.Value) (rows []client.Object, err error) {
+// parseRows returns the elements of a list; an element that is not an object has no members.
+func parseRows(list jsontext.Value) (rows []client.Object, err error) {
 	d := jsontext.NewDecoder(bytes.NewReader(list))
 	if _, err := d.ReadToken(); err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func ownCertificate(t *testing.T) tls.Certificate {
 }
 
 // TLS sends close_notify before it closes, so unread data precedes the end.
-func TestACallerWhoHasGoneIsNoticed(t *testing.T) {
+func TestDisconnectedCallerIsNoticed(t *testing.T) {
 	for name, secure := range map[string]bool{"in the clear": false, "over TLS": true} {
 		ours, theirs := joined(t, secure)
 		if _, err := theirs.Write([]byte("the next request")); err != nil {

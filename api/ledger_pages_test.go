@@ -14,15 +14,15 @@ const cursorOfAnother = `{"errors":[{"code":"invalid","detail":"cursor is of ano
 
 // readPages reads a list of accounts in pages, and calls between after each page. Its rows are
 // the accounts with their totals.
-func (h *fixture) readPages(path string, limit int, between func()) (rows []string) {
-	h.t.Helper()
+func (f *fixture) readPages(path string, limit int, between func()) (rows []string) {
+	f.t.Helper()
 	cursor := ""
 	for {
-		a := h.auditor().get(ledgerPath+path+fmt.Sprint("&limit=", limit)+cursor).want(200, "")
-		for i := range a.rows() {
-			rows = append(rows, a.at(fmt.Sprint("data.", i)))
+		r := f.auditor().get(ledgerPath+path+fmt.Sprint("&limit=", limit)+cursor).want(200, "")
+		for i := range r.rows() {
+			rows = append(rows, r.at(fmt.Sprint("data.", i)))
 		}
-		if cursor = a.at("cursor.cursor_value"); cursor == "null" {
+		if cursor = r.at("cursor.cursor_value"); cursor == "null" {
 			return rows
 		}
 		cursor = "&cursor=" + url.QueryEscape(cursor)
@@ -30,48 +30,48 @@ func (h *fixture) readPages(path string, limit int, between func()) (rows []stri
 	}
 }
 
-// sameMoment reads a list in pages while entries are booked. The pages must equal a single page
-// read at the first page's moment, and differ from one read at the end.
-func (h *fixture) sameMoment(path string, between func()) {
-	h.t.Helper()
-	want := h.readPages(path, 500, func() {})
+// wantOneMoment reads a list in pages while entries are booked. The pages must equal a single
+// page read at the first page's moment, and differ from one read at the end.
+func (f *fixture) wantOneMoment(path string, between func()) {
+	f.t.Helper()
+	want := f.readPages(path, 500, func() {})
 	if len(want) < 10 {
-		h.t.Fatalf("%s has %d rows", path, len(want))
+		f.t.Fatalf("%s has %d rows", path, len(want))
 	}
-	got := h.readPages(path, 8, between)
+	got := f.readPages(path, 8, between)
 	if !slices.Equal(got, want) {
-		h.t.Errorf("%s in pages:\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		f.t.Errorf("%s in pages:\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if later := h.readPages(path, 500, func() {}); slices.Equal(later, want) {
-		h.t.Errorf("%s: nothing has changed meanwhile", path)
+	if later := f.readPages(path, 500, func() {}); slices.Equal(later, want) {
+		f.t.Errorf("%s: nothing has changed meanwhile", path)
 	}
 }
 
-func TestPagesByEffectiveDateAreOfOneMoment(t *testing.T) {
+func TestPagesByEffectiveDateShowOneMoment(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
+	f := newFixture(t)
+	f.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
 	pay := func() {
-		h.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD"`)).want(201, "")
+		f.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD"`)).want(201, "")
 	}
 	for _, path := range []string{
 		"/trial-balance?env=test&by=effective", "/trial-balance?env=test&by=effective&at=2026-09-03", "/trial-balance?env=test&by=effective&at=2026-09-04",
 		"/trial-balance?env=test&by=effective&at=2026-09-03T23:00:00Z", "/accounts/L:partner:1:available?env=test&by=effective",
 	} {
-		h.sameMoment(path, pay)
+		f.wantOneMoment(path, pay)
 	}
 }
 
 // Entries of contracts are dated into a past day while its pages are read.
-func TestPagesOfAPastDayAreOfOneMomentThoughEntriesAreDatedIntoIt(t *testing.T) {
+func TestPagesOfAPastDayShowOneMomentDespiteBackdatedEntries(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("managed-investments", "env", `"prod"`).mustActAll("fund", "activate")
-	h.setClockToOctober()
+	f := newFixture(t)
+	contract := f.createSecular("managed-investments", "env", `"prod"`).mustActAll("fund", "activate")
+	f.setClockToOctober()
 	n := 0
-	h.sameMoment("/trial-balance?by=effective&at=2026-09-30", func() {
+	f.wantOneMoment("/trial-balance?by=effective&at=2026-09-30", func() {
 		n++
-		d.mustActAll(fmt.Sprintf(`profit gross_profit "%d" period_end_date "2026-09-30"`, 100+n))
+		contract.mustActAll(fmt.Sprintf(`profit gross_profit "%d" period_end_date "2026-09-30"`, 100+n))
 	})
 	if n < 3 {
 		t.Errorf("%d entries between the pages", n)
@@ -82,11 +82,11 @@ func TestPagesOfAPastDayAreOfOneMomentThoughEntriesAreDatedIntoIt(t *testing.T) 
 // included, even if that day comes between the pages.
 func TestPagesOfTodayContinuePastMidnight(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	d := h.createSecular("certificate-issues", "env", `"prod"`, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(soldOut...)
-	d.mustActAll("activate", `redeem_early redemption_date "2026-09-04"`)
+	f := newFixture(t)
+	contract := f.createSecular("certificate-issues", "env", `"prod"`, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(soldOut...)
+	contract.mustActAll("activate", `redeem_early redemption_date "2026-09-04"`)
 	dated := 0
-	for _, row := range h.readPages("/trial-balance?by=effective", 500, func() {}) {
+	for _, row := range f.readPages("/trial-balance?by=effective", 500, func() {}) {
 		if strings.Contains(row, `"account":"I:penalty"`) {
 			dated++
 			if !strings.Contains(row, `"credits_posted":"0"`) {
@@ -97,31 +97,31 @@ func TestPagesOfTodayContinuePastMidnight(t *testing.T) {
 	if dated != 1 {
 		t.Errorf("%d rows of what the penalty is booked on", dated)
 	}
-	h.sameMoment("/trial-balance?by=effective", func() {
-		h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":86400}`).want(200, "")
+	f.wantOneMoment("/trial-balance?by=effective", func() {
+		f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":86400}`).want(200, "")
 	})
 }
 
 // A future instant is pinned too: entries booked before it come between pages.
-func TestPagesOfAFutureInstantAreOfOneMoment(t *testing.T) {
+func TestPagesOfAFutureInstantShowOneMoment(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.sameMoment("/trial-balance?env=test&at=2030-01-01T00:00:00Z", func() {
-		h.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD"`)).want(201, "")
+	f := newFixture(t)
+	f.wantOneMoment("/trial-balance?env=test&at=2030-01-01T00:00:00Z", func() {
+		f.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD"`)).want(201, "")
 	})
 }
 
 // With other parameters a cursor could point behind the last row.
-func TestACursorIsOfOneListOfAccounts(t *testing.T) {
+func TestCursorOfAccountsNeedsTheSameParameters(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, asked := range []string{
 		"/trial-balance?env=test&by=effective", "/trial-balance?env=test", "/trial-balance?env=test&by=effective&at=2026-09-03",
 		"/trial-balance?env=test&at=2026-09-03T11:00:00Z", "/accounts?env=test&prefix=L:", "/accounts/L:partner:1:available?env=test", "/trial-balance?env=prod&currency=USDT",
 	} {
-		first := h.auditor().get(ledgerPath+asked+"&limit=2").want(200, "")
+		first := f.auditor().get(ledgerPath+asked+"&limit=2").want(200, "")
 		cursor := "&cursor=" + url.QueryEscape(first.at("cursor.cursor_value"))
-		if next := h.auditor().get(ledgerPath+asked+"&limit=3"+cursor).want(200, ""); next.rows() == 0 || next.at("data.0") == first.at("data.1") {
+		if next := f.auditor().get(ledgerPath+asked+"&limit=3"+cursor).want(200, ""); next.rows() == 0 || next.at("data.0") == first.at("data.1") {
 			t.Errorf("%s: %s", asked, next.body)
 		}
 		for _, other := range []string{
@@ -131,32 +131,32 @@ func TestACursorIsOfOneListOfAccounts(t *testing.T) {
 			"/accounts/L:partner:1:available?env=test", "/accounts/A:bank?env=test", "/trial-balance?currency=USDT&network=tron",
 		} {
 			if other != asked {
-				h.auditor().get(ledgerPath+other+cursor).want(422, cursorOfAnother)
+				f.auditor().get(ledgerPath+other+cursor).want(422, cursorOfAnother)
 			}
 		}
 	}
 	// The same parameters in another spelling.
-	first := h.auditor().get(ledgerPath+"/trial-balance?by=effective&at=2026-09-03&limit=2").want(200, "")
+	first := f.auditor().get(ledgerPath+"/trial-balance?by=effective&at=2026-09-03&limit=2").want(200, "")
 	cursor := "&cursor=" + url.QueryEscape(first.at("cursor.cursor_value"))
-	h.auditor().get(ledgerPath+"/trial-balance?env=prod&by=effective&at=2026-09-03T12:00:00%2B00:00"+cursor).want(200, "")
+	f.auditor().get(ledgerPath+"/trial-balance?env=prod&by=effective&at=2026-09-03T12:00:00%2B00:00"+cursor).want(200, "")
 	// Other problems have precedence.
-	h.auditor().get(ledgerPath+"/trial-balance?env=live&by=effective&at=2026-09-03"+cursor).want(422, `{"errors":[{"code":"invalid","detail":"env must be prod or test","field":"env"}]}`)
+	f.auditor().get(ledgerPath+"/trial-balance?env=live&by=effective&at=2026-09-03"+cursor).want(422, `{"errors":[{"code":"invalid","detail":"env must be prod or test","field":"env"}]}`)
 }
 
-func TestADayIsNamedWhereOneMayBeSent(t *testing.T) {
+func TestDayErrorNamesTheAcceptedForms(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, path := range []string{"/trial-balance", "/accounts/A:bank"} {
 		for _, bad := range []string{"2026-02-29", "yesterday", "", "2026-09"} {
-			h.auditor().get(ledgerPath+path+"?by=effective&at="+bad).want(422, `{"errors":[{"code":"invalid","detail":"at must be a day, YYYY-MM-DD, or an RFC 3339 time","field":"at"}]}`)
+			f.auditor().get(ledgerPath+path+"?by=effective&at="+bad).want(422, `{"errors":[{"code":"invalid","detail":"at must be a day, YYYY-MM-DD, or an RFC 3339 time","field":"at"}]}`)
 		}
 	}
 }
 
-func TestAWindowThatEndsBeforeItBeginsIsRefused(t *testing.T) {
+func TestReversedTimeWindowIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
+	f := newFixture(t)
+	f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
 	for _, path := range []string{"/entries?env=test", "/accounts/L:partner:1:available/postings?env=test&currency=USD"} {
 		for window, want := range map[string]int{
 			"&from=2026-09-03T10:00:01Z&to=2026-09-03T10:00:00Z": 422,
@@ -169,14 +169,14 @@ func TestAWindowThatEndsBeforeItBeginsIsRefused(t *testing.T) {
 			if want == 422 {
 				body = `{"errors":[{"code":"invalid","detail":"to must not be before from","field":"to"}]}`
 			}
-			h.auditor().get(ledgerPath+path+window).want(want, body)
+			f.auditor().get(ledgerPath+path+window).want(want, body)
 		}
 	}
 }
 
-func TestTheHeadTakesNoParameters(t *testing.T) {
+func TestHeadTakesNoParameters(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.auditor().get(ledgerPath+"/head?size=3").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"size"}]}`)
-	h.auditor().get(ledgerPath+"/head").want(200, "")
+	f := newFixture(t)
+	f.auditor().get(ledgerPath+"/head?size=3").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"size"}]}`)
+	f.auditor().get(ledgerPath+"/head").want(200, "")
 }

@@ -41,68 +41,68 @@ type falseServer struct {
 const falseServerOrganization = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
 
 // leaf returns the only event of the journal.
-func (l *falseServer) leaf() []byte {
-	e := (&period.Record{Month: month(l.t, "2026-10")}).Event()
+func (f *falseServer) leaf() []byte {
+	e := (&period.Record{Month: month(f.t, "2026-10")}).Event()
 	e.Seq, e.Version = 1, 1
-	e.To = e.To[:len(e.To)-len(l.hash)] + l.hash
+	e.To = e.To[:len(e.To)-len(f.hash)] + f.hash
 	return e.AppendCanonical(nil)
 }
 
-func (l *falseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *falseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	say := func(data any) {
 		if err := json.NewEncoder(w).Encode(map[string]any{"data": data}); err != nil {
-			l.t.Error(err)
+			f.t.Error(err)
 		}
 	}
-	root := tlog.RecordHash(l.leaf())
+	root := tlog.RecordHash(f.leaf())
 	switch r.URL.Path[len("/api/v1/ledger/"):] {
 	case "key":
-		say(map[string]any{"key": l.key})
+		say(map[string]any{"key": f.key})
 	case "head":
 		text := string(tlog.FormatTree(tlog.Tree{N: 1, Hash: root})) + "organization " + falseServerOrganization + "\n"
-		signed, err := note.Sign(&note.Note{Text: text}, l.signer)
+		signed, err := note.Sign(&note.Note{Text: text}, f.signer)
 		if err != nil {
-			l.t.Error(err)
+			f.t.Error(err)
 		}
 		say(map[string]any{"signature": signed})
 	case "proofs/inclusion":
-		say(map[string]any{"leaf": l.leaf(), "proof": []tlog.Hash{}})
+		say(map[string]any{"leaf": f.leaf(), "proof": []tlog.Hash{}})
 	case "periods":
-		_, _ = fmt.Fprint(w, `{"data":[`+l.months+`],"cursor":{"cursor_field":"month","cursor_value":null}}`)
+		_, _ = fmt.Fprint(w, `{"data":[`+f.months+`],"cursor":{"cursor_field":"month","cursor_value":null}}`)
 	case "trial-balance":
 		if r.URL.Query().Get("by") != "effective" || r.URL.Query().Get("at") != "2026-10-31" {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = fmt.Fprint(w, `{"data":[`+l.balance+`],"cursor":{"cursor_field":"account","cursor_value":null}}`)
+		_, _ = fmt.Fprint(w, `{"data":[`+f.balance+`],"cursor":{"cursor_field":"account","cursor_value":null}}`)
 	default:
 		http.NotFound(w, r)
 	}
 }
 
-// closed returns a row of the list.
-func closed(month, hash, seq, rows string) string {
+// closedPeriodJSON returns a row of the list.
+func closedPeriodJSON(month, hash, seq, rows string) string {
 	return `{"month":"` + month + `","closed_at":"x","closed_by":{"session_id":"s","user_id":null,"login":null},"seq":` + seq + `,"hash":"` + hash + `","rows":` + rows + `}`
 }
 
 // The command trusts nothing that a server says about its closed months.
-func TestAClosedMonthThatIsNotAsItWasClosedIsRefused(t *testing.T) {
+func TestChangedClosedMonthIsRefused(t *testing.T) {
 	t.Parallel()
 	secret, key, err := note.GenerateKey(rand.Reader, "mizan")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &falseServer{t: t, key: key}
-	if l.signer, err = note.NewSigner(secret); err != nil {
+	f := &falseServer{t: t, key: key}
+	if f.signer, err = note.NewSigner(secret); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(l)
+	server := httptest.NewServer(f)
 	defer server.Close()
 	token := filepath.Join(t.TempDir(), "token")
 	write(t, token, "mzs_x\n")
 	const asset = `{"account":"A:bank","asset":{"currency":"EUR","network":"","env":"prod"},`
 	other := strings.Repeat("0", len(emptyOctober))
-	october := closed("2026-10", emptyOctober, "1", "0")
+	october := closedPeriodJSON("2026-10", emptyOctober, "1", "0")
 	run := func(args []string, out, problems *strings.Builder) int {
 		r := testkit.Run(t, nil, args...)
 		out.WriteString(r.Stdout)
@@ -117,26 +117,26 @@ func TestAClosedMonthThatIsNotAsItWasClosedIsRefused(t *testing.T) {
 		"as it was closed":          {"", october, emptyOctober, 0, "2026-10 " + emptyOctober + " ok\n"},
 		"no month is closed":        {"", "", emptyOctober, 0, "no month is closed\n"},
 		"another trial balance":     {asset + `"debits_posted":"1","credits_posted":"0","debits_pending":"0","credits_pending":"0","balance":"1"}`, october, emptyOctober, 4, "differs: its trial balance is hashed as "},
-		"more rows than there are":  {"", closed("2026-10", emptyOctober, "1", "1"), emptyOctober, 4, "differs: its trial balance has 0 rows, not 1"},
+		"more rows than there are":  {"", closedPeriodJSON("2026-10", emptyOctober, "1", "1"), emptyOctober, 4, "differs: its trial balance has 0 rows, not 1"},
 		"closed with another hash":  {"", october, other, 4, "differs: event 1 does not close it with that hash"},
-		"closed by an event beyond": {"", closed("2026-10", emptyOctober, "2", "0"), emptyOctober, 4, "differs: event 2 is not in the journal of 1"},
-		"closed by no event":        {"", closed("2026-10", emptyOctober, "0", "0"), emptyOctober, 4, "differs: event 0 is not in the journal of 1"},
-		"a month that is left out":  {"", closed("2026-12", other, "1", "0") + "," + october, emptyOctober, 4, "months are closed without a gap"},
+		"closed by an event beyond": {"", closedPeriodJSON("2026-10", emptyOctober, "2", "0"), emptyOctober, 4, "differs: event 2 is not in the journal of 1"},
+		"closed by no event":        {"", closedPeriodJSON("2026-10", emptyOctober, "0", "0"), emptyOctober, 4, "differs: event 0 is not in the journal of 1"},
+		"a month that is left out":  {"", closedPeriodJSON("2026-12", other, "1", "0") + "," + october, emptyOctober, 4, "months are closed without a gap"},
 	} {
-		l.balance, l.months, l.hash = c.balance, c.months, c.hash
+		f.balance, f.months, f.hash = c.balance, c.months, c.hash
 		var out, problems strings.Builder
 		exit := run([]string{"audit", "periods", "verify", "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token}, &out, &problems)
 		if exit != c.exit || !strings.Contains(out.String()+problems.String(), c.says) {
 			t.Errorf("%s: exit %d: %s%s", name, exit, out.String(), problems.String())
 		}
 	}
-	l.months, l.hash = october, emptyOctober
+	f.months, f.hash = october, emptyOctober
 	r := []string{"audit", "periods", "verify", "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token, "--key"}
 	var out, problems strings.Builder
 	if exit := run(append(r, otherKey), &out, &problems); exit != exitRefused || !strings.Contains(problems.String(), "signed with another key") {
 		t.Errorf("exit %d: %s%s", exit, out.String(), problems.String())
 	}
-	l.months = ""
+	f.months = ""
 	if exit := run(append(r, otherKey), &out, &problems); exit != exitRefused {
 		t.Errorf("another key where no month is closed: exit %d", exit)
 	}

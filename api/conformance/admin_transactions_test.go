@@ -15,8 +15,8 @@ func listed(t testing.TB, query string) []string {
 	return admin(t).get(transactions + "?" + query).want(200).column("id")
 }
 
-func TestTheAdminTokenListsAPartnersTransactions(t *testing.T) {
-	m, other := shop(t, `{}`), shop(t, `{}`)
+func TestAdminTokenListsAPartnersTransactions(t *testing.T) {
+	m, other := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{}`)
 	first := m.create(payment(good)).at("id")
 	second := m.create(payment(declined)).at("id")
 	other.create(payment(good))
@@ -46,7 +46,7 @@ func TestTheAdminTokenListsAPartnersTransactions(t *testing.T) {
 	}
 }
 
-func TestTheAdminTokenNamesAPartnerOfTheOrganization(t *testing.T) {
+func TestAdminTokenListNeedsAPartnerOfTheOrganization(t *testing.T) {
 	for query, detail := range map[string]string{
 		"":                "partner_id is required",
 		"partner_id=":     "partner_id must not be empty",
@@ -71,7 +71,7 @@ func TestTheAdminTokenNamesAPartnerOfTheOrganization(t *testing.T) {
 	admin(t).get(transactions+"?partner_id=1&to=2026-01-01T00:00:00Z").refuses("to", "Unexpected field")
 }
 
-func TestOnlyTheAdminTokenNamesAPartner(t *testing.T) {
+func TestPartnerParameterIsForTheAdminTokenOnly(t *testing.T) {
 	m := newMerchant(t)
 	m.get(transactions+"?partner_id="+m.number).refuses("partner_id", "Unexpected field")
 	m.get(transactions+"?from=2026-01-01T00:00:00Z").refuses("from", "Unexpected field")
@@ -80,10 +80,10 @@ func TestOnlyTheAdminTokenNamesAPartner(t *testing.T) {
 	bearer(t, "mza_nobody").get(transactions + "?partner_id=" + m.number).want(401)
 }
 
-func TestATransactionIsReadByTheAdministrationAndAuditors(t *testing.T) {
-	m := shop(t, `{}`)
-	a := m.create(payment(good))
-	path := transactions + "/" + a.at("id")
+func TestTransactionIsReadableByTheAdministrationAndAuditors(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{}`)
+	r := m.create(payment(good))
+	path := transactions + "/" + r.at("id")
 	own := m.get(path).want(200)
 	for _, c := range []caller{admin(t), auditor(t), bearer(t, open(t).Sandbox.SessionToken)} {
 		c.get(path).wantBody(200, own.body)
@@ -99,13 +99,13 @@ func TestATransactionIsReadByTheAdministrationAndAuditors(t *testing.T) {
 // route returns the terminal, outcome and reason of each row of a transaction's routing.
 func (m *merchant) route(id string) string {
 	m.t.Helper()
-	a := auditor(m.t).get(transactions + "/" + id + "/routing").want(200)
-	admin(m.t).get(transactions+"/"+id+"/routing").wantBody(200, a.body)
+	r := auditor(m.t).get(transactions + "/" + id + "/routing").want(200)
+	admin(m.t).get(transactions+"/"+id+"/routing").wantBody(200, r.body)
 	var rows []string
-	for i, terminal := range a.column("terminal_id") {
+	for i, terminal := range r.column("terminal_id") {
 		row := fmt.Sprintf("data.%d.", i)
-		a.is(row+"at", instant)
-		rows = append(rows, fmt.Sprintf("%s %s %s %s", m.plain(terminal), a.at(row+"priority"), a.at(row+"outcome"), a.at(row+"reason")))
+		r.is(row+"at", instant)
+		rows = append(rows, fmt.Sprintf("%s %s %s %s", m.plain(terminal), r.at(row+"priority"), r.at(row+"outcome"), r.at(row+"reason")))
 	}
 	return strings.Join(rows, ", ")
 }
@@ -117,22 +117,22 @@ func (m *merchant) wantRoute(id, want string) {
 	}
 }
 
-func TestRoutingTellsWhatBecameOfATransactionAtEachTerminal(t *testing.T) {
+func TestRoutingShowsTheOutcomeAtEachTerminal(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":-3,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2}`)
 	id := m.create(payment(good)).has("status", "charged").at("id")
 	m.wantRoute(id, "T1 -3 refused The terminal's settings force this outcome., T2 2 accepted null")
-	a := auditor(t).get(transactions+"/"+id+"/routing").has("data.0.name", "T1", "data.1.name", "T2")
-	if first, last := a.time("data.0.at"), a.time("data.1.at"); last.Before(first) || !last.Equal(m.read(id).time("finished")) {
-		t.Errorf("%s", a.body)
+	r := auditor(t).get(transactions+"/"+id+"/routing").has("data.0.name", "T1", "data.1.name", "T2")
+	if first, last := r.time("data.0.at"), r.time("data.1.at"); last.Before(first) || !last.Equal(m.read(id).time("finished")) {
+		t.Errorf("%s", r.body)
 	}
 	m.wantRoute(m.create(payment(declined)).at("id"), "T1 -3 refused The terminal's settings force this outcome., T2 2 refused The card was declined.")
 	m.wantRoute(m.create(payment(processing)).at("id"), "T1 -3 refused The terminal's settings force this outcome., T2 2 failed The provider could not process the transaction.")
 }
 
-func TestRoutingTellsOfWhatIsUnderWay(t *testing.T) {
-	m := shop(t, `{"priority":7}`)
+func TestRoutingShowsAttemptsUnderWay(t *testing.T) {
+	m := newMerchantWithTerminals(t, `{"priority":7}`)
 	waits := m.create(payment(redirected)).has("status", "action_required").at("id")
 	m.wantRoute(waits, "T1 7 accepted null")
 	slow := m.create(payment(delayed)).has("status", "charging").at("id")
@@ -148,11 +148,11 @@ func TestRoutingTellsOfWhatIsUnderWay(t *testing.T) {
 	if got := m.route(waits); !strings.HasPrefix(got, "T1 7 failed ") || strings.HasSuffix(got, " null") {
 		t.Errorf("when it is cancelled: %q", got)
 	}
-	held := shop(t, `{"two_phase":true}`)
+	held := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	held.wantRoute(held.create(payment(good)).has("status", "payment_suspended").at("id"), "T1 0 accepted null")
 }
 
-func TestRoutingTellsWhyNoTerminalTookATransaction(t *testing.T) {
+func TestRoutingShowsWhyNoTerminalAccepted(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payout", `{"priority":4}`)
 	m.wantRoute(m.create(payout(good)).has("status", "rejected").at("id"), "T1 4 stopped insufficient balance")
@@ -165,7 +165,7 @@ func TestRoutingTellsWhyNoTerminalTookATransaction(t *testing.T) {
 }
 
 func TestRoutingIsForTheAdministrationAndAuditors(t *testing.T) {
-	m := shop(t, `{}`)
+	m := newMerchantWithTerminals(t, `{}`)
 	path := transactions + "/" + m.create(payment(good)).at("id") + "/routing"
 	m.get(path).want(403).has("error", "forbidden")
 	anyone(t).get(path).wantBody(401, `{"error":"unauthorized"}`)

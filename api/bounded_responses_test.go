@@ -14,10 +14,10 @@ const mostOfAnError = 64 << 10
 
 // However many faults a body or a query has, and however long it is, the answer is short and
 // has one of the specification's shapes.
-func TestAnswersToBadInputAreBounded(t *testing.T) {
+func TestResponsesToBadInputAreBounded(t *testing.T) {
 	t.Parallel()
 	testkit.NotUnderRace(t, "large bodies are refused on the goroutine of their request")
-	h := newFixture(t)
+	f := newFixture(t)
 	const whole = 1_000_000
 	part := func(element string, size int) string {
 		return strings.Repeat(element+",", size/(len(element)+1)) + element
@@ -42,18 +42,18 @@ func TestAnswersToBadInputAreBounded(t *testing.T) {
 		"parameters":            {"GET", "/api/v1/ledger/entries?" + strings.Repeat("a&", 3_500), ""},
 		"long parameters":       {"GET", "/api/v1/ledger/entries?" + strings.Repeat("%00%ff", 1_100), ""},
 	} {
-		by := h.admin()
+		by := f.admin()
 		if c.method == "GET" {
-			by = h.auditor()
+			by = f.auditor()
 		}
-		a := by.do(c.method, c.path, c.body)
-		if a.status != 422 || len(a.body) > mostOfAnError || !json.Valid([]byte(a.body)) {
-			t.Errorf("%s: %d with %d bytes: %.200s", what, a.status, len(a.body), a.body)
+		r := by.do(c.method, c.path, c.body)
+		if r.status != 422 || len(r.body) > mostOfAnError || !json.Valid([]byte(r.body)) {
+			t.Errorf("%s: %d with %d bytes: %.200s", what, r.status, len(r.body), r.body)
 		}
 	}
-	a := h.admin().patch("/api/v1/partners/1", `{"overdraft_limit":[{},{"amount":1}]}`).want(422, "")
-	if !strings.Contains(a.body, `"overdraft_limit.0.amount"`) || !strings.Contains(a.body, `"overdraft_limit.1.currency"`) {
-		t.Errorf("few problems are not all listed: %s", a.body)
+	r := f.admin().patch("/api/v1/partners/1", `{"overdraft_limit":[{},{"amount":1}]}`).want(422, "")
+	if !strings.Contains(r.body, `"overdraft_limit.0.amount"`) || !strings.Contains(r.body, `"overdraft_limit.1.currency"`) {
+		t.Errorf("few problems are not all listed: %s", r.body)
 	}
 }
 

@@ -60,9 +60,9 @@ func (c recorder) ask(key, method, path, body string, want int) map[string]any {
 	return response
 }
 
-// signs creates a contract, performs actions with their bodies, and reads the contract at the
-// end. A step without a body is only an action.
-func (c recorder) signs(path, body string, steps ...[2]string) string {
+// requestSigned creates a contract, performs actions with their bodies, and reads the contract
+// at the end. A step without a body is only an action.
+func (c recorder) requestSigned(path, body string, steps ...[2]string) string {
 	c.t.Helper()
 	made := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
 	at := path + "/" + made["id"].(string)
@@ -84,19 +84,19 @@ type workload struct {
 
 const ruling = `{"approved_by":"the board","fatwa_reference":"F-7"}`
 
-func workADay(t *testing.T) *workload {
+func recordWorkload(t *testing.T) *workload {
 	t.Helper()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	d := new(workload)
 	bank := recorder{t: t, client: s.Session(), organization: s.Sandbox.OrganizationID, lines: &d.lines}
-	secularDay(bank, s.Sandbox.OrganizationID)
-	religiousDay(bank, s.Sandbox.OrganizationID)
+	recordSecularContracts(bank, s.Sandbox.OrganizationID)
+	recordReligiousContracts(bank, s.Sandbox.OrganizationID)
 	admin := bank
 	admin.client = s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
-	officeDay(admin, s.Sandbox.PartnerID)
+	recordAdministration(admin, s.Sandbox.PartnerID)
 	shop := bank
 	shop.client, shop.partner = s.Partner(), s.Sandbox.PartnerID
-	shopDay(shop)
+	recordPayments(shop)
 	if code := s.Stop(); code != 0 {
 		t.Fatalf("the server stopped with %d", code)
 	}
@@ -117,46 +117,46 @@ func workADay(t *testing.T) *workload {
 	return d
 }
 
-func secularDay(c recorder, customer string) {
+func recordSecularContracts(c recorder, customer string) {
 	c.t.Helper()
 	const pfp = "/api/v1/pfp/"
 	who := fmt.Sprintf(`"customer_id":%q,"region":"AE"`, customer)
-	c.signs(pfp+"leases", `{`+who+`,"lease_type":"operating","asset_description":"a forklift truck","asset_cost":"1000","lease_term_months":4,`+
+	c.requestSigned(pfp+"leases", `{`+who+`,"lease_type":"operating","asset_description":"a forklift truck","asset_cost":"1000","lease_term_months":4,`+
 		`"monthly_rental":"50","metadata":{"a":1,"b":[null,"x"]}}`, [2]string{"acquire", `{"ownership_documents":["deed"]}`},
 		[2]string{"activate", `{}`}, [2]string{"payment", `{"amount":"70"}`}, [2]string{"expense", `{"amount":"3","description":"a tyre"}`})
-	c.signs(pfp+"partnerships", `{`+who+`,"partnership_type":"diminishing","total_value":"1000","bank_contribution":"800","customer_contribution":"200",`+
+	c.requestSigned(pfp+"partnerships", `{`+who+`,"partnership_type":"diminishing","total_value":"1000","bank_contribution":"800","customer_contribution":"200",`+
 		`"profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7}`, [2]string{"fund", `{}`}, [2]string{"activate", `{}`},
 		[2]string{"profit", `{"gross_profit":"101","period_end_date":"{today}"}`}, [2]string{"loss", `{"amount":"33"}`}, [2]string{"buyout", `{"units":2}`})
-	c.signs(pfp+"certificate-issues", `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"4000",`+
+	c.requestSigned(pfp+"certificate-issues", `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"4000",`+
 		`"total_value":"4000","certificate_value":"10","expected_yield":5,"maturity_months":2}`,
 		[2]string{"offering", `{"subscription_start":"2020-09-01","subscription_end":"2099-09-30"}`},
 		[2]string{"subscribe", fmt.Sprintf(`{"investor_id":%q,"certificates":3}`, customer)}, [2]string{"activate", `{}`},
 		[2]string{"profit", `{"total_profit":"100","period_end_date":"{today}"}`})
-	c.signs(pfp+"managed-investments", `{`+who+`,"currency":"AED","capital_amount":"500","business_type":"trade","profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6}`,
+	c.requestSigned(pfp+"managed-investments", `{`+who+`,"currency":"AED","capital_amount":"500","business_type":"trade","profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6}`,
 		[2]string{"fund", `{}`}, [2]string{"activate", `{}`}, [2]string{"profit", `{"gross_profit":"33","period_end_date":"{today}"}`}, [2]string{"loss", `{"amount":"9"}`})
-	c.signs(pfp+"investment-deposits", `{`+who+`,"currency":"USD","initial_amount":"1000","term_months":1,"profit_sharing_ratio":{"bank":50,"customer":50}}`,
+	c.requestSigned(pfp+"investment-deposits", `{`+who+`,"currency":"USD","initial_amount":"1000","term_months":1,"profit_sharing_ratio":{"bank":50,"customer":50}}`,
 		[2]string{"activate", `{}`}, [2]string{"profit", `{"gross_profit":"31"}`}, [2]string{"profit", `{"gross_profit":"17"}`})
-	c.signs(pfp+"safekeeping-deposits", `{`+who+`,"custody_type":"guaranteed","initial_amount":"1000"}`,
+	c.requestSigned(pfp+"safekeeping-deposits", `{`+who+`,"custody_type":"guaranteed","initial_amount":"1000"}`,
 		[2]string{"activate", `{"compliance_review":` + ruling + `}`}, [2]string{"grant_hibah", `{"amount":"7","granted_by":"the board"}`})
 	c.ask("", "GET", pfp+"leases", "", 200)
 }
 
-func religiousDay(c recorder, customer string) {
+func recordReligiousContracts(c recorder, customer string) {
 	c.t.Helper()
 	const family = "/api/v1/baas/islamic-banking/"
 	c.ask("screened", "GET", family+"screen?subject=asset&region=AE&asset_type=vehicle", "", 200)
 	who := fmt.Sprintf(`"customer_id":%q,"region":"AE","currency":"AED"`, customer)
 	approve := [2]string{"approve", ruling}
-	c.signs(family+"murabaha", `{`+who+`,"asset_description":"a delivery van","asset_cost":1000,"markup_rate":25,"instalments":3}`,
+	c.requestSigned(family+"murabaha", `{`+who+`,"asset_description":"a delivery van","asset_cost":1000,"markup_rate":25,"instalments":3}`,
 		approve, [2]string{"order_asset", `{}`}, [2]string{"purchase_asset", `{"ownership_documents":["invoice"]}`},
 		[2]string{"deliver_asset", `{}`}, [2]string{"activate", `{}`}, [2]string{"record_payment", `{"amount":77}`})
-	c.signs(family+"musharaka", `{`+who+`,"partnership_type":"diminishing","total_value":9007199254740993,"bank_contribution":9007199254740992,`+
+	c.requestSigned(family+"musharaka", `{`+who+`,"partnership_type":"diminishing","total_value":9007199254740993,"bank_contribution":9007199254740992,`+
 		`"customer_contribution":1,"profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7,"compliance_review":`+ruling+`}`, [2]string{"buyout_unit", `{}`})
-	c.signs(family+"wadiah", `{`+who+`,"custody_type":"guaranteed","initial_amount":1000,"compliance_review":`+ruling+`}`,
+	c.requestSigned(family+"wadiah", `{`+who+`,"custody_type":"guaranteed","initial_amount":1000,"compliance_review":`+ruling+`}`,
 		[2]string{"grant_hibah", `{"amount":7,"granted_by":"the board","note":"for nothing"}`})
 }
 
-func officeDay(c recorder, partner int64) {
+func recordAdministration(c recorder, partner int64) {
 	c.t.Helper()
 	c.ask("", "PUT", "/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`, 200)
 	c.ask("", "PUT", "/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.91"}`, 200)
@@ -173,7 +173,7 @@ func officeDay(c recorder, partner int64) {
 
 func idOf(response map[string]any) string { return response["data"].(map[string]any)["id"].(string) }
 
-func shopDay(c recorder) {
+func recordPayments(c recorder) {
 	c.t.Helper()
 	paid := c.ask("", "POST", "/api/v1/transactions", `{"params":{"type":"payment","amount":"1500","currency":"USD","env":"prod","txid":"order-1","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no",`+
 		`"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"A B","exp_year":"2030","exp_month":"12","cvv":"123"}}}`, 201)
@@ -187,7 +187,7 @@ func shopDay(c recorder) {
 }
 
 // check runs the rules on the store with some of the answers.
-func (d *workload) check(t *testing.T, lines ...map[string]any) *findings.Report {
+func (w *workload) check(t *testing.T, lines ...map[string]any) *findings.Report {
 	t.Helper()
 	var all bytes.Buffer
 	for _, line := range lines {
@@ -201,7 +201,7 @@ func (d *workload) check(t *testing.T, lines ...map[string]any) *findings.Report
 	if err := os.WriteFile(path, all.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	report, err := check.Check(context.Background(), d.journal, check.Inputs{Answers: path, Keyring: d.keyring, Log: slog.New(slog.DiscardHandler)})
+	report, err := check.Check(context.Background(), w.journal, check.Inputs{Answers: path, Keyring: w.keyring, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

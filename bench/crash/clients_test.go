@@ -18,21 +18,21 @@ const (
 	racers  = 64 // creates of one txid at once
 )
 
-// crowd is the set of clients of a running server.
-type crowd struct {
+// clientPool is the set of clients of a running server.
+type clientPool struct {
 	book   *book
 	server *server.Server
 	http   *http.Client
 	calm   bool
 }
 
-func newCrowd(b *book, s *server.Server, calm bool) (*crowd, error) {
+func newClientPool(b *book, s *server.Server, calm bool) (*clientPool, error) {
 	client, err := s.Sandbox.Client()
-	return &crowd{book: b, server: s, http: client, calm: calm}, err
+	return &clientPool{book: b, server: s, http: client, calm: calm}, err
 }
 
 // work is one client: it creates orders, repeats creates, and reads, until ctx ends.
-func (c *crowd) work(ctx context.Context, random *rand.Rand) {
+func (c *clientPool) work(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
 		roll := random.IntN(100)
 		o := c.book.any(random)
@@ -48,7 +48,7 @@ func (c *crowd) work(ctx context.Context, random *rand.Rand) {
 }
 
 // race lets many clients create one new order at the same instant.
-func (c *crowd) race(ctx context.Context, random *rand.Rand) {
+func (c *clientPool) race(ctx context.Context, random *rand.Rand) {
 	o := c.book.add(random, c.calm)
 	start := make(chan struct{})
 	var all sync.WaitGroup
@@ -63,16 +63,16 @@ func (c *crowd) race(ctx context.Context, random *rand.Rand) {
 }
 
 // create requests the order's transaction.
-func (c *crowd) create(ctx context.Context, o *order) {
+func (c *clientPool) create(ctx context.Context, o *order) {
 	c.exchange(ctx, o, http.MethodPost, "/api/v1/transactions", o.body, o.noted)
 }
 
 // read reads the order's transaction.
-func (c *crowd) read(ctx context.Context, o *order) {
+func (c *clientPool) read(ctx context.Context, o *order) {
 	c.exchange(ctx, o, http.MethodGet, "/api/v1/transactions/"+c.book.known(o).ID, nil, nil)
 }
 
-func (c *crowd) exchange(ctx context.Context, o *order, method, path string, body, noted []byte) {
+func (c *clientPool) exchange(ctx context.Context, o *order, method, path string, body, noted []byte) {
 	before := c.book.known(o)
 	s := &c.server.Sandbox
 	status, response := c.do(ctx, method, path, body, "x-api-key", s.APIKey)
@@ -80,7 +80,7 @@ func (c *crowd) exchange(ctx context.Context, o *order, method, path string, bod
 }
 
 // do makes one request. Status 0 means that no complete answer came.
-func (c *crowd) do(ctx context.Context, method, path string, body []byte, header, credential string) (int, json.RawMessage) {
+func (c *clientPool) do(ctx context.Context, method, path string, body []byte, header, credential string) (int, json.RawMessage) {
 	s := &c.server.Sandbox
 	request, err := http.NewRequestWithContext(ctx, method, s.BaseURL+path, bytes.NewReader(body))
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *crowd) do(ctx context.Context, method, path string, body []byte, header
 }
 
 // advance moves a manual clock. A refusal is an error; a missing answer is not.
-func (c *crowd) advance(ctx context.Context, seconds int) error {
+func (c *clientPool) advance(ctx context.Context, seconds int) error {
 	body := fmt.Appendf(nil, `{"advance_seconds":%d}`, seconds)
 	status, response := c.do(ctx, http.MethodPut, "/api/v1/sandbox/clock", body, "authorization", "Bearer "+c.server.Sandbox.AdminToken)
 	if status != 0 && status != http.StatusOK {
@@ -114,7 +114,7 @@ func (c *crowd) advance(ctx context.Context, seconds int) error {
 }
 
 // each calls fn for every order, with as many goroutines as there are clients.
-func (c *crowd) each(orders []*order, fn func(*order)) {
+func (c *clientPool) each(orders []*order, fn func(*order)) {
 	queue := make(chan *order)
 	var all sync.WaitGroup
 	for range clients {

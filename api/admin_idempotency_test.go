@@ -13,18 +13,18 @@ import (
 // write is a request of the administration that changes something.
 type write struct{ name, method, path, body string }
 
-// writes returns one write of each kind, on records that the fixture has or creates.
-func (h *fixture) writes() []write {
-	h.t.Helper()
+// allWrites returns one write of each kind, on records that the fixture has or creates.
+func (f *fixture) allWrites() []write {
+	f.t.Helper()
 	const terminal = `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`
-	organization := h.admin().post("/api/v1/organizations", `{"name":"O"}`).want(201, "").at("data.id")
-	partner := h.admin().post("/api/v1/partners", `{"name":"P","login":"p","pass":"nine-Lions-paint"}`).want(201, "").at("id")
-	kept, gone := h.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id"), h.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id")
-	key := h.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":1}`).want(201, "").at("id")
-	h.admin().put(rates, `{"from":"EUR","to":"RUB","rate":"100"}`).want(200, "")
-	bound := limits + "/" + h.limit(velocity).at("data.id")
-	listed, off := h.list("country", "RU").at("data.id"), h.list("country", "KZ").at("data.id")
-	h.admin().do("DELETE", blocklist+"/"+off, "").want(200, "")
+	organization := f.admin().post("/api/v1/organizations", `{"name":"O"}`).want(201, "").at("data.id")
+	partner := f.admin().post("/api/v1/partners", `{"name":"P","login":"p","pass":"nine-Lions-paint"}`).want(201, "").at("id")
+	kept, gone := f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id"), f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id")
+	key := f.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":1}`).want(201, "").at("id")
+	f.admin().put(rates, `{"from":"EUR","to":"RUB","rate":"100"}`).want(200, "")
+	bound := limits + "/" + f.limit(velocity).at("data.id")
+	listed, off := f.list("country", "RU").at("data.id"), f.list("country", "KZ").at("data.id")
+	f.admin().do("DELETE", blocklist+"/"+off, "").want(200, "")
 	return []write{
 		{"POST organizations", "POST", "/api/v1/organizations", `{"name":"New"}`},
 		{"PATCH organizations", "PATCH", "/api/v1/organizations/" + organization, `{"name":"Newer"}`},
@@ -45,91 +45,91 @@ func (h *fixture) writes() []write {
 		{"POST blocklist, listed before", "POST", blocklist, `{"kind":"country","value":"KZ"}`},
 		{"DELETE blocklist", "DELETE", blocklist + "/" + listed, ""},
 		{"POST partners/settlements", "POST", "/api/v1/partners/1/settlements", settledIn},
-		{"POST terminal/settlements", "POST", "/api/v1/terminal/" + h.collectingTerminal() + "/settlements", collected},
+		{"POST terminal/settlements", "POST", "/api/v1/terminal/" + f.collectingTerminal() + "/settlements", collected},
 	}
 }
 
-func (w *write) by(c caller) *answer {
-	c.h.t.Helper()
+func (w *write) by(c caller) *response {
+	c.fixture.t.Helper()
 	return c.keyed(w.name).do(w.method, w.path, w.body)
 }
 
 // events returns the number of events in the first organization.
-func (h *fixture) events() string {
-	h.t.Helper()
-	return h.auditor().get(ledgerPath + "/head").at("data.tree_size")
+func (f *fixture) events() string {
+	f.t.Helper()
+	return f.auditor().get(ledgerPath + "/head").at("data.tree_size")
 }
 
-// repeats checks that a write is answered again with the first answer.
-func (w *write) repeats(h *fixture, first *answer) {
-	h.t.Helper()
-	before := h.events()
-	again := w.by(h.admin()).want(first.status, first.body)
+// wantReplay checks that a write is answered again with the first answer.
+func (w *write) wantReplay(f *fixture, first *response) {
+	f.t.Helper()
+	before := f.events()
+	again := w.by(f.admin()).want(first.status, first.body)
 	if !again.isReplay() || again.header.Get("content-type") != first.header.Get("content-type") {
-		h.t.Errorf("%s: %v", w.name, again.header)
+		f.t.Errorf("%s: %v", w.name, again.header)
 	}
-	if after := h.events(); after != before {
-		h.t.Errorf("%s: %s events, were %s", w.name, after, before)
+	if after := f.events(); after != before {
+		f.t.Errorf("%s: %s events, were %s", w.name, after, before)
 	}
 }
 
-func TestEveryWriteOfTheAdministrationTakesAKey(t *testing.T) {
+func TestEveryAdministrationWriteTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	all := h.writes()
-	firsts := make([]*answer, len(all))
+	f := newFixture(t)
+	all := f.allWrites()
+	firsts := make([]*response, len(all))
 	for i := range all {
-		before := h.events()
-		firsts[i] = all[i].by(h.admin())
+		before := f.events()
+		firsts[i] = all[i].by(f.admin())
 		if firsts[i].status/100 != 2 || firsts[i].isReplay() {
 			t.Fatalf("%s: %d %s", all[i].name, firsts[i].status, firsts[i].body)
 		}
-		if all[i].path != "/api/v1/organizations" && all[i].name != "PATCH organizations" && h.events() == before {
+		if all[i].path != "/api/v1/organizations" && all[i].name != "PATCH organizations" && f.events() == before {
 			t.Errorf("%s has changed nothing", all[i].name)
 		}
-		all[i].repeats(h, firsts[i])
+		all[i].wantReplay(f, firsts[i])
 	}
 	for i := range all {
 		different := all[i]
 		different.body += " " // the same meaning, but a different request
-		different.by(h.admin()).want(409, keyConflict)
+		different.by(f.admin()).want(409, keyConflict)
 	}
 	// The answer stays the same after the record has changed, and after a restart.
-	h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"1"}`).want(200, "")
-	h.admin().do("DELETE", "/api/v1/api_keys/"+firsts[8].at("id"), "").want(200, "")
-	h.admin().patch("/api/v1/partners/"+firsts[2].at("id"), `{"name":"Newest"}`).want(200, "")
+	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"1"}`).want(200, "")
+	f.admin().do("DELETE", "/api/v1/api_keys/"+firsts[8].at("id"), "").want(200, "")
+	f.admin().patch("/api/v1/partners/"+firsts[2].at("id"), `{"name":"Newest"}`).want(200, "")
 	for i := range all {
-		all[i].repeats(h, firsts[i])
+		all[i].wantReplay(f, firsts[i])
 	}
-	h.restart()
+	f.restart()
 	for i := range all {
-		all[i].repeats(h, firsts[i])
+		all[i].wantReplay(f, firsts[i])
 	}
 }
 
-func TestAKeyOfTheAdministrationBelongsToOneRequest(t *testing.T) {
+func TestAdministrationKeyBelongsToOneRequest(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const path, body = "/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`
-	made := h.admin().keyed("k").post(path, body).want(201, "")
-	h.admin().keyed("k").post("/api/v1/organizations", body).want(409, keyConflict)
-	h.admin().keyed("k").patch(path+"/"+made.at("id"), body).want(409, keyConflict)
-	h.admin().keyed("k").post(path, `{}`).want(409, keyConflict)
-	second := h.admin().with("x-organization-id", h.seed.Second.Org.String())
+	made := f.admin().keyed("k").post(path, body).want(201, "")
+	f.admin().keyed("k").post("/api/v1/organizations", body).want(409, keyConflict)
+	f.admin().keyed("k").patch(path+"/"+made.at("id"), body).want(409, keyConflict)
+	f.admin().keyed("k").post(path, `{}`).want(409, keyConflict)
+	second := f.admin().with("x-organization-id", f.seed.Second.Org.String())
 	second.keyed("k").post(path, body).want(409, keyConflict)
 	if other := second.keyed("k-2").post(path, body).want(201, ""); other.isReplay() || other.at("id") == made.at("id") {
 		t.Errorf("%s", other.body)
 	}
 	// The same text as a partner's key is a different key.
-	if paid := h.partner().keyed("k").post(transactions, paymentBody(`"amount":"100"`)).want(201, ""); paid.isReplay() {
+	if paid := f.partner().keyed("k").post(transactions, paymentBody(`"amount":"100"`)).want(201, ""); paid.isReplay() {
 		t.Error("a replay")
 	}
 }
 
 // A request that was refused, or that changed nothing, has not used its key.
-func TestAKeyOfTheAdministrationIsFreeUntilSomethingChanges(t *testing.T) {
+func TestAdministrationKeyIsFreeUntilARequestChangesSomething(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for _, nothing := range []write{
 		{"k", "POST", "/api/v1/partners", `{"name":"New"}`},
 		{"k", "POST", "/api/v1/partners", `{"name":"New","login":"demo","pass":"nine-Lions-paint"}`},
@@ -137,39 +137,39 @@ func TestAKeyOfTheAdministrationIsFreeUntilSomethingChanges(t *testing.T) {
 		{"k", "PATCH", "/api/v1/partners/1", `{}`},
 		{"k", "PATCH", "/api/v1/partners/1", `{"active":true}`},
 	} {
-		if a := nothing.by(h.admin()); a.isReplay() || a.status == 409 && a.body == keyConflict {
-			t.Errorf("%s %s: %d %s", nothing.method, nothing.body, a.status, a.body)
+		if r := nothing.by(f.admin()); r.isReplay() || r.status == 409 && r.body == keyConflict {
+			t.Errorf("%s %s: %d %s", nothing.method, nothing.body, r.status, r.body)
 		}
 	}
-	if made := h.admin().keyed("k").patch("/api/v1/partners/1", `{"name":"Newer"}`).want(200, ""); made.isReplay() {
+	if made := f.admin().keyed("k").patch("/api/v1/partners/1", `{"name":"Newer"}`).want(200, ""); made.isReplay() {
 		t.Error("a replay")
 	}
 }
 
-func TestAKeyOfTheAdministrationIsBounded(t *testing.T) {
+func TestAdministrationKeyHasABoundedLength(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	for _, w := range h.writes() {
+	f := newFixture(t)
+	for _, w := range f.allWrites() {
 		w.name = strings.Repeat("ж", 256)
-		before := h.events()
-		if a := w.by(h.admin()).want(422, ""); a.at("errors.0.field") != "Idempotency-Key" || h.events() != before {
-			t.Errorf("%s %s: %s", w.method, w.path, a.body)
+		before := f.events()
+		if r := w.by(f.admin()).want(422, ""); r.at("errors.0.field") != "Idempotency-Key" || f.events() != before {
+			t.Errorf("%s %s: %s", w.method, w.path, r.body)
 		}
 	}
 	w := write{strings.Repeat("ж", 255), "PUT", rates, `{"from":"USD","to":"RUB","rate":"92.5"}`}
-	w.repeats(h, w.by(h.admin()).want(200, ""))
+	w.wantReplay(f, w.by(f.admin()).want(200, ""))
 }
 
 // Of several concurrent equal requests one is executed; all get the same answer.
-func TestConcurrentWritesOfOneKeyAreOne(t *testing.T) {
+func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	for _, w := range h.writes() {
-		answers := make([]*answer, 16)
-		before := len(pages(t, h.admin(), "/api/v1/organizations", 100, "id"))
+	f := newFixture(t)
+	for _, w := range f.allWrites() {
+		answers := make([]*response, 16)
+		before := len(pages(t, f.admin(), "/api/v1/organizations", 100, "id"))
 		var all sync.WaitGroup
 		for i := range answers {
-			all.Go(func() { answers[i] = w.by(h.admin()) })
+			all.Go(func() { answers[i] = w.by(f.admin()) })
 		}
 		all.Wait()
 		firsts := 0
@@ -184,31 +184,31 @@ func TestConcurrentWritesOfOneKeyAreOne(t *testing.T) {
 		if firsts != 1 {
 			t.Errorf("%s: %d answers are no replays, want 1", w.name, firsts)
 		}
-		if made := len(pages(t, h.admin(), "/api/v1/organizations", 100, "id")) - before; made > 1 {
+		if made := len(pages(t, f.admin(), "/api/v1/organizations", 100, "id")) - before; made > 1 {
 			t.Errorf("%s: %d organizations", w.name, made)
 		}
 	}
 	for list, want := range map[string]int{"partners": 3, "terminals": 7, "api_keys": 3, "rates": 2} {
-		if got := h.admin().get("/api/v1/"+list).want(200, "").rows(); got != want {
+		if got := f.admin().get("/api/v1/"+list).want(200, "").rows(); got != want {
 			t.Errorf("%d %s, want %d", got, list, want)
 		}
 	}
 }
 
 // Of several concurrent different requests with one key one is executed; the others conflict.
-func TestConcurrentDifferentWritesOfOneKey(t *testing.T) {
+func TestConcurrentDifferentWritesWithOneKeyConflict(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	ways := []write{
 		{"k", "PATCH", "/api/v1/partners/1", `{"name":"Newer"}`},
 		{"k", "POST", "/api/v1/organizations", `{"name":"New"}`},
 		{"k", "PUT", rates, `{"from":"USD","to":"RUB","rate":"92.5"}`},
-		{"k", "PATCH", "/api/v1/organizations/" + h.seed.Second.Org.String(), `{"name":"Newer"}`},
+		{"k", "PATCH", "/api/v1/organizations/" + f.seed.Second.Org.String(), `{"name":"Newer"}`},
 	}
-	answers := make([]*answer, 4*len(ways))
+	answers := make([]*response, 4*len(ways))
 	var all sync.WaitGroup
 	for i := range answers {
-		all.Go(func() { answers[i] = ways[i%len(ways)].by(h.admin()) })
+		all.Go(func() { answers[i] = ways[i%len(ways)].by(f.admin()) })
 	}
 	all.Wait()
 	done := map[int]bool{}
@@ -225,18 +225,18 @@ func TestConcurrentDifferentWritesOfOneKey(t *testing.T) {
 }
 
 // The answer with an API key's value is repeated, and the value is nowhere stored in plaintext.
-func TestAKeysValueIsKeptSealed(t *testing.T) {
+func TestCachedReplyWithAnAPIKeyIsSealed(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	const body = `{"name":"till","partner_id":1}`
-	first := h.admin().keyed("k").post("/api/v1/api_keys", body).want(201, "")
-	again := h.admin().keyed("k").post("/api/v1/api_keys", body).want(201, first.body)
-	h.partner().with("x-api-key", again.at("key")).post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
-	h.halt()
-	h.stop()
+	first := f.admin().keyed("k").post("/api/v1/api_keys", body).want(201, "")
+	again := f.admin().keyed("k").post("/api/v1/api_keys", body).want(201, first.body)
+	f.partner().with("x-api-key", again.at("key")).post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
+	f.halt()
+	f.stop()
 	value, shown := []byte(first.at("key")), []byte(first.at("prefix"))
 	found := 0
-	must(t, filepath.WalkDir(h.Dir, func(path string, d fs.DirEntry, err error) error {
+	must(t, filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -253,26 +253,26 @@ func TestAKeysValueIsKeptSealed(t *testing.T) {
 }
 
 // A move of the clock is not repeated for a key, because the clock can't go back.
-func TestTheClockTakesNoKey(t *testing.T) {
+func TestClockMoveIgnoresIdempotencyKeys(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	w := write{"k", "PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`}
-	w.by(h.admin()).want(200, `{"now":"2026-09-03T10:16:30.123456+00:00"}`)
-	if a := w.by(h.admin()).want(200, `{"now":"2026-09-03T10:17:30.123456+00:00"}`); a.isReplay() {
+	w.by(f.admin()).want(200, `{"now":"2026-09-03T10:16:30.123456+00:00"}`)
+	if r := w.by(f.admin()).want(200, `{"now":"2026-09-03T10:17:30.123456+00:00"}`); r.isReplay() {
 		t.Error("a replay")
 	}
 }
 
 // A cached reply has an event, which the auditor finds by its record.
-func TestAKeptAnswerIsInTheJournal(t *testing.T) {
+func TestCachedReplyHasAJournalEvent(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.admin().keyed("k").patch("/api/v1/partners/1", `{"name":"Newer"}`).want(200, "")
-	events := h.auditor().get(ledgerPath+"/events?limit=2").want(200, "")
+	f := newFixture(t)
+	f.admin().keyed("k").patch("/api/v1/partners/1", `{"name":"Newer"}`).want(200, "")
+	events := f.auditor().get(ledgerPath+"/events?limit=2").want(200, "")
 	if events.at("data.0.event") != "give" || events.at("data.0.to") != "given" || events.at("data.1.event") != "update" {
 		t.Fatalf("%s", events.body)
 	}
-	if found := h.auditor().get(ledgerPath+"/events?source="+events.at("data.0.source")).want(200, ""); found.rows() != 1 || found.at("data.0.event") != "give" {
+	if found := f.auditor().get(ledgerPath+"/events?source="+events.at("data.0.source")).want(200, ""); found.rows() != 1 || found.at("data.0.event") != "give" {
 		t.Errorf("%s", found.body)
 	}
 }

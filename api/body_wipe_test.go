@@ -18,7 +18,7 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 	defer func() { _, _ = ours.Close(), theirs.Close() }()
 	var content []byte
 	read := func(ctx *fasthttp.RequestCtx) {
-		if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{By: web.Anyone}}}); err != nil {
+		if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{Callers: web.Anyone}}}); err != nil {
 			t.Error(err)
 		}
 		if content = ctx.Request.Body(); !bytes.HasPrefix(content, []byte(`{"cvv":"123"`)) {
@@ -49,7 +49,7 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 
 // If the budget is used up, larger bodies are answered 503; bodies that fit into a connection's
 // first buffer are still read.
-func TestBodiesPastTheBudgetAreUnavailable(t *testing.T) {
+func TestBodiesBeyondTheBudgetAre503(t *testing.T) {
 	s := New(Config{})
 	s.bodies = body.New(nil, body.Shares*body.FirstBuffer, body.Shares*body.FirstBuffer)
 	ours, theirs := net.Pipe()
@@ -61,7 +61,7 @@ func TestBodiesPastTheBudgetAreUnavailable(t *testing.T) {
 		ctx.Request.Header.SetContentLength(size)
 		ctx.Request.SetBodyStream(strings.NewReader(strings.Repeat("x", size)), size)
 		s.guard(func(ctx *fasthttp.RequestCtx) {
-			if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{By: web.Anyone}}}); err != nil {
+			if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{Callers: web.Anyone}}}); err != nil {
 				web.WriteError(ctx, err)
 			}
 		})(ctx)

@@ -92,25 +92,25 @@ func (r *rail) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
 	return r.result()
 }
 
-// waiting starts a server with a rail whose payer has the action, and returns the address of
+// newPayerPage starts a server with a rail whose payer has the action, and returns the address of
 // the payer's page.
-func waiting(t *testing.T, action payment.Action) (*fixture, *rail, string) {
+func newPayerPage(t *testing.T, action payment.Action) (*fixture, *rail, string) {
 	t.Helper()
 	r := &rail{id: uuid.New()}
 	r.record = payment.Record{ID: r.id, Partner: 1, Status: payment.ActionRequired}
 	r.record.Type, r.record.Amount, r.record.AmountWithFee = payment.Payment, money.MustParse("1250"), money.MustParse("1300")
 	r.record.Asset = money.Asset{Currency: "USD", Env: money.Prod}
-	r.record.ReturnURL, r.record.FailURL = shopOK, shopNo
-	h := newFixture(t, func(cfg *api.Config) { cfg.Payers = r })
-	until := h.Clock.Now().Add(actionTTL)
+	r.record.ReturnURL, r.record.FailURL = returnURL, failURL
+	f := newFixture(t, func(cfg *api.Config) { cfg.Payers = r })
+	until := f.Clock.Now().Add(actionTTL)
 	action.Until = ledger.MicrosOf(until)
 	r.record.Action = &action
-	return h, r, h.pages().Address(h.seed.First.Org, r.id, until)
+	return f, r, f.pages().Address(f.seed.First.Org, r.id, until)
 }
 
-func TestRedirectOfARail(t *testing.T) {
+func TestProviderRedirectIsFollowed(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, payment.Action{})
+	h, r, address := newPayerPage(t, payment.Action{})
 	for _, c := range []struct {
 		action payment.Action
 		want   string
@@ -129,9 +129,9 @@ func TestRedirectOfARail(t *testing.T) {
 	}
 }
 
-func TestFormOfARail(t *testing.T) {
+func TestProviderFormIsPosted(t *testing.T) {
 	t.Parallel()
-	h, _, address := waiting(t, payment.Action{
+	h, _, address := newPayerPage(t, payment.Action{
 		Type: "auth_3ds_form", Method: "post", URL: "https://acs.example:8443/step?a=b", Params: []byte(`{"PaReq":"a\"<b>","MD":"1","n":1}`),
 	})
 	page := h.visit("GET", address, nil).wantPage(200, "On to your bank", "13.00 USD", ">Continue</button>")
@@ -144,9 +144,9 @@ func TestFormOfARail(t *testing.T) {
 	}
 }
 
-func TestAddressOfARailThatIsNone(t *testing.T) {
+func TestInvalidProviderAddressIsNotFollowed(t *testing.T) {
 	t.Parallel()
-	h, r, page := waiting(t, payment.Action{})
+	h, r, page := newPayerPage(t, payment.Action{})
 	for _, address := range []string{"javascript:alert(1)", "//acs.example", "https://a;b/"} {
 		for _, action := range []payment.Action{{Page: address}, {Type: "redirect", Method: "get", URL: address}, {Type: "auth_3ds_form", Method: "post", URL: address}} {
 			r.setAction(action)
@@ -160,7 +160,7 @@ func TestAddressOfARailThatIsNone(t *testing.T) {
 
 func TestPayerWithNothingToDoWaits(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, payment.Action{})
+	h, r, address := newPayerPage(t, payment.Action{})
 	for name, action := range map[string]payment.Action{
 		"none is published":       {Type: "none"},
 		"a signature is wanted":   {Type: "none", Material: []byte(`{"type":"eip712","payload":"x"}`)},
@@ -175,17 +175,17 @@ func TestPayerWithNothingToDoWaits(t *testing.T) {
 	}
 }
 
-func TestWhileTheProviderIsAskedThePayerWaits(t *testing.T) {
+func TestPayerWaitsDuringAnInquiry(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, payment.Action{Material: []byte(`{}`)})
+	h, r, address := newPayerPage(t, payment.Action{Material: []byte(`{}`)})
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
 	r.change(func() { r.record.Op = &payment.Op{Kind: payment.OpVoid} })
 	h.visit("GET", address, nil).wantPage(200, "Being processed")
 }
 
-func TestPayerWhoseTimeIsOverWaitsForWhatBecomesOfIt(t *testing.T) {
+func TestPayerAfterTheDeadlineWaitsForTheOutcome(t *testing.T) {
 	t.Parallel()
-	h, r, _ := waiting(t, payment.Action{Material: []byte(`{}`)})
+	h, r, _ := newPayerPage(t, payment.Action{Material: []byte(`{}`)})
 	address := h.pages().Address(h.seed.First.Org, r.id, h.Clock.Now().Add(2*actionTTL))
 	h.advanceBy(actionTTL - time.Microsecond)
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
@@ -193,9 +193,9 @@ func TestPayerWhoseTimeIsOverWaitsForWhatBecomesOfIt(t *testing.T) {
 	h.visit("GET", address, nil).wantPage(200, "Being processed")
 }
 
-func TestMaterialAfterItsDeadline(t *testing.T) {
+func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, payment.Action{Material: []byte(`{"type":"otp"}`), ExpiresAt: ledger.MicrosOf(began.Add(time.Minute))})
+	h, r, address := newPayerPage(t, payment.Action{Material: []byte(`{"type":"otp"}`), ExpiresAt: ledger.MicrosOf(began.Add(time.Minute))})
 	h.advanceBy(time.Minute)
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
 	r.change(func() { r.err = ledger.Refuse("rail", ledger.Expired, "too late") })
@@ -204,9 +204,9 @@ func TestMaterialAfterItsDeadline(t *testing.T) {
 	h.visit("GET", address, nil).wantPage(410, "The time is over")
 }
 
-func TestRefusalsOfTheService(t *testing.T) {
+func TestServiceRefusalsAreShownOnThePage(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, payment.Action{Material: []byte(`{"type":"otp"}`)})
+	h, r, address := newPayerPage(t, payment.Action{Material: []byte(`{"type":"otp"}`)})
 	for _, c := range []struct {
 		err     error
 		status  int
@@ -239,13 +239,13 @@ func TestRefusalsOfTheService(t *testing.T) {
 	}
 }
 
-func TestWayBackFollowsTheStatus(t *testing.T) {
+func TestReturnURLFollowsTheStatus(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
+	h, r, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
 	back := strings.Replace(address, "?", "/return?", 1)
 	for status, want := range map[payment.Status]string{
-		payment.Charged: shopOK, payment.Charging: shopOK, payment.PaymentHeld: shopOK, payment.PreAuthorized3DS: shopOK, payment.Refunded: shopOK,
-		payment.Refunding: shopOK, payment.Reversed: shopOK, payment.Rejected: shopNo, payment.Failed: shopNo, payment.Unknown: shopOK,
+		payment.Charged: returnURL, payment.Charging: returnURL, payment.PaymentHeld: returnURL, payment.PreAuthorized3DS: returnURL, payment.Refunded: returnURL,
+		payment.Refunding: returnURL, payment.Reversed: returnURL, payment.Rejected: failURL, payment.Failed: failURL, payment.Unknown: returnURL,
 		payment.ActionRequired: strings.TrimPrefix(address, h.base()),
 	} {
 		r.change(func() { r.record.Status = status })
@@ -261,23 +261,23 @@ func TestWayBackFollowsTheStatus(t *testing.T) {
 }
 
 // An expired link still redirects to the merchant, and reveals nothing to other visitors.
-func TestPayerWhoComesBackLateGoesToTheMerchant(t *testing.T) {
+func TestLatePayerIsSentToTheMerchant(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
+	h, r, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
 	back := strings.Replace(address, "?", "/return?", 1)
 	h.advanceBy(actionTTL)
 	h.visit("GET", back, nil).wantPage(410, "This link is no longer valid")
 	r.change(func() { r.record.Status = payment.Rejected })
-	h.visit("GET", back, nil).wantRedirect(shopNo)
+	h.visit("GET", back, nil).wantRedirect(failURL)
 	if asked := r.returnedCount(); asked != 0 {
 		t.Errorf("the service was asked %d times", asked)
 	}
 }
 
-func TestOnlyWhoFollowsTheWayBackIsBack(t *testing.T) {
+func TestOnlyTheReturnLinkReportsThePayersReturn(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
-	back, _ := h.inside(strings.Replace(address, "?", "/return?", 1))
+	h, r, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
+	back, _ := h.ownPath(strings.Replace(address, "?", "/return?", 1))
 	if a := h.anyone().do("HEAD", back, ""); a.status != 303 || r.returnedCount() != 0 {
 		t.Errorf("HEAD: %d, reported %d times", a.status, r.returnedCount())
 	}
@@ -287,9 +287,9 @@ func TestOnlyWhoFollowsTheWayBackIsBack(t *testing.T) {
 	}
 }
 
-func TestRailThatWantsMoreGetsThePayerAgain(t *testing.T) {
+func TestSecondProviderActionReturnsToThePayer(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
+	h, r, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
 	until := ledger.MicrosOf(h.Clock.Now().Add(2 * actionTTL))
 	r.change(func() {
 		r.record.Status, r.record.Hosted, r.record.Action, r.due = payment.Created, true, nil, until
@@ -310,9 +310,9 @@ func TestRailThatWantsMoreGetsThePayerAgain(t *testing.T) {
 	h.visit("GET", next+"&posted", nil).wantPage(200, "On to your bank")
 }
 
-func TestTerminalsTextGoesBeforeTheMerchants(t *testing.T) {
+func TestTerminalTextPrecedesTheMerchants(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, payment.Action{Material: []byte(`{}`)})
+	h, r, address := newPayerPage(t, payment.Action{Material: []byte(`{}`)})
 	r.change(func() { r.record.Description = "Red shoes" })
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password", "Red shoes")
 	r.change(func() { r.record.ShownText = "ACME *SHOES" })
@@ -321,16 +321,16 @@ func TestTerminalsTextGoesBeforeTheMerchants(t *testing.T) {
 	}
 }
 
-func TestWithoutASimulatorThereIsNoChallenge(t *testing.T) {
+func TestChallengeRouteIsMissingWithoutASimulator(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t, func(cfg *api.Config) { cfg.Challenges = nil })
-	h.anyone().get("/simulator/challenge").want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
-	h.anyone().post("/simulator/challenge", "{}").want(404, "")
+	f := newFixture(t, func(cfg *api.Config) { cfg.Challenges = nil })
+	f.anyone().get("/simulator/challenge").want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
+	f.anyone().post("/simulator/challenge", "{}").want(404, "")
 }
 
-func TestRecipientSeesWhatArrives(t *testing.T) {
+func TestRecipientSeesTheReceivedAmount(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: `Bank "<1>"`}}})
+	h, r, address := newPayerPage(t, payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: `Bank "<1>"`}}})
 	rate, err := money.ParseRate("0.5")
 	must(t, err)
 	r.change(func() {

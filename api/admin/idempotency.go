@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// change describes how one kind of write is answered. A repetition needs nothing else.
-type change[T any] struct {
+// writeReply describes how one kind of write is answered. A repetition needs nothing else.
+type writeReply[T any] struct {
 	status int
 	bare   bool // the fields are at the top level too
 	append func(*schema.Encoder, T)
@@ -22,7 +22,7 @@ type change[T any] struct {
 // run makes a change once. A request whose Idempotency-Key was used before gets the cached
 // reply. do must copy what it needs of the request, because it may still run after the request
 // has ended.
-func (how change[T]) run(h *Handlers, req *web.Request, do func(context.Context) (T, error)) error {
+func (reply writeReply[T]) run(h *Handlers, req *web.Request, do func(context.Context) (T, error)) error {
 	key, err := h.keys.Admin(req)
 	if err != nil {
 		return err
@@ -30,26 +30,26 @@ func (how change[T]) run(h *Handlers, req *web.Request, do func(context.Context)
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()
 	if !key.IsZero() {
-		if answered, err := h.repeat(req, key); answered || err != nil {
+		if answered, err := h.replay(req, key); answered || err != nil {
 			return err
 		}
-		ctx = directoryactor.Once(ctx, key, how.answer)
+		ctx = directoryactor.Once(ctx, key, reply.cached)
 	}
-	made, err := do(ctx)
+	result, err := do(ctx)
 	if err != nil {
-		return h.orRepeat(req, key, err)
+		return h.replayOr(req, key, err)
 	}
-	web.WriteJSON(req.RequestCtx, how.status, how.body(made))
+	web.WriteJSON(req.RequestCtx, reply.status, reply.body(result))
 	return nil
 }
 
 // body is the answer's body, with warnings if there are any.
-func (how change[T]) body(made T) []byte {
-	body := web.OneBody(how.bare, made, how.append)
-	if how.warn == nil {
+func (reply writeReply[T]) body(result T) []byte {
+	body := web.OneBody(reply.bare, result, reply.append)
+	if reply.warn == nil {
 		return body
 	}
-	warnings := how.warn(made)
+	warnings := reply.warn(result)
 	if len(warnings) == 0 {
 		return body
 	}
@@ -59,27 +59,27 @@ func (how change[T]) body(made T) []byte {
 	return e.Buf
 }
 
-// answer returns the reply to store with the key, with gaps for values that are not known
+// cached returns the reply to store with the key, with gaps for values that are not known
 // before the change is booked.
-func (how change[T]) answer(made any) directoryactor.Answer {
-	return directoryactor.Answer{Status: how.status, Body: how.body(made.(T))}
+func (reply writeReply[T]) cached(result any) directoryactor.Answer {
+	return directoryactor.Answer{Status: reply.status, Body: reply.body(result.(T))}
 }
 
-// orRepeat handles a refused write. If a concurrent request has used the key meanwhile, it
+// replayOr handles a refused write. If a concurrent request has used the key meanwhile, it
 // answers with that request's reply; otherwise it returns the refusal.
-func (h *Handlers) orRepeat(req *web.Request, key actors.Key, refusal error) error {
+func (h *Handlers) replayOr(req *web.Request, key actors.Key, refusal error) error {
 	if key.IsZero() {
 		return refusal
 	}
-	if answered, err := h.repeat(req, key); answered || err != nil {
+	if answered, err := h.replay(req, key); answered || err != nil {
 		return err
 	}
 	return refusal
 }
 
-// repeat answers with the cached reply for the key; false if the key is free. The error is a
+// replay answers with the cached reply for the key; false if the key is free. The error is a
 // Conflict if the key was used for another request.
-func (h *Handlers) repeat(req *web.Request, key actors.Key) (answered bool, err error) {
+func (h *Handlers) replay(req *web.Request, key actors.Key) (answered bool, err error) {
 	a, found, err := h.cfg.Directory.Answered(key)
 	if err != nil || !found {
 		return false, err

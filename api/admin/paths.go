@@ -37,7 +37,7 @@ func (h *Handlers) organizationAndPage(req *web.Request, known ...string) (org l
 	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, p, err
 	}
-	p, err = pageOf(req, known...)
+	p, err = parsePage(req, known...)
 	return org, p, err
 }
 
@@ -82,22 +82,22 @@ func writeRows[T any](req *web.Request, appendRow func(*schema.Encoder, T)) func
 }
 
 // in is run for a change in the request's organization.
-func (how change[T]) in(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID) (T, error)) error {
-	return how.run(h, req, func(ctx context.Context) (made T, err error) {
+func (reply writeReply[T]) in(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID) (T, error)) error {
+	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
 		org, err := req.Organization(h.cfg.Directory)
 		if err != nil {
-			return made, err
+			return result, err
 		}
 		return do(ctx, org)
 	})
 }
 
 // at is run for a change of the record in the path.
-func (how change[T]) at(h *Handlers, req *web.Request, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
-	return how.run(h, req, func(ctx context.Context) (made T, err error) {
+func (reply writeReply[T]) at(h *Handlers, req *web.Request, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
+	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
 		org, id, err := h.organizationAndID(req)
 		if err != nil {
-			return made, err
+			return result, err
 		}
 		return do(ctx, org, id)
 	})
@@ -105,11 +105,11 @@ func (how change[T]) at(h *Handlers, req *web.Request, do func(ctx context.Conte
 
 // atPartner is run for a change of the partner in the path, or of a record that belongs to the
 // partner.
-func (how change[T]) atPartner(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
-	return how.run(h, req, func(ctx context.Context) (made T, err error) {
+func (reply writeReply[T]) atPartner(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
+	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
 		org, number, err := h.organizationAndNumber(req)
 		if err != nil {
-			return made, err
+			return result, err
 		}
 		return do(ctx, org, number)
 	})

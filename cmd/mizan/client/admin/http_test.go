@@ -17,20 +17,20 @@ import (
 // token is the token that the commands send to the servers in these tests.
 const token = "mza_wire-test-token"
 
-// stand is a fake server for behavior that the real one never shows: it breaks connections,
+// stub is a fake server for behavior that the real one never shows: it breaks connections,
 // sends malformed answers, and redirects.
-type stand struct {
+type stub struct {
 	*httptest.Server
 	mu   sync.Mutex
 	seen []*http.Request // guarded by mu
 }
 
-// newStand returns a stand that answers with the function, which gets the number of earlier
+// newStub returns a stub that answers with the function, which gets the number of earlier
 // requests.
-func newStand(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, before int)) *stand {
+func newStub(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, before int)) *stub {
 	t.Helper()
 	testkit.NotUnderRace(t, commandsOnly)
-	s := new(stand)
+	s := new(stub)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		before := len(s.seen)
@@ -43,14 +43,14 @@ func newStand(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, 
 }
 
 // requests returns the requests received so far.
-func (s *stand) requests() []*http.Request {
+func (s *stub) requests() []*http.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.seen)
 }
 
-// admin runs a command against the stand and checks its error lines.
-func (s *stand) admin(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
+// admin runs a command against the stub and checks its error lines.
+func (s *stub) admin(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
 	t.Helper()
 	env := []string{"MIZAN_ADMIN_TOKEN=" + token, "MIZAN_CA_FILE=", "MIZAN_ORGANIZATION="}
 	r := testkit.Run(t, env, slices.Concat([]string{"admin", "--url", s.URL}, args)...)
@@ -76,9 +76,9 @@ func hangUp(t *testing.T, w http.ResponseWriter) {
 	_ = connection.Close()
 }
 
-func TestAWriteIsSentOnceMoreWithItsKeyWhereTheConnectionBreaks(t *testing.T) {
+func TestBrokenWriteIsRetriedWithItsKey(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, before int) {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, before int) {
 		if before == 0 {
 			hangUp(t, w)
 			return
@@ -97,15 +97,15 @@ func TestAWriteIsSentOnceMoreWithItsKeyWhereTheConnectionBreaks(t *testing.T) {
 	if key == "" || seen[1].Header.Get("Idempotency-Key") != key {
 		t.Errorf("the keys are %q and %q, want the same twice", key, seen[1].Header.Get("Idempotency-Key"))
 	}
-	s.admin(t, 0, "mizan: organizations create: this was done before; shown is what it was answered then\n", "organizations", "create", "--name", "X")
+	s.admin(t, 0, "mizan: organizations create: this was done before; the original response follows\n", "organizations", "create", "--name", "X")
 	if other := s.requests()[2].Header.Get("Idempotency-Key"); other == "" || other == key {
 		t.Errorf("another write has the key %q after %q", other, key)
 	}
 }
 
-func TestAWriteWithoutAnyAnswerNamesItsKey(t *testing.T) {
+func TestUnansweredWritePrintsItsKey(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { hangUp(t, w) })
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { hangUp(t, w) })
 	s.admin(t, 1, "mizan: organizations create: "+s.URL+": EOF; if it was done is not known: repeat it with --idempotency-key 'k 1'\n",
 		"--idempotency-key", "k 1", "organizations", "create", "--name", "X")
 	if n := len(s.requests()); n != 2 {
@@ -116,14 +116,14 @@ func TestAWriteWithoutAnyAnswerNamesItsKey(t *testing.T) {
 
 func TestReadsHaveNoKey(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
 	s.admin(t, 0, "", "organizations", "list")
 	if r := s.requests()[0]; r.Header.Get("Idempotency-Key") != "" || r.Header.Get("Authorization") != "Bearer "+token {
 		t.Errorf("asked with %v", r.Header)
 	}
 }
 
-func TestRefusalsAreALineAField(t *testing.T) {
+func TestRefusalPrintsOneLinePerField(t *testing.T) {
 	t.Parallel()
 	const show = "organizations show: "
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestRefusalsAreALineAField(t *testing.T) {
 		{502, `<html>bad gateway</html>`, 1, []string{"the server answered 502 Bad Gateway (request r-1)"}},
 		{422, "{\"error\":\"a\\nb\\u001b[2Jc\"}", 2, []string{`a\nb\x1b[2Jc`}},
 	} {
-		s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 			w.Header().Set("X-Request-Id", "r-1")
 			w.WriteHeader(c.status)
 			_, _ = fmt.Fprint(w, c.body)
@@ -156,10 +156,10 @@ func TestRefusalsAreALineAField(t *testing.T) {
 
 const unknownID = "00000000-0000-4000-8000-000000000000"
 
-func TestTheTokenGoesNowhereElse(t *testing.T) {
+func TestTokenIsNotSentToOtherServers(t *testing.T) {
 	t.Parallel()
-	elsewhere := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
-	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+	elsewhere := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 	})
 	s.admin(t, 1, "mizan: organizations list: the server answered 307 Temporary Redirect\n", "organizations", "list")
@@ -168,10 +168,10 @@ func TestTheTokenGoesNowhereElse(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNotTheServers(t *testing.T) {
+func TestUnexpectedResponsesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{``, `{}`, `[]`, `{"data":1}`, `{"data":[1]}`, `{"data":[{}],"data":[{}]}`} {
-		s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, body) })
+		s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, body) })
 		r := testkit.Run(t, []string{"MIZAN_ADMIN_TOKEN=" + token}, "admin", "--url", s.URL, "organizations", "list")
 		if r.Exit != 1 || !strings.HasPrefix(r.Stderr, "mizan: organizations list: the answer is not a list of the server's") || strings.Count(r.Stderr, "\n") != 1 {
 			t.Errorf("%q ended with %d and said %q", body, r.Exit, r.Stderr)
@@ -179,9 +179,9 @@ func TestAnswersThatAreNotTheServers(t *testing.T) {
 	}
 }
 
-func TestAListThatRepeatsItselfEnds(t *testing.T) {
+func TestListWithARepeatedCursorEnds(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		_, _ = fmt.Fprint(w, `{"data":[{"id":"1"}],"cursor":{"cursor_field":"id","cursor_value":"same"}}`)
 	})
 	r := s.admin(t, 1, "mizan: organizations list: the list does not end: the server gives the same page again\n", "--json", "organizations", "list", "--all")
@@ -192,9 +192,9 @@ func TestAListThatRepeatsItselfEnds(t *testing.T) {
 
 // If the connection breaks during a list, the rows received before are printed, because they
 // are valid.
-func TestAListThatBreaksOffPrintsWhatItHas(t *testing.T) {
+func TestInterruptedListPrintsTheReceivedRows(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		if r.URL.Query().Get("cursor") == "" {
 			_, _ = fmt.Fprint(w, `{"data":[{"id":"1"}],"cursor":{"cursor_field":"id","cursor_value":"next"}}`)
 			return
@@ -207,11 +207,11 @@ func TestAListThatBreaksOffPrintsWhatItHas(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerHoldsCannotMoveTheCursor(t *testing.T) {
+func TestServerTextCannotMoveTheTerminalCursor(t *testing.T) {
 	t.Parallel()
 	const name = `a\tb\nc\u001b[31m\u009b2J\u202e`
 	const spelled = `a\tb\nc\x1b[31m\u009b2J\u202e`
-	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		thing := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}`
 		if strings.HasSuffix(r.URL.Path, unknownID) {
 			thing = `{"data":` + thing + `}`
@@ -235,9 +235,9 @@ func TestWhatTheServerHoldsCannotMoveTheCursor(t *testing.T) {
 	}
 }
 
-func TestJSONIsALineHoweverTheServerWritesIt(t *testing.T) {
+func TestJSONOutputIsOneLine(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		_, _ = fmt.Fprint(w, "{\n \"data\": {\n  \"z\": 100000000000000000000000001,\n  \"a\": [ 1.0, {} ]\n }\n}\n")
 	})
 	if r := s.admin(t, 0, "", "--json", "organizations", "show", unknownID); r.Stdout != "{\"z\":100000000000000000000000001,\"a\":[1.0,{}]}\n" {
@@ -249,7 +249,7 @@ func TestJSONIsALineHoweverTheServerWritesIt(t *testing.T) {
 // is not quoted.
 func TestValuesThatAreNotUTF8AreNotSent(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) })
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) })
 	s.admin(t, 2, "mizan: organizations create: an argument is not UTF-8\n", "organizations", "create", "--name", "caf\xe9")
 	pass := filepath.Join(t.TempDir(), "pass")
 	if err := os.WriteFile(pass, []byte("caf\xe9"), 0o600); err != nil {
@@ -263,7 +263,7 @@ func TestValuesThatAreNotUTF8AreNotSent(t *testing.T) {
 
 func TestNoContentPrintsNothing(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusNoContent) })
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusNoContent) })
 	if r := s.admin(t, 0, "", "blocklist", "delete", unknownID); r.Stdout != "" {
 		t.Errorf("printed %q", r.Stdout)
 	}
@@ -272,9 +272,9 @@ func TestNoContentPrintsNothing(t *testing.T) {
 	}
 }
 
-func TestPagingIsWhatTheFlagsSay(t *testing.T) {
+func TestPagingFollowsTheFlags(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		next := `null`
 		if r.URL.Query().Get("cursor") == "" {
 			next = `"2026-09-03T10:15:30.123456+00:00"`

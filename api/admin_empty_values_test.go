@@ -1,0 +1,63 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestEmptyAddressOrSecretIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const whenEmpty, noSecret = "must be an http or https address, or null", "must not be empty; null takes it away"
+	terminal := f.terminalAt(`,"merchant_params":{"notify_url":"https://shop.example/n","secret":"a","secret_previous":"b"}`)
+	f.admin().patch("/api/v1/partners/1", `{"notify_url":"https://shop.example/n","secret":"c"}`).want(200, "")
+	before := f.events()
+	for field, detail := range map[string]string{"notify_url": whenEmpty, "secret": noSecret} {
+		for _, a := range []*response{
+			f.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"nine-Lions-paint","`+field+`":""}`),
+			f.admin().patch("/api/v1/partners/1", `{"`+field+`":""}`),
+		} {
+			if a.want(422, ""); a.problemsOf() != field+": "+detail {
+				t.Errorf("%s", a.body)
+			}
+		}
+	}
+	for field, detail := range map[string]string{"notify_url": whenEmpty, "secret": noSecret, "secret_previous": noSecret} {
+		params := `"merchant_params":{"` + field + `":""}`
+		for _, a := range []*response{
+			f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment",`+params+`}`),
+			f.admin().patch(terminal, `{`+params+`}`),
+		} {
+			if a.want(422, ""); a.problemsOf() != "merchant_params."+field+": "+detail {
+				t.Errorf("%s", a.body)
+			}
+		}
+	}
+	if f.events() != before {
+		t.Error("something was stored")
+	}
+}
+
+func TestEmptyAddressIsReportedTogetherWithOtherFaults(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.admin().patch("/api/v1/partners/1", `{"name":"","notify_url":"","secret":""}`).wantFieldsRefused("name", "notify_url", "secret")
+	f.admin().patch(f.terminalAt(""), `{"name":"","merchant_params":{"notify_url":"","secret":""}}`).
+		wantFieldsRefused("name", "merchant_params.notify_url", "merchant_params.secret")
+}
+
+func TestNullRemovesAddressAndSecret(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.admin().patch("/api/v1/partners/1", `{"notify_url":"https://shop.example/n","secret":"c"}`).want(200, "")
+	r := f.admin().patch("/api/v1/partners/1", `{"notify_url":null,"secret":null}`).want(200, "")
+	if r.at("data.notify_url") != "null" || r.at("data.secret") != "null" {
+		t.Errorf("%s", r.body)
+	}
+	f.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"nine-Lions-paint","notify_url":null,"secret":null}`).want(201, "")
+	path := f.terminalAt(`,"merchant_params":{"notify_url":"https://shop.example/n","secret":"a"}`)
+	r = f.admin().patch(path, `{"merchant_params":{"notify_url":null,"secret":null}}`).want(200, "")
+	if strings.Contains(r.body, mask) || strings.Contains(r.body, "shop.example") {
+		t.Errorf("%s", r.body)
+	}
+}

@@ -1,0 +1,103 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// DECISIONS, 3: every write accepts an Idempotency-Key. A repetition gets the same answer; with
+// another body, 409.
+func TestContractWritesTakeAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	keyed := func(key string) caller { return f.session().with("idempotency-key", key) }
+	for _, product := range products {
+		body := forms[product].with("metadata", `{ "n" :1}`).json()
+		first := keyed("create "+product).post(secularPath+product, body).want(201, "")
+		again := keyed("create "+product).post(secularPath+product, body).want(201, first.body)
+		if again.header.Get("x-idempotent-replay") != "true" || first.header.Get("x-idempotent-replay") != "" {
+			t.Errorf("%s: first %q, again %q", product, first.header, again.header)
+		}
+		keyed("create "+product).post(secularPath+product, forms[product].with("metadata", `{"n":1}`).json()).wantConflict()
+		if rows := f.session().get(secularPath + product + "?env=prod").rows(); rows != 1 {
+			t.Errorf("%d %s", rows, product)
+		}
+	}
+	other, d := f.createSecular("partnerships"), f.createSecular("partnerships")
+	path := d.path
+	steps := []struct{ action, body string }{
+		{"submit", ""}, {"review", `{"approved_by":"board"}`}, {"fund", ""}, {"activate", ""},
+		{"profit", `{"gross_profit":"7","period_end_date":"2026-09-07"}`}, {"loss", `{"amount":"5"}`}, {"dissolve", `{"reason":"over"}`},
+	}
+	var answers []*response
+	for _, step := range steps {
+		answers = append(answers, keyed(step.action).post(path+"/"+step.action, step.body).want(200, ""))
+		f.advanceDays(1)
+	}
+	end := d.read()
+	f.wantNothingStored(t, func() {
+		for i, step := range steps {
+			again := keyed(step.action).post(path+"/"+step.action, step.body).want(200, answers[i].body)
+			if again.header.Get("x-idempotent-replay") != "true" {
+				t.Errorf("%s is not marked as a replay", step.action)
+			}
+			keyed(step.action).post(path+"/"+step.action, `{"other":1}`).wantConflict()
+			keyed(step.action).post(other.path+"/"+step.action, step.body).wantConflict()
+		}
+		d.get(path).want(200, end.body)
+	})
+}
+
+// The answer to an action with several entries is the same when it is repeated.
+func TestReplayOfAnActionWithSeveralEntriesIsEqual(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	contract := f.createSecular("certificate-issues", "total_value", `"14000"`, "underlying_asset_value", `"14000"`).mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
+	for i := range 140 {
+		who := fmt.Sprintf("%s%03d", customerID[:33], i)
+		contract.mustActAll(`subscribe investor_id "` + who + `" certificates 1`)
+	}
+	c := f.session().with("idempotency-key", "activate")
+	first := c.post(contract.path+"/activate", "").want(200, "")
+	if n := len(contract.entries()); n != 142 {
+		t.Errorf("%d entries, want 140 subscriptions and 2 of the activation", n)
+	}
+	contract.mustActAll(`profit total_profit "1400"`)
+	c.post(contract.path+"/activate", "").want(200, first.body)
+}
+
+// A refusal claims nothing: the key is free for the corrected request.
+func TestRefusedContractWriteLeavesItsKeyFree(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.session().with("idempotency-key", "k")
+	c.post(secularPath+"leases", "{}").want(422, "")
+	c.post(secularPath+"leases", forms["leases"].with("region", `"XX"`).json()).wantFaults("region")
+	made := c.post(secularPath+"leases", forms["leases"].json()).want(201, "")
+	contract := &contractFixture{f.session().with("idempotency-key", "a"), secularPath + "leases/" + made.at("data.id")}
+	contract.act("payment", "amount", `"1"`).wantConflict()
+	contract.act("acquire").wantFaults("ownership_documents")
+	contract.mustAct("acquire", "ownership_documents", `["deed"]`)
+	contract.act("acquire", "ownership_documents", `["other"]`).wantConflict()
+	f.session().post(contract.path+"/acquire", `{"ownership_documents":["deed"]}`).wantConflict() // without the key, so that the state is different
+	for _, key := range []string{strings.Repeat("k", 256), "a\tb"} {
+		f.session().with("idempotency-key", key).post(secularPath+"leases", forms["leases"].json()).wantFaults("Idempotency-Key")
+	}
+}
+
+// Keys belong to the organization's staff: the same request by a colleague is a repetition. A
+// partner's or the administration's key with the same text is a different key.
+func TestContractKeysBelongToTheOrganizationsStaff(t *testing.T) {
+	t.Parallel()
+	f := newAccessFixture(t)
+	body := forms["leases"].json()
+	first := f.as(asAdmin).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, "")
+	f.as(asClient).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, first.body)
+	other := f.as(asForeignClient).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, "")
+	if other.at("data.id") == first.at("data.id") {
+		t.Error("another organization was given the first one's contract")
+	}
+	f.partner().with("idempotency-key", "k").post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
+	f.as(byAdmin).with("idempotency-key", "k").post("/api/v1/limits", `{"partner_id":1,"kind":"velocity","max_count":9,"window":"minute","env":"test"}`).want(201, "")
+}
