@@ -222,7 +222,7 @@ func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accou
 			break
 		}
 		asked := q.asOf()
-		asked.Prefix, asked.Past, asked.Paged = prefix, q.Past, true
+		asked.Prefix, asked.After, asked.Paged = prefix, q.Past, true
 		err := h.balances.TrialBalance(view, who.Org, asked, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			if !q.Wants(a) || !who.Sees(a.Path) {
 				return true, nil

@@ -23,11 +23,11 @@ func (c *Check) checkRateChange(n uint32, l *answerLine) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no rate", n)
 		return
 	}
-	began, old := instantOf(s.text("created_at"))
+	since, old := instantOf(s.text("created_at"))
 	if from, to := money.Currency(s.text("from")), money.Currency(s.text("to")); !old || l.orgErr == nil && id != directory.RateID(l.org, from, to) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: rate %v is of another pair, or of no time", n, id)
 	}
-	c.answers.rates = append(c.answers.rates, rateAnswer{n, l.org, id, began, at, rate.String()})
+	c.answers.rates = append(c.answers.rates, rateAnswer{n, l.org, id, since, at, rate.String()})
 }
 
 // rateAnswer is what an answer shows of a rate.
@@ -35,7 +35,7 @@ type rateAnswer struct {
 	line  uint32
 	org   ledger.ID // the zero id: the line names no organization
 	id    ledger.ID
-	began ledger.Micros // time of the pair's first rate
+	since ledger.Micros // time of the pair's first rate
 	at    ledger.Micros
 	value string
 }
@@ -51,7 +51,7 @@ func (c *Check) checkRates() error {
 		for _, org := range orgs {
 			err := c.View.SourceEvents(org, ledger.Source{Kind: ledger.Rate, ID: a.id}, func(e ledger.Event) (bool, error) {
 				found = found || e.Booked == a.at && e.To == a.value
-				first = first || e.Version == 1 && e.Booked == a.began
+				first = first || e.Version == 1 && e.Booked == a.since
 				return true, c.Interrupted()
 			})
 			if err != nil {
