@@ -190,9 +190,9 @@ func (r *reader) take(n int) []byte {
 		r.bad = true
 		return nil
 	}
-	taken := r.src[:n]
+	field := r.src[:n]
 	r.src = r.src[n:]
-	return taken
+	return field
 }
 
 func (r *reader) byte() byte {

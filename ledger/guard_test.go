@@ -68,8 +68,8 @@ func TestEveryPeriodOfTheseYearsIsItsNumbersWindow(t *testing.T) {
 		day := ledger.DayWindow(d)
 		for _, window := range []string{day, day[:7], day[:4]} {
 			n, ok := ledger.WindowNumber(window)
-			if back, known := ledger.WindowOf(n); !ok || !known || back != window {
-				t.Fatalf("%s is %d (%v), which is %q (%v)", window, n, ok, back, known)
+			if decoded, known := ledger.WindowOf(n); !ok || !known || decoded != window {
+				t.Fatalf("%s is %d (%v), which is %q (%v)", window, n, ok, decoded, known)
 			}
 		}
 	}

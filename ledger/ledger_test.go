@@ -57,9 +57,9 @@ func TestALeafReadsBackAndNothingElseIsOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvent(t)
 		leaf := e.AppendCanonical(nil)
-		back, err := ledger.ParseCanonical(leaf)
-		if err != nil || !reflect.DeepEqual(back, e) {
-			t.Fatalf("read back %+v (%v), want %+v", back, err, e)
+		decoded, err := ledger.ParseCanonical(leaf)
+		if err != nil || !reflect.DeepEqual(decoded, e) {
+			t.Fatalf("read back %+v (%v), want %+v", decoded, err, e)
 		}
 		at := rapid.IntRange(0, len(leaf)-1).Draw(t, "at")
 		for name, bad := range map[string][]byte{
@@ -87,8 +87,8 @@ func TestALeafWhoseDayDoesNotFitIsNone(t *testing.T) {
 	for _, day := range []uint64{5 + 1<<32, 1<<32 - 1, 1 << 63} {
 		other := binary.AppendUvarint(bytes.Clone(leaf[:at+1]), day)
 		other = append(other, leaf[at+2:]...)
-		if back, err := ledger.ParseCanonical(other); err == nil {
-			t.Errorf("day %d was read as %d", day, back.Entry.Effective)
+		if decoded, err := ledger.ParseCanonical(other); err == nil {
+			t.Errorf("day %d was read as %d", day, decoded.Entry.Effective)
 		}
 	}
 }

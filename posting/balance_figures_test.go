@@ -53,7 +53,7 @@ func figures(t *testing.T) *posting.Journal {
 	}
 	done := filepath.Join(dir, "figures")
 	if _, err := os.Stat(done); err != nil {
-		j, began := open(), time.Now()
+		j, started := open(), time.Now()
 		random := rand.New(rand.NewPCG(1, 2))
 		for n := 0; n < figureEntries; n += figureGroup {
 			answers := make(chan posting.Receipt, 1)
@@ -66,7 +66,7 @@ func figures(t *testing.T) *posting.Journal {
 			}
 		}
 		shut(j)
-		t.Logf("made in %v", time.Since(began))
+		t.Logf("made in %v", time.Since(started))
 		if err := os.WriteFile(done, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -112,9 +112,9 @@ func took(t *testing.T, name string, times int, ask func(v *posting.View) error,
 	before := used(t)
 	for range times {
 		v := j.View()
-		began := time.Now()
+		started := time.Now()
 		err := ask(v)
-		all = append(all, time.Since(began))
+		all = append(all, time.Since(started))
 		v.Close()
 		if err != nil {
 			t.Fatal(err)
@@ -192,9 +192,9 @@ func TestFiguresOfBalances(t *testing.T) {
 			return balances.Account(v, org, a, &balances.AsOf{On: on})
 		})
 	}, j)
-	began := time.Now()
+	started := time.Now()
 	made := catchUp(t, j)
-	t.Logf("%d checkpoints in %v", made, time.Since(began))
+	t.Logf("%d checkpoints in %v", made, time.Since(started))
 	for _, way := range []struct {
 		name string
 		as   func() balances.AsOf
@@ -209,7 +209,7 @@ func TestFiguresOfBalances(t *testing.T) {
 		}, true},
 		{"a page of 500 of it at a time", func() balances.AsOf {
 			return balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Paged: true,
-				Past: &ledger.Account{Path: figureAccount(random.Int64N(1000)), Asset: usd}}
+				After: &ledger.Account{Path: figureAccount(random.Int64N(1000)), Asset: usd}}
 		}, false},
 	} {
 		took(t, way.name, 20, func(v *posting.View) error {
@@ -247,7 +247,7 @@ func TestFiguresOfBalances(t *testing.T) {
 			v := j.View()
 			count := 0
 			err := reader.TrialBalance(v, org, q, func(a ledger.Account, _ *ledger.Totals) (bool, error) {
-				q.Past = &a
+				q.After = &a
 				count++
 				return count < 500, nil
 			})

@@ -11,7 +11,7 @@ import (
 // versions, dates, counters, funds, range. It changes nothing.
 func (w *writer) check(c *Change) Receipt {
 	for i := range c.Claims {
-		if owner, taken := w.owner(c.Claims[:i], &c.Claims[i]); taken {
+		if owner, claimed := w.owner(c.Claims[:i], &c.Claims[i]); claimed {
 			return Receipt{Err: ledger.Refuse("posting.Submit", ledger.ClaimTaken, "the key is taken"), Claim: i, Owner: owner}
 		}
 	}
@@ -44,7 +44,7 @@ func (w *writer) check(c *Change) Receipt {
 
 // owner returns the owner of a key: from an earlier claim of the same change, from this group or
 // the one before, or from the store.
-func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byte, taken bool) {
+func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byte, claimed bool) {
 	for i := range earlier {
 		if e := &earlier[i]; e.Key == claim.Key && e.Kind == claim.Kind && e.Org == claim.Org {
 			return e.Owner, true
@@ -52,13 +52,13 @@ func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byt
 	}
 	w.key = store.KeyClaim(w.key[:0], claim.Org, claim.Kind, claim.Key)
 	for _, claims := range w.claims {
-		if owner, taken = claims[string(w.key)]; taken {
+		if owner, claimed = claims[string(w.key)]; claimed {
 			return owner, true
 		}
 	}
-	owner, taken, err := w.snapshot().Get(w.key, nil)
+	owner, claimed, err := w.snapshot().Get(w.key, nil)
 	w.must(err)
-	return owner, taken
+	return owner, claimed
 }
 
 // stamp returns a record's envelope after the last ordered change.

@@ -52,11 +52,11 @@ func (j *Journal) order(w *writer) {
 			batch = nil // the orderer's state will never become durable
 			continue
 		case p := <-j.free:
-			began := time.Now()
+			started := time.Now()
 			n := w.prepare(p, batch)
 			batch = batch[n:]
 			j.grouped(n)
-			p.took = time.Since(began)
+			p.took = time.Since(started)
 			j.groups <- p
 		}
 	}
@@ -95,12 +95,12 @@ func (j *Journal) apply(p *prepared) error {
 	if p.group.Rows() == 0 {
 		return nil
 	}
-	began := time.Now()
+	started := time.Now()
 	rows, bytes := p.group.Rows(), p.group.Bytes()
 	if err := j.log.Apply(p.group); err != nil {
 		return err
 	}
-	took := time.Since(began)
+	took := time.Since(started)
 	j.low.Store(p.low)
 	s := &j.Stats
 	s.Groups.Add(1)

@@ -77,8 +77,8 @@ func (d *Due) Next() (ledger.Micros, bool) {
 func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var taken []store.DueItem
-	for len(taken) < max {
+	var dispatched []store.DueItem
+	for len(dispatched) < max {
 		d.dropStale()
 		if len(d.heap) == 0 || d.heap[0].At > upTo {
 			break
@@ -87,9 +87,9 @@ func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 		k := dueKey{item.Org, item.Source}
 		d.live[k] = wanted{at: item.At}
 		d.dispatched[k] = item.At
-		taken = append(taken, item)
+		dispatched = append(dispatched, item)
 	}
-	return taken
+	return dispatched
 }
 
 // Return puts back a taken item that could not be handled.
@@ -103,12 +103,12 @@ func (d *Due) Return(item store.DueItem) {
 
 // All returns all items in memory that ready accepts, whatever their time. At start it finds the
 // intents whose outcome is unknown, which are inquired at once.
-func (d *Due) All(ready func(store.DueItem) bool) []store.DueItem {
+func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var found []store.DueItem
 	for i := range d.heap {
-		if item := &d.heap[i]; d.fresh(item) && ready(item.DueItem) {
+		if item := &d.heap[i]; d.fresh(item) && accept(item.DueItem) {
 			found = append(found, item.DueItem)
 		}
 	}

@@ -74,11 +74,11 @@ type Journal struct {
 	dead  chan struct{} // closed after a failure
 	ended chan struct{} // closed when the journal is closed
 
-	mu     sync.Mutex
-	wake   sync.Cond
-	queue  []submitted // guarded by mu
-	taken  int         // guarded by mu: changes taken from queue that are not in a group yet
-	closed bool
+	mu       sync.Mutex
+	wake     sync.Cond
+	queue    []submitted // guarded by mu
+	dequeued int         // guarded by mu: changes taken from queue that are not in a group yet
+	closed   bool
 
 	groups    chan *prepared
 	free      chan *prepared
@@ -176,7 +176,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	if j.closed {
 		return ErrStopped
 	}
-	if !c.Outcome && len(j.queue)+j.taken >= MaxQueue {
+	if !c.Outcome && len(j.queue)+j.dequeued >= MaxQueue {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full")
 	}
@@ -191,7 +191,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 func (j *Journal) QueueDepth() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return len(j.queue) + j.taken
+	return len(j.queue) + j.dequeued
 }
 
 // LowSpace tells whether commands are refused because the disk is nearly full.
@@ -254,13 +254,13 @@ func (j *Journal) take(empty []submitted) (batch []submitted, ok bool) {
 		j.wake.Wait()
 	}
 	batch, j.queue = j.queue, empty[:0]
-	j.taken = len(batch)
+	j.dequeued = len(batch)
 	return batch, len(batch) > 0
 }
 
 // grouped records that n of the taken changes are in a group.
 func (j *Journal) grouped(n int) {
 	j.mu.Lock()
-	j.taken -= n
+	j.dequeued -= n
 	j.mu.Unlock()
 }

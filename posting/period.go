@@ -54,9 +54,9 @@ func (c *Change) checkClosing() error {
 
 // dates is the orderer's state of the days on which an organization's entries take effect.
 type dates struct {
-	closed period.Month            // the last closed month; 0: none
-	past   map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked later
-	lost   uint64                  // seq of the last event that past does not cover
+	closed      period.Month            // the last closed month; 0: none
+	datedBefore map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked later
+	lost        uint64                  // seq of the last event that past does not cover
 
 	today  ledger.Date // the booked day of the last entry; 0: none since the start
 	last   uint64      // seq of the last entry
@@ -82,10 +82,10 @@ func (d *dates) give(e *ledger.Event) {
 		return
 	}
 	if m := period.Of(entry.Effective); m < period.Of(booked) {
-		if d.past == nil {
-			d.past = make(map[period.Month]uint64)
+		if d.datedBefore == nil {
+			d.datedBefore = make(map[period.Month]uint64)
 		}
-		d.past[m] = e.Seq
+		d.datedBefore[m] = e.Seq
 	}
 }
 
@@ -96,7 +96,7 @@ func (d *dates) changed(seq uint64, in period.Month) bool {
 	if d.lost > seq || d.turned > seq || d.today <= in.Last() && d.last > seq {
 		return true
 	}
-	for m, last := range d.past {
+	for m, last := range d.datedBefore {
 		if last > seq && m <= in {
 			return true
 		}
@@ -107,7 +107,7 @@ func (d *dates) changed(seq uint64, in period.Month) bool {
 // close records that a month is closed. Nothing takes effect in it any more.
 func (d *dates) close(m period.Month) {
 	d.closed = m
-	maps.DeleteFunc(d.past, func(of period.Month, _ uint64) bool { return of <= m })
+	maps.DeleteFunc(d.datedBefore, func(of period.Month, _ uint64) bool { return of <= m })
 }
 
 // checkClosed returns the reason why the month cannot be closed; nil if there is none.

@@ -342,15 +342,15 @@ func TestClosedMonthsAreListedFromTheLastOn(t *testing.T) {
 	}
 	v := f.View()
 	defer v.Close()
-	list := func(before period.Month, most int) (said string) {
+	list := func(before period.Month, most int) (text string) {
 		err := v.Periods(org, before, func(p *period.Record) (bool, error) {
-			said += fmt.Sprintf("%v by %s at %d; ", p.Month, p.ClosedBy.Login, p.Seq)
-			return len(strings.Split(said, ";")) <= most, nil
+			text += fmt.Sprintf("%v by %s at %d; ", p.Month, p.ClosedBy.Login, p.Seq)
+			return len(strings.Split(text, ";")) <= most, nil
 		})
 		if err != nil {
 			t.Error(err)
 		}
-		return strings.TrimSpace(said)
+		return strings.TrimSpace(text)
 	}
 	if got := list(0, 9); got != "2026-11 by auditor at 3; 2026-10 by auditor at 2; 2026-09 by auditor at 1;" {
 		t.Error(got)

@@ -44,9 +44,9 @@ func TestFiguresOfProofs(t *testing.T) {
 		before := processor(t)
 		for range 2000 {
 			v := j.View()
-			began := time.Now()
+			started := time.Now()
 			err := question.ask(v)
-			all = append(all, time.Since(began))
+			all = append(all, time.Since(started))
 			v.Close()
 			if err != nil {
 				t.Fatal(err)

@@ -116,9 +116,9 @@ func measured(b *testing.B, call func()) {
 	var took []time.Duration
 	b.ReportAllocs()
 	for b.Loop() {
-		began := time.Now()
+		started := time.Now()
 		call()
-		took = append(took, time.Since(began))
+		took = append(took, time.Since(started))
 	}
 	slices.Sort(took)
 	for _, p := range []int{50, 99} {
@@ -179,9 +179,9 @@ func diarized(b *testing.B, days int) *posting.Journal {
 		}
 	}
 	shut(j)
-	began := time.Now()
+	started := time.Now()
 	j = open()
-	b.Logf("opened in %v", time.Since(began))
+	b.Logf("opened in %v", time.Since(started))
 	b.Cleanup(func() { shut(j) })
 	return j
 }

@@ -36,13 +36,13 @@ type search struct {
 // events are in the same groups' page buffers and on the same pages, so TotalsAfter reads each
 // of them once. Searching line by line would read a hot account's page, or the whole page
 // buffer, for each line. Errors: *DamageError, also for a posting without a line.
-func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, wants func(ledger.Path) bool) ([][]ledger.Totals, error) {
+func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, selects func(ledger.Path) bool) ([][]ledger.Totals, error) {
 	s := search{org: org, accounts: make(map[string]*seeking)}
 	after := make([][]ledger.Totals, len(events))
 	for n := range events {
 		if e := &events[n]; e.Entry != nil {
 			after[n] = make([]ledger.Totals, len(e.Entry.Postings))
-			s.add(e, after[n], wants)
+			s.add(e, after[n], selects)
 		}
 	}
 	for _, a := range s.accounts {
@@ -60,11 +60,11 @@ func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, wants func(ledg
 }
 
 // add adds the lines of an event's postings to the search.
-func (s *search) add(e *ledger.Event, after []ledger.Totals, wants func(ledger.Path) bool) {
+func (s *search) add(e *ledger.Event, after []ledger.Totals, selects func(ledger.Path) bool) {
 	var prefix, head []byte
 	for i := range e.Entry.Postings {
 		p := &e.Entry.Postings[i]
-		if !wants(p.Account) {
+		if !selects(p.Account) {
 			continue
 		}
 		account := ledger.Account{Path: p.Account, Asset: p.Asset}

@@ -61,10 +61,10 @@ func (v *View) Accounts(org ledger.ID, prefix string, env money.Env, fn func(led
 }
 
 // AccountsFrom is Accounts, beginning after the given account.
-func (v *View) AccountsFrom(org ledger.ID, prefix string, env money.Env, past *ledger.Account, fn func(ledger.Account) (more bool, err error)) error {
+func (v *View) AccountsFrom(org ledger.ID, prefix string, env money.Env, after *ledger.Account, fn func(ledger.Account) (more bool, err error)) error {
 	var from []byte
-	if past != nil {
-		from = store.After(store.KeyPages(nil, org, *past))
+	if after != nil {
+		from = store.After(store.KeyPages(nil, org, *after))
 	}
 	return v.snap.AscendKeys(store.KeyAccounts(nil, org, env, prefix), from, func(key []byte) ([]byte, bool, error) {
 		a, ok := store.ParsePageKey(key)

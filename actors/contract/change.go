@@ -40,8 +40,8 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Chan
 			Add: money.FromUint64(1), Max: money.Max, Refuse: ledger.OutOfRange,
 		}}
 	}
-	for _, said := range d.Dated {
-		change.Dates = append(change.Dates, posting.DateGuard{Org: org, Field: said.Field, On: said.On})
+	for _, dated := range d.Dated {
+		change.Dates = append(change.Dates, posting.DateGuard{Org: org, Field: dated.Field, On: dated.On})
 	}
 	if !d.Reserve.IsZero() {
 		change.Counters = append(change.Counters, reserved(org, r.Asset, d.Reserve))
@@ -195,7 +195,7 @@ func (s *Service) replied(view *posting.View, org, reply ledger.ID) (Result, err
 	}
 	stamp := now.Stamp
 	stamp.Version, stamp.LastSeq, stamp.Updated = then.Version, then.Seq, then.Booked
-	r := told(record, stamp, stamp.Updated)
+	r := shownAt(record, stamp, stamp.Updated)
 	return r, Show(view, org, r.Record)
 }
 

@@ -24,8 +24,8 @@ import (
 // manyHolders is more than fit into one group.
 const manyHolders = 1_600
 
-// crowd is an issue with many holders over a real journal.
-type crowd struct {
+// holdersFixture is an issue with many holders over a real journal.
+type holdersFixture struct {
 	*fixture
 	reading *contract.Reading
 	id      ledger.ID
@@ -33,47 +33,47 @@ type crowd struct {
 	sold    int64
 }
 
-const crowdBody = `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"4000000",
+const issueBody = `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"4000000",
 	"total_value":"4000000","certificate_value":"100","expected_yield":5,"maturity_months":1,"subscription_start":"2026-09-01","subscription_end":"2026-09-30",
 	"early_redemption_allowed":true,"early_redemption_penalty":"77777"}`
 
-// crowds has an issue of each reading as it was when everybody had subscribed; the tests begin with
+// filledIssues has an issue of each reading as it was when everybody had subscribed; the tests begin with
 // copies.
-var crowds = make(map[*contract.Reading]*placed)
+var filledIssues = make(map[*contract.Reading]*filledIssue)
 
-type placed struct {
-	crowd
+type filledIssue struct {
+	holdersFixture
 	image *testkit.Image
 }
 
-// openCrowd opens an issue in a reading with many subscribers.
-func openCrowd(t *testing.T, reading *contract.Reading) *crowd {
+// openIssue opens an issue in a reading with many subscribers.
+func openIssue(t *testing.T, reading *contract.Reading) *holdersFixture {
 	t.Helper()
-	p := crowds[reading]
+	p := filledIssues[reading]
 	if p == nil {
 		p = fill(t, reading)
-		crowds[reading] = p
+		filledIssues[reading] = p
 	}
-	c := p.crowd
+	c := p.holdersFixture
 	c.fixture = &fixture{World: p.image.World(t), t: t, org: p.org}
 	c.start()
 	return &c
 }
 
 // fill makes the issue and its subscribers.
-func fill(t *testing.T, reading *contract.Reading) *placed {
+func fill(t *testing.T, reading *contract.Reading) *filledIssue {
 	t.Helper()
 	seed := rand.Uint64()
-	if said := os.Getenv("MIZAN_SEED"); said != "" {
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
 		var err error
-		if seed, err = strconv.ParseUint(said, 10, 64); err != nil {
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	d := rand.New(rand.NewPCG(seed, 0))
-	c := crowd{fixture: openFixture(t), reading: reading, held: make(map[ledger.ID]int64)}
-	made, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: given(t, crowdBody)})
+	c := holdersFixture{fixture: openFixture(t), reading: reading, held: make(map[ledger.ID]int64)}
+	made, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,18 +93,18 @@ func fill(t *testing.T, reading *contract.Reading) *placed {
 	}
 	c.Runtime.Quiesce()
 	c.Close()
-	return &placed{c, c.Image()}
+	return &filledIssue{c, c.Image()}
 }
 
-func (c *crowd) asks(action contract.Action, body, key string) (Result, error) {
-	a := Act{Org: c.org, ID: c.id, Product: contract.Certificate, Reading: c.reading, Action: action, Input: given(c.t, body)}
+func (c *holdersFixture) asks(action contract.Action, body, key string) (Result, error) {
+	a := Act{Org: c.org, ID: c.id, Product: contract.Certificate, Reading: c.reading, Action: action, Input: parseInput(c.t, body)}
 	if key != "" {
 		a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
 	}
 	return c.service.Act(a)
 }
 
-func (c *crowd) do(action contract.Action, body string) Result {
+func (c *holdersFixture) do(action contract.Action, body string) Result {
 	c.t.Helper()
 	r, err := c.asks(action, body, "")
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *crowd) do(action contract.Action, body string) Result {
 }
 
 // copied copies the issue to its own directory, with no service running.
-func (c *crowd) copied(t *testing.T) *crowd {
+func (c *holdersFixture) copied(t *testing.T) *holdersFixture {
 	t.Helper()
 	own := *c
 	own.fixture = &fixture{World: c.Image().World(t), t: t, org: c.org}
@@ -123,7 +123,7 @@ func (c *crowd) copied(t *testing.T) *crowd {
 
 // declared makes an action and a number of its batches durable without the actor, as a kill between
 // two batches leaves them.
-func (c *crowd) declared(action contract.Action, body string, batches int64) {
+func (c *holdersFixture) declared(action contract.Action, body string, batches int64) {
 	c.t.Helper()
 	c.OpenJournal()
 	for n := int64(-1); n < batches; n++ {
@@ -132,18 +132,18 @@ func (c *crowd) declared(action contract.Action, body string, batches int64) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		asked := contract.Batch
+		requested := contract.Batch
 		if n < 0 {
-			asked = action
+			requested = action
 		}
-		was.Record.Register, err = Extract(view, c.org, c.id, was.Record.Reads(asked, given(c.t, body)))
+		was.Record.Register, err = Extract(view, c.org, c.id, was.Record.Reads(requested, parseInput(c.t, body)))
 		view.Close()
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		var d contract.Decision
 		if now := ledger.MicrosOf(c.Clock.Now()); n < 0 {
-			d, err = was.Record.Act(action, given(c.t, body), now)
+			d, err = was.Record.Act(action, parseInput(c.t, body), now)
 		} else {
 			d, _ = was.Record.OnDue(now)
 		}
@@ -156,7 +156,7 @@ func (c *crowd) declared(action contract.Action, body string, batches int64) {
 }
 
 // balances returns the balances of all accounts, on their normal sides.
-func (c *crowd) balances() map[ledger.Path]string {
+func (c *holdersFixture) balances() map[ledger.Path]string {
 	c.t.Helper()
 	view := c.Journal.View()
 	defer view.Close()
@@ -176,7 +176,7 @@ func (c *crowd) balances() map[ledger.Path]string {
 // stands compares all accounts with what each certificate, or each holder for amounts per holder,
 // should have brought to the current accounts. It also checks the issue's totals over its holders'
 // accounts of each kind.
-func (c *crowd) stands(holders string, paid func(n int64) int64, common map[string]int64) {
+func (c *holdersFixture) stands(holders string, paid func(n int64) int64, common map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)
 	for who, n := range c.held {
@@ -204,7 +204,7 @@ func (c *crowd) stands(holders string, paid func(n int64) int64, common map[stri
 	}
 }
 
-func (c *crowd) progress() (contract.Progress, bool) {
+func (c *holdersFixture) progress() (contract.Progress, bool) {
 	c.t.Helper()
 	r, err := c.service.Read(c.org, contract.Certificate, c.reading, c.id)
 	if err != nil {
@@ -216,7 +216,7 @@ func (c *crowd) progress() (contract.Progress, bool) {
 // After a stop between any two batches of an activation or a redemption the next start continues:
 // no holder is left out, none is paid twice.
 func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
-	base := openCrowd(t, contract.Religious)
+	base := openIssue(t, contract.Religious)
 	face := 100 * base.sold
 	base.Runtime.Quiesce()
 	offered := base.copied(t)
@@ -229,7 +229,7 @@ func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 		kept += penalty(n)
 	}
 	for _, step := range []struct {
-		from    *crowd
+		from    *holdersFixture
 		action  contract.Action
 		body    string
 		holders string
@@ -268,7 +268,7 @@ func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 // Requests for an issue wait while an action is carried out in batches. Reads do not wait, and show
 // its progress.
 func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
-	c := openCrowd(t, contract.Secular)
+	c := openIssue(t, contract.Secular)
 	answer := c.do(contract.Activate, "")
 	if p, under := answer.Record.Progress(); !under || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
 		t.Fatalf("the answer is %s with %+v", answer.Record.Status, p)
@@ -313,7 +313,7 @@ func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
 
 // No month is closed while batches are in progress, whether or not due items are known.
 func TestNoMonthIsClosedWhileBatchesAreUnderWay(t *testing.T) {
-	c := openCrowd(t, contract.Secular)
+	c := openIssue(t, contract.Secular)
 	c.Runtime.Quiesce()
 	under := c.copied(t)
 	under.declared(contract.Activate, "", 2)

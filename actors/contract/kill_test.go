@@ -118,17 +118,17 @@ func (p *placement) shown() (v struct {
 // carriedOut waits for the end of an action in batches, with some kills on the way.
 func (p *placement) carriedOut(action string) {
 	p.t.Helper()
-	began := time.Now()
+	started := time.Now()
 	kills, last := p.d.IntN(3), -1
 	for {
 		at := p.shown().Data.Progress
 		switch {
 		case at == nil:
-			p.t.Logf("%s: %v since its answer, %d kills", action, time.Since(began).Round(time.Millisecond), p.kills)
+			p.t.Logf("%s: %v since its answer, %d kills", action, time.Since(started).Round(time.Millisecond), p.kills)
 			return
 		case at.Action != action || at.Total != len(p.held) || at.Done < last || at.Done >= at.Total:
 			p.t.Fatalf("%s is at %+v, after %d", action, at, last)
-		case time.Since(began) > actionBound:
+		case time.Since(started) > actionBound:
 			p.t.Fatalf("%s is still at %+v", action, at)
 		}
 		if last = at.Done; kills > 0 && p.d.IntN(3) == 0 {
@@ -215,15 +215,15 @@ func (p *placement) pages(of string) (rows []struct {
 
 // holders returns how many holders the test's issue has: always several batches.
 func holders(t *testing.T) int {
-	said := os.Getenv("MIZAN_HOLDERS")
+	text := os.Getenv("MIZAN_HOLDERS")
 	switch {
-	case said != "":
+	case text != "":
 	case testing.Short():
 		return 900
 	default:
 		return 1_900
 	}
-	n, err := strconv.Atoi(said)
+	n, err := strconv.Atoi(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,12 +266,12 @@ func (p *placement) must(action, body string) {
 // subscribe makes n people subscribe, some of them twice, and reads the register.
 func (p *placement) subscribe(n int) {
 	p.t.Helper()
-	began := time.Now()
+	started := time.Now()
 	type application struct {
 		who string
 		n   int64
 	}
-	asked := make(chan application)
+	submitted := make(chan application)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	failed := ""
@@ -280,7 +280,7 @@ func (p *placement) subscribe(n int) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			for one := range asked {
+			for one := range submitted {
 				a, err := client.Post(p.base+"subscribe", fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, one.who, one.n))
 				if err != nil || a.Status != 200 {
 					mu.Lock()
@@ -298,15 +298,15 @@ func (p *placement) subscribe(n int) {
 			p.held[who] += one.n
 			p.sold += one.n
 			applications++
-			asked <- one
+			submitted <- one
 		}
 	}
-	close(asked)
+	close(submitted)
 	all.Wait()
 	if failed != "" {
 		p.t.Fatal(failed)
 	}
-	p.t.Logf("%d subscriptions in %v", applications, time.Since(began).Round(time.Millisecond))
+	p.t.Logf("%d subscriptions in %v", applications, time.Since(started).Round(time.Millisecond))
 	shown := p.shown().Data
 	if shown.Holders != n || shown.Applications != applications || len(shown.Subscriptions) != min(200, applications) {
 		p.t.Fatalf("%d holders and %d subscriptions, of which %d are shown; want %d and %d", shown.Holders, shown.Applications, len(shown.Subscriptions), n, applications)
@@ -365,9 +365,9 @@ func (p *placement) stands(stem string, paid func(n int64) int64) {
 // once, whenever the server is killed. The test computes the sums itself, in both readings.
 func TestKillsLoseNoHolderAndPayNoneTwice(t *testing.T) {
 	seed := rand.Uint64()
-	if said := os.Getenv("MIZAN_SEED"); said != "" {
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
 		var err error
-		if seed, err = strconv.ParseUint(said, 10, 64); err != nil {
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -63,13 +63,13 @@ func (l *live) Idle() bool { return true }
 
 // Failed implements actors.Behaviour.
 func (l *live) Failed(*actors.Context) {
-	if m := asked(l.cause); m != nil {
+	if m := waitingAct(l.cause); m != nil {
 		m.Refuse(ledger.Refuse("contract", ledger.Internal, "an internal error; read the contract"))
 	}
 }
 
-// asked returns the action whose caller waits; nil if no caller waits.
-func asked(cause any) *act {
+// waitingAct returns the action whose caller waits; nil if no caller waits.
+func waitingAct(cause any) *act {
 	switch m := cause.(type) {
 	case *act:
 		return m
@@ -130,9 +130,9 @@ func (l *live) due(c *actors.Context, m actors.Due) {
 
 // read reads the part of the register of holders that the next decision needs. If it disagrees with
 // the record's version, the writer refuses the Change.
-func (l *live) read(action contract.Action, given schema.Input) {
+func (l *live) read(action contract.Action, input schema.Input) {
 	l.record.Register = contract.Register{}
-	wanted := l.record.Reads(action, given)
+	wanted := l.record.Reads(action, input)
 	if wanted == (contract.Extract{}) {
 		return
 	}
@@ -172,7 +172,7 @@ func (l *live) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt
 		return
 	}
 	if m, ok := cause.(*act); ok {
-		m.answer(answer{result: told(l.record, l.stamp, l.stamp.Updated)})
+		m.answer(answer{result: shownAt(l.record, l.stamp, l.stamp.Updated)})
 	}
 	if l.stamp.Due != 0 && l.stamp.Due <= ledger.MicrosOf(c.Now()) {
 		l.due(c, actors.Due{Key: l.key, At: l.stamp.Due}) // a clock that stands still would not send it
@@ -188,11 +188,11 @@ func (l *live) refused(c *actors.Context, cause any, r posting.Receipt) {
 		if m, ok := cause.(actors.Due); ok {
 			l.due(c, m)
 		} else {
-			l.act(c, asked(cause))
+			l.act(c, waitingAct(cause))
 		}
 		return
 	}
-	if m := asked(cause); m != nil {
+	if m := waitingAct(cause); m != nil {
 		m.Refuse(refusedBy(r))
 	}
 }

@@ -25,11 +25,11 @@ const screeningVersion = 1
 
 // Screen applies the rules to the input and stores both. With a key it does so once: the error is a
 // Conflict if the key was used for another request.
-func (s *Service) Screen(org ledger.ID, given contract.Screened, key actors.Key) (Screening, error) {
+func (s *Service) Screen(org ledger.ID, screened contract.Screened, key actors.Key) (Screening, error) {
 	if earlier, found, err := s.screenedAlready(org, &key); found || err != nil {
 		return earlier, err
 	}
-	found := Screening{Screening: contract.NewScreening(uuid.New(), given, ledger.MicrosOf(s.rt.Clock.Now()))}
+	found := Screening{Screening: contract.NewScreening(uuid.New(), screened, ledger.MicrosOf(s.rt.Clock.Now()))}
 	body, err := json.Marshal(&found.Screening)
 	if err != nil {
 		return found, err
@@ -107,8 +107,8 @@ func FindScreening(view *posting.View, org, id ledger.ID) (*Screening, bool, err
 }
 
 // screened refuses a contract whose screening does not exist.
-func (s *Service) screened(org ledger.ID, given schema.Input) error {
-	raw, sent := given[contract.ScreeningID.Name]
+func (s *Service) screened(org ledger.ID, input schema.Input) error {
+	raw, sent := input[contract.ScreeningID.Name]
 	var id ledger.ID
 	if !sent || json.Unmarshal(raw, &id) != nil || id == (ledger.ID{}) {
 		return nil // a malformed id is refused together with the other fields

@@ -91,7 +91,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	select {
 	case r := <-done:
 		if r.Err == nil {
-			return told(d.Record, r.Stamps[0], r.Stamps[0].Updated), nil
+			return shownAt(d.Record, r.Stamps[0], r.Stamps[0].Updated), nil
 		}
 		return s.orAnswered(c.Org, &c.Key, refusedBy(r))
 	case <-timer.C:
@@ -163,8 +163,8 @@ func (s *Service) shown(org ledger.ID, r Result) (Result, error) {
 	return r, Show(view, org, r.Record)
 }
 
-// told returns a contract as shown at a time.
-func told(r *contract.Record, stamp posting.Stamp, at ledger.Micros) Result {
+// shownAt returns a contract as shown at a time.
+func shownAt(r *contract.Record, stamp posting.Stamp, at ledger.Micros) Result {
 	return Result{Record: r.AsOf(stamp.Started, at.Date()), Stamp: stamp}
 }
 
@@ -181,7 +181,7 @@ func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	if err != nil {
 		return Result{}, false, err
 	}
-	return told(r, stored.Stamp, view.Now()), true, nil
+	return shownAt(r, stored.Stamp, view.Now()), true, nil
 }
 
 // Numbers of the lists of contracts.

@@ -18,7 +18,7 @@ import (
 	"mizan/posting"
 )
 
-var began = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
+var startTime = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
 
 // fixture is a service over a real journal.
 type fixture struct {
@@ -30,7 +30,7 @@ type fixture struct {
 
 func openFixture(t *testing.T) *fixture {
 	t.Helper()
-	o := &fixture{World: testkit.NewWorld(t, began), t: t, org: uuid.New()}
+	o := &fixture{World: testkit.NewWorld(t, startTime), t: t, org: uuid.New()}
 	o.start()
 	return o
 }
@@ -43,7 +43,7 @@ func (o *fixture) start() {
 	o.Runtime.Start(func(posting.Item) bool { return false })
 }
 
-func given(t *testing.T, body string) (g schema.Input) {
+func parseInput(t *testing.T, body string) (g schema.Input) {
 	t.Helper()
 	if body == "" {
 		return schema.Input{}
@@ -59,7 +59,7 @@ const saved = `{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"A
 // keep makes an active safekeeping deposit.
 func (o *fixture) keep() ledger.ID {
 	o.t.Helper()
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given(o.t, saved)})
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(o.t, saved)})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func (o *fixture) keep() ledger.ID {
 // ask requests an action, with a key unless the key is empty.
 func (o *fixture) ask(id ledger.ID, action contract.Action, body, key string) (Result, error) {
 	o.t.Helper()
-	a := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: given(o.t, body)}
+	a := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: parseInput(o.t, body)}
 	if key != "" {
 		a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
 	}
@@ -114,11 +114,11 @@ func (o *fixture) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors
 func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
 	o := openFixture(t)
 	id := o.keep()
-	for _, c := range []struct{ meanwhile, asked, left string }{{"900", "101", ""}, {"1", "99", "0"}} {
+	for _, c := range []struct{ meanwhile, requested, left string }{{"900", "101", ""}, {"1", "99", "0"}} {
 		registry, key, _ := o.late(id)
 		o.act(id, contract.Withdraw, `{"amount":"`+c.meanwhile+`"}`, "")
 		m := &act{done: make(chan answer, 1), Act: Act{
-			Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: given(t, `{"amount":"`+c.asked+`"}`),
+			Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: parseInput(t, `{"amount":"`+c.requested+`"}`),
 		}}
 		if err := registry.Command(key, m); err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
 // handled.
 func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 	o := openFixture(t)
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: given(t,
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1200","lease_term_months":12,"monthly_rental":"100"}`)})
 	if err != nil {
@@ -149,7 +149,7 @@ func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 		action contract.Action
 		body   string
 	}{{contract.Acquire, `{"ownership_documents":["deed"]}`}, {contract.Activate, ""}} {
-		if a.Action, a.Input = step.action, given(t, step.body); err == nil {
+		if a.Action, a.Input = step.action, parseInput(t, step.body); err == nil {
 			_, err = o.service.Act(a)
 		}
 	}
@@ -163,7 +163,7 @@ func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 	}
 	registry.Tell(key, actors.Due{Key: key, At: due})
 	m := &act{done: make(chan answer, 1), Act: a}
-	m.Action, m.Input = contract.PayRent, given(t, `{"amount":"30"}`)
+	m.Action, m.Input = contract.PayRent, parseInput(t, `{"amount":"30"}`)
 	if err := registry.Command(key, m); err != nil { // queued behind it
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestAKeyGivesTheAnswerOfItsRequest(t *testing.T) {
 	if !again.Replay || first.Replay || o.balance(again) != "1005" || !same || again.Record.Status != contract.Active {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
-	other := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Input: given(t, `{"amount":"6"}`),
+	other := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Input: parseInput(t, `{"amount":"6"}`),
 		Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{2}}}
 	if _, err := o.service.Act(other); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("another request with the key: %v", err)
@@ -208,7 +208,7 @@ func TestAContractIsKnownInItsReadingAndProductOnly(t *testing.T) {
 		{o.org, contract.Lease, contract.Secular, false}, {uuid.New(), contract.Safekeeping, contract.Secular, false},
 	} {
 		_, err := o.service.Read(c.org, c.product, c.reading, id)
-		_, acted := o.service.Act(Act{Org: c.org, ID: id, Product: c.product, Reading: c.reading, Action: contract.GrantHibah, Input: given(t, `{"amount":"1","granted_by":"b"}`)})
+		_, acted := o.service.Act(Act{Org: c.org, ID: id, Product: c.product, Reading: c.reading, Action: contract.GrantHibah, Input: parseInput(t, `{"amount":"1","granted_by":"b"}`)})
 		if (err == nil) != c.known || (acted == nil) != c.known || !c.known && (!ledger.IsRefusal(err, ledger.NotFound) || !ledger.IsRefusal(acted, ledger.NotFound)) {
 			t.Errorf("%v %v: read %v, acted %v", c.product.Variants[c.reading], c.known, err, acted)
 		}
@@ -220,10 +220,10 @@ func TestNumbersAreCountedForEachOrganization(t *testing.T) {
 	o := openFixture(t)
 	for _, org := range []ledger.ID{o.org, uuid.New()} {
 		for n := uint64(1); n <= 3; n++ {
-			if _, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: given(t, "{}")}); err == nil {
+			if _, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, "{}")}); err == nil {
 				t.Error("nothing was asked for, and it was made")
 			}
-			made, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: given(t, saved)})
+			made, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, saved)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,17 +26,17 @@ func column(t *testing.T, r *contract.Record, name string) any {
 // acquired is a lease whose asset was bought, for 12 months at 100 each.
 func (o *fixture) acquired() Act {
 	o.t.Helper()
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: given(o.t,
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(o.t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1200","lease_term_months":12,"monthly_rental":"100"}`)})
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	a := Act{Org: o.org, ID: made.Record.ID, Product: contract.Lease, Reading: contract.Secular, Action: contract.Acquire, Input: given(o.t, `{"ownership_documents":["deed"]}`)}
+	a := Act{Org: o.org, ID: made.Record.ID, Product: contract.Lease, Reading: contract.Secular, Action: contract.Acquire, Input: parseInput(o.t, `{"ownership_documents":["deed"]}`)}
 	if _, err := o.service.Act(a); err != nil {
 		o.t.Fatal(err)
 	}
-	a.Action, a.Input = contract.Activate, given(o.t, `{"delivery_date":"2026-05-26"}`) // 100 days ago
+	a.Action, a.Input = contract.Activate, parseInput(o.t, `{"delivery_date":"2026-05-26"}`) // 100 days ago
 	return a
 }
 
@@ -114,14 +114,14 @@ func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, reading := range contract.Readings {
-		made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: reading, Env: money.Prod, Input: given(t,
+		made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: reading, Env: money.Prod, Input: parseInput(t,
 			saved[:len(saved)-1]+`,"compliance_review":{"approved_by":"the board","fatwa_reference":"F-7"}}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if reading == contract.Secular {
 			made, err = o.service.Act(Act{Org: o.org, ID: made.Record.ID, Product: contract.Safekeeping, Reading: reading, Action: contract.Activate,
-				Input: given(t, `{"compliance_review":{"approved_by":"the board"}}`)})
+				Input: parseInput(t, `{"compliance_review":{"approved_by":"the board"}}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
 // events are booked ahead of it.
 func TestAReviewFollowsTheSubmissionUnderAStandingClock(t *testing.T) {
 	o := openFixture(t)
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: given(t,
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","capital_amount":"1000","business_type":"trade",`+
 			`"profit_sharing_ratio":{"bank":50,"customer":50},"term_months":12}`)})
 	if err != nil {
@@ -154,7 +154,7 @@ func TestAReviewFollowsTheSubmissionUnderAStandingClock(t *testing.T) {
 	}
 	does := func(action contract.Action, body string) Result {
 		t.Helper()
-		r, err := o.service.Act(Act{Org: o.org, ID: made.Record.ID, Product: contract.Managed, Reading: contract.Secular, Action: action, Input: given(t, body)})
+		r, err := o.service.Act(Act{Org: o.org, ID: made.Record.ID, Product: contract.Managed, Reading: contract.Secular, Action: action, Input: parseInput(t, body)})
 		if err != nil {
 			t.Fatal(err)
 		}

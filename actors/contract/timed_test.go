@@ -16,7 +16,7 @@ import (
 // no term.
 func (o *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
 	o.t.Helper()
-	made, err := o.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Input: given(o.t,
+	made, err := o.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Input: parseInput(o.t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"`+currency+`","partnership_type":"permanent",`+
 			`"total_value":"2","bank_contribution":"1","customer_contribution":"1","profit_sharing_ratio":{"bank":50,"customer":50},"rental_amount":"1"}`)})
 	if err != nil {

@@ -109,7 +109,7 @@ func TestAPayerWhoComesBackWithoutHavingActedCanStillAct(t *testing.T) {
 }
 
 func TestAPasswordIsSubmittedOnceAndDecides(t *testing.T) {
-	for given, want := range map[string]struct {
+	for submitted, want := range map[string]struct {
 		status payment.Status
 		reason string
 	}{
@@ -121,15 +121,15 @@ func TestAPasswordIsSubmittedOnceAndDecides(t *testing.T) {
 		if r.Status != payment.ActionRequired || !bytes.Contains(r.Action.Material, []byte("otp")) {
 			t.Fatalf("%s %+v", r.Status, r.Action)
 		}
-		sent := material(r.ID, given)
+		sent := material(r.ID, submitted)
 		if got := f.must(f.Complete(sent)); got.Status != want.status || why(got.Failure) != want.reason {
-			t.Errorf("%s: %s %q", given, got.Status, why(got.Failure))
+			t.Errorf("%s: %s %q", submitted, got.Status, why(got.Failure))
 		}
 		if !wiped(sent.Object) {
 			t.Errorf("what was submitted is still there: %s", sent.Object)
 		}
 		f.submitted(r.ID, actors.Complete, 1)
-		_, err := f.Complete(material(r.ID, given))
+		_, err := f.Complete(material(r.ID, submitted))
 		f.refused(err, ledger.Conflict)
 	}
 }
@@ -139,15 +139,15 @@ func TestMaterialWithoutWhatTheRailAskedForIsNotSent(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, password, 70, "").Record.ID
 	before := f.whole(f.Find(org, id)).Stamp
-	for _, given := range []string{
+	for _, submitted := range []string{
 		``, `{}`, `{"status":"charged"}`, `{"otp":""}`, `{"otp":" \t"}`, `{"otp":123456}`, `{"otp":null}`, `{"otp":["123456"]}`, `{"OTP":"123456"}`, `{"a":{"otp":"123456"}}`,
 	} {
-		sent := material(id, given)
+		sent := material(id, submitted)
 		_, err := f.Complete(sent)
 		f.refused(err, ledger.Invalid)
 		var refusal *ledger.Refusal
 		if errors.As(err, &refusal); refusal.Field != "additional_params_for_auth.otp" {
-			t.Errorf("%s: field %q", given, refusal.Field)
+			t.Errorf("%s: field %q", submitted, refusal.Field)
 		}
 		if !wiped(sent.Object) {
 			t.Errorf("what was submitted is still there: %s", sent.Object)
@@ -310,7 +310,7 @@ func TestARailMayAskForOneActionAfterAnother(t *testing.T) {
 // looks for it in each test).
 func TestTheCardIsKeptSealedForThePayersActionAndGoneAfterwards(t *testing.T) {
 	var number string
-	r := new(rail)
+	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Complete && call.Card != nil {
 			number = string(call.Card.Number)
@@ -373,8 +373,8 @@ func TestAnActionWhoseSealedCardIsLostFails(t *testing.T) {
 
 // A rail that always answers "ready" is told to complete only at its due instants.
 func TestARailThatIsAlwaysReadyIsToldAtItsInstantsOnly(t *testing.T) {
-	ready := actors.Outcome{Verdict: payment.VerdictReady}
-	r := scripted(actors.Complete, ready, ready, ready, done).says(actors.Pay, ready)
+	readyOutcome := actors.Outcome{Verdict: payment.VerdictReady}
+	r := scripted(actors.Complete, readyOutcome, readyOutcome, readyOutcome, done).says(actors.Pay, readyOutcome)
 	f := openAs(t, func(f *fixture) { f.on(r) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	if got := f.must(f.Returned(org, id)).Status; got != payment.Charging {
@@ -398,7 +398,7 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 	for i := range 1_000 {
 		action.Destinations = append(action.Destinations, payment.Destination{ID: strings.Repeat("d", 1+i), Name: long})
 	}
-	r := new(rail)
+	r := new(fakeProvider)
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Void {
 			return done

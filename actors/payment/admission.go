@@ -31,7 +31,7 @@ func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 		case admission.Count:
 			task = t.count(c)
 		case admission.Recount:
-			cause.(*failover).asked = true
+			cause.(*failover).admissionStarted = true
 			task = t.countLater(c)
 		case admission.Begin:
 			task = t.beginCharge(c, cause)
@@ -109,8 +109,8 @@ func (t *transaction) countLater(c *actors.Context) admission.Task {
 	var repeats func() (bool, error)
 	if m := t.create; m != nil && m.Request.TxID != "" {
 		repeats = func() (bool, error) {
-			_, taken, err := service.claimed(key.Org, m)
-			return taken, err
+			_, keyUsed, err := service.claimed(key.Org, m)
+			return keyUsed, err
 		}
 	}
 	service.admission.Count(a.Org, a.Partner.Number, a.CountedBy, a.At, &a.Attempt, repeats, func(exceeded *directory.Limit, err error) {
@@ -127,11 +127,11 @@ func (t *transaction) onVelocity(c *actors.Context, m velocityResult) {
 }
 
 // claimed returns the transaction that already has a create's txid.
-func (s *Service) claimed(org ledger.ID, m *create) (id ledger.ID, taken bool, err error) {
+func (s *Service) claimed(org ledger.ID, m *create) (id ledger.ID, keyUsed bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	owner, taken, err := view.Claim(org, ledger.ClaimTxID, TxIDKey(m.Partner.Number, m.Request.TxID))
-	if err != nil || !taken {
+	owner, keyUsed, err := view.Claim(org, ledger.ClaimTxID, TxIDKey(m.Partner.Number, m.Request.TxID))
+	if err != nil || !keyUsed {
 		return id, false, err
 	}
 	id, err = uuid.FromBytes(owner)
@@ -258,8 +258,8 @@ func (t *transaction) lose(c *actors.Context, cause any) {
 // failover is a provider's answer after which another terminal is tried.
 type failover struct {
 	providerAnswer
-	answer payment.Answer
-	asked  bool // the velocity limits or the writer were asked about a terminal
+	answer           payment.Answer
+	admissionStarted bool // the velocity limits or the writer were asked about a terminal
 }
 
 // failOver looks for another terminal; it returns false if none may be tried after this answer, or
@@ -295,7 +295,7 @@ func (t *transaction) reroute(c *actors.Context, m *failover) admission.Task {
 	if !ok {
 		return a.RuleOut()
 	}
-	m.asked = true
+	m.admissionStarted = true
 	t.commit(c, d, m)
 	return ""
 }
@@ -319,7 +319,7 @@ func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.
 // others, because stored attempts count towards the velocity limits there (admission.Attempts).
 func (t *transaction) letStand(c *actors.Context, m *failover) {
 	var stopped []payment.Attempt
-	if m.asked {
+	if m.admissionStarted {
 		stopped = t.admission.Stopped
 	}
 	t.cause, t.admission = nil, admission.Admission{}

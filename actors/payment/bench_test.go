@@ -12,13 +12,13 @@ import (
 // BenchmarkCreate drives complete payments through the service, without HTTP.
 func BenchmarkCreate(b *testing.B) {
 	volumes := []*directory.Limit{limit(directory.DailyVolume, 1<<60, nil), limit(directory.MonthlyVolume, 1<<60, nil)}
-	pace := []*directory.Limit{limit(directory.Velocity, 100_000, nil)}
+	velocityLimits := []*directory.Limit{limit(directory.Velocity, 100_000, nil)}
 	for _, run := range []struct {
 		name     string
 		parallel int
 		limits   []*directory.Limit
 	}{
-		{"2", 1, nil}, {"256", 128, nil}, {"256 under volumes", 128, volumes}, {"256 under a velocity", 128, pace},
+		{"2", 1, nil}, {"256", 128, nil}, {"256 under volumes", 128, volumes}, {"256 under a velocity", 128, velocityLimits},
 	} {
 		b.Run(run.name, func(b *testing.B) {
 			parallel := run.parallel

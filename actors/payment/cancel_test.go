@@ -138,19 +138,19 @@ func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
 		"pending":  {actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour}, "", ledger.NotReversible},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := new(rail)
-			began, resume := make(chan ledger.ID), make(chan struct{})
+			r := new(fakeProvider)
+			submitted, resume := make(chan ledger.ID), make(chan struct{})
 			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 				if call.Operation != actors.Pay {
 					return done
 				}
-				began <- call.Reference
+				submitted <- call.Reference
 				<-resume
 				return c.outcome
 			}
 			f := openAs(t, func(f *fixture) { f.on(r) })
 			go func() { _, _ = f.try(payment.Payment, "") }()
-			id := <-began
+			id := <-submitted
 			cancelled, refunded := f.SendCancel(of(id)), f.SendRefund(of(id))
 			close(resume)
 			for _, answer := range []struct {
@@ -168,16 +168,16 @@ func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
 }
 
 func TestOperationsThatWaitAreBoundedAndEachIsAnswered(t *testing.T) {
-	r := new(rail)
-	began, resume := make(chan ledger.ID), make(chan struct{})
+	r := new(fakeProvider)
+	submitted, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
-		began <- call.Reference
+		submitted <- call.Reference
 		<-resume
 		return done
 	}
 	f := openAs(t, func(f *fixture) { f.on(r) })
 	go func() { _, _ = f.try(payment.Payment, "") }()
-	id := <-began
+	id := <-submitted
 	answers := make([]<-chan error, paymentactor.MaxStashed)
 	for i := range answers {
 		answers[i] = f.SendCancel(of(id))
@@ -192,16 +192,16 @@ func TestOperationsThatWaitAreBoundedAndEachIsAnswered(t *testing.T) {
 
 // A waiting caller gets an answer, whatever goes wrong meanwhile.
 func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
-	r := new(rail)
-	began, resume := make(chan ledger.ID), make(chan struct{})
+	r := new(fakeProvider)
+	submitted, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
-		began <- call.Reference
+		submitted <- call.Reference
 		<-resume
 		return done
 	}
 	f := openAs(t, func(f *fixture) { f.on(r) })
 	go func() { _, _ = f.try(payment.Payment, "") }()
-	id := <-began
+	id := <-submitted
 	cancelled := f.SendCancel(of(id))
 	f.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 	f.refused(answered(t, cancelled), ledger.Internal)
@@ -227,7 +227,7 @@ func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &rail{submit: func(_ context.Context, call *actors.Call) actors.Outcome {
+			r := &fakeProvider{submit: func(_ context.Context, call *actors.Call) actors.Outcome {
 				if call.Operation == actors.Void {
 					return busy
 				}
@@ -286,16 +286,16 @@ func TestAnOperationThatNeverArrivesIsGivenUp(t *testing.T) {
 // An operation that has not begun when its caller stops waiting is not begun any more, because the
 // caller was told that nothing was done.
 func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
-	r := new(rail)
-	began, resume := make(chan ledger.ID), make(chan struct{})
+	r := new(fakeProvider)
+	submitted, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
-		began <- call.Reference
+		submitted <- call.Reference
 		<-resume
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`)}}
 	}
 	f := openAs(t, func(f *fixture) { f.wait = 50 * time.Millisecond; f.on(r) })
 	go func() { _, _ = f.try(payment.Payment, "") }()
-	id := <-began
+	id := <-submitted
 	_, err := f.Cancel(of(id))
 	f.refused(err, ledger.Unavailable)
 	secret := material(id, `{"otp":"123456"}`)
@@ -314,11 +314,11 @@ func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
 // An operation that has begun is answered with the state reached, and a repeated request gets the
 // same answer, whatever happened since.
 func TestAnOperationThatTakesTooLongIsAnsweredWithTheStateReached(t *testing.T) {
-	r := new(rail)
-	began, resume := make(chan struct{}), make(chan struct{})
+	r := new(fakeProvider)
+	submitted, resume := make(chan struct{}), make(chan struct{})
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Refund {
-			close(began)
+			close(submitted)
 			<-resume
 		}
 		return r.Provider.Submit(ctx, call)
@@ -328,7 +328,7 @@ func TestAnOperationThatTakesTooLongIsAnsweredWithTheStateReached(t *testing.T) 
 	refund := part(id, 0)
 	refund.Key = keyed("k", "a")
 	overdue := f.BeginRefund(refund)
-	<-began
+	<-submitted
 	first := f.whole(overdue())
 	if first.Record.Status != payment.Charged || first.Record.Op == nil {
 		t.Errorf("%s, operation %+v", first.Record.Status, first.Record.Op)

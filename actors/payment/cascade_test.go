@@ -38,7 +38,7 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 	var mu sync.Mutex
 	var statuses []string
 	f, ids := three(t, 0, func(f *fixture) {
-		r := new(rail)
+		r := new(fakeProvider)
 		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 			cards = append(cards, string(call.Card.Number)+" "+string(call.Card.CVV))
 			return r.Provider.Submit(ctx, call)
@@ -79,7 +79,7 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 func TestAPayoutsMoneyIsHeldOnceWhicheverTerminalItIsAt(t *testing.T) {
 	var during []string
 	f, ids := three(t, 1, func(f *fixture) {
-		r := new(rail)
+		r := new(fakeProvider)
 		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 			during = append(during, f.balance())
 			return r.Provider.Submit(ctx, call)
@@ -147,7 +147,7 @@ func TestAFailureIsNeverSentOn(t *testing.T) {
 
 func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testing.T) {
 	notSent := actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}}
-	r := new(rail)
+	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if settingsOf(call.Terminal).Fail != "" {
 			return notSent
@@ -170,7 +170,7 @@ func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testin
 // terminal is tried.
 func TestAnInquiryThatNeverLeftSendsNothingOn(t *testing.T) {
 	f, id := lostOn(t, payment.Payment, &flaky{after: true}, func(f *fixture) { f.add(0, failing("", 1)) }, func(f *fixture) {
-		r := &rail{}
+		r := &fakeProvider{}
 		first := true
 		r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
 			if first {

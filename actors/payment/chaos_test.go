@@ -41,9 +41,9 @@ func (c *chaos) mayPanic(n int) {
 	}
 }
 
-func (c *chaos) rail() *rail {
+func (c *chaos) newFakeProvider() *fakeProvider {
 	lost := actors.Outcome{Verdict: payment.VerdictUnknown}
-	r := &rail{}
+	r := &fakeProvider{}
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		c.mayPanic(10)
 		if c.one(10) {
@@ -72,7 +72,7 @@ func (c *chaos) rail() *rail {
 func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 	c := &chaos{random: dice(t)}
 	f := openAs(t, func(f *fixture) {
-		r := c.rail()
+		r := c.newFakeProvider()
 		lose := r.inquire
 		f.wrap = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil
@@ -120,7 +120,7 @@ func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 
 // chaotic loses some of the inquiries.
 type chaotic struct {
-	*rail
+	*fakeProvider
 	lose func(context.Context, *actors.Question) actors.Outcome
 }
 
@@ -129,7 +129,7 @@ func (c chaotic) Inquire(ctx context.Context, q *actors.Question) actors.Outcome
 	if o := c.lose(ctx, q); o.Verdict != 0 {
 		return o
 	}
-	return c.rail.Inquire(ctx, q)
+	return c.fakeProvider.Inquire(ctx, q)
 }
 
 func (f *fixture) records(fn func(*payment.Record)) int {
@@ -249,7 +249,7 @@ func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 	c := &chaos{random: dice(t)}
 	f := openAs(t, func(f *fixture) {
 		f.lossy = true
-		r := c.rail()
+		r := c.newFakeProvider()
 		lose := r.inquire
 		f.wrap = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil

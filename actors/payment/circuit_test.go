@@ -18,7 +18,7 @@ import (
 // twoRails is a fixture with two payment terminals; down switches the provider of the first.
 func twoRails(t *testing.T, rest time.Duration) (f *fixture, ids [2]ledger.ID, down *atomic.Bool) {
 	down = new(atomic.Bool)
-	r := new(rail)
+	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Terminal.ID == ids[0] && down.Load() {
 			return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}, Down: true}

@@ -7,9 +7,9 @@ func (s *Service) Send(key actors.RecordKey, m any) { s.registry.Tell(key, m) }
 
 // Waiters returns how many callers an actor keeps after a number of callers have asked it and given
 // up.
-func Waiters(asked int) int {
+func Waiters(attempts int) int {
 	t, c := &transaction{create: &create{}}, new(actors.Context)
-	for range asked {
+	for range attempts {
 		m := &await{caller: newCaller()}
 		t.await(c, m)
 		m.gone.Store(true)

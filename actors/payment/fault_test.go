@@ -153,7 +153,7 @@ func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
 		"refused, and there is another terminal": {refused, payment.Rejected, "card_declined"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := new(rail)
+			r := new(fakeProvider)
 			f := openAs(t, func(f *fixture) { f.add(0, func(terminalSettings) {}); f.on(r) })
 			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 				f.touch(call.Reference)
@@ -190,12 +190,12 @@ func TestAnOperationThatFailsWhenItIsDecidedOnAgainIsAnswered(t *testing.T) {
 
 // A provider keeps what it was given until it answers, even if the actor panics meanwhile.
 func TestAPanicTakesNothingFromACallThatIsUnderWay(t *testing.T) {
-	r := new(rail)
-	began, resume := make(chan ledger.ID), make(chan struct{})
+	r := new(fakeProvider)
+	submitted, resume := make(chan ledger.ID), make(chan struct{})
 	var given string
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Complete {
-			began <- call.Reference
+			submitted <- call.Reference
 			<-resume
 			given = string(call.Material) + string(call.Card.Number)
 		}
@@ -208,7 +208,7 @@ func TestAPanicTakesNothingFromACallThatIsUnderWay(t *testing.T) {
 		_, err := f.Complete(material(id, `{"otp":"123456"}`))
 		answer <- err
 	}()
-	<-began
+	<-submitted
 	f.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 	f.refused(answered(t, answer), ledger.Internal)
 	close(resume)

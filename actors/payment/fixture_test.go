@@ -257,7 +257,7 @@ func (f *fixture) advance(d time.Duration) {
 		f.t.Fatal(err)
 	}
 	if f.Runtime.Outstanding() == 0 {
-		f.waiting()
+		f.recordInquiry()
 	}
 }
 

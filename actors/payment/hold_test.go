@@ -175,8 +175,8 @@ func TestACardThatTakesItsTimeIsHeldWhenItIsDone(t *testing.T) {
 }
 
 // scripted is a rail on which one operation has the outcomes that a test sets.
-func scripted(operation actors.Operation, outcomes ...actors.Outcome) *rail {
-	r := new(rail)
+func scripted(operation actors.Operation, outcomes ...actors.Outcome) *fakeProvider {
+	r := new(fakeProvider)
 	n := 0
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation != operation {
@@ -190,7 +190,7 @@ func scripted(operation actors.Operation, outcomes ...actors.Outcome) *rail {
 }
 
 // says sets the answers to inquiries about an operation; the simulator answers the other inquiries.
-func (r *rail) says(operation actors.Operation, outcomes ...actors.Outcome) *rail {
+func (r *fakeProvider) says(operation actors.Operation, outcomes ...actors.Outcome) *fakeProvider {
 	n := 0
 	r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
 		if q.Operation != operation {
@@ -288,7 +288,7 @@ func TestAHoldDoesNotExpireUnderACommit(t *testing.T) {
 
 // If a commit was thought lost, the rail has captured the amount of that commit.
 func TestAHoldThatTheRailHasCapturedAfterALostCommitIsChargedForThatMuch(t *testing.T) {
-	r := new(rail)
+	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		switch call.Operation {
 		case actors.Capture:

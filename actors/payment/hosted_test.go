@@ -40,7 +40,7 @@ func brings(id ledger.ID, number string) paymentactor.Continue {
 
 func TestAHostedPaymentWaitsForItsPayerWhoIsThenCharged(t *testing.T) {
 	var browser string
-	r := new(rail)
+	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		browser = string(call.Browser)
 		return r.Provider.Submit(ctx, call)

@@ -21,8 +21,8 @@ import (
 // machine or disk takes.
 const patience = 2 * time.Minute
 
-// rail is a provider that a test controls.
-type rail struct {
+// fakeProvider is a provider that a test controls.
+type fakeProvider struct {
 	actors.Provider
 	submit    func(ctx context.Context, call *actors.Call) actors.Outcome
 	inquire   func(ctx context.Context, q *actors.Question) actors.Outcome
@@ -32,7 +32,7 @@ type rail struct {
 	submitted, inquired atomic.Int64
 }
 
-func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+func (r *fakeProvider) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	r.submitted.Add(1)
 	if r.submit == nil {
 		return r.Provider.Submit(ctx, call)
@@ -40,7 +40,7 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	return r.submit(ctx, call)
 }
 
-func (r *rail) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+func (r *fakeProvider) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 	r.inquired.Add(1)
 	if r.inquire == nil {
 		return r.Provider.Inquire(ctx, q)
@@ -48,14 +48,14 @@ func (r *rail) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 	return r.inquire(ctx, q)
 }
 
-func (r *rail) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
+func (r *fakeProvider) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
 	if r.reversals == nil {
 		return r.Provider.Reports(ctx, since, until)
 	}
 	return r.reversals(since, until)
 }
 
-func (r *rail) NextReport(since time.Time) (time.Time, bool) {
+func (r *fakeProvider) NextReport(since time.Time) (time.Time, bool) {
 	if r.next == nil {
 		return time.Time{}, false
 	}
@@ -63,7 +63,7 @@ func (r *rail) NextReport(since time.Time) (time.Time, bool) {
 }
 
 // on puts the rail before the simulator, whose log then no longer shows what the rail did.
-func (f *fixture) on(r *rail) {
+func (f *fixture) on(r *fakeProvider) {
 	f.scripted = true
 	f.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
 }
@@ -107,11 +107,11 @@ func (f *fixture) until(what string, holds func() bool) {
 	f.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
 	for !holds() {
 		select {
-		case <-look.C:
+		case <-ticker.C:
 		case <-deadline.C:
 			f.t.Fatalf("%s: not within %v", what, patience)
 		}
@@ -147,7 +147,7 @@ func TestASecondRestartDoesNotShortenTheWaitForACallOnItsWay(t *testing.T) {
 
 // A full pool loses no inquiry: otherwise its transaction would wait until the next restart.
 func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
-	r := &rail{
+	r := &fakeProvider{
 		submit: func(context.Context, *actors.Call) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictUnknown, Again: time.Second}
 		},
@@ -190,10 +190,10 @@ func (f *fixture) due(id ledger.ID) {
 // A panic during a submission must not forget the submission: an inquiry meanwhile would answer
 // "unknown reference" for a call that is about to charge.
 func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
-	r := &rail{}
-	began, resume := make(chan ledger.ID), make(chan struct{})
+	r := &fakeProvider{}
+	submitted, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
-		began <- call.Reference
+		submitted <- call.Reference
 		<-resume
 		return r.Provider.Submit(ctx, call)
 	}
@@ -203,7 +203,7 @@ func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
 		_, err := f.try(payment.Payment, "")
 		answers <- err
 	}()
-	id := <-began
+	id := <-submitted
 	f.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 	var refusal *ledger.Refusal
 	if err := <-answers; !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
@@ -302,7 +302,7 @@ func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 				panic("a bug")
 			}
 		}
-		r := &rail{submit: func(context.Context, *actors.Call) actors.Outcome {
+		r := &fakeProvider{submit: func(context.Context, *actors.Call) actors.Outcome {
 			fail.Store(true)
 			return actors.Outcome{Verdict: payment.VerdictUnknown}
 		}}
@@ -324,7 +324,7 @@ func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 // A provider that hangs delays a transaction by a provider time-out; then the outcome is unknown,
 // and not failed.
 func TestAProviderThatHangsIsAnUnknownOutcome(t *testing.T) {
-	r := &rail{submit: func(ctx context.Context, _ *actors.Call) actors.Outcome {
+	r := &fakeProvider{submit: func(ctx context.Context, _ *actors.Call) actors.Outcome {
 		<-ctx.Done()
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}}
@@ -339,7 +339,7 @@ func TestAProviderThatHangsIsAnUnknownOutcome(t *testing.T) {
 
 func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
 	const racers = 400 // more than an actor's queue has room for
-	r := &rail{}
+	r := &fakeProvider{}
 	var asked sync.WaitGroup
 	asked.Add(racers)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -407,7 +407,7 @@ func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 		"the txid is taken":    {kind: payment.Payment, before: func(f *fixture) { f.create(payment.Payment, "4242424242424242", 70, "taken") }},
 		"the pool is full":     {kind: payment.Payment, set: func(f *fixture) { f.wait = 50 * time.Millisecond }, before: full},
 		"an adapter panics": {kind: payment.Payment, set: func(f *fixture) {
-			f.on(&rail{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
+			f.on(&fakeProvider{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
 		}},
 		"no provider any more":  {kind: payment.Payment, set: func(f *fixture) { f.wait = 50 * time.Millisecond; f.asked = func() { f.terminals = nil } }},
 		"the journal is closed": {kind: payment.Payout, set: func(f *fixture) { f.admission = admitting(func() {}) }, before: func(f *fixture) { f.closeJournal() }},

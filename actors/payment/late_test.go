@@ -12,9 +12,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// tells makes the rail report something about a transaction, and waits for the immediate
+// report makes the rail report something about a transaction, and waits for the immediate
 // consequences.
-func (f *fixture) tells(id ledger.ID, what actors.Reported, reason string) {
+func (f *fixture) report(id ledger.ID, what actors.Reported, reason string) {
 	f.t.Helper()
 	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{
 		Org: org, Reference: id, Terminal: f.read(id).Terminal, What: what, Failure: payment.Failure{Detail: reason},
@@ -35,7 +35,7 @@ func TestMoneyThatMovesForAClosedPaymentWaitsInSuspenseAndIsGivenBack(t *testing
 			if name == "cancelled" {
 				closed = f.must(f.Cancel(of(closed.ID)))
 			}
-			f.tells(closed.ID, actors.Settled, "")
+			f.report(closed.ID, actors.Settled, "")
 			f.advance(time.Second)
 			r := f.is(closed.ID, closed.Status, why(closed.Failure))
 			if !r.SettledLate || refundID(r) == (ledger.ID{}) || refundMsg(r) != "refunded" || r.Finished != closed.Finished {
@@ -44,7 +44,7 @@ func TestMoneyThatMovesForAClosedPaymentWaitsInSuspenseAndIsGivenBack(t *testing
 			f.booked(r.ID, lateIn, lateBack)
 			f.has("100000 / 0")
 			f.submitted(r.ID, actors.Refund, 1)
-			f.tells(r.ID, actors.Settled, "") // the rail repeats the report
+			f.report(r.ID, actors.Settled, "") // the rail repeats the report
 			f.advance(time.Hour)
 			f.booked(r.ID, lateIn, lateBack)
 			f.submitted(r.ID, actors.Refund, 1)
@@ -57,7 +57,7 @@ func TestMoneyInSuspenseThatTheRailDoesNotTakeBackStaysThere(t *testing.T) {
 		f.on(scripted(actors.Refund, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}))
 	})
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
-	f.tells(id, actors.Settled, "")
+	f.report(id, actors.Settled, "")
 	f.advance(time.Hour)
 	if r := f.is(id, payment.Rejected, "card_declined"); refundMsg(r) != "no" {
 		t.Errorf("%q", refundMsg(r))
@@ -69,7 +69,7 @@ func TestTheWayBackOfMoneyInSuspenseIsInquiredWhereItsAnswerIsLost(t *testing.T)
 	r := scripted(actors.Refund, lostAnswer).says(actors.Refund, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
 	f := openAs(t, func(f *fixture) { f.on(r) })
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
-	f.tells(id, actors.Settled, "")
+	f.report(id, actors.Settled, "")
 	f.advance(time.Second)
 	f.restart()
 	f.advance(time.Hour)
@@ -79,9 +79,9 @@ func TestTheWayBackOfMoneyInSuspenseIsInquiredWhereItsAnswerIsLost(t *testing.T)
 
 // A payout that was sent after all cannot be called back.
 func TestAPayoutThatSettlesLateStaysInSuspense(t *testing.T) {
-	f := openAs(t, func(f *fixture) { f.on(new(rail)) })
+	f := openAs(t, func(f *fixture) { f.on(new(fakeProvider)) })
 	id := f.create(payment.Payout, "4000000000000002", 70, "").Record.ID
-	f.tells(id, actors.Settled, "")
+	f.report(id, actors.Settled, "")
 	f.advance(time.Hour)
 	provider := "A:provider:" + f.terminals[1].ID.String()
 	f.booked(id,
@@ -105,14 +105,14 @@ func TestASettlementThatIsReportedWhileAVoidIsUnderWayIsWrittenDownAfterIt(t *te
 			[]string{"settle posted: Dr A:provider 70, Cr L:partner:1:available 70"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := new(rail)
-			began, resume := make(chan ledger.ID), make(chan struct{})
+			r := new(fakeProvider)
+			submitted, resume := make(chan ledger.ID), make(chan struct{})
 			r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 				switch call.Operation {
 				case actors.Refund:
 					return done
 				case actors.Void:
-					began <- call.Reference
+					submitted <- call.Reference
 					<-resume
 					return c.void
 				}
@@ -122,7 +122,7 @@ func TestASettlementThatIsReportedWhileAVoidIsUnderWayIsWrittenDownAfterIt(t *te
 			f := openAs(t, func(f *fixture) { f.on(r) })
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			cancelled := f.SendCancel(of(id))
-			<-began
+			<-submitted
 			f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[0].ID, What: actors.Settled}))
 			close(resume)
 			_ = answered(t, cancelled) // granted or not
@@ -139,7 +139,7 @@ func TestAChargeThatIsReportedAsSettledIsChargedWithoutAnInquiry(t *testing.T) {
 	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour})
 	f := openAs(t, func(f *fixture) { f.on(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	f.tells(id, actors.Settled, "")
+	f.report(id, actors.Settled, "")
 	f.is(id, payment.Charged, "")
 	f.has("100070 / 0")
 	if n := r.inquired.Load(); n != 0 {
@@ -151,7 +151,7 @@ func TestARejectedPaymentThatTheRailCorrectsIsFailed(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	for range 2 {
-		f.tells(id, actors.Corrected, "processing_error")
+		f.report(id, actors.Corrected, "processing_error")
 		f.is(id, payment.Failed, "processing_error")
 	}
 	f.went(id, "created new authorizing rejected failed")
@@ -160,12 +160,12 @@ func TestARejectedPaymentThatTheRailCorrectsIsFailed(t *testing.T) {
 		want payment.Status
 	}{{"4242424242424242", payment.Charged}, {"4000000000000077", payment.Charging}, {redirect, payment.ActionRequired}} {
 		other := f.create(payment.Payment, c.card, 70, "").Record.ID
-		f.tells(other, actors.Corrected, "processing_error")
+		f.report(other, actors.Corrected, "processing_error")
 		f.is(other, c.want, "")
 	}
 	f.terminals = nil
 	unrouted := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	f.tells(unrouted, actors.Corrected, "processing_error")
+	f.report(unrouted, actors.Corrected, "processing_error")
 	f.is(unrouted, payment.Rejected, "no terminal available")
 }
 
@@ -197,7 +197,7 @@ func TestAReversalWhileARefundIsUnderWayTakesWhatIsLeft(t *testing.T) {
 			f := openAs(t, func(f *fixture) { f.on(scripted(actors.Refund, c.refund).says(actors.Refund, c.says)) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.must(f.Refund(part(id, 30)))
-			f.tells(id, actors.TakenBack, "the bank's own words")
+			f.report(id, actors.TakenBack, "the bank's own words")
 			if r := f.read(id); r.Status == payment.Reversed {
 				t.Error("reversed under a refund")
 			}
@@ -206,9 +206,9 @@ func TestAReversalWhileARefundIsUnderWayTakesWhatIsLeft(t *testing.T) {
 			if r.Failure.Code != payment.TakenBack {
 				t.Errorf("reversed for %+v", r.Failure)
 			}
-			back := f.is(r.ReturnID, payment.Charged, "")
-			if back.Type != payment.Payout || back.Amount != money.FromUint64(c.amount) || string(back.MerchantMeta) != `{"reversal_of":"`+id.String()+`"}` {
-				t.Errorf("the return is %+v", back)
+			reloaded := f.is(r.ReturnID, payment.Charged, "")
+			if reloaded.Type != payment.Payout || reloaded.Amount != money.FromUint64(c.amount) || string(reloaded.MerchantMeta) != `{"reversal_of":"`+id.String()+`"}` {
+				t.Errorf("the return is %+v", reloaded)
 			}
 			f.booked(r.ReturnID, c.booked)
 			f.has("100000 / 0")
@@ -222,7 +222,7 @@ func TestAReversalOfWhatWasRefundedWhollyTakesNothing(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.must(f.Refund(part(id, 0)))
-	f.tells(id, actors.TakenBack, "taken_back")
+	f.report(id, actors.TakenBack, "taken_back")
 	f.is(id, payment.Refunded, "")
 	f.has("100000 / 0")
 	if n := f.Runtime.Live(); n != 0 {
@@ -237,8 +237,8 @@ func TestAReversalOfACommitTakesWhatWasCaptured(t *testing.T) {
 	f.must(f.Commit(part(id, 50)))
 	f.advance(time.Minute)
 	r := f.is(id, payment.Reversed, "taken_back")
-	if back := f.read(r.ReturnID); back.Amount != money.FromUint64(50) {
-		t.Errorf("%v is taken back", back.Amount)
+	if reloaded := f.read(r.ReturnID); reloaded.Amount != money.FromUint64(50) {
+		t.Errorf("%v is taken back", reloaded.Amount)
 	}
 	f.has("100000 / 0")
 }

@@ -112,15 +112,15 @@ func TestADaysVolumeHoldsUnderAHundredPayoutsAndContinuationsAtOnce(t *testing.T
 // admitted until it is known that those calls never arrived.
 func TestAKillAtTheEdgeOfALimitAdmitsNobodyElse(t *testing.T) {
 	const most = 30
-	day, pace := limit(directory.DailyVolume, 10*most, nil), limit(directory.Velocity, 4*most, func(l *directory.Limit) { l.Window = time.Hour })
+	day, velocity := limit(directory.DailyVolume, 10*most, nil), limit(directory.Velocity, 4*most, func(l *directory.Limit) { l.Window = time.Hour })
 	forever := make(chan struct{})
-	r := new(rail)
+	r := new(fakeProvider)
 	r.submit = func(context.Context, *actors.Call) actors.Outcome {
 		<-forever
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}
 	f := openAs(t, func(f *fixture) {
-		f.limits = []*directory.Limit{day, pace}
+		f.limits = []*directory.Limit{day, velocity}
 		f.on(r)
 		f.wait = 50 * time.Millisecond
 	})
@@ -134,14 +134,14 @@ func TestAKillAtTheEdgeOfALimitAdmitsNobodyElse(t *testing.T) {
 	f.Runtime.Quiesce()
 	pay := func(int) { f.create(payment.Payment, good, 10, "") }
 	f.usage(day, "", "0 300 0")
-	f.usage(pace, "", "60 60")
+	f.usage(velocity, "", "60 60")
 	atOnce(most, pay)
 	f.wantAdmitted(most, 2*most)
 	f.advance(time.Minute) // the provider does not know them
 	f.usage(day, "", "0 0 300")
 	atOnce(2*most, pay)
 	f.wantAdmitted(2*most, 3*most) // of 150 attempts velocity allowed 120, and of these 30 and 30 had room in the volume
-	f.usage(pace, "", "150 0")
+	f.usage(velocity, "", "150 0")
 	f.usage(day, "", "300 0 0")
 }
 
@@ -156,7 +156,7 @@ func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
 	elsewhere := limit(directory.MonthlyVolume, 200, nil)
 	f := openAs(t, func(f *fixture) {
 		f.lossy = true
-		r := c.rail()
+		r := c.newFakeProvider()
 		lose := r.inquire
 		f.wrap = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil

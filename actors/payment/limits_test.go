@@ -210,9 +210,9 @@ func TestAVelocityCountsEveryAttemptOfASlidingWindow(t *testing.T) {
 func TestAVelocityIsKeptAcrossARestart(t *testing.T) {
 	partner, card := limit(directory.Velocity, 3, nil), limit(directory.Velocity, 2, func(l *directory.Limit) { l.Scope = directory.ScopeCard })
 	f := limited(t, partner, card)
-	pay := func(print string) *payment.Record {
+	pay := func(fingerprint string) *payment.Record {
 		t.Helper()
-		return f.must(f.begin(payment.Payment, good, 1, func(c *paymentactor.Create) { c.Request.CardFingerprint = print }))
+		return f.must(f.begin(payment.Payment, good, 1, func(c *paymentactor.Create) { c.Request.CardFingerprint = fingerprint }))
 	}
 	pay("a")
 	pay("b")
@@ -273,8 +273,8 @@ func TestAScopeTakesTogetherWhatIsOfOneSubject(t *testing.T) {
 	} {
 		t.Run(string(scope), func(t *testing.T) {
 			volume := limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Scope = scope })
-			pace := limit(directory.Velocity, 3, func(l *directory.Limit) { l.Scope = scope })
-			f := limited(t, volume, pace)
+			velocity := limit(directory.Velocity, 3, func(l *directory.Limit) { l.Scope = scope })
+			f := limited(t, volume, velocity)
 			pay := func(of string, amount uint64, want string) {
 				t.Helper()
 				r := f.must(f.begin(payment.Payment, good, amount, func(c *paymentactor.Create) {
@@ -321,10 +321,10 @@ func TestALimitOfATerminalBoundsWhatGoesThere(t *testing.T) {
 }
 
 func TestAHostedPaymentIsJudgedWhenItsPayerBringsACard(t *testing.T) {
-	day, pace := limit(directory.DailyVolume, 100, nil), limit(directory.Velocity, 2, nil)
-	f := limited(t, day, pace)
+	day, velocity := limit(directory.DailyVolume, 100, nil), limit(directory.Velocity, 2, nil)
+	f := limited(t, day, velocity)
 	first, second, third := f.hosted("").Record.ID, f.hosted("").Record.ID, f.hosted("").Record.ID
-	f.usage(pace, "", "0 2")
+	f.usage(velocity, "", "0 2")
 	f.advance(5 * time.Minute)
 	amount := f.read(first).Amount
 	day.MaxAmount = amount
@@ -336,7 +336,7 @@ func TestAHostedPaymentIsJudgedWhenItsPayerBringsACard(t *testing.T) {
 		t.Errorf("bin %q, attempts %+v", r.CardBIN, r.Attempts)
 	}
 	f.restart()
-	f.usage(pace, "", "2 0")
+	f.usage(velocity, "", "2 0")
 	f.must(f.Continue(brings(third, good)))
 	f.is(third, payment.Rejected, "limit exceeded: velocity")
 }

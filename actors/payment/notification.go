@@ -18,12 +18,12 @@ import (
 // changeable has the fields of a notification that may change in the record later; a notice stores
 // them.
 type changeable struct {
-	status  payment.Status
-	failure payment.Failure
-	withFee money.Amount
-	dest    money.Amount
-	lang    string // the partner's
-	rail    []byte // JSON object of the rail's own keys; nil: none
+	status        payment.Status
+	failure       payment.Failure
+	amountWithFee money.Amount
+	dest          money.Amount
+	lang          string // the partner's
+	railMeta      []byte // JSON object of the rail's own keys; nil: none
 }
 
 // notification is a notice with its record. The first attempt finds it in memory (Notice.About);
@@ -51,9 +51,9 @@ func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 	return a
 }
 
-// wants tells whether the merchant wants notifications of the event's status. Without a terminal
+// selects tells whether the merchant wants notifications of the event's status. Without a terminal
 // the default applies.
-func (a *recipient) wants(e *ledger.Event) bool {
+func (a *recipient) selects(e *ledger.Event) bool {
 	byDefault := payment.NotifiedByDefault(payment.Status(e.To))
 	if a.terminal == nil {
 		return byDefault
@@ -69,7 +69,7 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (not
 		if !payment.Notifiable(e) {
 			continue
 		}
-		if a.set && a.wants(e) {
+		if a.set && a.selects(e) {
 			about := s.notification(org, d.Record, e)
 			notices = append(notices, posting.Notice{
 				Event: i, Channel: posting.Webhook, To: a.to, Body: about.changeable.append(nil, d.Record), About: about,
@@ -85,8 +85,8 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (not
 // notification returns the merchant's notification of an event.
 func (s *Service) notification(org ledger.ID, r *payment.Record, e *ledger.Event) *notification {
 	return &notification{record: r, changeable: changeable{
-		status: payment.Status(e.To), failure: r.Failure, withFee: r.AmountWithFee, dest: r.Dest,
-		lang: s.lang(org, r.Partner), rail: r.RailMeta,
+		status: payment.Status(e.To), failure: r.Failure, amountWithFee: r.AmountWithFee, dest: r.Dest,
+		lang: s.lang(org, r.Partner), railMeta: r.RailMeta,
 	}}
 }
 
@@ -102,11 +102,11 @@ func (s *Service) lang(org ledger.ID, partner int64) string {
 const (
 	noticeVersion = 1
 
-	hasWithFee = 1 << 0
-	hasDest    = 1 << 1
-	hasFailure = 1 << 2
-	hasLang    = 1 << 3
-	hasRail    = 1 << 4
+	hasAmountWithFee = 1 << 0
+	hasDest          = 1 << 1
+	hasFailure       = 1 << 2
+	hasLang          = 1 << 3
+	hasRail          = 1 << 4
 )
 
 func (f *changeable) append(dst []byte, r *payment.Record) []byte {
@@ -116,16 +116,16 @@ func (f *changeable) append(dst []byte, r *payment.Record) []byte {
 		flag byte
 		set  bool
 	}{
-		{hasWithFee, f.withFee != r.Amount}, {hasDest, f.dest != r.Amount},
-		{hasFailure, !f.failure.IsZero()}, {hasLang, f.lang != ""}, {hasRail, len(f.rail) > 0},
+		{hasAmountWithFee, f.amountWithFee != r.Amount}, {hasDest, f.dest != r.Amount},
+		{hasFailure, !f.failure.IsZero()}, {hasLang, f.lang != ""}, {hasRail, len(f.railMeta) > 0},
 	} {
 		if has.set {
 			flags |= has.flag
 		}
 	}
 	dst = append(dst, noticeVersion, flags, number)
-	if flags&hasWithFee != 0 {
-		dst = f.withFee.AppendBinary(dst)
+	if flags&hasAmountWithFee != 0 {
+		dst = f.amountWithFee.AppendBinary(dst)
 	}
 	if flags&hasDest != 0 {
 		dst = f.dest.AppendBinary(dst)
@@ -137,7 +137,7 @@ func (f *changeable) append(dst []byte, r *payment.Record) []byte {
 		dst = appendBytes(dst, f.lang)
 	}
 	if flags&hasRail != 0 {
-		dst = appendBytes(dst, f.rail)
+		dst = appendBytes(dst, f.railMeta)
 	}
 	return dst
 }
@@ -157,11 +157,11 @@ func readChangeable(body []byte, r *payment.Record) (f changeable, err error) {
 	if f.status, ok = payment.NotifiedStatus(body[2]); !ok {
 		return f, errNotice
 	}
-	f.withFee, f.dest = r.Amount, r.Amount
+	f.amountWithFee, f.dest = r.Amount, r.Amount
 	for _, amount := range []struct {
 		flag byte
 		to   *money.Amount
-	}{{hasWithFee, &f.withFee}, {hasDest, &f.dest}} {
+	}{{hasAmountWithFee, &f.amountWithFee}, {hasDest, &f.dest}} {
 		if flags&amount.flag != 0 {
 			if *amount.to, rest, err = money.ReadAmount(rest); err != nil {
 				return f, err
@@ -183,7 +183,7 @@ func readChangeable(body []byte, r *payment.Record) (f changeable, err error) {
 		return f, errNotice
 	}
 	f.failure = payment.Failure{Code: payment.Code(texts[0]), Detail: string(texts[1])}
-	f.lang, f.rail = string(texts[2]), texts[3]
+	f.lang, f.railMeta = string(texts[2]), texts[3]
 	return f, nil
 }
 
@@ -234,10 +234,10 @@ func (t *notification) append(dst []byte) []byte {
 	dst = append(append(dst, `,"id":"`...), r.ID.String()...)
 	dst = r.Amount.AppendDecimal(append(dst, `","amount":"`...))
 	dst = f.dest.AppendDecimal(append(dst, `","amount_dest":"`...))
-	dst = f.withFee.AppendDecimal(append(dst, `","amount_with_fee":"`...))
+	dst = f.amountWithFee.AppendDecimal(append(dst, `","amount_with_fee":"`...))
 	dst = append(append(dst, `","status":"`...), f.status...)
 	dst = schema.AppendText(append(dst, `","error_description":`...), f.failure.Describe(f.lang))
 	dst = jsonform.AppendCode(append(dst, `,"error_code":`...), f.failure)
-	dst = jsonform.AppendMeta(append(dst, `,"merchant_meta":`...), r.MerchantMeta, f.rail, f.lang)
+	dst = jsonform.AppendMeta(append(dst, `,"merchant_meta":`...), r.MerchantMeta, f.railMeta, f.lang)
 	return append(dst, '}')
 }

@@ -22,7 +22,7 @@ func countNotified(d *payment.Decision, before *payment.Record, a *recipient, no
 		e := &d.Events[i]
 		switch {
 		case !payment.Notifiable(e):
-		case !a.wants(e):
+		case !a.selects(e):
 			r.Unwanted++
 		default:
 			all++

@@ -19,19 +19,19 @@ func charging() *payment.Decision {
 	}}
 }
 
-func wantCounts(t *testing.T, r *payment.Record, told, untold, unwanted uint32) {
+func wantCounts(t *testing.T, r *payment.Record, notified, unnotified, unwanted uint32) {
 	t.Helper()
-	if r.Notified != told || r.Unnotified != untold || r.Unwanted != unwanted {
-		t.Errorf("told %d, untold %d, unwanted %d; want %d, %d, %d", r.Notified, r.Unnotified, r.Unwanted, told, untold, unwanted)
+	if r.Notified != notified || r.Unnotified != unnotified || r.Unwanted != unwanted {
+		t.Errorf("notified %d, unnotified %d, unwanted %d; want %d, %d, %d", r.Notified, r.Unnotified, r.Unwanted, notified, unnotified, unwanted)
 	}
 }
 
 func TestTransitionsWithAndWithoutANoticeAreCounted(t *testing.T) {
 	webhook := posting.Notice{Event: 2, Channel: posting.Webhook}
 	for name, c := range map[string]struct {
-		statuses               []string
-		notices                []posting.Notice
-		told, untold, unwanted uint32
+		statuses                       []string
+		notices                        []posting.Notice
+		notified, unnotified, unwanted uint32
 	}{
 		"nobody is told":                  {nil, nil, 0, 2, 1},
 		"one of two is told":              {nil, []posting.Notice{webhook}, 1, 1, 1},
@@ -45,7 +45,7 @@ func TestTransitionsWithAndWithoutANoticeAreCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := charging()
 			paymentactor.CountTold(d, nil, c.statuses, c.notices)
-			wantCounts(t, d.Record, c.told, c.untold, c.unwanted)
+			wantCounts(t, d.Record, c.notified, c.unnotified, c.unwanted)
 		})
 	}
 }

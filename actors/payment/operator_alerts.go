@@ -25,8 +25,8 @@ func (s *Service) alert(org ledger.ID, r *payment.Record, e *ledger.Event) []byt
 		ReversalOf: r.ReversalOf, At: ledger.MicrosOf(s.rt.Clock.Now()),
 	}
 	place := alerts.Terminal{ID: t.ID, Name: t.Name, Partner: t.Partner, Env: t.Env}
-	m, tells := charge.Alert(place, t.Notification.Large)
-	if !tells {
+	m, notifies := charge.Alert(place, t.Notification.Large)
+	if !notifies {
 		return nil
 	}
 	return m.Append(nil)

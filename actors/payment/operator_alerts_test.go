@@ -15,8 +15,8 @@ import (
 
 const threshold = 50
 
-// operated is a fixture whose terminals have operators and a threshold.
-func operated(t *testing.T, set func(*fixture)) *fixture {
+// openWithAlerts is a fixture whose terminals have operators and a threshold.
+func openWithAlerts(t *testing.T, set func(*fixture)) *fixture {
 	return openAs(t, func(f *fixture) {
 		large := money.FromUint64(threshold)
 		for _, terminal := range f.terminals {
@@ -34,7 +34,7 @@ func (f *fixture) alerts() string {
 	f.t.Helper()
 	view := f.Journal.View()
 	defer view.Close()
-	var told []string
+	var messages []string
 	err := view.NoticesAscending(org, 0, func(n *posting.Notice) (bool, error) {
 		if n.Channel != posting.Operators {
 			return true, nil
@@ -48,13 +48,13 @@ func (f *fixture) alerts() string {
 			f.t.Errorf("%v is told of %v: %s", n.To, r.ID, m.Text)
 		}
 		subject, _, _ := strings.Cut(m.Subject, " (")
-		told = append(told, subject)
+		messages = append(messages, subject)
 		return true, nil
 	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return strings.Join(told, "; ")
+	return strings.Join(messages, "; ")
 }
 
 func (f *fixture) wantAlerts(want string) {
@@ -66,7 +66,7 @@ func (f *fixture) wantAlerts(want string) {
 }
 
 func TestOperatorsAreToldOfALargeTransactionThatIsCharged(t *testing.T) {
-	f := operated(t, plain)
+	f := openWithAlerts(t, plain)
 	f.create(payment.Payment, "4242424242424242", threshold-1, "")
 	f.create(payment.Payment, "4000000000000002", threshold, "")
 	f.create(payment.Payment, "4000000000000119", threshold, "")
@@ -78,7 +78,7 @@ func TestOperatorsAreToldOfALargeTransactionThatIsCharged(t *testing.T) {
 }
 
 func TestOperatorsAreToldWhenItIsChargedNotBefore(t *testing.T) {
-	f := operated(t, plain)
+	f := openWithAlerts(t, plain)
 	f.create(payment.Payment, "4000000000000077", threshold, "")
 	f.wantAlerts("")
 	f.advance(5 * time.Second)
@@ -86,7 +86,7 @@ func TestOperatorsAreToldWhenItIsChargedNotBefore(t *testing.T) {
 }
 
 func TestOfAHoldWhatIsCapturedIsLargeOrNot(t *testing.T) {
-	f := operated(t, func(f *fixture) { f.set(0, twoPhase) })
+	f := openWithAlerts(t, func(f *fixture) { f.set(0, twoPhase) })
 	whole := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
 	small := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
 	f.wantAlerts("")
@@ -97,7 +97,7 @@ func TestOfAHoldWhatIsCapturedIsLargeOrNot(t *testing.T) {
 }
 
 func TestOperatorsAreToldOnceWhateverBecomesOfARefund(t *testing.T) {
-	f := operated(t, plain)
+	f := openWithAlerts(t, plain)
 	refused := f.create(payment.Payment, refusesRefunds, threshold, "").Record.ID
 	delayed := f.create(payment.Payment, delaysRefunds, threshold, "").Record.ID
 	f.must(f.Refund(part(refused, 0)))
@@ -108,14 +108,14 @@ func TestOperatorsAreToldOnceWhateverBecomesOfARefund(t *testing.T) {
 }
 
 func TestOperatorsAreToldOfALargeReturn(t *testing.T) {
-	f := operated(t, plain)
+	f := openWithAlerts(t, plain)
 	f.create(payment.Payment, "4000000000000259", threshold, "")
 	f.advance(2 * time.Minute)
 	f.wantAlerts("Large payment: 0.50 USD; Large payout: 0.50 USD")
 }
 
 func TestOperatorsAreToldOfAFeeAboveTheAmount(t *testing.T) {
-	f := operated(t, func(f *fixture) {
+	f := openWithAlerts(t, func(f *fixture) {
 		f.set(0, func(s terminalSettings) { s.FeeFixed = money.FromUint64(20) })
 	})
 	f.create(payment.Payment, "4242424242424242", 20, "")
@@ -132,7 +132,7 @@ func TestOperatorsWhoCannotBeToldAreNot(t *testing.T) {
 		"no threshold": func(f *fixture) { f.terminals[0].Notification.Large = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := operated(t, set)
+			f := openWithAlerts(t, set)
 			f.create(payment.Payment, "4242424242424242", 1000, "")
 			f.wantAlerts("")
 		})
@@ -141,7 +141,7 @@ func TestOperatorsWhoCannotBeToldAreNot(t *testing.T) {
 
 // A later attempt sends the stored message of the first, whatever has happened to the transaction.
 func TestAnAlertSaysTheSameAfterARefund(t *testing.T) {
-	f := operated(t, plain)
+	f := openWithAlerts(t, plain)
 	id := f.create(payment.Payment, "4242424242424242", threshold, "").Record.ID
 	body := func() (found string) {
 		view := f.Journal.View()

@@ -16,7 +16,7 @@ import (
 // If a rail quotes the card in its answer, the number is not stored.
 func TestACardThatARailQuotesIsConcealed(t *testing.T) {
 	const number = "4242424242424242"
-	r := new(rail)
+	r := new(fakeProvider)
 	r.submit = func(context.Context, *actors.Call) actors.Outcome {
 		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "declined: " + number}, Meta: []byte(`{"pan":"` + number + `"}`)}
 	}
@@ -64,7 +64,7 @@ func (f *fixture) found(id ledger.ID) paymentactor.Result {
 // later.
 func TestAnOperationThatNobodyWaitsForAnyMoreIsNotBegun(t *testing.T) {
 	release, calls := make(chan struct{}), make(chan struct{}, 8)
-	r := new(rail)
+	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Refund {
 			calls <- struct{}{}

@@ -24,7 +24,7 @@ func (w *witness) Examine(ctx context.Context, q *actors.Question) (actors.Repor
 
 // examined is a rail that also answers about charges that are closed here.
 type examined struct {
-	*rail
+	*fakeProvider
 	examine func(q *actors.Question) (actors.Report, bool)
 }
 
@@ -48,7 +48,7 @@ func saying(v payment.Verdict) func(context.Context, *actors.Question) actors.Ou
 
 func TestAProviderUpdateHasTheProviderAskedAtOnce(t *testing.T) {
 	for card, status := range map[string]payment.Status{"4000000000000077": payment.Charging, "4000000000003220": payment.ActionRequired} {
-		r := &rail{inquire: saying(payment.VerdictCharged)}
+		r := &fakeProvider{inquire: saying(payment.VerdictCharged)}
 		f := openAs(t, func(f *fixture) { f.on(r) })
 		id := f.create(payment.Payment, card, 70, "").Record.ID
 		f.is(id, status, "")
@@ -59,7 +59,7 @@ func TestAProviderUpdateHasTheProviderAskedAtOnce(t *testing.T) {
 
 // The announcement itself is not trusted: only the provider's answer counts.
 func TestAProviderUpdateThatTheProviderKnowsNothingOfChangesNothing(t *testing.T) {
-	r := &rail{inquire: saying(payment.VerdictPending)}
+	r := &fakeProvider{inquire: saying(payment.VerdictPending)}
 	f := openAs(t, func(f *fixture) { f.on(r) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	before := f.path(id)
@@ -74,7 +74,7 @@ func TestAProviderUpdateThatTheProviderKnowsNothingOfChangesNothing(t *testing.T
 }
 
 func TestAProviderUpdateOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
-	r := &rail{inquire: saying(payment.VerdictCharged)}
+	r := &fakeProvider{inquire: saying(payment.VerdictCharged)}
 	f := openAs(t, func(f *fixture) { f.on(r) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	f.providerUpdate(f.terminals[1].ID, id)
@@ -90,13 +90,13 @@ func TestAProviderUpdateOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
 
 // The answer that is expected may be older than the update.
 func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsHandledAfterwards(t *testing.T) {
-	asked, release := make(chan struct{}), make(chan struct{})
-	r := &rail{}
+	inquired, release := make(chan struct{}), make(chan struct{})
+	r := &fakeProvider{}
 	r.inquire = func(context.Context, *actors.Question) actors.Outcome {
 		if r.inquired.Load() > 1 {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		}
-		close(asked)
+		close(inquired)
 		<-release
 		return actors.Outcome{Verdict: payment.VerdictPending}
 	}
@@ -105,7 +105,7 @@ func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsHandledAfterwards(t *t
 	if err := f.ProviderUpdate(org, f.terminals[0].ID, id); err != nil {
 		t.Fatal(err)
 	}
-	<-asked
+	<-inquired
 	if err := f.ProviderUpdate(org, f.terminals[0].ID, id); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsHandledAfterwards(t *t
 
 func TestAProviderUpdateAboutARefundAsksForTheRefund(t *testing.T) {
 	var questions []actors.Question
-	r := &rail{}
+	r := &fakeProvider{}
 	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
 		questions = append(questions, *q)
 		return actors.Outcome{Verdict: payment.VerdictCharged}
@@ -160,13 +160,13 @@ func TestAProviderUpdateAboutAClosedTransactionHasItExamined(t *testing.T) {
 		"4000000000000002": {payment.Rejected, actors.Corrected, payment.Failed, false},
 		"4000000000000119": {payment.Failed, actors.Settled, payment.Failed, true},
 	} {
-		e := examined{rail: &rail{}}
+		e := examined{fakeProvider: &fakeProvider{}}
 		e.examine = func(q *actors.Question) (actors.Report, bool) {
 			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, What: c.what, Failure: payment.Failure{Detail: "said so"}}, true
 		}
 		f := openAs(t, func(f *fixture) {
 			f.scripted = true
-			f.wrap = func(p actors.Provider) actors.Provider { e.rail.Provider = p; return e }
+			f.wrap = func(p actors.Provider) actors.Provider { e.fakeProvider.Provider = p; return e }
 		})
 		id := f.create(payment.Payment, card, 70, "").Record.ID
 		if got := f.read(id).Status; got != c.status {
@@ -189,14 +189,14 @@ func TestAProviderUpdateThatHasNothingToExamineChangesNothing(t *testing.T) {
 
 // Every inquiry brings what the record has kept for its provider.
 func TestAProviderIsToldWhatWasRemembered(t *testing.T) {
-	var told []actors.ChargeState
-	r := &rail{}
+	var reported []actors.ChargeState
+	r := &fakeProvider{}
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
-		told = append(told, call.ChargeState)
+		reported = append(reported, call.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictPending, Meta: []byte(`{"their_id":"7"}`), Again: time.Second}
 	}
 	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
-		told = append(told, q.ChargeState)
+		reported = append(reported, q.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail.example"}, Again: time.Second}
 	}
 	f := openAs(t, func(f *fixture) { f.on(r) })
@@ -205,7 +205,7 @@ func TestAProviderIsToldWhatWasRemembered(t *testing.T) {
 	f.advance(time.Second)
 	f.is(id, payment.ActionRequired, "")
 	f.providerUpdate(f.terminals[0].ID, id)
-	first, second, last := told[0], told[1], told[len(told)-1]
+	first, second, last := reported[0], reported[1], reported[len(reported)-1]
 	if first.Meta != nil || first.Acting || first.Charge != money.FromUint64(70) || first.Since.Before(start) || first.Since.After(start.Add(time.Second)) {
 		t.Errorf("the call is told %+v", first)
 	}

@@ -129,13 +129,13 @@ func TestOnlyWhoseItIsReadsIt(t *testing.T) {
 
 // publisher is a rail that publishes again as a test sets.
 type publisher struct {
-	*rail
-	reissue func(q *actors.Question) actors.Outcome
-	asked   atomic.Int64
+	*fakeProvider
+	reissue   func(q *actors.Question) actors.Outcome
+	inquiries atomic.Int64
 }
 
 func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcome {
-	p.asked.Add(1)
+	p.inquiries.Add(1)
 	return p.reissue(q)
 }
 
@@ -143,10 +143,10 @@ func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcom
 func publishes(t *testing.T, action payment.Action, reissue func(f *fixture, q *actors.Question) actors.Outcome) (*fixture, *publisher, ledger.ID) {
 	t.Helper()
 	p := new(publisher)
-	p.rail = scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &action}).says(actors.Void, done)
+	p.fakeProvider = scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &action}).says(actors.Void, done)
 	f := openAs(t, func(f *fixture) {
 		f.scripted = true
-		f.wrap = func(inner actors.Provider) actors.Provider { p.rail.Provider = inner; return p }
+		f.wrap = func(inner actors.Provider) actors.Provider { p.fakeProvider.Provider = inner; return p }
 		p.reissue = func(q *actors.Question) actors.Outcome { return reissue(f, q) }
 	})
 	return f, p, f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -166,8 +166,8 @@ func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
 	f.must(f.Current(of(id), true))
 	f.advance(time.Microsecond)
 	f.must(f.Current(mine(id), false))
-	if p.asked.Load() != 0 {
-		t.Errorf("the rail was asked %d times", p.asked.Load())
+	if p.inquiries.Load() != 0 {
+		t.Errorf("the rail was asked %d times", p.inquiries.Load())
 	}
 	if got := f.must(f.Current(of(id), true)).Action; got.Page != "https://rail.example/2" || got.PageUntil != ledger.MicrosOf(f.Clock.Now().Add(10*time.Minute)) {
 		t.Errorf("%+v", got)
@@ -175,8 +175,8 @@ func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
 	f.must(f.Current(of(id), true))
 	f.advance(10 * time.Minute)
 	f.must(f.Current(of(id), true))
-	if p.asked.Load() != 2 || f.read(id).Action.Page != "https://rail.example/3" {
-		t.Errorf("asked %d times, %+v", p.asked.Load(), f.read(id).Action)
+	if p.inquiries.Load() != 2 || f.read(id).Action.Page != "https://rail.example/3" {
+		t.Errorf("asked %d times, %+v", p.inquiries.Load(), f.read(id).Action)
 	}
 }
 
@@ -199,8 +199,8 @@ func TestAReaderLearnsWhatTheRailSaysInstead(t *testing.T) {
 			f.advance(2 * time.Minute)
 			before := f.version(id)
 			got := f.must(f.Current(mine(id), false))
-			if got.Status != c.status || p.asked.Load() != 1 {
-				t.Errorf("%s, asked %d times", got.Status, p.asked.Load())
+			if got.Status != c.status || p.inquiries.Load() != 1 {
+				t.Errorf("%s, asked %d times", got.Status, p.inquiries.Load())
 			}
 			if waits := c.status == payment.ActionRequired; waits && f.version(id) != before {
 				t.Errorf("version %d, before %d", f.version(id), before)
@@ -217,8 +217,8 @@ func TestAProviderThatPublishesOnceIsNotAskedAgain(t *testing.T) {
 	f := openAs(t, func(f *fixture) { f.on(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(2 * time.Minute)
-	asked := r.inquired.Load()
-	if got := f.must(f.Current(mine(id), false)); got.Status != payment.ActionRequired || r.inquired.Load() != asked {
-		t.Errorf("%s, inquired %d times", got.Status, r.inquired.Load()-asked)
+	inquiries := r.inquired.Load()
+	if got := f.must(f.Current(mine(id), false)); got.Status != payment.ActionRequired || r.inquired.Load() != inquiries {
+		t.Errorf("%s, inquired %d times", got.Status, r.inquired.Load()-inquiries)
 	}
 }

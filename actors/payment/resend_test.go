@@ -31,7 +31,7 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 		}, payment.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := new(rail)
+			r := new(fakeProvider)
 			lost := 0
 			var names []ledger.ID
 			r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -64,7 +64,7 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 }
 
 func TestTheChoiceOfABankOutlivesAKill(t *testing.T) {
-	r := new(rail)
+	r := new(fakeProvider)
 	lost := false
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Complete && !lost {

@@ -20,7 +20,7 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 	var polls atomic.Int64
 	var broken atomic.Bool
 	broken.Store(true)
-	r := &rail{
+	r := &fakeProvider{
 		next: func(since time.Time) (time.Time, bool) {
 			return start.Add(time.Second), since.Before(start.Add(time.Second))
 		},
@@ -33,7 +33,7 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 		},
 	}
 	f := openAs(t, func(f *fixture) { f.on(r) })
-	began := time.Now()
+	started := time.Now()
 	soon(t, "the clock is moved", func() {
 		if err := f.Runtime.Advance(start.Add(time.Hour)); err == nil {
 			t.Error("the clock was moved over a poll that failed, and nobody was told")
@@ -42,7 +42,7 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 	if got := f.Clock.Now(); !got.Equal(start.Add(time.Hour)) {
 		t.Errorf("the clock shows %v", got)
 	}
-	most := 1 + int64(time.Since(began)/time.Second) // it waits for a second at least, in real time
+	most := 1 + int64(time.Since(started)/time.Second) // it waits for a second at least, in real time
 	if n := polls.Load(); n < 1 || n > most {
 		t.Errorf("polled %d times while the rail is down, want 1 to %d", n, most)
 	}
@@ -52,7 +52,7 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
 	release := make(chan struct{})
 	began := make(chan struct{})
-	r := &rail{
+	r := &fakeProvider{
 		next: func(since time.Time) (time.Time, bool) { return time.Unix(0, 0), since.IsZero() },
 		reversals: func(time.Time, time.Time) ([]actors.Report, error) {
 			close(began)
@@ -81,7 +81,7 @@ func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
 func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		var due atomic.Bool
-		r := &rail{
+		r := &fakeProvider{
 			submit: func(context.Context, *actors.Call) actors.Outcome {
 				return actors.Outcome{Verdict: payment.VerdictUnknown}
 			},

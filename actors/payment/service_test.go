@@ -64,9 +64,9 @@ func TestAReturnIsItsOwnTransactionThatMirrorsTheCharge(t *testing.T) {
 	original := f.create(payment.Payment, "4000000000000259", 70, "r1").Record
 	f.advance(time.Minute)
 	original = f.read(original.ID)
-	back := f.read(original.ReturnID)
-	if back.Type != payment.Payout || back.Status != payment.Charged || back.Amount != original.Amount || back.ReversalOf != original.ID {
-		t.Errorf("the return is %+v", back)
+	reloaded := f.read(original.ReturnID)
+	if reloaded.Type != payment.Payout || reloaded.Status != payment.Charged || reloaded.Amount != original.Amount || reloaded.ReversalOf != original.ID {
+		t.Errorf("the return is %+v", reloaded)
 	}
 	v := f.Journal.View()
 	defer v.Close()
@@ -74,7 +74,7 @@ func TestAReturnIsItsOwnTransactionThatMirrorsTheCharge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = v.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: back.ID}, func(e ledger.Event) (bool, error) {
+	err = v.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: reloaded.ID}, func(e ledger.Event) (bool, error) {
 		if e.Entry == nil || e.Entry.Reverses != charge.Stamp.Settled {
 			t.Errorf("the return's entry is %+v, the charge is event %d", e.Entry, charge.Stamp.Settled)
 		}

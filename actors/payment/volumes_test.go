@@ -80,11 +80,11 @@ func TestThePartnersVolumeBindsBesideTheCards(t *testing.T) {
 	month := limit(directory.MonthlyVolume, 150, nil)
 	day := limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Scope = directory.ScopeCard })
 	f := limited(t, month, day)
-	pay := func(print string, amount uint64, want string) {
+	pay := func(fingerprint string, amount uint64, want string) {
 		t.Helper()
-		r := f.must(f.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.CardFingerprint = print }))
+		r := f.must(f.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.CardFingerprint = fingerprint }))
 		if why(r.Failure) != want {
-			t.Errorf("%d by %q: %s %q, want %q", amount, print, r.Status, why(r.Failure), want)
+			t.Errorf("%d by %q: %s %q, want %q", amount, fingerprint, r.Status, why(r.Failure), want)
 		}
 	}
 	pay("a", 100, "")

@@ -111,9 +111,9 @@ func (s *seen) call(t testing.TB, c made) {
 	delete(s.again, c.reference)
 }
 
-// heard records what allows a second submission: that an operation on a charge never arrived, twice
+// recordAnswer records what allows a second submission: that an operation on a charge never arrived, twice
 // in a row; or that the charge still waits for Complete.
-func (s *seen) heard(about made, o actors.Outcome) {
+func (s *seen) recordAnswer(about made, o actors.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	charge := about.operation == actors.Pay || about.operation == actors.PayOut
@@ -159,7 +159,7 @@ func (w *witness) Submit(ctx context.Context, call *actors.Call) actors.Outcome 
 		w.f.t.Errorf("%v %v has a card", call.Operation, call.Reference)
 	}
 	o := w.Provider.Submit(ctx, call)
-	w.f.seen.heard(made{operation: call.Operation, reference: call.Reference}, o)
+	w.f.seen.recordAnswer(made{operation: call.Operation, reference: call.Reference}, o)
 	return o
 }
 
@@ -193,7 +193,7 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 	}
 	defer w.f.seen.enter(w.f.t, w.journal, q.Reference)()
 	o := w.Provider.Inquire(ctx, q)
-	w.f.seen.heard(made{operation: q.Operation, reference: q.Reference}, o)
+	w.f.seen.recordAnswer(made{operation: q.Operation, reference: q.Reference}, o)
 	return o
 }
 
@@ -224,16 +224,16 @@ func (f *fixture) transactions(v *posting.View, fn func(r *payment.Record, s pos
 // sound is checked at the end of a test.
 func (f *fixture) sound() {
 	f.t.Helper()
-	f.waiting()
+	f.recordInquiry()
 	if !f.foreign {
 		f.checked()
 	}
 }
 
-// waiting is checked whenever no work is in progress: every transaction that has not ended wants to
+// recordInquiry is checked whenever no work is in progress: every transaction that has not ended wants to
 // be woken, and no other does; what only a live charge needs is gone after its end; and sealed
 // cards exist exactly where a later step needs them.
-func (f *fixture) waiting() {
+func (f *fixture) recordInquiry() {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()

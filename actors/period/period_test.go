@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	began     = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
-	september = period.Of(ledger.DateOf(began))
+	startTime = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
+	september = period.Of(ledger.DateOf(startTime))
 	eur       = money.Asset{Currency: "EUR", Env: money.Prod}
 )
 
@@ -33,7 +33,7 @@ type fixture struct {
 
 func openFixture(t *testing.T) *fixture {
 	t.Helper()
-	o := &fixture{World: testkit.NewWorld(t, began), t: t, org: uuid.New()}
+	o := &fixture{World: testkit.NewWorld(t, startTime), t: t, org: uuid.New()}
 	o.start()
 	o.book(0)
 	return o
@@ -251,18 +251,18 @@ func TestAClosingIsGivenUpWhereItsMonthDoesNotRest(t *testing.T) {
 func TestAKeyGivesTheMonthThatItHasClosed(t *testing.T) {
 	o := openFixture(t)
 	o.after(september + 1)
-	asked := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
-	first, err := o.service.Close(asked)
+	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	first, err := o.service.Close(request)
 	if err != nil || first.Replay {
 		t.Fatal(first, err)
 	}
 	o.mustClose(september + 1)
-	again, err := o.service.Close(asked)
+	again, err := o.service.Close(request)
 	if err != nil || !again.Replay || *again.Record != *first.Record {
 		t.Errorf("%+v, %v", again, err)
 	}
-	asked.Month, asked.Key.Hash = september+1, [32]byte{2}
-	_, err = o.service.Close(asked)
+	request.Month, request.Key.Hash = september+1, [32]byte{2}
+	_, err = o.service.Close(request)
 	o.wantCode(err, ledger.Conflict)
 }
 
@@ -290,15 +290,15 @@ func TestAMonthIsClosedByOneOfMany(t *testing.T) {
 		}
 		all.Wait()
 		close(results)
-		closed, told := 0, 0
+		closed, refusals := 0, 0
 		for r := range results {
-			told++
+			refusals++
 			if !r.Replay {
 				closed++
 			}
 		}
-		if want := map[bool]int{false: 1, true: 64}[keyed]; closed != 1 || told != want {
-			t.Errorf("keyed %v: %d have closed it and %d were told so", keyed, closed, told)
+		if want := map[bool]int{false: 1, true: 64}[keyed]; closed != 1 || refusals != want {
+			t.Errorf("keyed %v: %d have closed it and %d were told so", keyed, closed, refusals)
 		}
 	}
 }
@@ -307,15 +307,15 @@ func TestAMonthIsClosedByOneOfMany(t *testing.T) {
 func TestAKeyGivesTheMonthThatItHasClosedMeanwhile(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
-	asked := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
 	var first Result
 	o.service.read = func() {
 		var err error
-		if first, err = New(o.service.rt).Close(asked); err != nil || first.Replay {
+		if first, err = New(o.service.rt).Close(request); err != nil || first.Replay {
 			t.Fatal(first, err)
 		}
 	}
-	again, err := o.service.Close(asked)
+	again, err := o.service.Close(request)
 	if err != nil || !again.Replay || *again.Record != *first.Record {
 		t.Errorf("%+v, %v", again, err)
 	}
@@ -349,13 +349,13 @@ func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 func TestAKeyThatHasClosedAMonthWaitsForNoTurn(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
-	asked := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
-	if _, err := o.service.Close(asked); err != nil {
+	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	if _, err := o.service.Close(request); err != nil {
 		t.Fatal(err)
 	}
 	o.service.balanceTurn <- struct{}{}
 	o.service.wait = time.Nanosecond
-	if again, err := o.service.Close(asked); err != nil || !again.Replay {
+	if again, err := o.service.Close(request); err != nil || !again.Replay {
 		t.Errorf("%+v, %v", again, err)
 	}
 }

@@ -47,7 +47,7 @@ const (
 type fixture struct {
 	*testkit.World
 	t         testing.TB
-	rail      *simulator.Simulator
+	simulator *simulator.Simulator
 	directory *directoryactor.Service
 	payments  *paymentactor.Service
 	*subscriptionactor.Service
@@ -58,8 +58,8 @@ type fixture struct {
 	sealer       paymentactor.Sealer                                           // instead of the keyring
 	guide        func(subscriptionactor.Directory) subscriptionactor.Directory // wraps the directory
 
-	mu   sync.Mutex
-	told []posting.Notice // guarded by mu: notices by posting.Stream, as they became durable
+	mu      sync.Mutex
+	notices []posting.Notice // guarded by mu: notices by posting.Stream, as they became durable
 }
 
 func open(t testing.TB) *fixture { return openAs(t, func(*fixture) {}) }
@@ -114,11 +114,11 @@ func (f *fixture) start() {
 		defer f.mu.Unlock()
 		for i := range notices {
 			if notices[i].Channel == posting.Stream {
-				f.told = append(f.told, notices[i])
+				f.notices = append(f.notices, notices[i])
 			}
 		}
 	})
-	f.rail, err = simulator.Open(simulator.Options{
+	f.simulator, err = simulator.Open(simulator.Options{
 		Path: filepath.Join(f.Dir, "simulator.log"), Clock: f.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func (f *fixture) start() {
 	}
 	f.directory.AllowPrivateHooks(true)
 	accounts := account.New(f.Runtime)
-	rail, sealer := actors.Provider(f.rail), paymentactor.Sealer(f.Keyring)
+	rail, sealer := actors.Provider(f.simulator), paymentactor.Sealer(f.Keyring)
 	if f.wrap != nil {
 		rail = f.wrap(rail)
 	}
@@ -156,7 +156,7 @@ func (f *fixture) start() {
 
 func (f *fixture) stop() {
 	f.World.Close()
-	if err := f.rail.Close(); err != nil {
+	if err := f.simulator.Close(); err != nil {
 		f.t.Error(err)
 	}
 }
@@ -343,8 +343,8 @@ func (f *fixture) letters() (list []map[string]any) {
 	f.Runtime.Quiesce()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for i := range f.told {
-		n := f.told[i]
+	for i := range f.notices {
+		n := f.notices[i]
 		first, err := f.WriteNotification(nil, f.first.Org, &n)
 		if err != nil {
 			f.t.Fatal(err)
@@ -385,11 +385,11 @@ func key(text string) actors.Key {
 // losing wraps the payments and loses calls on command, as a kill does.
 type losing struct {
 	subscriptionactor.Payments
-	mu    sync.Mutex
-	asked int  // guarded by mu: renewals that were requested
-	loses bool // guarded by mu: loses requests
-	deaf  bool // guarded by mu: loses reports
-	twice bool // guarded by mu: makes requests twice
+	mu        sync.Mutex
+	requested int  // guarded by mu: renewals that were requested
+	loses     bool // guarded by mu: loses requests
+	deaf      bool // guarded by mu: loses reports
+	twice     bool // guarded by mu: makes requests twice
 }
 
 // between makes the fixture use it.
@@ -404,7 +404,7 @@ func (l *losing) between(f *fixture) {
 func (l *losing) Renew(r actors.Renewal) {
 	l.mu.Lock()
 	loses, twice := l.loses, l.twice
-	l.asked++
+	l.requested++
 	l.mu.Unlock()
 	if loses {
 		return

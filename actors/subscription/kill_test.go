@@ -38,8 +38,8 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 	until := len(charged(t, s)) + n
 	ended := make(chan struct{})
 	go func() { defer close(ended); ask() }()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
 	guard := time.NewTimer(serverHang)
 	defer guard.Stop()
 	for {
@@ -48,7 +48,7 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 			return false
 		case <-guard.C:
 			t.Fatal("the clock does not move")
-		case <-look.C:
+		case <-ticker.C:
 			if len(charged(t, s)) >= until {
 				s.Kill()
 				<-ended
@@ -71,8 +71,8 @@ func TestKillsLoseNoRenewalAndChargeNoneTwice(t *testing.T) {
 		made := post(t, s, "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":"%s","amount":"990","period_days":%d}}`, initial, days))
 		ids = append(ids, made["data"].(map[string]any)["id"].(string))
 	}
-	began := clockOf(t, s)
-	target := fmt.Sprintf(`{"now":%q}`, began.Add(wanted*days*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))
+	started := clockOf(t, s)
+	target := fmt.Sprintf(`{"now":%q}`, started.Add(wanted*days*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))
 	d := dice(t)
 	kills, most := 0, 12
 	if testing.Short() {

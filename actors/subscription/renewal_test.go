@@ -69,8 +69,8 @@ func TestEachPeriodIsRenewedOnceAndInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			due := start.Add(time.Duration(n+1) * 30 * day)
-			if began := at.Stamp.Started.Time(); began.Before(due) || began.After(due.Add(time.Second)) || r.Renewal.Number != uint64(n+1) {
-				t.Errorf("renewal %d (%d) at %v, want %v", n+1, r.Renewal.Number, began, due)
+			if started := at.Stamp.Started.Time(); started.Before(due) || started.After(due.Add(time.Second)) || r.Renewal.Number != uint64(n+1) {
+				t.Errorf("renewal %d (%d) at %v, want %v", n+1, r.Renewal.Number, started, due)
 			}
 		}
 	}
@@ -443,8 +443,8 @@ func TestARenewalThatIsRefundedWasPaid(t *testing.T) {
 	s := f.subscribeOn(initial)
 	f.advance(30*day + time.Hour)
 	r := f.is(s.ID, "active", 1, 1)
-	if back := f.renewals(s.ID)[0]; back.Status != payment.Reversed {
-		t.Errorf("%s", back.Status)
+	if reloaded := f.renewals(s.ID)[0]; reloaded.Status != payment.Reversed {
+		t.Errorf("%s", reloaded.Status)
 	}
 	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
 		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())

@@ -365,8 +365,8 @@ func TestTheStreamGoesWhereTheInitialPaymentsNotificationsGo(t *testing.T) {
 	f.Runtime.Quiesce()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.told) != 1 || f.told[0].To != s.Terminal || f.told[0].Source != (ledger.Source{Kind: ledger.Subscription, ID: s.ID}) {
-		t.Errorf("told %+v", f.told)
+	if len(f.notices) != 1 || f.notices[0].To != s.Terminal || f.notices[0].Source != (ledger.Source{Kind: ledger.Subscription, ID: s.ID}) {
+		t.Errorf("told %+v", f.notices)
 	}
 }
 
@@ -380,7 +380,7 @@ func TestANoticeThatIsDamagedIsAnError(t *testing.T) {
 	}
 	f.Runtime.Quiesce()
 	f.mu.Lock()
-	n := f.told[0]
+	n := f.notices[0]
 	f.mu.Unlock()
 	n.About = nil
 	whole := n.Body

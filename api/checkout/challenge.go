@@ -86,7 +86,7 @@ func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
 			{Name: simulator.ReferenceParam, Value: named.reference.String()},
 			{Name: simulator.TokenParam, Value: named.token},
 		},
-		Open: shown.State == simulator.Waiting,
+		Open: shown.State == simulator.ChallengeOpen,
 	}
 	if h.mayLeadTo(shown.ReturnURL) {
 		p.Back = shown.ReturnURL

@@ -222,7 +222,7 @@ func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accou
 			break
 		}
 		asOf := q.asOf()
-		asOf.Prefix, asOf.Past, asOf.Paged = prefix, q.Past, true
+		asOf.Prefix, asOf.After, asOf.Paged = prefix, q.Past, true
 		err := h.balances.TrialBalance(view, who.Org, asOf, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			if !q.Matches(a) || !who.Sees(a.Path) {
 				return true, nil

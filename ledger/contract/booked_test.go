@@ -29,18 +29,18 @@ func booked(d Decision) string {
 		if e == nil {
 			continue
 		}
-		var said []string
+		var texts []string
 		if e.Effective != 0 {
-			said = append(said, e.Effective.String())
+			texts = append(texts, e.Effective.String())
 		}
 		for _, p := range e.Postings {
 			side := "Dr "
 			if p.Side == ledger.Credit {
 				side = "Cr "
 			}
-			said = append(said, side+names.Replace(string(p.Account))+" "+p.Amount.String())
+			texts = append(texts, side+names.Replace(string(p.Account))+" "+p.Amount.String())
 		}
-		entries = append(entries, strings.Join(said, ", "))
+		entries = append(entries, strings.Join(texts, ", "))
 	}
 	return strings.Join(entries, "\n")
 }
@@ -105,11 +105,11 @@ func (w *orgFixture) conflicts(r *Record, name Action, sent schema.Input) {
 }
 
 func spelled(sent schema.Input) string {
-	var said []string
+	var texts []string
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
-		said = append(said, name+":"+string(sent[name]))
+		texts = append(texts, name+":"+string(sent[name]))
 	}
-	return "{" + strings.Join(said, ",") + "}"
+	return "{" + strings.Join(texts, ",") + "}"
 }
 
 // asks tries to open a contract, and returns the fields for which it was refused.

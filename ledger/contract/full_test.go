@@ -202,8 +202,8 @@ func TestListsOfAmountsNeverFillARecord(t *testing.T) {
 				c.Put(r.Values, worstValue(c))
 			}
 		}
-		for _, said := range approvalOf(boardReviews, boardReviews.Read(worstGiven(boardReviews, nil), schema.Reader{}, "", ignored)) {
-			Reviewed.Set(r.Values, append(Reviewed.Of(r.Values), said))
+		for _, approval := range approvalOf(boardReviews, boardReviews.Read(worstGiven(boardReviews, nil), schema.Reader{}, "", ignored)) {
+			Reviewed.Set(r.Values, append(Reviewed.Of(r.Values), approval))
 		}
 		if size := len(AppendRecord(nil, r)); size > MaxStored || size < 100_000 {
 			t.Errorf("%s: the longest record has %d bytes, of %d", p.Variants[Secular].Name, size, MaxStored)

@@ -15,8 +15,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// seedOf returns the seed of a random test and prints it.
-func seedOf(t *testing.T) *rand.Rand {
+// newRandom returns the seed of a random test and prints it.
+func newRandom(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
 	if seedText := os.Getenv("MIZAN_SEED"); seedText != "" {
@@ -180,7 +180,7 @@ func (c *issueWithHolders) givenAway() {
 // The sums equal those for few holders to the minor unit: for one holder more than fit at once,
 // for a number that fills the last batch, and for one that does not.
 func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
-	d := seedOf(t)
+	d := newRandom(t)
 	counts := []int{maxAtOnce + 1, 126 * 12, maxAtOnce + d.IntN(900), maxAtOnce}
 	for i, reading := range Readings {
 		for k, end := range []Action{Redeem, RedeemEarly, Default} {
@@ -264,7 +264,7 @@ func (c *issueWithHolders) carriedOutFrom(Action) {
 
 // A register's rows can be read in the written form only.
 func TestRowsOfARegisterHaveOneForm(t *testing.T) {
-	d := seedOf(t)
+	d := newRandom(t)
 	for range 2_000 {
 		s := Subscription{Number: 7, Holder: 1 + d.Int64N(1<<d.IntN(60)), Investor: uuid.New(), Certificates: 1 + d.Int64N(1<<d.IntN(60)), On: ledger.Date(1 + d.Int32N(1<<30))}
 		h := Holder{Number: 9, Investor: uuid.New(), Certificates: 1 + d.Int64N(1<<d.IntN(60))}

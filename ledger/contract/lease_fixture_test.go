@@ -159,11 +159,11 @@ func (l *leaseFixture) rows() string {
 	return all.String()
 }
 
-func leaseDay(t *testing.T, said string) ledger.Date {
+func leaseDay(t *testing.T, text string) ledger.Date {
 	t.Helper()
-	on, ok := schema.ParseDate(said)
+	on, ok := schema.ParseDate(text)
 	if !ok {
-		t.Fatalf("no date: %s", said)
+		t.Fatalf("no date: %s", text)
 	}
 	return on
 }

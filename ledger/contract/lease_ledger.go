@@ -12,9 +12,9 @@ import (
 func lsAcquire(c *Case) {
 	v := c.values()
 	lsDocuments.Set(v, lsInDocuments.Of(c.input))
-	for _, said := range []struct{ sent, kept schema.Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
-		if said.sent.Has(c.input) {
-			said.kept.Set(v, said.sent.Of(c.input))
+	for _, item := range []struct{ sent, kept schema.Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
+		if item.sent.Has(c.input) {
+			item.kept.Set(v, item.sent.Of(c.input))
 		}
 	}
 	if lsInInsured.Has(c.input) {

@@ -336,9 +336,9 @@ func TestWhatALeasesActionsNeed(t *testing.T) {
 			l.refused("amount", RecordArrears, "amount", amount)
 		}
 	}
-	for _, said := range []string{"null", `""`, `"  "`, `7`} {
-		l.refused("description", BearExpense, "amount", `"2"`, "description", said)
-		l.refused("reason", Terminate, "reason", said)
+	for _, text := range []string{"null", `""`, `"  "`, `7`} {
+		l.refused("description", BearExpense, "amount", `"2"`, "description", text)
+		l.refused("reason", Terminate, "reason", text)
 	}
 	l.refused("type", BearExpense, "amount", `"2"`, "description", `"oil"`, "type", `7`)
 	review := newLease(t, Secular, leaseBody())
@@ -432,16 +432,16 @@ func TestALeaseKeepsItsScheduleAcrossItsStoredForm(t *testing.T) {
 	l.do(BearExpense, "amount", `"3"`, "description", `"oil"`)
 	l.until("2026-03-05")
 	stored := AppendRecord(nil, l.r)
-	back, err := ReadRecord(l.r.ID, stored)
+	record, err := ReadRecord(l.r.ID, stored)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := AppendRecord(nil, back); string(again) != string(stored) {
+	if again := AppendRecord(nil, record); string(again) != string(stored) {
 		t.Error("it is stored differently when it was read")
 	}
 	before := l.rows()
-	l.r = back
-	if l.agrees(back); l.rows() != before || before != "pooo" {
+	l.r = record
+	if l.agrees(record); l.rows() != before || before != "pooo" {
 		t.Errorf("rows %s; want %s, which is pooo", l.rows(), before)
 	}
 }

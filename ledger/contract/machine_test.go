@@ -89,7 +89,7 @@ type walk struct {
 // same answer to whether there was a review have the same future, so each such pair is continued
 // only once. Thus paths of any length are covered. It calls met with each step and the walk
 // before it.
-func walks(p *Product, reading *Reading, met func(before walk, step Step)) {
+func walks(p *Product, reading *Reading, onStep func(before walk, step Step)) {
 	machine := p.Machine(reading)
 	seen := map[walk]bool{}
 	ahead := []walk{{at: machine.Initial()}}
@@ -103,7 +103,7 @@ func walks(p *Product, reading *Reading, met func(before walk, step Step)) {
 		for _, by := range machine.Events() {
 			if step, ok := machine.Next(now.at, by); ok {
 				step.By = by
-				met(now, step)
+				onStep(now, step)
 				ahead = append(ahead, walk{step.To, now.reviewed || by == Pass})
 			}
 		}
@@ -199,10 +199,10 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 		}
 		r := &Record{Product: p, Reading: Religious, Status: p.States[0], Values: p.Columns.New()}
 		for _, lacking := range []string{"approved_by", "fatwa_reference"} {
-			for _, said := range []string{"", `""`, `"  "`, `null`, `7`} {
-				d, err := r.Act(Pass, but(board(), lacking, said), 0)
+			for _, text := range []string{"", `""`, `"  "`, `null`, `7`} {
+				d, err := r.Act(Pass, but(board(), lacking, text), 0)
 				if err == nil || d.Record != nil {
-					t.Errorf("%s: a review with the %s %q is taken", p.Variants[Religious].Name, lacking, said)
+					t.Errorf("%s: a review with the %s %q is taken", p.Variants[Religious].Name, lacking, text)
 				} else if got := fmt.Sprint(fieldsOf(t, err)); got != "["+lacking+"]" {
 					t.Errorf("%s: refused for %s; want %s", p.Variants[Religious].Name, got, lacking)
 				}

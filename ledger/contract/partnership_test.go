@@ -275,27 +275,27 @@ func shareMoves() map[string]move {
 }
 
 func TestAPartnershipGoesItsWay(t *testing.T) {
-	const unheard = "422 action" // only a timer takes rent
+	const unapproved = "422 action" // only a timer takes rent
 	checkGrid(t, Partnership, Secular, shareBody(), shareMoves(), map[Status][]string{
 		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
 		Funded: {"fund"}, Active: {"fund", "activate"}, BuyingOut: {"fund", "activate", "buyout"},
 		Completed: {"fund", "activate", "all units"}, Dissolved: {"fund", "activate", "dissolve"},
 	}, grid{
-		Draft:        {"submit": "under_review", "fund": "funded", "rent": unheard},
-		UnderReview:  {"review": "review_passed", "reject": "rejected", "rent": unheard},
-		ReviewPassed: {"fund": "funded", "rent": unheard},
-		Refused:      {"rent": unheard},
-		Funded:       {"activate": "active", "rent": unheard},
+		Draft:        {"submit": "under_review", "fund": "funded", "rent": unapproved},
+		UnderReview:  {"review": "review_passed", "reject": "rejected", "rent": unapproved},
+		ReviewPassed: {"fund": "funded", "rent": unapproved},
+		Refused:      {"rent": unapproved},
+		Funded:       {"activate": "active", "rent": unapproved},
 		Active: {
 			"profit": "active", "loss": "active", "buyout": "buyout_in_progress", "the others": "buyout_in_progress", "all units": "completed",
-			"dissolve": "dissolved", "rent": unheard,
+			"dissolve": "dissolved", "rent": unapproved,
 		},
 		BuyingOut: {
 			"profit": "buyout_in_progress", "loss": "buyout_in_progress", "buyout": "buyout_in_progress", "the others": "completed",
-			"all units": "422 units", "dissolve": "dissolved", "rent": unheard,
+			"all units": "422 units", "dissolve": "dissolved", "rent": unapproved,
 		},
-		Completed: {"rent": unheard},
-		Dissolved: {"rent": unheard},
+		Completed: {"rent": unapproved},
+		Dissolved: {"rent": unapproved},
 	})
 }
 

@@ -70,13 +70,13 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 			t.Errorf("it knows %s", name)
 		}
 	}
-	act := func(name string, said ...string) {
+	act := func(name string, texts ...string) {
 		t.Helper()
 		action, known := managed.Action(ethical, name)
 		if !known {
 			t.Fatalf("it does not know %s", name)
 		}
-		r = x.act(r, action, input(said...))
+		r = x.act(r, action, input(texts...))
 	}
 	if _, err := r.Act(Fund, nil, x.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("money moves before the review: %v", err)
@@ -94,8 +94,8 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 	if err != nil || stored.Reading != ethical || stored.Product != managed || stored.Status != Active {
 		t.Fatalf("it is read back as %+v, %v", stored, err)
 	}
-	if said := saysOf(Reviewed.Of(stored.Values)); said != "approved_by=Ada committee=north charter=2026" {
-		t.Errorf("its review says %s", said)
+	if text := saysOf(Reviewed.Of(stored.Values)); text != "approved_by=Ada committee=north charter=2026" {
+		t.Errorf("its review says %s", text)
 	}
 	r = stored
 	act("end", "final_value", "1050")

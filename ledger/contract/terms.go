@@ -102,25 +102,25 @@ func concat(lists ...[]Step) (all []Step) {
 
 // orToday returns the date in the request, or else today. It records a date from the request in
 // Case.dated, because the date's month may be closed.
-func orToday(c *Case, given schema.Cell[ledger.Date]) ledger.Date {
-	if !given.Has(c.input) {
+func orToday(c *Case, sent schema.Cell[ledger.Date]) ledger.Date {
+	if !sent.Has(c.input) {
 		return c.Today
 	}
-	on := given.Of(c.input)
-	c.dated = append(c.dated, Dated{given.Name, on})
+	on := sent.Of(c.input)
+	c.dated = append(c.dated, Dated{sent.Name, on})
 	return on
 }
 
 // periodEnd returns the day on which the reported period ends: the date in the request, or else
 // today. It refuses a day before the money was put in and a day in the future, and then returns
 // false.
-func periodEnd(c *Case, given schema.Cell[ledger.Date], putIn schema.Cell[ledger.Date]) (on ledger.Date, fine bool) {
-	on = orToday(c, given)
+func periodEnd(c *Case, sent schema.Cell[ledger.Date], putIn schema.Cell[ledger.Date]) (on ledger.Date, fine bool) {
+	on = orToday(c, sent)
 	switch from := putIn.Of(c.values()); {
 	case on < from:
-		c.refuse(given.Name, "is %v, and the money was put in on %v", on, from)
+		c.refuse(sent.Name, "is %v, and the money was put in on %v", on, from)
 	case on > c.Today:
-		c.refuse(given.Name, "is %v, which is still to come: today is %v", on, c.Today)
+		c.refuse(sent.Name, "is %v, which is still to come: today is %v", on, c.Today)
 	default:
 		return on, true
 	}

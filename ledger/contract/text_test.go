@@ -48,14 +48,14 @@ func TestADescriptionsLengthIsThatOfWhatCanBeSeen(t *testing.T) {
 }
 
 func TestDatesAreOfTheYearsInWhichTermsEnd(t *testing.T) {
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		`"1969-12-31"`: "must be a date from 1970-01-01 to 9000-12-31", `"9001-01-01"`: "must be a date from 1970-01-01 to 9000-12-31",
 		`"0000-01-01"`: "must be a date from 1970-01-01 to 9000-12-31", `"9999-12-31"`: "must be a date from 1970-01-01 to 9000-12-31",
 		`"2026-02-30"`: "must be a date, YYYY-MM-DD", `"2026-9-3"`: "must be a date, YYYY-MM-DD", `"10000-01-01"`: "must be a date, YYYY-MM-DD",
 	} {
 		x := openContract(t, Certificate, Secular, issueBody())
-		if got := x.message(Offer, "subscription_start", said, "subscription_end", `"9000-12-31"`); got != want {
-			t.Errorf("%s: %q, want %q", said, got, want)
+		if got := x.message(Offer, "subscription_start", text, "subscription_end", `"9000-12-31"`); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
 	x := openContract(t, Certificate, Secular, issueBody())
@@ -63,14 +63,14 @@ func TestDatesAreOfTheYearsInWhichTermsEnd(t *testing.T) {
 }
 
 func TestAReviewIsSignedOnADateOrAtATime(t *testing.T) {
-	for _, said := range []string{`"2026-01-01"`, `"2026-01-01T10:15:30Z"`, `"2026-01-01T10:15:30.5+04:00"`} {
+	for _, text := range []string{`"2026-01-01"`, `"2026-01-01T10:15:30Z"`, `"2026-01-01T10:15:30.5+04:00"`} {
 		x := openContract(t, Lease, Religious, leaseBody())
-		x.do(Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", said)
+		x.do(Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", text)
 	}
 	x := openContract(t, Lease, Religious, leaseBody())
-	for _, said := range []string{`""`, `" "`, `"yesterday"`, `"2026-02-30"`, `"2026-02-30T10:15:30Z"`, `"2026-01-01 10:15:30"`, `"2026-01-01T25:00:00Z"`, `"2026-01-01T10:15:30"`,
+	for _, text := range []string{`""`, `" "`, `"yesterday"`, `"2026-02-30"`, `"2026-02-30T10:15:30Z"`, `"2026-01-01 10:15:30"`, `"2026-01-01T25:00:00Z"`, `"2026-01-01T10:15:30"`,
 		`"9999-01-01"`, `"9999-01-01T00:00:00Z"`, `"2026-01-01T10:15:30.` + strings.Repeat("0", schema.MaxText) + `Z"`} {
-		x.wantRefused("signed_at", Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", said)
+		x.wantRefused("signed_at", Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", text)
 	}
 }
 

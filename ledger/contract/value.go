@@ -26,8 +26,8 @@ func (a Approval) Concluded() bool { return len(a) > 0 }
 
 // Texts calls fn with each text.
 func (a Approval) Texts(fn func(name, text string)) {
-	for _, said := range a {
-		fn(said.Name, said.Text)
+	for _, approval := range a {
+		fn(approval.Name, approval.Text)
 	}
 }
 

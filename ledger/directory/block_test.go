@@ -80,11 +80,11 @@ func TestABlockIsTakenOffAndListedAgain(t *testing.T) {
 // A merchant's data about a customer matches the value that an operator has listed, in whatever
 // spelling.
 func TestPayersAreNormalisedAsTheBlocklistIs(t *testing.T) {
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"+7 (495) 123-45-67": "74951234567", "8.495": "8495", "0049 30 1": "49301", "call me": "", "": "", "+1 415 555 01 00 ext 5": "141555501005",
 	} {
-		if got := NormalPhone(said); got != want {
-			t.Errorf("phone %q: %q, want %q", said, got, want)
+		if got := NormalPhone(text); got != want {
+			t.Errorf("phone %q: %q, want %q", text, got, want)
 		}
 	}
 	if got := NormalEmail("\tÄnna@Example.com\n"); got != "änna@example.com" {

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// requestOf parses the body of a request.
-func requestOf(t *testing.T, body string) (input schema.Input) {
+// parseRequest parses the body of a request.
+func parseRequest(t *testing.T, body string) (input schema.Input) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(body), &input); err != nil {
 		t.Fatalf("%s: %v", body, err)
@@ -23,7 +23,7 @@ func requestOf(t *testing.T, body string) (input schema.Input) {
 func requested[R any](t *testing.T, columns *schema.Type[R], body string, decide func(draft R) (*R, error)) (*R, error) {
 	t.Helper()
 	faults := new(schema.Faults)
-	draft := columns.Create(requestOf(t, body), faults)
+	draft := columns.Create(parseRequest(t, body), faults)
 	r, err := decide(*draft)
 	return r, Join(refusals("test", faults), err)
 }
@@ -31,15 +31,15 @@ func requested[R any](t *testing.T, columns *schema.Type[R], body string, decide
 // changing returns the change that the body of a request asks for.
 func changing[R any](t *testing.T, columns *schema.Type[R], body string) schema.Change[R] {
 	t.Helper()
-	input := requestOf(t, body)
+	input := parseRequest(t, body)
 	return func(r *R, f *schema.Faults) { columns.Patch(input, r, f) }
 }
 
 // merged returns an object with some members changed. Those that become null are as good as absent.
 func merged(t *testing.T, object, changes string) string {
 	t.Helper()
-	all := requestOf(t, object)
-	for name, value := range requestOf(t, changes) {
+	all := parseRequest(t, object)
+	for name, value := range parseRequest(t, changes) {
 		all[name] = value
 	}
 	body, err := json.Marshal(all)
@@ -54,8 +54,8 @@ func readAt[R any](columns *schema.Type[R], org, id ledger.ID, stored []byte, v 
 	return columns.Read(schema.Envelope{Org: org, ID: id}, stored, v)
 }
 
-// sourcesOf parses addresses and prefixes.
-func sourcesOf(t *testing.T, texts ...string) (sources []netip.Prefix) {
+// parseSources parses addresses and prefixes.
+func parseSources(t *testing.T, texts ...string) (sources []netip.Prefix) {
 	t.Helper()
 	for _, text := range texts {
 		source, err := ParseSource(text)

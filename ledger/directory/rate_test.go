@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/money"
 )
 
-func rateOf(t *testing.T, text string) money.Rate {
+func parseRate(t *testing.T, text string) money.Rate {
 	t.Helper()
 	value, err := money.ParseRate(text)
 	if err != nil {
@@ -19,7 +19,7 @@ func rateOf(t *testing.T, text string) money.Rate {
 }
 
 func TestRateFields(t *testing.T) {
-	one := rateOf(t, "1")
+	one := parseRate(t, "1")
 	for name, c := range map[string]struct {
 		draft Rate
 		field string
@@ -33,8 +33,8 @@ func TestRateFields(t *testing.T) {
 		"of contracts":     {Rate{From: "AED", To: "USD", Value: one}, "from"},
 		"the same twice":   {Rate{From: "USD", To: "USD", Value: one}, "to"},
 		"without a value":  {Rate{From: "USD", To: "RUB", Value: money.Rate{}}, "rate"},
-		"largest value":    {Rate{From: "USD", To: "RUB", Value: rateOf(t, "99999999999999999999999999999999999999")}, ""},
-		"smallest value":   {Rate{From: "USD", To: "RUB", Value: rateOf(t, "0.0000000000000000000000000000000000001")}, ""},
+		"largest value":    {Rate{From: "USD", To: "RUB", Value: parseRate(t, "99999999999999999999999999999999999999")}, ""},
+		"smallest value":   {Rate{From: "USD", To: "RUB", Value: parseRate(t, "0.0000000000000000000000000000000000001")}, ""},
 		"nothing is there": {Rate{}, "from"},
 	} {
 		_, _, err := NewRate(testID(1), c.draft)
@@ -67,21 +67,21 @@ func TestTheRequestForARate(t *testing.T) {
 
 func TestARatesEventsTellItsValues(t *testing.T) {
 	org := testID(1)
-	r, event, err := NewRate(org, Rate{From: "USD", To: "RUB", Value: rateOf(t, "92.50")})
+	r, event, err := NewRate(org, Rate{From: "USD", To: "RUB", Value: parseRate(t, "92.50")})
 	if err != nil || r.Org != org || r.From != "USD" || r.To != "RUB" || r.Value.String() != "92.5" {
 		t.Fatal(r, err)
 	}
 	if event.Source != (ledger.Source{Kind: ledger.Rate, ID: r.ID}) || event.Name != "create" || event.From != "" || event.To != "92.5" || event.Entry != nil {
 		t.Errorf("creation: %+v", event)
 	}
-	next, event, err := r.Revalue(rateOf(t, "93"))
+	next, event, err := r.Revalue(parseRate(t, "93"))
 	if err != nil || next.Value.String() != "93" || next.ID != r.ID || r.Value.String() != "92.5" {
 		t.Fatal(next, r, err)
 	}
 	if event.Source.ID != r.ID || event.Name != "update" || event.From != "92.5" || event.To != "93" || event.Entry != nil {
 		t.Errorf("change: %+v", event)
 	}
-	if same, event, err := next.Revalue(rateOf(t, "93.0")); err != nil || same != next || event.Name != "" {
+	if same, event, err := next.Revalue(parseRate(t, "93.0")); err != nil || same != next || event.Name != "" {
 		t.Errorf("the value that it has: %+v, %v", event, err)
 	}
 	_, _, err = next.Revalue(money.Rate{})

@@ -294,7 +294,7 @@ func TestWhatNeverChangesOfAPartner(t *testing.T) {
 }
 
 func TestPartnerPatch(t *testing.T) {
-	p, event, err := NewPartner(Partner{ID: testID(1), Org: testID(2), Number: 7, Name: "Shop", Login: "shop", Sources: sourcesOf(t, "10.1.2.3/8"), Active: true}, false)
+	p, event, err := NewPartner(Partner{ID: testID(1), Org: testID(2), Number: 7, Name: "Shop", Login: "shop", Sources: parseSources(t, "10.1.2.3/8"), Active: true}, false)
 	if err != nil || event.Name != "create" || event.To != "active" || p.Number != 7 || p.Org != testID(2) {
 		t.Fatal(p, event, err)
 	}
@@ -332,7 +332,7 @@ func TestPartnerPatch(t *testing.T) {
 func TestPartnerAdmits(t *testing.T) {
 	p, _, err := NewPartner(Partner{
 		ID: testID(1), Org: testID(2), Number: 1, Name: "Shop", Login: "shop", Active: true,
-		Sources: sourcesOf(t, "192.0.2.0/24", "::ffff:198.51.100.1", "::ffff:203.0.113.0/120", "2001:db8::/32"),
+		Sources: parseSources(t, "192.0.2.0/24", "::ffff:198.51.100.1", "::ffff:203.0.113.0/120", "2001:db8::/32"),
 	}, false)
 	if err != nil {
 		t.Fatal(err)

@@ -173,14 +173,14 @@ func (d *SettlementDraft) check(op, amount string) (money.Asset, error) {
 // scale everywhere has no network.
 func (d *SettlementDraft) asset(op string) (money.Asset, error) {
 	asset := money.Asset{Currency: d.Currency, Env: d.Env}
-	_, taken := money.Accepted(string(d.Currency))
+	_, claimed := money.Accepted(string(d.Currency))
 	var named money.Network
 	if d.Network != nil {
 		named = *d.Network
 	}
 	_, well := money.ParseNetwork(string(named))
 	wrong := Join(
-		check(taken, op, "currency", "unsupported currency"),
+		check(claimed, op, "currency", "unsupported currency"),
 		check(well || named == "", op, "network", "is not a network's name"),
 		check(d.Env.Valid(), op, "env", "must be prod or test"),
 	)

@@ -133,7 +133,7 @@ func eachRecord(t *testing.T) map[string]kept {
 			`{"id":`+idText+`,"key":"mzk_123456789","prefix":"mzk_12345678","name":"k","partner_id":7,"created_at":`+createdAt+`,"last_used_at":`+createdAt+`,`+
 				`"expires_at":"1970-01-01T00:00:00.000006+00:00","revoked_at":`+updatedAt+`}`,
 			"prefix", "name", "partner_id", "hash"),
-		"rate": keep(t, Rates, org, rate, Rate{ID: rate, Org: org, From: "USD", To: "RUB", Value: rateOf(t, "92.5"), Created: created, Updated: updated},
+		"rate": keep(t, Rates, org, rate, Rate{ID: rate, Org: org, From: "USD", To: "RUB", Value: parseRate(t, "92.5"), Created: created, Updated: updated},
 			func(r *Rate) { r.Created, r.Updated = 0, 0 },
 			`{"id":"`+rate.String()+`","from":"USD","to":"RUB","rate":"92.5","created_at":`+createdAt+`,"updated_at":`+updatedAt+`}`,
 			"from", "to", "rate"),

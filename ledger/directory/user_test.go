@@ -138,7 +138,7 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 	}
 	gone, _, _ := anna.Patch(func(r *User, _ *schema.Faults) { r.Active = off })
 	session, _ := anna.Begin(testID(3), [32]byte{1}, 1)
-	if back, event, err := gone.Patch(func(r *User, _ *schema.Faults) { r.Active = on }); err != nil || event.Name != "activate" || back.Begun(session) {
+	if decoded, event, err := gone.Patch(func(r *User, _ *schema.Faults) { r.Active = on }); err != nil || event.Name != "activate" || decoded.Begun(session) {
 		t.Error("a session came back with its user", event, err)
 	}
 	if other, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditor }); err != nil || other.Partner != 0 {

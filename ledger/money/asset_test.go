@@ -34,9 +34,9 @@ func TestEnvInJSON(t *testing.T) {
 		if err != nil || string(out) != want {
 			t.Errorf("Marshal = %s, %v, want %s", out, err, want)
 		}
-		var back Env
-		if err := json.Unmarshal(out, &back); err != nil || back != e {
-			t.Errorf("Unmarshal(%s) = %v, %v", out, back, err)
+		var parsed Env
+		if err := json.Unmarshal(out, &parsed); err != nil || parsed != e {
+			t.Errorf("Unmarshal(%s) = %v, %v", out, parsed, err)
 		}
 	}
 	if out, err := json.Marshal(Env(0)); err == nil {
@@ -116,9 +116,9 @@ func TestAssetBinaryRoundTrip(t *testing.T) {
 		a := assets().Draw(t, "asset")
 		tail := rapid.SliceOf(rapid.Byte()).Draw(t, "tail")
 		form := a.AppendBinary([]byte("head"))[4:]
-		back, rest, err := ReadAsset(append(bytes.Clone(form), tail...))
-		if err != nil || back != a || !bytes.Equal(rest, tail) {
-			t.Fatalf("ReadAsset = %+v, %x, %v", back, rest, err)
+		parsed, rest, err := ReadAsset(append(bytes.Clone(form), tail...))
+		if err != nil || parsed != a || !bytes.Equal(rest, tail) {
+			t.Fatalf("ReadAsset = %+v, %x, %v", parsed, rest, err)
 		}
 		for cut := range form {
 			if _, _, err := ReadAsset(form[:cut]); err != ErrAsset {
@@ -162,10 +162,10 @@ func TestAssetThatCanNotBeStoredPanics(t *testing.T) {
 func TestReadAssetKeepsNothingOfItsInput(t *testing.T) {
 	for _, a := range []Asset{{"USDT", "tron", Prod}, {"XTS", "nowhere", Test}} {
 		src := a.AppendBinary(nil)
-		back, _, err := ReadAsset(src)
+		parsed, _, err := ReadAsset(src)
 		clear(src)
-		if err != nil || back != a {
-			t.Errorf("after its input was cleared: %+v, %v", back, err)
+		if err != nil || parsed != a {
+			t.Errorf("after its input was cleared: %+v, %v", parsed, err)
 		}
 	}
 }

@@ -58,9 +58,9 @@ func TestBinaryRoundTrip(t *testing.T) {
 		if !bytes.Equal(out[4:], append([]byte{byte(len(want))}, want...)) {
 			t.Fatalf("AppendBinary(%v) = %x", a, out[4:])
 		}
-		back, rest, err := ReadAmount(append(out[4:len(out):len(out)], tail...))
-		if err != nil || back != a || !bytes.Equal(rest, tail) {
-			t.Fatalf("ReadAmount = %v, %x, %v", back, rest, err)
+		parsed, rest, err := ReadAmount(append(out[4:len(out):len(out)], tail...))
+		if err != nil || parsed != a || !bytes.Equal(rest, tail) {
+			t.Fatalf("ReadAmount = %v, %x, %v", parsed, rest, err)
 		}
 		for cut := 4; cut < len(out); cut++ {
 			if _, _, err := ReadAmount(out[4:cut]); err != ErrEncoding {
@@ -126,17 +126,17 @@ func TestMsgpackTakesStructsByValue(t *testing.T) {
 		if err != nil {
 			t.Fatalf("Marshal with %s: %v", s, err)
 		}
-		var back stored
-		if err := msgpack.Unmarshal(out, &back); err != nil {
+		var parsed stored
+		if err := msgpack.Unmarshal(out, &parsed); err != nil {
 			t.Fatalf("Unmarshal with %s: %v", s, err)
 		}
-		if back.Amount != a || len(back.List) != 3 || back.List[0] != (Amount{}) || back.List[1] != a || back.List[2] != Max ||
-			back.ByName["a"] != a || back.Pointer == nil || *back.Pointer != a {
-			t.Errorf("amounts of %s came back as %+v", s, back)
+		if parsed.Amount != a || len(parsed.List) != 3 || parsed.List[0] != (Amount{}) || parsed.List[1] != a || parsed.List[2] != Max ||
+			parsed.ByName["a"] != a || parsed.Pointer == nil || *parsed.Pointer != a {
+			t.Errorf("amounts of %s came back as %+v", s, parsed)
 		}
-		if back.Share != in.Share || back.Rate != rate || back.NoRate != (Rate{}) || back.Fee != 250 ||
-			back.Asset != in.Asset || back.Unset != (Asset{}) {
-			t.Errorf("with %s: %+v", s, back)
+		if parsed.Share != in.Share || parsed.Rate != rate || parsed.NoRate != (Rate{}) || parsed.Fee != 250 ||
+			parsed.Asset != in.Asset || parsed.Unset != (Asset{}) {
+			t.Errorf("with %s: %+v", s, parsed)
 		}
 	}
 }

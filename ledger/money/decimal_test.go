@@ -98,16 +98,16 @@ func TestTextAgreesWithBig(t *testing.T) {
 		if err != nil || string(text) != "x"+want {
 			t.Fatalf("AppendText = %s, %v", text, err)
 		}
-		if back, err := Parse(want); err != nil || back != a {
-			t.Fatalf("Parse(%s) = %v, %v", want, back, err)
+		if parsed, err := Parse(want); err != nil || parsed != a {
+			t.Fatalf("Parse(%s) = %v, %v", want, parsed, err)
 		}
-		if back, err := ParseBytes([]byte(want)); err != nil || back != a {
-			t.Fatalf("ParseBytes(%s) = %v, %v", want, back, err)
+		if parsed, err := ParseBytes([]byte(want)); err != nil || parsed != a {
+			t.Fatalf("ParseBytes(%s) = %v, %v", want, parsed, err)
 		}
-		var back Amount
+		var parsed Amount
 		marshalled, err := a.MarshalText()
-		if err != nil || back.UnmarshalText(marshalled) != nil || back != a {
-			t.Fatalf("text round trip = %v, %v", back, err)
+		if err != nil || parsed.UnmarshalText(marshalled) != nil || parsed != a {
+			t.Fatalf("text round trip = %v, %v", parsed, err)
 		}
 	})
 }
@@ -131,9 +131,9 @@ func TestAmountInJSONIsAString(t *testing.T) {
 		if err != nil || string(out) != want {
 			t.Errorf("Marshal = %s, %v, want %s", out, err, want)
 		}
-		var back payment
-		if err := json.Unmarshal(out, &back); err != nil || back.Amount != MustParse(s) {
-			t.Errorf("Unmarshal(%s) = %v, %v", out, back, err)
+		var parsed payment
+		if err := json.Unmarshal(out, &parsed); err != nil || parsed.Amount != MustParse(s) {
+			t.Errorf("Unmarshal(%s) = %v, %v", out, parsed, err)
 		}
 	}
 }

@@ -180,8 +180,8 @@ func TestRateTextIsExactAndCanonical(t *testing.T) {
 		if shown, ok := new(big.Rat).SetString(r.String()); !ok || shown.Cmp(exact) != 0 {
 			t.Fatalf("shown as %v, is %v", r, exact)
 		}
-		if back, err := ParseRate(r.String()); err != nil || back != r || back.String() != r.String() {
-			t.Fatalf("ParseRate(%v) = %v, %v", r, back, err)
+		if parsed, err := ParseRate(r.String()); err != nil || parsed != r || parsed.String() != r.String() {
+			t.Fatalf("ParseRate(%v) = %v, %v", r, parsed, err)
 		}
 	})
 }
@@ -195,21 +195,21 @@ func TestRateForms(t *testing.T) {
 	if err != nil || string(out) != `"0.0725"` {
 		t.Errorf("Marshal = %s, %v", out, err)
 	}
-	var back Rate
-	if err := json.Unmarshal(out, &back); err != nil || back != rate {
-		t.Errorf("Unmarshal = %v, %v", back, err)
+	var parsed Rate
+	if err := json.Unmarshal(out, &parsed); err != nil || parsed != rate {
+		t.Errorf("Unmarshal = %v, %v", parsed, err)
 	}
 	for _, in := range []string{`0.0725`, `92`, `null`, `""`, `"0"`, `"-1"`, `"1e3"`} {
-		if err := json.Unmarshal([]byte(in), &back); err == nil || back != rate {
-			t.Errorf("Unmarshal(%s) = %v, %v", in, back, err)
+		if err := json.Unmarshal([]byte(in), &parsed); err == nil || parsed != rate {
+			t.Errorf("Unmarshal(%s) = %v, %v", in, parsed, err)
 		}
 	}
 	if out, err := json.Marshal(Rate{}); err == nil {
 		t.Errorf("no rate was written as %s", out)
 	}
 	for _, in := range []string{"1.0", "01", "0", "x"} {
-		if err := back.UnmarshalBinary([]byte(in)); err == nil || back != rate {
-			t.Errorf("UnmarshalBinary(%s) = %v, %v", in, back, err)
+		if err := parsed.UnmarshalBinary([]byte(in)); err == nil || parsed != rate {
+			t.Errorf("UnmarshalBinary(%s) = %v, %v", in, parsed, err)
 		}
 	}
 }

@@ -118,16 +118,16 @@ func TestSignedAddEdges(t *testing.T) {
 func TestSignedForms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := signeds().Draw(t, "s")
-		if back, err := ParseSigned(signedBig(s).String()); err != nil || back != s {
-			t.Fatalf("ParseSigned = %v, %v, want %v", back, err, s)
+		if parsed, err := ParseSigned(signedBig(s).String()); err != nil || parsed != s {
+			t.Fatalf("ParseSigned = %v, %v, want %v", parsed, err, s)
 		}
 		text, err := json.Marshal(s)
 		if err != nil || string(text) != `"`+signedBig(s).String()+`"` {
 			t.Fatalf("Marshal = %s, %v", text, err)
 		}
-		var back Signed
-		if err := json.Unmarshal(text, &back); err != nil || back != s {
-			t.Fatalf("Unmarshal(%s) = %v, %v", text, back, err)
+		var parsed Signed
+		if err := json.Unmarshal(text, &parsed); err != nil || parsed != s {
+			t.Fatalf("Unmarshal(%s) = %v, %v", text, parsed, err)
 		}
 		tail := rapid.SliceOf(rapid.Byte()).Draw(t, "tail")
 		read, rest, err := ReadSigned(append(s.AppendBinary(nil), tail...))

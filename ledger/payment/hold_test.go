@@ -224,12 +224,12 @@ func TestWhatCanNotBeCancelled(t *testing.T) {
 	closed := at(t, payment.Payment, payment.Charging)
 	closed.onAnswer(answers["refused"])
 	returned := newCharged(t, payment.Payment, "100", terms(deducted(0, "0")))
-	back, _ := returned.c.DecideReversal(returned.r, 7, next, payment.Failure{})
+	decision, _ := returned.c.DecideReversal(returned.r, 7, next, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
 		"hosted":      hosted(t).r,
 		"authorizing": newScenario(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
 		"charged":     returned.r,
-		"reversed":    back.Record,
+		"reversed":    decision.Record,
 		"rejected":    closed.r,
 	} {
 		_, err := cas.Cancel(r, next)

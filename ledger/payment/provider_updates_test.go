@@ -91,15 +91,15 @@ func TestWhatWasCapturedInPartIsReversedAtThat(t *testing.T) {
 func TestWhatCanNotBeReversed(t *testing.T) {
 	plain := func() *scenario { return newCharged(t, payment.Payment, "100", terms(deducted(0, "0"))) }
 	reversed, refunding, pending, all := plain(), plain(), plain(), plain()
-	back, _ := reversed.c.DecideReversal(reversed.r, 7, next, payment.Failure{})
+	decision, _ := reversed.c.DecideReversal(reversed.r, 7, next, payment.Failure{})
 	refunding.refunds("1")
 	pending.refunds("1")
 	pending.onOpAnswer(answers["pending"])
 	all.refunds("")
 	all.onOpAnswer(answers["charged"])
 	for name, r := range map[string]*payment.Record{
-		"reversed":          back.Record,
-		"a return":          back.Return.Record,
+		"reversed":          decision.Record,
+		"a return":          decision.Return.Record,
 		"a refund asked":    refunding.r,
 		"refunding":         pending.r,
 		"refunded wholly":   all.r,

@@ -50,7 +50,7 @@ type refundCase struct {
 	parts  []refunded
 }
 
-type refunded struct{ amount, asked, entry, splits, room string }
+type refunded struct{ amount, operationAmount, entry, splits, room string }
 
 // POSTINGS, "refund of r, f of the fee going back": f = floor(fee × refunded so far ÷ amount),
 // cumulative, so that the parts sum to the whole.
@@ -101,8 +101,8 @@ func (l *scenario) refundsAs(name, status string, parts []refunded) {
 	for _, p := range parts {
 		d := l.refunds(p.amount)
 		l.want(d, "refund "+status+": pending "+p.entry, "due 10s, ask op, reserve "+p.room)
-		if amount, asset := l.r.OperationAmount(); amount.String() != p.asked || asset != l.r.Asset {
-			l.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.asked)
+		if amount, asset := l.r.OperationAmount(); amount.String() != p.operationAmount || asset != l.r.Asset {
+			l.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.operationAmount)
 		}
 		if l.r.Answered() || refundID(l.r) != l.r.Op.Request || msg(l.r) != "" {
 			l.t.Errorf("%s: %+v", name, l.r)
@@ -150,7 +150,7 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 	failed := at(t, payment.Payment, payment.Charging)
 	failed.onAnswer(answers["failed"])
 	original := newCharged(t, payment.Payment, "100", terms(deducted(0, "0")))
-	back, _ := original.c.DecideReversal(original.r, 7, next, payment.Failure{})
+	decision, _ := original.c.DecideReversal(original.r, 7, next, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
 		"a payout":     newCharged(t, payment.Payout, "100", terms(deducted(0, "0"))).r,
 		"a held one":   at(t, payment.Payment, payment.PaymentHeld).r,
@@ -159,8 +159,8 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 		"unrouted":     cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
 		"declined":     declined.r,
 		"failed":       failed.r,
-		"reversed":     back.Record,
-		"a return":     back.Return.Record,
+		"reversed":     decision.Record,
+		"a return":     decision.Return.Record,
 	} {
 		_, err := cas.Refund(r, part("0"), next) // the amount is not checked first
 		if err == nil {

@@ -295,11 +295,11 @@ func TestAnOutcomesCountersAreTheSameInWhateverRoom(t *testing.T) {
 // A create under shared volumes, and its outcome, allocate nothing for them except the slice of
 // counters. Nearly every payment of a partner with limits is of that kind.
 func TestSharedVolumesTakeNoAllocationOfTheirOwn(t *testing.T) {
-	asked := request(payment.Payment, "1000")
+	request := request(payment.Payment, "1000")
 	allocations := func(on *payment.Terms) float64 {
 		return testing.AllocsPerRun(100, func() {
 			c := cas
-			d := c.Create(txid, 1, asked, on)
+			d := c.Create(txid, 1, request, on)
 			c.Room = d.Counters
 			if _, ok := c.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged}); !ok {
 				t.Fatal("it was not decided on")

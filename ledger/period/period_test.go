@@ -18,11 +18,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the machine's report")
 
-func month(t *testing.T, said string) period.Month {
+func month(t *testing.T, text string) period.Month {
 	t.Helper()
-	m, ok := period.Parse(said)
+	m, ok := period.Parse(text)
 	if !ok {
-		t.Fatalf("%q is no month", said)
+		t.Fatalf("%q is no month", text)
 	}
 	return m
 }
@@ -49,14 +49,14 @@ func TestTheMachineIsAsReported(t *testing.T) {
 }
 
 func TestAMonthIsWrittenWithFourAndTwoDigits(t *testing.T) {
-	for _, said := range []string{"1970-01", "2026-02", "2026-12", "9000-12"} {
-		if got := month(t, said).String(); got != said {
-			t.Errorf("%s is read as %s", said, got)
+	for _, text := range []string{"1970-01", "2026-02", "2026-12", "9000-12"} {
+		if got := month(t, text).String(); got != text {
+			t.Errorf("%s is read as %s", text, got)
 		}
 	}
-	for _, said := range []string{"", "2026", "2026-1", "2026-13", "2026-00", "1969-12", "9001-01", "2026-1 ", "26-01", "+026-01", "2026-01-01", "2026/01", "२०२६-०१"} {
-		if m, ok := period.Parse(said); ok {
-			t.Errorf("%q is read as %v", said, m)
+	for _, text := range []string{"", "2026", "2026-1", "2026-13", "2026-00", "1969-12", "9001-01", "2026-1 ", "26-01", "+026-01", "2026-01-01", "2026/01", "२०२६-०१"} {
+		if m, ok := period.Parse(text); ok {
+			t.Errorf("%q is read as %v", text, m)
 		}
 	}
 }
@@ -87,8 +87,8 @@ func TestIdsAreInTheOrderOfMonths(t *testing.T) {
 		if bytes.Compare(before[:], id[:]) >= 0 || id.Version() != 8 || id.Variant() != uuid.RFC4122 {
 			t.Fatalf("%v has the id %v, and the month before %v", m, id, before)
 		}
-		if back, ok := period.FromID(id); !ok || back != m {
-			t.Fatalf("%v is the id of %v, %v", id, back, ok)
+		if parsed, ok := period.FromID(id); !ok || parsed != m {
+			t.Fatalf("%v is the id of %v, %v", id, parsed, ok)
 		}
 		before = id
 	}
@@ -103,8 +103,8 @@ func TestIdsAreInTheOrderOfMonths(t *testing.T) {
 
 // Invariants 1 and 3: each reason alone, and before the later ones.
 func TestAMonthIsClosedWhenItHasEndedInOrderWithNothingDue(t *testing.T) {
-	now := func(said string) ledger.Micros {
-		at, err := time.Parse(time.RFC3339Nano, said)
+	now := func(text string) ledger.Micros {
+		at, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
 			t.Fatal(err)
 		}

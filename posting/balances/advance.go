@@ -15,9 +15,9 @@ import (
 // event, in the order of their keys, and with their totals then. If there are more accounts than
 // a turnover has, it reads the events once more for the next ones. The error is ErrNotWhole if a
 // part of the checkpoint is wrong, before fn gets an account of that part.
-func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, through uint64, k keys, most int, fn each) error {
+func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, upToSeq uint64, k keys, most int, fn each) error {
 	for {
-		t, err := r.turnover(view, org, k, c.Seq, through, most)
+		t, err := r.turnover(view, org, k, c.Seq, upToSeq, most)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 type AsOf struct {
 	Env    money.Env
 	Prefix string          // of the accounts' paths; empty: all
-	Past   *ledger.Account // begin after this account; nil: with the first
+	After  *ledger.Account // begin after this account; nil: with the first
 	At     ledger.Micros   // count everything booked at or before
 	On     ledger.Date     // instead, count everything that takes effect on or before the day; 0: use At
 	Seen   ledger.Micros   // with On: count only what was booked at or before; 0: no bound
@@ -51,8 +51,8 @@ func (q *AsOf) keys() keys {
 	prefix := append([]byte{byte(q.Env)}, q.Prefix...)
 	k := keys{from: string(prefix)}
 	k.until = string(store.After(prefix))
-	if q.Past != nil {
-		k.from = max(k.from, string(store.AccountKey(nil, *q.Past))+"\x00")
+	if q.After != nil {
+		k.from = max(k.from, string(store.AccountKey(nil, *q.After))+"\x00")
 	}
 	return k
 }

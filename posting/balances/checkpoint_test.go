@@ -244,7 +244,7 @@ func TestATrialBalanceIsOfItsMoment(t *testing.T) {
 		{"by effect, on the first day", balances.AsOf{On: ledger.DateOf(start)}, listing{bank + "507 0 0 100", partner + "0 507 100 0"}},
 		{"by effect, on the second day", balances.AsOf{On: ledger.DateOf(start) + 1}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
 		{"of one account", balances.AsOf{At: booked, Prefix: "I:"}, listing{fees + "0 1 0 0"}},
-		{"past an account", balances.AsOf{At: booked, Past: &ledger.Account{Path: "A:bank", Asset: usd}}, listing{fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"past an account", balances.AsOf{At: booked, After: &ledger.Account{Path: "A:bank", Asset: usd}}, listing{fees + "0 1 0 0", partner + "60 507 0 0"}},
 		{"of another environment", balances.AsOf{At: booked, Env: money.Test}, nil},
 	} {
 		if c.q.Env == 0 {
@@ -329,7 +329,7 @@ func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 		}
 		q.Prefix = []string{"", "", "L:", "L:partner:1", "A:bank", "Q"}[random.IntN(6)]
 		if random.IntN(3) == 0 {
-			q.Past = &ledger.Account{Path: "L:partner:1:available", Asset: money.Asset{Currency: "USD", Env: q.Env}}
+			q.After = &ledger.Account{Path: "L:partner:1:available", Asset: money.Asset{Currency: "USD", Env: q.Env}}
 		}
 		v := f.Journal.View()
 		var want, got listing

@@ -9,11 +9,11 @@ import (
 // FromCheckpoint is TrialBalance from the last checkpoint, however far it is, with memory for so
 // many accounts.
 func (r *Reader) FromCheckpoint(view *posting.View, org ledger.ID, q AsOf, most int, fn func(ledger.Account, *ledger.Totals)) error {
-	c, through, err := start(view, org, &q)
+	c, upToSeq, err := start(view, org, &q)
 	if err != nil {
 		return err
 	}
-	return r.fromCheckpoint(view, org, &q, &c, through, most, collect(fn))
+	return r.fromCheckpoint(view, org, &q, &c, upToSeq, most, collect(fn))
 }
 
 // FromPages is TrialBalance from the pages, however many accounts there are.
@@ -45,4 +45,4 @@ const FewAccounts = fewAccounts
 const MaxKept = maxKept
 
 // IsNear tells whether a checkpoint is used for a moment after so many events.
-func IsNear(c *Checkpoint, through uint64) bool { return isNear(c, through) }
+func IsNear(c *Checkpoint, upToSeq uint64) bool { return isNear(c, upToSeq) }

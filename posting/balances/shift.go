@@ -22,32 +22,32 @@ func shift(view *posting.View, org ledger.ID, q *AsOf, fn each, read func(each) 
 	if err != nil {
 		return err
 	}
-	cross := func(t *ledger.Totals) (wants bool, err error) { // applies the next crossing and calls fn
+	cross := func(t *ledger.Totals) (include bool, err error) { // applies the next crossing and calls fn
 		if err := x.crossing.apply(t, true); err != nil {
 			return false, err
 		}
-		wants, err = fn(x.key, t)
-		if err == nil && wants {
+		include, err = fn(x.key, t)
+		if err == nil && include {
 			x, err, more = next()
 		}
-		return wants, err
+		return include, err
 	}
-	wants := true
+	include := true
 	err = read(func(key []byte, t *ledger.Totals) (bool, error) {
 		for more && string(x.key) < string(key) {
-			if wants, err = cross(new(ledger.Totals)); err != nil || !wants {
+			if include, err = cross(new(ledger.Totals)); err != nil || !include {
 				return false, err
 			}
 		}
 		if more && string(x.key) == string(key) {
-			wants, err = cross(t)
+			include, err = cross(t)
 		} else {
-			wants, err = fn(key, t)
+			include, err = fn(key, t)
 		}
-		return wants, err
+		return include, err
 	})
-	for err == nil && wants && more {
-		wants, err = cross(new(ledger.Totals))
+	for err == nil && include && more {
+		include, err = cross(new(ledger.Totals))
 	}
 	return err
 }

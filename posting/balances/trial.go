@@ -37,7 +37,7 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 		if !ok {
 			return false, damaged("organization %v: account with key %x", org, key)
 		}
-		q.Past = &a
+		q.After = &a
 		return fn(a, t)
 	}
 	few, err := hasFew(view, org, &q)
@@ -45,12 +45,12 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 		return err
 	}
 	if !few {
-		c, through, err := start(view, org, &q)
+		c, upToSeq, err := start(view, org, &q)
 		if err != nil {
 			return err
 		}
-		if isNear(&c, through) {
-			err := r.fromCheckpoint(view, org, &q, &c, through, q.most(), row)
+		if isNear(&c, upToSeq) {
+			err := r.fromCheckpoint(view, org, &q, &c, upToSeq, q.most(), row)
 			if !errors.Is(err, ErrNotWhole) {
 				return err
 			}
@@ -63,7 +63,7 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 // for the lines of all; a single account's lines are found faster when its pages are read.
 func hasFew(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
 	var accounts []ledger.Account
-	err := view.AccountsFrom(org, q.Prefix, q.Env, q.Past, func(a ledger.Account) (bool, error) {
+	err := view.AccountsFrom(org, q.Prefix, q.Env, q.After, func(a ledger.Account) (bool, error) {
 		accounts = append(accounts, a)
 		return len(accounts) < fewAccounts, nil
 	})
@@ -77,28 +77,28 @@ func hasFew(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
 }
 
 // start returns the checkpoint to begin with, and the last event that counts.
-func start(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, through uint64, err error) {
+func start(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, upToSeq uint64, err error) {
 	end := q.end()
 	if c, err = checkpointAt(view, org, end); err != nil {
 		return c, 0, err
 	}
 	head, _, err := view.Head(org)
 	if err == nil {
-		through, err = seqUntil(view, org, head, end)
+		upToSeq, err = seqUntil(view, org, head, end)
 	}
-	return c, through, err
+	return c, upToSeq, err
 }
 
 // isNear tells whether checkpoints were made up to the events before the moment.
-func isNear(c *Checkpoint, through uint64) bool {
-	return c.Seq <= through && through-c.Seq <= maxBehind*distance(c)
+func isNear(c *Checkpoint, upToSeq uint64) bool {
+	return c.Seq <= upToSeq && upToSeq-c.Seq <= maxBehind*distance(c)
 }
 
 // fromPages reads the totals of each account from its pages.
 func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn each) error {
 	return shift(view, org, q, fn, func(fn each) error {
 		var key []byte
-		return view.AccountsFrom(org, q.Prefix, q.Env, q.Past, func(a ledger.Account) (bool, error) {
+		return view.AccountsFrom(org, q.Prefix, q.Env, q.After, func(a ledger.Account) (bool, error) {
 			t, found, err := view.TotalsAt(org, a, q.end())
 			if err != nil || !found {
 				return true, err
@@ -110,9 +110,9 @@ func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn each) error {
 }
 
 // fromCheckpoint continues a checkpoint up to an event, with memory for so many accounts.
-func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, through uint64, most int, fn each) error {
+func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, upToSeq uint64, most int, fn each) error {
 	return shift(view, org, q, fn, func(fn each) error {
-		return r.advance(view, org, c, through, q.keys(), most, fn)
+		return r.advance(view, org, c, upToSeq, q.keys(), most, fn)
 	})
 }
 

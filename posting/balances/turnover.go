@@ -21,7 +21,7 @@ const (
 // totals. If there are too many accounts, it has only the first ones.
 type turnover struct {
 	org            ledger.ID
-	after, through uint64 // the range of events: exclusive, inclusive
+	after, upToSeq uint64 // the range of events: exclusive, inclusive
 	keys           keys   // until is lowered when there are too many accounts
 	moved          map[string]*movement
 	order          []string // the sorted keys of moved
@@ -48,32 +48,32 @@ func (q *AsOf) most() int {
 // turnover returns the turnover of the events after one and up to another, for accounts from the
 // beginning of the range: the kept one, or a new one, which is kept if it is small and was not
 // cheap. A kept turnover stays valid because the events between two events never change.
-func (r *Reader) turnover(view *posting.View, org ledger.ID, k keys, after, through uint64, most int) (*turnover, error) {
+func (r *Reader) turnover(view *posting.View, org ledger.ID, k keys, after, upToSeq uint64, most int) (*turnover, error) {
 	t := r.kept.Load()
-	if t != nil && t.org == org && t.after == after && t.through == through && t.keys.has(k.from) {
+	if t != nil && t.org == org && t.after == after && t.upToSeq == upToSeq && t.keys.has(k.from) {
 		return t, nil
 	}
-	t, err := turn(view, org, k, after, through, most)
-	if err == nil && through >= after+minKept && len(t.order) <= maxKept {
+	t, err := turn(view, org, k, after, upToSeq, most)
+	if err == nil && upToSeq >= after+minKept && len(t.order) <= maxKept {
 		r.kept.Store(t)
 	}
 	return t, err
 }
 
 // turn sums the events after one and up to another.
-func turn(view *posting.View, org ledger.ID, k keys, after, through uint64, most int) (*turnover, error) {
-	done := &turnover{org: org, after: after, through: through, keys: k, moved: make(map[string]*movement)}
-	if after >= through {
+func turn(view *posting.View, org ledger.ID, k keys, after, upToSeq uint64, most int) (*turnover, error) {
+	done := &turnover{org: org, after: after, upToSeq: upToSeq, keys: k, moved: make(map[string]*movement)}
+	if after >= upToSeq {
 		return done, nil
 	}
 	t := &turnoverBuilder{turnover: done, view: view, most: most, holds: make(map[uint64][]ledger.Posting)}
 	last := after
 	err := view.EventsAscending(org, after+1, func(e ledger.Event, _ []byte) (bool, error) {
 		last = e.Seq
-		return e.Seq < through, t.book(&e)
+		return e.Seq < upToSeq, t.book(&e)
 	})
-	if err == nil && last != through {
-		err = damaged("organization %v: event %d is missing", org, through)
+	if err == nil && last != upToSeq {
+		err = damaged("organization %v: event %d is missing", org, upToSeq)
 	}
 	done.order = slices.Sorted(maps.Keys(done.moved))
 	return done, err

@@ -28,7 +28,7 @@ func (f *fixture) pagesOf(of ledger.ID, q balances.AsOf, limit int) (lines listi
 		n := 0
 		err := f.reader.TrialBalance(v, of, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			lines.add(a, t)
-			q.Past = &a
+			q.After = &a
 			n++
 			return n < limit, nil
 		})
@@ -129,7 +129,7 @@ func TestWhatIsKeptMayBeOfOtherAccounts(t *testing.T) {
 		}
 		q.Prefix = []string{"", "", "L:", "L:partner:1", "A:"}[random.IntN(5)]
 		if random.IntN(2) == 0 {
-			q.Past = &ledger.Account{Path: ledger.PartnerAvailable(1 + random.Int64N(60)), Asset: usd}
+			q.After = &ledger.Account{Path: ledger.PartnerAvailable(1 + random.Int64N(60)), Asset: usd}
 		}
 		v := f.Journal.View()
 		var want, got listing

@@ -15,8 +15,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// taken returns the rows of a backup of a store.
-func taken(t testing.TB, s *Store, since uint64) []StoredRow {
+// backupRows returns the rows of a backup of a store.
+func backupRows(t testing.TB, s *Store, since uint64) []StoredRow {
 	t.Helper()
 	sn := s.Snapshot()
 	defer sn.Close()
@@ -74,7 +74,7 @@ func TestALoadedStoreIsTheOneThatWasRead(t *testing.T) {
 	for _, groups := range []uint64{0, 1, 2, 121} {
 		s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 		st.continueTo(t, s, groups)
-		rows := taken(t, s, 0)
+		rows := backupRows(t, s, 0)
 		dir := filepath.Join(t.TempDir(), "loaded")
 		if err := loadAll(t, dir, rows); err != nil {
 			t.Fatal(err)
@@ -85,13 +85,13 @@ func TestALoadedStoreIsTheOneThatWasRead(t *testing.T) {
 			if gotN, got := loaded.LastGroup(); gotN != n || got != hash {
 				t.Errorf("%d groups: the loaded store ends with group %d", groups, gotN)
 			}
-			if !sameRows(taken(t, loaded, 0), rows) {
+			if !sameRows(backupRows(t, loaded, 0), rows) {
 				t.Errorf("%d groups: the loaded store has other rows", groups)
 			}
 			if round == 0 {
 				st.continueTo(t, s, groups+20)
 				st.continueTo(t, loaded, groups+20)
-				rows = taken(t, s, 0)
+				rows = backupRows(t, s, 0)
 			}
 			closeStore(t, loaded)
 		}
@@ -114,7 +114,7 @@ func TestAnIncrementHasWhatIsNewerAndTheKindsThatAreRemovedWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := ""
-	for _, r := range taken(t, s, 1) {
+	for _, r := range backupRows(t, s, 1) {
 		if r.Key[0] != prefixGroup {
 			got += fmt.Sprintf("%s@%d ", r.Key, r.Group)
 		}
@@ -190,13 +190,13 @@ func TestALoaderRefusesWhatNoStoreHolds(t *testing.T) {
 	for i := range 4 {
 		set(t, s, fmt.Sprintf("r%d", i), "value")
 	}
-	rows := taken(t, s, 0)
+	rows := backupRows(t, s, 0)
 	other := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, other)
 	for i := range 4 {
 		set(t, other, fmt.Sprintf("r%d", i), "another value")
 	}
-	strange := taken(t, other, 0)
+	strange := backupRows(t, other, 0)
 	group := slices.IndexFunc(rows, func(r StoredRow) bool { return r.Key[0] == prefixGroup })
 	for name, spoil := range map[string]func([]StoredRow) []StoredRow{
 		"a value changed":        func(r []StoredRow) []StoredRow { r[len(r)-1].Stored[0] ^= 1; return r },
@@ -243,7 +243,7 @@ func TestAnUnfinishedLoadIsNoStore(t *testing.T) {
 	if _, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: quiet}, 0); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second loader of the directory: %v", err)
 	}
-	for _, r := range taken(t, s, 0) {
+	for _, r := range backupRows(t, s, 0) {
 		if err := l.Add(r); err != nil {
 			t.Fatal(err)
 		}
@@ -252,17 +252,17 @@ func TestAnUnfinishedLoadIsNoStore(t *testing.T) {
 		t.Errorf("the rows end with group %d", n)
 	}
 	l.Abandon()
-	if err := loadAll(t, dir, taken(t, s, 0)); err != nil {
+	if err := loadAll(t, dir, backupRows(t, s, 0)); err != nil {
 		t.Fatal(err)
 	}
-	want := taken(t, s, 0)
+	want := backupRows(t, s, 0)
 	set(t, s, "r1", "later")
-	if err := loadAll(t, dir, taken(t, s, 0)); err == nil {
+	if err := loadAll(t, dir, backupRows(t, s, 0)); err == nil {
 		t.Error("loaded over a store")
 	}
 	loaded := open(t, Options{Dir: dir, MemTable: minMemTable})
 	defer closeStore(t, loaded)
-	if !sameRows(taken(t, loaded, 0), want) {
+	if !sameRows(backupRows(t, loaded, 0), want) {
 		t.Error("a load over a store has changed it")
 	}
 }

@@ -103,7 +103,7 @@ type process struct {
 	acked uint64
 
 	failed string   // why it ended by itself
-	said   []string // all other lines, including those of a crash
+	output []string // all other lines, including those of a crash
 }
 
 func startChild(t testing.TB, dir string, st story, last uint64) *process {
@@ -151,7 +151,7 @@ func (p *process) take(t testing.TB, line string) {
 		p.failed = reason
 	}
 	if _, err := fmt.Sscanf(line, "applied %d", &p.acked); err != nil && line != "opened" && line != "done" {
-		p.said = append(p.said, line)
+		p.output = append(p.output, line)
 	}
 }
 
@@ -200,8 +200,8 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 	if p.failed != "" {
 		t.Fatal("the child failed: ", p.failed)
 	}
-	if len(p.said) > 0 {
-		t.Fatalf("the child said %.4000q", p.said)
+	if len(p.output) > 0 {
+		t.Fatalf("the child said %.4000q", p.output)
 	}
 	return p.acked
 }

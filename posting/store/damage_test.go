@@ -320,7 +320,7 @@ func TestFilesThatComeBackAreHarmless(t *testing.T) {
 	sp := grow(t, seed(t), 600, false)
 	dir := sp.copy(t)
 	defer dropTree(t, dir)
-	var back []string
+	var recovered []string
 	there := files(t, sp.dir)
 	for _, name := range files(t, sp.stale) {
 		if slices.Contains(there, name) {
@@ -329,13 +329,13 @@ func TestFilesThatComeBackAreHarmless(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), readFile(t, filepath.Join(sp.stale, name)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		back = append(back, name)
+		recovered = append(recovered, name)
 	}
-	if len(back) == 0 {
+	if len(recovered) == 0 {
 		t.Fatal("there is no file that was deleted since")
 	}
 	if refused, wrong := sp.outcome(dir); refused != nil || wrong != nil {
-		t.Errorf("with %v back: %v, %v", back, refused, wrong)
+		t.Errorf("with %v back: %v, %v", recovered, refused, wrong)
 	}
 }
 

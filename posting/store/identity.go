@@ -71,20 +71,20 @@ func (s *Store) recognise() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("store: %w", err)
 	}
-	said, ok := parseIdentity(b)
+	stored, ok := parseIdentity(b)
 	switch {
 	case !ok:
 		if err == nil {
 			s.log.Warn("a damaged file is made anew", "path", path)
 		}
-	case said.first != [32]byte{} && said.first != known.first:
+	case stored.first != [32]byte{} && stored.first != known.first:
 		return damage.New(path, "it names another store than the one beside it, which begins with %.8x", known.first)
-	case said.keyring != [32]byte{} && known.keyring != [32]byte{} && said.keyring != known.keyring:
+	case stored.keyring != [32]byte{} && known.keyring != [32]byte{} && stored.keyring != known.keyring:
 		return damage.New(path, "it names another keyring than HEAD")
 	case known.keyring == [32]byte{}:
-		known.keyring = said.keyring
+		known.keyring = stored.keyring
 	}
-	if ok && said == *known {
+	if ok && stored == *known {
 		return nil
 	}
 	return s.writeIdentity()

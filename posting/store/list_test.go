@@ -70,7 +70,7 @@ func survived(t *testing.T, p *process, dir string, st story) {
 	err := p.cmd.Wait()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Fatalf("the child ended with %v, and said %.4000q", err, p.said)
+		t.Fatalf("the child ended with %v, and said %.4000q", err, p.output)
 	}
 	if strings.ContainsAny(p.failed, "\n") || !strings.Contains(p.failed, "input/output error") && !strings.Contains(p.failed, "no space left") {
 		t.Errorf("the child failed: %q", p.failed)

@@ -90,7 +90,7 @@ func (p *process) ended(t *testing.T) {
 	err := p.cmd.Wait()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Fatalf("the child ended with %v, and said %.4000q", err, p.said)
+		t.Fatalf("the child ended with %v, and said %.4000q", err, p.output)
 	}
 	if !strings.Contains(p.failed, ErrNoSpace.Error()) {
 		t.Errorf("the child failed: %s", p.failed)
@@ -168,8 +168,8 @@ func TestADiskThatAnotherProcessFills(t *testing.T) {
 		p.until(t, "")
 		err := p.cmd.Wait()
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 1 || len(p.said) != 1 || !strings.Contains(p.failed, "space") {
-			t.Fatalf("the child ended with %v, and said %.2000q", err, p.said)
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 || len(p.output) != 1 || !strings.Contains(p.failed, "space") {
+			t.Fatalf("the child ended with %v, and said %.2000q", err, p.output)
 		}
 		if strings.Contains(p.failed, mapFault) {
 			faults++

@@ -277,8 +277,8 @@ func hexOf(b []byte) string {
 	return text.String()
 }
 
-// chainOf returns a directory with a full backup and an increment, and their keys.
-func chainOf(t testing.TB) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
+// newChain returns a directory with a full backup and an increment, and their keys.
+func newChain(t testing.TB) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
 	return chainIn(t, fixture.Buffered)
 }
@@ -314,7 +314,7 @@ func wantRefused(t *testing.T, from string, keys backup.Sealer, says string) {
 }
 
 func TestABackupOfOtherKeysOrAnotherChainIsRefused(t *testing.T) {
-	dir, full, increment, keys := chainOf(t)
+	dir, full, increment, keys := newChain(t)
 	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	fixture.Must(t, err)
 	wantRefused(t, full.Path, other, "made with another keyring")
@@ -331,7 +331,7 @@ func TestABackupOfOtherKeysOrAnotherChainIsRefused(t *testing.T) {
 }
 
 func TestARestoreNeedsAnEmptyPlace(t *testing.T) {
-	dir, _, _, keys := chainOf(t)
+	dir, _, _, keys := newChain(t)
 	place := filepath.Join(t.TempDir(), "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(place, "something"), 0o700))
 	cfg := backup.RestoreConfig{From: dir, Data: place, Keyring: keys, Log: fixture.NoLog}
@@ -351,7 +351,7 @@ func TestARestoreNeedsAnEmptyPlace(t *testing.T) {
 // The next restore removes what a killed restore has left. It does not touch a restore that is
 // still running.
 func TestAnUnfinishedRestoreIsReplaced(t *testing.T) {
-	dir, _, _, keys := chainOf(t)
+	dir, _, _, keys := newChain(t)
 	place := filepath.Join(t.TempDir(), "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(place+backup.Restoring, "store.new"), 0o700))
 	fixture.Must(t, os.WriteFile(filepath.Join(place+backup.Restoring, store.UnfinishedName), nil, 0o600))
@@ -370,14 +370,14 @@ func TestAnUnfinishedRestoreIsReplaced(t *testing.T) {
 
 // A backup contains no plaintext of what the store was given.
 func TestABackupShowsNothing(t *testing.T) {
-	_, full, increment, _ := chainOf(t)
+	_, full, increment, _ := newChain(t)
 	for _, path := range []string{full.Path, increment.Path} {
 		content, err := os.ReadFile(path)
 		fixture.Must(t, err)
 		// Each text is long enough not to occur in so many random bytes by chance.
-		for _, told := range []string{"order-1", "simulator", "partner:", "shop.example", "42424242", "platform"} {
-			if bytes.Contains(content, []byte(told)) {
-				t.Errorf("%q stands in a backup", told)
+		for _, output := range []string{"order-1", "simulator", "partner:", "shop.example", "42424242", "platform"} {
+			if bytes.Contains(content, []byte(output)) {
+				t.Errorf("%q stands in a backup", output)
 			}
 		}
 	}
@@ -445,16 +445,16 @@ func upTo(from, to int) (n []int) {
 
 // A restored simulator forgets exactly the calls that were made after the moment of the backup.
 func TestCallsAfterTheMomentAreTakenOutOfTheSimulatorsLog(t *testing.T) {
-	w, later := fixture.Copy(t), fixture.Copy(t)
+	w, copied := fixture.Copy(t), fixture.Copy(t)
 	log := func(w *fixture.Store) string { return filepath.Join(w.Dir, "simulator.log") }
 	want, err := os.ReadFile(log(w))
 	fixture.Must(t, err)
-	h := fixture.Start(t, later)
+	h := fixture.Start(t, copied)
 	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "later")
 	h.Create(w.SecondDemo, payment.Payment, "4000000000000002", 1_000, "later")
 	h.Advance(time.Hour) // payments that wait at that moment are inquired at the provider and booked
 	h.Close()
-	grown, err := os.ReadFile(log(later))
+	grown, err := os.ReadFile(log(copied))
 	fixture.Must(t, err)
 	if !bytes.HasPrefix(grown, want) || len(grown) == len(want) {
 		t.Fatal("the later log is not the earlier one and more")

@@ -164,7 +164,7 @@ func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
 // A restore with the wrong keys can be interrupted before it has read a large backup to its
 // end.
 func TestLookingForWhatIsWrongWithABackupCanBeInterrupted(t *testing.T) {
-	_, full, _, _ := chainOf(t)
+	_, full, _, _ := newChain(t)
 	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	fixture.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -311,7 +311,7 @@ func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration,
 			return
 		case <-timer.C:
 		}
-		began := time.Now()
+		started := time.Now()
 		saved, err := s.saveAndPrune(dir, keep)
 		switch {
 		case ctx.Err() != nil || s.ctx.Err() != nil:
@@ -320,8 +320,8 @@ func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration,
 			log.Error("the backup failed", "error", err)
 			timer.Reset(min(every, retry))
 		default:
-			log.Info("a backup was taken and verified", "file", filepath.Base(saved.Path), "group", saved.Header.Group, "bytes", saved.Size, "took", time.Since(began))
-			timer.Reset(max(0, every-time.Since(began)))
+			log.Info("a backup was taken and verified", "file", filepath.Base(saved.Path), "group", saved.Header.Group, "bytes", saved.Size, "took", time.Since(started))
+			timer.Reset(max(0, every-time.Since(started)))
 		}
 	}
 }

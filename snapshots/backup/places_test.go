@@ -18,7 +18,7 @@ import (
 
 // A backup that was taken into a file may have any name, and is found under it.
 func TestABackupMayHaveAnyName(t *testing.T) {
-	dir, full, increment, keys := chainOf(t)
+	dir, full, increment, keys := newChain(t)
 	monday, tuesday := filepath.Join(dir, "monday"), filepath.Join(dir, "tuesday.bak")
 	fixture.Must(t, os.Rename(full.Path, monday))
 	fixture.Must(t, os.Rename(increment.Path, tuesday))
@@ -139,8 +139,8 @@ func TestAFileThatIsBegunIsNotClearedAway(t *testing.T) {
 // file by a directory that is not empty, so that the file can't be removed.
 type fileReplacer struct {
 	slog.Handler
-	path  string
-	heard int
+	path    string
+	reports int
 }
 
 // Handle implements slog.Handler.
@@ -148,7 +148,7 @@ func (r *fileReplacer) Handle(_ context.Context, record slog.Record) error {
 	if record.Message != "a backup can't be read" {
 		return nil
 	}
-	if r.heard++; r.heard != 2 {
+	if r.reports++; r.reports != 2 {
 		return nil
 	}
 	return errors.Join(os.Remove(r.path), os.MkdirAll(filepath.Join(r.path, "something"), 0o700))
@@ -247,7 +247,7 @@ func TestAScheduleGoesOnAndRemovesWhatIsNotKept(t *testing.T) {
 
 // A restore follows a link to its target, and removes nothing that it has not created.
 func TestARestoreFollowsALinkAndClearsNone(t *testing.T) {
-	from, _, _, keys := chainOf(t)
+	from, _, _, keys := newChain(t)
 	place := t.TempDir()
 	disk, data := filepath.Join(place, "disk"), filepath.Join(place, "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(disk, "mizan"), 0o700))
@@ -273,7 +273,7 @@ func TestARestoreFollowsALinkAndClearsNone(t *testing.T) {
 
 // A restore into a mount point is refused before anything is done.
 func TestARestoreInThePlaceOfAMountedDiskIsRefused(t *testing.T) {
-	from, _, _, keys := chainOf(t)
+	from, _, _, keys := newChain(t)
 	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: "/proc", Keyring: keys, Log: fixture.NoLog})
 	if !errors.Is(err, backup.ErrMountPoint) || !strings.HasPrefix(err.Error(), "/proc ") {
 		t.Errorf("a restore over a mounted disk: %v", err)

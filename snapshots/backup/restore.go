@@ -24,8 +24,8 @@ import (
 // that it will become.
 const Restoring = ".restoring"
 
-// rowsPerLook is how many rows, or lines of a log, are read between two checks of the context.
-const rowsPerLook = 4096
+// rowsPerCheck is how many rows, or lines of a log, are read between two checks of the context.
+const rowsPerCheck = 4096
 
 // RestoreConfig says what is restored, and where to.
 type RestoreConfig struct {
@@ -106,7 +106,7 @@ func load(ctx context.Context, c chain, dir string, log *slog.Logger) (rows uint
 	}
 	err = c.merge(ctx, func(r store.StoredRow) error {
 		rows++
-		if rows%rowsPerLook == 0 && ctx.Err() != nil {
+		if rows%rowsPerCheck == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return l.Add(r)

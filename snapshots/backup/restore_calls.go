@@ -51,7 +51,7 @@ func keepCalls(ctx context.Context, known *calls.Known, in io.Reader, out io.Wri
 		if err != nil {
 			return err
 		}
-		if n%rowsPerLook == 0 && ctx.Err() != nil {
+		if n%rowsPerCheck == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if !known.Take(line) {

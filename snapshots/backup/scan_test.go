@@ -72,7 +72,7 @@ func TestAScheduleBuildsOnNothingThatCannotBeRestored(t *testing.T) {
 // A request for an increment to a backup that can't be restored is refused, with keys and
 // without.
 func TestABaseIsReadWithAllThatItRestsOn(t *testing.T) {
-	dir, full, increment, keys := chainOf(t)
+	dir, full, increment, keys := newChain(t)
 	for _, sealer := range []backup.Sealer{nil, keys} {
 		for _, path := range []string{dir, increment.Path} {
 			if header, err := backup.ReadBase(t.Context(), path, sealer); err != nil || header.ID != increment.Header.ID {
@@ -98,7 +98,7 @@ func half(b []byte) []byte { return b[:len(b)/2] }
 // A backup that was cut short still tells when it was taken. If it is not needed it is reported
 // and has no effect; if it is the newest, no older one replaces it.
 func TestASpoiledBackupMattersWhereItIsNeeded(t *testing.T) {
-	dir, _, increment, keys := chainOf(t)
+	dir, _, increment, keys := newChain(t)
 	h := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
 	other := saveBackup(h, t.TempDir())
 	h.Close()
@@ -121,7 +121,7 @@ func TestASpoiledBackupMattersWhereItIsNeeded(t *testing.T) {
 }
 
 func TestHalfABackupIsNothingToRestOn(t *testing.T) {
-	dir, full, _, keys := chainOf(t)
+	dir, full, _, keys := newChain(t)
 	copyBackup(t, full, "half.backup", half)
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
 	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), "half.backup") {
@@ -132,7 +132,7 @@ func TestHalfABackupIsNothingToRestOn(t *testing.T) {
 // A file without a readable header may be the newest backup. A restore from its directory is
 // refused; a restore from a named file in the directory works.
 func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
-	dir, _, increment, keys := chainOf(t)
+	dir, _, increment, keys := newChain(t)
 	blind := copyBackup(t, increment, "blind.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
 	wantRefused(t, dir, keys, "name the file that is meant")
 	wantRefused(t, dir, keys, blind)
@@ -148,7 +148,7 @@ func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
 
 // The newest backup is not skipped if its header claims that it is older.
 func TestABackupCannotPassForAnOlderOne(t *testing.T) {
-	dir, _, increment, keys := chainOf(t)
+	dir, _, increment, keys := newChain(t)
 	fixture.Must(t, os.Rename(copyBackup(t, increment, "x", func(b []byte) []byte {
 		return bytes.Replace(b, []byte(`"taken_at":"2026`), []byte(`"taken_at":"2025`), 1)
 	}), increment.Path))
@@ -159,7 +159,7 @@ func TestABackupCannotPassForAnOlderOne(t *testing.T) {
 func TestOfTwoCopiesTheWholeOneIsUsed(t *testing.T) {
 	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
 	for _, name := range []string{"a.backup", "z.backup"} {
-		dir, full, increment, keys := chainOf(t)
+		dir, full, increment, keys := newChain(t)
 		copyBackup(t, full, "full-"+name, flip)
 		copyBackup(t, increment, "increment-"+name, flip)
 		copyBackup(t, increment, "half-"+name, half)
@@ -205,7 +205,7 @@ func TestAPipeIsNoBackup(t *testing.T) {
 
 // Messages about a bad file tell a person what to do.
 func TestWhatIsWrongWithAFileIsSaidInWords(t *testing.T) {
-	_, full, _, keys := chainOf(t)
+	_, full, _, keys := newChain(t)
 	for says, change := range map[string]func([]byte) []byte{
 		"its header would have 70000 bytes, and none has more than 65536": func(b []byte) []byte { copy(b[9:], []byte{0, 1, 0x11, 0x70}); return b },
 		"there is something else where its header should begin":           func(b []byte) []byte { b[8] = 'x'; return b },

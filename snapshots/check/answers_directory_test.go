@@ -108,7 +108,7 @@ func administeredRecords(t *testing.T, w *fixture.Store) (all map[string]*answer
 	opening := openingOf(t, h, org)
 	all["opening balance"] = &answered{ledger.Source{Kind: ledger.Settlement, ID: opening.ID}, opening, "GET", "/api/v1/settlements/" + opening.ID.String(), 200}
 
-	rate, err := h.Directory.PutRate(ctx, org, directory.Rate{From: "USD", To: "RUB", Value: rateOf(t, "90")})
+	rate, err := h.Directory.PutRate(ctx, org, directory.Rate{From: "USD", To: "RUB", Value: parseRate(t, "90")})
 	fixture.Must(t, err)
 	all["rate"] = &answered{ledger.Source{Kind: ledger.Rate, ID: rate.ID}, rate, "PUT", "/api/v1/rates", 200}
 	return all

@@ -54,11 +54,11 @@ func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 	was.Status, was.Failure, was.ReturnID, was.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
 	open := *w.ChargedPayment
 	open.Status, open.Finished, open.RRN = payment.Charging, 0, ""
-	const moment = `"2026-09-03T10:15:31.000000+00:00"`
+	const instant = `"2026-09-03T10:15:31.000000+00:00"`
 	fields := map[string]string{ // and a value that each field must not have
 		"txid": `"order-l"`, "type": `"transfer"`, "error_description": `"card_expired"`, "amount": `"1"`, "amount_with_fee": `"2"`,
 		"amount_dest": `"3"`, "merchant_amount": `"4"`, "currency": `"EUR"`, "currency_dest": `"EUR"`, "env": `"test"`, "scale": `3`,
-		"description": `null`, "merchant_meta": `{"a":9007199254740992,"b":[1.5,null]}`, "started": moment, "finished": moment, "route": `"other"`,
+		"description": `null`, "merchant_meta": `{"a":9007199254740992,"b":[1.5,null]}`, "started": instant, "finished": instant, "route": `"other"`,
 		"error_code": `"expired_card"`, "payment_method": `{"type":"sbp"}`, "customer": `{"q":1}`,
 	}
 	for name, r := range map[string]*payment.Record{
@@ -271,9 +271,9 @@ func TestVerifyRefusesAFileThatHoldsNoAnswers(t *testing.T) {
 				}
 				return
 			}
-			exit, said := refused(t, cfg)
-			if want := fmt.Sprintf("line %d", c.line); exit != 2 || !strings.HasPrefix(said, "mizan: configuration: ") || !strings.Contains(said, want) {
-				t.Errorf("exit %d, said %q; want 2 and %s", exit, said, want)
+			exit, text := refused(t, cfg)
+			if want := fmt.Sprintf("line %d", c.line); exit != 2 || !strings.HasPrefix(text, "mizan: configuration: ") || !strings.Contains(text, want) {
+				t.Errorf("exit %d, said %q; want 2 and %s", exit, text, want)
 			}
 		})
 	}

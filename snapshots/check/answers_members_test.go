@@ -152,15 +152,15 @@ func TestEveryMemberOfATransactionsFormIsCompared(t *testing.T) {
 	})
 	w.Checks(t, func(checkStore func(check.Inputs) *findings.Report) {
 		for name, m := range made {
-			for moment, form := range m.forms {
-				t.Run(name+": "+moment, func(t *testing.T) {
+			for instant, form := range m.forms {
+				t.Run(name+": "+instant, func(t *testing.T) {
 					breaches := func(lines ...string) uint64 {
 						return checkStore(check.Inputs{Answers: fixture.WriteLines(t, lines...)}).Rules[0].Breaches
 					}
 					if n := breaches(answerOf(w.FirstDemo.Org, m.record.ID, form)); n != 0 {
 						t.Fatalf("the answer itself breaks the rule %d times", n)
 					}
-					found, missed := spoilt(t, w.FirstDemo.Org, m.record.ID, form, strings.Fields(excepted[name+": "+moment]))
+					found, missed := spoilt(t, w.FirstDemo.Org, m.record.ID, form, strings.Fields(excepted[name+": "+instant]))
 					if n := breaches(found...); n != uint64(len(found)) {
 						t.Errorf("%d of %d changes are found", n, len(found))
 					}

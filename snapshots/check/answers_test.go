@@ -36,7 +36,7 @@ func TestAWriterThatGoesOnAfterASyncErrorLosesAnAcknowledgement(t *testing.T) {
 	var failed atomic.Bool
 	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), func(l posting.Log) posting.Log { return failingLog{l, &failed} })
 	acknowledge := func(txid string) *payment.Record {
-		at, request := asked(w, txid)
+		at, request := decisionFor(w, txid)
 		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		done := make(chan posting.Receipt, 1)
 		j.Submit(decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)), func(r posting.Receipt) { done <- r })

@@ -54,46 +54,46 @@ func (d randomInput) value(c *schema.Column) string {
 
 // body draws a value for every required column of a table and for some of the optional ones.
 func (d randomInput) body(table *schema.Table) schema.Input {
-	given := make(schema.Input)
+	input := make(schema.Input)
 	if table == nil {
-		return given
+		return input
 	}
 	for _, c := range table.Columns {
 		if c.Settable && c.Kind != schema.KindRows && c.Kind != schema.KindObject && (c.Required || d.IntN(2) == 0) {
-			given[c.Name] = []byte(d.value(c))
+			input[c.Name] = []byte(d.value(c))
 		}
 	}
-	return given
+	return input
 }
 
 // opening draws the body that creates a contract of a product.
 func (d randomInput) opening(t testing.TB, p *contract.Product) schema.Input {
 	t.Helper()
-	given := d.body(p.Columns)
+	input := d.body(p.Columns)
 	bank, theirs, face := 100+d.IntN(900), 1+d.IntN(500), 1+d.IntN(40)
 	total := bank + theirs
 	if p == contract.Certificate {
 		total = face * (10 + d.IntN(30))
 	}
-	for name, value := range inputOf(t, fmt.Sprintf(`{"region":"AE","currency":"AED","screening_id":null,"compliance_review":%s,`+
+	for name, value := range parseInput(t, fmt.Sprintf(`{"region":"AE","currency":"AED","screening_id":null,"compliance_review":%s,`+
 		`"total_value":"%d","bank_contribution":"%d","customer_contribution":"%d","certificate_value":"%d","underlying_asset_value":"%d",`+
 		`"capital_amount":"%d","initial_amount":"%d","asset_cost":"%d","monthly_rental":"%d"}`,
 		fatwa, total, bank, theirs, face, total+5, total, total, 400+total, 1+d.IntN(90))) {
-		given[name] = value
+		input[name] = value
 	}
 	if p == contract.Certificate {
-		given["min_subscription"] = []byte("null")
+		input["min_subscription"] = []byte("null")
 	}
-	return given
+	return input
 }
 
 // After random requests and random passage of time, the checker finds no fault in the
 // contracts.
 func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 	seed := rand.Uint64()
-	if said := os.Getenv("MIZAN_SEED"); said != "" {
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
 		var err error
-		seed, err = strconv.ParseUint(said, 10, 64)
+		seed, err = strconv.ParseUint(text, 10, 64)
 		fixture.Must(t, err)
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
@@ -137,7 +137,7 @@ func (d randomInput) live(t testing.TB, service *contractactor.Service, org ledg
 		}
 		a := contractactor.Act{Org: org, ID: r.Record.ID, Product: p, Reading: reading, Action: handler.Name, Input: d.body(handler.Body), Key: d.key()}
 		if handler.Name == contract.Pass {
-			a.Input = inputOf(t, fatwa)
+			a.Input = parseInput(t, fatwa)
 		}
 		if moved, err := service.Act(a); err == nil {
 			r = moved

@@ -74,14 +74,14 @@ type contractMaker struct {
 	of      map[string]contractactor.Create
 }
 
-// inputOf parses the members of a body.
-func inputOf(t testing.TB, body string) schema.Input {
+// parseInput parses the members of a body.
+func parseInput(t testing.TB, body string) schema.Input {
 	t.Helper()
-	given := make(schema.Input)
+	input := make(schema.Input)
 	if body != "" {
-		fixture.Must(t, json.Unmarshal([]byte(body), &given))
+		fixture.Must(t, json.Unmarshal([]byte(body), &input))
 	}
-	return given
+	return input
 }
 
 // create creates a contract and remembers it under the name.
@@ -92,7 +92,7 @@ func (s *contractMaker) create(name string, p *contract.Product, reading *contra
 
 func (s *contractMaker) createWith(name string, p *contract.Product, reading *contract.Reading, env money.Env, key actors.Key, body string) {
 	s.T.Helper()
-	c := contractactor.Create{Org: s.store.FirstDemo.Org, Product: p, Reading: reading, Env: env, Input: inputOf(s.T, body), Key: key}
+	c := contractactor.Create{Org: s.store.FirstDemo.Org, Product: p, Reading: reading, Env: env, Input: parseInput(s.T, body), Key: key}
 	r, err := s.service.Create(c)
 	if err != nil {
 		s.T.Fatalf("%s: %v", name, err)
@@ -110,7 +110,7 @@ func (s *contractMaker) doWith(name string, action contract.Action, body string,
 	s.T.Helper()
 	of := s.of[name]
 	r, err := s.service.Act(contractactor.Act{
-		Org: of.Org, ID: s.store.contracts[name], Product: of.Product, Reading: of.Reading, Action: action, Input: inputOf(s.T, body), Key: key,
+		Org: of.Org, ID: s.store.contracts[name], Product: of.Product, Reading: of.Reading, Action: action, Input: parseInput(s.T, body), Key: key,
 	})
 	if err != nil || r.Record.Status != want {
 		s.T.Fatalf("%s: %s: %+v, %v", name, action, r.Record, err)

@@ -50,7 +50,7 @@ func decidedWithoutVolumes(org ledger.ID, d *payment.Decision, version uint64, c
 	}
 }
 
-func asked(w *fixture.Store, txid string) (payment.DecisionContext, payment.Request) {
+func decisionFor(w *fixture.Store, txid string) (payment.DecisionContext, payment.Request) {
 	return payment.DecisionContext{Org: w.FirstDemo.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}, payment.Request{
 		Type: payment.Payment, TxID: txid, Amount: money.FromUint64(10_199), Asset: fixture.USD, Method: payment.BankCard,
 		ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
@@ -163,7 +163,7 @@ func wantDetail(t *testing.T, report *findings.Report, says string) {
 
 var claimFaults = []fault{
 	{"two transactions for one Change", func(t *testing.T, w *fixture.Store) {
-		at, request := asked(w, "twice")
+		at, request := decisionFor(w, "twice")
 		first, second := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard}), at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		w.Submit(t, decided(w.FirstDemo.Org, &first, 0, claim(w.FirstDemo.Org, 1, first.Record)), decided(w.FirstDemo.Org, &second, 0))
 	}, []int{4}, ""},
@@ -294,7 +294,7 @@ var totalFaults = []fault{
 
 var stateFaults = []fault{
 	{"a fee rounded up", func(t *testing.T, w *fixture.Store) {
-		at, request := asked(w, "rounded")
+		at, request := decisionFor(w, "rounded")
 		exact := at.Create(uuid.New(), 1, request, &payment.Terms{
 			Terminal: w.ChargedPayment.Terminal, Asset: fixture.USD, Fees: payment.Fees{Fixed: fixture.MustAdd(w.ChargedPayment.Fee, 1)}, Route: "another",
 		})
@@ -343,7 +343,7 @@ var stateFaults = []fault{
 		})
 	}, []int{3}, ""},
 	{"a step that no machine has", func(t *testing.T, w *fixture.Store) {
-		at, request := asked(w, "step")
+		at, request := decisionFor(w, "step")
 		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Events[1].Name = "settle"
 		d.Events[1].Entry = &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
@@ -353,7 +353,7 @@ var stateFaults = []fault{
 		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 	}, []int{3}, ""},
 	{"money that moves without a state", func(t *testing.T, w *fixture.Store) {
-		at, request := asked(w, "moves")
+		at, request := decisionFor(w, "moves")
 		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Events[0].Entry = &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			{Account: "A:bank", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
@@ -362,7 +362,7 @@ var stateFaults = []fault{
 		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 	}, []int{3}, ""},
 	{"a state without its entry", func(t *testing.T, w *fixture.Store) {
-		at, request := asked(w, "empty")
+		at, request := decisionFor(w, "empty")
 		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
@@ -370,7 +370,7 @@ var stateFaults = []fault{
 		w.Submit(t, decided(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},
 	{"more captured than was held", func(t *testing.T, w *fixture.Store) {
-		at, request := asked(w, "more")
+		at, request := decisionFor(w, "more")
 		request.Type = payment.Payout
 		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
@@ -384,7 +384,7 @@ var stateFaults = []fault{
 		w.Submit(t, decided(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},
 	{"a second return of one charge", func(t *testing.T, w *fixture.Store) {
-		at, _ := asked(w, "")
+		at, _ := decisionFor(w, "")
 		v := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
 		view := v.View()
 		stored, _, err := view.Record(w.FirstDemo.Org, fixture.TransactionSource(w.ReversedPayment.ID))

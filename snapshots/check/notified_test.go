@@ -52,7 +52,7 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 	w := copyNotifiedStore(t)
 	type counts struct {
-		told, untold, unwanted uint32
+		notified, unnotified, unwanted uint32
 	}
 	runScenario(t, &w.Store, func(s *scenarios) {
 		view := s.j.View()

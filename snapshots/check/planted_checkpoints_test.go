@@ -196,8 +196,8 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 			})
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, 2)
-			if said := report.Rules[1].Details; !slices.ContainsFunc(said, func(detail string) bool { return strings.Contains(detail, c.says) }) {
-				t.Errorf("it says %q, want %q", said, c.says)
+			if text := report.Rules[1].Details; !slices.ContainsFunc(text, func(detail string) bool { return strings.Contains(detail, c.says) }) {
+				t.Errorf("it says %q, want %q", text, c.says)
 			}
 		})
 	}

@@ -306,10 +306,10 @@ func plantScreening(change func(s map[string]any)) func(*testing.T, *contractSto
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(_ *store.Envelope, payload []byte) []byte {
-				said := make(map[string]any)
-				fixture.Must(t, json.Unmarshal(payload[1:], &said))
-				change(said)
-				body, err := json.Marshal(said)
+				shown := make(map[string]any)
+				fixture.Must(t, json.Unmarshal(payload[1:], &shown))
+				change(shown)
+				body, err := json.Marshal(shown)
 				fixture.Must(t, err)
 				return append(payload[:1:1], body...)
 			})

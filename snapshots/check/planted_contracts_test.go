@@ -88,7 +88,7 @@ func (b *contractScenarios) open(p *contract.Product, reading *contract.Reading,
 	b.t.Helper()
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500","business_type":"trade",`+
 		`"profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6,"custody_type":"guaranteed","initial_amount":"500","compliance_review":%s}`, b.sample.customer, fatwa)
-	d, err := contract.Open(contract.Proposal{ID: fixture.NewID(), Product: p, Reading: reading, Env: money.Prod, Input: inputOf(b.t, body), Now: ledger.MicrosOf(b.sample.at)})
+	d, err := contract.Open(contract.Proposal{ID: fixture.NewID(), Product: p, Reading: reading, Env: money.Prod, Input: parseInput(b.t, body), Now: ledger.MicrosOf(b.sample.at)})
 	fixture.Must(b.t, err)
 	if change != nil {
 		change(&d)
@@ -111,11 +111,11 @@ func (b *contractScenarios) find(name string) *craftedContract {
 func (b *contractScenarios) act(r *craftedContract, action contract.Action, body string, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
-	part, err := contractactor.Extract(view, b.sample.FirstDemo.Org, r.ID, r.Reads(action, inputOf(b.t, body)))
+	part, err := contractactor.Extract(view, b.sample.FirstDemo.Org, r.ID, r.Reads(action, parseInput(b.t, body)))
 	view.Close()
 	fixture.Must(b.t, err)
 	r.Register = part
-	d, err := r.Act(action, inputOf(b.t, body), ledger.MicrosOf(b.sample.at))
+	d, err := r.Act(action, parseInput(b.t, body), ledger.MicrosOf(b.sample.at))
 	fixture.Must(b.t, err)
 	if change != nil {
 		change(&d)

@@ -119,12 +119,12 @@ func drainedChunk(t *testing.T, w *fixture.Store) (row chunk) {
 }
 
 // lookAtRows calls look with the rows of the closed store.
-func lookAtRows(t *testing.T, w *fixture.Store, look func(*fixture.Planter)) {
+func lookAtRows(t *testing.T, w *fixture.Store, inspect func(*fixture.Planter)) {
 	t.Helper()
 	s, err := store.Open(fixture.Options(w.Dir))
 	fixture.Must(t, err)
 	p := &fixture.Planter{T: t, Snap: s.Snapshot()}
-	look(p)
+	inspect(p)
 	p.Snap.Close()
 	fixture.Must(t, s.Close())
 }
@@ -224,8 +224,8 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 			} else if text := damage.Error(); strings.Count(text, "restore from a backup") != 1 {
 				t.Errorf("it says %q", text)
 			}
-			if exit, said := refused(t, check.VerifyConfig{Data: w.Dir}); exit != 1 || !strings.HasPrefix(said, "mizan: storage: the store is damaged: ") {
-				t.Errorf("exit %d, printed:\n%s", exit, said)
+			if exit, text := refused(t, check.VerifyConfig{Data: w.Dir}); exit != 1 || !strings.HasPrefix(text, "mizan: storage: the store is damaged: ") {
+				t.Errorf("exit %d, printed:\n%s", exit, text)
 			}
 		})
 	}

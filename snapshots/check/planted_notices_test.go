@@ -19,13 +19,13 @@ import (
 
 var noticeFaults = []deliveryFault{
 	{"a notification that never reached the writer", func(t *testing.T, w *notifiedStore) {
-		at, request := asked(&w.Store, "")
+		at, request := decisionFor(&w.Store, "")
 		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Record.Notified, d.Record.Unwanted = 1, 1
 		w.Submit(t, decidedWithoutVolumes(w.FirstDemo.Org, &d, 0))
 	}, "has notified of 1 transitions, and 0 of the notices are there"},
 	{"a transition that was not counted", func(t *testing.T, w *notifiedStore) {
-		at, request := asked(&w.Store, "")
+		at, request := decisionFor(&w.Store, "")
 		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Record.Unwanted = 1
 		w.Submit(t, decidedWithoutVolumes(w.FirstDemo.Org, &d, 0))

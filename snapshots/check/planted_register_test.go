@@ -128,26 +128,26 @@ var registerFaults = []contractFault{
 // The checker finds one changed byte in any row of any register.
 func TestEveryByteOfARegisterIsChecked(t *testing.T) {
 	seed := rand.Uint64()
-	if said := os.Getenv("MIZAN_SEED"); said != "" {
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
 		var err error
-		seed, err = strconv.ParseUint(said, 10, 64)
+		seed, err = strconv.ParseUint(text, 10, 64)
 		fixture.Must(t, err)
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	d := rand.New(rand.NewPCG(seed, 0))
 	for range 24 {
 		w := copyContractStore(t, fixture.Paged)
-		said := ""
+		text := ""
 		w.Plant(t, func(p *fixture.Planter) {
 			keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, []byte{contractactor.RegisterRows}))
 			i := d.IntN(len(keys))
 			at, by := d.IntN(len(rows[i])), byte(1+d.IntN(255))
-			said = fmt.Sprintf("byte %d of %x changed by %x", at, store.KVKey(keys[i]), by)
+			text = fmt.Sprintf("byte %d of %x changed by %x", at, store.KVKey(keys[i]), by)
 			rows[i][at] ^= by
 			p.Group.Set(keys[i], rows[i])
 		})
 		if report := w.Check(t, check.Inputs{}); !report.Broken() {
-			t.Errorf("%s is not found", said)
+			t.Errorf("%s is not found", text)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func tradeAtRates(t *testing.T, w *fixture.Store, times int) {
 	h := fixture.Start(t, w)
 	defer h.Close()
 	set := func(from, to money.Currency, text string) {
-		_, err := h.Directory.PutRate(t.Context(), w.FirstDemo.Org, directory.Rate{From: from, To: to, Value: rateOf(t, text)})
+		_, err := h.Directory.PutRate(t.Context(), w.FirstDemo.Org, directory.Rate{From: from, To: to, Value: parseRate(t, text)})
 		fixture.Must(t, err)
 	}
 	set("RUB", "USD", "0.011")
@@ -27,7 +27,7 @@ func tradeAtRates(t *testing.T, w *fixture.Store, times int) {
 	}
 }
 
-func rateOf(t *testing.T, text string) money.Rate {
+func parseRate(t *testing.T, text string) money.Rate {
 	t.Helper()
 	value, err := money.ParseRate(text)
 	fixture.Must(t, err)
@@ -65,8 +65,8 @@ func TestRatesThatChangeOftenAreSound(t *testing.T) {
 
 func TestEveryFaultOfARateBreaksItsRule(t *testing.T) {
 	for _, f := range []fault{
-		{"another value than its events lead to", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", rateOf(t, "91")) }, []int{3}, "has another value than its events lead to"},
-		{"a value that it had before", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", rateOf(t, "90")) }, []int{3}, "has another value than its events lead to"},
+		{"another value than its events lead to", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", parseRate(t, "91")) }, []int{3}, "has another value than its events lead to"},
+		{"a value that it had before", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", parseRate(t, "90")) }, []int{3}, "has another value than its events lead to"},
 		{"another pair's place", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "to", "EUR") }, []int{3}, "lies in another pair's place"},
 		{"a currency that nobody accepts", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "to", "XXX") }, []int{3}, "is between currencies that are not accepted"},
 		{"a value that is no number", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", fixture.Raw("92.0")) }, []int{3}, "can't be read: schema: unknown stored form: column rate"},

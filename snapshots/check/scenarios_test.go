@@ -51,7 +51,7 @@ func runScenario(t testing.TB, w *fixture.Store, fn func(*scenarios)) {
 
 // request returns a request of the sandbox's partner, in USD.
 func (s *scenarios) request(kind payment.Type, amount uint64) payment.Request {
-	_, r := asked(s.w, "")
+	_, r := decisionFor(s.w, "")
 	r.Type, r.Amount = kind, money.FromUint64(amount)
 	return r
 }

@@ -86,10 +86,10 @@ func (a *answeringServer) pay() (paymentactor.Result, error) {
 }
 
 func (a *answeringServer) sign() (contractactor.Result, error) {
-	var given schema.Input
-	fixture.Must(a.server.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &given))
+	var input schema.Input
+	fixture.Must(a.server.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &input))
 	return a.contracts.Create(contractactor.Create{
-		Org: a.FirstDemo.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given, Key: a.keyOf(actors.KeyOfStaff),
+		Org: a.FirstDemo.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: input, Key: a.keyOf(actors.KeyOfStaff),
 	})
 }
 
@@ -201,10 +201,10 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 	}
 	t.Logf("every byte of %d from byte %d", step, first)
 	for name, p := range a.of {
-		said, err := p.repeat()
+		text, err := p.repeat()
 		fixture.Must(t, err)
 		now := p.stands()
-		if said == now {
+		if text == now {
 			t.Fatalf("%s: nothing has happened since the answer", name)
 		}
 		for _, key := range p.keys {
@@ -225,14 +225,14 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 				}
 				in.set(changed)
 				switch again, err := p.repeat(); {
-				case err == nil && again == said:
+				case err == nil && again == text:
 					repeated["as it was"]++
 				case err == nil && again == now:
 					repeated["as it stands"]++
 				case ledger.IsRefusal(err, ledger.Conflict):
 					repeated["refused"]++
 				default:
-					t.Errorf("%s: byte %d: it is repeated as\n%s, %v, and was\n%s", name, i, again, err, said)
+					t.Errorf("%s: byte %d: it is repeated as\n%s, %v, and was\n%s", name, i, again, err, text)
 				}
 			}
 			in.set(row)
@@ -241,7 +241,7 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 				t.Errorf("%s: %d alarms of %d answers that did not open", name, n, repeated["as it stands"])
 			}
 		}
-		if again, err := p.repeat(); err != nil || again != said {
+		if again, err := p.repeat(); err != nil || again != text {
 			t.Errorf("%s: put back, it is repeated as %s, %v", name, again, err)
 		}
 	}

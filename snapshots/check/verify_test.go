@@ -22,24 +22,24 @@ import (
 func verify(t *testing.T, cfg check.VerifyConfig) (exit int, out string) {
 	t.Helper()
 	cfg.Log = fixture.NoLog
-	exit, out, said := verifyBoth(t, cfg)
-	if said != "" {
-		t.Errorf("beside its report it said %s", said)
+	exit, out, output := verifyBoth(t, cfg)
+	if output != "" {
+		t.Errorf("beside its report it said %s", output)
 	}
 	return exit, out
 }
 
 // refused checks that a verification can't be made: it prints an error and no report.
-func refused(t *testing.T, cfg check.VerifyConfig) (exit int, said string) {
+func refused(t *testing.T, cfg check.VerifyConfig) (exit int, output string) {
 	t.Helper()
-	exit, out, said := verifyBoth(t, cfg)
-	if out != "" || strings.Count(said, "\n") != 1 {
-		t.Errorf("printed %q, said %q; want one line that says why, and no report", out, said)
+	exit, out, output := verifyBoth(t, cfg)
+	if out != "" || strings.Count(output, "\n") != 1 {
+		t.Errorf("printed %q, said %q; want one line that says why, and no report", out, output)
 	}
-	return exit, said
+	return exit, output
 }
 
-func verifyBoth(t *testing.T, cfg check.VerifyConfig) (exit int, out, said string) {
+func verifyBoth(t *testing.T, cfg check.VerifyConfig) (exit int, out, output string) {
 	t.Helper()
 	cfg.Log = fixture.NoLog
 	var text, problems bytes.Buffer

@@ -118,8 +118,8 @@ func TestWhoCanBeReached(t *testing.T) {
 }
 
 func TestWhatIsNotConfiguredIsSaidOnce(t *testing.T) {
-	var said bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&said, nil))
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, nil))
 	c, err := New(Options{Clock: clock.NewManual(startTime), Log: log})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestWhatIsNotConfiguredIsSaidOnce(t *testing.T) {
 	for range 3 {
 		c.Send(t.Context(), Contacts{Telegram: []string{"1"}, Emails: []string{"a@b.example"}}, Contacts{}, message)
 	}
-	if got := said.String(); strings.Count(got, "\n") != 2 || strings.Count(got, "by Telegram") != 1 || strings.Count(got, "by e-mail") != 1 {
+	if got := logged.String(); strings.Count(got, "\n") != 2 || strings.Count(got, "by Telegram") != 1 || strings.Count(got, "by e-mail") != 1 {
 		t.Errorf("the log says %s", got)
 	}
 }

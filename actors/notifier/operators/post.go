@@ -158,9 +158,9 @@ func (p *post) unopened(ctx context.Context, until time.Time, err error) failure
 
 // refused returns why the server refused a letter; all is the error of the whole sending.
 func (p *post) refused(ctx context.Context, until time.Time, letter *mail.Msg, all error) failure {
-	var said *mail.SendError
-	if errors.As(letter.SendError(), &said) && said.ErrorCode() != 0 {
-		return refusedBy(said.ErrorCode(), said.EnhancedStatusCode())
+	var sendError *mail.SendError
+	if errors.As(letter.SendError(), &sendError) && sendError.ErrorCode() != 0 {
+		return refusedBy(sendError.ErrorCode(), sendError.EnhancedStatusCode())
 	}
 	return p.broke(ctx, until, all)
 }

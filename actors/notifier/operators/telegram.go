@@ -136,21 +136,21 @@ func (t *telegram) refused(a *botAnswer) failure {
 }
 
 // plain returns the Bot API's description of a failure, cut and without the token.
-func (t *telegram) plain(said string, code int) string {
-	said = strings.ReplaceAll(said, t.token, "")
-	said = strings.Map(func(r rune) rune {
+func (t *telegram) plain(reason string, code int) string {
+	reason = strings.ReplaceAll(reason, t.token, "")
+	reason = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return ' '
-	}, said)
-	if long := []rune(said); len(long) > maxDescription {
-		said = string(long[:maxDescription])
+	}, reason)
+	if long := []rune(reason); len(long) > maxDescription {
+		reason = string(long[:maxDescription])
 	}
-	if said = strings.TrimSpace(said); said == "" {
+	if reason = strings.TrimSpace(reason); reason == "" {
 		return "error " + strconv.Itoa(code)
 	}
-	return said
+	return reason
 }
 
 // botAnswer is the Bot API's answer without its result.

@@ -249,7 +249,7 @@ func TestAHeaderMayComeInPieces(t *testing.T) {
 		}()
 		l := &line{conn: own, left: maxHeaders}
 		var header fasthttp.ResponseHeader
-		if v := l.hear(bufio.NewReaderSize(l, maxHeader), &header); v != want {
+		if v := l.readHeader(bufio.NewReaderSize(l, maxHeader), &header); v != want {
 			t.Errorf("%q: %+v, want %+v", text, v, want)
 		}
 		_ = own.Close()

@@ -138,7 +138,7 @@ func (l *line) exchange(request []byte, until time.Time, bodyWait time.Duration)
 	}
 	r, answer := readers.Get().(*bufio.Reader), fasthttp.AcquireResponse()
 	r.Reset(l)
-	v := l.hear(r, &answer.Header)
+	v := l.readHeader(r, &answer.Header)
 	v.at = time.Now()
 	if v.status != 0 {
 		v.keep = l.drain(r, answer, v.status, until, bodyWait)
@@ -152,8 +152,8 @@ func (l *line) exchange(request []byte, until time.Time, bodyWait time.Duration)
 // maxInterim bounds the interim headers and the final one together (RFC 9110, 15.2).
 const maxInterim = 8
 
-// hear reads headers up to the final one.
-func (l *line) hear(r *bufio.Reader, header *fasthttp.ResponseHeader) verdict {
+// readHeader reads headers up to the final one.
+func (l *line) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader) verdict {
 	for range maxInterim {
 		start, _ := r.Peek(len(statusLine))
 		if len(start) == 0 {

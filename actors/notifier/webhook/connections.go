@@ -9,22 +9,22 @@ import (
 
 // lines holds the open connections, and counts those that are being opened.
 type lines struct {
-	most int           // bound of open
-	rest time.Duration // an idle connection is closed after this time
-	life time.Duration // a connection is not used for longer
+	most   int           // bound of open
+	rest   time.Duration // an idle connection is closed after this time
+	maxAge time.Duration // a connection is not used for longer
 
-	mu     sync.Mutex
-	open   int                     // guarded by mu: counted from reserve to end
-	all    map[*line]struct{}      // guarded by mu
-	idle   map[destination][]*line // guarded by mu: the longest idle first; no empty slices
-	oldest *line                   // guarded by mu: the connection that has been idle longest
-	newest *line                   // guarded by mu: the connection that became idle last
-	sweeps *time.Timer             // guarded by mu; nil: no sweep is scheduled
-	closed bool                    // guarded by mu
+	mu        sync.Mutex
+	open      int                     // guarded by mu: counted from reserve to end
+	all       map[*line]struct{}      // guarded by mu
+	idle      map[destination][]*line // guarded by mu: the longest idle first; no empty slices
+	oldest    *line                   // guarded by mu: the connection that has been idle longest
+	newest    *line                   // guarded by mu: the connection that became idle last
+	idleTimer *time.Timer             // guarded by mu; nil: no sweep is scheduled
+	closed    bool                    // guarded by mu
 }
 
-func newLines(most int, rest, life time.Duration) *lines {
-	return &lines{most: most, rest: rest, life: life, all: make(map[*line]struct{}), idle: make(map[destination][]*line)}
+func newLines(most int, rest, maxAge time.Duration) *lines {
+	return &lines{most: most, rest: rest, maxAge: maxAge, all: make(map[*line]struct{}), idle: make(map[destination][]*line)}
 }
 
 // take returns an idle connection to the destination that is still usable; nil if there is none. It
@@ -41,7 +41,7 @@ func (s *lines) take(to destination) *line {
 		s.leave(l)
 		s.mu.Unlock()
 		now := time.Now()
-		if now.Sub(l.rested) < s.rest && now.Sub(l.opened) < s.life && l.still() {
+		if now.Sub(l.rested) < s.rest && now.Sub(l.opened) < s.maxAge && l.still() {
 			return l
 		}
 		s.end(l)
@@ -112,8 +112,8 @@ func (s *lines) keep(l *line) {
 		s.newest.newer = l
 	}
 	s.newest = l
-	if s.sweeps == nil {
-		s.sweeps = time.AfterFunc(s.rest, s.sweep)
+	if s.idleTimer == nil {
+		s.idleTimer = time.AfterFunc(s.rest, s.closeIdle)
 	}
 	s.mu.Unlock()
 }
@@ -145,9 +145,9 @@ func (s *lines) leave(l *line) {
 	l.older, l.newer = nil, nil
 }
 
-// sweep closes the connections that have been idle for too long, and schedules itself for the next
+// closeIdle closes the connections that have been idle for too long, and schedules itself for the next
 // one.
-func (s *lines) sweep() {
+func (s *lines) closeIdle() {
 	var over []*line
 	s.mu.Lock()
 	now := time.Now()
@@ -157,9 +157,9 @@ func (s *lines) sweep() {
 		s.open--
 		over = append(over, l)
 	}
-	s.sweeps = nil
+	s.idleTimer = nil
 	if s.oldest != nil && !s.closed {
-		s.sweeps = time.AfterFunc(s.rest-now.Sub(s.oldest.rested), s.sweep)
+		s.idleTimer = time.AfterFunc(s.rest-now.Sub(s.oldest.rested), s.closeIdle)
 	}
 	s.mu.Unlock()
 	for _, l := range over {
@@ -172,9 +172,9 @@ func (s *lines) shut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	if s.sweeps != nil {
-		s.sweeps.Stop()
-		s.sweeps = nil
+	if s.idleTimer != nil {
+		s.idleTimer.Stop()
+		s.idleTimer = nil
 	}
 	for s.oldest != nil {
 		l := s.oldest

@@ -146,9 +146,9 @@ func (s *response) String() string {
 func (r *receiver) start(t *testing.T, secret, previous string) *server {
 	t.Helper()
 	s := &server{t: t, inbox: filepath.Join(t.TempDir(), "in", "box")}
-	heard := &response{address: make(chan string, 1)}
+	got := &response{address: make(chan string, 1)}
 	command := exec.Command(r.command[0], r.command[1:]...)
-	command.Dir, command.Stdout, command.Stderr = r.folder, heard, heard
+	command.Dir, command.Stdout, command.Stderr = r.folder, got, got
 	command.Env = append(os.Environ(), "LISTEN=127.0.0.1:0", "INBOX="+s.inbox, "WEBHOOK_SECRET="+secret, "WEBHOOK_SECRET_PREVIOUS="+previous)
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
@@ -163,11 +163,11 @@ func (r *receiver) start(t *testing.T, secret, previous string) *server {
 		_ = command.Process.Kill()
 		<-over
 		if t.Failed() {
-			t.Logf("the receiver said:\n%s", heard)
+			t.Logf("the receiver said:\n%s", got)
 		}
 	})
 	select {
-	case s.url = <-heard.address:
+	case s.url = <-got.address:
 	case err := <-ended:
 		if err == nil {
 			t.Error("the receiver ended as if all was well")

@@ -172,18 +172,18 @@ func TestNothingPrivateIsToldOrLogged(t *testing.T) {
 	c := open(t, func(s *settings) {
 		s.options.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
-	var told strings.Builder
+	var texts strings.Builder
 	for _, says := range []string{acknowledged, "CANARY answer\r\n\r\n", "HTTP/1.1 200 CANARY\r\nCANARY\r\n\r\n", "HTTP/1.1 302 F\r\nLocation: http://CANARY/\r\n\r\n", "HTTP/1.1 200 OK\r\nCANARY: ", ""} {
 		r := receive(t, once(says))
 		p := &Delivery{URL: r.url() + "/CANARY?CANARY=CANARY", Secret: "CANARY", Previous: "CANARY", EventID: "e-1", Type: "t", Data: []byte(`{"x":"CANARY"}`)}
-		fmt.Fprintf(&told, "%+v %v %#v %s\n", c.Deliver(p), *p, p, p)
+		fmt.Fprintf(&texts, "%+v %v %#v %s\n", c.Deliver(p), *p, p, p)
 	}
 	for _, url := range []string{"http://name.invalid/CANARY", "http://CANARY:CANARY@x/", "%CANARY", "https://127.0.0.1:9/CANARY"} {
 		p := &Delivery{URL: url, Secret: "CANARY", EventID: "e-1", Type: "t", Data: []byte(`{"x":"CANARY"}`)}
-		fmt.Fprintf(&told, "%+v %v\n", c.Deliver(p), p)
+		fmt.Fprintf(&texts, "%+v %v\n", c.Deliver(p), p)
 	}
 	slog.New(slog.NewTextHandler(&log, nil)).Info("parcel", "parcel", parcel("http://CANARY/"))
-	if got := told.String() + log.String(); strings.Contains(got, "CANARY") || !strings.Contains(got, "parcel e-1") {
+	if got := texts.String() + log.String(); strings.Contains(got, "CANARY") || !strings.Contains(got, "parcel e-1") {
 		t.Error(got)
 	}
 }

@@ -32,7 +32,7 @@ func open(t *testing.T, change ...func(*settings)) *Sender {
 	t.Helper()
 	s := settings{
 		options: Options{AllowPrivate: true, Clock: clock.NewManual(startTime), Log: slog.New(slog.DiscardHandler)},
-		bounds:  bounds{connect: 2 * patience, answer: 2 * patience, body: 2 * patience, rest: time.Hour, life: time.Hour},
+		bounds:  bounds{connect: 2 * patience, answer: 2 * patience, body: 2 * patience, rest: time.Hour, maxAge: time.Hour},
 	}
 	for _, c := range change {
 		c(&s)

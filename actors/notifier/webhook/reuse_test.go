@@ -169,7 +169,7 @@ func TestKeptLinesAreClosedAfterAWhile(t *testing.T) {
 func TestALineIsNotUsedForEver(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
-	c := open(t, func(s *settings) { s.bounds.life = time.Nanosecond })
+	c := open(t, func(s *settings) { s.bounds.maxAge = time.Nanosecond })
 	for range 3 {
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 	}
@@ -261,12 +261,12 @@ func TestADeliveryWaitsForAPlaceBeforeItBegins(t *testing.T) {
 	if len(c.places) != 2 || r.connections() != 0 {
 		t.Error("a third is under way")
 	}
-	later := startTime.Add(time.Hour)
-	if err := now.Set(later); err != nil {
+	afterExpiry := startTime.Add(time.Hour)
+	if err := now.Set(afterExpiry); err != nil {
 		t.Fatal(err)
 	}
 	close(release)
-	for made, at := range map[<-chan Attempt]time.Time{first: startTime, second: startTime, third: later} {
+	for made, at := range map[<-chan Attempt]time.Time{first: startTime, second: startTime, third: afterExpiry} {
 		a := receiveFrom(t, "an attempt", made)
 		if a.want(t, 200, ""); !a.At.Equal(at) {
 			t.Errorf("an attempt was at %v, want %v", a.At, at)

@@ -33,10 +33,10 @@ type bounds struct {
 	answer  time.Duration // a whole attempt, until the answer's header has arrived
 	body    time.Duration // an answer's body, after which the connection is closed
 	rest    time.Duration // of an idle connection
-	life    time.Duration // of any connection
+	maxAge  time.Duration // of any connection
 }
 
-var standard = bounds{connect: 5 * time.Second, answer: 15 * time.Second, body: time.Second, rest: 30 * time.Second, life: 5 * time.Minute}
+var standard = bounds{connect: 5 * time.Second, answer: 15 * time.Second, body: time.Second, rest: 30 * time.Second, maxAge: 5 * time.Minute}
 
 // Sender sends deliveries. It is safe for concurrent use.
 type Sender struct {
@@ -66,7 +66,7 @@ func newSender(o Options, b bounds) *Sender {
 		clock: o.Clock, log: o.Log, bounds: b,
 		// Go's own resolver: a look-up that is given up ends, and holds no thread.
 		dialer: &net.Dialer{Resolver: &net.Resolver{PreferGo: true}, KeepAlive: -1},
-		lines:  newLines(o.MaxConns, b.rest, b.life), places: make(chan struct{}, o.MaxConns),
+		lines:  newLines(o.MaxConns, b.rest, b.maxAge), places: make(chan struct{}, o.MaxConns),
 		lack: rate.Sometimes{Interval: time.Minute},
 	}
 	if !o.AllowPrivate {

@@ -30,8 +30,8 @@ const (
 
 // States of a challenge.
 const (
-	Waiting  = "waiting"
-	Answered = "answered" // or the charge was given up, so there is nothing left to decide
+	ChallengeOpen = "waiting"
+	Answered      = "answered" // or the charge was given up, so there is nothing left to decide
 )
 
 // passwordMaterial is the additional_params_for_auth of a charge that asks for a one-time password.
@@ -45,7 +45,7 @@ var ErrNoChallenge = errors.New("simulator: no such challenge")
 type Challenge struct {
 	Amount    string      // in Asset's minor units, decimal digits
 	Asset     money.Asset // the asset of Amount
-	State     string      // Waiting or Answered
+	State     string      // ChallengeOpen or Answered
 	ReturnURL string      // where the payer goes afterwards; empty if the call named no address
 }
 
@@ -114,7 +114,7 @@ func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Chal
 	c := &l.charge
 	shown := Challenge{Amount: c.amount.String(), Asset: assetOf(c.asset), State: Answered, ReturnURL: c.returnURL}
 	if c.awaitsPayer() {
-		shown.State = Waiting
+		shown.State = ChallengeOpen
 	}
 	return shown, nil
 }
@@ -165,8 +165,8 @@ func (s *Simulator) decided(terminal, reference ledger.ID, token string, approve
 }
 
 // challenged returns the newest line of a charge that has, or had, a challenge page.
-func (s *Simulator) challenged(key []byte, hash uint64, token, given string) (*record, error) {
-	if !hmac.Equal([]byte(given), []byte(token)) {
+func (s *Simulator) challenged(key []byte, hash uint64, token, presented string) (*record, error) {
+	if !hmac.Equal([]byte(presented), []byte(token)) {
 		return nil, ErrNoChallenge
 	}
 	l, err := s.newest(context.Background(), key, hash)

@@ -179,15 +179,15 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 	if got, err := b.Challenge(id(7), id(1), token1()); got != shown || err != nil {
 		t.Errorf("the page shows %+v, %v", got, err)
 	}
-	if back, org, err := b.Decide(id(7), id(1), token1(), approve); back != returnURL || org != id(99) || err != nil {
-		t.Errorf("decided: %q, %v, %v", back, org, err)
+	if returned, org, err := b.Decide(id(7), id(1), token1(), approve); returned != returnURL || org != id(99) || err != nil {
+		t.Errorf("decided: %q, %v, %v", returned, org, err)
 	}
 	for range 2 {
 		b.reopen()
 		b.expect("inquiry when the payer has answered", b.ask(1, call.Operation, 0), isReady)
 	}
-	if back, org, err := b.Decide(id(7), id(1), token1(), !approve); back != returnURL || org != id(99) || err != nil {
-		t.Errorf("decided again: %q, %v, %v", back, org, err)
+	if returned, org, err := b.Decide(id(7), id(1), token1(), !approve); returned != returnURL || org != id(99) || err != nil {
+		t.Errorf("decided again: %q, %v, %v", returned, org, err)
 	}
 	shown.State = "answered"
 	if got, err := b.Challenge(id(7), id(1), token1()); got != shown || err != nil {
@@ -314,8 +314,8 @@ func TestTheTokenIsOfOneCharge(t *testing.T) {
 		if shown, err := b.Challenge(id(c.terminal), id(c.reference), c.token); !errors.Is(err, ErrNoChallenge) || shown != (Challenge{}) {
 			t.Errorf("%s: shown %+v, %v", what, shown, err)
 		}
-		if back, org, err := b.Decide(id(c.terminal), id(c.reference), c.token, true); !errors.Is(err, ErrNoChallenge) || back != "" || org != (ledger.ID{}) {
-			t.Errorf("%s: decided %q, %v, %v", what, back, org, err)
+		if returned, org, err := b.Decide(id(c.terminal), id(c.reference), c.token, true); !errors.Is(err, ErrNoChallenge) || returned != "" || org != (ledger.ID{}) {
+			t.Errorf("%s: decided %q, %v, %v", what, returned, org, err)
 		}
 	}
 	if !bytes.Equal(before, b.content()) {
@@ -349,9 +349,9 @@ func TestADecisionThatComesTooLateChangesNothing(t *testing.T) {
 		b.submit(cardCall(1, actors.Pay, redirectCard))
 		want := end(b)
 		before := b.content()
-		back, org, err := b.Decide(id(7), id(1), token1(), true)
-		if back != returnURL || org != id(99) || err != nil || !bytes.Equal(before, b.content()) {
-			t.Errorf("%s: %q, %v, %v", what, back, org, err)
+		returned, org, err := b.Decide(id(7), id(1), token1(), true)
+		if returned != returnURL || org != id(99) || err != nil || !bytes.Equal(before, b.content()) {
+			t.Errorf("%s: %q, %v, %v", what, returned, org, err)
 		}
 		if shown, err := b.Challenge(id(7), id(1), token1()); shown.State != Answered || err != nil {
 			t.Errorf("%s: the page shows %+v, %v", what, shown, err)
@@ -364,8 +364,8 @@ func TestADecisionThatCannotBeLoggedIsNone(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	f.room = 100
-	if back, _, err := b.Decide(id(7), id(1), token1(), false); err == nil || errors.Is(err, ErrNoChallenge) || back != "" {
-		t.Errorf("decided: %q, %v", back, err)
+	if returned, _, err := b.Decide(id(7), id(1), token1(), false); err == nil || errors.Is(err, ErrNoChallenge) || returned != "" {
+		t.Errorf("decided: %q, %v", returned, err)
 	}
 	f.room, f.noRead = -1, true
 	if _, err := b.Challenge(id(7), id(1), token1()); err == nil || errors.Is(err, ErrNoChallenge) {
@@ -391,8 +391,8 @@ func TestTheReturnAddressSurvivesWhateverIsInIt(t *testing.T) {
 		b.submit(call)
 		b.reopen()
 		b.forget()
-		if back, _, err := b.Decide(id(7), id(1), token1(), true); back != address || err != nil {
-			t.Errorf("%q came back as %q, %v", address, back, err)
+		if returned, _, err := b.Decide(id(7), id(1), token1(), true); returned != address || err != nil {
+			t.Errorf("%q came back as %q, %v", address, returned, err)
 		}
 		b.reopen()
 		b.expect("complete", b.submit(completing(1, 2, redirectCard)), settled(1))
@@ -418,8 +418,8 @@ func TestAReturnAddressThatIsTooLongIsNotSent(t *testing.T) {
 	if got := b.submit(call); got.Verdict != payment.VerdictAction {
 		t.Errorf("without an address: %+v", got)
 	}
-	if back, _, err := b.Decide(id(7), id(1), token1(), true); back != "" || err != nil {
-		t.Errorf("decided: %q, %v", back, err)
+	if returned, _, err := b.Decide(id(7), id(1), token1(), true); returned != "" || err != nil {
+		t.Errorf("decided: %q, %v", returned, err)
 	}
 }
 

@@ -84,21 +84,21 @@ func TestNoCallIsAnsweredBeforeItsLineIsDurable(t *testing.T) {
 func TestNoInquiryTellsOfALineThatIsNotDurable(t *testing.T) {
 	b, v := openVolatile(t)
 	v.begun, v.gate = make(chan struct{}), make(chan struct{})
-	submitted, told := make(chan struct{}), make(chan struct{})
+	submitted, acknowledged := make(chan struct{}), make(chan struct{})
 	go func() { b.submit(cardCall(1, actors.Pay, "4242424242424242")); close(submitted) }()
 	<-v.begun
-	go func() { b.inquire(1); close(told) }()
+	go func() { b.inquire(1); close(acknowledged) }()
 	for range 1000 {
 		runtime.Gosched()
 	}
 	select {
-	case <-told:
+	case <-acknowledged:
 		t.Error("an inquiry was answered while the sync was under way")
 	default:
 	}
 	v.gate <- struct{}{}
 	<-submitted
-	<-told
+	<-acknowledged
 }
 
 func TestCallsInFlightShareOneSync(t *testing.T) {
@@ -191,7 +191,7 @@ func TestAPowerCutLosesNoAnswer(t *testing.T) {
 		}
 		// What the disk has at this moment, and the calls that were answered by then.
 		mu.Lock()
-		told := append([]uint64(nil), answered...)
+		acknowledged := append([]uint64(nil), answered...)
 		v.mu.Lock()
 		content := b.content()[:v.durable]
 		v.mu.Unlock()
@@ -203,7 +203,7 @@ func TestAPowerCutLosesNoAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		after.open()
-		for _, n := range told {
+		for _, n := range acknowledged {
 			if got := after.inquire(n).Verdict; got != payment.VerdictCharged {
 				t.Fatalf("round %d: call %d was answered, and is %v after the power cut", round, n, got)
 			}

@@ -125,7 +125,7 @@ func killed(t *testing.T, path string, round int, answers map[answered]payment.V
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	heard := 0
+	acknowledged := 0
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var a answered
 		var verdict payment.Verdict
@@ -133,13 +133,13 @@ func killed(t *testing.T, path string, round int, answers map[answered]payment.V
 			continue // cut off by the kill, or a line of the test runner
 		}
 		answers[a] = verdict
-		if heard++; heard == 300+100*round {
+		if acknowledged++; acknowledged == 300+100*round {
 			if err := child.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := child.Wait(); err == nil || heard < 300 {
-		t.Fatalf("round %d: the victim ended by itself after %d answers: %v", round, heard, err)
+	if err := child.Wait(); err == nil || acknowledged < 300 {
+		t.Fatalf("round %d: the victim ended by itself after %d answers: %v", round, acknowledged, err)
 	}
 }

@@ -143,8 +143,8 @@ func textIn(material []byte, name string) string {
 	if len(material) > maxMaterial || json.Unmarshal(material, &fields) != nil {
 		return ""
 	}
-	given, _ := fields[name].(string)
-	return given
+	submitted, _ := fields[name].(string)
+	return submitted
 }
 
 // capture takes the requested part of a hold and releases the rest.

@@ -116,10 +116,10 @@ func TestOfCapturesAndVoidsAtOnceOneKindWins(t *testing.T) {
 				voids = append(voids, v)
 			}
 		}
-		won, given := count(captures, payment.VerdictCharged), count(voids, payment.VerdictCharged)
+		won, answered := count(captures, payment.VerdictCharged), count(voids, payment.VerdictCharged)
 		after := b.inquire(1).Verdict
-		if !(won == 1 && given == 0 && after == payment.VerdictCharged || won == 0 && given == each && after == payment.VerdictRefused) {
-			t.Fatalf("%d captures and %d voids were granted, and the charge is %v", won, given, after)
+		if !(won == 1 && answered == 0 && after == payment.VerdictCharged || won == 0 && answered == each && after == payment.VerdictRefused) {
+			t.Fatalf("%d captures and %d voids were granted, and the charge is %v", won, answered, after)
 		}
 		if n := len(b.logged()); n != 1+2*each {
 			t.Fatalf("%d lines, want %d", n, 1+2*each)
@@ -197,15 +197,15 @@ func TestAnInquiryGoesByTheInstantWhenItWasMade(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4000000000000077"))
 	g := b.gate()
-	var said actors.Outcome
+	var outcomes actors.Outcome
 	var done sync.WaitGroup
-	done.Go(func() { said = b.inquire(1) })
+	done.Go(func() { outcomes = b.inquire(1) })
 	<-g.reading
 	b.expect("void", b.submit(goingOn(1, actors.Void, 2, 0)), isGranted)
 	b.pass(time.Minute)
 	close(g.open)
 	done.Wait()
-	b.expect("the inquiry", said, isPending(5*time.Second))
+	b.expect("the inquiry", outcomes, isPending(5*time.Second))
 	b.expect("a later one", b.inquire(1), voided)
 }
 
@@ -244,10 +244,10 @@ func TestAnInquiryNeverTakesBackWhatItSaid(t *testing.T) {
 				b.pass(time.Microsecond)
 			}
 		})
-		var said []payment.Verdict
+		var outcomes []payment.Verdict
 		all.Go(func() {
 			for range 50 {
-				said = append(said, b.inquire(1).Verdict)
+				outcomes = append(outcomes, b.inquire(1).Verdict)
 			}
 		})
 		all.Wait()
@@ -255,9 +255,9 @@ func TestAnInquiryNeverTakesBackWhatItSaid(t *testing.T) {
 		if got := b.inquire(1).Verdict; got != last {
 			t.Errorf("the void was %v, and the charge is %v", granted, got)
 		}
-		for _, v := range said {
+		for _, v := range outcomes {
 			if v != payment.VerdictPending && v != last {
-				t.Errorf("an inquiry said %v of what became %v: %v", v, last, said)
+				t.Errorf("an inquiry said %v of what became %v: %v", v, last, outcomes)
 			}
 		}
 	}

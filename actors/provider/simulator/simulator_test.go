@@ -286,11 +286,11 @@ func dice(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		given, err := strconv.ParseUint(text, 10, 64)
+		amount, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			t.Fatalf("MIZAN_SEED: %v", err)
 		}
-		seed = given
+		seed = amount
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0))

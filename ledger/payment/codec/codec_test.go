@@ -194,10 +194,10 @@ func FuzzDecode(f *testing.F) {
 
 func TestATransactionWrittenByALaterReleaseIsRead(t *testing.T) {
 	payload := paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}, Partner: 3})
-	later := append([]byte(nil), payload...)
-	later[3]++                                  // one pair more
-	later = append(later, 0xcc, 200, 0xa1, 'x') // key 200: "x"
-	r, err := paymentcodec.Decode(later)
+	changed := append([]byte(nil), payload...)
+	changed[3]++                                    // one pair more
+	changed = append(changed, 0xcc, 200, 0xa1, 'x') // key 200: "x"
+	r, err := paymentcodec.Decode(changed)
 	if err != nil || r.Partner != 3 {
 		t.Errorf("%+v (%v)", r, err)
 	}
@@ -208,10 +208,10 @@ func TestALongerArrayOfALaterReleaseIsRead(t *testing.T) {
 	want := &payment.Record{ID: ledger.ID{1}, Op: &payment.Op{Kind: payment.OpRefund, From: payment.Charged}}
 	payload := paymentcodec.Encode(want)
 	head := len(paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}})) + 1 // of the operation, which is written last
-	later := append([]byte(nil), payload...)
-	later[head]++
-	later = append(later, 0x92, 1, 0xa1, 'x') // [1, "x"]
-	if r, err := paymentcodec.Decode(later); err != nil || !reflect.DeepEqual(r, want) {
+	changed := append([]byte(nil), payload...)
+	changed[head]++
+	changed = append(changed, 0x92, 1, 0xa1, 'x') // [1, "x"]
+	if r, err := paymentcodec.Decode(changed); err != nil || !reflect.DeepEqual(r, want) {
 		t.Errorf("%+v (%v)", r, err)
 	}
 }

@@ -41,13 +41,13 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 
 // acknowledgements are the answers that clients received, which the store must match.
 type acknowledgements struct {
-	given  bool
-	seed   maphash.Seed
-	shapes map[string]int32 // index in names of each list of names
-	names  [][]string
-	states scan.States
-	asked  map[uint64]*outcome    // creates by organization and txid
-	keys   map[uint64]*keyOutcome // creates of transactions, and staff members' requests
+	hasAnswers bool
+	seed       maphash.Seed
+	shapes     map[string]int32 // index in names of each list of names
+	names      [][]string
+	states     scan.States
+	creates    map[uint64]*outcome    // creates by organization and txid
+	keys       map[uint64]*keyOutcome // creates of transactions, and staff members' requests
 
 	transactions  about[shownTransaction]
 	contracts     about[shownContract]
@@ -59,7 +59,7 @@ type acknowledgements struct {
 
 func newAcknowledgements() acknowledgements {
 	return acknowledgements{
-		given: true, seed: maphash.MakeSeed(), shapes: make(map[string]int32), asked: make(map[uint64]*outcome), keys: make(map[uint64]*keyOutcome),
+		hasAnswers: true, seed: maphash.MakeSeed(), shapes: make(map[string]int32), creates: make(map[uint64]*outcome), keys: make(map[uint64]*keyOutcome),
 		states:       scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}},
 		transactions: newAbout[shownTransaction](ledger.Transaction), contracts: newAbout[shownContract](ledger.Contract),
 		subscriptions: newAbout[shownSubscription](ledger.Subscription),
@@ -234,7 +234,7 @@ func (a *acknowledgements) hash(texts ...string) uint64 {
 // compared. A rule that has compared no answer is reported as skipped.
 func (c *Check) CheckAll() error {
 	a := &c.answers
-	if !a.given {
+	if !a.hasAnswers {
 		return nil
 	}
 	rule, left := &c.Report.Rules[findings.RuleAnswers-1], c.Report.Counts.SkippedAnswers

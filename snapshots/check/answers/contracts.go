@@ -117,8 +117,8 @@ func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s object, li
 }
 
 // instantOf parses a time as answers write it.
-func instantOf(said string) (ledger.Micros, bool) {
-	at, err := time.Parse(schema.InstantLayout, said)
+func instantOf(text string) (ledger.Micros, bool) {
+	at, err := time.Parse(schema.InstantLayout, text)
 	return ledger.MicrosOf(at), err == nil
 }
 
@@ -151,7 +151,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	if err != nil {
 		c.Report.Breach(findings.RuleStates, "organization %v: %v", org, err)
 	}
-	past, err := contracts.PastEvents(c.Scan, r)
+	pastEvents, err := contracts.PastEvents(c.Scan, r)
 	if err != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the events of contract %v can't be read: %v", s.line, p.ID, err)
 	}
@@ -161,20 +161,20 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 		wrong := func(what string) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered %s", was.line, p.ID, what)
 		}
-		at := slices.IndexFunc(past, func(e contracts.PastEvent) bool { return e.At == was.at })
+		at := slices.IndexFunc(pastEvents, func(e contracts.PastEvent) bool { return e.At == was.at })
 		switch {
 		case at < 0:
 			wrong("at an instant at which nothing happened to it")
 			continue
-		case was.did != "" && !slices.ContainsFunc(past[:at+1], func(e contracts.PastEvent) bool { return e.By(p.Product, was.did) }):
+		case was.did != "" && !slices.ContainsFunc(pastEvents[:at+1], func(e contracts.PastEvent) bool { return e.By(p.Product, was.did) }):
 			wrong("after an action that has not happened")
-		case !was.listed && past[at].Moved != was.sums:
+		case !was.listed && pastEvents[at].Moved != was.sums:
 			wrong("with other sums than its entries had moved by then")
 		case !was.listed && sent != was.sent:
 			wrong("with other metadata than was sent")
 		}
 		then, except := *shown, contracts.NotStored
-		if then.Status = past[at].To; was.at != r.Stamp.Updated {
+		if then.Status = pastEvents[at].To; was.at != r.Stamp.Updated {
 			except = contracts.NotStoredBefore(p.Product)
 		}
 		if names := c.contractDiffers(org, &then, &r.Stamp, was, except); names != nil {

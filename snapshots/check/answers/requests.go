@@ -61,10 +61,10 @@ func (c *Check) readCreate(n uint32, l *answerLine) {
 	request := a.hash(p.text("type"), p.text("amount"), cmp.Or(p.text("currency"), "RUB"), cmp.Or(p.text("env"), "prod"))
 	if l.named {
 		key := a.hash(l.org.String(), txid)
-		if a.asked[key] == nil {
-			a.asked[key] = &outcome{line: n}
+		if a.creates[key] == nil {
+			a.creates[key] = &outcome{line: n}
 		}
-		a.asked[key].note(*l.Status, request)
+		a.creates[key].note(*l.Status, request)
 	}
 	if l.PartnerID != 0 {
 		c.noteKey(n, l, actors.KeyOfPartner(l.PartnerID), request)
@@ -105,7 +105,7 @@ func (of *outcome) note(status int, request uint64) {
 
 // compareCreate compares a stored transaction with the creates that have its txid.
 func (c *Check) compareCreate(r *scan.Record, p *payment.Record) {
-	if of := c.answers.asked[c.answers.hash(r.Organization.ID.String(), p.TxID)]; of != nil {
+	if of := c.answers.creates[c.answers.hash(r.Organization.ID.String(), p.TxID)]; of != nil {
 		c.compareRequest(of, p)
 	}
 }

@@ -73,12 +73,12 @@ func (c *Check) compareSubscriptions() {
 			continue
 		}
 		of := c.answers.subscriptions.compare(c, place.Org, place.ID, r.Partner)
-		past, err := transactions.PastSubscriptions(c.Scan, o, r)
+		pastRecords, err := transactions.PastSubscriptions(c.Scan, o, r)
 		if err != nil {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the events of subscription %v can't be read: %v", of.line, r.ID, err)
 		}
 		for i := range of.shown {
-			if names := c.subscriptionDiffers(o, past, &of.shown[i]); names != nil {
+			if names := c.subscriptionDiffers(o, pastRecords, &of.shown[i]); names != nil {
 				c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v was answered with another %s than it had", of.shown[i].line, r.ID, joined(names))
 			}
 		}
@@ -87,11 +87,11 @@ func (c *Check) compareSubscriptions() {
 
 // subscriptionDiffers names the fields in which an answer differs from all past forms of a
 // subscription: those of the form from which it differs least.
-func (c *Check) subscriptionDiffers(o *scan.Organization, past []subscription.Record, shown *shownSubscription) (names []string) {
+func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscription.Record, shown *shownSubscription) (names []string) {
 	a, made := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.last].Says
-	for i, was := range past {
+	for i, was := range pastRecords {
 		var except []string
-		if i < len(past)-1 {
+		if i < len(pastRecords)-1 {
 			if made.Subscription == was.ID && made.Number == was.Number {
 				was.Last = shown.last
 			}

@@ -143,7 +143,7 @@ func (a *acknowledgements) readRefunds(s object) (refunds []shownRefund) {
 // CompareTransaction compares a stored transaction with the answers about it.
 func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	a := &c.answers
-	if !a.given {
+	if !a.hasAnswers {
 		return
 	}
 	if p.TxID != "" {
@@ -169,8 +169,8 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q with another %s than it had", shown.line, p.ID, was.Status, joined(names))
 		}
 	}
-	if asked := int(r.History.Intents[scan.CallRefund]); len(dropped) > max(0, asked-len(p.Refunds)) && asked < scan.MaxCounted {
-		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it does not have, and %d were asked for", of.line, p.ID, len(dropped), asked)
+	if count := int(r.History.Intents[scan.CallRefund]); len(dropped) > max(0, count-len(p.Refunds)) && count < scan.MaxCounted {
+		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it does not have, and %d were asked for", of.line, p.ID, len(dropped), count)
 	}
 }
 

@@ -28,7 +28,7 @@ type Check struct {
 // New begins the check of one organization's accounts.
 func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	c := &Check{Scan: s, organization: o, directory: d, books: newBooks()}
-	c.books.own = newContractAccounts(o.Histories)
+	c.books.contractAccounts = newContractAccounts(o.Histories)
 	return c
 }
 
@@ -39,7 +39,7 @@ type Books struct {
 	shifted  map[[16]byte]uint64  // the rows by effective date that must exist, with the seq of their event
 	lines    uint64
 
-	own *contractAccounts // nil: accounts of one contract are kept like all others
+	contractAccounts *contractAccounts // nil: accounts of one contract are kept like all others
 
 	key, row []byte
 	line     func(ledger.Account, *store.Line) // if not nil, it is called with every line
@@ -114,8 +114,8 @@ func (b *Books) apply(e *ledger.Event, closed *scan.Hold) (inRange bool, split s
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
 		at := ledger.Account{Path: p.Account, Asset: p.Asset}
-		if b.own != nil && b.own.has(e, p.Account) {
-			inRange = b.own.post(at, e, i, p) && inRange
+		if b.contractAccounts != nil && b.contractAccounts.has(e, p.Account) {
+			inRange = b.contractAccounts.post(at, e, i, p) && inRange
 			b.lines++
 			continue
 		}

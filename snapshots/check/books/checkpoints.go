@@ -61,7 +61,7 @@ func (c *Check) checkpointsBy(b *Books) *Checkpoints {
 }
 
 func (p *Checkpoints) breach(format string, args ...any) {
-	if p.books.own != nil {
+	if p.books.contractAccounts != nil {
 		p.doubtful = true
 		return
 	}
@@ -104,7 +104,7 @@ func (p *Checkpoints) Follow(e *ledger.Event) {
 		default:
 			p.compare()
 		}
-		if p.books.own != nil {
+		if p.books.contractAccounts != nil {
 			p.Report.Count(findings.RuleTotals, 1)
 		}
 		p.known[p.head.Seq], p.last = len(p.head.Parts), p.head

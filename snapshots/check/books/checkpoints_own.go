@@ -14,12 +14,12 @@ import (
 // noteMoved adds up an event's postings to accounts that belong to one contract, if another
 // checkpoint follows.
 func (p *Checkpoints) noteMoved(e *ledger.Event) {
-	if p.books.own == nil || p.head.Seq == 0 || e.Entry == nil {
+	if p.books.contractAccounts == nil || p.head.Seq == 0 || e.Entry == nil {
 		return
 	}
 	for i := range e.Entry.Postings {
 		posting := &e.Entry.Postings[i]
-		if !p.books.own.has(e, posting.Account) {
+		if !p.books.contractAccounts.has(e, posting.Account) {
 			continue
 		}
 		key := string(store.AccountKey(nil, ledger.Account{Path: posting.Account, Asset: posting.Asset}))
@@ -93,7 +93,7 @@ func (p *Checkpoints) own() iter.Seq2[string, *ledger.Totals] {
 // read, it sets doubtful.
 func (p *Checkpoints) before() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
-		if p.books.own == nil {
+		if p.books.contractAccounts == nil {
 			return
 		}
 		for place := range p.last.Parts {

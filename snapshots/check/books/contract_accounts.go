@@ -22,14 +22,14 @@ import (
 // memory. It sums the hashes of their lines, without running totals, from the journal and from
 // the pages.
 type contractAccounts struct {
-	seed     maphash.Seed
-	given    lineSum // from the journal
-	paged    lineSum // from the pages
-	wrong    bool    // a line's running totals do not follow from the line before
-	accounts uint64  // the number of accounts with pages
-	sums     map[money.Asset]*ledger.Totals
-	shifted  map[uint64]ledger.Date  // hashes of the lines that the rows by effective date must repeat
-	known    func(id ledger.ID) bool // tells whether a contract has events
+	seed      maphash.Seed
+	journaled lineSum // from the journal
+	paged     lineSum // from the pages
+	wrong     bool    // a line's running totals do not follow from the line before
+	accounts  uint64  // the number of accounts with pages
+	sums      map[money.Asset]*ledger.Totals
+	shifted   map[uint64]ledger.Date  // hashes of the lines that the rows by effective date must repeat
+	known     func(id ledger.ID) bool // tells whether a contract has events
 
 	row, again []byte
 }
@@ -78,8 +78,8 @@ func (b *contractAccounts) hash(at ledger.Account, l *store.Line) uint64 {
 func (b *contractAccounts) post(at ledger.Account, e *ledger.Event, index int, p *ledger.Posting) (inRange bool) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: e.Entry.Phase, Amount: p.Amount}
 	h := b.hash(at, &l)
-	b.given.lines++
-	b.given.sum += h
+	b.journaled.lines++
+	b.journaled.sum += h
 	if e.Entry.Effective != e.Booked.Date() {
 		b.shifted[h] = e.Entry.Effective
 	}
@@ -90,7 +90,7 @@ func (b *contractAccounts) post(at ledger.Account, e *ledger.Event, index int, p
 }
 
 // agrees tells whether the pages have exactly the lines that the journal gives.
-func (b *contractAccounts) agrees() bool { return b.given == b.paged && !b.wrong }
+func (b *contractAccounts) agrees() bool { return b.journaled == b.paged && !b.wrong }
 
 // contractLines reads one such account's lines from its pages.
 type contractLines struct {
@@ -106,7 +106,7 @@ func (o *contractLines) add(lines []byte) {
 	if len(lines) == 0 {
 		return
 	}
-	own, b := o.books.own, o.books
+	own, b := o.books.contractAccounts, o.books
 	again := own.again[:0]
 	err := store.DecodePage(lines, func(l *store.Line) (bool, error) {
 		if o.totals.Post(l.Side, l.Amount) != nil || o.totals != l.Totals || l.Seq < o.seq || l.Seq == o.seq && l.Index <= o.index {
@@ -144,10 +144,10 @@ func (p *pageReader) recount() error {
 	if err != nil {
 		return err
 	}
-	c.Report.Counts.Accounts -= p.books.own.accounts // from here on they are counted with all other accounts
-	p.books.shifted, p.books.own = full.shifted, &contractAccounts{known: p.books.own.known}
+	c.Report.Counts.Accounts -= p.books.contractAccounts.accounts // from here on they are counted with all other accounts
+	p.books.shifted, p.books.contractAccounts = full.shifted, &contractAccounts{known: p.books.contractAccounts.known}
 	for at, a := range full.accounts {
-		if id, own := scan.OwnerContract(at.Path); own && p.books.own.known(id) {
+		if id, own := scan.OwnerContract(at.Path); own && p.books.contractAccounts.known(id) {
 			p.books.accounts[at] = a
 		}
 	}
@@ -172,7 +172,7 @@ func (p *pageReader) recount() error {
 				return true, c.Interrupted()
 			}
 			again.begin(at, append([]byte(nil), key[:len(key)-8]...))
-			again.own = nil
+			again.ownLines = nil
 		}
 		again.add(row)
 		return true, c.Interrupted()

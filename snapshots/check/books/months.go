@@ -201,12 +201,12 @@ func (f *effect) totals() ledger.Totals {
 
 // CheckPeriod compares a closed month's record with its event.
 func (c *Check) CheckPeriod(r *scan.Record) {
-	said, err := period.ReadRecord(r.Source.ID, r.Payload)
+	record, err := period.ReadRecord(r.Source.ID, r.Payload)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
 		return
 	}
-	if e := said.Event(); r.History.EntryHash != r.Organization.Histories.ValueHash(e.To) {
+	if e := record.Event(); r.History.EntryHash != r.Organization.Histories.ValueHash(e.To) {
 		c.Fault(r, "says another hash than its event")
 	}
 	if r.Stamp.Due != 0 || r.History.Version != 1 {

@@ -48,8 +48,8 @@ func (c *Check) CheckPages() error {
 	}
 	p.end()
 	p.checkPageless()
-	c.Report.Counts.Accounts += c.books.own.accounts
-	if !c.books.own.agrees() {
+	c.Report.Counts.Accounts += c.books.contractAccounts.accounts
+	if !c.books.contractAccounts.agrees() {
 		if err := p.recount(); err != nil {
 			return err
 		}
@@ -69,12 +69,12 @@ func (c *Check) CheckPages() error {
 // pageReader reads one organization's pages.
 type pageReader struct {
 	*Check
-	prefix []byte // prefix of the keys of the account being read; nil: none
-	at     ledger.Account
-	stream hash.Hash
-	lines  map[ledger.Account][]byte // buffered lines of accounts whose pages were not read yet
-	own    *contractLines            // not nil if the account being read belongs to one contract
-	differ []ledger.Account
+	prefix   []byte // prefix of the keys of the account being read; nil: none
+	at       ledger.Account
+	stream   hash.Hash
+	lines    map[ledger.Account][]byte // buffered lines of accounts whose pages were not read yet
+	ownLines *contractLines            // not nil if the account being read belongs to one contract
+	differ   []ledger.Account
 }
 
 // gather collects an account's lines in page buffers.
@@ -124,18 +124,18 @@ func (p *pageReader) page(key, row []byte) error {
 
 // begin starts reading an account.
 func (p *pageReader) begin(at ledger.Account, prefix []byte) {
-	p.at, p.prefix, p.own = at, prefix, nil
+	p.at, p.prefix, p.ownLines = at, prefix, nil
 	p.stream.Reset()
-	if id, own := scan.OwnerContract(at.Path); own && p.books.accounts[at] == nil && p.books.own.known(id) {
-		p.own = &contractLines{at: at, books: p.books}
-		p.books.own.accounts++
+	if id, ownLines := scan.OwnerContract(at.Path); ownLines && p.books.accounts[at] == nil && p.books.contractAccounts.known(id) {
+		p.ownLines = &contractLines{at: at, books: p.books}
+		p.books.contractAccounts.accounts++
 	}
 }
 
 // add reads more lines of the account.
 func (p *pageReader) add(lines []byte) {
-	if p.own != nil {
-		p.own.add(lines)
+	if p.ownLines != nil {
+		p.ownLines.add(lines)
 		return
 	}
 	p.stream.Write(lines)
@@ -148,7 +148,7 @@ func (p *pageReader) end() {
 	}
 	p.add(p.lines[p.at])
 	delete(p.lines, p.at)
-	if p.own != nil {
+	if p.ownLines != nil {
 		return
 	}
 	a := p.books.accounts[p.at]
@@ -280,11 +280,11 @@ func (c *Check) CheckBalances() error {
 			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, at.Asset)
 		}
 	}
-	for asset, own := range c.books.own.sums {
+	for asset, ownLines := range c.books.contractAccounts.sums {
 		if sums[asset] == nil {
 			sums[asset] = new(ledger.Totals)
 		}
-		if !include(sums[asset], own) {
+		if !include(sums[asset], ownLines) {
 			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, asset)
 		}
 	}

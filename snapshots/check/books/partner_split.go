@@ -63,8 +63,8 @@ func splitOf(postings []ledger.Posting) (s partnerSplit) {
 // entry is not applied yet. A payout takes only money that was held before, and a settlement
 // only money that is available.
 func (b *Books) split(e *ledger.Event) string {
-	settles := e.Source.Kind == ledger.Settlement && scan.SameAsset(e.Entry.Postings)
-	if !settles && e.Source.Kind != ledger.Transaction || e.Entry.Phase != ledger.Posted && e.Entry.Phase != ledger.Capture {
+	isSettlement := e.Source.Kind == ledger.Settlement && scan.SameAsset(e.Entry.Postings)
+	if !isSettlement && e.Source.Kind != ledger.Transaction || e.Entry.Phase != ledger.Posted && e.Entry.Phase != ledger.Capture {
 		return ""
 	}
 	s := splitOf(e.Entry.Postings)
@@ -80,7 +80,7 @@ func (b *Books) split(e *ledger.Event) string {
 	switch {
 	case all.Negative:
 		bound = b.totals(s.paths[1], s.asset).Balance(ledger.Debit)
-	case settles, provider == ledger.Credit && isCharge(e):
+	case isSettlement, provider == ledger.Credit && isCharge(e):
 		bound.Abs = all.Abs
 	default:
 		bound = b.totals(s.paths[0], s.asset).Available()
@@ -89,11 +89,11 @@ func (b *Books) split(e *ledger.Event) string {
 	if !bound.Negative {
 		first = bound.Abs.Min(all.Abs)
 	}
-	said := s.available.Abs
+	stored := s.available.Abs
 	if all.Negative {
-		said = s.owed.Abs
+		stored = s.owed.Abs
 	}
-	if said != first {
+	if stored != first {
 		return "splits a partner's line another way than its accounts ask for"
 	}
 	return ""

@@ -18,7 +18,7 @@ type PastEvent struct {
 }
 
 // PastEvents returns a contract's events, oldest first.
-func PastEvents(c *scan.Scan, r *scan.Record) (past []PastEvent, err error) {
+func PastEvents(c *scan.Scan, r *scan.Record) (list []PastEvent, err error) {
 	var events []ledger.Event
 	err = c.View.SourceEvents(r.Organization.ID, r.Source, func(e ledger.Event) (bool, error) {
 		events = append(events, e)
@@ -32,9 +32,9 @@ func PastEvents(c *scan.Scan, r *scan.Record) (past []PastEvent, err error) {
 		if e.Entry != nil {
 			l.addControlTotals(r.Organization.Histories, e.Entry.Postings)
 		}
-		past = append(past, PastEvent{contract.Action(e.Name), contract.Status(e.To), e.Booked, l.Shared})
+		list = append(list, PastEvent{contract.Action(e.Name), contract.Status(e.To), e.Booked, l.Shared})
 	}
-	return past, err
+	return list, err
 }
 
 // By tells whether the action may have caused the event.

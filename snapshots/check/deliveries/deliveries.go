@@ -40,7 +40,7 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 
 // OtherRows reads the rows of other rules that are stored among the rows of deliveries.
 type OtherRows interface {
-	TakeRow(key []byte) (taken bool)
+	TakeRow(key []byte) (found bool)
 	EndRows() // called after all rows were read
 }
 

@@ -233,11 +233,11 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string
 // subscriptionNoticeFault says how the notice differs from the event; empty if it does not.
 func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
 	event, progress, err := subscriptionactor.DecodeNotice(notice.Body)
-	_, told := subscription.Event(e.Name).NotificationName()
+	_, notified := subscription.Event(e.Name).NotificationName()
 	switch {
 	case err != nil:
 		return "can't be read"
-	case !told:
+	case !notified:
 		return "is of one of which no merchant is told"
 	case string(event) != e.Name || string(progress.State) != e.To:
 		return "tells of something else"
@@ -251,15 +251,15 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	wrong := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
 	}
-	told := &r.History.Notifications
+	counts := &r.History.Notifications
 	switch {
 	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
-	case uint64(told.All) != uint64(p.Notified)+uint64(p.Unnotified)+uint64(p.Unwanted):
-		wrong("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Notified, p.Unnotified, p.Unwanted, told.All)
-	case c.directory.ByDefault(r, p) && p.Unwanted != told.All-told.ByDefault:
+	case uint64(counts.All) != uint64(p.Notified)+uint64(p.Unnotified)+uint64(p.Unwanted):
+		wrong("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Notified, p.Unnotified, p.Unwanted, counts.All)
+	case c.directory.ByDefault(r, p) && p.Unwanted != counts.All-counts.ByDefault:
 		wrong("says that %d transitions were not to be notified of, and its terminal has made no choice", p.Unwanted)
-	case told.Found > p.Notified, told.Found+told.Removed < p.Notified:
-		wrong("has notified of %d transitions, and %d of the notices are there", p.Notified, told.Found)
+	case counts.Found > p.Notified, counts.Found+counts.Removed < p.Notified:
+		wrong("has notified of %d transitions, and %d of the notices are there", p.Notified, counts.Found)
 	case p.Unnotified > 0 && c.directory.Reaches(r, p):
 		wrong("has notified nobody of %d transitions, and an address was set", p.Unnotified)
 	}
@@ -270,8 +270,8 @@ func (n *Notices) notifiesOf(e *ledger.Event) bool {
 	if e.Source.Kind != ledger.Subscription {
 		return false
 	}
-	_, told := subscription.Event(e.Name).NotificationName()
-	return told
+	_, notified := subscription.Event(e.Name).NotificationName()
+	return notified
 }
 
 // CheckSubscription compares the counters of notices in a subscription's record with the
@@ -280,14 +280,14 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	wrong := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
 	}
-	told := &r.History.Notifications
+	counts := &r.History.Notifications
 	goesTo := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
 	switch {
 	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
-	case uint64(told.All) != p.Notified+p.Unnotified:
-		wrong("has told of %d events and not of %d, and it has %d to tell of", p.Notified, p.Unnotified, told.All)
-	case uint64(told.Found) > p.Notified, uint64(told.Found)+uint64(told.Removed) < p.Notified:
-		wrong("has told of %d events, and %d of the notices are there", p.Notified, told.Found)
+	case uint64(counts.All) != p.Notified+p.Unnotified:
+		wrong("has told of %d events and not of %d, and it has %d to tell of", p.Notified, p.Unnotified, counts.All)
+	case uint64(counts.Found) > p.Notified, uint64(counts.Found)+uint64(counts.Removed) < p.Notified:
+		wrong("has told of %d events, and %d of the notices are there", p.Notified, counts.Found)
 	case p.Unnotified > 0 && c.directory.Reaches(r, goesTo):
 		wrong("has told nobody of %d events, and an address was set", p.Unnotified)
 	}

@@ -11,7 +11,7 @@ import (
 // PastSubscriptions returns a subscription as it was after each event that changed it, oldest
 // first. The last one is the stored one. The others have no transaction of their last renewal,
 // and no instant of the next one, because events do not have them.
-func PastSubscriptions(c *scan.Scan, o *scan.Organization, r *subscription.Record) (past []subscription.Record, err error) {
+func PastSubscriptions(c *scan.Scan, o *scan.Organization, r *subscription.Record) (records []subscription.Record, err error) {
 	var events []ledger.Event
 	err = c.View.SourceEvents(o.ID, ledger.Source{Kind: ledger.Subscription, ID: r.ID}, func(e ledger.Event) (bool, error) {
 		events = append(events, e)
@@ -32,10 +32,10 @@ func PastSubscriptions(c *scan.Scan, o *scan.Organization, r *subscription.Recor
 			continue
 		}
 		was.State = subscription.State(e.To)
-		past = append(past, was)
+		records = append(records, was)
 	}
-	if n := len(past); n > 0 {
-		past[n-1] = *r
+	if n := len(records); n > 0 {
+		records[n-1] = *r
 	}
-	return past, err
+	return records, err
 }

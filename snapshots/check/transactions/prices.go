@@ -62,8 +62,8 @@ func refundedFee(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	if !p.Fees.Refundable || settled.Sign() == 0 {
 		return new(big.Int)
 	}
-	back := new(big.Int).Mul(fee, refunded)
-	return back.Div(back, settled)
+	fraction := new(big.Int).Mul(fee, refunded)
+	return fraction.Div(fraction, settled)
 }
 
 // crosses tells whether a transaction's money crosses the exchange position. If the fee takes
@@ -101,11 +101,11 @@ func paymentEntry(p *payment.Record, c price, crosses bool) []scan.Line {
 // amount, fee the part of its fee, and dest the part at the destination. A fee on top belongs
 // to the payer.
 func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []scan.Line {
-	back := price{Fee: fee, AmountWithFee: amount, Merchant: new(big.Int).Sub(amount, fee), Dest: dest}
+	refundPrice := price{Fee: fee, AmountWithFee: amount, Merchant: new(big.Int).Sub(amount, fee), Dest: dest}
 	if p.Fees.OnTop {
-		back.AmountWithFee, back.Merchant = new(big.Int).Add(amount, fee), amount
+		refundPrice.AmountWithFee, refundPrice.Merchant = new(big.Int).Add(amount, fee), amount
 	}
-	return scan.Mirror(paymentEntry(p, back, crosses))
+	return scan.Mirror(paymentEntry(p, refundPrice, crosses))
 }
 
 // lateEntry returns the lines of money that moves for a closed transaction: the amount that the

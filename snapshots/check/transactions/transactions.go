@@ -80,12 +80,12 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 		return
 	}
 	settled := priceOnRecord(p)
-	asked := settled // the hold covers the whole amount
+	requested := settled // the hold covers the whole amount
 	if p.Captured != p.Amount && !p.Captured.IsZero() {
-		asked = priceOf(p, scan.BigAmount(p.Amount))
+		requested = priceOf(p, scan.BigAmount(p.Amount))
 	}
 	switch {
-	case h.HoldFingerprint != 0 && h.HoldFingerprint != histories.ExpectedFingerprint(chargeEntry(p, asked)):
+	case h.HoldFingerprint != 0 && h.HoldFingerprint != histories.ExpectedFingerprint(chargeEntry(p, requested)):
 		c.Fault(r, "has held other amounts than it says")
 	case h.Marks&scan.ChargeBooked != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(chargeEntry(p, settled)):
 		c.Fault(r, "books other amounts than it says")

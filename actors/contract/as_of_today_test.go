@@ -18,7 +18,7 @@ import (
 // was.
 func TestARecordIsToldAsOfTheDay(t *testing.T) {
 	o := openFixture(t)
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Input: given(t,
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1000","markup_rate":20,"instalments":3}`)})
 	if err != nil {
@@ -27,7 +27,7 @@ func TestARecordIsToldAsOfTheDay(t *testing.T) {
 	a := Act{Org: o.org, ID: made.Record.ID, Product: contract.InstalmentSale, Reading: contract.Secular}
 	act := func(action contract.Action, body, key string) Result {
 		t.Helper()
-		if a.Action, a.Input = action, given(t, body); key != "" {
+		if a.Action, a.Input = action, parseInput(t, body); key != "" {
 			a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
 		}
 		r, err := o.service.Act(a)
@@ -61,13 +61,13 @@ func TestARecordIsToldAsOfTheDay(t *testing.T) {
 		days int
 		want string
 	}{{30, "0"}, {31, "1"}, {35, "5"}} {
-		if err := o.Runtime.Advance(began.AddDate(0, 0, day.days)); err != nil {
+		if err := o.Runtime.Advance(startTime.AddDate(0, 0, day.days)); err != nil {
 			t.Fatal(err)
 		}
 		late(read(), day.want)
 	}
 	late(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5")
-	if err := o.Runtime.Advance(began.AddDate(0, 0, 40)); err != nil {
+	if err := o.Runtime.Advance(startTime.AddDate(0, 0, 40)); err != nil {
 		t.Fatal(err)
 	}
 	late(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5") // the cached reply
@@ -85,7 +85,7 @@ func TestAFullContractIsRefusedByNameAndClosed(t *testing.T) {
 	o.Close()
 	o.JournalOptions.Store.MemTable = store.DefaultMemTable // the bound is the record's, not that of a small group
 	o.start()
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given(t,
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		saved[:len(saved)-1]+`,"metadata":{"x":"`+strings.Repeat("x", 64<<10-8)+`"}}`)})
 	if err != nil {
 		t.Fatal(err)
