@@ -15,6 +15,7 @@ import (
 
 	"mizan/actors"
 	directoryactor "mizan/actors/directory"
+	_ "mizan/actors/provider/simulator" // the provider of the terminals
 	"mizan/bench/server"
 	"mizan/internal/clock"
 	"mizan/internal/secret"
