@@ -161,7 +161,7 @@ func TestADamagedTransactionIsAnErrorAndNeverAPanic(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	d := rand.New(rand.NewPCG(1, 1))
 	f.Add([]byte(nil))
-	f.Add([]byte{1, 0x80})
+	f.Add([]byte{2, 0x80})
 	f.Add(paymentcodec.Encode(new(payment.Record)))
 	f.Add(paymentcodec.Encode(record(d, func() bool { return true })))
 	for few := range 6 {

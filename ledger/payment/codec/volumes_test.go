@@ -23,10 +23,10 @@ func counting() *payment.Record {
 
 const (
 	// A map of two pairs: the record's id, and its volumes.
-	countingHead = "01de0002" + "00c410" + "01000000000000000000000000000000"
+	countingHead = "02de0002" + "00c410" + "01000000000000000000000000000000"
 
 	// Windows are numbers: 4*3*20778, 4*(3*682+1)+1 and, as a text follows, 2.
-	countingNumbers = countingHead + "37c444" +
+	countingNumbers = countingHead + "31c444" +
 		"02000000000000000000000000000000" + "f89b0f" +
 		"03000000000000000000000000000000" + "fd3f" + "0466303064" +
 		"04000000000000000000000000000000" + "02" + "087768656e65766572"

@@ -1,0 +1,200 @@
+package codec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// coder encodes or decodes values. Each of its methods, and each function of the same form, does both: it encodes the
+// value that v points to, or decodes one into it. So the form of a value stands once.
+type coder struct {
+	enc   *msgpack.Encoder // writes to buf; nil: it decodes
+	buf   bytes.Buffer
+	pairs int // keys that were encoded
+
+	dec *msgpack.Decoder // reads src
+	src bytes.Reader
+	err error // the first error of decoding, after which nothing is decoded; encoding has none
+
+	raw     [40]byte // scratch of ids and amounts: a local array would escape to the heap
+	scratch []byte   // scratch of longer values
+}
+
+// encodes tells whether to encode a value, decodes whether to decode one.
+func (c *coder) encodes() bool { return c.enc != nil }
+func (c *coder) decodes() bool { return c.enc == nil && c.err == nil }
+
+// key encodes the key of a field, which the caller has found to hold a value.
+func (c *coder) key(key int) {
+	c.pairs++
+	assert.NoError(c.enc.EncodeInt(int64(key)))
+}
+
+func text[T ~string](c *coder, v *T) {
+	if c.encodes() {
+		assert.NoError(c.enc.EncodeString(string(*v)))
+	} else if c.decodes() {
+		var s string
+		s, c.err = c.dec.DecodeString()
+		*v = T(s)
+	}
+}
+
+func number[T ~int | ~int64 | ~uint8 | ~uint32 | ~uint64](c *coder, v *T) {
+	if c.encodes() {
+		assert.NoError(c.enc.EncodeInt(int64(*v)))
+	} else if c.decodes() {
+		var n int64
+		n, c.err = c.dec.DecodeInt64()
+		*v = T(n)
+	}
+}
+
+func (c *coder) flag(v *bool) {
+	if c.encodes() {
+		assert.NoError(c.enc.EncodeBool(*v))
+	} else if c.decodes() {
+		*v, c.err = c.dec.DecodeBool()
+	}
+}
+
+func (c *coder) bytes(v *[]byte) {
+	if c.encodes() {
+		assert.NoError(c.enc.EncodeBytes(*v))
+	} else if c.decodes() {
+		*v, c.err = c.dec.DecodeBytes()
+	}
+}
+
+// packed codes bytes that other functions append and parse.
+func (c *coder) packed(appendTo func(dst []byte) []byte, parse func([]byte) error) {
+	if c.encodes() {
+		c.scratch = appendTo(c.scratch[:0])
+		assert.NoError(c.enc.EncodeBytes(c.scratch))
+		return
+	}
+	var b []byte
+	if c.bytes(&b); c.err == nil {
+		c.err = parse(b)
+	}
+}
+
+func (c *coder) id(v *ledger.ID) {
+	if c.encodes() {
+		assert.NoError(c.enc.EncodeBytes(append(c.raw[:0], v[:]...)))
+		return
+	}
+	var b []byte
+	if c.bytes(&b); c.err == nil && len(b) != len(v) {
+		c.err = fmt.Errorf("an id of %d bytes", len(b))
+	}
+	copy(v[:], b)
+}
+
+func (c *coder) amount(v *money.Amount) {
+	if c.encodes() {
+		assert.NoError(c.enc.EncodeBytes(v.AppendBinary(c.raw[:0])))
+		return
+	}
+	var b []byte
+	if c.bytes(&b); c.err != nil {
+		return
+	}
+	if *v, b, c.err = money.ReadAmount(b); c.err == nil && len(b) != 0 {
+		c.err = money.ErrEncoding
+	}
+}
+
+func (c *coder) rate(v *money.Rate) {
+	c.packed(
+		func(dst []byte) []byte { return append(dst, v.String()...) },
+		v.UnmarshalBinary,
+	)
+}
+
+// address codes an IP address in its binary form, without a zone.
+func (c *coder) address(v *netip.Addr) {
+	if c.encodes() {
+		b, err := v.WithZone("").AppendBinary(c.raw[:0])
+		assert.NoError(err)
+		assert.NoError(c.enc.EncodeBytes(b))
+		return
+	}
+	var b []byte
+	if c.bytes(&b); c.err != nil {
+		return
+	}
+	address, ok := netip.AddrFromSlice(b)
+	if !ok {
+		c.err = fmt.Errorf("an address of %d bytes", len(b))
+	}
+	*v = address
+}
+
+// failure codes two values: the code and the detail.
+func (c *coder) failure(v *payment.Failure) {
+	text(c, &v.Code)
+	text(c, &v.Detail)
+}
+
+var errShort = errors.New("a value is cut off")
+
+// array codes an array of values, which the function codes. A longer array is decoded too, without its end (invariant 3).
+func (c *coder) array(values int, code func()) {
+	if c.encodes() {
+		assert.NoError(c.enc.EncodeArrayLen(values))
+		code()
+		return
+	}
+	n := c.length(0)
+	if c.err == nil && n < values {
+		c.err = errShort
+	}
+	if c.err != nil {
+		return
+	}
+	code()
+	for range n - values {
+		if c.err == nil {
+			c.err = c.dec.Skip()
+		}
+	}
+}
+
+// length codes the length of a list.
+func (c *coder) length(n int) int {
+	if c.encodes() {
+		assert.NoError(c.enc.EncodeArrayLen(n))
+	} else if c.decodes() {
+		n, c.err = c.dec.DecodeArrayLen()
+	}
+	return n
+}
+
+// list codes a list whose elements the function codes.
+func list[T any](code func(*coder, *T)) func(*coder, *[]T) {
+	return func(c *coder, v *[]T) {
+		if n := c.length(len(*v)); c.encodes() {
+			for i := range *v {
+				code(c, &(*v)[i])
+			}
+		} else {
+			for range n {
+				var element T
+				if code(c, &element); c.err != nil {
+					return
+				}
+				*v = append(*v, element)
+			}
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package codec
+
+import (
+	"net/netip"
+	"time"
+
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+type record = payment.Record
+
+// field is a stored field of a transaction.
+type field struct {
+	key  int                   // its index in fields, and its number in the stored map
+	code func(*coder, *record) // encodes the key and the field, if it is not empty; or decodes the field
+}
+
+// fields are the stored fields of a transaction. A key never changes its meaning: new fields are added at the end.
+var fields = [...]field{
+	value(0, (*coder).id, func(r *record) *ledger.ID { return &r.ID }),
+	value(1, number, func(r *record) *int64 { return &r.Partner }),
+	value(2, number, func(r *record) *payment.Type { return &r.Type }),
+	value(3, text, func(r *record) *string { return &r.TxID }),
+	value(4, (*coder).amount, func(r *record) *money.Amount { return &r.Amount }),
+	value(5, text, func(r *record) *money.Currency { return &r.Asset.Currency }),
+	value(6, text, func(r *record) *money.Network { return &r.Asset.Network }),
+	value(7, number, func(r *record) *money.Env { return &r.Asset.Env }),
+	description(8),
+	slice(9, (*coder).bytes, func(r *record) *[]byte { return &r.Customer }),
+	slice(10, (*coder).bytes, func(r *record) *[]byte { return &r.MerchantMeta }),
+	value(11, text, func(r *record) *string { return &r.Lang }),
+	value(12, text, func(r *record) *string { return &r.ReturnURL }),
+	value(13, text, func(r *record) *string { return &r.FailURL }),
+	value(14, text, func(r *record) *string { return &r.Method }),
+	value(15, text, func(r *record) *string { return &r.CardBIN }),
+	value(16, text, func(r *record) *string { return &r.CardLast4 }),
+	value(17, text, func(r *record) *string { return &r.CardFingerprint }),
+	value(18, (*coder).address, func(r *record) *netip.Addr { return &r.PayerIP }),
+	value(19, number, func(r *record) *ledger.Micros { return &r.Attempted }),
+	pointer(20, (*coder).renewal, func(r *record) **payment.Renewal { return &r.Renewal }),
+	value(21, text, func(r *record) *payment.Status { return &r.Status }),
+	value(22, text, func(r *record) *payment.Code { return &r.Failure.Code }),
+	value(23, text, func(r *record) *string { return &r.Failure.Detail }),
+	value(24, (*coder).amount, func(r *record) *money.Amount { return &r.Fee }),
+	value(25, (*coder).amount, func(r *record) *money.Amount { return &r.AmountWithFee }),
+	value(26, (*coder).amount, func(r *record) *money.Amount { return &r.Dest }),
+	value(27, (*coder).amount, func(r *record) *money.Amount { return &r.Merchant.Abs }),
+	value(28, (*coder).flag, func(r *record) *bool { return &r.Merchant.Negative }),
+	value(29, (*coder).id, func(r *record) *ledger.ID { return &r.Terminal }),
+	value(30, number, func(r *record) *int { return &r.Priority }),
+	value(31, text, func(r *record) *string { return &r.Route }),
+	value(32, text, func(r *record) *string { return &r.ShownText }),
+	slice(33, (*coder).bytes, func(r *record) *[]byte { return &r.Token }),
+	value(34, text, func(r *record) *string { return &r.RRN }),
+	value(35, number, func(r *record) *uint8 { return &r.NotFoundAnswers }),
+	value(36, number, func(r *record) *uint8 { return &r.Inquiries }),
+	value(37, (*coder).id, func(r *record) *ledger.ID { return &r.ReturnID }),
+	value(38, (*coder).id, func(r *record) *ledger.ID { return &r.ReversalOf }),
+	value(39, number, func(r *record) *uint32 { return &r.Notified }),
+	value(40, number, func(r *record) *uint32 { return &r.Unnotified }),
+	value(41, number, func(r *record) *uint32 { return &r.Unwanted }),
+	value(42, (*coder).rate, func(r *record) *money.Rate { return &r.Rate }),
+	value(43, text, func(r *record) *money.Currency { return &r.SettlementAsset.Currency }),
+	value(44, text, func(r *record) *money.Network { return &r.SettlementAsset.Network }),
+	value(45, number, func(r *record) *money.BasisPoints { return &r.Fees.Bps }),
+	value(46, (*coder).amount, func(r *record) *money.Amount { return &r.Fees.Fixed }),
+	flags(47),
+	value(48, number, func(r *record) *time.Duration { return &r.HoldTTL }),
+	slice(49, (*coder).volumes, func(r *record) *[]payment.Volume { return &r.Volumes }),
+	slice(50, list((*coder).attempt), func(r *record) *[]payment.Attempt { return &r.Attempts }),
+	value(51, number, func(r *record) *ledger.Micros { return &r.HoldUntil }),
+	value(52, (*coder).amount, func(r *record) *money.Amount { return &r.Captured }),
+	value(53, (*coder).amount, func(r *record) *money.Amount { return &r.LastCommit }),
+	value(54, (*coder).amount, func(r *record) *money.Amount { return &r.Refunded }),
+	value(55, (*coder).amount, func(r *record) *money.Amount { return &r.RefundedFee }),
+	slice(56, list((*coder).refund), func(r *record) *[]payment.RefundRecord { return &r.Refunds }),
+	value(57, (*coder).id, func(r *record) *ledger.ID { return &r.LinkID }),
+	slice(58, (*coder).bytes, func(r *record) *[]byte { return &r.RailMeta }),
+	pointer(59, (*coder).action, func(r *record) **payment.Action { return &r.Action }),
+	pointer(60, (*coder).operation, func(r *record) **payment.Op { return &r.Op }),
+}
+
+func init() {
+	for i := range fields {
+		assert.That(fields[i].key == i, "payment: the key of field %d is %d", i, fields[i].key)
+	}
+}
+
+// value is a field that is empty if it is zero.
+func value[T comparable](key int, code func(*coder, *T), at func(*record) *T) field {
+	return field{key, func(c *coder, r *record) {
+		v := at(r)
+		if c.encodes() {
+			var zero T
+			if *v == zero {
+				return
+			}
+			c.key(key)
+		}
+		code(c, v)
+	}}
+}
+
+// slice is a field that is empty if it is nil.
+func slice[T any](key int, code func(*coder, *[]T), at func(*record) *[]T) field {
+	return field{key, func(c *coder, r *record) {
+		v := at(r)
+		if c.encodes() {
+			if *v == nil {
+				return
+			}
+			c.key(key)
+		}
+		code(c, v)
+	}}
+}
+
+// pointer is a field that is empty if it is nil.
+func pointer[T any](key int, code func(*coder, *T), at func(*record) **T) field {
+	return field{key, func(c *coder, r *record) {
+		v := at(r)
+		switch {
+		case c.decodes():
+			*v = new(T)
+		case *v == nil:
+			return
+		default:
+			c.key(key)
+		}
+		code(c, *v)
+	}}
+}
+
+// description is a field that is stored if it was sent, though it may be empty.
+func description(key int) field {
+	return field{key, func(c *coder, r *record) {
+		switch {
+		case c.decodes():
+			r.Described = true
+		case !r.Described:
+			return
+		default:
+			c.key(key)
+		}
+		text(c, &r.Description)
+	}}
+}
+
+// flags is a field of the bits of the record's conditions.
+func flags(key int) field {
+	return field{key, func(c *coder, r *record) {
+		bits := flagsOf(r)
+		if c.encodes() {
+			if bits == 0 {
+				return
+			}
+			c.key(key)
+		}
+		number(c, &bits)
+		if c.decodes() {
+			setFlags(r, bits)
+		}
+	}}
+}
+
+// Numbers of values in the arrays below. New values are added at the end.
+const (
+	attemptValues     = 6
+	refundValues      = 8
+	actionValues      = 13
+	destinationValues = 2
+	opValues          = 11
+)
+
+func (c *coder) attempt(v *payment.Attempt) {
+	c.array(attemptValues, func() {
+		c.id(&v.Terminal)
+		c.failure(&v.Failure)
+		number(c, &v.At)
+		text(c, &v.Outcome)
+		number(c, &v.Priority)
+	})
+}
+
+func (c *coder) refund(v *payment.RefundRecord) {
+	c.array(refundValues, func() {
+		c.id(&v.ID)
+		c.amount(&v.Amount)
+		c.amount(&v.RefundedFee)
+		number(c, &v.Status)
+		c.failure(&v.Failure)
+		number(c, &v.Created)
+		number(c, &v.Finished)
+	})
+}
+
+func (c *coder) action(v *payment.Action) {
+	c.array(actionValues, func() {
+		text(c, &v.Type)
+		text(c, &v.Method)
+		text(c, &v.URL)
+		c.bytes(&v.Params)
+		text(c, &v.Page)
+		number(c, &v.PageUntil)
+		text(c, &v.Code)
+		text(c, &v.Deposit)
+		c.bytes(&v.Material)
+		number(c, &v.ExpiresAt)
+		number(c, &v.Until)
+		requirements(c, &v.Requires)
+		destinations(c, &v.Destinations)
+	})
+}
+
+var (
+	requirements = list(text[string])
+	destinations = list((*coder).destination)
+)
+
+func (c *coder) destination(v *payment.Destination) {
+	c.array(destinationValues, func() {
+		text(c, &v.ID)
+		text(c, &v.Name)
+	})
+}
+
+func (c *coder) operation(v *payment.Op) {
+	c.array(opValues, func() {
+		number(c, &v.Kind)
+		c.id(&v.Request)
+		c.amount(&v.Amount)
+		c.amount(&v.RefundedFee)
+		c.flag(&v.Answered)
+		number(c, &v.NotFoundAnswers)
+		number(c, &v.Inquiries)
+		text(c, &v.Why)
+		c.flag(&v.Late)
+		text(c, &v.From)
+		text(c, &v.Choice)
+	})
+}

@@ -1,0 +1,165 @@
+package codec
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// flagBits are the stored bits of the record's conditions. A bit never changes its meaning.
+var flagBits = [...]struct {
+	bit int
+	at  func(*record) *bool
+}{
+	{1 << 0, func(r *record) *bool { return &r.Fees.OnTop }},
+	{1 << 1, func(r *record) *bool { return &r.Fees.Refundable }},
+	{1 << 2, func(r *record) *bool { return &r.Hosted }},
+	{1 << 3, func(r *record) *bool { return &r.TwoPhase }},
+	{1 << 4, func(r *record) *bool { return &r.SettledLate }},
+	{1 << 5, func(r *record) *bool { return &r.KeepCard }},
+	{1 << 6, func(r *record) *bool { return &r.Known }},
+	{1 << 7, func(r *record) *bool { return &r.EmptyTxID }},
+}
+
+// flagsOf returns the bits of the conditions that hold.
+func flagsOf(r *record) (flags int) {
+	for i := range flagBits {
+		if *flagBits[i].at(r) {
+			flags |= flagBits[i].bit
+		}
+	}
+	return flags
+}
+
+func setFlags(r *record, flags int) {
+	for i := range flagBits {
+		*flagBits[i].at(r) = flags&flagBits[i].bit != 0
+	}
+}
+
+// volumes codes the volumes. Nearly every transaction under a limit stores them, in two versions, so the form is small.
+// A volume is its limit's id and a head. The head's lowest bit tells whether a subject follows, the next one whether the
+// window follows as a text, and the higher bits are the window's number. Texts follow in the order window, subject.
+func (c *coder) volumes(v *[]payment.Volume) {
+	c.packed(
+		func(dst []byte) []byte {
+			for i := range *v {
+				dst = appendVolume(dst, &(*v)[i])
+			}
+			return dst
+		},
+		func(b []byte) (err error) {
+			for len(b) > 0 && err == nil {
+				var volume payment.Volume
+				b, err = cutVolume(&volume, b)
+				*v = append(*v, volume)
+			}
+			return err
+		},
+	)
+}
+
+// Bits of a volume's head. They are stored.
+const (
+	volumeSubject = 1 << iota
+	volumeText
+
+	volumeBits = iota
+)
+
+func appendVolume(dst []byte, v *payment.Volume) []byte {
+	n, numbered := ledger.WindowNumber(v.Window)
+	head := n << volumeBits
+	if v.Subject != "" {
+		head |= volumeSubject
+	}
+	if !numbered {
+		head |= volumeText
+	}
+	dst = binary.AppendUvarint(append(dst, v.Limit[:]...), head)
+	if !numbered {
+		dst = appendText(dst, v.Window)
+	}
+	if v.Subject != "" {
+		dst = appendText(dst, v.Subject)
+	}
+	return dst
+}
+
+var errWindow = errors.New("a window of no day or month")
+
+// cutVolume parses what appendVolume appended.
+func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
+	if b, err = cutID(&v.Limit, b); err != nil {
+		return nil, err
+	}
+	head, n := binary.Uvarint(b)
+	if n <= 0 {
+		return nil, errShort
+	}
+	b = b[n:]
+	if head&volumeText != 0 {
+		v.Window, b, err = cutText(b)
+	} else if window, known := ledger.WindowOf(head >> volumeBits); known {
+		v.Window = window
+	} else {
+		err = errWindow
+	}
+	if err == nil && head&volumeSubject != 0 {
+		v.Subject, b, err = cutText(b)
+	}
+	return b, err
+}
+
+// renewal codes what the payment renews: three ids and the number.
+func (c *coder) renewal(v *payment.Renewal) {
+	ids := [...]*ledger.ID{&v.Subscription, &v.Initial, &v.Terminal}
+	c.packed(
+		func(dst []byte) []byte {
+			for _, id := range ids {
+				dst = append(dst, id[:]...)
+			}
+			return binary.AppendUvarint(dst, v.Number)
+		},
+		func(b []byte) (err error) {
+			for _, id := range ids {
+				if b, err = cutID(id, b); err != nil {
+					return err
+				}
+			}
+			number, n := binary.Uvarint(b)
+			if n <= 0 || n != len(b) {
+				return errShort
+			}
+			v.Number = number
+			return nil
+		},
+	)
+}
+
+// cutID parses an id at the beginning.
+func cutID(id *ledger.ID, b []byte) (rest []byte, err error) {
+	if len(b) < len(id) {
+		return nil, errShort
+	}
+	return b[copy(id[:], b):], nil
+}
+
+// appendText appends a text of fewer than 256 bytes, preceded by its length.
+func appendText(dst []byte, text string) []byte {
+	assert.That(len(text) <= math.MaxUint8, "payment: a volume's text of %d bytes", len(text))
+	return append(append(dst, byte(len(text))), text...)
+}
+
+// cutText parses what appendText appended.
+func cutText(b []byte) (text string, rest []byte, err error) {
+	if len(b) == 0 || len(b) < 1+int(b[0]) {
+		return "", nil, errShort
+	}
+	n := 1 + int(b[0])
+	return string(b[1:n]), b[n:], nil
+}
