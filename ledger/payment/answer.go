@@ -31,7 +31,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	switch {
 	case r.Status == Rejected, r.Status == Failed:
 		return c.decideLateAnswer(r, a)
-	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.Moving(), r.Status.Held():
+	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider(), r.Status.Held():
 	default:
 		return Decision{}, false
 	}
@@ -70,7 +70,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 
 // SaysNothing tells whether an answer only confirms that the rail still has the charge.
 func (r *Record) SaysNothing(a Answer) bool {
-	return r.Status.Moving() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
+	return r.Status.AtProvider() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
 		(a.Status == "" || a.Status == r.Status)
 }
 
@@ -293,7 +293,7 @@ func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask As
 	case r.SettledLate:
 		d, decided = c.DecideGiveBack(r, request)
 		return AskNothing, d, decided
-	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.Moving():
+	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider():
 		return AskInquire, Decision{}, false
 	}
 	return AskNothing, Decision{}, false

@@ -55,7 +55,7 @@ func (r *Record) refundHeadroom(org ledger.ID, f flow, giveBack bool) []ledger.C
 // closed, Conflict while another operation is under way.
 func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) {
 	const op = "payment.Cancel"
-	if r.Status != ActionRequired && !r.Status.Moving() && !r.Status.Held() {
+	if r.Status != ActionRequired && !r.Status.AtProvider() && !r.Status.Held() {
 		return Decision{}, ledger.Refuse(op, ledger.NotReversible, "there is nothing at a provider that can be given up")
 	}
 	if r.Op != nil {
@@ -112,7 +112,7 @@ const MaterialField = "additional_params_for_auth"
 // Complete decides to continue a charge whose payer came back from the rail. The error is a
 // Conflict if the charge does not wait for its payer.
 func (c DecisionContext) Complete(r *Record, request ledger.ID) (Decision, error) {
-	if r.Status != ActionRequired && !r.Status.Moving() || r.Op != nil {
+	if r.Status != ActionRequired && !r.Status.AtProvider() || r.Op != nil {
 		return Decision{}, ledger.Refuse("payment.Complete", ledger.Conflict, "the transaction does not wait for its payer")
 	}
 	return c.complete(r, request), nil

@@ -2,9 +2,9 @@ package payment
 
 import "mizan/ledger"
 
-// Charges tells whether an event makes a transaction charged for the first time. A transaction
-// that returns to charged because a refund was refused does not count.
-func Charges(e *ledger.Event) bool {
+// IsFirstCharge tells whether an event makes a transaction charged for the first time. An event that returns
+// it to charged because a refund was refused does not count.
+func IsFirstCharge(e *ledger.Event) bool {
 	return Status(e.To) == Charged && Status(e.From) != Charged && Status(e.From) != Refunding
 }
 
