@@ -3,7 +3,6 @@ package directory
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -79,7 +78,7 @@ var (
 	emailList    = &listKind[string]{Kind: schema.KindTexts, parse: parseEmail, refusal: "holds what is not an e-mail address", once: distinct}
 )
 
-// Parse implements schema.Kind. An empty list counts as not sent.
+// Parse implements schema.Kind.
 func (k *listKind[T]) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
 	var entries []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || len(entries) > MaxListed {
@@ -96,9 +95,6 @@ func (k *listKind[T]) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any,
 			return nil, k.refusal
 		}
 		values = append(values, value)
-	}
-	if len(values) == 0 {
-		return nil, ""
 	}
 	if k.once != nil {
 		values = k.once(values)
@@ -134,7 +130,7 @@ func parseEmail(address string) (string, bool) {
 	return address, address != "" && checkEmail("", "", address) == nil
 }
 
-// basisPointsKind is the kind of basis points up to MaxFeeBps: money.BasisPoints, a string in JSON.
+// basisPointsKind is the kind of basis points up to money.MaxBasisPoints: money.BasisPoints, a string in JSON.
 type basisPointsKind struct{ schema.Kind }
 
 // String implements schema.Kind.
@@ -143,8 +139,8 @@ func (basisPointsKind) String() string { return "basis points" }
 // Parse implements schema.Kind.
 func (basisPointsKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
 	var value money.BasisPoints
-	if value.UnmarshalJSON(raw) != nil || value > MaxFeeBps {
-		return nil, "must be a string of basis points up to " + strconv.Itoa(MaxFeeBps)
+	if value.UnmarshalJSON(raw) != nil {
+		return nil, "must be a string of basis points up to " + money.MaxBasisPoints.String()
 	}
 	return value, ""
 }
@@ -185,8 +181,7 @@ func (statusesKind) Parse(c *schema.Column, raw []byte, how schema.Reader) (any,
 	if problem != "" {
 		return nil, StatusesRule
 	}
-	list, _ := value.([]string)
-	return statusSelection{list: slices.Concat([]string{}, list)}, ""
+	return statusSelection{list: value.([]string)}, ""
 }
 
 var statusList = &listKind[string]{Kind: schema.KindTexts, parse: func(word string) (string, bool) { return word, true }}

@@ -20,8 +20,7 @@ const (
 	MaxPriority    = 1_000_000
 	MaxListed      = 100 // entries of currencies, networks and methods
 	MaxHoldTTL     = 366 * 24 * time.Hour
-	MaxFeeBps      = 1_000_000 // a hundred times the amount
-	MaxDescription = 2000      // characters, as in a transaction
+	MaxDescription = 2000 // characters, as in a transaction
 
 	// DefaultHoldTTL is the time after which a hold expires: 7 days.
 	DefaultHoldTTL = 604800 * time.Second

@@ -65,8 +65,8 @@ func equalJSON(a, b []byte) bool {
 }
 
 // ReadMembers reads the settable columns from the members of an object that is part of another record, such as the
-// parameters of a terminal. null counts as absent, and so does an empty text if the column has a default or is an
-// optional KindWord. A member that is none of the column's kind is read as absent; one that only the column's bounds or
+// parameters of a terminal. null counts as absent, and so does an empty text in a text with a default or an
+// optional word. A member that is none of the column's kind is read as absent; one that only the column's bounds or
 // rule refuse is read all the same, so that stored objects can be read under newer rules. A secret that is sent as the
 // Mask is refused and read as absent. Faults are added under the prefix and the name of the field. The record is a *R.
 func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any) {
