@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"mizan/actors/provider/manual"
 	"mizan/actors/provider/simulator"
 	"mizan/actors/provider/utp"
 	"mizan/cmd/mizan/cli"
@@ -15,11 +14,10 @@ import (
 	"mizan/ledger/directory"
 )
 
-// openProviders opens an adapter for each provider of this program: those to other platforms, that
-// of manual payouts and, with --sandbox, the simulator.
+// openProviders opens an adapter for each provider of this program: those to other platforms and,
+// with --sandbox, the simulator.
 func (s *server) openProviders(context.Context) error {
 	s.openPlatforms()
-	s.providers[manual.Name] = manual.New(s.clock)
 	if !s.cfg.Sandbox {
 		return nil
 	}
