@@ -323,7 +323,7 @@ func TestABackupOfOtherKeysOrAnotherChainIsRefused(t *testing.T) {
 	strange, _, _, _ := chainIn(t, fixture.Paged)
 	moved := filepath.Join(strange, filepath.Base(increment.Path))
 	fixture.Must(t, os.Link(increment.Path, moved))
-	wantRefused(t, moved, keys, "rests on backup "+full.Header.ID)
+	wantRefused(t, moved, keys, "needs backup "+full.Header.ID)
 	wantRefused(t, strange, keys, "backups of several stores")
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
 	wantRefused(t, increment.Path, keys, "which is not beside it")

@@ -134,7 +134,7 @@ func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
 	n, hash := h.Journal.LastGroup()
 	base.Group, base.GroupHash = n, hexOf(hash[:])
 	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "after")
-	wantRefused(t, writeBackup(h, dir, keys, &base, nil), keys, "it rests on another backup than")
+	wantRefused(t, writeBackup(h, dir, keys, &base, nil), keys, "its base is not the backup in")
 }
 
 // The checker runs before a restored directory gets its name. A store that was broken when it

@@ -23,7 +23,7 @@ var owners = map[ledger.ClaimKind][]ledger.Kind{
 }
 
 // claims compares the claims with the keys that records must have claimed.
-func (c *orgCheck) claims() error {
+func (c *orgCheck) checkClaims() error {
 	o := c.organization
 	const head = 1 + 16
 	err := c.Rows(o, posting.Claims, func(key, row []byte) error {
@@ -33,8 +33,8 @@ func (c *orgCheck) claims() error {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a claim without a key", o.ID)
 			return nil
 		}
-		c.claimStored(key, row)
-		c.claim(ledger.ClaimKind(key[head]), string(key[head+1:]), row)
+		c.addStoredClaim(key, row)
+		c.checkClaim(ledger.ClaimKind(key[head]), string(key[head+1:]), row)
 		return nil
 	})
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *orgCheck) claims() error {
 }
 
 // claim checks one claim.
-func (c *orgCheck) claim(kind ledger.ClaimKind, key string, owner []byte) {
+func (c *orgCheck) checkClaim(kind ledger.ClaimKind, key string, owner []byte) {
 	o := c.organization
 	if kind == ledger.ClaimIdempotency {
 		c.checkKey(key, owner)
@@ -61,7 +61,7 @@ func (c *orgCheck) claim(kind ledger.ClaimKind, key string, owner []byte) {
 	}
 	id := ledger.ID(owner)
 	if kind == ledger.ClaimNumber && o.ID == directory.PlatformOrg {
-		c.directory.Claimed[key] = id
+		c.directory.ClaimedNumbers[key] = id
 		return
 	}
 	hash := o.Histories.Hash(byte(kind), key)
@@ -85,12 +85,12 @@ func (c *orgCheck) claim(kind ledger.ClaimKind, key string, owner []byte) {
 func (c *checker) checkNumbers() error {
 	for number, id := range c.directory.Numbers {
 		text := strconv.FormatInt(number, 10)
-		if owner, found := c.directory.Claimed[text]; !found || owner != id {
+		if owner, found := c.directory.ClaimedNumbers[text]; !found || owner != id {
 			c.Report.Breach(findings.RuleClaims, "partner %v has number %d and no claim on it", id, number)
 		}
-		delete(c.directory.Claimed, text)
+		delete(c.directory.ClaimedNumbers, text)
 	}
-	for _, id := range c.directory.Claimed {
+	for _, id := range c.directory.ClaimedNumbers {
 		c.Report.Breach(findings.RuleClaims, "a claim on a partner number names %v, which has it not", id)
 	}
 	return nil

@@ -20,19 +20,19 @@ import (
 // foreignKey is a claim on an idempotency key that names a record of another organization. The
 // administration's claims are such claims: they belong to the platform.
 type foreignKey struct {
-	org    ledger.ID
-	made   ledger.Source
-	place  ledger.ID // the organization that has the record
-	answer ledger.ID // the cached reply in that organization; the nil UUID: none
+	org       ledger.ID
+	record    ledger.Source
+	recordOrg ledger.ID // the organization that has the record
+	reply     ledger.ID // the cached reply in that organization; the nil UUID: none
 }
 
 // readForeignKey parses a claim of the administration. Its owner ends with the organization
 // that has the record and the cached reply. Without that suffix the record is an organization.
 func readForeignKey(org ledger.ID, made ledger.Source, key string, owner []byte) foreignKey {
 	const head = 32 + 1 + 16
-	k := foreignKey{org: org, made: made, place: made.ID}
-	if len(owner) == head+len(k.place) {
-		k.place, k.answer = ledger.ID(owner[head:]), directory.AnswerID(key)
+	k := foreignKey{org: org, record: made, recordOrg: made.ID}
+	if len(owner) == head+len(k.recordOrg) {
+		k.recordOrg, k.reply = ledger.ID(owner[head:]), directory.AnswerID(key)
 	}
 	return k
 }
@@ -62,7 +62,7 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 		return
 	}
 	c.replies.Keys[scan.Place{Org: o.ID, ID: paymentactor.ReplyID(o.ID, key)}] = made.ID
-	if !o.Histories.IsOf(payment.Transactions, scope, h) {
+	if !o.Histories.BelongsToPartner(payment.Transactions, scope, h) {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, scope, scan.Named(made))
 	}
 }
@@ -98,7 +98,7 @@ func (c *orgCheck) checkPaymentReply(r *scan.Record) {
 }
 
 // checkAnswer opens the cached reply to a request of the administration.
-func (c *orgCheck) checkAnswer(r *scan.Record) {
+func (c *orgCheck) checkAdminReply(r *scan.Record) {
 	if c.Keyring == nil {
 		return
 	}
@@ -130,24 +130,24 @@ func (c *checker) checkKeys() error {
 			c.Report.Breach(findings.RuleClaims, "organization %v: %s is no key's", at.Org, scan.Named(ledger.Source{Kind: ledger.Reply, ID: at.ID}))
 		}
 	}
-	kept := make(map[scan.Place]bool)
+	claimed := make(map[scan.Place]bool)
 	for _, k := range c.foreignKeys {
-		if made := c.StoredIn(k.place, k.made); made == nil || k.answer == (ledger.ID{}) && k.made.Kind != ledger.Organization {
-			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", k.org, ledger.ClaimIdempotency, scan.Named(k.made))
+		if made := c.StoredIn(k.recordOrg, k.record); made == nil || k.reply == (ledger.ID{}) && k.record.Kind != ledger.Organization {
+			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", k.org, ledger.ClaimIdempotency, scan.Named(k.record))
 			continue
 		}
-		if k.answer == (ledger.ID{}) {
+		if k.reply == (ledger.ID{}) {
 			continue
 		}
-		answer := ledger.Source{Kind: ledger.Answer, ID: k.answer}
-		if c.StoredIn(k.place, answer) == nil {
-			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which is not there", k.org, ledger.ClaimIdempotency, scan.Named(answer))
+		reply := ledger.Source{Kind: ledger.Answer, ID: k.reply}
+		if c.StoredIn(k.recordOrg, reply) == nil {
+			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which is not there", k.org, ledger.ClaimIdempotency, scan.Named(reply))
 			continue
 		}
-		kept[scan.Place{Org: k.place, ID: k.answer}] = true
+		claimed[scan.Place{Org: k.recordOrg, ID: k.reply}] = true
 	}
-	for _, a := range c.keptAnswers {
-		if !kept[a] {
+	for _, a := range c.adminReplies {
+		if !claimed[a] {
 			c.Report.Breach(findings.RuleClaims, "organization %v: %s is no key's", a.Org, scan.Named(ledger.Source{Kind: ledger.Answer, ID: a.ID}))
 		}
 	}

@@ -18,13 +18,13 @@ import (
 
 // lists checks an organization's lists, and that every record is in the lists that must show
 // it.
-func (c *orgCheck) lists() error {
+func (c *orgCheck) checkLists() error {
 	o := c.organization
 	var order books.ListOrder
 	err := c.Rows(o, posting.Lists, func(key, row []byte) error {
 		prefix := key[:max(0, len(key)-8)]
 		c.books.DropPaged(prefix, row)
-		listed := c.list(&order, prefix, row)
+		listed := c.checkListRows(&order, prefix, row)
 		if len(listed) > 0 && ledger.Micros(binary.BigEndian.Uint64(key[len(prefix):])) != listed[0].Booked {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a list lies at another time than its first row", o.ID)
 		}
@@ -35,7 +35,7 @@ func (c *orgCheck) lists() error {
 	}
 	err = c.View.BufferedPages(o.ID, func(prefix, rows []byte) error {
 		if _, ok := store.ParsePagePrefix(prefix); !ok {
-			c.list(&order, prefix, rows)
+			c.checkListRows(&order, prefix, rows)
 		}
 		return nil
 	})
@@ -57,7 +57,7 @@ func (c *orgCheck) lists() error {
 }
 
 // list checks rows of the list whose keys begin with the prefix, and returns them.
-func (c *orgCheck) list(order *books.ListOrder, prefix, row []byte) []store.Listed {
+func (c *orgCheck) checkListRows(order *books.ListOrder, prefix, row []byte) []store.Listed {
 	o := c.organization
 	listed, err := store.DecodeListed(row)
 	list, ok := store.ParseListPrefix(prefix)
@@ -73,13 +73,13 @@ func (c *orgCheck) list(order *books.ListOrder, prefix, row []byte) []store.List
 		return listed
 	}
 	for i := range listed {
-		c.listed(list, &listed[i])
+		c.checkListed(list, &listed[i])
 	}
 	return listed
 }
 
 // listed checks one row of a list.
-func (c *orgCheck) listed(list ledger.List, row *store.Listed) {
+func (c *orgCheck) checkListed(list ledger.List, row *store.Listed) {
 	o := c.organization
 	source := ledger.Source{Kind: list.Kind(), ID: row.ID}
 	h := o.Histories.Find(source)

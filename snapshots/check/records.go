@@ -15,7 +15,7 @@ import (
 // stamp on the row agrees with the events. A record that waits for an instant has its due row.
 
 // records compares every stored record with its history.
-func (c *orgCheck) records() error {
+func (c *orgCheck) checkRecords() error {
 	o := c.organization
 	err := c.Rows(o, posting.Records, func(key, row []byte) error {
 		c.Report.Counts.Records++
@@ -41,7 +41,7 @@ func (c *orgCheck) records() error {
 		}
 		r := &scan.Record{Organization: o, Source: source, History: h, Stamp: posting.Stamp(envelope), Payload: payload}
 		h.Marks |= scan.HasRow
-		c.checkStored(r, row)
+		c.checkStoredHash(r, row)
 		c.checkStamp(r)
 		c.checkPayload(r)
 		return nil
@@ -73,7 +73,7 @@ func (c *orgCheck) checkStamp(r *scan.Record) {
 		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.Held, s.Settled, h.Held, h.Settled)
 	}
 	if s.Due != 0 {
-		c.dueRows.want(r.Organization.ID, r.Source, s.Due)
+		c.timers.require(r.Organization.ID, r.Source, s.Due)
 	}
 }
 
@@ -106,9 +106,9 @@ func (c *orgCheck) checkPayload(r *scan.Record) {
 
 func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	if r.Source.Kind == ledger.Answer {
-		c.keptAnswers = append(c.keptAnswers, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
+		c.adminReplies = append(c.adminReplies, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
 		c.CheckState(r, string(ledgerdirectory.StateGiven))
-		c.checkAnswer(r)
+		c.checkAdminReply(r)
 		return
 	}
 	record, err := directory.Read(r)
@@ -121,38 +121,38 @@ func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 
 // dueRows are the due rows that records must have. Without its due row a payment stays open
 // forever.
-type dueRows struct{ wanted map[dueRow]bool }
+type timers struct{ required map[timer]bool }
 
-type dueRow struct {
+type timer struct {
 	org    ledger.ID
 	source ledger.Source
 	at     ledger.Micros
 }
 
-func newDueRows() *dueRows { return &dueRows{wanted: make(map[dueRow]bool)} }
+func newTimers() *timers { return &timers{required: make(map[timer]bool)} }
 
-func (t *dueRows) want(org ledger.ID, s ledger.Source, at ledger.Micros) {
-	t.wanted[dueRow{org, s, at}] = true
+func (t *timers) require(org ledger.ID, s ledger.Source, at ledger.Micros) {
+	t.required[timer{org, s, at}] = true
 }
 
 // checkDueRows looks for the due row of every record that waits.
-func (c *checker) checkDueRows() error {
+func (c *checker) checkTimers() error {
 	return c.ReadSection(findings.RuleStates, func() error {
 		const second = 1_000_000
-		var late []dueRow
+		var found []timer
 		mark, err := c.View.DueItems(func(at int64, item posting.Item) {
-			t := dueRow{item.Org, item.Source, item.At}
-			if c.dueRows.wanted[t] && int64(item.At)/second == at {
-				delete(c.dueRows.wanted, t)
-				late = append(late, t)
+			t := timer{item.Org, item.Source, item.At}
+			if c.timers.required[t] && int64(item.At)/second == at {
+				delete(c.timers.required, t)
+				found = append(found, t)
 			}
 		})
-		for _, t := range late {
+		for _, t := range found {
 			if int64(t.at)/second < mark {
 				c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant below the mark", t.org, scan.Named(t.source))
 			}
 		}
-		for t := range c.dueRows.wanted {
+		for t := range c.timers.required {
 			c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant without a due row", t.org, scan.Named(t.source))
 		}
 		return err

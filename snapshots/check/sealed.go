@@ -11,7 +11,7 @@ import (
 // Rule 3, sealed rows. A transaction has a sealed card if and only if its record says so.
 
 // sealedRows compares the sealed rows with the transactions whose record keeps a card.
-func (c *orgCheck) sealedRows() error {
+func (c *orgCheck) checkSealedRows() error {
 	o := c.organization
 	err := c.Rows(o, posting.SealedRows, func(key, row []byte) error {
 		source, ok := store.ParseSealedKey(key)

@@ -28,7 +28,7 @@ func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
 // followStored records the hashes in an event. Of the events of one step only the last has the
 // hash of the record. After an event without that hash, the record's next event must follow
 // immediately.
-func (j *journal) followStored(e *ledger.Event) {
+func (j *journal) followStoredHashes(e *ledger.Event) {
 	if j.unhashed != (ledger.Source{}) && e.Source != j.unhashed {
 		j.reportUnhashed()
 	}
@@ -45,7 +45,7 @@ func (j *journal) followStored(e *ledger.Event) {
 }
 
 // endStored checks that the journal does not end within a step.
-func (j *journal) endStored() {
+func (j *journal) checkLastStep() {
 	if j.unhashed != (ledger.Source{}) {
 		j.reportUnhashed()
 	}
@@ -53,12 +53,12 @@ func (j *journal) endStored() {
 
 func (j *journal) reportUnhashed() {
 	j.Report.Breach(findings.RuleStates, "organization %v: an event of %s before event %d has no hash of its record, and is not the last of its step",
-		j.organization.ID, scan.Named(j.unhashed), j.last)
+		j.organization.ID, scan.Named(j.unhashed), j.lastSeq)
 }
 
 // checkStored compares a record's row, including all parts of a long record, with the hash in
 // its last event, and records the hash of the sealed row beside it.
-func (c *orgCheck) checkStored(r *scan.Record, row []byte) {
+func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 	h, seed := r.History, r.Organization.Histories.Seed
 	h.SealedHash = hash64(seed, r.Stamp.Sealed)
 	if r.Stamp.Parts > 0 {
@@ -93,7 +93,7 @@ func (c *orgCheck) checkUnsealed() {
 }
 
 // claimStored adds a stored claim, which an event must prove.
-func (c *checker) claimStored(key, owner []byte) {
+func (c *checker) addStoredClaim(key, owner []byte) {
 	if hash, ok := c.hashOfClaim(key, owner); ok {
 		c.claimsStored.Add(c.seed, hash[:])
 	}

@@ -17,7 +17,7 @@ import (
 // requires.
 
 // entryOf returns the kind of entry that an event of a kind of record carries.
-func entryOf(kind ledger.Kind, name string) scan.EntryRule {
+func entryRuleOf(kind ledger.Kind, name string) scan.EntryRule {
 	switch kind {
 	case ledger.Transaction:
 		return transactions.EntryRules[payment.Event(name)]
@@ -72,7 +72,7 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	if e.Version != uint64(h.Version)+1 || e.Previous != h.Last {
 		j.EventFault(j.organization.ID, e, "it does not follow the record's event before")
 	}
-	if !o.Histories.IsIn(h, e.Source.Kind, e.From) {
+	if !o.Histories.IsInState(h, e.Source.Kind, e.From) {
 		j.EventFault(j.organization.ID, e, "it begins in a state that the record was not in")
 	}
 	if e.Version == 1 {
@@ -98,7 +98,7 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	}
 	h.Version, h.Last, h.Updated = uint32(e.Version), e.Seq, e.Booked
 	h.RecordHash = hash64(o.Histories.Seed, e.Stored.Record)
-	o.Histories.Enter(h, e.Source.Kind, e.To)
+	o.Histories.EnterState(h, e.Source.Kind, e.To)
 	if e.Entry != nil {
 		j.transactions.FollowEntry(h, e, closed)
 	}
@@ -106,9 +106,9 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 
 // checkEntry checks that the event carries the required entry; held tells whether its record
 // has a hold.
-func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, held bool) {
-	carries := entryOf(e.Source.Kind, e.Name)
-	phase := carries.Phase(held)
+func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, hasHold bool) {
+	carries := entryRuleOf(e.Source.Kind, e.Name)
+	phase := carries.Phase(hasHold)
 	switch {
 	case e.Entry == nil && phase != 0 && carries != scan.MayHold && carries != scan.MayPost:
 		j.EventFault(j.organization.ID, e, "it has no entry")

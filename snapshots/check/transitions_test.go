@@ -28,7 +28,7 @@ func TestEveryEventOfATransactionHasItsEntriesDecided(t *testing.T) {
 	}
 	for _, event := range payment.Machine.Events() {
 		want, known := decided[event]
-		c := entryOf(ledger.Transaction, string(event))
+		c := entryRuleOf(ledger.Transaction, string(event))
 		if got := [2]ledger.Phase{c.Phase(false), c.Phase(true)}; !known || got != want {
 			t.Errorf("%s: %v, want %v (known: %v)", event, got, want, known)
 		}

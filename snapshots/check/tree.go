@@ -70,10 +70,10 @@ func (t *tree) edge() []store.Subtree {
 
 // forest is the expected content of the tree rows while blocks are read.
 type forest struct {
-	tree     tree
-	first    uint64 // seq of the open block's first event
-	crossing []store.Subtree
-	lost     bool // a root was wrong, so all later roots are wrong too
+	tree      tree
+	first     uint64 // seq of the open block's first event
+	crossing  []store.Subtree
+	rootWrong bool // a root was wrong, so all later roots are wrong too
 }
 
 func (f *forest) begin(first uint64) { f.first, f.crossing = first, f.crossing[:0] }
@@ -93,7 +93,7 @@ func (f *forest) compare(root [32]byte, row []byte) string {
 		return err.Error()
 	}
 	if root != want {
-		f.lost = true
+		f.rootWrong = true
 		return "another root than its events give"
 	}
 	if row == nil {

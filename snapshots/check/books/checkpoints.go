@@ -24,30 +24,30 @@ import (
 // comparison fails, a second reading with all accounts in memory finds and names the fault.
 type Checkpoints struct {
 	*Check
-	books    *Books
-	moved    map[string]*ledger.Totals // totals posted since the last head to accounts that belong to one contract, by key
-	doubtful bool                      // a comparison has failed
-	next     func() (scan.KV, bool)
-	Stop     func()
-	head     store.CheckpointHead // the next checkpoint; seq 0: there is none
-	row      []byte               // the next head as it is stored
-	known    map[uint64]int       // the compared heads, with their numbers of parts
-	last     store.CheckpointHead // the last head that was compared
-	order    []orderedAccount     // all accounts, ordered by their keys
+	books         *Books
+	moved         map[string]*ledger.Totals // totals posted since the last head to accounts that belong to one contract, by key
+	mismatch      bool                      // a comparison has failed
+	next          func() (scan.KV, bool)
+	Stop          func()
+	head          store.CheckpointHead // the next checkpoint; seq 0: there is none
+	row           []byte               // the next head as it is stored
+	comparedHeads map[uint64]int       // the compared heads, with their numbers of parts
+	lastHead      store.CheckpointHead // the last head that was compared
+	order         []orderedAccount     // all accounts, ordered by their keys
 }
 
 // orderedAccount is an account with the key by which checkpoints order it.
 type orderedAccount struct {
-	key  string
-	at   ledger.Account
-	made *account
+	key     string
+	at      ledger.Account
+	account *account
 }
 
 // CheckpointsOf starts reading the organization's checkpoints. The caller must call Stop.
-func (c *Check) CheckpointsOf() *Checkpoints { return c.checkpointsBy(c.books) }
+func (c *Check) ReadCheckpoints() *Checkpoints { return c.newCheckpoints(c.books) }
 
-func (c *Check) checkpointsBy(b *Books) *Checkpoints {
-	p := &Checkpoints{Check: c, books: b, known: make(map[uint64]int), moved: make(map[string]*ledger.Totals)}
+func (c *Check) newCheckpoints(b *Books) *Checkpoints {
+	p := &Checkpoints{Check: c, books: b, comparedHeads: make(map[uint64]int), moved: make(map[string]*ledger.Totals)}
 	p.next, p.Stop = iter.Pull(func(yield func(scan.KV) bool) {
 		err := c.View.KVsAscending(c.organization.ID, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
 			return yield(scan.KV{Key: key, Row: row}), c.Interrupted()
@@ -62,7 +62,7 @@ func (c *Check) checkpointsBy(b *Books) *Checkpoints {
 
 func (p *Checkpoints) breach(format string, args ...any) {
 	if p.books.contractAccounts != nil {
-		p.doubtful = true
+		p.mismatch = true
 		return
 	}
 	p.Report.Breach(findings.RuleTotals, "organization %v: "+format, append([]any{p.organization.ID}, args...)...)
@@ -107,7 +107,7 @@ func (p *Checkpoints) Follow(e *ledger.Event) {
 		if p.books.contractAccounts != nil {
 			p.Report.Count(findings.RuleTotals, 1)
 		}
-		p.known[p.head.Seq], p.last = len(p.head.Parts), p.head
+		p.comparedHeads[p.head.Seq], p.lastHead = len(p.head.Parts), p.head
 		clear(p.moved)
 		p.advance()
 	}
@@ -119,7 +119,7 @@ func (p *Checkpoints) compare() {
 	place := 0
 	part := func(want []byte) {
 		if want != nil {
-			p.part(place, want)
+			p.comparePart(place, want)
 			place++
 		}
 	}
@@ -131,7 +131,7 @@ func (p *Checkpoints) compare() {
 		p.breach("the checkpoint after event %d has %d accounts in %d parts with other sums than its %d accounts in %d parts",
 			p.head.Seq, p.head.Accounts, len(p.head.Parts), w.Head.Accounts, len(w.Head.Parts))
 	}
-	if _, there := p.known[p.head.Previous]; !there && p.head.Previous != 0 {
+	if _, there := p.comparedHeads[p.head.Previous]; !there && p.head.Previous != 0 {
 		p.breach("the checkpoint after event %d is made of one after event %d, which is not there", p.head.Seq, p.head.Previous)
 	}
 }
@@ -149,19 +149,19 @@ func (p *Checkpoints) ordered() []orderedAccount {
 }
 
 // part compares one part of a checkpoint.
-func (p *Checkpoints) part(place int, want []byte) {
+func (p *Checkpoints) comparePart(place int, want []byte) {
 	got, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.head.Seq, place))
 	switch {
 	case err != nil:
 		p.breach("the checkpoint after event %d: %v", p.head.Seq, err)
 	case !found: // readers ignore a head that lacks a part
 	case !bytes.Equal(got, want):
-		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, place, p.differs(got, want))
+		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, place, p.firstDifference(got, want))
 	}
 }
 
 // differs names the first account in which two parts differ.
-func (p *Checkpoints) differs(got, want []byte) string {
+func (p *Checkpoints) firstDifference(got, want []byte) string {
 	totals := make(map[string]ledger.Totals)
 	_ = store.DecodeCheckpointPart(want, func(key []byte, t *ledger.Totals) (bool, error) {
 		totals[string(key)] = *t
@@ -191,12 +191,12 @@ func (p *Checkpoints) End() {
 	}
 	err := p.View.KVKeys(p.organization.ID, store.CheckpointHeads()[:1], nil, func(key []byte) ([]byte, bool, error) {
 		seq, place, ok := store.ParseCheckpointPart(key)
-		parts, named := p.known[seq]
+		parts, named := p.comparedHeads[seq]
 		switch {
 		case bytes.HasPrefix(key, store.CheckpointHeads()):
 		case !ok:
 			p.breach("a row of checkpoints of an unknown kind, with key %x", key)
-		case seq <= p.last.Seq && (!named || place >= parts):
+		case seq <= p.lastHead.Seq && (!named || place >= parts):
 			p.breach("part %d of the checkpoint after event %d is none of its parts", place, seq)
 		}
 		return nil, true, p.Interrupted()
@@ -204,7 +204,7 @@ func (p *Checkpoints) End() {
 	if err != nil && p.Ctx.Err() == nil {
 		p.breach("%v", err)
 	}
-	if p.doubtful && p.Ctx.Err() == nil {
+	if p.mismatch && p.Ctx.Err() == nil {
 		p.reread()
 	}
 }
@@ -212,7 +212,7 @@ func (p *Checkpoints) End() {
 // reread compares all checkpoints again, with the totals of all accounts.
 func (p *Checkpoints) reread() {
 	p.Report.Counts.Reread++
-	full := p.checkpointsBy(newBooks())
+	full := p.newCheckpoints(newBooks())
 	defer full.Stop()
 	err := p.View.EventsAscending(p.organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {

@@ -45,7 +45,7 @@ func newContractAccounts(h *scan.Histories) *contractAccounts {
 // has tells whether the account belongs to a contract: the event's own contract or another one
 // that has events. It is false for an entry that is not simply posted: the second booking with
 // all accounts handles such an entry.
-func (b *contractAccounts) has(e *ledger.Event, path ledger.Path) bool {
+func (b *contractAccounts) covers(e *ledger.Event, path ledger.Path) bool {
 	id, own := scan.OwnerContract(path)
 	if !own || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.known(id) {
 		return false
@@ -152,11 +152,11 @@ func (p *pageReader) recount() error {
 		}
 	}
 	again := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
-	if err := c.View.BufferedPages(o.ID, again.gather); err != nil {
+	if err := c.View.BufferedPages(o.ID, again.addBuffered); err != nil {
 		return err
 	}
 	for at := range again.lines {
-		if a := p.books.accounts[at]; a == nil || a.paged {
+		if a := p.books.accounts[at]; a == nil || a.pagesRead {
 			delete(again.lines, at)
 		}
 	}
@@ -168,7 +168,7 @@ func (p *pageReader) recount() error {
 		if a := p.books.accounts[at]; again.prefix == nil || at != again.at {
 			again.end()
 			again.prefix = nil
-			if _, own := scan.OwnerContract(at.Path); !own || a != nil && a.paged {
+			if _, own := scan.OwnerContract(at.Path); !own || a != nil && a.pagesRead {
 				return true, c.Interrupted()
 			}
 			again.begin(at, append([]byte(nil), key[:len(key)-8]...))
@@ -178,6 +178,6 @@ func (p *pageReader) recount() error {
 		return true, c.Interrupted()
 	})
 	again.end()
-	p.differ = append(p.differ, again.differ...)
+	p.wrongAccounts = append(p.wrongAccounts, again.wrongAccounts...)
 	return err
 }

@@ -21,31 +21,31 @@ import (
 // Months recomputes the hashes of an organization's closed months from its entries.
 type Months struct {
 	*Check
-	closed  []period.Month // according to their records, in order
-	next    int            // index in closed of the first month whose closing event was not read yet
-	last    period.Month   // the last month whose closing event was read; 0: none
-	began   period.Month   // month of the first event
-	effects map[ledger.Account]*effects
+	closed     []period.Month // according to their records, in order
+	next       int            // index in closed of the first month whose closing event was not read yet
+	last       period.Month   // the last month whose closing event was read; 0: none
+	firstMonth period.Month   // month of the first event
+	effects    map[ledger.Account]*effects
 }
 
 // effects is what the entries so far have added to an account: by the end of the last closed
 // month, and in each later month that will be closed.
 type effects struct {
 	settled effect
-	to      []effectIn
+	byMonth []monthEffect
 }
 
 // effectIn is what entries have added in one month.
-type effectIn struct {
+type monthEffect struct {
 	month int // index in Months.closed
 	effect
 }
 
 // effect is what entries have added to an account's totals and removed from them.
-type effect struct{ plus, minus ledger.Totals }
+type effect struct{ added, removed ledger.Totals }
 
 // MonthsOf finds the months that the organization has closed.
-func (c *Check) MonthsOf() *Months {
+func (c *Check) ReadMonths() *Months {
 	m := &Months{Check: c, effects: make(map[ledger.Account]*effects)}
 	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
 		if of, ok := period.FromID(id); ok { // a row with another id is reported by the check of records
@@ -64,11 +64,11 @@ func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 	if len(m.closed) == 0 {
 		return
 	}
-	if m.began == 0 {
-		m.began = period.Of(e.Booked.Date())
+	if m.firstMonth == 0 {
+		m.firstMonth = period.Of(e.Booked.Date())
 	}
 	if e.Source.Kind == ledger.Period {
-		m.close(e)
+		m.checkClosing(e)
 	}
 	if e.Entry != nil {
 		m.book(e.Entry, closed, e)
@@ -81,91 +81,91 @@ func (m *Months) book(entry *ledger.Entry, closed scan.Hold, e *ledger.Event) {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
 			m.organization.ID, e.Seq, entry.Effective, m.last)
 	}
-	in, _ := slices.BinarySearchFunc(m.closed, entry.Effective, func(c period.Month, on ledger.Date) int { return cmp.Compare(c.Last(), on) })
-	if in = max(in, m.next); in >= len(m.closed) {
+	month, _ := slices.BinarySearchFunc(m.closed, entry.Effective, func(c period.Month, on ledger.Date) int { return cmp.Compare(c.Last(), on) })
+	if month = max(month, m.next); month >= len(m.closed) {
 		return
 	}
 	if entry.Phase == ledger.Capture {
 		for i := range closed.Postings {
 			p := &closed.Postings[i]
-			m.ranged(e, m.of(p, in).minus.Hold(p.Side, p.Amount))
+			m.reportOutOfRange(e, m.effectOn(p, month).removed.Hold(p.Side, p.Amount))
 		}
 	}
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
-		to := m.of(p, in)
+		to := m.effectOn(p, month)
 		switch entry.Phase {
 		case ledger.Pending:
-			m.ranged(e, to.plus.Hold(p.Side, p.Amount))
+			m.reportOutOfRange(e, to.added.Hold(p.Side, p.Amount))
 		case ledger.Void:
-			m.ranged(e, to.minus.Hold(p.Side, p.Amount))
+			m.reportOutOfRange(e, to.removed.Hold(p.Side, p.Amount))
 		default:
-			m.ranged(e, to.plus.Post(p.Side, p.Amount))
+			m.reportOutOfRange(e, to.added.Post(p.Side, p.Amount))
 		}
 	}
 }
 
 // of returns what entries have added to a posting's account in a month.
-func (m *Months) of(p *ledger.Posting, in int) *effect {
+func (m *Months) effectOn(p *ledger.Posting, month int) *effect {
 	at := ledger.Account{Path: p.Account, Asset: p.Asset}
 	a := m.effects[at]
 	if a == nil {
 		a = new(effects)
 		m.effects[at] = a
 	}
-	for i := range a.to {
-		if a.to[i].month == in {
-			return &a.to[i].effect
+	for i := range a.byMonth {
+		if a.byMonth[i].month == month {
+			return &a.byMonth[i].effect
 		}
 	}
-	a.to = append(a.to, effectIn{month: in})
-	return &a.to[len(a.to)-1].effect
+	a.byMonth = append(a.byMonth, monthEffect{month: month})
+	return &a.byMonth[len(a.byMonth)-1].effect
 }
 
-func (m *Months) ranged(e *ledger.Event, err error) {
+func (m *Months) reportOutOfRange(e *ledger.Event, err error) {
 	if err != nil {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes a month's total out of its range", m.organization.ID, e.Seq)
 	}
 }
 
 // close compares the closing of a month with the months before it and with the entries.
-func (m *Months) close(e *ledger.Event) {
-	of, sum, ok := period.ReadEvent(e)
+func (m *Months) checkClosing(e *ledger.Event) {
+	month, sum, ok := period.ReadEvent(e)
 	if !ok {
 		return // the check of transitions reports it as a step that no machine has
 	}
-	follows := m.began
+	expected := m.firstMonth
 	if m.last != 0 {
-		follows = m.last + 1
+		expected = m.last + 1
 	}
-	if of != follows {
-		m.EventFault(m.organization.ID, e, "it closes "+of.String()+" where "+follows.String()+" is to be closed")
+	if month != expected {
+		m.EventFault(m.organization.ID, e, "it closes "+month.String()+" where "+expected.String()+" is to be closed")
 	}
-	if e.Booked < of.End() {
+	if e.Booked < month.End() {
 		m.EventFault(m.organization.ID, e, "it closes a month that has not ended")
 	}
-	m.last = max(m.last, of)
-	for m.next < len(m.closed) && m.closed[m.next] <= of {
-		m.closeMonth(m.next)
+	m.last = max(m.last, month)
+	for m.next < len(m.closed) && m.closed[m.next] <= month {
+		m.addClosedMonth(m.next)
 		m.next++
 	}
-	b := period.NewBalance(m.organization.ID, of)
+	b := period.NewBalance(m.organization.ID, month)
 	for _, at := range slices.SortedFunc(maps.Keys(m.effects), period.Compare) {
 		totals := m.effects[at].settled.totals()
 		b.Add(at, &totals)
 	}
 	if own, _ := b.Sum(); own != sum {
-		m.Report.Breach(findings.RuleTotals, "organization %v: event %d closes %v with another hash than that of its trial balance", m.organization.ID, e.Seq, of)
+		m.Report.Breach(findings.RuleTotals, "organization %v: event %d closes %v with another hash than that of its trial balance", m.organization.ID, e.Seq, month)
 	}
 }
 
 // closeMonth adds a month's effects to the closed totals.
-func (m *Months) closeMonth(month int) {
+func (m *Months) addClosedMonth(month int) {
 	for _, a := range m.effects {
-		for i := range a.to {
-			if a.to[i].month == month {
-				a.settled.add(&a.to[i].effect)
-				a.to = slices.Delete(a.to, i, i+1)
+		for i := range a.byMonth {
+			if a.byMonth[i].month == month {
+				a.settled.add(&a.byMonth[i].effect)
+				a.byMonth = slices.Delete(a.byMonth, i, i+1)
 				break
 			}
 		}
@@ -176,7 +176,7 @@ func (m *Months) closeMonth(month int) {
 // overflow was reported already, and the hash will differ.
 func (f *effect) add(more *effect) {
 	for _, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
-		for _, s := range [...]struct{ to, of *ledger.Totals }{{&f.plus, &more.plus}, {&f.minus, &more.minus}} {
+		for _, s := range [...]struct{ to, of *ledger.Totals }{{&f.added, &more.added}, {&f.removed, &more.removed}} {
 			posted, pending := s.of.DebitsPosted, s.of.DebitsPending
 			if side == ledger.Credit {
 				posted, pending = s.of.CreditsPosted, s.of.CreditsPending
@@ -189,11 +189,11 @@ func (f *effect) add(more *effect) {
 // totals returns an account's totals. A hold that takes effect later than the entry that closes
 // it reserves nothing.
 func (f *effect) totals() ledger.Totals {
-	t := f.plus
-	if t.Release(ledger.Debit, f.minus.DebitsPending) != nil {
+	t := f.added
+	if t.Release(ledger.Debit, f.removed.DebitsPending) != nil {
 		t.DebitsPending = money.Amount{}
 	}
-	if t.Release(ledger.Credit, f.minus.CreditsPending) != nil {
+	if t.Release(ledger.Credit, f.removed.CreditsPending) != nil {
 		t.CreditsPending = money.Amount{}
 	}
 	return t

@@ -39,11 +39,11 @@ func (c *Check) Book(e *ledger.Event) (closed scan.Hold) {
 func (c *Check) CheckPages() error {
 	o := c.organization
 	p := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
-	err := c.View.BufferedPages(o.ID, p.gather)
+	err := c.View.BufferedPages(o.ID, p.addBuffered)
 	if err != nil {
 		return err
 	}
-	if err := c.Rows(o, posting.Pages, p.page); err != nil {
+	if err := c.Rows(o, posting.Pages, p.readPage); err != nil {
 		return err
 	}
 	p.end()
@@ -55,7 +55,7 @@ func (c *Check) CheckPages() error {
 		}
 	}
 	for at, a := range c.books.accounts {
-		if !a.paged {
+		if !a.pagesRead {
 			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has %d lines by its events and no page", o.ID, at.Path, at.Asset, a.lines)
 		}
 	}
@@ -63,22 +63,22 @@ func (c *Check) CheckPages() error {
 	c.Report.Counts.Lines += c.books.lines
 	c.Report.Counts.Accounts += uint64(len(c.books.accounts))
 	c.Report.Counts.KeptAccounts += uint64(len(c.books.accounts))
-	return c.explain(p.differ)
+	return c.explain(p.wrongAccounts)
 }
 
 // pageReader reads one organization's pages.
 type pageReader struct {
 	*Check
-	prefix   []byte // prefix of the keys of the account being read; nil: none
-	at       ledger.Account
-	stream   hash.Hash
-	lines    map[ledger.Account][]byte // buffered lines of accounts whose pages were not read yet
-	ownLines *contractLines            // not nil if the account being read belongs to one contract
-	differ   []ledger.Account
+	prefix        []byte // prefix of the keys of the account being read; nil: none
+	at            ledger.Account
+	stream        hash.Hash
+	lines         map[ledger.Account][]byte // buffered lines of accounts whose pages were not read yet
+	ownLines      *contractLines            // not nil if the account being read belongs to one contract
+	wrongAccounts []ledger.Account
 }
 
 // gather collects an account's lines in page buffers.
-func (p *pageReader) gather(prefix, lines []byte) error {
+func (p *pageReader) addBuffered(prefix, lines []byte) error {
 	if at, ok := store.ParsePagePrefix(prefix); ok {
 		p.lines[at] = lines
 	}
@@ -97,7 +97,7 @@ func (p *pageReader) checkPageless() {
 }
 
 // page reads one stored page.
-func (p *pageReader) page(key, row []byte) error {
+func (p *pageReader) readPage(key, row []byte) error {
 	at, ok := store.ParsePageKey(key)
 	if !ok {
 		p.Report.Breach(findings.RuleTotals, "organization %v: a page with an unknown key", p.organization.ID)
@@ -156,9 +156,9 @@ func (p *pageReader) end() {
 		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has a page and no event", p.organization.ID, p.at.Path, p.at.Asset)
 		return
 	}
-	a.paged = true
+	a.pagesRead = true
 	if !bytes.Equal(p.stream.Sum(nil), a.stream.Sum(nil)) {
-		p.differ = append(p.differ, p.at)
+		p.wrongAccounts = append(p.wrongAccounts, p.at)
 	}
 }
 
@@ -276,7 +276,7 @@ func (c *Check) CheckBalances() error {
 			sum = new(ledger.Totals)
 			sums[at.Asset] = sum
 		}
-		if !include(sum, &a.totals) {
+		if !addTotals(sum, &a.totals) {
 			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, at.Asset)
 		}
 	}
@@ -284,7 +284,7 @@ func (c *Check) CheckBalances() error {
 		if sums[asset] == nil {
 			sums[asset] = new(ledger.Totals)
 		}
-		if !include(sums[asset], ownLines) {
+		if !addTotals(sums[asset], ownLines) {
 			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, asset)
 		}
 	}
@@ -294,15 +294,15 @@ func (c *Check) CheckBalances() error {
 		}
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(c.books.accounts), scan.ByPath) {
-		if partner, ok := scan.AvailableTo(at.Path); ok {
-			c.floor(at, partner, c.books.accounts[at])
+		if partner, ok := scan.AvailableBalanceOwner(at.Path); ok {
+			c.checkOverdraft(at, partner, c.books.accounts[at])
 		}
 	}
 	return nil
 }
 
 // include adds totals to a sum and tells whether the sum stayed in its range.
-func include(sum, totals *ledger.Totals) bool {
+func addTotals(sum, totals *ledger.Totals) bool {
 	inRange := true
 	for _, side := range [...]struct{ to, from *money.Amount }{
 		{&sum.DebitsPosted, &totals.DebitsPosted}, {&sum.CreditsPosted, &totals.CreditsPosted},
@@ -317,14 +317,14 @@ func include(sum, totals *ledger.Totals) bool {
 // floor checks a partner's available balance, without the amounts that forced holds took from
 // it. An overdraft that was set after the balance was last lowered is no evidence, because an
 // earlier overdraft may have allowed the balance.
-func (c *Check) floor(at ledger.Account, number int64, a *account) {
+func (c *Check) checkOverdraft(at ledger.Account, number int64, a *account) {
 	available, err := a.totals.Available().Add(money.Signed{Abs: a.forced})
 	if err != nil || !available.Negative {
 		return
 	}
 	var overdraft money.Amount
 	if p := c.directory.Partner(c.organization.ID, number); p != nil {
-		if p.Changed && a.lowered < p.Updated+scan.InFlight {
+		if p.Changed && a.loweredAt < p.Updated+scan.InFlight {
 			return
 		}
 		overdraft = p.Overdraft[at.Asset]

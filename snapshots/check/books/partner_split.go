@@ -19,7 +19,7 @@ func isForced(e *ledger.Event) bool {
 }
 
 // force changes the part of an account's pending debits that forced holds reserve.
-func (a *account) force(change func(money.Amount, money.Amount) (money.Amount, error), p *ledger.Posting) {
+func (a *account) changeForced(change func(money.Amount, money.Amount) (money.Amount, error), p *ledger.Posting) {
 	if p.Side != ledger.Debit {
 		return
 	}
@@ -62,7 +62,7 @@ func splitOf(postings []ledger.Posting) (s partnerSplit) {
 // split says what is wrong with how an entry splits a partner's balance; empty: nothing. The
 // entry is not applied yet. A payout takes only money that was held before, and a settlement
 // only money that is available.
-func (b *Books) split(e *ledger.Event) string {
+func (b *Books) splitFault(e *ledger.Event) string {
 	isSettlement := e.Source.Kind == ledger.Settlement && scan.SameAsset(e.Entry.Postings)
 	if !isSettlement && e.Source.Kind != ledger.Transaction || e.Entry.Phase != ledger.Posted && e.Entry.Phase != ledger.Capture {
 		return ""

@@ -20,10 +20,10 @@ import (
 // controlTotal is the sum of a contract's entries on an account that contracts share. The
 // contract has no balance of its own on that account, but it has a column with the sum.
 type controlTotal struct {
-	Account ledger.Path
-	Side    ledger.Side
-	Column  string
-	Of      string // column of the column's rows to add up; empty: Column is itself an amount
+	Account   ledger.Path
+	Side      ledger.Side
+	Column    string
+	RowColumn string // column of the column's rows to add up; empty: Column is itself an amount
 }
 
 // Payments of all kinds post to cash. These pseudo-accounts stand for the part that income
@@ -117,7 +117,7 @@ func ShownTotals(h *scan.Histories, p *contract.Product, answer []byte) scan.Fin
 	asset := money.Asset{Currency: money.Currency(textOf(shown["currency"])), Env: env}
 	return totals(h, p, asset, func(t *controlTotal) *big.Int {
 		var rows []map[string]json.RawMessage
-		if t.Of == "" {
+		if t.RowColumn == "" {
 			return shownAmount(shown[t.Column])
 		}
 		if json.Unmarshal(shown[t.Column], &rows) != nil {
@@ -125,7 +125,7 @@ func ShownTotals(h *scan.Histories, p *contract.Product, answer []byte) scan.Fin
 		}
 		sum := new(big.Int)
 		for _, row := range rows {
-			sum.Add(sum, shownAmount(row[t.Of]))
+			sum.Add(sum, shownAmount(row[t.RowColumn]))
 		}
 		return sum
 	})
@@ -156,11 +156,11 @@ func textOf(v json.RawMessage) (text string) {
 // sum returns the sum in the contract's column.
 func (t *controlTotal) sum(p *contract.Record) *big.Int {
 	column := columnNamed(p.Product.Columns, t.Column)
-	if t.Of == "" {
+	if t.RowColumn == "" {
 		amount, _ := column.Value(p.Values).(money.Amount)
 		return scan.BigAmount(amount)
 	}
-	of, sum := columnNamed(column.Of, t.Of), new(big.Int)
+	of, sum := columnNamed(column.Of, t.RowColumn), new(big.Int)
 	rows, _ := column.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
 		amount, _ := of.Value(row).(money.Amount)

@@ -18,7 +18,7 @@ import (
 
 // CheckContract compares a contract's record with its events and accounts. It calls shown with
 // the record, for rule 1.
-func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
+func (c *Check) CheckContract(r *scan.Record, onRecord func(*contract.Record)) {
 	p, err := contract.ReadRecord(r.Source.ID, r.Payload)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
@@ -40,7 +40,7 @@ func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 		c.checkControlTotals(r, p, l)
 		c.checkWaiting(r, p)
 		c.noteLists(r, p, l)
-		shown(p)
+		onRecord(p)
 	}) {
 		c.Fault(r, "has columns that contradict each other")
 	}
@@ -68,18 +68,18 @@ func withoutPanic(fn func()) (well bool) {
 // hold something nevertheless (POSTINGS, "Lease", "payment", and "Certificate issue",
 // "default").
 var (
-	ended = []contract.Status{
+	endedStatuses = []contract.Status{
 		contract.Refused, contract.Redeemed, contract.Defaulted, contract.Completed, contract.Dissolved, contract.Terminated,
 		contract.Liquidated, contract.Withdrawn, contract.Closed, contract.Cancelled,
 	}
-	staysOpen = []string{"A:rent_receivable", "A:underlying_impaired", "Q:holders_defaulted"}
+	openAfterEnd = []string{"A:rent_receivable", "A:underlying_impaired", "Q:holders_defaulted"}
 )
 
 // checkHoldings compares the balances that a contract's columns require with those that its
 // entries have left on its accounts.
 func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) {
-	_, under := p.Progress()
-	over := slices.Contains(ended, p.Status) && !under
+	_, underWay := p.Progress()
+	hasEnded := slices.Contains(endedStatuses, p.Status) && !underWay
 	holdings := p.Product.Holdings(p)
 	var lines []scan.Line
 	for _, h := range holdings {
@@ -89,12 +89,12 @@ func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) 
 			lines = append(lines, scan.Credit(h.Account, p.Asset, balance))
 		}
 		stem, _, _ := strings.Cut(string(h.Account), ":"+r.Source.ID.String())
-		if over && !h.Amount.IsZero() && !slices.Contains(staysOpen, stem) {
+		if hasEnded && !h.Amount.IsZero() && !slices.Contains(openAfterEnd, stem) {
 			c.Fault(r, "is %q and still holds %v on account %s", p.Status, h.Amount, h.Account)
 		}
 	}
 	o := r.Organization
-	if l.own.Plus(c.foreign[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
+	if l.own.Plus(c.foreignEntries[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
 		c.explainHoldings(r, p, holdings)
 	}
 }
@@ -102,7 +102,7 @@ func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) 
 // explainHoldings reads the contract's events again and names the accounts whose balance
 // differs from what the columns require.
 func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []contract.Holding) {
-	kept := make(map[ledger.Account]*ledger.Totals)
+	balances := make(map[ledger.Account]*ledger.Totals)
 	err := c.View.EventsAscending(r.Organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry == nil {
 			return true, c.Interrupted()
@@ -111,10 +111,10 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 			posting := &e.Entry.Postings[i]
 			if id, own := scan.OwnerContract(posting.Account); own && id == r.Source.ID {
 				at := ledger.Account{Path: posting.Account, Asset: posting.Asset}
-				if kept[at] == nil {
-					kept[at] = new(ledger.Totals)
+				if balances[at] == nil {
+					balances[at] = new(ledger.Totals)
 				}
-				_ = kept[at].Post(posting.Side, posting.Amount) // a total out of range is reported elsewhere
+				_ = balances[at].Post(posting.Side, posting.Amount) // a total out of range is reported elsewhere
 			}
 		}
 		return true, c.Interrupted()
@@ -125,16 +125,16 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 	for _, h := range holdings {
 		at := ledger.Account{Path: h.Account, Asset: p.Asset}
 		var totals ledger.Totals
-		if found := kept[at]; found != nil {
+		if found := balances[at]; found != nil {
 			totals = *found
-			delete(kept, at)
+			delete(balances, at)
 		}
 		if got := totals.Balance(h.Account.NormalSide()); got != h.Balance() {
 			c.Fault(r, "says that account %s holds %v, and by its entries that is %v", h.Account, h.Balance(), got)
 		}
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(kept), scan.ByPath) {
-		if totals := kept[at]; totals.DebitsPosted != totals.CreditsPosted {
+	for _, at := range slices.SortedFunc(maps.Keys(balances), scan.ByPath) {
+		if totals := balances[at]; totals.DebitsPosted != totals.CreditsPosted {
 			c.Fault(r, "says nothing of account %s %v, which holds %v", at.Path, at.Asset, totals.Balance(at.Path.NormalSide()))
 		}
 	}
@@ -177,10 +177,10 @@ func (c *Check) FollowOwnAccounts(e *ledger.Event) {
 			l := c.LifecycleOf(o.Histories.FindOrAdd(e.Source))
 			l.own = l.own.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
 		case e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture:
-			if m := c.foreign[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); m != 0 {
-				c.foreign[id] = m
+			if m := c.foreignEntries[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); m != 0 {
+				c.foreignEntries[id] = m
 			} else {
-				delete(c.foreign, id)
+				delete(c.foreignEntries, id)
 			}
 		}
 	}

@@ -21,14 +21,14 @@ import (
 // in the list of its product, of its environment, and of each of its parties.
 
 // numberRun is the set of numbers of one sequence that contracts have.
-type numberRun struct {
+type numberSet struct {
 	has      []uint64 // one bit for each number
 	distinct uint64
 	largest  uint64
 }
 
 // take adds a number; false if another contract has it.
-func (n *numberRun) take(number uint64) bool {
+func (n *numberSet) add(number uint64) bool {
 	word, bit := number/64, uint64(1)<<(number%64)
 	for uint64(len(n.has)) <= word {
 		n.has = append(n.has, 0)
@@ -46,17 +46,17 @@ func (n *numberRun) take(number uint64) bool {
 func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 	o := r.Organization
 	prefix := p.Product.Variants[p.Reading].Prefix
-	c.counted[contractactor.CountKey(p.Product, p.Reading)+"\x00"+p.Asset.Env.String()]++
+	c.contractCounts[contractactor.CountKey(p.Product, p.Reading)+"\x00"+p.Asset.Env.String()]++
 	c.Report.Count(findings.RuleClaims, 1)
 	n := c.numbers[prefix]
 	if n == nil {
-		n = new(numberRun)
+		n = new(numberSet)
 		c.numbers[prefix] = n
 	}
 	switch number := r.Stamp.Number; {
 	case number == 0 || number > uint64(o.Histories.Len()): // a number can't exceed the number of records
 		c.numberFault("%s has the number %d of %s, which nobody has given", scan.Named(r.Source), number, prefix)
-	case !n.take(number):
+	case !n.add(number):
 		c.numberFault("%s has the number %d of %s, which another one has", scan.Named(r.Source), number, prefix)
 	}
 }
@@ -91,7 +91,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	c.Report.Count(findings.RuleClaims, 1)
 	key := counterKey(name, window)
 	want := c.counters()[key]
-	c.compared[key] = true
+	c.storedCounters[key] = true
 	amount, rest, err := money.ReadAmount(row)
 	if err != nil || len(rest) != 0 || scan.BigAmount(amount).Cmp(new(big.Int).SetUint64(want)) != 0 {
 		c.numberFault("counter %s %s is %v, and its contracts make it %d", name, window, amount, want)
@@ -101,19 +101,19 @@ func (c *Check) CheckCounter(name, window string, row []byte) bool {
 
 // counters returns all counters that the contracts require.
 func (c *Check) counters() map[string]uint64 {
-	if c.wanted == nil {
-		c.wanted = maps.Clone(c.counted)
+	if c.requiredCounters == nil {
+		c.requiredCounters = maps.Clone(c.contractCounts)
 		for prefix, n := range c.numbers {
-			c.wanted[counterKey(posting.SequenceKey(prefix), "")] = n.largest
+			c.requiredCounters[counterKey(posting.SequenceKey(prefix), "")] = n.largest
 		}
 	}
-	return c.wanted
+	return c.requiredCounters
 }
 
 // CheckMissingCounters reports required counters of contracts that are not stored.
 func (c *Check) CheckMissingCounters() {
 	for key, want := range c.counters() {
-		if want != 0 && !c.compared[key] {
+		if want != 0 && !c.storedCounters[key] {
 			name, window, _ := strings.Cut(key, "\x00")
 			c.numberFault("there is no counter %s %s, and its contracts make it %d", name, window, want)
 		}
@@ -126,13 +126,13 @@ func (c *Check) noteLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	histories := r.Organization.Histories
 	histories.ExpectLists(r.History, contractactor.ListOf(p.Product, p.Reading))
 	l.ListHash += listRowHash(histories, contractactor.ListOfEnv(p.Product, p.Reading, p.Asset.Env), p.ID)
-	people := []ledger.ID{p.Customer()}
+	parties := []ledger.ID{p.Customer()}
 	for _, h := range p.Register.Holders {
-		people = append(people, h.Investor)
+		parties = append(parties, h.Investor)
 	}
-	for _, who := range people {
-		if who != (ledger.ID{}) { // the zero id names no party
-			l.ListHash += listRowHash(histories, contractactor.ListOfPerson(p.Product, p.Reading, who), p.ID)
+	for _, party := range parties {
+		if party != (ledger.ID{}) { // the zero id names no party
+			l.ListHash += listRowHash(histories, contractactor.ListOfPerson(p.Product, p.Reading, party), p.ID)
 		}
 	}
 }

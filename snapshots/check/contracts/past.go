@@ -38,7 +38,7 @@ func PastEvents(c *scan.Scan, r *scan.Record) (list []PastEvent, err error) {
 }
 
 // By tells whether the action may have caused the event.
-func (e *PastEvent) By(p *contract.Product, action contract.Action) bool {
+func (e *PastEvent) CausedBy(p *contract.Product, action contract.Action) bool {
 	handler := p.Handler(action)
 	return e.Name == action || handler != nil && slices.Contains(handler.Transitions, e.Name)
 }
@@ -47,7 +47,7 @@ func (e *PastEvent) By(p *contract.Product, action contract.Action) bool {
 var NotStored = []string{"days_past_due"}
 
 // reset lists the columns that a creation may set and a later action may set again.
-var reset = map[*contract.Product][]string{
+var settableAgain = map[*contract.Product][]string{
 	contract.Certificate: {"subscription_start", "subscription_end"},
 	contract.Lease:       {"asset_serial_number"},
 	contract.Deposit:     {"initial_amount", "term_months", "profit_sharing_ratio"},
@@ -57,7 +57,7 @@ var reset = map[*contract.Product][]string{
 // value: besides NotStored those that no creation sets, reviews, which come later, and metadata,
 // to which the service adds keys.
 func NotStoredBefore(p *contract.Product) []string {
-	names := slices.Concat(NotStored, reset[p])
+	names := slices.Concat(NotStored, settableAgain[p])
 	for _, c := range p.Columns.Columns {
 		if !c.Settable || c.Kind == contract.KindReview || c == contract.Sent.Column {
 			names = append(names, c.Name)

@@ -22,21 +22,21 @@ import (
 // it: every subscription is an event whose entry names the investor's account and the price of
 // the certificates.
 type register struct {
-	subscriptions int64
-	sum           uint64                    // sum of the hashes of the subscriptions, which are numbered in order
-	paid          scan.Fingerprint          // of all lines on the holders' current accounts
-	batches       int64                     // since the last action
-	on            ledger.Date               // the day on which the last action takes effect
-	earlier       map[holderAction]struct{} // the actions before the last one
-	rows          uint64                    // number of rows that the register must have according to its record
-	read          uint64                    // number of rows that were read
+	subscriptions  int64
+	sum            uint64                    // sum of the hashes of the subscriptions, which are numbered in order
+	paid           scan.Fingerprint          // of all lines on the holders' current accounts
+	batches        int64                     // since the last action
+	effectiveDay   ledger.Date               // the day on which the last action takes effect
+	earlierActions map[holderAction]struct{} // the actions before the last one
+	requiredRows   uint64                    // number of rows that the register must have according to its record
+	rowsRead       uint64                    // number of rows that were read
 }
 
 // holderAction is an action for all holders, with the number of batches that followed it.
 type holderAction struct {
-	action  contract.Action
-	batches int64
-	nothing bool // the distribution paid nobody
+	action     contract.Action
+	batches    int64
+	paidNobody bool // the distribution paid nobody
 }
 
 // forHolders are the actions that concern all holders.
@@ -45,8 +45,8 @@ var forHolders = map[contract.Action]bool{
 }
 
 // holdersBatch is the number of holders in a batch of an action, copied by hand.
-func holdersBatch(of contract.Action) int64 {
-	if of == contract.Profit {
+func batchSize(action contract.Action) int64 {
+	if action == contract.Profit {
 		return 253
 	}
 	return 126
@@ -57,11 +57,11 @@ func holdersBatch(of contract.Action) int64 {
 const fewHolders = 1_500
 
 // batchesOf returns the number of batches that an action takes.
-func batchesOf(of contract.Action, holders int64) int64 {
+func batchesOf(action contract.Action, holders int64) int64 {
 	if holders <= fewHolders {
 		return 0
 	}
-	each := holdersBatch(of)
+	each := batchSize(action)
 	return (holders + each - 1) / each
 }
 
@@ -80,18 +80,18 @@ const (
 func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 	r := c.registerOf(e.Source.ID)
 	if r == nil && e.Name == string(contract.Subscribe) {
-		r = &register{earlier: make(map[holderAction]struct{})}
+		r = &register{earlierActions: make(map[holderAction]struct{})}
 		c.registers[e.Source.ID] = r
 	}
 	if r == nil {
 		return
 	}
 	if forHolders[l.LastAction] {
-		r.earlier[holderAction{l.LastAction, r.batches, l.paidNothing}] = struct{}{}
+		r.earlierActions[holderAction{l.LastAction, r.batches, l.paidNobody}] = struct{}{}
 	}
-	r.batches, r.on, l.paidNothing = 0, 0, paysNothing(e)
+	r.batches, r.effectiveDay, l.paidNobody = 0, 0, paysNobody(e)
 	if e.Entry != nil {
-		r.on = e.Entry.Effective
+		r.effectiveDay = e.Entry.Effective
 	}
 }
 
@@ -99,11 +99,11 @@ func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 // nothing.
 func (c *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
 	r := c.registerOf(e.Source.ID)
-	if r == nil || !forHolders[l.LastAction] || l.paidNothing || e.Entry == nil || e.From != e.To {
+	if r == nil || !forHolders[l.LastAction] || l.paidNobody || e.Entry == nil || e.From != e.To {
 		return "it is a batch of nothing that is for all holders"
 	}
 	r.batches++
-	if e.Entry.Effective != r.on {
+	if e.Entry.Effective != r.effectiveDay {
 		return "it takes effect on another day than the action that it carries out"
 	}
 	return ""
@@ -130,7 +130,7 @@ func (c *Check) followRegister(l *Lifecycle, e *ledger.Event) {
 
 // paysNothing tells whether a distribution pays nobody: its entry credits neither a holder
 // nor the account that batches are paid from.
-func paysNothing(e *ledger.Event) bool {
+func paysNobody(e *ledger.Event) bool {
 	if e.Name != string(contract.Profit) || e.Entry == nil {
 		return false
 	}
@@ -169,7 +169,7 @@ func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 		known = new(register)
 		c.registers[p.ID] = known
 	}
-	known.rows = uint64(subscriptions + 2*holders)
+	known.requiredRows = uint64(subscriptions + 2*holders)
 	err := contractactor.Holders(c.View, o.ID, p.ID, 1, func(h contract.Holder) (bool, error) {
 		p.Register.Holders = append(p.Register.Holders, h)
 		return true, c.Interrupted()
@@ -240,25 +240,25 @@ func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 // checkBatches compares the progress of actions with their batches.
 func (c *Check) checkBatches(r *scan.Record, p *contract.Record, known *register) {
 	holders := int64(len(p.Register.Holders))
-	for was := range known.earlier {
-		if want := batchesOf(was.action, holders); was.batches != want && !(was.nothing && was.batches == 0) {
+	for was := range known.earlierActions {
+		if want := batchesOf(was.action, holders); was.batches != want && !(was.paidNobody && was.batches == 0) {
 			c.Fault(r, "has %d batches behind %s, which takes %d", was.batches, was.action, want)
 		}
 	}
 	l := c.LifecycleOf(r.History)
 	progress, under := p.Progress()
 	want := int64(0)
-	if forHolders[l.LastAction] && !l.paidNothing {
+	if forHolders[l.LastAction] && !l.paidNobody {
 		want = batchesOf(l.LastAction, holders)
 	}
 	switch {
 	case !under && known.batches != want:
 		c.Fault(r, "has %d batches behind %s, which takes %d, and is not at it", known.batches, l.LastAction, want)
-	case under && (progress.Doing != l.LastAction || known.batches >= want || progress.Done != known.batches*holdersBatch(l.LastAction) || progress.Total != holders || progress.On != known.on):
+	case under && (progress.Doing != l.LastAction || known.batches >= want || progress.Done != known.batches*batchSize(l.LastAction) || progress.Total != holders || progress.On != known.effectiveDay):
 		c.Fault(r, "says that it is at holder %d of %d of %s, and its events have %d batches of %s", progress.Done, progress.Total, progress.Doing, known.batches, l.LastAction)
 	}
 	if under {
-		c.counted[counterKey(ledger.UnderWayKey, "")]++
+		c.contractCounts[counterKey(ledger.UnderWayKey, "")]++
 	}
 }
 
@@ -270,12 +270,12 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 	if l.LastAction == contract.RedeemEarly {
 		penalty = amountOf(p, "early_redemption_penalty")
 	}
-	each, last := new(big.Int), new(big.Int) // amounts per certificate: of all distributions, and of the last one
+	perCertificate, lastPerCertificate := new(big.Int), new(big.Int) // amounts per certificate: of all distributions, and of the last one
 	distributions := columnNamed(p.Product.Columns, "profit_distributions")
 	rows, _ := distributions.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
-		last = plainAmount(columnNamed(distributions.Of, "per_certificate").Value(row))
-		each.Add(each, last)
+		lastPerCertificate = plainAmount(columnNamed(distributions.Of, "per_certificate").Value(row))
+		perCertificate.Add(perCertificate, lastPerCertificate)
 	}
 	for _, h := range p.Register.Holders {
 		sold.Add(sold, big.NewInt(h.Certificates))
@@ -285,19 +285,19 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 	for _, h := range p.Register.Holders {
 		waits := under && h.Number > progress.Done
 		n := big.NewInt(h.Certificates)
-		has := new(big.Int).Mul(each, n)
+		expected := new(big.Int).Mul(perCertificate, n)
 		if waits && progress.Doing == contract.Profit {
-			has.Sub(has, new(big.Int).Mul(last, n))
+			expected.Sub(expected, new(big.Int).Mul(lastPerCertificate, n))
 		}
 		if p.Status == contract.Redeemed && !waits {
 			full := new(big.Int).Mul(face, n)
-			less := new(big.Int).Mul(penalty, n)
-			if less.Quo(less, sold); less.Cmp(full) > 0 {
-				less = full
+			reduction := new(big.Int).Mul(penalty, n)
+			if reduction.Quo(reduction, sold); reduction.Cmp(full) > 0 {
+				reduction = full
 			}
-			has.Add(has, new(big.Int).Sub(full, less))
+			expected.Add(expected, new(big.Int).Sub(full, reduction))
 		}
-		lines = append(lines, scan.Credit(ledger.Path(currentStem+h.Investor.String()+":current"), p.Asset, has))
+		lines = append(lines, scan.Credit(ledger.Path(currentStem+h.Investor.String()+":current"), p.Asset, expected))
 	}
 	if known.paid != r.Organization.Histories.ExpectedFingerprint(lines) {
 		c.Fault(r, "has paid its holders something else than their parts")
@@ -321,7 +321,7 @@ func amountOf(p *contract.Record, name string) *big.Int {
 
 // TakeRow counts a row of a register among the key-value rows of actors; false if the row is of
 // another kind. Its content was compared with the contract's record.
-func (c *Check) TakeRow(key []byte) bool {
+func (c *Check) CountRow(key []byte) bool {
 	if !isRegister(key) {
 		return false
 	}
@@ -331,15 +331,15 @@ func (c *Check) TakeRow(key []byte) bool {
 		c.Report.Breach(findings.RuleStates, "organization %v: a row of a register of holders with key %x, of no contract", c.organization.ID, key)
 		return true
 	}
-	r.read++
+	r.rowsRead++
 	return true
 }
 
 // EndRows compares the number of rows of each register with its record.
 func (c *Check) EndRows() {
 	for id, r := range c.registers {
-		if r.read != r.rows {
-			c.Report.Breach(findings.RuleStates, "organization %v: contract %v has %d rows in its register of holders, and should have %d", c.organization.ID, id, r.read, r.rows)
+		if r.rowsRead != r.requiredRows {
+			c.Report.Breach(findings.RuleStates, "organization %v: contract %v has %d rows in its register of holders, and should have %d", c.organization.ID, id, r.rowsRead, r.requiredRows)
 		}
 	}
 }

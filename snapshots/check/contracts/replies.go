@@ -40,8 +40,8 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 		return true
 	}
 	reply := scan.Place{Org: o.ID, ID: contractactor.ReplyID(o.ID, key)}
-	c.kept.Keys[reply] = made.ID
-	if _, kept := c.kept.Shown[reply]; !kept {
+	c.cachedReplies.Keys[reply] = made.ID
+	if _, found := c.cachedReplies.Shown[reply]; !found {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which is not there",
 			o.ID, ledger.ClaimIdempotency, scan.Named(ledger.Source{Kind: ledger.Reply, ID: reply.ID}))
 	}
@@ -56,8 +56,8 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 		c.Fault(r, "is behind no contract's event")
 		return
 	}
-	was := c.replies.At(r.History.ContractIndex)
-	c.kept.Shown[scan.Place{Org: o.ID, ID: r.Source.ID}] = was.id
+	was := c.repliedMoments.At(r.History.ContractIndex)
+	c.cachedReplies.Shown[scan.Place{Org: o.ID, ID: r.Source.ID}] = was.id
 	if c.Keyring == nil {
 		return
 	}

@@ -44,7 +44,7 @@ func (d *deliveryReader) checkState(k *notifier.Kept) {
 		d.fault(k.ID, "goes by no channel that it could go by")
 	}
 	if key := k.KeyOfWaiting(d.organization.ID); key != nil {
-		d.waiting.Add(d.seed, key)
+		d.requiredWaiting.Add(d.seed, key)
 	}
 }
 

@@ -40,7 +40,7 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 
 // OtherRows reads the rows of other rules that are stored among the rows of deliveries.
 type OtherRows interface {
-	TakeRow(key []byte) (found bool)
+	CountRow(key []byte) (found bool)
 	EndRows() // called after all rows were read
 }
 
@@ -50,7 +50,7 @@ type OtherRows interface {
 func (c *Check) CheckRows(others OtherRows) error {
 	d := &deliveryReader{
 		Check: c, others: others, seed: maphash.MakeSeed(), marked: make(map[notifier.ID]notifier.Mark),
-		oldest: c.removedBefore(), cursor: c.instant(notifier.CursorRow),
+		oldest: c.removedBefore(), cursor: c.readInstant(notifier.CursorRow),
 	}
 	var stopMarks, stopKept func()
 	d.nextMarks, stopMarks = iter.Pull(c.KVs(c.organization.ID, notifier.MarksRows))
@@ -59,7 +59,7 @@ func (c *Check) CheckRows(others OtherRows) error {
 	defer stopKept()
 	d.advanceMarks()
 	d.advanceKept()
-	if err := c.Rows(c.organization, posting.KVs, d.row); err != nil {
+	if err := c.Rows(c.organization, posting.KVs, d.readRow); err != nil {
 		return err
 	}
 	return d.end()
@@ -78,9 +78,9 @@ type deliveryReader struct {
 	kept                *notifier.Kept
 	marked              map[notifier.ID]notifier.Mark // the marks of the page being read
 
-	seed              maphash.Seed
-	waiting, posted   scan.Multiset // rows that deliveries require
-	waits, postedRows scan.Multiset // rows that are stored
+	seed                            maphash.Seed
+	requiredWaiting, requiredPosted scan.Multiset // rows that deliveries require
+	storedWaiting, storedPosted     scan.Multiset // rows that are stored
 }
 
 func (d *deliveryReader) breach(format string, args ...any) {
@@ -97,7 +97,7 @@ func (d *deliveryReader) fault(id notifier.ID, what string) {
 var summariesKey = []byte("summaries")
 
 // row reads one key-value row. Marks and deliveries are read along with the notices.
-func (d *deliveryReader) row(key, row []byte) error {
+func (d *deliveryReader) readRow(key, row []byte) error {
 	key = store.KVKey(key)
 	if d.organization.ID == ledgerdirectory.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
 		return nil
@@ -106,7 +106,7 @@ func (d *deliveryReader) row(key, row []byte) error {
 		d.breach("a KV without a key")
 		return nil
 	}
-	if d.others.TakeRow(key) {
+	if d.others.CountRow(key) {
 		return nil
 	}
 	var err error
@@ -114,14 +114,14 @@ func (d *deliveryReader) row(key, row []byte) error {
 	switch kind := notifier.RowKind(key[0]); kind {
 	case notifier.MarksRows, notifier.KeptRows:
 	case notifier.NoticesRows:
-		err = d.page(key, row)
+		err = d.readPage(key, row)
 	case notifier.RetryRows, notifier.ParkedRows:
 		if _, err = notifier.ReadWaiting(key, row); err == nil {
-			d.waits.Add(d.seed, key)
+			d.storedWaiting.Add(d.seed, key)
 		}
 	case notifier.PostedRows:
 		if id, err = notifier.ReadPosted(key, row); err == nil && id.Booked >= d.oldest {
-			d.postedRows.Add(d.seed, row)
+			d.storedPosted.Add(d.seed, row)
 		}
 	case notifier.CursorRow:
 		_, err = notifier.ReadInstant(key, row)
@@ -135,14 +135,14 @@ func (d *deliveryReader) row(key, row []byte) error {
 }
 
 // page checks the delivery of a page's notices.
-func (d *deliveryReader) page(key, row []byte) error {
+func (d *deliveryReader) readPage(key, row []byte) error {
 	first, ok := store.ParseNoticePage(store.KeyKV(nil, d.organization.ID, key))
 	if !ok {
 		return nil // reported beside the journal
 	}
 	d.atCursor = d.atCursor || first == d.cursor
 	d.gatherMarks(first)
-	_, _ = readNotices(key, row, func(n *store.Notice) { d.notice(first, n) }) // its errors are reported beside the journal too
+	_, _ = readNotices(key, row, func(n *store.Notice) { d.checkNotice(first, n) }) // its errors are reported beside the journal too
 	for _, id := range sortedMarks(d.marked) {
 		d.fault(id, "was acknowledged and is no notice of its page")
 	}
@@ -158,7 +158,7 @@ func sortedMarks(marked map[notifier.ID]notifier.Mark) (ids []notifier.ID) {
 }
 
 // notice checks the delivery of one notice.
-func (d *deliveryReader) notice(page ledger.Micros, n *store.Notice) {
+func (d *deliveryReader) checkNotice(page ledger.Micros, n *store.Notice) {
 	id := notifier.ID{Booked: n.Booked, Channel: posting.Channel(n.Channel)}
 	d.passKept(id)
 	mark, marked := d.marked[id]
@@ -166,21 +166,21 @@ func (d *deliveryReader) notice(page ledger.Micros, n *store.Notice) {
 	var kept *notifier.Kept
 	if d.kept != nil && d.kept.ID == id {
 		kept = d.kept
-		d.ofNotice(kept, page, n)
+		d.compareWithNotice(kept, page, n)
 		d.advanceKept()
 	}
 	switch {
-	case marked && kept != nil && !askedAgain(kept, &mark):
+	case marked && kept != nil && !requestedAgain(kept, &mark):
 		d.fault(id, "was acknowledged at its first attempt, and is "+kept.State.String()+" without having been asked for again")
 	case !marked && kept == nil && page < d.cursor && n.Booked >= d.oldest:
 		d.fault(id, "is neither marked nor kept, and the cursor is behind it: nobody will try it")
 	}
-	d.destination(id, n)
+	d.checkDestination(id, n)
 }
 
 // askedAgain tells whether a stored delivery was acknowledged at its first attempt and then
 // requested again.
-func askedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
+func requestedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
 	if kept.Round == 0 || len(kept.Attempts) == 0 {
 		return false
 	}
@@ -189,7 +189,7 @@ func askedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
 
 // destination checks that the destination of a notice is a terminal of the notice's partner, or
 // the partner.
-func (d *deliveryReader) destination(id notifier.ID, n *store.Notice) {
+func (d *deliveryReader) checkDestination(id notifier.ID, n *store.Notice) {
 	h := d.organization.Histories.Find(n.Source)
 	if h == nil || h.Marks&scan.HasRow == 0 {
 		return // the missing event or record is reported elsewhere
@@ -199,7 +199,7 @@ func (d *deliveryReader) destination(id notifier.ID, n *store.Notice) {
 		d.fault(id, "goes to nobody who is there")
 		return
 	}
-	if n.Source.Kind == ledger.Transaction && !d.organization.Histories.IsOf(payment.Transactions, number, h, env...) {
+	if n.Source.Kind == ledger.Transaction && !d.organization.Histories.BelongsToPartner(payment.Transactions, number, h, env...) {
 		d.fault(id, "goes to another partner than its transaction's")
 	}
 }
@@ -225,7 +225,7 @@ func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 		}
 		err := notifier.ReadMarks(d.marks.Key, d.marks.Row, func(m notifier.Mark) {
 			if d.markedPage == page {
-				d.mark(&m)
+				d.addMark(&m)
 			}
 		})
 		if err != nil {
@@ -235,7 +235,7 @@ func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 	}
 }
 
-func (d *deliveryReader) mark(m *notifier.Mark) {
+func (d *deliveryReader) addMark(m *notifier.Mark) {
 	if _, twice := d.marked[m.ID]; twice {
 		d.fault(m.ID, "is marked twice")
 	}
@@ -250,7 +250,7 @@ func (d *deliveryReader) advanceMarks() {
 	for {
 		var more bool
 		if d.marks, more = d.nextMarks(); !more || d.marks.Err != nil {
-			d.unread(d.marks.Err)
+			d.reportUnreadable(d.marks.Err)
 			d.marks = scan.KV{}
 			return
 		}
@@ -258,7 +258,7 @@ func (d *deliveryReader) advanceMarks() {
 		if d.markedPage, err = notifier.PageOfMarks(d.marks.Key); err == nil {
 			return
 		}
-		d.unread(err)
+		d.reportUnreadable(err)
 	}
 }
 
@@ -267,12 +267,12 @@ func (d *deliveryReader) advanceKept() {
 	for d.kept = nil; d.kept == nil; {
 		row, more := d.nextKept()
 		if !more || row.Err != nil {
-			d.unread(row.Err)
+			d.reportUnreadable(row.Err)
 			return
 		}
 		kept, err := notifier.ReadKept(row.Key, row.Row)
 		if err != nil {
-			d.unread(err)
+			d.reportUnreadable(err)
 			continue
 		}
 		d.kept = &kept
@@ -281,7 +281,7 @@ func (d *deliveryReader) advanceKept() {
 }
 
 // unread reports rows that can't be read, unless the check is interrupted.
-func (d *deliveryReader) unread(err error) {
+func (d *deliveryReader) reportUnreadable(err error) {
 	if err != nil && d.Ctx.Err() == nil {
 		d.breach("%v", err)
 	}
@@ -325,7 +325,7 @@ func (d *deliveryReader) withoutNotice(k *notifier.Kept) {
 	}
 	d.Report.Count(findings.RuleNotified, 1)
 	if k.Booked >= d.oldest {
-		d.posted.Add(d.seed, idOf(k))
+		d.requiredPosted.Add(d.seed, idOf(k))
 	}
 }
 
@@ -333,7 +333,7 @@ func (d *deliveryReader) withoutNotice(k *notifier.Kept) {
 func idOf(k *notifier.Kept) []byte { return notifier.KeyOfKept(k.ID)[1:] }
 
 // ofNotice compares a kept delivery with its notice.
-func (d *deliveryReader) ofNotice(k *notifier.Kept, page ledger.Micros, n *store.Notice) {
+func (d *deliveryReader) compareWithNotice(k *notifier.Kept, page ledger.Micros, n *store.Notice) {
 	switch {
 	case k.Source != n.Source || k.Page != page:
 		d.fault(k.ID, "says that it is of another notice")
@@ -355,7 +355,7 @@ func (d *deliveryReader) end() error {
 	if d.cursor != 0 && !d.atCursor {
 		d.breach("the cursor of notices is at no page of them")
 	}
-	if d.waiting == d.waits && d.posted == d.postedRows {
+	if d.requiredWaiting == d.storedWaiting && d.requiredPosted == d.storedPosted {
 		return nil
 	}
 	return d.explain()

@@ -31,23 +31,23 @@ type Notices struct {
 	next   func() (scan.KV, bool)
 	Stop   func()
 	page   []store.Notice // the bodies alias a row and are valid until the next page is read
-	at     int            // index of the next notice
+	index  int            // index of the next notice
 	last   notifier.ID    // the notice that was read last
 	oldest ledger.Micros  // retention may have removed notices that were booked earlier
 	hashed []byte         // the hashed form of the current event's notices
 }
 
 // NoticesOf starts reading the organization's notices. The caller must call Stop.
-func (c *Check) NoticesOf() *Notices {
+func (c *Check) ReadNotices() *Notices {
 	n := &Notices{Check: c, oldest: c.removedBefore()}
 	n.next, n.Stop = iter.Pull(c.KVs(c.organization.ID, notifier.NoticesRows))
-	n.advance()
+	n.advancePage()
 	return n
 }
 
 // instant returns the time in a single row of deliveries; 0 if there is no row, or if CheckRows
 // reports the row.
-func (c *Check) instant(kind notifier.RowKind) ledger.Micros {
+func (c *Check) readInstant(kind notifier.RowKind) ledger.Micros {
 	key := []byte{byte(kind)}
 	row, found, err := c.View.KV(c.organization.ID, key)
 	if err != nil || !found {
@@ -79,17 +79,17 @@ func (c *Check) CheckRetention(r *scan.Record) {
 }
 
 // advance reads the next page that has a notice.
-func (n *Notices) advance() {
-	for n.page, n.at = n.page[:0], 0; len(n.page) == 0; {
+func (n *Notices) advancePage() {
+	for n.page, n.index = n.page[:0], 0; len(n.page) == 0; {
 		p, more := n.next()
 		if !more || p.Err != nil {
-			n.unread(p.Err)
+			n.reportUnreadable(p.Err)
 			return
 		}
 		first, err := readNotices(p.Key, p.Row, func(notice *store.Notice) { n.page = append(n.page, *notice) })
 		switch {
 		case err != nil:
-			n.unread(err)
+			n.reportUnreadable(err)
 		case len(n.page) == 0:
 			n.Report.Breach(findings.RuleNotified, "organization %v: a page of notices is empty", n.organization.ID)
 		case n.page[0].Booked != first:
@@ -99,7 +99,7 @@ func (n *Notices) advance() {
 }
 
 // unread reports rows that can't be read, unless the check is interrupted.
-func (n *Notices) unread(err error) {
+func (n *Notices) reportUnreadable(err error) {
 	if err != nil && n.Ctx.Err() == nil {
 		n.Report.Breach(findings.RuleNotified, "organization %v: %v", n.organization.ID, err)
 	}
@@ -120,55 +120,55 @@ func readNotices(key, row []byte, fn func(n *store.Notice)) (first ledger.Micros
 // Follow reads the notices up to an event: they must belong to that event.
 func (n *Notices) Follow(e *ledger.Event) {
 	merchant, stream := false, false
-	for len(n.page) > 0 && n.page[n.at].Booked <= e.Booked {
-		notice := &n.page[n.at]
+	for len(n.page) > 0 && n.page[n.index].Booked <= e.Booked {
+		notice := &n.page[n.index]
 		if notice.Booked < e.Booked {
-			n.orphan(notice)
+			n.reportOrphan(notice)
 		} else {
-			n.compare(notice, e)
+			n.compareNotice(notice, e)
 			n.hashed = notice.AppendHashed(n.hashed)
 			merchant = merchant || posting.Channel(notice.Channel) == posting.Webhook
 			stream = stream || posting.Channel(notice.Channel) == posting.Stream
 		}
-		n.pass()
+		n.advanceNotice()
 	}
 	n.compareStored(e)
 	if e.Source.Kind == ledger.Transaction && payment.Notifiable(e) {
-		n.count(e, merchant)
+		n.countEvent(e, merchant)
 	}
 	if n.notifiesOf(e) {
-		n.count(e, stream)
+		n.countEvent(e, stream)
 	}
 }
 
 // End reports notices after the last event.
 func (n *Notices) End() {
 	for len(n.page) > 0 {
-		n.orphan(&n.page[n.at])
-		n.pass()
+		n.reportOrphan(&n.page[n.index])
+		n.advanceNotice()
 	}
 }
 
 // orphan reports a notice without an event.
-func (n *Notices) orphan(notice *store.Notice) {
+func (n *Notices) reportOrphan(notice *store.Notice) {
 	n.Report.Breach(findings.RuleNotified, "organization %v: a notice of %s tells of no event", n.organization.ID, scan.Named(notice.Source))
 }
 
 // pass moves to the next notice, which must belong to a later event or another channel.
-func (n *Notices) pass() {
-	notice := &n.page[n.at]
+func (n *Notices) advanceNotice() {
+	notice := &n.page[n.index]
 	id := notifier.ID{Booked: notice.Booked, Channel: posting.Channel(notice.Channel)}
 	if id.Booked < n.last.Booked || id.Booked == n.last.Booked && id.Channel <= n.last.Channel {
 		n.Report.Breach(findings.RuleNotified, "organization %v: the notices of %s are out of order", n.organization.ID, scan.Named(notice.Source))
 	}
 	n.last = id
-	if n.at++; n.at == len(n.page) {
-		n.advance()
+	if n.index++; n.index == len(n.page) {
+		n.advancePage()
 	}
 }
 
 // count adds an event of which a merchant must be notified.
-func (n *Notices) count(e *ledger.Event, notified bool) {
+func (n *Notices) countEvent(e *ledger.Event, notified bool) {
 	n.Report.Count(findings.RuleNotified, 1)
 	h := n.organization.Histories.FindOrAdd(e.Source)
 	h.Notifications.All++
@@ -184,7 +184,7 @@ func (n *Notices) count(e *ledger.Event, notified bool) {
 }
 
 // compare checks that a notice says what happened in the event.
-func (n *Notices) compare(notice *store.Notice, e *ledger.Event) {
+func (n *Notices) compareNotice(notice *store.Notice, e *ledger.Event) {
 	if posting.Channel(notice.Channel) == posting.Operators { // notices to merchants are counted as transitions
 		n.Report.Count(findings.RuleNotified, 1)
 	}
@@ -256,11 +256,11 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
 	case uint64(counts.All) != uint64(p.Notified)+uint64(p.Unnotified)+uint64(p.Unwanted):
 		wrong("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Notified, p.Unnotified, p.Unwanted, counts.All)
-	case c.directory.ByDefault(r, p) && p.Unwanted != counts.All-counts.ByDefault:
+	case c.directory.NotifiesByDefault(r, p) && p.Unwanted != counts.All-counts.ByDefault:
 		wrong("says that %d transitions were not to be notified of, and its terminal has made no choice", p.Unwanted)
 	case counts.Found > p.Notified, counts.Found+counts.Removed < p.Notified:
 		wrong("has notified of %d transitions, and %d of the notices are there", p.Notified, counts.Found)
-	case p.Unnotified > 0 && c.directory.Reaches(r, p):
+	case p.Unnotified > 0 && c.directory.HadAddress(r, p):
 		wrong("has notified nobody of %d transitions, and an address was set", p.Unnotified)
 	}
 }
@@ -288,7 +288,7 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 		wrong("has told of %d events and not of %d, and it has %d to tell of", p.Notified, p.Unnotified, counts.All)
 	case uint64(counts.Found) > p.Notified, uint64(counts.Found)+uint64(counts.Removed) < p.Notified:
 		wrong("has told of %d events, and %d of the notices are there", p.Notified, counts.Found)
-	case p.Unnotified > 0 && c.directory.Reaches(r, goesTo):
+	case p.Unnotified > 0 && c.directory.HadAddress(r, goesTo):
 		wrong("has told nobody of %d events, and an address was set", p.Unnotified)
 	}
 }

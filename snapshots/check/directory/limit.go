@@ -10,20 +10,20 @@ import (
 
 // Limit is a limit on transactions.
 type Limit struct {
-	Setting
-	ID       ledger.ID
-	active   bool
-	Kind     directory.LimitKind
-	Scope    directory.Scope
-	partner  int64
-	terminal ledger.ID // zero: all of the partner's
-	kindOf   string    // payment or payout; empty: it covers both
-	asset    money.Asset
+	LastWrite
+	ID              ledger.ID
+	active          bool
+	Kind            directory.LimitKind
+	Scope           directory.Scope
+	partner         int64
+	terminal        ledger.ID // zero: all of the partner's
+	transactionType string    // payment or payout; empty: it covers both
+	asset           money.Asset
 }
 
 // Bounds tells whether the limit covers a transaction.
-func (l *Limit) Bounds(p *payment.Record) bool {
-	return l.partner == p.Partner && l.asset == p.Asset && (l.kindOf == "" || l.kindOf == p.Type.String()) &&
+func (l *Limit) Covers(p *payment.Record) bool {
+	return l.partner == p.Partner && l.asset == p.Asset && (l.transactionType == "" || l.transactionType == p.Type.String()) &&
 		(l.terminal == ledger.ID{} || l.terminal == p.Terminal)
 }
 

@@ -47,8 +47,8 @@ func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 		key = "terminal/" + p.Terminal.String() + "/" + p.Reference
 	}
 	c.expectClaim(r, ledger.ClaimSettlement, key)
-	first, also := directory.SettlementLists.Of(p)
-	histories.ExpectLists(r.History, first, also...)
+	first, further := directory.SettlementLists.Of(p)
+	histories.ExpectLists(r.History, first, further...)
 }
 
 // withBank returns the lines between the institution's bank account and a partner's account.

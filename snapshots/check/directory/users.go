@@ -13,7 +13,7 @@ import (
 
 // userNames is a user or a session and the partner and user that it names, which may be read
 // after it.
-type userNames struct {
+type userReferences struct {
 	organization *scan.Organization
 	source       ledger.Source
 	partner      int64     // 0: none

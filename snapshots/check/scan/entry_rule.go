@@ -20,7 +20,7 @@ const (
 
 // Phase returns the phase of the entry, which depends on whether the record has a hold; 0:
 // there is no entry.
-func (c EntryRule) Phase(held bool) ledger.Phase {
+func (c EntryRule) Phase(hasHold bool) ledger.Phase {
 	switch c {
 	case MayHold, MustHold:
 		return ledger.Pending
@@ -29,12 +29,12 @@ func (c EntryRule) Phase(held bool) ledger.Phase {
 	case MustVoid:
 		return ledger.Void
 	case MustSettle:
-		if held {
+		if hasHold {
 			return ledger.Capture
 		}
 		return ledger.Posted
 	case MustRelease:
-		if held {
+		if hasHold {
 			return ledger.Void
 		}
 	case MustPost, MayPost:

@@ -16,7 +16,7 @@ type History struct {
 	Last, Held, Settled uint64 // seqs, as in posting.Stamp
 	Started, Updated    ledger.Micros
 	Finished            ledger.Micros // time at which a transaction last reached a final status
-	passed              uint64        // one bit for each state that the record was in
+	visited             uint64        // one bit for each state that the record was in
 	EntryHash           uint64        // fingerprint of the settling entry, or hash of the value of a rate or a closed month
 	HoldFingerprint     Fingerprint   // of the last hold for the transaction's charge
 	NetFingerprint      Fingerprint   // of all the record's entries
@@ -30,7 +30,7 @@ type History struct {
 	ContractIndex       int32  // index of a contract's lifecycle, or of the moment that a reply shows; -1: neither
 	state               uint8
 	ClaimKind           ledger.ClaimKind  // kind of the claim in ClaimHash; 0: none
-	Asking              Asking            // the request to the provider besides the charge
+	OpenRequest         OpenRequest       // the request to the provider besides the charge
 	Holds               uint8             // charges that held money when they were sent
 	ListedAtCreation    uint8             // one bit for each of the record's lists: the row of its creation was read
 	ListedAtLastEvent   uint8             // likewise: the row of its last event was read
@@ -139,16 +139,16 @@ func (h *Histories) FindOrAdd(s ledger.Source) *History {
 }
 
 // Money returns the amounts that the record moved on its provider's account.
-func (h *Histories) Money(of *History) *ProviderMoney {
-	if of.ProviderMoney < 0 {
-		of.ProviderMoney = h.Moved.Add(ProviderMoney{})
+func (h *Histories) ProviderMoneyOf(history *History) *ProviderMoney {
+	if history.ProviderMoney < 0 {
+		history.ProviderMoney = h.Moved.Add(ProviderMoney{})
 	}
-	return h.Moved.At(of.ProviderMoney)
+	return h.Moved.At(history.ProviderMoney)
 }
 
 // RefundsOf returns a transaction's refunds, in order.
-func (h *Histories) RefundsOf(of *History) (list []*Refund) {
-	for at := of.Refunds; at >= 0; at = h.Refunds.At(at).Before {
+func (h *Histories) RefundsOf(history *History) (list []*Refund) {
+	for at := history.Refunds; at >= 0; at = h.Refunds.At(at).Before {
 		list = append(list, h.Refunds.At(at))
 	}
 	slices.Reverse(list)
@@ -177,22 +177,22 @@ func (h *Histories) StatesOf(kind ledger.Kind) *States {
 // IsIn tells whether the record's events have led to the state; the empty state means that
 // there are no events. A rate's states are its values, which are unbounded, and a closed
 // month's state holds a hash: for both kinds only the hash of the last value is kept.
-func (h *Histories) IsIn(of *History, kind ledger.Kind, state string) bool {
+func (h *Histories) IsInState(history *History, kind ledger.Kind, state string) bool {
 	if kind == ledger.Rate || kind == ledger.Period {
-		return of.EntryHash == h.ValueHash(state)
+		return history.EntryHash == h.ValueHash(state)
 	}
-	return h.StatesOf(kind).Name(of) == state
+	return h.StatesOf(kind).Name(history) == state
 }
 
 // Enter records that an event has led the record to the state.
-func (h *Histories) Enter(of *History, kind ledger.Kind, state string) {
+func (h *Histories) EnterState(history *History, kind ledger.Kind, state string) {
 	if kind == ledger.Rate || kind == ledger.Period {
-		of.EntryHash = h.ValueHash(state)
+		history.EntryHash = h.ValueHash(state)
 		return
 	}
 	states := h.StatesOf(kind)
-	of.state = states.Code(state)
-	of.passed |= 1 << of.state
+	history.state = states.Code(state)
+	history.visited |= 1 << history.state
 }
 
 // ValueHash returns the hash of a rate's or a closed month's value; 0 if it has none.
@@ -228,9 +228,9 @@ func (s *States) Code(name string) uint8 {
 }
 
 // Was tells whether the record was ever in the state.
-func (s *States) Was(h *History, name string) bool {
+func (s *States) WasIn(h *History, name string) bool {
 	code, known := s.Codes[name]
-	return known && h.passed&(1<<code) != 0
+	return known && h.visited&(1<<code) != 0
 }
 
 // Name returns the current state of the record.

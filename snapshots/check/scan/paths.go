@@ -31,7 +31,7 @@ func PartnerLine(path ledger.Path) string {
 }
 
 // AvailableTo returns the partner whose available balance the account is.
-func AvailableTo(path ledger.Path) (number int64, ok bool) {
+func AvailableBalanceOwner(path ledger.Path) (number int64, ok bool) {
 	digits, ok := Between(string(path), AvailableHead, AvailableTail)
 	if !ok {
 		return 0, false

@@ -35,9 +35,9 @@ func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 }
 
 // SumOf returns the debits minus the credits of the selected postings.
-func SumOf(postings []ledger.Posting, of func(*ledger.Posting) bool) (sum money.Signed) {
+func SumOf(postings []ledger.Posting, selected func(*ledger.Posting) bool) (sum money.Signed) {
 	for i := range postings {
-		if of(&postings[i]) {
+		if selected(&postings[i]) {
 			sum, _ = sum.Add(Net(&postings[i])) // Unbalanced has checked the range
 		}
 	}
@@ -52,7 +52,7 @@ type Hold struct {
 }
 
 // Unbalanced says what is wrong with an entry's postings; empty if nothing is.
-func Unbalanced(postings []ledger.Posting) string {
+func PostingsFault(postings []ledger.Posting) string {
 	if len(postings) < 2 {
 		return "has fewer than two postings"
 	}

@@ -68,7 +68,7 @@ func (c *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint
 		if h.NetFingerprint != 0 {
 			c.EventFault(c.organization.ID, e, "it does not give back what is in suspense")
 		}
-		c.addTo(&histories.Money(h).Refunded, amount, e)
+		c.addTo(&histories.ProviderMoneyOf(h).Refunded, amount, e)
 	case payment.Refund, payment.RefundDone, payment.RefundRefused, payment.FurtherRefundRefused:
 		c.followRefund(h, e, m)
 	}
@@ -80,13 +80,13 @@ func (c *Check) noteSettled(h *scan.History, amount money.Amount, m scan.Fingerp
 		h.Marks |= scan.ChargeBooked
 	}
 	h.EntryHash = uint64(m)
-	c.organization.Histories.Money(h).Captured = amount
+	c.organization.Histories.ProviderMoneyOf(h).Captured = amount
 }
 
 // followRefund records a refund's intent or its outcome.
 func (c *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprint) {
 	histories := c.organization.Histories
-	money := histories.Money(h)
+	money := histories.ProviderMoneyOf(h)
 	if payment.Event(e.Name) == payment.Refund {
 		r := scan.Refund{Before: h.Refunds, Fingerprint: m}
 		r.Provider, _ = scan.OnProvider(e.Entry.Postings)

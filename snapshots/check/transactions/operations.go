@@ -13,42 +13,42 @@ import (
 
 // intent is an event that is durable before its call is made.
 type intent struct {
-	call scan.Operation
-	asks scan.Asking // the request that is open until an outcome ends it
+	call  scan.Operation
+	opens scan.OpenRequest // the request that is open until an outcome ends it
 }
 
 // intents are the events that precede a call.
 var intents = map[payment.Event]intent{
 	payment.Authorise: {call: scan.CallCharge},
 	payment.Submit:    {call: scan.CallComplete},
-	payment.Commit:    {scan.CallCapture, scan.AskingCapture},
-	payment.Cancel:    {scan.CallVoid, scan.AskingVoid},
-	payment.Lapse:     {scan.CallVoid, scan.AskingLapse},
-	payment.Refund:    {scan.CallRefund, scan.AskingRefund},
-	payment.GiveBack:  {scan.CallRefund, scan.AskingGiveBack},
+	payment.Commit:    {scan.CallCapture, scan.CaptureRequest},
+	payment.Cancel:    {scan.CallVoid, scan.VoidRequest},
+	payment.Lapse:     {scan.CallVoid, scan.LapseRequest},
+	payment.Refund:    {scan.CallRefund, scan.RefundRequest},
+	payment.GiveBack:  {scan.CallRefund, scan.LateRefundRequest},
 }
 
 // outcomes are the events that end an intent, each with the intents that it may end. A
 // requested void, and a hold that is too old, end in failed; a transaction whose payer did not
 // act is rejected (DECISIONS, "Payments").
-var outcomes = map[payment.Event][]scan.Asking{
-	payment.Capture:              {scan.AskingCapture},
-	payment.CommitRefused:        {scan.AskingCapture},
-	payment.Void:                 {scan.AskingVoid, scan.AskingLapse},
-	payment.Expire:               {scan.AskingLapse},
-	payment.VoidFailed:           {scan.AskingVoid, scan.AskingLapse},
-	payment.RefundDone:           {scan.AskingRefund},
-	payment.RefundRefused:        {scan.AskingRefund},
-	payment.FurtherRefundRefused: {scan.AskingRefund},
-	payment.GaveBack:             {scan.AskingGiveBack},
-	payment.GiveBackFailed:       {scan.AskingGiveBack},
+var outcomes = map[payment.Event][]scan.OpenRequest{
+	payment.Capture:              {scan.CaptureRequest},
+	payment.CommitRefused:        {scan.CaptureRequest},
+	payment.Void:                 {scan.VoidRequest, scan.LapseRequest},
+	payment.Expire:               {scan.LapseRequest},
+	payment.VoidFailed:           {scan.VoidRequest, scan.LapseRequest},
+	payment.RefundDone:           {scan.RefundRequest},
+	payment.RefundRefused:        {scan.RefundRequest},
+	payment.FurtherRefundRefused: {scan.RefundRequest},
+	payment.GaveBack:             {scan.LateRefundRequest},
+	payment.GiveBackFailed:       {scan.LateRefundRequest},
 }
 
 // continuations are the events that leave an intent open, each with the intents that it may
 // follow; nil: all.
-var continuations = map[payment.Event][]scan.Asking{
+var continuations = map[payment.Event][]scan.OpenRequest{
 	payment.Await:         nil,
-	payment.RefundPending: {scan.AskingRefund},
+	payment.RefundPending: {scan.RefundRequest},
 }
 
 // FollowIntent checks that a transaction has one open request to its provider at a time, each
@@ -61,41 +61,41 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	}
 	waits, isWait := continuations[name]
 	switch {
-	case isOutcome && !slices.Contains(ends, h.Asking):
+	case isOutcome && !slices.Contains(ends, h.OpenRequest):
 		c.EventFault(c.organization.ID, e, "nothing that leads to it was asked of the provider")
-	case name == payment.Void && h.Asking == scan.AskingLapse && !payment.Status(e.From).Held():
+	case name == payment.Void && h.OpenRequest == scan.LapseRequest && !payment.Status(e.From).Held():
 		c.EventFault(c.organization.ID, e, "the payer's time was over, and it is not rejected for it")
 	case isOutcome:
-	case isWait && waits != nil && !slices.Contains(waits, h.Asking):
+	case isWait && waits != nil && !slices.Contains(waits, h.OpenRequest):
 		c.EventFault(c.organization.ID, e, "nothing that it goes on with was asked of the provider")
-	case !isWait && h.Asking != scan.AskingNothing:
+	case !isWait && h.OpenRequest != scan.NoRequest:
 		c.EventFault(c.organization.ID, e, "it comes while another operation is under way")
-		h.Asking = scan.AskingNothing
+		h.OpenRequest = scan.NoRequest
 	}
 	if isOutcome {
-		h.Asking = scan.AskingNothing
+		h.OpenRequest = scan.NoRequest
 	}
-	if i, is := intents[name]; is {
+	if i, isIntent := intents[name]; isIntent {
 		h.Intents[i.call] = scan.Increment(h.Intents[i.call])
-		if i.asks != scan.AskingNothing {
-			h.Asking = i.asks
+		if i.opens != scan.NoRequest {
+			h.OpenRequest = i.opens
 		}
 	}
 }
 
 // asksFor returns the requests that may be open according to a record.
-func asksFor(p *payment.Record) []scan.Asking {
+func openRequests(p *payment.Record) []scan.OpenRequest {
 	switch {
 	case p.Op == nil || p.Op.Kind == payment.OpComplete:
-		return []scan.Asking{scan.AskingNothing}
+		return []scan.OpenRequest{scan.NoRequest}
 	case p.Op.Kind == payment.OpCapture:
-		return []scan.Asking{scan.AskingCapture}
+		return []scan.OpenRequest{scan.CaptureRequest}
 	case p.Op.Kind == payment.OpVoid:
-		return []scan.Asking{scan.AskingVoid, scan.AskingLapse}
+		return []scan.OpenRequest{scan.VoidRequest, scan.LapseRequest}
 	case p.Op.Kind == payment.OpRefund && p.Op.Late:
-		return []scan.Asking{scan.AskingGiveBack}
+		return []scan.OpenRequest{scan.LateRefundRequest}
 	case p.Op.Kind == payment.OpRefund:
-		return []scan.Asking{scan.AskingRefund}
+		return []scan.OpenRequest{scan.RefundRequest}
 	}
 	return nil
 }

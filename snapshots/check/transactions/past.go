@@ -48,23 +48,23 @@ var notStored = []struct {
 		},
 	},
 	// The terminal or the payer's credentials may have named the network later.
-	{[]string{"network", "scale"}, func(was *Past) bool { return was.Status == payment.Created && !was.current() }},
+	{[]string{"network", "scale"}, func(was *Past) bool { return was.Status == payment.Created && !was.isCurrent() }},
 	// The record has only the last keys of the rail.
-	{[]string{"merchant_meta"}, func(was *Past) bool { return len(was.Stored.RailMeta) > 0 && !was.current() }},
+	{[]string{"merchant_meta"}, func(was *Past) bool { return len(was.Stored.RailMeta) > 0 && !was.isCurrent() }},
 	// A refused capture leaves its reason on a held transaction, until a later one succeeds.
 	{[]string{"error_code", "error_description"}, func(was *Past) bool { return was.Status.Held() && was.count(payment.CommitRefused) > 0 }},
 	// A rail that corrects itself replaces its first reason.
-	{[]string{"error_code", "error_description"}, func(was *Past) bool { return was.Status == payment.Rejected && !was.current() }},
+	{[]string{"error_code", "error_description"}, func(was *Past) bool { return was.Status == payment.Rejected && !was.isCurrent() }},
 	// The record has the end of a hold only as long as it is held.
-	{[]string{"hold_expires_at"}, func(was *Past) bool { return was.Status.Held() && !was.current() }},
+	{[]string{"hold_expires_at"}, func(was *Past) bool { return was.Status.Held() && !was.isCurrent() }},
 	// The provider may have sent the number later.
 	{[]string{"rrn"}, func(was *Past) bool {
-		return was.Status.Held() && !was.current() || was.Stored.SettledLate && !wasSettled(was.Status)
+		return was.Status.Held() && !was.isCurrent() || was.Stored.SettledLate && !wasSettled(was.Status)
 	}},
 	// The record has dropped the refund.
 	{[]string{"refund_msg"}, func(was *Past) bool {
 		last := len(was.Refunds) - 1
-		return last >= 0 && was.Dropped(was.Refunds[last])
+		return last >= 0 && was.IsDropped(was.Refunds[last])
 	}},
 }
 
@@ -79,7 +79,7 @@ func (was *Past) NotStored() (names []string) {
 }
 
 // current tells whether the transaction still has the status.
-func (was *Past) current() bool { return was.Status == was.Stored.Status }
+func (was *Past) isCurrent() bool { return was.Status == was.Stored.Status }
 
 // wasSettled tells whether money has moved in a transaction with the status.
 func wasSettled(s payment.Status) bool {
@@ -87,13 +87,13 @@ func wasSettled(s payment.Status) bool {
 }
 
 // Was tells whether the transaction was ever in the status, and still is if the status is final.
-func (was *Past) Was() bool {
-	return wasIn(was.Record, was.Status) && (was.current() || !payment.Machine.Final(was.Status))
+func (was *Past) WasInStatus() bool {
+	return wasIn(was.Record, was.Status) && (was.isCurrent() || !payment.Machine.Final(was.Status))
 }
 
 // Then returns the record as it was: the stored one without what came after the status.
-func (was *Past) Then() *payment.Record {
-	then, current, settled := *was.Stored, was.current(), wasSettled(was.Status)
+func (was *Past) RecordThen() *payment.Record {
+	then, current, settled := *was.Stored, was.isCurrent(), wasSettled(was.Status)
 	then.Status, then.Finished = was.Status, was.finished()
 	then.Refunds, then.Refunded = was.refunds()
 	if !current {
@@ -122,7 +122,7 @@ func (was *Past) Then() *payment.Record {
 // Action returns the action that an answer showed before the payer's time was over; nil if there
 // was none, or if the record may have had another.
 func (was *Past) Action() *payment.Action {
-	if was.Status != payment.ActionRequired || !was.current() || was.count(payment.Act, payment.Reissue) != 1 {
+	if was.Status != payment.ActionRequired || !was.isCurrent() || was.count(payment.Act, payment.Reissue) != 1 {
 		return nil
 	}
 	return was.Stored.Action
@@ -162,7 +162,7 @@ func (was *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amoun
 }
 
 // Dropped tells whether the record does not have the refund: it drops failed ones to make room.
-func (was *Past) Dropped(id ledger.ID) bool { return was.refund(id) < 0 }
+func (was *Past) IsDropped(id ledger.ID) bool { return was.refund(id) < 0 }
 
 // refund returns the place of a refund in the record; -1 if the record does not have it.
 func (was *Past) refund(id ledger.ID) int {
@@ -171,17 +171,17 @@ func (was *Past) refund(id ledger.ID) int {
 
 // finished returns the finish time that the transaction showed in the status.
 func (was *Past) finished() (at ledger.Micros) {
-	as := was.Status
-	switch settled := wasSettled(as); {
-	case was.current(), settled && was.Stored.Status != payment.Reversed:
+	status := was.Status
+	switch settled := wasSettled(status); {
+	case was.isCurrent(), settled && was.Stored.Status != payment.Reversed:
 		return was.Record.Stamp.Finished
 	case settled:
-		as = payment.Charged
-	case !as.Final():
+		status = payment.Charged
+	case !status.Final():
 		return 0
 	}
 	was.events(func(e *ledger.Event) bool {
-		if e.To == string(as) && Finishes(payment.Status(e.From), as) {
+		if e.To == string(status) && Finishes(payment.Status(e.From), status) {
 			at = e.Booked
 		}
 		return at == 0

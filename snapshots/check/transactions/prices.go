@@ -20,19 +20,19 @@ type price struct{ Fee, AmountWithFee, Merchant, Dest *big.Int }
 // 10000) + fixed, added to the amount or deducted from it. A transaction that was never routed
 // has no terms.
 func priceOf(p *payment.Record, amount *big.Int) price {
-	made := price{Fee: new(big.Int), AmountWithFee: amount, Merchant: amount, Dest: amount}
+	result := price{Fee: new(big.Int), AmountWithFee: amount, Merchant: amount, Dest: amount}
 	if p.Terminal == (ledger.ID{}) {
-		return made
+		return result
 	}
-	made.Fee.Mul(amount, new(big.Int).SetUint64(uint64(p.Fees.Bps)))
-	made.Fee.Add(made.Fee.Div(made.Fee, big.NewInt(10_000)), scan.BigAmount(p.Fees.Fixed))
+	result.Fee.Mul(amount, new(big.Int).SetUint64(uint64(p.Fees.Bps)))
+	result.Fee.Add(result.Fee.Div(result.Fee, big.NewInt(10_000)), scan.BigAmount(p.Fees.Fixed))
 	if p.Fees.OnTop {
-		made.AmountWithFee = new(big.Int).Add(amount, made.Fee)
+		result.AmountWithFee = new(big.Int).Add(amount, result.Fee)
 	} else {
-		made.Merchant = new(big.Int).Sub(amount, made.Fee)
+		result.Merchant = new(big.Int).Sub(amount, result.Fee)
 	}
-	made.Dest = convert(p, made.Merchant)
-	return made
+	result.Dest = convert(p, result.Merchant)
+	return result
 }
 
 // convert returns the value of a part of the amount at its destination, rounded down.
@@ -73,28 +73,28 @@ func crosses(p *payment.Record, merchant *big.Int) bool {
 }
 
 // chargeEntry returns the lines that a charge of that price books and that its hold reserves.
-func chargeEntry(p *payment.Record, c price) []scan.Line {
+func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
 	if p.Type == payment.Payout {
-		lines := []scan.Line{scan.Debit(partner, p.Asset, c.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, c.Fee)}
-		if !crosses(p, c.Merchant) {
-			return append(lines, scan.Credit(provider, p.Asset, c.Dest))
+		lines := []scan.Line{scan.Debit(partner, p.Asset, costs.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, costs.Fee)}
+		if !crosses(p, costs.Merchant) {
+			return append(lines, scan.Credit(provider, p.Asset, costs.Dest))
 		}
-		return append(lines, scan.Credit(ledger.FXPosition, p.Asset, c.Merchant),
-			scan.Debit(ledger.FXPosition, p.SettlementAsset, c.Dest), scan.Credit(provider, p.SettlementAsset, c.Dest))
+		return append(lines, scan.Credit(ledger.FXPosition, p.Asset, costs.Merchant),
+			scan.Debit(ledger.FXPosition, p.SettlementAsset, costs.Dest), scan.Credit(provider, p.SettlementAsset, costs.Dest))
 	}
-	return paymentEntry(p, c, crosses(p, c.Merchant))
+	return paymentEntry(p, costs, crosses(p, costs.Merchant))
 }
 
 // paymentEntry returns the lines that a payment of that price books.
-func paymentEntry(p *payment.Record, c price, crosses bool) []scan.Line {
+func paymentEntry(p *payment.Record, costs price, crosses bool) []scan.Line {
 	partner := ledger.PartnerAvailable(p.Partner)
-	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, c.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, c.Fee)}
+	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, costs.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, costs.Fee)}
 	if !crosses {
-		return append(lines, scan.Credit(partner, p.Asset, c.Merchant))
+		return append(lines, scan.Credit(partner, p.Asset, costs.Merchant))
 	}
-	return append(lines, scan.Credit(ledger.FXPosition, p.Asset, c.Merchant),
-		scan.Debit(ledger.FXPosition, p.SettlementAsset, c.Dest), scan.Credit(partner, p.SettlementAsset, c.Dest))
+	return append(lines, scan.Credit(ledger.FXPosition, p.Asset, costs.Merchant),
+		scan.Debit(ledger.FXPosition, p.SettlementAsset, costs.Dest), scan.Credit(partner, p.SettlementAsset, costs.Dest))
 }
 
 // refundEntry returns the lines of a refund: amount is the returned part of the transaction's
@@ -110,14 +110,14 @@ func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []
 
 // lateEntry returns the lines of money that moves for a closed transaction: the amount that the
 // provider moved, against the suspense account.
-func lateEntry(p *payment.Record, c price) []scan.Line {
+func lateEntry(p *payment.Record, costs price) []scan.Line {
 	provider, suspense := ledger.ProviderReceivable(p.Terminal), ledger.Suspense(p.Partner)
 	if p.Type == payment.Payout {
 		asset := p.Asset
 		if !p.Rate.IsZero() {
 			asset = p.SettlementAsset
 		}
-		return []scan.Line{scan.Debit(suspense, asset, c.Dest), scan.Credit(provider, asset, c.Dest)}
+		return []scan.Line{scan.Debit(suspense, asset, costs.Dest), scan.Credit(provider, asset, costs.Dest)}
 	}
-	return []scan.Line{scan.Debit(provider, p.Asset, c.AmountWithFee), scan.Credit(suspense, p.Asset, c.AmountWithFee)}
+	return []scan.Line{scan.Debit(provider, p.Asset, costs.AmountWithFee), scan.Credit(suspense, p.Asset, costs.AmountWithFee)}
 }

@@ -14,14 +14,14 @@ import (
 // checkRefundRecords compares the refunds in the record with those that its events requested.
 func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []refundPart) {
 	if p.SettledLate {
-		c.checkGivenBack(r, p)
+		c.checkLateRefund(r, p)
 		return
 	}
-	kept := p.Refunds
+	recorded := p.Refunds
 	dropped := 0
 	for _, f := range booked {
-		if len(kept) > 0 && scan.BigAmount(kept[0].Amount).Cmp(f.amount) == 0 && scan.BigAmount(kept[0].RefundedFee).Cmp(f.fee) == 0 && sameStatus(kept[0].Status, f.state) {
-			kept = kept[1:]
+		if len(recorded) > 0 && scan.BigAmount(recorded[0].Amount).Cmp(f.amount) == 0 && scan.BigAmount(recorded[0].RefundedFee).Cmp(f.fee) == 0 && sameStatus(recorded[0].Status, f.state) {
+			recorded = recorded[1:]
 			continue
 		}
 		if f.state != scan.RefundRefused {
@@ -31,12 +31,12 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []r
 		dropped++
 	}
 	switch {
-	case len(kept) > 0:
-		c.Fault(r, "names refund %v, and its events know none such", kept[0].ID)
+	case len(recorded) > 0:
+		c.Fault(r, "names refund %v, and its events know none such", recorded[0].ID)
 	case dropped > 0 && len(p.Refunds) < payment.MaxRefunds-1:
 		c.Fault(r, "has dropped %d refunds, and had room for them", dropped)
 	}
-	c.checkRefundsStand(r, p)
+	c.checkRefundStatuses(r, p)
 }
 
 // refundPart is a refund according to its entry.
@@ -57,15 +57,15 @@ func sameStatus(s payment.RefundStatus, events scan.RefundState) bool {
 }
 
 // checkGivenBack checks the one refund of money that arrived too late.
-func (c *Check) checkGivenBack(r *scan.Record, p *payment.Record) {
+func (c *Check) checkLateRefund(r *scan.Record, p *payment.Record) {
 	if len(p.Refunds) > 1 || len(p.Refunds) == 1 && p.Refunds[0].Amount != p.Amount {
 		c.Fault(r, "gives back another amount than came too late")
 	}
-	c.checkRefundsStand(r, p)
+	c.checkRefundStatuses(r, p)
 }
 
 // checkRefundsStand checks that each refund's status, times and failure agree.
-func (c *Check) checkRefundsStand(r *scan.Record, p *payment.Record) {
+func (c *Check) checkRefundStatuses(r *scan.Record, p *payment.Record) {
 	for i := range p.Refunds {
 		f := &p.Refunds[i]
 		pending, failed := f.Status.Pending(), f.Status == payment.RefundFailed

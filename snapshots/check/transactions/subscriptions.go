@@ -22,7 +22,7 @@ import (
 // FollowSubscription counts a subscription's renewals: one at a time, each begun before its
 // outcome.
 func (c *Check) FollowSubscription(e *ledger.Event) {
-	l := c.organization.Histories.Subscriptions.Of(e.Source.ID)
+	l := c.organization.Histories.Subscriptions.HistoryOf(e.Source.ID)
 	switch subscription.Event(e.Name) {
 	case subscription.Renew:
 		l.Begun++
@@ -46,10 +46,10 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	}
 	c.CheckState(r, string(p.State))
 	histories := r.Organization.Histories
-	l := histories.Subscriptions.Of(p.ID)
+	l := histories.Subscriptions.HistoryOf(p.ID)
 	l.Record = p
-	under := p.State.UnderWay()
-	waits := under || p.State == subscription.Active || p.State == subscription.PastDue
+	underWay := p.State.UnderWay()
+	waits := underWay || p.State == subscription.Active || p.State == subscription.PastDue
 	switch {
 	case p.Number != l.Begun || p.Renewals != l.Paid:
 		c.Fault(r, "says %d renewals, %d of them paid; its events say %d and %d", p.Number, p.Renewals, l.Begun, l.Paid)
@@ -59,11 +59,11 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 		c.Fault(r, "is %q after %d failures", p.State, p.Failures)
 	case waits != (r.Stamp.Due != 0):
 		c.Fault(r, "is %q, and it has a timer: %v", p.State, r.Stamp.Due != 0)
-	case waits && !under && r.Stamp.Due < p.Next:
+	case waits && !underWay && r.Stamp.Due < p.Next:
 		c.Fault(r, "is woken before its renewal is due")
 	}
-	first, also := subscription.Lists.Of(p)
-	histories.ExpectLists(r.History, first, also...)
+	first, further := subscription.Lists.Of(p)
+	histories.ExpectLists(r.History, first, further...)
 	return p
 }
 
@@ -78,7 +78,7 @@ func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	key := name.Key()
 	h.ClaimKind, h.ClaimHash = ledger.ClaimIdempotency, histories.Hash(byte(ledger.ClaimIdempotency), key.ClaimKey())
 	paid, over := p.ChargeProgress()
-	made := scan.Renewal{ID: p.ID, Says: *p.Renewal, Amount: p.Amount, Asset: p.Asset, Paid: paid, Over: over, Owner: p.Partner}
+	made := scan.Renewal{ID: p.ID, Details: *p.Renewal, Amount: p.Amount, Asset: p.Asset, Paid: paid, Ended: over, Partner: p.Partner}
 	s := &histories.Subscriptions
 	if s.ByTransaction == nil {
 		s.ByTransaction = make(map[ledger.ID]scan.Renewal)
@@ -106,17 +106,17 @@ func (c *Check) CheckRenewals() {
 	counted := make(map[ledger.ID]sums)
 	for i := range s.Renewals {
 		m := &s.Renewals[i]
-		l := s.Histories[m.Says.Subscription]
+		l := s.Histories[m.Details.Subscription]
 		if l == nil || l.Record == nil {
-			wrong(m.Says.Subscription, "transaction "+m.ID.String()+" renews it, and it is not there")
+			wrong(m.Details.Subscription, "transaction "+m.ID.String()+" renews it, and it is not there")
 			continue
 		}
 		r := l.Record
-		if m.Says.Number == 0 || m.Says.Number > l.Begun {
+		if m.Details.Number == 0 || m.Details.Number > l.Begun {
 			wrong(r.ID, "transaction "+m.ID.String()+" is a renewal that was never begun")
 		}
-		if m.Amount != r.Amount || m.Asset.Currency != r.Asset.Currency || m.Asset.Env != r.Asset.Env || m.Owner != r.Partner ||
-			m.Says.Initial != r.Initial || m.Says.Terminal != r.Terminal {
+		if m.Amount != r.Amount || m.Asset.Currency != r.Asset.Currency || m.Asset.Env != r.Asset.Env || m.Partner != r.Partner ||
+			m.Details.Initial != r.Initial || m.Details.Terminal != r.Terminal {
 			wrong(r.ID, "transaction "+m.ID.String()+" renews something else")
 		}
 		n := counted[r.ID]
@@ -140,9 +140,9 @@ func (c *Check) CheckRenewals() {
 			wrong(id, strconv.FormatUint(l.Begun, 10)+" renewals were begun, and "+strconv.FormatUint(n.made, 10)+" are there")
 		case n.paid < l.Paid || n.paid > l.Paid+open:
 			wrong(id, strconv.FormatUint(l.Paid, 10)+" renewals are paid, and "+strconv.FormatUint(n.paid, 10)+" have settled")
-		case made && (last.Says.Subscription != id || last.Says.Number != l.Record.Number), !made && open == 0 && l.Begun > 0:
+		case made && (last.Details.Subscription != id || last.Details.Number != l.Record.Number), !made && open == 0 && l.Begun > 0:
 			wrong(id, "its last renewal is another one than it says")
-		case open == 0 && made && !last.Over:
+		case open == 0 && made && !last.Ended:
 			wrong(id, "its last renewal is still under way")
 		}
 	}
@@ -179,7 +179,7 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Source, owner []byte) {
 	o := c.organization
 	h := o.Histories.Find(made)
-	if !o.Histories.IsOf(subscription.All, partner, h) {
+	if !o.Histories.BelongsToPartner(subscription.All, partner, h) {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.Named(made))
 	}
 	const head = 32 + 1 + 16

@@ -19,7 +19,7 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	if p.ReversalOf != (ledger.ID{}) {
 		return // a return has the terms of its charge
 	}
-	if two := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (two && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
+	if twoPhase := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (twoPhase && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
 		c.Fault(r, "says that %v was captured of what was held", p.Captured)
 	}
 	costs := priceOf(p, settledAmount(p))
@@ -34,7 +34,7 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 
 // wasIn tells whether the record was ever in the status.
 func wasIn(r *scan.Record, status payment.Status) bool {
-	return r.Organization.Histories.StatesOf(ledger.Transaction).Was(r.History, string(status))
+	return r.Organization.Histories.StatesOf(ledger.Transaction).WasIn(r.History, string(status))
 }
 
 // checkSettings compares a transaction's terms with the settings of its terminal and with
@@ -191,23 +191,23 @@ type nextRefund struct {
 }
 
 // add adds a refund, with the provider amount and the fee of its entry.
-func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, f *scan.Refund) (w nextRefund) {
-	w.part = refundSum{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
+func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, f *scan.Refund) (next nextRefund) {
+	next.part = refundSum{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
 	if p.Fees.OnTop {
-		w.part.amount.Sub(w.part.amount, w.part.fee)
+		next.part.amount.Sub(next.part.amount, next.part.fee)
 	}
-	w.amount = new(big.Int).Add(t.amount, w.part.amount)
-	w.fee = new(big.Int).Add(t.fee, w.part.fee)
-	w.dest = new(big.Int).Add(t.dest, w.part.dest)
-	partners := new(big.Int).Sub(w.amount, w.fee)
+	next.amount = new(big.Int).Add(t.amount, next.part.amount)
+	next.fee = new(big.Int).Add(t.fee, next.part.fee)
+	next.dest = new(big.Int).Add(t.dest, next.part.dest)
+	partnerPart := new(big.Int).Sub(next.amount, next.fee)
 	if p.Fees.OnTop {
-		partners = w.amount
+		partnerPart = next.amount
 	}
 	switch {
-	case w.fee.Cmp(refundedFee(p, costs.Fee, w.amount, settled)) != 0:
-		w.wrong = "returns another part of its fee than its refunds make"
-	case crosses(p, costs.Merchant) && w.dest.Cmp(convert(p, partners)) != 0:
-		w.wrong = "converts another part back than its refunds make"
+	case next.fee.Cmp(refundedFee(p, costs.Fee, next.amount, settled)) != 0:
+		next.wrong = "returns another part of its fee than its refunds make"
+	case crosses(p, costs.Merchant) && next.dest.Cmp(convert(p, partnerPart)) != 0:
+		next.wrong = "converts another part back than its refunds make"
 	}
-	return w
+	return next
 }

@@ -60,8 +60,8 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 		h.ClaimKind, h.ClaimHash = ledger.ClaimTxID, histories.Hash(byte(ledger.ClaimTxID), paymentactor.TxIDKey(p.Partner, p.TxID))
 	}
 	c.noteRenewal(r, p)
-	first, also := payment.Lists.Of(p)
-	histories.ExpectLists(h, first, also...)
+	first, further := payment.Lists.Of(p)
+	histories.ExpectLists(h, first, further...)
 	if p.Route == scan.SimulatorRoute && p.ReversalOf == (ledger.ID{}) {
 		h.Marks |= scan.AtSimulator
 		h.TerminalHash = histories.TerminalOf(p.Terminal)
@@ -155,14 +155,14 @@ func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
 func (c *Check) CheckReturns() {
 	o := c.organization
 	h := o.Histories
-	for id, of := range h.ReturnOf {
-		if h.Returns[of] != id {
-			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v names %v as its original, but %v does not name it", o.ID, id, of, of)
+	for id, original := range h.ReturnOf {
+		if h.Returns[original] != id {
+			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v names %v as its original, but %v does not name it", o.ID, id, original, original)
 		}
 	}
-	for id, by := range h.Returns {
-		if h.ReturnOf[by] != id {
-			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v names %v as its return, but %v does not name it", o.ID, id, by, by)
+	for id, returnID := range h.Returns {
+		if h.ReturnOf[returnID] != id {
+			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v names %v as its return, but %v does not name it", o.ID, id, returnID, returnID)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 	switch {
 	case p.Status == payment.New, p.Status == payment.Created && !p.Hosted:
 		c.Fault(r, "is stored with the status %q, which is never stored", p.Status)
-	case !slices.Contains(asksFor(p), h.Asking):
+	case !slices.Contains(openRequests(p), h.OpenRequest):
 		c.Fault(r, "asks its provider for something else than its events do")
 	case holdsMoney(p) != (h.Held != 0):
 		c.Fault(r, "is %q, and money is held for it: %v", p.Status, h.Held != 0)
