@@ -326,7 +326,7 @@ func TestABackupOfOtherKeysOrAnotherChainIsRefused(t *testing.T) {
 	wantRefused(t, moved, keys, "needs backup "+full.Header.ID)
 	wantRefused(t, strange, keys, "backups of several stores")
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
-	wantRefused(t, increment.Path, keys, "which is not beside it")
+	wantRefused(t, increment.Path, keys, "which is not in the same directory")
 	wantRefused(t, t.TempDir(), keys, "there is no backup in it")
 }
 

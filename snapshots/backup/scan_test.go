@@ -87,7 +87,7 @@ func TestABaseIsReadWithAllThatItRestsOn(t *testing.T) {
 		}
 	}
 	fixture.Must(t, os.Remove(full.Path))
-	if _, err := backup.ReadBase(t.Context(), increment.Path, nil); err == nil || !strings.Contains(err.Error(), "which is not beside it") {
+	if _, err := backup.ReadBase(t.Context(), increment.Path, nil); err == nil || !strings.Contains(err.Error(), "which is not in the same directory") {
 		t.Errorf("an increment to nothing: %v", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestHalfABackupIsNothingToRestOn(t *testing.T) {
 func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
 	dir, _, increment, keys := newChain(t)
 	blind := copyBackup(t, increment, "blind.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
-	wantRefused(t, dir, keys, "name the file that is meant")
+	wantRefused(t, dir, keys, "name the file to use")
 	wantRefused(t, dir, keys, blind)
 	done, err := verifyBackup(t, increment.Path, keys)
 	if err != nil || len(done.Unused) != 1 || !strings.Contains(done.Unused[0].Error(), blind) {

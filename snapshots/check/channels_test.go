@@ -25,7 +25,7 @@ func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
 		says   string
 	}{
 		"a charge":                          {true, alertMessage("Large"), ""},
-		"an intent":                         {false, alertMessage("Large"), "no operator is told"},
+		"an intent":                         {false, alertMessage("Large"), "no operator is notified"},
 		"a charge in words nobody can read": {true, []byte("Large"), "can't be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,17 +88,17 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 	}{
 		"a pause": {posting.Stream, 1, func(standing, _ []byte) []byte { return append([]byte{1, paused}, standing...) }, ""},
 		"a pause that is called a resumption": {
-			posting.Stream, 1, func(standing, _ []byte) []byte { return append([]byte{1, resumed}, standing...) }, "something else",
+			posting.Stream, 1, func(standing, _ []byte) []byte { return append([]byte{1, resumed}, standing...) }, "another content than its event",
 		},
 		"a pause after which it is active": {
-			posting.Stream, 1, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "something else",
+			posting.Stream, 1, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "another content than its event",
 		},
 		"a creation": {
-			posting.Stream, 0, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "no merchant is told",
+			posting.Stream, 0, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "no merchant is notified",
 		},
 		"a pause in words nobody can read": {posting.Stream, 1, func(standing, _ []byte) []byte { return standing }, "can't be read"},
 		"a pause by another channel": {
-			posting.Webhook, 1, func(standing, _ []byte) []byte { return append([]byte{1, paused}, standing...) }, "says nothing",
+			posting.Webhook, 1, func(standing, _ []byte) []byte { return append([]byte{1, paused}, standing...) }, "is not for its record",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

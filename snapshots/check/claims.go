@@ -11,10 +11,10 @@ import (
 )
 
 // Rule 4, claims. Every claim names one existing record that has the claimed key, and every
-// record with such a key has its claim. If a claim holds more than an id, one event has the
-// claim's hash (stored.go).
+// record with such a key has its claim. The hash of a claim that holds more than an id is in one event
+// (stored.go).
 
-// owners are the kinds of records that each kind of claim may name in its own organization.
+// owners has, for each kind of claim, the kinds of records of the same organization that it may name.
 var owners = map[ledger.ClaimKind][]ledger.Kind{
 	ledger.ClaimTxID:       {ledger.Transaction},
 	ledger.ClaimLogin:      {ledger.Partner, ledger.User},
@@ -22,7 +22,7 @@ var owners = map[ledger.ClaimKind][]ledger.Kind{
 	ledger.ClaimKeyHash:    {ledger.APIKey, ledger.Session},
 }
 
-// claims compares the claims with the keys that records must have claimed.
+// checkClaims compares the claims with the keys that records must have claimed.
 func (c *orgCheck) checkClaims() error {
 	o := c.organization
 	const head = 1 + 16
@@ -48,7 +48,7 @@ func (c *orgCheck) checkClaims() error {
 	return nil
 }
 
-// claim checks one claim.
+// checkClaim checks one claim.
 func (c *orgCheck) checkClaim(kind ledger.ClaimKind, key string, owner []byte) {
 	o := c.organization
 	if kind == ledger.ClaimIdempotency {
@@ -77,7 +77,7 @@ func (c *orgCheck) checkClaim(kind ledger.ClaimKind, key string, owner []byte) {
 		h.Marks |= scan.HasClaim
 		return
 	}
-	c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %v, which is not there", o.ID, kind, id)
+	c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %v, which does not exist", o.ID, kind, id)
 }
 
 // checkNumbers compares the platform's claims on partner numbers with the partners of all
@@ -91,7 +91,7 @@ func (c *checker) checkNumbers() error {
 		delete(c.directory.ClaimedNumbers, text)
 	}
 	for _, id := range c.directory.ClaimedNumbers {
-		c.Report.Breach(findings.RuleClaims, "a claim on a partner number names %v, which has it not", id)
+		c.Report.Breach(findings.RuleClaims, "a claim on a partner number names %v, which does not have it", id)
 	}
 	return nil
 }

@@ -329,8 +329,8 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Version++ }) }, []int{3}, ""},
 	{"another time of creation", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Started-- }) }, []int{3}, ""},
-	{"a hold that is not there", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Held = 9 }) }, []int{3}, ""},
-	{"a settlement that is not there", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Settled = 9 }) }, []int{3}, ""},
+	{"a hold that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Held = 9 }) }, []int{3}, ""},
+	{"a settlement that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Settled = 9 }) }, []int{3}, ""},
 	{"a transaction without its record", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))

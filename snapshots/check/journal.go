@@ -12,10 +12,10 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 5, journals. Sequences are gap-free, booked times strictly increase, each block follows
-// the one before, and groups are a chain up to the last durable group.
+// Rule 5, journals. Event numbers have no gaps, booked times strictly increase, each block begins where
+// the previous one ends, and groups are a chain up to the last durable group.
 
-// groups checks that the store's groups are a chain without a gap up to the last durable group.
+// checkGroups checks that the store's groups are a chain without a gap up to the last durable group.
 func (c *checker) checkGroups(last uint64, hash [32]byte) error {
 	var n uint64
 	var chain [32]byte
@@ -34,8 +34,8 @@ func (c *checker) checkGroups(last uint64, hash [32]byte) error {
 	})
 }
 
-// journal reads an organization's events in order, checks their order and their tree, and
-// passes them to the rules that follow events.
+// checkJournal reads an organization's events in order, checks their order and their tree, and
+// passes them to the rules that need events.
 func (c *orgCheck) checkJournal() error {
 	o := c.organization
 	trees, stop := iter.Pull(c.treeRows())
@@ -89,11 +89,11 @@ func (c *orgCheck) checkJournal() error {
 
 type treeRow struct {
 	first uint64
-	row   []byte // valid until the next one is read
+	row   []byte // valid until the next row is read
 	err   error
 }
 
-// treeRows returns an organization's tree rows, and the error, if any, at the end.
+// treeRows iterates over an organization's tree rows. If reading fails, the last element has the error.
 func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 	return func(yield func(treeRow) bool) {
 		err := c.View.Rows(c.organization.ID, posting.Trees, func(key, row []byte) (bool, error) {
@@ -118,7 +118,7 @@ type journal struct {
 	unhashed    ledger.Source // the record whose next event must follow immediately; zero: none
 }
 
-// block checks one block and its events.
+// checkBlock checks one block and its events.
 func (j *journal) checkBlock(block *store.BlockRow, tree []byte) error {
 	org := j.organization.ID
 	if block.First != j.lastSeq+1 {
@@ -145,7 +145,7 @@ func (j *journal) checkBlock(block *store.BlockRow, tree []byte) error {
 	return nil
 }
 
-// event checks one event and passes it on.
+// checkEvent checks one event and passes it to the rules that need events.
 func (j *journal) checkEvent(seq uint64, canonical []byte) {
 	j.events++
 	org := j.organization.ID

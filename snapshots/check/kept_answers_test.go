@@ -54,7 +54,7 @@ func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
 		plant  func(w *fixture.Store, made ledger.ID, p *fixture.Planter)
 	}{
 		"none":                      {},
-		"an answer without its key": {[]int{4}, "is no key's", func(_ *fixture.Store, _ ledger.ID, p *fixture.Planter) { p.Group.Delete(claim("admin/change")) }},
+		"an answer without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, _ ledger.ID, p *fixture.Planter) { p.Group.Delete(claim("admin/change")) }},
 		"an answer of another's key": {[]int{4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Planter) {
 			p.Group.Delete(claim("admin/make"))
 			plantClaim(p, w, "admin/other")

@@ -84,11 +84,11 @@ func TestEveryFaultOfALimitBreaksItsRule(t *testing.T) {
 		says   string
 	}{
 		{"a limit that is off, though it was switched on", (*bounds).ofDaily, "active", sameValue(false), "events lead to"},
-		{"a limit of a partner who is not there", (*bounds).ofDaily, "partner_id", sameValue(int64(99)), "bounds "}, // nor does its terminal belong to that partner
-		{"a limit of another organization's partner", (*bounds).ofVelocity, "partner_id", sameValue(int64(2)), "bounds partner 2, who is not there"},
+		{"a limit of a partner who does not exist", (*bounds).ofDaily, "partner_id", sameValue(int64(99)), "bounds "}, // nor does its terminal belong to that partner
+		{"a limit of another organization's partner", (*bounds).ofVelocity, "partner_id", sameValue(int64(2)), "bounds partner 2, who does not exist"},
 		{"a limit of a partner without a number", (*bounds).ofVelocity, "partner_id", sameValue(int64(-1)), "has a partner number below 1"},
 		{"a limit of no partner", (*bounds).ofVelocity, "partner_id", sameValue(nil), "no column partner_id"},
-		{"a limit of a terminal that is not there", (*bounds).ofDaily, "terminal_id", sameValue(someone), "bounds a terminal that its partner does not have"},
+		{"a limit of a terminal that does not exist", (*bounds).ofDaily, "terminal_id", sameValue(someone), "bounds a terminal that its partner does not have"},
 		{"a limit of another organization's terminal", (*bounds).ofDaily, "terminal_id", func(b *bounds) any { return b.strange }, "bounds a terminal that its partner does not have"},
 		{"a limit of what is no terminal", (*bounds).ofDaily, "terminal_id", sameValue(fixture.Raw{1}), "can't be read: schema: unknown stored form: column terminal_id"},
 		{"a limit in the other environment than its terminal", (*bounds).ofDaily, "env", sameValue("test"), "bounds a terminal that its partner does not have"},

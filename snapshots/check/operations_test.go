@@ -70,19 +70,19 @@ func elsewhere(i int) func([]string) []string {
 
 var operationFaults = []fault{
 	logFault("a charge without its call", "is charged without a call", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, without(0)),
-	logFault("a charge that is only held", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured }, without(1)),
-	logFault("a capture of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured },
+	logFault("a charge that is only held", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured }, without(1)),
+	logFault("a capture of another amount", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured },
 		in(-1, `"captured":"1515"`, `"captured":"1516"`)),
-	logFault("a charge of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.ChargedPayment },
+	logFault("a charge of another amount", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.ChargedPayment },
 		in(0, `"amount":"10199"`, `"amount":"10198"`)),
-	logFault("a converted payout of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
+	logFault("a converted payout of another amount", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
 		in(-1, `"amount":"295"`, `"amount":"300"`)),
-	logFault("a refund of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
+	logFault("a refund of another amount", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
 		in(-1, `"refunded":"667"`, `"refunded":"668"`)),
-	logFault("a refund that never was", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, without(2)),
-	logFault("a refund that the record does not know", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Unmoved },
+	logFault("a refund that never was", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, without(2)),
+	logFault("a refund that the record does not know", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Unmoved },
 		in(-1, `"captured":"1003"`, `"captured":"1003","refunded":"1003"`)),
-	logFault("a charge at another terminal", "is charged at another terminal than it was sent to last", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, elsewhere(0)),
+	logFault("a charge at another terminal", "is charged at a different terminal than the one to which it was last sent", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, elsewhere(0)),
 	logFault("a second terminal while the first may have it", "and the first may have charged it", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
 		in(0, `"outcome":"refused"`, `"outcome":"pending"`)),
 	logFault("a charge that was given up and is under way", "and the provider may still charge it", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, without(1)),
@@ -107,7 +107,7 @@ var operationFaults = []fault{
 			return in(i, `"before":"0"`, `"before":"4000000000000002"`)(lines)
 		})
 	}, nil, ""},
-	logFault("a challenge of a transaction that is not there", "was sent to the provider without an intent", func(w *fixture.Store) *payment.Record { return w.Trades.Acted },
+	logFault("a challenge of a transaction that does not exist", "was sent to the provider without an intent", func(w *fixture.Store) *payment.Record { return w.Trades.Acted },
 		func(own []string) []string {
 			return append(own, strings.Replace(own[1], own[1][14:50], uuid.NewString(), 1))
 		}),

@@ -86,14 +86,14 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 			c.record.BalanceHash[0]++
 			c.change.Steps[0].Events[0] = c.record.Event()
 		}, []int{2}, "with another hash than that of its trial balance"},
-		"a record with another hash": {2, func(c *closed) { c.record.BalanceHash[0]++ }, []int{3}, "says another hash than its event"},
+		"a record with another hash": {2, func(c *closed) { c.record.BalanceHash[0]++ }, []int{3}, "has another hash than its event"},
 		"another name":               {1, func(c *closed) { c.change.Steps[0].Events[0].Name = "shut" }, []int{3}, "no machine has the step"},
 		"a second event": {1, func(c *closed) {
 			again := c.record.Event()
 			again.From = again.To
 			c.change.Steps[0].Events = append(c.change.Steps[0].Events, again)
-		}, []int{3}, "is not closed once and for ever"},
-		"something to wake it": {1, func(c *closed) { c.change.Steps[0].Due = ledger.MicrosOf(fixture.StartTime.AddDate(9, 0, 0)) }, []int{3}, "is not closed once and for ever"},
+		}, []int{3}, "has more than one event, or a timer"},
+		"something to wake it": {1, func(c *closed) { c.change.Steps[0].Due = ledger.MicrosOf(fixture.StartTime.AddDate(9, 0, 0)) }, []int{3}, "has more than one event, or a timer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := copyContractStore(t, fixture.Buffered)
@@ -176,5 +176,5 @@ func TestAKeyOfAMonthThatIsNotThereIsFound(t *testing.T) {
 	})
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report, 4)
-	wantSomewhere(t, report, "which is not there")
+	wantSomewhere(t, report, "which does not exist")
 }

@@ -273,7 +273,7 @@ var bufferFaults = []fault{
 	{"a line with another total", inChunk(onFees, -1, onLine(func(l *store.Line) {
 		l.Totals.CreditsPosted = fixture.MustAdd(l.Totals.CreditsPosted, 1)
 	})), []int{2}, "the totals are"},
-	{"a line twice in its row", inChunk(onFees, 7, twice), []int{2}, "is of no event"},
+	{"a line twice in its row", inChunk(onFees, 7, twice), []int{2}, "belongs to no event"},
 	{"a section of another account", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
 		s := newest(all)[0]
 		s.sections[s.find(transferAccountPages(1)(w))].prefix = onFees(w)
@@ -302,7 +302,7 @@ var bufferFaults = []fault{
 			layChunks(p, s)
 		})
 	}, []int{4}, "is listed where it does not belong"},
-	{"a list's row of a transaction that is not there", inChunk(listOf(1), 3, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
+	{"a list's row of a transaction that does not exist", inChunk(listOf(1), 3, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
 	{"a list's rows of one group the other way round", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			all := withLines(chunksOf(p, w.FirstDemo.Org), listOf(w.FirstDemo.Partner)(w))

@@ -155,14 +155,14 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 		{"a part of another checkpoint", "than its events give", func(p *fixture.Planter, _, parts []storedKV) {
 			p.Group.Set(parts[2].key, parts[1].row)
 		}},
-		{"one that lies at another time", "lies at another time", func(p *fixture.Planter, heads, _ []storedKV) {
+		{"one that has a wrong time in its key", "has a wrong time in its key", func(p *fixture.Planter, heads, _ []storedKV) {
 			key := bytes.Clone(heads[1].key)
 			key[len(key)-1]++
 			p.Group.Delete(heads[1].key)
 			p.Group.Set(key, heads[1].row)
 		}},
 		{"one that comes behind a later one", "comes too late", func(p *fixture.Planter, heads, _ []storedKV) { p.Group.Set(heads[2].key, heads[0].row) }},
-		{"one of an event that was not booked", "which is not there", func(p *fixture.Planter, heads, parts []storedKV) {
+		{"one of an event that was not booked", "which does not exist", func(p *fixture.Planter, heads, parts []storedKV) {
 			last := heads[len(heads)-1]
 			h, err := store.DecodeCheckpointHead(store.KVKey(last.key), last.row)
 			fixture.Must(p.T, err)
@@ -170,7 +170,7 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 			p.Group.Set(store.KeyKV(nil, ledger.ID(last.key[1:17]), store.KeyCheckpointHead(h.Booked+1_000_000_000_000)), store.EncodeCheckpointHead(&h))
 		}},
 		{"a head that cannot be read", "unknown form", func(p *fixture.Planter, heads, _ []storedKV) { p.Group.Set(heads[3].key, []byte{7}) }},
-		{"a part of no checkpoint", "is none of its parts", func(p *fixture.Planter, heads, parts []storedKV) {
+		{"a part of no checkpoint", "is not one of its parts", func(p *fixture.Planter, heads, parts []storedKV) {
 			seq, place, ok := store.ParseCheckpointPart(store.KVKey(parts[1].key))
 			if !ok {
 				p.T.Fatal("a part's key")
@@ -180,7 +180,7 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 		{"a row of no known kind", "of an unknown kind", func(p *fixture.Planter, heads, _ []storedKV) {
 			p.Group.Set(store.KeyKV(nil, ledger.ID(heads[0].key[1:17]), []byte("tx")), []byte{1})
 		}},
-		{"a chain with another link", "which is not there", func(p *fixture.Planter, heads, parts []storedKV) {
+		{"a chain with another link", "which does not exist", func(p *fixture.Planter, heads, parts []storedKV) {
 			h, err := store.DecodeCheckpointHead(store.KVKey(heads[2].key), heads[2].row)
 			fixture.Must(p.T, err)
 			h.Previous--

@@ -75,24 +75,24 @@ var columnFaults = []contractFault{
 		})
 	}},
 	{"columns that contradict each other", []int{3, 4}, "contradict each other", put("lease secular", "residual_value", money.FromUint64(5_000))},
-	{"a screening that is not there", []int{3}, "rests on screening", put("lease secular", "screening_id", ledger.ID{1})},
+	{"a screening that does not exist", []int{3}, "names screening", put("lease secular", "screening_id", ledger.ID{1})},
 }
 
 // day is the number of microseconds in a day.
 const day = ledger.Micros(24 * 3600 * 1_000_000)
 
 var waitingContractFaults = []contractFault{
-	{"a contract whose time was forgotten", []int{3}, "is to be woken at", func(t *testing.T, w *contractStore) {
+	{"a contract whose time was forgotten", []int{3}, "has a timer at", func(t *testing.T, w *contractStore) {
 		w.crafts(t, func(b *contractScenarios) {
 			b.act(b.find("lease secular"), contract.BearExpense, `{"amount":"1","description":"oil"}`, func(d *contract.Decision) { d.Due = 0 })
 		})
 	}},
-	{"a contract that is woken on another day", []int{3}, "is to be woken at", func(t *testing.T, w *contractStore) {
+	{"a contract that is woken on another day", []int{3}, "has a timer at", func(t *testing.T, w *contractStore) {
 		w.crafts(t, func(b *contractScenarios) {
 			b.act(b.find("deposit"), contract.Profit, `{"gross_profit":"0"}`, func(d *contract.Decision) { d.Due += day })
 		})
 	}},
-	{"a contract that time has nothing to do with", []int{3}, "is to be woken at", funding(func(d *contract.Decision) { d.Due = ledger.MicrosOf(fixture.StartTime) + 1_000*day })},
+	{"a contract that time has nothing to do with", []int{3}, "has a timer at", funding(func(d *contract.Decision) { d.Due = ledger.MicrosOf(fixture.StartTime) + 1_000*day })},
 	{"a contract that has ended and was not finished", []int{3}, "and was finished at 0", moving("investment secular", contract.Complete, `{"final_value":"1"}`, func(d *contract.Decision) { d.Finish = false })},
 	{"a contract that was finished and goes on", []int{3}, "and was finished at", funding(func(d *contract.Decision) { d.Finish = true })},
 }
@@ -114,9 +114,9 @@ func plantCounter(key, window string, row []byte) func(*testing.T, *contractStor
 func amountRow(n uint64) []byte { return store.EncodeAmount(nil, money.FromUint64(n)) }
 
 var numberFaults = []contractFault{
-	{"a number that another contract has", []int{4}, "which another one has", plantStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 2 })},
-	{"no number", []int{4}, "which nobody has given", plantStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 0 })},
-	{"a number beyond all", []int{4}, "which nobody has given", plantStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 1 << 40 })},
+	{"a number that another contract has", []int{4}, "which another contract has", plantStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 2 })},
+	{"no number", []int{4}, "which was never assigned", plantStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 0 })},
+	{"a number beyond all", []int{4}, "which was never assigned", plantStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 1 << 40 })},
 	{"a gap", []int{4}, "of which the last is", plantStamp("deposit", func(_ *contractStore, e *store.Envelope) { e.Number = 9 })},
 	{"a sequence that has gone on", []int{4}, "counter number/ID", plantCounter("number/ID", "", amountRow(4))},
 	{"a sequence that was lost", []int{4}, "there is no counter number/SUK", plantCounter("number/SUK", "", nil)},
@@ -178,18 +178,18 @@ func ofNobody(_ *contractStore, rows []store.Listed) []store.Listed {
 	return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, First: true, ID: fixture.NewID()})
 }
 
-const peopleList = "is not once in the lists of its environment and of each who has a part in it"
+const peopleList = "is not exactly once in the list of its environment and of each of its parties"
 
 var contractListFaults = []contractFault{
 	{"a product's list without one of its contracts", []int{4}, "is not listed", plantListRows(leaseList, withoutFirst)},
 	{"a product's list with a contract twice", []int{4}, "is listed twice", plantListRows(leaseList, firstTwice)},
 	{"a product's list with another product's contract", []int{4}, "where it does not belong", plantListRows(leaseList, ofAnother("deposit"))},
 	{"a product's list with the other reading's contract", []int{4}, "where it does not belong", plantListRows(leaseList, ofAnother("lease religious"))},
-	{"a product's list with what is not there", []int{4}, "which is not there", plantListRows(leaseList, ofNobody)},
+	{"a product's list with what is not there", []int{4}, "which does not exist", plantListRows(leaseList, ofNobody)},
 	{"a customer's list without one of its contracts", []int{4}, peopleList, plantListRows(customersLeases, withoutFirst)},
 	{"a customer's list with a contract twice", []int{4}, peopleList, plantListRows(customersLeases, firstTwice)},
 	{"a customer's list with somebody else's contract", []int{4}, peopleList, plantListRows(customersLeases, ofAnother("issue secular"))},
-	{"a customer's list with what is not there", []int{4}, "which is not there", plantListRows(customersLeases, ofNobody)},
+	{"a customer's list with what is not there", []int{4}, "which does not exist", plantListRows(customersLeases, ofNobody)},
 	{"an environment's list without one of its contracts", []int{4}, peopleList, plantListRows(environmentsLeases, withoutFirst)},
 	{"a contract of another customer", []int{4}, peopleList, put("lease secular", "customer_id", ledger.ID{7})},
 	{"an investor's list without one of its issues", []int{4}, peopleList, plantListRows(investorsIssues, withoutFirst)},
@@ -259,7 +259,7 @@ var staffFaults = []contractFault{
 	{"an answer with other columns", []int{3}, "with other columns", plantReply(shows(func(r *contract.Record) {
 		columnNamed(r, "total_rentals_paid").Put(r.Values, money.FromUint64(1))
 	}))},
-	{"an answer of another contract", []int{3}, "and is behind an event of", plantReply(plantSealed(func(_ *testing.T, w *contractStore, form []byte) []byte {
+	{"an answer of another contract", []int{3}, "and follows an event of", plantReply(plantSealed(func(_ *testing.T, w *contractStore, form []byte) []byte {
 		deposit := w.contracts["deposit"]
 		return append(deposit[:], form[len(deposit):]...)
 	}))},
@@ -277,7 +277,7 @@ var staffFaults = []contractFault{
 		return sealed
 	})},
 	{"an answer of no form", []int{3, 4}, "is of an unknown form", plantReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte { return append([]byte{9}, payload[1:]...) })},
-	{"an answer that is of no contract", []int{3, 4}, "is behind no contract's event", func(t *testing.T, w *contractStore) {
+	{"an answer that is of no contract", []int{3, 4}, "does not follow a contract's event", func(t *testing.T, w *contractStore) {
 		w.crafts(t, func(b *contractScenarios) {
 			reply := fixture.NewID()
 			b.submit(&posting.Change{
@@ -289,15 +289,15 @@ var staffFaults = []contractFault{
 			})
 		})
 	}},
-	{"an answer that was lost", []int{3, 4}, "which is not there", func(t *testing.T, w *contractStore) {
+	{"an answer that was lost", []int{3, 4}, "which does not exist", func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
 			p.DeleteAll(store.KeyRecord(nil, w.FirstDemo.Org, replyOf(w, moveKey.ClaimKey())))
 		})
 	}},
-	{"a key that was lost", []int{4}, "is no key's", plantClaimOwner(func(*contractStore, []byte) []byte { return nil })},
-	{"a key that was used for nothing", []int{4}, "which is not there", plantClaimOwner(ownedBy(func(*contractStore) ledger.Source { return contractSource(fixture.NewID()) }))},
-	{"a key that was used for another contract", []int{4}, "is no key's", plantClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return contractSource(w.contracts["deposit"]) }))},
-	{"a key that was used for a payment", []int{4}, "which is not there", plantClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return fixture.TransactionSource(w.ChargedPayment.ID) }))},
+	{"a key that was lost", []int{4}, "belongs to no idempotency key", plantClaimOwner(func(*contractStore, []byte) []byte { return nil })},
+	{"a key that was used for nothing", []int{4}, "which does not exist", plantClaimOwner(ownedBy(func(*contractStore) ledger.Source { return contractSource(fixture.NewID()) }))},
+	{"a key that was used for another contract", []int{4}, "belongs to no idempotency key", plantClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return contractSource(w.contracts["deposit"]) }))},
+	{"a key that was used for a payment", []int{4}, "which does not exist", plantClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return fixture.TransactionSource(w.ChargedPayment.ID) }))},
 	{"a key of an unknown form", []int{4}, "of an unknown form", plantClaimOwner(func(_ *contractStore, owner []byte) []byte { return owner[:40] })},
 }
 
@@ -319,9 +319,9 @@ func plantScreening(change func(s map[string]any)) func(*testing.T, *contractSto
 
 var screeningFaults = []contractFault{
 	{"another decision than was found", []int{3}, "events lead to", plantScreening(func(s map[string]any) { s["decision"] = "review" })},
-	{"a decision that its rules don't give", []int{3}, `and its rules say "fail"`, plantScreening(func(s map[string]any) { s["given"].(map[string]any)["AssetType"] = "weapons" })},
-	{"other findings", []int{3}, "and its rules say", plantScreening(func(s map[string]any) { s["findings"] = nil })},
-	{"rules that nobody knows", []int{3}, "by the unknown rules 9", plantScreening(func(s map[string]any) { s["ruleset"] = 9 })},
+	{"a decision that its rules don't give", []int{3}, `and its rules give "fail"`, plantScreening(func(s map[string]any) { s["given"].(map[string]any)["AssetType"] = "weapons" })},
+	{"other findings", []int{3}, "and its rules give", plantScreening(func(s map[string]any) { s["findings"] = nil })},
+	{"rules that nobody knows", []int{3}, "the unknown ruleset 9", plantScreening(func(s map[string]any) { s["ruleset"] = 9 })},
 	{"a screening that can't be read", []int{3}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(*store.Envelope, []byte) []byte { return []byte{1, '{'} })

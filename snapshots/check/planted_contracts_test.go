@@ -218,7 +218,7 @@ var lifecycleFaults = []contractFault{
 			b.open(contract.Safekeeping, contract.Religious, func(d *contract.Decision) { d.Events = append(d.Events[:1:1], d.Events[2:]...) })
 		})
 	}},
-	{"an entry that goes on without one before it", []int{3}, "does not go on with the entry", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
+	{"an entry that goes on without one before it", []int{3}, "does not continue the entry", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
 		continued(d)
 		d.Events[0].Entry, d.Events[1].Entry.Postings = nil, append(d.Events[0].Entry.Postings, d.Events[1].Entry.Postings...)
 	})},
@@ -239,7 +239,7 @@ var lifecycleFaults = []contractFault{
 			d.Events[0].Entry.Postings[i].Asset.Currency = "EUR"
 		}
 	})},
-	{"an entry of no day", []int{3}, "its entry is of no day", funding(func(d *contract.Decision) {
+	{"an entry of no day", []int{3}, "its entry has an impossible day", funding(func(d *contract.Decision) {
 		d.Events[0].Entry.Effective = ledger.DateOf(time.Date(9001, 1, 1, 0, 0, 0, 0, time.UTC))
 	})},
 	{"rent before its day", []int{3}, "before its day", func(t *testing.T, w *contractStore) {

@@ -20,11 +20,11 @@ import (
 )
 
 var keptFaults = []deliveryFault{
-	{"a delivery to another destination than its notice's", changedKept(func(row map[string]any) { row["t"] = make([]byte, 16) }), "goes elsewhere"},
-	{"a delivery that says something else than its notice", changedKept(func(row map[string]any) { row["b"] = []byte{1, 0, 4} }), "something else"},
+	{"a delivery to another destination than its notice's", changedKept(func(row map[string]any) { row["t"] = make([]byte, 16) }), "has another destination"},
+	{"a delivery that has another content than its notice", changedKept(func(row map[string]any) { row["b"] = []byte{1, 0, 4} }), "another content than its notice"},
 	{"a delivery of another source than its notice's", changedKept(func(row map[string]any) { row["s"] = make([]byte, 16) }), "another notice"},
 	{"a delivery of another page than its notice's", changedKept(func(row map[string]any) { row["p"] = int64(5) }), "another notice"},
-	{"a delivery of operators' contacts that is a merchant's", changedKept(func(row map[string]any) { row["l"] = []byte("x") }), "no channel"},
+	{"a delivery of operators' contacts that is a merchant's", changedKept(func(row map[string]any) { row["l"] = []byte("x") }), "has a channel that it can't have"},
 	{"a delivery that can't be read", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			n, _ := p.first(w.retried)
@@ -38,7 +38,7 @@ var keptFaults = []deliveryFault{
 			n.Booked += 5
 			p.Group.Set(p.key("e", idOf(&n)...), rows[0])
 		}))
-	}, "is kept and no notice"},
+	}, "has a row of its own and no notice"},
 	{"an acknowledged delivery that failed", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			p.kept(w.retried, func(row map[string]any) { attempts(row)[1].(map[string]any)["f"] = "status 500" })
@@ -48,7 +48,7 @@ var keptFaults = []deliveryFault{
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			p.kept(w.retried, func(row map[string]any) { attempts(row)[1].(map[string]any)["s"] = 500 })
 		}))
-	}, "by an answer that is none"},
+	}, "by a response that is no acknowledgement"},
 	{"a delivery that went on after it was acknowledged", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			p.kept(w.retried, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[1]) })
@@ -66,12 +66,12 @@ var keptFaults = []deliveryFault{
 	}, "more than six times"},
 	{"more attempts before it was asked for again than in all", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) { p.kept(w.again, func(row map[string]any) { row["r"] = 3 }) }))
-	}, "in all, or too many"},
+	}, "or too many attempts"},
 	{"asked for again after another attempt than the marked one", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			p.kept(w.again, func(row map[string]any) { attempts(row)[0].(map[string]any)["s"] = 299 })
 		}))
-	}, "without having been asked for again"},
+	}, "without having been requested again"},
 	{"a delivery that waits and is tried never", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			p.Group.Delete(p.waiting("r", failing))
@@ -111,30 +111,30 @@ func changedKept(change func(row map[string]any)) func(t *testing.T, w *notified
 var waitingFaults = []deliveryFault{
 	{"a delivery that waits and will not be tried", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) { p.Group.Delete(p.waiting("r", failing)) }))
-	}, "is pending, and no row says so"},
+	}, "is pending, and has no row for that"},
 	{"a parked delivery that is not found", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) { p.Group.Delete(p.waiting("p", failing)) }))
-	}, "is parked, and no row says so"},
+	}, "is parked, and has no row for that"},
 	{"a delivery that waits twice", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			key := bytes.Clone(p.waiting("r", failing))
 			key[len(key)-10]++
 			p.Group.Set(key, []byte{})
 		}))
-	}, "one that waits, and is none"},
+	}, "it waits, and that is wrong"},
 	{"a delivery that waits and is over", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			n, _ := p.first(w.retried)
 			key := append(append([]byte{1}, n.To[:]...), binary.BigEndian.AppendUint64(nil, uint64(n.Booked))...)
 			p.set([]byte{}, "r", append(key, idOf(&n)...)...)
 		}))
-	}, "one that waits, and is none"},
+	}, "it waits, and that is wrong"},
 	{"a delivery that is parked at another destination", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			n, _ := p.first(w.parked)
 			p.set([]byte{}, "p", append(append([]byte{1}, w.hook[:]...), idOf(&n)...)...)
 		}))
-	}, "one that was given up, and is none"},
+	}, "it was given up, and that is wrong"},
 	{"a row that waits and says something", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) { p.Group.Set(p.waiting("r", failing), []byte{1}) }))
 	}, "a"},
@@ -144,13 +144,13 @@ var waitingFaults = []deliveryFault{
 			_, at := p.first(w.theirs)
 			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
 		}))
-	}, "neither marked nor kept"},
+	}, "neither a mark nor a row of its own"},
 	{"a cursor that is at no page", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			_, at := p.first(w.marked)
 			p.set(binary.BigEndian.AppendUint64(nil, uint64(at+1)), "c")
 		}))
-	}, "at no page"},
+	}, "points to none of their pages"},
 }
 
 var kvFaults = []deliveryFault{
@@ -168,7 +168,7 @@ var kvFaults = []deliveryFault{
 			row[6]++
 			p.Group.Set(append(bytes.Clone(keys[0]), "/2"...), row)
 		}))
-	}, "has a key and is not there"},
+	}, "has a key and does not exist"},
 	{"a message with two keys", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			keys, rows := p.Rows(p.key("i"))
@@ -181,10 +181,10 @@ var kvFaults = []deliveryFault{
 	}, "can't be read"},
 	{"a message to nobody", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) { p.operatorMessage(func(row map[string]any) { row["t"] = make([]byte, 16) }) }))
-	}, "to nobody"},
+	}, "has a destination that does not exist"},
 	{"a message that says that it is an event's", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) { p.operatorMessage(func(row map[string]any) { row["k"] = 't' }) }))
-	}, "is no event's"},
+	}, "belongs to no event"},
 }
 
 func withKV(row []byte, key string) func(t *testing.T, w *notifiedStore) {

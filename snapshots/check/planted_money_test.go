@@ -13,7 +13,7 @@ import (
 )
 
 var refundFaults = []fault{
-	scenarioFault("more refunded than was charged", "more is given back than was captured", func(s *scenarios) {
+	scenarioFault("more refunded than was charged", "more is refunded than was captured", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.record.Amount = money.FromUint64(400)
 		l.refund(400, func(d *payment.Decision) { d.Record.Amount = money.FromUint64(300) })
@@ -151,7 +151,7 @@ func split(entry *ledger.Entry, owed uint64, side ledger.Side) {
 	}
 }
 
-const wrongSplit = "splits a partner's line another way than its accounts ask for"
+const wrongSplit = "splits a partner's balance differently than its accounts require"
 
 var splitFaults = []fault{
 	splitScenario("a credit that pays off what nobody owes", wrongSplit, func(s *scenarios) {
@@ -166,7 +166,7 @@ var splitFaults = []fault{
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
 	}),
-	splitScenario("a line both ways", "moves a partner's line both ways", func(s *scenarios) {
+	splitScenario("a line both ways", "moves a partner's balance in both directions", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
 	}),
 	splitScenario("a debt that a credit passes by", wrongSplit, func(s *scenarios) {
@@ -213,12 +213,12 @@ var sealedFaults = []fault{
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Group.Set(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)), []byte("a sealed card"))
 		})
-	}, []int{3}, "which keeps no card"},
+	}, []int{3}, "which has no sealed card"},
 	{"a card that is sealed for nobody", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Group.Set(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(uuid.New())), []byte("a sealed card"))
 		})
-	}, []int{3}, "which is not there"},
+	}, []int{3}, "which does not exist"},
 	{"a sealed row with an unknown key", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Group.Set(append(store.KeySealeds(nil, w.FirstDemo.Org), 1), []byte("a sealed card"))
@@ -228,5 +228,5 @@ var sealedFaults = []fault{
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Group.Delete(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(w.Trades.Acting.ID)))
 		})
-	}, []int{3}, "keeps its card, and nothing is sealed for it"},
+	}, []int{3}, "says that its card is sealed, and has no sealed row"},
 }

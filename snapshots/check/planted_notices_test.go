@@ -42,7 +42,7 @@ var noticeFaults = []deliveryFault{
 				Booked: 1_000, Source: fixture.TransactionSource(w.marked.ID), Channel: 1, To: w.hook, Body: []byte{1, 0, 3},
 			}))
 		}))
-	}, "tells of no event"},
+	}, "belongs to no event"},
 	{"a notice behind the last event", func(t *testing.T, w *notifiedStore) {
 		const late = 1 << 60
 		w.Plant(t, w.on(func(p *kvPlanter) {
@@ -50,7 +50,7 @@ var noticeFaults = []deliveryFault{
 				Booked: late, Source: fixture.TransactionSource(w.marked.ID), Channel: 1, To: w.hook, Body: []byte{1, 0, 3},
 			}))
 		}))
-	}, "tells of no event"},
+	}, "belongs to no event"},
 	{"two notices of one event by one channel", changedNotice(func(n store.Notice) []store.Notice { return []store.Notice{n, n} }), "out of order"},
 	{"a notice of another record's event", changedNotice(func(n store.Notice) []store.Notice {
 		n.Source.ID[3]++
@@ -60,7 +60,7 @@ var noticeFaults = []deliveryFault{
 		n.Body = bytes.Clone(n.Body)
 		n.Body[2]++
 		return []store.Notice{n}
-	}), "tells of another status"},
+	}), "has another status"},
 	{"a notice that can't be read", changedNotice(func(n store.Notice) []store.Notice {
 		n.Body = append(bytes.Clone(n.Body), 0)
 		return []store.Notice{n}
@@ -69,7 +69,7 @@ var noticeFaults = []deliveryFault{
 		other := n
 		other.Channel = byte(posting.Stream)
 		return []store.Notice{n, other}
-	}), "says nothing"},
+	}), "is not for its record"},
 	{"a message to operators that can't be read", changedNotice(func(n store.Notice) []store.Notice {
 		other := n
 		other.Channel, other.Body = byte(posting.Operators), []byte("{}")
@@ -82,7 +82,7 @@ var noticeFaults = []deliveryFault{
 	{"a notice to nobody", changedNotice(func(n store.Notice) []store.Notice {
 		n.To[3]++
 		return []store.Notice{n}
-	}), "to nobody"},
+	}), "has a destination that does not exist"},
 	{"a page of notices that can't be read", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			_, at := p.first(w.parked)
@@ -136,27 +136,27 @@ func plantUnmarked(currency money.Currency) func(t *testing.T, w *notifiedStore)
 }
 
 var markFaults = []deliveryFault{
-	{"a mark of a notice that is not there", func(t *testing.T, w *notifiedStore) {
+	{"a mark of a notice that does not exist", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			n, at := p.first(w.parked)
 			n.Booked += 7
 			p.marks(at, &n, 200)
 		}))
 	}, "no notice of its page"},
-	{"a mark on a page that is not there", func(t *testing.T, w *notifiedStore) {
+	{"a mark on a page that does not exist", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			n, at := p.first(w.marked)
 			n.Booked += 7
 			p.marks(at+7, &n, 200)
 		}))
-	}, "page of notices that is not there"},
+	}, "page of notices that does not exist"},
 	{"a mark behind the last page", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			n, _ := p.first(w.marked)
 			n.Booked = 1 << 60
 			p.marks(1<<60, &n, 200)
 		}))
-	}, "page of notices that is not there"},
+	}, "page of notices that does not exist"},
 	{"a delivery that is marked twice", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			_, at := p.first(w.theirs)
@@ -169,7 +169,7 @@ var markFaults = []deliveryFault{
 			n, at := p.first(w.theirs)
 			p.marks(at, &n, 302)
 		}))
-	}, "by an answer that is none"},
+	}, "by a response that is no acknowledgement"},
 	{"marks that can't be read", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			keys, _ := p.Rows(p.key("d"))
@@ -181,11 +181,11 @@ var markFaults = []deliveryFault{
 			n, at := p.first(w.parked)
 			p.marks(at, &n, 200)
 		}))
-	}, "is parked without having been asked for again"},
+	}, "is parked without having been requested again"},
 	{"a delivery that is marked and waits", func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
 			n, at := p.first(w.pending)
 			p.marks(at, &n, 200)
 		}))
-	}, "is pending without having been asked for again"},
+	}, "is pending without having been requested again"},
 }

@@ -93,10 +93,10 @@ var registerFaults = []contractFault{
 	})},
 	{"a record with another number of subscriptions", []int{3}, "says 4 subscriptions", put("issue secular", "subscriptions_total", int64(4))},
 	{"a record with another number of holders", []int{3}, "has 3 holders", put("issue secular", "holders_total", int64(3))},
-	{"a batch of nothing", []int{3}, "a batch of nothing", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
+	{"a batch of nothing", []int{3}, "a batch, and no action", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
 		d.Events[0].Name = string(contract.Batch)
 	})},
-	{"a batch too many", []int{3}, "has 1 batches behind", func(t *testing.T, w *contractStore) {
+	{"a batch too many", []int{3}, "has 1 batches after", func(t *testing.T, w *contractStore) {
 		moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, func(d *contract.Decision) {
 			whole := d.Events[0].Entry
 			first, rest := *whole, *whole

@@ -133,7 +133,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		"more renewals than were paid":          {[]int{3}, "of them paid", says(func(r *subscription.Record) { r.Renewals++ })},
 		"more renewals than were begun":         {[]int{3}, "of them paid", says(func(r *subscription.Record) { r.Number++ })},
 		"no transaction of the last renewal":    {[]int{3}, "names no transaction", says(func(r *subscription.Record) { r.Last = ledger.ID{} })},
-		"another last renewal":                  {[]int{3}, "is another one than it says", says(func(r *subscription.Record) { r.Last = fixture.NewID() })},
+		"another last renewal":                  {[]int{3}, "is not the one that it names", says(func(r *subscription.Record) { r.Last = fixture.NewID() })},
 		"failures of what is active":            {[]int{3}, "after 1 failures", says(func(r *subscription.Record) { r.Failures = 1 })},
 		"another amount than was charged":       {[]int{3}, "renews something else", says(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
 		"another initial payment":               {[]int{3}, "renews something else", says(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
@@ -154,7 +154,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			})
 		}},
 		"a renewal of a number that was never begun": {[]int{3, 4}, "was never begun", transaction(func(r *payment.Record) { r.Renewal.Number = 7 })},
-		"a renewal of nothing":                       {[]int{3, 4}, "is not there", transaction(func(r *payment.Record) { r.Renewal.Subscription = fixture.NewID() })},
+		"a renewal of nothing":                       {[]int{3, 4}, "does not exist", transaction(func(r *payment.Record) { r.Renewal.Subscription = fixture.NewID() })},
 		"a renewal that is none":                     {[]int{3, 4}, "renewals were begun, and 1 are there", transaction(func(r *payment.Record) { r.Renewal = nil })},
 		"a renewal with a txid":                      {[]int{3}, "has a txid", transaction(func(r *payment.Record) { r.TxID = "t" })},
 		"a renewal by a card":                        {[]int{3}, "no payment by a provider's token", transaction(func(r *payment.Record) { r.Method = payment.BankCard })},
@@ -169,10 +169,10 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 				e.Name = string(subscription.Await)
 			}
 		})},
-		"a subscription that forgot what it told": {[]int{6}, "it has 1 to tell of", func(w *recurrence, p *fixture.Planter) {
+		"a subscription that forgot what it told": {[]int{6}, "its events have 1 to be notified of", func(w *recurrence, p *fixture.Planter) {
 			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Unnotified = 0 })
 		}},
-		"a notice that is not there": {[]int{6}, "of the notices are there", func(w *recurrence, p *fixture.Planter) {
+		"a notice that does not exist": {[]int{6}, "of the notices are there", func(w *recurrence, p *fixture.Planter) {
 			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Notified, r.Unnotified = 1, 0 })
 		}},
 		"a name without its claim": {[]int{4}, "no claim on it", func(w *recurrence, p *fixture.Planter) { p.Group.Delete(claimOf(w.FirstDemo.Org, w.renewed, 2)) }},
@@ -180,7 +180,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			_, rows := p.Rows(claimOf(w.FirstDemo.Org, w.renewed, 2))
 			p.Group.Set(claimOf(w.FirstDemo.Org, w.renewed, 3), rows[0])
 		}},
-		"a claim that names nothing": {[]int{4}, "is not there", func(w *recurrence, p *fixture.Planter) {
+		"a claim that names nothing": {[]int{4}, "does not exist", func(w *recurrence, p *fixture.Planter) {
 			name := actors.Renewal{Subscription: w.renewed, Number: 3}
 			key := name.Key()
 			claim := key.Claim(w.FirstDemo.Org, ledger.Source{Kind: ledger.Transaction, ID: fixture.NewID()}, nil)
@@ -193,12 +193,12 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			_, rows := p.Rows(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, w.key.ClaimKey()))
 			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, "partner/99/k"), rows[0])
 		}},
-		"a key that shows nothing": {[]int{4}, "shows nothing", func(w *recurrence, p *fixture.Planter) {
+		"a key that shows nothing": {[]int{4}, "does not show", func(w *recurrence, p *fixture.Planter) {
 			key := store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, w.key.ClaimKey())
 			_, rows := p.Rows(key)
 			p.Group.Set(key, rows[0][:49])
 		}},
-		"a list that shows what is not there": {[]int{4}, "is not there", func(w *recurrence, p *fixture.Planter) {
+		"a list that shows what is not there": {[]int{4}, "does not exist", func(w *recurrence, p *fixture.Planter) {
 			plantListed(p, w.Store, 99, subscription.All, fixture.NewID(), 1)
 		}},
 		"listed twice": {[]int{4}, "listed twice", func(w *recurrence, p *fixture.Planter) {
@@ -257,7 +257,7 @@ func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
 	}()
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report, 6)
-	if details := report.Rules[5].Details; len(details) != 1 || !strings.HasSuffix(details[0], "has told nobody of 1 events, and an address was set") {
+	if details := report.Rules[5].Details; len(details) != 1 || !strings.HasSuffix(details[0], "has notified nobody of 1 events, and an address was set") {
 		t.Errorf("said %q", details)
 	}
 }

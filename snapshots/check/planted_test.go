@@ -100,7 +100,7 @@ var entryFaults = []fault{
 				return events
 			})
 		})
-	}, []int{3}, "its entry closes another record's"},
+	}, []int{3}, "its entry closes the hold of another record"},
 	scenarioFault("a hold of another amount", "has held other amounts than it says", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
@@ -166,7 +166,7 @@ var entryFaults = []fault{
 	scenarioFault("late money that the record does not know", "says that money came too late: false", func(s *scenarios) {
 		s.late(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
 	}),
-	scenarioFault("less given back than is in suspense", "it does not give back what is in suspense", func(s *scenarios) {
+	scenarioFault("less given back than is in suspense", "it does not refund the amount in suspense", func(s *scenarios) {
 		l := s.late()
 		l.giveBack()
 		l.op(payment.VerdictCharged, func(d *payment.Decision) { pair(last(d).Entry) })
@@ -226,7 +226,7 @@ func (s *scenarios) late(spoil ...change) *scenario {
 }
 
 var intentFaults = []fault{
-	scenarioFault("a capture that nobody asked for", "nothing that leads to it was asked of the provider", func(s *scenarios) {
+	scenarioFault("a capture that nobody asked for", "it has no matching request to the provider", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		amount := money.FromUint64(200)
 		d, err := s.at.Commit(l.record, &amount, uuid.New())
@@ -234,14 +234,14 @@ var intentFaults = []fault{
 		l.record = d.Record
 		l.op(payment.VerdictCharged)
 	}),
-	scenarioFault("a refund that nobody asked for", "nothing that it goes on with was asked of the provider", func(s *scenarios) {
+	scenarioFault("a refund that nobody asked for", "it continues no request to the provider", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
 			d.Events = []ledger.Event{{Name: string(payment.RefundPending), From: "charged", To: "refunding"}}
 			d.Record.Status, d.Record.Op, d.Record.Refunds, d.Due = payment.Refunding, nil, nil, 0
 		})
 	}),
-	scenarioFault("a payer whose time was over, cancelled", "and it is not rejected for it", func(s *scenarios) {
+	scenarioFault("a payer whose time was over, cancelled", "and it is not rejected", func(s *scenarios) {
 		l := s.acting()
 		later := s.at
 		later.Now = later.Now.Add(time.Hour)
@@ -258,7 +258,7 @@ var intentFaults = []fault{
 		l.record.Op = nil
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
-	scenarioFault("an intent apart from the choice of its terminal", "it is no part of the step that chose its terminal", func(s *scenarios) {
+	scenarioFault("an intent apart from the choice of its terminal", "it is not part of the step that chose its terminal", func(s *scenarios) {
 		d := s.at.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), terms(fees()))
 		first := d
 		first.Events, first.Record = d.Events[:2], &payment.Record{}
@@ -351,7 +351,7 @@ var standingFaults = []fault{
 		l := &scenario{scenarios: s}
 		l.write(s.at.Host(uuid.New(), 1, s.request(payment.Payment, 300)), func(d *payment.Decision) { d.Record.Hosted = false })
 	}),
-	scenarioFault("a void that the record does not ask for", "asks its provider for something else than its events do", func(s *scenarios) {
+	scenarioFault("a void that the record does not ask for", "has another open request to its provider than its events", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(fees())).cancel(func(d *payment.Decision) { d.Record.Op = nil })
 	}),
 	scenarioFault("a refused payout whose money stays held", "", func(s *scenarios) {
@@ -395,10 +395,10 @@ func ownerOf(kind ledger.Kind, id ledger.ID) []byte {
 }
 
 var keyFaults = []fault{
-	keyFault("a key that names nothing", "partner/1/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that names nothing", "partner/1/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, uuid.New())
 	}),
-	keyFault("a key that names a transaction elsewhere", "partner/2/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that names a transaction elsewhere", "partner/2/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.SecondDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
 	keyFault("a key that names another partner's transaction", "partner/3/x", []int{4}, "which is another's", func(w *fixture.Store) (ledger.ID, []byte) {
@@ -410,21 +410,21 @@ var keyFaults = []fault{
 	keyFault("a key that is nobody's", "somebody/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
-	keyFault("a key that made an organization which is not there", "admin/x", []int{4}, "which is not there", func(*fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that made an organization which does not exist", "admin/x", []int{4}, "which does not exist", func(*fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Organization, uuid.New())
 	}),
-	keyFault("a key that made an organization", "admin/x", []int{4}, "is not one that was made with an event", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that made an organization", "admin/x", []int{4}, "was not made with any event", func(w *fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Organization, w.SecondDemo.Org)
 	}),
 	keyFault("a key of the administration without its answer", "admin/a/b", []int{4}, "has answer", func(w *fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, append(ownerOf(ledger.Transaction, w.ChargedPayment.ID), w.FirstDemo.Org[:]...)
 	}),
-	keyFault("a key of the administration that names no organization", "admin/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key of the administration that names no organization", "admin/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
 	{"an answer whose key is lost", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Group.Delete(store.KeyClaim(nil, ledger.ID{}, ledger.ClaimIdempotency, "admin/a trader"))
 		})
-	}, []int{4}, "is no key's"},
+	}, []int{4}, "belongs to no idempotency key"},
 }

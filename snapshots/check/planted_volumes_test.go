@@ -135,13 +135,13 @@ var volumeFaults = []fault{
 				d.Record.Volumes = slices.Clone(s.w.Trades.Volumes)
 			})
 	}),
-	boundFault("a limit that is not there", "which its partner does not have", func(_ *scenarios, b *payment.Bound) { b.Limit = uuid.New() }),
+	boundFault("a limit that does not exist", "which its partner does not have", func(_ *scenarios, b *payment.Bound) { b.Limit = uuid.New() }),
 	boundFault("a limit twice", "counts twice", func(s *scenarios, b *payment.Bound) {
 		*b = s.bounds(2)[1]
 	}),
 	boundFault("a day that it was not routed on", "was not routed then", func(_ *scenarios, b *payment.Bound) { b.Window = "2026-09-04" }),
 	boundFault("a month in the place of a day", "was not routed then", func(_ *scenarios, b *payment.Bound) { b.Window = "2026-09" }),
-	boundFault("a card in the place of the partner", "as somebody else", func(_ *scenarios, b *payment.Bound) { b.Subject = "card" }),
+	boundFault("a card in the place of the partner", "for another subject", func(_ *scenarios, b *payment.Bound) { b.Subject = "card" }),
 	scenarioFault("a limit on another currency", "which does not bound it", func(s *scenarios) {
 		r := s.request(payment.Payment, 300)
 		r.Asset.Currency = "EUR"

@@ -11,10 +11,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, records. Each record has events, and each record with events has a row. The writer's
-// stamp on the row agrees with the events. A record that waits for an instant has its due row.
+// Rule 3, records. Each stored record has events, and each record with events is stored. The writer's
+// stamp on the row agrees with the events. A record that is due at an instant has a timer for it.
 
-// records compares every stored record with its history.
+// checkRecords compares every stored record with its history.
 func (c *orgCheck) checkRecords() error {
 	o := c.organization
 	err := c.Rows(o, posting.Records, func(key, row []byte) error {
@@ -119,8 +119,8 @@ func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	c.answers.CompareDirectoryRecord(r, c.directory.CheckRecord(r, record), record)
 }
 
-// dueRows are the due rows that records must have. Without its due row a payment stays open
-// forever.
+// timers are the timers that must be stored according to the records. Without its timer a payment stays
+// open forever.
 type timers struct{ required map[timer]bool }
 
 type timer struct {
@@ -135,7 +135,7 @@ func (t *timers) require(org ledger.ID, s ledger.Source, at ledger.Micros) {
 	t.required[timer{org, s, at}] = true
 }
 
-// checkDueRows looks for the due row of every record that waits.
+// checkTimers looks for the timer of every record that is due at an instant.
 func (c *checker) checkTimers() error {
 	return c.ReadSection(findings.RuleStates, func() error {
 		const second = 1_000_000
@@ -149,11 +149,11 @@ func (c *checker) checkTimers() error {
 		})
 		for _, t := range found {
 			if int64(t.at)/second < mark {
-				c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant below the mark", t.org, scan.Named(t.source))
+				c.Report.Breach(findings.RuleStates, "organization %v: %s is due at an instant that was already processed", t.org, scan.Named(t.source))
 			}
 		}
 		for t := range c.timers.required {
-			c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant without a due row", t.org, scan.Named(t.source))
+			c.Report.Breach(findings.RuleStates, "organization %v: %s has no timer for the instant at which it is due", t.org, scan.Named(t.source))
 		}
 		return err
 	})

@@ -54,7 +54,7 @@ func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
 		plant  func(w *fixture.Store, p *fixture.Planter, claim []byte, reply ledger.Source)
 	}{
 		"none":                    {},
-		"a reply without its key": {[]int{4}, "is no key's", func(_ *fixture.Store, p *fixture.Planter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
+		"a reply without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, p *fixture.Planter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
 		"a reply of no form": {[]int{3}, "is of an unknown form", func(w *fixture.Store, p *fixture.Planter, _ []byte, reply ledger.Source) {
 			p.Record(w.FirstDemo.Org, reply, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},

@@ -83,7 +83,7 @@ var settlementFaults = []fault{
 	{"a settlement in a list of transactions", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.FirstDemo.Partner, payment.Transactions, in.ID, 5) })
-	}, []int{4}, "which is not there"},
+	}, []int{4}, "which does not exist"},
 	{"a reference that is free again", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
@@ -146,7 +146,7 @@ var settlementFaults = []fault{
 			changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_lines", fixture.Raw{1, 9})
 		})
 	}, unreadable, "column stored_lines"},
-	{"a settlement with a terminal that is not there", func(t *testing.T, w *fixture.Store) {
+	{"a settlement with a terminal that does not exist", func(t *testing.T, w *fixture.Store) {
 		none := uuid.New()
 		w.Submit(t, collection(t, w, w.FirstDemo.Partner, none))
 	}, []int{3}, "with no terminal of its partner"},
@@ -157,13 +157,13 @@ var settlementFaults = []fault{
 		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, true, 10, 0)
 		c.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.FirstDemo.Partner)
 		w.Submit(t, c)
-	}, []int{2}, "splits a partner's line another way"},
+	}, []int{2}, "splits a partner's balance differently"},
 	{"a settlement that does not pay off what is owed", func(t *testing.T, w *fixture.Store) {
 		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, false, 10, 0)
 		owes := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, true, 10, 0)
 		owes.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.FirstDemo.Partner)
 		w.Submit(t, owes, c)
-	}, []int{2}, "splits a partner's line another way"},
+	}, []int{2}, "splits a partner's balance differently"},
 	{"a settlement of two events", func(t *testing.T, w *fixture.Store) {
 		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, false, 10, 0)
 		event := c.Steps[0].Events[0]
@@ -193,9 +193,9 @@ func TestAnswersOfSettlementsNameWhatIsThere(t *testing.T) {
 		id    func(in, collected *directory.Settlement) ledger.ID
 		fails bool
 	}{
-		"with a bank":       {"/api/v1/partners/1/settlements", func(in, _ *directory.Settlement) ledger.ID { return in.ID }, false},
-		"with a provider":   {"/api/v1/terminal/x/settlements?a=b", func(_, collected *directory.Settlement) ledger.ID { return collected.ID }, false},
-		"that is not there": {"/api/v1/partners/1/settlements", func(_, _ *directory.Settlement) ledger.ID { return fixture.NewID() }, true},
+		"with a bank":         {"/api/v1/partners/1/settlements", func(in, _ *directory.Settlement) ledger.ID { return in.ID }, false},
+		"with a provider":     {"/api/v1/terminal/x/settlements?a=b", func(_, collected *directory.Settlement) ledger.ID { return collected.ID }, false},
+		"that does not exist": {"/api/v1/partners/1/settlements", func(_, _ *directory.Settlement) ledger.ID { return fixture.NewID() }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)

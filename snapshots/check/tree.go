@@ -13,7 +13,7 @@ import (
 // Rule 5, Merkle trees. Each block's root and tree row are those of a tree over the canonical
 // events, computed with tlog (RFC 6962).
 
-// tree computes an organization's Merkle tree (RFC 6962) with tlog. It keeps only the last
+// tree computes an organization's Merkle tree (RFC 6962) with tlog. It stores only the last
 // complete subtree of each level, because appending needs no more.
 type tree struct {
 	size int64
@@ -68,12 +68,12 @@ func (t *tree) edge() []store.Subtree {
 	return edge
 }
 
-// forest is the expected content of the tree rows while blocks are read.
+// forest computes the expected content of the tree rows while blocks are read.
 type forest struct {
 	tree      tree
-	first     uint64 // seq of the open block's first event
-	crossing  []store.Subtree
-	rootWrong bool // a root was wrong, so all later roots are wrong too
+	first     uint64          // seq of the open block's first event
+	crossing  []store.Subtree // complete subtrees that begin before the open block and end in it
+	rootWrong bool            // a root was wrong, so later roots are not compared
 }
 
 func (f *forest) begin(first uint64) { f.first, f.crossing = first, f.crossing[:0] }

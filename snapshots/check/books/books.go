@@ -13,14 +13,14 @@ import (
 )
 
 // Rule 2, entries. For each asset and environment the sum of debits equals the sum of credits,
-// both posted and pending. Every entry balances and has an effective day. An entry that closes
-// a hold closes one that is open.
+// both posted and pending. Every entry balances and has an effective day. An entry closes only a hold
+// that is open.
 
 // Check compares an organization's stored accounts with its entries.
 type Check struct {
 	*scan.Scan
 	organization   *scan.Organization
-	directory      *directory.Facts // for the overdrafts
+	directory      *directory.Facts // has the partners' overdrafts
 	books          *Books
 	bufferedChunks map[string][]bufferedLines // the chunks of the organization's page buffers, by the prefix of the pages' keys
 }
@@ -39,17 +39,17 @@ type Books struct {
 	shifted  map[[16]byte]uint64  // the rows by effective date that must exist, with the seq of their event
 	lines    uint64
 
-	contractAccounts *contractAccounts // nil: accounts of one contract are kept like all others
+	contractAccounts *contractAccounts // nil: accounts that belong to one contract are in accounts too
 
 	key, row []byte
-	line     func(ledger.Account, *store.Line) // if not nil, it is called with every line
+	line     func(ledger.Account, *store.Line) // if not nil, it is called with every recomputed line
 }
 
 // account is the state of one account after the entries so far.
 type account struct {
 	totals    ledger.Totals
 	forced    money.Amount  // the part of the pending debits that forced holds reserve
-	stream    hash.Hash     // hash of all lines in the form in which they must be stored
+	stream    hash.Hash     // running hash of all lines in the form in which they must be stored
 	loweredAt ledger.Micros // time of the last debit that lowered the available balance
 	lines     uint64
 	pagesRead bool // its pages have been read
@@ -69,7 +69,7 @@ func (b *Books) account(a ledger.Account) *account {
 }
 
 // book applies an event's entry. It returns the hold that the entry closes, and what is wrong
-// with the entry. A wrong entry is applied as far as possible.
+// with the entry (empty: nothing). A wrong entry is applied as far as possible.
 func (b *Books) book(e *ledger.Event) (closed scan.Hold, wrong string) {
 	entry := e.Entry
 	wrong = scan.PostingsFault(entry.Postings)
@@ -183,7 +183,7 @@ func (b *Books) write(at ledger.Account, a *account, e *ledger.Event, index int,
 	}
 }
 
-// shiftedKey returns the short form in which a row by effective date is kept in memory: a hash
+// shiftedKey returns the short form of a row by effective date for use in memory: a hash
 // of the row's content and of its key without the organization.
 func shiftedKey(key, row []byte) (short [16]byte) {
 	h := sha256.New()

@@ -13,21 +13,21 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rules 2, 4 and 5, page buffers. A page buffer has the lines of one group, of accounts and of
-// lists, that are on no stored page yet. Its rows belong to existing groups. The rows of a
+// Rules 2, 4 and 5, page buffers. A page buffer has the lines of accounts and lists that one group
+// has written and that are on no stored page yet. Its rows belong to existing groups. The rows of a
 // group are numbered without a gap, and are either all in shards or all unsharded. The lines of
 // a group were booked after those of earlier groups. Each chunk of lines is where readers look
 // for it. If a page repeats a chunk, both are equal.
 
-// bufferedLines are the lines of an account or a list in the page buffer of one group, as
-// stored. A page may have them too by now.
+// bufferedLines is a chunk: the lines of an account or a list in the page buffer of one group, as
+// stored. A page may have the same lines.
 type bufferedLines struct {
 	group uint64
 	lines []byte
 }
 
-// CheckBuffers checks an organization's page buffers as they are stored, and keeps their
-// chunks of lines for the scans of pages.
+// CheckBuffers checks an organization's page buffers as they are stored, and holds their
+// chunks of lines in memory until the pages are read.
 func (c *Check) CheckBuffers() error {
 	o := c.organization
 	c.bufferedChunks = make(map[string][]bufferedLines)
@@ -50,7 +50,7 @@ type bufferReader struct {
 	*Check
 	at      store.BufferKey // key of the row that was read last
 	head    []byte          // head of the chunk that was read last in the current shard and group; nil: none
-	page    span            // booked times of that chunk's page so far, in the current shard and group
+	page    span            // booked times of the lines read so far for that chunk's page, in the current shard and group
 	sharded map[uint64]bool // the groups that have rows in shards
 	times   map[uint64]span // the booked times of each group's lines
 }
@@ -82,8 +82,8 @@ func (d *bufferReader) readRow(key, row []byte) error {
 	return store.EachChunk(bytes.Clone(row), d.checkChunk)
 }
 
-// section checks that a chunk is where readers look for it, and that its lines were booked
-// after the lines before them.
+// checkChunk checks that a chunk is where readers look for it, and that its lines were booked
+// after the previous lines.
 func (d *bufferReader) checkChunk(head, lines []byte) error {
 	prefix := store.PagePrefix(nil, d.organization.ID, head)
 	first, last, err := store.Span(head[0], lines)
@@ -129,8 +129,8 @@ func (d *bufferReader) compareGroups() {
 	}
 }
 
-// DropPaged removes from memory the chunks that a stored page repeats, or must repeat: the
-// writer appends lines to a page in whole chunks.
+// DropPaged removes from memory the chunks that a stored page repeats. The writer appends lines to a
+// page in whole chunks, so the page contains such a chunk byte for byte.
 func (c *Check) DropPaged(prefix, page []byte) {
 	chunks, n := c.bufferedChunks[string(prefix)], 0
 	for n < len(chunks) && bytes.Contains(page, chunks[n].lines) {
@@ -142,8 +142,8 @@ func (c *Check) DropPaged(prefix, page []byte) {
 }
 
 // CheckLeftInBuffers checks, after all pages have been read, that the chunks left in memory are
-// exactly those that readers show. Readers skip a chunk whose account or list has a later page;
-// a page must repeat such a chunk byte for byte.
+// exactly those that readers show. Readers skip a chunk if its account or list has a later page. A page
+// must repeat such a chunk byte for byte.
 func (c *Check) CheckLeftInBuffers() error {
 	o := c.organization
 	var left []byte
@@ -192,9 +192,9 @@ type ListOrder struct {
 	last   ledger.Micros
 }
 
-// Follows tells whether rows are in the order of booking and were booked after the rows of the
-// same list read just before. Otherwise a reader that goes backward through the list would stop
-// too early, at the first row older than it wants.
+// Follows tells whether rows are in the order of booking and were booked after the previous rows of the
+// same list. If rows were out of order, a reader that goes backward through the list would stop
+// too early, at the first row that is older than those that it looks for.
 func (s *ListOrder) Follows(prefix []byte, rows []store.Listed) bool {
 	if !bytes.Equal(s.prefix, prefix) {
 		s.prefix, s.last = append(s.prefix[:0], prefix...), 0

@@ -16,11 +16,11 @@ import (
 // events up to the checkpoint's seq. A missing checkpoint is no fault: the server writes
 // checkpoints when it has time.
 
-// Checkpoints reads an organization's checkpoints along with its events. It computes each
-// checkpoint again from the books and compares it row by row with the stored one.
+// Checkpoints reads an organization's checkpoints along with its events. It recomputes each
+// checkpoint from the books and compares it row by row with the stored one.
 //
-// The books keep no totals of accounts that belong to one contract. Their totals are taken from
-// the checkpoint before, which was compared already, plus the postings since then. If a
+// The books have no totals of accounts that belong to one contract. Such totals are those of the
+// previous checkpoint, which was compared already, plus the postings since then. If a
 // comparison fails, a second reading with all accounts in memory finds and names the fault.
 type Checkpoints struct {
 	*Check
@@ -29,7 +29,7 @@ type Checkpoints struct {
 	mismatch      bool                      // a comparison has failed
 	next          func() (scan.KV, bool)
 	Stop          func()
-	head          store.CheckpointHead // the next checkpoint; seq 0: there is none
+	head          store.CheckpointHead // the head of the next checkpoint; seq 0: there is no next one
 	row           []byte               // the next head as it is stored
 	comparedHeads map[uint64]int       // the compared heads, with their numbers of parts
 	lastHead      store.CheckpointHead // the last head that was compared
@@ -43,7 +43,7 @@ type orderedAccount struct {
 	account *account
 }
 
-// CheckpointsOf starts reading the organization's checkpoints. The caller must call Stop.
+// ReadCheckpoints starts reading the organization's checkpoints. The caller must call Stop.
 func (c *Check) ReadCheckpoints() *Checkpoints { return c.newCheckpoints(c.books) }
 
 func (c *Check) newCheckpoints(b *Books) *Checkpoints {
@@ -100,7 +100,7 @@ func (p *Checkpoints) Follow(e *ledger.Event) {
 		case p.head.Seq < e.Seq:
 			p.breach("the checkpoint after event %d comes too late", p.head.Seq)
 		case p.head.Booked != e.Booked:
-			p.breach("the checkpoint after event %d lies at another time", e.Seq)
+			p.breach("the checkpoint after event %d has a wrong time in its key", e.Seq)
 		default:
 			p.compare()
 		}
@@ -132,7 +132,7 @@ func (p *Checkpoints) compare() {
 			p.head.Seq, p.head.Accounts, len(p.head.Parts), w.Head.Accounts, len(w.Head.Parts))
 	}
 	if _, there := p.comparedHeads[p.head.Previous]; !there && p.head.Previous != 0 {
-		p.breach("the checkpoint after event %d is made of one after event %d, which is not there", p.head.Seq, p.head.Previous)
+		p.breach("the checkpoint after event %d is made of one after event %d, which does not exist", p.head.Seq, p.head.Previous)
 	}
 }
 
@@ -148,7 +148,7 @@ func (p *Checkpoints) ordered() []orderedAccount {
 	return p.order
 }
 
-// part compares one part of a checkpoint.
+// comparePart compares one part of a checkpoint.
 func (p *Checkpoints) comparePart(place int, want []byte) {
 	got, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.head.Seq, place))
 	switch {
@@ -160,7 +160,7 @@ func (p *Checkpoints) comparePart(place int, want []byte) {
 	}
 }
 
-// differs names the first account in which two parts differ.
+// firstDifference names the first account in which two parts differ.
 func (p *Checkpoints) firstDifference(got, want []byte) string {
 	totals := make(map[string]ledger.Totals)
 	_ = store.DecodeCheckpointPart(want, func(key []byte, t *ledger.Totals) (bool, error) {
@@ -183,11 +183,11 @@ func (p *Checkpoints) firstDifference(got, want []byte) string {
 	return where
 }
 
-// End reports, after the last event, heads with a later seq and parts that no head names. The
-// parts of an interrupted write are not reported.
+// End is called after the last event. It reports heads with a later seq, and parts that no head names.
+// It does not report parts after the last head: an interrupted write leaves such parts.
 func (p *Checkpoints) End() {
 	for ; p.head.Seq != 0; p.advance() {
-		p.breach("there is a checkpoint after event %d, which is not there", p.head.Seq)
+		p.breach("there is a checkpoint after event %d, which does not exist", p.head.Seq)
 	}
 	err := p.View.KVKeys(p.organization.ID, store.CheckpointHeads()[:1], nil, func(key []byte) ([]byte, bool, error) {
 		seq, place, ok := store.ParseCheckpointPart(key)
@@ -197,7 +197,7 @@ func (p *Checkpoints) End() {
 		case !ok:
 			p.breach("a row of checkpoints of an unknown kind, with key %x", key)
 		case seq <= p.lastHead.Seq && (!named || place >= parts):
-			p.breach("part %d of the checkpoint after event %d is none of its parts", place, seq)
+			p.breach("part %d of the checkpoint after event %d is not one of its parts", place, seq)
 		}
 		return nil, true, p.Interrupted()
 	})

@@ -58,7 +58,7 @@ func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 	}
 }
 
-// own returns the totals of accounts that belong to one contract: their totals in the last
+// contractTotals returns the totals of accounts that belong to one contract: their totals in the last
 // checkpoint plus the postings since then.
 func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
@@ -89,8 +89,8 @@ func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 	}
 }
 
-// before returns the totals of such accounts in the last checkpoint. If the checkpoint can't be
-// read, it sets doubtful.
+// previousContractTotals returns the totals of such accounts in the last compared checkpoint. If that
+// checkpoint can't be read, it sets mismatch.
 func (p *Checkpoints) previousContractTotals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		if p.books.contractAccounts == nil {

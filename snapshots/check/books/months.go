@@ -13,10 +13,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 2 and 3, closed months. Only a month that has ended is closed, once, and months are
+// Rules 2 and 3, closed months. A month is closed only after its end and only once. Months are
 // closed without a gap from the journal's first month on. The hash of a closed month covers the
-// entries that were booked before its closing and take effect by its end. No later entry takes
-// effect by then.
+// entries that were booked before its closing and take effect by its end. No entry that is booked after
+// the closing takes effect in the month or earlier.
 
 // Months recomputes the hashes of an organization's closed months from its entries.
 type Months struct {
@@ -28,14 +28,14 @@ type Months struct {
 	effects    map[ledger.Account]*effects
 }
 
-// effects is what the entries so far have added to an account: by the end of the last closed
-// month, and in each later month that will be closed.
+// effects is what the entries so far have added to an account: settled is the effect by the end of the
+// last closed month, byMonth has the effects in later months that will be closed.
 type effects struct {
 	settled effect
 	byMonth []monthEffect
 }
 
-// effectIn is what entries have added in one month.
+// monthEffect is what entries have added in one month.
 type monthEffect struct {
 	month int // index in Months.closed
 	effect
@@ -44,7 +44,7 @@ type monthEffect struct {
 // effect is what entries have added to an account's totals and removed from them.
 type effect struct{ added, removed ledger.Totals }
 
-// MonthsOf finds the months that the organization has closed.
+// ReadMonths reads the months that the organization has closed.
 func (c *Check) ReadMonths() *Months {
 	m := &Months{Check: c, effects: make(map[ledger.Account]*effects)}
 	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
@@ -75,7 +75,8 @@ func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 	}
 }
 
-// book adds an entry to the month in which it takes effect, if that month is closed later.
+// book adds an entry to the effects of the month in which it takes effect, if a later event closes that
+// month.
 func (m *Months) book(entry *ledger.Entry, closed scan.Hold, e *ledger.Event) {
 	if m.last != 0 && entry.Effective <= m.last.Last() {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
@@ -105,7 +106,7 @@ func (m *Months) book(entry *ledger.Entry, closed scan.Hold, e *ledger.Event) {
 	}
 }
 
-// of returns what entries have added to a posting's account in a month.
+// effectOn returns the effect of entries on a posting's account in a month.
 func (m *Months) effectOn(p *ledger.Posting, month int) *effect {
 	at := ledger.Account{Path: p.Account, Asset: p.Asset}
 	a := m.effects[at]
@@ -128,7 +129,7 @@ func (m *Months) reportOutOfRange(e *ledger.Event, err error) {
 	}
 }
 
-// close compares the closing of a month with the months before it and with the entries.
+// checkClosing compares the closing of a month with the months before it and with the entries.
 func (m *Months) checkClosing(e *ledger.Event) {
 	month, sum, ok := period.ReadEvent(e)
 	if !ok {
@@ -159,7 +160,7 @@ func (m *Months) checkClosing(e *ledger.Event) {
 	}
 }
 
-// closeMonth adds a month's effects to the closed totals.
+// addClosedMonth adds a month's effects to the effects by the end of the last closed month.
 func (m *Months) addClosedMonth(month int) {
 	for _, a := range m.effects {
 		for i := range a.byMonth {
@@ -173,7 +174,7 @@ func (m *Months) addClosedMonth(month int) {
 }
 
 // add adds the effect of a month. A total that would leave its range stays unchanged: the
-// overflow was reported already, and the hash will differ.
+// overflow has been reported already, and the month's hash will differ.
 func (f *effect) add(more *effect) {
 	for _, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
 		for _, s := range [...]struct{ to, of *ledger.Totals }{{&f.added, &more.added}, {&f.removed, &more.removed}} {
@@ -186,8 +187,8 @@ func (f *effect) add(more *effect) {
 	}
 }
 
-// totals returns an account's totals. A hold that takes effect later than the entry that closes
-// it reserves nothing.
+// totals returns an account's totals. If a hold takes effect later than the entry that closes it, more
+// may have been released than reserved; then nothing is pending.
 func (f *effect) totals() ledger.Totals {
 	t := f.added
 	if t.Release(ledger.Debit, f.removed.DebitsPending) != nil {
@@ -207,9 +208,9 @@ func (c *Check) CheckPeriod(r *scan.Record) {
 		return
 	}
 	if e := record.Event(); r.History.EntryHash != r.Organization.Histories.ValueHash(e.To) {
-		c.Fault(r, "says another hash than its event")
+		c.Fault(r, "has another hash than its event")
 	}
 	if r.Stamp.Due != 0 || r.History.Version != 1 {
-		c.Fault(r, "is not closed once and for ever")
+		c.Fault(r, "has more than one event, or a timer")
 	}
 }

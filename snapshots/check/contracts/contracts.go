@@ -10,7 +10,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, events of contracts. They are steps of the machine of the record's product and
+// Rule 3, events of contracts. The events are steps of the machine of the record's product and
 // reading. An event has an entry if and only if it moves money. In the religious reading no
 // entry precedes a review.
 
@@ -24,8 +24,8 @@ type Variant struct {
 // variantSet is a set of variants, one bit for each.
 type variantSet uint32
 
-// fitting are the variants that have a step; may and must are those of them in which the step
-// may or must have an entry.
+// stepVariants has the variants whose machines have a step: possible has all of them, mayPost those in
+// which the step may have an entry, and mustPost those in which it must have one.
 type stepVariants struct{ possible, mayPost, mustPost variantSet }
 
 // stepKey identifies a step as an event names it.
@@ -132,13 +132,13 @@ type Check struct {
 
 	lifecycles     scan.Slab[Lifecycle]
 	repliedMoments scan.Slab[contractMoment]
-	foreignEntries map[ledger.ID]scan.Fingerprint // what entries of other records have put on accounts that belong to a contract
+	foreignEntries map[ledger.ID]scan.Fingerprint // what entries of other records have posted on accounts that belong to a contract
 	lastEvent      contractMoment                 // the contract event that was read last
 	numbers        map[string]*numberSet          // by the prefix of the contract number
-	contractCounts map[string]uint64              // counters of products, by counterKey
+	contractCounts map[string]uint64              // numbers of contracts, by counterKey
 
 	requiredCounters map[string]uint64 // all counters, by counterKey; nil: not computed yet
-	storedCounters   map[string]bool   // the counters that are stored
+	storedCounters   map[string]bool   // the stored counters that were compared, by counterKey
 
 	registers map[ledger.ID]*register // registers of issues that have subscriptions
 }
@@ -151,7 +151,7 @@ func New(s *scan.Scan, o *scan.Organization, cachedReplies *scan.Replies) *Check
 	}
 }
 
-// Lifecycle is what a contract's events and record tell in addition to its History. Memory
+// Lifecycle is what a contract's events and record tell about it in addition to its History. Memory
 // holds one for every contract of the store.
 type Lifecycle struct {
 	variants      variantSet       // the variants that have all steps so far
@@ -160,7 +160,7 @@ type Lifecycle struct {
 	Shared        scan.Fingerprint // of the contract's entries on the accounts of control totals
 	own           scan.Fingerprint // of the contract's entries on its own accounts
 	LastAction    contract.Action  // the last event that is neither a continuation nor a batch
-	ListHash      uint64           // of its rows in lists of parties: the required rows minus the stored ones, 0 at the end
+	ListHash      uint64           // of its rows in lists of parties: the required rows minus the stored ones; 0 at the end of a sound check
 	recordVariant variantSet       // the record's variant
 	reviewed      bool
 	hadEntry      bool // the last event had an entry
@@ -194,7 +194,7 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	switch contract.Action(e.Name) {
 	case contract.Continue:
 		if !continues || e.Entry == nil || e.From != e.To {
-			c.EventFault(c.organization.ID, e, "it does not go on with the entry of the event before")
+			c.EventFault(c.organization.ID, e, "it does not continue the entry of the previous event")
 		}
 	case contract.Batch:
 		if what := c.followBatch(l, e); what != "" {
@@ -212,8 +212,8 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// narrow removes the variants that do not have the event's step. If none is left it returns the
-// reason, otherwise the empty string.
+// narrowVariants removes the variants that do not have the event's step. If no variant would be left it
+// returns the reason and removes none; otherwise it returns the empty string.
 func (l *Lifecycle) narrowVariants(e *ledger.Event) string {
 	step := variantsByStep[stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}]
 	fit := l.variants & step.possible
@@ -240,8 +240,8 @@ func (l *Lifecycle) narrowVariants(e *ledger.Event) string {
 	return ""
 }
 
-// The range of an entry's day. A term added to the last day stays within the calendar's
-// four-digit years.
+// firstDay and lastDay bound the day of an entry. A contract's term can be added to the last day and
+// the result still has a year of four digits.
 var (
 	firstDay = ledger.DateOf(time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC))
 	lastDay  = ledger.DateOf(time.Date(9000, 12, 31, 0, 0, 0, 0, time.UTC))
@@ -254,16 +254,16 @@ func (c *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
 	case !scan.SameAsset(e.Entry.Postings) || l.asset != 0 && l.asset != asset:
 		c.EventFault(c.organization.ID, e, "it moves more than one asset")
 	case on < firstDay || on > max(lastDay, e.Booked.Date()):
-		c.EventFault(c.organization.ID, e, "its entry is of no day")
+		c.EventFault(c.organization.ID, e, "its entry has an impossible day")
 	case on > e.Booked.Date() && (e.Name == string(contract.Rent) || e.Name == string(contract.RentDue)):
-		c.EventFault(c.organization.ID, e, "time has booked it before its day")
+		c.EventFault(c.organization.ID, e, "a timer has booked it before its day")
 	}
 	l.asset = asset
 	l.addControlTotals(c.organization.Histories, e.Entry.Postings)
 	c.followRegister(l, e)
 }
 
-// FollowReply records the contract's event before a reply: the reply shows the contract as it
+// FollowReply records which contract event precedes a cached reply: the reply shows the contract as it
 // was after that event.
 func (c *Check) FollowReply(h *scan.History, e *ledger.Event) {
 	if c.lastEvent.seq != 0 && c.lastEvent.seq == e.Seq-1 {

@@ -12,12 +12,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, contracts and their accounts. A contract's columns say what each of its own accounts
-// holds. An ended contract holds nothing, except what POSTINGS leaves open. A contract is due
-// when its product says, and it is finished when its state has no further transition.
+// Rule 3, contracts and their accounts. The balances of a contract's own accounts follow from its
+// columns. An ended contract has no balances, except those that POSTINGS leaves open. Its timer is the
+// one that its product computes, and it is finished when its state has no further transition.
 
-// CheckContract compares a contract's record with its events and accounts. It calls shown with
-// the record, for rule 1.
+// CheckContract compares a contract's record with its events and accounts. It calls onRecord with
+// the decoded record, for rule 1.
 func (c *Check) CheckContract(r *scan.Record, onRecord func(*contract.Record)) {
 	p, err := contract.ReadRecord(r.Source.ID, r.Payload)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Check) CheckContract(r *scan.Record, onRecord func(*contract.Record)) {
 	}
 	c.countContract(r, p)
 	if s := contract.ScreeningID.Of(p.Values); s != (ledger.ID{}) && o.Histories.Find(ledger.Source{Kind: ledger.Screening, ID: s}) == nil {
-		c.Fault(r, "rests on screening %v, which is not there", s)
+		c.Fault(r, "names screening %v, which does not exist", s)
 	}
 }
 
@@ -55,17 +55,17 @@ func assetHash(h *scan.Histories, asset money.Asset) uint32 {
 	return uint32(maphash.Comparable(h.Seed, asset)) | 1
 }
 
-// withoutPanic calls a product's function on a record. If the columns contradict each other an
-// assertion in the product fails. In a server that is a bug; here it is a finding, so
-// withoutPanic returns false.
+// withoutPanic calls fn, which calls a product's functions on a record, and tells whether fn returned
+// normally. If the record's columns contradict each other, an assertion in the product panics. In a
+// server that is a bug; here it is a finding.
 func withoutPanic(fn func()) (well bool) {
 	defer func() { well = recover() == nil }()
 	fn()
 	return true
 }
 
-// ended are the statuses in which a contract holds nothing. staysOpen are the accounts that
-// hold something nevertheless (POSTINGS, "Lease", "payment", and "Certificate issue",
+// endedStatuses are the statuses in which a contract's accounts must be empty. openAfterEnd are the
+// accounts that may have a balance nevertheless (POSTINGS, "Lease", "payment", and "Certificate issue",
 // "default").
 var (
 	endedStatuses = []contract.Status{
@@ -75,8 +75,8 @@ var (
 	openAfterEnd = []string{"A:rent_receivable", "A:underlying_impaired", "Q:holders_defaulted"}
 )
 
-// checkHoldings compares the balances that a contract's columns require with those that its
-// entries have left on its accounts.
+// checkHoldings compares the balances that a contract's columns require with the sums of the entries on
+// its accounts.
 func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	_, underWay := p.Progress()
 	hasEnded := slices.Contains(endedStatuses, p.Status) && !underWay
@@ -143,7 +143,9 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 // checkWaiting compares the contract's due time, and whether it is finished, with what its
 // product says.
 func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
-	var due, latest ledger.Micros // an overdue timer is due at once by the clock, but events may have later times than the clock
+	// A timer that is overdue when it is set is stored with the clock's time, which may be any time up to
+	// that of the record's last event.
+	var due, latest ledger.Micros
 	if p.Product.Due != nil {
 		if on, _ := p.Product.Due(p); on != 0 {
 			due = ledger.MicrosOf(on.Time())
@@ -151,7 +153,7 @@ func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
 		}
 	}
 	if r.Stamp.Due < due || r.Stamp.Due > latest {
-		c.Fault(r, "is to be woken at %d, and by its columns at %d", r.Stamp.Due, due)
+		c.Fault(r, "has a timer at %d, and its columns require %d", r.Stamp.Due, due)
 	}
 	var finished ledger.Micros
 	if p.Ended() {

@@ -14,18 +14,18 @@ import (
 )
 
 // Rule 3, registers of holders. The rows of an issue's register follow from the entries of its
-// subscriptions. An action for all holders runs in batches, as many as the number of holders
-// requires, and the record has the number of batches so far. Each holder was paid what the
-// distributions and the redemption give for the holder's position.
+// subscriptions. An action for all holders takes as many batches as the number of holders
+// requires, and the record has the number of batches so far. Each holder was paid the holder's share of
+// the distributions and of the redemption.
 
-// register is what an issue's events tell about its holders. The register's rows follow from
-// it: every subscription is an event whose entry names the investor's account and the price of
+// register is what an issue's events tell about its holders. The rows of the register follow
+// from that: every subscription is an event whose entry names the investor's account and the price of
 // the certificates.
 type register struct {
 	subscriptions  int64
 	sum            uint64                    // sum of the hashes of the subscriptions, which are numbered in order
 	paid           scan.Fingerprint          // of all lines on the holders' current accounts
-	batches        int64                     // since the last action
+	batches        int64                     // number of batches since the last action
 	effectiveDay   ledger.Date               // the day on which the last action takes effect
 	earlierActions map[holderAction]struct{} // the actions before the last one
 	requiredRows   uint64                    // number of rows that the register must have according to its record
@@ -44,7 +44,7 @@ var forHolders = map[contract.Action]bool{
 	contract.Activate: true, contract.Profit: true, contract.Redeem: true, contract.RedeemEarly: true, contract.Default: true,
 }
 
-// holdersBatch is the number of holders in a batch of an action, copied by hand.
+// batchSize returns the number of holders in a batch of an action, copied by hand.
 func batchSize(action contract.Action) int64 {
 	if action == contract.Profit {
 		return 253
@@ -76,7 +76,7 @@ const (
 )
 
 // beginAction adds an event that is neither a batch nor a continuation to a contract's
-// register, and records how many batches the action before had.
+// register, and records how many batches the previous action had.
 func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 	r := c.registerOf(e.Source.ID)
 	if r == nil && e.Name == string(contract.Subscribe) {
@@ -100,7 +100,7 @@ func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 func (c *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
 	r := c.registerOf(e.Source.ID)
 	if r == nil || !forHolders[l.LastAction] || l.paidNobody || e.Entry == nil || e.From != e.To {
-		return "it is a batch of nothing that is for all holders"
+		return "it is a batch, and no action for all holders is under way"
 	}
 	r.batches++
 	if e.Entry.Effective != r.effectiveDay {
@@ -128,8 +128,8 @@ func (c *Check) followRegister(l *Lifecycle, e *ledger.Event) {
 	}
 }
 
-// paysNothing tells whether a distribution pays nobody: its entry credits neither a holder
-// nor the account that batches are paid from.
+// paysNobody tells whether the event is a distribution that pays nobody: its entry credits neither a
+// holder nor the account from which batches are paid.
 func paysNobody(e *ledger.Event) bool {
 	if e.Name != string(contract.Profit) || e.Entry == nil {
 		return false
@@ -142,9 +142,9 @@ func paysNobody(e *ledger.Event) bool {
 	return true
 }
 
-// subscriptionHash returns the hash of a subscription and its number. If an entry's day falls
-// in a month that was being closed, the entry is dated one day later; both days give the same
-// hash.
+// subscriptionHash returns the hash of a subscription and its number. The entry of a subscription on the
+// last day of a month is dated one day later if the month was closed in between, so both days give the
+// same hash.
 func subscriptionHash(h *scan.Histories, number int64, account string, price *big.Int, on ledger.Date) uint64 {
 	if (on + 1).Time().Day() == 1 {
 		on++
@@ -224,7 +224,7 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, known *re
 	}
 }
 
-// checkInvestors checks that the investor's id leads to each holder.
+// checkInvestors checks that each holder is found by the investor's id.
 func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	for _, h := range p.Register.Holders {
 		found, there, err := contractactor.Position(c.View, r.Organization.ID, p.ID, h.Investor)
@@ -237,12 +237,12 @@ func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// checkBatches compares the progress of actions with their batches.
+// checkBatches compares the progress of actions with the number of their batches.
 func (c *Check) checkBatches(r *scan.Record, p *contract.Record, known *register) {
 	holders := int64(len(p.Register.Holders))
 	for was := range known.earlierActions {
 		if want := batchesOf(was.action, holders); was.batches != want && !(was.paidNobody && was.batches == 0) {
-			c.Fault(r, "has %d batches behind %s, which takes %d", was.batches, was.action, want)
+			c.Fault(r, "has %d batches after %s, which takes %d", was.batches, was.action, want)
 		}
 	}
 	l := c.LifecycleOf(r.History)
@@ -253,7 +253,7 @@ func (c *Check) checkBatches(r *scan.Record, p *contract.Record, known *register
 	}
 	switch {
 	case !under && known.batches != want:
-		c.Fault(r, "has %d batches behind %s, which takes %d, and is not at it", known.batches, l.LastAction, want)
+		c.Fault(r, "has %d batches after %s, which takes %d, and that action has ended", known.batches, l.LastAction, want)
 	case under && (progress.Doing != l.LastAction || known.batches >= want || progress.Done != known.batches*batchSize(l.LastAction) || progress.Total != holders || progress.On != known.effectiveDay):
 		c.Fault(r, "says that it is at holder %d of %d of %s, and its events have %d batches of %s", progress.Done, progress.Total, progress.Doing, known.batches, l.LastAction)
 	}
@@ -319,8 +319,8 @@ func amountOf(p *contract.Record, name string) *big.Int {
 	return plainAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
 }
 
-// TakeRow counts a row of a register among the key-value rows of actors; false if the row is of
-// another kind. Its content was compared with the contract's record.
+// CountRow counts a key-value row if it belongs to a register; false if it is of another kind. The
+// row's content has been compared with the contract's record already.
 func (c *Check) CountRow(key []byte) bool {
 	if !isRegister(key) {
 		return false
@@ -344,5 +344,5 @@ func (c *Check) EndRows() {
 	}
 }
 
-// isRegister tells whether a key is that of a row of a register.
+// isRegister tells whether the key of a key-value row is that of a register's row.
 func isRegister(key []byte) bool { return key[0] == contractactor.RegisterRows }

@@ -38,14 +38,14 @@ func (c *Check) noteAddress(r *scan.Record, t *directory.Terminal, fact *Termina
 	})
 }
 
-// UnchangedSince tells whether the last write of the record was well before the transaction
-// began.
+// UnchangedSince tells whether the record was last written well before the transaction began, so that it
+// has not changed since then.
 func (s *LastWrite) UnchangedSince(transaction *scan.Record) bool {
 	return s.Updated+scan.InFlight < transaction.Stamp.Started
 }
 
-// ByDefault tells whether a transaction's merchant was certainly notified of the default
-// statuses: its terminal selects no others, and selected none earlier.
+// NotifiesByDefault tells whether a transaction's merchant was certainly notified of the default
+// statuses: its terminal does not select statuses and did not when the transaction began.
 func (d *Facts) NotifiesByDefault(r *scan.Record, p *payment.Record) bool {
 	if p.Terminal == (ledger.ID{}) || slices.ContainsFunc(p.Attempts, wasRefused) {
 		return false
@@ -54,9 +54,9 @@ func (d *Facts) NotifiesByDefault(r *scan.Record, p *payment.Record) bool {
 	return t != nil && !t.selectsStatuses && t.UnchangedSince(r)
 }
 
-// Reaches tells whether an address was certainly set, from before a transaction began, for each
-// of its notifications. A terminal without an address uses its partner's. A transaction without
-// a terminal uses the partner's first notification-only terminal, if there is one.
+// HadAddress tells whether an address was certainly set for each notification of a transaction, from
+// before the transaction began. A terminal without an address uses its partner's. A transaction without
+// a terminal uses the address of the partner's first notification-only terminal, if there is one.
 func (d *Facts) HadAddress(r *scan.Record, p *payment.Record) bool {
 	org := r.Organization.ID
 	if owner := d.Partner(org, p.Partner); owner != nil && owner.hasAddress && owner.UnchangedSince(r) {
@@ -77,8 +77,8 @@ func wasRefused(a payment.Attempt) bool {
 	return a.Outcome == payment.AttemptRefused || a.Outcome == payment.AttemptNotSent
 }
 
-// merchantReaches tells whether the partner's first notification-only terminal has an
-// address.
+// merchantTerminalHadAddress tells whether the partner's first notification-only terminal certainly had
+// an address when the transaction began.
 func (d *Facts) merchantTerminalHadAddress(r *scan.Record, p *payment.Record) bool {
 	var first *MerchantTerminal
 	list := d.merchantTerminals[PartnerKey{Org: r.Organization.ID, Number: p.Partner}]

@@ -16,7 +16,8 @@ import (
 // Rule 3, records of the directory. Each record is in the state to which its events led. The
 // rule collects the keys that records must have claimed; rule 4 compares them with the claims.
 
-// Read reads a stored record of the directory, without its secrets: a pointer to a record of package ledger/directory.
+// Read reads a stored record of the directory, without its secrets. It returns a pointer to a record type of package
+// ledger/directory.
 func Read(r *scan.Record) (record any, err error) {
 	records, known := directory.Types[r.Source.Kind]
 	if !known {
@@ -43,7 +44,7 @@ func New(s *scan.Scan) *Check {
 	return &Check{Scan: s, Facts: newFacts()}
 }
 
-// Facts is what other rules need to know of partners, terminals, limits and rates.
+// Facts is what other rules need to know about partners, terminals, limits and rates.
 type Facts struct {
 	partners          map[PartnerKey]*Partner
 	terminals         map[scan.Place]*Terminal
@@ -53,7 +54,7 @@ type Facts struct {
 	Rates             map[scan.Place]*Rate
 	Numbers           map[int64]ledger.ID  // number → id of the partner's record
 	ClaimedNumbers    map[string]ledger.ID // number → id of the partner that claimed it
-	RecordNames       map[RecordName]bool  // the records that the answer to a creation may name
+	RecordNames       map[RecordName]bool  // all records, by the names that responses have for them
 }
 
 // PartnerKey is a partner's number in an organization.
@@ -76,7 +77,7 @@ type Terminal struct {
 	Env             string
 	Settings        directory.Settings
 	hasAddress      bool // the terminal has an address of its own
-	selectsStatuses bool // it selects the statuses of which it notifies
+	selectsStatuses bool // it has its own choice of the statuses of which merchants are notified
 }
 
 // Rate is a stored exchange rate.
@@ -85,7 +86,7 @@ type Rate struct {
 	Value string
 }
 
-// Setting holds when a record of the directory was last written.
+// LastWrite says when a record of the directory was last written.
 type LastWrite struct {
 	Changed bool // written again after its creation
 	Updated ledger.Micros
@@ -99,7 +100,7 @@ func (s *LastWrite) ChangedSince(transaction *scan.Record) bool {
 	return s.Changed && transaction.Stamp.Started < s.Updated+scan.InFlight
 }
 
-// Made identifies a record of the directory as an answer does.
+// RecordName identifies a record of the directory as a response does.
 type RecordName struct {
 	Kind ledger.Kind
 	Org  ledger.ID // for an organization's record: the organization's own id
@@ -125,7 +126,7 @@ func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
 }
 
 // CheckRecord compares a record of the directory with its history and records the keys that it
-// must have claimed. It returns the name by which answers identify the record.
+// must have claimed. It returns the name by which responses identify the record.
 func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 	name = r.Source.ID.String()
 	switch p := record.(type) {

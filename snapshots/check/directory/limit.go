@@ -21,14 +21,14 @@ type Limit struct {
 	asset           money.Asset
 }
 
-// Bounds tells whether the limit covers a transaction.
+// Covers tells whether the limit covers a transaction.
 func (l *Limit) Covers(p *payment.Record) bool {
 	return l.partner == p.Partner && l.asset == p.Asset && (l.transactionType == "" || l.transactionType == p.Type.String()) &&
 		(l.terminal == ledger.ID{} || l.terminal == p.Terminal)
 }
 
 // InForceFor tells whether the limit was certainly applied to a transaction: it was in force
-// earlier, and the record has the subject for which the limit counts.
+// before the transaction, and the record has the subject for which the limit counts.
 func (l *Limit) InForceFor(p *payment.Record) bool {
 	known := l.Scope == directory.ScopePartner || l.Scope == directory.ScopeCard && p.CardFingerprint != "" || l.Scope == directory.ScopeIP && p.PayerIP.IsValid()
 	return l.active && l.Kind.Volume() && known && p.Attempted >= l.Updated+scan.InFlight

@@ -9,7 +9,7 @@ import (
 // Rule 3, limits and the block list. A limit has a bound, and the partner and the terminal that
 // it names exist. A blocked card is stored as its fingerprint.
 
-// limitNames is a limit and the partner and terminal that it names, which may be read after it.
+// limitReferences has a limit, and the partner and terminal that it names. They may be read after the limit.
 type limitReferences struct {
 	organization *scan.Organization
 	source       ledger.Source
@@ -18,8 +18,8 @@ type limitReferences struct {
 	env          string
 }
 
-// checkLimit checks that a limit's bound is in range, and records the limit, and the partner and terminal that it names.
-// That it is of a known kind and scope and has a bound has been checked when it was read.
+// checkLimit checks that a limit's bound is in range, and records the limit and the partner and terminal that it names.
+// Reading the limit has already checked that its kind and scope are known and that it has a bound.
 func (c *Check) checkLimit(r *scan.Record, l *directory.Limit) {
 	if ledger.MaxAmount.Less(l.MaxAmount) || l.MaxCount < 0 || l.MaxCount > directory.MaxCount {
 		c.Fault(r, "has a bound that is out of range")
@@ -39,7 +39,7 @@ func (c *Check) CheckLimits() error {
 		b := &c.limitReferences[i]
 		r := &scan.Record{Organization: b.organization, Source: b.source}
 		if c.Facts.Partner(b.organization.ID, b.partner) == nil {
-			c.Fault(r, "bounds partner %d, who is not there", b.partner)
+			c.Fault(r, "bounds partner %d, who does not exist", b.partner)
 		}
 		if (b.terminal == ledger.ID{}) {
 			continue

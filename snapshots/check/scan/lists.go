@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// listSets holds the sets of lists that must show records. Most records share a set with many
-// others, so that a history needs only the set's index. Set 0 is empty.
+// listSets holds the sets of lists that must show records. Many records have the same set, so a
+// history needs only the set's index. Set 0 is empty.
 type listSets struct {
 	sets  [][]ledger.List
 	index map[string]int32 // from the keys of the lists, one after the other
@@ -45,15 +45,15 @@ func (h *Histories) listsOf(history *History) []ledger.List {
 	return h.lists.sets[history.Lists]
 }
 
-// MustShow tells whether the list must show the record. The bit is the list's among the record's
-// lists.
+// MustShow tells whether the list must show the record. The bit stands for the list in ListedAtCreation
+// and ListedAtLastEvent.
 func (h *Histories) MustShow(list ledger.List, history *History) (bit uint8, ok bool) {
 	at := slices.Index(h.listsOf(history), list)
 	return 1 << max(at, 0), at >= 0
 }
 
-// IsOf tells whether the record must be in one of a partner's lists of that name: in those
-// environments or, if none is given, in any.
+// BelongsToPartner tells whether one of the partner's lists must show the record: a list for one of the
+// environments or, if none is given, for any environment.
 func (h *Histories) BelongsToPartner(lists ledger.PartnerList, partner int64, history *History, envs ...money.Env) bool {
 	if len(envs) == 0 {
 		envs = []money.Env{money.Prod, money.Test}
@@ -64,7 +64,7 @@ func (h *Histories) BelongsToPartner(lists ledger.PartnerList, partner int64, hi
 	})
 }
 
-// IsListed tells whether each of its lists has the row of the record's creation and, if changes have
+// IsListed tells whether each of the record's lists has the row of its creation and, if changes have
 // rows too, the row of its last event.
 func (h *Histories) IsListed(history *History, changes bool) bool {
 	all := uint8(1<<len(h.listsOf(history)) - 1)

@@ -14,8 +14,8 @@ const (
 	Operations
 )
 
-// Asking is a transaction's open request to its provider, besides the charge itself. The zero
-// value means none.
+// OpenRequest is a transaction's open request to its provider, besides the charge itself. The zero
+// value means that there is none.
 type OpenRequest uint8
 
 // The requests of a transaction.
@@ -25,7 +25,7 @@ const (
 	VoidRequest
 	LapseRequest // a void because the hold is too old or the payer did not act
 	RefundRequest
-	LateRefundRequest
+	LateRefundRequest // returns money that arrived after the transaction was closed
 )
 
 // SimulatorRoute is the route whose provider keeps a log in the data directory.

@@ -15,7 +15,7 @@ type Subscriptions struct {
 	ByTransaction map[ledger.ID]Renewal              // Renewals by the transaction's id
 }
 
-// SubscriptionHistory is a subscription's record, with the counts of its events.
+// SubscriptionHistory has a subscription's record and the numbers of its events.
 type SubscriptionHistory struct {
 	Begun, Paid, Unpaid uint64 // renewals, according to events
 	Record              *subscription.Record
@@ -32,7 +32,7 @@ type Renewal struct {
 	Partner int64
 }
 
-// Of returns a subscription's history, and creates it if it does not exist.
+// HistoryOf returns a subscription's history, and creates it if it does not exist.
 func (s *Subscriptions) HistoryOf(id ledger.ID) *SubscriptionHistory {
 	if s.Histories == nil {
 		s.Histories = make(map[ledger.ID]*SubscriptionHistory)

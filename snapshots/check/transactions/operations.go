@@ -8,8 +8,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, intents. A transaction has one open request to its provider at a time, and each
-// outcome has its intent before it.
+// Rule 3, intents. A transaction has one open request to its provider at a time, and its intent
+// precedes each outcome.
 
 // intent is an event that is durable before its call is made.
 type intent struct {
@@ -17,7 +17,7 @@ type intent struct {
 	opens scan.OpenRequest // the request that is open until an outcome ends it
 }
 
-// intents are the events that precede a call.
+// intents has the events that precede a call.
 var intents = map[payment.Event]intent{
 	payment.Authorise: {call: scan.CallCharge},
 	payment.Submit:    {call: scan.CallComplete},
@@ -28,9 +28,9 @@ var intents = map[payment.Event]intent{
 	payment.GiveBack:  {scan.CallRefund, scan.LateRefundRequest},
 }
 
-// outcomes are the events that end an intent, each with the intents that it may end. A
-// requested void, and a hold that is too old, end in failed; a transaction whose payer did not
-// act is rejected (DECISIONS, "Payments").
+// outcomes has the events that end an open request, each with the requests that it may end. A
+// requested void, and a hold that is too old, end in the status failed; a transaction whose payer did
+// not act is rejected (DECISIONS, "Payments").
 var outcomes = map[payment.Event][]scan.OpenRequest{
 	payment.Capture:              {scan.CaptureRequest},
 	payment.CommitRefused:        {scan.CaptureRequest},
@@ -44,7 +44,7 @@ var outcomes = map[payment.Event][]scan.OpenRequest{
 	payment.GiveBackFailed:       {scan.LateRefundRequest},
 }
 
-// continuations are the events that leave an intent open, each with the intents that it may
+// continuations has the events that leave an open request open, each with the requests that it may
 // follow; nil: all.
 var continuations = map[payment.Event][]scan.OpenRequest{
 	payment.Await:         nil,
@@ -57,17 +57,17 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	name := payment.Event(e.Name)
 	ends, isOutcome := outcomes[name]
 	if name == payment.Expire && e.From == string(payment.Created) {
-		isOutcome = false // the payer did not come, so the provider was asked for nothing
+		isOutcome = false // the payer did not come, so there was no request to the provider
 	}
 	waits, isWait := continuations[name]
 	switch {
 	case isOutcome && !slices.Contains(ends, h.OpenRequest):
-		c.EventFault(c.organization.ID, e, "nothing that leads to it was asked of the provider")
+		c.EventFault(c.organization.ID, e, "it has no matching request to the provider")
 	case name == payment.Void && h.OpenRequest == scan.LapseRequest && !payment.Status(e.From).Held():
-		c.EventFault(c.organization.ID, e, "the payer's time was over, and it is not rejected for it")
+		c.EventFault(c.organization.ID, e, "the payer did not act in time, and it is not rejected")
 	case isOutcome:
 	case isWait && waits != nil && !slices.Contains(waits, h.OpenRequest):
-		c.EventFault(c.organization.ID, e, "nothing that it goes on with was asked of the provider")
+		c.EventFault(c.organization.ID, e, "it continues no request to the provider")
 	case !isWait && h.OpenRequest != scan.NoRequest:
 		c.EventFault(c.organization.ID, e, "it comes while another operation is under way")
 		h.OpenRequest = scan.NoRequest
@@ -83,7 +83,7 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// asksFor returns the requests that may be open according to a record.
+// openRequests returns the requests of which one must be open according to a record.
 func openRequests(p *payment.Record) []scan.OpenRequest {
 	switch {
 	case p.Op == nil || p.Op.Kind == payment.OpComplete:

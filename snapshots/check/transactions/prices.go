@@ -8,12 +8,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// This file computes the price of an amount and the entries of a transaction again, with
+// This file recomputes the price of an amount and the entries of a transaction with
 // unbounded numbers and from the specification alone (DECISIONS, "Payments"; POSTINGS,
 // "Payments"). It must not use the code that it checks.
 
-// price is the result of a terminal's terms for an amount. Dest is in the minor units of the
-// destination and never below zero.
+// price is the result of a terminal's terms for an amount. Dest is in minor units of the destination's
+// asset and never below zero.
 type price struct{ Fee, AmountWithFee, Merchant, Dest *big.Int }
 
 // priceOf returns the price of an amount on the record's terms: the fee is floor(amount × bps /
@@ -35,7 +35,7 @@ func priceOf(p *payment.Record, amount *big.Int) price {
 	return result
 }
 
-// convert returns the value of a part of the amount at its destination, rounded down.
+// convert returns the value of a part of the amount in the destination's asset, rounded down.
 func convert(p *payment.Record, part *big.Int) *big.Int {
 	if part.Sign() < 0 {
 		return new(big.Int)
@@ -44,7 +44,7 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 	if !isConverted {
 		return part
 	}
-	from, _ := p.Asset.Scale() // without scales the service could not convert, so the price differs anyway
+	from, _ := p.Asset.Scale() // the service can't convert assets without a scale, so then the price differs anyway
 	to, _ := p.SettlementAsset.Scale()
 	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(to, from)-min(to, from))), nil)
 	arrives := new(big.Rat).Mul(rate, new(big.Rat).SetInt(part))
@@ -66,13 +66,13 @@ func refundedFee(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	return fraction.Div(fraction, settled)
 }
 
-// crosses tells whether a transaction's money crosses the exchange position. If the fee takes
-// all of a payment, the payment has only its source leg.
+// crosses tells whether a transaction's entry passes through the exchange position. If the fee takes
+// the whole amount of a payment, nothing is converted.
 func crosses(p *payment.Record, merchant *big.Int) bool {
 	return !p.Rate.IsZero() && (p.Type == payment.Payout && p.ReversalOf == (ledger.ID{}) || merchant.Sign() > 0)
 }
 
-// chargeEntry returns the lines that a charge of that price books and that its hold reserves.
+// chargeEntry returns the lines that a charge at that price books, and that its hold reserves.
 func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
 	if p.Type == payment.Payout {
@@ -86,7 +86,7 @@ func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	return paymentEntry(p, costs, crosses(p, costs.Merchant))
 }
 
-// paymentEntry returns the lines that a payment of that price books.
+// paymentEntry returns the lines that a payment at that price books.
 func paymentEntry(p *payment.Record, costs price, crosses bool) []scan.Line {
 	partner := ledger.PartnerAvailable(p.Partner)
 	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, costs.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, costs.Fee)}
@@ -97,9 +97,9 @@ func paymentEntry(p *payment.Record, costs price, crosses bool) []scan.Line {
 		scan.Debit(ledger.FXPosition, p.SettlementAsset, costs.Dest), scan.Credit(partner, p.SettlementAsset, costs.Dest))
 }
 
-// refundEntry returns the lines of a refund: amount is the returned part of the transaction's
-// amount, fee the part of its fee, and dest the part at the destination. A fee on top belongs
-// to the payer.
+// refundEntry returns the lines of a refund. amount is the refunded part of the transaction's
+// amount, fee the refunded part of its fee, and dest the refunded part in the destination's asset. If
+// the payer paid the fee on top of the amount, the payer gets the fee back.
 func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []scan.Line {
 	refundPrice := price{Fee: fee, AmountWithFee: amount, Merchant: new(big.Int).Sub(amount, fee), Dest: dest}
 	if p.Fees.OnTop {
@@ -108,8 +108,8 @@ func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []
 	return scan.Mirror(paymentEntry(p, refundPrice, crosses))
 }
 
-// lateEntry returns the lines of money that moves for a closed transaction: the amount that the
-// provider moved, against the suspense account.
+// lateEntry returns the lines of money that moves after its transaction was closed: the amount that the
+// provider moved, with the suspense account as the other side.
 func lateEntry(p *payment.Record, costs price) []scan.Line {
 	provider, suspense := ledger.ProviderReceivable(p.Terminal), ledger.Suspense(p.Partner)
 	if p.Type == payment.Payout {

@@ -32,12 +32,12 @@ func (c *Check) FollowSubscription(e *ledger.Event) {
 		l.Unpaid++
 	}
 	if over := l.Paid + l.Unpaid; over > l.Begun || l.Begun > over+1 {
-		c.EventFault(c.organization.ID, e, "renewals are begun and end one after the other")
+		c.EventFault(c.organization.ID, e, "its renewals do not begin and end one after the other")
 	}
 }
 
-// CheckSubscription compares a subscription's payload with its events; nil if the payload can't
-// be read.
+// CheckSubscription compares a subscription's payload with its events and returns the decoded payload;
+// nil if it can't be read.
 func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	p, err := subscriptionactor.Decode(r.Source.ID, r.Payload)
 	if err != nil {
@@ -60,15 +60,15 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	case waits != (r.Stamp.Due != 0):
 		c.Fault(r, "is %q, and it has a timer: %v", p.State, r.Stamp.Due != 0)
 	case waits && !underWay && r.Stamp.Due < p.Next:
-		c.Fault(r, "is woken before its renewal is due")
+		c.Fault(r, "has a timer before its renewal is due")
 	}
 	first, further := subscription.Lists.Of(p)
 	histories.ExpectLists(r.History, first, further...)
 	return p
 }
 
-// noteRenewal records that a transaction is a renewal, and the claim on the renewal's name that
-// it must have.
+// noteRenewal records that a transaction is a renewal, and that it must have the claim on the renewal's
+// name.
 func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	if p.Renewal == nil {
 		return
@@ -108,7 +108,7 @@ func (c *Check) CheckRenewals() {
 		m := &s.Renewals[i]
 		l := s.Histories[m.Details.Subscription]
 		if l == nil || l.Record == nil {
-			wrong(m.Details.Subscription, "transaction "+m.ID.String()+" renews it, and it is not there")
+			wrong(m.Details.Subscription, "transaction "+m.ID.String()+" renews it, and it does not exist")
 			continue
 		}
 		r := l.Record
@@ -141,7 +141,7 @@ func (c *Check) CheckRenewals() {
 		case n.paid < l.Paid || n.paid > l.Paid+open:
 			wrong(id, strconv.FormatUint(l.Paid, 10)+" renewals are paid, and "+strconv.FormatUint(n.paid, 10)+" have settled")
 		case made && (last.Details.Subscription != id || last.Details.Number != l.Record.Number), !made && open == 0 && l.Begun > 0:
-			wrong(id, "its last renewal is another one than it says")
+			wrong(id, "its last renewal is not the one that it names")
 		case open == 0 && made && !last.Ended:
 			wrong(id, "its last renewal is still under way")
 		}
@@ -165,7 +165,7 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	h := o.Histories.Find(made)
 	switch {
 	case h == nil || h.Marks&scan.HasRow == 0:
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", o.ID, ledger.ClaimIdempotency, scan.Named(made))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.Named(made))
 	case h.ClaimKind != ledger.ClaimIdempotency || h.ClaimHash != o.Histories.Hash(byte(ledger.ClaimIdempotency), key):
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which has another key", o.ID, ledger.ClaimIdempotency, scan.Named(made))
 	default:
@@ -175,7 +175,7 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 }
 
 // CheckSubscriptionKey checks that a partner's key for a subscription names a subscription of
-// that partner, and that the claim holds the answer, which shows the subscription.
+// that partner, and that the claim holds a cached reply that shows the subscription.
 func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Source, owner []byte) {
 	o := c.organization
 	h := o.Histories.Find(made)
@@ -189,6 +189,6 @@ func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Sour
 		shows = err == nil && id == made.ID
 	}
 	if !shows {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d shows nothing of %s", o.ID, partner, scan.Named(made))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d does not show %s", o.ID, partner, scan.Named(made))
 	}
 }

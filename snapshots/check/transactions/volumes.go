@@ -14,10 +14,10 @@ import (
 )
 
 // Rules 2 and 3, volumes. A transaction that is under way or settled counts towards each volume
-// limit that covers it, and towards no other. A limit's two counters are the sums of its
-// transactions that are under way or settled, and of those that are settled.
+// limit that covers it, and towards no other. A limit has two counters: the sum of its
+// transactions that are under way or settled, and the sum of those that are settled.
 
-// sums are the two counters of a volume, computed from transactions.
+// sums has the two counters of a volume, computed from transactions: total includes those under way.
 type sums struct{ total, settled big.Int }
 
 // countsFor tells whether a transaction counts towards volumes, and whether it has settled.
@@ -29,8 +29,8 @@ func countsFor(p *payment.Record) (counts, settled bool) {
 	return unsettled(p) && p.Status != payment.Created, false
 }
 
-// checkVolumes checks the volumes of a transaction, and adds the transaction to their sums. The
-// record must have each limit that was in force for it once, and no other.
+// checkVolumes checks the volumes in a transaction's record, and adds the transaction to their sums. The
+// record must name each limit that was in force for it once, and no other limit.
 func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 	counts, settled := countsFor(p)
 	if !counts && len(p.Volumes) > 0 {
@@ -83,12 +83,13 @@ func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume
 	case layout == "" || v.Window < from || v.Window > to || len(v.Window) != len(layout):
 		c.Fault(r, "counts in the window %q of limit %v, and was not routed then", v.Window, limit.ID)
 	case !isSubjectOf(limit.Scope, p, v.Subject):
-		c.Fault(r, "counts towards limit %v as somebody else", limit.ID)
+		c.Fault(r, "counts towards limit %v for another subject", limit.ID)
 	}
 }
 
-// subjectOf tells whether the subject may be the transaction's in the scope. A card's subject
-// is in the record; the others are hashes of values that a partner sent.
+// isSubjectOf tells whether the subject may be the transaction's in the scope. The record determines
+// the subject of the scopes partner, card and IP address. For other scopes only the form is checked: the
+// subject is a hash of a value that the partner sent.
 func isSubjectOf(scope ledgerdirectory.Scope, p *payment.Record, subject string) bool {
 	switch scope {
 	case ledgerdirectory.ScopePartner:
@@ -137,7 +138,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) {
 	}
 }
 
-// CheckMissingCounters reports counters of volumes that are not stored.
+// CheckMissingCounters reports counters of volumes that must exist and are not stored.
 func (c *Check) CheckMissingCounters() {
 	for volume, s := range c.volumes {
 		for name, want := range map[string]*big.Int{"volume/" + volume: &s.total, "settled/" + volume: &s.settled} {
