@@ -166,7 +166,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 		case at < 0:
 			wrong("at an instant at which nothing happened to it")
 			continue
-		case was.action != "" && !slices.ContainsFunc(pastEvents[:at+1], func(e contracts.PastEvent) bool { return e.By(p.Product, was.action) }):
+		case was.action != "" && !slices.ContainsFunc(pastEvents[:at+1], func(e contracts.PastEvent) bool { return e.CausedBy(p.Product, was.action) }):
 			wrong("after an action that has not happened")
 		case !was.listed && pastEvents[at].Moved != was.sums:
 			wrong("with other sums than its entries had moved by then")
