@@ -124,8 +124,8 @@ func (p *poll) ended(upTo time.Time, err error) {
 	p.failed++
 }
 
-// lost returns the error of a poll that failed and has not run since.
-func (p *poll) lost() error {
+// lastError returns the error of a poll that failed and has not run since.
+func (p *poll) lastError() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
@@ -211,7 +211,7 @@ func (rt *Runtime) Advance(to time.Time) error {
 	}
 	var errs []error
 	for _, p := range rt.polls {
-		errs = append(errs, p.lost())
+		errs = append(errs, p.lastError())
 	}
 	return errors.Join(errs...)
 }

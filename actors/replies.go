@@ -79,10 +79,10 @@ func ReplyRecord(v *posting.View, org ledger.ID, reply ledger.Source) (posting.R
 	return r, found, err
 }
 
-// EventBehindWhich returns the event directly before a reply's own. It is the last event of what
+// EventBeforeReply returns the event directly before a reply's own. It is the last event of what
 // the reply is about, so it has the times that the reply shows. last is the seq in the reply's row.
 // The result is false if the event at last is not the reply's own, or is the first one.
-func EventBehindWhich(v *posting.View, org ledger.ID, reply ledger.Source, last uint64) (ledger.Event, bool, error) {
+func EventBeforeReply(v *posting.View, org ledger.ID, reply ledger.Source, last uint64) (ledger.Event, bool, error) {
 	own, _, found, err := v.Event(org, last)
 	if err != nil || !found || own.Source != reply {
 		return ledger.Event{}, false, err

@@ -86,11 +86,11 @@ func (a *account) Receive(_ *actors.Context, message any) {
 	if err != nil {
 		panic(err)
 	}
-	m.answer(bears(totals, m.amount, m.overdraft))
+	m.answer(covers(totals, m.amount, m.overdraft))
 }
 
-// bears tells whether available funds and overdraft cover the amount.
-func bears(t ledger.Totals, amount, overdraft money.Amount) bool {
+// covers tells whether available funds and overdraft cover the amount.
+func covers(t ledger.Totals, amount, overdraft money.Amount) bool {
 	available := t.Available()
 	if available.Negative {
 		left, err := overdraft.Sub(available.Abs)

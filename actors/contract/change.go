@@ -131,14 +131,14 @@ func (s *Service) answered(org ledger.ID, key *actors.Key) (Result, bool, error)
 	r, err := s.replied(view, org, reply)
 	if errors.Is(err, actors.ErrReply) {
 		s.rt.ReplyUnreadable(org, reply, err)
-		r, err = stands(view, org, source.ID)
+		r, err = currentState(view, org, source.ID)
 	}
 	r.Replay = true
 	return r, err == nil, err
 }
 
-// stands returns the current state of a contract.
-func stands(view *posting.View, org, id ledger.ID) (Result, error) {
+// currentState returns the current state of a contract.
+func currentState(view *posting.View, org, id ledger.ID) (Result, error) {
 	r, found, err := Load(view, org, id)
 	if err != nil || !found {
 		return Result{}, errors.Join(err, unknown())
@@ -186,7 +186,7 @@ func (s *Service) replied(view *posting.View, org, reply ledger.ID) (Result, err
 	if err != nil || !found {
 		return Result{}, errors.Join(err, unknown())
 	}
-	then, found, err := actors.EventBehindWhich(view, org, source, kept.Stamp.LastSeq)
+	then, found, err := actors.EventBeforeReply(view, org, source, kept.Stamp.LastSeq)
 	if err != nil {
 		return Result{}, err
 	}

@@ -173,10 +173,10 @@ func (c *holdersFixture) balances() map[ledger.Path]string {
 	return all
 }
 
-// stands compares all accounts with what each certificate, or each holder for amounts per holder,
+// wantBalances compares all accounts with what each certificate, or each holder for amounts per holder,
 // should have brought to the current accounts. It also checks the totals over its holders'
 // accounts of each kind.
-func (c *holdersFixture) stands(holders string, paid func(n int64) int64, common map[string]int64) {
+func (c *holdersFixture) wantBalances(holders string, paid func(n int64) int64, common map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)
 	for who, n := range c.held {
@@ -259,7 +259,7 @@ func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 			if p, under := c.progress(); under {
 				t.Fatalf("%s after a stop behind batch %d is still at %+v", step.action, n, p)
 			}
-			c.stands(step.holders, step.paid, step.common)
+			c.wantBalances(step.holders, step.paid, step.common)
 			c.Close()
 		}
 	}
@@ -303,7 +303,7 @@ func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
 	for _, n := range c.held {
 		kept += min(77777*n/c.sold, 100*n)
 	}
-	c.stands("", func(n int64) int64 { return 102*n - min(77777*n/c.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*c.sold + 2*c.sold, "I:penalty": kept})
+	c.wantBalances("", func(n int64) int64 { return 102*n - min(77777*n/c.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*c.sold + 2*c.sold, "I:penalty": kept})
 	view := c.Journal.View()
 	defer view.Close()
 	if n, err := view.Counter(c.org, ledger.UnderWayKey, ""); err != nil || !n.IsZero() {

@@ -99,10 +99,10 @@ func (o *fixture) balance(r Result) string {
 
 // late returns a registry whose actor has loaded the contract's current state, so that later writes
 // make it stale.
-func (o *fixture) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *live) {
+func (o *fixture) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *contractActor) {
 	o.t.Helper()
 	key := actors.RecordKey{Org: o.org, ID: id}
-	knows := &live{service: o.service, key: key}
+	knows := &contractActor{service: o.service, key: key}
 	if !knows.load() {
 		o.t.Fatal("there is no contract")
 	}

@@ -162,7 +162,7 @@ func (l *blocklist) publish(b *directory.Block) {
 	case b.Active && !listed:
 		place := &listing{creation: creation{b.Created, b.ID}, blockValue: value}
 		l.place(place)
-		l.widen(b)
+		l.addRange(b)
 		l.values.Store(value, place)
 		l.listBIN(value, true)
 		l.count(b.Kind, 1)
@@ -170,10 +170,10 @@ func (l *blocklist) publish(b *directory.Block) {
 		l.count(b.Kind, -1)
 		l.values.Delete(value)
 		l.listBIN(value, false)
-		l.narrow(b)
+		l.removeRange(b)
 		held.(*listing).inactive.Store(true)
 		l.inactive++
-		l.tidy()
+		l.dropInactive()
 	}
 }
 
@@ -182,16 +182,16 @@ func (l *blocklist) count(kind directory.BlockKind, n int64) {
 	l.all.Add(n)
 }
 
-// widen adds the entry's address range and narrow removes it. A single address is an ordinary value
+// addRange adds the entry's address range and removeRange removes it. A single address is an ordinary value
 // and has no range.
-func (l *blocklist) widen(b *directory.Block) {
+func (l *blocklist) addRange(b *directory.Block) {
 	if prefix, ok := b.Prefix(); ok && !prefix.IsSingleIP() {
 		wider := append(slices.Clone(l.ranges()), prefix)
 		l.prefixes.Store(&wider)
 	}
 }
 
-func (l *blocklist) narrow(b *directory.Block) {
+func (l *blocklist) removeRange(b *directory.Block) {
 	if prefix, ok := b.Prefix(); ok && !prefix.IsSingleIP() {
 		narrower := slices.DeleteFunc(slices.Clone(l.ranges()), func(p netip.Prefix) bool { return p == prefix })
 		l.prefixes.Store(&narrower)
@@ -212,9 +212,9 @@ func (l *blocklist) place(p *listing) {
 
 func compareListing(p *listing, s creation) int { return compareCreation(p.creation, s) }
 
-// tidy removes inactive listings from the order when they are more than maxOff and more than half
+// dropInactive removes inactive listings from the order when they are more than maxInactive and more than half
 // of it.
-func (l *blocklist) tidy() {
+func (l *blocklist) dropInactive() {
 	order := l.listings()
 	if l.inactive <= max(maxInactive, len(order)/2) {
 		return

@@ -75,9 +75,9 @@ func TestTheFirstKindIsTheOneThatIsNamed(t *testing.T) {
 		f.block(o.ID, entry.kind, entry.value)
 		f.wantBlocked(o.ID, whole(), string(entry.kind))
 	}
-	short := whole()
-	short.BIN = []byte("424242")
-	f.wantBlocked(o.ID, short, "card")
+	shortBIN := whole()
+	shortBIN.BIN = []byte("424242")
+	f.wantBlocked(o.ID, shortBIN, "card")
 	f.restart()
 	f.wantBlocked(o.ID, whole(), "bin")
 	for i := len(listed) - 1; i > 0; i-- {

@@ -41,8 +41,8 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft direct
 		// The number is fresh, so the taken claim is the login's.
 		err = loginTaken(op)
 	}
-	if unused(err) {
-		s.giveBack(draft.Number)
+	if certainlyRefused(err) {
+		s.returnNumber(draft.Number)
 	}
 	return created, err
 }

@@ -31,17 +31,17 @@ const (
 // passwords hashes passwords, a bounded number at a time. Setting passwords has its own gate, so a
 // flood of logins (attempts) does not lock the administration out.
 type passwords struct {
-	set    gate
-	memory uint32 // KiB per hash
+	settingGate gate
+	memory      uint32 // KiB per hash
 }
 
 func newPasswords() *passwords {
-	return &passwords{set: newGate(maxHashing, maxHashWaiting), memory: argonMemory}
+	return &passwords{settingGate: newGate(maxHashing, maxHashWaiting), memory: argonMemory}
 }
 
 // hash returns the password's PHC string; actors.ErrBusy if too many callers wait.
 func (p *passwords) hash(ctx context.Context, random io.Reader, pass []byte) (string, error) {
-	leave, err := p.set.enter(ctx, "directory.hash")
+	leave, err := p.settingGate.enter(ctx, "directory.hash")
 	if err != nil {
 		return "", err
 	}

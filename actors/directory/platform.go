@@ -138,8 +138,8 @@ func (s *Service) takeSpare() (int64, bool) {
 	return number, true
 }
 
-// giveBack keeps a reserved number that was not used.
-func (s *Service) giveBack(number int64) {
+// returnNumber keeps a reserved number that was not used.
+func (s *Service) returnNumber(number int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.spare) < maxSpare {
@@ -147,9 +147,9 @@ func (s *Service) giveBack(number int64) {
 	}
 }
 
-// unused tells whether a creation was certainly refused, so that its number can be used again.
+// certainlyRefused tells whether a creation was certainly refused, so that its number can be used again.
 // After a time-out or a fault the number may be in use.
-func unused(err error) bool {
+func certainlyRefused(err error) bool {
 	switch codeOf(err) {
 	case ledger.Conflict, ledger.Invalid, ledger.NotFound:
 		return true

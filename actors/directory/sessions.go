@@ -74,7 +74,7 @@ func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secre
 	if wrong = !right || !admitted || !who.mayEnter(); wrong {
 		return nil, "", unauthorized()
 	}
-	if who.dismissed() {
+	if who.partnerInactive() {
 		return nil, "", ledger.Refuse("directory.LogIn", ledger.Forbidden, "the partner is deactivated")
 	}
 	n, token, err := s.beginSession(ctx, &who)
@@ -130,8 +130,8 @@ func (w *person) comesFrom(source netip.Addr) bool {
 	return w.partner == nil || w.partner.Admits(source)
 }
 
-// dismissed tells whether the account acts for a partner only, and that partner is switched off.
-func (w *person) dismissed() bool { return w.partner != nil && !w.partner.Active }
+// partnerInactive tells whether the account acts for a partner only, and that partner is switched off.
+func (w *person) partnerInactive() bool { return w.partner != nil && !w.partner.Active }
 
 // session makes the session from the person's current record. It returns false if the record has
 // changed so that the checked password no longer applies.
@@ -260,9 +260,9 @@ func (o *organization) begunAs(n *directory.Session) bool {
 	return n.Epoch == 0 || u.Begun(n) || p.Begun(n)
 }
 
-// over tells whether a session can never be used again. The caller must make sure that the record has
+// sessionOver tells whether a session can never be used again. The caller must make sure that the record has
 // the latest use, which may be in memory only.
-func (o *organization) over(c *viewRecord[directory.Session], now ledger.Micros) bool {
+func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
 	return !n.Valid(now) || !o.begunAs(n) || n.Rested(ledger.Micros(c.used.Load()), now)
 }
@@ -347,7 +347,7 @@ func (o *organization) loadSessions(v *posting.View, now ledger.Micros) error {
 func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *viewRecord[directory.Session] {
 	whose := ownerOf(n)
 	live := slices.DeleteFunc(o.sessionsByOwner[whose], func(c *viewRecord[directory.Session]) bool {
-		over := o.over(c, now)
+		over := o.sessionOver(c, now)
 		if over {
 			o.drop(c)
 		}

@@ -37,10 +37,10 @@ func TestAFloodOfNewPasswordsKeepsNobodyOut(t *testing.T) {
 	o := f.organization("One")
 	f.userOf(o.ID, "anna", "client")
 	for range maxHashing {
-		f.passwords.set.inside <- struct{}{}
+		f.passwords.settingGate.inside <- struct{}{}
 	}
 	for range maxHashing + maxHashWaiting {
-		f.passwords.set.admitted <- struct{}{}
+		f.passwords.settingGate.admitted <- struct{}{}
 	}
 	if _, err := f.CreateUser(t.Context(), o.ID, directory.User{Login: "boris", Name: "boris", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("one password too many: %v", err)

@@ -72,7 +72,7 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, 
 		return s.settlementChange(asked, event), asked, nil
 	}, func(stamps []posting.Stamp) { made.Created, made.Seq = stamps[0].Started, stamps[0].Settled })
 	if err != nil {
-		return nil, false, short(op, amount, err)
+		return nil, false, nameAmountField(op, amount, err)
 	}
 	return made, again, nil
 }
@@ -113,8 +113,8 @@ func (s *Service) settledFor(op string, asked *directory.Settlement) (*directory
 	return earlier, nil
 }
 
-// short turns the writer's refusal for lack of funds or of range into one that names the field.
-func short(op, amount string, err error) error {
+// nameAmountField turns the writer's refusal for lack of funds or of range into one that names the field.
+func nameAmountField(op, amount string, err error) error {
 	switch codeOf(err) {
 	case ledger.InsufficientFunds:
 		return ledger.RefuseField(op, amount, "is more than what is available")

@@ -257,7 +257,7 @@ func (o *organization) unrecordedUses(now ledger.Micros) (uses []use) {
 	}
 	o.sessionHashes.Range(func(_, found any) bool {
 		place := found.(*viewRecord[directory.Session])
-		if n := place.record(); n.Idle != 0 && ledger.Micros(place.used.Load()) > n.Used && !o.over(place, now) {
+		if n := place.record(); n.Idle != 0 && ledger.Micros(place.used.Load()) > n.Used && !o.sessionOver(place, now) {
 			uses = append(uses, sessionUse(place, n.Hash))
 		}
 		return true

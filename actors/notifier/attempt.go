@@ -26,7 +26,7 @@ func (s *Service) deliver(k key, batch []pendingNotice) {
 		if trying {
 			onReport(s.unwritten(batch[next].reached))
 		}
-		m.rest = batch[next:]
+		m.untried = batch[next:]
 		s.destinations.Tell(k, m)
 	}()
 	for next < len(batch) {
@@ -66,16 +66,16 @@ func (s *Service) unwritten(reached []byte) report {
 func (s *Service) attempt(k key, n *posting.Notice, reached []byte) (r report, made bool) {
 	startTime := time.Now()
 	r, made = s.try(k, n, reached)
-	if made && !r.interrupted && s.observe != nil {
-		s.observed(n.Channel, r.Failure != "", time.Since(startTime))
+	if made && !r.interrupted && s.observer != nil {
+		s.observe(n.Channel, r.Failure != "", time.Since(startTime))
 	}
 	return r, made
 }
 
-// observed calls the observer of attempts. A panic of the observer does not affect the attempt.
-func (s *Service) observed(channel posting.Channel, failed bool, took time.Duration) {
+// observe calls the observer of attempts. A panic of the observer does not affect the attempt.
+func (s *Service) observe(channel posting.Channel, failed bool, took time.Duration) {
 	defer func() { s.rt.Recovered("who observes deliveries", recover()) }()
-	s.observe(channel, failed, took)
+	s.observer(channel, failed, took)
 }
 
 // try is attempt without the observer. A panic counts as a failed attempt, so that the notice does

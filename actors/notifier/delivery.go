@@ -81,17 +81,17 @@ func (d *Delivery) after(a Attempt, now ledger.Micros, wait time.Duration) {
 	}
 }
 
-// again makes a finished delivery due now, with as many attempts as a new one. A parked delivery
+// replay makes a finished delivery due now, with as many attempts as a new one. A parked delivery
 // goes to the operators that it has not reached, a delivered one to all of them.
-func (d *Delivery) again(now ledger.Micros) {
+func (d *Delivery) replay(now ledger.Micros) {
 	if d.State == Delivered {
 		d.reached = nil
 	}
-	d.anew(now)
+	d.restart(now)
 }
 
-// anew makes the delivery due now and restarts the count of its attempts.
-func (d *Delivery) anew(now ledger.Micros) {
+// restart makes the delivery due now and restarts the count of its attempts.
+func (d *Delivery) restart(now ledger.Micros) {
 	if d.State != Pending || d.Next > now {
 		d.Next = now
 	}

@@ -142,7 +142,7 @@ func (o *deliveryLog) write(c *actors.Context) {
 func (o *deliveryLog) fill(d *draft) {
 	for n := 0; n < maxWritten && d.bytes < o.service.limits.changeBytes && len(o.queued) > 0; n++ {
 		e := o.queued[0]
-		alone := e.command != nil && e.command.alone
+		alone := e.command != nil && e.command.mayBeRefused
 		if alone && n > 0 {
 			break
 		}
@@ -159,7 +159,7 @@ func (o *deliveryLog) fill(d *draft) {
 				o.put(d, keep(e.postponed, e.at), nil)
 			}
 		default:
-			d.alone = alone
+			d.mayBeRefused = alone
 			e.command.run(o, d, e.at)
 		}
 		if alone {
@@ -193,9 +193,9 @@ func (o *deliveryLog) durable(err error, now ledger.Micros) {
 	o.release(d)
 	if err == nil {
 		for _, delivery := range d.kept {
-			o.service.await(delivery.key(o.org), delivery, now)
+			o.service.wakeWhenDue(delivery.key(o.org), delivery, now)
 		}
-	} else if !d.alone && !errors.Is(err, posting.ErrStopped) {
+	} else if !d.mayBeRefused && !errors.Is(err, posting.ErrStopped) {
 		o.service.rt.Log.Error("what became of deliveries was not written down", "organization", o.org.String(), "error", err)
 		o.service.rescan(o.org, nil)
 	}
@@ -213,12 +213,12 @@ func (o *deliveryLog) release(d *draft) {
 	}
 }
 
-// await makes a destination look at a waiting delivery when the delivery is due.
-func (s *Service) await(k key, d *Delivery, now ledger.Micros) {
+// wakeWhenDue makes a destination look at a waiting delivery when the delivery is due.
+func (s *Service) wakeWhenDue(k key, d *Delivery, now ledger.Micros) {
 	switch {
 	case d.State != Pending:
 	case d.Next <= now:
-		s.destinations.Tell(k, wakened{d.Next})
+		s.destinations.Tell(k, deliveriesDue{d.Next})
 	default:
 		s.timers.set(k, d.Next)
 	}
@@ -254,7 +254,7 @@ func (o *deliveryLog) outcome(d *draft, t *tried, now ledger.Micros) {
 		next.after(t.report.Attempt, now, t.report.minWait)
 	}
 	if next.State != Delivered && (o.requested[id] || known != nil && known.asks != t.asks) {
-		next.anew(now) // a caller asked for it while this attempt was in progress
+		next.restart(now) // a caller asked for it while this attempt was in progress
 	}
 	delete(o.requested, id)
 	o.put(d, next, known)
@@ -266,10 +266,10 @@ func (o *deliveryLog) marked(d *draft, n *posting.Notice) bool {
 	if !o.service.rescanned.Load() || n.Page == 0 {
 		return false
 	}
-	there := d.there[n.Page]
+	there := d.pageMarks[n.Page]
 	if there == nil {
 		there = o.marksOf(d, n.Page)
-		d.there[n.Page] = there
+		d.pageMarks[n.Page] = there
 	}
 	return there[idOf(n)]
 }

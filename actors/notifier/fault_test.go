@@ -83,7 +83,7 @@ func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 	g := newGate()
 	good, bad := receive(t, func(*arrival) int { g.wait(); return 200 }, g), receive(t, always(500))
 	to, dead := f.destinationOf(good), f.destinationOf(bad)
-	waits := f.notifyMany(dead, 5)
+	waiting := f.notifyMany(dead, 5)
 	f.quiesce()
 	ids := f.notifyMany(to, 1_500) // some of them wait in the store
 	waitFor(t, "under way", func() bool { return good.count() > 0 })
@@ -97,7 +97,7 @@ func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 		return !slices.ContainsFunc(ids, func(id ID) bool { return f.delivery(id).State != Delivered })
 	})
 	f.advance(24 * time.Hour)
-	for _, id := range waits {
+	for _, id := range waiting {
 		f.wantDelivery(id, Parked, MaxAttempts)
 	}
 	if got := f.inMemory.Load(); got != 0 {

@@ -300,18 +300,18 @@ func TestWhatIsOldIsShownWhileItIsPending(t *testing.T) {
 	to := uuid.New()
 	over := f.notifyOne(to)
 	f.advance(8 * time.Hour) // it is parked
-	waits := f.notifyOne(to)
+	waiting := f.notifyOne(to)
 	f.quiesce()
-	oldest := waits.Booked + 1
+	oldest := waiting.Booked + 1
 	f.removedBefore(oldest)
 	rows, _ := f.walk(Query{Limit: 10})
-	if len(rows) != 1 || rows[0].ID != waits {
+	if len(rows) != 1 || rows[0].ID != waiting {
 		t.Errorf("shown are %v", allShown(rows))
 	}
 	if _, err := f.Read(here, over); !ledger.IsRefusal(err, ledger.NotFound) {
 		t.Errorf("what is over: %v", err)
 	}
-	if d, err := f.Read(here, waits); err != nil || d.State != Pending {
+	if d, err := f.Read(here, waiting); err != nil || d.State != Pending {
 		t.Errorf("what waits: %v", err)
 	}
 }

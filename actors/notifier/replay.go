@@ -50,13 +50,13 @@ func (o *deliveryLog) replay(d *draft, id ID, now ledger.Micros) (*Delivery, err
 		if forgotten(known, oldest) {
 			return nil, notFound()
 		}
-		return o.again(d, known, now), nil
+		return o.replayStored(d, known, now), nil
 	}
 	found, err := o.service.Read(o.org, id)
 	switch {
 	case err != nil:
 	case found.State == Delivered:
-		found.again(now)
+		found.replay(now)
 		o.put(d, found, nil)
 	default: // its first attempt is about to be made, or in progress
 		o.requested[id] = true
@@ -71,13 +71,13 @@ func (o *deliveryLog) oldest() (ledger.Micros, error) {
 	return o.service.oldest(view, o.org)
 }
 
-// again makes a stored delivery due now, with as many attempts as a new one.
-func (o *deliveryLog) again(d *draft, known *Delivery, now ledger.Micros) *Delivery {
+// replayStored makes a stored delivery due now, with as many attempts as a new one.
+func (o *deliveryLog) replayStored(d *draft, known *Delivery, now ledger.Micros) *Delivery {
 	next := known.copy()
 	if known.State == Pending { // operators that it has reached need not be reached again
-		next.anew(now)
+		next.restart(now)
 	} else {
-		next.again(now)
+		next.replay(now)
 	}
 	o.put(d, next, known)
 	return next
@@ -152,7 +152,7 @@ func (o *deliveryLog) replayParked(d *draft, to ledger.ID, from, until ledger.Mi
 				return nil, false, nil
 			}
 			if known := o.known(d, id); known != nil && known.State == Parked && !forgotten(known, oldest) {
-				o.again(d, known, now)
+				o.replayStored(d, known, now)
 				replayed++
 			}
 			return nil, true, nil

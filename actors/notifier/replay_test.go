@@ -299,9 +299,9 @@ func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
 	f.advance(24 * time.Hour)
 	f.wantDelivery(parked, Parked, MaxAttempts)
 	f.wantDelivery(delivered, Delivered, 2)
-	waits := f.notifyOne(f.destinationOf(r))
+	waiting := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
-	f.removedBefore(f.delivery(waits).Next)
+	f.removedBefore(f.delivery(waiting).Next)
 	before := r.count() + later.count()
 	for _, id := range []ID{parked, delivered} {
 		_, err := f.Replay(here, id, nil)
@@ -314,9 +314,9 @@ func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
 	if got := r.count() + later.count(); got != before {
 		t.Errorf("%d requests", got-before)
 	}
-	f.replay(waits)
+	f.replay(waiting)
 	f.quiesce()
-	f.wantDelivery(waits, Pending, 2)
+	f.wantDelivery(waiting, Pending, 2)
 }
 
 // A Change has a bounded number of deliveries and of bytes. The next Change continues behind them,

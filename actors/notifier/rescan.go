@@ -35,8 +35,8 @@ func (l *search) key() key {
 // faults counts consecutive panics that lose what is in memory, so that the searches after repeated
 // panics are delayed: each search may cause duplicate notifications.
 type faults struct {
-	mu sync.Mutex
-	of map[key]*fault // guarded by mu
+	mu            sync.Mutex
+	byDestination map[key]*fault // guarded by mu
 }
 
 type fault struct {
@@ -53,15 +53,15 @@ const forgetFault = 10 * time.Minute
 func (f *faults) add(k key, now time.Time) (times int, scheduled bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for other, one := range f.of {
+	for other, one := range f.byDestination {
 		if !one.scheduled && now.Sub(one.last) > forgetFault {
-			delete(f.of, other)
+			delete(f.byDestination, other)
 		}
 	}
-	one := f.of[k]
+	one := f.byDestination[k]
 	if one == nil {
 		one = new(fault)
-		f.of[k] = one
+		f.byDestination[k] = one
 	} else if !one.scheduled {
 		one.times++
 	}
@@ -74,7 +74,7 @@ func (f *faults) add(k key, now time.Time) (times int, scheduled bool) {
 func (f *faults) searchStarted(k key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if one := f.of[k]; one != nil {
+	if one := f.byDestination[k]; one != nil {
 		one.scheduled = false
 	}
 }
@@ -163,7 +163,7 @@ func (s *Service) offerUnsettled(l *search) error {
 // have lost.
 func (s *Service) wakeDestinations(l *search) error {
 	if l.only != nil {
-		s.destinations.Tell(*l.only, wakened{})
+		s.destinations.Tell(*l.only, deliveriesDue{})
 		return nil
 	}
 	view := s.rt.Journal.View()
@@ -171,7 +171,7 @@ func (s *Service) wakeDestinations(l *search) error {
 	now := ledger.MicrosOf(s.rt.Clock.Now())
 	return s.loadRetries(view, l.org, func(k key, at ledger.Micros) {
 		if at <= now { // because the clock may stand still
-			s.destinations.Tell(k, wakened{at})
+			s.destinations.Tell(k, deliveriesDue{at})
 			return
 		}
 		s.timers.set(k, at)

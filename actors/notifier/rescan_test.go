@@ -93,7 +93,7 @@ func TestAFaultThatComesAgainRestsBeforeNoticesAreOfferedAgain(t *testing.T) {
 }
 
 func TestAFaultRestsLongerEachTimeAndIsForgotten(t *testing.T) {
-	f := &faults{of: make(map[key]*fault)}
+	f := &faults{byDestination: make(map[key]*fault)}
 	a, b := key{org: here}, key{here, merchants, there}
 	at := startTime
 	wants := func(what string, k key, times int, asked bool) {
@@ -114,8 +114,8 @@ func TestAFaultRestsLongerEachTimeAndIsForgotten(t *testing.T) {
 	f.searchStarted(b)
 	at = at.Add(forgetFault + 1)
 	wants("after a long time", a, 0, false)
-	if len(f.of) != 1 {
-		t.Errorf("%d destinations are remembered, want the last", len(f.of))
+	if len(f.byDestination) != 1 {
+		t.Errorf("%d destinations are remembered, want the last", len(f.byDestination))
 	}
 }
 

@@ -156,15 +156,15 @@ func TestTheCursorPassesWhatIsSettledAndStopsAtWhatIsNot(t *testing.T) {
 	f.quiesce()
 	f.notifyOne(late)
 	waitFor(t, "under way", func() bool { return slow.count() == 1 })
-	waits := f.notifyOne(late)
+	waiting := f.notifyOne(late)
 	f.moveCursor(here)
-	waitFor(t, "the cursor", func() bool { c, err := f.cursor(here); return err == nil && c > pages[2] && c < waits.Booked })
+	waitFor(t, "the cursor", func() bool { c, err := f.cursor(here); return err == nil && c > pages[2] && c < waiting.Booked })
 	g.open()
 	f.quiesce()
 	f.moveCursor(here)
 	f.quiesce()
-	if c, err := f.cursor(here); err != nil || c != waits.Booked {
-		t.Errorf("the cursor is at %d, want the last page, %d (%v)", c, waits.Booked, err)
+	if c, err := f.cursor(here); err != nil || c != waiting.Booked {
+		t.Errorf("the cursor is at %d, want the last page, %d (%v)", c, waiting.Booked, err)
 	}
 }
 

@@ -69,7 +69,7 @@ func EventID(org ledger.ID, of ID) (id ledger.ID) {
 	sum := sha256.Sum256(of.append(append(make([]byte, 0, len(org)+idSize), org[:]...)))
 	copy(id[8:], sum[:8])
 	id[8] = id[8]&0x3f | 0x80
-	hidden := uint64(of.Booked) ^ hiding(org, id[8:])
+	hidden := uint64(of.Booked) ^ eventMask(org, id[8:])
 	binary.BigEndian.PutUint64(id[:8], hidden>>12<<16|4<<12|hidden&0xfff)
 	return id
 }
@@ -77,8 +77,8 @@ func EventID(org ledger.ID, of ID) (id ledger.ID) {
 // eventBits masks the 60 bits of an event_id's first half that hold the microsecond.
 const eventBits = 1<<60 - 1
 
-// hiding returns the mask of an event_id's microsecond.
-func hiding(org ledger.ID, tail []byte) uint64 {
+// eventMask returns the mask of an event_id's microsecond.
+func eventMask(org ledger.ID, tail []byte) uint64 {
 	sum := sha256.Sum256(append(append(make([]byte, 0, len(org)+8), org[:]...), tail...))
 	return binary.BigEndian.Uint64(sum[:8]) & eventBits
 }
@@ -86,7 +86,7 @@ func hiding(org ledger.ID, tail []byte) uint64 {
 // OfEvent returns the delivery that an event_id names; false if it names none of the organization.
 func OfEvent(org, event ledger.ID) (ID, bool) {
 	half := binary.BigEndian.Uint64(event[:8])
-	booked := (half>>16<<12 | half&0xfff) ^ hiding(org, event[8:])
+	booked := (half>>16<<12 | half&0xfff) ^ eventMask(org, event[8:])
 	for channel := posting.Webhook; channel <= posting.Bulletin; channel++ {
 		if id := (ID{ledger.Micros(booked), channel}); EventID(org, id) == event {
 			return id, true

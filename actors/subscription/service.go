@@ -57,7 +57,7 @@ type Service struct {
 func New(o Options) *Service {
 	s := &Service{rt: o.Runtime, payments: o.Payments, directory: o.Directory}
 	s.registry = actors.NewRegistry(o.Runtime, "subscription", 0, func(k actors.RecordKey) actors.Behaviour {
-		return &agreement{service: s, key: k}
+		return &subscriptionActor{service: s, key: k}
 	})
 	o.Runtime.Wake(ledger.Subscription, func(d actors.Due) { s.registry.Tell(d.Key, d) })
 	o.Payments.OnRenewal(func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) {

@@ -229,9 +229,9 @@ type errConnect struct{ error }
 // Unwrap returns the connection's error.
 func (e errConnect) Unwrap() error { return e.error }
 
-// broke returns the failure that a connection's error means; for errors that it does not know,
+// connectionFailure returns the failure that a connection's error means; for errors that it does not know,
 // broken.
-func broke(ctx context.Context, err error) failure {
+func connectionFailure(ctx context.Context, err error) failure {
 	var opening errConnect
 	var resolving *net.DNSError
 	switch connecting := errors.As(err, &opening); {
@@ -243,9 +243,9 @@ func broke(ctx context.Context, err error) failure {
 		return failure{why: noAnswer}
 	case errors.As(err, &resolving):
 		return failure{why: notFound}
-	case untrusted(err):
+	case certificateRejected(err):
 		return failure{why: notTrusted}
-	case handshake(err):
+	case handshakeFailed(err):
 		return failure{why: tlsFailed}
 	case connecting:
 		return failure{why: notConnected}

@@ -60,13 +60,13 @@ func TestOnlyTheWayThatFailedIsLeft(t *testing.T) {
 	o.SMTP, o.Roots = s.smtp(StartTLS), roots
 	c := open(t, o)
 	all := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	a := carry(t, c, all)
+	a := deliver(t, c, all)
 	a.want(t, 451, "telegram: Forbidden: bot was blocked by the user; e-mail: the server refused with 451 4.1.1", all)
 	blocked = false
-	a = carry(t, c, a.Left)
+	a = deliver(t, c, a.Left)
 	a.want(t, 451, "e-mail: the server refused with 451 4.1.1", emails("ops@bank.example"))
 	delete(s.refuses, "ops@bank.example")
-	carry(t, c, a.Left).want(t, 0, "", Contacts{})
+	deliver(t, c, a.Left).want(t, 0, "", Contacts{})
 	if len(api.chats()) != 2 || len(s.got()) != 1 {
 		t.Errorf("the chat was called %d times, and %d letters came", len(api.chats()), len(s.got()))
 	}
@@ -75,7 +75,7 @@ func TestOnlyTheWayThatFailedIsLeft(t *testing.T) {
 func TestAWayThatIsNotConfiguredIsNoFailure(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	carry(t, open(t, byTelegram(api.URL)), both).want(t, 0, "", Contacts{})
+	deliver(t, open(t, byTelegram(api.URL)), both).want(t, 0, "", Contacts{})
 	if len(api.chats()) != 1 {
 		t.Error("the chat was not told")
 	}
@@ -85,9 +85,9 @@ func TestAWayThatIsNotConfiguredIsNoFailure(t *testing.T) {
 func TestAnAttemptHasFailedWhereNobodyIsThereToBeTold(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	carry(t, open(t, Options{}), both).want(t, 0, nobody, Contacts{})
-	carry(t, open(t, byTelegram(api.URL)), Contacts{}).want(t, 0, nobody, Contacts{})
-	carry(t, open(t, byTelegram(api.URL)), emails("ops@bank.example")).want(t, 0, nobody, Contacts{})
+	deliver(t, open(t, Options{}), both).want(t, 0, nobody, Contacts{})
+	deliver(t, open(t, byTelegram(api.URL)), Contacts{}).want(t, 0, nobody, Contacts{})
+	deliver(t, open(t, byTelegram(api.URL)), emails("ops@bank.example")).want(t, 0, nobody, Contacts{})
 	a := open(t, byTelegram(api.URL)).Send(t.Context(), both, chats("1"), message)
 	a.want(t, 0, "", Contacts{}) // contacts that were reached stay reached
 	if len(api.chats()) != 0 || fmt.Sprint(a.Reached) != fmt.Sprint(chats("1")) {
@@ -165,7 +165,7 @@ func TestAnAttemptHoldsNoSecret(t *testing.T) {
 	o := byTelegram(api.URL)
 	o.SMTP, o.Roots = s.smtp(StartTLS), roots
 	o.SMTP.Password = "CANARY-password"
-	a := carry(t, open(t, o), Contacts{Telegram: []string{"CANARY-chat"}, Emails: []string{"CANARY@bank.example"}})
+	a := deliver(t, open(t, o), Contacts{Telegram: []string{"CANARY-chat"}, Emails: []string{"CANARY@bank.example"}})
 	if a.Failure == "" || strings.Contains(a.Failure, "CANARY") {
 		t.Errorf("the failure is %q", a.Failure)
 	}

@@ -22,16 +22,16 @@ func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// untrusted tells whether a certificate was not accepted.
-func untrusted(err error) bool {
+// certificateRejected tells whether a certificate was not accepted.
+func certificateRejected(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
 	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &name)
 }
 
-// handshake tells whether the TLS handshake failed for another reason.
-func handshake(err error) bool {
+// handshakeFailed tells whether the TLS handshake failed for another reason.
+func handshakeFailed(err error) bool {
 	var plain tls.RecordHeaderError
 	var alert *net.OpError
 	return errors.As(err, &plain) || errors.As(err, &alert) && alert.Op == "remote error"

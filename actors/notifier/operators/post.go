@@ -153,7 +153,7 @@ func (p *post) unopened(ctx context.Context, until time.Time, err error) failure
 	case strings.Contains(err.Error(), "SMTP AUTH"):
 		return failure{why: noSignIn}
 	}
-	return p.broke(ctx, until, err)
+	return p.connectionFailure(ctx, until, err)
 }
 
 // refused returns why the server refused a letter; all is the error of the whole sending.
@@ -162,13 +162,13 @@ func (p *post) refused(ctx context.Context, until time.Time, letter *mail.Msg, a
 	if errors.As(letter.SendError(), &sendError) && sendError.ErrorCode() != 0 {
 		return refusedBy(sendError.ErrorCode(), sendError.EnhancedStatusCode())
 	}
-	return p.broke(ctx, until, all)
+	return p.connectionFailure(ctx, until, all)
 }
 
-// broke returns the failure that a connection's error means, also if the library has hidden that
+// connectionFailure returns the failure that a connection's error means, also if the library has hidden that
 // the time was over.
-func (p *post) broke(ctx context.Context, until time.Time, err error) failure {
-	f := broke(ctx, err)
+func (p *post) connectionFailure(ctx context.Context, until time.Time, err error) failure {
+	f := connectionFailure(ctx, err)
 	if f.why == broken && !time.Now().Before(until) {
 		f.why = noAnswer
 	}

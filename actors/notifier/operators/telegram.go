@@ -104,7 +104,7 @@ func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *fai
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	response, err := t.transport.RoundTrip(request) // RoundTrip follows no redirect
 	if err != nil {
-		f := broke(ctx, err)
+		f := connectionFailure(ctx, err)
 		return &f
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
@@ -132,11 +132,11 @@ func (t *telegram) refused(a *botAnswer) failure {
 	case http.StatusUnauthorized, http.StatusNotFound:
 		return failure{status: a.Code, why: badToken} // the Bot API answers an unknown path if the token is malformed
 	}
-	return failure{status: a.Code, why: t.plain(a.Description, a.Code)}
+	return failure{status: a.Code, why: t.description(a.Description, a.Code)}
 }
 
-// plain returns the Bot API's description of a failure, cut and without the token.
-func (t *telegram) plain(reason string, code int) string {
+// description returns the Bot API's description of a failure, cut and without the token.
+func (t *telegram) description(reason string, code int) string {
 	reason = strings.ReplaceAll(reason, t.token, "")
 	reason = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -43,9 +43,9 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		r := receive(t, once(fmt.Sprintf("HTTP/1.1 %d Moved\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, elsewhere.url())))
 		c.Deliver(parcel(r.url())).want(t, status, "redirect")
-		r.wantLines(1)
+		r.wantConnections(1)
 	}
-	elsewhere.wantLines()
+	elsewhere.wantConnections()
 }
 
 func TestInterimAnswersArePassedOver(t *testing.T) {
@@ -81,7 +81,7 @@ func TestWhatIsNotHTTPIsNoAnswer(t *testing.T) {
 		} else if a.want(t, 0, "answer is not HTTP"); t.Failed() {
 			t.Fatalf("%q", text)
 		}
-		r.wantLines(1) // it is not tried again
+		r.wantConnections(1) // it is not tried again
 	}
 }
 
@@ -155,17 +155,17 @@ func TestABodySaysNothing(t *testing.T) {
 			for _, text := range says {
 				r := receive(t, answer(text))
 				sender := open(t)
-				lines := []int{1, 1}
+				numbers := []int{1, 1}
 				if !c.kept {
-					lines = []int{1, 2}
+					numbers = []int{1, 2}
 				}
-				for range lines {
+				for range numbers {
 					a := sender.Deliver(parcel(r.url()))
 					if failed := strings.Contains(text, "500 No"); failed != (a.Failure == "status 500") || !failed && a.Failure != "" {
 						t.Errorf("%+v", a)
 					}
 				}
-				r.wantLines(lines...)
+				r.wantConnections(numbers...)
 			}
 		})
 	}
@@ -188,8 +188,8 @@ func TestABodyIsReadToItsBoundAndNoFurther(t *testing.T) {
 			t.Fatal(failure)
 		}
 		counted.Conn, l.conn = l.conn, counted
-		a := c.over(l, []byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"), startTime.Add(1<<62))
-		if a.status != 200 || a.keep || counted.read > maxBody+len("HTTP/1.1 200 OK\r\n"+header+"\r\n") {
+		a := c.exchangeOver(l, []byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"), startTime.Add(1<<62))
+		if a.status != 200 || a.reusable || counted.read > maxBody+len("HTTP/1.1 200 OK\r\n"+header+"\r\n") {
 			t.Errorf("%q: %+v, %d bytes were read", header, a, counted.read)
 		}
 	}
@@ -205,7 +205,7 @@ func TestABodyThatHangsIsGivenUp(t *testing.T) {
 			c := open(t, func(s *settings) { s.bounds.body = short })
 			c.Deliver(parcel(r.url())).want(t, status, failure)
 			c.Deliver(parcel(r.url())).want(t, status, failure)
-			r.wantLines(1, 2)
+			r.wantConnections(1, 2)
 		}
 	}
 }
@@ -247,7 +247,7 @@ func TestAHeaderMayComeInPieces(t *testing.T) {
 			}
 			_ = other.Close()
 		}()
-		l := &line{conn: own, left: maxHeaders}
+		l := &connection{conn: own, bytesLeft: maxHeaders}
 		var header fasthttp.ResponseHeader
 		if v := l.readHeader(bufio.NewReaderSize(l, maxHeader), &header); v != want {
 			t.Errorf("%q: %+v, want %+v", text, v, want)

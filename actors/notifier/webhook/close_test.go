@@ -21,7 +21,7 @@ func TestCloseInterruptsWhatIsUnderWay(t *testing.T) {
 	full := deaf(t)
 	hung := []<-chan Attempt{deliver(c, parcel(waits.url())), deliver(c, parcel("http://"+full+"/"))}
 	waitFor(t, "all are under way", func() bool {
-		return len(waits.requests()) == 1 && len(c.places) == 2 && c.lines.count() == 3
+		return len(waits.requests()) == 1 && len(c.places) == 2 && c.connections.count() == 3
 	})
 	c.Close()
 	for _, made := range hung {
@@ -29,8 +29,8 @@ func TestCloseInterruptsWhatIsUnderWay(t *testing.T) {
 	}
 	c.Deliver(parcel(answered.url())).want(t, 0, Interrupted)
 	c.Close() // a second call changes nothing
-	answered.wantLines(1)
-	if n := c.lines.checked(t); n != 0 {
+	answered.wantConnections(1)
+	if n := c.connections.checked(t); n != 0 {
 		t.Errorf("%d connections are left", n)
 	}
 }
@@ -62,7 +62,7 @@ func TestWhatIsKnownWhenAllIsClosedIsTold(t *testing.T) {
 	}
 	w := &trackedConn{l.conn, make(chan struct{})}
 	l.conn = w
-	c.lines.keep(l)
+	c.connections.addIdle(l)
 	// The check of an idle connection reads nothing without TLS, so the first read is the header's.
 	made := deliver(c, parcel(r.url()))
 	receiveFrom(t, "the header", w.reads)

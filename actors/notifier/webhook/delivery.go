@@ -37,30 +37,30 @@ type Attempt struct {
 // userAgent identifies the sender in the receiver's logs.
 const userAgent = "mizan-notifier"
 
-// sheet is the buffers that a request is written to.
-type sheet struct {
+// requestBuffers is the buffers that a request is written to.
+type requestBuffers struct {
 	body    []byte
 	request []byte
 }
 
-// maxSheet bounds the capacity of pooled buffers; larger ones belong to rare deliveries and are not
+// maxPooledBuffer bounds the capacity of pooled buffers; larger ones belong to rare deliveries and are not
 // pooled.
-const maxSheet = 64 << 10
+const maxPooledBuffer = 64 << 10
 
-var sheets = sync.Pool{New: func() any { return new(sheet) }}
+var buffersPool = sync.Pool{New: func() any { return new(requestBuffers) }}
 
-func (s *sheet) release() {
-	if cap(s.body) <= maxSheet && cap(s.request) <= 2*maxSheet {
-		sheets.Put(s)
+func (s *requestBuffers) release() {
+	if cap(s.body) <= maxPooledBuffer && cap(s.request) <= 2*maxPooledBuffer {
+		buffersPool.Put(s)
 	}
 }
 
 // write writes the delivery's request into the buffers.
-func (s *sheet) write(p *Delivery, to *address, at time.Time) {
+func (s *requestBuffers) write(p *Delivery, to *address, at time.Time) {
 	if p.Bare {
 		s.body = append(s.body[:0], p.Data...)
 	} else {
-		assert.That(plain(p.EventID) && plain(p.Type), "an event's id or type would have to be quoted")
+		assert.That(needsNoQuoting(p.EventID) && needsNoQuoting(p.Type), "an event's id or type would have to be quoted")
 		s.body = appendEnvelope(s.body[:0], p, at.Unix())
 	}
 	r := append(s.request[:0], "POST "...)
@@ -108,8 +108,8 @@ func appendSignature(b []byte, secret string, timestamp int64, body []byte) []by
 	return hex.AppendEncode(b, mac.Sum(sum[:0]))
 }
 
-// plain tells whether a word needs no quoting in JSON or in a header.
-func plain(word string) bool {
+// needsNoQuoting tells whether a word needs no quoting in JSON or in a header.
+func needsNoQuoting(word string) bool {
 	for i := range len(word) {
 		switch c := word[i]; {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == ':', c == '-':

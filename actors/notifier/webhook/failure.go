@@ -122,8 +122,8 @@ func handshakeFailure(err error, late string) string {
 	return tlsFailed
 }
 
-// lineFailure returns why a connection broke; ended is the text for its end.
-func lineFailure(err error, ended string) string {
+// connectionFailure returns why a connection broke; ended is the text for its end.
+func connectionFailure(err error, ended string) string {
 	var remote *net.OpError
 	switch {
 	case timedOut(err):

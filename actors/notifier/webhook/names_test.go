@@ -214,7 +214,7 @@ func TestIPv6IsReached(t *testing.T) {
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 		c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "") // over the address that answers
 	}
-	r.wantLines(1, 2, 1, 2)
+	r.wantConnections(1, 2, 1, 2)
 	if host := r.requests()[0].host; host != r.l.Addr().String() {
 		t.Errorf("asked for %s", host)
 	}
@@ -265,8 +265,8 @@ func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
 	c := open(t)
 	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"127.0.0.1"} })
 	c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "")
-	proxy.wantLines()
-	r.wantLines(1)
+	proxy.wantConnections()
+	r.wantConnections(1)
 }
 
 func TestNoCookieIsKept(t *testing.T) {

@@ -22,7 +22,7 @@ func TestALineIsUsedAgain(t *testing.T) {
 	for range 3 {
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 	}
-	r.wantLines(1, 1, 1)
+	r.wantConnections(1, 1, 1)
 }
 
 // A server may close an idle connection at any time.
@@ -41,7 +41,7 @@ func TestALineThatWasClosedBetweenTwoDeliveriesIsReplaced(t *testing.T) {
 				t.Errorf("delivery %d arrived %d times", i+1, len(r.requests())-i)
 			}
 		}
-		r.wantLines(1, 2, 3)
+		r.wantConnections(1, 2, 3)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestALineThatWasClosedBetweenTwoDeliveriesIsReplaced(t *testing.T) {
 func TestARequestThatCrossesWithTheEndOfAKeptLineIsSentOnceMore(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
-		if v.request() && v.say(acknowledged) && v.line == 1 {
+		if v.request() && v.say(acknowledged) && v.connection == 1 {
 			v.request() // and no answer
 			return
 		}
@@ -62,7 +62,7 @@ func TestARequestThatCrossesWithTheEndOfAKeptLineIsSentOnceMore(t *testing.T) {
 	second.EventID = "e-2"
 	c.Deliver(second).want(t, 200, "")
 	c.Deliver(parcel(r.url())).want(t, 200, "")
-	r.wantLines(1, 1, 2, 2)
+	r.wantConnections(1, 1, 2, 2)
 	if all := r.requests(); all[1].body != all[2].body || all[1].header.Get("x-webhook-signature") != all[2].header.Get("x-webhook-signature") {
 		t.Error("the second sending is of another attempt")
 	}
@@ -71,14 +71,14 @@ func TestARequestThatCrossesWithTheEndOfAKeptLineIsSentOnceMore(t *testing.T) {
 func TestTheSecondSendingIsTheLast(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
-		if v.request() && v.line == 1 && v.say(acknowledged) {
+		if v.request() && v.connection == 1 && v.say(acknowledged) {
 			v.request()
 		}
 	})
 	c := open(t)
 	c.Deliver(parcel(r.url())).want(t, 200, "")
 	c.Deliver(parcel(r.url())).want(t, 0, "connection closed without an answer")
-	r.wantLines(1, 1, 2)
+	r.wantConnections(1, 1, 2)
 }
 
 func TestAnAnswerThatHasBegunIsNotAskedForAgain(t *testing.T) {
@@ -92,7 +92,7 @@ func TestAnAnswerThatHasBegunIsNotAskedForAgain(t *testing.T) {
 		c := open(t)
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 		c.Deliver(parcel(r.url())).want(t, 0, failure)
-		r.wantLines(1, 1)
+		r.wantConnections(1, 1)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestWhatIsLeftOnALineAcknowledgesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := receive(t, func(v *visit) {
-				if v.line > 1 {
+				if v.connection > 1 {
 					if v.request() {
 						v.say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
 					}
@@ -142,10 +142,10 @@ func TestWhatIsLeftOnALineAcknowledgesNothing(t *testing.T) {
 			if name == "a moment later" {
 				more <- struct{}{}
 				<-more
-				waitFor(t, "it is there", c.lines.stirred)
+				waitFor(t, "it is there", c.connections.stirred)
 			}
 			c.Deliver(parcel(r.url())).want(t, 500, "status 500")
-			r.wantLines(1, 2)
+			r.wantConnections(1, 2)
 		})
 	}
 }
@@ -157,13 +157,13 @@ func TestKeptLinesAreClosedAfterAWhile(t *testing.T) {
 		acknowledge(v)
 		ended <- struct{}{}
 	})
-	c := open(t, func(s *settings) { s.bounds.rest = short })
+	c := open(t, func(s *settings) { s.bounds.idle = short })
 	for range 2 { // also if the connection has not been idle
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 		receiveFrom(t, "the line's end", ended)
-		waitFor(t, "the line is forgotten", func() bool { return c.lines.count() == 0 })
+		waitFor(t, "the line is forgotten", func() bool { return c.connections.count() == 0 })
 	}
-	r.wantLines(1, 2)
+	r.wantConnections(1, 2)
 }
 
 func TestALineIsNotUsedForEver(t *testing.T) {
@@ -173,25 +173,25 @@ func TestALineIsNotUsedForEver(t *testing.T) {
 	for range 3 {
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 	}
-	r.wantLines(1, 2, 3)
+	r.wantConnections(1, 2, 3)
 }
 
 // count returns how many connections are open.
-func (s *lines) count() int {
+func (s *connections) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open
 }
 
 // stirred tells whether the connection that has been idle longest has unread bytes or has ended.
-func (s *lines) stirred() bool {
+func (s *connections) stirred() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.oldest.still()
+	return !s.oldest.usable()
 }
 
 // checked checks that the fields of lines agree, and returns count.
-func (s *lines) checked(t *testing.T) int {
+func (s *connections) checked(t *testing.T) int {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,14 +202,14 @@ func (s *lines) checked(t *testing.T) int {
 			t.Error("the idle lines are not in a row")
 		}
 	}
-	for to, lines := range s.idle {
-		of += len(lines)
-		if len(lines) == 0 {
+	for to, idling := range s.idle {
+		of += len(idling)
+		if len(idling) == 0 {
 			t.Errorf("%s is remembered for nothing", to.host)
 		}
 	}
-	if idle != of || len(s.all) != s.open || idle > s.open || s.open > s.most {
-		t.Errorf("%d lines are open, %d of them known, %d idle, %d by destination, of at most %d", s.open, len(s.all), idle, of, s.most)
+	if idle != of || len(s.all) != s.open || idle > s.open || s.open > s.maxOpen {
+		t.Errorf("%d lines are open, %d of them known, %d idle, %d by destination, of at most %d", s.open, len(s.all), idle, of, s.maxOpen)
 	}
 	return s.open
 }
@@ -226,21 +226,21 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	for _, r := range receivers {
 		c.Deliver(parcel(r.url())).want(t, 200, "")
-		if n := c.lines.checked(t); n > most {
+		if n := c.connections.checked(t); n > most {
 			t.Errorf("%d connections are open", n)
 		}
 	}
 	for i := destinations - most; i < destinations; i++ {
 		c.Deliver(parcel(receivers[i].url())).want(t, 200, "")
-		receivers[i].wantLines(1, 1)
+		receivers[i].wantConnections(1, 1)
 	}
 	c.Deliver(parcel(receivers[0].url())).want(t, 200, "")
-	receivers[0].wantLines(1, 2)
+	receivers[0].wantConnections(1, 2)
 	c.Deliver(parcel(receivers[destinations-1].url())).want(t, 200, "")
-	receivers[destinations-1].wantLines(1, 1, 1)
+	receivers[destinations-1].wantConnections(1, 1, 1)
 	c.Deliver(parcel(receivers[destinations-most].url())).want(t, 200, "")
-	receivers[destinations-most].wantLines(1, 1, 2)
-	c.lines.checked(t)
+	receivers[destinations-most].wantConnections(1, 1, 2)
+	c.connections.checked(t)
 }
 
 func TestADeliveryWaitsForAPlaceBeforeItBegins(t *testing.T) {
@@ -272,7 +272,7 @@ func TestADeliveryWaitsForAPlaceBeforeItBegins(t *testing.T) {
 			t.Errorf("an attempt was at %v, want %v", a.At, at)
 		}
 	}
-	c.lines.checked(t)
+	c.connections.checked(t)
 }
 
 func TestAFailureGivesItsPlaceBack(t *testing.T) {
@@ -287,7 +287,7 @@ func TestAFailureGivesItsPlaceBack(t *testing.T) {
 	c.Deliver(parcel(receive(t, once("")).url())).want(t, 0, "connection closed without an answer")
 	r := receive(t, acknowledge)
 	c.Deliver(parcel(r.url())).want(t, 200, "")
-	if n := c.lines.checked(t); n != 1 {
+	if n := c.connections.checked(t); n != 1 {
 		t.Errorf("%d connections are open", n)
 	}
 }
@@ -303,7 +303,7 @@ func TestDestinationsShareNoLines(t *testing.T) {
 	for _, path := range []string{"/a", "/b?c"} { // paths do not distinguish destinations
 		c.Deliver(parcel("http://"+r.l.Addr().String()+path)).want(t, 200, "")
 	}
-	r.wantLines(1, 2, 3, 1, 1)
+	r.wantConnections(1, 2, 3, 1, 1)
 }
 
 // Two kinds of servers close connections at any time while many deliveries are in progress: each
@@ -327,13 +327,13 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 	urls := []string{standard.URL}
 	for i := 1; i < destinations; i++ {
 		urls = append(urls, receive(t, func(v *visit) {
-			for range 1 + v.line%3 {
+			for range 1 + v.connection%3 {
 				if !v.request() {
 					return
 				}
 				all := v.requests()
 				for j := len(all) - 1; j >= 0; j-- {
-					if all[j].line == v.line {
+					if all[j].connection == v.connection {
 						note(all[j].header.Get("x-webhook-event-id"))
 						break
 					}
@@ -356,7 +356,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	c.lines.checked(t)
+	c.connections.checked(t)
 	mu.Lock()
 	defer mu.Unlock()
 	if len(arrived) != workers*each {

@@ -11,7 +11,7 @@ import (
 
 func TestTheBoundsAreTheSpecifications(t *testing.T) {
 	t.Parallel()
-	if standard.connect != 5*time.Second || standard.answer != 15*time.Second || standard.rest != 30*time.Second ||
+	if standard.connect != 5*time.Second || standard.answer != 15*time.Second || standard.idle != 30*time.Second ||
 		!strings.Contains(noConnection, " 5 s") || !strings.Contains(noAnswer, " 15 s") {
 		t.Errorf("%+v", standard)
 	}
@@ -113,7 +113,7 @@ func TestALateAnswerIsNotTakenForTheNext(t *testing.T) {
 	late := make(chan struct{})
 	r := receive(t, func(v *visit) {
 		for i := 0; v.request(); i++ {
-			if v.line > 1 || i == 0 {
+			if v.connection > 1 || i == 0 {
 				v.say(acknowledged)
 				continue
 			}
@@ -152,7 +152,7 @@ func TestWhoDoesNotAnswerIsTold(t *testing.T) {
 	} {
 		r := receive(t, once(says))
 		c.Deliver(parcel(r.url())).want(t, 0, failure)
-		r.wantLines(1) // a request on a new connection is never sent again
+		r.wantConnections(1) // a request on a new connection is never sent again
 	}
 	for _, says := range []string{"", "HTTP/1.1 200 OK\r\nX"} {
 		r := receive(t, func(v *visit) {
@@ -163,6 +163,6 @@ func TestWhoDoesNotAnswerIsTold(t *testing.T) {
 			}
 		})
 		c.Deliver(parcel(r.url())).want(t, 0, "connection reset")
-		r.wantLines(1)
+		r.wantConnections(1)
 	}
 }

@@ -98,7 +98,7 @@ func TestTLSIsSpoken(t *testing.T) {
 		for range 3 {
 			c.Deliver(signedParcel(r.secure())).want(t, 200, "")
 		}
-		r.wantLines(1, 1, 1)
+		r.wantConnections(1, 1, 1)
 		if r.requests()[2].body != madeElsewhere {
 			t.Errorf("%s", r.requests()[2].body)
 		}
@@ -126,7 +126,7 @@ func TestABrokenCertificateIsAFailureWithItsReason(t *testing.T) {
 			t.Parallel()
 			r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{c.certificate}}, acknowledge)
 			openTrusting(t, a).Deliver(parcel(r.secure())).want(t, 0, c.failure)
-			r.wantLines()
+			r.wantConnections()
 		})
 	}
 }
@@ -173,7 +173,7 @@ func TestWhatIsLeftUnderTLSAcknowledgesNothing(t *testing.T) {
 	}
 	batches := &batchListener{Listener: l}
 	r := receiveAt(t, tls.NewListener(batches, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}}), func(v *visit) {
-		if v.line > 1 {
+		if v.connection > 1 {
 			if v.request() {
 				v.say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
 			}
@@ -190,7 +190,7 @@ func TestWhatIsLeftUnderTLSAcknowledgesNothing(t *testing.T) {
 	c := openTrusting(t, a)
 	c.Deliver(parcel(r.secure())).want(t, 200, "")
 	c.Deliver(parcel(r.secure())).want(t, 500, "status 500")
-	r.wantLines(1, 2)
+	r.wantConnections(1, 2)
 }
 
 // batchListener can hold back what its connections write, and send it at once.
@@ -261,7 +261,7 @@ func TestALineUnderTLSThatWasClosedIsReplaced(t *testing.T) {
 		for range 3 {
 			c.Deliver(parcel(r.secure())).want(t, 200, "")
 		}
-		r.wantLines(1, 2, 3)
+		r.wantConnections(1, 2, 3)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestClosingTLSWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	own, other := net.Pipe() // every write waits for a reader
 	t.Cleanup(func() { _, _ = own.Close(), other.Close() })
-	b := below{own}
+	b := belowTLS{own}
 	if err := b.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}

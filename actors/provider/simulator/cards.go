@@ -31,65 +31,67 @@ const (
 	reasonDestination    = "unknown_destination"
 )
 
-// fate is what the rail does next with a charge of its own accord. The zero value is nothing.
-type fate string
+// nextStep is what the rail does next with a charge of its own accord. The zero value is nothing.
+type nextStep string
 
 const (
-	charges  fate = "charged"
-	holds    fate = "held"
-	reverses fate = "reversed" // charges it back; a hold: after it is captured
-	keeps    fate = "kept"     // would have charged it back, but it was refunded in full
+	charges  nextStep = "charged"
+	holds    nextStep = "held"
+	reverses nextStep = "reversed" // charges it back; a hold: after it is captured
+	keeps    nextStep = "kept"     // would have charged it back, but it was refunded in full
 )
 
-// refunding is how the rail handles refunds. The zero value grants them at once.
-type refunding string
+// refundMode is how the rail handles refunds. The zero value grants them at once.
+type refundMode string
 
 const (
-	refusesRefunds refunding = "refused"
-	delaysRefunds  refunding = "delayed"
+	refusesRefunds refundMode = "refused"
+	delaysRefunds  refundMode = "delayed"
 )
 
-// ask is how a charge's payer has to act. The zero value is not at all.
-type ask string
+// payerAction is how a charge's payer has to act. The zero value is not at all.
+type payerAction string
 
 const (
-	asksRedirect ask = "redirect" // 3-D Secure: the payer is sent to the challenge page
-	asksForm     ask = "form"     // 3-D Secure: a form is posted to the challenge page
-	asksPassword ask = "otp"      // a one-time password
-	asksPage     ask = "page"     // the challenge page, and no action is published
-	asksDeposit  ask = "deposit"  // the same, for a payment on a chain
-	asksChoice   ask = "choice"   // the choice of a receiving institution
+	asksRedirect payerAction = "redirect" // 3-D Secure: the payer is sent to the challenge page
+	asksForm     payerAction = "form"     // 3-D Secure: a form is posted to the challenge page
+	asksPassword payerAction = "otp"      // a one-time password
+	asksPage     payerAction = "page"     // the challenge page, and no action is published
+	asksDeposit  payerAction = "deposit"  // the same, for a payment on a chain
+	asksChoice   payerAction = "choice"   // the choice of a receiving institution
 
-	asksSignature ask = "signature" // the signature of a payload, on a chain that reserves a sequence number
+	asksSignature payerAction = "signature" // the signature of a payload, on a chain that reserves a sequence number
 )
 
-// onPage tells whether the payer answers on the challenge page.
-func (a ask) onPage() bool {
+// isOnPage tells whether the payer answers on the challenge page.
+func (a payerAction) isOnPage() bool {
 	return a == asksRedirect || a == asksForm || a == asksPage || a == asksDeposit
 }
 
-// ofCard tells whether the charge is a card's: the rail has not kept the card, so it needs the card
+// needsCardAgain tells whether the charge is a card's: the rail has not kept the card, so it needs the card
 // again to continue.
-func (a ask) ofCard() bool { return a == asksRedirect || a == asksForm || a == asksPassword }
+func (a payerAction) needsCardAgain() bool {
+	return a == asksRedirect || a == asksForm || a == asksPassword
+}
 
 // decision is the rail's decision on a charge.
 type decision struct {
-	verdict payment.Verdict
-	reason  string
-	then    fate
-	after   time.Duration
-	refunds refunding
-	ask     ask
+	verdict     payment.Verdict
+	reason      string
+	next        nextStep
+	after       time.Duration
+	refunds     refundMode
+	payerAction payerAction
 
 	down      bool   // the provider does not respond to any charge
 	returnURL string // where the challenge page sends the payer, if there is one
 }
 
 var (
-	charged   = decision{verdict: payment.VerdictCharged}
-	slow      = decision{verdict: payment.VerdictPending, then: charges, after: delay}
-	timedOut  = decision{verdict: payment.VerdictUnknown, then: charges, after: timeOut}
-	takenBack = decision{verdict: payment.VerdictCharged, then: reverses, after: chargebackAfter}
+	charged          = decision{verdict: payment.VerdictCharged}
+	slow             = decision{verdict: payment.VerdictPending, next: charges, after: delay}
+	timedOut         = decision{verdict: payment.VerdictUnknown, next: charges, after: timeOut}
+	chargedBackLater = decision{verdict: payment.VerdictCharged, next: reverses, after: chargebackAfter}
 )
 
 func refused(reason string) decision {
@@ -100,8 +102,8 @@ func failed(reason string) decision {
 	return decision{verdict: payment.VerdictFailed, reason: reason}
 }
 
-func waitsFor(a ask) decision {
-	return decision{verdict: payment.VerdictAction, then: charges, ask: a}
+func awaits(a payerAction) decision {
+	return decision{verdict: payment.VerdictAction, next: charges, payerAction: a}
 }
 
 // held returns the decision for a call that asks to authorise only.
@@ -109,8 +111,8 @@ func (d decision) held() decision {
 	switch {
 	case d.verdict == payment.VerdictCharged:
 		d.verdict, d.after = payment.VerdictHeld, 0
-	case d.then == charges:
-		d.then = holds
+	case d.next == charges:
+		d.next = holds
 	}
 	return d
 }
@@ -122,12 +124,12 @@ var cards = map[actors.Operation]map[string]decision{
 		"4000000000009995": refused(reasonFunds),
 		"4000000000000069": refused(reasonExpired),
 		"4000000000000119": failed(reasonProcessing),
-		"4000000000003220": waitsFor(asksRedirect),
-		"4000000000003063": waitsFor(asksForm),
-		"4000002500003155": waitsFor(asksPassword),
+		"4000000000003220": awaits(asksRedirect),
+		"4000000000003063": awaits(asksForm),
+		"4000002500003155": awaits(asksPassword),
 		"4000000000000077": slow,
 		"4000000000000341": timedOut,
-		"4000000000000259": takenBack,
+		"4000000000000259": chargedBackLater,
 		"4000000000005126": {verdict: payment.VerdictCharged, refunds: refusesRefunds},
 		"4000000000007726": {verdict: payment.VerdictCharged, refunds: delaysRefunds},
 	},
@@ -141,17 +143,17 @@ var cards = map[actors.Operation]map[string]decision{
 	},
 }
 
-// ofCard returns the rail's decision on a card's number.
-func ofCard(operation actors.Operation, number []byte) decision {
+// cardDecision returns the rail's decision on a card's number.
+func cardDecision(operation actors.Operation, number []byte) decision {
 	if listed, ok := cards[operation][string(number)]; ok {
 		return listed
 	}
 	return charged
 }
 
-// asking has the money_storage types whose payer, or recipient, has to act. All others of the
+// actionOfMethod has the money_storage types whose payer, or recipient, has to act. All others of the
 // specification are charged, or paid, at once.
-var asking = map[actors.Operation]map[string]ask{
+var actionOfMethod = map[actors.Operation]map[string]payerAction{
 	actors.Pay:    {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "native_gas": asksSignature},
 	actors.PayOut: {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "open_banking": asksChoice, "sepa": asksChoice},
 }
@@ -194,13 +196,13 @@ func decideAtOnce(call *actors.Call, now time.Time) decision {
 		if pastExpiry(call.Card, now) {
 			return refused(reasonExpired)
 		}
-		return ofCard(call.Operation, call.Card.Number)
+		return cardDecision(call.Operation, call.Card.Number)
 	}
 	if call.Token != "" {
-		return ofToken(call.Token)
+		return tokenDecision(call.Token)
 	}
-	if a, ok := asking[call.Operation][call.Method]; ok {
-		return waitsFor(a)
+	if a, ok := actionOfMethod[call.Operation][call.Method]; ok {
+		return awaits(a)
 	}
 	return charged
 }

@@ -31,7 +31,7 @@ const (
 // States of a challenge.
 const (
 	ChallengeOpen = "waiting"
-	Answered      = "answered" // or the charge was given up, so there is nothing left to decide
+	ChallengeOver = "answered" // or the charge was given up, so there is nothing left to decide
 )
 
 // passwordMaterial is the additional_params_for_auth of a charge that asks for a one-time password.
@@ -56,7 +56,7 @@ func (s *Simulator) action(l *record) *payment.Action {
 		TerminalParam: {l.terminal.String()}, ReferenceParam: {l.reference.String()}, TokenParam: {token},
 	}
 	address := s.page + "?" + query.Encode()
-	switch l.charge.ask {
+	switch l.charge.payerAction {
 	case asksRedirect:
 		return &payment.Action{Type: "redirect", Method: "get", URL: address}
 	case asksForm:
@@ -75,7 +75,7 @@ func (s *Simulator) action(l *record) *payment.Action {
 	case asksChoice:
 		return &payment.Action{Destinations: slices.Clone(destinations)}
 	}
-	if l.charge.ask == asksDeposit {
+	if l.charge.payerAction == asksDeposit {
 		deposit := l.deposit()
 		return &payment.Action{Page: address, Code: deposit, Deposit: deposit}
 	}
@@ -112,7 +112,7 @@ func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Chal
 		return Challenge{}, err
 	}
 	c := &l.charge
-	shown := Challenge{Amount: c.amount.String(), Asset: assetOf(c.asset), State: Answered, ReturnURL: c.returnURL}
+	shown := Challenge{Amount: c.amount.String(), Asset: assetOf(c.asset), State: ChallengeOver, ReturnURL: c.returnURL}
 	if c.awaitsPayer() {
 		shown.State = ChallengeOpen
 	}
@@ -154,7 +154,7 @@ func (s *Simulator) decided(terminal, reference ledger.ID, token string, approve
 	if approve {
 		l.charge.answer = approved
 	}
-	l.call = callFields{operation: challenges, outcome: string(l.charge.answer)}
+	l.call = callFields{operation: challengeOperation, outcome: string(l.charge.answer)}
 	l.before = newest.offset
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +173,7 @@ func (s *Simulator) challenged(key []byte, hash uint64, token, presented string)
 	if err != nil {
 		return nil, err
 	}
-	if l == nil || !l.charge.ask.onPage() {
+	if l == nil || !l.charge.payerAction.isOnPage() {
 		return nil, ErrNoChallenge
 	}
 	return l, nil

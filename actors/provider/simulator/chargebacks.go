@@ -24,10 +24,10 @@ type chargebacks struct {
 	after  time.Time
 }
 
-// contract identifies a charge.
-type contract struct{ terminal, reference ledger.ID }
+// chargeKey identifies a charge.
+type chargeKey struct{ terminal, reference ledger.ID }
 
-func contractOf(r *actors.Report) contract { return contract{r.Terminal, r.Reference} }
+func chargeKeyOf(r *actors.Report) chargeKey { return chargeKey{r.Terminal, r.Reference} }
 
 // chargeback returns the rail's report of the chargeback of the line's charge.
 func (l *record) chargeback() actors.Report {
@@ -43,10 +43,10 @@ func (l *record) chargeback() actors.Report {
 func (c *chargebacks) note(l *record) {
 	later := l.call.operation == refunds || l.call.operation == voids
 	switch {
-	case l.charge.then == reverses && l.charge.verdict == payment.VerdictCharged && !later:
+	case l.charge.next == reverses && l.charge.verdict == payment.VerdictCharged && !later:
 		c.add(l.chargeback())
-	case l.charge.then == keeps:
-		c.drop(contract{l.terminal, l.reference})
+	case l.charge.next == keeps:
+		c.drop(chargeKey{l.terminal, l.reference})
 	}
 }
 
@@ -64,8 +64,8 @@ func (c *chargebacks) add(r actors.Report) {
 
 // drop removes a charge's chargeback from the list. If the list has already dropped it, the log has
 // the cancellation.
-func (c *chargebacks) drop(of contract) {
-	c.listed = slices.DeleteFunc(c.listed, func(r actors.Report) bool { return contractOf(&r) == of })
+func (c *chargebacks) drop(of chargeKey) {
+	c.listed = slices.DeleteFunc(c.listed, func(r actors.Report) bool { return chargeKeyOf(&r) == of })
 }
 
 // between returns a copy of those in (since, until], oldest first; false if the list does not reach
@@ -111,13 +111,13 @@ func inOrder(list []actors.Report) []actors.Report {
 		return bytes.Compare(a.Terminal[:], b.Terminal[:])
 	})
 	return slices.CompactFunc(list, func(a, b actors.Report) bool {
-		return contractOf(&a) == contractOf(&b) && a.At.Equal(b.At)
+		return chargeKeyOf(&a) == chargeKeyOf(&b) && a.At.Equal(b.At)
 	})
 }
 
-// speaksOf parses a line if it mentions a chargeback and returns nil if it does not; errDamaged for
+// parseIfChargeback parses a line if it mentions a chargeback and returns nil if it does not; errDamaged for
 // a damaged line. It does not parse most lines.
-func speaksOf(text []byte, offset int64) (*record, error) {
+func parseIfChargeback(text []byte, offset int64) (*record, error) {
 	if !sealed(text) {
 		return nil, errDamaged
 	}
@@ -148,18 +148,18 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 	if ok {
 		return list, nil
 	}
-	found := make(map[contract]actors.Report)
+	found := make(map[chargeKey]actors.Report)
 	err := s.log.each(ctx, size, func(offset int64, text []byte) error {
-		l, err := speaksOf(text, offset)
+		l, err := parseIfChargeback(text, offset)
 		if err != nil || l == nil {
 			return err
 		}
 		r := l.chargeback()
 		switch {
-		case l.charge.then == keeps:
-			delete(found, contractOf(&r))
+		case l.charge.next == keeps:
+			delete(found, chargeKeyOf(&r))
 		case l.charge.verdict == payment.VerdictCharged && r.At.After(since) && !r.At.After(until):
-			found[contractOf(&r)] = r
+			found[chargeKeyOf(&r)] = r
 		}
 		return nil
 	})

@@ -60,7 +60,7 @@ func TestNoCallIsAnsweredBeforeItsLineIsDurable(t *testing.T) {
 	v.begun, v.gate = make(chan struct{}), make(chan struct{})
 	for what, answer := range map[string]func(){
 		"charge":   func() { b.submit(cardCall(3, actors.Pay, "4242424242424242")) },
-		"refund":   func() { b.submit(goingOn(2, actors.Refund, 7, 10)) },
+		"refund":   func() { b.submit(followUpCall(2, actors.Refund, 7, 10)) },
 		"decision": func() { b.decideOn(true) },
 	} {
 		answered := make(chan struct{})

@@ -27,7 +27,7 @@ func TestTheIndexHoldsTheLastOnesOnly(t *testing.T) {
 			if found != (m+3 > n) || (found && offset != int64(m)) {
 				t.Fatalf("after %d: %d is found %v at %d", n, m, found, offset)
 			}
-			if !x.seen(m<<32 | m) {
+			if !x.mayKnow(m<<32 | m) {
 				t.Fatalf("after %d: %d was never seen", n, m)
 			}
 		}
@@ -51,10 +51,10 @@ func TestTheSieveTellsMostUnknownCallsApart(t *testing.T) {
 	}
 	wrong := 0
 	for n := range uint64(calls) {
-		if !x.seen(key(n)) {
+		if !x.mayKnow(key(n)) {
 			t.Fatalf("call %d was never seen", n)
 		}
-		if x.seen(key(calls + n)) {
+		if x.mayKnow(key(calls + n)) {
 			wrong++
 		}
 	}
@@ -109,17 +109,17 @@ func TestOperationsTakeNoRoomInTheIndex(t *testing.T) {
 	for n := range uint64(8) {
 		b.submit(cardCall(n, actors.Pay, "4242424242424242"))
 		for request := range uint64(20) {
-			b.submit(goingOn(n, actors.Refund, request, 1))
-			b.submit(goingOn(1000+n, actors.Void, request, 0)) // of a charge that does not exist
+			b.submit(followUpCall(n, actors.Refund, request, 1))
+			b.submit(followUpCall(1000+n, actors.Void, request, 0)) // of a charge that does not exist
 		}
 		if len(b.index.lines) > 4 || len(b.index.oldest) > 4 {
 			t.Fatalf("the index holds %d and %d", len(b.index.lines), len(b.index.oldest))
 		}
 	}
 	for n := range uint64(8) {
-		b.expect("all but one unit", b.submit(goingOn(n, actors.Refund, 100, 979)), isGranted)
-		b.expect("two units", b.submit(goingOn(n, actors.Refund, 101, 2)), isRefused("amount_above_charge"))
-		b.expect("the first refund again", b.submit(goingOn(n, actors.Refund, 0, 1)), isGranted)
+		b.expect("all but one unit", b.submit(followUpCall(n, actors.Refund, 100, 979)), isGranted)
+		b.expect("two units", b.submit(followUpCall(n, actors.Refund, 101, 2)), isRefused("amount_above_charge"))
+		b.expect("the first refund again", b.submit(followUpCall(n, actors.Refund, 0, 1)), isGranted)
 	}
 }
 
@@ -130,14 +130,14 @@ func TestAnOldChargeGoesOnFromItsNewestLine(t *testing.T) {
 		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
 		b.submit(cardCall(2, actors.Pay, "4242424242424242"))
 		b.forget()
-		b.expect("capture", b.submit(goingOn(1, actors.Capture, 3, 500)), settled(1))
+		b.expect("capture", b.submit(followUpCall(1, actors.Capture, 3, 500)), settled(1))
 		b.submit(cardCall(4, actors.Pay, "4242424242424242"))
 		b.forget()
-		b.expect("refund", b.submit(goingOn(1, actors.Refund, 5, 500)), isGranted)
+		b.expect("refund", b.submit(followUpCall(1, actors.Refund, 5, 500)), isGranted)
 		b.forget()
-		b.expect("one more", b.submit(goingOn(1, actors.Refund, 6, 1)), isRefused("amount_above_charge"))
+		b.expect("one more", b.submit(followUpCall(1, actors.Refund, 6, 1)), isRefused("amount_above_charge"))
 		b.forget()
-		b.expect("inquiry about the capture", b.ask(1, actors.Capture, 3), settled(1))
+		b.expect("inquiry about the capture", b.inquireAbout(1, actors.Capture, 3), settled(1))
 	}
 }
 
@@ -148,9 +148,9 @@ func TestASearchEndsWithItsContext(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	before := b.content()
-	b.expect("capture", b.Submit(ended, goingOn(1, actors.Capture, 2, 1000)), isUnknown)
+	b.expect("capture", b.Submit(ended, followUpCall(1, actors.Capture, 2, 1000)), isUnknown)
 	if !bytes.Equal(before, b.content()) {
 		t.Errorf("logged %s", b.content()[len(before):])
 	}
-	b.expect("capture again", b.submit(goingOn(1, actors.Capture, 2, 1000)), settled(1))
+	b.expect("capture again", b.submit(followUpCall(1, actors.Capture, 2, 1000)), settled(1))
 }

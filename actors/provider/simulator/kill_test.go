@@ -28,11 +28,11 @@ func victimCalls(n uint64) []*actors.Call {
 	case 1:
 		return []*actors.Call{cardCall(n, actors.Pay, "4000000000000002")}
 	case 2:
-		return []*actors.Call{cardCall(n, actors.Pay, "4000000000000077"), goingOn(n, actors.Void, n, 0)}
+		return []*actors.Call{cardCall(n, actors.Pay, "4000000000000077"), followUpCall(n, actors.Void, n, 0)}
 	}
 	return []*actors.Call{
-		held(cardCall(n, actors.Pay, "4242424242424242")), goingOn(n, actors.Capture, n, 700),
-		goingOn(n, actors.Refund, n, 701), goingOn(n, actors.Void, n, 0),
+		held(cardCall(n, actors.Pay, "4242424242424242")), followUpCall(n, actors.Capture, n, 700),
+		followUpCall(n, actors.Refund, n, 701), followUpCall(n, actors.Void, n, 0),
 	}
 }
 
@@ -85,7 +85,7 @@ func TestAKillLosesNoAnswer(t *testing.T) {
 		for a, verdict := range answers {
 			if a.operation == actors.Pay {
 				b.checkPaid(a.n, verdict, answers)
-			} else if got := b.ask(a.n, a.operation, a.n).Verdict; got != verdict {
+			} else if got := b.inquireAbout(a.n, a.operation, a.n).Verdict; got != verdict {
 				t.Errorf("%v %d was answered %v, an inquiry says %v", a.operation, a.n, verdict, got)
 			}
 		}

@@ -178,7 +178,7 @@ func (t *callLog) find(ctx context.Context, size int64, key []byte) (record []by
 			// The first line's beginning is in the part before this one.
 			skip = bytes.IndexByte(part, '\n') + 1
 		}
-		if from, to := among(part[skip:], key); to > 0 {
+		if from, to := lastWithKey(part[skip:], key); to > 0 {
 			return part[skip+from : skip+to], begin + int64(skip+from), nil
 		}
 		if skip == len(part) {
@@ -189,9 +189,9 @@ func (t *callLog) find(ctx context.Context, size int64, key []byte) (record []by
 	return nil, 0, nil
 }
 
-// among returns where the last line of part that begins with the key lies; to is 0 if there is
+// lastWithKey returns where the last line of part that begins with the key lies; to is 0 if there is
 // none.
-func among(part, key []byte) (from, to int) {
+func lastWithKey(part, key []byte) (from, to int) {
 	for begin := 0; begin < len(part); {
 		end := bytes.IndexByte(part[begin:], '\n') + 1
 		if end == 0 {

@@ -108,7 +108,7 @@ func (s *Simulator) recover(length int64) error {
 	lines := 0
 	err := s.log.each(context.Background(), s.log.size, func(offset int64, text []byte) error {
 		lines++
-		l, err := speaksOf(text, offset)
+		l, err := parseIfChargeback(text, offset)
 		if err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome acto
 		return s.resume(ctx, key, hash, call, nil)
 	}
 	decided := decide(call, s.clock.Now())
-	if decided.ask.onPage() && call.ReturnURL != nil {
+	if decided.payerAction.isOnPage() && call.ReturnURL != nil {
 		if decided.returnURL = call.ReturnURL(); len(decided.returnURL) > maxReturnURL {
 			return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonLongURL]}, 0
 		}
@@ -229,7 +229,7 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *de
 	if err := s.write(key, hash, &l); err != nil {
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0, true
 	}
-	return s.acting(&l, l.charge.with(l.charge.outcome(call.Reference, now), call.Reference)), s.log.size, true
+	return s.withAction(&l, l.charge.withToken(l.charge.outcome(call.Reference, now), call.Reference)), s.log.size, true
 }
 
 // resume makes any other call: on an existing charge, on a missing one, or a repeated call. The
@@ -239,7 +239,7 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 	newest, err := s.newest(ctx, key, hash)
 	var made *record
 	if err == nil {
-		made, err = s.made(key, newest, &asked)
+		made, err = s.findCall(key, newest, &asked)
 	}
 	if err != nil {
 		return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
@@ -249,7 +249,7 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 	now := s.clock.Now()
 	l := record{
 		reference: call.Reference, terminal: call.Terminal.ID, org: call.Org,
-		call: asked, charge: nothing, before: first,
+		call: asked, charge: noCharge, before: first,
 	}
 	if newest != nil {
 		l.org, l.charge, l.before = newest.org, newest.charge.asOf(now), newest.offset
@@ -258,7 +258,7 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 	case made == nil:
 		var r result
 		r, l.charge = l.charge.perform(call, decided, now)
-		l.call.outcome, l.call.reason, l.call.done = r.verdict.String(), r.reason, r.done
+		l.call.outcome, l.call.reason, l.call.doneAt = r.verdict.String(), r.reason, r.doneAt
 	case made == newest:
 		l = *made // unchanged
 	default:
@@ -270,7 +270,7 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 		}
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0
 	}
-	return s.acting(&l, l.answer(&l.charge, now)), s.log.size
+	return s.withAction(&l, l.answer(&l.charge, now)), s.log.size
 }
 
 // write adds the line, which becomes its charge's newest. The caller holds the charge's turn and
@@ -287,8 +287,8 @@ func (s *Simulator) write(key []byte, hash uint64, l *record) error {
 	return nil
 }
 
-// acting adds the payer's action to the answer to the line's call.
-func (s *Simulator) acting(l *record, o actors.Outcome) actors.Outcome {
+// withAction adds the payer's action to the answer to the line's call.
+func (s *Simulator) withAction(l *record, o actors.Outcome) actors.Outcome {
 	if o.Verdict == payment.VerdictAction && openers[l.call.operation] != 0 {
 		o.Action = s.action(l)
 	}
@@ -327,15 +327,15 @@ func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Ti
 		end = newest.offset + 1 // lines become durable as a whole
 	}
 	if newest != nil && newest.charge.operation == q.Operation {
-		o = newest.charge.with(newest.charge.outcome(q.Reference, now), q.Reference)
+		o = newest.charge.withToken(newest.charge.outcome(q.Reference, now), q.Reference)
 		if o.Verdict == payment.VerdictAction && !q.Acting {
 			o.Action = s.action(newest) // the answer with the action was lost, or the payload was reissued
 		}
 		return o, end, nil
 	}
-	made, err := s.made(key, newest, &callFields{operation: q.Operation.String(), request: requested(q.Operation, q.Request)})
+	made, err := s.findCall(key, newest, &callFields{operation: q.Operation.String(), request: requested(q.Operation, q.Request)})
 	if err != nil || made == nil {
-		return nothing.outcome(q.Reference, now), end, err
+		return noCharge.outcome(q.Reference, now), end, err
 	}
 	return made.answer(&newest.charge, now), end, nil
 }
@@ -368,12 +368,12 @@ func (s *Simulator) reissued(ctx context.Context, q *actors.Question) (end int64
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	if c := &newest.charge; c.ask != asksSignature || !c.awaitsPayer() || !now.After(c.expires) {
+	if c := &newest.charge; c.payerAction != asksSignature || !c.awaitsPayer() || !now.After(c.expires) {
 		return newest.offset + 1, nil
 	}
 	l := *newest
 	l.charge.publish(now)
-	l.call = callFields{operation: reissues, outcome: payment.VerdictAction.String()}
+	l.call = callFields{operation: reissueOperation, outcome: payment.VerdictAction.String()}
 	l.before = newest.offset
 	if err := s.write(key, hash, &l); err != nil {
 		return 0, err
@@ -385,7 +385,7 @@ func (s *Simulator) reissued(ctx context.Context, q *actors.Question) (end int64
 // holds no lock while it reads the log.
 func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*record, error) {
 	s.mu.Lock()
-	seen := s.index.seen(hash)
+	seen := s.index.mayKnow(hash)
 	offset, indexed := s.index.find(hash)
 	size := s.log.size
 	s.mu.Unlock()
@@ -407,9 +407,9 @@ func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*recor
 	return parse(text, offset)
 }
 
-// made returns the newest line of the given operation and request, from the charge's newest line
+// findCall returns the newest line of the given operation and request, from the charge's newest line
 // backwards; nil if the operation was never made.
-func (s *Simulator) made(key []byte, newest *record, asked *callFields) (*record, error) {
+func (s *Simulator) findCall(key []byte, newest *record, asked *callFields) (*record, error) {
 	for l := newest; l != nil; {
 		if l.call.operation == asked.operation && l.call.request == asked.request {
 			return l, nil

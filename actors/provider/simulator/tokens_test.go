@@ -47,7 +47,7 @@ func TestATokenIsChargedAsItsCardWas(t *testing.T) {
 		if got := b.submit(tokenCall(2, token)); got.Verdict != want.Verdict || got.Again != want.Again {
 			t.Errorf("the token of %s: %v again after %v, want %v after %v", number, got.Verdict, got.Again, want.Verdict, want.Again)
 		}
-		first, again := cards[actors.Pay][number], ofToken(token)
+		first, again := cards[actors.Pay][number], tokenDecision(token)
 		if first.verdict == 0 {
 			first = charged
 		}

@@ -35,7 +35,7 @@ func FuzzTransactionsAreReadOrRefused(f *testing.F) {
 		if !identifier(tx.id) || tx.status == "" {
 			t.Errorf("read without an id or a status: %q", text)
 		}
-		if id, _ := kept(tx.keep(tx.refundID)); id != tx.id {
+		if id, _ := storedIDs(tx.idsToStore(tx.refundID)); id != tx.id {
 			t.Errorf("kept %q of %q", id, tx.id)
 		}
 		if o := tx.charge(nil); o.Verdict == 0 {

@@ -38,7 +38,7 @@ func pages(all ...string) func(http.ResponseWriter, received, int) {
 }
 
 // lost returns an inquiry about the charge whose create got no answer.
-func (r *rail) lost(operation actors.Operation) *actors.Question {
+func (r *fakePlatform) lost(operation actors.Operation) *actors.Question {
 	q := r.ask(operation, 400)
 	q.Meta = nil
 	return q
@@ -47,7 +47,7 @@ func (r *rail) lost(operation actors.Operation) *actors.Question {
 func TestAChargeWhoseAnswerWasLostIsFoundByItsTxid(t *testing.T) {
 	r := open(t, pages(page("c1", another("charged"), another("failed")), page("c2"), page("c3", another("rejected"), theirs("charged"), another("failed"))))
 	o := r.inquire(r.lost(actors.Pay))
-	r.is(o, payment.VerdictCharged, false)
+	r.expectVerdict(o, payment.VerdictCharged, false)
 	if string(o.Meta) != `{"utp_id":"their-id"}` {
 		t.Errorf("kept %s", o.Meta)
 	}
@@ -73,7 +73,7 @@ func TestAChargeWhoseAnswerWasLostIsFoundByItsTxid(t *testing.T) {
 
 func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
 	r := open(t, pages(page("c1", another("charged")), page("")))
-	r.is(r.inquire(r.lost(actors.Pay)), payment.VerdictNotFound, false)
+	r.expectVerdict(r.inquire(r.lost(actors.Pay)), payment.VerdictNotFound, false)
 
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		if n == 2 {
@@ -82,7 +82,7 @@ func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
 		}
 		pages(page("c1", another("charged")))(w, got, n)
 	})
-	r.is(r.inquire(r.lost(actors.Pay)), payment.VerdictUnknown, true)
+	r.expectVerdict(r.inquire(r.lost(actors.Pay)), payment.VerdictUnknown, true)
 
 	for name, answer := range map[string]func(http.ResponseWriter, received, int){
 		"a page that can't be read": pages(page("c1"), `{"data":"none"}`),
@@ -104,7 +104,7 @@ func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
 func TestAnInquiryNeverCreates(t *testing.T) {
 	r := open(t, pages(page("")))
 	for _, operation := range []actors.Operation{actors.Pay, actors.PayOut, actors.Capture, actors.Void, actors.Refund} {
-		r.is(r.inquire(r.lost(operation)), payment.VerdictNotFound, false)
+		r.expectVerdict(r.inquire(r.lost(operation)), payment.VerdictNotFound, false)
 	}
 	for _, got := range r.requests() {
 		if got.method != "GET" {
@@ -123,7 +123,7 @@ func TestAnOperationOnAChargeWhoseIDIsLostFindsItFirst(t *testing.T) {
 	})
 	call := r.follow(actors.Void, 0)
 	call.Meta = nil
-	r.is(r.submit(call), payment.VerdictCharged, false)
+	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)
 	if got := r.requests(); len(got) != 2 || got[1].path != "/api/v1/transactions/their-id" {
 		t.Errorf("asked %+v", got)
 	}
@@ -150,7 +150,7 @@ func of(t *directory.Terminal) string {
 }
 
 func TestWhatWasTakenBackOrCorrectedIsReported(t *testing.T) {
-	var r *rail
+	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		query, _ := url.ParseQuery(got.query)
 		switch query.Get("status") {
@@ -187,7 +187,7 @@ func TestWhatWasTakenBackOrCorrectedIsReported(t *testing.T) {
 
 func TestAPlatformThatIsDownHoldsUpNoOtherAndIsAskedForTheSameTimeAgain(t *testing.T) {
 	down := true
-	var r *rail
+	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		if down {
 			says(503, `{}`)(w, got, n)
@@ -245,7 +245,7 @@ func TestAClosedChargeIsExamined(t *testing.T) {
 // A list longer than the bound is not requested again and again.
 func TestReportsAreBounded(t *testing.T) {
 	const bound = 5
-	var r *rail
+	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		pages(page(fmt.Sprint("c", n), strings.Replace(theirs("reversed", of(r.terminals[0])), reference.String(), uuid.NewString(), 1)))(w, got, 1)
 	})

@@ -34,14 +34,14 @@ const (
 	transactionsPath = "/transactions"
 )
 
-// line identifies connections that can be shared: those to one address with the same trusted
+// connectionKey identifies connections that can be shared: those to one address with the same trusted
 // certificates.
-type line struct{ base, ca string }
+type connectionKey struct{ base, ca string }
 
 // transport returns the connection pool of a line; it makes one if needed. When a terminal moves to
 // another address its old line remains, so the number of lines is bounded.
 func (p *Provider) transport(c *Connection) (*http.Transport, error) {
-	l := line{c.BaseURL, c.CA}
+	l := connectionKey{c.BaseURL, c.CA}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if t := p.lines[l]; t != nil {
@@ -95,7 +95,7 @@ func (r *reply) problem() error {
 	switch {
 	case r.fault != nil:
 		return r.fault
-	case r.credentials():
+	case r.credentialsRefused():
 		return errors.New("it refused the credentials")
 	}
 	return errors.New("it answered with status " + strconv.Itoa(r.status))
@@ -136,14 +136,14 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 	}
 	answer, err := transport.RoundTrip(h)
 	if err != nil {
-		return &reply{sent: connected.Load(), fault: plain(err)}
+		return &reply{sent: connected.Load(), fault: redacted(err)}
 	}
 	r := &reply{sent: true, replay: answer.Header.Get("X-Idempotent-Replay") == "true"}
 	content, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
 	_ = answer.Body.Close() // a failed close does not matter after the read
 	switch {
 	case err != nil:
-		r.fault = plain(err)
+		r.fault = redacted(err)
 	case len(content) > maxBody:
 		r.fault = errors.New("the answer is too large")
 	default:
@@ -152,8 +152,8 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 	return r
 }
 
-// plain returns an error without addresses and without texts from the other side.
-func plain(err error) error {
+// redacted returns an error without addresses and without texts from the other side.
+func redacted(err error) error {
 	var resolving *net.DNSError
 	var operation *net.OpError
 	var certificate *tls.CertificateVerificationError

@@ -78,26 +78,26 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 func (p *Provider) from(a account, since time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if earlier, behind := p.behind[a]; behind && earlier.Before(since) {
+	if earlier, behind := p.pollFrom[a]; behind && earlier.Before(since) {
 		return earlier
 	}
-	p.behind[a] = since
+	p.pollFrom[a] = since
 	return since
 }
 
 func (p *Provider) caughtUp(a account) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.behind, a)
+	delete(p.pollFrom, a)
 }
 
 // forgetAccounts drops accounts that no terminal has any more.
 func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Terminal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for a := range p.behind {
+	for a := range p.pollFrom {
 		if present[a] == nil {
-			delete(p.behind, a)
+			delete(p.pollFrom, a)
 		}
 	}
 }

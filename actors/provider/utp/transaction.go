@@ -202,20 +202,20 @@ func (tx *transaction) held() bool {
 	return tx.status == statusPaymentHeld || tx.status == statusPayoutHeld
 }
 
-// fine tells whether the request succeeded.
-func (r *reply) fine() bool { return r.status >= 200 && r.status < 300 }
+// succeeded tells whether the request succeeded.
+func (r *reply) succeeded() bool { return r.status >= 200 && r.status < 300 }
 
 // answered tells whether a complete answer came, whatever it says.
 func (r *reply) answered() bool { return r.status != 0 }
 
-// credentials tells whether the platform refuses our credentials.
-func (r *reply) credentials() bool {
+// credentialsRefused tells whether the platform refuses our credentials.
+func (r *reply) credentialsRefused() bool {
 	return r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
 }
 
-// definite tells whether the platform has examined the request and has not carried it out. A
+// definitelyRefused tells whether the platform has examined the request and has not carried it out. A
 // conflict is not definite, because it may be with the same request, still in progress.
-func (r *reply) definite() bool {
+func (r *reply) definitelyRefused() bool {
 	switch r.status {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
 		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
@@ -230,7 +230,7 @@ func (r *reply) transaction() (*transaction, error) { return readTransaction(r.b
 // Texts for people are not passed on.
 func (r *reply) code() string {
 	o, err := readObject(r.body)
-	if err != nil || r.fine() {
+	if err != nil || r.succeeded() {
 		return ""
 	}
 	f := fields{object: o}
@@ -253,8 +253,8 @@ const (
 	metaTerminal = "utp_terminal"  // sent: the id of our terminal
 )
 
-// kept returns the ids that were kept from earlier answers.
-func kept(meta []byte) (id, refund string) {
+// storedIDs returns the ids that were kept from earlier answers.
+func storedIDs(meta []byte) (id, refund string) {
 	o, err := readObject(meta)
 	f := fields{object: o}
 	if id, refund = f.text(metaID), f.text(metaRefund); err != nil || !identifier(id) {
@@ -263,8 +263,8 @@ func kept(meta []byte) (id, refund string) {
 	return id, refund
 }
 
-// keep returns the ids to keep from this answer, as JSON.
-func (tx *transaction) keep(refund string) []byte {
+// idsToStore returns the ids to keep from this answer, as JSON.
+func (tx *transaction) idsToStore(refund string) []byte {
 	members := map[string]string{metaID: tx.id}
 	if identifier(refund) {
 		members[metaRefund] = refund

@@ -50,9 +50,9 @@ type Provider struct {
 
 	reportPages int // bound of the pages of one poll for reports
 
-	mu     sync.Mutex
-	lines  map[line]*http.Transport // guarded by mu
-	behind map[account]time.Time    // guarded by mu: the start of the period that a platform must still be polled for
+	mu       sync.Mutex
+	lines    map[connectionKey]*http.Transport // guarded by mu
+	pollFrom map[account]time.Time             // guarded by mu: the start of the period that a platform must still be polled for
 }
 
 var _ actors.Provider = (*Provider)(nil)
@@ -61,7 +61,7 @@ var _ actors.Provider = (*Provider)(nil)
 func New(o Options) *Provider {
 	return &Provider{
 		clock: o.Clock, log: o.Log, timeout: o.Timeout, terminals: o.Terminals, reportPages: maxReportPages,
-		lines: make(map[line]*http.Transport), behind: make(map[account]time.Time),
+		lines: make(map[connectionKey]*http.Transport), pollFrom: make(map[account]time.Time),
 	}
 }
 
@@ -101,7 +101,7 @@ func (p *Provider) Submit(ctx context.Context, call *actors.Call) actors.Outcome
 func (p *Provider) create(ctx context.Context, call *actors.Call) actors.Outcome {
 	s := subjectOf(call)
 	r := p.exchange(ctx, connection(call.Terminal), &request{method: http.MethodPost, path: transactionsPath, body: createBody(call)})
-	if r.fine() {
+	if r.succeeded() {
 		tx, err := r.transaction()
 		if err == nil {
 			err = tx.isOf(call)
@@ -122,7 +122,7 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 		return o
 	}
 	if s.opens() {
-		if id, _ := kept(s.Meta); id == "" && tx.status == statusAction && !s.Acting {
+		if id, _ := storedIDs(s.Meta); id == "" && tx.status == statusAction && !s.Acting {
 			// A transaction from a list need not show the payer's action, so it is read again.
 			if tx, o = p.read(ctx, &s, tx.id); tx == nil {
 				return o
@@ -130,7 +130,7 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 		}
 		return p.charge(tx, &s.ChargeState)
 	}
-	return p.judge(tx, &s, false)
+	return p.operationOutcome(tx, &s, false)
 }
 
 // Reissue implements payment.Reissuer of actors: each read of the other platform's transaction
@@ -161,19 +161,19 @@ func (s *subject) opens() bool { return s.operation == actors.Pay || s.operation
 func (p *Provider) failure(s *subject, r *reply, submits bool) actors.Outcome {
 	switch {
 	case !r.sent && submits:
-		p.note(slog.LevelWarn, "a platform can't be reached", s, r)
+		p.logFailure(slog.LevelWarn, "a platform can't be reached", s, r)
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: processing(reasonUnreachable), Down: true}
 	case !r.answered():
-		p.note(slog.LevelWarn, "a platform did not answer", s, r)
+		p.logFailure(slog.LevelWarn, "a platform did not answer", s, r)
 		return actors.Outcome{Verdict: payment.VerdictUnknown, Down: true}
-	case r.credentials():
-		p.note(slog.LevelError, "a platform refused the credentials", s, r)
+	case r.credentialsRefused():
+		p.logFailure(slog.LevelError, "a platform refused the credentials", s, r)
 		return actors.Outcome{Verdict: refusedIf(submits), Failure: processing(reasonCredentials)}
-	case r.definite() && submits:
-		p.note(slog.LevelError, "a platform refused a request", s, r)
+	case r.definitelyRefused() && submits:
+		p.logFailure(slog.LevelError, "a platform refused a request", s, r)
 		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: processing(reasonRequest)}
 	}
-	p.note(slog.LevelWarn, "a platform gave no usable answer", s, r)
+	p.logFailure(slog.LevelWarn, "a platform gave no usable answer", s, r)
 	return actors.Outcome{Verdict: payment.VerdictUnknown, Down: r.status >= http.StatusInternalServerError}
 }
 
@@ -193,9 +193,9 @@ func (p *Provider) unreadable(s *subject, err error) actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictUnknown}
 }
 
-// note logs a failed request for an operator: nothing of its body, and of the answer only its
+// logFailure logs a failed request for an operator: nothing of its body, and of the answer only its
 // status and code.
-func (p *Provider) note(level slog.Level, text string, s *subject, r *reply) {
+func (p *Provider) logFailure(level slog.Level, text string, s *subject, r *reply) {
 	p.log.Log(context.Background(), level, text, "reference", s.reference.String(), "terminal", s.terminal.ID.String(),
 		"operation", s.operation.String(), "status", r.status, "code", r.code(), "error", r.fault)
 }

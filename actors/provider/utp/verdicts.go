@@ -34,9 +34,9 @@ func (p *Provider) charge(tx *transaction, asked *actors.ChargeState) actors.Out
 func (tx *transaction) charge(asked *actors.ChargeState) actors.Outcome {
 	refund := ""
 	if asked != nil {
-		_, refund = kept(asked.Meta)
+		_, refund = storedIDs(asked.Meta)
 	}
-	o := actors.Outcome{Meta: tx.keep(refund)}
+	o := actors.Outcome{Meta: tx.idsToStore(refund)}
 	switch {
 	case tx.settled():
 		o.Verdict, o.RRN = payment.VerdictCharged, tx.rrn
@@ -98,11 +98,11 @@ func (tx *transaction) action() *payment.Action {
 	return a
 }
 
-// judge returns the transaction's verdict on an operation. In the answer to the operation itself,
+// operationOutcome returns the transaction's verdict on an operation. In the answer to the operation itself,
 // an operation without a visible effect is in progress; in a later inquiry, it never arrived.
-func (p *Provider) judge(tx *transaction, s *subject, answers bool) actors.Outcome {
-	_, refund := kept(s.Meta)
-	o := actors.Outcome{Verdict: payment.VerdictNotFound, Meta: tx.keep(refund)}
+func (p *Provider) operationOutcome(tx *transaction, s *subject, answers bool) actors.Outcome {
+	_, refund := storedIDs(s.Meta)
+	o := actors.Outcome{Verdict: payment.VerdictNotFound, Meta: tx.idsToStore(refund)}
 	if answers {
 		o.Verdict = payment.VerdictPending
 	}
@@ -127,7 +127,7 @@ func (p *Provider) captured(tx *transaction, s *subject, answers bool, o *actors
 	case tx.settled():
 		o.Verdict, o.RRN = payment.VerdictCharged, tx.rrn
 		if tx.captured != nil && *tx.captured != s.amount {
-			p.differs(tx, s)
+			p.logDifference(tx, s)
 		}
 	case tx.ended():
 		o.Verdict, o.Failure = payment.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
@@ -151,7 +151,7 @@ func (p *Provider) refunded(tx *transaction, s *subject, before string, o *actor
 	case shown && !tx.refunded.Less(whole), !shown && tx.status == statusRefunded:
 		o.Verdict = payment.VerdictCharged
 		if shown && *tx.refunded != whole {
-			p.differs(tx, s)
+			p.logDifference(tx, s)
 		}
 	case tx.refundMsg != "":
 		o.Verdict, o.Failure = payment.VerdictRefused, payment.Failure{Code: payment.RefundDeclined, Detail: tx.refundMsg}
@@ -159,13 +159,13 @@ func (p *Provider) refunded(tx *transaction, s *subject, before string, o *actor
 		o.Verdict = payment.VerdictPending
 		return
 	}
-	o.Meta = tx.keep(tx.refundID)
+	o.Meta = tx.idsToStore(tx.refundID)
 }
 
-// differs logs that the other platform has moved another amount than requested (specification,
+// logDifference logs that the other platform has moved another amount than requested (specification,
 // "refund or cancel": partial refunds are a request only). Our books have the requested amount; the
 // difference appears in the settlement.
-func (p *Provider) differs(tx *transaction, s *subject) {
+func (p *Provider) logDifference(tx *transaction, s *subject) {
 	moved := money.Amount{}
 	if tx.refunded != nil && s.operation == actors.Refund {
 		moved = *tx.refunded

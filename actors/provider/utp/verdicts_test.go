@@ -193,8 +193,8 @@ func TestWhatBecameOfAnOperationIsReadOffTheTransaction(t *testing.T) {
 			t.Errorf("%s: %v when answered and %v when asked, want %v and %v", name, answered.Verdict, asked.Verdict, c.answered, c.asked)
 		}
 		decided := c.answered == payment.VerdictCharged || c.answered == payment.VerdictRefused
-		kept := c.operation == actors.Refund && (decided || strings.Contains(c.meta, "r2"))
-		if strings.Contains(string(answered.Meta), `"utp_refund_id":"r2"`) != kept {
+		stored := c.operation == actors.Refund && (decided || strings.Contains(c.meta, "r2"))
+		if strings.Contains(string(answered.Meta), `"utp_refund_id":"r2"`) != stored {
 			t.Errorf("%s: kept %s", name, answered.Meta)
 		}
 		if loud := strings.Contains(r.log.String(), "has moved another amount"); loud != (name == "more than was asked for") {
@@ -221,7 +221,7 @@ func TestARepeatedOperationIsReadAgain(t *testing.T) {
 			}
 			says(200, theirs("refunded", now))(w, r, n)
 		})
-		r.is(r.submit(r.follow(actors.Refund, 400)), payment.VerdictCharged, false)
+		r.expectVerdict(r.submit(r.follow(actors.Refund, 400)), payment.VerdictCharged, false)
 		if got := r.requests(); len(got) != 2 || got[1].method != "GET" {
 			t.Errorf("%s: asked %d times", name, len(got))
 		}
@@ -246,19 +246,19 @@ func TestMaterialAndChoicesArePassedOn(t *testing.T) {
 	r := open(t, says(200, theirs("charged")))
 	call := r.follow(actors.Complete, 0)
 	call.Material = []byte(`{"otp":"123456"}`)
-	r.is(r.submit(call), payment.VerdictCharged, false)
+	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)
 	got := r.requests()[0]
 	if got.path != "/api/v1/transactions/additional_params_for_auth/their-id" || got.body != `{"additional_params_for_auth":{"otp":"123456"}}` {
 		t.Errorf("material goes to %s as %s", got.path, got.body)
 	}
 	call = r.follow(actors.Complete, 0)
 	call.Choice = `b"1`
-	r.is(r.submit(call), payment.VerdictCharged, false)
+	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)
 	got = r.requests()[1]
 	if got.path != "/api/v1/transactions/choose_target_destination/their-id" || got.body != `{"target_bank_id":"b\"1"}` {
 		t.Errorf("a choice goes to %s as %s", got.path, got.body)
 	}
-	r.is(r.submit(r.follow(actors.Complete, 0)), payment.VerdictCharged, false)
+	r.expectVerdict(r.submit(r.follow(actors.Complete, 0)), payment.VerdictCharged, false)
 	if got = r.requests()[2]; got.method != "GET" || got.path != "/api/v1/transactions/their-id" {
 		t.Errorf("a payer who came back makes us ask %s %s", got.method, got.path)
 	}

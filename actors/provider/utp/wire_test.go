@@ -146,7 +146,7 @@ func TestATimeOutAfterSendingIsUnknown(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	r.is(r.Submit(ctx, r.pay()), payment.VerdictUnknown, true)
+	r.expectVerdict(r.Submit(ctx, r.pay()), payment.VerdictUnknown, true)
 }
 
 func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
@@ -180,7 +180,7 @@ func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
 func TestAnInquiryThatIsRefusedSaysNothing(t *testing.T) {
 	for _, status := range []int{401, 403, 404, 422, 503} {
 		r := open(t, says(status, `{"error":"no"}`))
-		r.is(r.inquire(r.ask(actors.Pay, 0)), payment.VerdictUnknown, status == 503)
+		r.expectVerdict(r.inquire(r.ask(actors.Pay, 0)), payment.VerdictUnknown, status == 503)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestConnectionsAreKeptAndBounded(t *testing.T) {
 		go func() { done <- r.Submit(t.Context(), r.pay()) }()
 	}
 	for range many {
-		r.is(<-done, payment.VerdictCharged, false)
+		r.expectVerdict(<-done, payment.VerdictCharged, false)
 	}
 	connections := make(map[string]bool)
 	for _, got := range r.requests() {
@@ -204,14 +204,14 @@ func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	// A call may come just before the previous call's connection is returned to the pool; if no
 	// connection were reused, each call would have its own.
 	const later = 50
-	kept := make(map[string]bool)
+	addresses := make(map[string]bool)
 	for range later {
-		r.is(r.submit(r.pay()), payment.VerdictCharged, false)
+		r.expectVerdict(r.submit(r.pay()), payment.VerdictCharged, false)
 	}
 	for _, got := range r.requests()[many:] {
-		kept[got.from] = true
+		addresses[got.from] = true
 	}
-	if len(kept) == later {
+	if len(addresses) == later {
 		t.Error("every call opens a connection of its own")
 	}
 }
