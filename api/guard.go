@@ -30,8 +30,8 @@ const routeKey = "route"
 // become labels of metrics.
 const noRoute = "none"
 
-// guard wraps everything, including Fiber's router: it sets the answer's id, refuses requests
-// that parsers can read in two ways, turns a panic into an answer, and wipes the body.
+// guard wraps everything, including Fiber's router: it sets the response's id, refuses requests
+// that parsers can read in two ways, turns a panic into a response, and wipes the body.
 func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		started := time.Now()
@@ -92,7 +92,7 @@ func methodOf(ctx *fasthttp.RequestCtx) string {
 	return "other"
 }
 
-// begin sets the headers that every answer has: its id and, over TLS, the instruction to use
+// begin sets the headers that every response has: its id and, over TLS, the instruction to use
 // TLS only. It ignores ids from outside, because the log could not tell them from the service's
 // own.
 func (s *Server) begin(ctx *fasthttp.RequestCtx) {

@@ -35,13 +35,13 @@ func (s *Server) health(req *web.Request) error {
 	return nil
 }
 
-// liveness answers GET /livez: 200 for as long as requests are answered at all.
+// liveness serves GET /livez: 200 for as long as requests are answered at all.
 func (s *Server) liveness(req *web.Request) error {
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, stateBody(StatusOK))
 	return nil
 }
 
-// readiness answers GET /readyz: 503 while the service starts, stops, or refuses
+// readiness serves GET /readyz: 503 while the service starts, stops, or refuses
 // commands because the disk is nearly full.
 func (s *Server) readiness(req *web.Request) error {
 	state := s.cfg.Status().state()
@@ -69,7 +69,7 @@ type stateAnswer struct {
 	Status string `json:"status"`
 }
 
-// healthAnswer is the answer to the health check.
+// healthAnswer is the response to the health check.
 type healthAnswer struct {
 	Core    string `json:"core_status"`
 	DB      string `json:"db_status"`
@@ -86,7 +86,7 @@ func (cfg *Config) healthBody(status Status) []byte {
 
 // Starting answers in place of a Server whose parts are still being opened: the checks say that
 // the service is starting, and every other request gets 503. It needs Status, Version, Env and
-// Domain of the Config. Each answer closes its connection, because another server answers the
+// Domain of the Config. Each response closes its connection, because another server answers the
 // next request.
 func Starting(cfg Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,6 +113,6 @@ func Starting(cfg Config) http.Handler {
 			h.Set(string(web.HeaderRetryAfter), "1")
 		}
 		w.WriteHeader(code)
-		_, _ = w.Write(body) // a caller that has gone needs no answer
+		_, _ = w.Write(body) // a caller that has gone needs no response
 	})
 }

@@ -69,7 +69,7 @@ func TestProvidersWithoutAnActionHaveThePageOnly(t *testing.T) {
 		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"qr_code"}`:                  {"Scan to pay", "12.50 RUB"},
 		`"type":"payment","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`: {"Scan to pay", "0.001250 USDT (tron)", "<dt>Address</dt>", "<bdi>simulated-tron-"},
 		`"type":"payout","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                       {"Scan to receive", "12.50 RUB"},
-		`"type":"payout","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`:  {"Scan to receive", "0.001250 USDT (tron)", "<dt>Sent from</dt>"},
+		`"type":"payout","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`:  {"Scan to receive", "0.001250 USDT (tron)", "<dt>Sender address</dt>"},
 	} {
 		made := f.create(asked).wantStatus("action_required", "")
 		if published := made.at("auth_params"); published != "null" && published != "(absent)" {
@@ -106,7 +106,7 @@ func TestOpenPageShowsTheOutcomeAfterItsLinkExpires(t *testing.T) {
 		f.advanceBy(5 * time.Minute)
 		page = f.browse(f.base() + unescape.Replace(next.FindStringSubmatch(page.body)[1]))
 	}
-	page.wantPage(200, "Not paid", "The time was over before you acted.", failURL)
+	page.wantPage(200, "Not paid", "Time ran out before you confirmed.", failURL)
 }
 
 func TestChallengeAcceptsBothButtons(t *testing.T) {
@@ -139,7 +139,7 @@ func TestChallengeWithoutADecisionIsShownAgain(t *testing.T) {
 	f.transaction(made.at("id")).wantStatus("action_required", "")
 	f.visit("POST", address, url.Values{"decision": {"approve"}})
 	f.transaction(made.at("id")).wantStatus("charged", "")
-	if again := f.browse(address).wantPage(200, "Simulated bank", "has been answered"); strings.Contains(again.body, "<button") {
+	if again := f.browse(address).wantPage(200, "Simulated bank", "has already been confirmed or declined"); strings.Contains(again.body, "<button") {
 		t.Errorf("%s", again.body)
 	}
 	f.visit("POST", address, url.Values{"decision": {"refuse"}}) // the first answer counts

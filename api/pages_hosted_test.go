@@ -79,8 +79,8 @@ func TestHostedPayoutAcceptsACardNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	made := f.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"1250","currency":"USD","hosted":true}}`).want(201, "")
-	action, _ := f.browse(made.at("widget_url")).wantPage(200, "Receive to a card", "12.50 USD").form()
-	f.send(action, url.Values{"cardnumber": {"4242424242424241"}}).wantPage(422, "Receive to a card", "Check the card number")
+	action, _ := f.browse(made.at("widget_url")).wantPage(200, "Receive money to your card", "12.50 USD").form()
+	f.send(action, url.Values{"cardnumber": {"4242424242424241"}}).wantPage(422, "Receive money to your card", "Check the card number")
 	f.send(action, url.Values{"cardnumber": {"4242424242424242"}}).wantPage(200, "The money is on its way to you")
 	f.transaction(made.at("id")).wantStatus("charged", "")
 }
@@ -97,8 +97,8 @@ func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {
 		{"cardnumber", "4242424242424241", "Check the card number"},
 		{"cardnumber", "4242x24242424242", "Check the card number"},
 		{"cardnumber", "", "Check the card number"},
-		{"cardholder", "", "Type the name"},
-		{"cardholder", strings.Repeat("x", 256), "Type the name"},
+		{"cardholder", "", "Enter the name"},
+		{"cardholder", strings.Repeat("x", 256), "Enter the name"},
 		{"exp_month", "13", "The month is a number"},
 		{"exp_month", "", "The month is a number"},
 		{"exp_year", "203", "The year has two or four digits"},
@@ -130,7 +130,7 @@ func TestPageWaitsForTheProvider(t *testing.T) {
 	f := newFixture(t)
 	made := f.hosted("")
 	action, _ := f.browse(made.at("widget_url")).form()
-	f.send(action, card("4000000000000077")).wantPage(200, "Being processed", `<meta http-equiv="refresh" content="3">`)
+	f.send(action, card("4000000000000077")).wantPage(200, "Processing", `<meta http-equiv="refresh" content="3">`)
 	f.transaction(made.at("id")).wantStatus("charging", "")
 	f.advanceBy(5 * time.Second)
 	f.browse(action).wantPage(200, "Paid")

@@ -125,7 +125,7 @@ func TestProviderRedirectIsFollowed(t *testing.T) {
 		r.setAction(c.action)
 		h.visit("GET", address, nil).wantRedirect(c.want)
 		// After a form of these pages a browser would apply the form's policy to the redirect.
-		h.visit("GET", address+"&posted", nil).wantPage(200, "On to your bank", `<meta http-equiv="refresh" content="0; url=/pay/`)
+		h.visit("GET", address+"&posted", nil).wantPage(200, "Continue to your bank", `<meta http-equiv="refresh" content="0; url=/pay/`)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestProviderFormIsPosted(t *testing.T) {
 	h, _, address := newPayerPage(t, payment.Action{
 		Type: "auth_3ds_form", Method: "post", URL: "https://acs.example:8443/step?a=b", Params: []byte(`{"PaReq":"a\"<b>","MD":"1","n":1}`),
 	})
-	page := h.visit("GET", address, nil).wantPage(200, "On to your bank", "13.00 USD", ">Continue</button>")
+	page := h.visit("GET", address, nil).wantPage(200, "Continue to your bank", "13.00 USD", ">Continue</button>")
 	action, fields := page.form()
 	if action != "https://acs.example:8443/step?a=b" || fields.Encode() != (url.Values{"PaReq": {`a"<b>`}, "MD": {"1"}}).Encode() {
 		t.Errorf("%s %v", action, fields)
@@ -168,7 +168,7 @@ func TestPayerWithNothingToDoWaits(t *testing.T) {
 		"the merchant knows more": {Type: "none", Material: []byte(`{"type":7}`)},
 	} {
 		r.setAction(action)
-		if a := h.visit("GET", address, nil); !strings.Contains(a.body, "<h1>Being processed</h1>") {
+		if a := h.visit("GET", address, nil); !strings.Contains(a.body, "<h1>Processing</h1>") {
 			t.Errorf("%s: %s", name, a.body)
 		}
 		h.visit("POST", address, url.Values{"otp": {"1"}}).wantRedirect(strings.TrimPrefix(address, h.base()))
@@ -180,7 +180,7 @@ func TestPayerWaitsDuringAnInquiry(t *testing.T) {
 	h, r, address := newPayerPage(t, payment.Action{Material: []byte(`{}`)})
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
 	r.change(func() { r.record.Op = &payment.Op{Kind: payment.OpVoid} })
-	h.visit("GET", address, nil).wantPage(200, "Being processed")
+	h.visit("GET", address, nil).wantPage(200, "Processing")
 }
 
 func TestPayerAfterTheDeadlineWaitsForTheOutcome(t *testing.T) {
@@ -190,7 +190,7 @@ func TestPayerAfterTheDeadlineWaitsForTheOutcome(t *testing.T) {
 	h.advanceBy(actionTTL - time.Microsecond)
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
 	h.advanceBy(time.Microsecond)
-	h.visit("GET", address, nil).wantPage(200, "Being processed")
+	h.visit("GET", address, nil).wantPage(200, "Processing")
 }
 
 func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
@@ -199,9 +199,9 @@ func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 	h.advanceBy(time.Minute)
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
 	r.change(func() { r.err = ledger.Refuse("rail", ledger.Expired, "too late") })
-	h.visit("POST", address, url.Values{"otp": {"1"}}).wantPage(410, "The time is over")
+	h.visit("POST", address, url.Values{"otp": {"1"}}).wantPage(410, "Time has run out")
 	h.advanceBy(time.Microsecond)
-	h.visit("GET", address, nil).wantPage(410, "The time is over")
+	h.visit("GET", address, nil).wantPage(410, "Time has run out")
 }
 
 func TestServiceRefusalsAreShownOnThePage(t *testing.T) {
@@ -307,7 +307,7 @@ func TestSecondProviderActionReturnsToThePayer(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	r.change(func() { r.record.Status = payment.ActionRequired })
-	h.visit("GET", next+"&posted", nil).wantPage(200, "On to your bank")
+	h.visit("GET", next+"&posted", nil).wantPage(200, "Continue to your bank")
 }
 
 func TestTerminalTextPrecedesTheMerchants(t *testing.T) {

@@ -79,5 +79,5 @@ func TestPayloadExpiresWithThePayersTime(t *testing.T) {
 	address := f.transaction(made.at("id")).at("simple_auth_redirect_url")
 	f.browse(address).wantPage(200, "Sign the transfer", "<dd>0 min 30 s</dd>", `content="31; url=/pay/`)
 	f.advanceBy(30 * time.Second)
-	f.browse(address).wantPage(200, "Not paid", "The time was over before you acted.")
+	f.browse(address).wantPage(200, "Not paid", "Time ran out before you confirmed.")
 }

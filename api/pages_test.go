@@ -186,7 +186,7 @@ func TestPasswordIsAcceptedOnThePage(t *testing.T) {
 		made := f.charge("4000002500003155").wantStatus("action_required", "")
 		address := made.at("simple_auth_redirect_url")
 		action, _ := f.browse(address).wantPage(200, "Confirm with a password", "12.50 USD").form()
-		f.send(action, url.Values{"otp": {""}}).wantPage(422, "Confirm with a password", "Type the password")
+		f.send(action, url.Values{"otp": {""}}).wantPage(422, "Confirm with a password", "Enter the password")
 		f.send(action, url.Values{"otp": {strings.Repeat("1", 65)}}).wantPage(422, "Confirm with a password")
 		f.send(action, nil).wantPage(422, "Confirm with a password")
 		f.transaction(made.at("id")).wantStatus("action_required", "")

@@ -61,7 +61,7 @@ type Config struct {
 	// AggregateWait is how long an aggregate waits for its turn; 0: 3 s.
 	AggregateWait time.Duration
 
-	// Usage returns how much of a limit is used; nil: the answer is 503.
+	// Usage returns how much of a limit is used; nil: the response is 503.
 	Usage admin.LimitUsage
 
 	// Pages makes the addresses of payers' pages, and Payers acts for the payers. Challenges is
@@ -105,7 +105,7 @@ type Config struct {
 	// RateLimit is how many requests a second a partner's key may make; 0: any number.
 	RateLimit int
 
-	// Observe, if set, is called with every answer; route is the pattern, or "none".
+	// Observe, if set, is called with every response; route is the pattern, or "none".
 	Observe func(route, method string, status int, d time.Duration)
 }
 
@@ -116,7 +116,7 @@ type Directory interface {
 	payments.Directory
 }
 
-// Server answers requests on listeners.
+// Server serves requests on listeners.
 type Server struct {
 	cfg    Config
 	access web.Authorizer
@@ -240,7 +240,7 @@ func (s *Server) BodyBytes() int { return s.bodies.Held() }
 // would have waited too long.
 func (s *Server) Shed() shed.Figures { return s.shed.Figures() }
 
-// handleError answers requests that Fiber itself refuses: unknown paths and methods, and
+// handleError serves requests that Fiber itself refuses: unknown paths and methods, and
 // requests that it could not read.
 func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	ctx := c.Context()
@@ -273,7 +273,7 @@ func routerRefusal(status int) error {
 	return ledger.Refuse(op, ledger.Internal, "the router failed")
 }
 
-// Serve answers on the listener until Shutdown. It returns the error that ended it, nil after
+// Serve serves connections of the listener until Shutdown. It returns the error that ended it, nil after
 // Shutdown. It closes the listener.
 func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()

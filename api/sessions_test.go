@@ -73,8 +73,8 @@ func TestSessionIsValidInItsOrganizationOnly(t *testing.T) {
 	}
 }
 
-// All logins with wrong credentials get the same answer, byte for byte; only a malformed login
-// differs.
+// All logins with wrong credentials get the same response, byte for byte. Only a malformed login
+// gets another one.
 func TestAllFailedLoginsHaveTheSameResponse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -113,9 +113,9 @@ func TestAllFailedLoginsHaveTheSameResponse(t *testing.T) {
 	}
 }
 
-// From an address that is not admitted, the answers, however many, do not reveal whether a
-// password is right. This holds for the partner's own login and for a user who only acts as
-// that partner.
+// A caller at an address that the partner does not admit can't find out whether a password is
+// right, not even from many responses. This holds for the partner's own login and for the login
+// of a user who acts as the partner.
 func TestRightPasswordFromARefusedAddressLooksWrong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -132,16 +132,18 @@ func TestRightPasswordFromARefusedAddressLooksWrong(t *testing.T) {
 		for i := range 7 {
 			right, wrong := f.logIn(first, loginBody(pair[0], goodPass)), f.logIn(first, loginBody(pair[1], goodPass+"x"))
 			if right.status != wrong.status || right.body != wrong.body || sameHeaders(right) != sameHeaders(wrong) {
-				t.Errorf("%s, attempt %d: a right password is answered %d %s, a wrong one %d %s", pair[0], i, right.status, right.body, wrong.status, wrong.body)
+				t.Errorf("%s, attempt %d: a right password gets %d %s, a wrong one %d %s", pair[0], i, right.status, right.body, wrong.status, wrong.body)
 			}
 			if want := 401 + 28*(i/5); right.status != want {
 				t.Errorf("%s, attempt %d: %d, want %d", pair[0], i, right.status, want)
 			}
 		}
 	}
-	// The lockout does not affect the partner's key, which still works.
+	// The lockout outlasts a change of the addresses, and does not affect the partner's key.
 	f.admin().patch("/api/v1/partners/"+number, `{"source_addresses":[]}`).want(200, "")
 	f.logIn(first, loginBody("far", goodPass)).want(429, "")
+	key := f.admin().post("/api/v1/api_keys", `{"name":"K","partner_id":`+number+`}`).want(201, "").at("key")
+	f.partner().with("x-api-key", key).get("/api/v1/balances").want(200, "")
 }
 
 func TestMalformedLoginIsRefusedByField(t *testing.T) {
@@ -171,7 +173,7 @@ func TestMalformedLoginIsRefusedByField(t *testing.T) {
 			t.Errorf("%s: %s, want %v", body, r.body, fields)
 		}
 	}
-	// A login at the bounds is well formed, and is answered like any unknown login.
+	// A login and a password of the greatest length are well formed.
 	f.logIn(f.seed.First.Org.String(), loginBody(strings.Repeat("я", 255), strings.Repeat("p", 256))).want(401, unauthorized)
 	f.logIn(f.seed.First.Org.String(), `[]`).want(422, "")
 	f.logIn(f.seed.First.Org.String(), `{"login":"a","login":"b","pass":"nine-Lions-paint"}`).want(400, "")
@@ -181,16 +183,16 @@ func TestSessionExpiresAfterHalfAnHourIdleOr12Hours(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.user("anna", `"auditor"`, "")
-	resting, used := f.person("anna"), f.person("anna")
+	idle, used := f.person("anna"), f.person("anna")
 	f.advance(29*60 + 59)
 	used.get(ledgerPath+"/head").want(200, "")
 	f.advance(1)
-	resting.get(ledgerPath+"/head").want(401, unauthorized)
-	for range 24 { // every 28 minutes, over 11 hours and 12 minutes
+	idle.get(ledgerPath+"/head").want(401, unauthorized)
+	for range 24 { // 24 times 28 minutes are 11 hours and 12 minutes
 		f.advance(28 * 60)
 		used.get(ledgerPath+"/head").want(200, "")
 	}
-	f.restart() // the last use is known after a restart
+	f.restart() // the time of the last use survives it
 	f.advance(18*60 - 1)
 	used.get(ledgerPath+"/head").want(200, "")
 	f.advance(1)
@@ -220,7 +222,7 @@ func TestChangesThatEndAUsersSessions(t *testing.T) {
 
 const deactivated = `{"error":"forbidden","message":"the partner is deactivated"}`
 
-// A session of role partner reads what its partner's key reads, and can't write.
+// A session with the role partner reads what the partner's API key reads, and can't write.
 func TestPartnerSessionReadsLikeItsKeyAndCannotWrite(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -280,7 +282,8 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 	cashier.get("/api/v1/balances").want(401, unauthorized)
 }
 
-// Written by hand: what the roles of a person may read. A live session gets 403, others 401.
+// The expected statuses are written by hand. A valid session without the right gets 403; an
+// ended session gets 401.
 func TestEachRoleReachesItsRoutesOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -317,7 +320,7 @@ func TestFiveFailedLoginsAre429UntilTheyExpire(t *testing.T) {
 	f := newFixture(t)
 	first := f.seed.First.Org.String()
 	f.user("anna", `"client"`, "")
-	var answers []string
+	var lockedHeaders []string
 	for _, login := range []string{"anna", "nobody"} {
 		for range 5 {
 			f.logIn(first, loginBody(login, "wrong")).want(401, unauthorized)
@@ -326,10 +329,10 @@ func TestFiveFailedLoginsAre429UntilTheyExpire(t *testing.T) {
 		if r.header.Get("retry-after") != "900" {
 			t.Errorf("%s: %v", login, r.header)
 		}
-		answers = append(answers, sameHeaders(r))
+		lockedHeaders = append(lockedHeaders, sameHeaders(r))
 	}
-	if answers[0] != answers[1] {
-		t.Errorf("it shows whether a login exists: %s and %s", answers[0], answers[1])
+	if lockedHeaders[0] != lockedHeaders[1] {
+		t.Errorf("the headers show whether a login exists: %s and %s", lockedHeaders[0], lockedHeaders[1])
 	}
 	f.user("boris", `"client"`, "")
 	f.logIn(first, loginBody("boris", goodPass)).want(201, "")
@@ -424,9 +427,9 @@ func TestRateOfAPartnersSessionIsLimited(t *testing.T) {
 
 const needsASession = `{"error":"forbidden","message":"this needs a session of the organization"}`
 
-// A caller with only a session's token can find out its organization if there is only one. If
-// there are several, the answer is 401.
-func TestSessionCanFindTheOnlyOrganization(t *testing.T) {
+// A session's token alone is not enough if there are several organizations: without the header
+// of the organization the response is 401.
+func TestCurrentSessionNamesItsOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.user("anna", `"client","auditor"`, "")
@@ -437,8 +440,7 @@ func TestSessionCanFindTheOnlyOrganization(t *testing.T) {
 		t.Errorf("%s, want %s", r.body, want)
 	}
 	f.auditor().get(sessions+"/current").want(200, "")
-	alone := anna.with("x-organization-id", "")
-	alone.get(sessions+"/current").want(401, unauthorized) // there is another organization now
+	anna.with("x-organization-id", "").get(sessions+"/current").want(401, unauthorized)
 	f.partner().get(sessions+"/current").want(403, needsASession)
 	f.admin().get(sessions+"/current").want(403, needsASession)
 	f.anyone().get(sessions+"/current").want(401, unauthorized)

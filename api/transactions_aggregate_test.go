@@ -61,7 +61,7 @@ func TestAggregateOfNothingIsEmpty(t *testing.T) {
 
 // storeSales stores two days of sales, and some that the queries do not select.
 func storeSales(f *fixture) {
-	f.at("10:30:00")
+	f.setTimeOfDay("10:30:00")
 	f.storeRecords(
 		newSale("USD", "", "1000", "30", "970", "0", payment.Charged),
 		newSale("USD", "", "2000", "60", "1940", "500", payment.Refunded),
@@ -126,18 +126,18 @@ func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 		}
 		made = append(made, r)
 	}
-	f.at("11:00:00")
+	f.setTimeOfDay("11:00:00")
 	f.storeVersion(0, 5, made...)
-	f.at("12:00:00")
+	f.setTimeOfDay("12:00:00")
 	moved := newSale("USD", "", "50", "0", "50", "0", payment.Refunding)
 	moved.ID = made[0].ID
 	f.storeVersion(5, 1, moved)
-	f.at("13:00:00")
+	f.setTimeOfDay("13:00:00")
 	moved.Status = payment.Refunded
 	f.storeVersion(6, 1, moved)
 	young := newSale("USD", "", "600", "0", "600", "0", payment.Charged)
 	f.storeRecords(young)
-	f.at("13:30:00")
+	f.setTimeOfDay("13:30:00")
 	f.storeVersion(1, 1, young)
 	charged, refunded := aggregateRow("USD", "", `"status":"charged",`, 1, "600", "600", "0", "0"), aggregateRow("USD", "", `"status":"refunded",`, 1, "50", "50", "0", "0")
 	charging := aggregateRow("USD", "", `"status":"charging",`, 293, "293", "293", "0", "0")
@@ -211,9 +211,9 @@ func TestAggregateRefusesOtherParametersAndBadValues(t *testing.T) {
 func TestAggregateHasTheTimeOfItsLastEvent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.at("10:30:00")
+	f.setTimeOfDay("10:30:00")
 	f.storeVersion(0, 3, newPayment("1", payment.Charged))
-	f.at("11:00:00")
+	f.setTimeOfDay("11:00:00")
 	if at := f.partner().get(aggregate).at("meta.as_of"); at != "2026-09-03T10:30:00.000002+00:00" {
 		t.Errorf("as of %s", at)
 	}

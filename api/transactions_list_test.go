@@ -18,7 +18,7 @@ import (
 	"mizan/posting"
 )
 
-// newPayment returns a payment of partner 1 in USD in prod, as it would be stored.
+// newPayment returns the stored form of a payment of partner 1 in USD in prod.
 func newPayment(amount string, status payment.Status) *payment.Record {
 	r := &payment.Record{ID: uuid.New(), Partner: 1, Status: status}
 	r.Type, r.Amount, r.Asset = payment.Payment, money.MustParse(amount), money.Asset{Currency: "USD", Env: money.Prod}
@@ -56,16 +56,17 @@ func (f *fixture) storeVersion(version uint64, events int, records ...*payment.R
 	return stamps
 }
 
-// at sets the clock to a time of the first day, after everything stored.
-func (f *fixture) at(clock string) {
+// setTimeOfDay sets the clock to a time of the first day. It must be after all stored times.
+func (f *fixture) setTimeOfDay(clock string) {
 	f.t.Helper()
 	to, err := time.Parse(time.RFC3339, "2026-09-03T"+clock+"Z")
 	must(f.t, err)
 	must(f.t, f.Clock.Set(to))
 }
 
-// names returns the ids on a page, by the names of the records.
-func (r *response) names(names map[ledger.ID]string) string {
+// recordNames returns the records on a page, by their names in a test; an id without a name is
+// returned as it is.
+func (r *response) recordNames(names map[ledger.ID]string) string {
 	r.t.Helper()
 	r.want(200, "")
 	var found []string
@@ -108,7 +109,7 @@ func TestPageHoldsTwentyAndTellsWhetherItIsTheLast(t *testing.T) {
 	}
 	last := f.partner().get(transactions+"?cursor="+url.QueryEscape(second)).want(200, "")
 	if last.rows() != 1 || last.at("data.0.id") != made[0].ID.String() || last.at("cursor.cursor_value") != "null" {
-		t.Errorf("the rest: %s", last.body)
+		t.Errorf("the second page: %s", last.body)
 	}
 	// A page with room for all rows is the last, and so is one that is exactly full.
 	for _, limit := range []string{"21", "100"} {
@@ -203,12 +204,12 @@ func TestListFilters(t *testing.T) {
 		"link_id=0F8FAD5B-D9CB-469F-A165-70867728950E": "c",
 		"link_id=00000000-0000-0000-0000-000000000000": "",
 	} {
-		if got := f.partner().get(transactions + "?" + query).names(names); got != want {
+		if got := f.partner().get(transactions + "?" + query).recordNames(names); got != want {
 			t.Errorf("%q: %s, want %s", query, got, want)
 		}
 	}
 	for _, other := range []caller{f.second(), f.otherPartner()} {
-		if got := other.get(transactions).names(names); got != "" {
+		if got := other.get(transactions).recordNames(names); got != "" {
 			t.Errorf("another partner sees %s", got)
 		}
 	}
@@ -219,16 +220,16 @@ func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	a, b, c := newPayment("1", payment.Charging), newPayment("2", payment.Charged), newPayment("3", payment.Charging)
-	f.at("11:00:00")
+	f.setTimeOfDay("11:00:00")
 	f.storeRecords(a)
-	f.at("12:00:00")
+	f.setTimeOfDay("12:00:00")
 	f.storeRecords(b)
-	f.at("13:00:00")
+	f.setTimeOfDay("13:00:00")
 	f.storeRecords(c)
-	f.at("14:00:00")
+	f.setTimeOfDay("14:00:00")
 	a.Status = payment.Failed
 	f.storeVersion(1, 1, a)
-	f.at("15:00:00")
+	f.setTimeOfDay("15:00:00")
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c"}
 	for query, want := range map[string]string{
 		"started_from=2026-09-03T12:00:00Z":                                   "c b",
@@ -265,7 +266,7 @@ func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 		"order_by=updated&cursor=2026-09-03T14:00:00Z": "c b",
 		"order_by=updated&cursor=2026-09-03T14:00:00Z&updated_to=2026-09-03T12:30:00Z": "b",
 	} {
-		if got := f.partner().get(transactions + "?" + query).names(names); got != want {
+		if got := f.partner().get(transactions + "?" + query).recordNames(names); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}
@@ -275,9 +276,9 @@ func TestListAcceptsEveryFormOfATime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	a, b := newPayment("1", payment.Charged), newPayment("2", payment.Charged)
-	f.at("11:00:00")
+	f.setTimeOfDay("11:00:00")
 	f.storeRecords(a)
-	f.at("12:00:00")
+	f.setTimeOfDay("12:00:00")
 	f.storeRecords(b)
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b"}
 	for _, form := range []string{
@@ -294,7 +295,7 @@ func TestListAcceptsEveryFormOfATime(t *testing.T) {
 		"2026-09-03+12:00:00.000000+Etc%2FUTC",
 		"2026-09-03+12:00:00+Etc/UTC",
 	} {
-		if got := f.partner().get(transactions + "?started_from=" + form).names(names); got != "b" {
+		if got := f.partner().get(transactions + "?started_from=" + form).recordNames(names); got != "b" {
 			t.Errorf("%s: %s", form, got)
 		}
 	}
@@ -322,28 +323,28 @@ func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	a, b, c := newPayment("1", payment.Charged), newPayment("2", payment.Charged), newPayment("3", payment.Charged)
-	f.at("12:00:00")
+	f.setTimeOfDay("12:00:00")
 	stamps := f.storeVersion(0, 5, a, b, c) // started at .000000, .000005, .000010; updated 4 µs later
 	if stamps[1].Started-stamps[0].Started != 5 || stamps[1].Updated-stamps[1].Started != 4 {
 		t.Fatalf("%+v", stamps)
 	}
-	f.at("13:00:00")
+	f.setTimeOfDay("13:00:00")
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c"}
 	for micros, want := range map[string]string{"0": "a", "3": "a", "4": "a", "5": "b a", "9": "b a", "10": "c b a"} {
 		query := transactions + "?started_to=2026-09-03T12:00:00." + fmt.Sprintf("%06s", micros) + "Z"
-		if got := f.partner().get(query).names(names); got != want {
+		if got := f.partner().get(query).recordNames(names); got != want {
 			t.Errorf("up to %s: %s, want %s", micros, got, want)
 		}
 	}
 	for micros, want := range map[string]string{"0": "c b a", "1": "c b", "5": "c b", "6": "c", "10": "c", "11": ""} {
 		query := transactions + "?started_from=2026-09-03T12:00:00." + fmt.Sprintf("%06s", micros) + "Z"
-		if got := f.partner().get(query).names(names); got != want {
+		if got := f.partner().get(query).recordNames(names); got != want {
 			t.Errorf("from %s: %s, want %s", micros, got, want)
 		}
 	}
 	for micros, want := range map[string]string{"0": "", "1": "a", "5": "a", "6": "b a", "11": "c b a"} {
 		query := transactions + "?cursor=2026-09-03T12:00:00." + fmt.Sprintf("%06s", micros) + "Z"
-		if got := f.partner().get(query).names(names); got != want {
+		if got := f.partner().get(query).recordNames(names); got != want {
 			t.Errorf("after %s: %s, want %s", micros, got, want)
 		}
 	}
@@ -356,10 +357,10 @@ func TestWindowIncludesBothBounds(t *testing.T) {
 	for i, name := range []string{"a", "b", "c", "d"} {
 		r := newPayment("1", payment.Charged)
 		names[r.ID] = name
-		f.at(fmt.Sprintf("%d:00:00", 11+i))
+		f.setTimeOfDay(fmt.Sprintf("%d:00:00", 11+i))
 		f.storeRecords(r)
 	}
-	f.at("16:00:00")
+	f.setTimeOfDay("16:00:00")
 	const b, c = "2026-09-03T12:00:00Z", "2026-09-03T13:00:00Z"
 	for query, want := range map[string]string{
 		"start_cursor=" + c + "&end_cursor=" + b:                        "c b",
@@ -375,7 +376,7 @@ func TestWindowIncludesBothBounds(t *testing.T) {
 		"start_cursor=":         "d c b a",
 		"end_cursor=" + b:       "d c b a",
 	} {
-		if got := f.partner().get(transactions + "?" + query).names(names); got != want {
+		if got := f.partner().get(transactions + "?" + query).recordNames(names); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}

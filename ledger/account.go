@@ -49,8 +49,8 @@ type Path string
 // MaxPath bounds a path's length in bytes.
 const MaxPath = 200
 
-// Account is a path in one asset. The organization is the journal's, the environment is the
-// asset's.
+// Account is a path in one asset. Its organization is that of its journal, and its environment is that of its
+// asset.
 type Account struct {
 	Path  Path
 	Asset money.Asset

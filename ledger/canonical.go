@@ -7,8 +7,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// canonicalVersion is the first byte of every leaf. A different form would get a different
-// number.
+// canonicalVersion is the first byte of every leaf. Any other form would get another number.
 const canonicalVersion = 2
 
 // Flags of the optional parts of a leaf, added up in one byte.
@@ -27,11 +26,11 @@ const MaxClaimHashes = 64
 // ErrCanonical is the error for bytes that are not an event's canonical form.
 var ErrCanonical = errors.New("not a canonical event")
 
-// AppendCanonical appends the event's leaf bytes. They begin with the version, the flags of
-// optional parts, and the hash of the record, which can thus be read without parsing the rest.
-// Then follow seq, record version, previous and booked as unsigned varints, the source's kind
-// and id, name, from and to with their lengths, the entry, and the hashes of notices and claims.
-// Two different events never have the same form, and an event has exactly one form.
+// AppendCanonical appends the event's leaf bytes. They begin with the version, the flags of optional parts, and the
+// hash of the record, which can thus be read without parsing the rest. These follow: seq, record version, previous
+// and booked as unsigned varints; the source's kind and id; name, from and to, each after its length; the entry;
+// and the hashes of notices and claims. Two different events never have the same form, and an event has exactly one
+// form.
 func (e *Event) AppendCanonical(dst []byte) []byte {
 	parts := e.parts()
 	dst = append(dst, canonicalVersion, parts)

@@ -11,10 +11,10 @@ type Phase uint8
 
 // The phases. The zero value is invalid.
 const (
-	Posted  Phase = iota + 1 // moves posted totals
-	Pending                  // holds money: moves pending totals
-	Capture                  // posts what Postings lists, and closes the whole pending entry Closes
-	Void                     // closes the pending entry Closes; Postings repeats its postings
+	Posted  Phase = iota + 1 // changes posted totals
+	Pending                  // holds money: changes pending totals
+	Capture                  // posts Postings, and closes the whole pending entry with the seq Closes
+	Void                     // closes the pending entry with the seq Closes; Postings repeats its postings
 )
 
 // String returns the phase as the API shows it.
@@ -39,10 +39,10 @@ type Posting struct {
 	Side    Side
 	Amount  money.Amount
 
-	// Spill is a second account; the writer decides the split between both. A credit to Account
-	// first pays the debt on Spill. A debit that exceeds the available balance of Account goes
-	// to Spill. The writer replaces such a posting by one or two without Spill. Only Posted and
-	// Capture entries split.
+	// Spill is a second account, and the writer decides how to split the amount between the two. A credit to
+	// Account first pays the debt on Spill. A debit that exceeds the available balance of Account goes to Spill.
+	// The writer replaces such a posting by one or two postings without Spill. Only Posted and Capture entries may
+	// split.
 	Spill Path
 }
 

@@ -26,14 +26,14 @@ const (
 	Limit        Kind = 'l' // a bound on how much a partner moves, or how often
 	Block        Kind = 'z' // an entry of the blocklist
 	Rate         Kind = 'r' // an exchange rate of an organization
-	Answer       Kind = 'a' // the reply to a write of the administration with an Idempotency-Key
-	Reply        Kind = 'y' // the reply to a partner's request with a key
+	Answer       Kind = 'a' // the stored response to a write of the administration with an Idempotency-Key
+	Reply        Kind = 'y' // the stored response to a partner's request with an idempotency key
 	Subscription Kind = 'v' // a recurring payment
 	Contract     Kind = 'c' // a contract of participatory finance
 	Screening    Kind = 'q' // the findings of a screening of an asset or a transaction
 	Period       Kind = 'm' // a month whose books are closed
 	Retention    Kind = 'd' // the instant up to which an organization's deliveries were removed
-	Transfer     Kind = 'x' // a bare two-leg transfer of the ledger benchmark
+	Transfer     Kind = 'x' // a transfer between two accounts in the ledger benchmark
 )
 
 // Source names the record of an event, inside an organization.

@@ -21,8 +21,8 @@ const (
 	ClaimIdempotency ClaimKind = 'i'
 )
 
-// Claim takes a unique key forever. If the key has an owner, the whole Change is refused with
-// ClaimTaken and the receipt has the owner.
+// Claim takes a unique key forever. If another Change owns the key already, the whole Change is refused with
+// ClaimTaken, and the receipt has that owner.
 type Claim struct {
 	Org   ID
 	Kind  ClaimKind
@@ -55,8 +55,8 @@ var MaxAmount = money.MustParse("1" + zeros72)
 
 const zeros72 = "000000000000000000000000000000000000000000000000000000000000000000000000"
 
-// Headroom returns the guard that keeps every total of an asset from overflowing. Its counter is
-// the sum of all settled and pending amounts; it stays below 2^256, and no total can exceed it.
+// Headroom returns the guard that keeps the totals of an asset from overflowing. Its counter is the sum of all
+// settled and pending amounts. The counter stays below 2^256, and no total can exceed it.
 func Headroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Max: maxHeadroom, Refuse: OutOfRange}
 }
@@ -69,18 +69,17 @@ var maxHeadroom = func() money.Amount {
 	return a
 }()
 
-// HeadroomBack returns the guard that releases what Headroom reserved for a charge that moved no
-// money.
+// HeadroomBack returns the guard that releases what Headroom reserved for a charge that has moved no money.
 func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Release: true}
 }
 
-// UnderWayKey is the counter of an organization's contract actions that are under way in
-// batches. While it is above zero no month can be closed: the batches take effect on the day of
-// the action, which may be in that month.
+// UnderWayKey is the key of the counter of an organization's contract actions that are running in batches. While it
+// is above zero no month can be closed: the batches take effect on the day of the action, which may be in that
+// month.
 const UnderWayKey = "contracts/under_way"
 
-// BatchesBegin counts an action in batches that begins. BatchesEnd removes it again.
+// BatchesBegin counts an action in batches when it begins. BatchesEnd removes it again.
 func BatchesBegin(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Max: money.Max, Refuse: OutOfRange}
 }

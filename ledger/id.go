@@ -2,10 +2,9 @@ package ledger
 
 import "crypto/sha256"
 
-// DerivedID returns the id that follows from an organization and a name. It is always the same,
-// so the record is found without a claim on its name. The id has the form of a UUID of version 4
-// (specification, "What the service does": identifiers are UUID v4); a hash gives the bits that
-// are random in other ids.
+// DerivedID returns the id that follows from an organization and a name. It is always the same, so the record is
+// found without a claim on its name. The id has the form of a UUID of version 4, as all identifiers have
+// (specification, "What the service does"); bits of a hash replace the random bits.
 func DerivedID(org ID, name string) ID {
 	h := sha256.New()
 	_, _ = h.Write(org[:]) // a hash's Write never fails

@@ -8,17 +8,16 @@ import (
 	"mizan/ledger/money"
 )
 
-// List is the key of a list of records. Only its first byte has a meaning for everybody: the kind
-// of the records that it shows. The second is the list's number among those of the kind, and the
-// others are its owner, which only the package that declares the list reads. The zero value is no
-// list.
+// List is the key of a list of records. Its first byte is the kind of the records that it shows, its second byte
+// the list's number among the lists of that kind. The rest is the list's owner, whose form only the package that
+// declares the list knows. The zero value is no list.
 type List [2 + ListOwner]byte
 
 // ListOwner is the length of a list's owner, such as a partner and an environment.
 const ListOwner = 9
 
-// NewList returns the list with a number of an owner, which is at most ListOwner bytes long. The
-// owners of one number must all have the same length.
+// NewList returns the list of an owner with the given number. The owner is at most ListOwner bytes long, and the
+// owners of all lists with one number have the same length.
 func NewList(kind Kind, number byte, owner ...byte) (l List) {
 	assert.That(len(owner) <= ListOwner, "a list's owner of %d bytes", len(owner))
 	l[0], l[1] = byte(kind), number
@@ -47,17 +46,17 @@ type partnerRow[R any] struct {
 	shows func(*R) bool
 }
 
-// MaxPartnerLists is the largest number of a kind's lists.
+// MaxPartnerLists is the largest number of lists that a kind can have.
 const MaxPartnerLists = 8
 
-// NewPartnerLists returns the lists of a kind of record, none so far. The owner returns the partner
-// and the environment of a record that at least one list shows.
+// NewPartnerLists returns the lists of a kind of record, of which none is declared yet. The owner function returns
+// the partner and the environment of a record.
 func NewPartnerLists[R any](kind Kind, owner func(*R) (partner int64, env money.Env)) *PartnerLists[R] {
 	return &PartnerLists[R]{kind: kind, owner: owner}
 }
 
-// Declare adds a list. Its number is part of stored keys. What shows tells of a record must never
-// change.
+// Declare adds a list of the records for which shows returns true. The number is part of stored keys. The result of
+// shows for a record must never change.
 func (p *PartnerLists[R]) Declare(number byte, shows func(*R) bool) PartnerList {
 	l := PartnerList{p.kind, number}
 	for i := range p.rows {

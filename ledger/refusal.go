@@ -34,8 +34,8 @@ const (
 	OutOfRange        Code = "out_of_range"       // a total could overflow
 )
 
-// Refusal is an error that the caller or the state of the world causes. It says what was refused
-// and why, in words that may be shown, and never contains request data.
+// Refusal is an error caused by the caller or by the present state, not by a bug. It says what was refused and why,
+// in words that may be shown, and never contains request data.
 type Refusal struct {
 	Op     string // for logs, for example "payment.Capture"
 	Code   Code

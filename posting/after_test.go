@@ -180,7 +180,7 @@ func (f *fixture) checkAfter(all, some []ledger.Event, foreseen ...ledger.Accoun
 
 // Lines are found in the page buffers of all groups, with few and with many pages, and on stored
 // pages.
-func TestTotalsAfterPostingsAreFoundWhereverTheirLinesAre(t *testing.T) {
+func TestTotalsAfterAreFoundInBuffersAndOnPages(t *testing.T) {
 	for name, days := range map[string]int{"all in the page buffer": 0, "some in the page buffer": 7, "none in the page buffer": -1} {
 		t.Run(name, func(t *testing.T) {
 			f := open(t)
@@ -207,7 +207,7 @@ func TestTotalsAfterPostingsAreFoundWhereverTheirLinesAre(t *testing.T) {
 
 // A sharded group has rows of shards that begin late in it; lines that it booked before are
 // still found.
-func TestTotalsAfterPostingsAreFoundInAGroupOfWhichAShareBeginsLater(t *testing.T) {
+func TestTotalsAfterAreFoundInAGroupWithALaterShard(t *testing.T) {
 	f := open(t)
 	f.crowded()
 	f.spread(10)
@@ -233,7 +233,7 @@ func thousand(of ledger.ID, n uint64) *posting.Change {
 
 // A view continues in the block that it read last, for any organization, even if fn reads other
 // events meanwhile.
-func TestEventsInBatchesAreThoseInOneGo(t *testing.T) {
+func TestEventsReadInBatchesEqualOneRead(t *testing.T) {
 	f := open(t)
 	f.memTable = store.DefaultMemTable // a group of a server's store has room for the largest change
 	f.restart()
@@ -273,7 +273,7 @@ func TestEventsInBatchesAreThoseInOneGo(t *testing.T) {
 	}
 }
 
-func TestAPostingWithoutALineIsDamage(t *testing.T) {
+func TestPostingWithoutALineIsDamage(t *testing.T) {
 	f := open(t)
 	f.spread(3)
 	events := f.booked()

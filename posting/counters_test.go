@@ -56,7 +56,7 @@ func (f *fixture) sums(c *posting.Change) map[string]money.Amount {
 	return sums
 }
 
-func TestAReceiptNamesTheFirstCounterThatRefuses(t *testing.T) {
+func TestReceiptNamesTheFirstRefusingCounter(t *testing.T) {
 	f := open(t)
 	f.must(guards(takes("a", 90), takes("b", 100), takes("c", 40)))
 	f.stops(0, guards(takes("a", 11)))
@@ -71,7 +71,7 @@ func TestAReceiptNamesTheFirstCounterThatRefuses(t *testing.T) {
 
 // A claim and a stale version are checked before counters, funds after them; none of the guards
 // refuses an outcome.
-func TestCountersAreJudgedAfterVersionsAndBeforeFunds(t *testing.T) {
+func TestCountersAreCheckedAfterVersionsAndBeforeFunds(t *testing.T) {
 	f := open(t)
 	full := guards(takes("a", 100), takes("b", 101))
 	full.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:9:available", Asset: usd}}}
@@ -91,7 +91,7 @@ func TestCountersAreJudgedAfterVersionsAndBeforeFunds(t *testing.T) {
 
 // A release in a change makes room for the guards after it, not before, also for a counter that
 // is only in the store.
-func TestWhatAChangeGivesBackMakesRoomForWhatItTakesAfter(t *testing.T) {
+func TestDecrementMakesRoomForALaterIncrementOfTheSameChange(t *testing.T) {
 	f := open(t)
 	f.must(guards(takes("a", 100)))
 	for range 2 {

@@ -183,7 +183,7 @@ var refundHold = act{name: "refunding", record: "payment", events: []entryOf{hol
 		"L:partner:1:available": "70/90 +80/0", "I:fees": "0/10 +5/0", "A:provider:x": "100/0 +0/85", "A:partner:1:receivable": "0/0",
 	}, held: 2, settled: 1}
 
-func TestARefundUnderWayIsHeldInFullAndItsCaptureOwesWhatIsLacking(t *testing.T) {
+func TestPendingRefundIsHeldInFullAndItsCaptureMayCreateDebt(t *testing.T) {
 	playAll(t, append(slices.Clone(spentPartner), refundHold, act{
 		name: "refunded", record: "payment", events: []entryOf{captures(split(ledger.Debit, 80), dr(fees, 5), cr(rail, 85))},
 		want: map[string]string{
@@ -192,7 +192,7 @@ func TestARefundUnderWayIsHeldInFullAndItsCaptureOwesWhatIsLacking(t *testing.T)
 	}))
 }
 
-func TestARefundThatTheRailRefusesGivesBackItsWholeHold(t *testing.T) {
+func TestFailedRefundReleasesItsWholeHold(t *testing.T) {
 	playAll(t, append(slices.Clone(spentPartner), refundHold, act{
 		name: "refused", record: "payment", events: []entryOf{voids()},
 		want: map[string]string{
@@ -201,14 +201,14 @@ func TestARefundThatTheRailRefusesGivesBackItsWholeHold(t *testing.T) {
 	}))
 }
 
-func TestAPayoutIsRefusedWhileARefundUnderWayHasTakenAvailableBelowZero(t *testing.T) {
+func TestPayoutIsRefusedWhileARefundOverdrawsAvailable(t *testing.T) {
 	payout := act{name: "payout", record: "payout", events: []entryOf{holds(dr(available, 1), cr(rail, 1))}, guarded: true, code: ledger.InsufficientFunds,
 		want: map[string]string{"L:partner:1:available": "70/90 +80/0"}}
 	playAll(t, append(slices.Clone(spentPartner), refundHold, payout))
 }
 
 // The second refund's hold is separate: the first refund can neither spend nor release it.
-func TestOfTwoRefundsUnderWayEachSpendsWhatTheOtherDoesNotHold(t *testing.T) {
+func TestConcurrentRefundsDoNotSpendEachOthersHolds(t *testing.T) {
 	both := []act{
 		{name: "deposit", record: "deposit", events: []entryOf{posts(dr(bank, 100), cr(available, 100))}, settled: 1},
 		{name: "first", record: "first", events: []entryOf{holds(dr(available, 80), cr(rail, 80))}, held: 1},
@@ -234,7 +234,7 @@ func TestOfTwoRefundsUnderWayEachSpendsWhatTheOtherDoesNotHold(t *testing.T) {
 }
 
 // The available balance has no posting, but its line explains why its hold is gone.
-func TestARefundOfAPartnerWithNothingIsOwedWhole(t *testing.T) {
+func TestRefundWithoutBalanceBecomesDebt(t *testing.T) {
 	s := &stage{fixture: open(t), records: map[string]*player{}}
 	s.play(&act{name: "refunding", record: "r", events: []entryOf{holds(dr(available, 80), cr(rail, 80))}, held: 1})
 	s.play(&act{name: "refunded", record: "r", events: []entryOf{captures(split(ledger.Debit, 80), cr(rail, 80))}, settled: 2,
@@ -251,7 +251,7 @@ func TestARefundOfAPartnerWithNothingIsOwedWhole(t *testing.T) {
 	}
 }
 
-func TestACaptureMayPostOtherLinesThanWereHeld(t *testing.T) {
+func TestCaptureMayPostToOtherAccountsThanItsHold(t *testing.T) {
 	held := act{name: "hold", record: "payment", events: []entryOf{holds(dr(rail, 110), cr(available, 100), cr(fees, 10))},
 		want: map[string]string{"A:provider:x": "0/0 +110/0", "L:partner:1:available": "0/0 +0/100", "I:fees": "0/0 +0/10"}, held: 1}
 	for name, c := range map[string]struct {
@@ -287,7 +287,7 @@ func TestACaptureMayPostOtherLinesThanWereHeld(t *testing.T) {
 	}
 }
 
-func TestACaptureFirstPaysOffWhatIsOwedThoughAllWasHeldAsAvailable(t *testing.T) {
+func TestCapturePaysDebtFirstEvenIfAllWasHeldAsAvailable(t *testing.T) {
 	playAll(t, []act{
 		{name: "owe", record: "earlier", events: []entryOf{posts(dr(receivable, 30), cr(rail, 30))}, settled: 1},
 		{name: "hold", record: "payment", events: []entryOf{holds(dr(rail, 100), cr(available, 100))}, held: 1,
@@ -298,7 +298,7 @@ func TestACaptureFirstPaysOffWhatIsOwedThoughAllWasHeldAsAvailable(t *testing.T)
 }
 
 // The funds that the old hold releases are available for the new one, and no more.
-func TestAPaymentTerminalIsExchangedInOneStep(t *testing.T) {
+func TestHoldIsReplacedInOneStep(t *testing.T) {
 	exchange := func(n uint64) []entryOf {
 		return []entryOf{{}, voids(), {}, holds(dr(available, n), cr(second, n))}
 	}
@@ -317,7 +317,7 @@ func TestAPaymentTerminalIsExchangedInOneStep(t *testing.T) {
 	})
 }
 
-func TestARecordMayHoldAndCloseInOneStep(t *testing.T) {
+func TestRecordMayHoldAndCloseInOneStep(t *testing.T) {
 	playAll(t, []act{
 		{name: "hold and void", record: "a", events: []entryOf{holds(dr(rail, 5), cr(available, 5)), voids()},
 			want: map[string]string{"A:provider:x": "0/0", "L:partner:1:available": "0/0"}},
@@ -327,7 +327,7 @@ func TestARecordMayHoldAndCloseInOneStep(t *testing.T) {
 }
 
 // The first settled entry is the charge, whatever a record holds later.
-func TestARecordHoldsAgainAfterItHasSettled(t *testing.T) {
+func TestRecordMayHoldAgainAfterSettling(t *testing.T) {
 	refund := func(name string, n, held uint64) act {
 		return act{name: name, record: "payment", events: []entryOf{holds(dr(available, n), cr(rail, n))}, held: held}
 	}
@@ -367,7 +367,7 @@ func TestARecordHoldsAgainAfterItHasSettled(t *testing.T) {
 	}
 }
 
-func TestAConversionIsBalancedInEachAssetAndPaysOffDebtInItsOwnOnly(t *testing.T) {
+func TestConversionBalancesEachAssetAndPaysDebtOnlyInTheSameAsset(t *testing.T) {
 	owe := act{name: "owe", record: "earlier", settled: 1, events: []entryOf{posts(
 		dr(receivable, 20), cr(rail, 20), inEUR(dr(receivable, 50)), inEUR(cr(rail, 50)))}}
 	entry := []ledger.Posting{dr(rail, 100), cr(fees, 3), cr(fx, 97), inEUR(dr(fx, 90)), inEUR(split(ledger.Credit, 90))}

@@ -53,7 +53,7 @@ func (f *fixture) wantTaken(want ...ledger.Source) {
 	}
 }
 
-func TestAClockThatLeapsLosesNothingThatFellDueMeanwhile(t *testing.T) {
+func TestClockJumpLosesNoTimers(t *testing.T) {
 	f := open(t)
 	s := newSource()
 	f.wake(s, 0, ledger.MicrosOf(start.Add(time.Hour)))
@@ -67,7 +67,7 @@ func TestAClockThatLeapsLosesNothingThatFellDueMeanwhile(t *testing.T) {
 	f.wantTaken(s)
 }
 
-func TestARecordThatWaitsForTheSameInstantAgainIsHandedOutOnce(t *testing.T) {
+func TestTimerSetAgainForTheSameInstantIsTakenOnce(t *testing.T) {
 	f := open(t)
 	s := newSource()
 	at, later := ledger.MicrosOf(start)+1_000_000, ledger.MicrosOf(start)+2_000_000
@@ -86,7 +86,7 @@ func TestARecordThatWaitsForTheSameInstantAgainIsHandedOutOnce(t *testing.T) {
 	f.wantTaken()
 }
 
-func TestAnItemGivenBackIsHandedOutAgainUnlessItsRecordMoved(t *testing.T) {
+func TestReturnedItemIsTakenAgainUnlessItsRecordMoved(t *testing.T) {
 	f := open(t)
 	s, moved := newSource(), newSource()
 	at := ledger.MicrosOf(start) + 1_000_000
@@ -106,7 +106,7 @@ func TestAnItemGivenBackIsHandedOutAgainUnlessItsRecordMoved(t *testing.T) {
 	f.wantTaken()
 }
 
-func TestWhatFallsDueBeyondTheWindowIsFoundWhenItsTimeComes(t *testing.T) {
+func TestTimerBeyondTheWindowIsFoundInTime(t *testing.T) {
 	f := open(t)
 	far, farther, gone := newSource(), newSource(), newSource()
 	f.wake(far, 0, ledger.MicrosOf(start.Add(3*time.Hour)))
@@ -127,7 +127,7 @@ func TestWhatFallsDueBeyondTheWindowIsFoundWhenItsTimeComes(t *testing.T) {
 	f.wantTaken(farther)
 }
 
-func TestHoweverMuchFallsDueBeyondTheWindowAllOfItIsFound(t *testing.T) {
+func TestManyTimersBeyondTheWindowAreAllFound(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	const n = 12_000
@@ -155,7 +155,7 @@ func TestHoweverMuchFallsDueBeyondTheWindowAllOfItIsFound(t *testing.T) {
 	}
 }
 
-func TestRowsOfPassedInstantsAreRemovedAndNoOthers(t *testing.T) {
+func TestOnlyPassedDueRowsAreRemoved(t *testing.T) {
 	f := open(t)
 	kept := newSource()
 	f.wake(kept, 0, ledger.MicrosOf(start)+1)
@@ -197,7 +197,7 @@ func (f *fixture) dueRows() int {
 	return n
 }
 
-func TestTheMarkDoesNotPassWhatAGroupUnderWayMakesDue(t *testing.T) {
+func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 	f := open(t)
 	for range posting.MaxSweep + 10 { // each group sweeps while rows are left
 		s := newSource()
@@ -240,7 +240,7 @@ func TestTheMarkDoesNotPassWhatAGroupUnderWayMakesDue(t *testing.T) {
 	f.wantTaken(waiter)
 }
 
-func TestMemoryOfDueWorkIsBoundedByWhatWaits(t *testing.T) {
+func TestTimerMemoryIsBoundedByWaitingRecords(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	var changes []*posting.Change
@@ -275,7 +275,7 @@ type fickle struct{ micros atomic.Int64 }
 
 func (f *fickle) Now() time.Time { return time.UnixMicro(f.micros.Load()).UTC() }
 
-func TestNothingFallsDueBelowTheMarkThoughTheClockGoesBack(t *testing.T) {
+func TestNothingBecomesDueBelowTheMarkIfTheClockGoesBack(t *testing.T) {
 	dir, clock := t.TempDir(), new(fickle)
 	clock.micros.Store(start.UnixMicro())
 	reopen := func() *fixture {

@@ -68,7 +68,7 @@ func deposit() *posting.Change {
 	return transfer(ledger.Posted, line("A:bank", ledger.Debit, 5), line("L:partner:1:available", ledger.Credit, 5))
 }
 
-func TestNothingIsAcknowledgedBeforeTheSyncReturnsRefusalsIncluded(t *testing.T) {
+func TestNothingNotEvenARefusalIsAcknowledgedBeforeTheSync(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	receipts := make(chan posting.Receipt, 3)
@@ -98,7 +98,7 @@ func TestNothingIsAcknowledgedBeforeTheSyncReturnsRefusalsIncluded(t *testing.T)
 	}
 }
 
-func TestAfterAFailedSyncNothingIsAcknowledgedAndTheStoreTellsWhatIsThere(t *testing.T) {
+func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 	for name, c := range map[string]struct {
 		after bool
 		want  uint64
@@ -132,7 +132,7 @@ func TestAfterAFailedSyncNothingIsAcknowledgedAndTheStoreTellsWhatIsThere(t *tes
 	}
 }
 
-func TestAFullQueueRefusesCommandsAndTakesOutcomes(t *testing.T) {
+func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	refused, accepted := 0, 0
@@ -164,7 +164,7 @@ func TestAFullQueueRefusesCommandsAndTakesOutcomes(t *testing.T) {
 	}
 }
 
-func TestANearlyFullDiskRefusesCommandsAndTakesOutcomes(t *testing.T) {
+func TestNearlyFullDiskRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 	f := open(t)
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestANearlyFullDiskRefusesCommandsAndTakesOutcomes(t *testing.T) {
 	f.must(outcome)
 }
 
-func TestAGroupIsCutAtItsBounds(t *testing.T) {
+func TestGroupsEndAtTheirBounds(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	receipts := make(chan posting.Receipt, 64)
@@ -210,7 +210,7 @@ func TestAGroupIsCutAtItsBounds(t *testing.T) {
 	}
 }
 
-func TestADueRecordIsHandedOutOnceInOrderAndAgainAfterARestart(t *testing.T) {
+func TestTimersAreTakenOnceInOrderAndAgainAfterARestart(t *testing.T) {
 	f := open(t)
 	sources := make([]ledger.Source, 3)
 	for i := range sources {
@@ -237,9 +237,9 @@ func TestADueRecordIsHandedOutOnceInOrderAndAgainAfterARestart(t *testing.T) {
 	}
 }
 
-// TestAFlushThatFailsEndsEverythingThoughNothingIsWritten makes the store's background work
+// TestFailedBackgroundFlushIsFatalEvenWhenIdle makes the store's background work
 // fail. The process ends although no change is written afterwards.
-func TestAFlushThatFailsEndsEverythingThoughNothingIsWritten(t *testing.T) {
+func TestFailedBackgroundFlushIsFatalEvenWhenIdle(t *testing.T) {
 	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
 	f.reopen()
 	t.Cleanup(func() { _ = f.Close() })

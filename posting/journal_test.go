@@ -136,7 +136,7 @@ func TestRunningTotalsFollowTheEntriesAndSurviveARestart(t *testing.T) {
 	}
 }
 
-func TestAHoldIsClosedWholeByAPartialCapture(t *testing.T) {
+func TestPartialCaptureReleasesTheWholeHold(t *testing.T) {
 	f := open(t)
 	f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1000), line("L:partner:1:available", ledger.Credit, 1000)))
 	source := ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}
@@ -173,7 +173,7 @@ func TestAHoldIsClosedWholeByAPartialCapture(t *testing.T) {
 	}
 }
 
-func TestACreditPaysOffWhatIsOwedAndADebitOwesWhatIsLacking(t *testing.T) {
+func TestCreditPaysDebtAndOverdraftBecomesDebt(t *testing.T) {
 	f := open(t)
 	spill := func(side ledger.Side, n uint64) ledger.Posting {
 		p := line("L:partner:1:available", side, n)
@@ -203,7 +203,7 @@ func TestACreditPaysOffWhatIsOwedAndADebitOwesWhatIsLacking(t *testing.T) {
 	}
 }
 
-func TestAClaimHasOneOwnerForEverAndTheLoserLeavesNothing(t *testing.T) {
+func TestClaimHasOneOwnerAndALosingChangeWritesNothing(t *testing.T) {
 	f := open(t)
 	claim := func(owner string) *posting.Change {
 		c := transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:partner:1:available", ledger.Credit, 1))
@@ -250,7 +250,7 @@ func wantCode(t *testing.T, err error, code ledger.Code) {
 	}
 }
 
-func TestARecordMovesOnlyFromTheVersionThatIsStored(t *testing.T) {
+func TestStepRequiresTheStoredVersion(t *testing.T) {
 	f := open(t)
 	source := ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
 	move := func(expect uint64) *posting.Change {
@@ -267,7 +267,7 @@ func TestARecordMovesOnlyFromTheVersionThatIsStored(t *testing.T) {
 	}
 }
 
-func TestAFundsGuardRefusesWhatTheAccountCannotBear(t *testing.T) {
+func TestFundsGuardRefusesInsufficientFunds(t *testing.T) {
 	f := open(t)
 	f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line("L:partner:1:available", ledger.Credit, 100)))
 	payout := func(n, overdraft uint64) *posting.Change {
@@ -282,7 +282,7 @@ func TestAFundsGuardRefusesWhatTheAccountCannotBear(t *testing.T) {
 	wantCode(t, f.submit(payout(1, 1)).Err, ledger.InsufficientFunds)
 }
 
-func TestACounterIsPersistedBoundedAndGivenBack(t *testing.T) {
+func TestCounterIsPersistedBoundedAndDecremented(t *testing.T) {
 	f := open(t)
 	count := func(add, max uint64, release bool) *posting.Change {
 		c := transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:partner:1:available", ledger.Credit, 1))
@@ -303,7 +303,7 @@ func TestACounterIsPersistedBoundedAndGivenBack(t *testing.T) {
 	}
 }
 
-func TestSequencesAreGapFreeTimesRiseAndTheTreeIsRFC6962(t *testing.T) {
+func TestSequencesHaveNoGapsTimesIncreaseAndTheTreeFollowsRFC6962(t *testing.T) {
 	f := open(t)
 	const n = 700
 	receipts := make(chan posting.Receipt, n)

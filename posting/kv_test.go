@@ -54,7 +54,7 @@ func (f *fixture) wantKVs(of ledger.ID, pairs ...string) {
 	}
 }
 
-func TestAKVIsSetReplacedAndRemovedAndNeedsNoStep(t *testing.T) {
+func TestKVIsSetReplacedAndRemovedWithoutAStep(t *testing.T) {
 	f := open(t)
 	other := uuid.New()
 	f.must(changeOfKVs(org, "a", "1", "b", "2", "e", ""))
@@ -68,7 +68,7 @@ func TestAKVIsSetReplacedAndRemovedAndNeedsNoStep(t *testing.T) {
 	f.wantKVs(org, "a", "3", "e", "")
 }
 
-func TestOfRowsWithOneKeyInAGroupTheLaterHolds(t *testing.T) {
+func TestLaterRowWithTheSameKeyWinsInTheStore(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	f.together(d, []*posting.Change{
@@ -77,7 +77,7 @@ func TestOfRowsWithOneKeyInAGroupTheLaterHolds(t *testing.T) {
 	f.wantKVs(org, "a", "2", "c", "4")
 }
 
-func TestARefusedChangeLeavesTheKVsAsTheyWere(t *testing.T) {
+func TestRefusedChangeLeavesKVsUnchanged(t *testing.T) {
 	f := open(t)
 	f.must(changeOfKVs(org, "a", "1"))
 	claim := []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: "1/x", Owner: []byte("me")}}
@@ -88,7 +88,7 @@ func TestARefusedChangeLeavesTheKVsAsTheyWere(t *testing.T) {
 	f.wantKVs(org, "a", "1")
 }
 
-func TestRowsThatAreNoneStopTheirCallerOnly(t *testing.T) {
+func TestInvalidKVPanicsInItsCaller(t *testing.T) {
 	f := open(t)
 	key := strings.Repeat("k", store.MaxKVKey)
 	for name, row := range map[string]posting.KV{
@@ -112,7 +112,7 @@ func TestRowsThatAreNoneStopTheirCallerOnly(t *testing.T) {
 	}
 }
 
-func TestAPageOfNoticesCanBeRemoved(t *testing.T) {
+func TestNoticePageCanBeRemoved(t *testing.T) {
 	f := open(t)
 	for range 3 {
 		f.must(change(stepWithNotices(org, 1, "x")))
@@ -127,7 +127,7 @@ func TestAPageOfNoticesCanBeRemoved(t *testing.T) {
 	wantNotices(t, "after a restart", f.stored(org), want)
 }
 
-func TestKVsAreReadByPrefixBothWaysAndWithSkips(t *testing.T) {
+func TestKVsAreReadByPrefixInBothDirectionsAndWithSkips(t *testing.T) {
 	f := open(t)
 	var pairs []string
 	for _, prefix := range []string{"a", "b", "c"} {

@@ -61,7 +61,7 @@ func (f *fixture) together(d *disk, changes []*posting.Change) []posting.Receipt
 	return receipts
 }
 
-func TestAListOfOnePartnerMayBeLongerThanARowInOneGroup(t *testing.T) {
+func TestListMayExceedOneRowInOneGroup(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	const n = 2 * posting.MaxGroup
@@ -91,7 +91,7 @@ func TestAListOfOnePartnerMayBeLongerThanARowInOneGroup(t *testing.T) {
 	}
 }
 
-func TestMoreThanARowMayFallDueInOneSecondOfOneGroup(t *testing.T) {
+func TestTimersOfOneSecondAndGroupMayExceedARow(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	const n = 2 * posting.MaxGroup
@@ -114,7 +114,7 @@ func TestMoreThanARowMayFallDueInOneSecondOfOneGroup(t *testing.T) {
 	}
 }
 
-func TestAChangeThatNoGroupCanHoldIsRefused(t *testing.T) {
+func TestChangeLargerThanAGroupIsRefused(t *testing.T) {
 	f := open(t)
 	f.memTable = store.DefaultMemTable // a group of a server's store has room for two of the longest records
 	f.restart()
@@ -129,7 +129,7 @@ func TestAChangeThatNoGroupCanHoldIsRefused(t *testing.T) {
 	f.must(large)
 }
 
-func TestPostingsThatSplitMayNotMakeAnEntryTooLong(t *testing.T) {
+func TestEntryMustHaveRoomForSplitPostings(t *testing.T) {
 	f := open(t)
 	entry := func(n int) *posting.Change {
 		postings := []ledger.Posting{line("A:bank", ledger.Debit, uint64(n-1)*2)}
@@ -155,7 +155,7 @@ func panics(fn func()) (broken bool) {
 	return false
 }
 
-func TestWhatACallerMustNeverGetWrongStopsTheCallerOnly(t *testing.T) {
+func TestInvalidChangePanicsInItsCaller(t *testing.T) {
 	f := open(t)
 	for name, spoil := range map[string]func(c *posting.Change){
 		"an asset without currency": func(c *posting.Change) {
@@ -255,7 +255,7 @@ func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 	return c
 }
 
-func TestAChangeTakesNoMoreOfAGroupThanWasReckoned(t *testing.T) {
+func TestChangeStaysWithinItsSizeEstimate(t *testing.T) {
 	random := random(t)
 	var rows, bytes int
 	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 32 << 20}
@@ -287,7 +287,7 @@ type applied func(g *store.Group) error
 
 func (a applied) Apply(g *store.Group) error { return a(g) }
 
-func TestNoGroupIsMoreThanTheStoreTakes(t *testing.T) {
+func TestNoGroupExceedsTheStoresLimit(t *testing.T) {
 	for name, memTable := range map[string]int64{"the smallest store": 1 << 20, "the usual one": 0} {
 		if testing.Short() && memTable == 0 {
 			continue // fewer and larger groups of the same goroutines

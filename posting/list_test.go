@@ -60,7 +60,7 @@ func (f *fixture) walk(w posting.Walk, most int) (rows []posting.Listed) {
 
 const all = 1 << 30
 
-func TestAListIsCutExactlyAtItsBounds(t *testing.T) {
+func TestListIsBoundedExactly(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	var rows []posting.Listed // oldest first
@@ -137,7 +137,7 @@ func (f *fixture) borders() (times []ledger.Micros) {
 	return times
 }
 
-func TestACreationIsListedAtTheLastEventOfItsStep(t *testing.T) {
+func TestCreationIsListedAtTheLastEventOfItsStep(t *testing.T) {
 	f := open(t)
 	stamp := f.must(lists(newTransaction(), 0, 3)).Stamps[0]
 	rows := f.walk(posting.Walk{First: true}, all)
@@ -209,7 +209,7 @@ func (c *changingList) move() (moved ledger.ID) {
 	return moved
 }
 
-func TestAWalkByCreationNeitherSkipsNorRepeatsWhileOthersAreMadeAndMoved(t *testing.T) {
+func TestListByCreationIsStableDuringConcurrentChanges(t *testing.T) {
 	c := newChangingList(t, 100)
 	want := slices.Clone(c.ids)
 	slices.Reverse(want)
@@ -231,7 +231,7 @@ func TestAWalkByCreationNeitherSkipsNorRepeatsWhileOthersAreMadeAndMoved(t *test
 	}
 }
 
-func TestAWalkByLastChangeShowsWhatDidNotMoveExactlyOnce(t *testing.T) {
+func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 	c := newChangingList(t, 100)
 	for range 100 {
 		c.move()

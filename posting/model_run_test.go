@@ -39,7 +39,7 @@ var (
 
 // The caches hold one entry, groups are small, and the journal restarts now and then, so the
 // orderer must read again everything that it forgets.
-func TestTheJournalDoesWhatItsModelDoes(t *testing.T) {
+func TestJournalMatchesItsModel(t *testing.T) {
 	const most = 40
 	rounds := most
 	if testing.Short() {

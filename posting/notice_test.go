@@ -90,7 +90,7 @@ func wantNotices(t *testing.T, what string, got, want []posting.Notice) {
 
 func head(notices []posting.Notice) []posting.Notice { return notices[:min(3, len(notices))] }
 
-func TestANoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
+func TestNoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 	f := open(t)
 	var h noticeRecorder
 	h.listen(f.Journal)
@@ -117,7 +117,7 @@ func TestANoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 	}
 }
 
-func TestWhatANoticeIsAboutReachesWhoeverHearsOfItAndIsNotStored(t *testing.T) {
+func TestNoticesAboutIsHandedOverButNotStored(t *testing.T) {
 	f := open(t)
 	var h noticeRecorder
 	h.listen(f.Journal)
@@ -133,7 +133,7 @@ func TestWhatANoticeIsAboutReachesWhoeverHearsOfItAndIsNotStored(t *testing.T) {
 	}
 }
 
-func TestARefusedChangeTellsNothing(t *testing.T) {
+func TestRefusedChangeWritesNoNotices(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	var h noticeRecorder
@@ -156,7 +156,7 @@ func TestARefusedChangeTellsNothing(t *testing.T) {
 	}
 }
 
-func TestAFailingDiskTellsNobodyAndTheStoreSaysWhatIsToBeTold(t *testing.T) {
+func TestNoticesAreNotHandedOverOnAFailedDiskAndAreReadAfterRestart(t *testing.T) {
 	for name, c := range map[string]struct {
 		after bool
 		want  int
@@ -187,7 +187,7 @@ func TestAFailingDiskTellsNobodyAndTheStoreSaysWhatIsToBeTold(t *testing.T) {
 	}
 }
 
-func TestNothingIsHandedOverBeforeTheSyncAndAllBeforeItIsAcknowledged(t *testing.T) {
+func TestNoticesAreHandedOverAfterTheSyncAndBeforeTheReceipt(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	var order []string // only the committer's goroutine writes it
@@ -218,7 +218,7 @@ func TestNothingIsHandedOverBeforeTheSyncAndAllBeforeItIsAcknowledged(t *testing
 
 // Entries of two organizations in groups of any size: each gets all of its notices once, in
 // their order.
-func TestNoticesComeInTheOrderOfTheirBookings(t *testing.T) {
+func TestNoticesComeInBookingOrder(t *testing.T) {
 	f := open(t)
 	var h noticeRecorder
 	h.listen(f.Journal)
@@ -255,7 +255,7 @@ func TestNoticesComeInTheOrderOfTheirBookings(t *testing.T) {
 	}
 }
 
-func TestAPageOfNoticesIsCutAtItsBound(t *testing.T) {
+func TestNoticePageEndsAtItsBound(t *testing.T) {
 	f := open(t)
 	c := new(posting.Change)
 	for n := range 20 {
@@ -299,7 +299,7 @@ func TestAPageOfNoticesIsCutAtItsBound(t *testing.T) {
 }
 
 // From any instant on, a reader begins with the page that covers it.
-func TestNoticesAreReadFromThePageThatHoldsAnInstant(t *testing.T) {
+func TestNoticesAreReadFromThePageCoveringAnInstant(t *testing.T) {
 	f := open(t)
 	for range 5 {
 		f.must(change(stepWithNotices(org, 3, "x"))) // one page each
@@ -335,7 +335,7 @@ func TestNoticesAreReadFromThePageThatHoldsAnInstant(t *testing.T) {
 	}
 }
 
-func TestANoticeThatMakesNoSenseStopsItsCallerOnly(t *testing.T) {
+func TestInvalidNoticePanicsInItsCaller(t *testing.T) {
 	f := open(t)
 	notice := func(event int, channel posting.Channel, body int) posting.Notice {
 		return posting.Notice{Event: event, Channel: channel, Body: make([]byte, body)}
@@ -366,7 +366,7 @@ func TestANoticeThatMakesNoSenseStopsItsCallerOnly(t *testing.T) {
 }
 
 // Random changes, groups and restarts: the stored notices are the acknowledged ones.
-func TestWhatIsStoredOfNoticesIsWhatWasHandedOver(t *testing.T) {
+func TestStoredNoticesEqualThoseHandedOver(t *testing.T) {
 	random := random(t)
 	f := open(t)
 	var h noticeRecorder

@@ -21,7 +21,7 @@ func numbered(org ledger.ID, sequence, claim string) *posting.Change {
 	return &c
 }
 
-func TestNumbersOfASequenceHaveNoGapsAndNoTwin(t *testing.T) {
+func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	other := uuid.New()
@@ -64,7 +64,7 @@ func TestNumbersOfASequenceHaveNoGapsAndNoTwin(t *testing.T) {
 	}
 }
 
-func TestANumberStaysWithItsRecord(t *testing.T) {
+func TestRecordKeepsItsNumber(t *testing.T) {
 	f := open(t)
 	first := numbered(org, "PN", "a")
 	made := f.must(first).Stamps[0]
@@ -84,7 +84,7 @@ func TestANumberStaysWithItsRecord(t *testing.T) {
 	}
 }
 
-func TestARecordIsShownInEachOfItsLists(t *testing.T) {
+func TestRecordIsShownInEachOfItsLists(t *testing.T) {
 	f := open(t)
 	c := note(uuid.New())
 	lists := []ledger.List{listOf(1, 1), listOf(2, 8), listOf(3, 16)}

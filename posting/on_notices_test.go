@@ -11,7 +11,7 @@ import (
 
 // A full page of notices is in the group and no longer counts as part of the tail. Otherwise a
 // group with many notices would end too early.
-func TestAFullPageOfNoticesIsCountedOnce(t *testing.T) {
+func TestFullNoticePageIsCountedOnce(t *testing.T) {
 	w, b := &writer{group: store.NewGroup(1, [32]byte{})}, &orgState{org: uuid.New()}
 	s := Step{Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}}
 	for n := range 20 {

@@ -76,7 +76,7 @@ func (d *bufferFixture) burst(v *testLog, steps ...posting.Step) {
 	}
 }
 
-func TestManyPagesOfOneGroupAreDealtIntoShares(t *testing.T) {
+func TestManyPagesOfOneGroupAreSharded(t *testing.T) {
 	for pages, dealt := range map[int]bool{store.ShardedFrom - 1: false, store.ShardedFrom: true, 4 * store.ShardedFrom: true} {
 		d := newBufferFixture(t, 3, 1)
 		var pairs [][2]ledger.Path
@@ -137,7 +137,7 @@ func inShare(share byte, n int) (paths []ledger.Path) {
 	return paths
 }
 
-func TestAPageBufferRowIsNoLongerThanAPage(t *testing.T) {
+func TestPageBufferRowIsNoLongerThanAPage(t *testing.T) {
 	few, many := inShare(3, store.ShardedFrom-2), inShare(3, 3*store.ShardedFrom/2)
 	for name, paths := range map[string][]ledger.Path{"undealt": few, "dealt": many} {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestAPageBufferRowIsNoLongerThanAPage(t *testing.T) {
 	}
 }
 
-func TestWhatWaitsIsRememberedWhateverTheCachesHold(t *testing.T) {
+func TestBufferedPagesStayInMemoryWithSmallCaches(t *testing.T) {
 	d := newBufferFixture(t, 40, 1)
 	for n := range 120 {
 		d.group(d.step(org, listOf(int64(n%37), 1), [2]ledger.Path{accountOf(n % 41), accountOf(n % 43)}))
@@ -181,7 +181,7 @@ func TestWhatWaitsIsRememberedWhateverTheCachesHold(t *testing.T) {
 }
 
 // The group that flushes a page is on its way to the disk when the page gets new lines.
-func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
+func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 	for days := 1; days <= 9; days++ {
 		d := newBufferFixture(t, days, 1)
 		v := d.insertValve()
@@ -218,7 +218,7 @@ func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
 	}
 }
 
-func TestAPageBufferDoesNotGrowWhileEveryGroupIsFull(t *testing.T) {
+func TestPageBufferIsBoundedWhileEveryGroupIsFull(t *testing.T) {
 	for _, c := range []struct{ postings, accounts, days int }{
 		{2, 40, 8}, {2, 400, 8}, {2, 4_000, 8}, {20, 100, 8}, {20, 2_000, 8},
 		{2, 40, 1_000}, {2, 400, 1_000}, // no page is flushed by its age
@@ -357,7 +357,7 @@ func (h *heavy) any(n, of int) (accounts []ledger.Path) {
 
 // A change may touch many pages with many buffered lines: its size estimate did not include
 // them.
-func TestAChangeOnManyPagesThatWaitStaysInItsGroup(t *testing.T) {
+func TestChangeOnManyBufferedPagesFitsIntoItsGroup(t *testing.T) {
 	h := newHeavy(t, 20)
 	for round := range 14 {
 		var changes []*posting.Change
@@ -398,7 +398,7 @@ func (h *heavy) crowded(changes int) bool {
 	return len(h.pieces(hot)[last]) > 1
 }
 
-func TestWhatWaitsMayBeLongerThanARow(t *testing.T) {
+func TestBufferedLinesMayExceedARow(t *testing.T) {
 	h := newHeavy(t, 50)
 	for changes := 12; !h.crowded(changes); changes++ {
 		if changes == 40 {
@@ -430,7 +430,7 @@ func TestWhatWaitsMayBeLongerThanARow(t *testing.T) {
 	h.wantChains()
 }
 
-func TestWhatPageBuffersHoldIsBoundedInBytes(t *testing.T) {
+func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it counts the bytes that are stored; the model's tests run the same goroutines")
 	}

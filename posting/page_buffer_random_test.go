@@ -12,7 +12,7 @@ import (
 
 // Groups of all sizes over few and many accounts, page buffers of any length, caches with one
 // entry, and occasional restarts: everything reads as in the model.
-func TestPageBuffersAreReadAsTheModelHasIt(t *testing.T) {
+func TestPageBufferReadsMatchTheModel(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
 		rounds = 15

@@ -237,7 +237,7 @@ func (d *bufferFixture) wantDays(want ...uint64) {
 
 const pair1, pair2, quiet1, quiet2 = ledger.Path("L:partner:1:available"), ledger.Path("L:partner:2:available"), ledger.Path("L:partner:11:available"), ledger.Path("L:partner:12:available")
 
-func TestWhatWaitsInThePageBufferIsReadLikeWhatIsOnAPage(t *testing.T) {
+func TestBufferedLinesReadLikeStoredPages(t *testing.T) {
 	d := newBufferFixture(t, 3, 1)
 	seven := listOf(7, 1)
 	four := [][2]ledger.Path{{pair1, pair2}, {quiet1, quiet2}}
@@ -277,7 +277,7 @@ func TestWhatWaitsInThePageBufferIsReadLikeWhatIsOnAPage(t *testing.T) {
 	d.everyWay("after all was carried")
 }
 
-func TestAPageBufferRowIsRemovedWhenMoreGroupsHaveThemThanMay(t *testing.T) {
+func TestOldestPageBufferRowsAreRemovedBeyondMaxGroups(t *testing.T) {
 	for _, days := range []int{1, 2, 5} {
 		d := newBufferFixture(t, days, 1)
 		for n := range uint64(12) {
@@ -303,7 +303,7 @@ func TestWithoutAPageBufferEachGroupStoresItsPages(t *testing.T) {
 	d.everyWay("without a page buffer")
 }
 
-func TestThePageBuffersOfManyGroupsAreKeptIfNothingElseIsSaid(t *testing.T) {
+func TestDefaultPageBufferLimitHoldsManyGroups(t *testing.T) {
 	d := newBufferFixture(t, 0, 1)
 	for n := range posting.MaxDays + 2 {
 		d.group(d.step(org, listOf(int64(n%100), 1)))
@@ -313,7 +313,7 @@ func TestThePageBuffersOfManyGroupsAreKeptIfNothingElseIsSaid(t *testing.T) {
 	}
 }
 
-func TestAViewOfBeforeLinesWereCarriedReadsWhatItDid(t *testing.T) {
+func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 	d := newBufferFixture(t, 2, 1)
 	listed := listOf(7, 1)
 	d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}, [2]ledger.Path{quiet1, pair2}))
@@ -358,7 +358,7 @@ func TestAViewOfBeforeLinesWereCarriedReadsWhatItDid(t *testing.T) {
 }
 
 // A start accepts the page buffer of an earlier start, even if it exceeds the own bounds.
-func TestAStartWithSmallerPageBuffersWorksOffWhatIsThere(t *testing.T) {
+func TestPageBufferShrinksToASmallerLimitAfterRestart(t *testing.T) {
 	for _, days := range []int{4, 1, -1} {
 		d := newBufferFixture(t, 9, 1)
 		for n := range 9 {

@@ -85,7 +85,7 @@ func wantDateRefused(t *testing.T, err error, field string) {
 
 // A closed month refuses a command's date in or before it. Later days, other organizations and
 // other months accept it. This holds after a restart too.
-func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
+func TestCommandsWithADateInAClosedMonthAreRefused(t *testing.T) {
 	f := open(t)
 	f.must(dated(september.Last()))
 	f.october()
@@ -110,7 +110,7 @@ func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
 }
 
 // An entry that would be dated in a closed month by itself is dated on the first open day.
-func TestWhatWouldStillFallIntoAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
+func TestEntryForAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 	f := open(t)
 	f.october()
 	f.forward(40 * time.Hour) // it is the second of October
@@ -140,7 +140,7 @@ func TestWhatWouldStillFallIntoAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 }
 
 // An outcome is never refused, not even for a date.
-func TestAnOutcomeIsNotRefusedForItsDate(t *testing.T) {
+func TestOutcomeIsNotRefusedForItsDate(t *testing.T) {
 	f := open(t)
 	f.october()
 	f.close(september)
@@ -151,7 +151,7 @@ func TestAnOutcomeIsNotRefusedForItsDate(t *testing.T) {
 	}
 }
 
-func TestAMonthIsClosedOnce(t *testing.T) {
+func TestMonthIsClosedOnce(t *testing.T) {
 	f := open(t)
 	f.october()
 	f.close(september)
@@ -164,7 +164,7 @@ func TestAMonthIsClosedOnce(t *testing.T) {
 	}
 }
 
-func TestAMonthIsNotClosedBeforeItHasEnded(t *testing.T) {
+func TestMonthIsNotClosedBeforeItsEnd(t *testing.T) {
 	f := open(t)
 	if err := f.clock.Set(september.End().Time().Add(-time.Microsecond)); err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestAMonthIsNotClosedBeforeItHasEnded(t *testing.T) {
 
 // A closing depends on its trial balance: an entry dated into the month since then refuses it,
 // and no other entry does.
-func TestAClosingIsSentBackForWhatWasDatedIntoItsMonthMeanwhile(t *testing.T) {
+func TestClosingIsRefusedAfterAnEntryDatedIntoItsMonth(t *testing.T) {
 	for _, c := range []struct {
 		on    ledger.Date
 		stale bool
@@ -207,7 +207,7 @@ func TestAClosingIsSentBackForWhatWasDatedIntoItsMonthMeanwhile(t *testing.T) {
 
 // An entry booked on the month's last day counts, even if its group became durable after the
 // trial balance was read. So does an entry that is no longer cached, or is older than the start.
-func TestAClosingIsSentBackForWhatItMayNotHaveSeen(t *testing.T) {
+func TestClosingIsRefusedIfItMayHaveMissedEvents(t *testing.T) {
 	for name, meanwhile := range map[string]func(f *fixture){
 		"booked in the month": func(f *fixture) { f.must(dated(0)); f.october() },
 		"booked on its last day": func(f *fixture) {
@@ -243,7 +243,7 @@ func TestAClosingIsSentBackForWhatItMayNotHaveSeen(t *testing.T) {
 }
 
 // Commands that date entries into an open month do not delay anyone, however many they are.
-func TestWhatIsDatedIntoALaterMonthHoldsUpNoClosing(t *testing.T) {
+func TestEntryDatedIntoALaterMonthDoesNotDelayAClosing(t *testing.T) {
 	f := open(t)
 	f.must(dated(0))
 	f.october()
@@ -260,7 +260,7 @@ func TestWhatIsDatedIntoALaterMonthHoldsUpNoClosing(t *testing.T) {
 
 // A fence refuses commands that name a day in or before the month, and no others; it does not
 // close the month.
-func TestAMonthThatIsFencedTakesNoDatesOfCommands(t *testing.T) {
+func TestFencedMonthRefusesDatesOfCommands(t *testing.T) {
 	f := open(t)
 	f.october()
 	down := f.Fence(org, september)
@@ -280,7 +280,7 @@ func TestAMonthThatIsFencedTakesNoDatesOfCommands(t *testing.T) {
 
 // A closing and 64 commands with dates in the month arrive in any order: the hashed trial
 // balance contains what was accepted, and the rest is refused.
-func TestACommandAndTheClosingOfItsMonthComeInOneOrderOrTheOther(t *testing.T) {
+func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 	f := open(t)
 	f.october()
 	f.forward(48 * time.Hour)
@@ -332,7 +332,7 @@ func TestACommandAndTheClosingOfItsMonthComeInOneOrderOrTheOther(t *testing.T) {
 	}
 }
 
-func TestClosedMonthsAreListedFromTheLastOn(t *testing.T) {
+func TestClosedMonthsAreListedLatestFirst(t *testing.T) {
 	f := open(t)
 	if err := f.clock.Set((september + 3).End().Time()); err != nil {
 		t.Fatal(err)
@@ -365,7 +365,7 @@ func TestClosedMonthsAreListedFromTheLastOn(t *testing.T) {
 
 // Overdue counts records with a due instant before the month's end, and contracts with one
 // before now, because a contract's timer takes effect on its own day.
-func TestWhatIsOverdueIsCounted(t *testing.T) {
+func TestOverdueCounts(t *testing.T) {
 	f := open(t)
 	end := september.End()
 	f.wake(newSource(), 0, end-1)
@@ -395,7 +395,7 @@ func TestWhatIsOverdueIsCounted(t *testing.T) {
 }
 
 // Only a closing writes a month's record.
-func TestAMonthsRecordComesWithItsClosing(t *testing.T) {
+func TestMonthRecordRequiresItsClosing(t *testing.T) {
 	f := open(t)
 	f.october()
 	for name, change := range map[string]func(*posting.Change){

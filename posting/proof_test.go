@@ -52,7 +52,7 @@ func grow(t *testing.T, f *fixture, events int, random *rand.Rand) (roots []tlog
 	return roots, leaves
 }
 
-func TestEveryEventIsProvenInEveryTreeThatHasIt(t *testing.T) {
+func TestInclusionProofOfEveryEventInEveryTree(t *testing.T) {
 	source := random(t)
 	f := open(t)
 	roots, leaves := grow(t, f, 90, source)
@@ -77,7 +77,7 @@ func TestEveryEventIsProvenInEveryTreeThatHasIt(t *testing.T) {
 	}
 }
 
-func TestEveryTreeIsProvenToExtendEveryEarlierOne(t *testing.T) {
+func TestConsistencyProofOfEveryPairOfTrees(t *testing.T) {
 	source := random(t)
 	f := open(t)
 	roots, _ := grow(t, f, 90, source)
@@ -99,7 +99,7 @@ func TestEveryTreeIsProvenToExtendEveryEarlierOne(t *testing.T) {
 	}
 }
 
-func TestAProofIsOfWhatIsThere(t *testing.T) {
+func TestProofOutOfRangeIsRefused(t *testing.T) {
 	f := open(t)
 	grow(t, f, 5, random(t))
 	v := f.View()
@@ -142,7 +142,7 @@ func wantField(t *testing.T, err error, field string) {
 	}
 }
 
-func TestAProofIsTheSameWhateverWasBookedAfterItsTree(t *testing.T) {
+func TestProofDoesNotDependOnLaterEvents(t *testing.T) {
 	source := random(t)
 	f := open(t)
 	roots, _ := grow(t, f, 60, source)
@@ -171,7 +171,7 @@ func TestAProofIsTheSameWhateverWasBookedAfterItsTree(t *testing.T) {
 	}
 }
 
-func TestAProofReadsAsManyRowsAsTheTreeHasLevels(t *testing.T) {
+func TestProofReadsAboutOneRowPerTreeLevel(t *testing.T) {
 	f := open(t)
 	// The worst case: every event has a block of its own, so every subtree is in the tree row of
 	// another block.
@@ -198,7 +198,7 @@ func TestAProofReadsAsManyRowsAsTheTreeHasLevels(t *testing.T) {
 	}
 }
 
-func TestADamagedTreeProvesNothing(t *testing.T) {
+func TestDamagedTreeYieldsNoProof(t *testing.T) {
 	for name, spoil := range map[string]func(edge, crossing []store.Subtree) []byte{
 		"wrong hashes": func(edge, crossing []store.Subtree) []byte {
 			for i := range crossing {
@@ -229,7 +229,7 @@ func TestADamagedTreeProvesNothing(t *testing.T) {
 	}
 }
 
-func TestABlockThatIsNotAsLongAsItsTreeRowSaysProvesNothing(t *testing.T) {
+func TestBlockLengthMustMatchItsTreeRow(t *testing.T) {
 	f := open(t)
 	for range 8 {
 		f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))

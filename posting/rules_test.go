@@ -36,7 +36,7 @@ func (f *fixture) wantSplit(wantAvailable, wantOwed string) {
 	}
 }
 
-func TestAKeyClaimedTwiceInOneChangeIsTakenByTheFirst(t *testing.T) {
+func TestFirstClaimWinsWithinOneChange(t *testing.T) {
 	f := open(t)
 	c := deposit()
 	c.Claims = []ledger.Claim{
@@ -53,7 +53,7 @@ func TestAKeyClaimedTwiceInOneChangeIsTakenByTheFirst(t *testing.T) {
 	f.must(c)
 }
 
-func TestAReceiptNamesTheFirstClaimThatIsTaken(t *testing.T) {
+func TestReceiptNamesTheFirstTakenClaim(t *testing.T) {
 	f := open(t)
 	answer := strings.Repeat("answer", posting.MaxClaim/6)
 	txid := ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: "1/order-1", Owner: []byte("transaction")}
@@ -97,7 +97,7 @@ func TestAReceiptNamesTheFirstClaimThatIsTaken(t *testing.T) {
 	f.must(c)
 }
 
-func TestGuardsOfOneCounterInOneChangeAreJudgedTogether(t *testing.T) {
+func TestGuardsOfOneCounterInOneChangeAddUp(t *testing.T) {
 	f := open(t)
 	change := func(amounts ...money.Amount) *posting.Change {
 		c := deposit()
@@ -120,7 +120,7 @@ func TestGuardsOfOneCounterInOneChangeAreJudgedTogether(t *testing.T) {
 	wantCode(t, f.submit(change(amount(1))).Err, ledger.OutOfRange)
 }
 
-func TestAnOutcomeIsCountedAndNotRefusedByAFullCounter(t *testing.T) {
+func TestOutcomeIsCountedEvenByAFullCounter(t *testing.T) {
 	f := open(t)
 	for range 2 {
 		c := deposit()
@@ -138,7 +138,7 @@ func TestAnOutcomeIsCountedAndNotRefusedByAFullCounter(t *testing.T) {
 	}
 }
 
-func TestPostingsThatSpillInOneEntryFollowOneAnother(t *testing.T) {
+func TestSpillingPostingsOfOneEntryAreSplitInOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		available, owed   uint64 // before
 		side              ledger.Side
@@ -168,7 +168,7 @@ func TestPostingsThatSpillInOneEntryFollowOneAnother(t *testing.T) {
 	}
 }
 
-func TestACaptureSplitsAfterItsHoldIsGivenBack(t *testing.T) {
+func TestCaptureSplitsAfterItsHoldIsReleased(t *testing.T) {
 	f := open(t)
 	f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line(available, ledger.Credit, 100)))
 	c := transfer(ledger.Pending, line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100))
@@ -182,7 +182,7 @@ func TestACaptureSplitsAfterItsHoldIsGivenBack(t *testing.T) {
 	f.wantSplit("0", "30")
 }
 
-func TestFundsAreJudgedOnWhatASplitLeaves(t *testing.T) {
+func TestFundsAreCheckedAfterSplitting(t *testing.T) {
 	guarded := func(c *posting.Change) *posting.Change {
 		c.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: available, Asset: usd}}}
 		return c
@@ -219,7 +219,7 @@ func TestFundsAreJudgedOnWhatASplitLeaves(t *testing.T) {
 	})
 }
 
-func TestTheLargestAmountMayMoveInACommandAndNoTotalEverOverflows(t *testing.T) {
+func TestLargestAmountMovesWithoutOverflow(t *testing.T) {
 	f := open(t)
 	move := func(a money.Amount) *posting.Change {
 		c := deposit()
@@ -247,7 +247,7 @@ func TestTheLargestAmountMayMoveInACommandAndNoTotalEverOverflows(t *testing.T) 
 	}
 }
 
-func TestTotalsByEffectiveDateFollowACaptureThatTakesEffectEarlier(t *testing.T) {
+func TestTotalsByEffectiveDateIncludeABackdatedCapture(t *testing.T) {
 	f := open(t)
 	held := []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)}
 	c := transfer(ledger.Pending, held...)
@@ -265,7 +265,7 @@ func TestTotalsByEffectiveDateFollowACaptureThatTakesEffectEarlier(t *testing.T)
 	}
 }
 
-func TestAHoldThatTakesEffectAfterItsEndHoldsNothingBefore(t *testing.T) {
+func TestHoldEffectiveAfterItsEndHoldsNothingBefore(t *testing.T) {
 	f := open(t)
 	today := ledger.DateOf(start)
 	held := []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)}
@@ -298,7 +298,7 @@ func (f *fixture) forward(d time.Duration) {
 	}
 }
 
-func TestClosingAfterAFailureWaitsForNothing(t *testing.T) {
+func TestCloseAfterAFailureDoesNotBlock(t *testing.T) {
 	d := gated()
 	d.before.Store(true)
 	f := openOn(t, d)
@@ -315,7 +315,7 @@ func TestClosingAfterAFailureWaitsForNothing(t *testing.T) {
 	}
 }
 
-func TestEverySubmissionIsAnsweredOnceWhenTheJournalCloses(t *testing.T) {
+func TestEveryChangeGetsOneReceiptWhenTheJournalCloses(t *testing.T) {
 	f := open(t)
 	const callers, each = 8, 400
 	answers := make(chan error, callers*each*2)

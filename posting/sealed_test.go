@@ -35,7 +35,7 @@ func (f *fixture) wantSealed(s ledger.Source, want string) {
 	}
 }
 
-func TestASealedRowLiesBesideItsRecordUntilItIsReplacedOrRemoved(t *testing.T) {
+func TestSealedRowIsKeptUntilReplacedOrRemoved(t *testing.T) {
 	f := open(t)
 	card, other := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
 	f.wantSealed(card, "")
@@ -55,7 +55,7 @@ func TestASealedRowLiesBesideItsRecordUntilItIsReplacedOrRemoved(t *testing.T) {
 	f.wantSealed(card, "")
 }
 
-func TestOfSealedRowsOfOneGroupTheLaterChangeHolds(t *testing.T) {
+func TestLaterSealedRowInOneGroupWins(t *testing.T) {
 	d := gated()
 	f := openOn(t, d)
 	var gone, kept []ledger.Source
@@ -79,7 +79,7 @@ func TestOfSealedRowsOfOneGroupTheLaterChangeHolds(t *testing.T) {
 	}
 }
 
-func TestARefusedChangeSealsAndRemovesNothing(t *testing.T) {
+func TestRefusedChangeLeavesSealedRowsUnchanged(t *testing.T) {
 	f := open(t)
 	s := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 	f.must(seals(s, 0, []byte("first")))
@@ -88,7 +88,7 @@ func TestARefusedChangeSealsAndRemovesNothing(t *testing.T) {
 	f.wantSealed(s, "first")
 }
 
-func TestWhatIsSealedIsInNoOtherRow(t *testing.T) {
+func TestSealedContentIsInNoOtherRow(t *testing.T) {
 	f := open(t)
 	secret := bytes.Repeat([]byte("4242424242424242"), posting.MaxSealed/16)
 	f.must(seals(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, secret))
@@ -112,7 +112,7 @@ func TestWhatIsSealedIsInNoOtherRow(t *testing.T) {
 	}
 }
 
-func TestTheSealedRowsOfAnOrganizationAreItsOwnByKindAndID(t *testing.T) {
+func TestSealedRowsAreListedByOrganizationKindAndID(t *testing.T) {
 	f := open(t)
 	foreign := seals(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, []byte("foreign"))
 	foreign.Steps[0].Org = uuid.New()

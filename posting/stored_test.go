@@ -81,7 +81,7 @@ func (f *fixture) wantStored(what string, at int, want ledger.Stored) {
 
 // An event's hashes cover the bytes stored when its group is durable, including late fields,
 // long payloads and sealed rows.
-func TestAnEventHasTheHashesOfWhatIsStored(t *testing.T) {
+func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 	f := open(t)
 	user, partner := ledger.Source{Kind: ledger.User, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
 	long := bytes.Repeat([]byte("payload "), 40<<10)
@@ -129,7 +129,7 @@ func TestAnEventHasTheHashesOfWhatIsStored(t *testing.T) {
 }
 
 // A claim that no event can prove is refused before the Change is queued.
-func TestAClaimNeedsAnEventThatProvesIt(t *testing.T) {
+func TestClaimNeedsAnEventWithItsHash(t *testing.T) {
 	f := open(t)
 	owner := bytes.Repeat([]byte{7}, 17)
 	for name, c := range map[string]*posting.Change{

@@ -70,7 +70,7 @@ func (c *chaos) newFakeProvider() *fakeProvider {
 // of the rail belongs to exactly one transaction, which ends as the rail says; money and counters
 // balance, and no work is left.
 func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
-	c := &chaos{random: dice(t)}
+	c := &chaos{random: newRandom(t)}
 	f := openAs(t, func(f *fixture) {
 		r := c.newFakeProvider()
 		lose := r.inquire
@@ -246,7 +246,7 @@ func (c *chaos) operates(f *fixture, n int) {
 // the books agree with the rail (sound compares them with its log), no call was made twice, and
 // everything has ended.
 func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
-	c := &chaos{random: dice(t)}
+	c := &chaos{random: newRandom(t)}
 	f := openAs(t, func(f *fixture) {
 		f.lossy = true
 		r := c.newFakeProvider()

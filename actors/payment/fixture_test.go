@@ -62,7 +62,7 @@ type fixture struct {
 	lossy         bool // charges that never reached the rail may be given up
 	foreign       bool // the test has written what no state machine writes
 	observe       func(ledger.ID, payment.Status, *payment.Record)
-	operators     paymentactor.Operators
+	operators     paymentactor.CanReachOperators
 	returnURL     func(org, id ledger.ID, until time.Time) string
 	seen          seen
 	witness       *witness // of the current runtime
@@ -184,7 +184,7 @@ func (f *fixture) start() {
 		Runtime: f.Runtime, Directory: f, Admission: admission, Sealer: sealer,
 		Providers:  map[string]actors.Provider{"simulator": provider},
 		CreateWait: cmp.Or(f.wait, patience), ProviderTimeout: cmp.Or(f.inquire, 10*time.Second),
-		ActionTTL: 30 * time.Minute, Breaker: f.breaker, Observe: f.observe, Operators: f.operators, ReturnURL: f.returnURL,
+		ActionTTL: 30 * time.Minute, Breaker: f.breaker, Observe: f.observe, CanReachOperators: f.operators, ReturnURL: f.returnURL,
 	})
 	f.Runtime.Start(paymentactor.Resumes)
 }

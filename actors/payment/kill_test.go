@@ -319,7 +319,7 @@ func TestAKillAtAnyPointLeadsToNoSecondCallAndEverythingEnds(t *testing.T) {
 			}
 			first, step := 1, 1
 			if testing.Short() { // the points differ in what is stored, which make test tries; a race shows at any of them
-				first, step = 1+dice(t).IntN(3), 3
+				first, step = 1+newRandom(t).IntN(3), 3
 			}
 			for at := first; at <= points; at += step {
 				t.Run(fmt.Sprint("killed at ", at), func(t *testing.T) { killedAt(t, i, at) })
@@ -330,7 +330,7 @@ func TestAKillAtAnyPointLeadsToNoSecondCallAndEverythingEnds(t *testing.T) {
 
 // A second kill soon after the first one, also during its recovery.
 func TestTwoKillsAtAnyPoints(t *testing.T) {
-	d, pairs := dice(t), 24
+	d, pairs := newRandom(t), 24
 	if testing.Short() {
 		pairs = 8
 	}

@@ -150,7 +150,7 @@ func TestAKillAtTheEdgeOfALimitAdmitsNobodyElse(t *testing.T) {
 // limit, and in the end equals what the transactions have moved. The checker compares the counters
 // with the transactions.
 func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
-	c := &chaos{random: dice(t)}
+	c := &chaos{random: newRandom(t)}
 	const most = 300
 	day := limit(directory.DailyVolume, most, nil)
 	elsewhere := limit(directory.MonthlyVolume, 200, nil)

@@ -160,7 +160,7 @@ func (t *transaction) payerReturned(c *actors.Context, at payment.DecisionContex
 		d, err := at.Complete(r, request)
 		return d, err == nil, err
 	}
-	if r.Status.Moving() && r.Op == nil && !r.NotKnown() {
+	if r.Status.AtProvider() && r.Op == nil && !r.NotKnown() {
 		if err := t.ask(c, payment.AskInquire, true); err != nil {
 			t.logNotAsked(err) // the due instant asks again
 		}

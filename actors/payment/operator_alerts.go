@@ -7,17 +7,18 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Operators tells whether any of a terminal's operators can be reached.
-type Operators func(n *directory.Notification) bool
+// CanReachOperators tells whether any of the operators in a terminal's notification settings can be reached.
+type CanReachOperators func(n *directory.Notification) bool
 
-// alert returns the body of the notice to the terminal's operators about an event that led to the
-// record; nil if there is none. It contains everything that a later attempt to send it needs.
+// alert returns the body of the notice to the terminal's operators about the event after which the transaction
+// is as r says; nil if the event needs no notice. The body contains everything that a later attempt to send it
+// needs.
 func (s *Service) alert(org ledger.ID, r *payment.Record, e *ledger.Event) []byte {
-	if s.operators == nil || !payment.Charges(e) {
+	if s.canReachOperators == nil || !payment.IsFirstCharge(e) {
 		return nil
 	}
 	t, found := s.directory.Terminal(org, r.Terminal)
-	if !found || !s.operators(&t.Notification) {
+	if !found || !s.canReachOperators(&t.Notification) {
 		return nil
 	}
 	charge := alerts.Charge{

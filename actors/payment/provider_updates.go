@@ -57,7 +57,7 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 	switch {
 	case r.Op != nil && r.Op.Kind != payment.OpComplete:
 		what = payment.AskInquireOp
-	case r.Status == payment.Authorizing, r.Status == payment.ActionRequired, r.Status.Moving(), r.Status.Held():
+	case r.Status == payment.Authorizing, r.Status == payment.ActionRequired, r.Status.AtProvider(), r.Status.Held():
 		what = payment.AskInquire
 	case r.Status.Final(), r.Status == payment.Refunded:
 		if err := t.examine(c); err != nil {

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// dice returns a source whose seed is printed; MIZAN_SEED repeats a run.
-func dice(t testing.TB) *rand.Rand {
+// newRandom returns a source whose seed is printed; MIZAN_SEED repeats a run.
+func newRandom(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("MIZAN_SEED"); text != "" {

@@ -57,17 +57,17 @@ var _ Sealer = (*secret.Keyring)(nil)
 
 // Options configure the service.
 type Options struct {
-	Runtime         *actors.Runtime
-	Directory       Directory
-	Admission       Admission
-	Sealer          Sealer
-	Providers       map[string]actors.Provider
-	Addresses       actors.Addresses // nil: no merchant is notified
-	Operators       Operators        // nil: no operator is alerted
-	CreateWait      time.Duration    // real time
-	ProviderTimeout time.Duration    // by the clock: when an unanswered call is inquired; in real time: the most that one call may take
-	ActionTTL       time.Duration    // by the clock: how long a payer may take
-	Breaker         Breaker
+	Runtime           *actors.Runtime
+	Directory         Directory
+	Admission         Admission
+	Sealer            Sealer
+	Providers         map[string]actors.Provider
+	Addresses         actors.Addresses  // nil: no merchant is notified
+	CanReachOperators CanReachOperators // nil: no operator is alerted
+	CreateWait        time.Duration     // real time
+	ProviderTimeout   time.Duration     // by the clock: when an unanswered call is inquired; in real time: the most that one call may take
+	ActionTTL         time.Duration     // by the clock: how long a payer may take
+	Breaker           Breaker
 
 	// ReturnURL, if set, makes the address to which a rail sends the payer after the payer has
 	// acted.
@@ -81,28 +81,28 @@ type Options struct {
 
 // Service creates, reads and changes transactions.
 type Service struct {
-	rt        *actors.Runtime
-	directory Directory
-	admission Admission
-	sealer    Sealer
-	providers map[string]actors.Provider
-	addresses actors.Addresses
-	operators Operators
-	wait      time.Duration
-	inquire   time.Duration
-	actionTTL time.Duration
-	returnURL func(org, id ledger.ID, until time.Time) string
-	registry  *actors.Registry[actors.RecordKey]
-	circuits  *circuits
-	volumes   admission.Volumes
-	onRenewal func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) // written before the runtime starts
-	observe   func(ledger.ID, payment.Status, *payment.Record)
+	rt                *actors.Runtime
+	directory         Directory
+	admission         Admission
+	sealer            Sealer
+	providers         map[string]actors.Provider
+	addresses         actors.Addresses
+	canReachOperators CanReachOperators
+	wait              time.Duration
+	inquire           time.Duration
+	actionTTL         time.Duration
+	returnURL         func(org, id ledger.ID, until time.Time) string
+	registry          *actors.Registry[actors.RecordKey]
+	circuits          *circuits
+	volumes           admission.Volumes
+	onRenewal         func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) // written before the runtime starts
+	observe           func(ledger.ID, payment.Status, *payment.Record)
 }
 
 // New registers the service with the runtime. Start the runtime afterwards.
 func New(o Options) *Service {
 	s := &Service{
-		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, operators: o.Operators,
+		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, canReachOperators: o.CanReachOperators,
 		wait: o.CreateWait, inquire: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, observe: o.Observe,
 		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}

@@ -69,7 +69,7 @@ func (f *form) base() *BackupBase {
 	}
 	inner := &form{object: value}
 	group, depth := inner.required("group"), inner.required("depth")
-	base := &BackupBase{ID: inner.textOr("id"), Group: uint64(group), GroupHash: inner.textOr("group_hash"), Depth: int(min(depth, 1<<16))}
+	base := &BackupBase{ID: inner.textOrEmpty("id"), Group: uint64(group), GroupHash: inner.textOrEmpty("group_hash"), Depth: int(min(depth, 1<<16))}
 	if inner.problems.Err() != nil || base.ID == "" || base.GroupHash == "" {
 		f.problems.Add("since", "since must have id, group, group_hash and depth: the first three as the backup's header has them, and how many backups it is with those that it rests on, 1 for a full one")
 	}

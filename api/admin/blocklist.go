@@ -35,7 +35,7 @@ func (h *Handlers) createBlock(req *web.Request) error {
 // blockDraft reads the entry to be added. Of a card number it returns only the fingerprint and
 // the masked digits.
 func (h *Handlers) blockDraft(f *form) directory.BlockDraft {
-	d := directory.BlockDraft{Kind: directory.BlockKind(f.textOr("kind"))}
+	d := directory.BlockDraft{Kind: directory.BlockKind(f.textOrEmpty("kind"))}
 	if d.Kind == "" && !f.problems.About("kind") {
 		f.problems.Add("kind", "kind is required")
 	}

@@ -162,7 +162,7 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	var org ledger.ID // the organization in the answer, which is written only for a delivery found in it
+	var org ledger.ID // the organization in the response, which is written only for a delivery found in it
 	reply := writeReply[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *schema.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
 	return reply.run(h, req, func(ctx context.Context) (*notifier.Delivery, error) {
 		found, id, err := h.deliveryAt(req)
@@ -226,7 +226,7 @@ type testDeliveries struct{ places chan struct{} }
 func newTestDeliveries(most int) *testDeliveries { return &testDeliveries{make(chan struct{}, most)} }
 
 // sendTestDelivery is POST /terminal/{id}/test-delivery: it sends one notification about no
-// transaction to the terminal's address, immediately. The answer is 200 whatever the outcome.
+// transaction to the terminal's address, immediately. The response is 200 whatever the outcome.
 func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	t := h.testDeliveries
 	if err := noneOrObject(req.Request.Body()); err != nil {

@@ -1,4 +1,4 @@
-// Package admin answers the routes of the administration: organizations, partners, terminals,
+// Package admin serves the routes of the administration: organizations, partners, terminals,
 // keys, users, rates, settlements, limits, block list, deliveries, backups and the sandbox's
 // clock; and the sessions of people who log in.
 //
@@ -12,6 +12,6 @@
 //
 // Callers: package api.
 //
-// Rejected: a patch that ignores fields that can't be changed. A caller would take the answer
+// Rejected: a patch that ignores fields that can't be changed. A caller would take the response
 // for success.
 package admin

@@ -46,8 +46,8 @@ func (f *form) text(name string) *string {
 	return &kept
 }
 
-// textOr reads a string field; empty if it is absent.
-func (f *form) textOr(name string) string {
+// textOrEmpty reads a string field; empty if it is absent.
+func (f *form) textOrEmpty(name string) string {
 	if text := f.text(name); text != nil {
 		return *text
 	}

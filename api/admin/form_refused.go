@@ -10,7 +10,7 @@ import (
 	"mizan/ledger"
 )
 
-// decide calls do with the form's fields, and answers with all wrong fields at once
+// decide calls do with the form's fields, and responds with all wrong fields at once
 // (specification, "Errors": one element per field). If some fields have the wrong type, do
 // still checks the others, but changes nothing.
 func decide[T any](ctx context.Context, f *form, do func(context.Context) (T, error)) (T, error) {

@@ -43,7 +43,7 @@ func (reply writeReply[T]) run(h *Handlers, req *web.Request, do func(context.Co
 	return nil
 }
 
-// body is the answer's body, with warnings if there are any.
+// body is the response's body, with warnings if there are any.
 func (reply writeReply[T]) body(result T) []byte {
 	body := web.OneBody(reply.bare, result, reply.append)
 	if reply.warn == nil {
@@ -66,7 +66,7 @@ func (reply writeReply[T]) cached(result any) directoryactor.Answer {
 }
 
 // replayOr handles a refused write. If a concurrent request has used the key meanwhile, it
-// answers with that request's reply; otherwise it returns the refusal.
+// responds with that request's reply; otherwise it returns the refusal.
 func (h *Handlers) replayOr(req *web.Request, key actors.Key, refusal error) error {
 	if key.IsZero() {
 		return refusal
@@ -77,7 +77,7 @@ func (h *Handlers) replayOr(req *web.Request, key actors.Key, refusal error) err
 	return refusal
 }
 
-// replay answers with the cached reply for the key; false if the key is free. The error is a
+// replay responds with the cached reply for the key; false if the key is free. The error is a
 // Conflict if the key was used for another request.
 func (h *Handlers) replay(req *web.Request, key actors.Key) (answered bool, err error) {
 	a, found, err := h.cfg.Directory.Answered(key)

@@ -22,7 +22,7 @@ var (
 	}
 )
 
-// createKey is POST /api_keys. The key's value is shown in this answer only.
+// createKey is POST /api_keys. The key's value is shown in this response only.
 func (h *Handlers) createKey(req *web.Request) error {
 	reply := writeReply[*directory.APIKey]{status: fiber.StatusCreated, bare: true, append: showNewKey}
 	return createRecord(h, req, reply, directory.APIKeys, h.cfg.Directory.CreateAPIKey)

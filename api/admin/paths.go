@@ -54,7 +54,7 @@ func recordAt[T any](h *Handlers, req *web.Request, by find[T]) (*T, error) {
 	return record, nil
 }
 
-// readRecord answers with the record in the path.
+// readRecord responds with the record in the path.
 func readRecord[T any](h *Handlers, req *web.Request, by find[T], appendRecord func(*schema.Encoder, *T)) error {
 	record, err := recordAt(h, req, by)
 	if err != nil {
@@ -64,7 +64,7 @@ func readRecord[T any](h *Handlers, req *web.Request, by find[T], appendRecord f
 	return nil
 }
 
-// writeRows answers with a page of a list, or with the list's error.
+// writeRows responds with a page of a list, or with the list's error.
 func writeRows[T any](req *web.Request, appendRow func(*schema.Encoder, T)) func([]T, directoryactor.Cursor, error) error {
 	return func(rows []T, next directoryactor.Cursor, err error) error {
 		if err != nil {

@@ -21,7 +21,7 @@ type Config struct {
 	Clock        clock.Clock
 	Proxies      web.Proxies
 
-	// Usage returns how much of a limit is used; nil: the answer is 503.
+	// Usage returns how much of a limit is used; nil: the response is 503.
 	Usage LimitUsage
 
 	// Deliveries are the sent and waiting notifications; nil: their routes are missing.
@@ -45,7 +45,7 @@ type Transactions interface {
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
 }
 
-// Handlers answers the routes of the administration and of sessions.
+// Handlers serves the routes of the administration and of sessions.
 type Handlers struct {
 	cfg            Config
 	keys           web.IdempotencyKeys

@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// newSession answers a login. Only this answer shows the token.
+// newSession answers a login. Only this response shows the token.
 type newSession struct {
 	Token   string      `json:"token"`
 	Expires web.Instant `json:"expires_at"`
@@ -32,7 +32,7 @@ type ownSession struct {
 }
 
 // logIn is POST /sessions. All wrong credentials get the same 401. Only a body that can't
-// contain a login and a password gets another answer.
+// contain a login and a password gets another response.
 func (h *Handlers) logIn(req *web.Request) error {
 	f, err := parseForm(req)
 	if err != nil {
@@ -84,14 +84,14 @@ func loginRefusal(req *web.Request, err error) error {
 }
 
 // readSession is GET /sessions/current. If the request has no organization header and there is
-// only one organization, the answer names it.
+// only one organization, the response names it.
 func (h *Handlers) readSession(req *web.Request) error {
 	n := req.Principal.Session
 	web.WriteData(req, fiber.StatusOK, ownSession{n.Org, n.Roles.Strings(), web.Instant(n.Expires)})
 	return nil
 }
 
-// logOut is DELETE /sessions/current: the token is invalid before the answer is sent.
+// logOut is DELETE /sessions/current: the token is invalid before the response is sent.
 func (h *Handlers) logOut(req *web.Request) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()

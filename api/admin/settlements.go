@@ -25,8 +25,8 @@ type Settlements interface {
 
 var showSettlement = fieldsOf(directory.Settlements)
 
-// settlement describes the answer to a settlement. If the reference was used for the same
-// settlement before, the answer shows that settlement and is marked as a replay.
+// settlement describes the response to a settlement. If the reference was used for the same
+// settlement before, the response shows that settlement and is marked as a replay.
 var settlement = writeReply[*directory.Settlement]{status: fiber.StatusCreated, append: showSettlement}
 
 // settlePartner is POST /partners/{id}/settlements
@@ -61,7 +61,7 @@ func (h *Handlers) settleProvider(req *web.Request) error {
 	})
 }
 
-// markRepeated marks the answer if the same settlement was made before.
+// markRepeated marks the response if the same settlement was made before.
 func markRepeated(req *web.Request, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
 	return func(ctx context.Context) (*directory.Settlement, error) {
 		result, again, err := settle(ctx)

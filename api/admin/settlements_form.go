@@ -29,9 +29,9 @@ func (f *form) isOutward(name string) bool {
 	return false
 }
 
-// amount reads a required string of minor units. Zero is refused unless zero is set. The record
-// checks the upper bound.
-func (f *form) amount(name string, zero bool) money.Amount {
+// amount reads a required string of minor units. The draft's own check refuses amounts above
+// ledger.MaxAmount.
+func (f *form) amount(name string, allowZero bool) money.Amount {
 	value := web.Member(f.object, name)
 	if value == nil {
 		f.problems.Add(name, name+" is required")
@@ -48,7 +48,7 @@ func (f *form) amount(name string, zero bool) money.Amount {
 		f.problems.Add(name, name+" is above 2^256 - 1")
 	case err != nil:
 		f.problems.Add(name, name+" must be a string of digits without leading zeros")
-	case amount.IsZero() && !zero:
+	case amount.IsZero() && !allowZero:
 		f.problems.Add(name, name+" must be greater than zero")
 	}
 	return amount
@@ -73,5 +73,5 @@ func (f *form) requiredText(name string) string {
 		f.problems.Add(name, name+" is required")
 		return ""
 	}
-	return f.textOr(name)
+	return f.textOrEmpty(name)
 }

@@ -48,7 +48,7 @@ func (h *Handlers) deleteTerminal(req *web.Request) error {
 	})
 }
 
-// maxWarnings bounds the warnings of one answer.
+// maxWarnings bounds the warnings of one response.
 const maxWarnings = 50
 
 // unknownParams returns a warning for each unknown key, because a caller could take a misspelt

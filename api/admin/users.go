@@ -112,7 +112,7 @@ func (f *form) patchedPassword(name string) []byte {
 	return f.password(name)
 }
 
-// rotateAdminToken is POST /admin_tokens/rotate: a new token, which only this answer shows,
+// rotateAdminToken is POST /admin_tokens/rotate: a new token, which only this response shows,
 // replaces the token of the request.
 func (h *Handlers) rotateAdminToken(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {

@@ -1,14 +1,14 @@
-// Package checkout answers the routes of payers: the page of a transaction, its forms, the way
+// Package checkout serves the routes of payers: the page of a transaction, its forms, the way
 // back from a provider, and the simulator's challenge. Package page renders the pages.
 //
 // Invariants:
 //  1. A page opens only with its token, which is checked before anything is read. Without a
 //     valid token every page is the same 404.
-//  2. Every answer is a page or a redirect, including errors.
+//  2. Every response is a page or a redirect, including errors.
 //  3. The service redirects a browser only to https addresses, to itself, and in the sandbox to
 //     this machine. A merchant's address is passed on unchanged.
 //  4. What a payer types is overwritten after use and never shown again.
-//  5. No answer may be cached, framed, or disclosed in a Referer header.
+//  5. No response may be cached, framed, or disclosed in a Referer header.
 //
 // Callers: package api.
 //

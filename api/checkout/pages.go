@@ -104,7 +104,7 @@ func (h *Handlers) showPage(req *web.Request) error {
 }
 
 // postPage is POST /pay/{id} with the page's form. The transaction's state decides which form
-// it is. The answer redirects to GET.
+// it is. The response redirects to GET.
 func (h *Handlers) postPage(req *web.Request) error {
 	v, ok, err := h.openVisit(req)
 	if !ok {
@@ -159,7 +159,7 @@ func (h *Handlers) postPassword(req *web.Request, v *visit, r *record, fields *f
 	return h.afterForm(req, v, h.submit(v, "otp", typed))
 }
 
-// postSignature submits the signature of the payload on the page. If it is late, the answer
+// postSignature submits the signature of the payload on the page. If it is late, the response
 // shows the current payload.
 func (h *Handlers) postSignature(req *web.Request, v *visit, r *record, fields *formFields) error {
 	typed := bytes.TrimSpace(fields.value("signature"))

@@ -37,7 +37,7 @@ type Partners interface {
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 }
 
-// Handlers answers the routes of the payer's pages.
+// Handlers serves the routes of the payer's pages.
 type Handlers struct {
 	cfg Config
 }
@@ -70,7 +70,7 @@ func (h *Handlers) Routes() (routes []web.Route) {
 	return routes
 }
 
-// refuse answers with a page if the handler of a request did not run.
+// refuse responds with a page if the handler of a request did not run.
 func (h *Handlers) refuse(req *web.Request, err error) error {
 	return h.sendError(req, &visit{}, err)
 }

@@ -15,7 +15,7 @@ var (
 	valueNoReferer = []byte("no-referrer")
 )
 
-// sendPage answers with a page.
+// sendPage responds with a page.
 func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Page) error {
 	body, err := page.Render(lang, p)
 	if err != nil {
@@ -40,7 +40,7 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 	return nil
 }
 
-// redirect answers with a redirect that a browser follows with GET, to a path of the service or
+// redirect responds with a redirect that a browser follows with GET, to a path of the service or
 // to an address that page.Web accepts.
 func (h *Handlers) redirect(req *web.Request, address string) error {
 	setPageHeaders(req)

@@ -3,7 +3,7 @@
 // docs/conformance.md that no other test covers.
 //
 // Invariants:
-//  1. The server is a black box: tests know only its answers, its pages and its ledger.
+//  1. The server is a black box: tests know only its responses, its pages and its ledger.
 //  2. Expected values are written by hand from the sentence under test. The ledger shows where
 //     the money is, in full postings.
 //  3. One sandbox server with a manual clock serves all tests of a run. A test that counts or

@@ -71,7 +71,7 @@ func TestEachReadWithThePartnerKeyHasAFreshPageAddress(t *testing.T) {
 	advance(t, 29*60)
 	last := m.read(made.at("id")).at("widget_url")
 	advance(t, 60)
-	if page := p.get(last).want(200); !strings.Contains(page.body, "The time was over before you acted.") || strings.Contains(page.body, "<form") {
+	if page := p.get(last).want(200); !strings.Contains(page.body, "Time ran out before you confirmed.") || strings.Contains(page.body, "<form") {
 		t.Errorf("past the payer's time the page is %s", page.body)
 	}
 }
@@ -141,7 +141,7 @@ func TestPayerWhoHasStartedKeepsTheTimeOfTheAction(t *testing.T) {
 	late := m.create(payment(password))
 	form = p.open(late.at("simple_auth_redirect_url")).want(200)
 	advance(t, 30*60)
-	if page := p.send(form, "otp", "123456").want(200); !strings.Contains(page.body, "The time was over before you acted.") {
+	if page := p.send(form, "otp", "123456").want(200); !strings.Contains(page.body, "Time ran out before you confirmed.") {
 		t.Errorf("past the payer's time the form leads to %s", page.body)
 	}
 	m.read(late.at("id")).has("status", "rejected", "error_code", "payer_action_expired")

@@ -95,7 +95,7 @@ func (c *Conn) waits(now time.Time) bool {
 	return c.isStalled(now)
 }
 
-// isStalled tells whether the caller has not read its answer for a while.
+// isStalled tells whether the caller has not read its response for a while.
 func (c *Conn) isStalled(now time.Time) bool {
 	since := c.writing.Load()
 	return since != 0 && now.UnixNano()-since > int64(stalled)

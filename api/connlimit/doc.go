@@ -6,7 +6,7 @@
 //     network of 64 bits) it holds at most the bound for addresses; trusted proxies, which
 //     connect for many callers, are exempt.
 //  2. At a bound, a new connection replaces a waiting one: one that waits for its caller to
-//     send, or whose caller has not read its answer for a while. Connections that never had a
+//     send, or whose caller has not read its response for a while. Connections that never had a
 //     valid credential are closed first, of these the address with the most connections, and of
 //     these the oldest. A connection whose request is being handled is never closed.
 //  3. A connection that is closed in this way has had every request answered that was read from

@@ -14,7 +14,7 @@ import (
 
 const (
 	sample      = 32               // how many connections are compared to choose one to close
-	stalled     = 5 * time.Second  // how long a caller must leave an answer unread before its connection may be closed
+	stalled     = 5 * time.Second  // how long a caller must leave a response unread before its connection may be closed
 	logEvery    = 10 * time.Second // how often the log reports that a bound is reached, or that accept fails
 	reliefCount = 16               // how many connections are closed when the process has no file handle left
 	ipv6Prefix  = 64               // the bits of an IPv6 address that identify one caller

@@ -176,7 +176,7 @@ func (h *Handlers) writeContract(req *web.Request, status int, result *contracta
 	return nil
 }
 
-// viewOf returns what an answer shows of a contract besides its record.
+// viewOf returns what a response shows of a contract besides its record.
 func viewOf(org ledger.ID, result *contractactor.Result) *jsonform.ContractView {
 	stamp := &result.Stamp
 	return &jsonform.ContractView{Org: org, Started: stamp.Started, Updated: stamp.Updated, Number: stamp.Number}

@@ -1,4 +1,4 @@
-// Package contracts answers the routes of participatory-finance contracts in both readings: the
+// Package contracts serves the routes of participatory-finance contracts in both readings: the
 // secular one, with paths for each product, and the religious one, with one set of paths for
 // all products.
 //

@@ -23,7 +23,7 @@ import (
 const (
 	contractLimit    = 50
 	maxContractLimit = 200
-	maxContractsRead = 400 // for one page; a page with fewer rows has a cursor for the rest
+	maxContractsRead = 400 // for one page; the page then ends early, with a cursor to continue
 	maxEndingIn      = 36_500
 )
 
@@ -50,13 +50,13 @@ func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.
 	known := []string{"status", "region", "type", "env", "limit", "cursor"}
 	known = append(known, filtersOf(product)...)
 	q := web.QueryOf(req.RequestCtx, known...)
-	want := h.contractQueryOf(req, q, f, product)
+	wanted := h.contractQueryOf(req, q, f, product)
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	found, next, err := want.find(view)
+	found, next, err := wanted.find(view)
 	if err != nil {
 		return err
 	}
@@ -92,55 +92,57 @@ func filtersOf(p *contract.Product) (names []string) {
 }
 
 func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p *contract.Product) *contractQuery {
-	want := &contractQuery{
+	wanted := &contractQuery{
 		org: req.Principal.Org, product: p, reading: f.reading, list: contractactor.ListOf(p, f.reading),
 		status: contract.Status(oneOf(q, "status", p.States)), region: q.Text("region"), kind: q.Text("type"), limit: q.LimitUpTo(contractLimit, maxContractLimit),
 	}
-	if _, sent := q.Sent("env"); sent || p.ShortLists {
-		want.env = q.Env()
-		want.list = contractactor.ListOfEnv(p, f.reading, want.env)
+	if _, sent := q.Sent("env"); sent || p.ShortLists { // these products list one environment, prod by default
+		wanted.env = q.Env()
+		wanted.list = contractactor.ListOfEnv(p, f.reading, wanted.env)
 	}
 	notBlank(q, "region", "type")
-	if words := p.Types(); want.kind != "" && len(words) > 0 && !slices.Contains(words, want.kind) {
+	if words := p.Types(); wanted.kind != "" && len(words) > 0 && !slices.Contains(words, wanted.kind) {
 		q.Problems.Add("type", "type must be one of "+strings.Join(words, ", "))
 	}
-	if _, known := contract.Regions[want.region]; want.region != "" && !known {
+	if _, known := contract.Regions[wanted.region]; wanted.region != "" && !known {
 		q.Problems.Add("region", "region is not supported by the chart of accounts")
 	}
-	for _, name := range []string{"customer_id", "investor_id"} { // no product has both, and a person's list is shorter than an environment's
+	// No product has both parameters. A person's list is shorter than an environment's, so it
+	// replaces that.
+	for _, name := range []string{"customer_id", "investor_id"} {
 		if who, sent := q.ID(name); sent {
-			want.person, want.customer = &who, name == "customer_id"
-			want.list = contractactor.ListOfPerson(p, f.reading, who)
+			wanted.person, wanted.customer = &who, name == "customer_id"
+			wanted.list = contractactor.ListOfPerson(p, f.reading, who)
 		}
 	}
 	if _, sent := q.Sent("arrears"); sent {
 		late := q.Choice("arrears", "false", "true") == "true"
-		want.arrears = &late
+		wanted.arrears = &late
 	}
 	if text, sent := q.Sent("ending_in_days"); sent {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > maxEndingIn || strconv.Itoa(n) != text {
 			q.Problems.Add("ending_in_days", "ending_in_days must be an integer from 0 to "+strconv.Itoa(maxEndingIn))
 		}
-		want.endsBy = ledger.DateOf(h.cfg.Clock.Now()) + ledger.Date(n)
+		wanted.endsBy = ledger.DateOf(h.cfg.Clock.Now()) + ledger.Date(n)
 	}
 	if text, sent := q.Sent("cursor"); sent {
 		at, isInstant := web.ParseInstant(text)
 		if !isInstant {
 			q.BadCursor()
 		}
-		want.before = max(1, web.CeilMicros(at)) // 0 would mean the newest
+		wanted.before = max(1, web.CeilMicros(at)) // 0 would mean the newest
 	}
-	return want
+	return wanted
 }
 
-// find returns a page of contracts, newest first, and the instant before which the next page
-// begins; 0 if there is none.
+// find returns a page of contracts, newest first, and the cursor of the next page: contracts
+// booked before this instant. It is 0 on the last page.
 func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, next ledger.Micros, err error) {
-	read, past := 0, ledger.Micros(0)
+	read, lastBooked := 0, ledger.Micros(0)
 	err = view.List(q.org, q.list, posting.Walk{Before: q.before}, func(row posting.Listed) (bool, error) {
 		if read == maxContractsRead {
-			next = past
+			next = lastBooked
 			return false, nil
 		}
 		read++
@@ -157,19 +159,19 @@ func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, 
 		}
 		if matched {
 			if len(found) == q.limit {
-				next = past
+				next = lastBooked
 				return false, nil
 			}
 			found = append(found, r)
 		}
-		past = row.Booked
+		lastBooked = row.Booked
 		return true, nil
 	})
 	return found, next, err
 }
 
-// matches tells whether a contract meets the conditions. A holder of certificates is checked
-// separately.
+// matches tells whether a contract meets the conditions, except that a person holds
+// certificates of it: find checks that in the register of holders.
 func (q *contractQuery) matches(r *contractactor.Result) bool {
 	c := r.Record
 	switch {
@@ -191,7 +193,7 @@ func (q *contractQuery) matches(r *contractactor.Result) bool {
 	return true
 }
 
-// oneOf reads one of a product's states; empty if none was sent.
+// oneOf reads a parameter that must be one of the states; empty if it was not sent.
 func oneOf(q *web.Query, name string, states []contract.Status) string {
 	text, sent := q.Sent(name)
 	if sent && !slices.Contains(states, contract.Status(text)) {

@@ -26,7 +26,7 @@ type OrganizationSettings interface {
 	Organization(ledger.ID) (*directory.Organization, bool)
 }
 
-// Handlers answers the routes of contracts, in both readings.
+// Handlers serves the routes of contracts, in both readings.
 type Handlers struct {
 	cfg  Config
 	keys web.IdempotencyKeys

@@ -137,7 +137,7 @@ func (q *accountQuery) hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// writeAccounts answers with a page of accounts. If must is set, the error is NotFound for an
+// writeAccounts responds with a page of accounts. If must is set, the error is NotFound for an
 // account that does not exist or is not visible to the caller.
 func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) error {
 	if err := q.Problems.Err(); err != nil {

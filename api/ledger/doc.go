@@ -1,4 +1,4 @@
-// Package ledgerapi answers the routes of the ledger: accounts and trial balances at any time,
+// Package ledgerapi serves the routes of the ledger: accounts and trial balances at any time,
 // entries and events, statements, heads and proofs, closed months, exports.
 //
 // Invariants:

@@ -91,7 +91,7 @@ func (h *Handlers) closedBy(req *web.Request) period.ClosedBy {
 	return by
 }
 
-// closedMonth is a closed month as answers show it.
+// closedMonth is a closed month as responses show it.
 type closedMonth struct {
 	Month    string      `json:"month"`
 	ClosedAt web.Instant `json:"closed_at"`

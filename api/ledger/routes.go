@@ -35,7 +35,7 @@ type Users interface {
 	User(org, id ledger.ID) (*directory.User, bool)
 }
 
-// Handlers answers the routes of the ledger.
+// Handlers serves the routes of the ledger.
 type Handlers struct {
 	cfg      Config
 	keys     web.IdempotencyKeys

@@ -102,7 +102,7 @@ type aggregate struct {
 }
 
 // take adds a transaction. Sums can't overflow with amounts that creates accept; if one does,
-// the request is refused, because the answer would be wrong.
+// the request is refused, because the response would be wrong.
 func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
 	q := a.query
 	g := group{currency: r.Asset.Currency, network: r.Asset.Network}
@@ -129,7 +129,7 @@ func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
 	return nil
 }
 
-// write answers with the rows, ordered by the values of their groups.
+// write responds with the rows, ordered by the values of their groups.
 func (a *aggregate) write(req *web.Request, asOf ledger.Micros) {
 	var e schema.Encoder
 	e.Open('{')

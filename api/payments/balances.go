@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// maxBalances bounds one answer, because networks are arbitrary names, so that a partner may
+// maxBalances bounds one response, because networks are arbitrary names, so that a partner may
 // have any number of assets.
 const maxBalances = 1_000
 

@@ -1,4 +1,4 @@
-// Package payments answers the routes of transactions: create and read, list and aggregate,
+// Package payments serves the routes of transactions: create and read, list and aggregate,
 // refund, cancel and capture; balances, subscriptions, and the updates that providers send.
 //
 // Invariants:
@@ -8,7 +8,7 @@
 //     organizations take turns.
 //  3. The address of a payer's page is shown only to the partner that reads its own transaction
 //     with its own key.
-//  4. A provider update is authenticated before it is parsed, with the same work and one answer
+//  4. A provider update is authenticated before it is parsed, with the same work and one response
 //     for every fault. It only causes an inquiry.
 //
 // Callers: package api.

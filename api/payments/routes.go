@@ -49,7 +49,7 @@ type Directory interface {
 	FindTerminal(id ledger.ID) (*directory.Terminal, bool)
 }
 
-// Handlers answers the routes of transactions, balances and subscriptions.
+// Handlers serves the routes of transactions, balances and subscriptions.
 type Handlers struct {
 	cfg        Config
 	keys       web.IdempotencyKeys

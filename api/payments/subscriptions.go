@@ -22,7 +22,7 @@ import (
 // Subscriptions creates, reads and changes recurring payments; *subscription.Service of actors
 // is one. Its errors are *ledger.Refusal, NotFound both for an unknown id and for one of
 // another partner, or subscription.ErrTerms. A method with a key claims the key, and repeats
-// the earlier answer if the key was claimed before (Result.Replay).
+// the earlier response if the key was claimed before (Result.Replay).
 type Subscriptions interface {
 	Create(subscriptionactor.Create) (subscriptionactor.Result, error)
 	Read(org ledger.ID, partner int64, id ledger.ID) (subscriptionactor.Result, error)
@@ -153,7 +153,7 @@ func (h *Handlers) moveSubscription(req *web.Request, move func(subscriptionacto
 	return h.writeSubscription(req, fiber.StatusOK, &result, err)
 }
 
-// writeSubscription answers with a subscription, or with the error.
+// writeSubscription responds with a subscription, or with the error.
 func (h *Handlers) writeSubscription(req *web.Request, status int, r *subscriptionactor.Result, err error) error {
 	if err != nil {
 		return err

@@ -12,10 +12,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// viewed is the time at which a transaction is shown, and whether the answer includes the
+// viewed is the time at which a transaction is shown, and whether the response includes the
 // addresses of its payer's page. Each address contains a token that opens the page. Only the
 // partner that reads this one transaction with its own key gets addresses, new ones each time.
-// A repeated answer has none.
+// A repeated response has none.
 type viewed struct {
 	at    time.Time
 	links bool
@@ -33,13 +33,13 @@ func (h *Handlers) appendTransaction(dst []byte, p *directory.Partner, result *p
 	return jsonform.AppendTransaction(dst, result.Record, &view)
 }
 
-// appendHosted appends the short answer to a hosted create.
+// appendHosted appends the short response to a hosted create.
 func (h *Handlers) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Result, v viewed) []byte {
 	view := h.viewOf(org, result, v)
 	return jsonform.AppendHosted(dst, result.Record, &view)
 }
 
-// viewOf returns what an answer shows besides the record, except the language.
+// viewOf returns what a response shows besides the record, except the language.
 func (h *Handlers) viewOf(org ledger.ID, result *paymentactor.Result, v viewed) jsonform.TransactionView {
 	r, now := result.Record, ledger.MicrosOf(v.at)
 	view := jsonform.TransactionView{

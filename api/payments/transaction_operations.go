@@ -157,7 +157,7 @@ func (h *Handlers) command(req *web.Request) (command paymentactor.Command, err 
 	return command, err
 }
 
-// changed answers with the transaction after an operation, or with the operation's error.
+// changed responds with the transaction after an operation, or with the operation's error.
 func (h *Handlers) changed(req *web.Request, result *paymentactor.Result, err error) error {
 	if err != nil {
 		return err

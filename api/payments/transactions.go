@@ -18,7 +18,7 @@ import (
 
 // Transactions creates, reads and changes transactions; *payment.Service of actors is one. Its
 // errors are *ledger.Refusal, NotFound both for an unknown id and for one of another partner. A
-// method with a key claims the key, and answers with the current state if the key was claimed
+// method with a key claims the key, and responds with the current state if the key was claimed
 // before (Result.Replay).
 type Transactions interface {
 	// Create blocks until the provider's first outcome, or for the time that creates
@@ -112,10 +112,10 @@ func (h *Handlers) readTransaction(req *web.Request) error {
 	return nil
 }
 
-// buffers are reused for answers: WriteJSON copies the answer.
+// buffers are reused for responses: WriteJSON copies the response.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
-// writeTransaction answers with a transaction.
+// writeTransaction responds with a transaction.
 func (h *Handlers) writeTransaction(req *web.Request, status int, result *paymentactor.Result) {
 	buf := buffers.Get().(*[]byte)
 	*buf = h.appendTransaction((*buf)[:0], req.Principal.Partner, result, h.viewedBy(req, result))

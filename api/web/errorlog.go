@@ -9,7 +9,7 @@ import (
 	"mizan/ledger"
 )
 
-// Errors answers with errors, and logs those that are the service's fault. It logs neither
+// Errors responds with errors, and logs those that are the service's fault. It logs neither
 // bodies nor details of refusals, because both may contain data of the request.
 type Errors struct {
 	Log *slog.Logger

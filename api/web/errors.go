@@ -79,7 +79,7 @@ var errorResponses = map[ledger.Code]errorResponse{
 	versionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: messageShape},
 }
 
-// WriteError answers with an error and returns the status.
+// WriteError responds with an error and returns the status.
 func WriteError(ctx *fasthttp.RequestCtx, err error) int {
 	var faults *schema.Faults
 	if errors.As(err, &faults) {

@@ -94,5 +94,5 @@ func (k IdempotencyKeys) hash(req *Request, more ...[]byte) [sha256.Size]byte {
 	return sha256.Sum256([]byte(k.Fingerprint(append([]byte(requestLabel), sum[:]...))))
 }
 
-// MarkReplayed marks an answer that repeats an earlier one.
+// MarkReplayed marks a response that repeats an earlier one.
 func MarkReplayed(req *Request) { req.Response.Header.SetCanonical(headerReplay, valueTrue) }

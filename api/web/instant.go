@@ -50,7 +50,7 @@ func CeilMicros(at time.Time) ledger.Micros {
 // ThroughNow returns an inclusive upper bound, or Forever if the bound is the clock's now.
 // Booked times strictly increase, so events that share an instant of the clock are booked
 // microseconds after it, and a query up to now must find them. A later instant is used exactly,
-// because it may be a booked time that an answer has shown.
+// because it may be a booked time that a response has shown.
 func ThroughNow(at ledger.Micros, now time.Time) ledger.Micros {
 	if at == ledger.MicrosOf(now) {
 		return Forever

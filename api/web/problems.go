@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of an answer to bad input.
+// Bounds of a response to bad input.
 const (
 	maxProblems = 100 // refused fields; further ones are left out
 	maxDetail   = 512 // bytes of a field's name, and of its detail

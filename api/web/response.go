@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// WriteJSON answers with a status and a JSON body, which is copied.
+// WriteJSON responds with a status and a JSON body, which is copied.
 func WriteJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	h := &ctx.Response.Header
 	h.SetContentTypeBytes(ValueJSON)
@@ -16,8 +16,8 @@ func WriteJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.Response.SetBody(body)
 }
 
-// WriteOne answers with one record: {data: {...}}. If bare is set, the record's fields are also
-// at the top level, as the specification shows some answers.
+// WriteOne responds with one record: {data: {...}}. If bare is set, the record's fields are also
+// at the top level, as the specification shows some responses.
 func WriteOne[T any](req *Request, status int, bare bool, record T, appendFields func(*schema.Encoder, T)) {
 	WriteJSON(req.RequestCtx, status, OneBody(bare, record, appendFields))
 }

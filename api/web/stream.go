@@ -9,10 +9,10 @@ import (
 	"mizan/ledger"
 )
 
-// WriteTimeout is how long a caller may take to read a piece of an answer.
+// WriteTimeout is how long a caller may take to read a piece of a response.
 const WriteTimeout = 30 * time.Second
 
-// StreamHead sets the headers of an answer of unknown length. They are sent before the first
+// StreamHead sets the headers of a response of unknown length. They are sent before the first
 // byte of the body, which may take a while.
 func (req *Request) StreamHead(media string) {
 	req.Response.Header.SetContentType(media)
@@ -21,7 +21,7 @@ func (req *Request) StreamHead(media string) {
 	req.Response.ImmediateHeaderFlush = true
 }
 
-// firstPiece is how many bytes of a body are produced before the answer begins: as many as an
+// firstPiece is how many bytes of a body are produced before the response begins: as many as an
 // export writes at a time.
 const firstPiece = 64 << 10
 
@@ -40,7 +40,7 @@ func Begun(body io.ReadCloser) (io.ReadCloser, error) {
 	}{io.MultiReader(bytes.NewReader(first[:n]), body), body}, nil
 }
 
-// Streams refuses a caller that can't notice a broken answer: HTTP/1.0 has no chunks, and takes
+// Streams refuses a caller that can't notice a broken response: HTTP/1.0 has no chunks, and takes
 // a broken connection for the end.
 func (req *Request) Streams() error {
 	if req.Request.Header.IsHTTP11() {
@@ -50,13 +50,13 @@ func (req *Request) Streams() error {
 }
 
 // Stream sends a body as it is read. An error breaks the connection, so that no caller takes
-// the answer for complete.
+// the response for complete.
 func (req *Request) Stream(body io.ReadCloser) {
 	req.Response.SetBodyStream(&streamed{ReadCloser: body, to: req.Conn()}, -1)
 }
 
 // streamed is the body that the transport sends. The write deadline counts from the last piece:
-// a large answer may take long, but a reader that has stopped reading is disconnected.
+// a large response may take long, but a reader that has stopped reading is disconnected.
 type streamed struct {
 	io.ReadCloser
 	to net.Conn

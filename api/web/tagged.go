@@ -21,7 +21,7 @@ func Marshal(value any) []byte {
 	return body
 }
 
-// WriteData answers with {data: value}. The value is a struct with json tags, or a list of them.
+// WriteData responds with {data: value}. The value is a struct with json tags, or a list of them.
 func WriteData(req *Request, status int, value any) {
 	WriteJSON(req.RequestCtx, status, Marshal(struct {
 		Data any `json:"data"`
@@ -35,7 +35,7 @@ func (l *List) Append(row any) {
 	l.Buf = append(l.Buf, Marshal(row)...)
 }
 
-// Instant is a time in an answer, or null for none.
+// Instant is a time in a response, or null for none.
 type Instant ledger.Micros
 
 // MarshalJSON implements json.Marshaler.

@@ -140,7 +140,7 @@ func show(r *reading) string {
 	return string(text)
 }
 
-func TestOrderDetectsWrongResponses(t *testing.T) {
+func TestOrderCheckDetectsWrongResponses(t *testing.T) {
 	o := newOrder("t-1", rand.New(rand.NewPCG(1, 1)), true)
 	o.card = "4000000000000002"
 	finished := "2026-11-21T00:00:01Z"

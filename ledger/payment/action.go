@@ -8,16 +8,16 @@ import (
 
 // Action is what the payer has to do, as the rail publishes it. The rail defines all JSON in it.
 type Action struct {
-	Type         string        // auth_params.type: "none", "redirect" or "auth_3ds_form"; empty: no auth_params, only Page
+	Type         string        // auth_params.type: "none", "redirect" or "auth_3ds_form"; empty: the action has only a Page
 	Method       string        // "get" or "post"
-	URL          string        // where Params are sent; empty: no such address
+	URL          string        // where Params are sent; empty: nowhere
 	Params       []byte        // JSON object of strings (ActionParams); nil: none
 	Page         string        // where the service's hosted page sends the payer; empty: to URL
 	PageUntil    ledger.Micros // when Page expires; 0: not before Until
 	Code         string        // the content of the QR code on the hosted page; empty: no code
 	Deposit      string        // the blockchain address for the payment, which the hosted page shows; empty: none
-	Material     []byte        // additional_params_for_auth, a JSON object; nil: nothing may be submitted
-	Requires     []string      // members that the submitted material must have, each a text that is not blank
+	Material     []byte        // additional_params_for_auth, a JSON object; nil: the payer can't submit material
+	Requires     []string      // members that the submitted material must have; each is a text that is not blank
 	ExpiresAt    ledger.Micros // deadline for the material; 0: none
 	Destinations []Destination // receiving institutions to choose from; nil: no choice
 	Until        ledger.Micros // deadline for the payer; the decision that publishes the action sets it, not the rail
@@ -35,18 +35,17 @@ func ActionParams(named map[string]string) []byte {
 	return params
 }
 
-// Stale tells whether the deadline of the material to sign has passed. At the deadline itself it
-// has not.
+// Stale tells whether the deadline of the material to sign has passed. The deadline itself still counts as in time.
 func (a *Action) Stale(now ledger.Micros) bool { return a.ExpiresAt != 0 && now > a.ExpiresAt }
 
-// ended tells whether the rail has to publish the action anew before it is shown; page tells
-// that it is shown on the payer's page.
+// ended tells whether the rail has to publish the action again before it is shown. page is true if it is shown on
+// the payer's page.
 func (a *Action) ended(now ledger.Micros, page bool) bool {
 	return a.Stale(now) || page && a.PageUntil != 0 && now >= a.PageUntil
 }
 
-// wantsMaterial tells whether material may be submitted: the rail asks for it, or the answer
-// with the rail's action was lost.
+// wantsMaterial tells whether material may be submitted: either the rail asks for it, or the answer with the rail's
+// action was lost, so that this is not known.
 func (a *Action) wantsMaterial() bool {
 	return a.Material != nil || a.Type == "" && a.URL == "" && a.Page == "" && a.Destinations == nil
 }

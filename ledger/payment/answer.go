@@ -11,19 +11,18 @@ type Answer struct {
 	Verdict  Verdict
 	Failure  Failure // for VerdictRefused, VerdictFailed and VerdictNotSent: the rail's reason
 	RRN      string
-	Again    time.Duration // delay of the next inquiry; 0: DecisionContext.Inquire, longer each time
+	Again    time.Duration // delay before the next inquiry; 0: DecisionContext.Inquire, doubled each time
 	Status   Status        // an intermediate state of the rail; empty: none
 	Meta     []byte        // the rail's own keys, a JSON object; nil: unchanged
 	Action   *Action       // for VerdictAction; nil: unchanged
-	Token    []byte        // for VerdictCharged: of the charged card, encrypted; nil: none
+	Token    []byte        // for VerdictCharged: the provider's token for the charged card, encrypted; nil: none
 	KeepCard bool          // for VerdictAction: the card was sent and is kept for a later step
 	Inquired bool          // answers an inquiry, not a submission
 	Reissued bool          // answers AskReissue: Action is the old one, published anew
 }
 
-// Answered decides on a provider's answer about the charge. ok is false if the answer has no
-// news, or arrives during another operation on the charge, because then only the operation's own
-// answer decides.
+// Answered decides on a provider's answer about the charge. ok is false if the answer is no news. It is also false
+// while another operation on the charge is under way, because then only that operation's answer decides.
 func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	if r.Op != nil && r.Op.Kind != OpComplete {
 		return Decision{}, false
@@ -31,7 +30,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	switch {
 	case r.Status == Rejected, r.Status == Failed:
 		return c.decideLateAnswer(r, a)
-	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.Moving(), r.Status.Held():
+	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider(), r.Status.Held():
 	default:
 		return Decision{}, false
 	}
@@ -41,7 +40,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 		d.Record.RailMeta = a.Meta
 	}
 	if a.Verdict == VerdictNotSent && (r.Status != Authorizing || r.NotFoundAnswers > 0) {
-		a.Verdict = VerdictUnknown // the rail has the charge: only an inquiry was not sent
+		a.Verdict = VerdictUnknown // the rail has the charge already, so only an inquiry was not sent
 	}
 	switch a.Verdict {
 	case VerdictCharged:
@@ -57,7 +56,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 		return d, c.notFound(&d)
 	case VerdictAction:
 		if r.Op != nil && r.Op.Choice != "" && a.Inquired {
-			return d, c.onReady(&d) // the choice never arrived
+			return d, c.onReady(&d) // the payer's choice never arrived at the provider
 		}
 		return d, c.act(&d, a)
 	case VerdictReady:
@@ -70,7 +69,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 
 // SaysNothing tells whether an answer only confirms that the rail still has the charge.
 func (r *Record) SaysNothing(a Answer) bool {
-	return r.Status.Moving() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
+	return r.Status.AtProvider() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
 		(a.Status == "" || a.Status == r.Status)
 }
 
@@ -94,7 +93,7 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	d.Record.remember(a)
 	entry := d.Record.settlement()
 	if r := d.Record; r.Status.Held() {
-		// The amount of a commit whose answer was lost is the captured amount.
+		// The answer to a commit was lost: the amount that was to be captured is the captured one.
 		r.Captured = r.Amount
 		if !r.LastCommit.IsZero() {
 			held := r.hold().Postings
@@ -108,7 +107,7 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	d.end(Failure{})
 }
 
-// suspend records that the money is held; false if it is held already.
+// suspend records that the money is held. It returns false if it is held already.
 func (c DecisionContext) suspend(d *Decision, a Answer) bool {
 	r := d.Record
 	if r.Status.Held() {
@@ -147,9 +146,8 @@ func (c DecisionContext) failed(d *Decision, a Answer) {
 	d.giveUp(c, a.Failure.as(ProcessingError))
 }
 
-// notFound decides on "unknown reference". The second in a row, a provider time-out after the
-// first, means that the call never arrived. A charge that the provider once knew cannot become
-// unknown.
+// notFound decides on "unknown reference". After the first one the charge is inquired once more, a
+// provider time-out later. A second one in a row means that the call never arrived. A charge that the provider has known cannot become unknown.
 func (c DecisionContext) notFound(d *Decision) bool {
 	r := d.Record
 	if r.Known && (r.Op == nil || r.Op.Answered) {
@@ -175,7 +173,7 @@ func (c DecisionContext) notFound(d *Decision) bool {
 	return true
 }
 
-// act publishes what the payer has to do; false if it is published already.
+// act publishes what the payer has to do. It returns false if that is published already.
 func (c DecisionContext) act(d *Decision, a Answer) bool {
 	r := d.Record
 	r.NotFoundAnswers, r.Known = 0, true
@@ -210,8 +208,8 @@ func (c DecisionContext) act(d *Decision, a Answer) bool {
 	return true
 }
 
-// unchanged decides on an answer without news. A due instant in the future stays; one that has
-// passed is set anew.
+// unchanged decides on an answer without news. It leaves a due instant in the future as it is and replaces one that
+// has passed.
 func (c DecisionContext) unchanged(d *Decision, a Answer) bool {
 	if c.Due > ledger.MicrosOf(c.Now) {
 		return false
@@ -231,7 +229,7 @@ func (c DecisionContext) onReady(d *Decision) bool {
 		return true
 	}
 	if r.Op == nil {
-		return c.unchanged(d, Answer{}) // Complete begins the operation and names it
+		return c.unchanged(d, Answer{}) // the operation begins with Complete, which names it
 	}
 	r.NotFoundAnswers = 0
 	d.move(Await, nil)
@@ -240,10 +238,10 @@ func (c DecisionContext) onReady(d *Decision) bool {
 	return true
 }
 
-// pending records that the rail has the charge, or has not answered.
+// pending records that the rail has the charge, or that it has not answered.
 func (c DecisionContext) pending(d *Decision, a Answer) bool {
 	r := d.Record
-	if a.Verdict == VerdictPending { // no answer does not confirm that the charge arrived
+	if a.Verdict == VerdictPending { // VerdictUnknown does not confirm that the charge arrived
 		r.NotFoundAnswers, r.Known = 0, true
 	}
 	switch {
@@ -260,7 +258,7 @@ func (c DecisionContext) pending(d *Decision, a Answer) bool {
 		d.move(passes[a.Status], nil)
 	}
 	if r.Op != nil && r.Op.Choice != "" && a.Verdict == VerdictUnknown {
-		o := *r.Op // the choice may not have arrived and may have to be sent again
+		o := *r.Op // the choice may not have arrived, so it may have to be sent again
 		o.Answered = true
 		r.Op = &o
 	} else {
@@ -270,9 +268,9 @@ func (c DecisionContext) pending(d *Decision, a Answer) bool {
 	return true
 }
 
-// OnDue decides what a record needs at its due instant; early tells that the instant has not
-// come, as after a restart. The result is a question to the provider or, if decided is set, a
-// decision; request is the id of the operation that the decision may begin.
+// OnDue decides what a record needs at its due instant. early is true if that instant has not come yet, as after a
+// restart. The result is a decision if decided is true, else a question to the provider. request is the id for an
+// operation that the decision may begin.
 func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask Ask, d Decision, decided bool) {
 	now := ledger.MicrosOf(c.Now)
 	switch {
@@ -288,12 +286,12 @@ func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask As
 		return AskNothing, c.lapse(r, request, PayerActionExpired), true
 	case r.Status.Held() && now >= r.HoldUntil:
 		return AskNothing, c.lapse(r, request, HoldExpired), true
-	case r.Status.Held() && c.Due < r.HoldUntil: // a void was not granted
+	case r.Status.Held() && c.Due < r.HoldUntil: // an earlier void failed
 		return AskInquire, Decision{}, false
 	case r.SettledLate:
 		d, decided = c.DecideGiveBack(r, request)
 		return AskNothing, d, decided
-	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.Moving():
+	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider():
 		return AskInquire, Decision{}, false
 	}
 	return AskNothing, Decision{}, false

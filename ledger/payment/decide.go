@@ -13,15 +13,15 @@ type DecisionContext struct {
 	Org       ledger.ID
 	Now       time.Time
 	Due       ledger.Micros // the record's due instant; 0: none
-	Inquire   time.Duration // the provider time-out: an unanswered call is inquired after it
-	ActionTTL time.Duration // the time that a payer has to act
+	Inquire   time.Duration // the provider time-out, after which the outcome of an unanswered call is inquired
+	ActionTTL time.Duration // how long a payer has time to act
 
-	// Room is reusable memory for the Counters of one decision that is an outcome; nil: they are
+	// Room is reusable memory for Counters. Only one decision with MustRecord may use it. If it is nil, memory is
 	// allocated.
 	Room []ledger.CounterGuard
 }
 
-// Ask is the question to the provider once a decision is durable.
+// Ask is the question to put to the provider once a decision is durable.
 type Ask uint8
 
 // The questions. The zero value asks nothing.
@@ -36,17 +36,17 @@ const (
 
 // Decision is the effect of a command or an answer on a transaction.
 type Decision struct {
-	Record   *Record // the next record; never the one decided on
+	Record   *Record // the next record, never the same pointer as the old one
 	Events   []ledger.Event
 	Funds    []ledger.FundsGuard
 	Counters []ledger.CounterGuard
 	Due      ledger.Micros // when the record is due; 0: never
-	Finish   bool          // a final status is reached
-	Outcome  bool          // it records what has happened: the writer may not refuse it
+	Finish   bool          // the record reaches a final status
+	Outcome  bool          // the decision records what has already happened: the writer may not refuse it
 	Ask      Ask
 	Return   *Decision // the return transaction, for Reversed
 
-	bounds     []Bound // their counters begin at firstBound in Counters
+	bounds     []Bound // the bounds whose counters begin at firstBound in Counters
 	firstBound int
 }
 
@@ -56,9 +56,8 @@ func next(r *Record) Decision {
 	return Decision{Record: &copied}
 }
 
-// Unacceptable returns why a create is rejected before routing; empty if it is not. A hosted
-// transaction gets its credentials later and needs no return address. A renewal needs none
-// either, because no payer is present.
+// Unacceptable returns why a create request is rejected before routing; empty if it is not. A hosted transaction
+// gets its credentials later, so it needs no return address. Nor does a renewal, because no payer is present.
 func Unacceptable(r *Request, hosted bool) Code {
 	switch {
 	case !hosted && r.Method == "":
@@ -71,8 +70,7 @@ func Unacceptable(r *Request, hosted bool) Code {
 	return ""
 }
 
-// Reject creates a transaction that is rejected at once; attempts are the terminals that were
-// considered.
+// Reject creates a transaction that is rejected at once. attempts lists the terminals that were considered.
 func (c DecisionContext) Reject(id ledger.ID, partner int64, r Request, why Failure, attempts ...Attempt) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Attempts: attempts}}
 	d.move(Create, nil)
@@ -87,8 +85,8 @@ func (d *Decision) refuse(why Failure) {
 	d.end(why)
 }
 
-// Create creates a transaction on a terminal, with the intent to call its provider. It also
-// holds a payout's money.
+// Create creates a transaction on a terminal, with the intent to call its provider. It also holds the money of a
+// payout.
 func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent}}
 	d.move(Create, nil)
@@ -126,8 +124,7 @@ func (c DecisionContext) Continue(r *Record, with Credentials, t *Terms) Decisio
 	return d
 }
 
-// RefuseContinue ends a hosted transaction whose payer has entered credentials, without a
-// terminal.
+// RefuseContinue ends a hosted transaction whose payer has entered credentials, without routing it to a terminal.
 func (c DecisionContext) RefuseContinue(r *Record, with Credentials, why Failure, attempts ...Attempt) Decision {
 	d := next(r)
 	d.Record.Attempts = attempts
@@ -136,6 +133,7 @@ func (c DecisionContext) RefuseContinue(r *Record, with Credentials, why Failure
 	return d
 }
 
+// takeCredentials stores the payment method that the payer entered.
 func (r *Record) brings(with Credentials) {
 	r.Method, r.CardBIN, r.CardLast4, r.CardFingerprint = with.Method, with.CardBIN, with.CardLast4, with.CardFingerprint
 	r.PayerIP, r.Attempted = with.PayerIP, with.Attempted
@@ -161,8 +159,7 @@ func (c DecisionContext) begin(d *Decision, t *Terms) {
 	c.authorise(d, t)
 }
 
-// authorise decides the intent to call the provider of the terminal whose terms the record has
-// taken.
+// authorise decides the intent to call the terminal's provider. The record has taken the terminal's terms already.
 func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	r := d.Record
 	var hold *ledger.Entry
@@ -184,9 +181,8 @@ func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	d.Ask = AskSubmit
 }
 
-// Reroute tries another terminal after a refusal. It is a command: if the writer refuses it, the
-// first terminal's answer stands. ok is false if the other terminal's terms exclude the
-// transaction.
+// Reroute tries another terminal after a refusal. The writer may refuse this; then the first terminal's answer
+// becomes final. ok is false if the other terminal's terms exclude the transaction.
 func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d = next(r)
 	d.Counters = r.reserved(c.Org, nil)
@@ -204,13 +200,13 @@ func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok 
 	return d, true
 }
 
-// Reroutable tells whether another terminal may be tried after an answer: the terminal refused
-// or was never reached, and no money can have moved there.
+// Reroutable tells whether another terminal may be tried after an answer: the terminal refused or was never
+// reached, so no money can have moved there.
 func Reroutable(r *Record, a Answer) bool {
 	return r.Status == Authorizing && r.NotFoundAnswers == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
 }
 
-// reserve appends the guards that keep every total in range, however the charge ends.
+// reserve appends the guards that keep every total in range, whatever the charge's outcome is.
 func (r *Record) reserve(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
 	if to == nil {
 		to = make([]ledger.CounterGuard, 0, 1)
@@ -222,7 +218,7 @@ func (r *Record) reserve(org ledger.ID, to []ledger.CounterGuard) []ledger.Count
 	return to
 }
 
-// reserved appends the guards that release what reserve reserved.
+// reserved appends the guards that release what reserve has reserved.
 func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
 	to = append(to, ledger.HeadroomBack(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
 	if !r.Rate.IsZero() && !r.Dest.IsZero() {
@@ -231,8 +227,8 @@ func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.Coun
 	return r.less(org, r.Amount, to)
 }
 
-// freed returns the guards that release what the whole charge reserved beyond the need of its
-// captured part.
+// freed returns the guards that release the surplus of a partial capture: what the whole charge reserved, less what
+// its captured part needs.
 func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
 	var to []ledger.CounterGuard
 	if less := must(plus(whole.AmountWithFee, whole.Fee).Sub(plus(r.AmountWithFee, r.Fee))); !less.IsZero() {
@@ -244,13 +240,12 @@ func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
 	return to
 }
 
-// Bounds of the gaps between inquiries: they grow up to 2^8 provider time-outs. The gap is at
-// least minAgain even if a rail wants an inquiry at once, so that a new due instant always
-// differs from the old one.
+// Bounds of the gaps between inquiries. The gaps grow up to 2^maxBackOff provider time-outs. A gap is at least
+// minAgain, even if the rail wants an inquiry at once, so that a new due instant always differs from the old one.
 const (
 	maxBackOff = 8
 	minAgain   = time.Millisecond
-	maxAgain   = 24 * time.Hour // applies to any rail
+	maxAgain   = 24 * time.Hour // even if the rail asks for a longer gap
 )
 
 // again returns the instant of the next inquiry after an answer that is not final.
@@ -272,7 +267,7 @@ func (d *Decision) giveUp(c DecisionContext, why Failure) {
 	d.end(why)
 }
 
-// end clears the fields that only a live charge needs.
+// end clears the fields that only a charge under way needs.
 func (d *Decision) end(why Failure) {
 	r := d.Record
 	r.Failure = why
@@ -281,7 +276,7 @@ func (d *Decision) end(why Failure) {
 	d.Due = 0
 }
 
-// amountOf returns the requested amount, or all if none was requested.
+// amountOf returns the requested amount; all of it if the request names none.
 func amountOf(requested *money.Amount, all money.Amount) money.Amount {
 	if requested == nil {
 		return all

@@ -9,17 +9,16 @@
 //  3. An event that moves money has an entry whose template is in postings.go. Amounts are rounded
 //     down, and a named account gets the remainder.
 //  4. The headroom counters equal what live and settled transactions need, and no total exceeds them.
-//  5. A limit on volumes has two counters: the amounts pending or settled, and the settled ones
-//     (volume.go). The record names each volume as long as it counts there, so that the same window
-//     gets the amount back on any day and after any change of the limit. Money that came too late is
-//     in suspense and counts nowhere.
-//  6. A charge has one operation at a time. While it is under way only its own answer decides. An
-//     unknown outcome is inquired, never assumed.
+//  5. A volume limit has two counters: the amounts pending or settled, and the settled ones (volume.go). The
+//     record stores each volume in which it counts, so that an amount is subtracted from the same window on any
+//     day and after any change of the limit. Money that settled too late is in suspense and counts in no volume.
+//  6. A charge has one operation at a time. While it is under way only its answer decides. An unknown outcome
+//     is inquired, never assumed.
 //  7. A record never contains a card number or a verification value, and a provider's token only
 //     encrypted.
 //
 // Callers: actors/payment (makes decisions durable), api (shows records), actors/alerts (counts
 // outcomes), snapshots (replays the machine).
 //
-// Rejected: one function per status. The table reads like the specification's own table.
+// Rejected: one function per status. The table can be compared with the specification's own table, row by row.
 package payment

@@ -22,7 +22,7 @@ const (
 	Await       Event = "await"
 )
 
-// Events for intermediate states of a rail.
+// Events that lead to intermediate states of a rail.
 const (
 	PassPreAuthorized3DS Event = "pass_pre_authorized_3ds"
 	PassAuthRequired     Event = "pass_auth_required"
@@ -30,7 +30,7 @@ const (
 	PassCancelled        Event = "pass_cancelled"
 )
 
-// Events of operations on a charge: an intent first, then its outcome.
+// Events of operations on a charge: first the intent, then its outcome.
 const (
 	Commit        Event = "commit"
 	Capture       Event = "capture"
@@ -49,7 +49,7 @@ const (
 	FurtherRefundRefused Event = "further_refund_refused"
 )
 
-// Events that a rail causes unasked, and their consequences.
+// Events that the provider causes without a request, and their consequences.
 const (
 	Reverse        Event = "reverse"
 	Return         Event = "return"
@@ -68,7 +68,7 @@ var events = []Event{
 	Reverse, Return, Correct, SettleLate, GiveBack, GaveBack, GiveBackFailed,
 }
 
-// passes maps each intermediate status of a rail to the event that leads to it.
+// passes maps each intermediate status of a rail to the event that leads to that status.
 var passes = map[Status]Event{
 	PreAuthorized3DS: PassPreAuthorized3DS,
 	AuthRequired:     PassAuthRequired,

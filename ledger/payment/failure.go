@@ -6,7 +6,7 @@ import "slices"
 // the same in every language. The zero value is success. docs/api.md has the catalogue.
 type Code string
 
-// The codes (DECISIONS, "Payments"). The list is closed: adapters map a rail's reasons to these
+// The codes (DECISIONS, "Payments"). The list is closed: adapters map each reason of their rail to one of these
 // codes.
 const (
 	UnexpectedCard       Code = "unexpected_card"
@@ -18,10 +18,10 @@ const (
 	NoExchangeRate       Code = "no_exchange_rate"
 	LimitExceeded        Code = "limit_exceeded" // Failure.Detail is the limit's kind
 	AntiFraud            Code = "anti_fraud"     // Failure.Detail is the blocklist entry's kind
-	CardDeclined         Code = "card_declined"  // also: the rail refused without a reason
+	CardDeclined         Code = "card_declined"  // also if the rail refused without a reason
 	InsufficientFunds    Code = "insufficient_funds"
 	ExpiredCard          Code = "expired_card"
-	ProcessingError      Code = "processing_error" // also: it failed without a known reason
+	ProcessingError      Code = "processing_error" // also if the reason is not known
 	AuthenticationFailed Code = "authentication_failed"
 	PayerActionExpired   Code = "payer_action_expired"
 	Interrupted          Code = "interrupted"
@@ -30,8 +30,8 @@ const (
 	CancelledByCaller    Code = "cancelled"
 	RefundDeclined       Code = "refund_refused"
 
-	// TakenBack is the code of settled money that the rail returned. The transaction has not
-	// failed: it has a sentence and no error_code.
+	// TakenBack is the code of a reversed transaction: the rail has returned its settled money. The transaction did
+	// not fail, so callers see a sentence but no error_code.
 	TakenBack Code = "taken_back"
 )
 
@@ -61,7 +61,7 @@ type Failure struct {
 // IsZero tells whether nothing failed.
 func (f Failure) IsZero() bool { return f == Failure{} }
 
-// as returns the failure if its code is published, else a failure with the given code and the
+// as returns the failure unchanged if its code is published. If not, it returns one with the given code and the
 // rail's own text.
 func (f Failure) as(code Code) Failure {
 	if !f.Code.Published() {
@@ -70,8 +70,8 @@ func (f Failure) as(code Code) Failure {
 	return f
 }
 
-// ofRefund returns the failure of a refund: RefundDeclined whatever reason the rail gives, or
-// Interrupted if the refund never arrived.
+// ofRefund returns the failure of a refund: Interrupted if the refund never arrived, RefundDeclined for any other
+// reason.
 func (f Failure) ofRefund() Failure {
 	if f.Code != Interrupted {
 		f.Code = RefundDeclined
@@ -79,8 +79,8 @@ func (f Failure) ofRefund() Failure {
 	return f
 }
 
-// Describe returns the sentence for people, error_description, in a language; English if the
-// catalogue lacks the language. It is empty if nothing failed.
+// Describe returns the sentence for people, error_description, in a language, or in English if the catalogue lacks
+// the language. It is empty if nothing failed.
 func (f Failure) Describe(lang string) string {
 	switch sentence := textIn(lang, string(f.Code)); {
 	case f.Code == LimitExceeded || f.Code == AntiFraud:

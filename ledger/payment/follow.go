@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// Refund decides on a request to return settled money: amount, or the whole rest if nil. The
-// error is a *ledger.Refusal: NotReversible if nothing settled, InvalidRefundAmount for more
-// than the rest, Conflict while another operation is under way.
+// Refund decides on a request to return settled money: the given amount, or all that is left if amount is nil. The
+// error is a *ledger.Refusal: NotReversible if nothing settled, InvalidRefundAmount for more than is left, Conflict
+// while another operation is under way.
 func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
 	const op = "payment.Refund"
 	if r.Type != Payment || r.Status != Charged && r.Status != Refunded && r.Status != Refunding {
@@ -36,8 +36,8 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 	return d, nil
 }
 
-// refundHeadroom returns the guards for what a refund adds to totals or, with giveBack, for what
-// a refused refund releases.
+// refundHeadroom returns the guards for what a refund adds to totals. With giveBack it returns the guards that
+// release this again, after the provider refused the refund.
 func (r *Record) refundHeadroom(org ledger.ID, f flow, giveBack bool) []ledger.CounterGuard {
 	guard := ledger.Headroom
 	if giveBack {
@@ -55,7 +55,7 @@ func (r *Record) refundHeadroom(org ledger.ID, f flow, giveBack bool) []ledger.C
 // closed, Conflict while another operation is under way.
 func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) {
 	const op = "payment.Cancel"
-	if r.Status != ActionRequired && !r.Status.Moving() && !r.Status.Held() {
+	if r.Status != ActionRequired && !r.Status.AtProvider() && !r.Status.Held() {
 		return Decision{}, ledger.Refuse(op, ledger.NotReversible, "there is nothing at a provider that can be given up")
 	}
 	if r.Op != nil {
@@ -67,7 +67,7 @@ func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) 
 // lapse decides the intent to void a charge that has waited too long.
 func (c DecisionContext) lapse(r *Record, request ledger.ID, why Code) Decision {
 	d := c.void(r, Lapse, why, request)
-	d.Outcome = true // no caller could receive a refusal
+	d.Outcome = true // a timer decided it, so no caller could receive a refusal
 	return d
 }
 
@@ -79,8 +79,8 @@ func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) D
 	return d
 }
 
-// Commit decides on a request to capture held money: amount, or all of it if nil. The error is a
-// *ledger.Refusal: Conflict if nothing is held or while another operation is under way,
+// Commit decides on a request to capture held money: the given amount, or all that is held if amount is nil. The
+// error is a *ledger.Refusal: Conflict if nothing is held or while another operation is under way,
 // InvalidCaptureAmount for more than is held.
 func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
 	const op = "payment.Commit"
@@ -109,19 +109,19 @@ func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.
 // MaterialField is the request's field with the material that the payer submits.
 const MaterialField = "additional_params_for_auth"
 
-// Complete decides to continue a charge whose payer came back from the rail. The error is a
-// Conflict if the charge does not wait for its payer.
+// Complete decides to continue a charge whose payer has come back from the rail. The error is a Conflict if the
+// charge does not wait for its payer.
 func (c DecisionContext) Complete(r *Record, request ledger.ID) (Decision, error) {
-	if r.Status != ActionRequired && !r.Status.Moving() || r.Op != nil {
+	if r.Status != ActionRequired && !r.Status.AtProvider() || r.Op != nil {
 		return Decision{}, ledger.Refuse("payment.Complete", ledger.Conflict, "the transaction does not wait for its payer")
 	}
 	return c.complete(r, request), nil
 }
 
-// Submit decides to pass the payer's material to the rail; has tells whether the material has a
-// member with the name that is a text and not blank. The error is a *ledger.Refusal, and the
-// charge keeps waiting: Expired after the payer's time or the material's deadline, Conflict if
-// the charge waits for no material, Invalid for material that lacks a required member.
+// Submit decides to pass the payer's material to the rail. has tells whether the material has a member with the
+// given name whose value is a text and not blank. The error is a *ledger.Refusal, after which the charge still
+// waits: Expired after the payer's time or the material's deadline, Conflict if the charge waits for no material,
+// Invalid for material that lacks a required member.
 func (c DecisionContext) Submit(r *Record, has func(name string) bool, request ledger.ID) (Decision, error) {
 	const op = "payment.Submit"
 	now := ledger.MicrosOf(c.Now)
@@ -143,7 +143,7 @@ func (c DecisionContext) Submit(r *Record, has func(name string) bool, request l
 	return c.complete(r, request), nil
 }
 
-// late tells whether the payer's time is over: during the void at the provider and afterwards.
+// late tells whether the payer's time is over. It stays true during the void at the provider and afterwards.
 func (r *Record) late(now ledger.Micros) bool {
 	if r.Status == ActionRequired {
 		return now >= r.Action.Until
@@ -155,9 +155,8 @@ func tooLate(op string) *ledger.Refusal {
 	return ledger.Refuse(op, ledger.Expired, "the payer's time is over")
 }
 
-// Ended tells whether the rail has to publish the payer's action anew before it is shown: the
-// material's deadline has passed or, for the payer's page, the expiry of the rail's own page.
-// After the payer's time it is false.
+// Ended tells whether the rail has to publish the payer's action again before it is shown: if the material's
+// deadline has passed or, with page, if the rail's own page has expired. After the payer's time it is false.
 func (r *Record) Ended(now ledger.Micros, page bool) bool {
 	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.ended(now, page)
 }
@@ -170,10 +169,9 @@ func (c DecisionContext) complete(r *Record, request ledger.ID) Decision {
 	return d
 }
 
-// Choose decides to continue a payout with the chosen receiving institution. The choice is
-// stored until the provider has it. The error is a *ledger.Refusal: Expired after the payer's
-// time, Conflict if the payout waits for no choice, Invalid for an institution that is not
-// offered.
+// Choose decides to continue a payout with the receiving institution that the payer chose. The choice is stored
+// until the provider has received it. The error is a *ledger.Refusal: Expired after the payer's time, Conflict if
+// the payout waits for no choice, Invalid for an institution that is not offered.
 func (c DecisionContext) Choose(r *Record, id string, request ledger.ID) (Decision, error) {
 	const op = "payment.Choose"
 	waiting, offered := r.Destination(id)
@@ -204,7 +202,7 @@ func (r *Record) Destination(id string) (waiting, offered bool) {
 	return true, false
 }
 
-// over returns the end of the payer's time or of the hold; 0 if there is neither.
+// over returns the end of the payer's time or of the hold; 0 if the charge waits for neither.
 func (r *Record) over() ledger.Micros {
 	switch {
 	case r.Status == ActionRequired:
@@ -215,9 +213,9 @@ func (r *Record) over() ledger.Micros {
 	return 0
 }
 
-// wait returns the due instant of a charge that waits for its payer or for a commit: the end of
-// the payer's time or of the hold, or earlier if the rail says so or did not answer. After that
-// end, or while the rail works, the gaps between inquiries grow.
+// wait returns the due instant of a charge that waits for its payer or for a commit. That is the end of the payer's
+// time or of the hold, or an earlier inquiry if the rail asks for one or did not answer. After that end, or while
+// the rail processes the charge, the gaps between inquiries grow.
 func (c DecisionContext) wait(r *Record, a Answer) ledger.Micros {
 	switch over := r.over(); {
 	case over <= ledger.MicrosOf(c.Now):
@@ -255,8 +253,8 @@ func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 	return money.Amount{}, r.Asset
 }
 
-// OpAnswered decides on a provider's answer about the operation named request. ok is false if
-// that operation is not under way.
+// OpAnswered decides on a provider's answer about the operation with the id request. ok is false if that operation
+// is not under way.
 func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok bool) {
 	if r.Op == nil || r.Op.Request != request || r.Op.Kind == OpComplete {
 		return Decision{}, false
@@ -272,7 +270,7 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 		d.Record.RRN = a.RRN
 	}
 	if o.Answered && a.Verdict == VerdictNotSent {
-		a.Verdict = VerdictUnknown // only an inquiry was not sent
+		a.Verdict = VerdictUnknown // the operation was sent before; only an inquiry was not
 	}
 	switch a.Verdict {
 	case VerdictCharged:
@@ -290,10 +288,10 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 	return d, true
 }
 
-// opNotFound decides on "never arrived". After the second such answer in a row, a provider
-// time-out apart, the operation is submitted once more under the same name. Unlike a charge, an
-// operation needs no data that is gone, and its intent was promised. If the second submission
-// does not arrive either, the operation is not done.
+// opNotFound decides on the answer that the operation never arrived. After the second such answer in a row, a
+// provider time-out after the first, the operation is submitted once more under the same name. A charge can't be
+// submitted again, because the payer's credentials are not stored; an operation needs none, and its caller was told
+// that it is under way. If the second submission does not arrive either, the operation has failed.
 func (c DecisionContext) opNotFound(d *Decision) {
 	const resubmitAt, giveUpAt = 2, 4
 	o := d.Record.Op
@@ -321,9 +319,8 @@ func (c DecisionContext) stillAsked(d *Decision, a Answer) {
 	d.Due = c.again(&o.Inquiries, a)
 }
 
-// undecided moves a record whose operation has no outcome yet. Charged is a final status, so a
-// refund under way must not leave the record in it; otherwise a reader would conclude that
-// nothing is being returned.
+// undecided changes the status of a record whose operation has no outcome yet. Charged is a final status: a record
+// that stayed in it during a refund would make readers conclude that nothing is being returned.
 func (d *Decision) undecided() {
 	r := d.Record
 	if r.Op.Kind == OpRefund && !r.Op.Late && r.Status != Refunding {
@@ -334,7 +331,7 @@ func (d *Decision) undecided() {
 	d.move(Await, nil)
 }
 
-// done books an operation that the provider carried out.
+// done books an operation that the provider has carried out.
 func (c DecisionContext) done(d *Decision) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
@@ -365,7 +362,7 @@ func (c DecisionContext) done(d *Decision) {
 	}
 }
 
-// notDone ends an operation that the provider did not carry out.
+// notDone ends an operation that the provider has not carried out.
 func (c DecisionContext) notDone(d *Decision, why Failure) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
@@ -373,7 +370,7 @@ func (c DecisionContext) notDone(d *Decision, why Failure) {
 		r.Failure, r.Op = why.as(ProcessingError), nil
 		d.Due = r.HoldUntil
 	case o.Kind == OpVoid:
-		// The charge's status explains the failed void: inquire at once, and again later.
+		// The charge's status explains why the void failed: inquire it now, and again later.
 		d.move(VoidFailed, nil)
 		r.Op = nil
 		d.Due = c.wait(r, Answer{Verdict: VerdictUnknown})
@@ -395,5 +392,5 @@ func (c DecisionContext) notDone(d *Decision, why Failure) {
 	}
 }
 
-// assertPriced asserts that an amount that was priced before can be priced again.
+// assertPriced asserts that price did not refuse an amount that it had accepted before.
 func assertPriced(refused Code) { assert.That(refused == "", "payment: %s", refused) }

@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// Step is a cell of the machine.
+// Step is one entry of the transition table.
 type Step struct {
 	To  Status
 	Why string
@@ -92,7 +92,7 @@ var Machine = fsm.MustCompile(
 		Reversed: {},
 	})
 
-// moving returns the steps of a charge that the rail is processing, in any status of that kind.
+// moving returns the steps out of the status self, in which the rail is processing the charge.
 func moving(self Status) row {
 	r := row{
 		Settle:      {To: Charged, Why: "the provider confirmed"},
@@ -118,7 +118,7 @@ func moving(self Status) row {
 	return r
 }
 
-// held returns the steps of a charge whose money is held until commit or cancel.
+// held returns the steps out of the status self, in which money is held until commit or cancel.
 func held(self Status) row {
 	return row{
 		Commit:        {To: self, Why: "the intent to capture at the provider"},
@@ -134,7 +134,7 @@ func held(self Status) row {
 	}
 }
 
-// late returns the steps of a closed transaction for which money moves after all.
+// late adds to r the steps of a closed transaction for which money moves after all.
 func late(self Status, r row) row {
 	r[SettleLate] = Step{To: self, Why: "money moved after all: it is in suspense"}
 	r[GiveBack] = Step{To: self, Why: "the intent to return money in suspense"}
@@ -144,15 +144,15 @@ func late(self Status, r row) row {
 	return r
 }
 
-// move takes the record through an event and adds the event to the decision. An illegal move is
-// a bug, because the decision has checked before what is possible.
+// move takes the record through an event and adds the event to the decision. An illegal move is a bug, because the
+// decision has checked the status before.
 func (d *Decision) move(e Event, entry *ledger.Entry) {
 	from := d.Record.Status
 	step, ok := Machine.Next(from, e)
 	assert.That(ok, "payment: %s in state %s", e, from)
 	d.Record.Status = step.To
 	if d.Events == nil {
-		d.Events = make([]ledger.Event, 0, 3) // the most that a decision has: a create's
+		d.Events = make([]ledger.Event, 0, 3) // a create has three events, more than any other decision
 	}
 	if from == Absent {
 		from = ""

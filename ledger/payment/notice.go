@@ -6,9 +6,9 @@ import (
 	"mizan/ledger"
 )
 
-// notified lists the statuses of which a merchant can be notified. A status's index is its
-// stored number, so no status may change its place. The first notifiedByDefault statuses are
-// notified unless the terminal says otherwise (merchant_params.notify_statuses).
+// notified lists the statuses of which a merchant can be notified. A status's index is stored, so no status may
+// change its place. Merchants are notified of the first notifiedByDefault statuses unless the terminal selects
+// others (merchant_params.notify_statuses).
 var notified = [...]Status{
 	ActionRequired, PaymentHeld, PayoutHeld, Charged, Rejected, Failed, Reversed, Refunding, Refunded,
 	Created, New, Authorizing, Charging, PreAuthorized3DS, AuthRequired, Unknown, Cancelled,
@@ -16,10 +16,9 @@ var notified = [...]Status{
 
 const notifiedByDefault = 9
 
-// Notifiable tells whether a merchant can be notified of an event: an event that leads to
-// another status, or that keeps the status and brings news, which is another action of the payer
-// or a further refund. A refusal by one terminal is no news while failover tries another one
-// (specification, "Events").
+// Notifiable tells whether a merchant can be notified of an event. The event must lead to another status or bring
+// other news: another action of the payer, or a further refund. A refusal by one terminal is no news while failover
+// tries another one (specification, "Events").
 func Notifiable(e *ledger.Event) bool {
 	if _, ok := NotifiedNumber(Status(e.To)); !ok {
 		return false
@@ -31,13 +30,14 @@ func Notifiable(e *ledger.Event) bool {
 // select statuses.
 func NotifiedByDefault(s Status) bool { return slices.Contains(notified[:notifiedByDefault], s) }
 
-// NotifiedNumber returns a status's number in stored notices; false if there is no such status.
+// NotifiedNumber returns the number that stands for a status in stored notices; false if merchants are not notified
+// of it.
 func NotifiedNumber(s Status) (byte, bool) {
 	i := slices.Index(notified[:], s)
 	return byte(max(i, 0)), i >= 0
 }
 
-// NotifiedStatus returns the status with the number; false if there is none.
+// NotifiedStatus returns the status with that number; false if there is none.
 func NotifiedStatus(n byte) (Status, bool) {
 	if int(n) >= len(notified) {
 		return "", false

@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// flow is money between the provider, the partner and the institution, in the transaction's
-// asset, and the partner's part at the destination. A charge debits the provider and credits the
-// others; a return does the opposite.
+// flow is the money that moves between the provider, the partner and the institution, in the transaction's asset,
+// and the partner's part at the destination. A charge debits the provider and credits the others; a return does the
+// opposite.
 type flow struct {
 	provider money.Amount
 	partner  money.Signed
@@ -21,8 +21,8 @@ func (r *Record) charge() flow {
 	return flow{provider: r.AmountWithFee, partner: r.Merchant, fees: r.Fee, dest: money.Signed{Abs: r.Dest}}
 }
 
-// refunded returns the flow of all refunds, given the refunded amount and the returned fee in
-// all. A fee on top was paid by the payer, so it is added to what the payer gets back.
+// refunded returns the flow of all refunds together, given the total of the refunded amounts and of the returned
+// fees. If the payer paid the fee on top of the amount, a refund returns both.
 func (r *Record) refunded(amount, fee money.Amount) flow {
 	f := flow{fees: fee, provider: amount, partner: money.Difference(amount, fee)}
 	if r.Fees.OnTop {
@@ -35,7 +35,7 @@ func (r *Record) refunded(amount, fee money.Amount) flow {
 	return f
 }
 
-// less returns the rest of a flow after subtracting another.
+// less returns the flow that is left after subtracting another.
 func (f flow) less(o flow) flow {
 	return flow{
 		provider: must(f.provider.Sub(o.provider)),
@@ -45,8 +45,8 @@ func (f flow) less(o flow) flow {
 	}
 }
 
-// refundedFee returns how much of the fee has been returned with a refunded amount: floor(fee ×
-// refunded ÷ amount), or zero if the terminal does not return fees.
+// refundedFee returns how much of the fee has been returned once the given amount is refunded: floor(fee × refunded
+// ÷ amount), or zero if the terminal does not return fees.
 func (r *Record) refundedFee(refunded money.Amount) money.Amount {
 	if !r.Fees.Refundable || refunded.IsZero() {
 		return money.Amount{}
@@ -81,8 +81,8 @@ func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Postin
 	return l.postings
 }
 
-// crosses tells whether a payment's money crosses the exchange position. If the fee leaves
-// nothing of the amount, there is no leg at the destination.
+// crosses tells whether a payment's money crosses the exchange position. If the fee takes the whole amount, there
+// are no postings at the destination.
 func (r *Record) crosses() bool {
 	return !r.Rate.IsZero() && !r.Merchant.Negative && !r.Merchant.IsZero()
 }
@@ -146,8 +146,8 @@ func (r *Record) refund() flow {
 	return r.refunded(plus(r.Refunded, r.Op.Amount), plus(r.RefundedFee, r.Op.RefundedFee)).less(r.refunded(r.Refunded, r.RefundedFee))
 }
 
-// suspense returns the entry of money that moved for a closed transaction, or its way back: the
-// amount that the provider moved, against the suspense account.
+// suspense returns the entry for money that moved after its transaction was closed, or for its refund: the amount
+// that the provider moved, against the suspense account.
 func (r *Record) suspense(side ledger.Side) *ledger.Entry {
 	asset, amount := r.Asset, r.AmountWithFee
 	if r.Type == Payout {
@@ -193,7 +193,7 @@ func (l *lines) partner(number int64, asset money.Asset, side ledger.Side, amoun
 	}
 }
 
-// plus and must are for sums that the bound of amounts keeps in range.
+// plus and must are for sums that cannot overflow, because amounts are bounded.
 func plus(a, b money.Amount) money.Amount { return must(a.Add(b)) }
 
 func must[T any](v T, err error) T {

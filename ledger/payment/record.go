@@ -28,7 +28,7 @@ func (t Type) String() string {
 	return "invalid"
 }
 
-// ParseType parses the protocol's spelling.
+// ParseType parses a type in the protocol's spelling.
 func ParseType(s string) (Type, bool) {
 	switch s {
 	case "payment":
@@ -39,8 +39,8 @@ func ParseType(s string) (Type, bool) {
 	return 0, false
 }
 
-// Request is a create request that passed validation. Raw fields are JSON as sent; nothing in it
-// aliases a network buffer.
+// Request is a validated create request. JSON fields hold the bytes as sent. Nothing in it aliases a network
+// buffer.
 type Request struct {
 	Type            Type
 	TxID            string // empty: no idempotency
@@ -62,7 +62,7 @@ type Request struct {
 	PayerIP   netip.Addr    // source of the payer's credentials; zero: unknown
 	Attempted ledger.Micros // when routing began and limits counted it; 0: never
 
-	Renewal *Renewal // nil: a caller's request
+	Renewal *Renewal // nil: a caller requested the transaction
 }
 
 // Record is the stored state of a transaction. The store's envelope has its version, times and
@@ -73,7 +73,7 @@ type Record struct {
 	Request
 
 	Status          Status
-	Failure         Failure // why it is not charged; why the capture of a hold failed; why it was reversed
+	Failure         Failure // why the charge or the capture of a hold failed, or why the transaction was reversed
 	Fee             money.Amount
 	AmountWithFee   money.Amount // amount_with_fee
 	Dest            money.Amount // amount_dest, in DestAsset
@@ -86,8 +86,8 @@ type Record struct {
 	Route     string    // the rail chosen
 	ShownText string    // the terminal's own text in place of the description
 	Fees      Fees      // the terminal's fees at routing
-	Attempts  []Attempt // earlier terminals that were passed over or refused, in order
-	Volumes   []Volume  // volumes that count the amount; nil once none does
+	Attempts  []Attempt // earlier terminals that were passed over or that refused, in order
+	Volumes   []Volume  // the volumes in which the amount counts; nil if there are none any more
 
 	Hosted      bool           // created for the hosted page
 	TwoPhase    bool           // the money is held until commit or cancel
@@ -103,7 +103,7 @@ type Record struct {
 	LinkID      ledger.ID      // the payment link of the transaction; zero: none
 
 	Action   *Action // what the payer has to do; nil: nothing
-	KeepCard bool    // the encrypted card is kept for a later step
+	KeepCard bool    // the encrypted card stays stored for a later step
 	Op       *Op     // the operation under way after the charge itself; nil: none
 	RailMeta []byte  // JSON object of the rail's own keys; nil: none
 
@@ -115,7 +115,7 @@ type Record struct {
 
 	Notified   uint32 // transitions of which the merchant was notified
 	Unnotified uint32 // transitions without an address for notifications
-	Unwanted   uint32 // transitions to statuses that the merchant does not select
+	Unwanted   uint32 // transitions to statuses that the merchant has not selected
 
 	ReturnID   ledger.ID // the return transaction of a reversed one
 	ReversalOf ledger.ID // for a return: the transaction that it returns
@@ -132,7 +132,7 @@ type Fees struct {
 // Attempt is a terminal that did not take the transaction.
 type Attempt struct {
 	Terminal ledger.ID
-	Failure  Failure // why it did not; AttemptSkipped and AttemptExcluded have no code
+	Failure  Failure // the reason; AttemptSkipped and AttemptExcluded have no code
 	At       ledger.Micros
 	Outcome  string // one of the outcomes below
 	Priority int    // the terminal's priority at that time
@@ -141,7 +141,7 @@ type Attempt struct {
 // Outcomes of an attempt.
 const (
 	AttemptRefused  = "refused"  // the provider declined
-	AttemptNotSent  = "not_sent" // the call never left
+	AttemptNotSent  = "not_sent" // the call was never sent
 	AttemptSkipped  = "skipped"  // its circuit was open
 	AttemptStopped  = "stopped"  // it was chosen, but another check rejected the transaction
 	AttemptExcluded = "excluded" // it does not serve such a transaction, and no other was found
@@ -181,8 +181,8 @@ func (r *Record) DestAsset() money.Asset {
 	return r.SettlementAsset
 }
 
-// Settled returns the amount for which a charge settled: the captured amount if it was held,
-// else the whole amount.
+// Settled returns the amount for which a charge settled: the captured amount if money was held, else the whole
+// amount.
 func (r *Record) Settled() money.Amount {
 	if r.Captured.IsZero() {
 		return r.Amount
@@ -190,14 +190,12 @@ func (r *Record) Settled() money.Amount {
 	return r.Captured
 }
 
-// NotKnown tells whether the provider has answered once that the charge or operation never
-// arrived.
+// NotKnown tells whether the provider has reported once that the charge or operation never arrived.
 func (r *Record) NotKnown() bool {
 	return r.NotFoundAnswers > 0 || r.Op != nil && r.Op.NotFoundAnswers > 0
 }
 
-// Answered tells whether the provider has answered the last submission once. Callers wait for
-// that.
+// Answered tells whether the provider has answered the last submission. Callers wait for the first answer.
 func (r *Record) Answered() bool {
 	switch r.Status {
 	case New, Authorizing:

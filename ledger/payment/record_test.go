@@ -62,8 +62,8 @@ func TestWhatStatusesMeanToTheMachine(t *testing.T) {
 		held := status == "payment_suspended" || status == "payout_suspended"
 		passing := status == "pre_authorized_3ds" || status == "auth_required" || status == "unknown" || status == "cancelled"
 		moving := passing || status == "charging"
-		if status.Held() != held || status.Passing() != passing || status.Moving() != moving {
-			t.Errorf("%s: held %v, passing %v, moving %v", status, status.Held(), status.Passing(), status.Moving())
+		if status.Held() != held || status.Passing() != passing || status.AtProvider() != moving {
+			t.Errorf("%s: held %v, passing %v, moving %v", status, status.Held(), status.Passing(), status.AtProvider())
 		}
 	}
 }

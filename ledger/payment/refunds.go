@@ -7,9 +7,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// MaxRefunds is the most refunds that a record stores. A further refund replaces the oldest
-// failed one. If none has failed, the last place is reserved for a refund of the whole rest, so
-// that money never stays behind for lack of a place.
+// MaxRefunds is the largest number of refunds that a record stores. A further refund replaces the oldest failed
+// one. If none has failed, the last place is reserved for a refund of all that is left, so that a lack of places
+// never prevents a full refund.
 const MaxRefunds = 100
 
 // RefundRecord is one requested refund.
@@ -46,8 +46,8 @@ func (s RefundStatus) String() string {
 // Pending tells whether the outcome is not known yet.
 func (s RefundStatus) Pending() bool { return s == RefundRequested || s == RefundIsPending }
 
-// Describe returns the outcome for people, refund_msg, in a language; empty until the provider
-// has answered, because other platforms of the protocol take any text for an outcome.
+// Describe returns the outcome for people, refund_msg, in a language. It is empty until the provider has answered,
+// because other platforms of the protocol take any text for an outcome.
 func (f *RefundRecord) Describe(lang string) string {
 	switch f.Status {
 	case RefundSucceeded:
@@ -68,8 +68,7 @@ func (r *Record) LastRefund() *RefundRecord {
 	return &r.Refunds[len(r.Refunds)-1]
 }
 
-// hasRoom tells whether one more refund can be stored; whole tells that it returns the whole
-// rest.
+// hasRoom tells whether one more refund can be stored. whole is true if it returns all that is left.
 func (r *Record) hasRoom(whole bool) bool {
 	kept := len(r.Refunds)
 	return kept < MaxRefunds-1 || whole && kept < MaxRefunds ||
@@ -86,7 +85,7 @@ func (r *Record) addRefund(c DecisionContext) {
 	}
 	fee := r.Op.RefundedFee
 	if r.Op.Late {
-		fee = must(r.AmountWithFee.Sub(r.Amount)) // the payer gets back everything paid
+		fee = must(r.AmountWithFee.Sub(r.Amount)) // a late settlement is refunded with its whole fee
 	}
 	r.Refunds = append(kept, RefundRecord{
 		ID: r.Op.Request, Amount: r.Op.Amount, RefundedFee: fee, Status: RefundRequested, Created: ledger.MicrosOf(c.Now),
@@ -104,5 +103,5 @@ func (r *Record) endRefund(c DecisionContext, status RefundStatus, why Failure) 
 	r.Refunds = slices.Clone(r.Refunds)
 	last := r.LastRefund()
 	last.Status, last.Failure = status, why
-	last.Finished = max(last.Created, ledger.MicrosOf(c.Now)) // a clock may step back
+	last.Finished = max(last.Created, ledger.MicrosOf(c.Now)) // the clock may have stepped back
 }

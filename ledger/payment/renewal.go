@@ -2,18 +2,18 @@ package payment
 
 import "mizan/ledger"
 
-// Renewal is the part of a payment that a subscription began. No partner requested the payment,
-// and it is paid with the credential that an earlier payment left at its provider. Subscription
-// and Number identify it, as a txid identifies a caller's payment.
+// Renewal identifies a payment that a subscription began, without a request of the partner. The payment is made
+// with the credential that an earlier payment left at its provider. Subscription and Number together are unique,
+// like a txid of a caller's payment.
 type Renewal struct {
 	Subscription ledger.ID
-	Number       uint64    // of the subscription's renewals, from 1
+	Number       uint64    // number of the renewal within its subscription, from 1
 	Initial      ledger.ID // the payment that left the credential
 	Terminal     ledger.ID // the terminal of Initial; no other can charge the credential
 }
 
-// ChargeProgress returns the progress of a charge: paid tells whether it has settled, over whether its
-// outcome is final. Money that was returned later counts as settled.
+// ChargeProgress returns the progress of a charge: paid tells whether it has settled, and over whether its outcome
+// is final. A charge counts as settled even if its money was returned later.
 func (r *Record) ChargeProgress() (paid, over bool) {
 	switch r.Status {
 	case Charged, Refunding, Refunded, Reversed:
@@ -38,10 +38,10 @@ func (r *Record) remember(a Answer) {
 	}
 }
 
-// resends decides on a renewal that never arrived at the provider. Its credential is stored,
-// unlike a card's verification value, so the charge is submitted again under the same name. It
-// is resubmitted after every second "unknown reference", because a submission may be lost again.
-// After the last answer the renewal is given up and resends returns false.
+// resends decides on a renewal that never arrived at the provider. Unlike a card's verification value, a renewal's
+// credential is stored, so the charge can be submitted again under the same name. That happens after every second
+// "unknown reference", because a submission may be lost again. After the last permitted one the renewal is given up
+// and resends returns false.
 func (c DecisionContext) resends(d *Decision) bool {
 	const each, last = 2, 32
 	r := d.Record

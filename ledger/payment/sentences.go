@@ -1,6 +1,6 @@
 package payment
 
-// Keys of the texts about refunds that did not fail. They differ from all Codes.
+// Keys of the texts about refunds that did not fail. No Code equals them.
 const (
 	textRefunded      = "refund succeeded"
 	textRefundPending = "refund pending"

@@ -48,5 +48,5 @@ func (s Status) Passing() bool {
 	return false
 }
 
-// Moving tells whether the rail has the charge and has not reported its outcome.
-func (s Status) Moving() bool { return s == Charging || s.Passing() }
+// AtProvider tells whether the rail has the charge and has not reported its outcome.
+func (s Status) AtProvider() bool { return s == Charging || s.Passing() }

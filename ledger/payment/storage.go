@@ -12,8 +12,8 @@ const (
 	maxCardNumber = 19
 	cvvDigits     = 3
 	maxHolder     = 255 // characters
-	maxBankField  = 64  // bytes of an account, routing or sort code
-	shownType     = 64  // bytes of an unknown type that its refusal repeats
+	maxBankField  = 64  // bytes of an account number, routing number or sort code
+	shownType     = 64  // bytes of an unknown type's name that the refusal repeats
 )
 
 // Types whose keys have rules. The other types need only their name.
@@ -26,8 +26,8 @@ const (
 // it.
 const ProviderToken = "provider_token"
 
-// methods lists the money_storage types in the specification's order: universal, rail-specific,
-// redirect passthrough names.
+// methods lists the money_storage types in the specification's order: universal types, rail-specific types, names
+// of redirect rails that are passed through.
 var methods = []string{
 	BankCard, "bank_account", "sbp", "qr_code", "crypto", "e_wallet", "phone_payment", "bnpl", "open_banking",
 	DirectDebit, "apple_pay", "google_pay", "voucher", "gift_card",
@@ -52,15 +52,15 @@ func indexMethods(names []string) map[string]string {
 // Methods returns all money_storage types.
 func Methods() []string { return slices.Clone(methods) }
 
-// Method returns the type with the name, as a string that does not alias name.
+// Method returns the known type with that name. The returned string does not alias name.
 func Method(name []byte) (method string, known bool) {
 	method, known = methodIndex[string(name)]
 	return method, known
 }
 
-// Storage is a money_storage object: the values of the keys that have rules, as sent. A value is
-// nil if the key is absent or null, and empty if it is not a text or an empty one. Values may
-// alias a network buffer, so Storage must not be stored.
+// Storage is a money_storage object: the values, as sent, of the keys that have rules. A value is nil if the key is
+// absent or null. It is empty if the key's value is an empty text or no text. Values may alias a network buffer, so
+// Storage must not be stored.
 type Storage struct {
 	Type, Scheme []byte
 
@@ -107,9 +107,9 @@ func (s *Storage) Key(name []byte) *[]byte {
 	return nil
 }
 
-// Check calls refuse for each error of the object in a transaction of type t (specification,
-// "money_storage"). A detail contains no value except an unknown type's name. Check treats an
-// invalid t as a payout, which has fewer rules; the caller refuses it.
+// Check calls refuse for each fault of the object in a transaction of type t (specification, "money_storage"). A
+// fault's detail never repeats a value, except an unknown type's name. Check treats an invalid t as a payout, which
+// has fewer rules; the caller refuses an invalid t itself.
 func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	if s.Type == nil {
 		refuse("type", "money_storage type is required")
@@ -126,8 +126,8 @@ func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	}
 }
 
-// shown returns the beginning of an unknown type's name. It does not repeat a card number that
-// was sent under the wrong key.
+// shown returns the beginning of an unknown type's name, or "[redacted]" if the name may be a card number that was
+// sent under the wrong key.
 func shown(name []byte) string {
 	if CardLike(name) {
 		return "[redacted]"
@@ -201,7 +201,7 @@ func validHolder(holder []byte) bool {
 	return len(holder) > 0 && utf8.RuneCount(holder) <= maxHolder
 }
 
-// validMonth accepts "1" to "12" and "01" to "09". Providers would decline other digits later.
+// validMonth accepts "1" to "12" and "01" to "09". A provider would decline any other month only later.
 func validMonth(month []byte) bool {
 	if len(month) > 2 || !digits(month) {
 		return false
@@ -217,9 +217,9 @@ func validYear(year []byte) bool { return (len(year) == 2 || len(year) == 4) && 
 
 func validCVV(cvv []byte) bool { return len(cvv) == cvvDigits && digits(cvv) }
 
-// validCardNumber requires digits and a valid Luhn check digit (ISO/IEC 7812-1, annex B). No
-// issuer's numbers begin with 0. Zeros before a number keep its check digit valid, so accepting
-// them would let a card evade the blocklist and limits.
+// validCardNumber requires digits and a valid Luhn check digit (ISO/IEC 7812-1, annex B). No issuer's numbers begin
+// with 0. A number with leading zeros has the same check digit, so accepting it would let a card evade the
+// blocklist and limits.
 func validCardNumber(number []byte) bool {
 	if len(number) < minCardNumber || len(number) > maxCardNumber || number[0] == '0' || !digits(number) {
 		return false
@@ -237,8 +237,8 @@ func validCardNumber(number []byte) bool {
 	return sum%10 == 0
 }
 
-// CardLike tells whether a text has as many digits as a card number. Then it must not be
-// repeated in a reply.
+// CardLike tells whether a text has as many digits as a card number. Such a text must not be repeated in a
+// response.
 func CardLike(text []byte) bool {
 	n := 0
 	for _, c := range text {

@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Terms are the conditions of the chosen terminal for a transaction.
+// Terms are the conditions under which the chosen terminal takes a transaction.
 type Terms struct {
 	Terminal  ledger.ID
 	Route     string // the rail's name
@@ -18,22 +18,22 @@ type Terms struct {
 	Overdraft money.Amount // how far the partner's available balance may go below zero
 	Asset     money.Asset  // the transaction's, with its network resolved
 
-	// Converts tells whether the destination is in another asset, SettlementAsset, at Rate. A zero Rate
-	// means that there is none; then the transaction is rejected.
+	// Converts tells whether the destination is in another asset, SettlementAsset, at Rate. If Rate is zero, no
+	// rate is known and the transaction is rejected.
 	Converts        bool
 	SettlementAsset money.Asset
 	Rate            money.Rate
 
 	Priority int       // the terminal's
-	Bounds   []Bound   // limits on volumes that count this transaction
+	Bounds   []Bound   // bounds of the volume limits that count this transaction
 	Skipped  []Attempt // terminals that precede this one and were passed over
 }
 
 // Found tells whether a terminal was found.
 func (t *Terms) Found() bool { return t.Terminal != (ledger.ID{}) }
 
-// take copies the terms into the record and prices the transaction. It returns the reason of a
-// rejection; empty if there is none.
+// take copies the terms into the record and prices the transaction. It returns the reason to reject it; empty if
+// there is none.
 func (r *Record) take(t *Terms) Code {
 	r.Terminal, r.Route, r.ShownText, r.Priority = t.Terminal, t.Route, t.ShownText, t.Priority
 	r.Asset, r.Fees, r.TwoPhase, r.HoldTTL = t.Asset, t.Fees, t.TwoPhase, 0
@@ -50,8 +50,8 @@ func (r *Record) take(t *Terms) Code {
 	return r.price(r.Amount)
 }
 
-// Stopped returns the attempts of a transaction that was rejected for the given reason before it
-// was sent to the terminal.
+// Stopped returns the attempts to store with a transaction that was rejected for the given reason before it was
+// sent to the terminal.
 func (t *Terms) Stopped(why Failure, now time.Time) []Attempt {
 	if !t.Found() {
 		return t.Skipped
@@ -65,9 +65,8 @@ func scaled(a money.Asset) bool {
 	return known
 }
 
-// price computes the amounts that follow from the terminal's fee (DECISIONS, "Payments": fee =
-// floor(amount × bps / 10000) + fixed). It returns the reason of a rejection; empty if there is
-// none.
+// price computes the amounts that follow from the terminal's fee (DECISIONS, "Payments": fee = floor(amount × bps /
+// 10000) + fixed). It returns the reason to reject the transaction; empty if there is none.
 func (r *Record) price(amount money.Amount) Code {
 	fee, err := amount.Portion(r.Fees.Bps)
 	if err == nil {
@@ -96,8 +95,8 @@ func (r *Record) price(amount money.Amount) Code {
 	return ""
 }
 
-// refundable tells whether the whole amount of a converted payment could be taken back at the
-// destination. If the fee is not refunded, that is more than arrived.
+// refundable tells whether the whole amount of a converted payment could be taken back at the destination. If the
+// terminal does not return its fee, a full refund takes back more than arrived there.
 func (r *Record) refundable(amount money.Amount) bool {
 	if r.Type != Payment || !r.crosses() {
 		return true
@@ -106,8 +105,7 @@ func (r *Record) refundable(amount money.Amount) bool {
 	return err == nil && !ledger.MaxAmount.Less(most)
 }
 
-// converted returns a part of the amount in the asset of its destination, rounded down. A
-// negative part becomes zero.
+// converted returns a part of the amount in the destination's asset, rounded down; zero for a negative part.
 func (r *Record) converted(part money.Signed) (money.Amount, error) {
 	if part.Negative {
 		return money.Amount{}, nil

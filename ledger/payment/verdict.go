@@ -10,14 +10,14 @@ const (
 	VerdictRefused                     // declined: nothing moved and nothing will
 	VerdictFailed                      // a processing error: nothing moved
 	VerdictUnknown                     // time-out or broken connection: inquire, never assume
-	VerdictNotFound                    // an inquiry's answer: the operation never arrived
+	VerdictNotFound                    // from an inquiry: the operation never arrived
 	VerdictHeld                        // authorised; the money is held
 	VerdictAction                      // the payer has to act: Answer.Action describes how
 	VerdictReady                       // the payer has acted: the rail waits for Complete
 	VerdictNotSent                     // the call was never sent: another terminal may be tried
 )
 
-// IsValid tells whether the verdict is one of the above.
+// IsValid tells whether the verdict is one of the constants above.
 func (v Verdict) IsValid() bool { return v >= VerdictCharged && v <= VerdictNotSent }
 
 // String names the verdict.

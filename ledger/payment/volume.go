@@ -7,30 +7,28 @@ import (
 	"mizan/ledger/money"
 )
 
-// Volume is a limit on a sum of amounts, as one transaction counts towards it. The transaction
-// reserves its amount with the intent to call the provider, releases it if no money moves, and
-// counts it as settled if money moves.
+// Volume is a counter of a volume limit in which a transaction counts. The transaction reserves its amount there
+// with the intent to call the provider. If money moves, the amount is counted as settled; if not, it is released.
 type Volume struct {
 	Limit   ledger.ID
-	Window  string // of the intent (ledger.WindowNumber)
-	Subject string // value in the limit's scope; empty: the partner
+	Window  string // the day, month or year of the intent (ledger.WindowNumber)
+	Subject string // the card, address or e-mail that the limit counts; empty: the whole partner
 
-	// Keys of its counters; empty: they are built when needed. They are not stored.
+	// Keys of the volume's counters; empty if they were not built yet. They are not stored.
 	reserving, settling string
 }
 
-// Bound is a volume with its limit's bound.
+// Bound is a volume and the largest total that its limit allows there.
 type Bound struct {
 	Volume
 	Max    money.Amount // inclusive
 	Breach Failure      // failure of a transaction that would exceed Max
 
-	volumes []Volume // in the first Bound only: the volumes of all bounds that Share prepared
+	volumes []Volume // set by Share in the first Bound only: the volumes of all its bounds
 }
 
-// Share prepares bounds for the Terms of many transactions. It makes the counters' keys and the
-// records' Volumes once instead of for each transaction. The bounds and everything derived from
-// them must not be changed afterwards.
+// Share prepares bounds for the Terms of many transactions: it builds the counters' keys and the records' Volumes
+// once for all. The bounds and everything derived from them must not be changed afterwards.
 func Share(bounds []Bound) {
 	if len(bounds) == 0 {
 		return
@@ -44,8 +42,8 @@ func Share(bounds []Bound) {
 	bounds[0].volumes = volumes
 }
 
-// Name builds the keys of the volume's counters, which an intent and its outcome need. The
-// volume must not be changed afterwards.
+// Name builds the keys of the volume's counters. Both an intent and its outcome need them. The volume must not be
+// changed afterwards.
 func (v *Volume) Name() { v.reserving, v.settling = v.counters() }
 
 func (v *Volume) counters() (reserving, settling string) {
@@ -73,8 +71,8 @@ func (d *Decision) count(org ledger.ID, bounds []Bound) {
 	}
 }
 
-// volumesOf returns the volumes of bounds; nil if there are none. They are shared if the bounds
-// are.
+// volumesOf returns the volumes of the bounds; nil if there are none. Bounds that Share prepared share their
+// volumes too.
 func volumesOf(bounds []Bound) []Volume {
 	if len(bounds) == 0 {
 		return nil
@@ -89,7 +87,8 @@ func volumesOf(bounds []Bound) []Volume {
 	return volumes
 }
 
-// Breach returns the failure of a transaction whose counter, at that index of Counters, refused.
+// Breach returns the failure of a transaction that the writer refused because of the counter with that index in
+// Counters.
 func (d *Decision) Breach(counter int) Failure {
 	if i := counter - d.firstBound; i >= 0 && i < len(d.bounds) {
 		return d.bounds[i].Breach
@@ -97,8 +96,8 @@ func (d *Decision) Breach(counter int) Failure {
 	return Failure{Code: AmountOutOfRange}
 }
 
-// room returns the slice to which a decision appends its counters: the given one, or
-// DecisionContext.Room if that is nil.
+// room returns the slice to which a decision appends its counters: counters, or DecisionContext.Room if counters is
+// nil.
 func (c DecisionContext) room(counters []ledger.CounterGuard) []ledger.CounterGuard {
 	if counters == nil {
 		return c.Room[:0]
@@ -106,7 +105,7 @@ func (c DecisionContext) room(counters []ledger.CounterGuard) []ledger.CounterGu
 	return counters
 }
 
-// less appends guards that release the amount from the volumes that count reserved.
+// less appends guards that release the amount from the record's volumes.
 func (r *Record) less(org ledger.ID, amount money.Amount, to []ledger.CounterGuard) []ledger.CounterGuard {
 	to = slices.Grow(to, len(r.Volumes))
 	for i := range r.Volumes {
@@ -116,8 +115,8 @@ func (r *Record) less(org ledger.ID, amount money.Amount, to []ledger.CounterGua
 	return to
 }
 
-// counted appends guards that count the settled amount and release the rest of the reservation.
-// They belong to an outcome, so they are never refused.
+// counted appends guards that count the settled amount in the record's volumes and release the rest of the
+// reservation. They belong to an outcome, so they are never refused.
 func (r *Record) counted(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
 	if len(r.Volumes) == 0 {
 		return to

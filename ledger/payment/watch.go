@@ -2,15 +2,15 @@ package payment
 
 import "mizan/ledger"
 
-// Charges tells whether an event makes a transaction charged for the first time. A transaction
-// that returns to charged because a refund was refused does not count.
-func Charges(e *ledger.Event) bool {
+// IsFirstCharge tells whether an event makes a transaction charged for the first time. The return to charged after a
+// refused refund does not count.
+func IsFirstCharge(e *ledger.Event) bool {
 	return Status(e.To) == Charged && Status(e.From) != Charged && Status(e.From) != Refunding
 }
 
-// Outcome tells whether the change from a status to the record's current status is the
-// transaction's outcome (ok), and whether that outcome is a failure. Later changes by the rail
-// are not an outcome, and a return transaction has no outcome of its own.
+// Outcome tells whether the change from the given status to the record's present one is the transaction's outcome
+// (ok), and whether that outcome is a failure. Later changes by the rail are not an outcome, and a return
+// transaction has none.
 func (r *Record) Outcome(from Status) (failed, ok bool) {
 	if from.Final() || from == Refunding || from == Refunded || r.ReversalOf != (ledger.ID{}) {
 		return false, false
@@ -24,6 +24,5 @@ func (r *Record) Outcome(from Status) (failed, ok bool) {
 	return false, false
 }
 
-// Moved tells whether money has moved in the status: the transaction has a settled amount and a
-// fee.
+// Moved tells whether money has moved in this status, so that the transaction has a settled amount and a fee.
 func (s Status) Moved() bool { return s == Charged || s == Refunding || s == Refunded || s == Reversed }

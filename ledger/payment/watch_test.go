@@ -28,7 +28,7 @@ func TestWhatMakesATransactionCharged(t *testing.T) {
 			}
 			seen++
 			want, known := charges[event][from]
-			if got := Charges(&ledger.Event{Name: string(event), From: string(from), To: string(step.To)}); !known || got != want {
+			if got := IsFirstCharge(&ledger.Event{Name: string(event), From: string(from), To: string(step.To)}); !known || got != want {
 				t.Errorf("%s from %s: %v, want %v (known %v)", event, from, got, want, known)
 			}
 		}
@@ -36,7 +36,7 @@ func TestWhatMakesATransactionCharged(t *testing.T) {
 	if seen != 13 {
 		t.Errorf("%d events lead to charged, want 13", seen)
 	}
-	if Charges(&ledger.Event{Name: string(Decline), From: string(Charging), To: string(Rejected)}) {
+	if IsFirstCharge(&ledger.Event{Name: string(Decline), From: string(Charging), To: string(Rejected)}) {
 		t.Error("a rejection charges")
 	}
 }

@@ -124,7 +124,7 @@ func posted(amount uint64) *posting.Change {
 	return transfer(ledger.Posted, line("A:bank", ledger.Debit, amount), line("L:partner:1:available", ledger.Credit, amount))
 }
 
-func TestACheckpointIsMadeOfADayWhenTheNextHasBegun(t *testing.T) {
+func TestDayCheckpointIsMadeOnceTheNextDayBegins(t *testing.T) {
 	f := open(t)
 	for _, n := range []uint64{500, 30} {
 		f.MustSubmit(posted(n))
@@ -149,7 +149,7 @@ func TestACheckpointIsMadeOfADayWhenTheNextHasBegun(t *testing.T) {
 	}
 }
 
-func TestAQuietDayIsInTheCheckpointOfALaterOne(t *testing.T) {
+func TestDayWithTooFewEventsGetsNoCheckpoint(t *testing.T) {
 	f := open(t)
 	var many []ledger.Posting
 	for n := range int64(9) {
@@ -169,7 +169,7 @@ func TestAQuietDayIsInTheCheckpointOfALaterOne(t *testing.T) {
 	}
 }
 
-func TestALongDayHasCheckpointsWithin(t *testing.T) {
+func TestLongDayHasSeveralCheckpoints(t *testing.T) {
 	f := open(t)
 	for range balances.CheckpointEvents/posting.MaxSteps + 1 {
 		f.MustSubmit(addManyAccounts(posting.MaxSteps))
@@ -199,7 +199,7 @@ func addManyAccounts(n int) *posting.Change {
 	return c
 }
 
-func TestATrialBalanceIsOfItsMoment(t *testing.T) {
+func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 	f := open(t)
 	must := func(c *posting.Change) ledger.Micros { return f.MustSubmit(c).Stamps[0].Updated }
 	first := must(posted(500))
@@ -311,7 +311,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 }
 
 // The oracle reads the accounts' pages, which do not depend on checkpoints.
-func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
+func TestTrialBalanceFromCheckpointsEqualsThePages(t *testing.T) {
 	random := random(t)
 	f := open(t)
 	const days = 40
@@ -349,7 +349,7 @@ func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 
 // Readers of the next page share the turnover that was read for the page before. Each moment has
 // its own result, also if readers of several moments alternate.
-func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
+func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 	random := random(t)
 	f := open(t)
 	var instants []ledger.Micros

@@ -77,7 +77,7 @@ func seenOf(f *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (line
 
 // A trial balance by effective date counts only what was booked by the instant Seen, if set,
 // whatever is dated into its day later.
-func TestATrialBalanceByDateIsOfWhatWasBookedByThen(t *testing.T) {
+func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 	random := random(t)
 	f := open(t)
 	const days = 20

@@ -76,7 +76,7 @@ func sixteen(each int) listing {
 
 // The turnover kept for the next page belongs to one organization, even if another one has as
 // many events.
-func TestWhatIsKeptForTheNextPageIsOfOneOrganization(t *testing.T) {
+func TestCachedTurnoverIsForOneOrganization(t *testing.T) {
 	f := open(t)
 	other := uuid.New()
 	f.MustSubmit(thousand(org, 1, 16))
@@ -95,7 +95,7 @@ func TestWhatIsKeptForTheNextPageIsOfOneOrganization(t *testing.T) {
 }
 
 // It is not used after a checkpoint that was made since.
-func TestWhatIsKeptForTheNextPageIsOfOneCheckpoint(t *testing.T) {
+func TestCachedTurnoverIsForOneCheckpoint(t *testing.T) {
 	f := open(t)
 	f.MustSubmit(thousand(org, 1, 16))
 	f.at(1, 12)
@@ -116,7 +116,7 @@ func TestWhatIsKeptForTheNextPageIsOfOneCheckpoint(t *testing.T) {
 
 // A kept turnover may begin after a query's accounts or end before its last one, because another
 // query has left it, or because there were too many accounts.
-func TestWhatIsKeptMayBeOfOtherAccounts(t *testing.T) {
+func TestCachedTurnoverMayCoverOtherAccounts(t *testing.T) {
 	random := random(t)
 	f := open(t)
 	f.MustSubmit(thousand(org, 1, 50)) // as many events are worth keeping
@@ -149,7 +149,7 @@ func TestWhatIsKeptMayBeOfOtherAccounts(t *testing.T) {
 
 // Of too many accounts the first ones are kept for the next pages. A reader of all of them needs
 // more memory than is kept.
-func TestOfManyAccountsAPageKeepsTheFirst(t *testing.T) {
+func TestTurnoverOfManyAccountsKeepsTheFirst(t *testing.T) {
 	f := open(t)
 	for n := range balances.MaxKept/posting.MaxSteps + 1 {
 		f.MustSubmit(addAccounts(n))
@@ -188,7 +188,7 @@ func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
 
 // A checkpoint is used up to eight distances before the moment, because none is further if
 // checkpoints are made.
-func TestAFarCheckpointIsNotUsed(t *testing.T) {
+func TestDistantCheckpointIsNotUsed(t *testing.T) {
 	const long = 8 * balances.CheckpointEvents
 	for _, c := range []struct {
 		from    balances.Checkpoint

@@ -14,7 +14,7 @@ import (
 )
 
 // A missing or wrong checkpoint changes no result, and a rebuilt checkpoint equals the lost one.
-func TestWithoutItsRowsACheckpointIsOnlySlower(t *testing.T) {
+func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 	f := open(t)
 	instants := history(f, random(t), 30)
 	made := f.checkpoints(balances.Checkpoint{})
@@ -60,7 +60,7 @@ func TestWithoutItsRowsACheckpointIsOnlySlower(t *testing.T) {
 }
 
 // The accounts of a wrong part, and those after it, are read from their pages, each once.
-func TestAfterAWrongPartThePagesAreRead(t *testing.T) {
+func TestWrongCheckpointPartFallsBackToPages(t *testing.T) {
 	f := open(t)
 	for n := range 3 {
 		f.MustSubmit(addAccounts(n))
@@ -82,7 +82,7 @@ func TestAfterAWrongPartThePagesAreRead(t *testing.T) {
 	}
 }
 
-func TestAPartThatIsNotThereIsFoundOut(t *testing.T) {
+func TestMissingCheckpointPartIsDetected(t *testing.T) {
 	f := open(t)
 	history(f, rand.New(rand.NewPCG(1, 2)), 5)
 	made := f.checkpoints(balances.Checkpoint{})

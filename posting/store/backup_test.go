@@ -69,7 +69,7 @@ func sameRows(a, b []StoredRow) bool {
 
 // A loaded store equals the store that was read: every row with its group, the chain, HEAD. It
 // continues from there like the original.
-func TestALoadedStoreIsTheOneThatWasRead(t *testing.T) {
+func TestLoadedStoreEqualsItsSource(t *testing.T) {
 	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	for _, groups := range []uint64{0, 1, 2, 121} {
 		s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
@@ -100,7 +100,7 @@ func TestALoadedStoreIsTheOneThatWasRead(t *testing.T) {
 }
 
 // An increment has what was written since, and all rows of the kinds that can be removed.
-func TestAnIncrementHasWhatIsNewerAndTheKindsThatAreRemovedWhole(t *testing.T) {
+func TestIncrementHasNewerRowsAndAllRowsOfRemovableKinds(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	set(t, s, "r1", "old", "r2", "old", "x1", "kept", "d1", "gone", "y1", "gone", "w1", "kept", "mdue", "1", "n1", "1")
@@ -124,7 +124,7 @@ func TestAnIncrementHasWhatIsNewerAndTheKindsThatAreRemovedWhole(t *testing.T) {
 	}
 }
 
-func TestAnIncrementRefusesARowThatWasRemovedOfAnotherKind(t *testing.T) {
+func TestIncrementRefusesRemovalsOfOtherKinds(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	set(t, s, "r1", "old")
@@ -143,7 +143,7 @@ func TestAnIncrementRefusesARowThatWasRemovedOfAnotherKind(t *testing.T) {
 }
 
 // Damage on the disk is never copied into a backup as if it were sound.
-func TestADamagedRowIsNotBackedUp(t *testing.T) {
+func TestDamagedRowIsNotBackedUp(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	set(t, s, "r1", "value")
@@ -167,7 +167,7 @@ func TestADamagedRowIsNotBackedUp(t *testing.T) {
 
 // A snapshot that is read in slices, while groups are applied, flushed and compacted, keeps its
 // content.
-func TestReadingInSlicesShowsOneGroup(t *testing.T) {
+func TestRepeatedStoredRowsShowOneGroup(t *testing.T) {
 	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -184,7 +184,7 @@ func TestReadingInSlicesShowsOneGroup(t *testing.T) {
 	}
 }
 
-func TestALoaderRefusesWhatNoStoreHolds(t *testing.T) {
+func TestLoaderRefusesImpossibleRows(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	for i := range 4 {
@@ -231,7 +231,7 @@ func TestALoaderRefusesWhatNoStoreHolds(t *testing.T) {
 }
 
 // A load that was killed leaves no store, and the next load makes one.
-func TestAnUnfinishedLoadIsNoStore(t *testing.T) {
+func TestUnfinishedLoadIsNoStore(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	set(t, s, "r1", "value")
@@ -268,7 +268,7 @@ func TestAnUnfinishedLoadIsNoStore(t *testing.T) {
 }
 
 // A store that could be loaded but not opened is refused before anything is loaded.
-func TestALoaderNeedsRoomToOpenWhatItMakes(t *testing.T) {
+func TestLoaderNeedsFreeSpaceToOpenItsStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "loaded")
 	free, err := freeBytes(filepath.Dir(dir))
 	if err != nil {
@@ -279,7 +279,7 @@ func TestALoaderNeedsRoomToOpenWhatItMakes(t *testing.T) {
 	}
 }
 
-func TestALoaderNeedsRoom(t *testing.T) {
+func TestLoaderNeedsFreeSpace(t *testing.T) {
 	dir := t.TempDir()
 	free, err := freeBytes(dir)
 	if err != nil {

@@ -30,7 +30,7 @@ func checkpoint(accounts int) (h CheckpointHead, keys []string, parts [][]byte) 
 	return w.Head, keys, parts
 }
 
-func TestACheckpointIsReadAsItWasWritten(t *testing.T) {
+func TestCheckpointRoundTrip(t *testing.T) {
 	for _, accounts := range []int{0, 1, 2, 5_000} {
 		h, keys, parts := checkpoint(accounts)
 		got, err := DecodeCheckpointHead(KeyCheckpointHead(h.Booked), EncodeCheckpointHead(&h))
@@ -57,7 +57,7 @@ func TestACheckpointIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoHeadIsNotRead(t *testing.T) {
+func TestMalformedCheckpointHeadIsRefused(t *testing.T) {
 	h, _, _ := checkpoint(3)
 	key, row := KeyCheckpointHead(h.Booked), EncodeCheckpointHead(&h)
 	wrong := func(change func(h *CheckpointHead)) []byte {
@@ -86,7 +86,7 @@ func TestWhatIsNoHeadIsNotRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPartIsNotRead(t *testing.T) {
+func TestMalformedCheckpointPartIsRefused(t *testing.T) {
 	read := func(part []byte) (accounts int, err error) {
 		err = DecodeCheckpointPart(part, func([]byte, *ledger.Totals) (bool, error) {
 			accounts++
@@ -108,7 +108,7 @@ func TestWhatIsNoPartIsNotRead(t *testing.T) {
 }
 
 // A head that is not full fits into a KV, and it becomes full before it no longer fits.
-func TestAHeadIsFullBeforeItIsTooLong(t *testing.T) {
+func TestCheckpointHeadIsFullBeforeItIsTooLong(t *testing.T) {
 	var w CheckpointWriter
 	last := 0
 	for n := 0; !w.Full() && n < 1<<20; n++ {

@@ -69,7 +69,7 @@ func deepen(t *testing.T, s *Store, st story) {
 	}
 }
 
-func TestATableThatCompactionLosesIsNoticed(t *testing.T) {
+func TestTableLostByCompactionIsDetected(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	st := story{seed: 1, rows: 20, value: 4000, keys: 4000}
@@ -103,7 +103,7 @@ func TestATableThatCompactionLosesIsNoticed(t *testing.T) {
 	}
 }
 
-func TestACompactionThatLosesNothingIsNoDamage(t *testing.T) {
+func TestCompactionWithoutLossIsNoDamage(t *testing.T) {
 	st, m := story{seed: 1, rows: 20, value: 4000, keys: 500}, make(model)
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	for range 3 {
@@ -117,7 +117,7 @@ func TestACompactionThatLosesNothingIsNoDamage(t *testing.T) {
 	if err := st.differs(s, m); err != nil {
 		t.Error(err)
 	}
-	// TestATableThatCompactionLosesIsNoticed shows that the audit counts.
+	// TestTableLostByCompactionIsDetected shows that the audit counts.
 	if err := s.Failure(); err != nil {
 		t.Error(err)
 	}
@@ -136,7 +136,7 @@ func versions(s *Store, key string) (n int) {
 	return n
 }
 
-func TestCompactionDropsWhatNoSnapshotSees(t *testing.T) {
+func TestCompactionDropsInvisibleVersions(t *testing.T) {
 	st := story{seed: 1, rows: 20, value: 4000, keys: 500}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -183,7 +183,7 @@ func TestCompactionNeedsNoSnapshotToDropOldVersions(t *testing.T) {
 
 // After a failed flush Badger would repeatedly append to its list of tables after half a record.
 // So the first failure is the last.
-func TestAFailedFlushStopsTheStore(t *testing.T) {
+func TestFailedFlushStopsTheStore(t *testing.T) {
 	st := story{seed: 1, rows: 20, value: 4000, keys: 500}
 	dir, err := os.MkdirTemp("", "store-") // it is never closed
 	if err != nil {
@@ -231,7 +231,7 @@ func TestAFailedFlushStopsTheStore(t *testing.T) {
 // A log whose rows are all in tables is removed by Badger. It remains only if the process ended
 // just then, or if it was put back. Replaying it would restore rows that were deleted and
 // compacted since.
-func TestALogThatWasFlushedIsNotReplayed(t *testing.T) {
+func TestFlushedLogIsNotReplayed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "dead", "old")

@@ -245,7 +245,7 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedCreationIsResumed(t *testing.T) {
+func TestInterruptedCreationIsResumed(t *testing.T) {
 	st := childStory(1, fewKeys)
 	for changes := range 25 {
 		dir := t.TempDir()

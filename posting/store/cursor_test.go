@@ -150,7 +150,7 @@ func checkLast(t *testing.T, sn *Snapshot, m model, prefix, upTo []byte) {
 	}
 }
 
-func TestASkipGoesToTheNextKeyThatIsNotBelow(t *testing.T) {
+func TestSkipToFindsTheNextKeyNotBelow(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	set(t, s, "aa1", "", "aa2", "", "ab1", "", "ab2", "", "ad1", "", "b", "")
@@ -166,7 +166,7 @@ func TestASkipGoesToTheNextKeyThatIsNotBelow(t *testing.T) {
 	}
 }
 
-func TestTheErrorOfACallbackIsReturned(t *testing.T) {
+func TestCallbackErrorIsReturned(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	set(t, s, "a", "1")
@@ -186,7 +186,7 @@ func TestTheErrorOfACallbackIsReturned(t *testing.T) {
 
 // A row that was overwritten in every group has that many versions until it is compacted; a
 // neighbouring row must still be found in both directions.
-func TestManyVersionsOfOneKeyAreOneRow(t *testing.T) {
+func TestManyVersionsOfOneKeyAreReadAsOneRow(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	set(t, s, "a", "first", "\x00", "low", "n", "0", "n\x00", "after")
@@ -224,7 +224,7 @@ func TestManyVersionsOfOneKeyAreOneRow(t *testing.T) {
 
 // Badger's iterators parse one item ahead and skip deleted rows to find it: one backwards seek
 // would read all deleted rows below it.
-func TestASeekDoesNotReadTheDeletedRowsBesideIt(t *testing.T) {
+func TestSeekSkipsNeighbouringDeletedRows(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	g := NewGroup(next(s))
@@ -259,7 +259,7 @@ func TestASeekDoesNotReadTheDeletedRowsBesideIt(t *testing.T) {
 	}
 }
 
-func TestSlicesOfLastAreTheCallers(t *testing.T) {
+func TestCallerOwnsTheSlicesOfLast(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	set(t, s, "a1", "one", "a2", "two")

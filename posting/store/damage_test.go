@@ -287,7 +287,7 @@ func dropTree(t *testing.T, dir string) {
 	}
 }
 
-func TestAMissingFileIsDetectedOrHarmless(t *testing.T) {
+func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 	sp := grow(t, seed(t), 300, false)
 	survey, err := badgerfile.Examine(filepath.Join(sp.dir, storeName), rowBounds)
 	if err != nil {
@@ -316,7 +316,7 @@ func TestAMissingFileIsDetectedOrHarmless(t *testing.T) {
 
 // Files that were deleted long ago return: from a backup that was copied over the directory, or
 // with an older state of the file system.
-func TestFilesThatComeBackAreHarmless(t *testing.T) {
+func TestReappearingFilesAreHarmless(t *testing.T) {
 	sp := grow(t, seed(t), 600, false)
 	dir := sp.copy(t)
 	defer dropTree(t, dir)
@@ -339,7 +339,7 @@ func TestFilesThatComeBackAreHarmless(t *testing.T) {
 	}
 }
 
-func TestAStoreThatIsGoneIsNotMadeAnew(t *testing.T) {
+func TestLostStoreIsNotCreatedAgain(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
 	set(t, s, "a", "1")

@@ -19,7 +19,7 @@ func sealed(n uint64, previous [32]byte, rows ...string) [32]byte {
 	return g.Seal()
 }
 
-func TestAGroupsHashCoversEverythingInIt(t *testing.T) {
+func TestGroupHashCoversEverythingInIt(t *testing.T) {
 	base := sealed(2, [32]byte{1}, "a", "1", "b", "2")
 	if again := sealed(2, [32]byte{1}, "a", "1", "b", "2"); again != base {
 		t.Error("equal groups have different hashes")
@@ -43,7 +43,7 @@ func TestAGroupsHashCoversEverythingInIt(t *testing.T) {
 	}
 }
 
-func TestAGroupIsTheSameAfterReset(t *testing.T) {
+func TestResetGroupEqualsANewOne(t *testing.T) {
 	want := sealed(2, [32]byte{1}, "a", "1")
 	g := NewGroup(1, [32]byte{})
 	g.Set([]byte("x"), bytes.Repeat([]byte("x"), 1000))
@@ -59,7 +59,7 @@ func TestAGroupIsTheSameAfterReset(t *testing.T) {
 	}
 }
 
-func TestAGroupCopiesWhatItIsGiven(t *testing.T) {
+func TestGroupCopiesItsInput(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	key, value := []byte("a"), []byte("1")
@@ -79,7 +79,7 @@ func TestAGroupCopiesWhatItIsGiven(t *testing.T) {
 	}
 }
 
-func TestTheLaterOfTwoRowsWithOneKeyHolds(t *testing.T) {
+func TestLaterRowWithTheSameKeyWins(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	g := NewGroup(next(s))
@@ -100,7 +100,7 @@ func TestTheLaterOfTwoRowsWithOneKeyHolds(t *testing.T) {
 	}
 }
 
-func TestMistakesOfTheCallerPanic(t *testing.T) {
+func TestCallersMistakesPanic(t *testing.T) {
 	for name, mistake := range map[string]func(g *Group){
 		"group 0":              func(g *Group) { g.Reset(0, [32]byte{}) },
 		"no key":               func(g *Group) { g.Set(nil, nil) },
@@ -122,7 +122,7 @@ func TestMistakesOfTheCallerPanic(t *testing.T) {
 	}
 }
 
-func TestAValueBelongsToItsKey(t *testing.T) {
+func TestChecksumCoversTheKey(t *testing.T) {
 	stored := sealValue([]byte("a"), []byte("value"))
 	if v, ok := openValue([]byte("a"), stored); !ok || string(v) != "value" {
 		t.Errorf("openValue = %q, %v", v, ok)

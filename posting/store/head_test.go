@@ -22,7 +22,7 @@ func newHead(t *testing.T) *head {
 
 func markOf(n uint64) mark { return mark{n: n, hash: [32]byte{byte(n), byte(n >> 8), 7}} }
 
-func TestHeadKnowsTheLastOfItsMarks(t *testing.T) {
+func TestHeadReturnsItsLatestMark(t *testing.T) {
 	h := newHead(t)
 	for n := range uint64(10) {
 		if n > 0 {
@@ -40,7 +40,7 @@ func TestHeadKnowsTheLastOfItsMarks(t *testing.T) {
 	}
 }
 
-func TestATornMarkLeavesTheOneBefore(t *testing.T) {
+func TestTornSlotLeavesThePreviousMark(t *testing.T) {
 	h := newHead(t)
 	for n := range uint64(4) {
 		if err := h.write(markOf(n + 1)); err != nil {
@@ -58,7 +58,7 @@ func TestATornMarkLeavesTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestNoFlippedBitOfHeadIsBelieved(t *testing.T) {
+func TestEveryFlippedBitOfHeadIsDetected(t *testing.T) {
 	h := newHead(t)
 	for n := range uint64(2) {
 		if err := h.write(markOf(n + 1)); err != nil {
@@ -87,7 +87,7 @@ func TestNoFlippedBitOfHeadIsBelieved(t *testing.T) {
 	}
 }
 
-func TestASlotOutOfPlaceIsNotValid(t *testing.T) {
+func TestSlotOutOfPlaceIsInvalid(t *testing.T) {
 	h := newHead(t)
 	b := make([]byte, slotSize)
 	fillSlot(b, markOf(3), identity{}) // odd groups stand in the second slot

@@ -12,7 +12,7 @@ import (
 
 // A directory that has lost its store does not become an empty store, whatever else remains in
 // it.
-func TestADirectoryThatLostItsStoreIsNotBegunAnew(t *testing.T) {
+func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
 	for name, left := range map[string][]string{
 		"all the rest":        {identityName, catalogName, "others"},
 		"its identity":        {identityName},
@@ -47,7 +47,7 @@ func TestADirectoryThatLostItsStoreIsNotBegunAnew(t *testing.T) {
 }
 
 // The store's identity is in three places: the store, HEAD and a file.
-func TestPartsOfTwoStoresAreNotOne(t *testing.T) {
+func TestFilesOfAnotherStoreAreRefused(t *testing.T) {
 	dirs := [2]string{t.TempDir(), t.TempDir()}
 	for i, dir := range dirs {
 		s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -72,7 +72,7 @@ func TestPartsOfTwoStoresAreNotOne(t *testing.T) {
 	}
 }
 
-func TestTheFileOfTheIdentityIsMadeAnew(t *testing.T) {
+func TestLostIdentityFileIsRewritten(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, identityName)
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -107,7 +107,7 @@ func TestTheFileOfTheIdentityIsMadeAnew(t *testing.T) {
 
 // A kill between a group and HEAD, or between HEAD and the file, leaves one of them without the
 // identity, which the next start completes.
-func TestAnIdentityThatIsNotKnownYetIsFilledIn(t *testing.T) {
+func TestUnknownIdentityIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "a", "1")
@@ -122,7 +122,7 @@ func TestAnIdentityThatIsNotKnownYetIsFilledIn(t *testing.T) {
 	}
 }
 
-func TestAStoreStaysWithItsKeyring(t *testing.T) {
+func TestStoreIsBoundToItsKeyring(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{Dir: dir, MemTable: minMemTable}
 	s := open(t, o)
@@ -149,7 +149,7 @@ func TestAStoreStaysWithItsKeyring(t *testing.T) {
 }
 
 // Checking for a store does not make one, whatever remains in the directory.
-func TestALookMakesNoStore(t *testing.T) {
+func TestOpenWithExistingCreatesNoStore(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
 	for _, f := range []string{storeName, headName, identityName, catalogName} {

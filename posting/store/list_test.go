@@ -86,7 +86,7 @@ func survived(t *testing.T, p *process, dir string, st story) {
 // in a flush, in a compaction, at the end. The next start succeeds without loss: the rows of a
 // table that a flush has deleted again are still in their log, those of a compaction in the
 // tables that it was to replace.
-func TestAFailedSyncOfTheListOfTablesLosesNothing(t *testing.T) {
+func TestFailedTableListSyncLosesNothing(t *testing.T) {
 	st := childStory(seed(t), fewKeys)
 	for _, fault := range []string{
 		"1 any once", "2 any on", "3 any once", "6 any on",
@@ -108,7 +108,7 @@ func TestAFailedSyncOfTheListOfTablesLosesNothing(t *testing.T) {
 }
 
 // The last sync is that of the flush when the store is closed on SIGTERM.
-func TestAFailedSyncOfTheListAtTheEndLosesNothing(t *testing.T) {
+func TestFailedTableListSyncAtCloseLosesNothing(t *testing.T) {
 	st := childStory(seed(t), fewKeys)
 	t.Setenv(faultVariable, "2 any on")
 	dir := t.TempDir()
@@ -121,7 +121,7 @@ func TestAFailedSyncOfTheListAtTheEndLosesNothing(t *testing.T) {
 
 // The same with an error of the kernel, injected by strace, which counts the calls of each
 // thread separately.
-func TestAFailedSystemCallOnTheListOfTablesLosesNothing(t *testing.T) {
+func TestFailedSystemCallOnTheTableListLosesNothing(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("NOT TRIED: strace is not installed here")
@@ -150,7 +150,7 @@ func changes(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (list 
 
 // A record whose sync failed may not be the last, because another goroutine may have been
 // equally far. A record with missing tables is left out only if no row is lost.
-func TestWhatIsLeftOutOfTheListOfTables(t *testing.T) {
+func TestLeaveOut(t *testing.T) {
 	const create, drop = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
 	st := childStory(seed(t), fewKeys)
 	dir := t.TempDir()

@@ -57,7 +57,7 @@ func pageOf(all []Notice) *NoticePage {
 	return p
 }
 
-func TestAPageHasTheNoticesThatWereAdded(t *testing.T) {
+func TestNoticePageRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 0))
 	p := new(NoticePage)
 	for range 200 {
@@ -80,7 +80,7 @@ func TestAPageHasTheNoticesThatWereAdded(t *testing.T) {
 	}
 }
 
-func TestAPageIsFullBeforeItsBound(t *testing.T) {
+func TestNoticePageIsFullBeforeItsBound(t *testing.T) {
 	n := Notice{Booked: 1, Source: ledger.Source{Kind: ledger.Transaction}, Channel: 1, Body: make([]byte, MaxNotice)}
 	p := new(NoticePage)
 	if p.Full(MaxNotice) {
@@ -110,7 +110,7 @@ func TestAPageIsFullBeforeItsBound(t *testing.T) {
 }
 
 // A truncated page is detected, except when it is cut between two notices.
-func TestAPageThatIsCutShortIsNotRead(t *testing.T) {
+func TestTruncatedNoticePageIsRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 0))
 	want := randomNotices(r, 12)
 	between := map[int]int{1: 0} // length → notices
@@ -127,7 +127,7 @@ func TestAPageThatIsCutShortIsNotRead(t *testing.T) {
 	}
 }
 
-func TestAPageOfAnotherFormIsNotRead(t *testing.T) {
+func TestMalformedNoticePageIsRefused(t *testing.T) {
 	p := pageOf(randomNotices(rand.New(rand.NewPCG(1, 1)), 3))
 	for form := range 256 {
 		row := slices.Clone(p.Row())
@@ -142,7 +142,7 @@ func TestAPageOfAnotherFormIsNotRead(t *testing.T) {
 	}
 }
 
-func TestTheErrorOfWhoeverReadsAPageIsReturned(t *testing.T) {
+func TestEachNoticeReturnsTheCallbacksError(t *testing.T) {
 	p := pageOf(randomNotices(rand.New(rand.NewPCG(1, 1)), 3))
 	calls, failure := 0, errors.New("no more")
 	err := EachNotice(p.First, p.Row(), func(*Notice) (bool, error) {
@@ -161,7 +161,7 @@ func TestTheErrorOfWhoeverReadsAPageIsReturned(t *testing.T) {
 	}
 }
 
-func TestOnlyAPagesKeyIsAPages(t *testing.T) {
+func TestParsePageKeyRefusesOtherKeys(t *testing.T) {
 	key := KeyNoticePage(nil, noticeOrg, 1<<40+5)
 	if first, ok := ParseNoticePage(key); !ok || first != 1<<40+5 {
 		t.Errorf("its own key: %d %v", first, ok)
@@ -190,7 +190,7 @@ func TestOnlyAPagesKeyIsAPages(t *testing.T) {
 }
 
 // A change of any byte of a stored page is reported when the store is opened.
-func TestADamagedPageOfNoticesIsNoticed(t *testing.T) {
+func TestDamagedNoticePageIsDetected(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 0))
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -220,9 +220,9 @@ func TestADamagedPageOfNoticesIsNoticed(t *testing.T) {
 	}
 }
 
-// FuzzAPageOfNotices checks that an invalid page causes no panic, and that a valid one encodes
+// FuzzNoticePage checks that an invalid page causes no panic, and that a valid one encodes
 // to the same bytes.
-func FuzzAPageOfNotices(f *testing.F) {
+func FuzzNoticePage(f *testing.F) {
 	p := pageOf(randomNotices(rand.New(rand.NewPCG(1, 1)), 4))
 	f.Add(uint64(p.First), p.Row())
 	f.Add(uint64(1), []byte{1})

@@ -68,7 +68,7 @@ func dayRow() (row []byte, parts []part) {
 	return row, parts
 }
 
-func TestAPageBufferRowHasTheSectionsThatWereWritten(t *testing.T) {
+func TestPageBufferRowRoundTrip(t *testing.T) {
 	row, want := dayRow()
 	if got, err := sectionsOf(row); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q (%v), want %q", got, err, want)
@@ -86,7 +86,7 @@ func TestAPageBufferRowHasTheSectionsThatWereWritten(t *testing.T) {
 	}
 }
 
-func TestAScanOfSectionsEndsWithItsCallersError(t *testing.T) {
+func TestEachChunkReturnsTheCallbacksError(t *testing.T) {
 	row, _ := dayRow()
 	seen, enough := 0, fmt.Errorf("enough")
 	err := EachChunk(row, func(_, _ []byte) error {
@@ -98,7 +98,7 @@ func TestAScanOfSectionsEndsWithItsCallersError(t *testing.T) {
 	}
 }
 
-func TestAHeadIsThePrefixWithoutItsOrganization(t *testing.T) {
+func TestPageHeadIsThePrefixWithoutTheOrganization(t *testing.T) {
 	other := uuid.New()
 	for _, prefix := range [][]byte{KeyPages(nil, dayOrg, dayAccount), KeyLists(nil, dayOrg, ledger.NewList(ledger.Transaction, 2, 7)), KeyPages(nil, dayOrg, ledger.Account{})} {
 		head := PageHead([]byte("before"), prefix)[len("before"):]
@@ -114,7 +114,7 @@ func TestAHeadIsThePrefixWithoutItsOrganization(t *testing.T) {
 	}
 }
 
-func TestAPageBufferKeyIsFoundWhereItBelongs(t *testing.T) {
+func TestPageBufferKeyRoundTrip(t *testing.T) {
 	last := append(bytes.Repeat([]byte{0xff}, 15), 0xfe)
 	var keys [][]byte
 	for _, org := range []ledger.ID{{}, dayOrg, ledger.ID(last)} {
@@ -141,7 +141,7 @@ func TestAPageBufferKeyIsFoundWhereItBelongs(t *testing.T) {
 	}
 }
 
-func TestAKeyOfAnotherFormIsNoPageBuffers(t *testing.T) {
+func TestMalformedPageBufferKeysAreRefused(t *testing.T) {
 	key := KeyBufferRow(nil, BufferKey{Org: dayOrg, Shard: 3, Group: 9})
 	for n := range key {
 		if _, ok := ParseBufferKey(key[:n]); ok {
@@ -163,7 +163,7 @@ func TestAKeyOfAnotherFormIsNoPageBuffers(t *testing.T) {
 	}
 }
 
-func TestSharesAreOfOneHeadAlwaysTheSame(t *testing.T) {
+func TestShardOfAHeadNeverChanges(t *testing.T) {
 	all := Shards()
 	if len(all) != shardCount+1 || !slices.Contains(all, Unsharded) {
 		t.Errorf("the shares are %v", all)
@@ -191,7 +191,7 @@ func TestSharesAreOfOneHeadAlwaysTheSame(t *testing.T) {
 	}
 }
 
-func TestASpanIsFromTheFirstLineToTheLast(t *testing.T) {
+func TestSpanIsFromTheFirstLineToTheLast(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind        byte
 		lines       []byte
@@ -215,7 +215,7 @@ func TestASpanIsFromTheFirstLineToTheLast(t *testing.T) {
 }
 
 // A truncated row or chunk is detected, except when it is cut between two chunks or lines.
-func TestAPageBufferRowThatIsCutShortIsNotRead(t *testing.T) {
+func TestTruncatedPageBufferRowIsRefused(t *testing.T) {
 	row, want := dayRow()
 	whole := map[int]int{0: 0} // length → chunks
 	for n, length := 0, 0; n < len(want); n++ {
@@ -246,7 +246,7 @@ func TestAPageBufferRowThatIsCutShortIsNotRead(t *testing.T) {
 	}
 }
 
-func TestAPageBufferRowOfAnotherFormIsNotRead(t *testing.T) {
+func TestMalformedPageBufferRowIsRefused(t *testing.T) {
 	head, lines := pageHeadOf(dayAccount), pageLines(7)
 	flipped := slices.Clone(head)
 	for kind := range 256 {
@@ -274,9 +274,9 @@ func TestAPageBufferRowOfAnotherFormIsNotRead(t *testing.T) {
 	}
 }
 
-// FuzzAPageBufferRow checks that an invalid row causes no panic, and that a valid one encodes to
+// FuzzPageBufferRow checks that an invalid row causes no panic, and that a valid one encodes to
 // the same bytes.
-func FuzzAPageBufferRow(f *testing.F) {
+func FuzzPageBufferRow(f *testing.F) {
 	row, _ := dayRow()
 	f.Add(row[:300])
 	f.Add(AppendChunk(nil, listHeadOf(5), listLines(3, 9)))

@@ -61,7 +61,7 @@ func slots(t *testing.T, dir string, marks ...*mark) {
 	}
 }
 
-func TestWhereHeadMayStand(t *testing.T) {
+func TestHeadMustMatchTheLastGroup(t *testing.T) {
 	at := func(n uint64, hashes map[uint64][32]byte) *mark { return &mark{n, hashes[n]} }
 	for name, c := range map[string]struct {
 		even, odd uint64 // groups in the slots; 0: broken
@@ -117,7 +117,7 @@ func TestHeadOfAnotherHistoryIsRefused(t *testing.T) {
 
 // A crash in the middle of a row leaves its length, and Badger would allocate that much memory
 // before it checks the checksum.
-func TestATornRowIsCutOff(t *testing.T) {
+func TestTornRowIsCutOff(t *testing.T) {
 	st := childStory(seed(t), fewKeys)
 	dir := t.TempDir()
 	p := startChild(t, dir, st, 5)
@@ -151,7 +151,7 @@ func TestATornRowIsCutOff(t *testing.T) {
 
 // Badger creates a log in two steps, and deletes one in two; it can't open the log that a crash
 // between them leaves.
-func TestAnEmptyLogIsRemoved(t *testing.T) {
+func TestEmptyLogIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "a", "1")
@@ -193,7 +193,7 @@ func TestHalfWrittenFilesAreRemoved(t *testing.T) {
 
 // Two stores differ only in their first group, which is further back than the chain of groups is
 // checked. Each of their tables is sound in itself.
-func TestATableOfAnotherStoreIsRefused(t *testing.T) {
+func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 	var dirs, paths [2]string
 	for i, value := range []string{"1", "2"} {
 		dirs[i] = t.TempDir()
@@ -239,7 +239,7 @@ func forge(t *testing.T, s *Store, n uint64, key, value []byte) {
 	}
 }
 
-func TestABrokenChainOfGroupsIsRefused(t *testing.T) {
+func TestBrokenGroupChainIsRefused(t *testing.T) {
 	for name, breakIt := range map[string]func(s *Store){
 		"the first is missing":  func(s *Store) { forge(t, s, 5, groupRowKey(1), nil) },
 		"one is missing":        func(s *Store) { forge(t, s, 5, groupRowKey(3), nil) },

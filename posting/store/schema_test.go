@@ -36,7 +36,7 @@ var schemaVersion = version(0)
 
 // The refusal is one line that says which version is newer, and it is the same each time,
 // because Open writes nothing that would mix two versions.
-func TestAStoreOfAnotherSchemaIsRefused(t *testing.T) {
+func TestOtherSchemaIsRefused(t *testing.T) {
 	for written, want := range map[byte]error{1: ErrOlderSchema, schema - 1: ErrOlderSchema, schema + 1: ErrNewerSchema, 255: ErrNewerSchema} {
 		dir := writtenBy(t, written)
 		for range 2 {
@@ -52,7 +52,7 @@ func TestAStoreOfAnotherSchemaIsRefused(t *testing.T) {
 	closeStore(t, open(t, Options{Dir: writtenBy(t, schema)}))
 }
 
-func TestAStoreWithoutASchemaIsDamaged(t *testing.T) {
+func TestStoreWithoutASchemaIsDamaged(t *testing.T) {
 	for name, value := range map[string][]byte{"none": {}, "zero": {0}, "two bytes": {1, 1}} {
 		dir := t.TempDir()
 		s := open(t, Options{Dir: dir})
@@ -73,7 +73,7 @@ func TestAStoreWithoutASchemaIsDamaged(t *testing.T) {
 }
 
 // HEAD is read before the schema's row, and has its own format version.
-func TestAHeadOfAnotherFormatIsOfAnotherRelease(t *testing.T) {
+func TestOtherHeadFormatMeansOtherRelease(t *testing.T) {
 	for version, want := range map[byte]error{'1': ErrOlderSchema, headMagic[len(headMagic)-1] + 1: ErrNewerSchema} {
 		for _, slots := range []int{1, 2} {
 			dir := t.TempDir()

@@ -97,7 +97,7 @@ func (p *process) ended(t *testing.T) {
 	}
 }
 
-func TestAFullDiskStopsTheStoreWithAnError(t *testing.T) {
+func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
 	sd := seed(t)
 	st, m := childStory(sd, manyKeys), make(model)
 	var audited uint64
@@ -121,7 +121,7 @@ func TestAFullDiskStopsTheStoreWithAnError(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsNotOpened(t *testing.T) {
+func TestOpenRefusesAFullDisk(t *testing.T) {
 	st := childStory(seed(t), manyKeys)
 	dir := smallDisk(t, 64)
 	ballast := occupy(t, dir, 100<<10)
@@ -143,10 +143,10 @@ func TestAFullDiskIsNotOpened(t *testing.T) {
 	audit(t, data, st, make(model), 0, acked)
 }
 
-// TestADiskThatAnotherProcessFills fills an ext4 while the store writes a table through a memory
+// TestAnotherProcessFillsTheDisk fills an ext4 while the store writes a table through a memory
 // map, after the store has checked the free space. The process ends with one line, and a new one
 // continues when there is room.
-func TestADiskThatAnotherProcessFills(t *testing.T) {
+func TestAnotherProcessFillsTheDisk(t *testing.T) {
 	st, dir := childStory(seed(t), manyKeys), smallExt4(t, 500)
 	t.Setenv(memTableVariable, fmt.Sprint(DefaultMemTable)) // a larger table takes longer to write
 	faults, rounds := 0, 2
@@ -210,7 +210,7 @@ func occupyAll(t *testing.T, path string) {
 }
 
 // A group that fits is refused if the table of its memtable would not fit.
-func TestAGroupIsRefusedIfItsMemtableHasNoRoom(t *testing.T) {
+func TestGroupIsRefusedIfItsMemtableHasNoRoom(t *testing.T) {
 	dir := smallDisk(t, 64)
 	s := open(t, Options{Dir: filepath.Join(dir, "data"), MemTable: minMemTable})
 	defer drop(t, s)

@@ -44,7 +44,7 @@ func get(t testing.TB, sn *Snapshot, key string) string {
 	return string(value)
 }
 
-func TestANewStoreIsEmpty(t *testing.T) {
+func TestNewStoreIsEmpty(t *testing.T) {
 	s := open(t, Options{Dir: filepath.Join(t.TempDir(), "a", "b")})
 	defer closeStore(t, s)
 	n, hash := s.LastGroup()
@@ -53,7 +53,7 @@ func TestANewStoreIsEmpty(t *testing.T) {
 	}
 }
 
-func TestAStoreIsItsHistoryAfterEveryReopening(t *testing.T) {
+func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
 	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	dir, m := t.TempDir(), make(model)
 	var hash [32]byte
@@ -79,7 +79,7 @@ func TestAStoreIsItsHistoryAfterEveryReopening(t *testing.T) {
 	}
 }
 
-func TestASnapshotNeverChanges(t *testing.T) {
+func TestSnapshotNeverChanges(t *testing.T) {
 	st := story{seed: seed(t), rows: 60, value: 3000, keys: 100}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	var held []*Snapshot
@@ -128,7 +128,7 @@ func equalModel(a, b model) bool {
 	return true
 }
 
-func TestOldVersionsGoWhenTheirLastSnapshotCloses(t *testing.T) {
+func TestOldVersionsAreDroppedAfterTheirLastSnapshot(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	set(t, s, "a", "1")
@@ -151,7 +151,7 @@ func TestOldVersionsGoWhenTheirLastSnapshotCloses(t *testing.T) {
 	}
 }
 
-func TestAGroupIsAppliedOnlyAfterTheOneBefore(t *testing.T) {
+func TestGroupIsAppliedOnlyAfterItsPredecessor(t *testing.T) {
 	for name, wrong := range map[string]func(n uint64, h [32]byte) *Group{
 		"the same again":   func(n uint64, h [32]byte) *Group { return NewGroup(n-1, h) },
 		"one left out":     func(n uint64, h [32]byte) *Group { return NewGroup(n+1, h) },
@@ -182,7 +182,7 @@ func TestAGroupIsAppliedOnlyAfterTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestAnUnsealedGroupIsRefused(t *testing.T) {
+func TestUnsealedGroupIsRefused(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer drop(t, s)
 	if err := s.Apply(NewGroup(next(s))); err == nil {
@@ -190,7 +190,7 @@ func TestAnUnsealedGroupIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheLargestGroupsAreTaken(t *testing.T) {
+func TestLargestGroupsAreAccepted(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	rows, size := s.MaxGroup()
@@ -237,7 +237,7 @@ func TestGroupsThatAreTooLargeAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheLargestValueIsKeptInTheTables(t *testing.T) {
+func TestLargestValueIsStoredInTables(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "a", string(make([]byte, MaxValue)))
@@ -253,7 +253,7 @@ func TestTheLargestValueIsKeptInTheTables(t *testing.T) {
 	}
 }
 
-func TestOneProcessHasTheStore(t *testing.T) {
+func TestOnlyOneProcessOpensTheStore(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
 	if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, ErrLocked) {
@@ -265,7 +265,7 @@ func TestOneProcessHasTheStore(t *testing.T) {
 
 // If LOCK is deleted, Badger's own lock keeps a second process out before it changes a file
 // beside the one that writes.
-func TestBadgersOwnLockIsErrLockedToo(t *testing.T) {
+func TestBadgersOwnLockIsReportedAsErrLocked(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
 	set(t, s, "a", "b")
@@ -313,7 +313,7 @@ func filesOf(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-func TestADirectoryThatCannotBeMadeIsNamed(t *testing.T) {
+func TestErrorNamesDirectoryThatCannotBeCreated(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -335,7 +335,7 @@ func TestCloseWaitsForNoSnapshot(t *testing.T) {
 	closeStore(t, s)
 }
 
-func TestAClosedStoreAnswersWithAnError(t *testing.T) {
+func TestClosedStoreReturnsErrClosed(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	closeStore(t, s)
 	closeStore(t, s)
@@ -354,7 +354,7 @@ func TestAClosedStoreAnswersWithAnError(t *testing.T) {
 	}
 }
 
-func TestSizeCountsWhatIsOnTheDisk(t *testing.T) {
+func TestSizeCountsDiskUsage(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	before := s.Size()

@@ -2,7 +2,7 @@ package store
 
 import "testing"
 
-func TestCompactionRestsLessTheLongerLevelZeroIs(t *testing.T) {
+func TestCompactionPausesLessWithALongerLevelZero(t *testing.T) {
 	for n := range levelZeroTables {
 		if pause(n) != throttlePause {
 			t.Errorf("%d tables in level 0: a pause of %v", n, pause(n))

@@ -155,7 +155,7 @@ func (j *journal) event(seq uint64, canonical []byte) {
 		return
 	}
 	if e.Seq != seq {
-		j.Report.Breach(findings.RuleJournal, "organization %v: event %d calls itself %d", org, seq, e.Seq)
+		j.Report.Breach(findings.RuleJournal, "organization %v: event %d is stored with the number %d", org, seq, e.Seq)
 	}
 	if e.Booked <= j.time {
 		j.Report.Breach(findings.RuleJournal, "organization %v: event %d is not later than the one before", org, seq)

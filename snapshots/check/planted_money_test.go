@@ -92,7 +92,7 @@ var returnFaults = []fault{
 		l.record.Refunded = money.Amount{}
 		l.reverse(func(d *payment.Decision) { d.Record.Refunded = refunded })
 	}),
-	scenarioFault("a return of another amount than it says", "is no return of its amount", func(s *scenarios) {
+	scenarioFault("a return of another amount than it says", "its amounts do not add up", func(s *scenarios) {
 		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return.Record.Amount = fixture.MustAdd(d.Return.Record.Amount, 1) })
 	}),
 	scenarioFault("a return that books other amounts than it says", "books other amounts than it says", func(s *scenarios) {
@@ -116,7 +116,7 @@ var returnFaults = []fault{
 			w.PlantLater(second.record.ID, func(r *payment.Record) { r.ReturnID = first.record.ReturnID })
 		})
 		w.PlantAll(t)
-	}, []int{3}, "which does not"},
+	}, []int{3}, "does not name it"},
 }
 
 func (s *scenarios) refundedInPart() *scenario {

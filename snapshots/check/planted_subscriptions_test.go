@@ -141,13 +141,13 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *recurrence, p *fixture.Planter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
-		"nothing that wakes it": {[]int{3}, "will wake it: false", func(w *recurrence, p *fixture.Planter) {
+		"without a timer": {[]int{3}, "it has a timer: false", func(w *recurrence, p *fixture.Planter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(e *store.Envelope, payload []byte) []byte {
 				e.Due = 0
 				return payload
 			})
 		}},
-		"something that wakes what is paused": {[]int{3}, "will wake it: true", func(w *recurrence, p *fixture.Planter) {
+		"paused, with a timer": {[]int{3}, "it has a timer: true", func(w *recurrence, p *fixture.Planter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.paused}, func(e *store.Envelope, payload []byte) []byte {
 				e.Due = e.Updated + 1
 				return payload

@@ -132,7 +132,7 @@ var entryFaults = []fault{
 			})
 		})
 	}, []int{2}, ""}, // first the entry that closes nothing, then the missing lines
-	scenarioFault("another transaction's row", "calls itself", func(s *scenarios) {
+	scenarioFault("another transaction's row", "has the id", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		s.w.PlantLater(l.record.ID, func(r *payment.Record) { r.ID = uuid.New() })
 	}),
@@ -347,7 +347,7 @@ func (s *scenarios) convert(rate string) {
 }
 
 var standingFaults = []fault{
-	scenarioFault("a transaction that rests on its way", `rests in "created"`, func(s *scenarios) {
+	scenarioFault("a transaction stored with a passing status", `is stored with the status "created"`, func(s *scenarios) {
 		l := &scenario{scenarios: s}
 		l.write(s.at.Host(uuid.New(), 1, s.request(payment.Payment, 300)), func(d *payment.Decision) { d.Record.Hosted = false })
 	}),
@@ -370,13 +370,13 @@ var standingFaults = []fault{
 	scenarioFault("a charge whose card is still kept", "and its card is kept", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.KeepCard = true })
 	}),
-	scenarioFault("a charge under way that nothing will wake", "and something will wake it: false", func(s *scenarios) {
+	scenarioFault("a charge under way without a timer", "and it has a timer: false", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), terms(fees()), func(d *payment.Decision) { d.Due = 0 })
 	}),
-	scenarioFault("money in suspense that nobody gives back", "and something will wake it: false", func(s *scenarios) {
+	scenarioFault("money in suspense without a timer", "and it has a timer: false", func(s *scenarios) {
 		s.late(func(d *payment.Decision) { d.Due = 0 })
 	}),
-	scenarioFault("a closed transaction that something will wake", "and something will wake it: true", func(s *scenarios) {
+	scenarioFault("a closed transaction with a timer", "and it has a timer: true", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Due = ledger.MicrosOf(s.at.Now.Add(time.Hour)) })
 	}),
 }

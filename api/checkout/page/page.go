@@ -134,7 +134,7 @@ const (
 type Outcome struct {
 	Order
 	Result Result
-	Reason string // an error_code; shown if the payer can do something about it
+	Reason string // an error_code; shown if the pages have a text for it
 	Back   string // the merchant's address, which Web accepts; empty: no link
 }
 

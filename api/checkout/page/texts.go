@@ -18,7 +18,7 @@ type texts struct {
 	SignTitle, SignHint, Payload, Sequence, Signature, WrongSignature, TimeLeft   string
 	TimeFormat                                                                    string // minutes and seconds
 	ScanPay, ScanPayout, ScanHint, ScanPayoutHint, DepositHint, QRCode            string
-	DepositAddress, PayoutAddress, OnThisDevice                                   string
+	DepositAddress, SenderAddress, OnThisDevice                                   string
 	ChoiceTitle, ChoiceHint, WrongChoice, Choose                                  string
 	ForwardTitle, ForwardHint, Continue                                           string
 	ProcessingTitle, ProcessingHint, Refresh                                      string
@@ -35,52 +35,52 @@ var english = texts{
 	Lang: "en",
 	Test: "Test payment: no money moves.", Merchant: "Merchant", Amount: "Amount", Details: "Details", MinorUnits: "in minor units",
 
-	PayTitle: "Pay by card", PayoutTitle: "Receive to a card",
+	PayTitle: "Pay by card", PayoutTitle: "Receive money to your card",
 	CardNumber: "Card number", Holder: "Name on the card", Month: "Expiry month", Year: "Expiry year", CVV: "Security code (CVV)",
 	Pay: "Pay", Receive: "Receive",
-	WrongForm:   "Please check what is marked below. Nothing has been charged. For your safety, type all of it again.",
-	WrongNumber: "Check the card number: it is 12 to 19 digits, as on the card.",
-	WrongHolder: "Type the name as it is on the card.",
+	WrongForm:   "Please check the fields marked below. Nothing has been charged. For your security, enter all details again.",
+	WrongNumber: "Check the card number: it has 12 to 19 digits.",
+	WrongHolder: "Enter the name as it appears on the card.",
 	WrongMonth:  "The month is a number from 1 to 12.",
 	WrongYear:   "The year has two or four digits.",
 	WrongCVV:    "The security code is exactly three digits.",
 
-	PasswordTitle: "Confirm with a password", PasswordHint: "Your bank has sent you a one-time password. It is for this payment only: tell it to nobody.",
-	Password: "One-time password", WrongPassword: "Type the password that you were sent.", Confirm: "Confirm",
+	PasswordTitle: "Confirm with a password", PasswordHint: "Your bank has sent you a one-time password. It is for this payment only: do not share it.",
+	Password: "One-time password", WrongPassword: "Enter the password you were sent.", Confirm: "Confirm",
 
-	SignTitle: "Sign the transfer", SignHint: "Sign this with your wallet and paste the signature. When its time is over, this page shows a new one.",
-	Payload: "To be signed", Sequence: "Sequence number", Signature: "Signature", WrongSignature: "Paste the signature.",
+	SignTitle: "Sign the transfer", SignHint: "Sign this text with your wallet and paste the signature. When it expires, a new one appears.",
+	Payload: "Text to sign", Sequence: "Sequence number", Signature: "Signature", WrongSignature: "Paste the signature.",
 	TimeLeft: "Time left", TimeFormat: "%d min %02d s",
 
-	ScanPay: "Scan to pay", ScanPayout: "Scan to receive", ScanHint: "Scan the code with your phone, or go on here.",
-	ScanPayoutHint: "Scan the code with your phone to receive the money, or go on here.",
-	DepositHint:    "Send exactly this amount to this address before the time is over.",
-	QRCode:         "QR code", DepositAddress: "Address", PayoutAddress: "Sent from", OnThisDevice: "Go on with this device",
+	ScanPay: "Scan to pay", ScanPayout: "Scan to receive", ScanHint: "Scan the code with your phone, or continue here.",
+	ScanPayoutHint: "Scan the code with your phone to receive the money, or continue here.",
+	DepositHint:    "Send exactly this amount to this address before time runs out.",
+	QRCode:         "QR code", DepositAddress: "Address", SenderAddress: "Sender address", OnThisDevice: "Continue on this device",
 
 	ChoiceTitle: "Choose your bank", ChoiceHint: "The money goes to your account there.",
 	WrongChoice: "Choose one of the banks.", Choose: "Continue",
 
-	ForwardTitle: "On to your bank", ForwardHint: "Your bank wants to make sure that it is you who pays.", Continue: "Continue",
+	ForwardTitle: "Continue to your bank", ForwardHint: "Your bank wants to confirm that it is you making the payment.", Continue: "Continue",
 
-	ProcessingTitle: "Being processed", ProcessingHint: "This takes a moment. The page asks again by itself.", Refresh: "Ask now",
+	ProcessingTitle: "Processing", ProcessingHint: "This takes a moment. This page updates automatically.", Refresh: "Refresh",
 
 	Paid: "Paid", PaidOut: "The money is on its way to you", ApprovedPay: "Approved", NotPaid: "Not paid", NotPaidOut: "Not paid out",
 	ReturnedPay: "Returned", Back: "Back to the merchant", CloseThis: "You can close this page.",
 
 	Notices: map[Notice]message{
-		NotFound:    {"Page not found", "Check the link, or ask the merchant for another one."},
-		Gone:        {"This link is no longer valid", "Links to payment pages last for a short time. Go back to the merchant and start again."},
-		TooLate:     {"The time is over", "Go back to the merchant and start again."},
+		NotFound:    {"Page not found", "Check the link, or ask the merchant for a new one."},
+		Gone:        {"This link is no longer valid", "Links to payment pages expire after a short time. Go back to the merchant and start again."},
+		TooLate:     {"Time has run out", "Go back to the merchant and start again."},
 		Malformed:   {"That did not work", "The form could not be read. Go back and send it again."},
 		Unavailable: {"Try again in a moment", "The service is busy. Nothing is lost: reload this page."},
-		Fault:       {"Something went wrong", "The mistake is ours. Reload this page in a moment; before you pay again, ask the merchant."},
+		Fault:       {"Something went wrong", "The error is on our side. Reload this page in a moment, and check with the merchant before you pay again."},
 	},
 	Reasons: map[string]string{
 		"card_declined": "The card was declined.", "insufficient_funds": "There is not enough money on the card.",
-		"expired_card": "The card has expired.", "processing_error": "The bank could not process it.",
-		"authentication_failed": "You were not recognised, or refused.", "payer_action_expired": "The time was over before you acted.",
-		"cancelled": "The merchant cancelled it.", "hold_expired": "The merchant did not take the money in time.",
-		"interrupted": "It was interrupted before it reached the bank.",
+		"expired_card": "The card has expired.", "processing_error": "The bank could not process the payment.",
+		"authentication_failed": "Confirmation failed or was declined.", "payer_action_expired": "Time ran out before you confirmed.",
+		"cancelled": "The merchant cancelled the payment.", "hold_expired": "The merchant did not collect the payment in time.",
+		"interrupted": "The payment was interrupted before it reached the bank.",
 	},
 }
 
@@ -108,7 +108,7 @@ var russian = texts{
 	ScanPay: "Отсканируйте, чтобы оплатить", ScanPayout: "Отсканируйте, чтобы получить", ScanHint: "Отсканируйте код телефоном или продолжите здесь.",
 	ScanPayoutHint: "Отсканируйте код телефоном, чтобы получить деньги, или продолжите здесь.",
 	DepositHint:    "Отправьте ровно эту сумму на этот адрес, пока не вышло время.",
-	QRCode:         "QR-код", DepositAddress: "Адрес", PayoutAddress: "Отправитель", OnThisDevice: "Продолжить на этом устройстве",
+	QRCode:         "QR-код", DepositAddress: "Адрес", SenderAddress: "Отправитель", OnThisDevice: "Продолжить на этом устройстве",
 
 	ChoiceTitle: "Выберите банк", ChoiceHint: "Деньги поступят на ваш счёт в этом банке.",
 	WrongChoice: "Выберите один из банков.", Choose: "Продолжить",
@@ -180,7 +180,7 @@ func (t *texts) Ended(o Outcome) string {
 	return either(o.Payout, t.NotPaidOut, t.NotPaid)
 }
 
-// Reason returns the reason if the payer can do something about it; empty otherwise.
+// Reason returns the text for the reason code of an outcome; it is empty for a code that the payer is not shown.
 func (t *texts) Reason(o Outcome) string { return t.Reasons[o.Reason] }
 
 // Notice is the text of a notice.

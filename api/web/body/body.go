@@ -33,7 +33,7 @@ const (
 // contextKey is where a request keeps the body that Wipe overwrites.
 const contextKey = "body"
 
-// buffer holds the body of one request until the answer.
+// buffer holds the body of one request until the response.
 type buffer struct {
 	buf     []byte // the bytes that have arrived: in first, or in a larger buffer that is charged to the budget
 	first   [FirstBuffer]byte

@@ -196,7 +196,7 @@ func MarkAuthenticated(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// HangUp closes the connection after this answer, even if the caller is still sending.
+// HangUp closes the connection after this response, even if the caller is still sending.
 func HangUp(ctx *fasthttp.RequestCtx) {
 	ctx.SetConnectionClose()
 	if c, ok := ctx.Conn().(interface{ hangUp() }); ok {

@@ -7,7 +7,7 @@
 //     filled again, and when the connection ends, unless another connection owns the buffer by
 //     then.
 //  2. If the server ends a connection while its caller still sends, it reads for a bounded
-//     time, so that the caller receives the answer.
+//     time, so that the caller receives the response.
 //  3. CloseAll closes only connections that have sent nothing yet.
 //
 // Callers: package api wraps its listeners; body and the route families end connections and ask

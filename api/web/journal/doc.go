@@ -1,4 +1,4 @@
-// Package journal answers with pages of an organization's journal: the events, entries and
+// Package journal responds with pages of an organization's journal: the events, entries and
 // accounts that the caller may see.
 //
 // Invariants:

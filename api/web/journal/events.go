@@ -35,7 +35,7 @@ type EventQuery struct {
 	Who     *auth.Principal
 }
 
-// WritePage answers with a page of the events that meet the conditions. write writes the fields
+// WritePage responds with a page of the events that meet the conditions. write writes the fields
 // of one event.
 func WritePage(req *web.Request, journal web.Journal, q *web.Query, want *EventQuery, write func(*schema.Encoder, *ledger.Event, *jsonform.Balances)) error {
 	if id, sent := q.ID("source"); sent {

@@ -27,7 +27,7 @@ const (
 )
 
 // ErrToken is the error for a token that was not issued here, or not for this transaction. The
-// two cases have the same answer.
+// two cases have the same response.
 var ErrToken = errors.New("payerpage: not a token of this page")
 
 // ErrExpired is the error for an expired token.

@@ -75,7 +75,7 @@ func TestFlagBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
 	}
 }
 
-func TestEnvironmentReachesEveryKey(t *testing.T) {
+func TestEveryKeyCanBeSetByEnvironment(t *testing.T) {
 	for _, k := range Keys(&Flags{}) {
 		t.Run(k.Name, func(t *testing.T) {
 			variable := "MIZAN_" + strings.ToUpper(strings.ReplaceAll(k.Name, "-", "_"))

@@ -150,7 +150,7 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 	}
 }
 
-func TestKillBetweenTheAuthoritysFiles(t *testing.T) {
+func TestKillBetweenWritingTheAuthoritysFiles(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir, noon, "localhost")
 	if err := os.Remove(filepath.Join(dir, caFile)); err != nil {

@@ -24,7 +24,7 @@ func TestClockFileKeepsTheInstant(t *testing.T) {
 	}
 }
 
-func TestEveryDamageOfTheClockFileIsDetected(t *testing.T) {
+func TestDamagedClockFileIsDetected(t *testing.T) {
 	dir := t.TempDir()
 	if err := writeClock(dir, noon); err != nil {
 		t.Fatal(err)

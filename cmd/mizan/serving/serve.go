@@ -185,7 +185,7 @@ func (s *server) startActors(context.Context) error {
 	s.payments = paymentactor.New(paymentactor.Options{
 		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers, Addresses: s.directory,
 		CreateWait: s.cfg.CreateWait, ProviderTimeout: s.cfg.ProviderWait, ActionTTL: s.cfg.ActionTTL,
-		ReturnURL: s.pages().Return, Operators: s.operators.Reaches, Observe: s.onStatusChange,
+		ReturnURL: s.pages().Return, CanReachOperators: s.operators.Reaches, Observe: s.onStatusChange,
 	})
 	s.contracts = contractactor.New(s.runtime)
 	s.accounts.Recall(s.payments.Attempts)

@@ -9,18 +9,18 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Admission is one attempt to accept a transaction: its progress and its findings. It has no
-// references to itself and may be copied. The zero value is no admission. Its methods take the
-// result of a Task and return the next Task.
+// Admission is one attempt to accept a transaction: its progress and its findings. It contains no pointers to
+// itself, so it may be copied. In the zero value no admission is under way. Its methods take the result of a Task
+// and return the next Task.
 type Admission struct {
 	Search
-	Terms     payment.Terms      // of the found terminal; if none was found, only Asset and Skipped
+	Terms     payment.Terms      // of the found terminal; if none was found, only Asset and Skipped are set
 	Reason    payment.Failure    // reason of the rejection; zero: no objection
 	Attempt   directory.Attempt  // the request as limits see it
-	CountedBy []*directory.Limit // the velocity limits that count it
-	Counted   bool               // they have counted it; a withdrawal must uncount it
-	Stopped   []payment.Attempt  // failover: terminals passed over since the refusal, with reasons
-	Fault     error              // why it could not be counted
+	CountedBy []*directory.Limit // the velocity limits that count the attempt
+	Counted   bool               // whether they have counted it; a withdrawal must then uncount it
+	Stopped   []payment.Attempt  // failover: terminals passed over since the provider's refusal, with reasons
+	Fault     error              // why the attempt could not be counted
 
 	state    State
 	recorded int // failover: number of attempts in the record
@@ -29,8 +29,8 @@ type Admission struct {
 // MaxAttempts is the most tried terminals in a record.
 const MaxAttempts = 32
 
-// Start begins an admission at s.At. lacks is what the request lacks (payment.Unacceptable);
-// empty: nothing. The request counts as an attempt even if its amount is out of range.
+// Start begins an admission at s.At. lacks is the code of what the request lacks (payment.Unacceptable); empty if
+// it lacks nothing. The request counts as an attempt even if its amount is out of range.
 func Start(s Search, lacks payment.Code) (Admission, Task) {
 	s.Request.Attempted = s.At
 	a := Admission{Search: s, state: Routing}
@@ -41,15 +41,15 @@ func Start(s Search, lacks payment.Code) (Admission, Task) {
 	return a, a.take(Objected)
 }
 
-// Refuse begins an admission of a request that lacks what every terminal needs.
+// Refuse begins an admission of a request that lacks something that every terminal needs.
 func Refuse(s Search, lacks payment.Code) (Admission, Task) {
 	a := Admission{Search: s, state: Routing, Reason: payment.Failure{Code: lacks}}
 	a.Terms.Asset = s.Request.Asset
 	return a, a.take(Unacceptable)
 }
 
-// Failover begins the search for another terminal for a record whose provider has refused.
-// s.Tried has the record's attempts and its terminal.
+// Failover begins the search for another terminal for a record whose provider has refused. s.Tried lists the
+// record's earlier attempts and its present terminal.
 func Failover(s Search, r *payment.Record) (Admission, Task) {
 	a := Admission{Search: s, state: Admitted, recorded: len(r.Attempts)}
 	return a, a.take(ProviderRefused)
@@ -61,8 +61,8 @@ func (a *Admission) State() State { return a.state }
 // Waits tells whether the admission waits for the velocity limits.
 func (a *Admission) Waits() bool { return a.state == Counting || a.state == Recounting }
 
-// Velocity takes the velocity result: the first exceeded limit (nil: none), or an error, which
-// is ledger.ClaimTaken for an attempt that repeats a stored one.
+// Velocity takes the velocity limits' result: the first exceeded limit (nil: none), or an error. The error
+// ledger.ClaimTaken means that the attempt repeats a stored one.
 func (a *Admission) Velocity(exceeded *directory.Limit, err error) Task {
 	first := a.state == Counting
 	switch {
@@ -82,7 +82,7 @@ func (a *Admission) Velocity(exceeded *directory.Limit, err error) Task {
 // GuardFunds reports that only the account's funds bound the payout.
 func (a *Admission) GuardFunds() Task { return a.take(FundsGuarded) }
 
-// Funds takes the account's answer.
+// Funds takes the result of AskAccount: whether the account's funds cover the payout.
 func (a *Admission) Funds(covered bool) Task {
 	if covered {
 		return a.take(Cleared)
@@ -90,14 +90,14 @@ func (a *Admission) Funds(covered bool) Task {
 	return a.Object(payment.Failure{Code: payment.InsufficientBalance})
 }
 
-// RuleOut reports that the terminal's terms exclude the transaction. The record does not list
-// this attempt, because only the terms excluded it.
+// RuleOut reports that the terminal's terms exclude the transaction. The record does not list the terminal among
+// its attempts then.
 func (a *Admission) RuleOut() Task {
 	a.Tried = append(a.Tried, payment.Attempt{Terminal: a.Terms.Terminal})
 	return a.take(RuledOut)
 }
 
-// Object takes a later objection, by the writer or the account.
+// Object takes an objection that the writer or the account raised later.
 func (a *Admission) Object(reason payment.Failure) Task {
 	a.Reason = payment.Failure{}
 	return a.found(reason)
@@ -106,7 +106,7 @@ func (a *Admission) Object(reason payment.Failure) Task {
 // Lose reports that the writer refused for a reason that is no objection to the payment.
 func (a *Admission) Lose() Task { return a.take(Lost) }
 
-// LookedAt returns the considered terminals of a transaction that is rejected at the instant.
+// LookedAt returns the terminals that were considered for a transaction that is rejected at the given instant.
 func (a *Admission) LookedAt(terminals []*directory.Terminal, rails Rails, now time.Time) []payment.Attempt {
 	switch {
 	case a.Terms.Found():
@@ -118,8 +118,8 @@ func (a *Admission) LookedAt(terminals []*directory.Terminal, rails Rails, now t
 	}
 }
 
-// found takes an objection; zero means that there is none. The first objection to a transaction
-// is the reason of its rejection. In failover it is only an objection to the terminal.
+// found takes an objection; its zero value means that there is none. The first objection to a transaction is the
+// reason of its rejection. In failover an objection only rules out the terminal.
 func (a *Admission) found(objection payment.Failure) Task {
 	if a.Reason.IsZero() {
 		a.Reason = objection
@@ -133,7 +133,7 @@ func (a *Admission) found(objection payment.Failure) Task {
 	return a.take(Objected)
 }
 
-// passOver records the objection to the terminal, and clears it.
+// passOver adds the terminal with its objection to Stopped, and clears the objection.
 func (a *Admission) passOver() {
 	passed := a.Terms.Stopped(a.Reason, a.At.Time())
 	a.Stopped = append(a.Stopped, passed...)

@@ -8,9 +8,9 @@
 //     attempt that repeats a stored one is uncounted.
 //  3. Limits on volumes become Terms.Bounds, which the writer checks: nothing is reserved here.
 //  4. Failover tries the other terminals one by one, each under its own limits. It does not check
-//     the blocklist again, because the payer has not changed. If no terminal is left, the answer of
-//     the terminal that refused stands.
-//  5. A step that Machine does not have panics: it is an error of the caller.
+//     the blocklist again, because the payer is the same. If no terminal is left, the
+//     first terminal's answer becomes the charge's final answer.
+//  5. A method call for which Machine has no step panics: it is a bug of the caller.
 //  6. Nothing here reads a clock or waits. Looked-up data are arguments; a slow step is a Task
 //     whose result the caller hands back.
 //

@@ -6,9 +6,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Attempts calls fn for each attempt of a stored transaction as the limits saw it, until fn
-// returns false: at the first terminal, and at each one that failover tried. It returns fn's
-// last result.
+// Attempts calls fn for each attempt of a stored transaction, as the limits saw it: one at the first terminal and
+// one at each terminal that failover tried. It stops when fn returns false, and returns fn's last result.
 func Attempts(r *payment.Record, fn func(at ledger.Micros, a *directory.Attempt) (more bool)) (more bool) {
 	search := Search{Request: &r.Request}
 	attempt := directory.Attempt{Type: search.kind(), Asset: r.Asset, Payer: PayerOf(&r.Request, nil)}

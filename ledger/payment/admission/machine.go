@@ -30,12 +30,12 @@ type Event string
 const (
 	Unacceptable    Event = "unacceptable"     // the request lacks what every terminal needs
 	TerminalFound   Event = "terminal_found"   // a terminal serves the request and its circuit is closed
-	NoTerminal      Event = "no_terminal"      // there is none, or none is left
+	NoTerminal      Event = "no_terminal"      // no terminal serves the request, or none is left
 	ToCount         Event = "to_count"         // velocity limits count the attempt
 	Cleared         Event = "cleared"          // nothing objects
 	Objected        Event = "objected"         // something objects: Admission.Reason says what
 	Repeated        Event = "repeated"         // the txid is taken: the attempt repeats a stored one
-	Uncountable     Event = "uncountable"      // the velocity limits could not count the attempt
+	Uncountable     Event = "uncountable"      // the attempt could not be counted (Admission.Fault)
 	FundsGuarded    Event = "funds_guarded"    // only the account's funds bound the payout
 	RuledOut        Event = "ruled_out"        // the terminal's terms exclude the transaction
 	Lost            Event = "lost"             // the writer refused for a reason that is no objection to the payment
@@ -50,20 +50,20 @@ type Task string
 const (
 	FindTerminal Task = "find_terminal" // Find
 	Screen       Task = "screen"        // Screen
-	Count        Task = "count"         // at once or by the account's actor: Velocity
-	Recount      Task = "recount"       // by the account's actor: Velocity
-	AskAccount   Task = "ask_account"   // by the account's actor: Funds
+	Count        Task = "count"         // count the attempt, directly or by the account's actor: Velocity
+	Recount      Task = "recount"       // count the attempt by the account's actor: Velocity
+	AskAccount   Task = "ask_account"   // ask the account's actor for the funds: Funds
 	Begin        Task = "begin"         // decide on the charge and hand it to the writer, or GuardFunds
 	Write        Task = "write"         // hand the decision to the writer
 	Reject       Task = "reject"        // decide on the rejection for Reason and hand it to the writer
 	Reroute      Task = "reroute"       // decide on the other terminal and hand it to the writer, or RuleOut
 	AnswerStored Task = "answer_stored" // answer with the stored transaction
-	Withdraw     Task = "withdraw"      // answer with Fault
-	TakeBack     Task = "take_back"     // uncount the attempt; the writer's refusal is the answer
-	LetStand     Task = "let_stand"     // the first terminal's answer becomes the charge's
+	Withdraw     Task = "withdraw"      // return Fault to the caller
+	TakeBack     Task = "take_back"     // uncount the attempt and return the writer's refusal
+	LetStand     Task = "let_stand"     // the first terminal's answer becomes the charge's final answer
 )
 
-// Step is a cell of the machine.
+// Step is one entry of the transition table.
 type Step struct {
 	To  State
 	Do  Task

@@ -7,9 +7,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// PayerOf returns the payer or payee of a request: the card, the merchant's data about its
-// customer, and the source of the credentials. bin is the beginning of the card's number, if
-// known; nil: as in the request. The Payer keeps the slice and does not copy it.
+// PayerOf returns the payer or payee of a request: the card, the merchant's data about its customer, and the source
+// of the credentials. bin is the beginning of the card's number, if known; nil means the one in the request. The
+// Payer refers to the slice and does not copy it.
 func PayerOf(r *payment.Request, bin []byte) directory.Payer {
 	p := directory.Payer{Card: r.CardFingerprint, BIN: bin, IP: directory.NormalAddress(r.PayerIP)}
 	if bin == nil {
@@ -18,7 +18,7 @@ func PayerOf(r *payment.Request, bin []byte) directory.Payer {
 	if len(r.Customer) == 0 {
 		return p
 	}
-	var customer map[string]json.RawMessage // not a struct: names are exact
+	var customer map[string]json.RawMessage // not a struct: encoding/json would match names regardless of case
 	if json.Unmarshal(r.Customer, &customer) != nil {
 		return p
 	}
@@ -28,7 +28,7 @@ func PayerOf(r *payment.Request, bin []byte) directory.Payer {
 	return p
 }
 
-// textIn returns the value of a JSON string; empty for any other value.
+// textIn returns the value of a JSON string; empty for JSON of any other type.
 func textIn(value json.RawMessage) (text string) {
 	if json.Unmarshal(value, &text) != nil {
 		return ""

@@ -19,23 +19,22 @@ type Search struct {
 	At      ledger.Micros
 }
 
-// Rails answers routing's questions about providers.
+// Rails tells what routing needs to know about providers.
 type Rails interface {
-	// Accepts tells whether the build has the provider and the provider takes the method in that
-	// direction.
+	// Accepts tells whether this build includes the provider and the provider takes the method in that direction.
 	Accepts(provider string, direction payment.Type, method string) bool
-	// CircuitOpen tells whether the terminal counts as down.
+	// CircuitOpen tells whether the terminal's circuit breaker is open: the terminal counts as down.
 	CircuitOpen(terminal ledger.ID) bool
 	// Rate returns an organization's rate; false if it has none.
 	Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool)
 }
 
-// ReasonCircuitOpen is the stored reason of a skipped terminal.
+// ReasonCircuitOpen is the stored reason of a terminal that was skipped because of its circuit.
 const ReasonCircuitOpen = "the terminal's circuit is open"
 
-// Find chooses the first of the partner's terminals, which are ordered by priority and id, that
-// serves the request, was not tried and has a closed circuit. Terms.Skipped lists the terminals
-// with an open circuit, also if no terminal is found.
+// Find chooses the terminal for the request: the first of the partner's terminals, which are ordered by priority
+// and id, that serves the request, was not tried yet and has a closed circuit. Terms.Skipped lists the terminals
+// with an open circuit, even if no terminal is found.
 func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
 	if a.recorded+len(a.Stopped) >= MaxAttempts {
 		return a.take(NoTerminal)
@@ -93,7 +92,7 @@ func (s *Search) excluded(t *directory.Terminal, rails Rails) string {
 		if t.ID != r.Renewal.Terminal {
 			return "the stored credential is another terminal's"
 		}
-		method = payment.BankCard // a terminal for cards accepts the credential that a card has left
+		method = payment.BankCard // a card's stored credential is charged at a terminal for cards
 	}
 	if why := t.Unfit(s.kind(), r.Asset, method, r.Amount); why != "" {
 		return why

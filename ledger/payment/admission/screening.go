@@ -16,14 +16,14 @@ type Rules struct {
 	BIN     []byte // the beginning of the card's number; nil: as in the request
 }
 
-// BlockList finds the first entry that names a payer, and returns the entry's kind.
+// BlockList returns the kind of the first blocklist entry that names a payer.
 type BlockList interface {
 	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
-// Screen checks the attempt against the blocklist, unless there is an objection already or
-// failover is under way, and always against the limits, because these tell which limits count
-// the attempt. Most partners have neither a blocklist nor limits.
+// Screen checks the attempt against the blocklist, unless there is an objection already or failover is under way.
+// It always checks the limits, because that also finds the velocity limits that count the attempt. Most partners
+// have neither a blocklist nor limits.
 func (a *Admission) Screen(rules Rules) Task {
 	limits, listed := rules.Limits, rules.Blocks != nil && !a.failingOver()
 	if len(limits) == 0 && !listed {
@@ -49,10 +49,10 @@ func (a *Admission) Screen(rules Rules) Task {
 	return a.take(ToCount)
 }
 
-// applyLimits checks the attempt against the limits on one payment, collects the velocity limits
-// (the account's actor counts them), and makes Terms.Bounds from the limits on volumes (the
-// writer checks them). It returns the first objection. If no volume limit is personal, many
-// attempts have the same bounds and share them.
+// applyLimits checks the attempt against the limits on one payment, and returns the first objection. It also
+// collects the velocity limits, which the account's actor counts, and makes Terms.Bounds from the volume limits,
+// which the writer checks. Attempts share their bounds with others that have the same ones, unless a volume limit
+// is personal.
 func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (breach payment.Failure) {
 	var (
 		today *day
@@ -86,7 +86,7 @@ func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (br
 	return breach
 }
 
-// bind adds a bound for this attempt only.
+// bind adds a bound that only this attempt has.
 func (a *Admission) bind(b payment.Bound, most int) {
 	if a.Terms.Bounds == nil {
 		a.Terms.Bounds = make([]payment.Bound, 0, most)

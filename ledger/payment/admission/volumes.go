@@ -20,17 +20,17 @@ type day struct {
 	date ledger.Date
 	name string // ledger.DayWindow
 
-	sets sync.Map     // first of a partner's limits (**directory.Limit) → *boundSets
+	sets sync.Map     // key: address of the first of a partner's limits (**directory.Limit); value: *boundSets
 	kept atomic.Int64 // number of partners in sets
 }
 
-// Bounds of a day's cache. When it is full, it is emptied.
+// Bounds of a day's cache. A full cache is emptied.
 const (
-	MaxPartners = 65_536 // partners; each change of a partner's limits counts as a further one
-	MaxSets     = 16     // of one partner's limits: one for each combination of asset, type and terminal with limits
+	MaxPartners = 65_536 // partners; a partner whose limits have changed counts once more
+	MaxSets     = 16     // sets of one partner: one for each combination of asset, type and terminal that has limits
 )
 
-// chosen is the set of a partner's limits that bound a transaction, by their index.
+// chosen is a set of a partner's limits, by their index: those that bound a transaction.
 type chosen [(directory.MaxLimits + 63) / 64]uint64
 
 func (c *chosen) add(i int) { c[i/64] |= 1 << (i % 64) }
@@ -46,7 +46,7 @@ type boundSet struct {
 // boundSets is immutable; a change replaces it.
 type boundSets struct{ all []boundSet }
 
-// day returns the cache of the date, which nearly always is the cache of the previous payment.
+// day returns the cache of the date. It nearly always is the cache that the previous payment used.
 func (v *Volumes) day(date ledger.Date) *day {
 	if last := v.today.Load(); last != nil && last.date == date && last.kept.Load() < MaxPartners {
 		return last
@@ -56,8 +56,8 @@ func (v *Volumes) day(date ledger.Date) *day {
 	return next
 }
 
-// bounds returns the bounds that the chosen limits of a partner put on any payer's payment. The
-// slice of limits never changes, so the address of its first element identifies it.
+// bounds returns the bounds that the chosen limits of a partner put on a payment by any payer. A slice of limits
+// never changes, so the address of its first element identifies it.
 func (d *day) bounds(limits []*directory.Limit, of *chosen) []payment.Bound {
 	var known []boundSet
 	kept, found := d.sets.Load(&limits[0])

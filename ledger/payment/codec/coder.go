@@ -14,26 +14,26 @@ import (
 	"mizan/ledger/payment"
 )
 
-// coder encodes or decodes values. Each of its methods, and each function of the same form, does both: it encodes the
-// value that v points to, or decodes one into it. So the form of a value stands once.
+// coder encodes or decodes values. Each of its methods, and each function with a coder parameter, does both: it
+// encodes the value that v points to, or decodes into it. So each stored form is written down only once.
 type coder struct {
-	enc   *msgpack.Encoder // writes to buf; nil: it decodes
+	enc   *msgpack.Encoder // writes to buf; nil in a coder that decodes
 	buf   bytes.Buffer
 	pairs int // keys that were encoded
 
-	dec *msgpack.Decoder // reads src
+	dec *msgpack.Decoder // reads src; nil in a coder that encodes
 	src bytes.Reader
-	err error // the first error of decoding, after which nothing is decoded; encoding has none
+	err error // the first error of decoding; nothing is decoded after it
 
 	raw     [40]byte // scratch of ids and amounts: a local array would escape to the heap
 	scratch []byte   // scratch of longer values
 }
 
-// encodes tells whether to encode a value, decodes whether to decode one.
+// encodes and decodes tell which of the two to do. After an error neither is done.
 func (c *coder) encodes() bool { return c.enc != nil }
 func (c *coder) decodes() bool { return c.enc == nil && c.err == nil }
 
-// key encodes the key of a field, which the caller has found to hold a value.
+// key encodes the key of a field. The caller has checked that the field is not empty.
 func (c *coder) key(key int) {
 	c.pairs++
 	assert.NoError(c.enc.EncodeInt(int64(key)))
@@ -75,7 +75,7 @@ func (c *coder) bytes(v *[]byte) {
 	}
 }
 
-// packed codes bytes that other functions append and parse.
+// packed codes bytes by two functions, one that appends them and one that parses them.
 func (c *coder) packed(appendTo func(dst []byte) []byte, parse func([]byte) error) {
 	if c.encodes() {
 		c.scratch = appendTo(c.scratch[:0])
@@ -148,7 +148,8 @@ func (c *coder) failure(v *payment.Failure) {
 
 var errShort = errors.New("a value is cut off")
 
-// array codes an array of values, which the function codes. A longer array is decoded too, without its end (invariant 3).
+// array codes an array whose values the code function codes. It also decodes a longer array and skips the values
+// that it does not know (invariant 3).
 func (c *coder) array(values int, code func()) {
 	if c.encodes() {
 		assert.NoError(c.enc.EncodeArrayLen(values))
@@ -180,7 +181,7 @@ func (c *coder) length(n int) int {
 	return n
 }
 
-// list codes a list whose elements the function codes.
+// list codes a list; the given function codes one element.
 func list[T any](code func(*coder, *T)) func(*coder, *[]T) {
 	return func(c *coder, v *[]T) {
 		if n := c.length(len(*v)); c.encodes() {

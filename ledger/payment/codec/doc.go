@@ -5,14 +5,14 @@
 //  1. A key's number, a flag's bit and the order of an array's fields never change their meaning.
 //  2. Decode(Encode(r)) equals r, except for what the store's envelope holds (Finished) and for
 //     the names of counters, which are derived.
-//  3. A reader skips keys that it does not know, and the end of an array that is longer than it
-//     knows: a later release may add both.
+//  3. A decoder skips keys that it does not know, and the unknown values at the end of a longer array: a later
+//     release may add both.
 //  4. Decode returns an error for any damaged payload. It neither panics nor allocates more than the
 //     payload announces and holds (internal/packed).
 //  5. The same record is always encoded as the same bytes.
 //
-// Callers: actors/payment, which stores records, and whatever reads the store without an actor
-// (actors/alerts by way of cmd, api, snapshots, bench).
+// Callers: actors/payment, which stores records, and the packages that read the store without an actor
+// (actors/alerts through cmd, api, snapshots, bench).
 //
 // Rejected: methods of payment.Record, which would bring msgpack into the package that decides;
 // encoding by reflection and struct tags, which is slower and lets a renamed field

@@ -15,7 +15,7 @@ type record = payment.Record
 // field is a stored field of a transaction.
 type field struct {
 	key  int                   // its index in fields, and its number in the stored map
-	code func(*coder, *record) // encodes the key and the field, if it is not empty; or decodes the field
+	code func(*coder, *record) // encodes the key and the field if it is not empty, or decodes the field
 }
 
 // fields are the stored fields of a transaction. A key never changes its meaning: new fields are added at the end.
@@ -89,7 +89,7 @@ func init() {
 	}
 }
 
-// value is a field that is empty if it is zero.
+// value returns a field that is omitted if it is zero.
 func value[T comparable](key int, code func(*coder, *T), at func(*record) *T) field {
 	return field{key, func(c *coder, r *record) {
 		v := at(r)
@@ -104,7 +104,7 @@ func value[T comparable](key int, code func(*coder, *T), at func(*record) *T) fi
 	}}
 }
 
-// slice is a field that is empty if it is nil.
+// slice returns a field that is omitted if it is nil.
 func slice[T any](key int, code func(*coder, *[]T), at func(*record) *[]T) field {
 	return field{key, func(c *coder, r *record) {
 		v := at(r)
@@ -118,7 +118,7 @@ func slice[T any](key int, code func(*coder, *[]T), at func(*record) *[]T) field
 	}}
 }
 
-// pointer is a field that is empty if it is nil.
+// pointer returns a field that is omitted if it is nil.
 func pointer[T any](key int, code func(*coder, *T), at func(*record) **T) field {
 	return field{key, func(c *coder, r *record) {
 		v := at(r)
@@ -134,7 +134,7 @@ func pointer[T any](key int, code func(*coder, *T), at func(*record) **T) field 
 	}}
 }
 
-// description is a field that is stored if it was sent, though it may be empty.
+// description returns the field of the description, which is stored if it was sent, even if it is empty.
 func description(key int) field {
 	return field{key, func(c *coder, r *record) {
 		switch {
@@ -149,7 +149,7 @@ func description(key int) field {
 	}}
 }
 
-// flags is a field of the bits of the record's conditions.
+// flags returns the field that holds the record's conditions as bits.
 func flags(key int) field {
 	return field{key, func(c *coder, r *record) {
 		bits := flagsOf(r)

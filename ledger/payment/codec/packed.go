@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// flagBits are the stored bits of the record's conditions. A bit never changes its meaning.
+// flagBits maps the record's conditions to stored bits. A bit never changes its meaning.
 var flagBits = [...]struct {
 	bit int
 	at  func(*record) *bool
@@ -25,7 +25,7 @@ var flagBits = [...]struct {
 	{1 << 7, func(r *record) *bool { return &r.EmptyTxID }},
 }
 
-// flagsOf returns the bits of the conditions that hold.
+// flagsOf returns the bits of the conditions that are true.
 func flagsOf(r *record) (flags int) {
 	for i := range flagBits {
 		if *flagBits[i].at(r) {
@@ -41,9 +41,10 @@ func setFlags(r *record, flags int) {
 	}
 }
 
-// volumes codes the volumes. Nearly every transaction under a limit stores them, in two versions, so the form is small.
-// A volume is its limit's id and a head. The head's lowest bit tells whether a subject follows, the next one whether the
-// window follows as a text, and the higher bits are the window's number. Texts follow in the order window, subject.
+// volumes codes the volumes. Nearly every transaction under a limit stores them, in two versions of its record, so
+// the form is small. A volume is its limit's id, a head, and up to two texts: the window, then the subject. The
+// head's lowest bit tells whether a subject follows, and the next bit whether the window follows as a text. If it
+// does not, the higher bits are the window's number.
 func (c *coder) volumes(v *[]payment.Volume) {
 	c.packed(
 		func(dst []byte) []byte {
@@ -115,7 +116,7 @@ func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
 	return b, err
 }
 
-// renewal codes what the payment renews: three ids and the number.
+// renewal codes a payment's Renewal: three ids and the number.
 func (c *coder) renewal(v *payment.Renewal) {
 	ids := [...]*ledger.ID{&v.Subscription, &v.Initial, &v.Terminal}
 	c.packed(

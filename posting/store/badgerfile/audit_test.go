@@ -36,7 +36,7 @@ func appendChanges(t *testing.T, path string, ops ...pb.ManifestChange_Operation
 	}
 }
 
-func TestTheAuditCountsWhatCompactionsList(t *testing.T) {
+func TestAuditCountsTablesListedByCompactions(t *testing.T) {
 	const create, remove = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
 	path := filepath.Join(t.TempDir(), "MANIFEST")
 	if err := os.WriteFile(path, make([]byte, manifestHeader), 0o600); err != nil {

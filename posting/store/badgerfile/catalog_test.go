@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestACatalogIsReadAsItWasWritten(t *testing.T) {
+func TestCatalogRoundTrip(t *testing.T) {
 	c := NewCatalog(filepath.Join(t.TempDir(), "TABLES"))
 	if known, damaged, err := c.Load(); len(known) != 0 || damaged || err != nil {
 		t.Errorf("without a file: %v, %v, %v", known, damaged, err)
@@ -23,7 +23,7 @@ func TestACatalogIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestNoFlippedBitOfACatalogIsBelieved(t *testing.T) {
+func TestEveryFlippedBitOfACatalogIsDetected(t *testing.T) {
 	c := NewCatalog(filepath.Join(t.TempDir(), "TABLES"))
 	if err := c.Write(map[uint64]Table{3: {ID: 3, Size: 100, Sum: 7}}); err != nil {
 		t.Fatal(err)

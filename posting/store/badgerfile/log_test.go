@@ -30,7 +30,7 @@ func logBytes(versions ...uint64) []byte {
 	return b
 }
 
-func TestWhatALogHolds(t *testing.T) {
+func TestReadLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "00001.mem")
 	read := func(b []byte) (logFile, error) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
@@ -73,7 +73,7 @@ func TestWhatALogHolds(t *testing.T) {
 
 // A row may have as many bytes as the store writes. One that claims more is torn, even with a
 // correct checksum.
-func TestARowAboveTheBoundsEndsALog(t *testing.T) {
+func TestRowAboveTheBoundsEndsALog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "00001.mem")
 	if err := os.WriteFile(path, logBytes(7), 0o600); err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func writtenTable(t *testing.T) string {
 	return tables[0]
 }
 
-func TestATableIsReadAsBadgerWroteIt(t *testing.T) {
+func TestBadgersTableIsReadBack(t *testing.T) {
 	path := writtenTable(t)
 	read, err := readTable(path)
 	if err != nil || read.maxVersion != 7 || read.ID != 1 {
@@ -56,7 +56,7 @@ func TestATableIsReadAsBadgerWroteIt(t *testing.T) {
 	}
 }
 
-func TestABlockInAnothersPlaceIsNoticed(t *testing.T) {
+func TestMisplacedBlockIsDetected(t *testing.T) {
 	path := writtenTable(t)
 	b, err := os.ReadFile(path)
 	if err != nil {

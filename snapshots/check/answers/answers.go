@@ -21,25 +21,25 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1: each acknowledged answer is in the store and equal; a definite refusal left nothing;
-// a request without an answer took effect entirely or not at all. A line of the file may name
+// Rule 1: everything that a response acknowledged is in the store and equal; a definite refusal left
+// nothing; a request without a response took effect entirely or not at all. A line of the file may name
 // the partner (partner_id); without it the rule treats all partners of an organization as one.
-// Answers of a kind that the rule does not compare are counted. If the file has no other
-// answers, the rule is skipped.
+// Responses of a kind that the rule does not compare are counted. If the file has no other
+// responses, the rule is skipped.
 
-// Check compares the answers that clients received with the store.
+// Check compares the responses that clients received with the store.
 type Check struct {
 	*scan.Scan
 	directory *directory.Facts
 	answers   acknowledgements
 }
 
-// New begins the comparison of answers with the store.
+// New begins the comparison of responses with the store.
 func New(s *scan.Scan, d *directory.Facts) *Check {
 	return &Check{Scan: s, directory: d}
 }
 
-// acknowledgements are the answers that clients received, which the store must match.
+// acknowledgements are the responses that clients received, which the store must match.
 type acknowledgements struct {
 	hasAnswers bool
 	seed       maphash.Seed
@@ -49,43 +49,43 @@ type acknowledgements struct {
 	creates    map[uint64]*outcome    // creates by organization and txid
 	keys       map[uint64]*keyOutcome // creates of transactions, and staff members' requests
 
-	transactions  about[shownTransaction]
-	contracts     about[shownContract]
-	subscriptions about[shownSubscription]
-	rates         []rateAnswer
-	records       scan.Slab[directoryAnswer]
-	kept          map[directory.Made][]int32 // indexes of the answers about each record of the directory
+	transactions       shownRecords[shownTransaction]
+	contracts          shownRecords[shownContract]
+	subscriptions      shownRecords[shownSubscription]
+	rates              []shownRate
+	directoryRecords   scan.Slab[shownDirectoryRecord]
+	directoryResponses map[directory.Made][]int32 // indexes of the responses about each record of the directory
 }
 
 func newAcknowledgements() acknowledgements {
 	return acknowledgements{
 		hasAnswers: true, seed: maphash.MakeSeed(), shapes: make(map[string]int32), creates: make(map[uint64]*outcome), keys: make(map[uint64]*keyOutcome),
 		states:       scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}},
-		transactions: newAbout[shownTransaction](ledger.Transaction), contracts: newAbout[shownContract](ledger.Contract),
-		subscriptions: newAbout[shownSubscription](ledger.Subscription),
+		transactions: newShownRecords[shownTransaction](ledger.Transaction), contracts: newShownRecords[shownContract](ledger.Contract),
+		subscriptions: newShownRecords[shownSubscription](ledger.Subscription),
 	}
 }
 
-// answerLine is a line of the answers file. Body and response are JSON, or a string that
-// contains JSON.
-type answerLine struct {
+// responseLine is a line of the answers file: a request and its response. Body and Response are JSON,
+// or a string that contains JSON.
+type responseLine struct {
 	Method         string         `json:"method"`
 	Path           string         `json:"path"`
 	OrganizationID string         `json:"organization_id"`
 	Body           jsontext.Value `json:"body"`
 	PartnerID      int64          `json:"partner_id"` // 0: the line names no partner
 	IdempotencyKey string         `json:"idempotency_key"`
-	Status         *int           `json:"status"` // 0: the client received no answer
+	Status         *int           `json:"status"` // 0: the client received no response
 	Response       jsontext.Value `json:"response"`
 
-	org    ledger.ID
-	orgErr error
-	named  bool // the line is a create with a txid
+	org     ledger.ID
+	orgErr  error
+	hasTxID bool // the line is a create with a txid
 }
 
 // ReadFile reads the file. A last line that is cut short, as a killed client leaves it, is
-// ignored. Any other line that is not an answer means that the program which wrote the file has
-// a bug. A file without answers is an error too, because it proves nothing.
+// ignored. Any other line that is not a response means that the program which wrote the file has
+// a bug. A file without responses is an error too, because it proves nothing.
 func (c *Check) ReadFile(path string) error {
 	if path == "" {
 		c.Report.Skip(findings.RuleAnswers)
@@ -106,14 +106,14 @@ func (c *Check) ReadFile(path string) error {
 		if err != nil && !torn {
 			return fmt.Errorf("%w: answers: %w", findings.ErrInput, err)
 		}
-		if l, well := parseAnswer(line); well {
+		if l, valid := parseLine(line); valid {
 			read = true
-			c.readAnswer(n, l)
+			c.readLine(n, l)
 		} else if !torn {
 			return fmt.Errorf("%w: answers: line %d is not a JSON object with method, path and status", findings.ErrInput, n)
 		}
 		if torn && !read {
-			return fmt.Errorf("%w: answers: line %d: the file ends without an answer", findings.ErrInput, n)
+			return fmt.Errorf("%w: answers: line %d: the file ends without a response", findings.ErrInput, n)
 		}
 		if torn {
 			return nil
@@ -124,9 +124,9 @@ func (c *Check) ReadFile(path string) error {
 	}
 }
 
-// parseAnswer parses a line; well is false if the line does not have the form of an answer.
-func parseAnswer(line []byte) (l *answerLine, well bool) {
-	l = new(answerLine)
+// parseLine parses a line; valid is false if the line does not have the form of a response.
+func parseLine(line []byte) (l *responseLine, valid bool) {
+	l = new(responseLine)
 	if json.Unmarshal(line, l) != nil || l.Method == "" || !strings.HasPrefix(l.Path, "/") || l.Status == nil {
 		return nil, false
 	}
@@ -138,13 +138,13 @@ func parseAnswer(line []byte) (l *answerLine, well bool) {
 	return l, l.OrganizationID == "" || l.orgErr == nil
 }
 
-// readAnswer reads one answer. Its path decides which function compares it. An answer that no
+// readLine reads one response. Its path decides which function compares it. A response that no
 // function compares is counted.
-func (c *Check) readAnswer(n uint32, l *answerLine) {
+func (c *Check) readLine(n uint32, l *responseLine) {
 	path, _, _ := strings.Cut(l.Path, "?")
-	known := c.readOfDirectory(n, path, l)
+	known := c.readDirectoryLine(n, path, l)
 	if !known && l.orgErr == nil {
-		known = c.readOfOrganization(n, path, l)
+		known = c.readOrganizationLine(n, path, l)
 	}
 	if known {
 		c.Report.Count(findings.RuleAnswers, 1)
@@ -153,14 +153,15 @@ func (c *Check) readAnswer(n uint32, l *answerLine) {
 	}
 }
 
-// readOfDirectory reads an answer that may come without the name of an organization.
-func (c *Check) readOfDirectory(n uint32, path string, l *answerLine) bool {
+// readDirectoryLine reads a response about the directory, whose line may lack an organization; false if the
+// response is about something else.
+func (c *Check) readDirectoryLine(n uint32, path string, l *responseLine) bool {
 	status := *l.Status
 	if path == ratesPath && l.Method == "PUT" && (status == 200 || status == 201) {
 		c.readRate(n, l)
 		return true
 	}
-	kind, id, ok := directoryAddress(path)
+	kind, id, ok := parseDirectoryPath(path)
 	read := status == 200 || status == 204
 	if id == "" {
 		read = l.Method == "POST" && status == 201
@@ -168,11 +169,11 @@ func (c *Check) readOfDirectory(n uint32, path string, l *answerLine) bool {
 	return ok && read && c.readDirectoryRecord(n, kind, id, l)
 }
 
-// readOfOrganization reads an answer about the records of one organization.
-func (c *Check) readOfOrganization(n uint32, path string, l *answerLine) bool {
+// readOrganizationLine reads a response about the records of one organization; false if no function compares it.
+func (c *Check) readOrganizationLine(n uint32, path string, l *responseLine) bool {
 	for _, route := range []struct {
 		path string
-		read func(n uint32, rest string, l *answerLine) bool // rest follows the path
+		read func(n uint32, rest string, l *responseLine) bool // rest follows the path
 	}{
 		{transactionsPath, c.readTransactions}, {subscriptionsPath, c.readSubscriptions},
 		{screeningsPath, c.readScreening}, {entriesPath, c.readEntry},
@@ -181,11 +182,11 @@ func (c *Check) readOfOrganization(n uint32, path string, l *answerLine) bool {
 			return route.read(n, strings.TrimPrefix(rest, "/"), l)
 		}
 	}
-	to, ok := contractAddress(path)
+	to, ok := parseContractPath(path)
 	return ok && c.readContract(n, to, l)
 }
 
-// embedded returns the JSON that a value is, or that it contains as a string.
+// embedded returns the value itself or, if it is a string, the JSON in the string.
 func embedded(v jsontext.Value) []byte {
 	if v.Kind() != '"' {
 		return v
@@ -197,11 +198,11 @@ func embedded(v jsontext.Value) []byte {
 	return []byte(text)
 }
 
-// data returns the member of the response that contains what was asked for; nil if there is none.
-func (l *answerLine) data() jsontext.Value { return parseObject(embedded(l.Response))["data"] }
+// data returns the response's member "data", which contains what was asked for; nil if there is none.
+func (l *responseLine) data() jsontext.Value { return parseObject(embedded(l.Response))["data"] }
 
-// succeeded tells whether a read or a write has succeeded: a POST to a list makes a record (201).
-func (l *answerLine) succeeded(list bool) bool {
+// succeeded tells whether a read or a write has succeeded. A POST to a list creates a record, so its status is 201.
+func (l *responseLine) succeeded(list bool) bool {
 	switch {
 	case l.Method == "POST" && list:
 		return *l.Status == 201
@@ -211,8 +212,9 @@ func (l *answerLine) succeeded(list bool) bool {
 	return false
 }
 
-// shown returns the records that an answer shows: those of a list, or one; false if it has no list.
-func (l *answerLine) shown(list bool) (records []object, ok bool) {
+// shownObjects returns the records that a response shows: those of a list, or one. ok is false if a list was
+// expected and the response has none.
+func (l *responseLine) shownObjects(list bool) (records []object, ok bool) {
 	if !list {
 		return []object{parseObject(l.data())}, true
 	}
@@ -230,8 +232,8 @@ func (a *acknowledgements) hash(texts ...string) uint64 {
 	return m.Sum64() | 1
 }
 
-// CheckAll reports what the answers show and the store lacks, and how many answers were not
-// compared. A rule that has compared no answer is reported as skipped.
+// CheckAll reports what the responses show and the store lacks, and how many responses were not
+// compared. If no response was compared, the rule is reported as skipped.
 func (c *Check) CheckAll() error {
 	a := &c.answers
 	if !a.hasAnswers {
@@ -245,16 +247,16 @@ func (c *Check) CheckAll() error {
 		c.Report.Skip(findings.RuleAnswers)
 	}
 	c.compareSubscriptions()
-	a.transactions.end(c, ofPartner, nil)
-	a.contracts.end(c, func(*subject[shownContract]) string { return actors.KeyOfStaff }, c.compareReply)
-	a.subscriptions.end(c, ofPartner, nil)
+	a.transactions.reportLost(c, partnerKeyScope, nil)
+	a.contracts.reportLost(c, func(*subject[shownContract]) string { return actors.KeyOfStaff }, c.compareReply)
+	a.subscriptions.reportLost(c, partnerKeyScope, nil)
 	c.checkKeys()
 	c.checkDirectory()
 	return c.checkRates()
 }
 
-// madeInAnyOrganization looks in all organizations for the record that an answer without an
-// organization names: a client may omit the header if there is only one organization.
+// madeInAnyOrganization looks in all organizations for a record whose response names no organization: a client
+// may omit the header if there is only one organization.
 func (c *Check) madeInAnyOrganization(m directory.Made) bool {
 	if m.Org != (ledger.ID{}) {
 		return false

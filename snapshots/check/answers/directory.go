@@ -19,16 +19,17 @@ import (
 // columns that never change. If no later write changed the record, all columns except secrets are
 // equal.
 
-// directoryAnswer is what one answer shows of a record of the directory.
-type directoryAnswer struct {
+// shownDirectoryRecord is a record of the directory as one response showed it.
+type shownDirectoryRecord struct {
 	line    uint32
-	made    directory.Made
-	created bool     // this is the answer to the record's creation
+	source  directory.Made
+	created bool     // this is the response to the record's creation
 	fields  []uint32 // hashes in the order in which the type's columns are shown; 0: not shown
 }
 
-// shownOnce is the member with a key's value, of which the store has the hash.
-const shownOnce = "key"
+// apiKeyMember is the member with an API key's plaintext. Only the response to the key's creation shows it; the
+// store has its hash.
+const apiKeyMember = "key"
 
 // directoryPaths are the paths of the directory's records, without the version of the API.
 var directoryPaths = map[string]ledger.Kind{
@@ -42,9 +43,9 @@ var directoryPaths = map[string]ledger.Kind{
 	"settlements":   ledger.Settlement,
 }
 
-// directoryAddress returns the kind of the directory record that a path names, and its id; the id is
-// empty if the path is the one at which records of the kind are created.
-func directoryAddress(path string) (kind ledger.Kind, id string, ok bool) {
+// parseDirectoryPath returns the kind and the id of the directory record that a path names. The id is empty if
+// the path is the one at which records of the kind are created.
+func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v1/")
 	if of, settles := strings.CutSuffix(rest, "/settlements"); settles {
 		owner, _, named := strings.Cut(of, "/")
@@ -55,9 +56,9 @@ func directoryAddress(path string) (kind ledger.Kind, id string, ok bool) {
 	return kind, id, ok && known && !strings.Contains(id, "/")
 }
 
-// readDirectoryRecord reads the answer to a create in the directory, with an empty id, or to a
-// request about the record with the id.
-func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *answerLine) bool {
+// readDirectoryRecord reads the response to a request about the record with the id, or, if the id is empty, to
+// the creation of a record.
+func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *responseLine) bool {
 	s := parseObject(embedded(l.Response))
 	if inner := parseObject(s["data"]); inner != nil {
 		s = inner
@@ -67,39 +68,39 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *an
 		name = id
 	}
 	if id != "" && name != id || name == "" {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no %s, or another one than was asked for", n, scan.KindName(kind))
+		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no %s, or another one than was asked for", n, scan.KindName(kind))
 		return true
 	}
 	a, org := &c.answers, l.org
 	if kind == ledger.Organization {
 		org, _ = uuid.Parse(name) // an organization's record is stored under the organization itself; without an id there is no record
 	}
-	of := directoryAnswer{line: n, made: directory.Made{Kind: kind, Org: org, Name: name}, created: id == ""}
+	of := shownDirectoryRecord{line: n, source: directory.Made{Kind: kind, Org: org, Name: name}, created: id == ""}
 	for _, column := range ledgerdirectory.Types[kind].Shown() {
 		hash := uint32(0)
 		if value, shows := s[column.Name]; shows && !column.Secret {
-			if column.Name == shownOnce {
-				sum := sha256.Sum256([]byte(s.text(shownOnce)))
+			if column.Name == apiKeyMember {
+				sum := sha256.Sum256([]byte(s.text(apiKeyMember)))
 				value = quoted(hex.EncodeToString(sum[:]))
 			}
 			hash = a.hashOf(value) | 1
 		}
 		of.fields = append(of.fields, hash)
 	}
-	if a.kept == nil {
-		a.kept = make(map[directory.Made][]int32)
+	if a.directoryResponses == nil {
+		a.directoryResponses = make(map[directory.Made][]int32)
 	}
-	a.kept[of.made] = append(a.kept[of.made], a.records.Add(of))
+	a.directoryResponses[of.source] = append(a.directoryResponses[of.source], a.directoryRecords.Add(of))
 	return true
 }
 
-// CompareDirectoryRecord compares a stored record of the directory with the answers about it: it renders the record as
-// the API does. Columns that a later write can change are compared only if no later write happened.
+// CompareDirectoryRecord compares a stored record of the directory with the responses about it. It renders the
+// record as the API does. Columns that a later write can change are compared only if no later write happened.
 func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) {
 	a := &c.answers
 	var found []int32
 	for _, org := range []ledger.ID{r.Organization.ID, {}} { // the zero id: a client may omit the header if there is only one organization
-		found = append(found, a.kept[directory.Made{Kind: r.Source.Kind, Org: org, Name: name}]...)
+		found = append(found, a.directoryResponses[directory.Made{Kind: r.Source.Kind, Org: org, Name: name}]...)
 	}
 	if len(found) == 0 {
 		return
@@ -107,10 +108,10 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	records := ledgerdirectory.Types[r.Source.Kind]
 	stored := parseObject(append(records.AppendRecord([]byte{'{'}, record, schema.Style{}), '}'))
 	if k, isKey := record.(*ledgerdirectory.APIKey); isKey {
-		stored[shownOnce] = quoted(hex.EncodeToString(k.Hash[:]))
+		stored[apiKeyMember] = quoted(hex.EncodeToString(k.Hash[:]))
 	}
 	for _, at := range found {
-		of := a.records.At(at)
+		of := a.directoryRecords.At(at)
 		untouched := of.created && r.Stamp.Version == 1
 		var names []string
 		for i, column := range records.Shown() {
@@ -125,12 +126,12 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	}
 }
 
-// checkDirectory reports the records that answers show and the store lacks.
+// checkDirectory reports the records that responses show and the store lacks.
 func (c *Check) checkDirectory() {
-	for m, found := range c.answers.kept {
+	for m, found := range c.answers.directoryResponses {
 		if !c.directory.Made[m] && !c.madeInAnyOrganization(m) {
 			for _, at := range found {
-				c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is lost", c.answers.records.At(at).line, scan.KindName(m.Kind), m.Org)
+				c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is lost", c.answers.directoryRecords.At(at).line, scan.KindName(m.Kind), m.Org)
 			}
 		}
 	}

@@ -1,18 +1,18 @@
-// Package answers checks rule 1: what clients were answered, according to a file that the
+// Package answers checks rule 1: what the API's responses showed to clients, according to a file that the
 // clients have written, is in the store and equal.
 //
 // Invariants:
-//  1. The package reads the file before the store, and keeps a hash of each member of an answer.
-//  2. An answer is compared with the JSON form (ledger/jsonform) of the stored record as it was
-//     when the answer was given: every member of either, whatever its name. The members that
-//     nothing stored determines are listed, each with the reason (notStored).
-//  3. An answer of an unknown kind is counted as not compared, and breaks no rule.
-//  4. A line that is not an answer ends the check, because the program that wrote the file has
+//  1. The package reads the file before the store, and remembers a hash of each member of a response.
+//  2. A response is compared with the JSON form (ledger/jsonform) of the stored record as it was
+//     when the response was sent. All members that either of them has are compared, except the listed members
+//     that the store does not determine; the list gives a reason for each (NotStored).
+//  3. A response of an unknown kind is counted as not compared, and breaks no rule.
+//  4. A line that is not a response ends the check, because the program that wrote the file has
 //     a bug.
 //
 // Callers: snapshots/check.
 //
 // Rejected: comparing while the file is read. Records are stored in the order of their ids and
-// answers are written in the order of time, so that each answer would need a seek. Forms written
+// responses are written in the order of time, so that each response would need a seek. Forms written
 // by hand in this package: a field that they lacked was not compared.
 package answers

@@ -17,9 +17,9 @@ import (
 
 const entriesPath = "/api/v1/ledger/entries"
 
-// readEntry compares an answer that shows one entry with the journal immediately, because an
+// readEntry compares a response that shows one entry with the journal immediately, because an
 // event never changes.
-func (c *Check) readEntry(n uint32, rest string, l *answerLine) bool {
+func (c *Check) readEntry(n uint32, rest string, l *responseLine) bool {
 	if l.Method != "GET" || *l.Status != 200 || rest == "" {
 		return false
 	}
@@ -29,7 +29,7 @@ func (c *Check) readEntry(n uint32, rest string, l *answerLine) bool {
 		return true
 	}
 	if err != nil {
-		return wrong("is shown for what is no seq")
+		return wrong("is shown, but the path has no valid seq")
 	}
 	e, _, found, err := c.View.Event(l.org, seq)
 	if err == nil && (!found || e.Entry == nil) {
@@ -48,10 +48,10 @@ func (c *Check) readEntry(n uint32, rest string, l *answerLine) bool {
 	return true
 }
 
-// entryDiffers names the fields in which the answer differs from what an auditor sees of the
-// entry, or from what some partner sees of it.
+// entryDiffers names the fields in which the response differs from the entry as an auditor or one of its
+// partners sees it: from the view that differs least.
 func (a *acknowledgements) entryDiffers(shown members, e *ledger.Event, after []ledger.Totals) (names []string) {
-	owners := []string{""} // of the visible accounts; "": all
+	owners := []string{""} // whose accounts are visible; "": all accounts
 	for _, p := range e.Entry.Postings {
 		if owner := ownerOf(p.Account); !slices.Contains(owners, owner) {
 			owners = append(owners, owner)

@@ -14,11 +14,11 @@ import (
 	"mizan/ledger/schema"
 )
 
-// object is a JSON object in an answer.
+// object is a JSON object in a response.
 type object map[string]jsontext.Value
 
 // members are an object's members: an index of their names, in alphabetical order, and a hash of
-// each value. The file may name very many records, and most answers about records of a kind have
+// each value. The file may name very many records, and most responses about records of a kind have
 // the same names.
 type members struct {
 	names  int32
@@ -72,7 +72,7 @@ func (a *acknowledgements) differing(x, y members, except []string) (names []str
 	return names
 }
 
-// hashIn returns the hash of a member; false if there is none with the name.
+// hashIn returns the hash of the named member; false if m has no such member.
 func (a *acknowledgements) hashIn(m members, name string) (hash uint32, has bool) {
 	i, has := slices.BinarySearch(a.names[m.names], name)
 	if has {
@@ -99,9 +99,9 @@ func (s object) text(name string) string {
 	return text
 }
 
-// canonical returns the one form of a value, so that equal values have equal bytes. Whole
+// canonical returns the canonical form of a value, so that equal values have equal bytes. Whole
 // numbers stay as written, because canonical JSON rounds numbers beyond 2^53. The form of an
-// absent value is empty. Nearly all values are strings without an escape, which are in that form.
+// absent value is empty. Most values are strings without an escape, which are already canonical.
 func canonical(v jsontext.Value) string {
 	if v.Kind() == '"' && bytes.IndexByte(v, '\\') < 0 {
 		return string(bytes.TrimSpace(v))

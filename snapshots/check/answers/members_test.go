@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A member that an encoder gains is compared without a change of the checker: an answer without
+// A member that an encoder gains is compared without a change of the checker: a response without
 // it, or with another value, differs in it.
 func TestAMemberThatAFormGainsIsCompared(t *testing.T) {
 	a := &acknowledgements{seed: maphash.MakeSeed(), shapes: make(map[string]int32)}

@@ -10,35 +10,35 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, rates. An answer shows the rate as it was after one of its events.
+// Rule 1, rates. A response shows the rate as it was after one of its events.
 
 const ratesPath = "/api/v1/rates"
 
-// rateAnswer is what an answer shows of a rate.
-type rateAnswer struct {
+// shownRate is a rate as one response showed it.
+type shownRate struct {
 	line  uint32
 	org   ledger.ID // the zero id: the line names no organization
 	id    ledger.ID
 	shown members
 }
 
-// readRate reads the answer to a request that set a rate.
-func (c *Check) readRate(n uint32, l *answerLine) {
+// readRate reads the response to a request that set a rate.
+func (c *Check) readRate(n uint32, l *responseLine) {
 	s := parseObject(l.data())
 	id, err := uuid.Parse(s.text("id"))
 	if err != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no rate", n)
+		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no rate", n)
 		return
 	}
-	c.answers.rates = append(c.answers.rates, rateAnswer{n, l.org, id, c.answers.membersOf(s)})
+	c.answers.rates = append(c.answers.rates, shownRate{n, l.org, id, c.answers.membersOf(s)})
 }
 
-// checkRates compares the answers with the rates after each of their events.
+// checkRates compares the responses with the rates after each of their events.
 func (c *Check) checkRates() error {
 	for _, a := range c.answers.rates {
 		orgs := []ledger.ID{a.org}
 		if a.org == (ledger.ID{}) {
-			orgs = c.everyOrg()
+			orgs = c.organizationIDs()
 		}
 		found := false
 		for _, org := range orgs {
@@ -52,7 +52,7 @@ func (c *Check) checkRates() error {
 			}
 		}
 		if !found {
-			c.Report.Breach(findings.RuleAnswers, "line %d: rate %v was never as the answer shows it", a.line, a.id)
+			c.Report.Breach(findings.RuleAnswers, "line %d: rate %v was never as the response shows it", a.line, a.id)
 		}
 	}
 	return nil
@@ -67,7 +67,7 @@ func (c *Check) eachRate(org, id ledger.ID, fn func(*directory.Rate)) error {
 	}
 	r, err := directory.Rates.Read(schema.Envelope{Org: org, ID: id, Created: stored.Stamp.Started}, stored.Payload, schema.NoKeys)
 	if err != nil {
-		return nil // a record that cannot be read breaks another rule, and the answer is not found
+		return nil // a record that cannot be read breaks another rule, and the response is not found
 	}
 	return c.View.SourceEvents(org, source, func(e ledger.Event) (bool, error) {
 		value, err := money.ParseRate(e.To)
@@ -78,7 +78,7 @@ func (c *Check) eachRate(org, id ledger.ID, fn func(*directory.Rate)) error {
 	})
 }
 
-func (c *Check) everyOrg() (list []ledger.ID) {
+func (c *Check) organizationIDs() (list []ledger.ID) {
 	for org := range c.Organizations {
 		list = append(list, org)
 	}

@@ -13,11 +13,10 @@ import (
 )
 
 // Rule 1, requests. A refused create left no transaction under its txid or idempotency key. A
-// create without an answer left the requested transaction or none. The claim on an idempotency
-// key names the transaction that the answer showed.
+// create without a response left the requested transaction or none. The claim on an idempotency
+// key names the transaction that the response showed.
 
-// outcome is the outcome of all creates with one txid, or of all requests with one idempotency
-// key.
+// outcome summarizes the outcomes of all creates with one txid, or of all requests with one idempotency key.
 type outcome struct {
 	succeeded, unknown, refused bool
 	line                        uint32
@@ -31,48 +30,49 @@ type keyOutcome struct {
 	scope, key string
 }
 
-// keyedAnswer records which record a request with an idempotency key created or changed.
-// Creates with a txid are left out: if a transaction with the txid exists already, the service
+// keyedResponse says which record a request with an idempotency key created or changed, according to the
+// response. Creates with a txid are left out: if a transaction with the txid exists already, the service
 // returns it, and the key stays unused.
-type keyedAnswer struct {
-	line uint32
-	org  ledger.ID
-	key  string
-	made ledger.Source
+type keyedResponse struct {
+	line   uint32
+	org    ledger.ID
+	key    string
+	source ledger.Source
 }
 
-// readCreate reads the answer to a create of a transaction, or a create without an answer.
-func (c *Check) readCreate(n uint32, l *answerLine) {
+// readCreate reads the response to a create of a transaction, or a create without a response.
+func (c *Check) readCreate(n uint32, l *responseLine) {
 	a, p := &c.answers, parseObject(parseObject(embedded(l.Body))["params"])
 	txid := p.text("txid")
-	l.named = txid != ""
+	l.hasTxID = txid != ""
 	if *l.Status == 201 {
 		s := parseObject(embedded(l.Response))
-		if !c.acknowledge(n, l, s) {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the answer names no transaction", n)
+		if !c.noteTransaction(n, l, s) {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the response names no transaction", n)
 		}
-		if l.named && s.text("txid") != txid {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows another txid than was asked for", n)
+		if l.hasTxID && s.text("txid") != txid {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the response shows another txid than was asked for", n)
 		}
 	}
 	if p == nil {
 		return // the file does not say what was asked for
 	}
 	request := a.hash(p.text("type"), p.text("amount"), cmp.Or(p.text("currency"), "RUB"), cmp.Or(p.text("env"), "prod"))
-	if l.named {
+	if l.hasTxID {
 		key := a.hash(l.org.String(), txid)
 		if a.creates[key] == nil {
 			a.creates[key] = &outcome{line: n}
 		}
-		a.creates[key].note(*l.Status, request)
+		a.creates[key].add(*l.Status, request)
 	}
 	if l.PartnerID != 0 {
 		c.noteKey(n, l, actors.KeyOfPartner(l.PartnerID), request)
 	}
 }
 
-// noteKey records the outcome of a request with an idempotency key; false if it had none.
-func (c *Check) noteKey(n uint32, l *answerLine, scope string, request uint64) bool {
+// noteKey records the outcome of a request with an idempotency key; false if the request had no key, or was
+// refused because of a conflict.
+func (c *Check) noteKey(n uint32, l *responseLine, scope string, request uint64) bool {
 	const taken = 409 // another request has used the key, or the record's state forbids this one
 	if l.IdempotencyKey == "" || *l.Status == taken {
 		return false
@@ -82,13 +82,13 @@ func (c *Check) noteKey(n uint32, l *answerLine, scope string, request uint64) b
 	if a.keys[key] == nil {
 		a.keys[key] = &keyOutcome{outcome{line: n}, l.org, scope, l.IdempotencyKey}
 	}
-	a.keys[key].note(*l.Status, request)
+	a.keys[key].add(*l.Status, request)
 	return true
 }
 
-// note records the outcome of one request. A refused request is not added to requests, because
+// add adds the outcome of one request. A refused request is not added to requests, because
 // no stored transaction may match it.
-func (of *outcome) note(status int, request uint64) {
+func (of *outcome) add(status int, request uint64) {
 	switch {
 	case status == 200 || status == 201:
 		of.succeeded = true
@@ -116,14 +116,14 @@ func (c *Check) compareRequest(of *outcome, p *payment.Record) {
 	switch {
 	case of.succeeded:
 	case !of.unknown && of.refused:
-		c.Report.Breach(findings.RuleAnswers, "line %d: the create was refused, and transaction %v has its key", of.line, p.ID)
+		c.Report.Breach(findings.RuleAnswers, "line %d: the create was refused, but transaction %v has its key", of.line, p.ID)
 	case !slices.Contains(of.requests, a.hash(p.Type.String(), p.Amount.String(), string(p.Asset.Currency), p.Asset.Env.String())):
-		c.Report.Breach(findings.RuleAnswers, "line %d: no answer came, and transaction %v is not what was asked for", of.line, p.ID)
+		c.Report.Breach(findings.RuleAnswers, "line %d: there was no response, but transaction %v is not what was asked for", of.line, p.ID)
 	}
 }
 
-// checkKeys looks for what requests without an answer and refused requests have done with their
-// idempotency keys.
+// checkKeys checks which records the idempotency keys of refused requests, and of requests without a response,
+// name.
 func (c *Check) checkKeys() {
 	a := &c.answers
 	for _, of := range a.keys {
@@ -131,7 +131,7 @@ func (c *Check) checkKeys() {
 		switch {
 		case !found || of.succeeded:
 		case of.scope == actors.KeyOfStaff && of.refused && !of.unknown:
-			c.Report.Breach(findings.RuleAnswers, "line %d: the request was refused, and its key names %s", of.line, scan.Named(made))
+			c.Report.Breach(findings.RuleAnswers, "line %d: the request was refused, but its key names %s", of.line, scan.Named(made))
 		case of.scope != actors.KeyOfStaff && made.Kind == ledger.Transaction:
 			stored, found, err := c.View.Record(of.org, made)
 			if err != nil || !found {
@@ -144,12 +144,12 @@ func (c *Check) checkKeys() {
 	}
 }
 
-// checkKey reports an idempotency key of a scope that names another record than the answer to
-// its request did.
-func (c *Check) checkKey(k *keyedAnswer, scope string) bool {
+// checkKey reports an idempotency key that names a different record than the response to its request did, and
+// tells whether both name the same.
+func (c *Check) checkKey(k *keyedResponse, scope string) bool {
 	made, found := c.claimedBy(k.line, k.org, scope, k.key)
-	if !found || made.ID != k.made.ID {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the key that %s was asked for with names it no more", k.line, scan.Named(k.made))
+	if !found || made.ID != k.source.ID {
+		c.Report.Breach(findings.RuleAnswers, "line %d: the idempotency key of the request for %s does not name it any more", k.line, scan.Named(k.source))
 		return false
 	}
 	return true

@@ -11,20 +11,20 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, screenings. A screening never changes: its JSON form is equal to every answer.
+// Rule 1, screenings. A screening never changes: its JSON form is equal to every response.
 
 const screeningsPath = religiousContracts + "screen"
 
-// readScreening compares an answer that shows a screening with the store immediately. rest is
-// empty if the request made the screening; otherwise the answer shows the input too.
-func (c *Check) readScreening(n uint32, rest string, l *answerLine) bool {
+// readScreening compares a response that shows a screening with the store immediately. rest is empty if the
+// request carried out the screening; otherwise rest is the screening's id, and the response shows the input too.
+func (c *Check) readScreening(n uint32, rest string, l *responseLine) bool {
 	if l.Method != "GET" || *l.Status != 200 {
 		return false
 	}
 	s := parseObject(l.data())
 	id, err := uuid.Parse(s.text("screening_id"))
 	if err != nil || rest != "" && rest != id.String() {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no screening, or another one than was asked for", n)
+		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no screening, or another one than was asked for", n)
 		return true
 	}
 	found, there, err := contractactor.FindScreening(c.View, l.org, id)
@@ -38,7 +38,7 @@ func (c *Check) readScreening(n uint32, rest string, l *answerLine) bool {
 		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v is stored with another %s", n, id, joined(names))
 	}
 	if l.IdempotencyKey != "" && rest == "" {
-		c.checkKey(&keyedAnswer{n, l.org, l.IdempotencyKey, ledger.Source{Kind: ledger.Screening, ID: id}}, actors.KeyOfStaff)
+		c.checkKey(&keyedResponse{n, l.org, l.IdempotencyKey, ledger.Source{Kind: ledger.Screening, ID: id}}, actors.KeyOfStaff)
 	}
 	return true
 }

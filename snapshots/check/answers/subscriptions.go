@@ -16,19 +16,19 @@ import (
 )
 
 // Rule 1, subscriptions. After one of its events a subscription's JSON form was equal to each
-// answer, except for the instant of its next renewal, which only the stored record has.
+// response, except for the instant of its next renewal, which only the stored record has.
 
 const subscriptionsPath = "/api/v1/subscriptions"
 
-// shownSubscription is a subscription as one answer showed it.
+// shownSubscription is a subscription as one response showed it.
 type shownSubscription struct {
 	line    uint32
 	last    ledger.ID // the last renewal's transaction; zero: none
 	members members
 }
 
-// readSubscriptions reads an answer about subscriptions; rest follows subscriptionsPath.
-func (c *Check) readSubscriptions(n uint32, rest string, l *answerLine) bool {
+// readSubscriptions reads a response about subscriptions; rest follows subscriptionsPath.
+func (c *Check) readSubscriptions(n uint32, rest string, l *responseLine) bool {
 	id, _, _ := strings.Cut(rest, "/")
 	if *l.Status == 404 {
 		return c.answers.subscriptions.noteUnknown(c, n, l, id, contracts.Variant{})
@@ -36,31 +36,31 @@ func (c *Check) readSubscriptions(n uint32, rest string, l *answerLine) bool {
 	if !l.succeeded(id == "") {
 		return false
 	}
-	records, ok := l.shown(id == "" && l.Method == "GET")
+	records, ok := l.shownObjects(id == "" && l.Method == "GET")
 	for _, s := range records {
 		ok = (id == "" || s.text("id") == id) && c.noteSubscription(n, l, s) && ok
 	}
 	if !ok {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no subscription, or another one than was asked for", n)
+		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no subscription, or another one than was asked for", n)
 	}
 	return !ok || len(records) > 0
 }
 
-// noteSubscription records what an answer shows of a subscription; false if it shows none.
-func (c *Check) noteSubscription(n uint32, l *answerLine, s object) bool {
-	of := c.answers.subscriptions.note(c, n, l, s, contracts.Variant{})
+// noteSubscription records what a response shows of a subscription; false if the response shows none.
+func (c *Check) noteSubscription(n uint32, l *responseLine, s object) bool {
+	of := c.answers.subscriptions.subject(c, n, l, s, contracts.Variant{})
 	if of == nil {
 		return false
 	}
 	last, err := uuid.Parse(s.text("last_transaction_id"))
 	if err != nil {
-		last = ledger.ID{} // a text that is no id is none of the subscription's transactions
+		last = ledger.ID{} // no id, so the text names none of the subscription's transactions
 	}
 	of.shown = append(of.shown, shownSubscription{n, last, c.answers.membersOf(s)})
 	return true
 }
 
-// compareSubscriptions compares the stored subscriptions with the answers about them, after all
+// compareSubscriptions compares the stored subscriptions with the responses about them, after all
 // transactions have been read.
 func (c *Check) compareSubscriptions() {
 	for place := range c.answers.subscriptions.index {
@@ -72,7 +72,7 @@ func (c *Check) compareSubscriptions() {
 		if r == nil {
 			continue
 		}
-		of := c.answers.subscriptions.compare(c, place.Org, place.ID, r.Partner)
+		of := c.answers.subscriptions.markFound(c, place.Org, place.ID, r.Partner)
 		pastRecords, err := transactions.PastSubscriptions(c.Scan, o, r)
 		if err != nil {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the events of subscription %v can't be read: %v", of.line, r.ID, err)
@@ -85,8 +85,8 @@ func (c *Check) compareSubscriptions() {
 	}
 }
 
-// subscriptionDiffers names the fields in which an answer differs from all past forms of a
-// subscription: those of the form from which it differs least.
+// subscriptionDiffers names the fields in which a response differs from the past form of the subscription that
+// is most like it; none if it is equal to one of the past forms.
 func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscription.Record, shown *shownSubscription) (names []string) {
 	a, made := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.last].Says
 	for i, was := range pastRecords {

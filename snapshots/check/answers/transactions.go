@@ -18,16 +18,16 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// Rule 1, transactions. A stored transaction has had the status that an answer shows, and in
-// that status its JSON form is equal to the answer.
+// Rule 1, transactions. A stored transaction has had the status that a response shows, and in
+// that status its JSON form is equal to the response.
 
 const transactionsPath = "/api/v1/transactions"
 
-// shownTransaction is a transaction as answers show it.
+// shownTransaction is a transaction as responses show it.
 type shownTransaction struct {
 	line    uint32
 	status  uint8
-	created bool // the answer to a create, which is short for a hosted transaction
+	created bool // the response to a create, which is short for a hosted transaction
 	lang    string
 	members members // without the refunds
 	refunds []shownRefund
@@ -40,12 +40,12 @@ type shownRefund struct {
 	hash   uint32
 }
 
-// moves are the operations whose path has the transaction's id after the operation's name
+// actionPrefixes are the paths of the operations whose name comes before the transaction's id
 // (specification, "Endpoints").
-var moves = [...]string{"commit/", "continue/", "additional_params_for_auth/", "choose_target_destination/"}
+var actionPrefixes = [...]string{"commit/", "continue/", "additional_params_for_auth/", "choose_target_destination/"}
 
-// readTransactions reads an answer about transactions; rest follows transactionsPath.
-func (c *Check) readTransactions(n uint32, rest string, l *answerLine) (known bool) {
+// readTransactions reads a response about transactions; rest follows transactionsPath.
+func (c *Check) readTransactions(n uint32, rest string, l *responseLine) (known bool) {
 	switch {
 	case rest != "":
 		return c.readTransaction(n, rest, l)
@@ -53,19 +53,19 @@ func (c *Check) readTransactions(n uint32, rest string, l *answerLine) (known bo
 		c.readCreate(n, l)
 		return true
 	case l.Method == "GET" && *l.Status == 200:
-		list, _ := l.shown(true)
+		list, _ := l.shownObjects(true)
 		for _, s := range list {
-			known = c.acknowledge(n, l, s) || known
+			known = c.noteTransaction(n, l, s) || known
 		}
 	}
 	return known
 }
 
-// readTransaction reads an answer about one transaction. If the path continues after the
-// transaction's id, the answer may show a different transaction.
-func (c *Check) readTransaction(n uint32, rest string, l *answerLine) bool {
+// readTransaction reads a response about one transaction. If the path continues after the
+// transaction's id, the response may show a different transaction.
+func (c *Check) readTransaction(n uint32, rest string, l *responseLine) bool {
 	moving := l.Method == "PUT"
-	for _, move := range moves {
+	for _, move := range actionPrefixes {
 		if after, found := strings.CutPrefix(rest, move); found && l.Method == "POST" {
 			rest, moving = after, true
 		}
@@ -77,12 +77,12 @@ func (c *Check) readTransaction(n uint32, rest string, l *answerLine) bool {
 		return exact && c.answers.transactions.noteUnknown(c, n, l, rest, contracts.Variant{})
 	case 200, 201:
 		s := parseObject(embedded(l.Response))
-		known := c.acknowledge(n, l, s)
+		known := c.noteTransaction(n, l, s)
 		if exact && s.text("id") != id.String() && (known || !moving) {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the answer does not show transaction %v", n, id)
+			c.Report.Breach(findings.RuleAnswers, "line %d: the response does not show transaction %v", n, id)
 		}
 		if known && l.asksForRefund() && s.text("refund_id") == "" {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the answer to a refund of transaction %v names none", n, id)
+			c.Report.Breach(findings.RuleAnswers, "line %d: the response to a refund of transaction %v names none", n, id)
 		}
 		return known || exact && !moving
 	}
@@ -90,19 +90,19 @@ func (c *Check) readTransaction(n uint32, rest string, l *answerLine) bool {
 }
 
 // asksForRefund tells whether the line is a request for a refund.
-func (l *answerLine) asksForRefund() bool {
+func (l *responseLine) asksForRefund() bool {
 	params := parseObject(parseObject(embedded(l.Body))["params"])
 	return l.Method == "PUT" && params.text("type") == "refund"
 }
 
-// acknowledge records what an answer says about a transaction, unless an earlier one showed the
-// same; false if it shows none.
-func (c *Check) acknowledge(n uint32, l *answerLine, s object) bool {
+// noteTransaction records what a response shows of a transaction, unless an earlier response showed the
+// same; false if the response shows no transaction.
+func (c *Check) noteTransaction(n uint32, l *responseLine, s object) bool {
 	a, status := &c.answers, s.text("status")
 	if status == "" {
 		return false
 	}
-	of := a.transactions.note(c, n, l, s, contracts.Variant{})
+	of := a.transactions.subject(c, n, l, s, contracts.Variant{})
 	if of == nil {
 		return false
 	}
@@ -121,7 +121,7 @@ func (c *Check) acknowledge(n uint32, l *answerLine, s object) bool {
 	return true
 }
 
-// readRefunds removes the refunds from an answer and returns them. They are compared one by one,
+// readRefunds removes the refunds from a response and returns them. They are compared one by one,
 // because a record drops failed refunds to make room.
 func (a *acknowledgements) readRefunds(s object) (refunds []shownRefund) {
 	var list []jsontext.Value
@@ -140,7 +140,7 @@ func (a *acknowledgements) readRefunds(s object) (refunds []shownRefund) {
 	return refunds
 }
 
-// CompareTransaction compares a stored transaction with the answers about it.
+// CompareTransaction compares a stored transaction with the responses about it.
 func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	a := &c.answers
 	if !a.hasAnswers {
@@ -149,7 +149,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	if p.TxID != "" {
 		c.compareCreate(r, p)
 	}
-	of := a.transactions.compare(c, r.Organization.ID, p.ID, p.Partner)
+	of := a.transactions.markFound(c, r.Organization.ID, p.ID, p.Partner)
 	if of == nil {
 		return
 	}
@@ -174,8 +174,8 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// transactionDiffers returns the names of the members in which an answer differs from the forms
-// that the transaction may have had: those of the form from which it differs least.
+// transactionDiffers returns the names of the members in which a response differs from the possible form of the
+// transaction that is most like it; none if it is equal to one of the possible forms.
 func (a *acknowledgements) transactionDiffers(was *transactions.Past, shown *shownTransaction) (names []string) {
 	then := was.Then()
 	view := jsonform.TransactionView{Started: was.Record.Stamp.Started}
@@ -188,7 +188,7 @@ func (a *acknowledgements) transactionDiffers(was *transactions.Past, shown *sho
 	}
 	metas, actions := [][]byte{then.RailMeta}, []*payment.Action{nil}
 	if then.RailMeta != nil {
-		metas = append(metas, nil) // the rail may have sent its keys after the answer
+		metas = append(metas, nil) // the rail may have sent its keys after the response
 	}
 	if a := was.Action(); a != nil {
 		actions = append(actions, a) // none is shown after the payer's time

@@ -221,7 +221,7 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string
 		if _, err := alerts.ReadMessage(notice.Body); err != nil {
 			return "can't be read"
 		}
-		if !payment.Charges(e) {
+		if !payment.IsFirstCharge(e) {
 			return "is of one of which no operator is told"
 		}
 	default:

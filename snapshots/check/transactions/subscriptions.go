@@ -58,7 +58,7 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	case p.State == subscription.PastDue && p.Failures == 0, p.State == subscription.Active && p.Failures != 0:
 		c.Fault(r, "is %q after %d failures", p.State, p.Failures)
 	case waits != (r.Stamp.Due != 0):
-		c.Fault(r, "is %q, and something will wake it: %v", p.State, r.Stamp.Due != 0)
+		c.Fault(r, "is %q, and it has a timer: %v", p.State, r.Stamp.Due != 0)
 	case waits && !under && r.Stamp.Due < p.Next:
 		c.Fault(r, "is woken before its renewal is due")
 	}

@@ -14,23 +14,23 @@ import (
 )
 
 // Rule 3, transactions. The record is in the state to which its events led, and its entries
-// book its amounts. It has exactly what its status needs: a closed transaction has nothing
-// pending, awaited or sealed, and an open one has a due row. A return mirrors the rest of its
-// charge, and both name each other.
+// book its amounts. It has exactly what its status needs: a closed transaction has no pending
+// money, no expected provider answer and no encrypted card, and an open one has a timer. A return mirrors
+// what is left of its charge, and both name each other.
 
 // Check compares an organization's transactions and subscriptions, as they are
 // stored, with their events.
 type Check struct {
 	*scan.Scan
-	organization *scan.Organization
-	directory    *directory.Facts // the settings and limits by which transactions were decided
-	volumes      map[string]*sums // limit/window/subject → the sums of the transactions
-	counted      map[string]bool  // counters of volumes that are stored
+	organization   *scan.Organization
+	directory      *directory.Facts // the settings and limits by which transactions were decided
+	volumes        map[string]*sums // limit/window/subject → the sums of the transactions
+	storedCounters map[string]bool  // counters of volumes that are stored
 }
 
 // New begins the check of one organization's transactions.
 func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
-	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), counted: make(map[string]bool)}
+	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), storedCounters: make(map[string]bool)}
 }
 
 // CheckTransaction compares a transaction's payload with its events; nil if the payload can't
@@ -44,7 +44,7 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	h, histories := r.History, r.Organization.Histories
 	c.CheckState(r, string(p.Status))
 	if p.ID != r.Source.ID {
-		c.Fault(r, "calls itself %v", p.ID)
+		c.Fault(r, "has the id %v in its payload", p.ID)
 	}
 	if r.Stamp.Finished != h.Finished {
 		c.Fault(r, "is %q and finished at another time than its events say", p.Status)
@@ -106,23 +106,23 @@ func priceOnRecord(p *payment.Record) price {
 }
 
 // checkReturnEntry compares a return's entry with its record: it is a payment's entry with
-// debits and credits swapped. followReturn checks that it is the rest of its charge.
+// debits and credits swapped. followReturn checks that the return covers what is left of its charge.
 func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
-	says := priceOnRecord(p)
-	amount := new(big.Int).Sub(says.AmountWithFee, says.Fee)
+	recorded := priceOnRecord(p)
+	amount := new(big.Int).Sub(recorded.AmountWithFee, recorded.Fee)
 	if !p.Fees.OnTop {
-		amount = says.AmountWithFee
+		amount = recorded.AmountWithFee
 	}
 	if p.Type != payment.Payout || amount.Cmp(scan.BigAmount(p.Amount)) != 0 {
-		c.Fault(r, "is no return of its amount")
+		c.Fault(r, "is a return, but its amounts do not add up or it is not a payout")
 	}
 	if !p.Rate.IsZero() && p.Merchant.Negative {
-		return // no field has the amount that returns at the destination
+		return // no field has the amount that is returned in the destination's currency
 	}
 	histories := r.Organization.Histories
 	entry := scan.Fingerprint(r.History.EntryHash)
-	leg, both := histories.ExpectedFingerprint(scan.Mirror(paymentEntry(p, says, false))), histories.ExpectedFingerprint(scan.Mirror(paymentEntry(p, says, true)))
-	if entry != leg && (p.Rate.IsZero() || entry != both) {
+	withoutConversion, withConversion := histories.ExpectedFingerprint(scan.Mirror(paymentEntry(p, recorded, false))), histories.ExpectedFingerprint(scan.Mirror(paymentEntry(p, recorded, true)))
+	if entry != withoutConversion && (p.Rate.IsZero() || entry != withConversion) {
 		c.Fault(r, "books other amounts than it says")
 	}
 }
@@ -135,8 +135,8 @@ func settledAmount(p *payment.Record) *big.Int {
 	return scan.BigAmount(p.Captured)
 }
 
-// checkReturn records the transaction that a return names and the return that a reversed
-// transaction names, for CheckReturns.
+// checkReturn records, for CheckReturns, which transaction a return names and which return a reversed
+// transaction names.
 func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
 	histories := r.Organization.Histories
 	none := ledger.ID{}
@@ -157,12 +157,12 @@ func (c *Check) CheckReturns() {
 	h := o.Histories
 	for id, of := range h.ReturnOf {
 		if h.Returns[of] != id {
-			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v says that it returns %v, which does not", o.ID, id, of)
+			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v names %v as its original, but %v does not name it", o.ID, id, of, of)
 		}
 	}
 	for id, by := range h.Returns {
 		if h.ReturnOf[by] != id {
-			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v says that %v returns it, which does not", o.ID, id, by)
+			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v names %v as its return, but %v does not name it", o.ID, id, by, by)
 		}
 	}
 }
@@ -174,25 +174,25 @@ func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 	open := unsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && len(p.Refunds) == 0
 	switch {
 	case p.Status == payment.New, p.Status == payment.Created && !p.Hosted:
-		c.Fault(r, "rests in %q, which it only passes through", p.Status)
+		c.Fault(r, "is stored with the status %q, which is never stored", p.Status)
 	case !slices.Contains(asksFor(p), h.Asking):
 		c.Fault(r, "asks its provider for something else than its events do")
 	case holdsMoney(p) != (h.Held != 0):
 		c.Fault(r, "is %q, and money is held for it: %v", p.Status, h.Held != 0)
 	case p.Status.Held() != (p.HoldUntil != 0):
 		c.Fault(r, "is %q, and is held until %d", p.Status, p.HoldUntil)
-	case p.Action == nil && p.Status == payment.ActionRequired, p.Action != nil && p.Status != payment.ActionRequired && !p.Status.Moving():
+	case p.Action == nil && p.Status == payment.ActionRequired, p.Action != nil && p.Status != payment.ActionRequired && !p.Status.AtProvider():
 		c.Fault(r, "is %q, and its payer has something to do: %v", p.Status, p.Action != nil)
-	case p.KeepCard && p.Status != payment.ActionRequired && !p.Status.Moving():
+	case p.KeepCard && p.Status != payment.ActionRequired && !p.Status.AtProvider():
 		c.Fault(r, "is %q, and its card is kept", p.Status)
 	case open != (r.Stamp.Due != 0):
-		c.Fault(r, "is %q, and something will wake it: %v", p.Status, r.Stamp.Due != 0)
+		c.Fault(r, "is %q, and it has a timer: %v", p.Status, r.Stamp.Due != 0)
 	}
 }
 
 // unsettled tells whether a charge is not decided yet.
 func unsettled(p *payment.Record) bool {
-	return p.Status == payment.Created || p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.Moving() || p.Status.Held()
+	return p.Status == payment.Created || p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.AtProvider() || p.Status.Held()
 }
 
 // holdsMoney tells whether the transaction must have a pending entry.

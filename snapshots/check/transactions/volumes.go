@@ -120,7 +120,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) {
 		return
 	}
 	c.Report.Count(findings.RuleTotals, 1)
-	c.counted[name] = true
+	c.storedCounters[name] = true
 	amount, rest, err := money.ReadAmount(row)
 	if err != nil || len(rest) != 0 {
 		c.Report.Breach(findings.RuleTotals, "organization %v: counter %s can't be read", c.organization.ID, name)
@@ -141,7 +141,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) {
 func (c *Check) CheckMissingCounters() {
 	for volume, s := range c.volumes {
 		for name, want := range map[string]*big.Int{"volume/" + volume: &s.counted, "settled/" + volume: &s.settled} {
-			if want.Sign() != 0 && !c.counted[name] {
+			if want.Sign() != 0 && !c.storedCounters[name] {
 				c.Report.Breach(findings.RuleTotals, "organization %v: there is no counter %s, and its transactions make it %v", c.organization.ID, name, want)
 			}
 		}

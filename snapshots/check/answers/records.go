@@ -1,0 +1,119 @@
+package answers
+
+import (
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/snapshots/check/contracts"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// shownRecords indexes what recorded API responses say about the records of one kind. Each T holds a record
+// as one response shows it. There may be very many records, so they are in a slab.
+type shownRecords[T any] struct {
+	kind           ledger.Kind
+	index          map[scan.Place]int32 // index in slab
+	slab           scan.Slab[subject[T]]
+	keyedResponses []keyedResponse
+}
+
+// subject is one record and everything that responses show of it.
+type subject[T any] struct {
+	line    uint32            // the first line that shows it
+	partner int64             // the partner to which it was shown; 0: the file does not say
+	variant contracts.Variant // set for contracts only
+	found   bool
+	shown   []T
+}
+
+func newShownRecords[T any](kind ledger.Kind) shownRecords[T] {
+	return shownRecords[T]{kind: kind, index: make(map[scan.Place]int32)}
+}
+
+// sourceOf returns the source of the record with the id.
+func (k *shownRecords[T]) sourceOf(id ledger.ID) ledger.Source {
+	return ledger.Source{Kind: k.kind, ID: id}
+}
+
+// find returns the subject of a record; nil if no response shows the record.
+func (k *shownRecords[T]) find(org, id ledger.ID) *subject[T] {
+	at, known := k.index[scan.Place{Org: org, ID: id}]
+	if !known {
+		return nil
+	}
+	return k.slab.At(at)
+}
+
+// subject finds or creates the subject of the record whose id is in s, a JSON object of a response. The caller
+// adds what the response shows. It returns nil if s has no id.
+func (k *shownRecords[T]) subject(c *Check, n uint32, l *responseLine, s object, variant contracts.Variant) *subject[T] {
+	id, err := uuid.Parse(s.text("id"))
+	if err != nil {
+		return nil
+	}
+	record := k.find(l.org, id)
+	if record == nil {
+		at := k.slab.Add(subject[T]{line: n, partner: l.PartnerID, variant: variant})
+		k.index[scan.Place{Org: l.org, ID: id}] = at
+		record = k.slab.At(at)
+	}
+	if record.partner == 0 {
+		record.partner = l.PartnerID
+	}
+	if record.variant != variant || l.PartnerID != 0 && l.PartnerID != record.partner {
+		c.Report.Breach(findings.RuleAnswers, "line %d: %s has another address or partner than in line %d", n, scan.Named(k.sourceOf(id)), record.line)
+	}
+	if l.IdempotencyKey != "" && l.Method != "GET" && !l.hasTxID {
+		k.keyedResponses = append(k.keyedResponses, keyedResponse{n, l.org, l.IdempotencyKey, k.sourceOf(id)})
+	}
+	return record
+}
+
+// noteUnknown records a response that says that a record is unknown; false if no line has shown the record. Such
+// a response is wrong if an earlier line showed the record at the same address to the same partner. It is
+// right for another partner of the organization, if the file names partners.
+func (k *shownRecords[T]) noteUnknown(c *Check, n uint32, l *responseLine, text string, variant contracts.Variant) bool {
+	id, err := uuid.Parse(text)
+	record := k.find(l.org, id)
+	if err != nil || record == nil {
+		return false
+	}
+	if record.variant == variant && (l.PartnerID == record.partner || l.PartnerID == 0 || record.partner == 0) {
+		c.Report.Breach(findings.RuleAnswers, "line %d: %s is answered as unknown, and line %d showed it", n, scan.Named(k.sourceOf(id)), record.line)
+	}
+	return true
+}
+
+// markFound marks the subject of a stored record as found and returns it; nil if no response shows the record.
+func (k *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) *subject[T] {
+	record := k.find(org, id)
+	if record == nil {
+		return nil
+	}
+	if record.found = true; partner != 0 && record.partner != 0 && record.partner != partner {
+		c.Report.Breach(findings.RuleAnswers, "line %d: %s was shown to another partner than its own", record.line, scan.Named(k.sourceOf(id)))
+	}
+	record.partner = partner
+	return record
+}
+
+// reportLost reports the records that responses showed and that the store lacks, and the idempotency keys that
+// name a different record than the response did. It calls onMatchingKey for each key that names the same record.
+func (k *shownRecords[T]) reportLost(c *Check, scope func(*subject[T]) string, onMatchingKey func(*keyedResponse, *subject[T])) {
+	for place, at := range k.index {
+		if record := k.slab.At(at); !record.found {
+			c.Report.Breach(findings.RuleAnswers, "line %d: %s of organization %v is lost", record.line, scan.Named(k.sourceOf(place.ID)), place.Org)
+		}
+	}
+	for i := range k.keyedResponses {
+		response := &k.keyedResponses[i]
+		if record := k.find(response.org, response.source.ID); record.found && c.checkKey(response, scope(record)) && onMatchingKey != nil {
+			onMatchingKey(response, record)
+		}
+	}
+}
+
+// partnerKeyScope returns the idempotency-key scope of the record's partner.
+func partnerKeyScope[T any](record *subject[T]) string { return actors.KeyOfPartner(record.partner) }
