@@ -97,7 +97,7 @@ func covers(t ledger.Totals, amount, overdraft money.Amount) bool {
 		return err == nil && !left.Less(amount)
 	}
 	sum, err := available.Abs.Add(overdraft)
-	return err != nil || !sum.Less(amount) // a sum out of range covers everything
+	return err != nil || !sum.Less(amount) // a sum out of range covers every amount
 }
 
 // Committed implements actors.Behaviour; admission writes nothing.

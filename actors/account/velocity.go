@@ -36,7 +36,7 @@ func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit,
 	}
 }
 
-// Uncount takes back an attempt that proved to be a repetition.
+// Uncount removes an attempt that proved to be a repetition.
 func (s *Service) Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) {
 	s.velocities.Tell(velocityKey{org, partner, a.Asset.Env}, &uncount{limits: limits, at: at, attempt: *a})
 }
@@ -56,8 +56,9 @@ type count struct {
 	answer  func(*directory.Limit, error)
 }
 
-// near is the distance from a limit's bound within which repetitions are looked up before they are
-// counted. Further away, a repetition is taken back before it can displace another attempt.
+// near is how close an attempt must be to a limit's bound for repetitions to be looked up before they
+// are counted. Further away, a repetition is counted and removed again before it can displace another
+// attempt.
 const near = 4_096
 
 // refuseRepetition refuses an attempt that repeats a stored one.
@@ -108,7 +109,7 @@ type velocityActor struct {
 	service *Service
 	key     velocityKey
 
-	mu            sync.Mutex // the actor holds it while it works; CountNow never waits for it
+	mu            sync.Mutex // the actor holds it while it works; CountNow only tries it
 	windows       map[ledger.ID]*window
 	busy          ledger.Micros  // time until which some attempt counts
 	kept          ledger.Micros  // the value of busy that KeepUntil has returned last
@@ -178,10 +179,10 @@ func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.
 	return breached, nil
 }
 
-// loadHistory completes the windows of the limits. Windows that may lack attempts are read from the
-// store, all together: those of a new actor, and those of a changed limit, which may have been off
-// or may now count more. Attempts that are not durable yet are not in the store, so they are kept
-// from the old windows.
+// loadHistory completes the windows of the limits. It reads two sorts of windows from the store, all
+// together, because they may lack attempts: those of a new actor, and those of a changed limit, which
+// may have been off or may now count more. Attempts that are not durable yet are not in the store; they
+// are taken from the old windows.
 func (p *velocityActor) loadHistory(all []appliedLimit, at ledger.Micros) error {
 	var limits []*directory.Limit
 	for i := range all {

@@ -28,7 +28,7 @@ func TestARecordIsToldAsOfTheDay(t *testing.T) {
 	act := func(action contract.Action, body, key string) Result {
 		t.Helper()
 		if a.Action, a.Input = action, parseInput(t, body); key != "" {
-			a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
+			a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
 		}
 		r, err := o.service.Act(a)
 		if err != nil {

@@ -99,7 +99,7 @@ func fill(t *testing.T, reading *contract.Reading) *filledIssue {
 func (c *holdersFixture) asks(action contract.Action, body, key string) (Result, error) {
 	a := Act{Org: c.org, ID: c.id, Product: contract.Certificate, Reading: c.reading, Action: action, Input: parseInput(c.t, body)}
 	if key != "" {
-		a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
+		a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
 	}
 	return c.service.Act(a)
 }

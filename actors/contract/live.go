@@ -17,7 +17,7 @@ type act struct {
 	done chan answer
 }
 
-// overdue is an action that waits for overdue due dates to be handled.
+// overdue is an action that is carried out after overdue due dates are handled.
 type overdue struct{ *act }
 
 type answer struct {
@@ -175,7 +175,7 @@ func (l *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 		m.answer(answer{result: shownAt(l.record, l.stamp, l.stamp.Updated)})
 	}
 	if l.stamp.Due != 0 && l.stamp.Due <= ledger.MicrosOf(c.Now()) {
-		l.due(c, actors.Due{Key: l.key, At: l.stamp.Due}) // a clock that stands still would not send it
+		l.due(c, actors.Due{Key: l.key, At: l.stamp.Due}) // while the clock stands still, nothing else would send it
 	}
 }
 

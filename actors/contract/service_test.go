@@ -72,7 +72,7 @@ func (o *fixture) ask(id ledger.ID, action contract.Action, body, key string) (R
 	o.t.Helper()
 	a := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: parseInput(o.t, body)}
 	if key != "" {
-		a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
+		a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
 	}
 	return o.service.Act(a)
 }
@@ -188,7 +188,7 @@ func TestAKeyGivesTheAnswerOfItsRequest(t *testing.T) {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
 	other := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Input: parseInput(t, `{"amount":"6"}`),
-		Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{2}}}
+		Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{2}}}
 	if _, err := o.service.Act(other); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("another request with the key: %v", err)
 	}

@@ -48,8 +48,8 @@ type idempotentReply struct {
 	answer func(made any) Answer
 }
 
-// withShown returns a context with which a write that has an idempotency key stores a reply to another value than the
-// record that it makes durable.
+// withShown returns a context in which a write that has an idempotency key stores a reply about the
+// given value instead of the record that the write makes durable.
 func withShown(ctx context.Context, shown func(made any) any) context.Context {
 	o, keyed := ctx.Value(onceInContext{}).(*idempotentReply)
 	if !keyed {
@@ -66,16 +66,16 @@ type onceInContext struct{}
 // after the write has timed out.
 //
 // A write that changes nothing claims nothing. If the key is already claimed, the write is refused,
-// with the claim's error or with the first other refusal that applies: after any error, call
-// Answered again.
+// with the claim's error or with another refusal that applies earlier: after any error, call Answered
+// again.
 func Once(ctx context.Context, key actors.Key, answer func(made any) Answer) context.Context {
 	return context.WithValue(ctx, onceInContext{}, &idempotentReply{key, answer})
 }
 
-// Answered returns the reply of the write that claimed the key; false if no write claimed it. The
-// error is a Conflict if the key was used for another request, or if the stored reply is damaged:
-// it may have contained a value that is stored in no other place (an API key's), so no other reply
-// can replace it. Other errors are the store's.
+// Answered returns the reply of the write that claimed the key; false if no write claimed it. The error
+// is a Conflict if the key was used for another request, or if the stored reply is damaged. A damaged
+// reply cannot be replaced by another one, because it may have contained a value that is stored nowhere
+// else (an API key's). Other errors are the store's.
 func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -154,8 +154,8 @@ func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide fu
 	}, publish)
 }
 
-// checkUnclaimed refuses a write that changes nothing if its key is already claimed: two concurrent requests
-// used the same key, and the other one changed the record first.
+// checkUnclaimed refuses a write that changes nothing if its key is already claimed: then two
+// concurrent requests used the same key, and the other one changed the record first.
 func (s *Service) checkUnclaimed(op string, key *actors.Key) error {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -180,7 +180,7 @@ func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting
 }
 
 // addReply adds the key's claim and the sealed reply to a change. The reply comes directly behind the
-// event that the change is about, if there is one: Answered takes the booked time from the event
+// event of the record in about, if that record has one: Answered takes the booked time from the event
 // before the reply.
 func (s *Service) addReply(op string, o *idempotentReply, change *posting.Change, org ledger.ID, about ledger.Source, made any) error {
 	id := directory.AnswerID(o.key.ClaimKey())

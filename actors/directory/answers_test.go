@@ -15,7 +15,7 @@ import (
 	"mizan/posting"
 )
 
-func adminKey(text string) actors.Key { return actors.Key{Scope: actors.KeyOfAdmin, Text: text} }
+func adminKey(text string) actors.Key { return actors.Key{Scope: actors.AdminKeyScope, Text: text} }
 
 // renaming changes a partner's name with an idempotency key; the reply's text is body.
 func (f *fixture) renaming(p *directory.Partner, key actors.Key, name, body string) error {
@@ -91,7 +91,7 @@ func TestAKeyIsClaimedWithItsChangeOrNotAtAll(t *testing.T) {
 	if err := f.renaming(p, adminKey("k"), "one", ""); err != nil { // the partner already has this name
 		t.Fatal(err)
 	}
-	if err := f.renaming(p, actors.Key{Scope: actors.KeyOfAdmin}, " ", ""); err == nil {
+	if err := f.renaming(p, actors.Key{Scope: actors.AdminKeyScope}, " ", ""); err == nil {
 		t.Error("a name of nothing was taken")
 	}
 	if _, found, err := f.Answered(adminKey("k")); found || err != nil || len(f.events(p.Org)) != before {

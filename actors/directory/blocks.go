@@ -55,9 +55,9 @@ func (s *Service) HasBlocks(id ledger.ID) bool {
 	return ok && o.blocks.all.Load() > 0
 }
 
-// Blocked tells whether the organization's blocklist has an entry that matches the payer, and
-// returns the first matching kind in the order of directory.BlockKinds. It sees every answered
-// change and reads no store.
+// Blocked tells whether the organization's blocklist has an entry that matches the payer, and returns
+// the first matching kind in the order of directory.BlockKinds. It sees every change whose caller has
+// got a response, and does not read the store.
 func (s *Service) Blocked(id ledger.ID, p *directory.Payer) (kind string, blocked bool) {
 	o, ok := s.org(id)
 	if !ok || o.blocks.all.Load() == 0 {
@@ -106,7 +106,7 @@ func (l *blocklist) hasBIN(digits []byte) bool {
 	return false
 }
 
-// listBIN adds a BIN to the active ones or removes it.
+// listBIN adds a BIN to the active BINs, or removes it.
 func (l *blocklist) listBIN(value blockValue, listed bool) {
 	if value.kind != directory.BlockBIN {
 		return
@@ -182,8 +182,8 @@ func (l *blocklist) count(kind directory.BlockKind, n int64) {
 	l.all.Add(n)
 }
 
-// addRange adds the entry's address range and removeRange removes it. A single address is an ordinary value
-// and has no range.
+// addRange adds the entry's address range to the ranges, and removeRange removes it. A single address
+// is an ordinary value and has no range.
 func (l *blocklist) addRange(b *directory.Block) {
 	if prefix, ok := b.Prefix(); ok && !prefix.IsSingleIP() {
 		wider := append(slices.Clone(l.ranges()), prefix)
@@ -212,8 +212,8 @@ func (l *blocklist) place(p *listing) {
 
 func compareListing(p *listing, s creation) int { return compareCreation(p.creation, s) }
 
-// dropInactive removes inactive listings from the order when they are more than maxInactive and more than half
-// of it.
+// dropInactive removes inactive listings from the order if they are more than maxInactive and more than
+// half of the order.
 func (l *blocklist) dropInactive() {
 	order := l.listings()
 	if l.inactive <= max(maxInactive, len(order)/2) {
@@ -416,8 +416,8 @@ func (o *organization) putBlock(b *directory.Block, stamp posting.Stamp) {
 	o.blocks.publish(b)
 }
 
-// loadBlocks reads the blocklist. While it reads up to a million entries it holds only what the
-// view keeps of them.
+// loadBlocks reads the blocklist. It reads up to a million entries, and holds only the part of each
+// that the view keeps.
 func (o *organization) loadBlocks(v *posting.View) error {
 	var order []*listing
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {

@@ -46,10 +46,11 @@ type Login struct {
 }
 
 // LogIn checks the login and password of a user or partner, begins a session and returns its token,
-// which is stored nowhere. Every failure is Unauthorized, after the same work, with one exception:
-// the right password of a partner that is switched off is Forbidden. From an address that is not
-// the partner's every password counts as wrong: a right one costs the same work, counts as a
-// failure and gets the same answer. The error is a *ledger.Refusal, a *LockedOut or ErrCrowded.
+// which is stored nowhere. Every failure is Unauthorized, after the same work, with one exception: the
+// right password of a partner that is switched off is Forbidden. If the request comes from an address
+// from which the partner may not log in, every password counts as wrong: even the right one costs the
+// same work, counts as a failure and gets the same response. The error is a *ledger.Refusal, a
+// *LockedOut or ErrCrowded.
 func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secret.Text, error) {
 	key := loginKey(l.Org, l.Login)
 	if err := s.lockout.check(s.rt.Clock, key); err != nil {
@@ -119,8 +120,8 @@ func (s *Service) person(id ledger.ID, login string) (person, string) {
 	return person{}, ""
 }
 
-// mayEnter tells whether a right password begins a session, as far as the reason for a refusal must
-// stay secret.
+// mayEnter tells whether a person with the right password may begin a session. It covers the conditions
+// whose failure must look like a wrong password.
 func (w *person) mayEnter() bool {
 	return w.org != nil && w.org.self.record().Active() && (w.user == nil || w.user.Active)
 }
@@ -247,8 +248,8 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 	return place, n, true
 }
 
-// begunAs tells whether the session's user or partner still has the epoch that the session was
-// begun with: a new password, for example, starts a new epoch.
+// begunAs tells whether the session was begun in the current epoch of its user or partner: a new
+// password, for example, starts a new epoch.
 func (o *organization) begunAs(n *directory.Session) bool {
 	u, p := noUser, noPartner
 	if c, ok := o.users.get(n.User); ok {
@@ -260,8 +261,8 @@ func (o *organization) begunAs(n *directory.Session) bool {
 	return n.Epoch == 0 || u.Begun(n) || p.Begun(n)
 }
 
-// sessionOver tells whether a session can never be used again. The caller must make sure that the record has
-// the latest use, which may be in memory only.
+// sessionOver tells whether a session can never be used again. The caller must make sure that the
+// record has the latest use, which may be in memory only.
 func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
 	return !n.Valid(now) || !o.begunAs(n) || n.Rested(ledger.Micros(c.used.Load()), now)

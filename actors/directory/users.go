@@ -99,7 +99,7 @@ func (s *Service) PatchUser(ctx context.Context, id, user ledger.ID, change sche
 	})
 }
 
-// patchUser decides a change of a user, and checks that the partner whom the change names exists.
+// patchUser decides a change of a user, and checks that the partner named in the change exists.
 func (o *organization) patchUser(op string, old *directory.User, change schema.Change[directory.User]) (*directory.User, ledger.Event, error) {
 	sent := *old
 	change(&sent, new(schema.Faults))
@@ -110,8 +110,8 @@ func (o *organization) patchUser(op string, old *directory.User, change schema.C
 	return next, event, err
 }
 
-// checkUserPartner checks that the partner whom a user is to act for exists in the organization; 0 means no
-// partner.
+// checkUserPartner checks that the partner for whom a user is to act exists in the organization; 0
+// means no partner.
 func (o *organization) checkUserPartner(op string, partner int64) error {
 	if partner == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// deliver attempts a batch of deliveries one after another and reports the results. It gives back the
-// rest of the batch untried when an attempt fails or is slow.
+// deliver attempts a batch of deliveries one after another and reports the results. If an attempt fails
+// or is slow, it stops and returns the other deliveries untried.
 func (s *Service) deliver(k key, batch []pendingNotice) {
 	m := delivered{tries: make([]tried, 0, len(batch))}
 	next, trying := 0, false
@@ -20,7 +20,7 @@ func (s *Service) deliver(k key, batch []pendingNotice) {
 		p := &batch[next]
 		next, trying = next+1, false
 		s.inMemory.Add(-1)
-		m.tries = append(m.tries, tried{notice: p.notice, stored: p.stored, asks: p.asks, report: r})
+		m.tries = append(m.tries, tried{notice: p.notice, stored: p.stored, replayRequests: p.replayRequests, report: r})
 	}
 	defer func() { // also after a panic: the actor waits for the message, and the panic counts as an attempt
 		if trying {
@@ -118,7 +118,7 @@ func (s *Service) notifyMerchant(k key, n *posting.Notice, letter *actors.Notifi
 }
 
 // notifyOperators sends a message to operators. If the end of the process interrupts it, it does not
-// count as an attempt, but operators that were reached do not get the message again.
+// count as an attempt, but operators who were reached do not get the message again.
 func (s *Service) notifyOperators(k key, body, reached []byte) (report, bool) {
 	if s.operators == nil {
 		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "nothing is configured to tell operators by"}, reached: reached}, true

@@ -13,8 +13,8 @@ import (
 type (
 	// offered has notices whose events are durable.
 	offered struct{ notices []posting.Notice }
-	// deliveriesDue says that deliveries that wait in the store are due; the earliest is due at this
-	// instant.
+	// deliveriesDue says that deliveries that wait in the store are due; the earliest became due at
+	// this instant.
 	deliveriesDue struct{ at ledger.Micros }
 	// released has deliveries whose results are now in the store.
 	released struct{ ids []ID }
@@ -32,10 +32,10 @@ func (delivered) Expected() {}
 
 // pendingNotice is a notice that is being delivered. It counts as waiting in memory until it is tried.
 type pendingNotice struct {
-	notice  posting.Notice
-	stored  bool // it was read from the store, where it has a row
-	asks    int  // the delivery's asks when it was read
-	reached []byte
+	notice         posting.Notice
+	stored         bool // it was read from the store, where it has a row
+	replayRequests int  // the delivery's replayRequests when it was read
+	reached        []byte
 }
 
 // destination is the actor of one destination: it decides what is tried, and when.
@@ -43,15 +43,15 @@ type destination struct {
 	service          *Service
 	key              key
 	window           int  // workers at once
-	storeChecked     bool // look has checked whether deliveries wait in the store
+	storeChecked     bool // checkStore has run
 	lastAcknowledged bool // the last attempt was acknowledged
 	slow             bool // an attempt took long, whether or not it was acknowledged
-	lastFailed       bool // the last attempt was not acknowledged; if answers is false too, nothing is known
+	lastFailed       bool // the last attempt was not acknowledged; if lastAcknowledged is false too, none was made yet
 	awaitsWorker     bool // no worker was free
 
 	fresh     []pendingNotice // never tried
 	due       []pendingNotice // read from the store
-	freshNext bool            // the last batch was taken from due, so the next comes from fresh
+	freshNext bool            // alternates: the next batch comes from fresh if there is any, even if due deliveries wait
 	pulled    map[ID]bool     // read from the store, until their results are there
 	moreDue   bool            // the store may have more deliveries that are due
 	readUpTo  []byte          // row up to which due deliveries were read; nil: none was read
@@ -131,7 +131,7 @@ func (d *destination) checkStore() {
 // quick tells whether the destination answers and does not take long.
 func (d *destination) quick() bool { return d.lastAcknowledged && !d.slow }
 
-// room is the maximum number of fresh notices that wait in memory.
+// room returns how many fresh notices may wait in memory.
 func (d *destination) room() int {
 	switch {
 	case d.lastFailed:
@@ -142,9 +142,9 @@ func (d *destination) room() int {
 	return maxUntried
 }
 
-// take queues notices. Those that do not fit wait in the store. Behind maxDoubtful waiting notices
-// it drops the record (About) of further ones if memory is short or the destination is not quick;
-// the record is then read again later.
+// take queues notices. Those for which there is no room wait in the store. If memory is short or the
+// destination is not quick, the notices after the first maxDoubtful are queued without their records
+// (About), which are read again later.
 func (d *destination) take(notices []posting.Notice) {
 	s := d.service
 	room := d.room() - len(d.fresh)
@@ -164,7 +164,7 @@ func (d *destination) take(notices []posting.Notice) {
 	}
 }
 
-// onDelivered updates the destination's state by a worker's report.
+// onDelivered updates the destination's state with a worker's report.
 func (d *destination) onDelivered(m *delivered) {
 	failed, slow := false, false
 	for i := range m.tries {
@@ -189,7 +189,7 @@ func (d *destination) onDelivered(m *delivered) {
 	}
 }
 
-// requeue takes back what a worker has not tried. The order of notices is not guaranteed.
+// requeue queues again what a worker has not tried. The order of notices is not guaranteed.
 func (d *destination) requeue(rest []pendingNotice) {
 	for i := range rest {
 		if rest[i].stored {
@@ -228,9 +228,8 @@ func (d *destination) readBounds() (batch, low int) {
 }
 
 // pull reads due deliveries from the store, the earliest first, a bounded number at a time. It
-// continues where it stopped, because the rows before are being removed and a store takes long to
-// step over many removed rows. It skips a row that is wrong, so that the row does not hold up those
-// behind it.
+// continues where it stopped, because the rows before that are being removed and a store takes long to
+// step over many removed rows. It skips a wrong row, so that the row does not hold up those behind it.
 func (d *destination) pull(c *actors.Context) {
 	batch, low := d.readBounds()
 	if !d.moreDue || len(d.due) >= low {
@@ -266,7 +265,7 @@ func (d *destination) pull(c *actors.Context) {
 		found++
 		d.pulled[id] = true
 		d.readUpTo = append([]byte(nil), row...)
-		d.due = append(d.due, pendingNotice{notice: delivery.notice(), stored: true, asks: delivery.asks, reached: delivery.reached})
+		d.due = append(d.due, pendingNotice{notice: delivery.notice(), stored: true, replayRequests: delivery.replayRequests, reached: delivery.reached})
 		d.service.inMemory.Add(1)
 		return nil, true, nil
 	})
@@ -275,8 +274,8 @@ func (d *destination) pull(c *actors.Context) {
 	}
 }
 
-// waitingDelivery returns the delivery that a row says waits for an instant; nil if the delivery does not
-// exist or does not wait for that instant.
+// waitingDelivery returns the delivery that waits for an instant according to a row; nil if the
+// delivery does not exist or does not wait for that instant.
 func waitingDelivery(view *posting.View, k key, next ledger.Micros, id ID) (*Delivery, error) {
 	value, found, err := view.KV(k.org, keyKept(id))
 	if err != nil || !found {
@@ -294,7 +293,7 @@ func (s *Service) wrongRow(org ledger.ID, row []byte) {
 	s.rt.Log.Error("a delivery is said to wait that cannot be read or does not", "organization", org.String(), "row", fmt.Sprintf("%x", row))
 }
 
-// start gives waiting notices to workers, in turn from fresh and from due.
+// start gives waiting notices to workers, alternately from fresh and from due.
 func (d *destination) start(c *actors.Context) {
 	for !d.awaitsWorker && c.Expecting() < d.window && len(d.fresh)+len(d.due) > 0 {
 		batch, workers := d.batch(), d.service.brisk
@@ -311,7 +310,7 @@ func (d *destination) start(c *actors.Context) {
 			d.requeue(batch)
 			d.awaitsWorker = true
 			service, k := d.service, d.key
-			service.rt.ScheduleRetry(0, func() { service.destinations.Tell(k, workerMayBeFree{}) }) // when a worker may be free
+			service.rt.ScheduleRetry(0, func() { service.destinations.Tell(k, workerMayBeFree{}) }) // by then a worker may be free
 			return
 		}
 		c.Expect()

@@ -71,7 +71,7 @@ func TestACarrierOfOperatorsThatPanicsCostsAnAttempt(t *testing.T) {
 // faulty sends a delivery log a command that panics.
 func (f *fixture) faulty() {
 	f.t.Helper()
-	if err := f.ask(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
+	if err := f.writeLog(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
 		f.t.Error("a fault is no error")
 	}
 }
@@ -128,7 +128,7 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 	busy := make(chan struct{})
 	failed := make(chan error, 1)
 	go func() {
-		failed <- f.ask(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		failed <- f.writeLog(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
 			close(busy)
 			<-release
 			d.put(here, []byte("z"), []byte{1})
@@ -137,7 +137,7 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 	}()
 	receiveFrom(t, "the delivery log is busy", busy)
 	go func() {
-		_ = f.ask(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") })
+		_ = f.writeLog(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") })
 	}()
 	g.open() // the retry's result reaches the delivery log after the panic
 	close(release)

@@ -19,7 +19,7 @@ type draft struct {
 	postponed    int           // number of notices that wait in memory until the Change is durable
 	posted       []string      // keys of bulletins
 	cursor       ledger.Micros // the cursor's new page; 0: it does not move
-	mayBeRefused bool          // it has one command only, and may be refused
+	mayBeRefused bool          // it has one command only, which the writer may refuse
 }
 
 func newDraft() *draft {
@@ -64,7 +64,7 @@ func (d *draft) end(err error) {
 // logCommand is a command to a delivery log from outside the package.
 type logCommand struct {
 	decide       func(o *deliveryLog, d *draft, now ledger.Micros) error
-	mayBeRefused bool // it has a Change of its own, because that may be refused
+	mayBeRefused bool // it has a Change of its own, because the writer may refuse it
 	done         chan error
 }
 
@@ -76,8 +76,7 @@ func (e *logCommand) Refuse(err error) {
 	}
 }
 
-// run adds the command's writes to the draft. The caller gets its answer when the Change is
-// durable.
+// run adds the command's writes to the draft. The caller gets its reply when the Change is durable.
 func (e *logCommand) run(o *deliveryLog, d *draft, now ledger.Micros) {
 	d.follow = append(d.follow, e.Refuse) // before the decision, which may panic
 	if err := e.decide(o, d, now); err != nil {
@@ -92,15 +91,15 @@ func (e *logCommand) run(o *deliveryLog, d *draft, now ledger.Micros) {
 // askBound is how long a caller waits for a delivery log, in real time.
 const askBound = 30 * time.Second
 
-// ask makes a delivery log write what decide puts into its draft, and returns when that is durable.
+// writeLog makes a delivery log write what decide puts into its draft, and returns when that is durable.
 // decide sees the state after everything submitted before.
-func (s *Service) ask(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
+func (s *Service) writeLog(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
 	return s.send(org, &logCommand{decide: decide, done: make(chan error, 1)})
 }
 
-// askAlone is ask for a Change that the writer may refuse. If decide returns an error, the draft is
-// dropped.
-func (s *Service) askAlone(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
+// writeLogAlone does what writeLog does, for a Change that the writer may refuse. If decide returns an error, the
+// draft is dropped.
+func (s *Service) writeLogAlone(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
 	return s.send(org, &logCommand{decide: decide, mayBeRefused: true, done: make(chan error, 1)})
 }
 

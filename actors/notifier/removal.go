@@ -21,10 +21,10 @@ func (s *Service) nextRemoval() (time.Time, bool) {
 	return time.UnixMicro(s.removalDue.Load()), true
 }
 
-// removeExpired removes deliveries of every organization that are older than the retention. Deliveries that
-// are not settled stay, however old they are. A failure in one organization does not affect the
-// others. removeExpired logs it and runs again after removalRetry; it does not return it, because that would
-// fail the move of the clock.
+// removeExpired removes deliveries of every organization that are older than the retention. Deliveries
+// that are not settled stay, however old they are. A failure in one organization does not affect the
+// others. It is logged and the run is repeated after removalRetry; it is not returned, because that
+// would make the move of the clock fail.
 func (s *Service) removeExpired(now time.Time) error {
 	before := ledger.MicrosOf(now) - s.retention
 	view := s.rt.Journal.View()
@@ -56,7 +56,7 @@ func (s *Service) removeExpiredOf(org ledger.ID, before ledger.Micros) error {
 	for at := new(removalProgress); at.more() && !s.stopping.Load(); {
 		done := make(chan *removalProgress, 1)
 		from := *at
-		err := s.ask(org, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		err := s.writeLog(org, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
 			next, err := o.removeOld(d, before, from)
 			done <- next
 			return err
@@ -136,8 +136,8 @@ func (o *deliveryLog) removeOld(d *draft, before ledger.Micros, at removalProgre
 	return &at, nil
 }
 
-// pages removes pages all of whose notices are older than before: those that are followed by a page
-// that also begins before it. It returns the first page that stays; 0 if none was seen.
+// pages removes pages all of whose notices are older than before: every page whose next page also
+// begins before that time. It returns the first page that stays; 0 if none was seen.
 func (r *removal) pages(at *rowProgress, before ledger.Micros) (stays ledger.Micros, err error) {
 	var last []byte
 	at.over = true
@@ -176,7 +176,7 @@ func (r *removal) marks(at *rowProgress, stays ledger.Micros) error {
 	})
 }
 
-// kept removes deliveries that are over. It keeps those of pages that the cursor has not passed,
+// kept removes deliveries that are finished. It keeps those of pages that the cursor has not passed,
 // because without the row their notice would look untried.
 func (r *removal) kept(at *rowProgress, cursor ledger.Micros) error {
 	o := r.log

@@ -194,7 +194,7 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 	f := newFixture(t)
 	ask := func(to ...ledger.Micros) {
 		t.Helper()
-		if err := f.ask(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		if err := f.writeLog(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
 			for _, page := range to {
 				if err := o.passCursor(d, page); err != nil {
 					return err
@@ -235,7 +235,7 @@ func TestASweepPassesManyThatStayInStepsAndOnce(t *testing.T) {
 	var steps []*removalProgress
 	for at := new(removalProgress); at.more(); steps = append(steps, at) {
 		from := *at
-		if err := f.ask(here, func(o *deliveryLog, d *draft, _ ledger.Micros) (err error) {
+		if err := f.writeLog(here, func(o *deliveryLog, d *draft, _ ledger.Micros) (err error) {
 			at, err = o.removeOld(d, ledger.MicrosOf(startTime), from)
 			return err
 		}); err != nil {

@@ -344,7 +344,7 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 	}
 	ask := func(at parkedRow) (made step) {
 		t.Helper()
-		err := f.askAlone(here, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
+		err := f.writeLogAlone(here, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
 			made.replayed, made.next, err = o.replayParked(d, to, 0, 1<<62, at, now)
 			d.change.KVs, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been asked for
 			d.put(here, []byte("z"), []byte{1})
@@ -385,7 +385,7 @@ func TestAnOfficeForgetsTheKeysOfBulletinsThatAreDurable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := f.ask(here, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
+	if err := f.writeLog(here, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
 		if len(o.posted) != 0 {
 			t.Errorf("%d keys are remembered", len(o.posted))
 		}

@@ -190,7 +190,7 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 		d.put(here, []byte("z"), []byte{1})
 		return nil
 	}
-	if err := f.askAlone(here, claims); err != nil {
+	if err := f.writeLogAlone(here, claims); err != nil {
 		t.Fatal(err)
 	}
 	id := f.notifyOne(f.destinationOf(r))

@@ -114,8 +114,8 @@ func keyRetry(k key, next ledger.Micros, id ID) []byte {
 	return id.append(binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(next)))
 }
 
-// keyDue returns where the rows begin of a destination's deliveries that are due at the given time
-// or later.
+// keyDue returns the key at which a destination's waiting deliveries begin that are due at the given
+// time or later.
 func keyDue(k key, at ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(at))
 }
@@ -224,7 +224,7 @@ type attemptRow struct {
 func encodeKept(d *Delivery) ([]byte, error) {
 	row := keptRow{
 		Kind: byte(d.Source.Kind), Source: d.Source.ID[:], To: d.To[:], Page: int64(d.page), Body: d.body,
-		State: byte(d.State), Next: int64(d.Next), Round: d.round, Asks: d.asks, Reached: d.reached,
+		State: byte(d.State), Next: int64(d.Next), Round: d.round, Asks: d.replayRequests, Reached: d.reached,
 	}
 	for _, a := range d.Attempts {
 		row.Attempts = append(row.Attempts, attemptRow{int64(a.At), a.Status, a.Failure, a.Took})
@@ -246,7 +246,7 @@ func decodeKept(id ID, value []byte) (*Delivery, error) {
 	}
 	d := &Delivery{
 		ID: id, Source: ledger.Source{Kind: ledger.Kind(row.Kind), ID: ledger.ID(row.Source)}, To: ledger.ID(row.To),
-		State: State(row.State), Next: ledger.Micros(row.Next), page: ledger.Micros(row.Page), body: row.Body, round: row.Round, asks: row.Asks, reached: row.Reached,
+		State: State(row.State), Next: ledger.Micros(row.Next), page: ledger.Micros(row.Page), body: row.Body, round: row.Round, replayRequests: row.Asks, reached: row.Reached,
 	}
 	for _, a := range row.Attempts {
 		d.Attempts = append(d.Attempts, Attempt{ledger.Micros(a.At), a.Status, a.Failure, a.Took})

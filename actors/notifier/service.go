@@ -19,9 +19,9 @@ const (
 	maxUntried    = 1_024           // waiting notices of a destination that is neither quick nor failing
 	maxDoubtful   = 64              // waiting notices of a destination that has failed
 	firstWindow   = 4               // workers for a destination once it has answered or failed; an unknown one has one worker
-	lastWindow    = 16              // at the most, while it answers and more waits than its workers can take
+	lastWindow    = 16              // the most workers, for a destination that answers quickly and has more waiting notices than its workers can take
 	maxBatch      = 32              // notices that one worker takes to a quick destination
-	slowAnswer    = time.Second     // a receiver that takes longer is slow: its worker gives back the rest of the batch, and it has no more workers than a failing one
+	slowAnswer    = time.Second     // a receiver that takes longer is slow: its worker returns the rest of the batch, and it gets no more workers than a failing one
 	briskPool     = 512             // workers for quick and unknown destinations: at most this, and at most half of Options.Connections
 	doubtfulPool  = 512             // the same for failing and slow destinations
 	operatorPool  = 8               // workers for operators, apart so that a mail server that hangs does not delay merchants
@@ -44,9 +44,9 @@ type Options struct {
 	Addresses actors.Addresses
 	Writers   map[ledger.Kind]actors.NotificationWriter // by the kind of record that notices report on
 
-	// Operators makes one attempt to reach operators. reached says which of them earlier attempts have
-	// reached; reachedNow adds those that this one has reached, and is passed to the next attempt.
-	// Nil: operators are not notified.
+	// Operators makes one attempt to reach operators. reached has the operators whom earlier attempts
+	// have reached. reachedNow has those and the ones whom this attempt has reached; it is passed to
+	// the next attempt. Nil: operators are not notified.
 	Operators func(org, to ledger.ID, body, reached []byte) (a Attempt, reachedNow []byte, wait time.Duration)
 
 	// Connections bounds the webhooks in progress and the connections that are kept open for reuse;

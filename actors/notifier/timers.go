@@ -8,7 +8,7 @@ import (
 	"mizan/ledger"
 )
 
-// timers knows for each destination when its earliest waiting delivery is due. The deliveries
+// timers has the instant at which each destination's earliest waiting delivery is due. The deliveries
 // themselves are in the store, so a million of them take no memory.
 type timers struct {
 	mu            sync.Mutex

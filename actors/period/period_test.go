@@ -251,7 +251,7 @@ func TestAClosingIsGivenUpWhereItsMonthDoesNotRest(t *testing.T) {
 func TestAKeyGivesTheMonthThatItHasClosed(t *testing.T) {
 	o := openFixture(t)
 	o.after(september + 1)
-	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	first, err := o.service.Close(request)
 	if err != nil || first.Replay {
 		t.Fatal(first, err)
@@ -277,7 +277,7 @@ func TestAMonthIsClosedByOneOfMany(t *testing.T) {
 			all.Go(func() {
 				c := Close{Org: o.org, Month: september}
 				if keyed {
-					c.Key = actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}
+					c.Key = actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}
 				}
 				r, err := o.service.Close(c)
 				switch {
@@ -307,7 +307,7 @@ func TestAMonthIsClosedByOneOfMany(t *testing.T) {
 func TestAKeyGivesTheMonthThatItHasClosedMeanwhile(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
-	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	var first Result
 	o.service.read = func() {
 		var err error
@@ -349,7 +349,7 @@ func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 func TestAKeyThatHasClosedAMonthWaitsForNoTurn(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
-	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	if _, err := o.service.Close(request); err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +378,7 @@ func TestWhoWaitsForATurnInVainHasClosedNothing(t *testing.T) {
 func TestAKeyThatNamesNoClosedMonthIsAnError(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
-	key := actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}
+	key := actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}
 	o.MustSubmit(&posting.Change{
 		Claims: []ledger.Claim{key.Claim(o.org, september.Source(), nil)},
 		Steps: []posting.Step{{Org: o.org, Source: ledger.Source{Kind: ledger.User, ID: uuid.New()}, Record: []byte{1},

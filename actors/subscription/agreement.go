@@ -89,8 +89,8 @@ func (a *subscriptionActor) command(c *actors.Context, m *command) {
 	a.commit(c, d, m)
 }
 
-// refuse answers a command that is not allowed; if the same key was used before, with that
-// request's reply.
+// refuse answers a command that is not allowed. If an earlier request has used the same key, the answer
+// is that request's reply.
 func (a *subscriptionActor) refuse(m *command, err error) {
 	r, used, keyErr := a.service.used(a.key.Org, m.key)
 	switch {
@@ -135,12 +135,12 @@ func (a *subscriptionActor) renew(c *actors.Context, cause actors.Due) {
 	}
 }
 
-// inquire reads the state of the renewal in progress, for which no report has come.
+// inquire reads the state of the renewal in progress, whose end was not reported yet.
 func (a *subscriptionActor) inquire(c *actors.Context, m actors.Due) {
 	r := a.record
 	charge, err := a.service.payments.Charge(a.key.Org, r.Last)
 	if err != nil {
-		panic(err) // due work comes again
+		panic(err) // the due work will be handed out again
 	}
 	switch charge {
 	case actors.ChargePaid, actors.ChargeUnpaid:
@@ -190,8 +190,8 @@ func keyOf(cause any) *actors.Key {
 	return nil
 }
 
-// notices returns the notices to the merchant, if there is an address where notifications of the
-// initial payment go.
+// notices returns the notices to the merchant; none if there is no address to which notifications of
+// the initial payment go.
 func (a *subscriptionActor) notices(d *subscription.Decision) []posting.Notice {
 	if len(d.Notifications) == 0 {
 		return nil
@@ -209,8 +209,8 @@ func (a *subscriptionActor) notices(d *subscription.Decision) []posting.Notice {
 	return list
 }
 
-// Committed implements actors.Behaviour: it takes over the durable state, then starts the charge
-// and answers.
+// Committed implements actors.Behaviour: it takes over the durable state, then starts the charge and
+// replies.
 func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, receipt posting.Receipt) {
 	d, cause := a.decision, a.cause
 	a.decision, a.cause = subscription.Decision{}, nil
@@ -227,7 +227,7 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
 	case *command:
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
-		if a.record.RenewalDue(c.Now()) { // resumed after it was due: a manual clock may stand still
+		if a.record.RenewalDue(c.Now()) { // it was resumed after it was due: while a manual clock stands still, nothing else starts the renewal
 			a.renew(c, actors.Due{Key: a.key, At: a.stamp.Due})
 		}
 	}
@@ -242,8 +242,8 @@ func (a *subscriptionActor) charge() {
 	})
 }
 
-// refused decides again if another writer has changed the record. Any other refusal goes to the
-// caller; due work and reports come again by themselves.
+// refused decides again if another writer has changed the record. Any other refusal goes to the caller;
+// due work is handed out again, and reports are sent again.
 func (a *subscriptionActor) refused(c *actors.Context, cause any, err error) {
 	if ledger.IsRefusal(err, ledger.StaleVersion) {
 		if _, begins := cause.(*create); !begins {

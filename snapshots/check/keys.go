@@ -110,7 +110,7 @@ func (c *orgCheck) checkAnswer(r *scan.Record) {
 // cutScope splits a key into its partner, 0 for the administration, and the text that the
 // client sent.
 func cutScope(key string) (partner int64, text string, ok bool) {
-	if text, ok = strings.CutPrefix(key, actors.KeyOfAdmin+"/"); ok {
+	if text, ok = strings.CutPrefix(key, actors.AdminKeyScope+"/"); ok {
 		return 0, text, true
 	}
 	rest, ok := strings.CutPrefix(key, "partner/")

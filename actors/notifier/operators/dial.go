@@ -48,7 +48,7 @@ type dialOptions struct {
 func dial(ctx context.Context, address string, w dialOptions) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.bound)
 	defer cancel()
-	// Go's own resolver: a look-up that is given up ends, and holds no thread.
+	// Go's own resolver: a look-up that is cancelled ends, and holds no thread.
 	dialer := net.Dialer{Resolver: &net.Resolver{PreferGo: true}}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"mizan/ledger/alerts"
 )
 
-// Why an address was not reached, beside the reasons of a failed connection.
+// Why an address was not reached, in addition to the reasons of a failed connection.
 const (
 	noStartTLS = "the server offers no STARTTLS"
 	noAddress  = "is no address that mail can be sent to"
@@ -68,8 +68,8 @@ func (p *post) client(open mail.DialContextFunc) (*mail.Client, error) {
 		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
 	}
 	if p.server.User != "" {
-		// The mechanisms are listed, because the library chooses one itself only by whether it has
-		// opened the connection with TLS, and here it has not opened the connection.
+		// The mechanisms are listed here, because the library's own choice depends on whether the
+		// library has opened the connection with TLS, and here it has not opened the connection.
 		options = append(options, mail.WithUsername(p.server.User), mail.WithPassword(string(p.server.Password)),
 			mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthPlain, mail.SMTPAuthLogin, mail.SMTPAuthCramMD5))
 	}
@@ -137,7 +137,7 @@ func (p *post) letter(to string, m alerts.Message, at time.Time) *mail.Msg {
 	letter.Subject(m.Subject)
 	letter.SetDateWithValue(at)
 	letter.SetMessageID()
-	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: absence notices do not answer it
+	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: automatic replies are not sent to it
 	letter.SetBodyString(mail.TypeTextPlain, m.Text)
 	return letter
 }
@@ -165,8 +165,8 @@ func (p *post) refused(ctx context.Context, until time.Time, letter *mail.Msg, a
 	return p.connectionFailure(ctx, until, all)
 }
 
-// connectionFailure returns the failure that a connection's error means, also if the library has hidden that
-// the time was over.
+// connectionFailure returns the failure that a connection's error means. It also recognises a passed
+// deadline that the library has hidden.
 func (p *post) connectionFailure(ctx context.Context, until time.Time, err error) failure {
 	f := connectionFailure(ctx, err)
 	if f.why == broken && !time.Now().Before(until) {

@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Bounds of an answer, in bytes.
+// Bounds of a response, in bytes.
 const (
 	maxHeader  = 16 << 10
 	maxHeaders = 64 << 10 // of all headers of an exchange, interim ones included
@@ -70,7 +70,7 @@ func (b belowTLS) SetWriteDeadline(by time.Time) error {
 // close ends a connection as its protocol requires.
 func (l *connection) close() { _ = l.conn.Close() }
 
-// drop ends a connection at once, even while it is in use.
+// drop ends a connection at once, even while it is in use; TLS sends no last message.
 func (l *connection) drop() { _ = l.tcp.Close() }
 
 // Read implements io.Reader for one exchange: it enforces the bound on bytes read and records the
@@ -100,7 +100,7 @@ func (l *connection) usable() bool {
 	if !l.to.secure {
 		return true
 	}
-	// TLS may have read a whole further record from the socket together with the last answer.
+	// TLS may have read a whole further record from the socket together with the last response.
 	if l.conn.SetReadDeadline(longAgo) != nil {
 		return false
 	}
@@ -118,14 +118,14 @@ func (l *connection) peek(fd uintptr) {
 type verdict struct {
 	status   int
 	failure  string
-	silent   bool      // the connection ended before the first byte of an answer
+	silent   bool      // the connection ended before the first byte of a response
 	at       time.Time // when the result was known
 	reusable bool      // the connection can be reused
 }
 
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHeader) }}
 
-// exchange sends a request and waits for its answer's header until the deadline. It reads the body
+// exchange sends a request and waits for its response's header until the deadline. It reads the body
 // for at most bodyWait, so that the connection can be reused.
 func (l *connection) exchange(request []byte, until time.Time, bodyWait time.Duration) verdict {
 	l.bytesLeft, l.readError = maxHeaders, nil
@@ -180,8 +180,8 @@ func (l *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader
 	return verdict{failure: notHTTP}
 }
 
-// awaitHeader waits until a whole header has arrived, or returns why it has not. The parser would start
-// anew with each byte that arrives.
+// awaitHeader waits until a whole header has arrived, or returns why it has not. It is needed because
+// the parser would start from the beginning with each byte that arrives.
 func (l *connection) awaitHeader(r *bufio.Reader) (failure string) {
 	looked := 0
 	for {
@@ -200,11 +200,11 @@ func (l *connection) awaitHeader(r *bufio.Reader) (failure string) {
 	}
 }
 
-// statusLine is the form of an answer's first bytes; "d" stands for a digit.
+// statusLine is the form of a response's first bytes; "d" stands for a digit.
 const statusLine = "HTTP/1.d ddd"
 
-// statusOf reads the status from an answer's first bytes; 0 if there are too few bytes. The parser
-// that follows is lenient about them.
+// statusOf reads the status from a response's first bytes; 0 if there are too few bytes. It is strict,
+// unlike the parser that reads the header afterwards.
 func statusOf(start []byte) (status int, ok bool) {
 	for i, c := range start {
 		if statusLine[i] != 'd' && c != statusLine[i] || statusLine[i] == 'd' && (c < '0' || c > '9') {
@@ -219,7 +219,7 @@ func statusOf(start []byte) (status int, ok bool) {
 	return status, status >= 100
 }
 
-// drain reads and discards the answer's body, and tells whether the connection can be reused.
+// drain reads and discards the response's body, and tells whether the connection can be reused.
 func (l *connection) drain(r *bufio.Reader, answer *fasthttp.Response, status int, until time.Time, bodyWait time.Duration) bool {
 	if status < 200 {
 		return false

@@ -14,7 +14,7 @@ type connections struct {
 	maxAge    time.Duration // a connection is not used for longer
 
 	mu        sync.Mutex
-	open      int                           // guarded by mu: counted from reserve to end
+	open      int                           // guarded by mu: connections from reserve to closeUsed
 	all       map[*connection]struct{}      // guarded by mu
 	idle      map[destination][]*connection // guarded by mu: the longest idle first; no empty slices
 	oldest    *connection                   // guarded by mu: the connection that has been idle longest
@@ -28,7 +28,7 @@ func newConnections(most int, rest, maxAge time.Duration) *connections {
 }
 
 // take returns an idle connection to the destination that is still usable; nil if there is none. It
-// takes the connection that was used last, so that surplus ones reach the idle limit.
+// takes the one that was used last, so that unneeded connections reach the idle limit.
 func (s *connections) take(to destination) *connection {
 	for {
 		s.mu.Lock()
@@ -48,9 +48,9 @@ func (s *connections) take(to destination) *connection {
 	}
 }
 
-// reserve makes room for one more connection, if need be by closing the one that has been idle
-// longest. If all are open, one must be idle: the caller has none yet, and fewer than the bound are
-// in use.
+// reserve makes room for one more connection, if need be by closing the one that has been idle longest.
+// If the bound is reached, some connection is idle: fewer deliveries than the bound are in progress
+// besides the caller's, which has no connection yet.
 func (s *connections) reserve() {
 	s.mu.Lock()
 	var evicted *connection
@@ -68,14 +68,14 @@ func (s *connections) reserve() {
 	}
 }
 
-// cancel gives back the room for a connection that was not opened.
+// cancel releases the room for a connection that was not opened.
 func (s *connections) cancel() {
 	s.mu.Lock()
 	s.open--
 	s.mu.Unlock()
 }
 
-// add adds a connection for which room was reserved. It closes the connection if shut has run.
+// add adds a connection for which room was reserved. It closes the connection if closeAll has run.
 func (s *connections) add(l *connection) {
 	s.mu.Lock()
 	closed := s.closed
@@ -145,8 +145,8 @@ func (s *connections) removeIdle(l *connection) {
 	l.older, l.newer = nil, nil
 }
 
-// closeIdle closes the connections that have been idle for too long, and schedules itself for the next
-// one.
+// closeIdle closes the connections that have been idle for too long, and schedules its next run for the
+// connection that reaches the limit next.
 func (s *connections) closeIdle() {
 	var over []*connection
 	s.mu.Lock()
@@ -184,6 +184,6 @@ func (s *connections) closeAll() {
 		l.drop()
 	}
 	for l := range s.all {
-		l.drop() // the delivery that uses it calls end
+		l.drop() // the delivery that uses it calls closeUsed
 	}
 }

@@ -29,15 +29,15 @@ func (p Delivery) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("parcel " 
 // Attempt is the result of one delivery attempt.
 type Attempt struct {
 	At      time.Time     // by the clock, when the envelope was formed
-	Status  int           // HTTP status; 0: no answer, or none that could be parsed
+	Status  int           // HTTP status; 0: no response, or none that could be parsed
 	Failure string        // why it was not acknowledged, in a few words for people; empty: acknowledged
-	Took    time.Duration // real time until the answer's header arrived or the attempt failed
+	Took    time.Duration // real time until the response's header arrived or the attempt failed
 }
 
 // userAgent identifies the sender in the receiver's logs.
 const userAgent = "mizan-notifier"
 
-// requestBuffers is the buffers that a request is written to.
+// requestBuffers are the buffers to which a request is written.
 type requestBuffers struct {
 	body    []byte
 	request []byte
@@ -85,7 +85,7 @@ func (s *requestBuffers) write(p *Delivery, to *address, at time.Time) {
 	s.request = append(r, s.body...)
 }
 
-// appendEnvelope writes the keys of the specification's table, in its order.
+// appendEnvelope writes the members of the envelope in the order of the specification's table.
 func appendEnvelope(b []byte, p *Delivery, timestamp int64) []byte {
 	b = append(b, `{"event_id":"`...)
 	b = append(b, p.EventID...)

@@ -30,8 +30,8 @@ type Options struct {
 // bounds are durations in real time. Only tests change them.
 type bounds struct {
 	connect time.Duration // name, TCP and TLS
-	answer  time.Duration // a whole attempt, until the answer's header has arrived
-	body    time.Duration // an answer's body, after which the connection is closed
+	answer  time.Duration // a whole attempt, until the response's header has arrived
+	body    time.Duration // a response's body, after which the connection is closed
 	idle    time.Duration // of an idle connection
 	maxAge  time.Duration // of any connection
 }
@@ -64,7 +64,7 @@ func newSender(o Options, b bounds) *Sender {
 	}
 	c := &Sender{
 		clock: o.Clock, log: o.Log, bounds: b,
-		// Go's own resolver: a look-up that is given up ends, and holds no thread.
+		// Go's own resolver: a look-up that is cancelled ends, and holds no thread.
 		dialer:      &net.Dialer{Resolver: &net.Resolver{PreferGo: true}, KeepAlive: -1},
 		connections: newConnections(o.MaxConns, b.idle, b.maxAge), places: make(chan struct{}, o.MaxConns),
 		lack: rate.Sometimes{Interval: time.Minute},
@@ -89,7 +89,7 @@ func (c *Sender) Close() {
 }
 
 // Deliver makes one attempt to deliver the delivery. It first waits until fewer than MaxConns
-// deliveries are in progress; from then on it returns within 15 s, plus the second that an answer's
+// deliveries are in progress; from then on it returns within 15 s, plus the second that a response's
 // body may take.
 func (c *Sender) Deliver(p *Delivery) Attempt {
 	select {
@@ -128,7 +128,7 @@ func (c *Sender) send(to destination, request []byte, until time.Time) verdict {
 	return c.exchangeOver(l, request, until)
 }
 
-// exchangeOver makes the exchange over a connection.
+// exchangeOver makes the exchange over a connection, which it then keeps for reuse or closes.
 func (c *Sender) exchangeOver(l *connection, request []byte, until time.Time) verdict {
 	v := l.exchange(request, until, c.bounds.body)
 	if v.reusable {
@@ -182,7 +182,7 @@ func (c *Sender) connect(to destination, until time.Time) (*connection, string) 
 	return l, ""
 }
 
-// refusal returns why a status does not acknowledge; empty if it does.
+// refusal returns why a status does not acknowledge the delivery; empty if it does.
 func refusal(status int) string {
 	switch {
 	case 200 <= status && status < 300:

@@ -12,7 +12,7 @@ import (
 
 const (
 	delay           = 5 * time.Second  // time until a slow rail has charged or returned
-	timeOut         = 10 * time.Second // time until an inquiry finds the result that a lost answer hid
+	timeOut         = 10 * time.Second // time until an inquiry finds a result whose response was lost
 	chargebackAfter = 60 * time.Second
 	signWithin      = 60 * time.Second // how long a sequence number is reserved
 )
@@ -31,7 +31,7 @@ const (
 	reasonDestination    = "unknown_destination"
 )
 
-// nextStep is what the rail does next with a charge of its own accord. The zero value is nothing.
+// nextStep is what the rail will do next with a charge on its own. The zero value is nothing.
 type nextStep string
 
 const (
@@ -41,7 +41,7 @@ const (
 	keeps    nextStep = "kept"     // would have charged it back, but it was refunded in full
 )
 
-// refundMode is how the rail handles refunds. The zero value grants them at once.
+// refundMode is how the rail handles refunds. The zero value means that it grants them at once.
 type refundMode string
 
 const (
@@ -49,27 +49,27 @@ const (
 	delaysRefunds  refundMode = "delayed"
 )
 
-// payerAction is how a charge's payer has to act. The zero value is not at all.
+// payerAction is what a charge's payer has to do. The zero value is nothing.
 type payerAction string
 
 const (
 	asksRedirect payerAction = "redirect" // 3-D Secure: the payer is sent to the challenge page
 	asksForm     payerAction = "form"     // 3-D Secure: a form is posted to the challenge page
 	asksPassword payerAction = "otp"      // a one-time password
-	asksPage     payerAction = "page"     // the challenge page, and no action is published
-	asksDeposit  payerAction = "deposit"  // the same, for a payment on a chain
+	asksPage     payerAction = "page"     // the challenge page, but no action is published
+	asksDeposit  payerAction = "deposit"  // as asksPage, for a payment on a chain
 	asksChoice   payerAction = "choice"   // the choice of a receiving institution
 
 	asksSignature payerAction = "signature" // the signature of a payload, on a chain that reserves a sequence number
 )
 
-// isOnPage tells whether the payer answers on the challenge page.
+// isOnPage tells whether the payer acts on the challenge page.
 func (a payerAction) isOnPage() bool {
 	return a == asksRedirect || a == asksForm || a == asksPage || a == asksDeposit
 }
 
-// needsCardAgain tells whether the charge is a card's: the rail has not kept the card, so it needs the card
-// again to continue.
+// needsCardAgain tells whether the charge needs the card again to continue: the rail does not keep
+// cards.
 func (a payerAction) needsCardAgain() bool {
 	return a == asksRedirect || a == asksForm || a == asksPassword
 }
@@ -106,7 +106,7 @@ func awaits(a payerAction) decision {
 	return decision{verdict: payment.VerdictAction, next: charges, payerAction: a}
 }
 
-// held returns the decision for a call that asks to authorise only.
+// held returns the decision for a call that is to authorise only.
 func (d decision) held() decision {
 	switch {
 	case d.verdict == payment.VerdictCharged:
@@ -117,7 +117,8 @@ func (d decision) held() decision {
 	return d
 }
 
-// cards maps card numbers to decisions; a card that is not listed is charged, or paid, at once.
+// cards maps card numbers to decisions. A card that is not listed is charged at once, or receives its
+// payout at once.
 var cards = map[actors.Operation]map[string]decision{
 	actors.Pay: {
 		"4000000000000002": refused(reasonDeclined),
@@ -151,14 +152,14 @@ func cardDecision(operation actors.Operation, number []byte) decision {
 	return charged
 }
 
-// actionOfMethod has the money_storage types whose payer, or recipient, has to act. All others of the
-// specification are charged, or paid, at once.
+// actionOfMethod maps the money_storage types whose payer, or recipient, has to act. All other types of
+// the specification are charged, or paid out, at once.
 var actionOfMethod = map[actors.Operation]map[string]payerAction{
 	actors.Pay:    {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "native_gas": asksSignature},
 	actors.PayOut: {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "open_banking": asksChoice, "sepa": asksChoice},
 }
 
-// opens tells whether the operation begins a charge; all others continue one.
+// opens tells whether the operation begins a charge; all other operations continue one.
 func opens(operation actors.Operation) bool {
 	return operation == actors.Pay || operation == actors.PayOut
 }
@@ -181,7 +182,7 @@ func decide(call *actors.Call, now time.Time) decision {
 	return d
 }
 
-// decideAtOnce decides without regard to Hold.
+// decideAtOnce decides as if Hold were not set.
 func decideAtOnce(call *actors.Call, now time.Time) decision {
 	if forced, ok := force(call.Terminal); ok {
 		return forced
@@ -230,7 +231,7 @@ func number(digits []byte) (n int) {
 	return n
 }
 
-// force returns the decision of the terminal's parameter "fail" for every charge.
+// force returns the decision that the terminal's parameter "fail" requires for every charge.
 func force(terminal *directory.Terminal) (decision, bool) {
 	p, _ := terminal.Parameters.(*Params)
 	if p == nil {
@@ -243,7 +244,7 @@ func force(terminal *directory.Terminal) (decision, bool) {
 		return failed(reasonForced), true
 	case FailTimeout:
 		silent := timedOut
-		silent.down = true // for every card, like a provider that is down
+		silent.down = true // for every card, because the provider does not respond at all
 		return silent, true
 	}
 	return decision{}, false

@@ -65,7 +65,7 @@ func check(t *testing.T, call *actors.Call, want expectation) {
 	t.Helper()
 	b := open(t)
 	outcome, later := want.outcomeFor(want.verdict, call), want.outcomeFor(want.later, call)
-	outcome.Again, outcome.Down = want.again, want.down
+	outcome.Again, outcome.Unreachable = want.again, want.down
 	got := b.submit(call)
 	if (got.Action != nil) != (want.verdict == payment.VerdictAction) {
 		t.Errorf("submit: action %+v", got.Action)
@@ -73,7 +73,7 @@ func check(t *testing.T, call *actors.Call, want expectation) {
 	got.Action = nil
 	b.expect("submit", got, outcome)
 	b.pass(time.Minute)
-	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, ChargeState: actors.ChargeState{Acting: true}}
+	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, ChargeState: actors.ChargeState{ActionKnown: true}}
 	b.expect("inquiry", b.Inquire(context.Background(), question), later)
 	lines := b.logged()
 	if len(lines) != 1 || lines[0]["reference"] != call.Reference.String() || lines[0]["terminal"] != call.Terminal.ID.String() ||

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// answer is the payer's answer on the challenge page. The zero value is no answer yet.
+// answer is the payer's decision on the challenge page. The zero value means that there is none yet.
 type answer string
 
 const (
@@ -18,21 +18,21 @@ const (
 	rejected answer = "refused"
 )
 
-// The rail's own keys for crypto, which merchants see in merchant_meta (specification, rules on
-// fields, 5).
+// The simulated rail's own keys for crypto, which merchants see in merchant_meta (specification, rules
+// on fields, 5).
 const (
 	metaAwaiting  = `{"status":"awaiting_deposit"}`
 	metaConfirmed = `{"status":"confirmed"}`
 )
 
-// charge is the state of a charge after one of its lines. It changes with time; by returns its
-// state at an instant.
+// charge is the state of a charge after one of its lines. It changes with time; asOf returns its state
+// at an instant.
 type charge struct {
 	operation actors.Operation // Pay or PayOut; 0: there is no charge
 	verdict   payment.Verdict  // VerdictNotFound: there is no charge
 	reason    string
 	next      nextStep
-	at        time.Time // time of then, if that has one; else the time of the charge's last change
+	at        time.Time // time of next, if next has one; else the time of the charge's last change
 
 	amount   money.Amount // authorised, or charged
 	captured money.Amount // part of the amount; all of it unless the charge was held
@@ -44,8 +44,8 @@ type charge struct {
 	asset       string // as money.Asset prints it; for the challenge page and for the payload to be signed
 	returnURL   string // where the challenge page sends the payer
 
-	sequence uint64    // how often a payload to be signed was published
-	expires  time.Time // until when that payload may be signed
+	sequence uint64    // how many times a payload to be signed was published
+	expires  time.Time // the end of the time in which that payload may be signed
 }
 
 // noCharge is the state of a reference without a charge.
@@ -85,7 +85,7 @@ func (c *charge) apply(d *decision, now time.Time) {
 	}
 }
 
-// inProgress tells whether the rail has not finished yet: time decides.
+// inProgress tells whether the rail will finish the charge by itself when its time comes.
 func (c *charge) inProgress() bool {
 	return c.verdict == payment.VerdictPending || c.verdict == payment.VerdictUnknown
 }
@@ -93,7 +93,7 @@ func (c *charge) inProgress() bool {
 // awaitsPayer tells whether the payer has to act and has not acted yet.
 func (c *charge) awaitsPayer() bool { return c.verdict == payment.VerdictAction && c.answer == "" }
 
-// finishes tells whether the time has come at which the rail finishes.
+// finishes tells whether the time has come at which the rail finishes the charge.
 func (c *charge) finishes(now time.Time) bool { return c.inProgress() && !now.Before(c.at) }
 
 // asOf returns the charge's state at the instant now.

@@ -24,7 +24,7 @@ func FuzzALine(f *testing.F) {
 		if err != nil {
 			return
 		}
-		l.answer(&l.charge, start)
+		l.callOutcome(&l.charge, start)
 		for operation := actors.Complete; operation <= actors.Refund; operation++ {
 			l.charge.asOf(start).perform(followUpCall(1, operation, 2, 3), nil, start)
 		}

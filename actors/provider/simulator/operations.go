@@ -83,8 +83,8 @@ func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (re
 	return c.refund(call.Amount, now)
 }
 
-// complete continues a charge whose payer has acted. A charge that waits for no payer stays as it
-// is: a repeated call returns its current state.
+// complete continues a charge whose payer has acted. A charge that does not wait for its payer stays as
+// it is: a repeated call returns its current state.
 func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 	if c.verdict == payment.VerdictAction {
 		if d := c.completion(call, now); d.verdict != payment.VerdictAction {
@@ -97,8 +97,8 @@ func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 	return result{verdict: c.verdict, reason: c.reason}, c
 }
 
-// completion decides on a charge that waits for its payer. The card decides last, as if it needed
-// no action, because its payer has acted.
+// completion decides on a charge that waits for its payer. For a card charge, the card's number decides
+// now, as if the card needed no action: its payer has acted.
 func (c *charge) completion(call *actors.Call, now time.Time) decision {
 	if c.payerAction.needsCardAgain() && (call.Card == nil || len(call.Card.Number) == 0) {
 		return failed(reasonNoCard)
@@ -118,7 +118,7 @@ func (c *charge) completion(call *actors.Call, now time.Time) decision {
 	return d
 }
 
-// acted tells whether the payer did what was asked; if not, it returns the decision instead.
+// acted tells whether the payer did what was requested; if not, it returns the decision on the charge.
 func (c *charge) acted(call *actors.Call, now time.Time) (decision, bool) {
 	switch {
 	case c.payerAction == asksPassword:
@@ -147,7 +147,7 @@ func textField(material []byte, name string) string {
 	return submitted
 }
 
-// capture takes the requested part of a hold and releases the rest.
+// capture takes the requested part of a hold and releases the remaining part.
 func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 	switch {
 	case c.verdict != payment.VerdictHeld:
@@ -164,8 +164,7 @@ func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 	return granted, c
 }
 
-// void gives up what has not been charged. A refused or failed charge is given up already and stays
-// as it is.
+// void gives up what has not been charged. A charge that was refused or has failed stays as it is.
 func (c charge) void(now time.Time) (result, charge) {
 	switch c.verdict {
 	case payment.VerdictCharged:
@@ -207,11 +206,11 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	return granted, c
 }
 
-// answer returns the answer to the line's call at the instant now; c is the charge after its newest
-// line. The result of an operation that moved money or was refused does not change; that of an
-// operation that was in progress is the charge's current state. A charged payment's answer has a
-// token.
-func (l *record) answer(c *charge, now time.Time) actors.Outcome {
+// callOutcome returns the outcome of the line's call at the instant now; c is the charge after its newest
+// line. The outcome of an operation that moved money or was refused does not change. The outcome of an
+// operation that was in progress follows from the charge's current state. The outcome of a charged
+// payment has a token.
+func (l *record) callOutcome(c *charge, now time.Time) actors.Outcome {
 	verdict := verdicts[l.call.outcome]
 	if l.call.operation == refunds || l.call.operation == voids {
 		return l.call.returned(verdict, now)
@@ -227,7 +226,7 @@ func (l *record) answer(c *charge, now time.Time) actors.Outcome {
 	return c.withToken(then.outcome(l.reference, now), l.reference)
 }
 
-// returned returns the answer to a Void or a Refund, which have no retrieval number of their own.
+// returned returns the outcome of a Void or a Refund, which have no retrieval number of their own.
 func (o *callFields) returned(verdict payment.Verdict, now time.Time) actors.Outcome {
 	switch {
 	case verdict != payment.VerdictPending:
@@ -238,7 +237,7 @@ func (o *callFields) returned(verdict payment.Verdict, now time.Time) actors.Out
 	return actors.Outcome{Verdict: payment.VerdictCharged}
 }
 
-// requested returns what distinguishes the operation from others of its charge: the request, or
+// requested returns what distinguishes an operation from others of the same charge: the request, or
 // zero for an operation that opens a charge, because a charge is opened once.
 func requested(operation actors.Operation, request ledger.ID) ledger.ID {
 	if opens(operation) {

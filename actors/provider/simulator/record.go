@@ -86,9 +86,9 @@ type record struct {
 
 // callFields is the part of a line about its call.
 type callFields struct {
-	operation string    // as actors.Operation names it, or challenges or reissues
+	operation string    // as actors.Operation names it, or challengeOperation or reissueOperation
 	request   ledger.ID // zero for a call that opens a charge, and for a challenge
-	outcome   string    // as payment.Verdict names it, or the payer's answer
+	outcome   string    // as payment.Verdict names it, or the payer's decision
 	reason    string
 	doneAt    time.Time // when a refund in progress is done; else zero
 }
@@ -141,8 +141,8 @@ func appendState(dst []byte, c *charge) []byte {
 	return appendAmount(dst, `,"refunded":"`, c.refunded)
 }
 
-// appendCharge writes the fields of the charge that every line has: then (what the rail does next),
-// at (when, or else the time of the charge's last change), amount, refunds, challenge, answer,
+// appendCharge writes the fields of the charge that every line has: then (what the rail does next), at
+// (when it does that; else the time of the charge's last change), amount, refunds, challenge, answer,
 // asset, return_url, and for a payload to be signed sequence and expires.
 func appendCharge(dst []byte, c *charge) []byte {
 	dst = appendField(dst, `,"then":"`, string(c.next))
@@ -234,7 +234,7 @@ func appendID(dst []byte, id ledger.ID) []byte {
 	return hex.AppendEncode(append(dst, '-'), id[10:16])
 }
 
-// verdicts maps what Verdict.String wrote back to verdicts.
+// verdicts maps the texts of Verdict.String to verdicts.
 var verdicts = map[string]payment.Verdict{
 	payment.VerdictCharged.String():  payment.VerdictCharged,
 	payment.VerdictPending.String():  payment.VerdictPending,
@@ -246,7 +246,7 @@ var verdicts = map[string]payment.Verdict{
 	payment.VerdictAction.String():   payment.VerdictAction,
 }
 
-// openers maps what Operation.String wrote for operations that open a charge back to operations.
+// openers maps the texts of Operation.String for operations that open a charge to operations.
 var openers = map[string]actors.Operation{
 	actors.Pay.String():    actors.Pay,
 	actors.PayOut.String(): actors.PayOut,
@@ -319,7 +319,7 @@ func (f *fields) charge() charge {
 	return c
 }
 
-// sound tells whether the line can have been written: readers rely on what it refers to.
+// sound tells whether appendLine can have written the line: readers rely on what it refers to.
 func (l *record) sound() bool {
 	c := &l.charge
 	if _, known := verdicts[l.call.outcome]; !known && l.call.operation != challengeOperation {

@@ -34,7 +34,7 @@ type Options struct {
 	Path    string      // of the log; Open creates it if it does not exist
 	Clock   clock.Clock // the business clock
 	BaseURL string      // of the service: the challenge page is at BaseURL + ChallengePath
-	Key     []byte      // of the challenge page's tokens, KeySize bytes; another key invalidates published tokens
+	Key     []byte      // for the challenge page's tokens, KeySize bytes; another key invalidates published tokens
 
 	// Failed is called once if the log cannot be synced: until the next start every call fails. It
 	// must not block. nil: no callback.
@@ -45,14 +45,14 @@ type Options struct {
 type Simulator struct {
 	clock clock.Clock
 	page  string         // the challenge page's address
-	key   *[KeySize]byte // of the challenge page's tokens; a pointer, so that printing the simulator prints an address
+	key   *[KeySize]byte // for the challenge page's tokens; a pointer, so that printing the simulator prints an address
 
 	// turns serialize the calls of a charge, each of which reads the charge's lines and adds one,
 	// while other charges continue. A goroutine that holds a turn may lock mu, never the reverse.
 	turns [turns]sync.Mutex
 
 	failed  func(error)
-	flusher *flusher // a call waits for it before it answers, without holding a lock
+	flusher *flusher // a call waits for it before it returns, without holding a lock
 
 	mu          sync.Mutex
 	log         callLog
@@ -63,8 +63,8 @@ type Simulator struct {
 
 var _ actors.Provider = (*Simulator)(nil)
 
-// Open opens the log, or creates one. It cuts off an unfinished last line; any other line that is
-// not as it was written is an error.
+// Open opens the log, or creates one. It cuts off an unfinished last line; any other line that is not
+// as appendLine writes it is an error.
 func Open(o Options) (*Simulator, error) {
 	if len(o.Key) != KeySize {
 		return nil, fmt.Errorf("simulator: the key has %d bytes, not %d", len(o.Key), KeySize)
@@ -124,7 +124,7 @@ func (s *Simulator) recover(length int64) error {
 	if err := s.log.mend(length); err != nil {
 		return fmt.Errorf("line %d: %w", lines+1, err)
 	}
-	// A killed process may have left lines that are in the page cache only.
+	// A killed process may have left lines that are only in the page cache.
 	if err := s.log.file.Sync(); err != nil {
 		return err
 	}
@@ -132,9 +132,9 @@ func (s *Simulator) recover(length int64) error {
 	return nil
 }
 
-// settle waits until the log's first end bytes are durable. The caller must hold no lock and no
-// turn. After a failed sync nothing is written any more, and lines that no answer relies on are cut
-// off if possible: those calls never happened.
+// settle waits until the log's first end bytes are durable. The caller must hold no lock and no turn.
+// After a failed sync nothing is written any more. Lines on which no returned result relies are then
+// cut off if possible: those calls never happened.
 func (s *Simulator) settle(end int64) error {
 	err := s.flusher.wait(end, func() (file, int64) {
 		s.mu.Lock()
@@ -156,8 +156,8 @@ func (s *Simulator) settle(end int64) error {
 	return err
 }
 
-// Close closes the log. A later Submit is not sent, and a later Inquire about a call that was made
-// is unknown.
+// Close closes the log. After that, the outcome of Submit is VerdictNotSent, and an inquiry about a
+// call that was made finds VerdictUnknown.
 func (s *Simulator) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,11 +172,11 @@ func (s *Simulator) Accepts(operation actors.Operation, method string) bool {
 	return accepts(operation, method)
 }
 
-// Submit implements actors.Provider. Either the line is written and durable, or the call never
-// happened and the answer is payment.VerdictNotSent. Submit waits for the sync, which all calls in
-// flight share, and may search for an older charge's line, which ctx may end. If the log cannot be
-// read or synced, or a line is damaged, the answer is payment.VerdictUnknown: the same call may
-// have been made before, or its line may be in the log after all.
+// Submit implements actors.Provider. Either the line is written and durable, or the call never happened
+// and the verdict is payment.VerdictNotSent. Submit waits for the sync, which all calls in flight
+// share, and may search for an older charge's line, which ctx may end. If the log cannot be read or
+// synced, or a line is damaged, the verdict is payment.VerdictUnknown: the same call may have been made
+// before, or its line may be in the log after all.
 func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	assert.That(call.Operation >= actors.Pay && call.Operation <= actors.Refund, "simulator: operation %d", call.Operation)
 	outcome, end := s.submit(ctx, call)
@@ -205,7 +205,7 @@ func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome acto
 		}
 	}
 	if outcome, end, fresh := s.open(key, hash, call, &decided); fresh {
-		outcome.Down = decided.down
+		outcome.Unreachable = decided.down
 		return outcome, end
 	}
 	return s.resume(ctx, key, hash, call, &decided)
@@ -265,15 +265,15 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 		l.call = made.call
 	}
 	if err := s.write(key, hash, &l); err != nil {
-		if made != nil { // the first call did happen
+		if made != nil { // then the first call did happen
 			return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
 		}
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0
 	}
-	return s.withAction(&l, l.answer(&l.charge, now)), s.log.size
+	return s.withAction(&l, l.callOutcome(&l.charge, now)), s.log.size
 }
 
-// write adds the line, which becomes its charge's newest. The caller holds the charge's turn and
+// write adds the line, which becomes the newest of its charge. The caller holds the charge's turn and
 // mu.
 func (s *Simulator) write(key []byte, hash uint64, l *record) error {
 	s.text = appendLine(append(s.text[:0], key...), l)
@@ -287,7 +287,7 @@ func (s *Simulator) write(key []byte, hash uint64, l *record) error {
 	return nil
 }
 
-// withAction adds the payer's action to the answer to the line's call.
+// withAction adds the payer's action to the outcome of the line's call.
 func (s *Simulator) withAction(l *record, o actors.Outcome) actors.Outcome {
 	if o.Verdict == payment.VerdictAction && openers[l.call.operation] != 0 {
 		o.Action = s.action(l)
@@ -295,21 +295,21 @@ func (s *Simulator) withAction(l *record, o actors.Outcome) actors.Outcome {
 	return o
 }
 
-// Inquire implements actors.Provider. If the log cannot be read, or a line is damaged, it answers
+// Inquire implements actors.Provider. If the log cannot be read, or a line is damaged, the verdict is
 // payment.VerdictUnknown: the call may have been made.
 func (s *Simulator) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
-	// The time is taken before the lines are read, so that what the lines say at that time cannot
-	// be undone any more.
+	// The time is taken before the lines are read: what the lines say about that time cannot be changed
+	// by later lines.
 	now := s.clock.Now()
 	o, end, err := s.consult(ctx, q, now)
 	if err == nil {
-		err = s.settle(end) // no answer may rely on what a power cut could take back
+		err = s.settle(end) // no outcome may rely on lines that a power cut could remove
 	}
 	switch {
 	case err != nil:
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	case o.Verdict == payment.VerdictUnknown:
-		// The answer was lost, not the call: an inquiry finds it in progress.
+		// Only the response was lost, not the call: an inquiry finds the charge in progress.
 		o.Verdict = payment.VerdictPending
 	}
 	return o
@@ -328,8 +328,8 @@ func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Ti
 	}
 	if newest != nil && newest.charge.operation == q.Operation {
 		o = newest.charge.withToken(newest.charge.outcome(q.Reference, now), q.Reference)
-		if o.Verdict == payment.VerdictAction && !q.Acting {
-			o.Action = s.action(newest) // the answer with the action was lost, or the payload was reissued
+		if o.Verdict == payment.VerdictAction && !q.ActionKnown {
+			o.Action = s.action(newest) // the outcome with the action was lost, or the payload was reissued
 		}
 		return o, end, nil
 	}
@@ -337,7 +337,7 @@ func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Ti
 	if err != nil || made == nil {
 		return noCharge.outcome(q.Reference, now), end, err
 	}
-	return made.answer(&newest.charge, now), end, nil
+	return made.callOutcome(&newest.charge, now), end, nil
 }
 
 // Reissue implements payment.Reissuer of actors: it publishes a payload to be signed with the next
@@ -381,7 +381,7 @@ func (s *Simulator) reissued(ctx context.Context, q *actors.Question) (end int64
 	return s.log.size, nil
 }
 
-// newest returns the charge's newest line, or nil: by the index, else by a search of the log. It
+// newest returns the charge's newest line, or nil: it looks in the index, then searches the log. It
 // holds no lock while it reads the log.
 func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*record, error) {
 	s.mu.Lock()

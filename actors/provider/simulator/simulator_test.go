@@ -136,7 +136,7 @@ func (b *bench) inquire(n uint64) actors.Outcome { return b.inquireAbout(n, acto
 // inquireAbout inquires about an operation at terminal 7, as a caller that knows the payer's action.
 func (b *bench) inquireAbout(n uint64, operation actors.Operation, request uint64) actors.Outcome {
 	q := question(n, operation)
-	q.Request, q.Acting = id(request), true
+	q.Request, q.ActionKnown = id(request), true
 	return b.Inquire(context.Background(), q)
 }
 

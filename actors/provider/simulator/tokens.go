@@ -27,7 +27,7 @@ var habits = map[string]decision{
 	"delayed":  {verdict: payment.VerdictCharged, refunds: delaysRefunds},
 }
 
-// habit returns how the charge was charged.
+// habit returns how the charge was made, as a key of habits.
 func (c *charge) habit() string {
 	switch {
 	case c.refunds == refusesRefunds:
@@ -44,7 +44,7 @@ func (c *charge) habit() string {
 	return "plain"
 }
 
-// withToken adds the token to an answer that says that the charge is charged.
+// withToken adds the token to an outcome that says that the charge is charged.
 func (c *charge) withToken(o actors.Outcome, reference ledger.ID) actors.Outcome {
 	if c.operation == actors.Pay && o.Verdict == payment.VerdictCharged {
 		o.Token = secret.Text(tokenHead + c.habit() + "_" + hex.EncodeToString(reference[:]))

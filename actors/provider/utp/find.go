@@ -29,7 +29,7 @@ var (
 	errNoProgress = errors.New("the list's cursor does not move")
 )
 
-// checkIdentity checks that an answer about a known transaction has its id and our txid.
+// checkIdentity checks that a response about a known transaction has its id and our txid.
 func (s *subject) checkIdentity(tx *transaction, id string) error {
 	if tx.txid != s.reference.String() || id != "" && tx.id != id {
 		return errAnother
@@ -91,9 +91,9 @@ func (p *Provider) read(ctx context.Context, s *subject, id string) (*transactio
 	return tx, actors.Outcome{}
 }
 
-// walk reads the pages of a list, newest first, until visit returns false. A returned reply is the
-// first answer that was not a page. The error says that a page cannot be parsed, or that there are
-// more pages than bound.
+// walk reads the pages of a list, newest first, until visit returns false. If it returns a reply, that
+// is the first response that was not a page. The error says that a page cannot be parsed, or that there
+// are more pages than bound.
 func (p *Provider) walk(ctx context.Context, a account, query url.Values, bound int, visit func(*transaction) bool) (*reply, error) {
 	query.Set("env", a.env)
 	query.Set("limit", strconv.Itoa(pageSize))
@@ -124,7 +124,8 @@ func (p *Provider) walk(ctx context.Context, a account, query url.Values, bound 
 	return nil, errTooLong
 }
 
-// readPage parses a page of the list and the cursor of the next page; empty: this was the last.
+// readPage parses a page of the list and the cursor of the next page; an empty cursor means that this
+// was the last.
 func readPage(text []byte) (rows []*transaction, next string, err error) {
 	o, err := readObject(text)
 	if err != nil {

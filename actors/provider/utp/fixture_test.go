@@ -228,7 +228,7 @@ func (r *fakePlatform) quiet(o actors.Outcome) actors.Outcome {
 // expectVerdict checks a verdict and whether it counts as a failure for the circuit breaker.
 func (r *fakePlatform) expectVerdict(o actors.Outcome, verdict payment.Verdict, down bool) {
 	r.t.Helper()
-	if o.Verdict != verdict || o.Down != down {
-		r.t.Errorf("the verdict is %v %q, down %v; want %v, %v\n%s", o.Verdict, o.Failure, o.Down, verdict, down, r.log)
+	if o.Verdict != verdict || o.Unreachable != down {
+		r.t.Errorf("the verdict is %v %q, down %v; want %v, %v\n%s", o.Verdict, o.Failure, o.Unreachable, verdict, down, r.log)
 	}
 }

@@ -62,7 +62,7 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcom
 	case tx == nil && r.credentialsRefused(), tx == nil && !r.definitelyRefused() && r.status != http.StatusConflict:
 		return p.failure(&s, r, true)
 	}
-	// This is a replayed answer, or a refusal that may only mean that the request is a repetition:
+	// The response is a replayed one, or a refusal that may only mean that the request is a repetition:
 	// the transaction's current state decides.
 	reason := reasonNotDone
 	if code := r.code(); code != "" {
@@ -96,7 +96,7 @@ func operation(call *actors.Call, id string) *request {
 	return q
 }
 
-// answer returns the transaction in the reply to a request about it; nil if the reply has none.
+// answer returns the transaction in the response to a request about it; nil if the response has none.
 func (s *subject) answer(r *reply, id string) (*transaction, error) {
 	if !r.succeeded() {
 		return nil, nil

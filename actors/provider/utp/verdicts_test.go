@@ -102,7 +102,7 @@ func TestAnInquiryRepeatsNoAction(t *testing.T) {
 	if o := r.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/1" {
 		t.Errorf("who lost the answer is told %+v", o.Action)
 	}
-	q.Acting = true
+	q.ActionKnown = true
 	if o := r.inquire(q); o.Action != nil || o.Verdict != payment.VerdictAction {
 		t.Errorf("who knows is told %v %+v", o.Verdict, o.Action)
 	}
@@ -115,10 +115,10 @@ func TestWhatHasEndedIsReadAnew(t *testing.T) {
 	r := open(t, says(200, fresh))
 	first := r.submit(r.pay()).Action
 	q := r.ask(actors.Pay, 0)
-	q.Acting = true
+	q.ActionKnown = true
 	o := r.Reissue(t.Context(), q)
 	if now := r.clock.Now(); o.Verdict != payment.VerdictAction || o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" ||
-		o.Action.PageUntil != ledger.MicrosOf(now.Add(10*time.Minute)) || first.PageUntil != o.Action.PageUntil || string(o.Action.Material) != `{"payload":"p2"}` || !q.Acting {
+		o.Action.PageUntil != ledger.MicrosOf(now.Add(10*time.Minute)) || first.PageUntil != o.Action.PageUntil || string(o.Action.Material) != `{"payload":"p2"}` || !q.ActionKnown {
 		t.Errorf("%+v with %+v", o, o.Action)
 	}
 	listed := `{"data":[` + strings.Replace(fresh, "https://theirs.example/pay/2", "", 1) + `],"cursor":{"cursor_value":null}}`

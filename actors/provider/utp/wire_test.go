@@ -62,8 +62,8 @@ func TestACallThatNeverLeftIsNotSent(t *testing.T) {
 		call := r.pay()
 		call.Terminal = terminal(t, base, "")
 		o := r.submit(call)
-		if o.Verdict != payment.VerdictNotSent || !o.Down || o.Failure.Detail != "The platform could not be reached." {
-			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Down)
+		if o.Verdict != payment.VerdictNotSent || !o.Unreachable || o.Failure.Detail != "The platform could not be reached." {
+			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Unreachable)
 		}
 	}
 	if got := r.requests(); len(got) != 0 {
@@ -111,8 +111,8 @@ func TestWhatBreaksAfterSendingIsUnknown(t *testing.T) {
 	} {
 		r := open(t, c.answer)
 		o := r.submit(r.pay())
-		if o.Verdict != payment.VerdictUnknown || o.Down != c.down {
-			t.Errorf("%s: %v, down %v; want unknown, %v\n%s", name, o.Verdict, o.Down, c.down, r.log)
+		if o.Verdict != payment.VerdictUnknown || o.Unreachable != c.down {
+			t.Errorf("%s: %v, down %v; want unknown, %v\n%s", name, o.Verdict, o.Unreachable, c.down, r.log)
 		}
 		if got := r.requests(); len(got) != 1 {
 			t.Errorf("%s: %d requests were sent", name, len(got))
@@ -167,8 +167,8 @@ func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
 	} {
 		r := open(t, says(c.status, c.body))
 		o := r.submit(r.pay())
-		if o.Verdict != payment.VerdictRefused || o.Failure.Detail != c.reason || o.Down {
-			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Down)
+		if o.Verdict != payment.VerdictRefused || o.Failure.Detail != c.reason || o.Unreachable {
+			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Unreachable)
 		}
 		if !strings.Contains(r.log.String(), "level=ERROR") || !strings.Contains(r.log.String(), "code="+c.code) {
 			t.Errorf("%s: the operator reads %s", name, r.log)
