@@ -43,7 +43,7 @@ func TestAmountUpToAvailableFundsAndOverdraftIsCovered(t *testing.T) {
 
 // Admit only saves work: if an account cannot be asked, the writer decides, and every question gets
 // exactly one answer.
-func TestAnAccountThatCannotBeAskedAdmits(t *testing.T) {
+func TestBusyAccountAdmits(t *testing.T) {
 	w := testkit.NewWorld(t, start)
 	w.JournalOptions.Clock, w.RuntimeOptions.Clock = clock.Real{}, clock.Real{}
 	w.Open()

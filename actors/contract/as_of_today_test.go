@@ -16,7 +16,7 @@ import (
 
 // Values that depend on the day are computed for the day of the request; a cached reply stays as it
 // was.
-func TestARecordIsToldAsOfTheDay(t *testing.T) {
+func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 	o := openFixture(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","asset_description":"A lorry of 12 t",`+

@@ -215,7 +215,7 @@ func (c *holdersFixture) progress() (contract.Progress, bool) {
 
 // After a stop between any two batches of an activation or a redemption the next start continues:
 // no holder is left out, none is paid twice.
-func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
+func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 	base := openIssue(t, contract.Religious)
 	face := 100 * base.sold
 	base.Runtime.Quiesce()
@@ -267,7 +267,7 @@ func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 
 // Requests for an issue wait while an action is carried out in batches. Reads do not wait, and show
 // its progress.
-func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
+func TestRequestsDuringBatchesWait(t *testing.T) {
 	c := openIssue(t, contract.Secular)
 	answer := c.do(contract.Activate, "")
 	if p, under := answer.Record.Progress(); !under || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
@@ -312,7 +312,7 @@ func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
 }
 
 // No month is closed while batches are in progress, whether or not due items are known.
-func TestNoMonthIsClosedWhileBatchesAreUnderWay(t *testing.T) {
+func TestNoMonthIsClosedDuringBatches(t *testing.T) {
 	c := openIssue(t, contract.Secular)
 	c.Runtime.Quiesce()
 	under := c.copied(t)

@@ -363,7 +363,7 @@ func (p *placement) wantBalances(stem string, paid func(n int64) int64) {
 
 // A distribution, a redemption and every other action for all holders of a large issue is completed
 // once, whenever the server is killed. The test computes the sums itself, in both readings.
-func TestKillsLoseNoHolderAndPayNoneTwice(t *testing.T) {
+func TestKillsLoseNoHolderAndPayEachOnce(t *testing.T) {
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
 		var err error

@@ -25,7 +25,7 @@ func (f *fixture) renaming(p *directory.Partner, key actors.Key, name, body stri
 	return err
 }
 
-func TestAnAnswerShowsTheTimeOfItsOwnEvent(t *testing.T) {
+func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 	f := open(t)
 	p := f.partnerOf(f.organization("One").ID, "one")
 	if _, found, err := f.Answered(adminKey("k")); found || err != nil {
@@ -54,7 +54,7 @@ func TestAnAnswerShowsTheTimeOfItsOwnEvent(t *testing.T) {
 }
 
 // The reply is made from the record as it will be, except for the times that the writer fills.
-func TestWhatAnAnswerIsMadeOf(t *testing.T) {
+func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	p := f.partnerOf(o.ID, "one")
@@ -83,7 +83,7 @@ func sameBut[R comparable](a, b R, without func(*R)) bool {
 	return a == b
 }
 
-func TestAKeyIsClaimedWithItsChangeOrNotAtAll(t *testing.T) {
+func TestKeyIsClaimedInItsChangeOnly(t *testing.T) {
 	f := open(t)
 	p := f.partnerOf(f.organization("One").ID, "one")
 	before := len(f.events(p.Org))
@@ -111,7 +111,7 @@ func TestAKeyIsClaimedWithItsChangeOrNotAtAll(t *testing.T) {
 }
 
 // The partner number that a repeated request has reserved goes to the next partner.
-func TestARepetitionSpendsNoPartnerNumber(t *testing.T) {
+func TestRepetitionUsesNoPartnerNumber(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	var wait sync.WaitGroup
@@ -137,7 +137,7 @@ func TestARepetitionSpendsNoPartnerNumber(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOpensByItsKeyringInItsPlaceOnly(t *testing.T) {
+func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 	f := open(t)
 	p := f.partnerOf(f.organization("One").ID, "one")
 	for _, key := range []string{"k", "other"} {

@@ -15,7 +15,7 @@ import (
 
 // A NotificationWriter that panics costs an attempt and nothing else: neither the other notices of
 // the same worker nor the retry.
-func TestATellerThatPanicsCostsAnAttempt(t *testing.T) {
+func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	to := f.destinationOf(r)
@@ -44,7 +44,7 @@ func TestATellerThatPanicsCostsAnAttempt(t *testing.T) {
 	r.wantOnce(t, here, append(ids, idOf(&posting.Notice{Booked: ids[0].Booked - 1, Channel: posting.Webhook})))
 }
 
-func TestATellerThatAlwaysPanicsIsParked(t *testing.T) {
+func TestNotificationWriterThatAlwaysPanicsParksTheDelivery(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
@@ -53,7 +53,7 @@ func TestATellerThatAlwaysPanicsIsParked(t *testing.T) {
 	f.wantDelivery(id, Parked, MaxAttempts)
 }
 
-func TestACarrierOfOperatorsThatPanicsCostsAnAttempt(t *testing.T) {
+func TestPanicOfTheOperatorsSenderCostsAnAttempt(t *testing.T) {
 	f := newFixture(t, func(f *fixture) {
 		calls := 0
 		f.notifyOperators = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
@@ -78,7 +78,7 @@ func (f *fixture) faulty() {
 
 // A delivery log panics while deliveries are in progress: they end as they would have, at worst with a
 // duplicate.
-func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
+func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	good, bad := receive(t, func(*arrival) int { g.wait(); return 200 }, g), receive(t, always(500))
@@ -110,7 +110,7 @@ func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 
 // What a delivery log had decided in the Change during which it panicked is tried again, including what
 // a destination had read from the store.
-func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
+func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	r := receive(t, func(a *arrival) int {
@@ -151,7 +151,7 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 }
 
 // After a panic of a destination, the notices that it has lost are offered again.
-func TestADestinationThatFailsLosesNothing(t *testing.T) {
+func TestPanicOfADestinationLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
@@ -173,7 +173,7 @@ func TestADestinationThatFailsLosesNothing(t *testing.T) {
 }
 
 // The second acknowledgement of a duplicate does not remove other notices' marks.
-func TestMarksAreNotLostWhenSomethingIsToldTwice(t *testing.T) {
+func TestDuplicateAcknowledgementKeepsOtherMarks(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	to := f.destinationOf(r)

@@ -103,9 +103,9 @@ func (c *clocks) sink(t *testing.T, hang int) *httptest.Server {
 	return s
 }
 
-// TestFigureDestinationsThatHang measures, with 100 of 1,000 destinations hanging, how long after a
+// TestFigureHangingDestinations measures, with 100 of 1,000 destinations hanging, how long after a
 // create's answer the notifications of the other 900 arrive.
-func TestFigureDestinationsThatHang(t *testing.T) {
+func TestFigureHangingDestinations(t *testing.T) {
 	figures(t)
 	const destinations, hang, rate, long = 1_000, 100, 300, time.Minute
 	c := &clocks{answered: make(map[string]time.Time), arrived: make(map[string]time.Time)}

@@ -46,7 +46,7 @@ func flood(t *testing.T) (host string, port int) {
 }
 
 // If one channel fails, the other still sends, and only the failed channel's contacts are left.
-func TestOnlyTheWayThatFailedIsLeft(t *testing.T) {
+func TestOnlyFailedContactsAreLeft(t *testing.T) {
 	certificate, roots := identity(t)
 	s := newServer(t, StartTLS, &certificate, func(s *server) { s.refuses["ops@bank.example"] = 451 })
 	blocked := true
@@ -72,7 +72,7 @@ func TestOnlyTheWayThatFailedIsLeft(t *testing.T) {
 	}
 }
 
-func TestAWayThatIsNotConfiguredIsNoFailure(t *testing.T) {
+func TestUnconfiguredChannelIsNoFailure(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
 	deliver(t, open(t, byTelegram(api.URL)), both).want(t, 0, "", Contacts{})
@@ -82,7 +82,7 @@ func TestAWayThatIsNotConfiguredIsNoFailure(t *testing.T) {
 }
 
 // A message that reached no contact is never reported as delivered.
-func TestAnAttemptHasFailedWhereNobodyIsThereToBeTold(t *testing.T) {
+func TestAttemptWithoutReachableContactsFails(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
 	deliver(t, open(t, Options{}), both).want(t, 0, nobody, Contacts{})
@@ -95,7 +95,7 @@ func TestAnAttemptHasFailedWhereNobodyIsThereToBeTold(t *testing.T) {
 	}
 }
 
-func TestWhoCanBeReached(t *testing.T) {
+func TestReaches(t *testing.T) {
 	certificate, _ := identity(t)
 	s := newServer(t, StartTLS, &certificate)
 	telegram, post := byTelegram("http://127.0.0.1:1"), Options{SMTP: s.smtp(StartTLS)}
@@ -117,7 +117,7 @@ func TestWhoCanBeReached(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotConfiguredIsSaidOnce(t *testing.T) {
+func TestUnconfiguredChannelIsLoggedOnce(t *testing.T) {
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
 	c, err := New(Options{Clock: clock.NewManual(startTime), Log: log})
@@ -158,7 +158,7 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 }
 
 // No secret, address or word of a message appears when an attempt or the options are printed.
-func TestAnAttemptHoldsNoSecret(t *testing.T) {
+func TestAttemptContainsNoSecret(t *testing.T) {
 	certificate, roots := identity(t)
 	s := newServer(t, StartTLS, &certificate, func(s *server) { s.refuses["CANARY@bank.example"] = 550 })
 	api := newTelegramAPI(t, false, func(string) (int, string) { return refusal(400, "Bad Request: "+token, "") })
@@ -249,7 +249,7 @@ func TestContactsAreStoredBetweenAttempts(t *testing.T) {
 }
 
 // An attempt is for the contacts that are listed now and were not reached yet.
-func TestAnAttemptIsForThoseListedWhoWereNotTold(t *testing.T) {
+func TestAttemptGoesToListedUnreachedContacts(t *testing.T) {
 	api := newTelegramAPI(t, false, func(chat string) (int, string) {
 		if chat == "3" {
 			return refusal(403, "Forbidden: bot was blocked by the user", "")
@@ -268,7 +268,7 @@ func TestAnAttemptIsForThoseListedWhoWereNotTold(t *testing.T) {
 	}
 }
 
-func TestContactsAreTheSameInAnyCase(t *testing.T) {
+func TestContactsAreComparedWithoutCase(t *testing.T) {
 	reached := Contacts{Telegram: []string{"@Ops"}, Emails: []string{"Ops@Bank.example"}}
 	listed := ContactsOf(&directory.Notification{Telegram: []string{"@ops", "-1"}, Emails: []string{"ops@bank.example", "risk@bank.example"}})
 	want := Contacts{Telegram: []string{"-1"}, Emails: []string{"risk@bank.example"}}
@@ -277,7 +277,7 @@ func TestContactsAreTheSameInAnyCase(t *testing.T) {
 	}
 }
 
-func TestALongMessageIsOneForTelegram(t *testing.T) {
+func TestLongMessageIsSentInOnePieceByTelegram(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	m := alerts.Message{Kind: alerts.Daily, Subject: strings.Repeat("s", alerts.MaxSubject), Text: strings.Repeat("x", alerts.MaxText)}
 	open(t, byTelegram(api.URL)).Send(t.Context(), chats("1"), Contacts{}, m).want(t, 0, "", Contacts{})

@@ -68,7 +68,7 @@ func TestOnlyRefusedAddressesAreLeft(t *testing.T) {
 	}
 }
 
-func TestTheServerIsSignedInTo(t *testing.T) {
+func TestSMTPAuthentication(t *testing.T) {
 	certificate, roots := identity(t)
 	for _, mode := range []TLSMode{StartTLS, TLS} {
 		s := newServer(t, mode, &certificate, func(s *server) { s.user = "mizan" })
@@ -87,7 +87,7 @@ func TestTheServerIsSignedInTo(t *testing.T) {
 	}
 }
 
-func TestAServerThatKnowsNoSignInIsAFailure(t *testing.T) {
+func TestSMTPServerWithoutAuthenticationFails(t *testing.T) {
 	certificate, roots := identity(t)
 	s := newServer(t, StartTLS, &certificate)
 	o := s.smtp(StartTLS)
@@ -96,7 +96,7 @@ func TestAServerThatKnowsNoSignInIsAFailure(t *testing.T) {
 		want(t, 0, "e-mail: the server offers no way to sign in that is known", emails("ops@bank.example"))
 }
 
-func TestEmailThatIsToBeEncryptedIsOrIsNotSent(t *testing.T) {
+func TestEmailIsEncryptedOrNotSent(t *testing.T) {
 	plain := newServer(t, Plain, nil)
 	deliver(t, open(t, Options{SMTP: plain.smtp(StartTLS)}), emails("ops@bank.example")).
 		want(t, 0, "e-mail: the server offers no STARTTLS", emails("ops@bank.example"))
@@ -108,7 +108,7 @@ func TestEmailThatIsToBeEncryptedIsOrIsNotSent(t *testing.T) {
 	deliver(t, open(t, Options{SMTP: plain.smtp(Plain)}), emails("ops@bank.example")).want(t, 0, "", Contacts{})
 }
 
-func TestAServersCertificateIsChecked(t *testing.T) {
+func TestSMTPCertificateIsChecked(t *testing.T) {
 	certificate, _ := identity(t)
 	for _, mode := range []TLSMode{StartTLS, TLS} {
 		s := newServer(t, mode, &certificate)
@@ -120,7 +120,7 @@ func TestAServersCertificateIsChecked(t *testing.T) {
 	}
 }
 
-func TestAServerThatHangsHasItsTime(t *testing.T) {
+func TestHangingSMTPServerTimesOut(t *testing.T) {
 	certificate, roots := identity(t)
 	for _, at := range []string{"MAIL", "RCPT", "DATA"} {
 		s := newServer(t, StartTLS, &certificate, func(s *server) { s.hangs[at] = true })

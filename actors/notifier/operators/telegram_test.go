@@ -15,7 +15,7 @@ func byTelegram(url string) Options {
 	return Options{TelegramURL: url, TelegramToken: secret.Text(token)}
 }
 
-func TestAChatIsSentSubjectAndText(t *testing.T) {
+func TestChatGetsSubjectAndText(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	a := deliver(t, open(t, byTelegram(api.URL+"/")), chats("-100123"))
 	a.want(t, 0, "", Contacts{})
@@ -25,7 +25,7 @@ func TestAChatIsSentSubjectAndText(t *testing.T) {
 	}
 }
 
-func TestEachChatIsToldForItself(t *testing.T) {
+func TestEachChatGetsItsOwnRequest(t *testing.T) {
 	api := newTelegramAPI(t, false, func(chat string) (int, string) {
 		if chat == "@gone" || chat == "7" {
 			return refusal(403, "Forbidden: bot was blocked by the user", "")
@@ -44,7 +44,7 @@ func TestEachChatIsToldForItself(t *testing.T) {
 	}
 }
 
-func TestWhatTheBotAPIRefuses(t *testing.T) {
+func TestBotAPIRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string
@@ -84,7 +84,7 @@ func TestWhatTheBotAPIRefuses(t *testing.T) {
 	}
 }
 
-func TestWhatTheBotAPITookIsTaken(t *testing.T) {
+func TestAnyOKResponseCountsAsDelivered(t *testing.T) {
 	for _, body := range []string{`{"ok":true}`, `{"ok":true,"result":{}}`, `{"ok":true,"result":{"message_id":"of another release"}}`, `{"ok":true,"result":true}`} {
 		api := newTelegramAPI(t, false, func(string) (int, string) { return 200, body })
 		deliver(t, open(t, byTelegram(api.URL)), chats("1")).want(t, 0, "", Contacts{})
@@ -101,18 +101,18 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestABotAPIThatHangsHasItsTime(t *testing.T) {
+func TestHangingBotAPITimesOut(t *testing.T) {
 	api := newTelegramAPI(t, false, func(string) (int, string) { return 0, "" })
 	c := open(t, byTelegram(api.URL), bounds{connect: patience, answer: short})
 	deliver(t, c, chats("1", "2")).wantLate(t, "telegram: 2 of 2 not told: ", chats("1", "2"))
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestUnresolvableBotAPIFails(t *testing.T) {
 	deliver(t, open(t, byTelegram(addressOf(nowhere(t)))), chats("1")).want(t, 0, "telegram: not connected", chats("1"))
 	deliver(t, open(t, byTelegram("http://nobody.invalid")), chats("1")).want(t, 0, "telegram: no such host", chats("1"))
 }
 
-func TestTheBotAPIsCertificateIsChecked(t *testing.T) {
+func TestBotAPICertificateIsChecked(t *testing.T) {
 	api := newTelegramAPI(t, true, nil)
 	deliver(t, open(t, byTelegram(api.URL)), chats("1")).want(t, 0, "telegram: TLS: certificate not accepted", chats("1"))
 	trusting := byTelegram(api.URL)
@@ -123,7 +123,7 @@ func TestTheBotAPIsCertificateIsChecked(t *testing.T) {
 	deliver(t, open(t, byTelegram("https"+strings.TrimPrefix(plain.URL, "http"))), chats("1")).want(t, 0, "telegram: TLS: handshake failed", chats("1"))
 }
 
-func TestAHandshakeThatHangsHasTheTimeOfAConnection(t *testing.T) {
+func TestHangingHandshakeTimesOut(t *testing.T) {
 	host, port := silent(t)
 	c := open(t, byTelegram("https"+strings.TrimPrefix(addressOf(host, port), "http")), bounds{connect: short, answer: patience})
 	deliver(t, c, chats("1")).want(t, 0, "telegram: no connection in time", chats("1"))

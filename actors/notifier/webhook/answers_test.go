@@ -48,7 +48,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	elsewhere.wantConnections()
 }
 
-func TestInterimAnswersArePassedOver(t *testing.T) {
+func TestInterimResponsesAreSkipped(t *testing.T) {
 	t.Parallel()
 	const hints = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 	for text, want := range map[string]Attempt{
@@ -64,7 +64,7 @@ func TestInterimAnswersArePassedOver(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotHTTPIsNoAnswer(t *testing.T) {
+func TestNonHTTPResponseFails(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	for _, text := range []string{
@@ -85,13 +85,13 @@ func TestWhatIsNotHTTPIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestAnswersOfEarlierVersionsCount(t *testing.T) {
+func TestHTTP10ResponsesCount(t *testing.T) {
 	t.Parallel()
 	r := receive(t, once("HTTP/1.0 200\r\n\r\nok"))
 	open(t).Deliver(parcel(r.url())).want(t, 200, "")
 }
 
-func TestAHeaderHasABound(t *testing.T) {
+func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	header := func(size int) string {
 		const around = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: \r\n\r\n"
@@ -115,7 +115,7 @@ func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), t
 
 // Specification, "Delivery" 1: the body is ignored. A body that does not end within its bound
 // closes the connection.
-func TestABodySaysNothing(t *testing.T) {
+func TestBodyDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	const head, chunked = "HTTP/1.1 201 Created\r\n", "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
 	length := func(n int) string { return head + fmt.Sprintf("Content-Length: %d\r\n\r\n", n) }
@@ -171,7 +171,7 @@ func TestABodySaysNothing(t *testing.T) {
 	}
 }
 
-func TestABodyIsReadToItsBoundAndNoFurther(t *testing.T) {
+func TestBodyIsReadUpToItsBound(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{"", "Content-Length: 10485760\r\n", "Transfer-Encoding: chunked\r\n"} {
 		r := receive(t, func(v *visit) {
@@ -195,7 +195,7 @@ func TestABodyIsReadToItsBoundAndNoFurther(t *testing.T) {
 	}
 }
 
-func TestABodyThatHangsIsGivenUp(t *testing.T) {
+func TestHangingBodyTimesOut(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"Content-Length: 5\r\n\r\n", "Content-Length: 5\r\n\r\nab", "Transfer-Encoding: chunked\r\n\r\n5\r\nab", "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n", "\r\nab",
@@ -210,7 +210,7 @@ func TestABodyThatHangsIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestABodyThatBreaksSaysNothing(t *testing.T) {
+func TestBrokenBodyStillAcknowledges(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	for _, text := range []string{"Content-Length: 5\r\n\r\nab", "Transfer-Encoding: chunked\r\n\r\n5\r\nab", "\r\nab"} {
@@ -232,7 +232,7 @@ func (c *counting) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func TestAHeaderMayComeInPieces(t *testing.T) {
+func TestHeaderMayArriveInPieces(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]verdict{
 		acknowledged: {status: 200},

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestCloseInterruptsWhatIsUnderWay(t *testing.T) {
+func TestCloseInterruptsDeliveriesInProgress(t *testing.T) {
 	t.Parallel()
 	answered := receive(t, acknowledge)
 	waits := receive(t, func(v *visit) {
@@ -47,7 +47,7 @@ func (w *trackedConn) Read(b []byte) (int, error) {
 	return w.Conn.Read(b)
 }
 
-func TestWhatIsKnownWhenAllIsClosedIsTold(t *testing.T) {
+func TestResultKnownAtCloseIsReturned(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) { // its body does not end
 		if v.request() && v.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") {
@@ -71,7 +71,7 @@ func TestWhatIsKnownWhenAllIsClosedIsTold(t *testing.T) {
 	receiveFrom(t, "the attempt", made).want(t, 200, "")
 }
 
-func TestCloseLetsNobodyWaitForAPlace(t *testing.T) {
+func TestCloseInterruptsWaitingDeliveries(t *testing.T) {
 	t.Parallel()
 	hang := receive(t, (*visit).wait)
 	c := open(t, func(s *settings) { s.options.MaxConns = 1 })
@@ -83,7 +83,7 @@ func TestCloseLetsNobodyWaitForAPlace(t *testing.T) {
 	receiveFrom(t, "the second", second).want(t, 0, Interrupted)
 }
 
-func TestNothingRunsOnBehindAClosedSender(t *testing.T) {
+func TestClosedSenderLeavesNoGoroutines(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	r := receive(t, acknowledge)
 	c := open(t)

@@ -15,7 +15,7 @@ import (
 	"mizan/internal/clock"
 )
 
-func TestALineIsUsedAgain(t *testing.T) {
+func TestConnectionIsReused(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
 	c := open(t)
@@ -26,7 +26,7 @@ func TestALineIsUsedAgain(t *testing.T) {
 }
 
 // A server may close an idle connection at any time.
-func TestALineThatWasClosedBetweenTwoDeliveriesIsReplaced(t *testing.T) {
+func TestConnectionClosedBetweenDeliveriesIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, says := range []string{
 		acknowledged,
@@ -47,7 +47,7 @@ func TestALineThatWasClosedBetweenTwoDeliveriesIsReplaced(t *testing.T) {
 
 // The server closes the connection while the request is on its way, so it is unknown whether the
 // request was read. It is sent once more, as part of the same attempt.
-func TestARequestThatCrossesWithTheEndOfAKeptLineIsSentOnceMore(t *testing.T) {
+func TestRequestIsSentAgainIfAReusedConnectionEnds(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
 		if v.request() && v.say(acknowledged) && v.connection == 1 {
@@ -68,7 +68,7 @@ func TestARequestThatCrossesWithTheEndOfAKeptLineIsSentOnceMore(t *testing.T) {
 	}
 }
 
-func TestTheSecondSendingIsTheLast(t *testing.T) {
+func TestRequestIsSentAgainOnlyOnce(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
 		if v.request() && v.connection == 1 && v.say(acknowledged) {
@@ -81,7 +81,7 @@ func TestTheSecondSendingIsTheLast(t *testing.T) {
 	r.wantConnections(1, 1, 2)
 }
 
-func TestAnAnswerThatHasBegunIsNotAskedForAgain(t *testing.T) {
+func TestRequestIsNotSentAgainAfterAPartialResponse(t *testing.T) {
 	t.Parallel()
 	for says, failure := range map[string]string{"HTTP/1.1 2": "connection closed in the middle of the answer", "nonsense": "answer is not HTTP"} {
 		r := receive(t, func(v *visit) {
@@ -96,7 +96,7 @@ func TestAnAnswerThatHasBegunIsNotAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestADeadlineOnAKeptLineIsNotTriedAgain(t *testing.T) {
+func TestRequestIsNotSentAgainAfterATimeout(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
 		if v.request() && v.say(acknowledged) && v.request() {
@@ -113,7 +113,7 @@ func TestADeadlineOnAKeptLineIsNotTriedAgain(t *testing.T) {
 }
 
 // An unsolicited answer must not acknowledge the next notification.
-func TestWhatIsLeftOnALineAcknowledgesNothing(t *testing.T) {
+func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
 	more := make(chan struct{})
 	for name, answers := range map[string]func(*visit){
@@ -150,7 +150,7 @@ func TestWhatIsLeftOnALineAcknowledgesNothing(t *testing.T) {
 	}
 }
 
-func TestKeptLinesAreClosedAfterAWhile(t *testing.T) {
+func TestIdleConnectionsAreClosed(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{}, 1)
 	r := receive(t, func(v *visit) {
@@ -166,7 +166,7 @@ func TestKeptLinesAreClosedAfterAWhile(t *testing.T) {
 	r.wantConnections(1, 2)
 }
 
-func TestALineIsNotUsedForEver(t *testing.T) {
+func TestConnectionsHaveAMaximumAge(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
 	c := open(t, func(s *settings) { s.bounds.maxAge = time.Nanosecond })
@@ -243,7 +243,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	c.connections.checked(t)
 }
 
-func TestADeliveryWaitsForAPlaceBeforeItBegins(t *testing.T) {
+func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	slow := receive(t, func(v *visit) {
@@ -275,7 +275,7 @@ func TestADeliveryWaitsForAPlaceBeforeItBegins(t *testing.T) {
 	c.connections.checked(t)
 }
 
-func TestAFailureGivesItsPlaceBack(t *testing.T) {
+func TestFailureReleasesItsPlace(t *testing.T) {
 	t.Parallel()
 	c := open(t, func(s *settings) { s.options.MaxConns = 1 })
 	hang := receive(t, (*visit).wait)
@@ -292,7 +292,7 @@ func TestAFailureGivesItsPlaceBack(t *testing.T) {
 	}
 }
 
-func TestDestinationsShareNoLines(t *testing.T) {
+func TestDestinationsShareNoConnections(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
 	c := open(t)
@@ -365,7 +365,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 }
 
 // The same against fasthttp's server, which Fiber uses.
-func TestFasthttpsServerIsServed(t *testing.T) {
+func TestDeliveryToAFasthttpServer(t *testing.T) {
 	t.Parallel()
 	var bodies sync.Map
 	r := receive(t, func(v *visit) {

@@ -89,7 +89,7 @@ func openTrusting(t *testing.T, a *authority, change ...func(*settings)) *Sender
 	return c
 }
 
-func TestTLSIsSpoken(t *testing.T) {
+func TestDeliveryOverTLS(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -105,7 +105,7 @@ func TestTLSIsSpoken(t *testing.T) {
 	}
 }
 
-func TestABrokenCertificateIsAFailureWithItsReason(t *testing.T) {
+func TestCertificateFailuresHaveReasons(t *testing.T) {
 	t.Parallel()
 	a, untrusted := newAuthority(t), newAuthority(t)
 	for name, c := range map[string]struct {
@@ -131,7 +131,7 @@ func TestABrokenCertificateIsAFailureWithItsReason(t *testing.T) {
 	}
 }
 
-func TestTheSystemsAuthoritiesAreTrustedUnlessATestSaysOtherwise(t *testing.T) {
+func TestSystemAuthoritiesAreTrustedByDefault(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}}, acknowledge)
@@ -142,7 +142,7 @@ func TestTheSystemsAuthoritiesAreTrustedUnlessATestSaysOtherwise(t *testing.T) {
 	c.Deliver(parcel(r.secure())).want(t, 0, "TLS: certificate of an unknown authority")
 }
 
-func TestAHandshakeThatFailsHasItsReason(t *testing.T) {
+func TestHandshakeFailuresHaveReasons(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	good := []tls.Certificate{a.vouch(false, asItIs)}
@@ -164,7 +164,7 @@ func TestAHandshakeThatFailsHasItsReason(t *testing.T) {
 }
 
 // A second answer may be in TLS's own buffer, so that the socket looks empty.
-func TestWhatIsLeftUnderTLSAcknowledgesNothing(t *testing.T) {
+func TestLeftOverBytesUnderTLSAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -252,7 +252,7 @@ func (b *batch) Write(p []byte) (int, error) {
 	return b.Conn.Write(p)
 }
 
-func TestALineUnderTLSThatWasClosedIsReplaced(t *testing.T) {
+func TestClosedTLSConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -266,7 +266,7 @@ func TestALineUnderTLSThatWasClosedIsReplaced(t *testing.T) {
 }
 
 // A receiver that neither reads nor closes does not delay the close of its connection.
-func TestClosingTLSWaitsForNobody(t *testing.T) {
+func TestClosingTLSIsBounded(t *testing.T) {
 	t.Parallel()
 	own, other := net.Pipe() // every write waits for a reader
 	t.Cleanup(func() { _, _ = own.Close(), other.Close() })
@@ -284,7 +284,7 @@ func TestClosingTLSWaitsForNobody(t *testing.T) {
 	}
 }
 
-func TestEachDestinationOfOneAddressHasItsOwnName(t *testing.T) {
+func TestServerNameIsThatOfTheDestination(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	var mu sync.Mutex

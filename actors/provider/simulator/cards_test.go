@@ -117,7 +117,7 @@ func TestCards(t *testing.T) {
 	t.Run("no card at all", func(t *testing.T) { check(t, methodCall(1, actors.Pay, "bank_card"), cardless) })
 }
 
-func TestTheTerminalForcesOutcomesWhateverTheCardAndMethod(t *testing.T) {
+func TestForcedOutcomeAppliesToEveryCardAndMethod(t *testing.T) {
 	for fail, want := range map[string]expectation{"rejected": forced, "failed": forcedFailed, "timeout": silent} {
 		for _, operation := range []actors.Operation{actors.Pay, actors.PayOut} {
 			for _, number := range []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000003220"} {
@@ -176,7 +176,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-func TestNothingOfACardIsKept(t *testing.T) {
+func TestLogAndMemoryContainNothingOfACard(t *testing.T) {
 	const holder, cvv = "CANARY HOLDER", "737"
 	b := open(t)
 	var numbers []string

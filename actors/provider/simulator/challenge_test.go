@@ -36,7 +36,7 @@ const (
 	pageTerm   = "00000000-0000-0000-0000-000000000007"
 )
 
-func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
+func TestActionDescribesWhatThePayerHasToDo(t *testing.T) {
 	query := pageURL + "?reference=" + pageOne + "&terminal=" + pageTerm + "&token=" + token1()
 	page := payment.Action{Page: query, Code: query}
 	deposit := payment.Action{Page: query, Code: depositOne, Deposit: depositOne}
@@ -92,7 +92,7 @@ func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
 
 // The address of a deposit is unique to the charge, names the network, and is not valid for any
 // wallet.
-func TestADepositsAddressIsTheChargesOwn(t *testing.T) {
+func TestEachChargeHasItsOwnDepositAddress(t *testing.T) {
 	b, seen := open(t), make(map[string]bool)
 	for n := range uint64(3) {
 		for _, network := range []money.Network{"tron", "ethereum", ""} {
@@ -108,7 +108,7 @@ func TestADepositsAddressIsTheChargesOwn(t *testing.T) {
 	}
 }
 
-func TestTheServicesAddressMayEndWithASlash(t *testing.T) {
+func TestBaseURLMayEndWithASlash(t *testing.T) {
 	b := open(t)
 	o := b.options()
 	o.BaseURL += "/"
@@ -207,7 +207,7 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 	}
 }
 
-func TestTheRailKeepsNoCard(t *testing.T) {
+func TestCompleteNeedsTheCardAgain(t *testing.T) {
 	cardMissing := actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf["card_missing"]}
 	for _, number := range []string{redirectCard, formCard, passwordCard} {
 		b := open(t)
@@ -287,7 +287,7 @@ func TestAPayoutGoesToTheInstitutionThatWasChosen(t *testing.T) {
 	}
 }
 
-func TestTheTokenIsOfOneCharge(t *testing.T) {
+func TestChallengeTokenIsValidForOneChargeOnly(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	b.submit(cardCall(2, actors.Pay, redirectCard))
@@ -335,7 +335,7 @@ func TestTheTokenIsOfOneCharge(t *testing.T) {
 	}
 }
 
-func TestADecisionThatComesTooLateChangesNothing(t *testing.T) {
+func TestLateDecisionChangesNothing(t *testing.T) {
 	for what, end := range map[string]func(b *bench) actors.Outcome{
 		"voided": func(b *bench) actors.Outcome {
 			b.submit(followUpCall(1, actors.Void, 2, 0))
@@ -360,7 +360,7 @@ func TestADecisionThatComesTooLateChangesNothing(t *testing.T) {
 	}
 }
 
-func TestADecisionThatCannotBeLoggedIsNone(t *testing.T) {
+func TestDecisionThatCannotBeLoggedHasNoEffect(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	f.room = 100
@@ -378,7 +378,7 @@ func TestADecisionThatCannotBeLoggedIsNone(t *testing.T) {
 	b.expect("complete", b.submit(completing(1, 2, redirectCard)), settled(1))
 }
 
-func TestTheReturnAddressSurvivesWhateverIsInIt(t *testing.T) {
+func TestReturnAddressMayContainAnyCharacter(t *testing.T) {
 	for _, address := range []string{
 		"", "https://a.example/?a=1&b=<2>#\\", `"then":"reversed","sum":"`, "\u2028 ünïcødé \x00\x1f\x7f\n",
 		strings.Repeat("x", maxReturnURL), strings.Repeat("\x01", maxReturnURL), strings.Repeat(`"`, maxReturnURL),

@@ -43,7 +43,7 @@ func (b *bench) chargeEveryMinute(n int) {
 	}
 }
 
-func TestReportsAreThoseAfterSinceUpToUntil(t *testing.T) {
+func TestReportsAreAfterSinceAndUpToUntil(t *testing.T) {
 	b := open(t)
 	b.chargeEveryMinute(5)
 	const tick = time.Microsecond
@@ -70,14 +70,14 @@ func TestReportsAreThoseAfterSinceUpToUntil(t *testing.T) {
 	}
 }
 
-func TestAChargeThatIsTakenBackStaysChargedForInquiries(t *testing.T) {
+func TestInquiryOfAChargedBackChargeReturnsCharged(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, chargebackCard))
 	b.pass(time.Hour)
 	b.expect("inquiry", b.inquire(1), settled(1))
 }
 
-func TestARepeatedCallIsTakenBackOnce(t *testing.T) {
+func TestRepeatedCallIsChargedBackOnce(t *testing.T) {
 	b := open(t)
 	for range 3 {
 		b.submit(cardCall(0, actors.Pay, chargebackCard))
@@ -92,7 +92,7 @@ func TestARepeatedCallIsTakenBackOnce(t *testing.T) {
 	}
 }
 
-func TestChargebacksThatTheListLostAreReadFromTheLog(t *testing.T) {
+func TestChargebacksDroppedFromTheListAreReadFromTheLog(t *testing.T) {
 	const calls = 40
 	b := open(t)
 	b.chargebacks.bound = 8
@@ -119,7 +119,7 @@ func TestChargebacksThatTheListLostAreReadFromTheLog(t *testing.T) {
 	}
 }
 
-func TestAChargebackAtOneInstantWithThoseThatWereDroppedIsNotLost(t *testing.T) {
+func TestChargebackAtTheInstantOfDroppedOnesIsNotLost(t *testing.T) {
 	b := open(t)
 	b.chargebacks.bound = 4
 	for n := range uint64(9) {
@@ -137,7 +137,7 @@ func TestAChargebackAtOneInstantWithThoseThatWereDroppedIsNotLost(t *testing.T) 
 	}
 }
 
-func TestTheAnswerIsTheCallersOwn(t *testing.T) {
+func TestReportsReturnsACopy(t *testing.T) {
 	b := open(t)
 	b.chargeEveryMinute(3)
 	list, err := b.Reports(context.Background(), time.Time{}, minute(9))
@@ -160,7 +160,7 @@ func (b *bench) everReported() []actors.Report {
 	return list
 }
 
-func TestWhatIsTakenBackAndWhatIsNot(t *testing.T) {
+func TestWhichChargesAreChargedBack(t *testing.T) {
 	for what, c := range map[string]struct {
 		hold  bool
 		steps func(b *bench)
@@ -240,7 +240,7 @@ func TestNothingIsReportedBeforeItsTime(t *testing.T) {
 	}
 }
 
-func TestEachTerminalsChargeIsTakenBack(t *testing.T) {
+func TestChargesOfTwoTerminalsAreBothChargedBack(t *testing.T) {
 	b := open(t)
 	for _, n := range []uint64{7, 8} {
 		call := cardCall(0, actors.Pay, chargebackCard)
@@ -257,7 +257,7 @@ func TestEachTerminalsChargeIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestTheNextReportIsTheEarliestLaterOne(t *testing.T) {
+func TestNextReportIsTheEarliestAfterSince(t *testing.T) {
 	b := open(t)
 	next := func(since time.Time, want time.Time, found bool) {
 		t.Helper()

@@ -15,7 +15,7 @@ func (b *bench) forget() {
 	b.index.next = 0
 }
 
-func TestTheIndexHoldsTheLastOnesOnly(t *testing.T) {
+func TestIndexHoldsOnlyTheLastCharges(t *testing.T) {
 	x := newIndex(3)
 	for n := range uint64(10) {
 		x.put(n<<32|n, int64(n))
@@ -42,7 +42,7 @@ func TestTheIndexHoldsTheLastOnesOnly(t *testing.T) {
 	}
 }
 
-func TestTheSieveTellsMostUnknownCallsApart(t *testing.T) {
+func TestSieveRecognisesMostUnknownCharges(t *testing.T) {
 	x := newIndex(16)
 	key := func(n uint64) uint64 { u := id(n); return x.hash(u[:]) }
 	const calls = 200_000
@@ -63,14 +63,14 @@ func TestTheSieveTellsMostUnknownCallsApart(t *testing.T) {
 	}
 }
 
-func TestACallThatNeverArrivedCostsNoSearch(t *testing.T) {
+func TestInquiryOfACallThatNeverArrivedNeedsNoSearch(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	f.noRead = true
 	b.expect("inquiry", b.inquire(2), notFound)
 }
 
-func TestCallsThatTheIndexLostAreFoundInTheLog(t *testing.T) {
+func TestChargesDroppedFromTheIndexAreFoundInTheLog(t *testing.T) {
 	b := open(t)
 	b.index.bound = 4
 	b.log.chunk = 1000 // four lines and part of another
@@ -91,7 +91,7 @@ func TestCallsThatTheIndexLostAreFoundInTheLog(t *testing.T) {
 	b.expect("unknown, past a full sieve", b.inquire(calls), notFound)
 }
 
-func TestTwoCallsWithOneHashAreToldApart(t *testing.T) {
+func TestChargesWithEqualHashesAreDistinguished(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	b.submit(cardCall(2, actors.Pay, "4000000000000002"))
@@ -123,7 +123,7 @@ func TestOperationsTakeNoRoomInTheIndex(t *testing.T) {
 	}
 }
 
-func TestAnOldChargeGoesOnFromItsNewestLine(t *testing.T) {
+func TestOldChargeContinuesFromItsNewestLine(t *testing.T) {
 	for _, part := range []int64{600, 1000, 5000, chunk} {
 		b := open(t)
 		b.log.chunk = part

@@ -42,7 +42,7 @@ type answered struct {
 	operation actors.Operation
 }
 
-// TestVictim is the child process of TestAKillLosesNoAnswer: it submits until it is killed and
+// TestVictim is the child process of TestKillLosesNoReturnedOutcome: it submits until it is killed and
 // prints each answer.
 func TestVictim(t *testing.T) {
 	path := os.Getenv(victimLog)
@@ -74,8 +74,8 @@ func TestVictim(t *testing.T) {
 	all.Wait()
 }
 
-// TestAKillLosesNoAnswer kills a process during its calls, five times over one log.
-func TestAKillLosesNoAnswer(t *testing.T) {
+// TestKillLosesNoReturnedOutcome kills a process during its calls, five times over one log.
+func TestKillLosesNoReturnedOutcome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "simulator.log")
 	answers := make(map[answered]payment.Verdict)
 	for round := range 5 {

@@ -83,7 +83,7 @@ func TestACallIsOneWrite(t *testing.T) {
 	}
 }
 
-func TestAFullDiskFailsTheCallAndLeavesNoPartOfIt(t *testing.T) {
+func TestCallOnAFullDiskFailsAndLeavesNoPartOfALine(t *testing.T) {
 	for _, room := range []int{0, 1, 100, 200} {
 		for _, cuts := range []bool{true, false} {
 			t.Run(fmt.Sprint(room, " bytes fit, the rest is cut off at once: ", cuts), func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAFullDiskFailsTheCallAndLeavesNoPartOfIt(t *testing.T) {
 	}
 }
 
-func TestARestartOnAFullDiskCutsOffWhatIsTorn(t *testing.T) {
+func TestRestartOnAFullDiskCutsOffATornLine(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	f.room, f.noCut = 150, true
@@ -201,7 +201,7 @@ func TestALineTornAnywhereIsCutOffAtStart(t *testing.T) {
 	}
 }
 
-func TestALogOfOneTornLineBeginsAnew(t *testing.T) {
+func TestLogOfOneTornLineBecomesEmpty(t *testing.T) {
 	for _, torn := range []string{`{"refer`, strings.Repeat("\x00", 3*64)} {
 		b := open(t)
 		if err := errors.Join(b.Close(), os.WriteFile(b.path, []byte(torn), 0o600)); err != nil {
@@ -215,7 +215,7 @@ func TestALogOfOneTornLineBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestTheEndIsFoundAcrossParts(t *testing.T) {
+func TestEndOfTheLogIsFoundAcrossChunks(t *testing.T) {
 	content := "one\ntwo\n" + strings.Repeat("x", 100)
 	for size := int64(1); size < 120; size++ {
 		b, _ := openFaulty(t)
@@ -229,9 +229,9 @@ func TestTheEndIsFoundAcrossParts(t *testing.T) {
 	}
 }
 
-// TestReadingInPartsAgreesWithSplitting compares each and find with a plain split of random
+// TestReadingInChunksAgreesWithSplitting compares each and find with a plain split of random
 // content. Lines too long for a part, which end each, are included.
-func TestReadingInPartsAgreesWithSplitting(t *testing.T) {
+func TestReadingInChunksAgreesWithSplitting(t *testing.T) {
 	random := dice(t)
 	const part = 64
 	for range 300 {
@@ -290,7 +290,7 @@ func TestReadingInPartsAgreesWithSplitting(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsUnknown(t *testing.T) {
+func TestUnreadableLogMakesOutcomesUnknown(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	f.noRead = true
@@ -320,9 +320,9 @@ func (b *bench) damage(content []byte) {
 	}
 }
 
-// TestDamageOfAnEarlierLineIsSeenByWhoeverNeedsIt: a charge's newest line has its state, but
+// TestDamageOfAnEarlierLineIsDetectedByItsReaders: a charge's newest line has its state, but
 // earlier calls are in earlier lines.
-func TestDamageOfAnEarlierLineIsSeenByWhoeverNeedsIt(t *testing.T) {
+func TestDamageOfAnEarlierLineIsDetectedByItsReaders(t *testing.T) {
 	b := open(t)
 	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
 	b.submit(followUpCall(1, actors.Capture, 2, 1000))
@@ -340,8 +340,8 @@ func TestDamageOfAnEarlierLineIsSeenByWhoeverNeedsIt(t *testing.T) {
 	b.expect("the refund that is known", b.submit(followUpCall(1, actors.Refund, 3, 10)), isGranted)
 }
 
-// TestALineThatLeadsElsewhereIsDamaged seals lines that are complete but wrong.
-func TestALineThatLeadsElsewhereIsDamaged(t *testing.T) {
+// TestLineWithAWrongReferenceToAnEarlierOneIsDamaged seals lines that are complete but wrong.
+func TestLineWithAWrongReferenceToAnEarlierOneIsDamaged(t *testing.T) {
 	b := open(t)
 	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
 	b.submit(cardCall(2, actors.Pay, "4242424242424242"))
@@ -369,7 +369,7 @@ func TestALineThatLeadsElsewhereIsDamaged(t *testing.T) {
 	}
 }
 
-func TestALineDamagedWhileOpenIsUnknownAndNeverNotFound(t *testing.T) {
+func TestDamageWhileOpenMakesAnInquiryUnknownNotNotFound(t *testing.T) {
 	for _, change := range [][2]string{
 		{`"outcome":"charged"`, `"outcome":"refused"`},
 		{`"at":"2026`, `"at":"2027`},
@@ -391,9 +391,9 @@ func TestALineDamagedWhileOpenIsUnknownAndNeverNotFound(t *testing.T) {
 	}
 }
 
-// TestEveryDamageOfTheLogIsSeen flips a bit of each byte of two lines: a charge's first line, and
+// TestEveryDamageOfTheLogIsDetected flips a bit of each byte of two lines: a charge's first line, and
 // one with its whole state.
-func TestEveryDamageOfTheLogIsSeen(t *testing.T) {
+func TestEveryDamageOfTheLogIsDetected(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	b.decideOn(true)

@@ -136,7 +136,7 @@ var restarts = map[string]func(b *bench){
 	},
 }
 
-func TestOperationsByWhatTheChargeHasComeTo(t *testing.T) {
+func TestOperationsInEachStateOfACharge(t *testing.T) {
 	for situation, row := range operationsGrid {
 		for operation, want := range map[actors.Operation]operationCase{
 			actors.Capture: row.capture, actors.Void: row.void, actors.Refund: row.refund, actors.Complete: row.complete,
@@ -252,7 +252,7 @@ func TestTheIssuerRefusesRefunds(t *testing.T) {
 	}
 }
 
-func TestARefundIsUnderWayForFiveSeconds(t *testing.T) {
+func TestDelayedRefundTakesFiveSeconds(t *testing.T) {
 	refundPending := func(again time.Duration) actors.Outcome {
 		return actors.Outcome{Verdict: payment.VerdictPending, Status: "refunding", Again: again}
 	}
@@ -276,7 +276,7 @@ func TestARefundIsUnderWayForFiveSeconds(t *testing.T) {
 	b.expect("inquiry about the charge", b.inquire(1), settled(1))
 }
 
-func TestAHoldThatIsSlowOrLostIsHeldLater(t *testing.T) {
+func TestSlowOrLostHoldIsHeldLater(t *testing.T) {
 	for number, wait := range map[string]time.Duration{"4000000000000077": 5 * time.Second, "4000000000000341": 10 * time.Second} {
 		for _, operation := range []actors.Operation{actors.Pay, actors.PayOut} {
 			b := open(t)
@@ -292,7 +292,7 @@ func TestAHoldThatIsSlowOrLostIsHeldLater(t *testing.T) {
 	}
 }
 
-func TestAVoidBeforeTheRailHasChargedIsForEver(t *testing.T) {
+func TestVoidOfAPendingChargeIsFinal(t *testing.T) {
 	for number, wait := range map[string]time.Duration{"4000000000000077": 5 * time.Second, "4000000000000341": 10 * time.Second} {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, number))
@@ -310,7 +310,7 @@ func TestAVoidBeforeTheRailHasChargedIsForEver(t *testing.T) {
 	}
 }
 
-func TestAChargeThatArrivesAfterItsVoidIsAChargeStill(t *testing.T) {
+func TestChargeThatArrivesAfterItsVoidIsMade(t *testing.T) {
 	b := open(t)
 	b.expect("void of nothing", b.submit(followUpCall(1, actors.Void, 2, 0)), notFound)
 	b.expect("inquiry", b.inquire(1), notFound)
@@ -331,7 +331,7 @@ func TestAReferenceOpensOneCharge(t *testing.T) {
 	b.expect("inquiry about the payment", b.inquire(1), settled(1))
 }
 
-func TestEachRequestOfAnOperationIsOne(t *testing.T) {
+func TestRepeatedOperationTakesEffectOnce(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	b.submit(followUpCall(1, actors.Refund, 2, 600))
@@ -370,7 +370,7 @@ func TestAmountsOfAnySizeAreExact(t *testing.T) {
 	}
 }
 
-func TestALineIsReadAsItWasWritten(t *testing.T) {
+func TestLinesSurviveAReopen(t *testing.T) {
 	for situation, bring := range situations {
 		b := open(t)
 		bring(b)

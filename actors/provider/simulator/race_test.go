@@ -53,7 +53,7 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestOneReferenceFromManyGoroutinesHasOneAnswer(t *testing.T) {
+func TestConcurrentCallsOfOneReferenceHaveOneOutcome(t *testing.T) {
 	const workers = 32
 	b := open(t)
 	var all sync.WaitGroup
@@ -96,7 +96,7 @@ func count(verdicts []payment.Verdict, of payment.Verdict) int {
 	return n
 }
 
-func TestOfCapturesAndVoidsAtOnceOneKindWins(t *testing.T) {
+func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
 	const each = 8
 	for round := range uint64(20) {
 		b := open(t)
@@ -127,7 +127,7 @@ func TestOfCapturesAndVoidsAtOnceOneKindWins(t *testing.T) {
 	}
 }
 
-func TestRefundsAtOnceNeverReturnMoreThanWasCharged(t *testing.T) {
+func TestConcurrentRefundsReturnAtMostTheCharge(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	var calls []*actors.Call
@@ -165,7 +165,7 @@ func (b *bench) gate() *gated {
 	return g
 }
 
-func TestWhileACallReadsTheLogItsChargeWaitsAndOthersContinue(t *testing.T) {
+func TestCallThatReadsTheLogDelaysOnlyItsCharge(t *testing.T) {
 	for what, work := range map[string]func(b *bench){
 		"capture":  func(b *bench) { b.submit(followUpCall(1, actors.Capture, 2, 10)) },
 		"repeat":   func(b *bench) { b.submit(cardCall(1, actors.Pay, redirectCard)) },
@@ -191,9 +191,9 @@ func TestWhileACallReadsTheLogItsChargeWaitsAndOthersContinue(t *testing.T) {
 	}
 }
 
-// TestAnInquiryGoesByTheInstantWhenItWasMade voids the charge, and lets the time of the charging
+// TestInquiryUsesTheTimeAtWhichItStarted voids the charge, and lets the time of the charging
 // pass, while an inquiry reads its line.
-func TestAnInquiryGoesByTheInstantWhenItWasMade(t *testing.T) {
+func TestInquiryUsesTheTimeAtWhichItStarted(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4000000000000077"))
 	g := b.gate()
@@ -209,7 +209,7 @@ func TestAnInquiryGoesByTheInstantWhenItWasMade(t *testing.T) {
 	b.expect("a later one", b.inquire(1), voided)
 }
 
-func TestDecisionsAtOnceKeepTheFirst(t *testing.T) {
+func TestFirstOfConcurrentDecisionsCounts(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	var all sync.WaitGroup
@@ -231,7 +231,7 @@ func TestDecisionsAtOnceKeepTheFirst(t *testing.T) {
 	b.expect("complete", b.submit(completing(1, 2, redirectCard)), want)
 }
 
-func TestAnInquiryNeverTakesBackWhatItSaid(t *testing.T) {
+func TestInquiriesNeverContradictEarlierOnes(t *testing.T) {
 	for range 20 {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, "4000000000000077"))

@@ -79,7 +79,7 @@ func TestASequenceNumberIsReservedForAMinute(t *testing.T) {
 
 // A reissued payload has the next number and its own minute, and is in the log before it is
 // returned, so a restart knows what may be signed.
-func TestWhatIsToBeSignedIsPublishedAnew(t *testing.T) {
+func TestReissuePublishesANewPayload(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
 	publishes := func(sequence int, at time.Duration) {
@@ -123,7 +123,7 @@ func TestWhatIsToBeSignedIsPublishedAnew(t *testing.T) {
 }
 
 // Nothing else is reissued, and a finished charge stays finished.
-func TestOnlyWhatMayBeSignedIsPublishedAnew(t *testing.T) {
+func TestReissueNeedsAnExpiredPayload(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
 	b.submit(followUpCall(1, actors.Void, 2, 0))
@@ -149,7 +149,7 @@ func TestOnlyWhatMayBeSignedIsPublishedAnew(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeLoggedIsNotPublishedAnew(t *testing.T) {
+func TestReissueThatCannotBeLoggedPublishesNothing(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
 	b.pass(2 * time.Minute)
@@ -161,7 +161,7 @@ func TestWhatCannotBeLoggedIsNotPublishedAnew(t *testing.T) {
 	}
 }
 
-func TestALineOfASignatureSaysWhatTheDocumentSays(t *testing.T) {
+func TestSignatureLineHasTheDocumentedForm(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
 	b.pass(2 * time.Minute)

@@ -245,7 +245,7 @@ var failureOf = map[string]payment.Failure{
 	"return_url_too_long":        {Code: "processing_error", Detail: "The address to return the payer to is too long for the provider."},
 }
 
-func TestEveryReasonOfTheRailIsAFailureInOurWords(t *testing.T) {
+func TestEveryReasonMapsToAFailure(t *testing.T) {
 	if !maps.Equal(failures, failureOf) {
 		t.Errorf("the rail's reasons are %v, want %v", failures, failureOf)
 	}
@@ -323,7 +323,7 @@ func (b *bench) expectLog(want ...string) {
 	}
 }
 
-func TestALineSaysWhatTheDocumentSays(t *testing.T) {
+func TestLinesHaveTheDocumentedForm(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	b.submit(cardCall(2, actors.PayOut, "4000000000000077"))
@@ -351,7 +351,7 @@ func TestALineSaysWhatTheDocumentSays(t *testing.T) {
 	}
 }
 
-func TestALineIsSealedWithItsChecksum(t *testing.T) {
+func TestLineEndsWithItsChecksum(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	// CRC-32C of the line up to `,"sum"`, by another implementation.
@@ -411,7 +411,7 @@ func TestInquiriesWriteNothing(t *testing.T) {
 	}
 }
 
-func TestInquiriesAreAnsweredAfterAReopen(t *testing.T) {
+func TestInquiriesWorkAfterAReopen(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	b.submit(cardCall(2, actors.Pay, "4000000000000077"))
@@ -439,7 +439,7 @@ func TestInquiriesAreAnsweredAfterAReopen(t *testing.T) {
 	}
 }
 
-func TestARepeatedCallIsLoggedAndAnsweredFromTheFirst(t *testing.T) {
+func TestRepeatedCallIsLoggedAndGetsTheFirstOutcome(t *testing.T) {
 	b := open(t)
 	b.expect("first", b.submit(cardCall(1, actors.Pay, "4000000000000077")), isPending(5*time.Second))
 	b.pass(2 * time.Second)
@@ -454,7 +454,7 @@ func TestARepeatedCallIsLoggedAndAnsweredFromTheFirst(t *testing.T) {
 	}
 }
 
-func TestEachTerminalKnowsATransactionByItself(t *testing.T) {
+func TestChargesOfTwoTerminalsAreSeparate(t *testing.T) {
 	b := open(t)
 	other := cardCall(1, actors.Pay, "4242424242424242")
 	other.Terminal = terminal("rejected")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestBothFormsOfATimeAreRead(t *testing.T) {
+func TestBothTimeFormatsAreParsed(t *testing.T) {
 	want := time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 	for _, text := range []string{
 		"2026-09-03T10:15:30.123456+00:00", "2026-09-03T10:15:30.123456Z", "2026-09-03T13:15:30.123456+03:00", "2026-09-03 10:15:30.123456 Etc/UTC",

@@ -44,7 +44,7 @@ func (r *fakePlatform) lost(operation actors.Operation) *actors.Question {
 	return q
 }
 
-func TestAChargeWhoseAnswerWasLostIsFoundByItsTxid(t *testing.T) {
+func TestChargeWhoseResponseWasLostIsFoundByItsTxid(t *testing.T) {
 	r := open(t, pages(page("c1", another("charged"), another("failed")), page("c2"), page("c3", another("rejected"), theirs("charged"), another("failed"))))
 	o := r.inquire(r.lost(actors.Pay))
 	r.expectVerdict(o, payment.VerdictCharged, false)
@@ -71,7 +71,7 @@ func TestAChargeWhoseAnswerWasLostIsFoundByItsTxid(t *testing.T) {
 	}
 }
 
-func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
+func TestChargeIsNotFoundOnlyAfterAllPagesWereRead(t *testing.T) {
 	r := open(t, pages(page("c1", another("charged")), page("")))
 	r.expectVerdict(r.inquire(r.lost(actors.Pay)), payment.VerdictNotFound, false)
 
@@ -130,7 +130,7 @@ func TestAnOperationOnAChargeWhoseIDIsLostFindsItFirst(t *testing.T) {
 }
 
 // An answer to a request by id must have our txid, whatever id it has.
-func TestAnAnswerAboutAnotherTransactionIsNone(t *testing.T) {
+func TestResponseAboutAnotherTransactionDoesNotCount(t *testing.T) {
 	for name, body := range map[string]string{
 		"another txid": another("charged"), "another id": strings.Replace(theirs("charged"), "their-id", "other-id", 1),
 	} {
@@ -149,7 +149,7 @@ func of(t *directory.Terminal) string {
 	return `"merchant_meta":{"utp_terminal":"` + t.ID.String() + `"}`
 }
 
-func TestWhatWasTakenBackOrCorrectedIsReported(t *testing.T) {
+func TestReversalsAndCorrectionsAreReported(t *testing.T) {
 	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		query, _ := url.ParseQuery(got.query)
@@ -185,7 +185,7 @@ func TestWhatWasTakenBackOrCorrectedIsReported(t *testing.T) {
 	}
 }
 
-func TestAPlatformThatIsDownHoldsUpNoOtherAndIsAskedForTheSameTimeAgain(t *testing.T) {
+func TestFailedPollIsRepeatedAndDelaysNoOtherPlatform(t *testing.T) {
 	down := true
 	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
@@ -213,7 +213,7 @@ func TestAPlatformThatIsDownHoldsUpNoOtherAndIsAskedForTheSameTimeAgain(t *testi
 	}
 }
 
-func TestPlatformsAreAskedEveryFiveMinutesIfThereAreAny(t *testing.T) {
+func TestPlatformsArePolledEveryFiveMinutes(t *testing.T) {
 	r := open(t, pages(page("")))
 	if at, ok := r.NextReport(start); !ok || !at.Equal(start.Add(5*time.Minute)) {
 		t.Errorf("the next question is at %v, %v", at, ok)

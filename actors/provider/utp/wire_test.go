@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-func TestACreateSaysWhatTheProtocolWants(t *testing.T) {
+func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
 	r := open(t, says(201, theirs("charged", `"rrn":"123456789012"`)))
 	o := r.submit(r.pay())
 	if o.Verdict != payment.VerdictCharged || o.RRN != "123456789012" || string(o.Meta) != `{"utp_id":"their-id"}` {
@@ -51,7 +51,7 @@ func TestACreateSaysWhatTheProtocolWants(t *testing.T) {
 	}
 }
 
-func TestACallThatNeverLeftIsNotSent(t *testing.T) {
+func TestCallWithoutAConnectionIsNotSent(t *testing.T) {
 	r := open(t, says(201, theirs("charged")))
 	address := r.server.URL
 	for name, base := range map[string]string{
@@ -81,7 +81,7 @@ func closedPort(t *testing.T) string {
 	return "https://" + l.Addr().String()
 }
 
-func TestWhatBreaksAfterSendingIsUnknown(t *testing.T) {
+func TestBrokenExchangeIsUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(http.ResponseWriter, received, int)
 		down   bool
@@ -149,7 +149,7 @@ func TestATimeOutAfterSendingIsUnknown(t *testing.T) {
 	r.expectVerdict(r.Submit(ctx, r.pay()), payment.VerdictUnknown, true)
 }
 
-func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
+func TestRefusalIsRecognisedInEachErrorShape(t *testing.T) {
 	const quoted = "the card " + canaryCard + " is not ours"
 	for name, c := range map[string]struct {
 		status int
@@ -177,7 +177,7 @@ func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
 }
 
 // A refused inquiry says nothing about what was done before.
-func TestAnInquiryThatIsRefusedSaysNothing(t *testing.T) {
+func TestRefusedInquiryIsUnknown(t *testing.T) {
 	for _, status := range []int{401, 403, 404, 422, 503} {
 		r := open(t, says(status, `{"error":"no"}`))
 		r.expectVerdict(r.inquire(r.ask(actors.Pay, 0)), payment.VerdictUnknown, status == 503)
