@@ -91,7 +91,7 @@ func Holders(view *posting.View, org, id ledger.ID, from int64, fn func(contract
 	})
 }
 
-// numbered calls fn with rows, which must be numbered without gaps.
+// numbered calls fn with the rows, and checks that they are numbered without gaps.
 func numbered(view *posting.View, org, id ledger.ID, row RegisterRow, from int64, fn func(number int64, row []byte) (more bool, err error)) error {
 	next := from
 	return view.KVsAscending(org, registerKey(id, row), numberedKey(id, row, from), func(key, value []byte) (bool, error) {

@@ -54,7 +54,7 @@ func (o *fixture) owed(id ledger.ID, want string) {
 }
 
 // What is overdue is handled at once even if the clock stands still.
-func TestWhatIsOverdueFallsDueUnderAStandingClock(t *testing.T) {
+func TestOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 	o := openFixture(t)
 	a := o.acquired()
 	r, err := o.service.Act(a)
@@ -92,7 +92,7 @@ func (o *fixture) activated(a Act) {
 }
 
 // A step of the clock to its current time, or a start, finds overdue items too.
-func TestAStandingClockFindsWhatWasOverdueBefore(t *testing.T) {
+func TestEarlierOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 	o := openFixture(t)
 	a, b := o.acquired(), o.acquired()
 	o.activated(a)
@@ -108,7 +108,7 @@ func TestAStandingClockFindsWhatWasOverdueBefore(t *testing.T) {
 
 // A decision's time is never before a booked event's, and days follow the clock: events are booked
 // some microseconds after the time that a standing clock shows.
-func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
+func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 	o := openFixture(t)
 	if err := o.Clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
 
 // A review is signed no earlier than what was booked before it, if the clock stands still and
 // events are booked ahead of it.
-func TestAReviewFollowsTheSubmissionUnderAStandingClock(t *testing.T) {
+func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	o := openFixture(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","capital_amount":"1000","business_type":"trade",`+

@@ -18,7 +18,7 @@ const (
 	merchantRecords    = 512 // records of a Change that adds merchants
 )
 
-// Merchant is a partner that AddMerchants made.
+// Merchant is a partner that AddMerchants has created.
 type Merchant struct {
 	Number int64         // the protocol's partner id
 	Keys   []secret.Text // values of its API keys; they are stored nowhere

@@ -106,8 +106,7 @@ func platformStep(expect uint64, p *directory.Platform) posting.Step {
 	return plainStep(directory.Platforms, directory.PlatformOrg, expect, p, p.Event(expect == 0))
 }
 
-// maxSpare bounds the reserved partner numbers that are kept for the next partners; further ones
-// are lost.
+// maxSpare bounds the reserved partner numbers that are kept for future partners; any more are lost.
 const maxSpare = 1024
 
 // reserve returns a partner number that is durably reserved.
@@ -138,8 +137,8 @@ func (s *Service) takeSpare() (int64, bool) {
 	return number, true
 }
 
-// giveBack keeps a reserved number that was not used.
-func (s *Service) giveBack(number int64) {
+// returnNumber keeps a reserved number that was not used for the next partner.
+func (s *Service) returnNumber(number int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.spare) < maxSpare {
@@ -147,9 +146,9 @@ func (s *Service) giveBack(number int64) {
 	}
 }
 
-// unused tells whether a creation was certainly refused, so that its number can be used again.
-// After a time-out or a fault the number may be in use.
-func unused(err error) bool {
+// certainlyRefused tells whether a creation was certainly refused, so that its number can be used
+// again. After a time-out or a fault the number may be in use.
+func certainlyRefused(err error) bool {
 	switch codeOf(err) {
 	case ledger.Conflict, ledger.Invalid, ledger.NotFound:
 		return true

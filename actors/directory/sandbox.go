@@ -43,8 +43,8 @@ type Demo struct {
 // without a password.
 const demoLogin = "demo"
 
-// Seed fills an empty store with the sandbox's two organizations, in one Change: after a crash all
-// of it is there, or nothing. A store that is not empty is a Conflict. Errors are *ledger.Refusal.
+// Seed fills an empty store with the sandbox's two organizations, in one Change: after a crash either
+// everything is stored or nothing. A store that is not empty is a Conflict. Errors are *ledger.Refusal.
 func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 	const op = "directory.Seed"
 	if in.AdminToken != "" && len(in.AdminToken) < MinAdminToken {

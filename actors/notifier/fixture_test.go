@@ -203,8 +203,8 @@ func (f *fixture) notifyOne(to ledger.ID) ID {
 // notifyMany books n events with webhook notices.
 func (f *fixture) notifyMany(to ledger.ID, n int) (ids []ID) {
 	f.t.Helper()
-	for part := range slices.Chunk(slices.Repeat([]ledger.ID{to}, n), 500) {
-		ids = append(ids, f.notify(here, posting.Webhook, part...)...)
+	for chunk := range slices.Chunk(slices.Repeat([]ledger.ID{to}, n), 500) {
+		ids = append(ids, f.notify(here, posting.Webhook, chunk...)...)
 	}
 	return ids
 }

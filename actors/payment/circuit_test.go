@@ -21,7 +21,7 @@ func twoRails(t *testing.T, rest time.Duration) (f *fixture, ids [2]ledger.ID, d
 	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Terminal.ID == ids[0] && down.Load() {
-			return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}, Down: true}
+			return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}, Unreachable: true}
 		}
 		return r.Provider.Submit(ctx, call)
 	}

@@ -15,7 +15,7 @@ import (
 
 // keyed returns a caller's key for a request identified by body.
 func keyed(text, body string) actors.Key {
-	return actors.Key{Scope: actors.KeyOfPartner(1), Text: text, Hash: [32]byte([]byte(body + strings.Repeat(" ", 32)))}
+	return actors.Key{Scope: actors.PartnerKeyScope(1), Text: text, Hash: [32]byte([]byte(body + strings.Repeat(" ", 32)))}
 }
 
 func TestARepeatedCreateWithItsKeyIsAnsweredWithTheFirstOne(t *testing.T) {
@@ -227,7 +227,7 @@ func TestAKeyIsItsOwnersOwn(t *testing.T) {
 	second := f.must(f.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
 		c.Partner = &directory.Partner{Number: 2, Org: org, Active: true}
 		c.Key = keyed("k", "b")
-		c.Key.Scope = actors.KeyOfPartner(2)
+		c.Key.Scope = actors.PartnerKeyScope(2)
 	}))
 	if first.ID == second.ID || second.Partner != 2 {
 		t.Errorf("%v of partner %d", second.ID, second.Partner)

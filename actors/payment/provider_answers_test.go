@@ -80,7 +80,7 @@ func TestAnOperationThatNobodyWaitsForAnyMoreIsNotBegun(t *testing.T) {
 		t.Errorf("%s", first.Status)
 	}
 	again := part(id, 20)
-	again.Key = actors.Key{Scope: actors.KeyOfPartner(1), Text: "k"}
+	again.Key = actors.Key{Scope: actors.PartnerKeyScope(1), Text: "k"}
 	_, err := f.BeginRefund(again)()
 	f.refused(err, ledger.Unavailable)
 	close(release)

@@ -37,7 +37,7 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 		if q.reissuer, able = provider.(Reissuer); !able {
 			return nil // its publications do not expire
 		}
-		q.inquiry.Acting = false
+		q.inquiry.ActionKnown = false
 	}
 	job := func() {
 		// An adapter that panics has not answered: an inquiry finds the result of its call.
@@ -68,7 +68,7 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 			answer.Outcome = circuitOpen()
 			return
 		}
-		answer.Down = true // until it answers; an adapter that panics has not
+		answer.Unreachable = true // until it answers; an adapter that panics has not
 		answer.Outcome = provider.Submit(ctx, q.call)
 	}
 	if err := c.Runtime.Go(job); err != nil {
@@ -244,7 +244,7 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, stopped ...
 func (t *transaction) chargeState() actors.ChargeState {
 	r := t.record
 	m := actors.ChargeState{
-		Since: t.stamp.Started.Time(), Charge: r.Submitted(), Meta: r.RailMeta, Acting: r.Status == payment.ActionRequired && r.Action != nil,
+		Since: t.stamp.Started.Time(), Charge: r.Submitted(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
 	}
 	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.Late {
 		m.Returned = r.Returned()

@@ -179,5 +179,5 @@ func (d randomInput) key() actors.Key {
 	if d.IntN(3) > 0 {
 		return actors.Key{}
 	}
-	return actors.Key{Scope: actors.KeyOfStaff, Text: fixture.NewID().String(), Hash: [32]byte{1}}
+	return actors.Key{Scope: actors.UserKeyScope, Text: fixture.NewID().String(), Hash: [32]byte{1}}
 }

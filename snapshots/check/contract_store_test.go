@@ -31,8 +31,8 @@ type contractStore struct {
 
 // The keys of two requests: a lease's creation and its last action.
 var (
-	signKey = actors.Key{Scope: actors.KeyOfStaff, Text: "sign", Hash: [32]byte{1}}
-	moveKey = actors.Key{Scope: actors.KeyOfStaff, Text: "move", Hash: [32]byte{2}}
+	signKey = actors.Key{Scope: actors.UserKeyScope, Text: "sign", Hash: [32]byte{1}}
+	moveKey = actors.Key{Scope: actors.UserKeyScope, Text: "move", Hash: [32]byte{2}}
 )
 
 // contractStores are built once for each layout of lines.
@@ -153,7 +153,7 @@ func (w *contractStore) trade(t testing.TB) {
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = fixture.NewID()
 	s := &contractMaker{Server: h, store: w, service: contractactor.New(h.Runtime), of: make(map[string]contractactor.Create)}
-	found, err := s.service.Screen(w.FirstDemo.Org, contract.Screened{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.KeyOfStaff, Text: "screening"})
+	found, err := s.service.Screen(w.FirstDemo.Org, contract.Screened{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
 	fixture.Must(t, err)
 	w.screening = found.ID
 	_, err = s.service.Screen(w.FirstDemo.Org, contract.Screened{

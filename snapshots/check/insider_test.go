@@ -174,7 +174,7 @@ func storeWithAllRowKinds(t *testing.T) *fixture.Store {
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
 	owner, _ := n.Directory.Partner(w.FirstDemo.Org, w.FirstDemo.Partner)
 	for _, meta := range []string{"short", strings.Repeat("long ", 20_000)} {
-		_, err := n.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Key: actors.Key{Scope: actors.KeyOfPartner(w.FirstDemo.Partner), Text: meta[:5], Hash: [32]byte{1}},
+		_, err := n.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Key: actors.Key{Scope: actors.PartnerKeyScope(w.FirstDemo.Partner), Text: meta[:5], Hash: [32]byte{1}},
 			Request: payment.Request{
 				Type: payment.Payment, Amount: money.FromUint64(5), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 				MerchantMeta: []byte(`{"a":"` + meta + `"}`),

@@ -23,7 +23,7 @@ func storeWithAdminKeys(t *testing.T) (w *fixture.Store, made ledger.ID) {
 	h := fixture.Start(t, w)
 	defer h.Close()
 	with := func(key string) (actors.Key, func(any) directoryactor.Answer) {
-		return actors.Key{Scope: actors.KeyOfAdmin, Text: key}, func(any) directoryactor.Answer {
+		return actors.Key{Scope: actors.AdminKeyScope, Text: key}, func(any) directoryactor.Answer {
 			return directoryactor.Answer{Status: 200, Body: []byte("{}")}
 		}
 	}

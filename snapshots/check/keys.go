@@ -111,7 +111,7 @@ func (c *orgCheck) checkAdminReply(r *scan.Record) {
 // cutScope splits a key into its partner's number and the text that the client sent. The number is 0
 // for a key of the administration.
 func cutScope(key string) (partner int64, text string, ok bool) {
-	if text, ok = strings.CutPrefix(key, actors.KeyOfAdmin+"/"); ok {
+	if text, ok = strings.CutPrefix(key, actors.AdminKeyScope+"/"); ok {
 		return 0, text, true
 	}
 	rest, ok := strings.CutPrefix(key, "partner/")

@@ -65,7 +65,7 @@ func (w *contractStore) closeMonths(t testing.TB, months period.Month, change fu
 func TestClosedMonthsAreRecomputed(t *testing.T) {
 	for _, days := range []int{fixture.Buffered, fixture.Paged} {
 		w := copyContractStore(t, days)
-		key := actors.Key{Scope: actors.KeyOfStaff, Text: "close", Hash: [32]byte{3}}
+		key := actors.Key{Scope: actors.UserKeyScope, Text: "close", Hash: [32]byte{3}}
 		w.closeMonths(t, 14, func(c *monthClosing) {
 			c.change.Claims = []ledger.Claim{key.Claim(w.FirstDemo.Org, c.record.Month.Source(), nil)}
 		})
@@ -169,7 +169,7 @@ func TestAMonthThatWasClosedBeforeItsEndIsFound(t *testing.T) {
 // The checker finds a key that names a closed month that does not exist.
 func TestAKeyOfAMonthThatIsNotThereIsFound(t *testing.T) {
 	w := copyContractStore(t, fixture.Buffered)
-	key := actors.Key{Scope: actors.KeyOfStaff, Text: "close", Hash: [32]byte{3}}
+	key := actors.Key{Scope: actors.UserKeyScope, Text: "close", Hash: [32]byte{3}}
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		claim := key.Claim(w.FirstDemo.Org, period.Of(ledger.DateOf(fixture.StartTime)).Source(), nil)
 		p.Group.Set(store.KeyClaim(nil, claim.Org, claim.Kind, claim.Key), claim.Owner)

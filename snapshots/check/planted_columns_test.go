@@ -281,7 +281,7 @@ var staffFaults = []contractFault{
 		w.withScenarios(t, func(b *contractScenarios) {
 			reply := fixture.NewID()
 			b.submit(&posting.Change{
-				Claims: []ledger.Claim{(&actors.Key{Scope: actors.KeyOfStaff, Text: "other"}).Claim(w.FirstDemo.Org, contractSource(w.contracts["deposit"]), nil)},
+				Claims: []ledger.Claim{(&actors.Key{Scope: actors.UserKeyScope, Text: "other"}).Claim(w.FirstDemo.Org, contractSource(w.contracts["deposit"]), nil)},
 				Steps: []posting.Step{{
 					Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Reply, ID: reply}, Record: []byte{byte(actors.ContractReply)},
 					Events: []ledger.Event{directory.NewReply(reply)},

@@ -34,7 +34,7 @@ func withSubscriptions(t *testing.T) *recurrence {
 	h := fixture.Start(t, w.Store)
 	defer h.Close()
 	s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: h.Directory})
-	w.key = actors.Key{Scope: actors.KeyOfPartner(w.FirstDemo.Partner), Text: "k", Hash: [32]byte{1}}
+	w.key = actors.Key{Scope: actors.PartnerKeyScope(w.FirstDemo.Partner), Text: "k", Hash: [32]byte{1}}
 	subscribe := func(amount uint64, key actors.Key) ledger.ID {
 		initial := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 		r, err := s.Create(subscriptionactor.Create{

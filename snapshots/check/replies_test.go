@@ -19,7 +19,7 @@ func storeWithKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key)
 	w = fixture.Copy(t)
 	h := fixture.Start(t, w)
 	defer h.Close()
-	key = actors.Key{Scope: actors.KeyOfPartner(w.FirstDemo.Partner), Text: "k", Hash: [32]byte{1}}
+	key = actors.Key{Scope: actors.PartnerKeyScope(w.FirstDemo.Partner), Text: "k", Hash: [32]byte{1}}
 	owner, known := h.Directory.Partner(w.FirstDemo.Org, w.FirstDemo.Partner)
 	if !known {
 		t.Fatal("the partner is not there")

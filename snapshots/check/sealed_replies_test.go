@@ -80,7 +80,7 @@ func shownSubscription(r subscriptionactor.Result, err error) (string, error) {
 }
 
 func (a *answeringServer) pay() (paymentactor.Result, error) {
-	return a.server.Payments.Create(paymentactor.Create{Org: a.FirstDemo.Org, Partner: a.owner(), Key: a.keyOf(actors.KeyOfPartner(a.FirstDemo.Partner)), Request: payment.Request{
+	return a.server.Payments.Create(paymentactor.Create{Org: a.FirstDemo.Org, Partner: a.owner(), Key: a.keyOf(actors.PartnerKeyScope(a.FirstDemo.Partner)), Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(500), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 }
@@ -89,12 +89,12 @@ func (a *answeringServer) createContract() (contractactor.Result, error) {
 	var input schema.Input
 	fixture.Must(a.server.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &input))
 	return a.contracts.Create(contractactor.Create{
-		Org: a.FirstDemo.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: input, Key: a.keyOf(actors.KeyOfStaff),
+		Org: a.FirstDemo.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: input, Key: a.keyOf(actors.UserKeyScope),
 	})
 }
 
 func (a *answeringServer) subscribe() (subscriptionactor.Result, error) {
-	key := a.keyOf(actors.KeyOfPartner(a.FirstDemo.Partner))
+	key := a.keyOf(actors.PartnerKeyScope(a.FirstDemo.Partner))
 	key.Text = "s"
 	return a.subscriptions.Create(subscriptionactor.Create{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, Key: key, Terms: subscription.Terms{
 		Initial: a.ChargedPayment.ID, Amount: money.FromUint64(900), PeriodDays: 30,
@@ -103,7 +103,7 @@ func (a *answeringServer) subscribe() (subscriptionactor.Result, error) {
 
 func (a *answeringServer) renamePartner() error {
 	name := "Changed"
-	ctx := directoryactor.Once(a.server.T.Context(), a.keyOf(actors.KeyOfAdmin), func(any) directoryactor.Answer {
+	ctx := directoryactor.Once(a.server.T.Context(), a.keyOf(actors.AdminKeyScope), func(any) directoryactor.Answer {
 		return directoryactor.Answer{Status: 200, Body: []byte(`{"name":"Changed"}`)}
 	})
 	_, err := a.server.Directory.PatchPartner(ctx, a.FirstDemo.Org, a.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
@@ -134,7 +134,7 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 	fixture.Must(t, a.renamePartner())
 	a.server.Close()
 
-	staff, partner, admin := a.keyOf(actors.KeyOfStaff), a.keyOf(actors.KeyOfPartner(a.FirstDemo.Partner)), a.keyOf(actors.KeyOfAdmin)
+	staff, partner, admin := a.keyOf(actors.UserKeyScope), a.keyOf(actors.PartnerKeyScope(a.FirstDemo.Partner)), a.keyOf(actors.AdminKeyScope)
 	record := func(kind ledger.Kind, id ledger.ID) []byte {
 		return store.KeyRecord(nil, a.FirstDemo.Org, ledger.Source{Kind: kind, ID: id})
 	}
@@ -163,7 +163,7 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 			},
 		},
 		"a subscription": {
-			[][]byte{claim(a.FirstDemo.Org, actors.KeyOfPartner(a.FirstDemo.Partner)+"/s")},
+			[][]byte{claim(a.FirstDemo.Org, actors.PartnerKeyScope(a.FirstDemo.Partner)+"/s")},
 			func() (string, error) { return shownSubscription(a.subscribe()) },
 			func() string {
 				r, err := a.subscriptions.Read(a.FirstDemo.Org, a.FirstDemo.Partner, subscribed.Record.ID)

@@ -248,7 +248,7 @@ func (c *Check) CheckAll() error {
 	}
 	c.compareSubscriptions()
 	a.transactions.reportLost(c, partnerKeyScope, nil)
-	a.contracts.reportLost(c, func(*subject[shownContract]) string { return actors.KeyOfStaff }, c.compareReply)
+	a.contracts.reportLost(c, func(*subject[shownContract]) string { return actors.UserKeyScope }, c.compareReply)
 	a.subscriptions.reportLost(c, partnerKeyScope, nil)
 	c.checkKeys()
 	c.checkDirectory()

@@ -68,7 +68,7 @@ type shownContract struct {
 
 // readContract reads a response about contracts, or a request without a response.
 func (c *Check) readContract(n uint32, to contractPath, l *responseLine) bool {
-	keyed := l.Method == "POST" && c.noteKey(n, l, actors.KeyOfStaff, 0)
+	keyed := l.Method == "POST" && c.noteKey(n, l, actors.UserKeyScope, 0)
 	switch {
 	case *l.Status == 404 && to.id != "":
 		return c.answers.contracts.noteUnknown(c, n, l, to.id, to.variant) || keyed
@@ -207,7 +207,7 @@ func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *postin
 // has all columns as they were then.
 func (c *Check) compareReply(k *keyedResponse, s *subject[shownContract]) {
 	was := &s.shown[slices.IndexFunc(s.shown, func(shown shownContract) bool { return shown.line == k.line })] // a line with a key shows one contract
-	reply := contractactor.ReplyID(k.org, actors.KeyOfStaff+"/"+k.key)
+	reply := contractactor.ReplyID(k.org, actors.UserKeyScope+"/"+k.key)
 	kept, found, err := c.View.Record(k.org, ledger.Source{Kind: ledger.Reply, ID: reply})
 	if err != nil || !found || !actors.ContractReply.Has(kept.Payload) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the cached reply to the request for contract %v is missing", k.line, k.source.ID)

@@ -23,7 +23,7 @@ import (
 // the key is of another kind.
 func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	o := c.organization
-	text, ok := strings.CutPrefix(key, actors.KeyOfStaff+"/")
+	text, ok := strings.CutPrefix(key, actors.UserKeyScope+"/")
 	if !ok {
 		return false
 	}
