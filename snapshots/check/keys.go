@@ -32,7 +32,7 @@ func readForeignKey(org ledger.ID, made ledger.Source, key string, owner []byte)
 	const head = 32 + 1 + 16
 	k := foreignKey{org: org, made: made, place: made.ID}
 	if len(owner) == head+len(k.place) {
-		k.place, k.answer = ledger.ID(owner[head:]), directory.AnswerID(key)
+		k.place, k.answer = ledger.ID(owner[head:]), directory.CachedReplyID(key)
 	}
 	return k
 }

@@ -65,7 +65,7 @@ func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 		return
 	}
 	if m.began == 0 {
-		m.began = period.Of(e.Booked.Date())
+		m.began = period.MonthOf(e.Booked.Date())
 	}
 	if e.Source.Kind == ledger.Period {
 		m.close(e)
