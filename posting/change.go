@@ -19,10 +19,10 @@ type Change struct {
 	Dates    []DateGuard
 	Close    *Closing // nil: it closes no month
 
-	// Outcome marks a Change that records what has already happened (an outcome, a capture, a
+	// MustRecord marks a Change that records what has already happened (an outcome, a capture, a
 	// void, something due). It is refused only for its version, or for a claim that it takes,
 	// because moved money must always be recorded.
-	Outcome bool
+	MustRecord bool
 }
 
 // Step moves one record by one or more events.

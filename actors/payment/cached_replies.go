@@ -36,7 +36,7 @@ func (s *Service) keep(org ledger.ID, key *actors.Key, r Result) (Result, error)
 		return r, err
 	}
 	done := make(chan error, 1)
-	s.rt.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	s.rt.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: source, Record: sealed, Events: []ledger.Event{directory.NewReply(source.ID)},
 	}}}, func(receipt posting.Receipt) { done <- receipt.Err })
 	timer := time.NewTimer(s.wait)

@@ -223,7 +223,7 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, stopped ...
 	r := t.record
 	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.AtProvider()) {
 		if d, err := t.context(c).Complete(r, uuid.New()); err == nil {
-			d.Outcome = true // no caller waits who could be refused
+			d.MustRecord = true // no caller waits who could be refused
 			t.commit(c, d, m)
 			return
 		}

@@ -103,7 +103,7 @@ func ParseSettings(object []byte) (Settings, error) {
 	if s.MinAmount != nil && s.MaxAmount != nil && s.MaxAmount.Less(*s.MinAmount) {
 		faults.Add(providerParams+".max_amount", "is less than min_amount")
 	}
-	if !faults.None() {
+	if !faults.Empty() {
 		return Settings{}, refusals("directory.ParseSettings", faults)
 	}
 	return *s, nil
@@ -159,7 +159,7 @@ func ParseNotification(object []byte) (Notification, error) {
 	faults := new(schema.Faults)
 	n := readParameters(NotificationColumns, merchantParams, object, faults)
 	faults.List = slices.DeleteFunc(faults.List, func(f schema.Fault) bool { return f.Message == schema.UnknownSecret })
-	if !faults.None() {
+	if !faults.Empty() {
 		return Notification{}, refusals("directory.ParseNotification", faults)
 	}
 	return *n, nil

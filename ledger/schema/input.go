@@ -19,7 +19,7 @@ func (t *Table) Read(input Input, how Reader, prefix string, f *Faults) Row {
 		}
 		raw, sent := input[c.Name]
 		if !sent || string(raw) == "null" {
-			r[c.place] = c.Default
+			r[c.index] = c.Default
 			if c.Required {
 				f.Add(prefix+c.Name, "is required")
 			}
@@ -36,7 +36,7 @@ func (t *Table) Read(input Input, how Reader, prefix string, f *Faults) Row {
 		if value == nil { // an empty text or list counts as not sent
 			value = c.Default
 		}
-		r[c.place] = value
+		r[c.index] = value
 	}
 	return r
 }
@@ -49,7 +49,7 @@ func (c *Column) ReadMembers(raw []byte, how Reader) (row Row, problem string) {
 	}
 	faults := new(Faults)
 	row = c.Of.Read(sent, how, "", faults)
-	if !faults.None() {
+	if !faults.Empty() {
 		return nil, faults.List[0].Field + " " + faults.List[0].Message
 	}
 	return row, ""
@@ -88,7 +88,7 @@ func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any
 		case value != nil:
 			problem = c.problem(value)
 		}
-		f.Note(prefix+c.Name, problem)
+		f.AddProblem(prefix+c.Name, problem)
 		if value != nil {
 			c.field.set(r, value)
 		}

@@ -258,7 +258,7 @@ func (t *Type[R]) Changed(a, b *R) []*Column {
 func (t *Type[R]) AppendFields(dst []byte, r *R, style Style) []byte {
 	for _, c := range t.shown {
 		switch value := c.field.get(r); {
-		case c.AbsentWhenNew && style.New:
+		case c.AbsentWhenNew && style.JustCreated:
 		case c.Secret && value != nil:
 			dst = appendWord(AppendName(dst, c.Name), Mask)
 		default:

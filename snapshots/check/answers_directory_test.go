@@ -92,7 +92,7 @@ func createShownRecords(t *testing.T, w *fixture.Store) (all map[string]*shownAd
 	fixture.Must(t, err)
 	created("velocity", ledger.Limit, velocity.ID, "limits", velocity, nil)
 
-	card, err := h.Directory.CreateBlock(ctx, org, directory.BlockDraft{Kind: directory.BlockCard, Value: strings.Repeat("a", directory.CardPrintLength), Masked: "424242******4242"})
+	card, err := h.Directory.CreateBlock(ctx, org, directory.BlockDraft{Kind: directory.BlockCard, Value: strings.Repeat("a", directory.CardFingerprintLength), Masked: "424242******4242"})
 	fixture.Must(t, err)
 	created("card", ledger.Block, card.ID, "blocklist", card, nil)
 

@@ -23,7 +23,7 @@ import (
 func (l *scenario) responseForm(lang string) []byte {
 	r := *l.record
 	r.Finished = l.stamp.Finished
-	view := jsonform.TransactionView{Started: l.stamp.Started, Lang: lang, Waits: r.AwaitsPayer()}
+	view := jsonform.TransactionView{Started: l.stamp.Started, Lang: lang, WaitsForPayer: r.AwaitsPayer()}
 	if r.Status == payment.ActionRequired {
 		view.Action = r.Action
 	}

@@ -139,7 +139,7 @@ func columnNamed(r *contract.Record, name string) *schema.Column {
 }
 
 func valueOf(r *contract.Record, name string) string {
-	return contract.Plain(columnNamed(r, name).Value(r.Values))
+	return contract.FormatValue(columnNamed(r, name).Value(r.Values))
 }
 
 const (
@@ -153,14 +153,14 @@ func (w *contractStore) trade(t testing.TB) {
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = fixture.NewID()
 	s := &contractMaker{Server: h, store: w, service: contractactor.New(h.Runtime), of: make(map[string]contractactor.Create)}
-	found, err := s.service.Screen(w.FirstDemo.Org, contract.Screened{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
+	found, err := s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
 	fixture.Must(t, err)
 	w.screening = found.ID
-	_, err = s.service.Screen(w.FirstDemo.Org, contract.Screened{
+	_, err = s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{
 		Subject: "transaction", Region: "AE", Activity: "gambling", Amount: money.FromUint64(5), HasAmount: true, Debt: "12.5",
 	}, actors.Key{})
 	fixture.Must(t, err)
-	_, err = s.service.Screen(w.FirstDemo.Org, contract.Screened{Subject: "transaction"}, actors.Key{})
+	_, err = s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "transaction"}, actors.Key{})
 	fixture.Must(t, err)
 	for _, reading := range contract.Readings {
 		s.partnerships(reading)

@@ -42,7 +42,7 @@ func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...led
 func changeWithoutCounts(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	list, also := payment.Lists.Of(d.Record)
 	return &posting.Change{
-		Funds: d.Funds, Counters: d.Counters, Outcome: d.Outcome, Claims: claims,
+		Funds: d.Funds, Counters: d.Counters, MustRecord: d.MustRecord, Claims: claims,
 		Steps: []posting.Step{{
 			Org: org, Source: fixture.TransactionSource(d.Record.ID), Expect: version, Record: paymentcodec.Encode(d.Record),
 			List: list, Also: also, Due: d.Due, Finish: d.Finish, Events: d.Events,
@@ -69,7 +69,7 @@ func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective
 		bank, owner = owner, bank
 	}
 	record := storedSettlement(&directory.Settlement{
-		Partner: partner, Reference: reference, Out: out, Lines: []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(amount)}},
+		Partner: partner, Reference: reference, Outgoing: out, Lines: []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(amount)}},
 	})
 	return &posting.Change{
 		Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimSettlement, Key: fixture.SettlementKey(partner, reference), Owner: id[:]}},
@@ -95,7 +95,7 @@ func storedSettlement(n *directory.Settlement) []byte {
 
 // forced marks a change as an outcome, which the writer does not refuse for its funds.
 func markForced(c *posting.Change) *posting.Change {
-	c.Outcome = true
+	c.MustRecord = true
 	return c
 }
 

@@ -41,7 +41,7 @@ func storeWithAdminKeys(t *testing.T) (w *fixture.Store, made ledger.ID) {
 }
 
 func adminReplySource(key string) ledger.Source {
-	return ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(key)}
+	return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(key)}
 }
 
 func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {

@@ -33,7 +33,7 @@ func readForeignKey(org ledger.ID, made ledger.Source, key string, owner []byte)
 	const head = 32 + 1 + 16
 	k := foreignKey{org: org, record: made, recordOrg: made.ID}
 	if len(owner) == head+len(k.recordOrg) {
-		k.recordOrg, k.reply = ledger.ID(owner[head:]), directory.AnswerID(key)
+		k.recordOrg, k.reply = ledger.ID(owner[head:]), directory.CachedReplyID(key)
 	}
 	return k
 }

@@ -49,7 +49,7 @@ func (b *contractScenarios) closeMonth(m period.Month, change func(*monthClosing
 func (w *contractStore) closeMonths(t testing.TB, months period.Month, change func(*monthClosing)) {
 	t.Helper()
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
-	first := period.Of(ledger.DateOf(fixture.StartTime))
+	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
 	for m := first; m < first+months; m++ {
 		if m == first+months-1 {
 			b.closeMonth(m, change)
@@ -75,7 +75,7 @@ func TestClosedMonthsAreRecomputed(t *testing.T) {
 
 // The checker finds faults in closings that the writer has accepted.
 func TestAPlantedClosingIsFound(t *testing.T) {
-	first := period.Of(ledger.DateOf(fixture.StartTime))
+	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
 	for name, c := range map[string]struct {
 		months period.Month
 		plant  func(*monthClosing)
@@ -127,12 +127,12 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 // The checker finds what a writer would do that forgets which months are closed, or when they
 // end.
 func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
-	first := period.Of(ledger.DateOf(fixture.StartTime))
+	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
 	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime} // its journal fits into one group
 	w.closeMonths(t, 1, nil)
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 1)), nil)}
 	eur := money.Asset{Currency: "EUR", Env: money.Prod}
-	b.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	b.submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: fixture.NewID()},
 		Events: []ledger.Event{{Name: "transfer", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: first.Last(), Postings: []ledger.Posting{
 			{Account: ledger.Bank, Asset: eur, Side: ledger.Debit, Amount: money.FromUint64(1)},
@@ -171,7 +171,7 @@ func TestAKeyOfAMonthThatIsNotThereIsFound(t *testing.T) {
 	w := copyContractStore(t, fixture.Buffered)
 	key := actors.Key{Scope: actors.UserKeyScope, Text: "close", Hash: [32]byte{3}}
 	w.Corrupt(t, func(p *fixture.Corrupter) {
-		claim := key.Claim(w.FirstDemo.Org, period.Of(ledger.DateOf(fixture.StartTime)).Source(), nil)
+		claim := key.Claim(w.FirstDemo.Org, period.MonthOf(ledger.DateOf(fixture.StartTime)).Source(), nil)
 		p.Group.Set(store.KeyClaim(nil, claim.Org, claim.Kind, claim.Key), claim.Owner)
 	})
 	report := w.Check(t, check.Inputs{})

@@ -111,7 +111,7 @@ func (b *contractScenarios) find(name string) *craftedContract {
 func (b *contractScenarios) act(r *craftedContract, action contract.Action, body string, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
-	part, err := contractactor.Extract(view, b.sample.FirstDemo.Org, r.ID, r.Reads(action, parseInput(b.t, body)))
+	part, err := contractactor.Extract(view, b.sample.FirstDemo.Org, r.ID, r.RegisterExtract(action, parseInput(b.t, body)))
 	view.Close()
 	fixture.Must(b.t, err)
 	r.Register = part

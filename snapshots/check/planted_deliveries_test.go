@@ -201,7 +201,7 @@ func (p *kvCorrupter) operatorMessage(change func(row map[string]any)) {
 
 // removed is the change by which retention removes everything booked before an instant.
 func retentionChange(org ledger.ID, before time.Time) *posting.Change {
-	return &posting.Change{Outcome: true, Steps: []posting.Step{{
+	return &posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: notifier.RetentionSource(org), Events: []ledger.Event{{Name: "remove_deliveries"}},
 		Record: binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(before))),
 	}}}

@@ -182,14 +182,14 @@ var splitFaults = []fault{
 	}),
 	splitScenario("a payout of what is not there", "available, and its overdraft is 0", func(s *scenarios) {
 		s.w.FirstDemo.Partner = 7
-		s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
+		s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.MustRecord = nil, true })
 	}),
 	splitScenario("a payout of what a refused refund had held", "available, and its overdraft is 0", func(s *scenarios) {
 		s.w.FirstDemo.Partner = 7
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(300)
 		l.answerOperation(payment.VerdictRefused)
-		s.create(s.request(payment.Payout, 301), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
+		s.create(s.request(payment.Payout, 301), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.MustRecord = nil, true })
 	}),
 	{"a refund of what is not there any more", func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, func(s *scenarios) {

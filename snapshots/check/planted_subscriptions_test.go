@@ -166,7 +166,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		})},
 		"a renewal without its intent": {[]int{3}, "one after the other", events(func(_ *recurrence, e *ledger.Event) {
 			if e.Name == string(subscription.Renew) {
-				e.Name = string(subscription.Await)
+				e.Name = string(subscription.WaitForOutcome)
 			}
 		})},
 		"a subscription that forgot what it told": {[]int{6}, "its events have 1 to be notified of", func(w *recurrence, p *fixture.Corrupter) {

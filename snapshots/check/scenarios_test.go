@@ -190,7 +190,7 @@ func (l *scenario) reverse(spoil ...change) {
 
 func (l *scenario) giveBack(spoil ...change) {
 	l.t.Helper()
-	d, ok := l.at.DecideGiveBack(l.record, uuid.New())
+	d, ok := l.at.DecideSuspenseRefund(l.record, uuid.New())
 	if !ok {
 		l.t.Fatal("nothing is to be given back")
 	}
@@ -273,7 +273,7 @@ func (l *scenario) randomStep(r *rand.Rand) {
 	if !ok {
 		return
 	}
-	if _, err := l.try(d); err != nil && d.Outcome {
+	if _, err := l.try(d); err != nil && d.MustRecord {
 		l.t.Fatalf("%s: %v", l.record.Status, err)
 	}
 }
@@ -322,7 +322,7 @@ func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer
 	case 2:
 		return at.DecideCorrection(l.record, payment.Failure{Detail: "no"})
 	case 3:
-		return at.DecideGiveBack(l.record, uuid.New())
+		return at.DecideSuspenseRefund(l.record, uuid.New())
 	case 4:
 		if payment.Reroutable(l.record, answer) {
 			return at.Reroute(l.record, answer, l.otherTerms(r, payment.Fees{Fixed: money.FromUint64(2)}))

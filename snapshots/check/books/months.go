@@ -65,7 +65,7 @@ func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 		return
 	}
 	if m.firstMonth == 0 {
-		m.firstMonth = period.Of(e.Booked.Date())
+		m.firstMonth = period.MonthOf(e.Booked.Date())
 	}
 	if e.Source.Kind == ledger.Period {
 		m.checkClosing(e)

@@ -45,7 +45,7 @@ func (c *Check) CheckContract(r *scan.Record, onRecord func(*contract.Record)) {
 		c.Fault(r, "has columns that contradict each other")
 	}
 	c.countContract(r, p)
-	if s := contract.ScreeningID.Of(p.Values); s != (ledger.ID{}) && o.Histories.Find(ledger.Source{Kind: ledger.Screening, ID: s}) == nil {
+	if s := contract.ScreeningID.Get(p.Values); s != (ledger.ID{}) && o.Histories.Find(ledger.Source{Kind: ledger.Screening, ID: s}) == nil {
 		c.Fault(r, "names screening %v, which does not exist", s)
 	}
 }

@@ -53,7 +53,7 @@ func (c *Check) CheckLimits() error {
 
 // checkBlock checks that a blocked card is stored as its fingerprint.
 func (c *Check) checkBlock(r *scan.Record, b *directory.Block) {
-	if b.Kind == directory.BlockCard && (len(b.Value) != directory.CardPrintLength || b.Masked == "") {
+	if b.Kind == directory.BlockCard && (len(b.Value) != directory.CardFingerprintLength || b.Masked == "") {
 		c.Fault(r, "is no fingerprint of a card")
 	}
 }

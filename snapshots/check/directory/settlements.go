@@ -54,7 +54,7 @@ func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 // withBank returns the lines between the institution's bank account and a partner's account.
 func withBank(p *directory.Settlement, asset money.Asset, amount money.Amount) []scan.Line {
 	in := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(p.Partner), asset, scan.BigAmount(amount))}
-	if p.Out {
+	if p.Outgoing {
 		return scan.Mirror(in)
 	}
 	return in

@@ -28,7 +28,7 @@ func PastSubscriptions(c *scan.Scan, o *scan.Organization, r *subscription.Recor
 			was.Failures = 0
 		case subscription.Unpaid:
 			was.Failures++
-		case subscription.Await, subscription.Wait:
+		case subscription.WaitForOutcome, subscription.WaitForPartner:
 			continue
 		}
 		was.State = subscription.State(e.To)
