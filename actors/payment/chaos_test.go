@@ -223,11 +223,11 @@ func (c *chaos) operates(f *fixture, n int) {
 	command.Key.Hash[0], command.Key.Hash[1] = byte(i), byte(what)
 	switch what {
 	case 0, 1:
-		_, err = f.Refund(paymentactor.Amount{Command: command, Amount: part(command.ID, amount).Amount})
+		_, err = f.Refund(paymentactor.AmountCommand{Command: command, Amount: part(command.ID, amount).Amount})
 	case 2:
 		_, err = f.Cancel(command)
 	case 3:
-		_, err = f.Commit(paymentactor.Amount{Command: command, Amount: part(command.ID, amount).Amount})
+		_, err = f.Commit(paymentactor.AmountCommand{Command: command, Amount: part(command.ID, amount).Amount})
 	case 4:
 		_, err = f.Complete(paymentactor.Material{Command: command, Object: []byte(`{"otp":"123456"}`)})
 	case 5:

@@ -27,7 +27,7 @@ func twoRails(t *testing.T, rest time.Duration) (f *fixture, ids [2]ledger.ID, d
 	}
 	f = openAs(t, func(f *fixture) {
 		f.on(r)
-		f.breaker = paymentactor.Breaker{Failures: 3, Rest: rest}
+		f.breaker = paymentactor.Breaker{Failures: 3, OpenTime: rest}
 		f.set(0, failing("", 1))
 		ids = [2]ledger.ID{f.terminals[0].ID, f.add(0, failing("", 2))}
 	})
@@ -97,7 +97,7 @@ func TestOneAnswerBetweenSilencesKeepsTheCircuitClosed(t *testing.T) {
 // and later ones go elsewhere.
 func TestASilentTerminalIsPassedOverAndItsPaymentsAreInquired(t *testing.T) {
 	f := openAs(t, func(f *fixture) {
-		f.breaker = paymentactor.Breaker{Failures: 3, Rest: 24 * time.Hour}
+		f.breaker = paymentactor.Breaker{Failures: 3, OpenTime: 24 * time.Hour}
 		f.set(0, failing(simulator.FailTimeout, 1))
 		f.add(0, failing("", 2))
 	})

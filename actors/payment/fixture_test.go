@@ -186,7 +186,7 @@ func (f *fixture) start() {
 		CreateWait: cmp.Or(f.wait, patience), ProviderTimeout: cmp.Or(f.inquire, 10*time.Second),
 		ActionTTL: 30 * time.Minute, Breaker: f.breaker, Observe: f.observe, CanReachOperators: f.operators, ReturnURL: f.returnURL,
 	})
-	f.Runtime.Start(paymentactor.Resumes)
+	f.Runtime.Start(paymentactor.ResumesAtStart)
 }
 
 func (f *fixture) stop() {
@@ -347,8 +347,8 @@ func (f *fixture) begin(kind payment.Type, card string, amount uint64, change fu
 func of(id ledger.ID) paymentactor.Command { return paymentactor.Command{Org: org, Partner: 1, ID: id} }
 
 // part returns a partner's command about a part of a transaction; 0: all of it.
-func part(id ledger.ID, amount uint64) paymentactor.Amount {
-	a := paymentactor.Amount{Command: of(id)}
+func part(id ledger.ID, amount uint64) paymentactor.AmountCommand {
+	a := paymentactor.AmountCommand{Command: of(id)}
 	if amount != 0 {
 		n := money.FromUint64(amount)
 		a.Amount = &n

@@ -98,11 +98,11 @@ func TestARepeatedOperationWithItsKeyIsOneEffect(t *testing.T) {
 			return f.Refund(a)
 		}, actors.Refund, payment.Refunded},
 		"refund that takes its time": {delaysRefunds, plain, func(f *fixture, c paymentactor.Command) (paymentactor.Result, error) {
-			return f.Refund(paymentactor.Amount{Command: c})
+			return f.Refund(paymentactor.AmountCommand{Command: c})
 		}, actors.Refund, payment.Refunding},
 		"cancel": {"4000000000000077", plain, func(f *fixture, c paymentactor.Command) (paymentactor.Result, error) { return f.Cancel(c) }, actors.Void, payment.Failed},
 		"commit": {"4242424242424242", func(f *fixture) { f.set(0, twoPhase) }, func(f *fixture, c paymentactor.Command) (paymentactor.Result, error) {
-			return f.Commit(paymentactor.Amount{Command: c})
+			return f.Commit(paymentactor.AmountCommand{Command: c})
 		}, actors.Capture, payment.Charged},
 		"password": {password, plain, func(f *fixture, c paymentactor.Command) (paymentactor.Result, error) {
 			return f.Complete(paymentactor.Material{Command: c, Object: []byte(`{"otp":"123456"}`)})

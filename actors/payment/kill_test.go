@@ -182,13 +182,13 @@ func (s *script) operate(name string, operation func(*paymentactor.Service, paym
 
 func commits(amount uint64) func(*paymentactor.Service, paymentactor.Command) (paymentactor.Result, error) {
 	return func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
-		return service.Commit(paymentactor.Amount{Command: c, Amount: part(c.ID, amount).Amount})
+		return service.Commit(paymentactor.AmountCommand{Command: c, Amount: part(c.ID, amount).Amount})
 	}
 }
 
 func refunds(amount uint64) func(*paymentactor.Service, paymentactor.Command) (paymentactor.Result, error) {
 	return func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
-		return service.Refund(paymentactor.Amount{Command: c, Amount: part(c.ID, amount).Amount})
+		return service.Refund(paymentactor.AmountCommand{Command: c, Amount: part(c.ID, amount).Amount})
 	}
 }
 

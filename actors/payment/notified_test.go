@@ -44,7 +44,7 @@ func TestTransitionsWithAndWithoutANoticeAreCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := charging()
-			paymentactor.CountTold(d, nil, c.statuses, c.notices)
+			paymentactor.CountNotified(d, nil, c.statuses, c.notices)
 			wantCounts(t, d.Record, c.notified, c.unnotified, c.unwanted)
 		})
 	}
@@ -53,7 +53,7 @@ func TestTransitionsWithAndWithoutANoticeAreCounted(t *testing.T) {
 func TestCountsContinueFromTheRecordDecidedOn(t *testing.T) {
 	d := charging()
 	before := &payment.Record{Notified: 3, Unnotified: 4, Unwanted: 5}
-	paymentactor.CountTold(d, before, nil, []posting.Notice{{Event: 2, Channel: posting.Webhook}})
+	paymentactor.CountNotified(d, before, nil, []posting.Notice{{Event: 2, Channel: posting.Webhook}})
 	wantCounts(t, d.Record, 4, 5, 6)
 	wantCounts(t, before, 3, 4, 5)
 }
@@ -62,7 +62,7 @@ func TestCountsContinueFromTheRecordDecidedOn(t *testing.T) {
 func TestADecisionThatIsHandedOverOnceMoreIsNotCountedTwice(t *testing.T) {
 	d := charging()
 	for range 2 {
-		paymentactor.CountTold(d, &payment.Record{Notified: 3}, nil, nil)
+		paymentactor.CountNotified(d, &payment.Record{Notified: 3}, nil, nil)
 	}
 	wantCounts(t, d.Record, 3, 2, 1)
 }

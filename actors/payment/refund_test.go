@@ -245,11 +245,11 @@ func TestAForeignTransactionIsUnknownToEveryOperation(t *testing.T) {
 		"another partner's": {Org: org, Partner: 2, ID: id}, "another organization's": {Org: ledger.ID{9}, Partner: 1, ID: id},
 		"nobody's": {Org: org, Partner: 1, ID: ledger.ID{9}},
 	} {
-		_, err := f.Refund(paymentactor.Amount{Command: foreign})
+		_, err := f.Refund(paymentactor.AmountCommand{Command: foreign})
 		f.refused(err, ledger.NotFound)
 		_, err = f.Cancel(foreign)
 		f.refused(err, ledger.NotFound)
-		_, err = f.Commit(paymentactor.Amount{Command: foreign})
+		_, err = f.Commit(paymentactor.AmountCommand{Command: foreign})
 		f.refused(err, ledger.NotFound)
 		sent := paymentactor.Material{Command: foreign, Object: []byte(`{"otp":"1"}`)}
 		_, err = f.Complete(sent)

@@ -142,9 +142,9 @@ type checkPeriodsCommand struct {
 // periodsVerify is the prefix of the command's errors.
 const periodsVerify = "audit periods verify"
 
-// Run implements the command. It builds the text of a trial balance as docs/api.md
-// describes it, and shares no code with the server. A proof under the head that the server
-// signs shows that the month was closed with that hash.
+// Run implements the command. It computes the hash of a month's trial balance as docs/api.md describes
+// it, without code of the server. A proof under the server's signed head shows that the month was
+// closed with that hash.
 func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	given, err := givenKey(periodsVerify, c.Key)
 	if err != nil {
@@ -196,8 +196,8 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	return nil
 }
 
-// closed lists the requested months, the last one first. Months are closed without gaps, so a
-// list with a gap is incomplete and refused.
+// closed lists the requested months, the last one first. Months are closed without gaps, so a list with
+// a gap is incomplete, and closed refuses it.
 func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, err error) {
 	for _, text := range c.Months {
 		if _, ok := period.Parse(text); !ok {
@@ -230,8 +230,8 @@ func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, e
 	return closed, nil
 }
 
-// verdict returns "ok" if the month's figures and its closing event prove the server's
-// statements about the month; otherwise it returns the difference.
+// verdict returns "ok" if the month's figures and its closing event confirm what the server reports
+// about the month; otherwise it describes the difference.
 func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string, error) {
 	own, rows, err := trialHash(server.ledger, m.Month)
 	switch {

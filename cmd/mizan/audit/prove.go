@@ -14,7 +14,7 @@ import (
 	"mizan/internal/durable"
 )
 
-// proofMode is the mode of a proof's file, which others are meant to read.
+// proofMode is the mode of a proof's file. Other users are meant to read the file.
 const proofMode = 0o644
 
 // proveCommand is `mizan audit prove`.
@@ -138,8 +138,8 @@ func misused(name, format string, args ...any) *cli.Fault {
 	return &cli.Fault{Code: cli.ExitConfiguration, Lines: []string{"mizan: " + name + ": " + cli.OneLine(fmt.Sprintf(format, args...))}}
 }
 
-// givenKey returns the --key of a command; empty if the flag is absent. A value that is not a
-// key is refused, because the command that should have printed the key may have failed.
+// givenKey returns the --key of a command; empty if the flag is absent. A value that is not a key is
+// refused; the script's command that should have printed the key may have failed.
 func givenKey(name string, key *string) (string, error) {
 	if key == nil {
 		return "", nil
@@ -153,7 +153,8 @@ func givenKey(name string, key *string) (string, error) {
 	return *key, nil
 }
 
-// innermost returns an error of the file system without the names of temporary files.
+// innermost returns the cause of a file system error, because its text may have the names of temporary
+// files.
 func innermost(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -32,8 +32,8 @@ type recordCommand struct {
 	Out          string `name:"out" required:"" placeholder:"FILE" help:"New file for the record's bytes."`
 }
 
-// Run implements the command. A record is stored as its last event left it, so the proof
-// of that event proves the bytes.
+// Run implements the command. The last event of a record contains the hash of the stored record, so the
+// proof of that event proves the record's bytes.
 func (c *recordCommand) Run(s *cli.Streams) (err error) {
 	const name = "audit record"
 	org, err := uuid.Parse(c.Organization)

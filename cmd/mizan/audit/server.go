@@ -12,8 +12,8 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// exitRefused is the exit code of the auditor's commands when a server's answer or a file
-// is not proven. No other failure has this code.
+// exitRefused is the exit code of the auditor's commands when a server's response or a file is not
+// proven. No other failure has this code.
 const exitRefused = 4
 
 // auditServer sends an auditor's requests to a server.
@@ -28,7 +28,7 @@ func openAudit(f *client.LedgerFlags, name string, s *cli.Streams) (*auditServer
 	return &auditServer{ledger: l}, nil
 }
 
-// get requests a path and decodes the answer's data.
+// get requests a path and decodes the data of the response.
 func (a *auditServer) get(path string, query url.Values, data any) error {
 	body, err := a.ledger.Get(path, query)
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *auditServer) keyOr(given string) (string, error) {
 	return a.key()
 }
 
-// refused reports refused evidence.
+// refused returns the fault for evidence that was refused.
 func refused(name string, err error) *cli.Fault {
 	return &cli.Fault{Code: exitRefused, Lines: []string{"mizan: " + name + ": refused: " + cli.OneLine(err.Error())}}
 }

@@ -20,8 +20,8 @@ import (
 	"mizan/internal/filelock"
 )
 
-// stateMode is the mode of a watch's state: another user who could write it could remove a head
-// from it.
+// stateMode is the mode of the file with a watch's state. Other users must not write it, because they
+// could remove a head.
 const stateMode = 0o600
 
 // minEvery is the shortest interval of --every.
@@ -40,13 +40,13 @@ type watchRun struct {
 	*watchCommand
 	server  *auditServer
 	streams *cli.Streams
-	key     string          // of the flag; empty if it is absent
+	key     string          // value of the flag; empty if the flag is absent
 	state   *evidence.Watch // nil before the first head
 }
 
 const watchName = "audit watch"
 
-// Run implements the command. With --every, a server that does not answer is asked again;
+// Run implements the command. With --every, an unreachable server is asked again at the next interval;
 // any other fault ends the command.
 func (c *watchCommand) Run(s *cli.Streams) error {
 	if c.Every != 0 && c.Every < minEvery {
@@ -97,9 +97,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lock locks the state against other watches: if two polled at once, the earlier could
-// overwrite the later and its head. It removes the temporary files of a killed watch. If the
-// state is a link, the link stays.
+// lock locks the state against other watches: if two watches polled at once, one could overwrite a
+// later head of the other. It removes the temporary files of a killed watch. If the state is a link,
+// the link stays.
 func (w *watchRun) lock() (release func(), err error) {
 	if w.State == "" {
 		return nil, misused(watchName, "--state: is empty")
@@ -183,8 +183,8 @@ func (w *watchRun) report(format string, args ...any) error {
 	return err
 }
 
-// extension implements evidence.Extension. A server that signs a head and does not prove it is
-// refused, unless it rejects the session itself.
+// extension implements evidence.Extension. If a server signs a head and does not prove it, the evidence
+// is refused, unless the server has rejected the session itself.
 func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
 	proof, err := w.server.consistency(from, to)
 	var f *client.Fault
@@ -197,8 +197,8 @@ func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
 	return nil, &evidence.Refusal{Why: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
 }
 
-// begin stores the first head. A key that the server names protects only from the second poll
-// on, because the first poll trusts it.
+// begin stores the first head. If the key comes from the server, it protects only from the second poll
+// on, because the first poll has to trust it.
 func (w *watchRun) begin() error {
 	key, err := w.server.keyOr(w.key)
 	if err != nil {

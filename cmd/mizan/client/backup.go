@@ -22,8 +22,8 @@ type BackupFlags struct {
 
 // Bounds of a backup's transfer.
 const (
-	backupStall   = 2 * time.Minute // without a byte
-	maxBackupFail = 64 << 10        // bytes of an answer that is not a backup
+	backupStall   = 2 * time.Minute // without receiving a byte
+	maxBackupFail = 64 << 10        // bytes of a response that is not a backup
 )
 
 // Take requests a backup with this body and copies it to out as it arrives. name is the

@@ -16,7 +16,7 @@ import (
 
 // Bounds of one request.
 const (
-	answerBound = time.Minute // from the beginning to the end of the answer
+	answerBound = time.Minute // from the beginning of the request to the end of the response
 	maxAnswer   = 64 << 20    // bytes
 	maxKey      = 255         // characters of an Idempotency-Key
 )
@@ -43,16 +43,16 @@ type Request struct {
 	Key          string
 }
 
-// Reply is an answer that has been read completely.
+// Reply is a response that has been read completely.
 type Reply struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	Resent bool // the first attempt got no answer
+	Resent bool // the first attempt got no response
 }
 
-// Send sends a request, and repeats it once if the connection broke: a read changes nothing,
-// and the server recognizes a write by its key. An error means that no complete answer arrived.
+// Send sends a request, and repeats it once if the connection broke: a read changes nothing, and the
+// server recognizes a write by its key. An error means that no complete response arrived.
 func (c *Client) Send(r Request) (*Reply, error) {
 	a, err := c.sendOnce(r)
 	if err == nil || !broken(err) {
@@ -117,8 +117,8 @@ func inner(err error) error {
 	return wrapped.Err
 }
 
-// broken tells whether another connection may succeed. It is false after a bad certificate, a
-// time-out or an answer that is too large.
+// broken tells whether another connection may succeed. It is false after a bad certificate, a time-out
+// or a response that is too large.
 func broken(err error) bool {
 	var distrust *tls.CertificateVerificationError
 	var slow net.Error
@@ -128,7 +128,7 @@ func broken(err error) bool {
 // WriteKey is the Idempotency-Key of a command's write.
 type WriteKey struct {
 	text  string
-	given bool // set by the caller, who repeats a write
+	given bool // the caller has set the key, in order to repeat a write
 }
 
 // NewWriteKey returns the caller's key, or a random one.

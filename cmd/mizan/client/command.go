@@ -38,14 +38,14 @@ func (c *Command) ShowWith(path string, query url.Values) error {
 	return c.ShowReply(a)
 }
 
-// Write sends a change and prints the answer. A body is anything that encodes as a JSON
-// object; nil: no body.
+// Write sends a change and prints the response. A body is anything that encodes as a JSON object; nil:
+// no body.
 func (c *Command) Write(method, path string, body any) error {
 	r := Request{Method: method, Path: path, Key: c.Key.text}
 	if body != nil {
 		var err error
 		if r.Body, err = json.Marshal(body, json.Deterministic(true)); err != nil {
-			return c.Misused("a file is not UTF-8") // the encoder's own error would quote it
+			return c.Misused("a file is not UTF-8") // the encoder's own error would quote the file
 		}
 	}
 	a, err := c.Send(r)
@@ -58,7 +58,7 @@ func (c *Command) Write(method, path string, body any) error {
 	return c.ShowReply(a)
 }
 
-// Send sends a request; an answer with an error status becomes a *Fault.
+// Send sends a request. A response with an error status becomes a *Fault.
 func (c *Command) Send(r Request) (*Reply, error) {
 	a, err := c.Client.Send(r)
 	switch {
@@ -70,8 +70,8 @@ func (c *Command) Send(r Request) (*Reply, error) {
 	return c.Check(a)
 }
 
-// ShowReply prints the object in an answer: its data member, or the whole body if it has none.
-// For an answer without content it prints nothing.
+// ShowReply prints the object in a response: the data member, or the whole body if it has no such
+// member. For a response without content it prints nothing.
 func (c *Command) ShowReply(a *Reply) error {
 	if a.Status == http.StatusNoContent {
 		return nil
@@ -100,7 +100,7 @@ type Paging struct {
 
 // Bounds of --all.
 const (
-	wholePage = 100     // rows of a page, which every list allows
+	wholePage = 100     // rows of a page; every list allows this number
 	MaxPages  = 1 << 24 // a list with more pages is a fault of the server
 )
 

@@ -128,8 +128,8 @@ func (p *printer) one(o Object) {
 	}
 }
 
-// row prints an object of a list, with the members that the table shows. Errors of the
-// stream are returned by end.
+// row prints an object of a list, with the members that the table shows. Errors of writing are returned
+// by end.
 func (p *printer) row(o Object) {
 	if p.json {
 		p.line(o)

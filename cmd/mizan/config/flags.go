@@ -16,7 +16,7 @@ import (
 // Bounds of configured values.
 const (
 	maxDuration   = 24 * time.Hour
-	minRetention  = 24 * time.Hour // longer than 7 h, the time of the last retry after the first attempt
+	minRetention  = 24 * time.Hour // longer than 7 h, the time from a delivery's first attempt to its last retry
 	maxRetention  = 10 * 365 * 24 * time.Hour
 	maxRateLimit  = 1_000_000
 	minAdminToken = 32
@@ -73,7 +73,7 @@ type Config struct {
 	Sandbox        bool
 	Manual         bool // the server has a manual clock
 	Keyring        string
-	AdminToken     string // from the file; empty: the server makes one
+	AdminToken     string // from the file; empty: the server creates one
 	Proxies        []netip.Prefix
 	MinFree        uint64
 	RateLimit      int
@@ -185,7 +185,7 @@ func (r *reader) values() *Config {
 		LogFormat:      r.oneOf("log-format", "", "text", "json"),
 		MetricsAddress: r.address("metrics-listen"),
 	}
-	if !r.unread && !r.reported["sandbox"] { // if the file was not read, it is unknown which keys are combined
+	if !r.unread && !r.reported["sandbox"] { // if the file could not be read, the combination of keys is unknown
 		r.checkCombinations(cfg)
 	}
 	return cfg

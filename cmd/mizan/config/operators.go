@@ -89,7 +89,7 @@ func (r *reader) smtpAddress() (host string, port int) {
 	if raw == "" {
 		return "", 0
 	}
-	host, digits, _ := net.SplitHostPort(raw) // address has checked its form
+	host, digits, _ := net.SplitHostPort(raw) // r.address has checked the form
 	port, _ = strconv.Atoi(digits)
 	if host == "" || port == 0 {
 		r.wrong("smtp-address", "%q has no host, or its port is no number from 1 to 65535", raw)
@@ -98,7 +98,7 @@ func (r *reader) smtpAddress() (host string, port int) {
 	return host, port
 }
 
-// sender reads an e-mail address, with or without a name before it.
+// sender reads an e-mail address, which may have a name before it.
 func (r *reader) sender(name string) string {
 	raw := r.text(name)
 	if raw == "" {
@@ -111,7 +111,7 @@ func (r *reader) sender(name string) string {
 	return raw
 }
 
-// secret reads a file with one line, whose content is never part of a message.
+// secret reads a file with one line. No error message contains the line.
 func (r *reader) secret(name string) secret.Text {
 	raw := r.text(name)
 	if raw == "" {

@@ -14,7 +14,7 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// reader converts settings to values and collects their faults.
+// reader converts settings to values and collects the errors in them.
 type reader struct {
 	settings map[string]*Setting
 	bad      []string
@@ -22,8 +22,7 @@ type reader struct {
 	unread   bool // the configuration file exists and could not be read
 }
 
-// wrong reports a bad key. Only the first fault of a key is reported, so each bad key has
-// one line.
+// wrong reports a bad key. Only the first error of a key is reported, so each bad key has one line.
 func (r *reader) wrong(name, format string, args ...any) {
 	if r.reported[name] {
 		return
@@ -109,7 +108,7 @@ func (r *reader) readable(name string) string {
 	return raw
 }
 
-// token reads a file with a token, whose content is never part of a message.
+// token reads a file with a token. No error message contains the token.
 func (r *reader) token(name string) string {
 	raw := r.text(name)
 	if raw == "" {

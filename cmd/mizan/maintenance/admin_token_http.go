@@ -95,7 +95,7 @@ func hostPort(u *url.URL) string {
 	return u.Host
 }
 
-// unsent tells whether the request was certainly not sent: no connection was made, or the
+// unsent tells whether the request was certainly not sent: no connection was established, or the
 // server's certificate was not accepted.
 func unsent(err error) bool {
 	var distrust *tls.CertificateVerificationError
@@ -118,7 +118,7 @@ func unanswered(err error) error {
 	}}
 }
 
-// rotated reads the server's answer. For a failure its error has only the message of the
+// rotated reads the server's response. If the rotation failed, the error has only the message of the
 // server's error.
 func rotated(status int, body []byte) (secret.Text, error) {
 	var answer struct {

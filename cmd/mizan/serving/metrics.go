@@ -102,7 +102,7 @@ func newMetrics(s *server) *metrics {
 	return m
 }
 
-// ofGate returns a figure of the gate; 0 before the gate exists.
+// gateFigure returns a figure of the gate; 0 before the gate exists.
 func ofGate[N int | uint64](s *server, figure func(*connlimit.Gate) N) float64 {
 	if s.gate == nil {
 		return 0
@@ -152,7 +152,8 @@ func (m *metrics) gauge(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
-// observe counts an answer; route is a pattern, so the number of series is bounded.
+// observe counts a response. route is a pattern and not a path, so the number of time series is
+// bounded.
 func (m *metrics) observe(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
 }

@@ -21,8 +21,8 @@ type transport struct {
 	pair   *atomic.Pointer[tls.Certificate] // for --tls files; nil otherwise
 }
 
-// reload reads the certificate of --tls files again. If the pair can't be used it returns an
-// error, and the current pair stays in use.
+// reload reads the certificate of --tls files again. If the files can't be used, it returns an error,
+// and the current certificate stays in use.
 func (t *transport) reload(certFile, keyFile string) error {
 	if t.pair == nil {
 		return nil

@@ -56,8 +56,8 @@ func Prove(leaf []byte, path tlog.RecordProof, head *Head) (*Proof, error) {
 	return &Proof{Event: event, Leaf: leaf, Path: path, Head: head}, nil
 }
 
-// Holds checks that a record's bytes are those that were stored after the event. The error
-// is a *Refusal.
+// Holds checks that the bytes are those of the record that was stored with the event. The error is a
+// *Refusal.
 func (p *Proof) Holds(record []byte) error {
 	switch sum := ledger.Hash(sha256.Sum256(record)); {
 	case p.Event.Stored.Record == ledger.Hash{}:

@@ -90,8 +90,8 @@ func (c *testDelivery) Run(e *client.Command) error {
 	return acknowledged(e, a)
 }
 
-// acknowledged returns a fault if the address did not accept the test delivery, so that
-// scripts can use the exit code.
+// acknowledged returns a fault if the receiver did not accept the test delivery, so that scripts can
+// use the exit code.
 func acknowledged(e *client.Command, a *client.Reply) error {
 	var body struct {
 		Data struct {

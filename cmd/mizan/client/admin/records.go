@@ -10,7 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The commands of record types. Their flags and the columns of their tables are those of the type.
+// The commands of record types. Their flags and the columns of their tables are made from the type's
+// columns.
 
 // describe gives the commands of a record type their paths, flags and tables.
 func describe(t schema.AnyType, at paths, list *listOfPartner, show *showRecord[client.ID], create *createRecord, update *updateRecord[client.ID], remove *deleteRecord[client.ID]) {
@@ -19,7 +20,7 @@ func describe(t schema.AnyType, at paths, list *listOfPartner, show *showRecord[
 	create.Fields, update.Fields = flagsOf(t, false), flagsOf(t, true)
 }
 
-// recordID is how the path of a record names it.
+// recordID is the type of id in the path of a record.
 type recordID interface {
 	client.ID | client.PartnerNumber
 }
@@ -101,8 +102,9 @@ func columnsOf(t schema.AnyType) (names []string) {
 	return names
 }
 
-// flagsOf returns a new struct with a flag for each column that a request for a new record sets, or with change one that
-// a change of a record sets. The struct is also the body of the request: a flag that was not given is not sent.
+// flagsOf returns a new struct with a flag for each column that a create request may set or, with
+// change, for each column that a change request may set. The struct is also the body of the request: a
+// flag that was not given is not sent.
 func flagsOf(t schema.AnyType, change bool) any {
 	var fields []reflect.StructField
 	for i, c := range t.Requested() {
@@ -163,7 +165,7 @@ func placeholder(c *schema.Column) string {
 	return strings.ToUpper(strings.ReplaceAll(strings.TrimSuffix(c.FlagName(), "-url"), "-", "_"))
 }
 
-// sentence is the help of a column's flag.
+// helpText returns the help text of a column's flag.
 func sentence(c *schema.Column) string {
 	text := strings.ToUpper(c.Help[:1]) + c.Help[1:]
 	switch flagType(c) {

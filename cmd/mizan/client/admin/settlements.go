@@ -18,7 +18,7 @@ type settlementCommands struct {
 
 const settlementsPath = "/settlements"
 
-// settled selects the settlements of a partner with its bank, or of a terminal with its
+// settledParty selects the settlements of either a partner with its bank or a terminal with its
 // provider.
 type settled struct {
 	Partner  *client.PartnerNumber `name:"partner" xor:"of" required:"" placeholder:"N" json:"-" help:"With this partner's bank."`
@@ -77,8 +77,8 @@ type settlementFields struct {
 	Reference *string `name:"reference" placeholder:"TEXT" json:"reference,omitzero" help:"The bank's or provider's own reference; each is booked once."`
 }
 
-// Validate is called by kong. Without it the server would silently ignore a field of the other
-// kind of settlement.
+// Validate is called by kong. Without this check the server would silently ignore a field that belongs
+// to the other kind of settlement.
 func (c *createSettlement) Validate() error {
 	switch {
 	case c.Partner != nil && (c.Gross != nil || c.Fee != nil):

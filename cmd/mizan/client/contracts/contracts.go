@@ -44,7 +44,7 @@ type showContract struct {
 	ID client.ID `arg:"" help:"The contract, of either reading."`
 }
 
-// addresses are the collections in which a contract may be; its id does not tell.
+// collections are the paths of the collections in which a contract may be; its id does not tell which.
 var addresses = []string{
 	"/pfp/certificate-issues/", "/pfp/managed-investments/", "/pfp/leases/", "/pfp/partnerships/", "/pfp/investment-deposits/",
 	"/pfp/instalment-sales/", "/pfp/safekeeping-deposits/",
@@ -102,7 +102,7 @@ func (e *ContractCommand) find(id string) (place string, contract client.Object,
 	return "", client.Object{}, e.Misused("no such contract")
 }
 
-// parseData returns the object in an answer {data: …}.
+// parseData returns the object in a response {data: …}.
 func parseData(body []byte) (client.Object, error) {
 	whole, err := client.ParseObject(body)
 	if err != nil {

@@ -49,8 +49,8 @@ func (s *textTable) write(out *bytes.Buffer, indent string) {
 // shownInHead are the members in the statement's head.
 var shownInHead = set("id product_type organization_id contract_number status env currency")
 
-// writeStatement prints a contract for people: its head, its record, reports and schedule
-// as tables, and its entries. An error means that the answer is malformed.
+// writeStatement prints a contract for people: its head, its record, reports and schedule as tables,
+// and its entries. An error means that the response is malformed.
 func writeStatement(out *bytes.Buffer, place string, contract client.Object, entries []entry) error {
 	currency := textOf(&contract, "currency")
 	name := strings.Split(strings.Trim(place, "/"), "/")
@@ -97,7 +97,7 @@ func textOf(r *client.Object, name string) string {
 	return client.Text(value)
 }
 
-// text returns a value without its quotes: an amount's digits.
+// text returns a JSON value without its quotes, for example an amount's digits.
 func text(value jsontext.Value) string {
 	if value.Kind() == '"' {
 		unquoted, err := jsontext.AppendUnquote(nil, value)
@@ -108,8 +108,8 @@ func text(value jsontext.Value) string {
 	return value.String()
 }
 
-// appendMember adds a member to the record's table. It returns lists of rows, which become
-// separate tables.
+// appendMember adds a member to the record's table. Members that are lists of rows are returned
+// instead, because they become separate tables.
 func appendMember(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
 	switch kind := m.Value.Kind(); {
 	case kind == '[':
@@ -182,8 +182,8 @@ func (own report) appendMetadata(s *textTable, m client.Member, currency string)
 	return tables, nil
 }
 
-// holds tells by name and form whether a member of metadata is the service's own. The name is
-// not enough: a client may send a member with the same name before the service writes it.
+// isOwn tells by name and form whether a member of metadata was written by the service. The name is not
+// enough: a client may send a member with the same name before the service writes it.
 func (own report) holds(part client.Member) bool {
 	known, named := own[part.Name]
 	if !named || known == nil {
@@ -213,11 +213,10 @@ func (own report) holds(part client.Member) bool {
 	return err == nil
 }
 
-// asSent are the members, besides metadata, that contain any JSON that a client sent.
+// asSent are the members, besides metadata, whose value is arbitrary JSON from a client.
 var asSent = set("ownership_documents asset_specifications")
 
-// holdsAmounts tells whether members inside the member with the name may be amounts of the
-// contract.
+// holdsAmounts tells whether the member with this name may contain amounts of the contract.
 func holdsAmounts(of string) bool {
 	first, _, _ := strings.Cut(of, ".")
 	return !asSent[first]
@@ -233,8 +232,8 @@ func isAmount(m client.Member) bool {
 	return IsAmount(last) && holdsAmounts(of) && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// writeRecord prints amounts, texts and dates in one column of values. Amounts are aligned by
-// their decimal points, and their minor units are beside them.
+// writeRecord prints amounts, texts and dates in one column of values. Amounts are aligned at their
+// decimal points, with the minor units beside them.
 func writeRecord(out *bytes.Buffer, s *textTable) {
 	values := &textTable{}
 	width := 0
@@ -252,9 +251,9 @@ func writeRecord(out *bytes.Buffer, s *textTable) {
 	values.write(out, "  ")
 }
 
-// writeRows prints a list as a table. Each amount has a column in major units and one in minor
-// units. A row may omit empty members, so the table has the columns of all rows; an element
-// that is not an object is in the first column.
+// writeRows prints a list as a table. Each amount has a column in major units and one in minor units. A
+// row may omit empty members, so the table has the columns of all rows; an element that is not an
+// object is printed in the first column.
 func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 	rows, err := parseRows(list.Value)
 	if err != nil {
