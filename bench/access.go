@@ -20,7 +20,7 @@ const (
 
 	// kept is the fraction of samples that is compared. The slowest samples are dropped, because
 	// other work of the machine delayed them.
-	kept = 0.95
+	comparedFraction = 0.95
 
 	// warmUp is how many requests are made before samples are recorded.
 	warmUp = 2_000
@@ -81,7 +81,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	dir, remove, err := workplace(cfg.Data)
+	dir, remove, err := dataDirectory(cfg.Data)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	report.compare(names, crop(samples, kept))
+	report.compare(names, crop(samples, comparedFraction))
 	report.print(out)
 	return errors.Join(report.err(), writeReport(cfg.Report, report))
 }
@@ -182,7 +182,7 @@ func (r *AccessReport) err() error {
 
 func (r *AccessReport) print(out io.Writer) {
 	printLine(out, "machine    %v", r.Machine)
-	printLine(out, "samples    %d of each case, the slowest %.0f%% of all left out, seed %d", r.Samples, 100*(1-kept), r.Seed)
+	printLine(out, "samples    %d of each case, the slowest %.0f%% of all left out, seed %d", r.Samples, 100*(1-comparedFraction), r.Seed)
 	printLine(out, "%-26s %7s %10s %10s   t against the case of each number", "", "kept", "mean µs", "deviation")
 	for i, c := range r.Cases {
 		row := ""

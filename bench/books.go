@@ -20,7 +20,7 @@ type auditor struct {
 	base    string
 	sandbox *server.Sandbox
 
-	everyone bool // the payments are those of all partners, not of the sandbox's own partner
+	allPartners bool // the payments are those of all partners, not of the sandbox's own partner
 }
 
 // row is one asset of an account, as the auditor sees it.
@@ -110,7 +110,7 @@ func (a *auditor) read(ctx context.Context) (*books, error) {
 	b := new(books)
 	path := fmt.Sprintf("/ledger/accounts/L:partner:%d:available", a.sandbox.PartnerID)
 	query := url.Values{"env": {"prod"}, "currency": {paymentCurrency}, "limit": {pageSize}}
-	if a.everyone {
+	if a.allPartners {
 		path = "/ledger/accounts"
 		query.Set("prefix", "L:partner:")
 	}
@@ -130,8 +130,8 @@ func (a *auditor) read(ctx context.Context) (*books, error) {
 	})
 }
 
-// moved checks that the totals have risen by the amount of each payment charged.
-func (b *books) moved(before *books, charged uint64) error {
+// checkCharged checks that the totals have risen by the amount of each payment charged.
+func (b *books) checkCharged(before *books, charged uint64) error {
 	want := new(big.Int).Mul(new(big.Int).SetUint64(charged), big.NewInt(paymentAmount))
 	available := new(big.Int).Sub(&b.available, &before.available)
 	provider := new(big.Int).Sub(&b.provider, &before.provider)
@@ -142,9 +142,9 @@ func (b *books) moved(before *books, charged uint64) error {
 	return nil
 }
 
-// balanced checks the trial balance: debits equal credits in each asset, posted and pending. It
+// checkTrialBalance checks the trial balance: debits equal credits in each asset, posted and pending. It
 // returns the number of accounts.
-func (a *auditor) balanced(ctx context.Context) (accounts int, err error) {
+func (a *auditor) checkTrialBalance(ctx context.Context) (accounts int, err error) {
 	type sums struct{ posted, pending big.Int }
 	assets := make(map[string]*sums)
 	err = a.list(ctx, "/ledger/trial-balance", url.Values{"env": {"prod"}, "limit": {pageSize}}, func(r *row) error {

@@ -79,7 +79,7 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	}
 	c.Conn = opened
 	c.raw, err = opened.(*net.TCPConn).SyscallConn()
-	c.step = c.move
+	c.step = c.onPoll
 	return c, err
 }
 
@@ -96,11 +96,11 @@ func (c *conn) exchange(request []byte) (*answer, error) {
 	return &c.answer, c.err
 }
 
-// move is called by the runtime's poller: first immediately, when it sends, and then each time
+// onPoll is called by the runtime's poller: first immediately, when it sends, and then each time
 // there is something to read. It sends inside the poller's callback so that the poller is armed
 // before the request leaves. Then the usual first read, which finds nothing, can be left out.
 // That saves one system call of three.
-func (c *conn) move(fd uintptr) bool {
+func (c *conn) onPoll(fd uintptr) bool {
 	if len(c.out) > 0 {
 		n, err := retry(syscall.Write, fd, c.out)
 		if err == nil && n < len(c.out) {
@@ -110,7 +110,7 @@ func (c *conn) move(fd uintptr) bool {
 		return err != nil
 	}
 	for {
-		n, err := retry(syscall.Read, fd, c.room())
+		n, err := retry(syscall.Read, fd, c.freeBuffer())
 		if errors.Is(err, syscall.EAGAIN) {
 			return false
 		}
@@ -144,7 +144,7 @@ func (c *conn) exchangeStream() error {
 		return err
 	}
 	for {
-		n, err := c.Read(c.room())
+		n, err := c.Read(c.freeBuffer())
 		if n > 0 && c.arrived(n) {
 			return c.err
 		}
@@ -154,8 +154,8 @@ func (c *conn) exchangeStream() error {
 	}
 }
 
-// room returns the free part of the buffer for the next bytes.
-func (c *conn) room() []byte {
+// freeBuffer returns the free part of the buffer for the next bytes.
+func (c *conn) freeBuffer() []byte {
 	if len(c.in) == cap(c.in) {
 		c.in = append(make([]byte, 0, 2*cap(c.in)), c.in...)
 	}

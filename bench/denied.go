@@ -40,7 +40,7 @@ func deniedCases(ctx context.Context, s *server.Sandbox, client *http.Client) ([
 	revoked := a.key(ctx, here, partner, time.Time{})
 	outside := a.key(ctx, here, away, time.Time{})
 	sleeping := a.key(ctx, resting, a.partner(ctx, resting, nil), time.Time{})
-	for _, k := range []issued{good, revoked, expired} {
+	for _, k := range []issuedKey{good, revoked, expired} {
 		a.requireAdmitted(ctx, here, k.Key)
 	}
 	a.requireAdmitted(ctx, resting, sleeping.Key)
@@ -51,8 +51,8 @@ func deniedCases(ctx context.Context, s *server.Sandbox, client *http.Client) ([
 		return nil, fmt.Errorf("bench: access: %w", a.err)
 	}
 	return []deniedCase{
-		{"unknown key", unknownLike(good.Key, "A"), here},
-		{"another unknown key", unknownLike(good.Key, "B"), here},
+		{"unknown key", unknownKeyLike(good.Key, "A"), here},
+		{"another unknown key", unknownKeyLike(good.Key, "B"), here},
 		{"wrong organization", good.Key, there},
 		{"unknown organization", good.Key, uuid.NewString()},
 		{"expired", expired.Key, here},
@@ -62,24 +62,24 @@ func deniedCases(ctx context.Context, s *server.Sandbox, client *http.Client) ([
 	}, nil
 }
 
-// unknownLike returns a value with the form of a key that does not exist.
-func unknownLike(key, letter string) string {
+// unknownKeyLike returns a value with the form of a key that does not exist.
+func unknownKeyLike(key, letter string) string {
 	prefix, value, _ := strings.Cut(key, "_")
 	return prefix + "_" + strings.Repeat(letter, len(value))
 }
 
 // operator calls the administration's API until the first error, which it keeps.
 type operator struct {
-	client  *http.Client
-	sandbox *server.Sandbox
-	run     string // prefix of the logins of this run
-	once    string // the Idempotency-Key of its writes; empty: none
-	made    int
-	err     error
+	client         *http.Client
+	sandbox        *server.Sandbox
+	run            string // prefix of the logins of this run
+	idempotencyKey string // the Idempotency-Key of its writes; empty: none
+	made           int
+	err            error
 }
 
-// issued is a new key with its value.
-type issued struct {
+// issuedKey is a new key with its value.
+type issuedKey struct {
 	ID  string `json:"id"`
 	Key string `json:"key"`
 }
@@ -105,7 +105,7 @@ func (o *operator) partner(ctx context.Context, organization string, sources []s
 	return made.ID
 }
 
-func (o *operator) key(ctx context.Context, organization string, partner int64, expires time.Time) (made issued) {
+func (o *operator) key(ctx context.Context, organization string, partner int64, expires time.Time) (made issuedKey) {
 	draft := map[string]any{"partner_id": partner, "name": "access"}
 	if !expires.IsZero() {
 		draft["expires_at"] = expires.Format(time.RFC3339Nano)
@@ -134,8 +134,8 @@ func (o *operator) do(ctx context.Context, method, path, organization string, bo
 	if organization != "" {
 		request.Header.Set("x-organization-id", organization)
 	}
-	if o.once != "" {
-		request.Header.Set("Idempotency-Key", o.once)
+	if o.idempotencyKey != "" {
+		request.Header.Set("Idempotency-Key", o.idempotencyKey)
 	}
 	status, answer, err := o.send(request)
 	switch {

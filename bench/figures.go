@@ -45,15 +45,15 @@ func newFigures() *figures {
 func (f *figures) succeeded(due, sent, now time.Duration) {
 	f.mu.Lock()
 	f.good++
-	f.took(now - due)
+	f.recordLatency(now - due)
 	f.last = max(f.last, now)
 	record(f.late, sent-due)
 	record(f.sent, now-sent)
 	f.mu.Unlock()
 }
 
-// took records a latency; f.mu is held.
-func (f *figures) took(d time.Duration) {
+// recordLatency records a latency; f.mu is held.
+func (f *figures) recordLatency(d time.Duration) {
 	record(f.latency, d)
 	f.longest = max(f.longest, d)
 }
@@ -75,7 +75,7 @@ func (f *figures) failed(kind string) {
 func (f *figures) notSent(waited time.Duration) {
 	f.mu.Lock()
 	f.errors["not sent in time"]++
-	f.took(waited)
+	f.recordLatency(waited)
 	f.mu.Unlock()
 }
 
@@ -129,8 +129,8 @@ func (l Latency) String() string {
 	return fmt.Sprintf("p50 %.2f ms  p99 %.2f ms  p99.9 %.2f ms  max %.2f ms", l.P50, l.P99, l.P999, l.Max)
 }
 
-// wrong returns how many requests had no good answer.
-func (o *Outcome) wrong() (n uint64) {
+// failedRequests returns how many requests had no good answer.
+func (o *Outcome) failedRequests() (n uint64) {
 	for _, count := range o.Errors {
 		n += count
 	}

@@ -55,7 +55,7 @@ func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	dir, remove, err := workplace(cfg.Data)
+	dir, remove, err := dataDirectory(cfg.Data)
 	if err != nil {
 		return err
 	}

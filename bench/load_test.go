@@ -76,7 +76,7 @@ func near(got, want float64) bool { return got > want*0.998 && got < want*1.002 
 
 func TestClosedLoopMeasuresEachExchange(t *testing.T) {
 	_, o := runAgainst(t, &load{duration: time.Second}, steady(100*time.Millisecond))
-	if o.Good != 10 || o.wrong() != 0 || !near(o.Latency.Max, 100) || !near(o.Latency.P50, 100) || !near(o.PerSecond, 10) {
+	if o.Good != 10 || o.failedRequests() != 0 || !near(o.Latency.Max, 100) || !near(o.Latency.P50, 100) || !near(o.PerSecond, 10) {
 		t.Errorf("%+v", o)
 	}
 }
@@ -98,7 +98,7 @@ func TestOpenLoopCountsWaitingDuringAStall(t *testing.T) {
 		}
 		return time.Millisecond
 	})
-	if o.Good != 20 || o.wrong() != 0 {
+	if o.Good != 20 || o.failedRequests() != 0 {
 		t.Fatalf("%+v", o)
 	}
 	sum := 0.0

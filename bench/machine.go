@@ -103,9 +103,9 @@ func inMemory(dir string) bool {
 	return name == fileSystems[magicTmpfs] || name == fileSystems[magicRamfs]
 }
 
-// workplace returns the data directory: the named one, or a new one on a disk. remove deletes
+// dataDirectory returns the data directory: the named one, or a new one on a disk. remove deletes
 // what workplace has created.
-func workplace(named string) (dir string, remove func(), err error) {
+func dataDirectory(named string) (dir string, remove func(), err error) {
 	if named != "" {
 		if dir, err = filepath.Abs(named); err == nil {
 			err = os.MkdirAll(dir, 0o700)

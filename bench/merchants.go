@@ -134,9 +134,9 @@ func addMerchants(ctx context.Context, dir string, s *server.Sandbox, want merch
 	return m, os.WriteFile(filepath.Join(dir, merchantsFile), content, 0o600)
 }
 
-// populate makes sure that the server's organization has the merchants of the run. Creating
+// ensureMerchants makes sure that the server's organization has the merchants of the run. Creating
 // them requires a closed store, so it stops the server and starts it again.
-func (r *paymentsRun) populate(ctx context.Context, dir string) (err error) {
+func (r *paymentsRun) ensureMerchants(ctx context.Context, dir string) (err error) {
 	want := r.cfg.merchants()
 	if r.merchants, err = readMerchants(dir, &r.sandbox, want); err != nil || r.merchants != nil {
 		return err

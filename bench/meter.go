@@ -60,7 +60,7 @@ func (m *meter) stop() (theirs *Costs, own Costs) {
 	}
 	if m.server != nil {
 		c := costs(0)
-		c.ReadyAfter = m.server.Took.Seconds()
+		c.ReadyAfter = m.server.ReadyAfter.Seconds()
 		theirs = &c
 	}
 	return theirs, costs(1)

@@ -60,7 +60,7 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	dir, remove, err := workplace(cfg.Data)
+	dir, remove, err := dataDirectory(cfg.Data)
 	if err != nil {
 		return err
 	}
@@ -118,13 +118,13 @@ func (r *paymentsRun) open(ctx context.Context, dir string) (err error) {
 		r.sandbox.BaseURL = r.cfg.Target
 	}
 	if r.cfg.Partners > 0 {
-		err = r.populate(ctx, dir)
+		err = r.ensureMerchants(ctx, dir)
 	}
 	if err == nil {
 		err = r.connect()
 	}
 	if err == nil && r.cfg.Limits {
-		err = r.restrict(ctx)
+		err = r.createLimits(ctx)
 	}
 	if err == nil && r.cfg.Notify {
 		err = r.notify(ctx)
@@ -178,10 +178,10 @@ func (r *paymentsRun) connect() error {
 	if r.merchants == nil {
 		return nil
 	}
-	r.auditor.everyone = true
+	r.auditor.allPartners = true
 	size := r.merchants.size()
 	r.report.Partners, r.report.Keys = size.partners, size.keys
-	if err := r.payments.spread(r.merchants.keys(), &r.sandbox); err != nil {
+	if err := r.payments.useKeys(r.merchants.keys(), &r.sandbox); err != nil {
 		return err
 	}
 	for i := range r.merchants.Partners {
@@ -314,7 +314,7 @@ func progress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
 		case <-tick.C:
 		}
 		o := f.outcome()
-		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-last, o.Latency.P50, o.Latency.P99, o.wrong())
+		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-last, o.Latency.P50, o.Latency.P99, o.failedRequests())
 		last = o.Good
 	}
 }
@@ -325,8 +325,8 @@ func (r *paymentsRun) checkLedger(ctx context.Context, before *books) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.auditor.balanced(ctx)
-	return errors.Join(after.moved(before, r.report.Charged), err)
+	_, err = r.auditor.checkTrialBalance(ctx)
+	return errors.Join(after.checkCharged(before, r.report.Charged), err)
 }
 
 // print prints the report for people.

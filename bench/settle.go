@@ -28,7 +28,7 @@ func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	s := &settler{payer: p.job().(*payer), dialer: d}
 	defer s.drop()
 	for _, n := range open {
-		for !s.final(ctx, n) {
+		for !s.resolve(ctx, n) {
 			select {
 			case <-ctx.Done():
 				return len(open), fmt.Errorf("bench: payment %d still has no outcome: %w", n, ctx.Err())
@@ -46,8 +46,8 @@ type settler struct {
 	slot
 }
 
-// final creates payment n once more and tells whether its outcome is known now.
-func (s *settler) final(ctx context.Context, n uint64) bool {
+// resolve creates payment n once more and tells whether its outcome is known now.
+func (s *settler) resolve(ctx context.Context, n uint64) bool {
 	if s.conn == nil {
 		c, err := s.dialer.dial(ctx)
 		if err != nil {

@@ -163,12 +163,12 @@ func (t *transfers) run(ctx context.Context, j *posting.Journal, cfg *LedgerConf
 		ended := ctx.Err() != nil || (cfg.Transfers == 0 && now >= cfg.Duration) || (cfg.Transfers > 0 && left == 0)
 		if cfg.Transfers > 0 {
 			keep := min(left, len(batch))
-			t.giveBack(batch[keep:])
+			t.makeIdle(batch[keep:])
 			batch = batch[:keep]
 			left -= keep
 		}
 		if ended {
-			t.giveBack(batch)
+			t.makeIdle(batch)
 			break
 		}
 		for _, x := range batch {
@@ -183,7 +183,7 @@ func (t *transfers) run(ctx context.Context, j *posting.Journal, cfg *LedgerConf
 	return context.Cause(ctx)
 }
 
-func (t *transfers) giveBack(unused []*transfer) {
+func (t *transfers) makeIdle(unused []*transfer) {
 	t.mu.Lock()
 	t.idle = append(t.idle, unused...)
 	t.mu.Unlock()

@@ -48,7 +48,7 @@ func paymentRequest(host, run string, s *server.Sandbox) []byte {
 // payments makes payments, each with its own txid, and records those whose outcome is unknown.
 type payments struct {
 	template []byte
-	at       int    // position of the number
+	numberAt int    // position of the number
 	keys     []byte // the payments' API keys in turn, keySize bytes each; empty: all use the template's key
 	keySize  int
 	keyAt    int // position of the key
@@ -63,15 +63,15 @@ type payments struct {
 
 func newPayments(host, run string, s *server.Sandbox, keepIDs bool) *payments {
 	p := &payments{template: paymentRequest(host, run, s), keepIDs: keepIDs}
-	p.at = bytes.Index(p.template, []byte(number16))
+	p.numberAt = bytes.Index(p.template, []byte(number16))
 	const keyHeader = "x-api-key: "
 	p.keyAt = bytes.Index(p.template, []byte(keyHeader)) + len(keyHeader)
 	return p
 }
 
-// spread uses all given keys in turn for the payments. They must be as long as the sandbox's
+// useKeys uses all given keys in turn for the payments. They must be as long as the sandbox's
 // own key.
-func (p *payments) spread(keys []string, s *server.Sandbox) error {
+func (p *payments) useKeys(keys []string, s *server.Sandbox) error {
 	p.keySize = len(s.APIKey)
 	p.keys = make([]byte, 0, len(keys)*p.keySize)
 	for _, key := range keys {
@@ -98,7 +98,7 @@ func (p *payer) request(n uint64) []byte {
 		i := int(n%uint64(len(p.keys)/p.keySize)) * p.keySize
 		copy(p.bytes[p.keyAt:], p.keys[i:i+p.keySize])
 	}
-	for i := p.at + len(number16) - 1; i >= p.at; i-- {
+	for i := p.numberAt + len(number16) - 1; i >= p.numberAt; i-- {
 		p.bytes[i] = digits[n&15]
 		n >>= 4
 	}

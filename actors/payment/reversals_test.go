@@ -15,8 +15,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A poll that fails, or that always has something to report, neither stops the clock nor spins.
-func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
+// A poll that fails, or always has a report, neither stops the clock nor repeats without a pause.
+func TestFailingPollDoesNotBlockTheClock(t *testing.T) {
 	var polls atomic.Int64
 	var broken atomic.Bool
 	broken.Store(true)
@@ -32,9 +32,9 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 			return []actors.Report{{Org: org, What: actors.TakenBack, Reference: ledger.ID{9}}}, nil
 		},
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openAs(t, func(f *fixture) { f.useProvider(r) })
 	started := time.Now()
-	soon(t, "the clock is moved", func() {
+	mustReturnSoon(t, "the clock is moved", func() {
 		if err := f.Runtime.Advance(start.Add(time.Hour)); err == nil {
 			t.Error("the clock was moved over a poll that failed, and nobody was told")
 		}
@@ -42,14 +42,14 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 	if got := f.Clock.Now(); !got.Equal(start.Add(time.Hour)) {
 		t.Errorf("the clock shows %v", got)
 	}
-	most := 1 + int64(time.Since(started)/time.Second) // it waits for a second at least, in real time
+	most := 1 + int64(time.Since(started)/time.Second) // polls are at least a second apart, in real time
 	if n := polls.Load(); n < 1 || n > most {
 		t.Errorf("polled %d times while the rail is down, want 1 to %d", n, most)
 	}
 }
 
-// A rail whose list takes long does not delay due work.
-func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
+// A slow poll does not delay due work.
+func TestHangingPollDoesNotDelayDueWork(t *testing.T) {
 	release := make(chan struct{})
 	began := make(chan struct{})
 	r := &fakeProvider{
@@ -66,19 +66,19 @@ func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
-	f := openAs(t, func(f *fixture) { f.real = true; f.on(r) })
+	f := openAs(t, func(f *fixture) { f.realClock = true; f.useProvider(r) })
 	defer close(release)
 	<-began
-	result, err := f.try(payment.Payment, "")
+	result, err := f.tryCreate(payment.Payment, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.reaches(result.Record.ID, payment.Charged)
+	f.waitForStatus(result.Record.ID, payment.Charged)
 }
 
-// A chargeback of a payment whose charge is not known yet waits for the charge, also over a panic
-// of the actor.
-func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
+// A chargeback that is reported before the payment's charge waits for the charge, even if the actor
+// panics.
+func TestReversalReportedBeforeTheChargeIsHandledAfterIt(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		var due atomic.Bool
 		r := &fakeProvider{
@@ -94,7 +94,7 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 		r.reversals = func(time.Time, time.Time) ([]actors.Report, error) {
 			return []actors.Report{{Org: org, Terminal: uuid.UUID{0xaa, 0}, What: actors.TakenBack, Reference: id, Failure: payment.Failure{Detail: "chargeback"}}}, nil
 		}
-		f := openAs(t, func(f *fixture) { f.on(r) })
+		f := openAs(t, func(f *fixture) { f.useProvider(r) })
 		id = f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 		due.Store(true)
 		f.advance(time.Second)
@@ -112,15 +112,16 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 	}
 }
 
-// Two reversals of one payment are one return; one of a payment that does not exist is none.
-func TestAPaymentIsReturnedOnceWhateverTheRailRepeats(t *testing.T) {
+// Two reports of a reversal of one payment make one return. A report about an unknown payment is
+// ignored.
+func TestRepeatedReversalReportsReturnAPaymentOnce(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4000000000000259", 70, "").Record.ID
 	declined := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	f.advance(time.Minute)
 	first := f.read(id).ReturnID
 	for range 3 {
-		f.restart() // polls from the beginning again
+		f.restart() // after a restart all reports are requested again
 		f.advance(time.Second)
 		f.reverse(id)
 		f.reverse(declined)

@@ -132,11 +132,11 @@ func (c *campaign) start() *server.Server {
 	if err := s.Ready(ctx); err != nil {
 		c.t.Fatal(err)
 	}
-	if c.fastest == 0 || s.Took < c.fastest {
-		c.fastest = s.Took
+	if c.fastest == 0 || s.ReadyAfter < c.fastest {
+		c.fastest = s.ReadyAfter
 	}
-	if c.slowest = max(c.slowest, s.Took); c.timed && s.Took > readyWithin {
-		c.t.Errorf("ready after %v, more than %v", s.Took, readyWithin)
+	if c.slowest = max(c.slowest, s.ReadyAfter); c.timed && s.ReadyAfter > readyWithin {
+		c.t.Errorf("ready after %v, more than %v", s.ReadyAfter, readyWithin)
 	}
 	return s
 }

@@ -28,8 +28,8 @@ type Options struct {
 
 // Server is a running process.
 type Server struct {
-	Sandbox Sandbox       // set by Ready
-	Took    time.Duration // from the start of the process until it was ready
+	Sandbox    Sandbox       // set by Ready
+	ReadyAfter time.Duration // from the start of the process until it was ready
 
 	options Options
 	process *os.Process
@@ -84,7 +84,7 @@ func (s *Server) Ready(ctx context.Context) error {
 	for {
 		ready, err := s.probe(ctx)
 		if err != nil || ready {
-			s.Took = time.Since(s.began)
+			s.ReadyAfter = time.Since(s.began)
 			return err
 		}
 		select {

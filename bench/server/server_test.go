@@ -97,8 +97,8 @@ func TestReadyIgnoresAnEarlierStart(t *testing.T) {
 		if want := fmt.Sprint(s.PID()); s.Sandbox.AuditorToken != want {
 			t.Errorf("sandbox.json of process %s, want %s", s.Sandbox.AuditorToken, want)
 		}
-		if s.Took <= 0 {
-			t.Errorf("ready after %v", s.Took)
+		if s.ReadyAfter <= 0 {
+			t.Errorf("ready after %v", s.ReadyAfter)
 		}
 		if err := s.Kill(); err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ type refusal struct {
 }
 
 // messages returns the messages of the refusal, one line each; none if the body is not a refusal.
-func (r *refusal) words() (lines []string) {
+func (r *refusal) messages() (lines []string) {
 	for _, p := range r.Errors {
 		detail := strings.TrimPrefix(p.Detail, p.Field+" ") // a detail may begin with the field's name, as "login is required" does
 		if p.Field != "" {
@@ -46,7 +46,7 @@ func (c *Command) Check(a *Reply) (*Reply, error) {
 	var answer refusal
 	var lines []string
 	if json.Unmarshal(a.Body, &answer) == nil {
-		lines = answer.words()
+		lines = answer.messages()
 	}
 	if len(lines) == 0 {
 		lines = []string{strings.TrimSpace("the server answered " + strconv.Itoa(a.Status) + " " + http.StatusText(a.Status))}

@@ -93,7 +93,7 @@ func (s *server) seedSandbox(ctx context.Context) error {
 		if err != nil {
 			return s.commandFault(err)
 		}
-		box.take(seeded)
+		box.takeSecrets(seeded)
 	} else if err := s.reissueLost(ctx, box); err != nil {
 		return err
 	}
@@ -159,8 +159,8 @@ func (s *server) storedSandbox() *sandbox {
 }
 
 // takeSecrets copies the secrets that the first start has created.
-func (b *sandbox) take(seeded *directoryactor.Sandbox) {
-	b.name(seeded)
+func (b *sandbox) takeSecrets(seeded *directoryactor.Sandbox) {
+	b.fillNames(seeded)
 	b.AdminToken, b.PartnerPass = string(seeded.AdminToken), string(seeded.First.Pass)
 	b.APIKey, b.SessionToken = string(seeded.First.APIKey), string(seeded.First.SessionToken)
 	b.AuditorToken = string(seeded.First.AuditorToken)
@@ -168,7 +168,7 @@ func (b *sandbox) take(seeded *directoryactor.Sandbox) {
 }
 
 // fillNames fills the members that are not secret, from the store.
-func (b *sandbox) name(known *directoryactor.Sandbox) {
+func (b *sandbox) fillNames(known *directoryactor.Sandbox) {
 	b.OrganizationID, b.PartnerID, b.PartnerLogin = known.First.Org.String(), known.First.Partner, known.First.Login
 	b.Second.OrganizationID, b.Second.PartnerID = known.Second.Org.String(), known.Second.Partner
 }
@@ -176,7 +176,7 @@ func (b *sandbox) name(known *directoryactor.Sandbox) {
 // reissueLost replaces each secret that is lost or not in force with a new one.
 func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 	known, _ := s.directory.Sandbox()
-	box.name(known)
+	box.fillNames(known)
 	passed, err := s.directory.PassInForce(ctx, known.First, []byte(box.PartnerPass))
 	if err != nil {
 		return s.commandFault(err)

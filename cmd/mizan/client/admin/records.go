@@ -112,7 +112,7 @@ func flagsOf(t schema.AnyType, change bool) any {
 			continue
 		}
 		flag, value := c.FlagName(), flagType(c)
-		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q json:"%s,omitzero"`, flag, placeholder(c), sentence(c), c.Name)
+		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q json:"%s,omitzero"`, flag, placeholder(c), helpText(c), c.Name)
 		switch value.Kind() {
 		case reflect.Slice:
 			tag += ` sep:"none"`
@@ -166,7 +166,7 @@ func placeholder(c *schema.Column) string {
 }
 
 // helpText returns the help text of a column's flag.
-func sentence(c *schema.Column) string {
+func helpText(c *schema.Column) string {
 	text := strings.ToUpper(c.Help[:1]) + c.Help[1:]
 	switch flagType(c) {
 	case reflect.TypeFor[client.Secret]():

@@ -20,12 +20,12 @@ const settlementsPath = "/settlements"
 
 // settledParty selects the settlements of either a partner with its bank or a terminal with its
 // provider.
-type settled struct {
+type settledParty struct {
 	Partner  *client.PartnerNumber `name:"partner" xor:"of" required:"" placeholder:"N" json:"-" help:"With this partner's bank."`
 	Terminal *client.ID            `name:"terminal" xor:"of" required:"" placeholder:"ID" json:"-" help:"With this terminal's provider."`
 }
 
-func (s *settled) path() string {
+func (s *settledParty) path() string {
 	if s.Partner != nil {
 		return fmt.Sprint(partnersPath, "/", *s.Partner, settlementsPath)
 	}
@@ -33,7 +33,7 @@ func (s *settled) path() string {
 }
 
 type listSettlements struct {
-	settled
+	settledParty
 	Env *string `name:"env" placeholder:"ENV" help:"prod or test; the server takes prod if absent."`
 	client.Paging
 }
@@ -62,7 +62,7 @@ func (c *showSettlement) Run(e *client.Command) error {
 }
 
 type createSettlement struct {
-	settled
+	settledParty
 	settlementFields
 }
 

@@ -169,7 +169,7 @@ func (own report) appendMetadata(s *textTable, m client.Member, currency string)
 	}
 	for _, part := range inner.Members {
 		name := m.Name + "." + part.Name
-		if !own.holds(part) {
+		if !own.isOwn(part) {
 			s.row(client.Printable(name), "", "", client.Printable(string(part.Value)))
 			continue
 		}
@@ -184,7 +184,7 @@ func (own report) appendMetadata(s *textTable, m client.Member, currency string)
 
 // isOwn tells by name and form whether a member of metadata was written by the service. The name is not
 // enough: a client may send a member with the same name before the service writes it.
-func (own report) holds(part client.Member) bool {
+func (own report) isOwn(part client.Member) bool {
 	known, named := own[part.Name]
 	if !named || known == nil {
 		return named && part.Value.Kind() == '"'
