@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// mostT is the largest t between two cases that counts as no difference.
+	// mostT is the largest absolute t with which two cases still count as equal.
 	mostT = 4.5
 
-	// kept is the fraction of samples that is compared. The slowest samples are dropped, because
-	// other work of the machine delayed them.
+	// comparedFraction is the fraction of samples that is compared. The slowest samples are dropped,
+	// because other work of the machine has delayed them.
 	comparedFraction = 0.95
 
 	// warmUp is how many requests are made before samples are recorded.
@@ -63,10 +63,10 @@ type AccessReport struct {
 	Cases   []Timing    `json:"cases"`
 	T       [][]float64 `json:"t"`         // t of each pair of cases
 	Largest float64     `json:"largest_t"` // largest absolute value in T
-	Pair    [2]string   `json:"pair"`      // the pair of cases with Largest
+	Pair    [2]string   `json:"pair"`      // the two cases whose t is Largest
 }
 
-// Timing is the distribution of a case's answer times in µs, without the slowest.
+// Timing is the distribution of a case's response times in µs, without the slowest.
 type Timing struct {
 	Case     string  `json:"case"`
 	Kept     int     `json:"kept"`
@@ -74,8 +74,8 @@ type Timing struct {
 	Deviance float64 `json:"standard_deviation_us"`
 }
 
-// Access sends requests with every kind of refused API key, in random order on one connection,
-// and prints Welch's t between the times of each two kinds. An error means that there is a
+// Access sends requests with every kind of refused API key, in random order on one connection, and
+// prints Welch's t for the response times of each pair of kinds. An error means that there is a
 // difference, or that nothing was measured.
 func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {

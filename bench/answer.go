@@ -5,20 +5,20 @@ import (
 	"errors"
 )
 
-// maxAnswer bounds an answer, including its head.
+// maxAnswer bounds a response in bytes, including its head.
 const maxAnswer = 1 << 20
 
 var errAnswer = errors.New("malformed answer")
 
-// answer is one HTTP answer; body aliases the connection's buffer.
+// answer is one HTTP response; body aliases the connection's buffer.
 type answer struct {
 	status int
 	body   []byte
-	closes bool // the server closes the connection after it
+	closes bool // the server closes the connection after the response
 }
 
-// parseAnswer parses the answer at the beginning of b and returns its size in bytes; size 0
-// means that it is not complete yet. It supports only what the server sends, HTTP/1.1 with a
+// parseAnswer parses the response at the beginning of b and returns its size in bytes. Size 0 means
+// that the response is not complete yet. It supports only what the server sends, HTTP/1.1 with a
 // Content-Length, and returns an error for anything else.
 func parseAnswer(b []byte) (a answer, size int, err error) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
@@ -47,8 +47,8 @@ func parseAnswer(b []byte) (a answer, size int, err error) {
 	return a, size, nil
 }
 
-// readHead finds the length of the body and whether the connection ends. It examines only lines
-// with the right first letter.
+// readHead finds the length of the body and whether the connection ends. To save time it examines only
+// lines that begin with the first letter of a header that it needs.
 func (a *answer) readHead(head []byte) (length int, ok bool) {
 	for rest := head; len(rest) > 0; {
 		end := bytes.IndexByte(rest, '\n')
@@ -95,9 +95,8 @@ func number(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// textOf returns the value of the first member with the name anywhere in a body; nil if there
-// is none. The name includes its quotes and colon. It must be a name whose values contain no
-// escapes.
+// textOf returns the value of the first member with the name, at any depth of a body; nil if there is
+// no such member. The name includes its quotes and colon. The member's values must not contain escapes.
 func textOf(body []byte, name string) []byte {
 	i := bytes.Index(body, []byte(name))
 	if i < 0 {

@@ -9,7 +9,7 @@ func TestParseAnswer(t *testing.T) {
 	const charged = "HTTP/1.1 201 Created\r\nServer: x\r\nContent-Type: application/json\r\ncontent-LENGTH:  20 \r\nX-Request-Id: 7\r\n\r\n" + `{"status":"charged"}`
 	for _, c := range []struct {
 		name, text   string
-		status, body int // body is its length; -1: the answer is refused
+		status, body int // body is the body's length; -1: the response is refused
 		closes       bool
 	}{
 		{"usual", charged, 201, 20, false},

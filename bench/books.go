@@ -20,10 +20,10 @@ type auditor struct {
 	base    string
 	sandbox *server.Sandbox
 
-	allPartners bool // the payments are those of all partners, not of the sandbox's own partner
+	allPartners bool // all partners make payments, not only the sandbox's own partner
 }
 
-// row is one asset of an account, as the auditor sees it.
+// row is one asset of an account in the auditor's lists.
 type row struct {
 	Account       string          `json:"account"`
 	Asset         json.RawMessage `json:"asset"`
@@ -101,7 +101,7 @@ const pageSize = "500"
 
 // books are the totals that a run of payments changes.
 type books struct {
-	available big.Int // posted credits of the partner's available account, or of all partners'
+	available big.Int // posted credits of the partner's available account, or of the accounts of all partners
 	provider  big.Int // posted debits of all provider accounts
 }
 
@@ -130,7 +130,7 @@ func (a *auditor) read(ctx context.Context) (*books, error) {
 	})
 }
 
-// checkCharged checks that the totals have risen by the amount of each payment charged.
+// checkCharged checks that the totals have risen by the amounts of all charged payments.
 func (b *books) checkCharged(before *books, charged uint64) error {
 	want := new(big.Int).Mul(new(big.Int).SetUint64(charged), big.NewInt(paymentAmount))
 	available := new(big.Int).Sub(&b.available, &before.available)

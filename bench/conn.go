@@ -14,7 +14,7 @@ import (
 
 const (
 	dialTimeout = 10 * time.Second
-	firstBuffer = 8 << 10 // bytes; the buffer grows to the longest answer
+	firstBuffer = 8 << 10 // bytes; the buffer grows to the longest response
 )
 
 // dialer opens connections to the target.
@@ -83,8 +83,8 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-// exchange sends a request and waits for its answer, which is valid until the next exchange.
-// After an error the connection can't be used any more.
+// exchange sends a request and waits for the response, which is valid until the next exchange. After an
+// error the connection can't be used any more.
 func (c *conn) exchange(request []byte) (*answer, error) {
 	c.out, c.in, c.err = request, c.in[:0], nil
 	if c.raw == nil {
@@ -96,10 +96,10 @@ func (c *conn) exchange(request []byte) (*answer, error) {
 	return &c.answer, c.err
 }
 
-// onPoll is called by the runtime's poller: first immediately, when it sends, and then each time
-// there is something to read. It sends inside the poller's callback so that the poller is armed
-// before the request leaves. Then the usual first read, which finds nothing, can be left out.
-// That saves one system call of three.
+// onPoll is called by the runtime's poller: first immediately, to send the request, and then each time
+// the connection can be read. Because it sends in the poller's callback, the poller is armed before the
+// request leaves. So the read before waiting, which usually finds nothing, can be omitted. That saves
+// one of three system calls.
 func (c *conn) onPoll(fd uintptr) bool {
 	if len(c.out) > 0 {
 		n, err := retry(syscall.Write, fd, c.out)
@@ -124,8 +124,8 @@ func (c *conn) onPoll(fd uintptr) bool {
 		if c.arrived(n) {
 			return true
 		}
-		// Read until there is nothing more: the poller reports each change only once, and the end
-		// of the connection may have come with these bytes.
+		// Read until no bytes are left: the poller reports each change only once, and the end of the
+		// connection may have arrived together with these bytes.
 	}
 }
 
@@ -162,12 +162,12 @@ func (c *conn) freeBuffer() []byte {
 	return c.in[len(c.in):cap(c.in)]
 }
 
-// arrived adds n bytes and tells whether the answer is complete or malformed.
+// arrived adds n bytes and tells whether the response is complete or malformed.
 func (c *conn) arrived(n int) bool {
 	c.in = c.in[:len(c.in)+n]
 	a, size, err := parseAnswer(c.in)
 	if err == nil && size != 0 && size != len(c.in) {
-		err = errAnswer // more bytes than one answer
+		err = errAnswer // more bytes than one response
 	}
 	c.answer, c.err = a, err
 	return err != nil || size != 0

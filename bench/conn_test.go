@@ -82,8 +82,8 @@ func readRequest(r *bufio.Reader) (path string, err error) {
 	}
 }
 
-// script answers GET /slow byte by byte, GET /big with a large body, GET /more with more than
-// one answer, GET /half with half of one.
+// script responds to GET /slow byte by byte, to GET /big with a large body, to GET /more with more than
+// one response, and to GET /half with half a response.
 func script(c net.Conn) {
 	r := bufio.NewReader(c)
 	for {
@@ -155,7 +155,7 @@ func TestExchangeEndsAtItsDeadline(t *testing.T) {
 	c := dialTo(t, serve(t, nil, func(c net.Conn) {
 		_, _ = readRequest(bufio.NewReader(c))
 		close(asked)
-		_, _ = io.Copy(io.Discard, c) // never answers
+		_, _ = io.Copy(io.Discard, c) // never responds
 	}), nil)
 	go func() {
 		<-asked

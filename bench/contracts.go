@@ -46,7 +46,7 @@ func (c *ContractsConfig) Validate() error {
 	return nil
 }
 
-// lifecycles returns the lifecycles for the products and readings of the run.
+// lifecycles returns the lifecycles that the run's flags select.
 func (c *ContractsConfig) lifecycles() (chosen []*lifecycle) {
 	for i := range contractLifecycles {
 		l := &contractLifecycles[i]
@@ -70,8 +70,8 @@ type ContractsReport struct {
 	Ledger      string  `json:"ledger"` // "ok", or a description of the fault
 }
 
-// Contracts loads a server with contracts from their creation to their end, prints the figures
-// and checks the ledger afterwards. Each action is durable when it is answered.
+// Contracts loads a server with contracts from their creation to their end, prints the figures and
+// checks the ledger afterwards. Each action is durable when its response arrives.
 func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -152,7 +152,7 @@ type contracts struct {
 type contractor struct {
 	*contracts
 	random        *rand.Rand
-	creationsOnly bool // it makes creations only
+	creationsOnly bool // it only creates contracts
 	current       *lifecycle
 	nextStep      int    // index of the next step; 0: the creation
 	id            string // id of the contract
@@ -182,8 +182,7 @@ func (c *contractor) request(uint64) []byte {
 	return c.bytes
 }
 
-// check implements job. After any answer other than success the connection begins another
-// contract.
+// check implements job. After any response other than success the connection begins another contract.
 func (c *contractor) check(_ uint64, a *answer) string {
 	want := 200
 	if c.nextStep == 0 {

@@ -17,12 +17,12 @@ import (
 	"mizan/bench/server"
 )
 
-// deniedCase is one reason for a 401. Keys and organizations have the same length in all cases,
-// so that length can't make a difference.
+// deniedCase is one reason for a 401 response. Keys and organizations have the same length in all
+// cases, so that the length can't make a difference.
 type deniedCase struct{ name, key, organization string }
 
 const (
-	expiresIn   = 5 * time.Second // after the key is created, because the API creates no expired keys
+	expiresIn   = 5 * time.Second // lifetime of the key that must expire; the API can't create an expired one
 	expiredPoll = 50 * time.Millisecond
 )
 
@@ -68,12 +68,13 @@ func unknownKeyLike(key, letter string) string {
 	return prefix + "_" + strings.Repeat(letter, len(value))
 }
 
-// operator calls the administration's API until the first error, which it keeps.
+// operator calls the administration's API. After the first error, which it remembers, it makes no
+// further call.
 type operator struct {
 	client         *http.Client
 	sandbox        *server.Sandbox
 	run            string // prefix of the logins of this run
-	idempotencyKey string // the Idempotency-Key of its writes; empty: none
+	idempotencyKey string // sent with writes; empty: none
 	made           int
 	err            error
 }
@@ -114,7 +115,7 @@ func (o *operator) key(ctx context.Context, organization string, partner int64, 
 	return made
 }
 
-// do makes one request with the administration token and reads its answer.
+// do makes one request with the administration token and reads the response.
 func (o *operator) do(ctx context.Context, method, path, organization string, body, into any) {
 	if o.err != nil {
 		return
@@ -173,8 +174,8 @@ func (o *operator) status(ctx context.Context, organization, key string) int {
 	return status
 }
 
-// requireAdmitted checks that a key is accepted before it expires or is revoked. Otherwise the
-// server would refuse it for another reason than the case's.
+// requireAdmitted checks that a key is accepted before it expires or is revoked. Without this check the
+// server might refuse the key for another reason than the case's.
 func (o *operator) requireAdmitted(ctx context.Context, organization, key string) {
 	if o.err != nil {
 		return

@@ -122,7 +122,7 @@ func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, t *transf
 	return err
 }
 
-// groupSizes is called with each group.
+// groupSizes collects the sizes of groups; add is called with each group.
 type groupSizes struct {
 	mu      sync.Mutex
 	sizes   *hdrhistogram.Histogram

@@ -27,9 +27,9 @@ type limit struct {
 	Window    string `json:"window,omitempty"`
 }
 
-// unreachableLimits returns the limits that --limits creates for each partner. All of them count
-// each payment, and none refuses one. With one partner the velocity limit would be reached at
-// 16,666 payments a second for a minute.
+// unreachableLimits returns the limits that --limits creates for each partner. Each of them counts
+// every payment and refuses none. With one partner the velocity limit would be reached at 16,666
+// payments a second for a minute.
 func unreachableLimits(partner int64) []limit {
 	volume := ledger.MaxAmount.String()
 	return []limit{
@@ -43,7 +43,7 @@ func unreachableLimits(partner int64) []limit {
 }
 
 // createLimits creates limits for all partners of the run's payments. Each request has an
-// Idempotency-Key, so that a second run on the same data adds none.
+// Idempotency-Key, so that a second run on the same data adds no limits.
 func (r *paymentsRun) createLimits(ctx context.Context) error {
 	partners := r.partners()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -71,7 +71,7 @@ func (r *paymentsRun) createLimits(ctx context.Context) error {
 	return nil
 }
 
-// partners returns the partners of the run's payments.
+// partners returns the numbers of the partners that make the run's payments.
 func (r *paymentsRun) partners() []int64 {
 	if r.merchants == nil {
 		return []int64{r.sandbox.PartnerID}

@@ -97,14 +97,14 @@ func fileSystem(dir string) string {
 	return fmt.Sprintf("type %#x", s.Type)
 }
 
-// inMemory tells whether a directory's files never reach a disk.
+// inMemory tells whether a directory is on a file system in memory.
 func inMemory(dir string) bool {
 	name := fileSystem(dir)
 	return name == fileSystems[magicTmpfs] || name == fileSystems[magicRamfs]
 }
 
-// dataDirectory returns the data directory: the named one, or a new one on a disk. remove deletes
-// what workplace has created.
+// dataDirectory returns the named data directory or, without a name, a new one on a disk. remove
+// deletes the directory if it is new.
 func dataDirectory(named string) (dir string, remove func(), err error) {
 	if named != "" {
 		if dir, err = filepath.Abs(named); err == nil {
@@ -125,7 +125,7 @@ func dataDirectory(named string) (dir string, remove func(), err error) {
 	return "", nil, fmt.Errorf("bench: no directory on a disk found; give --data")
 }
 
-// writeReport writes a report; without a name it does nothing.
+// writeReport writes a report to the named file; without a name it does nothing.
 func writeReport(name string, report any) error {
 	if name == "" {
 		return nil

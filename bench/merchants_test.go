@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// few are three merchants with keys as long as the platform's.
+// few are three merchants whose keys are as long as the platform's own key.
 var few = merchants{Organization: "org", Terminals: 3, Partners: []merchant{
 	{ID: 7, Keys: []string{"k71", "k72"}}, {ID: 8, Keys: []string{"k81"}}, {ID: 9, Keys: []string{"k91", "k92"}},
 }}
@@ -209,7 +209,7 @@ func run(t *testing.T, arguments ...string) (string, error) {
 
 func TestPaymentsSpreadOverMerchantsOfARealServer(t *testing.T) {
 	data := t.TempDir()
-	for _, preload := range []string{"120", "60"} { // the second run uses what the first has created
+	for _, preload := range []string{"120", "60"} { // the second run uses the merchants that the first has created
 		out, err := run(t, "bench", "payments", "--data", data, "--partners", "20", "--keys", "60", "--limits",
 			"--preload", preload, "--duration", "1h", "--rate", fmt.Sprint(1.0/7200), "--connections", "4")
 		if err != nil {

@@ -35,15 +35,15 @@ type PaymentsReport struct {
 	Generator   Costs     `json:"generator"`
 	Ledger      string    `json:"ledger"` // "ok", or a description of the fault
 	Charged     uint64    `json:"charged"`
-	Resolved    int       `json:"resolved"` // payments looked up, because their outcomes were unknown
-	Partners    int       `json:"partners"` // partners of the payments
+	Resolved    int       `json:"resolved"` // number of payments whose unknown outcome was looked up afterwards
+	Partners    int       `json:"partners"` // number of partners that made payments
 	Keys        int       `json:"keys"`
-	Limits      int       `json:"limits"` // limits of each partner
+	Limits      int       `json:"limits"` // number of limits of each partner
 
 	Notices *Notices `json:"notices,omitempty"` // with --notify
 }
 
-// Costs are the resources that a process used while it was measured. The fields with Ready
+// Costs are the resources that a process used while it was measured. ReadyAfter and ReadyResident
 // describe its start: the seconds until it accepted requests, and its memory at that time.
 type Costs struct {
 	CPUSeconds    float64 `json:"cpu_seconds"`
@@ -101,8 +101,8 @@ type paymentsRun struct {
 
 	sink      *sink        // nil without --notify
 	merchants *merchants   // nil: the sandbox's own partner makes the payments
-	atReady   server.Usage // usage of the started server when it was ready
-	ledger    error        // result of the check of the ledger
+	atReady   server.Usage // usage of the server at the time when it was ready
+	ledger    error        // error of checkLedger
 }
 
 // open starts the server, unless the flags name a target, and reads its sandbox.json.
@@ -172,7 +172,7 @@ func (r *paymentsRun) connect() error {
 		return err
 	}
 	r.auditor = &auditor{client: client, base: r.sandbox.BaseURL, sandbox: &r.sandbox}
-	run := strconv.FormatUint(rand.Uint64()|1<<63, 16) // a run never repeats the txids of another
+	run := strconv.FormatUint(rand.Uint64()|1<<63, 16) // different runs have different txids
 	r.payments = newPayments(r.dialer.host, run, &r.sandbox, r.cfg.Workload == workloadRead)
 	r.report.Partners, r.report.Keys = 1, 1
 	if r.merchants == nil {
@@ -205,7 +205,7 @@ func (r *paymentsRun) close() error {
 	return err
 }
 
-// whileServed returns a context that ends when the started server ends. Otherwise the run would
+// whileServed returns a context that also ends when the started server ends, so that the run does not
 // continue and count refused connections.
 func (r *paymentsRun) whileServed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -285,7 +285,7 @@ func (r *paymentsRun) load(newJob func() job) *load {
 	}
 }
 
-// drive runs a load and prints its progress every second.
+// drive runs a load, and prints its progress every second.
 func (r *paymentsRun) drive(ctx context.Context, name string, l *load, first uint64) (Outcome, error) {
 	stop := make(chan struct{})
 	stopped := make(chan struct{})

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// against runs Payments against a platform and returns its output and its report. It measures
-// one request, because the number of requests in a given time depends on the machine: the
-// second request is due after the end of the run.
+// against runs Payments against a platform and returns its report and output. The run measures only one
+// request, because the second one is due after the end of the run; so the result does not depend on the
+// machine's speed.
 func against(t *testing.T, p *platform, change func(*PaymentsConfig)) (PaymentsReport, string, error) {
 	t.Helper()
 	base, dir := p.start(t)
@@ -76,8 +76,8 @@ func TestPaymentsKeepARate(t *testing.T) {
 	}
 }
 
-// Lost and late answers do not make the ledger untrustworthy: the outcomes of those payments
-// are looked up, and then the totals must match exactly.
+// The outcomes of payments whose responses were lost or late are looked up. Then the ledger's totals
+// must match exactly.
 func TestPaymentsResolvesUnknownOutcomes(t *testing.T) {
 	p := &platform{troubled: true}
 	r, out, err := against(t, p, func(c *PaymentsConfig) { c.Preload = 50 })

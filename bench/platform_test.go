@@ -14,14 +14,14 @@ import (
 	"mizan/bench/server"
 )
 
-// platform is a naive second version of the service: enough of its API for the load generator,
-// with faults that a test can switch on.
+// platform is a simple fake of the service. It has enough of the API for the load generator, and faults
+// that a test can switch on.
 type platform struct {
-	troubled bool // correct, but answers get lost, come late, or are 503
+	troubled bool // the platform works correctly, but responses get lost, come late, or are 503
 	loses    bool // does not book every tenth payment that it reports as charged
 	repeats  bool // books every tenth payment twice
 	oneSided bool // books every tenth payment on one side only
-	confused bool // reads answer with another payment
+	confused bool // reads return another payment
 
 	keys      map[string]int // number of creates by key; nil: only the key of the sandbox's own partner
 	mu        sync.Mutex
@@ -136,7 +136,7 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 		p.book(len(p.byTxid))
 	}
 	if trouble == 3 {
-		panic(http.ErrAbortHandler) // the request arrived, and the answer is lost
+		panic(http.ErrAbortHandler) // the request arrived, and its response is lost
 	}
 	w.WriteHeader(http.StatusCreated)
 	p.show(w, x)
@@ -180,7 +180,7 @@ func (p *platform) show(w http.ResponseWriter, x *paid) {
 
 func (p *platform) partnerRow() string { return ledgerRow("L:partner:7:available", 0, p.available) }
 
-// providerRow returns the row of one of two terminals; the second has the odd thousand.
+// providerRow returns the row of one of two terminals; the second terminal has the odd thousand.
 func (p *platform) providerRow(terminal int) string {
 	share := p.provider / 2
 	if terminal == 1 {
@@ -194,7 +194,7 @@ func ledgerRow(account string, debits, credits int) string {
 		`"debits_pending":"0","credits_pending":"0","balance":"0"}`, account, debits, credits)
 }
 
-// pages writes one row on each page: the cursor is the row's number.
+// pages writes pages of one row each; the cursor is the row's number.
 func (p *platform) pages(w http.ResponseWriter, r *http.Request, rows ...string) {
 	at := 0
 	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &at)

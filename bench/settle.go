@@ -11,9 +11,9 @@ const (
 	settleAgain = 10 * time.Millisecond
 )
 
-// settle resolves each payment with an unknown outcome: it creates the payment again with its
-// txid, and the server answers with the existing transaction or creates it now. It returns the
-// number of such payments.
+// settle resolves each payment with an unknown outcome: it creates the payment again with the same
+// txid, and the server returns the existing transaction or creates it now. It returns the number of
+// such payments.
 func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	p.mu.Lock()
 	open := p.unresolved
@@ -39,7 +39,7 @@ func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	return len(open), nil
 }
 
-// settler sends these requests on its own connection.
+// settler sends the requests of settle on its own connection.
 type settler struct {
 	payer  *payer
 	dialer *dialer

@@ -18,8 +18,8 @@ const maxTransfer = 1_000
 
 var transferAsset = money.Asset{Currency: "USD", Env: money.Prod}
 
-// transfer is one Change with two postings and everything that it points to. A fixed number of
-// transfers is reused, so that none is allocated.
+// transfer is one Change with two postings, and everything to which the Change points. A fixed number
+// of transfers is reused, so that the run allocates none.
 type transfer struct {
 	change   posting.Change
 	steps    [1]posting.Step
@@ -30,7 +30,7 @@ type transfer struct {
 	done     func(posting.Receipt)
 }
 
-// transfers makes random transfers and records what every account must have.
+// transfers makes random transfers and records the totals that every account must have.
 type transfers struct {
 	org     ledger.ID
 	hot     float64
@@ -68,8 +68,8 @@ func newTransfers(cfg *LedgerConfig, seed uint64) *transfers {
 	return t
 }
 
-// newID returns a UUID v4 from the seeded generator: it is cheap, and the same seed repeats the
-// run.
+// newID returns a UUID v4 from the seeded generator, which is cheap and gives the same ids for the same
+// seed.
 func (t *transfers) newID() (id ledger.ID) {
 	high, low := t.random.Uint64(), t.random.Uint64()
 	for i := range 8 {
@@ -97,7 +97,7 @@ func (t *transfers) fill(x *transfer) {
 	x.change = posting.Change{Steps: x.steps[:]}
 }
 
-// pair chooses two accounts. Account 0 is the hot one; it is in the hot pair only.
+// pair chooses two accounts. Account 0 is the hot one; it only occurs in the hot pair.
 func (t *transfers) pair() (from, to int) {
 	others := len(t.paths) - 1
 	from = 1 + t.random.IntN(others)
@@ -114,7 +114,8 @@ func (t *transfers) pair() (from, to int) {
 	return from, to
 }
 
-// committed runs on the writer's goroutine, so it only counts the transfer and makes it idle.
+// committed counts the transfer and makes it idle. It runs on the writer's goroutine, so it must be
+// quick.
 func (t *transfers) committed(x *transfer, r posting.Receipt) {
 	now := time.Since(t.began)
 	t.mu.Lock()
@@ -132,8 +133,8 @@ func (t *transfers) committed(x *transfer, r posting.Receipt) {
 	}
 }
 
-// take waits until at least half of the transfers are idle, or all of them if all is set, and
-// takes the idle ones.
+// take waits until at least half of the transfers are idle (with all: until all are), appends the idle
+// ones to into, and removes them from idle.
 func (t *transfers) take(all bool, into []*transfer) ([]*transfer, error) {
 	want := len(t.all) / 2
 	if all {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The samples of the usual example for the test; another program computed its t, -2.455356.
+// Samples from a common example of the test. Another program has computed their t, -2.455356.
 var (
 	fifteen = []float64{27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4}
 	others  = []float64{27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4}

@@ -14,8 +14,8 @@ const (
 	paymentAmount   = 1_000 // minor units
 	paymentCurrency = "USD"
 
-	// maxUnresolved bounds the payments whose outcome is looked up after a run, and maxKept the
-	// ids from which the read workload chooses.
+	// maxUnresolved bounds the number of payments whose outcome is looked up after a run. maxKept
+	// bounds the number of ids from which the read workload chooses.
 	maxUnresolved = 20_000
 	maxKept       = 4_000_000
 
@@ -48,16 +48,16 @@ func paymentRequest(host, run string, s *server.Sandbox) []byte {
 // payments makes payments, each with its own txid, and records those whose outcome is unknown.
 type payments struct {
 	template []byte
-	numberAt int    // position of the number
+	numberAt int    // position of the payment's number in template
 	keys     []byte // the payments' API keys in turn, keySize bytes each; empty: all use the template's key
 	keySize  int
-	keyAt    int // position of the key
+	keyAt    int // position of the API key in template
 	keepIDs  bool
 
 	mu         sync.Mutex
 	charged    uint64
 	unresolved []uint64 // numbers of payments with unknown outcome
-	overflow   bool     // there were more than fit into unresolved
+	overflow   bool     // there were more such payments than maxUnresolved
 	ids        []byte   // ids of charged payments, idSize bytes each
 }
 
@@ -69,8 +69,8 @@ func newPayments(host, run string, s *server.Sandbox, keepIDs bool) *payments {
 	return p
 }
 
-// useKeys uses all given keys in turn for the payments. They must be as long as the sandbox's
-// own key.
+// useKeys makes the payments use all given keys in turn. The keys must be as long as the sandbox's own
+// key.
 func (p *payments) useKeys(keys []string, s *server.Sandbox) error {
 	p.keySize = len(s.APIKey)
 	p.keys = make([]byte, 0, len(keys)*p.keySize)
@@ -83,7 +83,7 @@ func (p *payments) useKeys(keys []string, s *server.Sandbox) error {
 	return nil
 }
 
-// payer is one connection's part of payments.
+// payer makes the requests of payments on one connection.
 type payer struct {
 	*payments
 	bytes []byte
@@ -107,8 +107,8 @@ func (p *payer) request(n uint64) []byte {
 
 var statusCharged = []byte(`"status":"charged"`)
 
-// check implements job. The answer to a create is 201 whatever the payment's status is. A
-// refusal, including 503, means that nothing is stored.
+// check implements job. The response to a create is 201 for every status of the payment. A refusal,
+// including 503, means that nothing is stored.
 func (p *payer) check(n uint64, a *answer) string {
 	if a.status == 201 && bytes.Contains(a.body, statusCharged) {
 		p.settled(a)
@@ -127,7 +127,7 @@ func (p *payer) check(n uint64, a *answer) string {
 	return "status " + status
 }
 
-// unpaid tells whether a payment with the status will never be charged.
+// unpaid tells whether a payment with this status will never be charged.
 func unpaid(status string) bool { return status == "rejected" || status == "failed" }
 
 func (p *payments) settled(a *answer) {
@@ -152,7 +152,7 @@ func (p *payments) lost(n uint64) {
 	p.unresolved = append(p.unresolved, n)
 }
 
-// reads GETs random payments of the ids.
+// reads is the workload that GETs random payments from ids.
 type reads struct {
 	template []byte
 	at       int
@@ -165,7 +165,7 @@ func newReads(host string, s *server.Sandbox, ids []byte) *reads {
 	return &reads{template: head, at: len("GET " + path), ids: ids}
 }
 
-// reader is one connection's part of reads.
+// reader makes the requests of reads on one connection.
 type reader struct {
 	*reads
 	bytes  []byte
@@ -183,7 +183,7 @@ func (r *reader) request(uint64) []byte {
 	return r.bytes
 }
 
-// check implements job: the answer must be the requested payment, charged.
+// check implements job: the response must be the requested payment, charged.
 func (r *reader) check(_ uint64, a *answer) string {
 	switch {
 	case a.status != 200:
@@ -199,7 +199,7 @@ func (r *reader) check(_ uint64, a *answer) string {
 // lost implements job: a read changes nothing.
 func (r *reader) lost(uint64) {}
 
-// lists GETs one page of the transaction list, always the same page.
+// lists is the workload that always GETs the same page of the list of transactions.
 type lists struct{ bytes []byte }
 
 func newLists(host, query string, s *server.Sandbox) *lists {
@@ -213,7 +213,7 @@ func (l *lists) request(uint64) []byte { return l.bytes }
 
 var cursorKey = []byte(`"cursor":{`)
 
-// check implements job: the answer must be a page, with any number of rows.
+// check implements job: the response must be a page, with any number of rows.
 func (l *lists) check(_ uint64, a *answer) string {
 	switch {
 	case a.status != 200:

@@ -9,20 +9,20 @@ import (
 	"sync"
 )
 
-// book is what the clients of a campaign know: every order, and every answer in the form that
+// book records what the clients of a campaign know: every order, and every response in the form that
 // `mizan audit verify --answers` reads.
 type book struct {
 	organization string
-	path         string // of the answers
+	path         string // path of the answers file
 
 	mu         sync.Mutex
 	orders     []*order
 	byTxid     map[string]*order
 	file       *os.File
 	answers    *bufio.Writer
-	answered   int             // requests with an answer
-	unanswered int             // requests without
-	bells      map[int]signal  // by the number of answers at which they are closed
+	answered   int             // number of requests with a response
+	unanswered int             // number of requests without a response
+	bells      map[int]signal  // by the number of responses at which they are closed
 	wrong      []error         // errors found
 	statuses   map[outcome]int // final statuses of transactions, for the log
 }
@@ -47,11 +47,11 @@ type answerLine struct {
 	Path         string          `json:"path"`
 	Organization string          `json:"organization_id"`
 	Body         json.RawMessage `json:"body"`
-	Status       int             `json:"status"` // 0: no answer came
+	Status       int             `json:"status"` // 0: no response came
 	Response     json.RawMessage `json:"response"`
 }
 
-// note records an answer, or that none came. It compares the answer with what was known when
+// note records a response, or that no response came. It compares the response with what was known when
 // the request was sent.
 func (b *book) note(o *order, before reading, line answerLine) {
 	b.mu.Lock()
@@ -78,7 +78,7 @@ func (b *book) note(o *order, before reading, line answerLine) {
 	}
 }
 
-// apply updates the order with an answer.
+// apply updates the order with a response.
 func (b *book) apply(o *order, before reading, line *answerLine) error {
 	switch {
 	case line.Status == 503 && line.Method == "POST":
@@ -105,7 +105,7 @@ func (b *book) apply(o *order, before reading, line *answerLine) error {
 	return nil
 }
 
-// add takes a new order into the book.
+// add creates a new order and adds it to the book.
 func (b *book) add(random *rand.Rand, calm bool) *order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,19 +115,19 @@ func (b *book) add(random *rand.Rand, calm bool) *order {
 	return o
 }
 
-// any chooses an existing order; nil if there is none.
+// any chooses an existing order at random; nil if there is none.
 func (b *book) any(random *rand.Rand) *order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.orders) == 0 {
 		return nil
 	}
-	// Mostly a recent one, so that orders under way at the last kill are requested again.
+	// Mostly a recent order, so that orders in progress at the last kill are requested again.
 	back := min(1+int(random.ExpFloat64()*100), len(b.orders))
 	return b.orders[len(b.orders)-back]
 }
 
-// known returns the last answer about the order.
+// known returns the content of the last response about the order.
 func (b *book) known(o *order) reading {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,7 +146,7 @@ func (b *book) where(fits func(*reading) bool) (list []*order) {
 	return list
 }
 
-// after returns a channel that is closed after n more answers.
+// after returns a channel that is closed after n more responses.
 func (b *book) after(n int) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +159,7 @@ func (b *book) after(n int) <-chan struct{} {
 	return ring
 }
 
-// settle writes the answers to the file and returns the errors since the last call.
+// settle writes the buffered responses to the file and returns the errors since the last call.
 func (b *book) settle() []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,11 +17,11 @@ import (
 
 const (
 	readyWithin = 5 * time.Second // RELIABILITY, rule 9 of the checker
-	readyBound  = 2 * time.Minute // after this time the server hangs
-	loadBound   = 5 * time.Minute // for the number of answers after which a kill comes
-	finishBound = 5 * time.Minute // until every transaction is final
+	readyBound  = 2 * time.Minute // after this time the server counts as hanging
+	loadBound   = 5 * time.Minute // longest wait for the number of responses after which a kill comes
+	finishBound = 5 * time.Minute // longest wait until every transaction is final
 
-	// A kill comes after this number of answers since the start, or after this time.
+	// A kill comes after this number of responses since the start, or after this time.
 	minAnswers, maxAnswers   = 20, 1_000
 	minRecovery, maxRecovery = 5 * time.Millisecond, 300 * time.Millisecond
 )
@@ -75,7 +75,7 @@ func newCampaign(t *testing.T, seed uint64, kills int, manual bool) *campaign {
 	return c
 }
 
-// canaries are texts that nothing may store.
+// canaries returns texts that must not be in any file.
 func canaries() []string {
 	list := []string{cardholder}
 	for card := range outcomes {
@@ -123,7 +123,7 @@ func (c *campaign) launch() *server.Server {
 	return s
 }
 
-// start starts the server and waits until it is ready.
+// start starts the server and waits until the server is ready.
 func (c *campaign) start() *server.Server {
 	c.t.Helper()
 	s := c.launch()
@@ -155,7 +155,7 @@ func (c *campaign) kill(s *server.Server) {
 	}
 }
 
-// open creates the store and reads what the partner has before all orders.
+// open creates the store and reads the partner's totals before the first order.
 func (c *campaign) open() {
 	c.t.Helper()
 	s := c.start()
@@ -168,7 +168,7 @@ func (c *campaign) open() {
 func (c *campaign) killLoaded(kill int) {
 	c.t.Helper()
 	s := c.start()
-	calm := kill*3 > c.kills*2 // late orders must end before the campaign does
+	calm := kill*3 > c.kills*2 // in the last third: orders that end late must end before the campaign does
 	clientPool, err := newClientPool(c.book, s, calm)
 	if err != nil {
 		c.t.Fatal(err)
@@ -234,7 +234,7 @@ func (c *campaign) killRecovering() {
 	c.t.Helper()
 	s := c.launch()
 	longest := maxRecovery
-	if c.random.IntN(2) == 0 { // certainly before it is ready
+	if c.random.IntN(2) == 0 { // in this case certainly before the server is ready
 		longest = max(min(longest, c.fastest), 2*minRecovery)
 	}
 	wait := minRecovery + time.Duration(c.random.Int64N(int64(longest-minRecovery)))
@@ -282,7 +282,7 @@ func (c *campaign) finish() {
 	c.searchLog()
 }
 
-// until calls fn with the orders that match still, again and again, until none matches.
+// until calls fn again and again with the orders for which still is true, until there are none.
 func (c *campaign) until(ctx context.Context, what string, still func(*reading) bool, fn func(left []*order)) {
 	c.t.Helper()
 	for left := c.book.where(still); len(left) > 0; left = c.book.where(still) {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	clients = 32 // at a time
-	racers  = 64 // creates of one txid at once
+	clients = 32 // concurrent clients
+	racers  = 64 // concurrent creates of one txid
 )
 
 // clientPool is the set of clients of a running server.
@@ -79,7 +79,7 @@ func (c *clientPool) exchange(ctx context.Context, o *order, method, path string
 	c.book.note(o, before, answerLine{Method: method, Path: path, Body: noted, Status: status, Response: response})
 }
 
-// do makes one request. Status 0 means that no complete answer came.
+// do makes one request. Status 0 means that no complete response came.
 func (c *clientPool) do(ctx context.Context, method, path string, body []byte, header, credential string) (int, json.RawMessage) {
 	s := &c.server.Sandbox
 	request, err := http.NewRequestWithContext(ctx, method, s.BaseURL+path, bytes.NewReader(body))
@@ -103,7 +103,7 @@ func (c *clientPool) do(ctx context.Context, method, path string, body []byte, h
 	return response.StatusCode, content
 }
 
-// advance moves a manual clock. A refusal is an error; a missing answer is not.
+// advance moves a manual clock. A refusal is an error; a missing response is not.
 func (c *clientPool) advance(ctx context.Context, seconds int) error {
 	body := fmt.Appendf(nil, `{"advance_seconds":%d}`, seconds)
 	status, response := c.do(ctx, http.MethodPut, "/api/v1/sandbox/clock", body, "authorization", "Bearer "+c.server.Sandbox.AdminToken)

@@ -15,13 +15,13 @@ import (
 // sinkSecret signs the notifications to the sink.
 const sinkSecret = "whsec-crash"
 
-// patient is how many attempts of an event the sink may fail before it acknowledges.
+// patient is the number of attempts of an event that the sink may fail before it must acknowledge.
 const patient = 3
 
-// delivered is what has arrived about one event.
+// delivered records the notifications that have arrived about one event.
 type delivered struct {
 	transaction, status string
-	data                string // the same at each attempt
+	data                string // must be the same at each attempt
 	attempts            int
 	acknowledged        bool
 }
@@ -36,7 +36,7 @@ type sink struct {
 	events map[string]*delivered // guarded by mu: by event_id
 	ids    map[[2]string]string  // guarded by mu: the event_id of a transaction's status
 	came   int                   // guarded by mu
-	hangs  chan struct{}         // guarded by mu: closed to release hanging requests; nil: none hangs
+	hangs  chan struct{}         // guarded by mu: closed to release hanging requests; nil: no request hangs
 }
 
 func newSink(t testing.TB) *sink {
@@ -114,7 +114,7 @@ func (s *sink) note(header http.Header, body []byte) (status int, hang <-chan st
 	}
 	e.attempts++
 	switch {
-	case e.attempts > patient: // no event may be given up by chance
+	case e.attempts > patient: // the server must not give up an event by chance
 	case s.came%3 == 0:
 		return http.StatusInternalServerError, nil
 	case s.came%3 == 1 && s.hangs != nil:

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// pollEvery is how often a starting server is asked whether it is ready. It is the precision of
-// the time to ready.
+// pollEvery is the interval at which a starting server is asked whether it is ready. It is the
+// precision of Server.ReadyAfter.
 const pollEvery = 5 * time.Millisecond
 
 // Options configures the start of a server.
@@ -23,7 +23,7 @@ type Options struct {
 	Dir    string    // its data directory
 	TLS    string    // "off" or "auto"
 	Args   []string  // further arguments of serve
-	Log    io.Writer // receives the server's stderr; nil: only its end is kept
+	Log    io.Writer // receives the server's stderr; nil: only StderrEnd has a part of it
 }
 
 // Server is a running process.
@@ -34,10 +34,10 @@ type Server struct {
 	options Options
 	process *os.Process
 	began   time.Time
-	stale   os.FileInfo // sandbox.json of the start before; nil: none
+	stale   os.FileInfo // sandbox.json of the previous start; nil: none
 	end     *tail
 	exited  chan struct{} // closed when the process has ended
-	exit    error         // the reason, after exited is closed
+	exit    error         // how the process ended; valid after exited is closed
 }
 
 // Start starts `serve --sandbox` on a port that the kernel chooses, and returns without
@@ -76,8 +76,8 @@ func (s *Server) follow(cmd *exec.Cmd, started chan<- error) {
 	close(s.exited)
 }
 
-// Ready waits until the server accepts requests. If the server ends instead, the error contains
-// the end of its output.
+// Ready waits until the server accepts requests. If the server ends before that, the error contains the
+// end of its output.
 func (s *Server) Ready(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -97,8 +97,8 @@ func (s *Server) Ready(ctx context.Context) error {
 	}
 }
 
-// probe checks once whether the server is ready. A missing sandbox.json is no error. One that
-// can't be read is an error, because the server replaces the file as a whole.
+// probe checks once whether the server is ready. A missing sandbox.json is no error. A malformed one is
+// an error, because the server replaces the file as a whole.
 func (s *Server) probe(ctx context.Context) (bool, error) {
 	path := filepath.Join(s.options.Dir, sandboxFile)
 	stat, err := os.Stat(path)
@@ -137,8 +137,8 @@ func (s *Server) Kill() error {
 	return err
 }
 
-// Stop sends SIGTERM and waits. If the process still runs after the wait, it is killed. That is
-// an error, and so is an exit code other than 0.
+// Stop sends SIGTERM and waits. If the process still runs after the wait, Stop kills it and returns an
+// error. An exit code other than 0 is an error too.
 func (s *Server) Stop(wait time.Duration) error {
 	if err := s.signal(syscall.SIGTERM); err != nil {
 		return err

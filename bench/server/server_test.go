@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// stubEnv makes the test binary act as a server: "good" becomes ready and ends on SIGTERM,
-// "deaf" ignores it, "broken" ends immediately.
+// stubEnv makes the test binary act as a server: "good" becomes ready and ends on SIGTERM, "deaf"
+// ignores SIGTERM, "broken" ends immediately.
 const stubEnv = "MIZAN_SERVER_STUB"
 
 func TestMain(m *testing.M) {

@@ -13,8 +13,8 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// leaf is a value in an answer that is neither object nor list, with a function that replaces
-// it.
+// leaf is a value in a response that is neither object nor list, with a function that replaces the
+// value.
 type leaf struct {
 	name string // the path of names to the value
 	put  func(any)
@@ -53,7 +53,7 @@ func changedValue(value any) any {
 	return "nonsense"
 }
 
-// recordOf returns the record that an answer shows: its data or, for a transaction, all of it.
+// recordOf returns the record in a response: the data member or, for a transaction, the whole response.
 func recordOf(line map[string]any) any {
 	response := line["response"].(map[string]any)
 	if data, has := response["data"]; has {
@@ -62,8 +62,8 @@ func recordOf(line map[string]any) any {
 	return response
 }
 
-// unnoticed returns the names of the values in an answer that can be changed without rule 1
-// detecting it. only selects the values to try; nil: all except those in before.
+// unnoticed returns the names of the values in a response that can be changed without rule 1 detecting
+// the change. only selects the values to try; nil: all except those in before.
 func (w *workload) unnoticed(t *testing.T, line map[string]any, only []string, before map[string]bool) (missed []string) {
 	t.Helper()
 	tried := 0
@@ -88,9 +88,9 @@ func (w *workload) unnoticed(t *testing.T, line map[string]any, only []string, b
 	return slices.Compact(missed)
 }
 
-// beside are the fields that rule 1 does not compare, by method and path without ids: secrets,
-// fields that may be masked, fields that change from day to day, and for records that have
-// changed since, the fields that a change may change.
+// beside are the fields that rule 1 does not compare, by method and path without ids: secrets, fields
+// that may be masked, fields that change from day to day, and the changeable fields of records that
+// have changed since the response.
 var beside = map[string][]string{
 	"POST /murabaha": {"days_past_due"}, "GET /murabaha/_": {"days_past_due"},
 	"POST /partners":  {"secret"},
@@ -131,7 +131,7 @@ func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
 			continue
 		}
 		about := strings.Join(strings.SplitN(shape, "/", 3)[:2], "/")
-		again := done[shape] // all values of such an answer were tried before
+		again := done[shape] // all values of a response of this shape were tried before
 		done[shape] = true
 		if tried[about] == nil {
 			tried[about] = make(map[string]bool)
@@ -142,9 +142,9 @@ func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
 	}
 }
 
-// lasting are fields of contracts whose change is always detected, whatever has happened since
-// and even without a cached reply: the fields that the creation fixed, the instant and the
-// status, and the sums that entries have moved.
+// lasting are the fields of contracts in which a wrong value is always detected, even after later
+// changes of the contract and without a cached reply: the fields that the creation fixed, the instant
+// and the status, and the sums that entries have moved.
 var lasting = map[string][]string{
 	"leases":               {"customer_id", "asset_cost", "monthly_rental", "metadata.a", "total_rentals_paid", "total_owner_expenses"},
 	"partnerships":         {"customer_id", "total_value", "profit_sharing_ratio.bank", "bank_profit_share"},
@@ -177,7 +177,7 @@ func TestAuditFindsChangesToFieldsThatNoWriteChanges(t *testing.T) {
 	}
 }
 
-// Lists are compared like the contracts that they show.
+// Lists of contracts are compared like single contracts.
 func TestAuditComparesListsOfContracts(t *testing.T) {
 	w := recordWorkload(t)
 	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return shapeOf(line) == "GET /leases" })
@@ -227,7 +227,7 @@ func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 	}
 }
 
-// Rule 1 detects a subscription that was answered as unknown to the partner that was shown it.
+// Rule 1 detects a "not found" response to a partner that had been shown the subscription.
 func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
 	w := recordWorkload(t)
 	made := w.lines[slices.IndexFunc(w.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /subscriptions" })]
@@ -244,7 +244,7 @@ func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
 	}
 }
 
-// A rule with nothing to compare says so, and how many answers there were.
+// A rule with nothing to compare reports that, with the number of responses.
 func TestAuditReportsRulesWithNothingToCompare(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Stop()

@@ -72,7 +72,7 @@ func TestProofBindsHeadPathAndLeaf(t *testing.T) {
 	shorter := newJournal(t, 3)
 	_, err = evidence.Prove(j.leaves[3], j.path(4), shorter.head())
 	wantRefused(t, err, "the leaf is event 4, and the head is of 3 events")
-	// A journal that claims a wrong place for an event.
+	// The journal claims a wrong place for an event.
 	wrong := newJournal(t, 2)
 	for _, seq := range []uint64{0, 9, 1 << 63} {
 		e := ledger.Event{Seq: seq, Name: "x", Version: 1}
