@@ -16,7 +16,7 @@ import (
 
 const (
 	// mostT is the largest absolute t with which two cases still count as equal.
-	mostT = 4.5
+	maxEqualT = 4.5
 
 	// comparedFraction is the fraction of samples that is compared. The slowest samples are dropped,
 	// because other work of the machine has delayed them.
@@ -174,10 +174,10 @@ func (r *AccessReport) compare(names []string, samples [][]float64) {
 }
 
 func (r *AccessReport) err() error {
-	if r.Largest < mostT {
+	if r.Largest < maxEqualT {
 		return nil
 	}
-	return fmt.Errorf("bench: %s and %s differ: t is %.2f, and has to be below %v", r.Pair[0], r.Pair[1], r.Largest, mostT)
+	return fmt.Errorf("bench: %s and %s differ: t is %.2f, and has to be below %v", r.Pair[0], r.Pair[1], r.Largest, maxEqualT)
 }
 
 func (r *AccessReport) print(out io.Writer) {
@@ -195,5 +195,5 @@ func (r *AccessReport) print(out io.Writer) {
 		}
 		printLine(out, "%s %-24s %7d %10.3f %10.3f  %s", strconv.Itoa(i+1), c.Case, c.Kept, c.Mean, c.Deviance, row)
 	}
-	printLine(out, "largest    t %.2f, between %s and %s; merchantCounts: below %v", r.Largest, r.Pair[0], r.Pair[1], mostT)
+	printLine(out, "largest    t %.2f, between %s and %s; wanted: below %v", r.Largest, r.Pair[0], r.Pair[1], maxEqualT)
 }

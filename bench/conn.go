@@ -58,10 +58,10 @@ type conn struct {
 	raw  syscall.RawConn // nil with TLS
 	step func(fd uintptr) bool
 
-	out    []byte // bytes that are still to be sent
-	in     []byte // bytes that have arrived
-	answer answer
-	err    error
+	out      []byte // bytes that are still to be sent
+	in       []byte // bytes that have arrived
+	response response
+	err      error
 }
 
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
@@ -85,15 +85,15 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 
 // exchange sends a request and waits for the response, which is valid until the next exchange. After an
 // error the connection can't be used any more.
-func (c *conn) exchange(request []byte) (*answer, error) {
+func (c *conn) exchange(request []byte) (*response, error) {
 	c.out, c.in, c.err = request, c.in[:0], nil
 	if c.raw == nil {
-		return &c.answer, c.exchangeStream()
+		return &c.response, c.exchangeStream()
 	}
 	if err := c.raw.Read(c.step); err != nil {
 		return nil, err
 	}
-	return &c.answer, c.err
+	return &c.response, c.err
 }
 
 // onPoll is called by the runtime's poller: first immediately, to send the request, and then each time
@@ -165,10 +165,10 @@ func (c *conn) freeBuffer() []byte {
 // arrived adds n bytes and tells whether the response is complete or malformed.
 func (c *conn) arrived(n int) bool {
 	c.in = c.in[:len(c.in)+n]
-	a, size, err := parseAnswer(c.in)
+	a, size, err := parseResponse(c.in)
 	if err == nil && size != 0 && size != len(c.in) {
-		err = errAnswer // more bytes than one response
+		err = errResponse // more bytes than one response
 	}
-	c.answer, c.err = a, err
+	c.response, c.err = a, err
 	return err != nil || size != 0
 }

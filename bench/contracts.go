@@ -183,7 +183,7 @@ func (c *contractor) request(uint64) []byte {
 }
 
 // check implements job. After any response other than success the connection begins another contract.
-func (c *contractor) check(_ uint64, a *answer) string {
+func (c *contractor) check(_ uint64, a *response) string {
 	want := 200
 	if c.nextStep == 0 {
 		want = 201

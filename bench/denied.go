@@ -154,7 +154,7 @@ func (o *operator) send(request *http.Request) (status int, body []byte, err err
 	if err != nil {
 		return 0, nil, err
 	}
-	body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	return response.StatusCode, body, errors.Join(err, response.Body.Close())
 }
 

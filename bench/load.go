@@ -24,7 +24,7 @@ type job interface {
 	// request returns the bytes of request n, valid until the next call.
 	request(n uint64) []byte
 	// check returns a description of what is wrong with the response to request n; "" if nothing is.
-	check(n uint64, a *answer) string
+	check(n uint64, a *response) string
 	// lost is called for a request that was sent and got no response.
 	lost(n uint64)
 }
@@ -231,8 +231,8 @@ func (l *load) interrupt(d time.Duration) {
 func kindOf(err error) string {
 	var network net.Error
 	switch {
-	case errors.Is(err, errAnswer):
-		return errAnswer.Error()
+	case errors.Is(err, errResponse):
+		return errResponse.Error()
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return "time-out"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

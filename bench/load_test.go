@@ -24,7 +24,7 @@ type getJob struct{ unanswered atomic.Uint64 }
 
 func (*getJob) request(uint64) []byte { return []byte("GET / HTTP/1.1\r\n\r\n") }
 
-func (*getJob) check(_ uint64, a *answer) string {
+func (*getJob) check(_ uint64, a *response) string {
 	if a.status != 200 {
 		return "refused"
 	}

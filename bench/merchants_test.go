@@ -84,7 +84,7 @@ func TestMerchantsOfAnEarlierRunAreReusedOrRefused(t *testing.T) {
 
 func TestPaymentsSpreadOverAllKeys(t *testing.T) {
 	p := &platform{keys: map[string]int{"k71": 0, "k81": 0, "k91": 0, "k72": 0, "k92": 0}}
-	r, out, err := against(t, p, func(c *PaymentsConfig) {
+	r, out, err := runPayments(t, p, func(c *PaymentsConfig) {
 		c.Preload, c.Partners, c.Terminals, c.Keys = 99, 3, 3, 5
 		writeMerchants(t, c.Data, few)
 	})
@@ -102,11 +102,11 @@ func TestPaymentsSpreadOverAllKeys(t *testing.T) {
 }
 
 func TestPaymentsSpreadNeedMerchantsAtTheTarget(t *testing.T) {
-	_, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Partners, c.Terminals = 3, 3 })
+	_, out, err := runPayments(t, new(platform), func(c *PaymentsConfig) { c.Partners, c.Terminals = 3, 3 })
 	if err == nil || !strings.Contains(err.Error(), merchantsFile) {
 		t.Errorf("%v\n%s", err, out)
 	}
-	_, out, err = against(t, new(platform), func(c *PaymentsConfig) {
+	_, out, err = runPayments(t, new(platform), func(c *PaymentsConfig) {
 		c.Partners, c.Terminals = 1, 1
 		writeMerchants(t, c.Data, merchants{Organization: "org", Terminals: 1, Partners: []merchant{{ID: 7, Keys: []string{"longer"}}}})
 	})
@@ -234,7 +234,7 @@ func TestAccessTriesEveryDeniedCase(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var value float64
-	if _, scan := fmt.Sscan(found[1], &value); scan != nil || (err == nil) != (value < mostT) {
+	if _, scan := fmt.Sscan(found[1], &value); scan != nil || (err == nil) != (value < maxEqualT) {
 		t.Errorf("%v with t %s\n%s", err, found[1], out)
 	}
 	for _, name := range []string{"unknown key", "another unknown key", "wrong organization", "unknown organization",

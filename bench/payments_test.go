@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// against runs Payments against a platform and returns its report and output. The run measures only one
+// runPayments runs Payments against a platform and returns its report and output. The run measures only one
 // request, because the second one is due after the end of the run; so the result does not depend on the
 // machine's speed.
-func against(t *testing.T, p *platform, change func(*PaymentsConfig)) (PaymentsReport, string, error) {
+func runPayments(t *testing.T, p *platform, change func(*PaymentsConfig)) (PaymentsReport, string, error) {
 	t.Helper()
 	base, dir := p.start(t)
 	cfg := PaymentsConfig{
@@ -37,7 +37,7 @@ func against(t *testing.T, p *platform, change func(*PaymentsConfig)) (PaymentsR
 func TestPayments(t *testing.T) {
 	processors := runtime.GOMAXPROCS(0)
 	p := new(platform)
-	r, out, err := against(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
+	r, out, err := runPayments(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -57,7 +57,7 @@ func TestPayments(t *testing.T) {
 
 func TestPaymentsRunForADuration(t *testing.T) {
 	p := new(platform)
-	r, out, err := against(t, p, func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 0 })
+	r, out, err := runPayments(t, p, func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 0 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -67,7 +67,7 @@ func TestPaymentsRunForADuration(t *testing.T) {
 }
 
 func TestPaymentsKeepARate(t *testing.T) {
-	r, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 500 })
+	r, out, err := runPayments(t, new(platform), func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 500 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -79,8 +79,8 @@ func TestPaymentsKeepARate(t *testing.T) {
 // The outcomes of payments whose responses were lost or late are looked up. Then the ledger's totals
 // must match exactly.
 func TestPaymentsResolvesUnknownOutcomes(t *testing.T) {
-	p := &platform{troubled: true}
-	r, out, err := against(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
+	p := &platform{losesResponses: true}
+	r, out, err := runPayments(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -99,12 +99,12 @@ func TestPaymentsReportsAWrongLedger(t *testing.T) {
 		platform *platform
 		says     string
 	}{
-		"a payment not booked":   {&platform{loses: true}, "has risen by"},
-		"a payment booked twice": {&platform{repeats: true}, "has risen by"},
+		"a payment not booked":   {&platform{losesPayments: true}, "has risen by"},
+		"a payment booked twice": {&platform{repeatsPayments: true}, "has risen by"},
 		"a side not booked":      {&platform{oneSided: true}, "trial balance"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, out, err := against(t, c.platform, func(c *PaymentsConfig) { c.Preload = 50 })
+			r, out, err := runPayments(t, c.platform, func(c *PaymentsConfig) { c.Preload = 50 })
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("Payments = %v\n%s", err, out)
 			}
@@ -116,21 +116,21 @@ func TestPaymentsReportsAWrongLedger(t *testing.T) {
 }
 
 func TestPaymentsStopsIfNothingListens(t *testing.T) {
-	_, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Target = "http://127.0.0.1:1" })
+	_, out, err := runPayments(t, new(platform), func(c *PaymentsConfig) { c.Target = "http://127.0.0.1:1" })
 	if err == nil {
 		t.Errorf("no error\n%s", out)
 	}
 }
 
 func TestReads(t *testing.T) {
-	r, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
+	r, out, err := runPayments(t, new(platform), func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if r.Outcome.Good == 0 || r.Outcome.failedRequests() != 0 || r.Charged != 20 {
 		t.Errorf("%+v", r)
 	}
-	r, _, err = against(t, &platform{confused: true}, func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
+	r, _, err = runPayments(t, &platform{readsOtherPayments: true}, func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
 	if err != nil || r.Outcome.Good != 0 || r.Outcome.Errors["another payment"] == 0 {
 		t.Errorf("%v, %+v", err, r.Outcome)
 	}
@@ -138,11 +138,11 @@ func TestReads(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	lists := func(c *PaymentsConfig) { c.Workload, c.Query = "list", "limit=7" }
-	r, out, err := against(t, new(platform), lists)
+	r, out, err := runPayments(t, new(platform), lists)
 	if err != nil || r.Outcome.Good == 0 || r.Outcome.failedRequests() != 0 {
 		t.Fatalf("%v, %+v\n%s", err, r.Outcome, out)
 	}
-	r, _, err = against(t, &platform{confused: true}, lists)
+	r, _, err = runPayments(t, &platform{readsOtherPayments: true}, lists)
 	if err != nil || r.Outcome.Good != 0 || r.Outcome.Errors["HTTP 400"] == 0 {
 		t.Errorf("%v, %+v", err, r.Outcome)
 	}

@@ -17,11 +17,11 @@ import (
 // platform is a simple fake of the service. It has enough of the API for the load generator, and faults
 // that a test can switch on.
 type platform struct {
-	troubled bool // the platform works correctly, but responses get lost, come late, or are 503
-	loses    bool // does not book every tenth payment that it reports as charged
-	repeats  bool // books every tenth payment twice
-	oneSided bool // books every tenth payment on one side only
-	confused bool // reads return another payment
+	losesResponses     bool // the platform works correctly, but responses get lost, come late, or are 503
+	losesPayments      bool // does not book every tenth payment that it reports as charged
+	repeatsPayments    bool // books every tenth payment twice
+	oneSided           bool // books every tenth payment on one side only
+	readsOtherPayments bool // reads return another payment
 
 	keys      map[string]int // number of creates by key; nil: only the key of the sandbox's own partner
 	mu        sync.Mutex
@@ -61,7 +61,7 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
 	forLedger := strings.HasPrefix(path, "/ledger/")
 	allowed := r.Header.Get("x-organization-id") == "org" &&
-		(forLedger && r.Header.Get("Authorization") == "Bearer auditor" || !forLedger && p.knows(r.Header.Get("x-api-key")))
+		(forLedger && r.Header.Get("Authorization") == "Bearer auditor" || !forLedger && p.acceptsKey(r.Header.Get("x-api-key")))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -70,7 +70,7 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && path == "/transactions":
 		p.create(w, r)
 	case path == "/transactions":
-		if r.URL.Query().Get("limit") != "7" || p.confused {
+		if r.URL.Query().Get("limit") != "7" || p.readsOtherPayments {
 			http.Error(w, `{"error":"bad_request"}`, http.StatusBadRequest)
 			return
 		}
@@ -91,7 +91,7 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (p *platform) knows(key string) bool {
+func (p *platform) acceptsKey(key string) bool {
 	if p.keys == nil {
 		return key == "key"
 	}
@@ -113,7 +113,7 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 		p.keys[r.Header.Get("x-api-key")]++
 	}
 	trouble := 0
-	if p.troubled {
+	if p.losesResponses {
 		trouble = p.creates % 10
 	}
 	switch trouble {
@@ -127,7 +127,7 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 	if x == nil {
 		x = &paid{id: fmt.Sprintf("%08x-0000-4000-8000-000000000000", len(p.byTxid))}
 		p.byTxid[body.Params.TxID], p.byID[x.id] = x, x
-	} else if trouble == 0 && !p.troubled {
+	} else if trouble == 0 && !p.losesResponses {
 		http.Error(w, "a txid was used twice", http.StatusInternalServerError)
 		return
 	}
@@ -146,9 +146,9 @@ func (p *platform) book(n int) {
 	available, provider := paymentAmount, paymentAmount
 	if n%10 == 0 {
 		switch {
-		case p.loses:
+		case p.losesPayments:
 			available, provider = 0, 0
-		case p.repeats:
+		case p.repeatsPayments:
 			available, provider = 2*available, 2*provider
 		case p.oneSided:
 			provider = 0
@@ -164,7 +164,7 @@ func (p *platform) read(w http.ResponseWriter, id string) {
 		http.Error(w, "{}", http.StatusNotFound)
 		return
 	}
-	if p.confused {
+	if p.readsOtherPayments {
 		x = &paid{id: "ffffffff-0000-4000-8000-000000000000", charged: true}
 	}
 	p.show(w, x)

@@ -14,10 +14,10 @@ const (
 	paymentAmount   = 1_000 // minor units
 	paymentCurrency = "USD"
 
-	// maxUnresolved bounds the number of payments whose outcome is looked up after a run. maxKept
+	// maxUnresolved bounds the number of payments whose outcome is looked up after a run. maxIDs
 	// bounds the number of ids from which the read workload chooses.
 	maxUnresolved = 20_000
-	maxKept       = 4_000_000
+	maxIDs        = 4_000_000
 
 	idSize = len("00000000-0000-0000-0000-000000000000")
 )
@@ -109,7 +109,7 @@ var statusCharged = []byte(`"status":"charged"`)
 
 // check implements job. The response to a create is 201 for every status of the payment. A refusal,
 // including 503, means that nothing is stored.
-func (p *payer) check(n uint64, a *answer) string {
+func (p *payer) check(n uint64, a *response) string {
 	if a.status == 201 && bytes.Contains(a.body, statusCharged) {
 		p.settled(a)
 		return ""
@@ -130,11 +130,11 @@ func (p *payer) check(n uint64, a *answer) string {
 // unpaid tells whether a payment with this status will never be charged.
 func unpaid(status string) bool { return status == "rejected" || status == "failed" }
 
-func (p *payments) settled(a *answer) {
+func (p *payments) settled(a *response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.charged++
-	if p.keepIDs && len(p.ids) < maxKept*idSize {
+	if p.keepIDs && len(p.ids) < maxIDs*idSize {
 		if id := textOf(a.body, `"id":`); len(id) == idSize {
 			p.ids = append(p.ids, id...)
 		}
@@ -184,7 +184,7 @@ func (r *reader) request(uint64) []byte {
 }
 
 // check implements job: the response must be the requested payment, charged.
-func (r *reader) check(_ uint64, a *answer) string {
+func (r *reader) check(_ uint64, a *response) string {
 	switch {
 	case a.status != 200:
 		return "HTTP " + strconv.Itoa(a.status)
@@ -214,7 +214,7 @@ func (l *lists) request(uint64) []byte { return l.bytes }
 var cursorKey = []byte(`"cursor":{`)
 
 // check implements job: the response must be a page, with any number of rows.
-func (l *lists) check(_ uint64, a *answer) string {
+func (l *lists) check(_ uint64, a *response) string {
 	switch {
 	case a.status != 200:
 		return "HTTP " + strconv.Itoa(a.status)

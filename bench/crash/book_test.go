@@ -15,16 +15,16 @@ type book struct {
 	organization string
 	path         string // path of the answers file
 
-	mu         sync.Mutex
-	orders     []*order
-	byTxid     map[string]*order
-	file       *os.File
-	answers    *bufio.Writer
-	answered   int             // number of requests with a response
-	unanswered int             // number of requests without a response
-	bells      map[int]signal  // by the number of responses at which they are closed
-	wrong      []error         // errors found
-	statuses   map[outcome]int // final statuses of transactions, for the log
+	mu           sync.Mutex
+	orders       []*order
+	byTxid       map[string]*order
+	file         *os.File
+	answers      *bufio.Writer
+	answered     int             // number of requests with a response
+	unanswered   int             // number of requests without a response
+	closeAtCount map[int]signal  // by the number of responses at which they are closed
+	wrong        []error         // errors found
+	statuses     map[outcome]int // final statuses of transactions, for the log
 }
 
 // signal is a channel that is closed once.
@@ -37,7 +37,7 @@ func openBook(path string) (*book, error) {
 	}
 	return &book{
 		path: path, file: f, answers: bufio.NewWriterSize(f, 1<<20),
-		byTxid: make(map[string]*order), bells: make(map[int]signal), statuses: make(map[outcome]int),
+		byTxid: make(map[string]*order), closeAtCount: make(map[int]signal), statuses: make(map[outcome]int),
 	}, nil
 }
 
@@ -51,9 +51,9 @@ type answerLine struct {
 	Response     json.RawMessage `json:"response"`
 }
 
-// note records a response, or that no response came. It compares the response with what was known when
+// record records a response, or that no response came. It compares the response with what was known when
 // the request was sent.
-func (b *book) note(o *order, before reading, line answerLine) {
+func (b *book) record(o *order, before reading, line answerLine) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	line.Organization = b.organization
@@ -67,9 +67,9 @@ func (b *book) note(o *order, before reading, line answerLine) {
 	}
 	if err == nil {
 		b.answered++
-		if ring, waits := b.bells[b.answered]; waits {
+		if ring, waits := b.closeAtCount[b.answered]; waits {
 			close(ring)
-			delete(b.bells, b.answered)
+			delete(b.closeAtCount, b.answered)
 		}
 		err = b.apply(o, before, &line)
 	}
@@ -115,8 +115,8 @@ func (b *book) add(random *rand.Rand, calm bool) *order {
 	return o
 }
 
-// any chooses an existing order at random; nil if there is none.
-func (b *book) any(random *rand.Rand) *order {
+// randomOrder chooses an existing order at random; nil if there is none.
+func (b *book) randomOrder(random *rand.Rand) *order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.orders) == 0 {
@@ -127,15 +127,15 @@ func (b *book) any(random *rand.Rand) *order {
 	return b.orders[len(b.orders)-back]
 }
 
-// known returns the content of the last response about the order.
-func (b *book) known(o *order) reading {
+// lastReading returns the content of the last response about the order.
+func (b *book) lastReading(o *order) reading {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return o.last
 }
 
-// where lists the orders that match.
-func (b *book) where(fits func(*reading) bool) (list []*order) {
+// ordersMatching lists the orders that match.
+func (b *book) ordersMatching(fits func(*reading) bool) (list []*order) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, o := range b.orders {
@@ -151,10 +151,10 @@ func (b *book) after(n int) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	at := b.answered + n
-	ring, set := b.bells[at]
+	ring, set := b.closeAtCount[at]
 	if !set {
 		ring = make(signal)
-		b.bells[at] = ring
+		b.closeAtCount[at] = ring
 	}
 	return ring
 }

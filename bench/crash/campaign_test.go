@@ -271,7 +271,7 @@ func (c *campaign) finish() {
 		clientPool.each(left, func(o *order) { clientPool.read(ctx, o) })
 	})
 	heard := b.unanswered
-	clientPool.each(b.where(func(*reading) bool { return true }), func(o *order) { clientPool.read(ctx, o) })
+	clientPool.each(b.ordersMatching(func(*reading) bool { return true }), func(o *order) { clientPool.read(ctx, o) })
 	if b.unanswered != heard {
 		c.t.Errorf("%d of the last reads had no answer", b.unanswered-heard)
 	}
@@ -285,7 +285,7 @@ func (c *campaign) finish() {
 // until calls fn again and again with the orders for which still is true, until there are none.
 func (c *campaign) until(ctx context.Context, what string, still func(*reading) bool, fn func(left []*order)) {
 	c.t.Helper()
-	for left := c.book.where(still); len(left) > 0; left = c.book.where(still) {
+	for left := c.book.ordersMatching(still); len(left) > 0; left = c.book.ordersMatching(still) {
 		fn(left)
 		if wrong := c.book.settle(); len(wrong) > 0 {
 			c.t.Fatalf("%d things that must not be, for example %v", len(wrong), wrong[0])

@@ -114,7 +114,7 @@ func (c *campaign) compareTotals(now map[string]totals) {
 	c.t.Helper()
 	for env, opening := range c.opening {
 		credits, debits := new(big.Int).Set(opening.credits), new(big.Int).Set(opening.debits)
-		for _, o := range c.book.where(func(r *reading) bool { return r.Status == "charged" && r.Env == env }) {
+		for _, o := range c.book.ordersMatching(func(r *reading) bool { return r.Status == "charged" && r.Env == env }) {
 			moved := big.NewInt(int64(o.amount))
 			if o.kind == "payment" {
 				credits.Add(credits, moved)

@@ -85,7 +85,7 @@ func (r *noticeRun) load(until <-chan struct{}, answers chan<- struct{}) (wait f
 // it was ready.
 func (r *noticeRun) lifecycle(n int) {
 	r.t.Helper()
-	r.sink.mayHang(n%3 == 0)
+	r.sink.allowHanging(n%3 == 0)
 	until, answers := make(chan struct{}), make(chan struct{})
 	wait := r.load(until, answers)
 	var stepping sync.WaitGroup
@@ -108,7 +108,7 @@ func (r *noticeRun) lifecycle(n int) {
 	close(until)
 	wait()
 	stepping.Wait()
-	r.sink.mayHang(false)
+	r.sink.allowHanging(false)
 }
 
 // transitions returns the statuses that a transaction has had.
@@ -172,7 +172,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 				continue
 			}
 			statuses[status]++
-			if attempts, acknowledged := r.sink.has(id, status); !acknowledged {
+			if attempts, acknowledged := r.sink.attemptsOf(id, status); !acknowledged {
 				t.Errorf("%s became %s: told %d times, never acknowledged", id, status, attempts)
 			}
 		}

@@ -65,7 +65,7 @@ type order struct {
 	txid, kind, card, env string
 	amount                int
 	body                  []byte // as sent
-	noted                 []byte // as recorded: without the CVV, and with only the last four digits of the card
+	redactedBody          []byte // as recorded: without the CVV, and with only the last four digits of the card
 
 	last reading // guarded by book.mu: the latest response; zero: none yet
 }
@@ -96,7 +96,7 @@ func newOrder(txid string, random *rand.Rand, calm bool) *order {
 		o.env = "test"
 	}
 	o.body = o.render(o.card, `,"cvv":"737"`)
-	o.noted = o.render(o.card[len(o.card)-4:], "")
+	o.redactedBody = o.render(o.card[len(o.card)-4:], "")
 	return o
 }
 
@@ -120,7 +120,7 @@ func (o *order) check(before, got *reading) error {
 		return fmt.Errorf("txid %s: was transaction %s of %s, is now %s of %s", o.txid, before.ID, before.Started, got.ID, got.Started)
 	case before.final() && !same(before, got):
 		return fmt.Errorf("txid %s: was final as %s, is now %s", o.txid, show(before), show(got))
-	case got.final() && !o.may(outcome{got.Status, got.Error}):
+	case got.final() && !o.allows(outcome{got.Status, got.Error}):
 		return fmt.Errorf("txid %s: card %s ended as %s %q", o.txid, o.card[len(o.card)-4:], got.Status, got.Error)
 	case !got.final() && !slices.Contains(underWay, got.Status):
 		return fmt.Errorf("txid %s: unexpected status %q", o.txid, got.Status)
@@ -128,7 +128,7 @@ func (o *order) check(before, got *reading) error {
 	return nil
 }
 
-func (o *order) may(end outcome) bool { return end == outcomes[o.card] || end == interrupted }
+func (o *order) allows(end outcome) bool { return end == outcomes[o.card] || end == interrupted }
 
 func same(a, b *reading) bool { return show(a) == show(b) }
 

@@ -154,7 +154,7 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	closed, err := c.closed(server.ledger)
+	closed, err := c.closedMonths(server.ledger)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	head, err := server.ownHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return refused(periodsVerify, err)
+		return refusedEvidence(periodsVerify, err)
 	}
 	if err != nil {
 		return err
@@ -191,14 +191,14 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 		}
 	}
 	if len(differ) > 0 {
-		return refused(periodsVerify, fmt.Errorf("%s: the server's record differs from the recomputed month", strings.Join(differ, ", ")))
+		return refusedEvidence(periodsVerify, fmt.Errorf("%s: the server's record differs from the recomputed month", strings.Join(differ, ", ")))
 	}
 	return nil
 }
 
-// closed lists the requested months, the last one first. Months are closed without gaps, so a list with
+// closedMonths lists the requested months, the last one first. Months are closed without gaps, so a list with
 // a gap is incomplete, and closed refuses it.
-func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, err error) {
+func (c *checkPeriodsCommand) closedMonths(l *client.Ledger) (closed []*closedMonth, err error) {
 	for _, text := range c.Months {
 		if _, ok := period.Parse(text); !ok {
 			return nil, l.Misused("%q is not a month, YYYY-MM", text)
@@ -211,7 +211,7 @@ func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, e
 			return l.Failed("the server names %q, which is no month", m.Month)
 		}
 		if before != 0 && month != before-1 {
-			return refused(periodsVerify, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", before, month))
+			return refusedEvidence(periodsVerify, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", before, month))
 		}
 		before = month
 		if len(c.Months) == 0 || slices.Contains(c.Months, m.Month) {

@@ -47,7 +47,7 @@ func (c *proveCommand) Run(s *cli.Streams) error {
 	p, key, err := c.prove(server, given)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return refused(name, err)
+		return refusedEvidence(name, err)
 	}
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (c *proveCommand) prove(server *auditServer, given string) (p *evidence.Pro
 		return nil, "", err
 	}
 	if p.Event.Seq != c.Seq {
-		return nil, "", &evidence.Refusal{Why: fmt.Sprintf("the server proves event %d, not %d", p.Event.Seq, c.Seq)}
+		return nil, "", &evidence.Refusal{Reason: fmt.Sprintf("the server proves event %d, not %d", p.Event.Seq, c.Seq)}
 	}
 	return p, key, nil
 }
@@ -112,18 +112,18 @@ func (c *checkCommand) Run(s *cli.Streams) error {
 	}
 	p, err := evidence.Check(content, key)
 	if err != nil {
-		return refused(name, err)
+		return refusedEvidence(name, err)
 	}
 	if c.Organization != nil && !sameID(p.Head.Organization, *c.Organization) {
-		return refused(name, fmt.Errorf("the file is of organization %s", p.Head.Organization))
+		return refusedEvidence(name, fmt.Errorf("the file is of organization %s", p.Head.Organization))
 	}
 	if c.Record != nil {
 		record, err := cli.ReadFile(*c.Record, maxRecordFile)
 		if err != nil {
 			return misused(name, "--record: %v", err)
 		}
-		if err := p.Holds(record); err != nil {
-			return refused(name, err)
+		if err := p.MatchesRecord(record); err != nil {
+			return refusedEvidence(name, err)
 		}
 	}
 	if err := p.Describe(s.Out); err != nil || c.Record == nil {

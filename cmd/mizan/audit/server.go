@@ -91,8 +91,8 @@ func (a *auditServer) keyOr(given string) (string, error) {
 	return a.key()
 }
 
-// refused returns the fault for evidence that was refused.
-func refused(name string, err error) *cli.Fault {
+// refusedEvidence returns the fault for evidence that was refused.
+func refusedEvidence(name string, err error) *cli.Fault {
 	return &cli.Fault{Code: exitRefused, Lines: []string{"mizan: " + name + ": refused: " + cli.OneLine(err.Error())}}
 }
 
@@ -115,7 +115,7 @@ func (a *auditServer) ownHead(key string) (*evidence.Head, error) {
 		return nil, err
 	}
 	if !sameID(head.Organization, asked) {
-		return nil, &evidence.Refusal{Why: "the head is of organization " + head.Organization.String() + ", not of " + asked}
+		return nil, &evidence.Refusal{Reason: "the head is of organization " + head.Organization.String() + ", not of " + asked}
 	}
 	return head, nil
 }

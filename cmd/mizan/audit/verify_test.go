@@ -62,9 +62,9 @@ func recordOf(line map[string]any) any {
 	return response
 }
 
-// unnoticed returns the names of the values in a response that can be changed without rule 1 detecting
+// undetectedChanges returns the names of the values in a response that can be changed without rule 1 detecting
 // the change. only selects the values to try; nil: all except those in before.
-func (w *workload) unnoticed(t *testing.T, line map[string]any, only []string, before map[string]bool) (missed []string) {
+func (w *workload) undetectedChanges(t *testing.T, line map[string]any, only []string, before map[string]bool) (missed []string) {
 	t.Helper()
 	tried := 0
 	for _, l := range leavesOf("", recordOf(line), nil) {
@@ -91,7 +91,7 @@ func (w *workload) unnoticed(t *testing.T, line map[string]any, only []string, b
 // beside are the fields that rule 1 does not compare, by method and path without ids: secrets, fields
 // that may be masked, fields that change from day to day, and the changeable fields of records that
 // have changed since the response.
-var beside = map[string][]string{
+var uncomparedFields = map[string][]string{
 	"POST /murabaha": {"days_past_due"}, "GET /murabaha/_": {"days_past_due"},
 	"POST /partners":  {"secret"},
 	"POST /users":     {"active", "email", "name", "partner_id", "roles"},
@@ -136,7 +136,7 @@ func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
 		if tried[about] == nil {
 			tried[about] = make(map[string]bool)
 		}
-		if missed, want := w.unnoticed(t, line, nil, tried[about]), beside[shape]; !again && !slices.Equal(missed, want) {
+		if missed, want := w.undetectedChanges(t, line, nil, tried[about]), uncomparedFields[shape]; !again && !slices.Equal(missed, want) {
 			t.Errorf("%s: %q can be changed, want %q", shape, missed, want)
 		}
 	}
@@ -145,7 +145,7 @@ func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
 // lasting are the fields of contracts in which a wrong value is always detected, even after later
 // changes of the contract and without a cached reply: the fields that the creation fixed, the instant
 // and the status, and the sums that entries have moved.
-var lasting = map[string][]string{
+var alwaysComparedFields = map[string][]string{
 	"leases":               {"customer_id", "asset_cost", "monthly_rental", "metadata.a", "total_rentals_paid", "total_owner_expenses"},
 	"partnerships":         {"customer_id", "total_value", "profit_sharing_ratio.bank", "bank_profit_share"},
 	"certificate-issues":   {"name", "total_value", "certificate_value", "total_profit_distributed"},
@@ -163,16 +163,16 @@ func TestAuditFindsChangesToFieldsThatNoWriteChanges(t *testing.T) {
 	tried := make(map[string]int)
 	for _, line := range w.lines {
 		product, _, _ := strings.Cut(strings.TrimPrefix(shapeOf(line), "POST /"), "/")
-		if lasting[product] == nil || line["method"] != "POST" || tried[product] == 3 {
+		if alwaysComparedFields[product] == nil || line["method"] != "POST" || tried[product] == 3 {
 			continue
 		}
 		tried[product]++
 		delete(line, "idempotency_key")
-		if missed := w.unnoticed(t, line, append(slices.Clone(lasting[""]), lasting[product]...), map[string]bool{}); missed != nil {
+		if missed := w.undetectedChanges(t, line, append(slices.Clone(alwaysComparedFields[""]), alwaysComparedFields[product]...), map[string]bool{}); missed != nil {
 			t.Errorf("%s: %q can be changed", shapeOf(line), missed)
 		}
 	}
-	if len(tried) != len(lasting)-1 {
+	if len(tried) != len(alwaysComparedFields)-1 {
 		t.Errorf("only %v were tried", tried)
 	}
 }
@@ -181,7 +181,7 @@ func TestAuditFindsChangesToFieldsThatNoWriteChanges(t *testing.T) {
 func TestAuditComparesListsOfContracts(t *testing.T) {
 	w := recordWorkload(t)
 	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return shapeOf(line) == "GET /leases" })
-	if missed := w.unnoticed(t, w.lines[i], nil, map[string]bool{}); missed != nil {
+	if missed := w.undetectedChanges(t, w.lines[i], nil, map[string]bool{}); missed != nil {
 		t.Errorf("%q can be changed", missed)
 	}
 }

@@ -160,7 +160,7 @@ func (w *watchRun) poll() error {
 	err = w.state.Advance(signed, w.extension)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return w.keepRefused(signed, refusal)
+		return w.storeRefused(signed, refusal)
 	}
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
 	if _, turnedAway := w.server.head(); turnedAway != nil {
 		return nil, err
 	}
-	return nil, &evidence.Refusal{Why: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
+	return nil, &evidence.Refusal{Reason: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
 }
 
 // begin stores the first head. If the key comes from the server, it protects only from the second poll
@@ -207,7 +207,7 @@ func (w *watchRun) begin() error {
 	head, err := w.server.ownHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return refused(watchName, err)
+		return refusedEvidence(watchName, err)
 	}
 	if err != nil {
 		return err
@@ -229,11 +229,11 @@ func (w *watchRun) save() error {
 	return nil
 }
 
-// keepRefused stores a refused head beside the state: two heads by one key that contradict
+// storeRefused stores a refused head beside the state: two heads by one key that contradict
 // each other are evidence against the server's operator, and only the auditor has both. A
 // head that the key did not sign proves nothing and is not stored.
-func (w *watchRun) keepRefused(signed []byte, refusal *evidence.Refusal) error {
-	f := refused(watchName, refusal)
+func (w *watchRun) storeRefused(signed []byte, refusal *evidence.Refusal) error {
+	f := refusedEvidence(watchName, refusal)
 	say := func(format string, args ...any) *cli.Fault {
 		f.Lines = append(f.Lines, "mizan: "+watchName+": "+cli.OneLine(fmt.Sprintf(format, args...)))
 		return f
@@ -245,7 +245,7 @@ func (w *watchRun) keepRefused(signed []byte, refusal *evidence.Refusal) error {
 	if _, err := note.Open(signed, note.VerifierList(key)); err != nil {
 		return say("it is not signed with the key of %s, and is not kept", w.State)
 	}
-	kept, err := keepBeside(w.State+".refused", signed)
+	kept, err := storeBeside(w.State+".refused", signed)
 	if err != nil {
 		return say("the refused head could not be kept: %v", err)
 	}
@@ -253,13 +253,13 @@ func (w *watchRun) keepRefused(signed []byte, refusal *evidence.Refusal) error {
 }
 
 // maxKept bounds the refused heads that are stored beside a state.
-const maxKept = 1000
+const maxRefusedHeads = 1000
 
-// keepBeside stores a refused head in a new file, unless a file contains it already. It
+// storeBeside stores a refused head in a new file, unless a file contains it already. It
 // overwrites none, because the first contradiction may matter more than the last.
-func keepBeside(first string, signed []byte) (path string, err error) {
+func storeBeside(first string, signed []byte) (path string, err error) {
 	path = first
-	for n := 2; n <= maxKept; n++ {
+	for n := 2; n <= maxRefusedHeads; n++ {
 		if err = durable.Create(path, stateMode, signed); !errors.Is(err, fs.ErrExist) {
 			return path, err
 		}

@@ -56,7 +56,7 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	d.http.Timeout = 0 // a backup may take any length of time
 	response, err := d.http.Do(request)
 	if err != nil {
-		return failure(inner(err))
+		return failure(withoutURL(err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {

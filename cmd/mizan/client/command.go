@@ -87,8 +87,8 @@ func (c *Command) ShowReply(a *Reply) error {
 		}
 	}
 	out := c.newPrinter(nil)
-	out.one(thing)
-	return out.end()
+	out.printObject(thing)
+	return out.flush()
 }
 
 // Paging are the flags of every list.
@@ -130,23 +130,23 @@ func (c *Command) List(l Listing, p Paging) error {
 	for range MaxPages {
 		next, err := c.listPage(l.Path, query, out)
 		if err != nil {
-			_ = out.end() // the rows before the fault are valid
+			_ = out.flush() // the rows before the fault are valid
 			return err
 		}
 		if next != "" && !p.All {
-			err := out.end()
+			err := out.flush()
 			c.Note("there is more: --all, or --cursor '%s'", next)
 			return err
 		}
 		if next == "" {
-			return out.end()
+			return out.flush()
 		}
 		if next == query.Get("cursor") {
 			break
 		}
 		query.Set("cursor", next)
 	}
-	_ = out.end()
+	_ = out.flush()
 	return c.Failed("the list does not end: the server gives the same page again")
 }
 
@@ -170,7 +170,7 @@ func (c *Command) listPage(path string, query url.Values, out *printer) (next st
 		if err != nil {
 			return "", c.Failed("the answer is not a list of the server's: %v", err)
 		}
-		out.row(r)
+		out.printRow(r)
 	}
 	if body.Cursor.Value != nil {
 		next = *body.Cursor.Value

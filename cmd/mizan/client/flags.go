@@ -60,7 +60,7 @@ func (f *AdminFlags) Open() (*Client, error) {
 // another host.
 func newHTTPClient(trust *tls.Config) *http.Client {
 	return &http.Client{
-		Timeout:       answerBound,
+		Timeout:       responseTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, ForceAttemptHTTP2: true},
 	}

@@ -58,7 +58,7 @@ func (o *Object) Value(name string) (jsontext.Value, bool) {
 }
 
 // Nothing is what tables show for a value that is absent, null or empty.
-const Nothing = "-"
+const AbsentValue = "-"
 
 // Text formats a JSON value for people.
 func Text(value jsontext.Value) string {
@@ -78,7 +78,7 @@ func Text(value jsontext.Value) string {
 		text = ""
 	}
 	if text == "" {
-		return Nothing
+		return AbsentValue
 	}
 	return Printable(text)
 }
@@ -117,8 +117,8 @@ func (c *Command) newPrinter(columns []string) *printer {
 	return &printer{json: c.JSON, columns: columns, out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
 }
 
-// one prints a single object, one line for each member.
-func (p *printer) one(o Object) {
+// printObject prints a single object, one line for each member.
+func (p *printer) printObject(o Object) {
 	if p.json {
 		p.line(o)
 		return
@@ -128,9 +128,9 @@ func (p *printer) one(o Object) {
 	}
 }
 
-// row prints an object of a list, with the members that the table shows. Errors of writing are returned
+// printRow prints an object of a list, with the members that the table shows. Errors of writing are returned
 // by end.
-func (p *printer) row(o Object) {
+func (p *printer) printRow(o Object) {
 	if p.json {
 		p.line(o)
 		return
@@ -158,8 +158,8 @@ func (p *printer) cells(cells ...string) {
 	_, _ = p.table.Write([]byte(strings.Join(cells, "\t") + "\n"))
 }
 
-// end flushes the output. Its error is the stream's first one.
-func (p *printer) end() error {
+// flush flushes the output. Its error is the stream's first one.
+func (p *printer) flush() error {
 	if err := p.table.Flush(); err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.
 		return s, nil
 	}
 	defer func() { _ = s.Close() }()
-	body, err := io.ReadAll(io.LimitReader(s, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(s, maxResponse))
 	if err != nil {
 		return nil, l.Failed("%s: %v", l.Client.Base, err)
 	}
@@ -87,7 +87,7 @@ func (c *Client) stream(ctx context.Context, path string, query url.Values) (*ht
 	patient.Timeout = 0
 	response, err := patient.Do(request)
 	if err != nil {
-		return nil, inner(err)
+		return nil, withoutURL(err)
 	}
 	return response, nil
 }

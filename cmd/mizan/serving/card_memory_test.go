@@ -446,10 +446,10 @@ func screenEveryCard(t *testing.T, s *testkit.Server) {
 
 // hoarding is the environment of a server without garbage collection, so that no garbage is
 // overwritten by accident.
-var hoarding = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
+var withoutGC = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
 
 func searchAfterPayments(t *testing.T, flags []string) {
-	s := testkit.Start(t, testkit.Options{Env: hoarding, Flags: flags})
+	s := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
 	screenEveryCard(t, s)
 	var payers []*payer
 	var open []net.Conn
@@ -495,8 +495,8 @@ func TestMemoryHoldsNoCardSentToAnotherPlatform(t *testing.T) {
 	}
 	for name, flags := range map[string][]string{"with TLS": nil, "without TLS": {"--tls", "off"}} {
 		t.Run(name, func(t *testing.T) {
-			far := testkit.Start(t, testkit.Options{Env: hoarding, Flags: flags})
-			near := testkit.Start(t, testkit.Options{Env: hoarding})
+			far := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
+			near := testkit.Start(t, testkit.Options{Env: withoutGC})
 			connectServers(t, near, far)
 			var all sync.WaitGroup
 			for i := range 8 {

@@ -25,10 +25,10 @@ const (
 	metricsHandles    = 32  // connections of the metrics listener
 	otherHandles      = 64  // logs, HEAD, backups, files that are read at a start or after a signal
 
-	deliveryPart  = 32   // deliveries get 1/32 of the limit
-	minDeliveries = 32   // notifications under way at once
-	maxDeliveries = 1024 // notifications under way at once; more would only wait for processors
-	lookups       = 2    // handles of a delivery: the look-up of a name needs two sockets at once, the connection after it one
+	deliveryShare   = 32   // deliveries get 1/32 of the limit
+	minDeliveries   = 32   // notifications under way at once
+	maxDeliveries   = 1024 // notifications under way at once; more would only wait for processors
+	deliveryHandles = 2    // handles of a delivery: the look-up of a name needs two sockets at once, the connection after it one
 
 	minConnections = 64     // clients' connections; with room for fewer the limit of open files is too low
 	maxConnections = 16_384 // an idle connection with TLS takes about 40 KiB
@@ -50,8 +50,8 @@ func shareHandles(limit uint64) (handles, error) {
 		return handles{}, cli.BadConfiguration(fmt.Sprintf("open files: the limit is %d, and at least %d are needed; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)", limit, minHandles))
 	}
 	h := handles{limit: int(min(limit, 1<<30))}
-	h.deliveries = min(max(h.limit/deliveryPart, minDeliveries), maxDeliveries)
-	h.reserve = compactionHandles + providerHandles + operatorHandles + metricsHandles + otherHandles + lookups*h.deliveries
+	h.deliveries = min(max(h.limit/deliveryShare, minDeliveries), maxDeliveries)
+	h.reserve = compactionHandles + providerHandles + operatorHandles + metricsHandles + otherHandles + deliveryHandles*h.deliveries
 	return h, nil
 }
 
@@ -60,8 +60,8 @@ func (h *handles) connections(others int) int {
 	return min(h.limit-h.reserve-others, maxConnections)
 }
 
-// raiseHandles raises the soft limit of open files to the hard one and returns the limit.
-func raiseHandles() (uint64, error) {
+// raiseHandleLimit raises the soft limit of open files to the hard one and returns the limit.
+func raiseHandleLimit() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, fmt.Errorf("the limit of open files: %w", err)
@@ -87,13 +87,13 @@ func openHandles() (n int, ok bool) {
 	return len(names) - 1, err == nil // not counting the handle of this directory itself
 }
 
-// perAddress returns how many of total connections one address may have. The rest is for other
+// maxPerAddress returns how many of total connections one address may have. The rest is for other
 // addresses, even if no connection can be closed.
-func perAddress(total int) int { return total - total/4 }
+func maxPerAddress(total int) int { return total - total/4 }
 
 // shareOpenFiles reads the limit of open files before anything is opened.
 func (s *server) shareOpenFiles(context.Context) error {
-	limit, err := raiseHandles()
+	limit, err := raiseHandleLimit()
 	if err != nil {
 		return cli.BadConfiguration("open files: " + err.Error())
 	}
@@ -117,7 +117,7 @@ func (s *server) limitConnections() (int, error) {
 		close(stop)
 		return nil
 	})
-	go k.keep(ticks.C, stop)
+	go k.run(ticks.C, stop)
 	return room, nil
 }
 
@@ -132,7 +132,7 @@ type handleKeeper struct {
 // check counts handles, adjusts the gate's bound, and returns the number of possible connections, which
 // may be less than minConnections.
 func (k *handleKeeper) check() int {
-	if limit, err := raiseHandles(); err == nil { // the limit may have changed
+	if limit, err := raiseHandleLimit(); err == nil { // the limit may have changed
 		k.handles.limit = int(min(limit, 1<<30))
 	}
 	open, ok := openHandles()
@@ -145,12 +145,12 @@ func (k *handleKeeper) check() int {
 			k.log.Warn("the limit of open files is too low for this store: few connections are taken", "limit", k.handles.limit, "open", open, "connections", max(room, 1))
 		})
 	}
-	k.gate.Bound(max(room, minConnections/2), perAddress(max(room, minConnections/2)))
+	k.gate.Bound(max(room, minConnections/2), maxPerAddress(max(room, minConnections/2)))
 	return room
 }
 
-// keep checks at each tick until stop is closed.
-func (k *handleKeeper) keep(ticks <-chan time.Time, stop <-chan struct{}) {
+// run checks at each tick until stop is closed.
+func (k *handleKeeper) run(ticks <-chan time.Time, stop <-chan struct{}) {
 	for {
 		select {
 		case <-stop:

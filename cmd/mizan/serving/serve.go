@@ -270,7 +270,7 @@ func (s *server) listen(context.Context) error {
 		return err
 	}
 	s.onClose(ignoreClosed(s.listener.Close))
-	s.address = reachedAt(s.cfg, s.listener)
+	s.address = localURL(s.cfg, s.listener)
 	s.baseURL = publicURL(s.cfg, s.address)
 	socket := s.listener
 	s.listener = s.gate.Listener(s.listener)

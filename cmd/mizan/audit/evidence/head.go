@@ -88,9 +88,11 @@ func fullText(n *note.Note) string {
 }
 
 // Refusal is the reason why evidence is refused, in a sentence for people.
-type Refusal struct{ Why string }
+type Refusal struct{ Reason string }
 
 // Error implements error.
-func (r *Refusal) Error() string { return r.Why }
+func (r *Refusal) Error() string { return r.Reason }
 
-func refuse(format string, args ...any) *Refusal { return &Refusal{Why: fmt.Sprintf(format, args...)} }
+func refuse(format string, args ...any) *Refusal {
+	return &Refusal{Reason: fmt.Sprintf(format, args...)}
+}

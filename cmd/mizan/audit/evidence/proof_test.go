@@ -158,11 +158,11 @@ func FuzzCheck(f *testing.F) {
 func TestProofContainsTheStoredRecord(t *testing.T) {
 	j := newJournal(t, 3)
 	p := j.proof(2)
-	if err := p.Holds(recordOf(2)); err != nil {
+	if err := p.MatchesRecord(recordOf(2)); err != nil {
 		t.Error(err)
 	}
-	wantRefused(t, p.Holds(recordOf(3)), "the record is not what was stored after event 2")
-	wantRefused(t, p.Holds(nil), "the record is not what was stored after event 2")
+	wantRefused(t, p.MatchesRecord(recordOf(3)), "the record is not what was stored after event 2")
+	wantRefused(t, p.MatchesRecord(nil), "the record is not what was stored after event 2")
 	j.add((&ledger.Event{Seq: 4, Version: 1, Name: "x"}).AppendCanonical(nil))
-	wantRefused(t, j.proof(4).Holds(recordOf(4)), "event 4 says nothing of its record")
+	wantRefused(t, j.proof(4).MatchesRecord(recordOf(4)), "event 4 says nothing of its record")
 }

@@ -116,7 +116,7 @@ func appendMember(s *textTable, m client.Member, currency string) (tables []clie
 		if _, simple := client.Scalars(m.Value); !simple {
 			return []client.Member{m}, nil
 		}
-		if listed := client.Text(m.Value); listed != client.Nothing {
+		if listed := client.Text(m.Value); listed != client.AbsentValue {
 			s.row(client.Printable(m.Name), "", "", listed)
 		}
 	case kind == '{':
@@ -289,8 +289,8 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 			switch {
 			case !amount(name):
 				cells = append(cells, client.Text(value))
-			case client.Text(value) == client.Nothing:
-				cells = append(cells, client.Nothing, "")
+			case client.Text(value) == client.AbsentValue:
+				cells = append(cells, client.AbsentValue, "")
 			default:
 				cells = append(cells, major(text(value), currency), text(value))
 			}

@@ -6,39 +6,39 @@ import (
 )
 
 // maxAnswer bounds a response in bytes, including its head.
-const maxAnswer = 1 << 20
+const maxResponse = 1 << 20
 
-var errAnswer = errors.New("malformed answer")
+var errResponse = errors.New("malformed answer")
 
-// answer is one HTTP response; body aliases the connection's buffer.
-type answer struct {
+// response is one HTTP response; body aliases the connection's buffer.
+type response struct {
 	status int
 	body   []byte
 	closes bool // the server closes the connection after the response
 }
 
-// parseAnswer parses the response at the beginning of b and returns its size in bytes. Size 0 means
+// parseResponse parses the response at the beginning of b and returns its size in bytes. Size 0 means
 // that the response is not complete yet. It supports only what the server sends, HTTP/1.1 with a
 // Content-Length, and returns an error for anything else.
-func parseAnswer(b []byte) (a answer, size int, err error) {
+func parseResponse(b []byte) (a response, size int, err error) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
-		if len(b) >= maxAnswer {
-			err = errAnswer
+		if len(b) >= maxResponse {
+			err = errResponse
 		}
 		return a, 0, err
 	}
 	head := b[:end+2]
 	if len(head) < len("HTTP/1.1 200\r\n") || string(head[:9]) != "HTTP/1.1 " {
-		return a, 0, errAnswer
+		return a, 0, errResponse
 	}
 	var ok bool
 	if a.status, ok = number(head[9:12]); !ok {
-		return a, 0, errAnswer
+		return a, 0, errResponse
 	}
 	length, ok := a.readHead(head)
-	if !ok || length > maxAnswer {
-		return a, 0, errAnswer
+	if !ok || length > maxResponse {
+		return a, 0, errResponse
 	}
 	if size = end + 4 + length; size > len(b) {
 		return a, 0, nil
@@ -49,7 +49,7 @@ func parseAnswer(b []byte) (a answer, size int, err error) {
 
 // readHead finds the length of the body and whether the connection ends. To save time it examines only
 // lines that begin with the first letter of a header that it needs.
-func (a *answer) readHead(head []byte) (length int, ok bool) {
+func (a *response) readHead(head []byte) (length int, ok bool) {
 	for rest := head; len(rest) > 0; {
 		end := bytes.IndexByte(rest, '\n')
 		line := rest[:end]
