@@ -105,7 +105,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	report.compare(names, crop(samples, comparedFraction))
+	report.compare(names, cropSlowest(samples, comparedFraction))
 	report.print(out)
 	return errors.Join(report.err(), writeReport(cfg.Report, report))
 }

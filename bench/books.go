@@ -50,8 +50,8 @@ func (d *decimal) UnmarshalJSON(b []byte) error {
 
 var errNotFound = errors.New("not found")
 
-// list calls fn with the rows of a ledger list, page by page.
-func (a *auditor) list(ctx context.Context, path string, query url.Values, fn func(*row) error) error {
+// eachRow calls fn with the rows of a ledger list, page by page.
+func (a *auditor) eachRow(ctx context.Context, path string, query url.Values, fn func(*row) error) error {
 	for {
 		var page struct {
 			Data   []row `json:"data"`
@@ -105,8 +105,8 @@ type books struct {
 	provider  big.Int // posted debits of all provider accounts
 }
 
-// read reads the totals, in the asset of the payments.
-func (a *auditor) read(ctx context.Context) (*books, error) {
+// readBooks reads the totals, in the asset of the payments.
+func (a *auditor) readBooks(ctx context.Context) (*books, error) {
 	b := new(books)
 	path := fmt.Sprintf("/ledger/accounts/L:partner:%d:available", a.sandbox.PartnerID)
 	query := url.Values{"env": {"prod"}, "currency": {paymentCurrency}, "limit": {pageSize}}
@@ -114,7 +114,7 @@ func (a *auditor) read(ctx context.Context) (*books, error) {
 		path = "/ledger/accounts"
 		query.Set("prefix", "L:partner:")
 	}
-	err := a.list(ctx, path, query, func(r *row) error {
+	err := a.eachRow(ctx, path, query, func(r *row) error {
 		if strings.HasSuffix(r.Account, ":available") {
 			b.available.Add(&b.available, &r.CreditsPosted.Int)
 		}
@@ -124,7 +124,7 @@ func (a *auditor) read(ctx context.Context) (*books, error) {
 		return nil, err
 	}
 	query = url.Values{"env": {"prod"}, "currency": {paymentCurrency}, "prefix": {"A:provider:"}, "limit": {pageSize}}
-	return b, a.list(ctx, "/ledger/accounts", query, func(r *row) error {
+	return b, a.eachRow(ctx, "/ledger/accounts", query, func(r *row) error {
 		b.provider.Add(&b.provider, &r.DebitsPosted.Int)
 		return nil
 	})
@@ -147,7 +147,7 @@ func (b *books) checkCharged(before *books, charged uint64) error {
 func (a *auditor) checkTrialBalance(ctx context.Context) (accounts int, err error) {
 	type sums struct{ posted, pending big.Int }
 	assets := make(map[string]*sums)
-	err = a.list(ctx, "/ledger/trial-balance", url.Values{"env": {"prod"}, "limit": {pageSize}}, func(r *row) error {
+	err = a.eachRow(ctx, "/ledger/trial-balance", url.Values{"env": {"prod"}, "limit": {pageSize}}, func(r *row) error {
 		s := assets[string(r.Asset)]
 		if s == nil {
 			s = new(sums)

@@ -121,7 +121,7 @@ func (c *conn) onPoll(fd uintptr) bool {
 			c.err = err
 			return true
 		}
-		if c.arrived(n) {
+		if c.received(n) {
 			return true
 		}
 		// Read until no bytes are left: the poller reports each change only once, and the end of the
@@ -145,7 +145,7 @@ func (c *conn) exchangeStream() error {
 	}
 	for {
 		n, err := c.Read(c.freeBuffer())
-		if n > 0 && c.arrived(n) {
+		if n > 0 && c.received(n) {
 			return c.err
 		}
 		if err != nil {
@@ -162,8 +162,8 @@ func (c *conn) freeBuffer() []byte {
 	return c.in[len(c.in):cap(c.in)]
 }
 
-// arrived adds n bytes and tells whether the response is complete or malformed.
-func (c *conn) arrived(n int) bool {
+// received adds n bytes and tells whether the response is complete or malformed.
+func (c *conn) received(n int) bool {
 	c.in = c.in[:len(c.in)+n]
 	a, size, err := parseResponse(c.in)
 	if err == nil && size != 0 && size != len(c.in) {

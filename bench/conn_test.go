@@ -140,7 +140,7 @@ func TestExchange(t *testing.T) {
 					}
 				}
 			}
-			if _, err := c.exchange([]byte("GET /half HTTP/1.1\r\n\r\n")); err == nil || kindOf(err) != "connection closed" {
+			if _, err := c.exchange([]byte("GET /half HTTP/1.1\r\n\r\n")); err == nil || errorKind(err) != "connection closed" {
 				t.Errorf("half an answer: %v", err)
 			}
 			if _, err := dialTo(t, base, transport.own).exchange([]byte("GET /more HTTP/1.1\r\n\r\n")); err == nil {
@@ -161,7 +161,7 @@ func TestExchangeEndsAtItsDeadline(t *testing.T) {
 		<-asked
 		_ = c.SetDeadline(time.Unix(1, 0))
 	}()
-	if _, err := c.exchange([]byte("GET / HTTP/1.1\r\n\r\n")); err == nil || kindOf(err) != "time-out" {
+	if _, err := c.exchange([]byte("GET / HTTP/1.1\r\n\r\n")); err == nil || errorKind(err) != "time-out" {
 		t.Errorf("exchange = %v, want a time-out", err)
 	}
 }

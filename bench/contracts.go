@@ -197,7 +197,7 @@ func (c *contractor) check(_ uint64, a *response) string {
 		return kind
 	}
 	if c.nextStep == 0 {
-		c.id = string(textOf(a.body, `"id":`))
+		c.id = string(memberValue(a.body, `"id":`))
 	}
 	c.nextStep++
 	return ""

@@ -31,22 +31,22 @@ const (
 func deniedCases(ctx context.Context, s *server.Sandbox, client *http.Client) ([]deniedCase, error) {
 	a := &operator{client: client, sandbox: s, run: uuid.NewString()}
 	here := s.OrganizationID
-	there := a.organization(ctx, "Neighbours")
-	resting := a.organization(ctx, "Resting")
-	partner := a.partner(ctx, here, nil)
-	away := a.partner(ctx, here, []string{"192.0.2.0/24"})
-	good := a.key(ctx, here, partner, time.Time{})
-	expired := a.key(ctx, here, partner, time.Now().Add(expiresIn))
-	revoked := a.key(ctx, here, partner, time.Time{})
-	outside := a.key(ctx, here, away, time.Time{})
-	sleeping := a.key(ctx, resting, a.partner(ctx, resting, nil), time.Time{})
+	there := a.createOrganization(ctx, "Neighbours")
+	resting := a.createOrganization(ctx, "Resting")
+	partner := a.createPartner(ctx, here, nil)
+	away := a.createPartner(ctx, here, []string{"192.0.2.0/24"})
+	good := a.createKey(ctx, here, partner, time.Time{})
+	expired := a.createKey(ctx, here, partner, time.Now().Add(expiresIn))
+	revoked := a.createKey(ctx, here, partner, time.Time{})
+	outside := a.createKey(ctx, here, away, time.Time{})
+	sleeping := a.createKey(ctx, resting, a.createPartner(ctx, resting, nil), time.Time{})
 	for _, k := range []issuedKey{good, revoked, expired} {
 		a.requireAdmitted(ctx, here, k.Key)
 	}
 	a.requireAdmitted(ctx, resting, sleeping.Key)
 	a.do(ctx, http.MethodDelete, "/api_keys/"+revoked.ID, here, nil, nil)
 	a.do(ctx, http.MethodPatch, "/organizations/"+resting, "", map[string]any{"status": "maintenance"}, nil)
-	a.await(ctx, here, expired.Key)
+	a.waitUntilRefused(ctx, here, expired.Key)
 	if a.err != nil {
 		return nil, fmt.Errorf("bench: access: %w", a.err)
 	}
@@ -85,7 +85,7 @@ type issuedKey struct {
 	Key string `json:"key"`
 }
 
-func (o *operator) organization(ctx context.Context, name string) string {
+func (o *operator) createOrganization(ctx context.Context, name string) string {
 	var made struct {
 		Data struct {
 			ID string `json:"id"`
@@ -95,7 +95,7 @@ func (o *operator) organization(ctx context.Context, name string) string {
 	return made.Data.ID
 }
 
-func (o *operator) partner(ctx context.Context, organization string, sources []string) int64 {
+func (o *operator) createPartner(ctx context.Context, organization string, sources []string) int64 {
 	var made struct {
 		ID int64 `json:"id"`
 	}
@@ -106,7 +106,7 @@ func (o *operator) partner(ctx context.Context, organization string, sources []s
 	return made.ID
 }
 
-func (o *operator) key(ctx context.Context, organization string, partner int64, expires time.Time) (made issuedKey) {
+func (o *operator) createKey(ctx context.Context, organization string, partner int64, expires time.Time) (made issuedKey) {
 	draft := map[string]any{"partner_id": partner, "name": "access"}
 	if !expires.IsZero() {
 		draft["expires_at"] = expires.Format(time.RFC3339Nano)
@@ -158,8 +158,8 @@ func (o *operator) send(request *http.Request) (status int, body []byte, err err
 	return response.StatusCode, body, errors.Join(err, response.Body.Close())
 }
 
-// status returns the HTTP status of a request with the key.
-func (o *operator) status(ctx context.Context, organization, key string) int {
+// requestStatus returns the HTTP status of a request with the key.
+func (o *operator) requestStatus(ctx context.Context, organization, key string) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.sandbox.BaseURL+"/api/v1/balances", nil)
 	if err != nil {
 		o.err = err
@@ -180,14 +180,14 @@ func (o *operator) requireAdmitted(ctx context.Context, organization, key string
 	if o.err != nil {
 		return
 	}
-	if status := o.status(ctx, organization, key); o.err == nil && status != http.StatusOK {
+	if status := o.requestStatus(ctx, organization, key); o.err == nil && status != http.StatusOK {
 		o.err = fmt.Errorf("a good key got HTTP %d", status)
 	}
 }
 
-// await waits until a key is refused.
-func (o *operator) await(ctx context.Context, organization, key string) {
-	for o.err == nil && o.status(ctx, organization, key) == http.StatusOK {
+// waitUntilRefused waits until a key is refused.
+func (o *operator) waitUntilRefused(ctx context.Context, organization, key string) {
+	for o.err == nil && o.requestStatus(ctx, organization, key) == http.StatusOK {
 		select {
 		case <-ctx.Done():
 			o.err = ctx.Err()

@@ -117,7 +117,7 @@ func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, t *transf
 	r.Groups = sizes.groups(&j.Stats)
 	if n := float64(r.Outcome.Good); n > 0 {
 		r.Written = float64(j.Stats.Bytes.Load()) / n
-		r.OnDisk = float64(filesIn(dir)) / n
+		r.OnDisk = float64(diskUsage(dir)) / n
 	}
 	return err
 }

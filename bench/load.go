@@ -148,9 +148,9 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 	sent := now
 	now = l.watch.elapsed()
 	if err != nil {
-		l.figures.failed(kindOf(err))
+		l.figures.failed(errorKind(err))
 		j.lost(n)
-		s.drop()
+		s.closeConn()
 		return now
 	}
 	if kind := j.check(n, a); kind != "" {
@@ -159,7 +159,7 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 		l.figures.succeeded(due, sent, now)
 	}
 	if a.closes {
-		s.drop()
+		s.closeConn()
 	}
 	return now
 }
@@ -168,7 +168,7 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 func (l *load) redial(ctx context.Context, s *slot) bool {
 	c, err := l.dialer.dial(ctx)
 	if err != nil {
-		l.figures.failed("connect: " + kindOf(err))
+		l.figures.failed("connect: " + errorKind(err))
 		l.watch.await(ctx, l.watch.elapsed()+redialAfter)
 		return false
 	}
@@ -178,8 +178,8 @@ func (l *load) redial(ctx context.Context, s *slot) bool {
 	return true
 }
 
-// drop closes the slot's connection.
-func (s *slot) drop() {
+// closeConn closes the slot's connection.
+func (s *slot) closeConn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conn != nil {
@@ -190,7 +190,7 @@ func (s *slot) drop() {
 
 func (l *load) close() {
 	for i := range l.active {
-		l.active[i].drop()
+		l.active[i].closeConn()
 	}
 }
 
@@ -227,8 +227,8 @@ func (l *load) interrupt(d time.Duration) {
 	}
 }
 
-// kindOf returns a short name for an error of the network.
-func kindOf(err error) string {
+// errorKind returns a short name for an error of the network.
+func errorKind(err error) string {
 	var network net.Error
 	switch {
 	case errors.Is(err, errResponse):

@@ -140,9 +140,9 @@ func writeReport(name string, report any) error {
 	return nil
 }
 
-// filesIn returns the disk space that the files below a directory occupy, in bytes. It does not
+// diskUsage returns the disk space that the files below a directory occupy, in bytes. It does not
 // add up their lengths, because some files are sparse.
-func filesIn(dir string) (bytes int64) {
+func diskUsage(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		var stat syscall.Stat_t
 		if err == nil && entry.Type().IsRegular() && syscall.Stat(path, &stat) == nil {

@@ -173,8 +173,8 @@ func (s *sink) drain(ctx context.Context, want int, during int) (Notices, error)
 	}
 }
 
-// notify sets the sink as the notification address of every partner of the run's payments.
-func (r *paymentsRun) notify(ctx context.Context) (err error) {
+// setNotificationAddress sets the sink as the notification address of every partner of the run's payments.
+func (r *paymentsRun) setNotificationAddress(ctx context.Context) (err error) {
 	if r.sink, err = newSink(); err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func (r *paymentsRun) open(ctx context.Context, dir string) (err error) {
 		err = r.createLimits(ctx)
 	}
 	if err == nil && r.cfg.Notify {
-		err = r.notify(ctx)
+		err = r.setNotificationAddress(ctx)
 	}
 	if err != nil {
 		err = errors.Join(err, r.close())
@@ -146,7 +146,7 @@ func (r *paymentsRun) start(ctx context.Context, dir string) error {
 	}
 	wait, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	if err := s.Ready(wait); err != nil {
+	if err := s.WaitReady(wait); err != nil {
 		select {
 		case <-s.Exited():
 			return err
@@ -223,7 +223,7 @@ func (r *paymentsRun) whileServed(ctx context.Context) (context.Context, context
 
 // measure runs the preload and the measured load, and checks the ledger.
 func (r *paymentsRun) measure(ctx context.Context) error {
-	before, err := r.auditor.read(ctx)
+	before, err := r.auditor.readBooks(ctx)
 	if err != nil {
 		return err
 	}
@@ -321,7 +321,7 @@ func progress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
 
 // checkLedger compares the ledger with the charged payments.
 func (r *paymentsRun) checkLedger(ctx context.Context, before *books) error {
-	after, err := r.auditor.read(ctx)
+	after, err := r.auditor.readBooks(ctx)
 	if err != nil {
 		return err
 	}

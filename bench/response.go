@@ -33,7 +33,7 @@ func parseResponse(b []byte) (a response, size int, err error) {
 		return a, 0, errResponse
 	}
 	var ok bool
-	if a.status, ok = number(head[9:12]); !ok {
+	if a.status, ok = parseNumber(head[9:12]); !ok {
 		return a, 0, errResponse
 	}
 	length, ok := a.readHead(head)
@@ -56,15 +56,15 @@ func (a *response) readHead(head []byte) (length int, ok bool) {
 		rest = rest[end+1:]
 		switch line[0] {
 		case 'C', 'c':
-			if value, found := header(line, "content-length:"); found {
-				if length, ok = number(value); !ok {
+			if value, found := headerValue(line, "content-length:"); found {
+				if length, ok = parseNumber(value); !ok {
 					return 0, false
 				}
-			} else if value, found = header(line, "connection:"); found {
+			} else if value, found = headerValue(line, "connection:"); found {
 				a.closes = bytes.EqualFold(value, []byte("close"))
 			}
 		case 'T', 't':
-			if _, found := header(line, "transfer-encoding:"); found {
+			if _, found := headerValue(line, "transfer-encoding:"); found {
 				return 0, false
 			}
 		}
@@ -72,17 +72,17 @@ func (a *response) readHead(head []byte) (length int, ok bool) {
 	return length, ok
 }
 
-// header returns the value of a header line with the name, which is in lower case and includes
+// headerValue returns the value of a header line with the name, which is in lower case and includes
 // the colon.
-func header(line []byte, name string) ([]byte, bool) {
+func headerValue(line []byte, name string) ([]byte, bool) {
 	if len(line) < len(name) || !bytes.EqualFold(line[:len(name)], []byte(name)) {
 		return nil, false
 	}
 	return bytes.TrimSpace(line[len(name):]), true
 }
 
-// number parses a small decimal number.
-func number(b []byte) (n int, ok bool) {
+// parseNumber parses a small decimal number.
+func parseNumber(b []byte) (n int, ok bool) {
 	if len(b) == 0 || len(b) > 9 {
 		return 0, false
 	}
@@ -95,9 +95,9 @@ func number(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// textOf returns the value of the first member with the name, at any depth of a body; nil if there is
+// memberValue returns the value of the first member with the name, at any depth of a body; nil if there is
 // no such member. The name includes its quotes and colon. The member's values must not contain escapes.
-func textOf(body []byte, name string) []byte {
+func memberValue(body []byte, name string) []byte {
 	i := bytes.Index(body, []byte(name))
 	if i < 0 {
 		return nil

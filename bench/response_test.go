@@ -49,7 +49,7 @@ func TestUnterminatedResponseIsRefused(t *testing.T) {
 func TestTextOf(t *testing.T) {
 	const body = `{"txid":"id","id":"7","status":"charged","n":1,"open":"x`
 	for name, want := range map[string]string{`"id":`: "7", `"status":`: "charged", `"n":`: "", `"none":`: "", `"open":`: ""} {
-		if got := string(textOf([]byte(body), name)); got != want {
+		if got := string(memberValue([]byte(body), name)); got != want {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}

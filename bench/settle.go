@@ -26,7 +26,7 @@ func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleFor)
 	defer cancel()
 	s := &settler{payer: p.job().(*payer), dialer: d}
-	defer s.drop()
+	defer s.closeConn()
 	for _, n := range open {
 		for !s.resolve(ctx, n) {
 			select {
@@ -58,12 +58,12 @@ func (s *settler) resolve(ctx context.Context, n uint64) bool {
 	_ = s.conn.SetDeadline(time.Now().Add(dialTimeout))
 	a, err := s.conn.exchange(s.payer.request(n))
 	if err != nil {
-		s.drop()
+		s.closeConn()
 		return false
 	}
 	if a.closes {
-		defer s.drop()
+		defer s.closeConn()
 	}
 	kind := s.payer.check(n, a)
-	return kind == "" || (a.status == 201 && unpaid(string(textOf(a.body, `"status":`)))) || (a.status >= 400 && a.status < 500 && a.status != 429)
+	return kind == "" || (a.status == 201 && neverCharged(string(memberValue(a.body, `"status":`)))) || (a.status >= 400 && a.status < 500 && a.status != 429)
 }

@@ -82,7 +82,7 @@ func (t *transfers) newID() (id ledger.ID) {
 
 // fill makes x a new transfer.
 func (t *transfers) fill(x *transfer) {
-	from, to := t.pair()
+	from, to := t.chooseAccounts()
 	amount := 1 + t.random.Uint64N(maxTransfer)
 	t.debits[from] += amount
 	t.credits[to] += amount
@@ -97,8 +97,8 @@ func (t *transfers) fill(x *transfer) {
 	x.change = posting.Change{Steps: x.steps[:]}
 }
 
-// pair chooses two accounts. Account 0 is the hot one; it only occurs in the hot pair.
-func (t *transfers) pair() (from, to int) {
+// chooseAccounts chooses two accounts. Account 0 is the hot one; it only occurs in the hot pair.
+func (t *transfers) chooseAccounts() (from, to int) {
 	others := len(t.paths) - 1
 	from = 1 + t.random.IntN(others)
 	if others == 1 || (t.hot > 0 && t.random.Float64() < t.hot) {

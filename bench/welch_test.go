@@ -37,7 +37,7 @@ func TestWelch(t *testing.T) {
 
 func TestCropHasOneBoundForAllSamples(t *testing.T) {
 	slow, fast := []float64{1, 50, 60, 70, 80}, []float64{1, 2, 3, 4, 5}
-	got := crop([][]float64{slow, fast}, 0.8)
+	got := cropSlowest([][]float64{slow, fast}, 0.8)
 	if want := []float64{1, 50, 60}; !slices.Equal(got[0], want) {
 		t.Errorf("the slow one keeps %v, want %v", got[0], want)
 	}
@@ -51,7 +51,7 @@ func TestCropKeepsValuesAtTheBound(t *testing.T) {
 		quantile float64
 		want     []float64
 	}{{1, []float64{1, 2, 2, 3}}, {0.75, []float64{1, 2, 2}}, {0.5, []float64{1, 2, 2}}, {0.25, []float64{1}}, {0, []float64{1}}} {
-		if got := crop([][]float64{{1, 2, 2, 3}}, c.quantile); !slices.Equal(got[0], c.want) {
+		if got := cropSlowest([][]float64{{1, 2, 2, 3}}, c.quantile); !slices.Equal(got[0], c.want) {
 			t.Errorf("at %v: %v, want %v", c.quantile, got[0], c.want)
 		}
 	}

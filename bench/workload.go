@@ -111,7 +111,7 @@ var statusCharged = []byte(`"status":"charged"`)
 // including 503, means that nothing is stored.
 func (p *payer) check(n uint64, a *response) string {
 	if a.status == 201 && bytes.Contains(a.body, statusCharged) {
-		p.settled(a)
+		p.recordCharged(a)
 		return ""
 	}
 	if a.status != 201 {
@@ -120,22 +120,22 @@ func (p *payer) check(n uint64, a *response) string {
 		}
 		return "HTTP " + strconv.Itoa(a.status)
 	}
-	status := string(textOf(a.body, `"status":`))
-	if !unpaid(status) {
+	status := string(memberValue(a.body, `"status":`))
+	if !neverCharged(status) {
 		p.lost(n)
 	}
 	return "status " + status
 }
 
-// unpaid tells whether a payment with this status will never be charged.
-func unpaid(status string) bool { return status == "rejected" || status == "failed" }
+// neverCharged tells whether a payment with this status will never be charged.
+func neverCharged(status string) bool { return status == "rejected" || status == "failed" }
 
-func (p *payments) settled(a *response) {
+func (p *payments) recordCharged(a *response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.charged++
 	if p.keepIDs && len(p.ids) < maxIDs*idSize {
-		if id := textOf(a.body, `"id":`); len(id) == idSize {
+		if id := memberValue(a.body, `"id":`); len(id) == idSize {
 			p.ids = append(p.ids, id...)
 		}
 	}
@@ -188,10 +188,10 @@ func (r *reader) check(_ uint64, a *response) string {
 	switch {
 	case a.status != 200:
 		return "HTTP " + strconv.Itoa(a.status)
-	case !bytes.Equal(textOf(a.body, `"id":`), r.bytes[r.at:r.at+idSize]):
+	case !bytes.Equal(memberValue(a.body, `"id":`), r.bytes[r.at:r.at+idSize]):
 		return "another payment"
 	case !bytes.Contains(a.body, statusCharged):
-		return "status " + string(textOf(a.body, `"status":`))
+		return "status " + string(memberValue(a.body, `"status":`))
 	}
 	return ""
 }

@@ -67,13 +67,13 @@ func TestApprovedActionIsCharged(t *testing.T) {
 
 // The rail sends the payer back to an address that is valid longer than the payer's time.
 func TestChargeCallHasTheReturnURL(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.returnURL = func(org, id ledger.ID, until time.Time) string {
 			return fmt.Sprint("https://mizan.example/", org, "/", id, "?until=", until.Unix())
 		}
 	})
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
-	page, err := url.Parse(f.read(id).Action.URL)
+	page, err := url.Parse(f.readRecord(id).Action.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestRefusedActionIsRejected(t *testing.T) {
 func TestReturningWithoutActingKeepsTheActionOpen(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
-	before := f.read(id).Action
+	before := f.readRecord(id).Action
 	f.advance(10 * time.Minute)
 	for range 3 {
 		if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != before.URL || r.Action.Until != before.Until {
@@ -165,7 +165,7 @@ func TestMaterialAfterTheDeadlineIsRefusedAndNotSent(t *testing.T) {
 	r := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
 		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
 	}}).answerInquiries(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction})
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(time.Minute + time.Microsecond)
 	late := materialCommand(id, `{"signature":"x"}`)
@@ -257,7 +257,7 @@ func TestExpiredActionIsRejectedAfterTheProviderHasVoidedTheCharge(t *testing.T)
 
 func TestChargeThatSettledBeforeTheActionExpiredIsCharged(t *testing.T) {
 	r := scriptedProvider(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}).answerInquiries(actors.Pay, done)
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.advance(30 * time.Minute)
 	f.wantStatus(id, payment.Charged, "")
@@ -267,7 +267,7 @@ func TestChargeThatSettledBeforeTheActionExpiredIsCharged(t *testing.T) {
 
 func TestUnknownVoidOfAnExpiredActionIsOnlyInquired(t *testing.T) {
 	r := scriptedProvider(actors.Void, lostAnswer).answerInquiries(actors.Void, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, password, 70, "").Record.ID
 	f.advance(30 * time.Minute)
 	f.wantStatus(id, payment.ActionRequired, "")
@@ -283,7 +283,7 @@ func TestUnknownVoidOfAnExpiredActionIsOnlyInquired(t *testing.T) {
 func TestRefusedVoidOfAnExpiredActionIsSentAgainUnderANewID(t *testing.T) {
 	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	r := scriptedProvider(actors.Void, busy, busy, done)
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.advance(2 * time.Hour)
 	f.wantStatus(id, payment.Rejected, "payer action expired")
@@ -293,13 +293,13 @@ func TestRefusedVoidOfAnExpiredActionIsSentAgainUnderANewID(t *testing.T) {
 func TestRailMayRequestSeveralActionsInTurn(t *testing.T) {
 	second := actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail.example/2"}}
 	r := scriptedProvider(actors.Complete, second, done)
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.advance(time.Minute)
 	if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != "https://rail.example/2" || !r.KeepCard {
 		t.Errorf("%s %+v", r.Status, r.Action)
 	}
-	if got := f.read(id).Action.Until.Time().Sub(start); got != 31*time.Minute {
+	if got := f.readRecord(id).Action.Until.Time().Sub(start); got != 31*time.Minute {
 		t.Errorf("the payer has %v in all, 30 minutes for each thing that is done", got)
 	}
 	f.mustRecord(f.Returned(org, id))
@@ -317,11 +317,11 @@ func TestCardIsSealedDuringThePayersActionAndRemovedAfterwards(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	plain := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	given := f.create(payment.Payment, redirect, 70, "").Record.ID
-	if f.hasSealedCard(plain) || !f.hasSealedCard(id) || !f.read(id).KeepCard {
+	if f.hasSealedCard(plain) || !f.hasSealedCard(id) || !f.readRecord(id).KeepCard {
 		t.Fatalf("sealed: %v of a card that is charged, %v of one whose payer acts", f.hasSealedCard(plain), f.hasSealedCard(id))
 	}
 	f.restart()
@@ -375,7 +375,7 @@ func TestActionFailsIfTheSealedCardCannotBeOpened(t *testing.T) {
 func TestAlwaysReadyRailIsAskedToCompleteOnlyAtDueInstants(t *testing.T) {
 	readyOutcome := actors.Outcome{Verdict: payment.VerdictReady}
 	r := scriptedProvider(actors.Complete, readyOutcome, readyOutcome, readyOutcome, done).answerInquiries(actors.Pay, readyOutcome)
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	if got := f.mustRecord(f.Returned(org, id)).Status; got != payment.Charging {
 		t.Errorf("%s", got)
@@ -405,7 +405,7 @@ func TestProviderAnswerIsBounded(t *testing.T) {
 		}
 		return actors.Outcome{Verdict: payment.VerdictAction, Failure: payment.Failure{Detail: long}, RRN: long, Status: payment.Status(long), Meta: object, Action: action}
 	}
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.useProvider(r)
 		f.JournalOptions.Store.MemTable = store.DefaultMemTable // with a small memtable the bound of a group, and not of a record, would apply
 	})
@@ -426,7 +426,7 @@ func TestProviderAnswerIsBounded(t *testing.T) {
 	}
 	f.mustRecord(f.Cancel(partnerCommand(got.ID)))
 	f.wantStatus(got.ID, payment.Failed, "cancelled")
-	if a := money.FromUint64(70); f.read(got.ID).Amount != a {
+	if a := money.FromUint64(70); f.readRecord(got.ID).Amount != a {
 		t.Error("it has another amount")
 	}
 }
@@ -443,7 +443,7 @@ func TestCardNumberInAProviderAnswerIsNotStored(t *testing.T) {
 			Type: "redirect", URL: address, Page: address, Code: address, Deposit: number, Material: []byte(quotes), Params: payment.ActionParams(map[string]string{"pan": number})}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) { f.useProvider(scriptedProvider(actors.Pay, o).answerInquiries(actors.Pay, done)) })
+			f := openWith(t, func(f *fixture) { f.useProvider(scriptedProvider(actors.Pay, o).answerInquiries(actors.Pay, done)) })
 			r := f.create(payment.Payment, number, 70, "").Record
 			if payload := paymentcodec.Encode(r); bytes.Contains(payload, []byte(number)) || r.RailMeta == nil {
 				t.Errorf("%s", payload)
@@ -462,7 +462,7 @@ func TestCardNumberInAProviderAnswerIsNotStored(t *testing.T) {
 func TestFrequentReturnsDoNotPostponeTheInquiry(t *testing.T) {
 	pending := actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}
 	answers := []actors.Outcome{pending, lostAnswer, pending, lostAnswer, pending, done}
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.useProvider(scriptedProvider(actors.Pay, pending).answerInquiries(actors.Pay, answers...))
 	})
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID

@@ -61,7 +61,7 @@ func TestCancelIsRefusedForUnsentAndFinishedTransactions(t *testing.T) {
 func TestCancelIsRefusedIfTheProviderReportsTheSettlement(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
 	r := scriptedProvider(actors.Void, refused).answerInquiries(actors.Pay, done)
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	for _, card := range []string{"4000000000000077", redirect} {
 		id := f.create(payment.Payment, card, 70, "").Record.ID
 		_, err := f.Cancel(partnerCommand(id))
@@ -77,7 +77,7 @@ func TestCancelIsRefusedIfTheProviderReportsTheSettlement(t *testing.T) {
 func TestCancelRefusedByTheProviderLeavesTheChargeUnchanged(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	r := scriptedProvider(actors.Void, refused).answerInquiries(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done)
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	if r := f.mustRecord(f.Cancel(partnerCommand(id))); r.Status != payment.Charging || failureText(r.Failure) != "" {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
@@ -110,7 +110,7 @@ func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 				}
 				return c.charge
 			}
-			f := openAs(t, func(f *fixture) { f.useProvider(r) })
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			if r := f.mustRecord(f.Cancel(partnerCommand(id))); r.Status != payment.Charging {
 				t.Errorf("%s %q", r.Status, failureText(r.Failure))
@@ -148,7 +148,7 @@ func TestOperationsWaitForTheAnswerToTheCallInProgress(t *testing.T) {
 				<-resume
 				return c.outcome
 			}
-			f := openAs(t, func(f *fixture) { f.useProvider(r) })
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 			id := <-submitted
 			cancelled, refunded := f.SendCancel(partnerCommand(id)), f.SendRefund(partnerCommand(id))
@@ -175,7 +175,7 @@ func TestWaitingOperationsAreBoundedAndAllAnswered(t *testing.T) {
 		<-resume
 		return done
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 	id := <-submitted
 	answers := make([]<-chan error, paymentactor.MaxStashed)
@@ -199,7 +199,7 @@ func TestWaitingOperationsAreAnsweredAfterAPanic(t *testing.T) {
 		<-resume
 		return done
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 	id := <-submitted
 	cancelled := f.SendCancel(partnerCommand(id))
@@ -234,7 +234,7 @@ func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.
 				return lostAnswer
 			}}
 			r.answerInquiries(actors.Pay, notKnown)
-			f := openAs(t, func(f *fixture) { f.useProvider(r) })
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.advance(10 * time.Second)
 			if r := f.wantStatus(id, payment.Charging, ""); r.NotFoundAnswers != 1 {
@@ -271,11 +271,11 @@ func TestOperationThatNeverArrivesEndsTheTransaction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := scriptedProvider(c.operation, lostAnswer).answerInquiries(c.operation, notKnown)
-			f := openAs(t, func(f *fixture) { c.set(f); f.useProvider(r) })
+			f := openWith(t, func(f *fixture) { c.set(f); f.useProvider(r) })
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
 			f.mustRecord(c.do(f, id))
 			f.advance(10 * time.Minute)
-			if got := f.read(id); got.Status != c.want || got.Op != nil {
+			if got := f.readRecord(id); got.Status != c.want || got.Op != nil {
 				t.Errorf("%s with operation %+v", got.Status, got.Op)
 			}
 			f.wantSubmissions(id, c.operation, 2)
@@ -293,7 +293,7 @@ func TestOperationIsNotBegunAfterItsCallerStopsWaiting(t *testing.T) {
 		<-resume
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`)}}
 	}
-	f := openAs(t, func(f *fixture) { f.createWait = 50 * time.Millisecond; f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.createWait = 50 * time.Millisecond; f.useProvider(r) })
 	go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 	id := <-submitted
 	_, err := f.Cancel(partnerCommand(id))
@@ -323,7 +323,7 @@ func TestSlowOperationIsAnsweredWithTheCurrentState(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	refund := amountCommand(id, 0)
 	refund.Key = newKey("k", "a")

@@ -24,7 +24,7 @@ func withOutcome(how string, priority int) func(terminalSettings) {
 // openThreeTerminals returns a fixture with three terminals of a kind: two that refuse, then one that
 // does not.
 func openThreeTerminals(t *testing.T, i int, set func(*fixture)) (f *fixture, ids [3]ledger.ID) {
-	f = openAs(t, func(f *fixture) {
+	f = openWith(t, func(f *fixture) {
 		f.changeTerminal(i, withOutcome(simulator.FailRejected, 1))
 		ids[0] = f.terminals[i].ID
 		ids[1] = f.addTerminal(i, withOutcome(simulator.FailRejected, 2))
@@ -207,7 +207,7 @@ func TestRefusalAfterARestartFailsOverOnlyWithoutACard(t *testing.T) {
 				f.addTerminal(0, withOutcome("", 1))
 			}, func(f *fixture) { f.wrapProvider = nil })
 			f.Runtime.Quiesce()
-			if got := f.read(id).Status; got != c.status {
+			if got := f.readRecord(id).Status; got != c.status {
 				t.Errorf("%s", got)
 			}
 			f.wantSubmissions(id, actors.Pay, c.calls)
@@ -228,7 +228,7 @@ func TestTerminalWhoseTermsExcludeTheTransactionIsSkipped(t *testing.T) {
 
 // If the next terminal's fee makes a payout too expensive, the first terminal's refusal stands.
 func TestFirstRefusalDecidesIfTheNextTerminalIsTooExpensive(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.addTerminal(1, func(s terminalSettings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
 	})
 	r := f.create(payment.Payout, "4000000000000002", 99_995, "").Record
@@ -242,7 +242,7 @@ func TestFirstRefusalDecidesIfTheNextTerminalIsTooExpensive(t *testing.T) {
 
 // The record has a bounded number of attempts.
 func TestNumberOfTriedTerminalsIsBounded(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.changeTerminal(0, withOutcome(simulator.FailRejected, 1))
 		for range 40 {
 			f.addTerminal(0, withOutcome(simulator.FailRejected, 1))
@@ -259,7 +259,7 @@ func TestNumberOfTriedTerminalsIsBounded(t *testing.T) {
 // is chosen, then by id.
 func TestFirstSuitableTerminalIsChosen(t *testing.T) {
 	amount := func(n uint64) *money.Amount { a := money.FromUint64(n); return &a }
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.changeTerminal(0, func(s terminalSettings) { s.Priority, s.MaxAmount = 1, amount(50) })
 		f.addTerminal(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Methods = 2, nil, []string{"voucher"} })
 		f.addTerminal(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD"} })
@@ -293,14 +293,14 @@ func TestFirstSuitableTerminalIsChosen(t *testing.T) {
 // DECISIONS, "Conversion": the fee first, in the source currency; then floor((amount − fee) ×
 // rate × 10^(scale difference)), at routing's rate.
 func TestAmountsAreConvertedAtTheRateOfTheRouting(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.rates = map[string]money.Rate{"USD/USDT": rate("0.9999")}
 		f.changeTerminal(0, func(s terminalSettings) {
 			s.SettlementCurrency, s.SettlementNetwork, s.FeeBps = "USDT", "tron", 150
 		})
 	})
 	id := f.create(payment.Payment, "4242424242424242", 1_001, "").Record.ID
-	r := f.read(id)
+	r := f.readRecord(id)
 	// fee floor(1001 × 0.015) = 15; (1001 − 15) × 0.9999 × 10^4 = 9 859 014
 	if r.Fee != money.FromUint64(15) || r.Merchant.Abs != money.FromUint64(986) || r.Dest != money.FromUint64(9_859_014) || r.DestAsset().Network != "tron" {
 		t.Errorf("fee %v, merchant %v, arrives %v", r.Fee, r.Merchant, r.Dest)
@@ -315,7 +315,7 @@ func TestAmountsAreConvertedAtTheRateOfTheRouting(t *testing.T) {
 }
 
 func TestPayoutIsConvertedOrRejectedWithoutARate(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.rates = map[string]money.Rate{"USD/EUR": rate("0.5")}
 		f.changeTerminal(1, func(s terminalSettings) { s.SettlementCurrency = "EUR" })
 	})
@@ -331,7 +331,7 @@ func TestPayoutIsConvertedOrRejectedWithoutARate(t *testing.T) {
 	if r.Status != payment.Rejected || failureText(r.Failure) != "no exchange rate" {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
-	if n := f.calls(r.ID); n != 0 || strings.Contains(f.statusPath(r.ID), "authorizing") {
+	if n := f.callCount(r.ID); n != 0 || strings.Contains(f.statusPath(r.ID), "authorizing") {
 		t.Errorf("%d calls, went %s", n, f.statusPath(r.ID))
 	}
 }

@@ -71,7 +71,7 @@ func (c *chaos) newFakeProvider() *fakeProvider {
 // with the rail's outcome; money and counters balance, and no work is left.
 func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
 	c := &chaos{random: newRandom(t)}
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		r := c.newFakeProvider()
 		lose := r.inquire
 		f.wrapProvider = func(p actors.Provider) actors.Provider {
@@ -144,7 +144,7 @@ func (f *fixture) countRecords(fn func(*payment.Record)) int {
 		}
 		if found {
 			n++
-			fn(f.read(ledger.ID(owner)))
+			fn(f.readRecord(ledger.ID(owner)))
 		}
 	}
 	return n
@@ -246,7 +246,7 @@ func (c *chaos) requestRandomOperation(f *fixture, n int) {
 // the books agree with the rail's log, no call was made twice, and all transactions have ended.
 func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 	c := &chaos{random: newRandom(t)}
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.mayGiveUpCharges = true
 		r := c.newFakeProvider()
 		lose := r.inquire

@@ -17,7 +17,7 @@ import (
 
 // openTwoTerminals returns a fixture with two payment terminals. down makes the provider of the first
 // one unreachable.
-func openTwoTerminals(t *testing.T, rest time.Duration) (f *fixture, ids [2]ledger.ID, down *atomic.Bool) {
+func openTwoTerminals(t *testing.T, openTime time.Duration) (f *fixture, ids [2]ledger.ID, down *atomic.Bool) {
 	down = new(atomic.Bool)
 	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -26,9 +26,9 @@ func openTwoTerminals(t *testing.T, rest time.Duration) (f *fixture, ids [2]ledg
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f = openAs(t, func(f *fixture) {
+	f = openWith(t, func(f *fixture) {
 		f.useProvider(r)
-		f.breaker = paymentactor.Breaker{Failures: 3, OpenTime: rest}
+		f.breaker = paymentactor.Breaker{Failures: 3, OpenTime: openTime}
 		f.changeTerminal(0, withOutcome("", 1))
 		ids = [2]ledger.ID{f.terminals[0].ID, f.addTerminal(0, withOutcome("", 2))}
 	})
@@ -97,7 +97,7 @@ func TestOneAnswerBetweenFailuresKeepsTheCircuitClosed(t *testing.T) {
 // The payments at a terminal that never answers have unknown outcomes and stay at that terminal. Later
 // payments go to another one.
 func TestSilentTerminalIsSkippedAndItsPaymentsAreInquired(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.breaker = paymentactor.Breaker{Failures: 3, OpenTime: 24 * time.Hour}
 		f.changeTerminal(0, withOutcome(simulator.FailTimeout, 1))
 		f.addTerminal(0, withOutcome("", 2))
@@ -120,7 +120,7 @@ func TestSilentTerminalIsSkippedAndItsPaymentsAreInquired(t *testing.T) {
 }
 
 func TestRejectionListsWhyEachTerminalWasSkipped(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		for _, change := range []func(terminalSettings){
 			func(s terminalSettings) { s.Currencies = []money.Currency{"EUR"} },
 			func(s terminalSettings) { s.Methods = []string{"sbp"} },

@@ -177,7 +177,7 @@ func TestFeeBeyondTheRangeIsRejected(t *testing.T) {
 	if r.Status != payment.Rejected || r.Failure.Code != payment.AmountOutOfRange {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
-	if n := f.calls(r.ID); n != 0 {
+	if n := f.callCount(r.ID); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
 }

@@ -25,7 +25,7 @@ func (failingSealer) SealCard(*secret.Card, []byte) ([]byte, error) { return nil
 // A card that cannot be sealed is not stored. The caller gets an error, and the charge ends when the
 // payer's time is over.
 func TestCardThatCannotBeSealedIsNotStored(t *testing.T) {
-	f := openAs(t, func(f *fixture) { f.sealer, f.handling = failingSealer{f.Keyring}, time.Millisecond })
+	f := openWith(t, func(f *fixture) { f.sealer, f.handling = failingSealer{f.Keyring}, time.Millisecond })
 	create := request(payment.Payment, redirect, 70, "tx")
 	create.Partner = f.partner
 	number := create.Card.Number
@@ -47,7 +47,7 @@ func TestCardThatCannotBeSealedIsNotStored(t *testing.T) {
 // A waiting caller is answered at once if the actor panics after its decision is durable.
 func TestOperationIsAnsweredAtOnceIfItsActorPanics(t *testing.T) {
 	var fail atomic.Bool
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.handling = time.Millisecond
 		f.onTerminalLookup = func() {
 			if fail.Swap(false) {
@@ -66,7 +66,7 @@ func TestOperationIsAnsweredAtOnceIfItsActorPanics(t *testing.T) {
 
 // Observers are called after a status is durable, and an observer's panic affects nothing else.
 func TestPanickingObserverHasNoEffect(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.handling = time.Millisecond
 		f.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
 			if r.Status == payment.Charged || r.Status == payment.Refunded {
@@ -154,7 +154,7 @@ func TestDecisionOnAStaleRecordIsMadeAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(fakeProvider)
-			f := openAs(t, func(f *fixture) { f.addTerminal(0, func(terminalSettings) {}); f.useProvider(r) })
+			f := openWith(t, func(f *fixture) { f.addTerminal(0, func(terminalSettings) {}); f.useProvider(r) })
 			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 				f.changeVersion(call.Reference)
 				return c.outcome
@@ -201,7 +201,7 @@ func TestPanicDoesNotWipeTheCardOfACallInProgress(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, password, 70, "").Record.ID
 	answer := make(chan error, 1)
 	go func() {

@@ -64,7 +64,7 @@ type fixture struct {
 	observe                     func(ledger.ID, payment.Status, *payment.Record)
 	canReachOperators           paymentactor.CanReachOperators
 	returnURL                   func(org, id ledger.ID, waitUntil time.Time) string
-	seen                        callHistory
+	history                     callHistory
 	witness                     *witness // of the current runtime
 	abandonedRuntimes           []*actors.Runtime
 }
@@ -115,11 +115,11 @@ func (f *fixture) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
 	return nil, false
 }
 
-func open(t testing.TB) *fixture { return openAs(t, func(*fixture) {}) }
+func open(t testing.TB) *fixture { return openWith(t, func(*fixture) {}) }
 
-func openAs(t testing.TB, set func(*fixture)) *fixture {
+func openWith(t testing.TB, set func(*fixture)) *fixture {
 	f := &fixture{World: testkit.NewWorld(t, start), t: t, partner: &directory.Partner{Number: 1, Org: org, Active: true}}
-	f.seen = callHistory{calls: make(map[callID]int), active: make(map[*posting.Journal]map[ledger.ID]bool), again: make(map[ledger.ID]int)}
+	f.history = callHistory{calls: make(map[callID]int), active: make(map[*posting.Journal]map[ledger.ID]bool), notFoundInARow: make(map[ledger.ID]int)}
 	for i, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
 		f.terminals = append(f.terminals, &directory.Terminal{
 			ID: uuid.UUID{0xaa, byte(i)}, Org: org, Partner: 1, Provider: "simulator", Type: kind, Active: true, Env: money.Prod,
@@ -161,8 +161,8 @@ func (f *fixture) start() {
 		provider = f.wrapProvider(provider)
 	}
 	if _, timed := f.t.(*testing.B); !timed {
-		f.witness = &witness{Provider: provider, f: f, journal: f.Journal}
-		provider = reporting(f.witness, provider)
+		f.witness = &witness{Provider: provider, fixture: f, journal: f.Journal}
+		provider = withCapabilities(f.witness, provider)
 	}
 	admission := f.admission
 	if admission == nil {
@@ -242,7 +242,7 @@ func (f *fixture) create(kind payment.Type, card string, amount uint64, txid str
 	return result
 }
 
-func (f *fixture) read(id ledger.ID) *payment.Record {
+func (f *fixture) readRecord(id ledger.ID) *payment.Record {
 	f.t.Helper()
 	result, err := f.Read(org, 1, id)
 	if err != nil {
@@ -289,7 +289,7 @@ func (f *fixture) statusPath(id ledger.ID) string {
 	return strings.Join(states, " ")
 }
 
-func (f *fixture) calls(id ledger.ID) int {
+func (f *fixture) callCount(id ledger.ID) int {
 	log, err := os.ReadFile(filepath.Join(f.Dir, "simulator.log"))
 	if err != nil {
 		f.t.Fatal(err)
@@ -390,7 +390,7 @@ func isRefusal(err error, code ledger.Code) bool {
 // wantStatus checks a transaction's status and failure.
 func (f *fixture) wantStatus(id ledger.ID, status payment.Status, reason string) *payment.Record {
 	f.t.Helper()
-	r := f.read(id)
+	r := f.readRecord(id)
 	if r.Status != status || failureText(r.Failure) != reason {
 		f.t.Errorf("%v is %s %q, want %s %q", r.Type, r.Status, failureText(r.Failure), status, reason)
 	}
@@ -432,7 +432,7 @@ func (f *fixture) wantSubmissions(id ledger.ID, operation actors.Operation, want
 // answerChallenge approves or refuses as the payer on the simulator's challenge page.
 func (f *fixture) answerChallenge(id ledger.ID, approve bool) {
 	f.t.Helper()
-	action := f.read(id).Action
+	action := f.readRecord(id).Action
 	if action == nil {
 		f.t.Fatal("there is nothing to decide")
 	}

@@ -14,7 +14,7 @@ import (
 
 // openTwoPhase returns a fixture whose terminals hold money until commit or cancel.
 func openTwoPhase(t *testing.T, set func(*fixture)) *fixture {
-	return openAs(t, func(f *fixture) {
+	return openWith(t, func(f *fixture) {
 		f.changeTerminal(0, twoPhase)
 		f.changeTerminal(1, twoPhase)
 		set(f)

@@ -45,7 +45,7 @@ func TestHostedPaymentIsChargedAfterThePayerContinues(t *testing.T) {
 		browser = string(call.Browser)
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.createHosted("t").Record.ID
 	created := f.wantStatus(id, payment.Created, "")
 	if created.Terminal != (ledger.ID{}) || created.Route != "" || !created.Hosted {
@@ -93,7 +93,7 @@ func TestUnusedHostedPaymentIsRejectedWithoutAProvider(t *testing.T) {
 		t.Error("it has no end")
 	}
 	f.wantPath(id, "created rejected")
-	if n := f.calls(id); n != 0 {
+	if n := f.callCount(id); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
 	late := cardContinue(id, "4242424242424242")
@@ -129,7 +129,7 @@ func TestHostedPaymentWithoutATerminalIsRejectedAndItsCardWiped(t *testing.T) {
 		t.Error("the card is still there")
 	}
 	f.wantPath(id, "created rejected")
-	if n := f.calls(id); n != 0 {
+	if n := f.callCount(id); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
 }

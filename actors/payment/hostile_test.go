@@ -122,7 +122,7 @@ func (f *fixture) waitUntil(what string, holds func() bool) {
 // waitForStatus waits until a transaction has a status. It works only with a real clock.
 func (f *fixture) waitForStatus(id ledger.ID, want payment.Status) {
 	f.t.Helper()
-	f.waitUntil(string(want), func() bool { return f.read(id).Status == want })
+	f.waitUntil(string(want), func() bool { return f.readRecord(id).Status == want })
 }
 
 // Less than a provider time-out passes between two restarts. The second inquiry must wait for the whole
@@ -131,17 +131,17 @@ func TestRestartDoesNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
 	f, id := openWithLostCall(t, payment.Payment, &flaky{before: true})
 	for range 3 {
 		f.restart()
-		if r := f.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+		if r := f.readRecord(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
 			t.Fatalf("after another restart: %s %q, unheard %d", r.Status, failureText(r.Failure), r.NotFoundAnswers)
 		}
 	}
 	f.advance(9 * time.Second)
 	f.restart()
-	if got := f.read(id).Status; got != payment.Authorizing {
+	if got := f.readRecord(id).Status; got != payment.Authorizing {
 		t.Fatalf("%s before the provider time-out has passed", got)
 	}
 	f.advance(time.Second)
-	if r := f.read(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
+	if r := f.readRecord(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
 }
@@ -157,7 +157,7 @@ func TestInquiryIsMadeLaterIfThePoolIsFull(t *testing.T) {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.Runtime.Quiesce()
 	if err := f.Clock.Set(start.Add(time.Second)); err != nil {
@@ -173,7 +173,7 @@ func TestInquiryIsMadeLaterIfThePoolIsFull(t *testing.T) {
 	f.waitUntil("the actor has gone", func() bool { return f.Runtime.Live() == 0 })
 	close(release)
 	f.advance(0)
-	if got := f.read(id).Status; got != payment.Charged {
+	if got := f.readRecord(id).Status; got != payment.Charged {
 		t.Errorf("%s", got)
 	}
 }
@@ -199,7 +199,7 @@ func TestNoInquiryRunsDuringASubmissionEvenAfterAPanic(t *testing.T) {
 		<-resume
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	answers := make(chan error, 1)
 	go func() {
 		_, err := f.tryCreate(payment.Payment, "")
@@ -218,7 +218,7 @@ func TestNoInquiryRunsDuringASubmissionEvenAfterAPanic(t *testing.T) {
 	if n := r.inquired.Load(); n != 0 {
 		t.Errorf("%d inquiries while the submission was under way", n)
 	}
-	if got := f.read(id).Status; got != payment.Charged || f.Runtime.Live() != 0 {
+	if got := f.readRecord(id).Status; got != payment.Charged || f.Runtime.Live() != 0 {
 		t.Errorf("%s, %d actors live", got, f.Runtime.Live())
 	}
 }
@@ -240,10 +240,10 @@ func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 		want payment.Status
 	}{
 		"looking for the terminal of the call": {payment.Payment, func(f *fixture) { f.onTerminalLookup = once() }, payment.Failed},
-		"admission":                            {payment.Payout, func(f *fixture) { f.admission = admitting(once()) }, ""},
+		"admission":                            {payment.Payout, func(f *fixture) { f.admission = callOnCount(once()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) { c.set(f); f.handling = time.Millisecond })
+			f := openWith(t, func(f *fixture) { c.set(f); f.handling = time.Millisecond })
 			create := request(c.kind, "4242424242424242", 70, "once")
 			create.Partner = f.partner
 			number := create.Card.Number
@@ -273,22 +273,22 @@ func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 	}
 }
 
-type admitting func()
+type callOnCount func()
 
-func (a admitting) Count(_ ledger.ID, _ int64, _ []*directory.Limit, _ ledger.Micros, _ *directory.Attempt, _ func() (bool, error),
+func (a callOnCount) Count(_ ledger.ID, _ int64, _ []*directory.Limit, _ ledger.Micros, _ *directory.Attempt, _ func() (bool, error),
 	answer func(*directory.Limit, error)) {
 	a()
 	answer(nil, nil)
 }
 
-func (a admitting) CountNow(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) bool {
+func (a callOnCount) CountNow(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) bool {
 	return false
 }
 
-func (a admitting) Uncount(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) {
+func (a callOnCount) Uncount(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) {
 }
 
-func (a admitting) Admit(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answer func(bool)) {
+func (a callOnCount) Admit(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answer func(bool)) {
 	a()
 	answer(true)
 }
@@ -296,7 +296,7 @@ func (a admitting) Admit(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answe
 // Due work whose handling has panicked is handled again.
 func TestInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 	var fail atomic.Bool
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.realClock, f.handling = true, time.Millisecond
 		f.providerTimeout = 10 * time.Millisecond
 		f.onTerminalLookup = func() {
@@ -330,7 +330,7 @@ func TestHangingProviderGivesAnUnknownOutcome(t *testing.T) {
 		<-ctx.Done()
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}}
-	f := openAs(t, func(f *fixture) { f.useProvider(r); f.providerTimeout = 20 * time.Millisecond })
+	f := openWith(t, func(f *fixture) { f.useProvider(r); f.providerTimeout = 20 * time.Millisecond })
 	mustReturnSoon(t, "the create is answered", func() {
 		result, err := f.tryCreate(payment.Payment, "")
 		if err != nil || result.Record.Status != payment.Charging {
@@ -348,7 +348,7 @@ func TestConcurrentCreatesOfOneTxIDGetTheSameResult(t *testing.T) {
 		asked.Wait() // all creates use the txid before an outcome exists
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	var all sync.WaitGroup
 	ids := make([]ledger.ID, racers)
 	for i := range racers {
@@ -405,7 +405,7 @@ func TestCardIsWipedOnEveryPath(t *testing.T) {
 		"refused at once":      {kind: payment.Payment, change: func(c *paymentactor.Create) { c.Request.ReturnURL = "" }},
 		"no terminal":          {kind: payment.Payment, before: func(f *fixture) { f.terminals = nil }},
 		"insufficient balance": {kind: payment.Payout, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
-		"the writer refuses":   {kind: payment.Payout, set: func(f *fixture) { f.admission = admitting(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
+		"the writer refuses":   {kind: payment.Payout, set: func(f *fixture) { f.admission = callOnCount(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
 		"the txid is taken":    {kind: payment.Payment, before: func(f *fixture) { f.create(payment.Payment, "4242424242424242", 70, "taken") }},
 		"the pool is full":     {kind: payment.Payment, set: func(f *fixture) { f.createWait = 50 * time.Millisecond }, before: full},
 		"an adapter panics": {kind: payment.Payment, set: func(f *fixture) {
@@ -415,10 +415,10 @@ func TestCardIsWipedOnEveryPath(t *testing.T) {
 			f.createWait = 50 * time.Millisecond
 			f.onTerminalLookup = func() { f.terminals = nil }
 		}},
-		"the journal is closed": {kind: payment.Payout, set: func(f *fixture) { f.admission = admitting(func() {}) }, before: func(f *fixture) { f.closeJournal() }},
+		"the journal is closed": {kind: payment.Payout, set: func(f *fixture) { f.admission = callOnCount(func() {}) }, before: func(f *fixture) { f.closeJournal() }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) {
+			f := openWith(t, func(f *fixture) {
 				if c.set != nil {
 					c.set(f)
 				}

@@ -57,7 +57,7 @@ func openWithLostCall(t *testing.T, kind payment.Type, provider *flaky) (*fixtur
 // openFixtureWithLostCall opens a fixture that set prepares, loses a call in it, and restarts it after
 // next has changed it.
 func openFixtureWithLostCall(t *testing.T, kind payment.Type, provider *flaky, set, next func(*fixture)) (*fixture, ledger.ID) {
-	f := openAs(t, set)
+	f := openWith(t, set)
 	provider.reached, provider.forever = make(chan ledger.ID, 1), make(chan struct{})
 	t.Cleanup(func() { close(provider.forever) })
 	f.stop()
@@ -80,21 +80,21 @@ func openFixtureWithLostCall(t *testing.T, kind payment.Type, provider *flaky, s
 func TestCallThatNeverArrivedIsInquiredTwiceAndInterrupted(t *testing.T) {
 	for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
 		f, id := openWithLostCall(t, kind, &flaky{before: true})
-		if r := f.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+		if r := f.readRecord(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
 			t.Fatalf("%v: right after the restart: %s, unheard %d", kind, r.Status, r.NotFoundAnswers)
 		}
 		f.advance(9 * time.Second)
-		if got := f.read(id).Status; got != payment.Authorizing {
+		if got := f.readRecord(id).Status; got != payment.Authorizing {
 			t.Errorf("%v: %s before the provider time-out has passed", kind, got)
 		}
 		f.advance(time.Second)
-		if r := f.read(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
+		if r := f.readRecord(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
 			t.Errorf("%v: %s %q", kind, r.Status, failureText(r.Failure))
 		}
 		if got := f.balance(); got != "100000 / 0" {
 			t.Errorf("%v: balance %s", kind, got)
 		}
-		if n := f.calls(id); n != 0 {
+		if n := f.callCount(id); n != 0 {
 			t.Errorf("%v: %d provider calls", kind, n)
 		}
 	}
@@ -103,13 +103,13 @@ func TestCallThatNeverArrivedIsInquiredTwiceAndInterrupted(t *testing.T) {
 func TestCallWhoseAnswerWasLostIsInquiredAndNeverRepeated(t *testing.T) {
 	for kind, want := range map[payment.Type]string{payment.Payment: "100070 / 0", payment.Payout: "99930 / 0"} {
 		f, id := openWithLostCall(t, kind, &flaky{after: true})
-		if got := f.read(id).Status; got != payment.Charged {
+		if got := f.readRecord(id).Status; got != payment.Charged {
 			t.Errorf("%v: %s", kind, got)
 		}
 		if got := f.balance(); got != want {
 			t.Errorf("%v: balance %s, want %s", kind, got, want)
 		}
-		if n := f.calls(id); n != 1 {
+		if n := f.callCount(id); n != 1 {
 			t.Errorf("%v: %d provider calls", kind, n)
 		}
 		// A repeated create with the txid gets the transaction's result.
@@ -141,8 +141,8 @@ func TestPanickingAdapterGivesAnUnknownOutcomeAndIsInquired(t *testing.T) {
 		t.Fatalf("%s %q", r.Status, failureText(r.Failure))
 	}
 	f.advance(10 * time.Second)
-	if got := f.read(r.ID).Status; got != payment.Charged || f.calls(r.ID) != 1 {
-		t.Errorf("%s after %d calls", got, f.calls(r.ID))
+	if got := f.readRecord(r.ID).Status; got != payment.Charged || f.callCount(r.ID) != 1 {
+		t.Errorf("%s after %d calls", got, f.callCount(r.ID))
 	}
 }
 
@@ -150,11 +150,11 @@ func TestDelayedOutcomeSurvivesARestart(t *testing.T) {
 	f := open(t)
 	r := f.create(payment.Payment, "4000000000000077", 70, "").Record
 	f.restart()
-	if got := f.read(r.ID).Status; got != payment.Charging {
+	if got := f.readRecord(r.ID).Status; got != payment.Charging {
 		t.Errorf("%s right after the restart", got)
 	}
 	f.advance(5 * time.Second)
-	if got := f.read(r.ID).Status; got != payment.Charged {
+	if got := f.readRecord(r.ID).Status; got != payment.Charged {
 		t.Errorf("%s after 5 s", got)
 	}
 }

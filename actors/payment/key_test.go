@@ -109,7 +109,7 @@ func TestOperationRepeatedWithItsKeyHasOneEffect(t *testing.T) {
 		}, actors.Complete, payment.Charged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openAs(t, c.settings)
+			f := openWith(t, c.settings)
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
 			results, errs := race(func(int) (paymentactor.Result, error) { return c.do(f, with(partnerCommand(id), newKey("k", "a"))) })
 			firsts := 0
@@ -186,7 +186,7 @@ func TestRefusedOperationDoesNotClaimItsKey(t *testing.T) {
 func TestRepetitionOfARefusedCancelIsRefused(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
 	r := scriptedProvider(actors.Void, refused).answerInquiries(actors.Pay, done)
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	c := partnerCommand(id)
 	c.Key = newKey("k", "a")

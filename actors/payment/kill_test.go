@@ -76,8 +76,8 @@ type script struct {
 	id ledger.ID
 }
 
-// do makes a request, and repeats it after a kill.
-func (s *script) do(name string, request func(*paymentactor.Service, actors.Key) (paymentactor.Result, error)) {
+// requestUntilAnswered makes a request, and repeats it after a kill.
+func (s *script) requestUntilAnswered(name string, request func(*paymentactor.Service, actors.Key) (paymentactor.Result, error)) {
 	s.t.Helper()
 	type answer struct {
 		paymentactor.Result
@@ -147,10 +147,10 @@ func (s *script) restartAfterKill() {
 	}
 }
 
-func (s *script) status() payment.Status { return s.read(s.id).Status }
+func (s *script) status() payment.Status { return s.readRecord(s.id).Status }
 
 func (s *script) create(kind payment.Type, card string, change func(*paymentactor.Create)) {
-	s.do("create", func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
+	s.requestUntilAnswered("create", func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
 		c := request(kind, card, 70, "t")
 		c.Partner, c.Key = s.partner, key
 		if change != nil {
@@ -163,17 +163,17 @@ func (s *script) create(kind payment.Type, card string, change func(*paymentacto
 
 // approve makes the payer approve the published action, if it has survived.
 func (s *script) approve() {
-	if r := s.read(s.id); r.Status == payment.ActionRequired && r.Action.URL+r.Action.Page != "" {
+	if r := s.readRecord(s.id); r.Status == payment.ActionRequired && r.Action.URL+r.Action.Page != "" {
 		s.answerChallenge(s.id, true)
 	}
-	s.do("returned", func(service *paymentactor.Service, _ actors.Key) (paymentactor.Result, error) {
+	s.requestUntilAnswered("returned", func(service *paymentactor.Service, _ actors.Key) (paymentactor.Result, error) {
 		return service.Returned(org, s.id)
 	})
 	s.advance(25 * time.Second)
 }
 
 func (s *script) operate(name string, operation func(*paymentactor.Service, paymentactor.Command) (paymentactor.Result, error)) {
-	s.do(name, func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
+	s.requestUntilAnswered(name, func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
 		c := partnerCommand(s.id)
 		c.Key = key
 		return operation(service, c)
@@ -250,7 +250,7 @@ var scripts = []struct {
 		s.advance(time.Hour)
 	}, payment.Reversed, "100000 / 0"},
 	{"a cancel of a slow card", unchanged, func(s *script) {
-		s.do("create", func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
+		s.requestUntilAnswered("create", func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
 			c := request(payment.Payment, "4000000000000077", 70, "t")
 			c.Partner, c.Key = s.partner, key
 			return service.Create(c)
@@ -271,7 +271,7 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 	for _, n := range at {
 		k.at[n] = true
 	}
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		if len(at) > 0 {
 			f.createWait = 50 * time.Millisecond // a request whose reply is lost by a kill waits only briefly
 		}

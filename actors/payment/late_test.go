@@ -17,7 +17,7 @@ import (
 func (f *fixture) reportAndWait(id ledger.ID, what actors.Reported, reason string) {
 	f.t.Helper()
 	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{
-		Org: org, Reference: id, Terminal: f.read(id).Terminal, What: what, Failure: payment.Failure{Detail: reason},
+		Org: org, Reference: id, Terminal: f.readRecord(id).Terminal, What: what, Failure: payment.Failure{Detail: reason},
 	}))
 	f.Runtime.Quiesce()
 }
@@ -30,7 +30,7 @@ const (
 func TestLateSettlementIsHeldInSuspenseAndReturned(t *testing.T) {
 	for name, card := range map[string]string{"cancelled": "4000000000000077", "declined": "4000000000000002", "failed": "4000000000000119"} {
 		t.Run(name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) { f.useProvider(scriptedProvider(actors.Refund, done)) })
+			f := openWith(t, func(f *fixture) { f.useProvider(scriptedProvider(actors.Refund, done)) })
 			closed := f.create(payment.Payment, card, 70, "").Record
 			if name == "cancelled" {
 				closed = f.mustRecord(f.Cancel(partnerCommand(closed.ID)))
@@ -53,7 +53,7 @@ func TestLateSettlementIsHeldInSuspenseAndReturned(t *testing.T) {
 }
 
 func TestMoneyInSuspenseStaysIfTheRailRefusesTheReturn(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.useProvider(scriptedProvider(actors.Refund, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}))
 	})
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
@@ -67,7 +67,7 @@ func TestMoneyInSuspenseStaysIfTheRailRefusesTheReturn(t *testing.T) {
 
 func TestLostReturnOfMoneyInSuspenseIsInquired(t *testing.T) {
 	r := scriptedProvider(actors.Refund, lostAnswer).answerInquiries(actors.Refund, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	f.reportAndWait(id, actors.Settled, "")
 	f.advance(time.Second)
@@ -79,7 +79,7 @@ func TestLostReturnOfMoneyInSuspenseIsInquired(t *testing.T) {
 
 // A payout that settles after it was given up cannot be returned.
 func TestLatePayoutStaysInSuspense(t *testing.T) {
-	f := openAs(t, func(f *fixture) { f.useProvider(new(fakeProvider)) })
+	f := openWith(t, func(f *fixture) { f.useProvider(new(fakeProvider)) })
 	id := f.create(payment.Payout, "4000000000000002", 70, "").Record.ID
 	f.reportAndWait(id, actors.Settled, "")
 	f.advance(time.Hour)
@@ -119,7 +119,7 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 				return r.Provider.Submit(ctx, call)
 			}
 			r.inquire = func(context.Context, *actors.Question) actors.Outcome { return c.says }
-			f := openAs(t, func(f *fixture) { f.useProvider(r) })
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			cancelled := f.SendCancel(partnerCommand(id))
 			<-submitted
@@ -127,7 +127,7 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 			close(resume)
 			_ = receiveAnswer(t, cancelled) // the cancel may succeed or fail
 			f.advance(time.Hour)
-			if got := f.read(id).Status; got != c.status {
+			if got := f.readRecord(id).Status; got != c.status {
 				t.Errorf("%s", got)
 			}
 			f.wantEntries(id, c.booked...)
@@ -137,7 +137,7 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 
 func TestSettlementReportChargesWithoutAnInquiry(t *testing.T) {
 	r := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour})
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.reportAndWait(id, actors.Settled, "")
 	f.wantStatus(id, payment.Charged, "")
@@ -195,13 +195,13 @@ func TestReversalDuringARefundReturnsTheRest(t *testing.T) {
 		{"unknown, then refunded", lostAnswer, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) {
+			f := openWith(t, func(f *fixture) {
 				f.useProvider(scriptedProvider(actors.Refund, c.refund).answerInquiries(actors.Refund, c.says))
 			})
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.mustRecord(f.Refund(amountCommand(id, 30)))
 			f.reportAndWait(id, actors.TakenBack, "the bank's own words")
-			if r := f.read(id); r.Status == payment.Reversed {
+			if r := f.readRecord(id); r.Status == payment.Reversed {
 				t.Error("reversed under a refund")
 			}
 			f.advance(time.Minute)
@@ -240,7 +240,7 @@ func TestReversalAfterAPartialCommitReturnsTheCapturedAmount(t *testing.T) {
 	f.mustRecord(f.Commit(amountCommand(id, 50)))
 	f.advance(time.Minute)
 	r := f.wantStatus(id, payment.Reversed, "taken_back")
-	if reloaded := f.read(r.ReturnID); reloaded.Amount != money.FromUint64(50) {
+	if reloaded := f.readRecord(r.ReturnID); reloaded.Amount != money.FromUint64(50) {
 		t.Errorf("%v is taken back", reloaded.Amount)
 	}
 	f.wantBalance("100000 / 0")

@@ -119,7 +119,7 @@ func TestKillAtAFullLimitAdmitsNoFurtherAttempt(t *testing.T) {
 		<-forever
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.limits = []*directory.Limit{day, velocity}
 		f.useProvider(r)
 		f.createWait = 50 * time.Millisecond
@@ -154,7 +154,7 @@ func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 	const most = 300
 	day := limit(directory.DailyVolume, most, nil)
 	elsewhere := limit(directory.MonthlyVolume, 200, nil)
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.mayGiveUpCharges = true
 		r := c.newFakeProvider()
 		lose := r.inquire
@@ -224,8 +224,8 @@ func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 	}
 }
 
-// counter is an Admission whose counting the test controls.
-type counter struct {
+// controlledAdmission is an Admission whose counting the test controls.
+type controlledAdmission struct {
 	paymentactor.Admission
 	mu        sync.Mutex
 	release   chan struct{} // guarded by mu: counting waits until it is closed; nil: counting does not wait
@@ -235,7 +235,7 @@ type counter struct {
 }
 
 // Count implements payment.Admission.
-func (c *counter) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
+func (c *controlledAdmission) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
 	repeats func() (bool, error), answer func(*directory.Limit, error)) {
 	c.mu.Lock()
 	hold, failed := c.release, c.failed
@@ -254,28 +254,28 @@ func (c *counter) Count(org ledger.ID, partner int64, limits []*directory.Limit,
 }
 
 // Uncount implements payment.Admission.
-func (c *counter) Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) {
+func (c *controlledAdmission) Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) {
 	c.mu.Lock()
 	c.uncounted++
 	c.mu.Unlock()
 	c.Admission.Uncount(org, partner, limits, at, a)
 }
 
-func (c *counter) counting() bool {
+func (c *controlledAdmission) counting() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.waited
 }
 
-func (c *counter) set(hold chan struct{}, failed error) {
+func (c *controlledAdmission) set(hold chan struct{}, failed error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.release, c.failed = hold, failed
 }
 
-func openWithCounter(t *testing.T, limits ...*directory.Limit) (*fixture, *counter) {
-	c := new(counter)
-	return openAs(t, func(f *fixture) {
+func openWithCounter(t *testing.T, limits ...*directory.Limit) (*fixture, *controlledAdmission) {
+	c := new(controlledAdmission)
+	return openWith(t, func(f *fixture) {
 		f.limits = limits
 		f.wrapAdmission = func(a paymentactor.Admission) paymentactor.Admission {
 			c.Admission = a
@@ -298,7 +298,7 @@ func TestUncountableAttemptStoresNothing(t *testing.T) {
 	if _, err := f.Continue(cardContinue(hosted, good)); !errors.Is(err, broken) {
 		t.Errorf("a continuation: %v", err)
 	}
-	if r := f.read(hosted); !r.AwaitsPayer() || r.CardBIN != "" {
+	if r := f.readRecord(hosted); !r.AwaitsPayer() || r.CardBIN != "" {
 		t.Errorf("%s with card %q", r.Status, r.CardBIN)
 	}
 	c.set(nil, nil)
@@ -346,7 +346,7 @@ func TestContinueWithAClaimedKeyIsNoAttempt(t *testing.T) {
 	close(hold)
 	mustReturnSoon(t, "the second", func() { <-late })
 	f.Runtime.Quiesce()
-	if r := f.read(second.ID); !r.AwaitsPayer() {
+	if r := f.readRecord(second.ID); !r.AwaitsPayer() {
 		t.Errorf("the second is %s", r.Status)
 	}
 	if c.uncounted != 1 {
@@ -360,7 +360,7 @@ func TestRejectedAttemptCountsOnTheNetworkOfItsTerminal(t *testing.T) {
 	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	l := limit(directory.Velocity, 1, func(l *directory.Limit) { l.Asset = tron })
 	small := limit(directory.PerTransaction, 5, func(l *directory.Limit) { l.Asset = tron })
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.limits = []*directory.Limit{l, small}
 		f.changeTerminal(0, func(s terminalSettings) { s.Networks = []money.Network{"tron"} })
 	})
@@ -384,7 +384,7 @@ func TestHundredLimitsApplyToOneTransaction(t *testing.T) {
 	for i := range directory.MaxLimits {
 		limits = append(limits, limit([]directory.LimitKind{directory.DailyVolume, directory.MonthlyVolume}[i%2], 100, nil))
 	}
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.limits = limits
 		f.changeTerminal(0, twoPhase)
 	})

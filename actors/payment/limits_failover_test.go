@@ -14,7 +14,7 @@ import (
 // openWithFailover returns a fixture with three terminals, of which the first refuses every payment, so
 // that the others are tried in turn. limits returns the limits for these terminals.
 func openWithFailover(t *testing.T, limits func(ids [3]ledger.ID) []*directory.Limit) (f *fixture, ids [3]ledger.ID) {
-	f = openAs(t, func(f *fixture) {
+	f = openWith(t, func(f *fixture) {
 		f.changeTerminal(0, withOutcome(simulator.FailRejected, 1))
 		ids = [3]ledger.ID{f.terminals[0].ID, f.addTerminal(0, withOutcome("", 2)), f.addTerminal(0, withOutcome("", 3))}
 		f.limits = limits(ids)
@@ -166,7 +166,7 @@ func TestInactiveMerchantTakesNoHostedPayments(t *testing.T) {
 func TestChangedLimitCountsAFailoverOnce(t *testing.T) {
 	var ids [3]ledger.ID
 	var l *directory.Limit
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.realClock = true
 		f.changeTerminal(0, withOutcome(simulator.FailRejected, 1))
 		ids = [3]ledger.ID{f.terminals[0].ID, f.addTerminal(0, withOutcome("", 2)), f.addTerminal(0, withOutcome("", 3))}

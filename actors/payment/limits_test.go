@@ -43,7 +43,7 @@ func limit(kind directory.LimitKind, most uint64, change func(*directory.Limit))
 }
 
 func openWithLimits(t *testing.T, limits ...*directory.Limit) *fixture {
-	return openAs(t, func(f *fixture) { f.limits = limits })
+	return openWith(t, func(f *fixture) { f.limits = limits })
 }
 
 // wantUsage checks a limit's usage: "used reserved remaining" of a volume, "used remaining" of a
@@ -75,7 +75,7 @@ func TestAmountAboveTheTransactionLimitIsRejectedBeforeAnyProvider(t *testing.T)
 	f := openWithLimits(t, limit(directory.PerTransaction, 100, nil))
 	f.wantCreated(good, 100, payment.Charged, "")
 	r := f.wantCreated(good, 101, payment.Rejected, "limit exceeded: per_transaction")
-	if n := f.calls(r.ID); n != 0 {
+	if n := f.callCount(r.ID); n != 0 {
 		t.Errorf("the provider was called %d times", n)
 	}
 	if a := r.Attempts; len(a) != 1 || a[0].Outcome != payment.AttemptStopped || a[0].Terminal != f.terminals[0].ID || failureText(a[0].Failure) != failureText(r.Failure) {
@@ -140,7 +140,7 @@ func TestVolumesRestartAtMidnightAndMonthEnd(t *testing.T) {
 
 func TestVolumeIsReservedDuringACallAndReleasedIfNoMoneyMoves(t *testing.T) {
 	l := limit(directory.DailyVolume, 100, nil)
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.limits = []*directory.Limit{l}
 		f.changeTerminal(0, twoPhase)
 	})
@@ -161,7 +161,7 @@ func TestVolumeIsReservedDuringACallAndReleasedIfNoMoneyMoves(t *testing.T) {
 
 func TestVolumeOfAHoldIsReleasedInItsOwnDay(t *testing.T) {
 	l := limit(directory.DailyVolume, 100, nil)
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.limits = []*directory.Limit{l}
 		f.changeTerminal(0, twoPhase)
 	})
@@ -301,7 +301,7 @@ func TestLimitScopeCountsTransactionsOfOneSubjectTogether(t *testing.T) {
 func TestTerminalLimitBoundsTransactionsOfThatTerminal(t *testing.T) {
 	var first, second ledger.ID
 	l := limit(directory.DailyVolume, 100, nil)
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.limits = []*directory.Limit{l}
 		f.changeTerminal(0, withOutcome(simulator.FailRejected, 1))
 		first, second = f.terminals[0].ID, f.addTerminal(0, withOutcome("", 2))
@@ -328,7 +328,7 @@ func TestLimitsApplyToAHostedPaymentWhenThePayerContinues(t *testing.T) {
 	first, second, third := f.createHosted("").Record.ID, f.createHosted("").Record.ID, f.createHosted("").Record.ID
 	f.wantUsage(velocity, "", "0 2")
 	f.advance(5 * time.Minute)
-	amount := f.read(first).Amount
+	amount := f.readRecord(first).Amount
 	day.MaxAmount = amount
 	f.mustRecord(f.Continue(cardContinue(first, good)))
 	f.wantStatus(first, payment.Charged, "")
@@ -345,7 +345,7 @@ func TestLimitsApplyToAHostedPaymentWhenThePayerContinues(t *testing.T) {
 
 func TestBlockedPayerIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 	var seen directory.Payer
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.blocked = func(p *directory.Payer) string {
 			seen = *p
 			seen.BIN = bytes.Clone(p.BIN) // clone it, because the card is wiped later
@@ -365,7 +365,7 @@ func TestBlockedPayerIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 	if !reflect.DeepEqual(seen, want) {
 		t.Errorf("looked for %+v, want %+v", seen, want)
 	}
-	if n := f.calls(r.ID); n != 0 {
+	if n := f.callCount(r.ID); n != 0 {
 		t.Errorf("the provider was called %d times", n)
 	}
 	f.changeTerminal(0, func(s terminalSettings) { s.Currencies = []money.Currency{"EUR"} })

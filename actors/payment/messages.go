@@ -103,7 +103,7 @@ type providerAnswer struct {
 	inquiry bool      // the answer is to an inquiry, not to a submission
 	early   bool      // the inquiry was made before the record's due instant
 	reissue bool      // the inquiry asked the rail to publish the payer's action again
-	op      ledger.ID // id of the operation on the charge that was submitted or inquired; zero: the charge itself
+	opID    ledger.ID // id of the operation on the charge that was submitted or inquired; zero: the charge itself
 	card    *secret.Card
 }
 

@@ -17,7 +17,7 @@ const threshold = 50
 
 // openWithAlerts returns a fixture whose terminals have operators and a threshold for large amounts.
 func openWithAlerts(t *testing.T, set func(*fixture)) *fixture {
-	return openAs(t, func(f *fixture) {
+	return openWith(t, func(f *fixture) {
 		large := money.FromUint64(threshold)
 		for _, terminal := range f.terminals {
 			terminal.Name = "T"
@@ -43,7 +43,7 @@ func (f *fixture) alerts() string {
 		if err != nil {
 			return false, err
 		}
-		r := f.read(n.Source.ID)
+		r := f.readRecord(n.Source.ID)
 		if n.To != r.Terminal || !strings.Contains(m.Text, r.ID.String()) {
 			f.t.Errorf("%v is told of %v: %s", n.To, r.ID, m.Text)
 		}

@@ -20,7 +20,7 @@ func TestCardNumberQuotedByARailIsRedacted(t *testing.T) {
 	r.submit = func(context.Context, *actors.Call) actors.Outcome {
 		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "declined: " + number}, Meta: []byte(`{"pan":"` + number + `"}`)}
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	got := f.create(payment.Payment, number, 70, "").Record
 	if failureText(got.Failure) != "declined: [redacted]" || string(got.RailMeta) != `{"pan":"[redacted]"}` {
 		t.Errorf("%q %s", failureText(got.Failure), got.RailMeta)
@@ -47,11 +47,11 @@ func TestReloadingTheReturnPageDoesNotPostponeTheInquiry(t *testing.T) {
 	f.wantStatus(id, payment.Charged, "")
 }
 
-func (f *fixture) dueAt(id ledger.ID) ledger.Micros { return f.found(id).Stamp.Due }
+func (f *fixture) dueAt(id ledger.ID) ledger.Micros { return f.mustFind(id).Stamp.Due }
 
-func (f *fixture) version(id ledger.ID) uint64 { return f.found(id).Stamp.Version }
+func (f *fixture) version(id ledger.ID) uint64 { return f.mustFind(id).Stamp.Version }
 
-func (f *fixture) found(id ledger.ID) paymentactor.Result {
+func (f *fixture) mustFind(id ledger.ID) paymentactor.Result {
 	f.t.Helper()
 	r, err := f.Find(org, id)
 	if err != nil {
@@ -72,7 +72,7 @@ func TestAbandonedOperationIsNotBegun(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.providerTimeout = time.Minute; f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.providerTimeout = time.Minute; f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	overdue := f.BeginRefund(amountCommand(id, 10))
 	<-calls
@@ -86,7 +86,7 @@ func TestAbandonedOperationIsNotBegun(t *testing.T) {
 	close(release)
 	f.Runtime.Quiesce()
 	f.wantStatus(id, payment.Refunded, "")
-	if got := f.read(id).Refunded.String(); got != "10" {
+	if got := f.readRecord(id).Refunded.String(); got != "10" {
 		t.Errorf("refunded %s", got)
 	}
 	if r := f.mustRecord(f.Refund(again)); r.Refunded.String() != "30" {

@@ -42,7 +42,7 @@ func (t *transaction) ask(c *actors.Context, request payment.Ask, early bool) er
 	job := func() {
 		// If the adapter panics, this outcome stays: unknown. A later inquiry finds the result of the
 		// call.
-		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
+		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, opID: q.opID, card: q.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.providerTimeout)
 		var circuitPermit permit
 		defer func() {
@@ -86,7 +86,7 @@ type providerRequest struct {
 	call     *actors.Call
 	inquiry  *actors.Question
 	reissuer Reissuer     // gets the inquiry and publishes the action again; nil: a plain inquiry
-	op       ledger.ID    // id of the operation on the charge; zero: the request is about the charge itself
+	opID     ledger.ID    // id of the operation on the charge; zero: the request is about the charge itself
 	card     *secret.Card // returned with the answer
 	noToken  bool         // the stored credential is not readable: the call is not made
 }
@@ -96,7 +96,7 @@ func (t *transaction) buildRequest(ask payment.Ask, terminal *directory.Terminal
 	r := t.record
 	kind := chargeOperation(r)
 	if (ask == payment.AskOp || ask == payment.AskInquireOp) && r.Op.Kind != payment.OpComplete {
-		kind, q.op = providerOperations[r.Op.Kind], r.Op.Request
+		kind, q.opID = providerOperations[r.Op.Kind], r.Op.Request
 	}
 	switch ask {
 	case payment.AskSubmit:
@@ -108,8 +108,8 @@ func (t *transaction) buildRequest(ask payment.Ask, terminal *directory.Terminal
 		}
 		q.card = q.call.Card
 	default:
-		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: kind, Request: q.op, ChargeState: t.chargeState()}
-		if q.op != (ledger.ID{}) {
+		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: kind, Request: q.opID, ChargeState: t.chargeState()}
+		if q.opID != (ledger.ID{}) {
 			q.inquiry.Amount, _ = r.OperationAmount()
 		}
 	}
@@ -195,8 +195,8 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 		t.submission.wipe()
 		return
 	}
-	if m.op != (ledger.ID{}) {
-		if d, ok := t.decisionContext(c).OpAnswered(t.record, m.op, t.sealedAnswer(&m)); ok {
+	if m.opID != (ledger.ID{}) {
+		if d, ok := t.decisionContext(c).OpAnswered(t.record, m.opID, t.sealedAnswer(&m)); ok {
 			t.commit(c, d, m)
 		} else {
 			t.answerWaiters(c)

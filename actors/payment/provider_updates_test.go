@@ -50,7 +50,7 @@ func answering(v payment.Verdict) func(context.Context, *actors.Question) actors
 func TestProviderUpdateTriggersAnInquiry(t *testing.T) {
 	for card, status := range map[string]payment.Status{"4000000000000077": payment.Charging, "4000000000003220": payment.ActionRequired} {
 		r := &fakeProvider{inquire: answering(payment.VerdictCharged)}
-		f := openAs(t, func(f *fixture) { f.useProvider(r) })
+		f := openWith(t, func(f *fixture) { f.useProvider(r) })
 		id := f.create(payment.Payment, card, 70, "").Record.ID
 		f.wantStatus(id, status, "")
 		f.providerUpdate(f.terminals[0].ID, id)
@@ -61,7 +61,7 @@ func TestProviderUpdateTriggersAnInquiry(t *testing.T) {
 // The announcement is not trusted: only the provider's answer to the inquiry counts.
 func TestProviderUpdateIsNotTrustedWithoutAnInquiry(t *testing.T) {
 	r := &fakeProvider{inquire: answering(payment.VerdictPending)}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	before := f.statusPath(id)
 	for range 3 {
@@ -76,7 +76,7 @@ func TestProviderUpdateIsNotTrustedWithoutAnInquiry(t *testing.T) {
 
 func TestProviderUpdateForAnotherTerminalIsIgnored(t *testing.T) {
 	r := &fakeProvider{inquire: answering(payment.VerdictCharged)}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	f.providerUpdate(f.terminals[1].ID, id)
 	f.providerUpdate(f.terminals[0].ID, uuid.New())
@@ -101,7 +101,7 @@ func TestProviderUpdateDuringACallIsHandledAfterwards(t *testing.T) {
 		<-release
 		return actors.Outcome{Verdict: payment.VerdictPending}
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	if err := f.ProviderUpdate(org, f.terminals[0].ID, id); err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestProviderUpdateDuringARefundInquiresTheRefund(t *testing.T) {
 		questions = append(questions, *q)
 		return actors.Outcome{Verdict: payment.VerdictCharged}
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000007726", 70, "").Record.ID
 	f.mustRecord(f.Refund(amountCommand(id, 30)))
 	f.wantStatus(id, payment.Refunding, "")
@@ -144,7 +144,7 @@ func TestProviderUpdateDoesNotHastenTheInquiryAfterUnknownReference(t *testing.T
 	f, id := openWithLostCall(t, payment.Payment, &flaky{before: true})
 	for range 3 {
 		f.providerUpdate(f.terminals[0].ID, id)
-		if r := f.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+		if r := f.readRecord(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
 			t.Fatalf("%s, not known %d times", r.Status, r.NotFoundAnswers)
 		}
 	}
@@ -165,16 +165,16 @@ func TestProviderUpdateExaminesAnEndedTransaction(t *testing.T) {
 		e.examine = func(q *actors.Question) (actors.Report, bool) {
 			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, What: c.what, Failure: payment.Failure{Detail: "said so"}}, true
 		}
-		f := openAs(t, func(f *fixture) {
+		f := openWith(t, func(f *fixture) {
 			f.skipRailComparison = true
 			f.wrapProvider = func(p actors.Provider) actors.Provider { e.fakeProvider.Provider = p; return e }
 		})
 		id := f.create(payment.Payment, card, 70, "").Record.ID
-		if got := f.read(id).Status; got != c.status {
+		if got := f.readRecord(id).Status; got != c.status {
 			t.Fatalf("%s is %s", card, got)
 		}
 		f.providerUpdate(f.terminals[0].ID, id)
-		if r := f.read(id); r.Status != c.want || r.SettledLate != c.late {
+		if r := f.readRecord(id); r.Status != c.want || r.SettledLate != c.late {
 			t.Errorf("%s: a report %v makes %s %s, settled late %v", card, c.what, c.status, r.Status, r.SettledLate)
 		}
 	}
@@ -200,7 +200,7 @@ func TestInquiriesContainTheStoredChargeState(t *testing.T) {
 		reported = append(reported, q.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail.example"}, Again: time.Second}
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.restart()
 	f.advance(time.Second)

@@ -107,7 +107,7 @@ func TestOneOfManyConcurrentCommitsAndCancelsSucceeds(t *testing.T) {
 		if n := f.submissions(id, actors.Capture) + f.submissions(id, actors.Void); n != 1 {
 			t.Errorf("%v: %d calls", kind, n)
 		}
-		r := f.read(id)
+		r := f.readRecord(id)
 		want := map[payment.Status]map[payment.Type]string{
 			payment.Charged: {payment.Payment: "100070 / 0", payment.Payout: "99930 / 0"},
 			payment.Failed:  {payment.Payment: "100000 / 0", payment.Payout: "100000 / 0"},
@@ -139,7 +139,7 @@ func TestRepeatedReturnsDuringACancelChargeAtMostOnce(t *testing.T) {
 		return f.Returned(org, id)
 	})
 	f.countSuccesses(errs, ledger.NotReversible, ledger.Conflict)
-	switch r := f.read(id); r.Status {
+	switch r := f.readRecord(id); r.Status {
 	case payment.Charged:
 		f.wantBalance("100070 / 0")
 		f.wantSubmissions(id, actors.Complete, 1)

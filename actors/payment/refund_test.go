@@ -129,7 +129,7 @@ func TestRefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := scriptedProvider(actors.Refund, lostAnswer, done).answerInquiries(actors.Refund, c.says...)
-			f := openAs(t, func(f *fixture) { f.useProvider(r) })
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			if r := f.mustRecord(f.Refund(amountCommand(id, 0))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" || refundID(r) == (ledger.ID{}) {
 				t.Errorf("%s while it is unknown", r.Status)
@@ -152,7 +152,7 @@ func TestRefusalOfASecondRefundLeavesThePaymentRefunded(t *testing.T) {
 	for name, second := range map[string]actors.Outcome{"at once": refused, "later": {Verdict: payment.VerdictPending, Again: time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			r := scriptedProvider(actors.Refund, done, second).answerInquiries(actors.Refund, refused)
-			f := openAs(t, func(f *fixture) { f.useProvider(r) })
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.mustRecord(f.Refund(amountCommand(id, 50)))
 			f.mustRecord(f.Refund(amountCommand(id, 0)))
@@ -193,7 +193,7 @@ func TestRefundableFeeIsReturnedByCumulativeFloors(t *testing.T) {
 		}, "99993 / 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) {
+			f := openWith(t, func(f *fixture) {
 				f.changeTerminal(0, func(s terminalSettings) { s.FeeFixed, s.FeeRefundable = money.FromUint64(7), true; c.terms(s) })
 			})
 			id := f.create(payment.Payment, "4242424242424242", 100, "").Record.ID

@@ -81,7 +81,7 @@ func TestExpiredMaterialIsPublishedAgainForTheNextReader(t *testing.T) {
 		}
 	}
 	f.wantPath(r.ID, "created new authorizing charging action_required action_required")
-	if n := f.calls(r.ID); n != 2 { // the payment's call, and one reissue
+	if n := f.callCount(r.ID); n != 2 { // the payment's call, and one reissue
 		t.Errorf("the rail's log names it %d times", n)
 	}
 	f.advance(5 * time.Minute)
@@ -147,7 +147,7 @@ func openWithPublisher(t *testing.T, action payment.Action, reissue func(f *fixt
 	t.Helper()
 	p := new(publisher)
 	p.fakeProvider = scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &action}).answerInquiries(actors.Void, done)
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.skipRailComparison = true
 		f.wrapProvider = func(inner actors.Provider) actors.Provider { p.fakeProvider.Provider = inner; return p }
 		p.reissue = func(q *actors.Question) actors.Outcome { return reissue(f, q) }
@@ -178,8 +178,8 @@ func TestRailsPageIsReissuedOnlyForThePayer(t *testing.T) {
 	f.mustRecord(f.Current(partnerCommand(id), true))
 	f.advance(10 * time.Minute)
 	f.mustRecord(f.Current(partnerCommand(id), true))
-	if p.inquiries.Load() != 2 || f.read(id).Action.Page != "https://rail.example/3" {
-		t.Errorf("asked %d times, %+v", p.inquiries.Load(), f.read(id).Action)
+	if p.inquiries.Load() != 2 || f.readRecord(id).Action.Page != "https://rail.example/3" {
+		t.Errorf("asked %d times, %+v", p.inquiries.Load(), f.readRecord(id).Action)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestProviderWithoutReissueIsNotAsked(t *testing.T) {
 	r := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
 		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
 	}}).answerInquiries(actors.Void, done)
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(2 * time.Minute)
 	inquiries := r.inquired.Load()

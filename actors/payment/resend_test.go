@@ -43,7 +43,7 @@ func TestOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 				}
 				return r.Provider.Submit(ctx, call)
 			}
-			f := openAs(t, func(f *fixture) {
+			f := openWith(t, func(f *fixture) {
 				f.useProvider(r)
 				if c.twoPhase {
 					f.changeTerminal(0, twoPhase)
@@ -73,7 +73,7 @@ func TestChoiceOfABankSurvivesAKill(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	result, err := f.createWith(payment.Payout, "", 70, func(c *paymentactor.Create) { c.Request.Method, c.Card = "sepa", nil })
 	if err != nil {
 		t.Fatal(err)

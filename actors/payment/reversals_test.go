@@ -32,7 +32,7 @@ func TestFailingPollDoesNotBlockTheClock(t *testing.T) {
 			return []actors.Report{{Org: org, What: actors.TakenBack, Reference: ledger.ID{9}}}, nil
 		},
 	}
-	f := openAs(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	started := time.Now()
 	mustReturnSoon(t, "the clock is moved", func() {
 		if err := f.Runtime.Advance(start.Add(time.Hour)); err == nil {
@@ -66,7 +66,7 @@ func TestHangingPollDoesNotDelayDueWork(t *testing.T) {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
-	f := openAs(t, func(f *fixture) { f.realClock = true; f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.realClock = true; f.useProvider(r) })
 	defer close(release)
 	<-began
 	result, err := f.tryCreate(payment.Payment, "")
@@ -94,11 +94,11 @@ func TestReversalReportedBeforeTheChargeIsHandledAfterIt(t *testing.T) {
 		r.reversals = func(time.Time, time.Time) ([]actors.Report, error) {
 			return []actors.Report{{Org: org, Terminal: uuid.UUID{0xaa, 0}, What: actors.TakenBack, Reference: id, Failure: payment.Failure{Detail: "chargeback"}}}, nil
 		}
-		f := openAs(t, func(f *fixture) { f.useProvider(r) })
+		f := openWith(t, func(f *fixture) { f.useProvider(r) })
 		id = f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 		due.Store(true)
 		f.advance(time.Second)
-		if got := f.read(id).Status; got != payment.Charging {
+		if got := f.readRecord(id).Status; got != payment.Charging {
 			t.Fatalf("%s", got)
 		}
 		if panics {
@@ -106,7 +106,7 @@ func TestReversalReportedBeforeTheChargeIsHandledAfterIt(t *testing.T) {
 			f.Runtime.Quiesce()
 		}
 		f.advance(10 * time.Second)
-		if got := f.read(id).Status; got != payment.Reversed || f.balance() != "100000 / 0" {
+		if got := f.readRecord(id).Status; got != payment.Reversed || f.balance() != "100000 / 0" {
 			t.Errorf("panics %v: %s, balance %s", panics, got, f.balance())
 		}
 	}
@@ -119,18 +119,18 @@ func TestRepeatedReversalReportsReturnAPaymentOnce(t *testing.T) {
 	id := f.create(payment.Payment, "4000000000000259", 70, "").Record.ID
 	declined := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	f.advance(time.Minute)
-	first := f.read(id).ReturnID
+	first := f.readRecord(id).ReturnID
 	for range 3 {
 		f.restart() // after a restart all reports are requested again
 		f.advance(time.Second)
-		f.reverse(id)
-		f.reverse(declined)
-		f.reverse(uuid.UUID{7})
+		f.reportReversal(id)
+		f.reportReversal(declined)
+		f.reportReversal(uuid.UUID{7})
 	}
-	if r := f.read(id); r.Status != payment.Reversed || r.ReturnID != first || f.balance() != "100000 / 0" {
+	if r := f.readRecord(id); r.Status != payment.Reversed || r.ReturnID != first || f.balance() != "100000 / 0" {
 		t.Errorf("%s, return %v instead of %v, balance %s", r.Status, r.ReturnID, first, f.balance())
 	}
-	if got := f.read(declined).Status; got != payment.Rejected {
+	if got := f.readRecord(declined).Status; got != payment.Rejected {
 		t.Errorf("%s", got)
 	}
 	if f.Runtime.Live() != 0 {
@@ -138,7 +138,7 @@ func TestRepeatedReversalReportsReturnAPaymentOnce(t *testing.T) {
 	}
 }
 
-func (f *fixture) reverse(id ledger.ID) {
+func (f *fixture) reportReversal(id ledger.ID) {
 	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Terminal: f.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"}}))
 	f.Runtime.Quiesce()
 }

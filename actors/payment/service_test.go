@@ -47,13 +47,13 @@ func TestSandboxCardsLeadToTheirDocumentedOutcomes(t *testing.T) {
 			t.Errorf("%s: went through %s, want %s", name, got, row.path)
 		}
 		f.advance(row.after)
-		if got := f.read(result.Record.ID).Status; got != row.later {
+		if got := f.readRecord(result.Record.ID).Status; got != row.later {
 			t.Errorf("%s: %s after %v, want %s", name, got, row.after, row.later)
 		}
 		if got := f.balance(); got != row.moved {
 			t.Errorf("%s: balance %s, want %s", name, got, row.moved)
 		}
-		if n := f.calls(result.Record.ID); n != 1 {
+		if n := f.callCount(result.Record.ID); n != 1 {
 			t.Errorf("%s: %d provider calls", name, n)
 		}
 	}
@@ -63,8 +63,8 @@ func TestReturnIsATransactionThatMirrorsTheCharge(t *testing.T) {
 	f := open(t)
 	original := f.create(payment.Payment, "4000000000000259", 70, "r1").Record
 	f.advance(time.Minute)
-	original = f.read(original.ID)
-	reloaded := f.read(original.ReturnID)
+	original = f.readRecord(original.ID)
+	reloaded := f.readRecord(original.ReturnID)
 	if reloaded.Type != payment.Payout || reloaded.Status != payment.Charged || reloaded.Amount != original.Amount || reloaded.ReversalOf != original.ID {
 		t.Errorf("the return is %+v", reloaded)
 	}
@@ -111,7 +111,7 @@ func TestConcurrentCreatesOfOneTxIDMakeOneCall(t *testing.T) {
 			firsts++
 		}
 	}
-	if n := f.calls(results[0].Record.ID); n != 1 || firsts != 1 {
+	if n := f.callCount(results[0].Record.ID); n != 1 || firsts != 1 {
 		t.Errorf("%d provider calls, %d answers that are no replay", n, firsts)
 	}
 }
@@ -125,7 +125,7 @@ func TestPayoutBeyondTheBalanceIsRejectedAndHoldsNothing(t *testing.T) {
 	if got := f.balance(); got != "100000 / 0" {
 		t.Errorf("balance %s", got)
 	}
-	if n := f.calls(r.ID); n != 0 {
+	if n := f.callCount(r.ID); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
 }

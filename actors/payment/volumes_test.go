@@ -101,7 +101,7 @@ func TestVolumeLimitsOfPartnerAndCardBothApply(t *testing.T) {
 // Volumes that were reserved before a restart are released and settled after it.
 func TestVolumesAreReleasedAndSettledAfterARestart(t *testing.T) {
 	day, month := limit(directory.DailyVolume, 200, nil), limit(directory.MonthlyVolume, 300, nil)
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.limits = []*directory.Limit{day, month}
 		f.changeTerminal(0, twoPhase)
 	})

@@ -129,7 +129,7 @@ func (c *campaign) start() *server.Server {
 	s := c.launch()
 	ctx, cancel := context.WithTimeout(c.t.Context(), readyBound)
 	defer cancel()
-	if err := s.Ready(ctx); err != nil {
+	if err := s.WaitReady(ctx); err != nil {
 		c.t.Fatal(err)
 	}
 	if c.fastest == 0 || s.ReadyAfter < c.fastest {

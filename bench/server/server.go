@@ -56,7 +56,7 @@ func Start(o Options) (*Server, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	s.began = time.Now()
 	started := make(chan error, 1)
-	go s.follow(cmd, started)
+	go s.runProcess(cmd, started)
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
@@ -64,9 +64,9 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// follow starts the process and waits for its end on one thread, because the kernel treats the
+// runProcess starts the process and waits for its end on one thread, because the kernel treats the
 // end of the thread that started a child as the end of its parent.
-func (s *Server) follow(cmd *exec.Cmd, started chan<- error) {
+func (s *Server) runProcess(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	err := cmd.Start()
 	started <- err
@@ -76,9 +76,9 @@ func (s *Server) follow(cmd *exec.Cmd, started chan<- error) {
 	close(s.exited)
 }
 
-// Ready waits until the server accepts requests. If the server ends before that, the error contains the
+// WaitReady waits until the server accepts requests. If the server ends before that, the error contains the
 // end of its output.
-func (s *Server) Ready(ctx context.Context) error {
+func (s *Server) WaitReady(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
@@ -91,7 +91,7 @@ func (s *Server) Ready(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("server: not ready after %v: %w\n%s", time.Since(s.began).Round(time.Millisecond), ctx.Err(), s.end)
 		case <-s.exited:
-			return fmt.Errorf("server: ended before it was ready: %w\n%s", s.reason(), s.end)
+			return fmt.Errorf("server: ended before it was ready: %w\n%s", s.exitError(), s.end)
 		case <-tick.C:
 		}
 	}
@@ -114,7 +114,7 @@ func (s *Server) probe(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer client.CloseIdleConnections()
-	if !healthy(ctx, client, sandbox.BaseURL) {
+	if !isReady(ctx, client, sandbox.BaseURL) {
 		return false, nil
 	}
 	s.Sandbox = sandbox
@@ -160,7 +160,7 @@ func (s *Server) Stop(wait time.Duration) error {
 func (s *Server) signal(sig syscall.Signal) error {
 	select {
 	case <-s.exited:
-		return fmt.Errorf("server: has already ended: %w\n%s", s.reason(), s.end)
+		return fmt.Errorf("server: has already ended: %w\n%s", s.exitError(), s.end)
 	default:
 	}
 	if err := s.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -169,7 +169,7 @@ func (s *Server) signal(sig syscall.Signal) error {
 	return nil
 }
 
-func (s *Server) reason() error {
+func (s *Server) exitError() error {
 	if s.exit == nil {
 		return errors.New("exit 0")
 	}

@@ -49,7 +49,7 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	from, err := ledger.Stream(ctx, "/ledger/export", query)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	case errors.Is(err, fs.ErrExist):
 		return ledger.Misused("--out: %s is there already", out)
 	case errors.As(err, &full) && out != "":
-		return ledger.Failed("--out: %s can't be written: %v", out, innermost(full.err))
+		return ledger.Failed("--out: %s can't be written: %v", out, fileSystemCause(full.err))
 	case errors.As(err, &full):
 		return ledger.Failed("%v", full.err)
 	case ctx.Err() != nil:

@@ -158,7 +158,7 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	key, err := server.keyOr(given)
+	key, err := server.keyOrServersKey(given)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (c *checkPeriodsCommand) closedMonths(l *client.Ledger) (closed []*closedMo
 // verdict returns "ok" if the month's figures and its closing event confirm what the server reports
 // about the month; otherwise it describes the difference.
 func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string, error) {
-	own, rows, err := trialHash(server.ledger, m.Month)
+	own, rows, err := trialBalanceHash(server.ledger, m.Month)
 	switch {
 	case err != nil:
 		return "", err
@@ -275,8 +275,8 @@ type trialBalanceRow struct {
 // canonicalID is the form of an organization's id in the text.
 var canonicalID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// trialHash computes the hash of the trial balance at a month's end, and counts its rows.
-func trialHash(l *client.Ledger, month string) (hashed string, rows uint64, err error) {
+// trialBalanceHash computes the hash of the trial balance at a month's end, and counts its rows.
+func trialBalanceHash(l *client.Ledger, month string) (hashed string, rows uint64, err error) {
 	of, ok := period.Parse(month)
 	organization, err := l.Organization()
 	if err != nil {

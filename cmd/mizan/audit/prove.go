@@ -57,7 +57,7 @@ func (c *proveCommand) Run(s *cli.Streams) error {
 		return server.ledger.Misused("--out: %s is there already", out)
 	}
 	if err != nil {
-		return server.ledger.Misused("--out: %s can't be written: %v", out, innermost(err))
+		return server.ledger.Misused("--out: %s can't be written: %v", out, fileSystemCause(err))
 	}
 	_, err = fmt.Fprintf(s.Err, "mizan: %s: %s proves event %d of organization %s; it is verified with the key %s\n",
 		name, out, p.Event.Seq, p.Head.Organization, key)
@@ -65,7 +65,7 @@ func (c *proveCommand) Run(s *cli.Streams) error {
 }
 
 func (c *proveCommand) prove(server *auditServer, given string) (p *evidence.Proof, key string, err error) {
-	if key, err = server.keyOr(given); err != nil {
+	if key, err = server.keyOrServersKey(given); err != nil {
 		return nil, "", err
 	}
 	head, err := server.ownHead(key)
@@ -153,9 +153,9 @@ func givenKey(name string, key *string) (string, error) {
 	return *key, nil
 }
 
-// innermost returns the cause of a file system error, because its text may have the names of temporary
+// fileSystemCause returns the cause of a file system error, because its text may have the names of temporary
 // files.
-func innermost(err error) error {
+func fileSystemCause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	switch {

@@ -61,7 +61,7 @@ func (c *recordCommand) Run(s *cli.Streams) (err error) {
 	if err := durable.Create(c.Out, recordMode, record); errors.Is(err, fs.ErrExist) {
 		return misused(name, "--out: %s is there already", c.Out)
 	} else if err != nil {
-		return misused(name, "--out: %s can't be written: %v", c.Out, innermost(err))
+		return misused(name, "--out: %s can't be written: %v", c.Out, fileSystemCause(err))
 	}
 	_, err = fmt.Fprintf(s.Err, "mizan: %s: %s is what is stored of the record; `mizan audit prove %d` proves it\n", name, c.Out, last)
 	return err

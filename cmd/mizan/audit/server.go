@@ -83,8 +83,8 @@ func (a *auditServer) consistency(from, to int64) (tlog.TreeProof, error) {
 	return data.Proof, err
 }
 
-// keyOr returns the given key or, if it is empty, the key that the server names.
-func (a *auditServer) keyOr(given string) (string, error) {
+// keyOrServersKey returns the given key or, if it is empty, the key that the server names.
+func (a *auditServer) keyOrServersKey(given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}

@@ -68,7 +68,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 	if err := w.load(); err != nil {
 		return err
 	}
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	for {
 		err := w.poll()
@@ -79,14 +79,14 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 		if err != nil {
 			_ = cli.ReportExit(err, s.Err) // prints the line; the code is not used
 		}
-		if !pause(ctx, c.Every) {
+		if !waitFor(ctx, c.Every) {
 			return nil
 		}
 	}
 }
 
-// pause waits; false if the command must end.
-func pause(ctx context.Context, d time.Duration) bool {
+// waitFor waits; false if the command must end.
+func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -150,14 +150,14 @@ func (w *watchRun) load() error {
 // poll checks the server's head once.
 func (w *watchRun) poll() error {
 	if w.state == nil {
-		return w.begin()
+		return w.storeFirstHead()
 	}
 	signed, err := w.server.head()
 	if err != nil {
 		return err
 	}
 	last := w.state.Head.Tree.N
-	err = w.state.Advance(signed, w.extension)
+	err = w.state.Advance(signed, w.requestExtension)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
 		return w.storeRefused(signed, refusal)
@@ -183,9 +183,9 @@ func (w *watchRun) report(format string, args ...any) error {
 	return err
 }
 
-// extension implements evidence.Extension. If a server signs a head and does not prove it, the evidence
+// requestExtension implements evidence.Extension. If a server signs a head and does not prove it, the evidence
 // is refused, unless the server has rejected the session itself.
-func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
+func (w *watchRun) requestExtension(from, to int64) (tlog.TreeProof, error) {
 	proof, err := w.server.consistency(from, to)
 	var f *client.Fault
 	if !errors.As(err, &f) || f.Code != cli.ExitConfiguration {
@@ -197,10 +197,10 @@ func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
 	return nil, &evidence.Refusal{Reason: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
 }
 
-// begin stores the first head. If the key comes from the server, it protects only from the second poll
+// storeFirstHead stores the first head. If the key comes from the server, it protects only from the second poll
 // on, because the first poll has to trust it.
-func (w *watchRun) begin() error {
-	key, err := w.server.keyOr(w.key)
+func (w *watchRun) storeFirstHead() error {
+	key, err := w.server.keyOrServersKey(w.key)
 	if err != nil {
 		return err
 	}

@@ -120,11 +120,11 @@ func (c *Command) newPrinter(columns []string) *printer {
 // printObject prints a single object, one line for each member.
 func (p *printer) printObject(o Object) {
 	if p.json {
-		p.line(o)
+		p.writeLine(o)
 		return
 	}
 	for _, m := range o.Members {
-		p.cells(Printable(m.Name), Text(m.Value))
+		p.writeCells(Printable(m.Name), Text(m.Value))
 	}
 }
 
@@ -132,29 +132,29 @@ func (p *printer) printObject(o Object) {
 // by end.
 func (p *printer) printRow(o Object) {
 	if p.json {
-		p.line(o)
+		p.writeLine(o)
 		return
 	}
 	if p.rows == 0 {
-		p.cells(strings.Split(strings.ToUpper(strings.Join(p.columns, " ")), " ")...)
+		p.writeCells(strings.Split(strings.ToUpper(strings.Join(p.columns, " ")), " ")...)
 	}
 	cells := make([]string, len(p.columns))
 	for i, name := range p.columns {
 		value, _ := o.Value(name)
 		cells[i] = Text(value)
 	}
-	p.cells(cells...)
+	p.writeCells(cells...)
 	if p.rows++; p.rows%tableBlock == 0 {
 		_ = p.table.Flush()
 	}
 }
 
-func (p *printer) line(o Object) {
+func (p *printer) writeLine(o Object) {
 	_, _ = p.out.Write(o.Raw)
 	_ = p.out.WriteByte('\n')
 }
 
-func (p *printer) cells(cells ...string) {
+func (p *printer) writeCells(cells ...string) {
 	_, _ = p.table.Write([]byte(strings.Join(cells, "\t") + "\n"))
 }
 

@@ -39,7 +39,7 @@ type takeBackupCommand struct {
 
 // Run implements the command. The backup's file gets its name when it is complete.
 func (c *takeBackupCommand) Run(s *cli.Streams) error {
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	if err := refuseEmpty(flag{"to", &c.To}, flag{"since", c.Since}, flag{"keyring", c.Keyring}); err != nil {
 		return err
@@ -143,7 +143,7 @@ type verifyBackupCommand struct {
 
 // Run implements the command.
 func (c *verifyBackupCommand) Run(s *cli.Streams) error {
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	if err := refuseEmpty(flag{"from", &c.From}, flag{"at", c.At}, flag{"keyring", &c.Keyring}); err != nil {
 		return err

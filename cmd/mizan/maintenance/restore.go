@@ -24,7 +24,7 @@ func (c *RestoreCommand) Run(s *cli.Streams) error {
 		return err
 	}
 	serving.LimitMemory()
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	at, keyring, err := backupSource(c.At, c.Keyring)
 	if err != nil {

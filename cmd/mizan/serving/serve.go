@@ -106,7 +106,7 @@ func (c *Command) Run(s *cli.Streams, version cli.Version) error {
 		return err
 	}
 	LimitMemory()
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	srv := newServer(cfg, s)
 	srv.version = string(version)

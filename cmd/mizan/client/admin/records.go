@@ -15,7 +15,7 @@ import (
 
 // describe gives the commands of a record type their paths, flags and tables.
 func describe(t schema.AnyType, at paths, list *listOfPartner, show *showRecord[client.ID], create *createRecord, update *updateRecord[client.ID], remove *deleteRecord[client.ID]) {
-	list.path, list.columns = at.list, columnsOf(t)
+	list.path, list.columns = at.list, tableColumns(t)
 	show.path, create.path, update.path, remove.path = at.one, at.one, at.one, at.one
 	create.Fields, update.Fields = flagsOf(t, false), flagsOf(t, true)
 }
@@ -50,7 +50,7 @@ type listOfPartner struct {
 
 // Run is called by kong.
 func (c *listOfPartner) Run(e *client.Command) error {
-	return e.List(client.Listing{Path: c.path, Query: ofPartner(c.Partner), Columns: c.columns}, c.Paging)
+	return e.List(client.Listing{Path: c.path, Query: partnerQuery(c.Partner), Columns: c.columns}, c.Paging)
 }
 
 type showRecord[ID recordID] struct {
@@ -92,8 +92,8 @@ func (c *deleteRecord[ID]) Run(e *client.Command) error {
 	return e.Write(http.MethodDelete, fmt.Sprint(c.path, "/", c.ID), nil)
 }
 
-// columnsOf returns the columns of a type's table: those that are shown in lists, without secrets and documents.
-func columnsOf(t schema.AnyType) (names []string) {
+// tableColumns returns the columns of a type's table: those that are shown in lists, without secrets and documents.
+func tableColumns(t schema.AnyType) (names []string) {
 	for _, c := range t.Shown() {
 		if c.Place != schema.Deep && !c.Secret && c.Shape() != schema.Document {
 			names = append(names, c.Name)

@@ -49,9 +49,9 @@ func Decimals(currency string) int {
 	return 2
 }
 
-// major converts minor units to major ones, with commas between thousands; text that is not a
+// majorUnits converts minor units to major ones, with commas between thousands; text that is not a
 // whole number stays as it is.
-func major(minor, currency string) string {
+func majorUnits(minor, currency string) string {
 	digits := strings.TrimPrefix(minor, "-")
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return client.Printable(minor)

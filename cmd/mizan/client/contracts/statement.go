@@ -52,11 +52,11 @@ var shownInHead = set("id product_type organization_id contract_number status en
 // writeStatement prints a contract for people: its head, its record, reports and schedule as tables,
 // and its entries. An error means that the response is malformed.
 func writeStatement(out *bytes.Buffer, place string, contract client.Object, entries []entry) error {
-	currency := textOf(&contract, "currency")
+	currency := memberText(&contract, "currency")
 	name := strings.Split(strings.Trim(place, "/"), "/")
-	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", textOf(&contract, "contract_number"), name[len(name)-2], textOf(&contract, "status"))
+	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", memberText(&contract, "contract_number"), name[len(name)-2], memberText(&contract, "status"))
 	_, _ = fmt.Fprintf(out, "%s  env %s  amounts in %s, and beside them in minor units: 1 %s = %d\n\n",
-		textOf(&contract, "id"), textOf(&contract, "env"), currency, currency, power(Decimals(currency)))
+		memberText(&contract, "id"), memberText(&contract, "env"), currency, currency, powerOfTen(Decimals(currency)))
 	out.WriteString("RECORD\n")
 	record := &textTable{right: map[int]bool{1: true, 2: true}}
 	var tables []client.Member
@@ -84,7 +84,7 @@ func writeStatement(out *bytes.Buffer, place string, contract client.Object, ent
 	return nil
 }
 
-func power(digits int) int {
+func powerOfTen(digits int) int {
 	n := 1
 	for range digits {
 		n *= 10
@@ -92,7 +92,7 @@ func power(digits int) int {
 	return n
 }
 
-func textOf(r *client.Object, name string) string {
+func memberText(r *client.Object, name string) string {
 	value, _ := r.Value(name)
 	return client.Text(value)
 }
@@ -134,7 +134,7 @@ func appendMember(s *textTable, m client.Member, currency string) (tables []clie
 		}
 	case kind == 'n':
 	case isAmount(m):
-		s.row(client.Printable(m.Name), major(text(m.Value), currency), text(m.Value), "")
+		s.row(client.Printable(m.Name), majorUnits(text(m.Value), currency), text(m.Value), "")
 	default:
 		s.row(client.Printable(m.Name), "", "", client.Text(m.Value))
 	}
@@ -292,7 +292,7 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 			case client.Text(value) == client.AbsentValue:
 				cells = append(cells, client.AbsentValue, "")
 			default:
-				cells = append(cells, major(text(value), currency), text(value))
+				cells = append(cells, majorUnits(text(value), currency), text(value))
 			}
 		}
 		table.row(cells...)
@@ -336,7 +336,7 @@ func writeEntries(out *bytes.Buffer, entries []entry) {
 	for _, e := range entries {
 		date, seq, event := client.Printable(e.Date), client.Printable(e.Seq.String()), client.Printable(e.Event)
 		for _, p := range e.Postings {
-			amount := major(p.Amount, p.Asset.Currency)
+			amount := majorUnits(p.Amount, p.Asset.Currency)
 			debit, credit := amount, ""
 			if p.Side != "debit" {
 				debit, credit = "", amount
