@@ -158,7 +158,7 @@ func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors
 		},
 	})
 	fixture.Must(t, err)
-	h.Runtime.Start(paymentactor.Resumes)
+	h.Runtime.Start(paymentactor.ResumesAtStart)
 	n.notifier.Resume()
 	return n
 }
@@ -241,7 +241,7 @@ func (w *notifiedStore) fill(t testing.TB) {
 	w.pending = n.pay(w, w.owner, failing, good)
 	n.Advance(time.Minute)
 	part := money.FromUint64(500)
-	_, err = n.Payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.marked.ID}, Amount: &part})
+	_, err = n.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.marked.ID}, Amount: &part})
 	fixture.Must(t, err)
 	fixture.Must(t, n.notifier.Post(w.FirstDemo.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
 	n.Advance(time.Second)

@@ -121,7 +121,7 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 		t.Fatalf("the payment is %s", paid.Record.Status)
 	}
 	refunded := money.FromUint64(200)
-	_, err = a.server.Payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: paid.Record.ID}, Amount: &refunded})
+	_, err = a.server.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: paid.Record.ID}, Amount: &refunded})
 	fixture.Must(t, err)
 	signed, err := a.createContract()
 	fixture.Must(t, err)
