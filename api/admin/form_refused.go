@@ -40,7 +40,7 @@ func (f *form) refused(err error) error {
 	all := slices.Clone(f.problems)
 	if aboutFields {
 		for _, r := range decided {
-			if !all.About(r.Field) {
+			if !all.HasField(r.Field) {
 				all = append(all, r)
 			}
 		}

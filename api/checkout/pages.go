@@ -23,8 +23,8 @@ type Payers interface {
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Current returns the transaction after its provider has renewed an expired action.
 	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
-	// Returned reports that the payer came back from the provider. It is no error if there was
-	// nothing to do there.
+	// Returned reports that the payer came back from the provider. There is no error if the
+	// payer had nothing to do there.
 	Returned(org, id ledger.ID) (paymentactor.Result, error)
 	// Continue adds a card to a hosted transaction. The error is NotContinuable if the
 	// transaction does not wait for one.
@@ -54,7 +54,7 @@ type visit struct {
 func (v *visit) path() string { return payerpage.PathOf(v.id, "", v.token) }
 
 // checkToken checks the token. An unknown id, a forged token and a missing one get the same
-// answer.
+// response.
 func (h *Handlers) checkToken(req *web.Request) (v visit, ok bool) {
 	args := req.QueryArgs()
 	v.token, v.posted = string(args.Peek(payerpage.TokenParam)), args.Has(postedParam)
@@ -67,8 +67,8 @@ func (h *Handlers) checkToken(req *web.Request) (v visit, ok bool) {
 	return v, err == nil || v.late
 }
 
-// openVisit is checkToken for pages that expire with the token. If ok is false, the request has
-// been answered.
+// openVisit is checkToken for pages that expire with the token. If ok is false, the response has
+// been written.
 func (h *Handlers) openVisit(req *web.Request) (v visit, ok bool, err error) {
 	v, ok = h.checkToken(req)
 	switch {

@@ -86,7 +86,7 @@ var errAddress = errors.New("the provider's address for the payer is not a web a
 
 // step returns the payer's next step: a page, or an address to go to. The error is errAddress,
 // or the refusal Expired if the payer can't act any more.
-func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, away string, err error) {
+func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, redirectTo string, err error) {
 	r := result.Record
 	order := h.orderOf(v.org, r)
 	now := ledger.MicrosOf(h.cfg.Clock.Now())
@@ -116,7 +116,7 @@ func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, 
 
 // providerPage returns the payer's next step at the provider: the provider's address for such
 // pages, its form, or the address that it has published.
-func (h *Handlers) providerPage(a *payment.Action, order page.Order) (next page.Page, away string, err error) {
+func (h *Handlers) providerPage(a *payment.Action, order page.Order) (next page.Page, redirectTo string, err error) {
 	target := a.Page
 	if target == "" {
 		target = a.URL

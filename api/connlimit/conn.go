@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The state of a connection, as far as closing it depends on it.
+// The states of a connection. They decide whether it may be closed.
 const (
 	working int32 = iota // a request is being handled, or none has begun
 	reading              // the connection waits for data from its caller

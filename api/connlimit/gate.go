@@ -132,21 +132,21 @@ func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 
 // evict removes one of the connections from the lists; nil if no sampled one waits. The caller
 // holds the lock, and closes the connection.
-func (g *Gate) evict(of []*Conn) *Conn {
+func (g *Gate) evict(candidates []*Conn) *Conn {
 	now := time.Now()
 	var best *Conn
-	look := func(c *Conn) {
+	consider := func(c *Conn) {
 		if c.waits(now) && (best == nil || g.before(c, best)) {
 			best = c
 		}
 	}
-	if len(of) <= sample {
-		for _, c := range of {
-			look(c)
+	if len(candidates) <= sample {
+		for _, c := range candidates {
+			consider(c)
 		}
 	} else {
 		for range sample {
-			look(of[rand.IntN(len(of))])
+			consider(candidates[rand.IntN(len(candidates))])
 		}
 	}
 	if best == nil || !best.claim(now) {

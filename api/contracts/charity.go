@@ -170,8 +170,8 @@ func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, 
 	return accounts, nil
 }
 
-// take adds an event's postings on the account to the totals, the last one first as in a
-// statement, and keeps those that are on the page.
+// take adds an event's postings on the account to the totals, and those that are on the page to the
+// page. The last posting comes first, as in a statement.
 func (q *charityQuery) take(view *posting.View, e *ledger.Event) error {
 	from, err := q.donorOf(view, e.Source)
 	if err != nil || from == nil {

@@ -91,7 +91,7 @@ func (q *accountQuery) readAsOf(now time.Time) {
 	}
 }
 
-// readCursor reads where the page before ended: its last account, and the instant and day of
+// readCursor reads where the previous page ended: its last account, and the instant and day of
 // the first page, so that all pages show the same moment.
 func (q *accountQuery) readCursor() {
 	parts := q.CursorParts(6)
@@ -137,9 +137,9 @@ func (q *accountQuery) hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// writeAccounts responds with a page of accounts. If must is set, the error is NotFound for an
+// writeAccounts responds with a page of accounts. If mustExist is set, the error is NotFound for an
 // account that does not exist or is not visible to the caller.
-func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) error {
+func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bool) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) e
 	var last ledger.Account
 	known := false
 	each := h.eachBalance
-	if must {
+	if mustExist {
 		each = eachOf
 	}
 	err := each(view, &req.Principal, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
@@ -168,7 +168,7 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) e
 	if err != nil {
 		return err
 	}
-	if must && !known && q.Past == nil {
+	if mustExist && !known && q.Past == nil {
 		return web.NotFound()
 	}
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("account", next))

@@ -26,11 +26,11 @@ const (
 
 // walk reads the rows of a partner's transaction list, newest first.
 type walk struct {
-	view  *posting.View
-	org   ledger.ID
-	of    ledger.List
-	moved bool // ordered by the last update; otherwise by creation
-	span  span // range of the time that orders the list
+	view     *posting.View
+	org      ledger.ID
+	of       ledger.List
+	byUpdate bool // ordered by the last update; otherwise by creation
+	span     span // range of the time that orders the list
 }
 
 // each calls fn with the rows that may belong to a transaction whose time is in the span,
@@ -46,13 +46,13 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 	bounds := posting.Walk{From: w.span.from}
 	if w.span.to != web.Forever {
 		bounds.Before = w.span.to + 1
-		if !w.moved {
+		if !w.byUpdate {
 			bounds.Before += posting.MaxEvents
 		}
 	}
 	var late posting.Listed // the earliest creation after the span
 	err := w.view.List(w.org, w.of, bounds, func(row posting.Listed) (bool, error) {
-		if !w.moved && row.Booked > w.span.to {
+		if !w.byUpdate && row.Booked > w.span.to {
 			if row.First {
 				late = row
 			}
@@ -112,8 +112,8 @@ type listPage struct {
 // listPages are reused with their buffers.
 var listPages = sync.Pool{New: func() any { return &listPage{seen: make(map[ledger.ID]struct{})} }}
 
-// maxPageKept bounds the buffers that are kept for reuse: merchant_meta can be long.
-const maxPageKept = 1 << 20
+// maxReusedBuffer bounds the buffers that are kept for reuse, because merchant_meta can be long.
+const maxReusedBuffer = 1 << 20
 
 // listTransactions is GET /transactions (specification, "list").
 func (h *Handlers) listTransactions(req *web.Request) error {
@@ -140,14 +140,14 @@ func (h *Handlers) listTransactions(req *web.Request) error {
 
 func (p *listPage) begin(h *Handlers, q *listQuery, view *posting.View, req *web.Request) {
 	p.server, p.partner, p.query, p.now = h, req.Principal.Partner, q, h.cfg.Clock.Now()
-	p.walk = walk{view: view, org: req.Principal.Org, of: q.listOf(req), moved: q.moved, span: *q.order()}
+	p.walk = walk{view: view, org: req.Principal.Org, of: q.listOf(req), byUpdate: q.byUpdate, span: *q.order()}
 	p.out.Open('{')
 	p.out.Enter("data", '[')
 }
 
 func (p *listPage) release() {
 	seen, buf := p.seen, p.out.Buf[:0]
-	if cap(buf) > maxPageKept {
+	if cap(buf) > maxReusedBuffer {
 		buf = nil
 	}
 	clear(seen)
@@ -179,7 +179,7 @@ func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
 	}
 	q, stamp := p.query, &stored.Stamp
 	p.past = stamp.Started
-	if p.moved {
+	if p.byUpdate {
 		p.past = row.Booked
 		p.seen[row.ID] = struct{}{}
 	}
@@ -200,11 +200,11 @@ func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
 	return true, nil
 }
 
-// stale tells, without reading the record, that a row does not count in this order. In the
-// order of updates only a record's newest row counts. So a row is stale if its record was read
+// stale tells, without reading the record, whether a row is to be skipped. In the order of updates
+// only a record's newest row counts. So a row is stale if its record was read
 // before, or if its record's newest row is above the span.
 func (p *listPage) stale(row posting.Listed) bool {
-	if !p.moved {
+	if !p.byUpdate {
 		return !row.First
 	}
 	_, known := p.seen[row.ID]

@@ -53,22 +53,22 @@ type Gate struct {
 	refusals int // refusals at each check
 	away     func() int
 
-	mu      sync.Mutex
-	inside  list.List // guarded by mu: *Place, in the order of entry
-	lapsed  int       // guarded by mu: commands in service whose place has lapsed
-	waiting list.List // guarded by mu: *Place, in the order of arrival
-	stands  time.Time // guarded by mu: since when the queue has not been empty
-	late    list.List // guarded by mu: *Place, shed and not answered yet
-	watched bool      // guarded by mu: check is scheduled
-	shed    uint64    // guarded by mu: commands that got no place
+	mu          sync.Mutex
+	inside      list.List // guarded by mu: *Place, in the order of entry
+	lapsed      int       // guarded by mu: commands in service whose place has lapsed
+	waiting     list.List // guarded by mu: *Place, in the order of arrival
+	standsSince time.Time // guarded by mu: since when the queue has not been empty
+	late        list.List // guarded by mu: *Place, shed, its refusal not sent yet
+	watched     bool      // guarded by mu: check is scheduled
+	shed        uint64    // guarded by mu: commands that got no place
 }
 
 // Place is a command's right to be carried out.
 type Place struct {
-	gate   *Gate
-	since  time.Time // time of arrival; for a command inside, time of entry
-	answer chan bool // buffer of one; nil: the command did not have to wait
-	at     *list.Element
+	gate     *Gate
+	since    time.Time // time of arrival; for a command inside, time of entry
+	admitted chan bool // buffer of one; nil: the command did not have to wait
+	at       *list.Element
 }
 
 // New returns a gate.
@@ -88,24 +88,24 @@ func New(o Options) *Gate {
 // the caller must call Leave; nil: the command is shed. If many are shed, the refusal may come
 // later than MaxAge.
 func (g *Gate) Enter() *Place {
-	p := g.ask()
-	if p.answer == nil || <-p.answer {
+	p := g.enterOrWait()
+	if p.admitted == nil || <-p.admitted {
 		return p
 	}
 	return nil
 }
 
-// ask takes a place, or joins the queue.
-func (g *Gate) ask() *Place {
+// enterOrWait takes a place, or joins the queue.
+func (g *Gate) enterOrWait() *Place {
 	p := &Place{gate: g, since: g.clock.Now()}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.advance(p.since)
 	if g.waiting.Len() > 0 || !g.vacant() {
 		if g.waiting.Len() == 0 {
-			g.stands = p.since
+			g.standsSince = p.since
 		}
-		p.answer = make(chan bool, 1)
+		p.admitted = make(chan bool, 1)
 		g.waiting.PushBack(p)
 		g.watch()
 		return p
@@ -159,7 +159,7 @@ func (g *Gate) vacant() bool {
 // long.
 func (g *Gate) advance(now time.Time) {
 	bound := MaxAge
-	if now.Sub(g.stands) >= MaxAge {
+	if now.Sub(g.standsSince) >= MaxAge {
 		bound = StandingAge
 	}
 	for head := g.waiting.Front(); head != nil; head = g.waiting.Front() {
@@ -172,7 +172,7 @@ func (g *Gate) advance(now time.Time) {
 		case g.vacant():
 			g.waiting.Remove(head)
 			p.since, p.at = now, g.inside.PushBack(p)
-			p.answer <- true
+			p.admitted <- true
 		default:
 			return
 		}
@@ -197,7 +197,7 @@ func (g *Gate) check() {
 	}
 	g.advance(now)
 	for n := g.refusals; n > 0 && g.late.Len() > 0; n-- {
-		g.late.Remove(g.late.Front()).(*Place).answer <- false
+		g.late.Remove(g.late.Front()).(*Place).admitted <- false
 	}
 	if g.waiting.Len()+g.late.Len() > 0 {
 		g.watch()

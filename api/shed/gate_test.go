@@ -61,12 +61,12 @@ func gate(t *testing.T, o Options) *gated {
 
 // became returns the result so far of a command that asked for a place.
 func (p *Place) became() string {
-	if p.answer == nil {
+	if p.admitted == nil {
 		return "accepted"
 	}
 	select {
-	case ok := <-p.answer:
-		p.answer <- ok
+	case ok := <-p.admitted:
+		p.admitted <- ok
 		if ok {
 			return "accepted"
 		}
@@ -86,7 +86,7 @@ func (g *gated) is(p *Place, want string) {
 // enters asks for a place and checks the immediate result.
 func (g *gated) enters(want string) *Place {
 	g.t.Helper()
-	p := g.ask()
+	p := g.enterOrWait()
 	g.is(p, want)
 	return p
 }
@@ -227,7 +227,7 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 	accepted := 0
 	for n := 0; n < arrivals || len(all) > 0; n++ {
 		if n < arrivals { // 2,500 a second, while 800 can be executed
-			all = append(all, &command{place: g.ask(), came: g.now})
+			all = append(all, &command{place: g.enterOrWait(), came: g.now})
 		}
 		for again := true; again; { // a command that leaves lets others in
 			again = false

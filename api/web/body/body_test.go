@@ -86,7 +86,7 @@ func TestAnnouncedLengthIsNotAllocated(t *testing.T) {
 		}
 		budget := b.budget
 		b.release()
-		if budget.held() != 0 || len(budget.of) != 0 {
+		if budget.held() != 0 || len(budget.byOwner) != 0 {
 			t.Errorf("afterwards %d bytes are charged", budget.held())
 		}
 	}
@@ -129,12 +129,12 @@ func TestOneBodyCannotUseTheWholeBudget(t *testing.T) {
 		n    int
 		fits bool
 	}{{one, 20, true}, {one, 6, false}, {one, 5, true}, {one, 1, false}, {other, 25, true}, {owner{}, 25, true}, {owner{org: ledger.ID{2}}, 20, true}, {owner{org: ledger.ID{3}}, 6, false}, {owner{org: ledger.ID{3}}, 5, true}} {
-		if got := b.take(step.who, step.n); got != step.fits {
+		if got := b.charge(step.who, step.n); got != step.fits {
 			t.Errorf("%d for %v: %v", step.n, step.who, got)
 		}
 	}
-	b.give(one, 25)
-	if b.held() != 75 || !b.take(owner{org: ledger.ID{3}}, 20) {
+	b.refund(one, 25)
+	if b.held() != 75 || !b.charge(owner{org: ledger.ID{3}}, 20) {
 		t.Errorf("%d are held", b.held())
 	}
 }

@@ -18,7 +18,7 @@ type AccountFilter struct {
 	Currency, Network       string
 	HasCurrency, HasNetwork bool // false: any currency or network
 
-	Past *ledger.Account // the last account of the page before; nil: the first page
+	Past *ledger.Account // the last account of the previous page; nil: the first page
 }
 
 // Each calls fn with the selected accounts that the caller may see, ordered by path, currency
