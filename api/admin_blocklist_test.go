@@ -121,7 +121,7 @@ func TestBlocklistRefusesInvalidValues(t *testing.T) {
 	}
 }
 
-// A card is identified by its keyed fingerprint, the same as for transactions; no answer, log
+// A card is identified by its keyed fingerprint, the same as for transactions; no response, log
 // or file contains its number.
 func TestBlocklistedCardNumberIsStoredNowhere(t *testing.T) {
 	t.Parallel()
@@ -142,8 +142,8 @@ func TestBlocklistedCardNumberIsStoredNowhere(t *testing.T) {
 	if list := f.admin().get(blocklist); strings.Contains(list.body, number) || strings.Contains(list.body, payer.Card) {
 		t.Errorf("%s", list.body)
 	}
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	if strings.Contains(f.log.String(), number) {
 		t.Error("the number is in the log")
 	}

@@ -73,7 +73,7 @@ func TestPatchWithTheMaskKeepsTheStoredSecret(t *testing.T) {
 	}
 }
 
-// Otherwise an administrator who may set a platform's address, but not read its key, could have
+// An administrator who may set a platform's address, but not read its key, must not be able to have
 // the key sent to another server.
 func TestNewPlatformAddressNeedsItsKeySentAgain(t *testing.T) {
 	t.Parallel()

@@ -60,7 +60,7 @@ func (f *fixture) events() string {
 	return f.auditor().get(ledgerPath + "/head").at("data.tree_size")
 }
 
-// wantReplay checks that a write is answered again with the first answer.
+// wantReplay checks that a repeated write gets the first response again.
 func (w *write) wantReplay(f *fixture, first *response) {
 	f.t.Helper()
 	before := f.events()
@@ -94,7 +94,7 @@ func TestEveryAdministrationWriteTakesAnIdempotencyKey(t *testing.T) {
 		different.body += " " // the same meaning, but a different request
 		different.by(f.admin()).want(409, keyConflict)
 	}
-	// The answer stays the same after the record has changed, and after a restart.
+	// The response stays the same after the record has changed, and after a restart.
 	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"1"}`).want(200, "")
 	f.admin().do("DELETE", "/api/v1/api_keys/"+firsts[8].at("id"), "").want(200, "")
 	f.admin().patch("/api/v1/partners/"+firsts[2].at("id"), `{"name":"Newest"}`).want(200, "")
@@ -160,21 +160,21 @@ func TestAdministrationKeyHasABoundedLength(t *testing.T) {
 	w.wantReplay(f, w.by(f.admin()).want(200, ""))
 }
 
-// Of several concurrent equal requests one is executed; all get the same answer.
+// Of several concurrent equal requests one is executed; all get the same response.
 func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, w := range f.allWrites() {
-		answers := make([]*response, 16)
+		responses := make([]*response, 16)
 		before := len(pages(t, f.admin(), "/api/v1/organizations", 100, "id"))
 		var all sync.WaitGroup
-		for i := range answers {
-			all.Go(func() { answers[i] = w.by(f.admin()) })
+		for i := range responses {
+			all.Go(func() { responses[i] = w.by(f.admin()) })
 		}
 		all.Wait()
 		firsts := 0
-		for _, a := range answers {
-			if a.want(answers[0].status, answers[0].body).status/100 != 2 {
+		for _, a := range responses {
+			if a.want(responses[0].status, responses[0].body).status/100 != 2 {
 				t.Fatalf("%s: %d %s", w.name, a.status, a.body)
 			}
 			if !a.isReplay() {
@@ -182,7 +182,7 @@ func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 			}
 		}
 		if firsts != 1 {
-			t.Errorf("%s: %d answers are no replays, want 1", w.name, firsts)
+			t.Errorf("%s: %d responses are no replays, want 1", w.name, firsts)
 		}
 		if made := len(pages(t, f.admin(), "/api/v1/organizations", 100, "id")) - before; made > 1 {
 			t.Errorf("%s: %d organizations", w.name, made)
@@ -205,14 +205,14 @@ func TestConcurrentDifferentWritesWithOneKeyConflict(t *testing.T) {
 		{"k", "PUT", rates, `{"from":"USD","to":"RUB","rate":"92.5"}`},
 		{"k", "PATCH", "/api/v1/organizations/" + f.seed.Second.Org.String(), `{"name":"Newer"}`},
 	}
-	answers := make([]*response, 4*len(ways))
+	responses := make([]*response, 4*len(ways))
 	var all sync.WaitGroup
-	for i := range answers {
-		all.Go(func() { answers[i] = ways[i%len(ways)].by(f.admin()) })
+	for i := range responses {
+		all.Go(func() { responses[i] = ways[i%len(ways)].by(f.admin()) })
 	}
 	all.Wait()
 	done := map[int]bool{}
-	for i, a := range answers {
+	for i, a := range responses {
 		if a.status/100 == 2 {
 			done[i%len(ways)] = true
 		} else {
@@ -224,7 +224,7 @@ func TestConcurrentDifferentWritesWithOneKeyConflict(t *testing.T) {
 	}
 }
 
-// The answer with an API key's value is repeated, and the value is nowhere stored in plaintext.
+// The response with an API key's value is repeated, and the value is nowhere stored in plaintext.
 func TestCachedReplyWithAnAPIKeyIsSealed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -232,8 +232,8 @@ func TestCachedReplyWithAnAPIKeyIsSealed(t *testing.T) {
 	first := f.admin().keyed("k").post("/api/v1/api_keys", body).want(201, "")
 	again := f.admin().keyed("k").post("/api/v1/api_keys", body).want(201, first.body)
 	f.partner().with("x-api-key", again.at("key")).post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	value, shown := []byte(first.at("key")), []byte(first.at("prefix"))
 	found := 0
 	must(t, filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {

@@ -18,7 +18,7 @@ const (
 	velocity = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"}` // a limit
 )
 
-// problemsOf returns the refused fields of an answer with their details.
+// problemsOf returns the refused fields of a response with their details.
 func (r *response) problemsOf() string {
 	r.t.Helper()
 	var got []string
@@ -30,7 +30,7 @@ func (r *response) problemsOf() string {
 	return strings.Join(got, "|")
 }
 
-// wantFields checks fields of an answer by their paths.
+// wantFields checks fields of a response by their paths.
 func (r *response) wantFields(want map[string]string) {
 	r.t.Helper()
 	for path, value := range want {
@@ -213,7 +213,7 @@ func TestLimitIsCreatedOncePerIdempotencyKey(t *testing.T) {
 	}
 }
 
-// usageReport is a LimitUsage that returns what a test sets, and records the calls.
+// usageReport is a LimitUsage that returns the values that a test sets, and records the calls.
 type usageReport struct {
 	usage    directory.Usage
 	err      error

@@ -17,7 +17,7 @@ func (f *fixture) terminalAt(more string) string {
 	return "/api/v1/terminal/" + made.at("data.id")
 }
 
-// dataObject returns the object in an answer as it was sent.
+// dataObject returns the object in a response as it was sent.
 func (r *response) dataObject() string {
 	return strings.TrimSuffix(strings.TrimPrefix(r.body, `{"data":`), "}")
 }

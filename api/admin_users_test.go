@@ -124,7 +124,7 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 	}
 }
 
-// A partner's id, the id of another organization's user, and an unknown id get the same answer.
+// A partner's id, the id of another organization's user, and an unknown id get the same response.
 func TestForeignUserIDEqualsAnUnknownID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -203,7 +203,7 @@ func TestAdminTokenIsRotated(t *testing.T) {
 	f.session().post(path, "").want(403, "")
 	f.anyone().post(path, "").want(401, unauthorized)
 
-	// With a key the answer is stored, sealed, so that it can be repeated.
+	// With a key the response is stored, sealed, so that it can be repeated.
 	first := next.keyed("k").post(path, "{}").want(201, "")
 	last := f.bearer(first.at("data.token"), f.seed.First.Org)
 	next.keyed("k").post(path, "{}").want(401, unauthorized)
@@ -214,8 +214,8 @@ func TestAdminTokenIsRotated(t *testing.T) {
 	f.restart()
 	last.get("/api/v1/partners").want(200, "")
 	next.get("/api/v1/partners").want(401, unauthorized)
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	f.wantSecretsAbsent(first.at("data.token"))
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // "The secular reading is gated by the organization module `participatory_finance`": without it
-// every endpoint answers 403 `module_not_active`, and does not reveal which contracts exist.
+// every endpoint returns 403 `module_not_active`, and does not reveal which contracts exist.
 func TestContractsNeedTheModule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

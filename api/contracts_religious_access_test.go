@@ -35,8 +35,8 @@ func (contract *contractFixture) wantRefused(who caller, status int, begins stri
 	}
 }
 
-// Specification, "Authentication": without the module every endpoint answers 403 with
-// module_not_active; DECISIONS, 6: this check is the first.
+// Specification, "Authentication": without the module every endpoint returns 403 with
+// module_not_active, before any other check.
 func TestReligiousRoutesNeedTheModule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -142,7 +142,7 @@ func TestReligiousRoutesNeedAdminOrClient(t *testing.T) {
 	}
 }
 
-// The id of another bank's contract is answered like an unknown one.
+// The id of another bank's contract gets the same response as an unknown one.
 func TestForeignContractEqualsAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -27,7 +27,7 @@ func TestDeliveriesAreListedNewestFirst(t *testing.T) {
 	}
 }
 
-// DECISIONS, section 8: rows {event_id, transaction_id, terminal_id, type, state,
+// The rows are {event_id, transaction_id, terminal_id, type, state,
 // attempts, next_at}.
 func TestDeliveryRowHasItsFields(t *testing.T) {
 	t.Parallel()
@@ -297,7 +297,7 @@ func TestDeliveryParametersAreChecked(t *testing.T) {
 	f.admin().with("x-organization-id", "").get(deliveries).wantFieldsRefused("x-organization-id")
 }
 
-// An event_id of another organization is answered like an unknown one.
+// An event_id of another organization gets the same response as an unknown one.
 func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

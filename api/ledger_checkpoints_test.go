@@ -38,12 +38,12 @@ func TestTrialBalanceDoesNotDependOnCheckpoints(t *testing.T) {
 		"", "&at=2026-09-03T10:15:29Z", "&at=2026-09-03T23:59:59Z", "&at=2026-09-04T23:59:59Z", "&at=2026-09-05T12:00:00Z", "&at=2030-01-01T00:00:00Z",
 		"&at=2026-09-04&by=effective", "&at=2026-09-06&by=effective", "&at=1999-01-01&by=effective",
 	}
-	read := func() (answers []string) {
+	read := func() (results []string) {
 		for _, at := range moments {
-			answers = append(answers, strings.Join(pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 500, "credits_posted"), " "))
-			answers = append(answers, strings.Join(pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 7, "balance"), " "))
+			results = append(results, strings.Join(pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 500, "credits_posted"), " "))
+			results = append(results, strings.Join(pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 7, "balance"), " "))
 		}
-		return append(answers, strings.Join(pages(t, f.auditor(), ledgerPath+"/accounts?env=test", 20, "debits_posted"), " "))
+		return append(results, strings.Join(pages(t, f.auditor(), ledgerPath+"/accounts?env=test", 20, "debits_posted"), " "))
 	}
 	want := read()
 	f.checkpoints()

@@ -29,7 +29,7 @@ const (
 func fillJournal(t *testing.T, f *fixture, entries int) {
 	t.Helper()
 	dollars := money.Asset{Currency: "USD", Env: money.Prod}
-	answers := make(chan posting.Receipt, 64)
+	responses := make(chan posting.Receipt, 64)
 	waiting := 0
 	for n := 0; n < entries; {
 		change := &posting.Change{}
@@ -52,15 +52,15 @@ func fillJournal(t *testing.T, f *fixture, entries int) {
 			events = append(events, ledger.Event{Name: "settle", From: "charging", To: "charged", Entry: entry})
 			change.Steps = append(change.Steps, posting.Step{Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: events})
 		}
-		if waiting == cap(answers) {
-			must(t, (<-answers).Err)
+		if waiting == cap(responses) {
+			must(t, (<-responses).Err)
 			waiting--
 		}
-		f.Journal.Submit(change, func(r posting.Receipt) { answers <- r })
+		f.Journal.Submit(change, func(r posting.Receipt) { responses <- r })
 		waiting++
 	}
 	for range waiting {
-		must(t, (<-answers).Err)
+		must(t, (<-responses).Err)
 	}
 }
 

@@ -217,7 +217,7 @@ func (f *fixture) exported(query, extension string) string {
 	return path
 }
 
-// DECISIONS, 7: a program that knows nothing of this one reads the export and computes the
+// A program that knows nothing of this one reads the export and computes the
 // balances of the trial balance, account by account: posted and held ones, by booked time and
 // by effective date.
 func TestHLedgerAgreesWithTheTrialBalance(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"mizan/internal/export"
 )
 
-// DECISIONS, 5: money whose network is missing or unknown has no scale. It is legal, so it is
+// Money whose network is missing or unknown has no scale. It is legal, so it is
 // exported, in minor units, and other programs read it.
 func TestMoneyWithUnknownScaleIsExported(t *testing.T) {
 	t.Parallel()

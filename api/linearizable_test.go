@@ -76,11 +76,11 @@ type transactionState struct{ id, amount, status string }
 // createInput is a create's input; its output is a readOutput.
 type createInput struct{ txid, amount, card string }
 
-// readInput is a read's input; its output is a readOutput. The create of txid was answered with
-// the id.
+// readInput is a read's input; its output is a readOutput. The response to the create of
+// txid had this id.
 type readInput struct{ txid, id string }
 
-// readOutput is a transaction as answered. Only the answer to a create can have replay.
+// readOutput is a transaction as a response shows it. Only the response to a create can have replay.
 type readOutput struct {
 	http       int
 	txid, id   string
@@ -155,7 +155,7 @@ func txidOf(input any) string {
 	return input.(readInput).txid
 }
 
-// knownIDs are the ids in answers so far, with their txids.
+// knownIDs are the ids that responses have shown so far, with their txids.
 type knownIDs struct {
 	mu  sync.Mutex
 	all []readInput
@@ -218,7 +218,7 @@ type funds struct {
 	held uint64
 }
 
-// balance is an account's totals as answered; credits are never pending here.
+// balance is an account's totals as a response shows them; credits are never pending here.
 type balance struct{ credits, debits, pending int64 }
 
 // The steps that change an account. payout is a bit of funds.held.

@@ -15,19 +15,19 @@ func init() {
 			schedule = 200
 		}
 		for name, r := range map[api.RouteName]row{
-			{Method: "GET", Path: base}:                       {may: staffOnly(200)},
-			{Method: "POST", Path: base}:                      {may: contractorsOnly(422), body: "{}"},
-			{Method: "GET", Path: base + "/:id"}:              {may: staffOnly(200), of: record},
-			{Method: "GET", Path: base + "/:id/entries"}:      {may: staffOnly(200), of: record},
-			{Method: "GET", Path: base + "/:id/schedule.csv"}: {may: staffOnly(schedule), of: record},
-			{Method: "POST", Path: base + "/:id/:action"}:     {may: contractorsOnly(422), of: record}, // no action has the contract's id as its name
+			{Method: "GET", Path: base}:                       {want: staffOnly(200)},
+			{Method: "POST", Path: base}:                      {want: contractorsOnly(422), body: "{}"},
+			{Method: "GET", Path: base + "/:id"}:              {want: staffOnly(200), target: record},
+			{Method: "GET", Path: base + "/:id/entries"}:      {want: staffOnly(200), target: record},
+			{Method: "GET", Path: base + "/:id/schedule.csv"}: {want: staffOnly(schedule), target: record},
+			{Method: "POST", Path: base + "/:id/:action"}:     {want: contractorsOnly(422), target: record}, // no action has the contract's id as its name
 		} {
 			matrix[name] = r
 		}
 	}
 	issue := aContract("certificate-issues")
 	for _, rest := range []string{"/:id/subscriptions", "/:id/holders"} {
-		matrix[api.RouteName{Method: "GET", Path: secularPath + "certificate-issues" + rest}] = row{may: staffOnly(200), of: issue}
+		matrix[api.RouteName{Method: "GET", Path: secularPath + "certificate-issues" + rest}] = row{want: staffOnly(200), target: issue}
 	}
 }
 
@@ -42,7 +42,7 @@ func contractorsOnly(status int) audience { return staffOnly(status).and(403, au
 
 // aContract returns a contract of the product, which belongs to the organization.
 func aContract(product string) *target {
-	return &target{name: product, none: customerID, shared: true, make: func(f *accessFixture, at *place) string {
+	return &target{name: product, unknownID: customerID, shared: true, make: func(f *accessFixture, at *place) string {
 		by := asAdmin
 		if at == f.second {
 			by = asForeignAdmin

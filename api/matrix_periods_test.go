@@ -7,4 +7,4 @@ func closersOnly(status int) audience {
 
 // aMonth is a month that has not ended, in any organization. All organizations have the same
 // months.
-var aMonth = &target{name: "month", none: "2027-01", everybodys: true, make: func(*accessFixture, *place) string { return "2027-01" }}
+var aMonth = &target{name: "month", unknownID: "2027-01", belongsToNobody: true, make: func(*accessFixture, *place) string { return "2027-01" }}

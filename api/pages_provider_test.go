@@ -19,7 +19,7 @@ import (
 )
 
 // rail is a transaction service with one transaction, which waits as it may with rails other
-// than the simulator. A test sets the answers to commands.
+// than the simulator. A test sets the responses to commands.
 type rail struct {
 	id ledger.ID
 
@@ -31,7 +31,7 @@ type rail struct {
 	brings paymentactor.Continue
 }
 
-// change changes the transaction, or the answers to commands.
+// change changes the transaction, or the responses to commands.
 func (r *rail) change(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -295,7 +295,7 @@ func TestSecondProviderActionReturnsToThePayer(t *testing.T) {
 		r.record.Status, r.record.Hosted, r.record.Action, r.due = payment.Created, true, nil, until
 	})
 	h.visit("GET", address, nil).wantPage(200, "Pay by card")
-	// The record in Continue's answer has an action with a later deadline.
+	// The record in Continue's response has an action with a later deadline.
 	r.change(func() { r.record.Action = &payment.Action{Page: "https://acs.example/", Until: until} })
 	a := h.visit("POST", address, card("4242424242424242"))
 	next := strings.TrimPrefix(h.pages().Address(h.seed.First.Org, r.id, until.Time().Add(15*time.Minute)), h.base())

@@ -15,7 +15,7 @@ func (f *fixture) chain() *response {
 	return f.create(`"type":"payment","amount":"1250","currency":"ETH","money_storage":{"type":"native_gas"}`).wantStatus("action_required", "")
 }
 
-// signed returns the signature of a text (DECISIONS: lower-case hex SHA-256).
+// signed returns the signature that the simulator expects: the lower-case hex SHA-256 of the text.
 func signed(payload string) string {
 	digest := sha256.Sum256([]byte(payload))
 	return hex.EncodeToString(digest[:])

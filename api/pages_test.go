@@ -22,7 +22,7 @@ const (
 
 const cardRest = `"cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"`
 
-// charge creates a card payment and returns the answer.
+// charge creates a card payment and returns the response.
 func (f *fixture) charge(card string) *response {
 	f.t.Helper()
 	return f.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"bank_card","cardnumber":"` + card + `",` + cardRest + `}`)
@@ -34,7 +34,7 @@ func (f *fixture) create(fields string) *response {
 	return f.partner().post(transactions, `{"params":{"env":"test","returnUrl":"`+returnURL+`","failUrl":"`+failURL+`",`+fields+`}}`).want(201, "")
 }
 
-// hosted creates a payment with a hosted page and returns the answer.
+// hosted creates a payment with a hosted page and returns the response.
 func (f *fixture) hosted(fields string) *response {
 	f.t.Helper()
 	return f.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true`+fields+`}}`).want(201, "")
@@ -77,7 +77,7 @@ func (f *fixture) follow(r *response) *response {
 	return nil
 }
 
-// visit makes one request of a browser and checks what every answer of a page must have.
+// visit makes one request of a browser and checks the headers that every page must have.
 func (f *fixture) visit(method, address string, form url.Values) *response {
 	f.t.Helper()
 	path, ok := f.ownPath(address)
@@ -107,7 +107,7 @@ func (f *fixture) visit(method, address string, form url.Values) *response {
 func (r *response) wantPage(status int, heading string, texts ...string) *response {
 	r.t.Helper()
 	if r.status != status || !strings.Contains(r.body, "<h1>"+heading+"</h1>") {
-		r.t.Errorf("answered %d %s, want %d %q", r.status, r.body, status, heading)
+		r.t.Errorf("responded %d %s, want %d %q", r.status, r.body, status, heading)
 	}
 	for _, text := range texts {
 		if !strings.Contains(r.body, text) {
@@ -121,7 +121,7 @@ func (r *response) wantPage(status int, heading string, texts ...string) *respon
 func (r *response) wantRedirect(address string) *response {
 	r.t.Helper()
 	if got := r.header.Get("location"); r.status != 303 || got != address {
-		r.t.Errorf("answered %d to %q, want 303 to %q", r.status, got, address)
+		r.t.Errorf("responded %d to %q, want 303 to %q", r.status, got, address)
 	}
 	return r
 }

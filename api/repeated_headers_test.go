@@ -12,11 +12,11 @@ import (
 func (f *fixture) sendLines(method, path string, lines ...string) *response {
 	f.t.Helper()
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n\r\n", method, path, strings.Join(lines, "\r\n"))
-	answers, _ := f.raw(request, 1)
-	if len(answers) != 1 {
-		f.t.Fatalf("%s %s: no answer", method, path)
+	responses, _ := f.raw(request, 1)
+	if len(responses) != 1 {
+		f.t.Fatalf("%s %s: no response", method, path)
 	}
-	return answers[0]
+	return responses[0]
 }
 
 // A proxy in front may have checked the other one of two equal headers, so a request with two
@@ -76,7 +76,7 @@ func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 	f.sendLines("GET", people, org, token).want(200, "") // the session was not ended
 }
 
-// The answer to an operator tells what is wrong with its request.
+// The response to an operator explains what is wrong with the request.
 func TestRepeatedOrganizationHeadersAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -399,8 +399,8 @@ func TestNoTokenOrPasswordIsStored(t *testing.T) {
 	token := f.logIn(f.seed.First.Org.String(), loginBody("anna", goodPass)).want(201, "").at("data.token")
 	f.logIn(f.seed.First.Org.String(), loginBody("anna", "a wrong one")).want(401, "")
 	f.bearer(token, f.seed.First.Org).get(ledgerPath+"/head").want(200, "")
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	f.wantSecretsAbsent(token, goodPass, "a wrong one")
 	for _, secret := range []string{token, goodPass, "a wrong one"} {
 		if strings.Contains(f.log.String(), secret) {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// wantSaneResponse checks that an answer is JSON and not an internal error.
+// wantSaneResponse checks that a response is JSON and not an internal error.
 func wantSaneResponse(t *testing.T, what string, r *response) {
 	t.Helper()
 	if r.status >= 500 || r.status < 200 || !json.Valid([]byte(r.body)) {

@@ -2,7 +2,7 @@ package api_test
 
 import "testing"
 
-// A repetition with a key gets the first answer, whatever the transaction's current state.
+// A repetition with a key gets the first response, even if the transaction's state has changed.
 func TestIdempotencyKeyReplaysTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -41,7 +41,7 @@ func TestCachedReplySurvivesARestart(t *testing.T) {
 	f.partner().with("idempotency-key", "k").post(transactions, body).want(201, first.body)
 }
 
-// A card number in the wrong member is not repeated in the answer.
+// A card number in the wrong member is not repeated in the response.
 func TestCardNumberInTheWrongFieldIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

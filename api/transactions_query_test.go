@@ -16,7 +16,7 @@ import (
 var asked = strings.Fields(`status type env limit cursor started_from started_to updated_from updated_to finished_from finished_to
 	amount_from amount_to order_by rrn link_id start_cursor end_cursor txid`)
 
-// FuzzListQuery sends any query to a server, which answers with a page, or refuses with the
+// FuzzListQuery sends any query to a server, which responds with a page, or refuses with the
 // names of the wrong parameters.
 func FuzzListQuery(f *testing.F) {
 	for _, text := range []string{

@@ -147,7 +147,7 @@ func TestWaitingHostedCreateIsReplayedInTheShortForm(t *testing.T) {
 	}
 }
 
-// withoutAddress returns an answer in the form of a repetition, which has no address of a
+// withoutAddress returns a response in the form of a repetition, which has no address of a
 // payer's page.
 func withoutAddress(r *response) string {
 	r.t.Helper()
@@ -353,17 +353,17 @@ func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const racers = 16
-	answers := make([]*response, racers)
+	responses := make([]*response, racers)
 	var all sync.WaitGroup
 	for i := range racers {
 		all.Go(func() {
-			answers[i] = f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD","txid":"race"`))
+			responses[i] = f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD","txid":"race"`))
 		})
 	}
 	all.Wait()
 	replays := 0
-	for _, a := range answers {
-		if a.want(201, answers[0].body); a.header.Get("x-idempotent-replay") == "true" {
+	for _, a := range responses {
+		if a.want(201, responses[0].body); a.header.Get("x-idempotent-replay") == "true" {
 			replays++
 		}
 	}
@@ -384,7 +384,7 @@ func TestForeignTransactionsEqualUnknownOnes(t *testing.T) {
 	f.partner().get(transactions+"/"+strings.ToUpper(id)).want(200, "")
 }
 
-// refusing answers every create with an error.
+// refusing is a payment service whose creates fail.
 type refusing struct {
 	payments.Transactions
 	err   error

@@ -146,21 +146,21 @@ func TestRepeatedTxidReturnsTheSameTransaction(t *testing.T) {
 func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	const racers = 32
-	answers := make([]*response, racers)
+	responses := make([]*response, racers)
 	var all sync.WaitGroup
 	for i := range racers {
-		all.Go(func() { answers[i] = m.send(payment(good, "txid", "race")) })
+		all.Go(func() { responses[i] = m.send(payment(good, "txid", "race")) })
 	}
 	all.Wait()
 	replays := 0
-	for _, a := range answers {
-		a.wantBody(201, answers[0].body).has("status", "charged")
+	for _, a := range responses {
+		a.wantBody(201, responses[0].body).has("status", "charged")
 		if a.header.Get("x-idempotent-replay") == "true" {
 			replays++
 		}
 	}
 	if replays != racers-1 {
-		t.Errorf("%d of %d answers are replays", replays, racers)
+		t.Errorf("%d of %d responses are replays", replays, racers)
 	}
 	m.wantBalance("USD", "1000 0")
 }

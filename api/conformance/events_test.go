@@ -299,7 +299,7 @@ func TestNoNotificationHasCredentials(t *testing.T) {
 	advance(t, 5)
 	notified := h.all()
 	for _, n := range notified {
-		if quoted := quotes(n.body); quoted != "" || strings.Contains(n.body, "JANE DOE") || strings.Contains(n.body, "cvv") {
+		if quoted := quotedCard(n.body); quoted != "" || strings.Contains(n.body, "JANE DOE") || strings.Contains(n.body, "cvv") {
 			t.Errorf("notified with credentials: %s", n.body)
 		}
 	}

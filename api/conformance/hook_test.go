@@ -55,7 +55,7 @@ func newHook(t testing.TB) *hook {
 		if err != nil || r.Method != http.MethodPost || r.Header.Get("content-type") != "application/json" {
 			t.Errorf("%s %s %q: %v", r.Method, r.Header.Get("content-type"), body, err)
 		}
-		if quoted := quotes(string(body)); quoted != "" {
+		if quoted := quotedCard(string(body)); quoted != "" {
 			t.Errorf("a notification has the card number %s", quoted)
 		}
 		h.mu.Lock()
@@ -67,12 +67,12 @@ func newHook(t testing.TB) *hook {
 	return h
 }
 
-// respond makes the address answer with a status from now on.
+// respond makes the address respond with a status from now on.
 func (h *hook) respond(status int) {
 	h.respondWith(func(w http.ResponseWriter) { w.WriteHeader(status) })
 }
 
-// respondWith sets how the address answers from now on.
+// respondWith sets how the address responds from now on.
 func (h *hook) respondWith(answer func(w http.ResponseWriter)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -2,7 +2,7 @@ package conformance_test
 
 import "testing"
 
-// DECISIONS, "Payments": every id that the service makes has the form of a UUID of version 4,
+// Every id that the service makes has the form of a UUID of version 4,
 // even if it is derived.
 
 func TestDerivedIDsAreUUIDsOfVersion4(t *testing.T) {

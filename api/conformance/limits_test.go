@@ -98,14 +98,14 @@ func TestConcurrentCreatesNeverExceedTheLimits(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			m := newMerchantWithTerminals(t, `{}`)
 			id := m.limit(kind, limit[0], limit[1:]...)
-			answers := make([]*response, 100)
+			responses := make([]*response, 100)
 			var all sync.WaitGroup
-			for i := range answers {
-				all.Go(func() { answers[i] = m.send(payment(good)) })
+			for i := range responses {
+				all.Go(func() { responses[i] = m.send(payment(good)) })
 			}
 			all.Wait()
 			ended := make(map[string]int)
-			for _, a := range answers {
+			for _, a := range responses {
 				ended[a.want(201).at("status")+" "+a.at("error_description")]++
 			}
 			if ended["charged "] != 30 || ended["rejected limit exceeded: "+kind] != 70 {
@@ -250,7 +250,7 @@ func TestLimitRefusalIsInThePartnersLanguage(t *testing.T) {
 	m.wantRejected(payment(good, "customer", params{"email": "ru@example.com"}), "отклонено системой защиты от мошенничества: email")
 }
 
-// After twenty charges in a row without an answer from a terminal's provider, the next ones use
+// After twenty consecutive charges without a response from a terminal's provider, the next ones use
 // another terminal, and those twenty are inquired.
 func TestUnresponsiveTerminalIsSkipped(t *testing.T) {
 	m := newMerchant(t)

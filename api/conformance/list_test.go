@@ -47,7 +47,7 @@ func TestEveryEndpointOfTransactionsNeedsBothHeaders(t *testing.T) {
 			m.with(header, "").do(call.method, transactions+call.path, body).wantBody(401, `{"error":"unauthorized"}`)
 		}
 		if r := m.do(call.method, transactions+call.path, body); r.status == 401 {
-			t.Errorf("%s with both headers is answered %d %s", r.called, r.status, r.body)
+			t.Errorf("%s with both headers gets %d %s", r.called, r.status, r.body)
 		}
 	}
 }

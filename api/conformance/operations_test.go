@@ -142,7 +142,7 @@ func TestMaterialIsAcceptedBareAndWrapped(t *testing.T) {
 		id := m.create(payment(password)).has("status", "action_required").at("id")
 		r := m.post(transactions+"/additional_params_for_auth/"+id, body)
 		if r.status != 200 || r.at("status") != status {
-			t.Errorf("%s answered %d %s, want %s", body, r.status, r.body, status)
+			t.Errorf("%s responded %d %s, want %s", body, r.status, r.body, status)
 		}
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Fields of a transaction besides the specification's (DECISIONS, "Payments"): languages,
+// Fields that the service adds to those of the specification's transaction: languages,
 // codes, refunds, the payment method.
 
-// sixteen are the languages of DECISIONS, section 9.
+// sixteen are the languages that a create accepts.
 var sixteen = strings.Fields("en ru uk ar fa ur tr az kk uz id ms bn de fr es")
 
 func TestUnsupportedLanguageIsRefused(t *testing.T) {

@@ -172,20 +172,20 @@ func TestConcurrentRefundsNeverExceedTheTransaction(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	const racers = 16
-	answers := make([]*response, racers)
+	responses := make([]*response, racers)
 	var all sync.WaitGroup
 	for i := range racers {
-		all.Go(func() { answers[i] = m.refund(id, "") })
+		all.Go(func() { responses[i] = m.refund(id, "") })
 	}
 	all.Wait()
 	won := 0
-	for _, a := range answers {
+	for _, a := range responses {
 		switch {
 		case a.status == 200:
 			won++
 		case a.status == 409 && a.at("error") == "conflict", a.status == 422 && a.at("error") == "invalid_refund_amount":
 		default:
-			t.Errorf("a loser was answered %d %s", a.status, a.body)
+			t.Errorf("a loser got %d %s", a.status, a.body)
 		}
 	}
 	if won != 1 {

@@ -95,7 +95,7 @@ func (s *server) audit() {
 	if code := s.server.Stop(); code != 0 {
 		s.Errorf("the server stopped with %d\n%s", code, s.server.Stderr())
 	}
-	if quoted := quotes(s.server.Stderr()); quoted != "" {
+	if quoted := quotedCard(s.server.Stderr()); quoted != "" {
 		s.Errorf("the log has the card number %s", quoted)
 	}
 	file := filepath.Join(s.dir, "canaries")

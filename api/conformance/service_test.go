@@ -52,7 +52,7 @@ func TestPartnersSeeOnlyTheirOwnTransactions(t *testing.T) {
 			{"POST", "/choose_target_destination/" + id, `{"target_bank_id":"x"}`},
 		} {
 			if r := other.do(call.method, transactions+call.path, call.body); r.status != 404 || r.body != unknown.body {
-				t.Errorf("%s of %s answered %d %s, want %s", call.path, name, r.status, r.body, unknown.body)
+				t.Errorf("%s of %s responded %d %s, want %s", call.path, name, r.status, r.body, unknown.body)
 			}
 		}
 		if rows := other.get(transactions + "?env=test&limit=100").want(200).column("id"); strings.Contains(strings.Join(rows, " "), id) {

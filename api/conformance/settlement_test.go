@@ -114,16 +114,16 @@ func TestSettlementReferenceIsUsedOnce(t *testing.T) {
 
 func TestConcurrentSettlementsWithOneReferenceAreBookedOnce(t *testing.T) {
 	m := newMerchant(t)
-	answers := make([]*response, 64)
+	responses := make([]*response, 64)
 	var all sync.WaitGroup
-	for i := range answers {
-		all.Go(func() { answers[i] = m.settleWithBank(bankSettlement("in", "one")) })
+	for i := range responses {
+		all.Go(func() { responses[i] = m.settleWithBank(bankSettlement("in", "one")) })
 	}
 	all.Wait()
 	booked := 0
-	for _, a := range answers {
-		if a.want(201).body != answers[0].body {
-			t.Errorf("%s, and %s", a.body, answers[0].body)
+	for _, a := range responses {
+		if a.want(201).body != responses[0].body {
+			t.Errorf("%s, and %s", a.body, responses[0].body)
 		}
 		if a.header.Get("x-idempotent-replay") == "" {
 			booked++
@@ -132,21 +132,21 @@ func TestConcurrentSettlementsWithOneReferenceAreBookedOnce(t *testing.T) {
 	if booked != 1 {
 		t.Errorf("%d of 64 were booked", booked)
 	}
-	m.wantMoved(answers[0].at("data.id"), "settle posted: Dr A:bank 600 USD, Cr L:partner:P:available 600 USD")
+	m.wantMoved(responses[0].at("data.id"), "settle posted: Dr A:bank 600 USD, Cr L:partner:P:available 600 USD")
 	m.wantBalance("USD", "600 0")
 }
 
 func TestConcurrentSettlementsOutNeverExceedTheBalance(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	answers := make([]*response, 16)
+	responses := make([]*response, 16)
 	var all sync.WaitGroup
-	for i := range answers {
-		all.Go(func() { answers[i] = m.settleWithBank(bankSettlement("out", fmt.Sprint(i), "amount", "300")) })
+	for i := range responses {
+		all.Go(func() { responses[i] = m.settleWithBank(bankSettlement("out", fmt.Sprint(i), "amount", "300")) })
 	}
 	all.Wait()
 	booked := 0
-	for _, a := range answers {
+	for _, a := range responses {
 		if a.status == 201 {
 			booked++
 		} else {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// "Separate stream on the same address", and DECISIONS, "Notifications": the
+// "Separate stream on the same address", and the
 // recurring payments behind it.
 
 const (

@@ -267,7 +267,7 @@ func TestIdlePayerIsRejectedAfter30Minutes(t *testing.T) {
 	m.wantBalance("USD", "1000 0")
 }
 
-// DECISIONS: after the payer's time pages, continue and material have definite answers.
+// After the payer's time the page, continue and the submission of material have defined responses.
 func TestAllResponsesReportThePayersTimeout(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))

@@ -50,13 +50,13 @@ func TestBodyWithoutParamsIsRefused(t *testing.T) {
 		`{"type":"payment","amount":"100"}`, `{}`, `{"params":null}`, `{"params":[]}`, `{"params":"{}"}`, `{"Params":{}}`, `[]`, `"params"`, `7`, `null`,
 	} {
 		_, err := transactionParams([]byte(body))
-		if status, got := answered(err); status != 422 || got != `{"error":"wrong params - can't init tx"}` {
+		if status, got := responseTo(err); status != 422 || got != `{"error":"wrong params - can't init tx"}` {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
 	}
 	for _, body := range []string{``, `{"params":{}`, `{"params":{"a":1,"a":2}}`} {
 		_, err := transactionParams([]byte(body))
-		if status, got := answered(err); status != 400 {
+		if status, got := responseTo(err); status != 400 {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
 	}
@@ -257,7 +257,7 @@ func TestRefusalsNeverRepeatCredentials(t *testing.T) {
 		if len(c.problems) == 0 {
 			t.Fatal("taken")
 		}
-		if _, body := answered(c.problems); strings.Contains(body, "CANARY") {
+		if _, body := responseTo(c.problems); strings.Contains(body, "CANARY") {
 			t.Fatalf("shown: %s", body)
 		}
 	})
@@ -329,11 +329,11 @@ func FuzzCreateBody(f *testing.F) {
 	} {
 		f.Add([]byte(`{"params":` + params + `}`))
 	}
-	s, p := shower(f)
+	s, p := newShowingHandlers(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		params, err := transactionParams(body)
 		if err != nil {
-			if status, answer := answered(err); status != 400 && status != 422 || !json.Valid([]byte(answer)) {
+			if status, answer := responseTo(err); status != 400 && status != 422 || !json.Valid([]byte(answer)) {
 				t.Fatalf("%q: %d %s", body, status, answer)
 			}
 			return
@@ -341,7 +341,7 @@ func FuzzCreateBody(f *testing.F) {
 		c := readCreation(params)
 		c.check(printOf)
 		if len(c.problems) > 0 {
-			if status, answer := answered(c.problems); status != 422 || !json.Valid([]byte(answer)) {
+			if status, answer := responseTo(c.problems); status != 422 || !json.Valid([]byte(answer)) {
 				t.Fatalf("%q: %d %s", body, status, answer)
 			}
 			return
@@ -384,8 +384,8 @@ func FuzzAmountField(f *testing.F) {
 	})
 }
 
-// answered returns the answer to an error.
-func answered(err error) (status int, body string) {
+// responseTo returns the response to an error.
+func responseTo(err error) (status int, body string) {
 	ctx := new(fasthttp.RequestCtx)
 	web.WriteError(ctx, err)
 	return ctx.Response.StatusCode(), string(ctx.Response.Body())

@@ -28,11 +28,11 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// pieces is a body that arrives in pieces of the given sizes and then stalls.
-type pieces []int
+// stallingBody is a body that arrives in pieces of the given sizes and then stalls.
+type stallingBody []int
 
 // Read implements io.Reader.
-func (p *pieces) Read(into []byte) (int, error) {
+func (p *stallingBody) Read(into []byte) (int, error) {
 	if len(*p) == 0 {
 		return 0, os.ErrDeadlineExceeded
 	}
@@ -50,7 +50,7 @@ func newBody(total int) *buffer {
 func TestSlowBodyTimesOut(t *testing.T) {
 	conn, b := new(deadlines), newBody(maxBody)
 	began := time.Now()
-	err := b.fill(&pieces{4, 1000, 8 << 10}, maxBody, maxBody, conn)
+	err := b.fill(&stallingBody{4, 1000, 8 << 10}, maxBody, maxBody, conn)
 	if !timedOut(err) {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestAnnouncedLengthIsNotAllocated(t *testing.T) {
 		FirstBuffer/2 + 1: 0,
 	} {
 		b := newBody(2 * Shares * maxBody)
-		if err := b.fill(&pieces{arrived}, maxBody, maxBody, new(deadlines)); !timedOut(err) {
+		if err := b.fill(&stallingBody{arrived}, maxBody, maxBody, new(deadlines)); !timedOut(err) {
 			t.Fatal(err)
 		}
 		if b.charged != charged || b.budget.held() != charged || len(b.buf) != arrived || (charged > 0 && cap(b.buf) > charged+charged/8) {
