@@ -192,7 +192,7 @@ func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 			leave := enter()
 			return func() { leave(); left.Add(1) }
 		}
-		cfg.Payments = refusing{panic: "broken"}
+		cfg.Payments = failingPayments{panic: "broken"}
 	})
 	for _, c := range []struct {
 		response *response

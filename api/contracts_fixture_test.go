@@ -201,9 +201,9 @@ func (r *response) wantConflict() *response {
 // wantNothingStored checks that fn's requests add no event.
 func (f *fixture) wantNothingStored(t testing.TB, fn func()) {
 	t.Helper()
-	before := f.stored()
+	before := f.eventCount()
 	fn()
-	if after := f.stored(); after != before {
+	if after := f.eventCount(); after != before {
 		t.Errorf("%d events are stored, were %d", after, before)
 	}
 }

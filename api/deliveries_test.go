@@ -218,7 +218,7 @@ func TestDeliveriesOfOneTransactionAreListedByIt(t *testing.T) {
 // is listed exactly once, for every filter and page size.
 func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 	t.Parallel()
-	h, random := newFixture(t), seeded(t)
+	h, random := newFixture(t), newRandom(t)
 	s := h.newWebhookReceiver()
 	for range 80 { // each in its own group, and so on its own page
 		s.answerWith([]int{200, 200, 200, 500}[random.IntN(4)])

@@ -161,9 +161,9 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	t := f.t
 	t.Helper()
 	var err error
-	forks.Lock() // a program that is being started holds copies of open files, including closed ones with locks
+	startingProgram.Lock() // a program that is being started holds copies of open files, including closed ones with locks
 	f.Open()
-	forks.Unlock()
+	startingProgram.Unlock()
 	rail, err := simulator.Open(simulator.Options{
 		Path: filepath.Join(f.Dir, "simulator.log"), Clock: f.Clock, BaseURL: f.base(), Key: f.Keyring.Derive("simulator challenge"),
 	})
@@ -413,7 +413,7 @@ type blockedCreates struct {
 	arrived, release chan struct{}
 }
 
-// Create implements api.Payments.
+// Create implements payments.Transactions.
 func (g blockedCreates) Create(c paymentactor.Create) (paymentactor.Result, error) {
 	g.arrived <- struct{}{}
 	<-g.release

@@ -397,7 +397,7 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 	f.anyone().get("/nowhere").want(404, "").hasHeader(hsts, "") // without TLS browsers ignore the header
 	production := newFixture(t, func(cfg *api.Config) {
 		cfg.Env, cfg.BehindProxy, cfg.TrustedProxies = "production", true, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-		cfg.Payments = refusing{panic: "broken"}
+		cfg.Payments = failingPayments{panic: "broken"}
 	})
 	through := production.partner().with("x-forwarded-proto", "https")
 	through.get("/api/v1/health").want(200, "").hasHeader(hsts, year)

@@ -26,7 +26,7 @@ func (r *response) wantExportRefused(status int, body string) {
 // unreadable is a journal whose views panic.
 type unreadable struct{ web.Journal }
 
-// View implements api.Journal.
+// View implements web.Journal.
 func (unreadable) View() *posting.View { panic("no view") }
 
 // If an export fails before its first piece, the response is an error status.

@@ -64,8 +64,8 @@ func fillJournal(t *testing.T, f *fixture, entries int) {
 	}
 }
 
-// anonymous returns the process's anonymous memory, in MiB.
-func anonymous(t *testing.T) float64 {
+// anonymousMemory returns the process's anonymous memory, in MiB.
+func anonymousMemory(t *testing.T) float64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	must(t, err)
@@ -87,7 +87,7 @@ func TestFiguresOfExports(t *testing.T) {
 	f.restart() // releases the memory that booking took
 	for _, name := range export.Names() {
 		debug.FreeOSMemory()
-		idle := anonymous(t)
+		idle := anonymousMemory(t)
 		began := time.Now()
 		response := f.auditor().begin("format=" + name)
 		done := make(chan float64)
@@ -98,7 +98,7 @@ func TestFiguresOfExports(t *testing.T) {
 			for {
 				select {
 				case <-tick.C:
-					peak = max(peak, anonymous(t))
+					peak = max(peak, anonymousMemory(t))
 				case <-stop:
 					done <- peak
 					return

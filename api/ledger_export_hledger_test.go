@@ -162,19 +162,19 @@ func hledgerBalances(t *testing.T, path string, args ...string) map[string]strin
 	return found
 }
 
-// forks is held while a program is being started. Until the program runs, it has a copy of each
+// startingProgram is held while a program is being started. Until the program runs, it has a copy of each
 // open file of this process, including locked directories that are closed here meanwhile.
 // Opening a store must wait for that.
-var forks sync.Mutex
+var startingProgram sync.Mutex
 
-// external runs another program and returns all its output.
-func external(name string, args ...string) ([]byte, error) {
+// runProgram runs another program and returns all its output.
+func runProgram(name string, args ...string) ([]byte, error) {
 	var text bytes.Buffer
 	program := exec.Command(name, args...)
 	program.Stdout, program.Stderr = &text, &text
-	forks.Lock()
+	startingProgram.Lock()
 	err := program.Start()
-	forks.Unlock()
+	startingProgram.Unlock()
 	if err == nil {
 		err = program.Wait()
 	}
@@ -183,7 +183,7 @@ func external(name string, args ...string) ([]byte, error) {
 
 func hledger(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := external("hledger", args...)
+	out, err := runProgram("hledger", args...)
 	if err != nil {
 		t.Fatalf("hledger %q: %v\n%.2000s", args, err, out)
 	}
@@ -294,7 +294,7 @@ func TestBeancountAgreesWithTheTrialBalance(t *testing.T) {
 		_, err = f.WriteString(claims.String())
 		must(t, err)
 		must(t, f.Close())
-		if out, err := external("bean-check", path); err != nil || len(out) > 0 {
+		if out, err := runProgram("bean-check", path); err != nil || len(out) > 0 {
 			t.Errorf("%s: bean-check: %v\n%.3000s", env, err, out)
 		}
 	}

@@ -117,7 +117,7 @@ type blockedWriter struct {
 	open   chan struct{}
 }
 
-// View implements api.Journal.
+// View implements web.Journal.
 func (j blockedWriter) View() *posting.View {
 	if j.passes.Add(-1) < 0 {
 		j.asked <- struct{}{}

@@ -34,7 +34,7 @@ func TestMoneyWithUnknownScaleIsExported(t *testing.T) {
 		}
 		if _, err := exec.LookPath("bean-check"); err != nil {
 			t.Log("bean-check is not installed: it does not read this export")
-		} else if out, err := external("bean-check", f.exported("format=beancount&env="+env, "beancount")); err != nil || len(out) > 0 {
+		} else if out, err := runProgram("bean-check", f.exported("format=beancount&env="+env, "beancount")); err != nil || len(out) > 0 {
 			t.Errorf("%s: bean-check: %v\n%.3000s", env, err, out)
 		}
 	}

@@ -104,7 +104,7 @@ func newAccessFixture(t *testing.T) *accessFixture {
 // ignoredUpdates accepts provider updates; none is signed here.
 type ignoredUpdates struct{}
 
-// Hint implements api.Hints.
+// ProviderUpdate implements payments.Updates.
 func (ignoredUpdates) ProviderUpdate(_, _, _ ledger.ID) error { return nil }
 
 // operator returns a caller with the admin token, for an organization.

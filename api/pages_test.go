@@ -320,7 +320,7 @@ func TestOnlyWebReturnURLsAreUsed(t *testing.T) {
 	}
 }
 
-func TestPagesSpeakTheLanguageOfTheTransactionOrThePartner(t *testing.T) {
+func TestPagesUseTheLanguageOfTheTransactionOrThePartner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.browse(f.hosted(`,"lang":"ru"`).at("widget_url")).wantPage(200, "Оплата картой", `<html lang="ru">`)

@@ -102,7 +102,7 @@ func TestInvalidSubscriptionIsRefusedByField(t *testing.T) {
 	declined := f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"1"`), "4242424242424242", "4000000000000002", 1)).want(201, "").at("id")
 	foreign := f.second().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 	wallet := f.partner().post(transactions, `{"params":{"type":"payment","env":"test","amount":"1",`+urls+`,"money_storage":{"type":"e_wallet"}}}`).want(201, "").at("id")
-	before := f.stored()
+	before := f.eventCount()
 	const id, amount, days = `"initial_payment_id":`, `"amount":"990"`, `"period_days":30`
 	own := id + `"` + initial + `"`
 	for name, c := range map[string]struct{ params, want string }{
@@ -148,13 +148,13 @@ func TestInvalidSubscriptionIsRefusedByField(t *testing.T) {
 	for body, status := range map[string]int{`{}`: 422, `[]`: 422, `{"params":[]}`: 422, `{"params":{"amount":"1","amount":"2"}}`: 400, `{`: 400} {
 		f.partner().post(subscriptions, body).want(status, "")
 	}
-	if after := f.stored(); after != before {
+	if after := f.eventCount(); after != before {
 		t.Errorf("%d events are stored, were %d", after, before)
 	}
 }
 
-// stored returns the number of events in the first organization.
-func (f *fixture) stored() uint64 {
+// eventCount returns the number of events in the first organization.
+func (f *fixture) eventCount() uint64 {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()

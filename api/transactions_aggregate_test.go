@@ -258,15 +258,15 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	}
 }
 
-// lateView is a journal whose views wait until they are released, on a server that announces
-// every caller.
+// lateView is a journal whose views wait until they are released. It is also a directory that
+// reports each caller that the server authenticates.
 type lateView struct {
 	web.Journal
 	api.Directory
 	asked, arrived, release chan struct{}
 }
 
-// View implements api.Journal.
+// View implements web.Journal.
 func (l *lateView) View() *posting.View {
 	l.arrived <- struct{}{}
 	<-l.release
@@ -346,7 +346,7 @@ func TestTwoAggregatesRunAtOnceAndOthersWait(t *testing.T) {
 	go ask()
 	l.release <- struct{}{}
 	(<-responses).want(200, "")
-	<-l.arrived // the third has taken the place of the first
+	<-l.arrived // the third aggregate has taken the place of the first
 	l.release <- struct{}{}
 	l.release <- struct{}{}
 	(<-responses).want(200, "")
@@ -370,7 +370,7 @@ func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.server.Shutdown(context.Background()) }()
 	const stopping = `{"error":"unavailable","message":"the service is stopping"}`
-	(<-responses).want(503, stopping) // the one that waited
+	(<-responses).want(503, stopping) // the aggregate that waited
 	for range 2 {
 		l.release <- struct{}{}
 		(<-responses).want(503, stopping)

@@ -384,15 +384,15 @@ func TestForeignTransactionsEqualUnknownOnes(t *testing.T) {
 	f.partner().get(transactions+"/"+strings.ToUpper(id)).want(200, "")
 }
 
-// refusing is a payment service whose creates fail.
-type refusing struct {
+// failingPayments is a payment service whose creates fail.
+type failingPayments struct {
 	payments.Transactions
 	err   error
 	panic any
 }
 
-// Create implements api.Payments.
-func (r refusing) Create(paymentactor.Create) (paymentactor.Result, error) {
+// Create implements payments.Transactions.
+func (r failingPayments) Create(paymentactor.Create) (paymentactor.Result, error) {
 	if r.panic != nil {
 		panic(r.panic)
 	}
@@ -407,10 +407,10 @@ func TestServiceErrorsBecomeResponses(t *testing.T) {
 		body     string
 		logged   bool
 	}{
-		{refusing{err: ledger.Refuse("op", ledger.Unavailable, "the writer's queue is full")}, 503, `{"error":"unavailable","message":"the writer's queue is full"}`, false},
-		{refusing{err: errors.New("secret words")}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
-		{refusing{panic: "CANARY 4242424242424242"}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
-		{refusing{err: ledger.Refuse("op", ledger.Conflict, "busy")}, 409, `{"error":"conflict","message":"busy"}`, false},
+		{failingPayments{err: ledger.Refuse("op", ledger.Unavailable, "the writer's queue is full")}, 503, `{"error":"unavailable","message":"the writer's queue is full"}`, false},
+		{failingPayments{err: errors.New("secret words")}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
+		{failingPayments{panic: "CANARY 4242424242424242"}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
+		{failingPayments{err: ledger.Refuse("op", ledger.Conflict, "busy")}, 409, `{"error":"conflict","message":"busy"}`, false},
 	} {
 		f := newFixture(t, func(cfg *api.Config) { cfg.Payments = c.payments })
 		r := f.partner().post(transactions, paymentBody(`"amount":"5"`)).want(c.status, c.body)

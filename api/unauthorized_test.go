@@ -56,7 +56,7 @@ func unauthorizedCases(f *fixture) map[string][2]string {
 // The number of allocations for a request shows which steps the server took. It must be the
 // same in each unauthorized case, so that no case skips a step. The smallest of many
 // measurements counts, because other goroutines allocate at the same time and pools are
-// emptied, with the race detector at random.
+// emptied; with the race detector they are emptied at random.
 func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
 	f := newFixture(t)
 	const rounds = 200
@@ -100,7 +100,7 @@ type views struct {
 	opened atomic.Int64
 }
 
-// View implements api.Journal.
+// View implements web.Journal.
 func (v *views) View() *posting.View {
 	v.opened.Add(1)
 	return v.Journal.View()

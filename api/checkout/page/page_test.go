@@ -69,7 +69,7 @@ func TestEveryPageRendersInEveryLanguage(t *testing.T) {
 	}
 }
 
-func TestEveryTextIsThereInEveryLanguage(t *testing.T) {
+func TestEveryTextExistsInEveryLanguage(t *testing.T) {
 	en := reflect.ValueOf(english)
 	for lang, texts := range catalogue {
 		v := reflect.ValueOf(*texts)
