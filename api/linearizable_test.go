@@ -117,12 +117,12 @@ var txids = porcupine.Model{
 		of := map[string]int{}
 		for _, o := range all {
 			txid := txidOf(o.Input)
-			operationAt, known := of[txid]
+			index, known := of[txid]
 			if !known {
-				operationAt = len(parts)
-				of[txid], parts = operationAt, append(parts, nil)
+				index = len(parts)
+				of[txid], parts = index, append(parts, nil)
 			}
-			parts[operationAt] = append(parts[operationAt], o)
+			parts[index] = append(parts[index], o)
 		}
 		return parts
 	},

@@ -213,8 +213,8 @@ func HungUpOn(ctx *fasthttp.RequestCtx) bool {
 // BrokenOff tells whether the connection ended while a request was being read. The transport
 // mistakes that for the end of a chunked body.
 func BrokenOff(c net.Conn) bool {
-	b, ok := c.(interface{ over() bool })
-	return ok && b.over()
+	b, ok := c.(interface{ hasEnded() bool })
+	return ok && b.hasEnded()
 }
 
 // Silent holds the connections that have not sent anything yet. The transport regards them as
