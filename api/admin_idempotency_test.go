@@ -22,8 +22,8 @@ func (f *fixture) allWrites() []write {
 	kept, gone := f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id"), f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id")
 	key := f.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":1}`).want(201, "").at("id")
 	f.admin().put(rates, `{"from":"EUR","to":"RUB","rate":"100"}`).want(200, "")
-	bound := limits + "/" + f.limit(velocity).at("data.id")
-	listed, off := f.list("country", "RU").at("data.id"), f.list("country", "KZ").at("data.id")
+	bound := limits + "/" + f.createLimit(velocity).at("data.id")
+	listed, off := f.addToBlocklist("country", "RU").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
 	f.admin().do("DELETE", blocklist+"/"+off, "").want(200, "")
 	return []write{
 		{"POST organizations", "POST", "/api/v1/organizations", `{"name":"New"}`},
@@ -49,7 +49,7 @@ func (f *fixture) allWrites() []write {
 	}
 }
 
-func (w *write) by(c caller) *response {
+func (w *write) sendAs(c caller) *response {
 	c.fixture.t.Helper()
 	return c.keyed(w.name).do(w.method, w.path, w.body)
 }
@@ -64,7 +64,7 @@ func (f *fixture) events() string {
 func (w *write) wantReplay(f *fixture, first *response) {
 	f.t.Helper()
 	before := f.events()
-	again := w.by(f.admin()).want(first.status, first.body)
+	again := w.sendAs(f.admin()).want(first.status, first.body)
 	if !again.isReplay() || again.header.Get("content-type") != first.header.Get("content-type") {
 		f.t.Errorf("%s: %v", w.name, again.header)
 	}
@@ -80,7 +80,7 @@ func TestEveryAdministrationWriteTakesAnIdempotencyKey(t *testing.T) {
 	firsts := make([]*response, len(all))
 	for i := range all {
 		before := f.events()
-		firsts[i] = all[i].by(f.admin())
+		firsts[i] = all[i].sendAs(f.admin())
 		if firsts[i].status/100 != 2 || firsts[i].isReplay() {
 			t.Fatalf("%s: %d %s", all[i].name, firsts[i].status, firsts[i].body)
 		}
@@ -92,7 +92,7 @@ func TestEveryAdministrationWriteTakesAnIdempotencyKey(t *testing.T) {
 	for i := range all {
 		different := all[i]
 		different.body += " " // the same meaning, but a different request
-		different.by(f.admin()).want(409, keyConflict)
+		different.sendAs(f.admin()).want(409, keyConflict)
 	}
 	// The response stays the same after the record has changed, and after a restart.
 	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"1"}`).want(200, "")
@@ -137,7 +137,7 @@ func TestAdministrationKeyIsFreeUntilARequestChangesSomething(t *testing.T) {
 		{"k", "PATCH", "/api/v1/partners/1", `{}`},
 		{"k", "PATCH", "/api/v1/partners/1", `{"active":true}`},
 	} {
-		if r := nothing.by(f.admin()); r.isReplay() || r.status == 409 && r.body == keyConflict {
+		if r := nothing.sendAs(f.admin()); r.isReplay() || r.status == 409 && r.body == keyConflict {
 			t.Errorf("%s %s: %d %s", nothing.method, nothing.body, r.status, r.body)
 		}
 	}
@@ -152,12 +152,12 @@ func TestAdministrationKeyHasABoundedLength(t *testing.T) {
 	for _, w := range f.allWrites() {
 		w.name = strings.Repeat("ж", 256)
 		before := f.events()
-		if r := w.by(f.admin()).want(422, ""); r.at("errors.0.field") != "Idempotency-Key" || f.events() != before {
+		if r := w.sendAs(f.admin()).want(422, ""); r.at("errors.0.field") != "Idempotency-Key" || f.events() != before {
 			t.Errorf("%s %s: %s", w.method, w.path, r.body)
 		}
 	}
 	w := write{strings.Repeat("ж", 255), "PUT", rates, `{"from":"USD","to":"RUB","rate":"92.5"}`}
-	w.wantReplay(f, w.by(f.admin()).want(200, ""))
+	w.wantReplay(f, w.sendAs(f.admin()).want(200, ""))
 }
 
 // Of several concurrent equal requests one is executed; all get the same response.
@@ -169,7 +169,7 @@ func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 		before := len(pages(t, f.admin(), "/api/v1/organizations", 100, "id"))
 		var all sync.WaitGroup
 		for i := range responses {
-			all.Go(func() { responses[i] = w.by(f.admin()) })
+			all.Go(func() { responses[i] = w.sendAs(f.admin()) })
 		}
 		all.Wait()
 		firsts := 0
@@ -208,7 +208,7 @@ func TestConcurrentDifferentWritesWithOneKeyConflict(t *testing.T) {
 	responses := make([]*response, 4*len(ways))
 	var all sync.WaitGroup
 	for i := range responses {
-		all.Go(func() { responses[i] = ways[i%len(ways)].by(f.admin()) })
+		all.Go(func() { responses[i] = ways[i%len(ways)].sendAs(f.admin()) })
 	}
 	all.Wait()
 	done := map[int]bool{}
@@ -257,8 +257,8 @@ func TestClockMoveIgnoresIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	w := write{"k", "PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`}
-	w.by(f.admin()).want(200, `{"now":"2026-09-03T10:16:30.123456+00:00"}`)
-	if r := w.by(f.admin()).want(200, `{"now":"2026-09-03T10:17:30.123456+00:00"}`); r.isReplay() {
+	w.sendAs(f.admin()).want(200, `{"now":"2026-09-03T10:16:30.123456+00:00"}`)
+	if r := w.sendAs(f.admin()).want(200, `{"now":"2026-09-03T10:17:30.123456+00:00"}`); r.isReplay() {
 		t.Error("a replay")
 	}
 }

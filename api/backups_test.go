@@ -53,7 +53,7 @@ func TestBackupNeedsTheAdminToken(t *testing.T) {
 
 	base, err := json.Marshal(map[string]any{"since": header.Base()})
 	must(t, err)
-	f.list("country", "KP").want(http.StatusCreated, "")
+	f.addToBlocklist("country", "KP").want(http.StatusCreated, "")
 	next := f.takeBackup(string(base))
 	grown, err := backup.CheckTransfer(t.Context(), next)
 	must(t, err)

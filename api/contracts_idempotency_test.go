@@ -92,12 +92,12 @@ func TestContractKeysBelongToTheOrganizationsStaff(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
 	body := forms["leases"].json()
-	first := f.as(asAdmin).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, "")
-	f.as(asClient).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, first.body)
-	other := f.as(asForeignClient).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, "")
+	first := f.callerOf(asAdmin).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, "")
+	f.callerOf(asClient).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, first.body)
+	other := f.callerOf(asForeignClient).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, "")
 	if other.at("data.id") == first.at("data.id") {
 		t.Error("another organization was given the first one's contract")
 	}
 	f.partner().with("idempotency-key", "k").post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
-	f.as(byAdmin).with("idempotency-key", "k").post("/api/v1/limits", `{"partner_id":1,"kind":"velocity","max_count":9,"window":"minute","env":"test"}`).want(201, "")
+	f.callerOf(byAdmin).with("idempotency-key", "k").post("/api/v1/limits", `{"partner_id":1,"kind":"velocity","max_count":9,"window":"minute","env":"test"}`).want(201, "")
 }

@@ -65,8 +65,8 @@ func TestModuleIsCheckedBeforeRoles(t *testing.T) {
 	q.operator(q.first.org).patch(organization+q.first.org.String(), `{"type":"merchant","modules":["participatory_finance"]}`).want(200, "")
 	before := q.storedCounts()
 	for _, k := range known {
-		d.wantRefused(q.as(k), 403, `{"error":"module_not_active","message":"the module islamic_finance is not active"`)
-		if a := q.as(k).do("HEAD", religiousPath+"stats", ""); a.status != 403 {
+		d.wantRefused(q.callerOf(k), 403, `{"error":"module_not_active","message":"the module islamic_finance is not active"`)
+		if a := q.callerOf(k).do("HEAD", religiousPath+"stats", ""); a.status != 403 {
 			t.Errorf("HEAD as %s: %d", k, a.status)
 		}
 	}
@@ -80,14 +80,14 @@ func TestModuleIsCheckedBeforeRoles(t *testing.T) {
 			if !strings.HasPrefix(r.Path, secularPath) {
 				continue
 			}
-			if a := q.as(k).do(r.Method, withParameter(r.Path, customerID), ""); a.status != 403 || a.at("error") != "module_not_active" {
+			if a := q.callerOf(k).do(r.Method, withParameter(r.Path, customerID), ""); a.status != 403 || a.at("error") != "module_not_active" {
 				t.Errorf("%s %s as %s: %d %s", r.Method, r.Path, k, a.status, a.body)
 			}
 		}
 	}
 	for _, k := range []kind{nobody, byStrayKey, asStray} {
-		d.wantRefused(q.as(k), 401, unauthorized)
-		q.as(k).get(secularPath+"leases").want(401, unauthorized)
+		d.wantRefused(q.callerOf(k), 401, unauthorized)
+		q.callerOf(k).get(secularPath+"leases").want(401, unauthorized)
 	}
 	// The operator's token names no existing organization, so no module is missing.
 	for _, org := range []string{"", customerID, "x"} {
@@ -116,28 +116,28 @@ func TestReligiousRoutesNeedAdminOrClient(t *testing.T) {
 	contract := f.createReligious("mudaraba")
 	before := f.storedCounts()
 	for _, k := range []kind{asAuditor, asPartner, byKey, byNeighbour, byOffKey, byAdmin} {
-		contract.wantRefused(f.as(k), 403, `{"error":"forbidden","message":"`)
+		contract.wantRefused(f.callerOf(k), 403, `{"error":"forbidden","message":"`)
 	}
 	for _, k := range []kind{nobody, byStrayKey, asStray} {
-		contract.wantRefused(f.as(k), 401, unauthorized)
+		contract.wantRefused(f.callerOf(k), 401, unauthorized)
 	}
 	if after := f.storedCounts(); after != before {
 		t.Errorf("who was refused has left %+v, before %+v", after, before)
 	}
 	for _, k := range []kind{asAdmin, asClient} {
-		own := &contractFixture{f.as(k), contract.path}
+		own := &contractFixture{f.callerOf(k), contract.path}
 		own.read().wantData("product_type", "mudaraba")
-		f.as(k).post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
+		f.callerOf(k).post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
 		for _, path := range []string{"stats", "regions", "charity", "screen?subject=asset", "ijara"} {
-			f.as(k).get(religiousPath+path).want(200, "")
+			f.callerOf(k).get(religiousPath+path).want(200, "")
 		}
 		if entries := own.get(contract.path+"/entries").want(200, ""); entries.rows() != 0 {
 			t.Errorf("it has moved %s", entries.body)
 		}
 	}
-	f.as(asClient).post(contract.path+"/approve", fatwa.json()).want(200, "")
-	f.as(asClient).post(contract.path+"/fund", "").want(200, "")
-	if entries := f.as(asClient).get(contract.path+"/entries").want(200, ""); entries.rows() != 1 {
+	f.callerOf(asClient).post(contract.path+"/approve", fatwa.json()).want(200, "")
+	f.callerOf(asClient).post(contract.path+"/fund", "").want(200, "")
+	if entries := f.callerOf(asClient).get(contract.path+"/entries").want(200, ""); entries.rows() != 1 {
 		t.Errorf("a client sees %s", entries.body)
 	}
 }

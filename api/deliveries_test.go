@@ -199,8 +199,8 @@ func TestDeliveriesOfOneTransactionAreListedByIt(t *testing.T) {
 	f.newWebhookReceiver()
 	f.charge(good)
 	id := f.charge(good).at("id")
-	f.change(id, `"type":"refund","amount":"100"`).want(200, "")
-	f.change(id, `"type":"refund"`).want(200, "")
+	f.changeTransaction(id, `"type":"refund","amount":"100"`).want(200, "")
+	f.changeTransaction(id, `"type":"refund"`).want(200, "")
 	f.waitForDeliveries()
 	for _, page := range []string{"", "&limit=1", "&limit=2"} {
 		ids := f.listed("transaction_id=" + id + page)

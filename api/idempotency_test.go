@@ -93,9 +93,9 @@ func TestEveryOperationTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	charged, moving := f.charge(good), f.charge("4000000000000077")
-	waits, hosted := f.charge("4000002500003155"), f.hosted("")
+	waits, hosted := f.charge("4000002500003155"), f.createHosted("")
 	payout := f.payout1250(`{"type":"sepa"}`)
-	f.terminal("payment", `{"two_phase":true}`)
+	f.setTerminalParams("payment", `{"two_phase":true}`)
 	held := f.charge(good)
 	for name, c := range map[string]struct{ method, path, body string }{
 		"refund":   {"PUT", transactions + "/" + charged.at("id"), `{"params":{"type":"refund","amount":"400"}}`},

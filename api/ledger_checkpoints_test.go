@@ -14,8 +14,8 @@ import (
 	"mizan/posting/store"
 )
 
-// checkpoints makes the checkpoints of the days that have ended.
-func (f *fixture) checkpoints() {
+// makeCheckpoints makes the checkpoints of the days that have ended.
+func (f *fixture) makeCheckpoints() {
 	f.t.Helper()
 	runtime := actors.New(actors.Options{Clock: f.Clock, Journal: f.Journal, Log: slog.New(slog.DiscardHandler)})
 	runtime.Start(func(posting.Item) bool { return false })
@@ -46,7 +46,7 @@ func TestTrialBalanceDoesNotDependOnCheckpoints(t *testing.T) {
 		return append(results, strings.Join(pages(t, f.auditor(), ledgerPath+"/accounts?env=test", 20, "debits_posted"), " "))
 	}
 	want := read()
-	f.checkpoints()
+	f.makeCheckpoints()
 	org := f.seed.First.Org
 	var parts [][]byte
 	view := f.Journal.View()

@@ -28,18 +28,18 @@ const exportPath = ledgerPath + "/export"
 func (f *fixture) bookEveryKind() {
 	f.t.Helper()
 	card := `{"type":"bank_card","cardnumber":"` + good + `"}`
-	f.change(f.charge(good).wantStatus("charged", "").at("id"), `"type":"refund","amount":"400"`).want(200, "")
+	f.changeTransaction(f.charge(good).wantStatus("charged", "").at("id"), `"type":"refund","amount":"400"`).want(200, "")
 	f.payout1250(card).wantStatus("charged", "")
 	f.create(`"type":"payment","amount":"7000000","currency":"USDT","network":"tron",` + goodCard)
 	f.create(`"type":"payment","amount":"3000000000000000001","currency":"USDT","network":"bsc",` + goodCard)
 	f.charge("4000000000000259").wantStatus("charged", "") // the rail takes it back later
 	f.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
-	f.terminal("payment", `{"fee_bps":"250","settlement_currency":"EUR"}`)
+	f.setTerminalParams("payment", `{"fee_bps":"250","settlement_currency":"EUR"}`)
 	f.charge(good).wantStatus("charged", "")
-	f.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
-	f.terminal("payout", `{"two_phase":true}`)
+	f.setTerminalParams("payment", `{"two_phase":true,"fee_bps":"1000"}`)
+	f.setTerminalParams("payout", `{"two_phase":true}`)
 	f.partner().post(operation("commit", f.charge(good).wantStatus("payment_suspended", "").at("id")), `{"params":{"amount":"400"}}`).want(200, "")
-	f.change(f.charge(good).at("id"), `"type":"cancel"`).want(200, "")
+	f.changeTransaction(f.charge(good).at("id"), `"type":"cancel"`).want(200, "")
 	f.charge(good).wantStatus("payment_suspended", "")
 	f.payout1250(card).wantStatus("payout_suspended", "")
 	f.partner().post(operation("commit", f.payout1250(card).at("id")), "").want(200, "")

@@ -59,8 +59,8 @@ func (h *history) linearizable(t *testing.T, model porcupine.Model) {
 	t.Errorf("the history of %d operations is %s: see %s", len(h.operations), result, page.Name())
 }
 
-// clients runs the clients, each with its own random source, and waits for all of them.
-func clients(n int, seed uint64, client func(n int, random *rand.Rand)) {
+// runClients runs the clients, each with its own random source, and waits for all of them.
+func runClients(n int, seed uint64, client func(n int, random *rand.Rand)) {
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() { client(i, rand.New(rand.NewPCG(seed, uint64(i)))) })
@@ -186,7 +186,7 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 	cards := []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000000259"}
 	for round := range uint64(rounds) {
 		history, known := newHistory(), &knownIDs{}
-		clients(callers, seed+round, func(client int, random *rand.Rand) {
+		runClients(callers, seed+round, func(client int, random *rand.Rand) {
 			for range requests {
 				id, some := known.pick(random)
 				switch what := random.IntN(10); {
@@ -309,7 +309,7 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // one account each, with its opening balance
 		history, opening := newHistory(), f.balanceOfCurrency(currency)
 		whole := opening.credits - opening.debits
-		clients(callers, seed+uint64(round), func(client int, random *rand.Rand) {
+		runClients(callers, seed+uint64(round), func(client int, random *rand.Rand) {
 			for n := range requests {
 				// Between a tenth and all of the balance, so that few payouts fit at once.
 				amount := whole/10 + random.Int64N(whole*9/10)

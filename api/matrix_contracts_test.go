@@ -34,11 +34,11 @@ func init() {
 // staffOnly are an organization's users who may see its contracts. Partners are not admitted,
 // with a key or a session.
 func staffOnly(status int) audience {
-	return peopleOnly(status).and(403, agents...)
+	return peopleOnly(status).with(403, agents...)
 }
 
 // contractorsOnly are those of them who may create contracts and act on them.
-func contractorsOnly(status int) audience { return staffOnly(status).and(403, auditors...) }
+func contractorsOnly(status int) audience { return staffOnly(status).with(403, auditors...) }
 
 // aContract returns a contract of the product, which belongs to the organization.
 func aContract(product string) *target {
@@ -47,7 +47,7 @@ func aContract(product string) *target {
 		if at == f.second {
 			by = asForeignAdmin
 		}
-		return f.as(by).post(secularPath+product, forms[product].json()).want(201, "").at("data.id")
+		return f.callerOf(by).post(secularPath+product, forms[product].json()).want(201, "").at("data.id")
 	}}
 }
 

@@ -156,8 +156,8 @@ func (f *accessFixture) placeOf(k kind) (at *place, whole bool) {
 	return f.first, true
 }
 
-// as returns a caller of the kind.
-func (f *accessFixture) as(k kind) caller {
+// callerOf returns a caller of the kind.
+func (f *accessFixture) callerOf(k kind) caller {
 	at, _ := f.placeOf(k)
 	switch k {
 	case nobody:
@@ -238,9 +238,9 @@ var (
 		return "L:partner:" + at.partner + ":available"
 	}}
 	anEntry = &target{name: "entry", unknownID: "999999", numbered: true, make: func(f *accessFixture, at *place) string {
-		auditor, id := f.as(asAuditor), f.id(aTransaction, at)
+		auditor, id := f.callerOf(asAuditor), f.id(aTransaction, at)
 		if at == f.second {
-			auditor = f.as(asForeignAuditor)
+			auditor = f.callerOf(asForeignAuditor)
 		}
 		return auditor.get("/api/v1/ledger/entries?env=test&source="+id).want(200, "").at("data.0.seq")
 	}}

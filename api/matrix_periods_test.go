@@ -2,7 +2,7 @@ package api_test
 
 // closersOnly are the callers that may close an organization's months: its admins.
 func closersOnly(status int) audience {
-	return peopleOnly(status).and(403, join(auditors, customers, agents)...)
+	return peopleOnly(status).with(403, join(auditors, customers, agents)...)
 }
 
 // aMonth is a month that has not ended, in any organization. All organizations have the same

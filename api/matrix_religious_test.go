@@ -6,10 +6,10 @@ import "mizan/api"
 // types. Roles that only read the ledger are not admitted.
 func init() {
 	vow := &target{name: "mudaraba", unknownID: customerID, shared: true, make: func(f *accessFixture, at *place) string {
-		return f.as(f.adminOf(at)).post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, "").at("data.id")
+		return f.callerOf(f.adminOf(at)).post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, "").at("data.id")
 	}}
 	screening := &target{name: "screening", unknownID: customerID, shared: true, make: func(f *accessFixture, at *place) string {
-		return f.as(f.adminOf(at)).get(religiousPath+"screen?subject=asset").want(200, "").at("data.screening_id")
+		return f.callerOf(f.adminOf(at)).get(religiousPath+"screen?subject=asset").want(200, "").at("data.screening_id")
 	}}
 	productType := &target{name: "product type", unknownID: "salam", belongsToNobody: true, make: func(*accessFixture, *place) string { return "mudaraba" }}
 	const one = religiousPath + ":product_type/:id"

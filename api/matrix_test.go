@@ -14,8 +14,8 @@ import (
 // records; a kind that is missing gets 401.
 type audience map[kind]int
 
-// and returns the audience with another status for some kinds.
-func (a audience) and(status int, others ...kind) audience {
+// with returns the audience with another status for some kinds.
+func (a audience) with(status int, others ...kind) audience {
 	next := maps.Clone(a)
 	for _, k := range others {
 		next[k] = status
@@ -27,30 +27,30 @@ func (a audience) and(status int, others ...kind) audience {
 // that role, answers 403. The same holds for a partner that is switched off, wherever its key
 // would be admitted.
 func partnersOnly(status int) audience {
-	return audience{}.and(status, keys...).and(403, byOffKey).and(403, join(admins, auditors, customers, agents)...)
+	return audience{}.with(status, keys...).with(403, byOffKey).with(403, join(admins, auditors, customers, agents)...)
 }
 
 func operatorsOnly(status int) audience {
-	return audience{}.and(status, operators...).and(403, join(admins, auditors, customers, agents)...)
+	return audience{}.with(status, operators...).with(403, join(admins, auditors, customers, agents)...)
 }
 
-func holdersOnly(status int) audience { return partnersOnly(status).and(status, agents...) }
+func holdersOnly(status int) audience { return partnersOnly(status).with(status, agents...) }
 
 func readersOnly(status int) audience {
-	return holdersOnly(status).and(status, join(admins, auditors)...).and(403, operators...)
+	return holdersOnly(status).with(status, join(admins, auditors)...).with(403, operators...)
 }
 
-func auditorsOnly(status int) audience { return readersOnly(status).and(403, join(keys, agents)...) }
+func auditorsOnly(status int) audience { return readersOnly(status).with(403, join(keys, agents)...) }
 
-func viewersOnly(status int) audience { return readersOnly(status).and(status, operators...) }
+func viewersOnly(status int) audience { return readersOnly(status).with(status, operators...) }
 
-func explainersOnly(status int) audience { return viewersOnly(status).and(403, join(keys, agents)...) }
+func explainersOnly(status int) audience { return viewersOnly(status).with(403, join(keys, agents)...) }
 
 func peopleOnly(status int) audience {
-	return audience{}.and(status, join(admins, auditors, customers, agents)...).and(403, join(keys, operators)...).and(403, byOffKey)
+	return audience{}.with(status, join(admins, auditors, customers, agents)...).with(403, join(keys, operators)...).with(403, byOffKey)
 }
 
-func anyone(status int) audience { return audience{}.and(status, kinds...) }
+func anyone(status int) audience { return audience{}.with(status, kinds...) }
 
 // row is the expected behavior of a route.
 type row struct {
@@ -73,7 +73,7 @@ var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/readyz"}:        {want: anyone(200)},
 
 	{Method: "POST", Path: "/api/v1/transactions"}:            {want: partnersOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/transactions"}:             {want: holdersOnly(200).and(422, operators...)}, // operators must name a partner
+	{Method: "GET", Path: "/api/v1/transactions"}:             {want: holdersOnly(200).with(422, operators...)}, // operators must name a partner
 	{Method: "GET", Path: "/api/v1/transactions/aggregate"}:   {want: holdersOnly(200)},
 	{Method: "GET", Path: "/api/v1/balances"}:                 {want: holdersOnly(200)},
 	{Method: "GET", Path: "/api/v1/transactions/:id"}:         {want: viewersOnly(200), target: aTransaction},
@@ -206,10 +206,10 @@ func (r *row) status(k kind) (own, other int) {
 	return own, 404
 }
 
-// ask makes the route's request as a caller of the kind.
-func (f *accessFixture) ask(name api.RouteName, r *row, k kind, id string) *response {
+// request makes the route's request as a caller of the kind.
+func (f *accessFixture) request(name api.RouteName, r *row, k kind, id string) *response {
 	f.t.Helper()
-	return f.as(k).do(name.Method, withParameter(name.Path, id)+r.query, r.body)
+	return f.callerOf(k).do(name.Method, withParameter(name.Path, id)+r.query, r.body)
 }
 
 func TestEveryRouteHasARowAndIsServed(t *testing.T) {
@@ -262,7 +262,7 @@ func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 		}
 	}
 	ask := func(k kind, want int) *response {
-		a := f.ask(name, r, k, ids[k])
+		a := f.request(name, r, k, ids[k])
 		if a.status != want || want == 401 && a.body != unauthorized {
 			f.t.Errorf("%s %s as %s: %d %s, want %d", name.Method, name.Path, k, a.status, a.body, want)
 		}
@@ -318,12 +318,12 @@ func TestForeignIDsEqualUnknownIDs(t *testing.T) {
 // returns the number of foreign records that were hidden.
 func (f *accessFixture) checkForeign(name api.RouteName, r *row, k kind) (hidden int) {
 	_, status := r.status(k)
-	want := f.ask(name, r, k, r.target.unknownID)
+	want := f.request(name, r, k, r.target.unknownID)
 	if want.status != status {
 		f.t.Errorf("%s %s as %s: an id that nobody has: %d %s, want %d", name.Method, name.Path, k, want.status, want.body, status)
 	}
 	for _, other := range f.foreignPlaces(k, r.target) {
-		got := f.ask(name, r, k, f.id(r.target, other))
+		got := f.request(name, r, k, f.id(r.target, other))
 		if got.status != want.status || got.body != want.body || sameHeaders(got) != sameHeaders(want) {
 			f.t.Errorf("%s %s as %s: partner %s's: %d %s, one that nobody has: %d %s",
 				name.Method, name.Path, k, other.partner, got.status, got.body, want.status, want.body)

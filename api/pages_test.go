@@ -34,8 +34,8 @@ func (f *fixture) create(fields string) *response {
 	return f.partner().post(transactions, `{"params":{"env":"test","returnUrl":"`+returnURL+`","failUrl":"`+failURL+`",`+fields+`}}`).want(201, "")
 }
 
-// hosted creates a payment with a hosted page and returns the response.
-func (f *fixture) hosted(fields string) *response {
+// createHosted creates a payment with a hosted page and returns the response.
+func (f *fixture) createHosted(fields string) *response {
 	f.t.Helper()
 	return f.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true`+fields+`}}`).want(201, "")
 }
@@ -240,7 +240,7 @@ func TestReceivingBankIsChosenOnThePage(t *testing.T) {
 func TestPageNeedsItsToken(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made, other := f.hosted(""), f.hosted("")
+	made, other := f.createHosted(""), f.createHosted("")
 	address, _ := f.ownPath(made.at("widget_url"))
 	otherDoor, _ := f.ownPath(other.at("widget_url"))
 	path, query, _ := strings.Cut(address, "?token=")
@@ -297,7 +297,7 @@ func TestTokensAreInNoLog(t *testing.T) {
 func TestMerchantTextsAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.hosted(`,"description":"<script>alert(1)</script>\"'><img src=x>"`)
+	made := f.createHosted(`,"description":"<script>alert(1)</script>\"'><img src=x>"`)
 	page := f.browse(made.at("widget_url")).wantPage(200, "Pay by card", "&lt;script&gt;alert(1)&lt;/script&gt;")
 	if strings.Contains(page.body, "<script") || strings.Contains(page.body, "<img") {
 		t.Errorf("%s", page.body)
@@ -323,11 +323,11 @@ func TestOnlyWebReturnURLsAreUsed(t *testing.T) {
 func TestPagesUseTheLanguageOfTheTransactionOrThePartner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.browse(f.hosted(`,"lang":"ru"`).at("widget_url")).wantPage(200, "Оплата картой", `<html lang="ru">`)
-	f.browse(f.hosted(`,"lang":"de"`).at("widget_url")).wantPage(200, "Pay by card", `<html lang="en">`)
+	f.browse(f.createHosted(`,"lang":"ru"`).at("widget_url")).wantPage(200, "Оплата картой", `<html lang="ru">`)
+	f.browse(f.createHosted(`,"lang":"de"`).at("widget_url")).wantPage(200, "Pay by card", `<html lang="en">`)
 	f.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
-	f.browse(f.hosted("").at("widget_url")).wantPage(200, "Оплата картой")
-	f.browse(f.hosted(`,"lang":"en"`).at("widget_url")).wantPage(200, "Pay by card")
+	f.browse(f.createHosted("").at("widget_url")).wantPage(200, "Оплата картой")
+	f.browse(f.createHosted(`,"lang":"en"`).at("widget_url")).wantPage(200, "Pay by card")
 }
 
 func TestFormsAreBounded(t *testing.T) {

@@ -53,7 +53,7 @@ func newRecordingFixture(t *testing.T) (*fixture, *recordingPayments) {
 func TestMaterialIsPassedOnWithoutItsStatus(t *testing.T) {
 	t.Parallel()
 	h, l := newRecordingFixture(t)
-	path := operation("additional_params_for_auth", h.hosted("").at("id"))
+	path := operation("additional_params_for_auth", h.createHosted("").at("id"))
 	for body, want := range map[string]string{
 		`{"additional_params_for_auth":{"otp":"1","n":1.50,"o":{"status":"x"}}}`:               `{"otp":"1","n":1.50,"o":{"status":"x"}}`,
 		`{"additional_params_for_auth":{"a":1,"status":"charged","b":[ 2 ]}}`:                  `{"a":1,"b":[ 2 ]}`,
@@ -74,7 +74,7 @@ func TestMaterialIsPassedOnWithoutItsStatus(t *testing.T) {
 func TestContinueIsPassedToTheService(t *testing.T) {
 	t.Parallel()
 	h, l := newRecordingFixture(t)
-	id := h.hosted("").at("id")
+	id := h.createHosted("").at("id")
 	h.partner().keyed("k").post(operation("continue", id), `{`+goodCard+`,"route":"simulator","browser_data":{ "timezone":-180 },"extra":1}`).want(200, "")
 	c := &l.proceed
 	if c.ID.String() != id || c.Org != h.seed.First.Org || c.Partner != 1 || c.Key.Text != "k" || c.Key.Scope != "partner/1" {
@@ -95,7 +95,7 @@ func TestContinueIsPassedToTheService(t *testing.T) {
 func TestHostedCreateIsPassedOnWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	h, l := newRecordingFixture(t)
-	h.hosted(`,` + goodCard)
+	h.createHosted(`,` + goodCard)
 	if c := &l.create; !c.Hosted || c.Card != nil || c.Request.Method != "" || c.Request.CardFingerprint != "" {
 		t.Errorf("%+v", c)
 	}

@@ -75,7 +75,7 @@ func FuzzAmount(f *testing.F) {
 				t.Fatalf("%s was taken as %s", literal, made.at("amount"))
 			}
 		}
-		refund := h.change(id, `"type":"refund","amount":`+literal)
+		refund := h.changeTransaction(id, `"type":"refund","amount":`+literal)
 		wantSaneResponse(t, literal, refund)
 		commit := h.partner().post(operation("commit", id), `{"params":{"amount":`+literal+`}}`)
 		wantSaneResponse(t, literal, commit)

@@ -36,7 +36,7 @@ func TestCachedReplySurvivesARestart(t *testing.T) {
 	body := paymentBody(`"amount":"1250","currency":"USD"`)
 	keyed := f.partner().with("idempotency-key", "k")
 	first := keyed.post(transactions, body).want(201, "")
-	f.change(first.at("id"), `"type":"refund"`).want(200, "")
+	f.changeTransaction(first.at("id"), `"type":"refund"`).want(200, "")
 	f.restart()
 	f.partner().with("idempotency-key", "k").post(transactions, body).want(201, first.body)
 }

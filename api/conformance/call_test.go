@@ -158,11 +158,11 @@ func (r *response) at(path string) string {
 	if text, ok := value.(string); ok {
 		return text
 	}
-	return r.raw(path)
+	return r.rawAt(path)
 }
 
-// raw returns the JSON of a value, with a string's quotes.
-func (r *response) raw(path string) string {
+// rawAt returns the JSON of a value, with a string's quotes.
+func (r *response) rawAt(path string) string {
 	r.t.Helper()
 	value, there := r.value(path)
 	if !there {
@@ -198,8 +198,8 @@ func (r *response) time(path string) time.Time {
 	return at
 }
 
-// names returns the names of an object's members.
-func (r *response) names(path string) map[string]bool {
+// memberNames returns the names of an object's members.
+func (r *response) memberNames(path string) map[string]bool {
 	r.t.Helper()
 	value, _ := r.value(path)
 	if path == "" {
@@ -239,8 +239,8 @@ func (r *response) refuses(field, detail string) *response {
 	return r.want(422).has("errors.0.field", field, "errors.0.detail", detail, "errors.1", absent)
 }
 
-// is checks a value by its path against a pattern.
-func (r *response) is(path string, pattern *regexp.Regexp) *response {
+// matches checks a value by its path against a pattern.
+func (r *response) matches(path string, pattern *regexp.Regexp) *response {
 	r.t.Helper()
 	if got := r.at(path); !pattern.MatchString(got) {
 		r.t.Errorf("%s: %s = %s, want one like %s", r.called, path, got, pattern)
@@ -259,7 +259,7 @@ var (
 func (r *response) hasRaw(pairs ...string) *response {
 	r.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := r.raw(pairs[i]); got != pairs[i+1] {
+		if got := r.rawAt(pairs[i]); got != pairs[i+1] {
 			r.t.Errorf("%s: %s = %s, want %s", r.called, pairs[i], got, pairs[i+1])
 		}
 	}

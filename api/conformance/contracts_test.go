@@ -75,7 +75,7 @@ func (contract *contractFixture) wantData(pairs ...string) *response {
 func (r *response) wantRefused(field string) *response {
 	r.t.Helper()
 	r.want(422).has("error", "unprocessable_entity")
-	if names := r.names("details"); len(names) != 1 || !names[field] {
+	if names := r.memberNames("details"); len(names) != 1 || !names[field] {
 		r.t.Errorf("%s responded %s, want a word about %s only", r.called, r.body, field)
 	}
 	return r

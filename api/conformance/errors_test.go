@@ -14,7 +14,7 @@ func TestErrorsHaveTheThreeSpecifiedShapes(t *testing.T) {
 		`{"errors":[{"code":"invalid","detail":"unsupported currency JPY","field":"currency"},`+
 			`{"code":"invalid","detail":"txid must be at most 255 characters","field":"txid"}]}`)
 	r := m.refund(m.create(payment(good)).at("id"), "1001").want(422).has("error", "invalid_refund_amount")
-	if names := r.names(""); len(names) != 2 || !names["message"] {
+	if names := r.memberNames(""); len(names) != 2 || !names["message"] {
 		t.Errorf("a refused operation gets %s", r.body)
 	}
 	m.post(transactions, payment(good)).wantBody(422, `{"error":"wrong params - can't init tx"}`)
@@ -132,7 +132,7 @@ func TestMetaNumbersAreReturnedExactly(t *testing.T) {
 	m := sandboxMerchant(t)
 	r := m.post(transactions, `{"params":{"type":"payment","amount":"1","currency":"USD","env":"test","merchant_meta":{"n":12345678901234567890.10}}}`).want(201)
 	if !strings.Contains(r.body, `"n":12345678901234567890.10`) {
-		t.Errorf("the number came back as %s", r.raw("merchant_meta"))
+		t.Errorf("the number came back as %s", r.rawAt("merchant_meta"))
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func TestStatusChangesArePushedToTheTerminalsAddress(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	other := newHook(t)
-	m.notify(1, other.params())
+	m.notify(1, other.merchantParams())
 	m.create(payment(good, "txid", "in"))
 	m.create(payout(good, "txid", "out", "amount", "1"))
 	h.wantNotified("charged of in")
@@ -125,14 +125,14 @@ func TestSignatureCoversTimestampAndBody(t *testing.T) {
 
 func TestNotificationsWithoutASecretAreUnsigned(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
-	m.notify(0, h.params())
+	m.notify(0, h.merchantParams())
 	m.create(payment(good, "txid", "a"))
 	h.wantNotified("charged of a")[0].hasHeaders(nil)
 }
 
 func TestBothSecretsSignDuringARotation(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
-	m.notify(0, h.params("secret", "new", "secret_previous", "old"))
+	m.notify(0, h.merchantParams("secret", "new", "secret_previous", "old"))
 	m.create(payment(good, "txid", "a"))
 	n := h.wantNotified("charged of a")[0]
 	want := n.signatures("new")
@@ -147,7 +147,7 @@ func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T
 	h.respond(http.StatusInternalServerError)
 	id := m.create(payment(good, "txid", "a")).at("id")
 	first := clock(t)
-	if n := len(h.all()); n != 1 {
+	if n := len(h.waitForAll()); n != 1 {
 		t.Fatalf("%d attempts at once", n)
 	}
 	at := first
@@ -165,7 +165,7 @@ func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T
 	}
 	delivery(t, id).has("data.0.state", "parked", "data.0.attempts", "6", "data.0.next_at", "null")
 	advance(t, 7*24*3600)
-	if n := len(h.all()); n != 6 {
+	if n := len(h.waitForAll()); n != 6 {
 		t.Errorf("%d attempts in all", n)
 	}
 }
@@ -224,7 +224,7 @@ func TestAnyStatusOtherThan2xxIsAFailure(t *testing.T) {
 		id := m.create(payment(good, "txid", fmt.Sprint(status))).at("id")
 		h.wantNotified("charged of " + fmt.Sprint(status))
 		event := delivery(t, id).has("data.0.state", "pending").at("data.0.event_id")
-		admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", fmt.Sprint(status)).is("data.attempts.0.error", regexp.MustCompile(`.`))
+		admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", fmt.Sprint(status)).matches("data.attempts.0.error", regexp.MustCompile(`.`))
 	}
 	elsewhere.wantNotified() // a redirect is not followed
 }
@@ -235,7 +235,7 @@ func TestUnreachableReceiverIsAFailure(t *testing.T) {
 	id := m.create(payment(good)).has("status", "charged").at("id")
 	advance(t, 1)
 	event := delivery(t, id).has("data.0.state", "pending", "data.0.attempts", "1").at("data.0.event_id")
-	admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", "null").is("data.attempts.0.error", regexp.MustCompile(`.`))
+	admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", "null").matches("data.attempts.0.error", regexp.MustCompile(`.`))
 }
 
 func TestRejectionIsNotNotifiedDuringFailover(t *testing.T) {
@@ -243,7 +243,7 @@ func TestRejectionIsNotNotifiedDuringFailover(t *testing.T) {
 	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2}`)
 	for i := range m.terminals {
-		m.notify(i, h.params())
+		m.notify(i, h.merchantParams())
 	}
 	id := m.create(payment(good, "txid", "a")).has("status", "charged").at("id")
 	h.wantNotified("charged of a")
@@ -254,7 +254,7 @@ func TestRejectionIsNotNotifiedDuringFailover(t *testing.T) {
 
 func TestTransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
 	m, h := newMerchant(t), newHook(t)
-	terminal := m.merchantTerminal(h.params("secret", "own"))
+	terminal := m.merchantTerminal(h.merchantParams("secret", "own"))
 	id := m.create(payment(good, "txid", "a")).has("status", "rejected", "error_description", "no terminal available").at("id")
 	n := h.wantNotified("rejected of a")[0]
 	n.hasHeaders(n.signatures("own"))
@@ -276,7 +276,7 @@ func TestPartnerAddressIsUsedIfTheTerminalHasNone(t *testing.T) {
 	m.create(payment(good, "txid", "b"))
 	n = h.wantNotified("charged of b")[0]
 	n.hasHeaders(n.signatures("the partner's"))
-	m.notify(0, terminals.params()) // a terminal's address without a secret is not signed with the partner's secret
+	m.notify(0, terminals.merchantParams()) // a terminal's address without a secret is not signed with the partner's secret
 	m.create(payment(good, "txid", "c"))
 	terminals.wantNotified("charged of c")[0].hasHeaders(nil)
 	h.wantNotified()
@@ -297,7 +297,7 @@ func TestNoNotificationHasCredentials(t *testing.T) {
 		m.create(payment(number, "txid", "a"+number[12:]))
 	}
 	advance(t, 5)
-	notified := h.all()
+	notified := h.waitForAll()
 	for _, n := range notified {
 		if quoted := quotedCard(n.body); quoted != "" || strings.Contains(n.body, "JANE DOE") || strings.Contains(n.body, "cvv") {
 			t.Errorf("notified with credentials: %s", n.body)
@@ -320,7 +320,7 @@ func TestHostedTransactionNotifiesItsEnd(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	id := m.create(hosted("txid", "a")).has("status", "created").at("id")
 	h.wantNotified()
-	m.proceed(id, params{"money_storage": card(processing)}).want(200).has("status", "failed")
+	m.continueWith(id, params{"money_storage": card(processing)}).want(200).has("status", "failed")
 	h.wantNotified("failed of a")
 }
 
@@ -346,7 +346,7 @@ func TestRetryUsesTheCurrentAddressAndSecret(t *testing.T) {
 	m.create(payment(good, "txid", "a"))
 	before := h.wantNotified("charged of a")[0]
 	moved := newHook(t)
-	m.notify(0, moved.params("secret", "next"))
+	m.notify(0, moved.merchantParams("secret", "next"))
 	advance(t, 30)
 	after := moved.wantNotified("charged of a")[0]
 	after.hasHeaders(after.signatures("next"))

@@ -36,7 +36,7 @@ func (m *merchant) settleWithProvider(terminal string, p params) *response {
 func balanceOf(t testing.TB, path string) string {
 	t.Helper()
 	r := auditor(t).get(v1 + "/ledger/accounts?env=test&currency=USD&prefix=" + path).want(200)
-	if r.raw("data") == "[]" {
+	if r.rawAt("data") == "[]" {
 		return "0"
 	}
 	return r.at("data.0.balance")
@@ -45,7 +45,7 @@ func balanceOf(t testing.TB, path string) string {
 func TestSettlementWithTheMerchantsBankIsBooked(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	out := m.settleWithBank(bankSettlement("out", "wire 1")).want(201).is("data.id", uuid4).is("data.created_at", instant).is("data.seq", digits).has(
+	out := m.settleWithBank(bankSettlement("out", "wire 1")).want(201).matches("data.id", uuid4).matches("data.created_at", instant).matches("data.seq", digits).has(
 		"data.partner_id", m.number, "data.direction", "out", "data.amount", "600", "data.currency", "USD", "data.network", "",
 		"data.env", "test", "data.reference", "wire 1",
 	)
@@ -166,7 +166,7 @@ func TestSettlementWithAProviderIsBooked(t *testing.T) {
 	if owed := balanceOf(t, "A:provider:"+terminal); owed != "1000" {
 		t.Fatalf("the provider owes %s", owed)
 	}
-	r := m.settleWithProvider(terminal, providerSettlement("week 36", "gross", "900")).want(201).is("data.id", uuid4).is("data.created_at", instant).has(
+	r := m.settleWithProvider(terminal, providerSettlement("week 36", "gross", "900")).want(201).matches("data.id", uuid4).matches("data.created_at", instant).has(
 		"data.partner_id", m.number, "data.terminal_id", terminal, "data.gross", "900", "data.fee", "30", "data.net", "870",
 		"data.currency", "USD", "data.network", "", "data.env", "test", "data.reference", "week 36",
 	)
@@ -268,7 +268,7 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 		for cursor := ""; ; {
 			r := admin(t).get(path+separator+"limit=2"+cursor).want(200).has("cursor.cursor_field", "created_at")
 			got = append(got, r.column("id")...)
-			next := r.raw("cursor.cursor_value")
+			next := r.rawAt("cursor.cursor_value")
 			if next == "null" {
 				break
 			}

@@ -19,7 +19,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-func printOf(number []byte) string { return fmt.Sprintf("print of %d digits", len(number)) }
+func fakeFingerprint(number []byte) string { return fmt.Sprintf("print of %d digits", len(number)) }
 
 // create parses and checks a create's params, and wipes the body as the server does.
 func create(t testing.TB, params string) *creation {
@@ -30,7 +30,7 @@ func create(t testing.TB, params string) *creation {
 		t.Fatalf("%s: %v", params, err)
 	}
 	c := readCreation(value)
-	c.check(printOf)
+	c.check(fakeFingerprint)
 	c.Wipe()
 	clear(body)
 	return c
@@ -221,7 +221,7 @@ func TestEscapedCredentialsAreWiped(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := readCreation(value)
-	c.check(printOf)
+	c.check(fakeFingerprint)
 	read := []([]byte){c.Storage.CardNumber, c.Storage.CVV, c.Storage.CardHolder}
 	if len(c.problems) != 0 || string(read[0]) != "4242424242424242" || string(read[1]) != "123" {
 		t.Fatal(details(c))
@@ -253,7 +253,7 @@ func TestRefusalsNeverRepeatCredentials(t *testing.T) {
 		canary := rapid.StringMatching(`CANARY[0-9]{10,30}`).Draw(t, "canary")
 		key := rapid.SampledFrom([]string{"cardnumber", "cardholder", "exp_month", "exp_year", "cvv"}).Draw(t, "key")
 		c := readCreation([]byte(`{"type":"payment","amount":"1","money_storage":{"type":"bank_card","` + key + `":"` + canary + `"}}`))
-		c.check(printOf)
+		c.check(fakeFingerprint)
 		if len(c.problems) == 0 {
 			t.Fatal("taken")
 		}
@@ -339,7 +339,7 @@ func FuzzCreateBody(f *testing.F) {
 			return
 		}
 		c := readCreation(params)
-		c.check(printOf)
+		c.check(fakeFingerprint)
 		if len(c.problems) > 0 {
 			if status, answer := responseTo(c.problems); status != 422 || !json.Valid([]byte(answer)) {
 				t.Fatalf("%q: %d %s", body, status, answer)
@@ -369,7 +369,7 @@ func FuzzAmountField(f *testing.F) {
 			return
 		}
 		c := readCreation(params)
-		c.check(printOf)
+		c.check(fakeFingerprint)
 		if len(c.problems) > 0 {
 			return
 		}
