@@ -278,7 +278,7 @@ func TestContractCurrencyDefaultsToTheRegions(t *testing.T) {
 	}
 }
 
-// "Derived": a field that follows from others can't be set, whatever is sent.
+// "Derived": a field that follows from others can't be set by a request.
 func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

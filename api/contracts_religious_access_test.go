@@ -109,7 +109,7 @@ func TestReligiousRoutesNeedABank(t *testing.T) {
 }
 
 // The family requires role admin or client. Auditors, partners, partners' keys and the
-// operator's token are refused, and an unauthorized caller is not told why.
+// operator's token are refused, and an unauthorized caller does not learn why.
 func TestReligiousRoutesNeedAdminOrClient(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)

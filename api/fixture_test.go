@@ -156,7 +156,7 @@ func (f *fixture) start(change ...func(*api.Config)) {
 	f.serve(cfg, l)
 }
 
-// openStorage opens what the server needs: the journal, the actors, the directory and the rail.
+// openStorage opens what the server needs: the journal, the actors, the directory and the provider.
 func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	t := f.t
 	t.Helper()

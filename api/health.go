@@ -113,6 +113,6 @@ func Starting(cfg Config) http.Handler {
 			h.Set(string(web.HeaderRetryAfter), "1")
 		}
 		w.WriteHeader(code)
-		_, _ = w.Write(body) // a caller that has gone needs no response
+		_, _ = w.Write(body) // if the caller has disconnected, nobody needs the response
 	})
 }

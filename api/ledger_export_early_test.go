@@ -118,7 +118,7 @@ func TestExportMayEndAtABookedTime(t *testing.T) {
 var headed = regexp.MustCompile(`\n; Booked from the beginning to (\S+); the last event by then is (\d+)\n`)
 
 // An export without an end names the moment at which it ends. An export up to that moment has
-// the same content later, whatever was booked since.
+// the same content later, even if entries were booked since.
 func TestOpenExportNamesItsEnd(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

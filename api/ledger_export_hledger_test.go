@@ -32,7 +32,7 @@ func (f *fixture) bookEveryKind() {
 	f.payout1250(card).wantStatus("charged", "")
 	f.create(`"type":"payment","amount":"7000000","currency":"USDT","network":"tron",` + goodCard)
 	f.create(`"type":"payment","amount":"3000000000000000001","currency":"USDT","network":"bsc",` + goodCard)
-	f.charge("4000000000000259").wantStatus("charged", "") // the rail takes it back later
+	f.charge("4000000000000259").wantStatus("charged", "") // the provider takes it back later
 	f.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
 	f.setTerminalParams("payment", `{"fee_bps":"250","settlement_currency":"EUR"}`)
 	f.charge(good).wantStatus("charged", "")

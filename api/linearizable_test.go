@@ -303,7 +303,7 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	f := newFixture(t)
-	// Half succeed; the others are refused by the rail, or fail after they have begun.
+	// Half succeed; the others are refused by the provider, or fail after they have begun.
 	cards := []string{"4242424242424242", "4242424242424242", "4000000000000002", "4000000000000119"}
 	ends := map[string]int{}
 	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // one account each, with its opening balance

@@ -5,7 +5,7 @@ import "mizan/api"
 // init adds the rows of the religious reading's routes, which are the same for all product
 // types. Roles that only read the ledger are not admitted.
 func init() {
-	vow := &target{name: "mudaraba", unknownID: customerID, shared: true, make: func(f *accessFixture, at *place) string {
+	mudaraba := &target{name: "mudaraba", unknownID: customerID, shared: true, make: func(f *accessFixture, at *place) string {
 		return f.callerOf(f.adminOf(at)).post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, "").at("data.id")
 	}}
 	screening := &target{name: "screening", unknownID: customerID, shared: true, make: func(f *accessFixture, at *place) string {
@@ -21,13 +21,13 @@ func init() {
 		{Method: "GET", Path: religiousPath + "screen/:id"}:     {want: contractorsOnly(200), target: screening},
 		{Method: "GET", Path: religiousPath + ":product_type"}:  {want: contractorsOnly(200), target: productType, wantUnknown: 400},
 		{Method: "POST", Path: religiousPath + ":product_type"}: {want: contractorsOnly(422), target: productType, wantUnknown: 400, body: "{}"},
-		{Method: "GET", Path: one}:                              {want: contractorsOnly(200), target: vow},
-		{Method: "GET", Path: one + "/review"}:                  {want: contractorsOnly(200), target: vow},
-		{Method: "GET", Path: one + "/entries"}:                 {want: contractorsOnly(200), target: vow},
-		{Method: "GET", Path: one + "/schedule.csv"}:            {want: contractorsOnly(404), target: vow}, // it has none
-		{Method: "GET", Path: one + "/subscriptions"}:           {want: contractorsOnly(404), target: vow}, // nor a register of holders
-		{Method: "GET", Path: one + "/holders"}:                 {want: contractorsOnly(404), target: vow},
-		{Method: "POST", Path: one + "/:action"}:                {want: contractorsOnly(422), target: vow}, // no action has the contract's id as its name
+		{Method: "GET", Path: one}:                              {want: contractorsOnly(200), target: mudaraba},
+		{Method: "GET", Path: one + "/review"}:                  {want: contractorsOnly(200), target: mudaraba},
+		{Method: "GET", Path: one + "/entries"}:                 {want: contractorsOnly(200), target: mudaraba},
+		{Method: "GET", Path: one + "/schedule.csv"}:            {want: contractorsOnly(404), target: mudaraba}, // a mudaraba has no schedule
+		{Method: "GET", Path: one + "/subscriptions"}:           {want: contractorsOnly(404), target: mudaraba}, // a mudaraba has no register of holders
+		{Method: "GET", Path: one + "/holders"}:                 {want: contractorsOnly(404), target: mudaraba},
+		{Method: "POST", Path: one + "/:action"}:                {want: contractorsOnly(422), target: mudaraba}, // no action has the contract's id as its name
 	} {
 		matrix[name] = r
 	}

@@ -353,7 +353,7 @@ func TestFormsAreBounded(t *testing.T) {
 }
 
 // Payers are sent to https addresses, and in the sandbox to those of the developer's machine.
-// This holds for links, for redirects, and for the way back from a rail.
+// This holds for links, for redirects, and for the way back from a provider.
 func TestPagesLeadToHTTPSOnly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ env, address, leads string }{

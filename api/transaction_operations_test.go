@@ -413,7 +413,7 @@ func TestPayerActionsAreShown(t *testing.T) {
 		}
 		later.want(200, strings.Replace(made.body, made.at("simple_auth_redirect_url"), fresh, 1)) // nothing else has changed
 	}
-	// Some rails publish no action: the page is the only way to pay.
+	// Some providers publish no action: the page is the only way to pay.
 	for _, method := range []string{"sbp", "qr_code", "crypto"} {
 		made := f.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
 		if made.at("auth_params") != "null" || made.at("widget_url") != "null" || made.at("additional_params_for_auth") != "{}" || made.at("simple_auth_redirect_url") == "(absent)" {

@@ -86,7 +86,7 @@ func TestVolumeCountsSettledAndHeldAmounts(t *testing.T) {
 	m.create(payment(declined, "amount", "600")).has("status", "rejected", "error_code", "card_declined")
 	admin(t).wantUsage(id, "400 0 600")
 	m.refund(held, "").want(200)
-	admin(t).wantUsage(id, "400 0 600") // the money moved nevertheless
+	admin(t).wantUsage(id, "400 0 600") // a refunded amount still counts
 	admin(t).patch(v1+"/limits/"+id, `{"max_amount":"300"}`).want(200)
 	admin(t).wantUsage(id, "400 0 0")
 	admin(t).do("DELETE", v1+"/limits/"+id, nil).want(200)

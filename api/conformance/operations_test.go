@@ -164,7 +164,7 @@ func TestMaterialIsRequired(t *testing.T) {
 	m.read(id).has("status", "action_required")
 }
 
-// Material without the fields that the rail requires does not change the payment.
+// Material without the fields that the provider requires does not change the payment.
 func TestMaterialWithoutTheRequiredFieldsIsRefused(t *testing.T) {
 	m := sandboxMerchant(t)
 	id := m.create(payment(password)).at("id")
@@ -283,7 +283,7 @@ func TestRedirectURLLeadsThroughEveryProviderAction(t *testing.T) {
 	m.read(hosted.at("id")).has("status", "charged")
 }
 
-// Material may be submitted only if a rail requires it. Otherwise it would end a payment that
+// Material may be submitted only if a provider requires it. Otherwise it would end a payment that
 // waits for its payer.
 func TestUnrequestedMaterialIsRefused(t *testing.T) {
 	m := sandboxMerchant(t)

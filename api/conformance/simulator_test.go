@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The sandbox's rail: its cards, its other methods and its log.
+// The sandbox's provider: its cards, its other methods and its log.
 
 // cardOutcome is the outcome of a card's payment: at first, and some time later.
 type cardOutcome struct {
@@ -114,7 +114,7 @@ func TestUnansweredChargeIsInquiredAndNeverRepeated(t *testing.T) {
 	}
 }
 
-// providerCalls returns the lines of the rail's log about a transaction.
+// providerCalls returns the lines of the provider's log about a transaction.
 func providerCalls(t testing.TB, id string) (lines []string) {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(open(t).Dir, "simulator.log"))

@@ -175,7 +175,7 @@ func TestStoredCardIsSealedOnTheDisk(t *testing.T) {
 	if found := fileContaining(t, open(t).Dir, redirected); found != "" {
 		t.Errorf("%s holds an open card number", found)
 	}
-	approvePayment(t, r).wantRedirectedTo(returnURL) // the rail gets the whole card again
+	approvePayment(t, r).wantRedirectedTo(returnURL) // the provider gets the whole card again
 	m.read(r.at("id")).has("status", "charged")
 }
 

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger"
 )
 
-// A page far back is found with few look-ups in the list, whatever the times of its contracts,
+// A page far back is found with few look-ups in the list, for any distribution of creation times,
 // and the number of skipped rows is bounded.
 func TestDistantPageIsFoundWithFewReads(t *testing.T) {
 	t.Parallel()

@@ -170,7 +170,7 @@ func TestNewCommandQueuesBehindWaitingOnes(t *testing.T) {
 	g.want(first, "accepted")
 }
 
-// A command that waits for a rail uses no CPU, so it takes no place.
+// A command that waits for a provider uses no CPU, so it takes no place.
 func TestCommandThatWaitsForAProviderFreesItsPlace(t *testing.T) {
 	away := 0
 	g := newTestGate(t, Options{Places: 2, ProviderCalls: func() int { return away }})

@@ -24,7 +24,7 @@ const (
 
 func (c Callers) has(kind Callers) bool { return c&kind != 0 }
 
-// Access says who may call a route. The zero value admits nobody.
+// Access declares who may call a route. The zero value admits nobody.
 type Access struct {
 	Callers Callers
 	Roles   []directory.Role // for the kind Session

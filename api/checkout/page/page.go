@@ -112,7 +112,7 @@ type Leaving struct {
 	Next string
 }
 
-// Processing says that the payer has nothing to do. It reloads.
+// Processing is shown while the provider is at work and the payer has nothing to do. It reloads.
 type Processing struct {
 	Order
 	Self string // the page's own path
@@ -137,7 +137,7 @@ type Outcome struct {
 	Back   string // the merchant's address, which Web accepts; empty: no link
 }
 
-// Notice says why there is nothing else to show. The zero value is invalid.
+// Notice is a page that only explains why there is nothing else to show. The zero value is invalid.
 type Notice uint8
 
 // The notices.
