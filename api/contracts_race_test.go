@@ -10,9 +10,9 @@ import (
 // concurrency is the number of concurrent requests.
 const concurrency = 64
 
-// concurrently makes the requests concurrently and counts the responses by status; ask gets the
+// concurrently makes the requests concurrently and counts the responses by status; send gets the
 // number of its request.
-func concurrently(ask func(i int) *response) (responses [concurrency]*response, count map[int]int) {
+func concurrently(send func(i int) *response) (responses [concurrency]*response, count map[int]int) {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})
 	for i := range concurrency {
@@ -22,7 +22,7 @@ func concurrently(ask func(i int) *response) (responses [concurrency]*response, 
 			defer done.Done()
 			ready.Done()
 			<-start
-			responses[i] = ask(i)
+			responses[i] = send(i)
 		}()
 	}
 	ready.Wait()
@@ -35,7 +35,7 @@ func concurrently(ask func(i int) *response) (responses [concurrency]*response, 
 	return responses, count
 }
 
-// wantCount checks the number of answers with each status, given as status, number pairs.
+// wantCount checks the number of responses with each status.
 func wantCount(t *testing.T, count map[int]int, want map[int]int) {
 	t.Helper()
 	if fmt.Sprint(count) != fmt.Sprint(want) {

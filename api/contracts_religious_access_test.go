@@ -60,7 +60,7 @@ func TestModuleIsCheckedBeforeRoles(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
 	d := q.createReligious("mudaraba")
-	known := []kind{asAdmin, asClient, asAuditor, asPartner, byKey, byNeighbour, byOffKey, byAdmin}
+	known := []kind{asAdmin, asClient, asAuditor, asPartner, byKey, byNeighbour, byInactivePartner, byAdmin}
 	const organization = "/api/v1/organizations/"
 	q.operator(q.first.org).patch(organization+q.first.org.String(), `{"type":"merchant","modules":["participatory_finance"]}`).want(200, "")
 	before := q.storedCounts()
@@ -85,7 +85,7 @@ func TestModuleIsCheckedBeforeRoles(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range []kind{nobody, byStrayKey, asStray} {
+	for _, k := range []kind{nobody, byMisplacedKey, asMisplaced} {
 		d.wantRefused(q.callerOf(k), 401, unauthorized)
 		q.callerOf(k).get(secularPath+"leases").want(401, unauthorized)
 	}
@@ -115,10 +115,10 @@ func TestReligiousRoutesNeedAdminOrClient(t *testing.T) {
 	f := newAccessFixture(t)
 	contract := f.createReligious("mudaraba")
 	before := f.storedCounts()
-	for _, k := range []kind{asAuditor, asPartner, byKey, byNeighbour, byOffKey, byAdmin} {
+	for _, k := range []kind{asAuditor, asPartner, byKey, byNeighbour, byInactivePartner, byAdmin} {
 		contract.wantRefused(f.callerOf(k), 403, `{"error":"forbidden","message":"`)
 	}
-	for _, k := range []kind{nobody, byStrayKey, asStray} {
+	for _, k := range []kind{nobody, byMisplacedKey, asMisplaced} {
 		contract.wantRefused(f.callerOf(k), 401, unauthorized)
 	}
 	if after := f.storedCounts(); after != before {

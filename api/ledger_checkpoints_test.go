@@ -23,7 +23,7 @@ func (f *fixture) makeCheckpoints() {
 	must(f.t, checkpoint.Start(runtime).MakeDue())
 }
 
-// No answer depends on whether there are checkpoints, or whether some are missing.
+// No response depends on whether there are checkpoints, or whether some are missing.
 func TestTrialBalanceDoesNotDependOnCheckpoints(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

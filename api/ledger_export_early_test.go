@@ -78,8 +78,8 @@ func TestStreamNeedsHTTP11(t *testing.T) {
 	}
 }
 
-// Booked times run ahead of a clock that stands still. A range may end at a booked time that an
-// answer has shown.
+// Booked times run ahead of a clock that stands still. A range may end at a booked time that a
+// response has shown.
 func TestExportMayEndAtABookedTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -18,7 +18,7 @@ import (
 // machine and disk.
 const patience = 2 * time.Minute
 
-// history records the clients' requests and answers with their times.
+// history records the clients' requests and responses with their times.
 type history struct {
 	mu         sync.Mutex
 	began      time.Time

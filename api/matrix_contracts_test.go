@@ -16,11 +16,11 @@ func init() {
 		}
 		for name, r := range map[api.RouteName]row{
 			{Method: "GET", Path: base}:                       {want: staffOnly(200)},
-			{Method: "POST", Path: base}:                      {want: contractorsOnly(422), body: "{}"},
+			{Method: "POST", Path: base}:                      {want: adminsAndClients(422), body: "{}"},
 			{Method: "GET", Path: base + "/:id"}:              {want: staffOnly(200), target: record},
 			{Method: "GET", Path: base + "/:id/entries"}:      {want: staffOnly(200), target: record},
 			{Method: "GET", Path: base + "/:id/schedule.csv"}: {want: staffOnly(schedule), target: record},
-			{Method: "POST", Path: base + "/:id/:action"}:     {want: contractorsOnly(422), target: record}, // no action has the contract's id as its name
+			{Method: "POST", Path: base + "/:id/:action"}:     {want: adminsAndClients(422), target: record}, // no action has the contract's id as its name
 		} {
 			matrix[name] = r
 		}
@@ -34,11 +34,11 @@ func init() {
 // staffOnly are an organization's users who may see its contracts. Partners are not admitted,
 // with a key or a session.
 func staffOnly(status int) audience {
-	return peopleOnly(status).with(403, agents...)
+	return sessionsOnly(status).with(403, partnerSessions...)
 }
 
-// contractorsOnly are those of them who may create contracts and act on them.
-func contractorsOnly(status int) audience { return staffOnly(status).with(403, auditors...) }
+// adminsAndClients are those of them who may create contracts and act on them.
+func adminsAndClients(status int) audience { return staffOnly(status).with(403, auditors...) }
 
 // aContract returns a contract of the product, which belongs to the organization.
 func aContract(product string) *target {

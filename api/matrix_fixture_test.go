@@ -19,14 +19,14 @@ type kind string
 const (
 	nobody kind = "nobody"
 
-	byKey        kind = "partner's key"
-	byNeighbour  kind = "key of another partner of the organization"
-	byForeignKey kind = "partner's key of another organization"
-	byStrayKey   kind = "that key, naming the first organization"
-	byOffKey     kind = "key of a partner that is switched off"
+	byKey             kind = "partner's key"
+	byNeighbour       kind = "key of another partner of the organization"
+	byForeignKey      kind = "partner's key of another organization"
+	byMisplacedKey    kind = "that key, naming the first organization"
+	byInactivePartner kind = "key of a partner that is switched off"
 
-	byAdmin     kind = "admin token"
-	byAdminAway kind = "admin token, naming another organization"
+	byAdmin          kind = "admin token"
+	byAdminElsewhere kind = "admin token, naming another organization"
 
 	asAdmin   kind = "session of role admin"
 	asClient  kind = "session of role client"
@@ -37,20 +37,20 @@ const (
 	asForeignClient  kind = "another organization's session of role client"
 	asForeignAuditor kind = "another organization's session of role auditor"
 	asForeignPartner kind = "another organization's session of role partner"
-	asStray          kind = "another organization's session, naming the first"
+	asMisplaced      kind = "another organization's session, naming the first"
 )
 
 // Groups of callers that get the same status from most routes.
 var (
-	keys      = []kind{byKey, byNeighbour, byForeignKey}
-	operators = []kind{byAdmin, byAdminAway}
-	admins    = []kind{asAdmin, asForeignAdmin}
-	auditors  = []kind{asAuditor, asForeignAuditor}
-	customers = []kind{asClient, asForeignClient}
-	agents    = []kind{asPartner, asForeignPartner}
-	strays    = []kind{nobody, byStrayKey, asStray}
+	partnerKeys     = []kind{byKey, byNeighbour, byForeignKey}
+	operators       = []kind{byAdmin, byAdminElsewhere}
+	admins          = []kind{asAdmin, asForeignAdmin}
+	auditors        = []kind{asAuditor, asForeignAuditor}
+	clientSessions  = []kind{asClient, asForeignClient}
+	partnerSessions = []kind{asPartner, asForeignPartner}
+	unauthenticated = []kind{nobody, byMisplacedKey, asMisplaced}
 
-	kinds = join(strays, keys, []kind{byOffKey}, operators, admins, auditors, customers, agents)
+	kinds = join(unauthenticated, partnerKeys, []kind{byInactivePartner}, operators, admins, auditors, clientSessions, partnerSessions)
 )
 
 func join(groups ...[]kind) (all []kind) {
@@ -70,9 +70,9 @@ type place struct {
 // accessFixture is a server with several partners and a caller of each kind.
 type accessFixture struct {
 	*fixture
-	first, beside, off, second *place
-	sessions                   map[kind]string // tokens of sessions
-	made                       map[string]string
+	first, neighbour, inactive, second *place
+	sessions                           map[kind]string // tokens of sessions
+	made                               map[string]string
 }
 
 // newAccessFixture starts a server and creates the records. Afterwards only the matrix's
@@ -82,8 +82,8 @@ func newAccessFixture(t *testing.T) *accessFixture {
 	f := &accessFixture{fixture: newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} }), sessions: map[kind]string{}, made: map[string]string{}}
 	f.first = &place{org: f.seed.First.Org, partner: fmt.Sprint(f.seed.First.Partner), key: string(f.seed.First.APIKey)}
 	f.second = &place{org: f.seed.Second.Org, partner: fmt.Sprint(f.seed.Second.Partner), key: string(f.seed.Second.APIKey)}
-	f.beside, f.off = f.addPartner("beside"), f.addPartner("off")
-	f.setActive(f.off, false)
+	f.neighbour, f.inactive = f.addPartner("beside"), f.addPartner("off")
+	f.setActive(f.inactive, false)
 	f.createContracts(f.second)
 	for k, at := range map[kind]*place{asAdmin: f.first, asForeignAdmin: f.second} {
 		f.sessions[k] = f.logIn(at, directory.Admin)
@@ -97,7 +97,7 @@ func newAccessFixture(t *testing.T) *accessFixture {
 	for k, at := range map[kind]*place{asPartner: f.first, asForeignPartner: f.second} {
 		f.sessions[k] = f.logIn(at, directory.PartnerRole)
 	}
-	f.sessions[asStray] = f.sessions[asForeignAdmin]
+	f.sessions[asMisplaced] = f.sessions[asForeignAdmin]
 	return f
 }
 
@@ -143,12 +143,12 @@ func (f *accessFixture) logIn(at *place, role directory.Role) string {
 func (f *accessFixture) placeOf(k kind) (at *place, whole bool) {
 	switch k {
 	case byNeighbour:
-		return f.beside, false
-	case byOffKey:
-		return f.off, false
+		return f.neighbour, false
+	case byInactivePartner:
+		return f.inactive, false
 	case byForeignKey, asForeignPartner:
 		return f.second, false
-	case byAdminAway, asForeignAdmin, asForeignAuditor, asForeignClient:
+	case byAdminElsewhere, asForeignAdmin, asForeignAuditor, asForeignClient:
 		return f.second, true
 	case byKey, asPartner:
 		return f.first, false
@@ -162,11 +162,11 @@ func (f *accessFixture) callerOf(k kind) caller {
 	switch k {
 	case nobody:
 		return f.anyone()
-	case byStrayKey:
+	case byMisplacedKey:
 		return f.anyone().with("x-api-key", f.second.key, "x-organization-id", f.first.org.String())
-	case byKey, byNeighbour, byForeignKey, byOffKey:
+	case byKey, byNeighbour, byForeignKey, byInactivePartner:
 		return f.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
-	case byAdmin, byAdminAway:
+	case byAdmin, byAdminElsewhere:
 		return f.operator(at.org)
 	}
 	return f.bearer(f.sessions[k], at.org)
@@ -188,7 +188,7 @@ type target struct {
 func (f *accessFixture) id(x *target, at *place) string {
 	index := x.name + " of " + at.partner
 	if f.made[index] == "" {
-		if at == f.off { // while it is switched off it can't create records
+		if at == f.inactive { // while it is switched off it can't create records
 			f.setActive(at, true)
 			defer f.setActive(at, false)
 		}
@@ -200,7 +200,7 @@ func (f *accessFixture) id(x *target, at *place) string {
 // foreignPlaces returns the places whose records are foreign to the caller.
 func (f *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
 	at, whole := f.placeOf(k)
-	for _, other := range []*place{f.first, f.beside, f.second} {
+	for _, other := range []*place{f.first, f.neighbour, f.second} {
 		sameOrganization := other.org == at.org
 		switch {
 		case other == at, x.belongsToNobody, sameOrganization && (whole || x.shared), !sameOrganization && x.numbered:
@@ -212,7 +212,7 @@ func (f *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
 }
 
 // createdBy returns a function that creates a record as an operator and returns the id in the
-// answer.
+// response.
 func createdBy(path, id, body string) func(*accessFixture, *place) string {
 	return func(f *accessFixture, at *place) string {
 		body := strings.NewReplacer("PARTNER", at.partner, "ONCE", uuid.NewString()).Replace(body)

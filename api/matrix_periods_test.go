@@ -1,8 +1,8 @@
 package api_test
 
-// closersOnly are the callers that may close an organization's months: its admins.
-func closersOnly(status int) audience {
-	return peopleOnly(status).with(403, join(auditors, customers, agents)...)
+// adminsOnly are the callers that may close an organization's months: its admins.
+func adminsOnly(status int) audience {
+	return sessionsOnly(status).with(403, join(auditors, clientSessions, partnerSessions)...)
 }
 
 // aMonth is a month that has not ended, in any organization. All organizations have the same

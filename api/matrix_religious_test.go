@@ -14,20 +14,20 @@ func init() {
 	productType := &target{name: "product type", unknownID: "salam", belongsToNobody: true, make: func(*accessFixture, *place) string { return "mudaraba" }}
 	const one = religiousPath + ":product_type/:id"
 	for name, r := range map[api.RouteName]row{
-		{Method: "GET", Path: religiousPath + "stats"}:          {want: contractorsOnly(200)},
-		{Method: "GET", Path: religiousPath + "regions"}:        {want: contractorsOnly(200)},
-		{Method: "GET", Path: religiousPath + "charity"}:        {want: contractorsOnly(200)},
-		{Method: "GET", Path: religiousPath + "screen"}:         {want: contractorsOnly(200), query: "?subject=asset"},
-		{Method: "GET", Path: religiousPath + "screen/:id"}:     {want: contractorsOnly(200), target: screening},
-		{Method: "GET", Path: religiousPath + ":product_type"}:  {want: contractorsOnly(200), target: productType, wantUnknown: 400},
-		{Method: "POST", Path: religiousPath + ":product_type"}: {want: contractorsOnly(422), target: productType, wantUnknown: 400, body: "{}"},
-		{Method: "GET", Path: one}:                              {want: contractorsOnly(200), target: mudaraba},
-		{Method: "GET", Path: one + "/review"}:                  {want: contractorsOnly(200), target: mudaraba},
-		{Method: "GET", Path: one + "/entries"}:                 {want: contractorsOnly(200), target: mudaraba},
-		{Method: "GET", Path: one + "/schedule.csv"}:            {want: contractorsOnly(404), target: mudaraba}, // a mudaraba has no schedule
-		{Method: "GET", Path: one + "/subscriptions"}:           {want: contractorsOnly(404), target: mudaraba}, // a mudaraba has no register of holders
-		{Method: "GET", Path: one + "/holders"}:                 {want: contractorsOnly(404), target: mudaraba},
-		{Method: "POST", Path: one + "/:action"}:                {want: contractorsOnly(422), target: mudaraba}, // no action has the contract's id as its name
+		{Method: "GET", Path: religiousPath + "stats"}:          {want: adminsAndClients(200)},
+		{Method: "GET", Path: religiousPath + "regions"}:        {want: adminsAndClients(200)},
+		{Method: "GET", Path: religiousPath + "charity"}:        {want: adminsAndClients(200)},
+		{Method: "GET", Path: religiousPath + "screen"}:         {want: adminsAndClients(200), query: "?subject=asset"},
+		{Method: "GET", Path: religiousPath + "screen/:id"}:     {want: adminsAndClients(200), target: screening},
+		{Method: "GET", Path: religiousPath + ":product_type"}:  {want: adminsAndClients(200), target: productType, wantUnknown: 400},
+		{Method: "POST", Path: religiousPath + ":product_type"}: {want: adminsAndClients(422), target: productType, wantUnknown: 400, body: "{}"},
+		{Method: "GET", Path: one}:                              {want: adminsAndClients(200), target: mudaraba},
+		{Method: "GET", Path: one + "/review"}:                  {want: adminsAndClients(200), target: mudaraba},
+		{Method: "GET", Path: one + "/entries"}:                 {want: adminsAndClients(200), target: mudaraba},
+		{Method: "GET", Path: one + "/schedule.csv"}:            {want: adminsAndClients(404), target: mudaraba}, // a mudaraba has no schedule
+		{Method: "GET", Path: one + "/subscriptions"}:           {want: adminsAndClients(404), target: mudaraba}, // a mudaraba has no register of holders
+		{Method: "GET", Path: one + "/holders"}:                 {want: adminsAndClients(404), target: mudaraba},
+		{Method: "POST", Path: one + "/:action"}:                {want: adminsAndClients(422), target: mudaraba}, // no action has the contract's id as its name
 	} {
 		matrix[name] = r
 	}

@@ -23,31 +23,37 @@ func (a audience) with(status int, others ...kind) audience {
 	return next
 }
 
-// The audiences that routes have, each with the status for the callers that the route admits. A logged-in person is authenticated: a route that does not admit persons, or
-// that role, answers 403. The same holds for a partner that is switched off, wherever its key
-// would be admitted.
-func partnersOnly(status int) audience {
-	return audience{}.with(status, keys...).with(403, byOffKey).with(403, join(admins, auditors, customers, agents)...)
+// The audiences that routes have. status is that of the callers that the route admits. A person
+// with a valid session gets 403 if the route does not admit sessions, or not that role. A
+// deactivated partner gets 403 wherever its key would be admitted.
+func partnerKeysOnly(status int) audience {
+	return audience{}.with(status, partnerKeys...).with(403, byInactivePartner).with(403, join(admins, auditors, clientSessions, partnerSessions)...)
 }
 
 func operatorsOnly(status int) audience {
-	return audience{}.with(status, operators...).with(403, join(admins, auditors, customers, agents)...)
+	return audience{}.with(status, operators...).with(403, join(admins, auditors, clientSessions, partnerSessions)...)
 }
 
-func holdersOnly(status int) audience { return partnersOnly(status).with(status, agents...) }
-
-func readersOnly(status int) audience {
-	return holdersOnly(status).with(status, join(admins, auditors)...).with(403, operators...)
+func partnersAndTheirSessions(status int) audience {
+	return partnerKeysOnly(status).with(status, partnerSessions...)
 }
 
-func auditorsOnly(status int) audience { return readersOnly(status).with(403, join(keys, agents)...) }
+func ledgerReaders(status int) audience {
+	return partnersAndTheirSessions(status).with(status, join(admins, auditors)...).with(403, operators...)
+}
 
-func viewersOnly(status int) audience { return readersOnly(status).with(status, operators...) }
+func adminsAndAuditors(status int) audience {
+	return ledgerReaders(status).with(403, join(partnerKeys, partnerSessions)...)
+}
 
-func explainersOnly(status int) audience { return viewersOnly(status).with(403, join(keys, agents)...) }
+func allButClients(status int) audience { return ledgerReaders(status).with(status, operators...) }
 
-func peopleOnly(status int) audience {
-	return audience{}.with(status, join(admins, auditors, customers, agents)...).with(403, join(keys, operators)...).with(403, byOffKey)
+func operatorsAdminsAndAuditors(status int) audience {
+	return allButClients(status).with(403, join(partnerKeys, partnerSessions)...)
+}
+
+func sessionsOnly(status int) audience {
+	return audience{}.with(status, join(admins, auditors, clientSessions, partnerSessions)...).with(403, join(partnerKeys, operators)...).with(403, byInactivePartner)
 }
 
 func anyone(status int) audience { return audience{}.with(status, kinds...) }
@@ -58,10 +64,9 @@ type row struct {
 	body        string
 	query       string  // of the path; begins with ?
 	target      *target // the kind of record in the path's parameter
-	wantUnknown int     // the response about an unknown or foreign record to callers that get neither 401 nor 403; 404 if it is 0
+	wantUnknown int     // the status for an unknown or foreign record, for callers that get neither 401 nor 403; 0: 404
 
-	// last: the route invalidates credentials, so it is tested after all others and may be
-	// answered differently afterwards.
+	// last: the route invalidates credentials, so it is tested after all others.
 	last  bool
 	after func(f *accessFixture, a *response)
 }
@@ -72,30 +77,30 @@ var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/livez"}:         {want: anyone(200)},
 	{Method: "GET", Path: "/readyz"}:        {want: anyone(200)},
 
-	{Method: "POST", Path: "/api/v1/transactions"}:            {want: partnersOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/transactions"}:             {want: holdersOnly(200).with(422, operators...)}, // operators must name a partner
-	{Method: "GET", Path: "/api/v1/transactions/aggregate"}:   {want: holdersOnly(200)},
-	{Method: "GET", Path: "/api/v1/balances"}:                 {want: holdersOnly(200)},
-	{Method: "GET", Path: "/api/v1/transactions/:id"}:         {want: viewersOnly(200), target: aTransaction},
-	{Method: "GET", Path: "/api/v1/transactions/:id/routing"}: {want: explainersOnly(200), target: aTransaction},
-	{Method: "PUT", Path: "/api/v1/transactions/:id"}:         {want: partnersOnly(422), target: aTransaction, body: `{"params":{"type":"cancel"}}`},
-	{Method: "POST", Path: "/api/v1/transactions/commit/:id"}: {want: partnersOnly(409), target: aTransaction, body: "{}"},
+	{Method: "POST", Path: "/api/v1/transactions"}:            {want: partnerKeysOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/transactions"}:             {want: partnersAndTheirSessions(200).with(422, operators...)}, // operators must name a partner
+	{Method: "GET", Path: "/api/v1/transactions/aggregate"}:   {want: partnersAndTheirSessions(200)},
+	{Method: "GET", Path: "/api/v1/balances"}:                 {want: partnersAndTheirSessions(200)},
+	{Method: "GET", Path: "/api/v1/transactions/:id"}:         {want: allButClients(200), target: aTransaction},
+	{Method: "GET", Path: "/api/v1/transactions/:id/routing"}: {want: operatorsAdminsAndAuditors(200), target: aTransaction},
+	{Method: "PUT", Path: "/api/v1/transactions/:id"}:         {want: partnerKeysOnly(422), target: aTransaction, body: `{"params":{"type":"cancel"}}`},
+	{Method: "POST", Path: "/api/v1/transactions/commit/:id"}: {want: partnerKeysOnly(409), target: aTransaction, body: "{}"},
 	{Method: "POST", Path: "/api/v1/transactions/continue/:id"}: {
-		want: partnersOnly(422), target: aTransaction, body: `{"money_storage":{"type":"sbp"}}`,
+		want: partnerKeysOnly(422), target: aTransaction, body: `{"money_storage":{"type":"sbp"}}`,
 	},
 	{Method: "POST", Path: "/api/v1/transactions/additional_params_for_auth/:id"}: {
-		want: partnersOnly(409), target: aTransaction, body: `{"additional_params_for_auth":{"otp":"123456"}}`,
+		want: partnerKeysOnly(409), target: aTransaction, body: `{"additional_params_for_auth":{"otp":"123456"}}`,
 	},
 	{Method: "POST", Path: "/api/v1/transactions/choose_target_destination/:id"}: {
-		want: partnersOnly(409), target: aTransaction, body: `{"target_bank_id":"1"}`,
+		want: partnerKeysOnly(409), target: aTransaction, body: `{"target_bank_id":"1"}`,
 	},
 
-	{Method: "POST", Path: "/api/v1/subscriptions"}:            {want: partnersOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/subscriptions"}:             {want: holdersOnly(200)},
-	{Method: "GET", Path: "/api/v1/subscriptions/:id"}:         {want: holdersOnly(200), target: aSubscription},
-	{Method: "POST", Path: "/api/v1/subscriptions/:id/pause"}:  {want: partnersOnly(409), target: aSubscription},
-	{Method: "POST", Path: "/api/v1/subscriptions/:id/resume"}: {want: partnersOnly(409), target: aSubscription},
-	{Method: "POST", Path: "/api/v1/subscriptions/:id/cancel"}: {want: partnersOnly(409), target: aSubscription},
+	{Method: "POST", Path: "/api/v1/subscriptions"}:            {want: partnerKeysOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/subscriptions"}:             {want: partnersAndTheirSessions(200)},
+	{Method: "GET", Path: "/api/v1/subscriptions/:id"}:         {want: partnersAndTheirSessions(200), target: aSubscription},
+	{Method: "POST", Path: "/api/v1/subscriptions/:id/pause"}:  {want: partnerKeysOnly(409), target: aSubscription},
+	{Method: "POST", Path: "/api/v1/subscriptions/:id/resume"}: {want: partnerKeysOnly(409), target: aSubscription},
+	{Method: "POST", Path: "/api/v1/subscriptions/:id/cancel"}: {want: partnerKeysOnly(409), target: aSubscription},
 
 	{Method: "POST", Path: "/api/v1/organizations"}:      {want: operatorsOnly(422), body: "{}"},
 	{Method: "GET", Path: "/api/v1/organizations"}:       {want: operatorsOnly(200)},
@@ -155,30 +160,30 @@ var matrix = map[api.RouteName]row{
 	{Method: "POST", Path: "/api/v1/terminal/:id/test-delivery"}: {want: operatorsOnly(422), target: aTerminal}, // it has no address
 
 	{Method: "POST", Path: "/api/v1/sessions"}:           {want: anyone(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/sessions/current"}:    {want: peopleOnly(200)},
-	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {want: peopleOnly(204), last: true},
+	{Method: "GET", Path: "/api/v1/sessions/current"}:    {want: sessionsOnly(200)},
+	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {want: sessionsOnly(204), last: true},
 	{Method: "POST", Path: "/api/v1/admin_tokens/rotate"}: {
 		want: operatorsOnly(201), last: true,
 		after: func(f *accessFixture, a *response) { f.seed.AdminToken = secret.Text(a.at("data.token")) },
 	},
 
-	{Method: "GET", Path: "/api/v1/ledger/accounts"}:       {want: readersOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/accounts/:path"}: {want: readersOnly(200), target: anAccount, query: "?currency=USD&env=test"},
+	{Method: "GET", Path: "/api/v1/ledger/accounts"}:       {want: ledgerReaders(200)},
+	{Method: "GET", Path: "/api/v1/ledger/accounts/:path"}: {want: ledgerReaders(200), target: anAccount, query: "?currency=USD&env=test"},
 	{Method: "GET", Path: "/api/v1/ledger/accounts/:path/postings"}: {
-		want: readersOnly(200), target: anAccount, query: "?currency=USD&env=test",
+		want: ledgerReaders(200), target: anAccount, query: "?currency=USD&env=test",
 	},
-	{Method: "GET", Path: "/api/v1/ledger/trial-balance"}:         {want: readersOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/entries"}:               {want: readersOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/entries/:seq"}:          {want: readersOnly(200), target: anEntry},
-	{Method: "GET", Path: "/api/v1/ledger/events"}:                {want: readersOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/periods"}:               {want: auditorsOnly(200)},
-	{Method: "POST", Path: "/api/v1/ledger/periods/:month/close"}: {want: closersOnly(409), target: aMonth, wantUnknown: 409}, // the month has not ended
-	{Method: "GET", Path: "/api/v1/ledger/head"}:                  {want: auditorsOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/export"}:                {want: auditorsOnly(200), query: "?format=csv"},
-	{Method: "GET", Path: "/api/v1/ledger/key"}:                   {want: auditorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/ledger/trial-balance"}:         {want: ledgerReaders(200)},
+	{Method: "GET", Path: "/api/v1/ledger/entries"}:               {want: ledgerReaders(200)},
+	{Method: "GET", Path: "/api/v1/ledger/entries/:seq"}:          {want: ledgerReaders(200), target: anEntry},
+	{Method: "GET", Path: "/api/v1/ledger/events"}:                {want: ledgerReaders(200)},
+	{Method: "GET", Path: "/api/v1/ledger/periods"}:               {want: adminsAndAuditors(200)},
+	{Method: "POST", Path: "/api/v1/ledger/periods/:month/close"}: {want: adminsOnly(409), target: aMonth, wantUnknown: 409}, // the month has not ended
+	{Method: "GET", Path: "/api/v1/ledger/head"}:                  {want: adminsAndAuditors(200)},
+	{Method: "GET", Path: "/api/v1/ledger/export"}:                {want: adminsAndAuditors(200), query: "?format=csv"},
+	{Method: "GET", Path: "/api/v1/ledger/key"}:                   {want: adminsAndAuditors(200)},
 
-	{Method: "GET", Path: "/api/v1/ledger/proofs/inclusion"}:   {want: auditorsOnly(200), query: "?seq=1"},
-	{Method: "GET", Path: "/api/v1/ledger/proofs/consistency"}: {want: auditorsOnly(200), query: "?from=1"},
+	{Method: "GET", Path: "/api/v1/ledger/proofs/inclusion"}:   {want: adminsAndAuditors(200), query: "?seq=1"},
+	{Method: "GET", Path: "/api/v1/ledger/proofs/consistency"}: {want: adminsAndAuditors(200), query: "?from=1"},
 
 	// A page opens only with its token.
 	{Method: "GET", Path: "/pay/:id"}:              {want: anyone(404), target: aTransaction},
@@ -192,8 +197,8 @@ var matrix = map[api.RouteName]row{
 	{Method: "PUT", Path: "/api/v1/sandbox/clock"}: {want: operatorsOnly(422), body: "{}"},
 }
 
-// status returns the response about the caller's own record, and about another one.
-func (r *row) status(k kind) (own, other int) {
+// wantStatuses returns the expected status for the caller's own record, and for another one.
+func (r *row) wantStatuses(k kind) (own, other int) {
 	own, known := r.want[k]
 	switch {
 	case !known:
@@ -270,7 +275,7 @@ func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 	}
 	before := f.storedCounts()
 	for _, k := range kinds {
-		if want, _ := r.status(k); want >= 400 {
+		if want, _ := r.wantStatuses(k); want >= 400 {
 			ask(k, want)
 		}
 	}
@@ -278,7 +283,7 @@ func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 		f.t.Errorf("%s %s stored something for who was refused: %+v, before %+v", name.Method, name.Path, after, before)
 	}
 	for _, k := range kinds {
-		if want, _ := r.status(k); want < 400 {
+		if want, _ := r.wantStatuses(k); want < 400 {
 			if a := ask(k, want); r.after != nil && a.status == want {
 				r.after(f, a)
 			}
@@ -287,7 +292,7 @@ func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 }
 
 // TestForeignIDsEqualUnknownIDs makes each kind of caller request the records of other
-// partners and organizations. The answers must equal those for an unknown id, byte for byte,
+// partners and organizations. The responses must equal those for an unknown id, byte for byte,
 // and nothing may change.
 func TestForeignIDsEqualUnknownIDs(t *testing.T) {
 	t.Parallel()
@@ -298,7 +303,7 @@ func TestForeignIDsEqualUnknownIDs(t *testing.T) {
 		if r.target == nil {
 			continue
 		}
-		for _, at := range []*place{f.first, f.beside, f.second} {
+		for _, at := range []*place{f.first, f.neighbour, f.second} {
 			f.id(r.target, at)
 		}
 		before := f.storedCounts()
@@ -317,7 +322,7 @@ func TestForeignIDsEqualUnknownIDs(t *testing.T) {
 // checkForeign requests an unknown record, then all records that are foreign to the caller, and
 // returns the number of foreign records that were hidden.
 func (f *accessFixture) checkForeign(name api.RouteName, r *row, k kind) (hidden int) {
-	_, status := r.status(k)
+	_, status := r.wantStatuses(k)
 	want := f.request(name, r, k, r.target.unknownID)
 	if want.status != status {
 		f.t.Errorf("%s %s as %s: an id that nobody has: %d %s, want %d", name.Method, name.Path, k, want.status, want.body, status)

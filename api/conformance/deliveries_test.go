@@ -57,7 +57,7 @@ func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
 	h.waitForAll()
 	h.respond(201)
 	advance(t, 30)
-	event := delivery(t, id).at("data.0.event_id")
+	event := deliveriesOf(t, id).at("data.0.event_id")
 	admin(t).get(deliveries+"/"+event).want(200).has(
 		"data.event_id", event, "data.state", "delivered", "data.next_at", "null",
 		"data.attempts.0.at", first.Format(stamp), "data.attempts.0.status", "500", "data.attempts.0.error", "status 500",
@@ -72,7 +72,7 @@ func TestDeliveryIsReplayed(t *testing.T) {
 	advance(t, 8*3600)
 	before := h.waitForAll()
 	h.respond(200)
-	event := delivery(t, ids[0]).has("data.0.state", "parked").at("data.0.event_id")
+	event := deliveriesOf(t, ids[0]).has("data.0.state", "parked").at("data.0.event_id")
 	keyed := admin(t).with("idempotency-key", "replay of "+event)
 	first := keyed.post(deliveries+"/"+event+"/replay", nil).want(200).has("data.event_id", event, "data.state", "pending")
 	keyed.post(deliveries+"/"+event+"/replay", nil).wantBody(200, first.body).hasHeader("x-idempotent-replay", "true")
@@ -89,7 +89,7 @@ func TestDeliveryIsReplayed(t *testing.T) {
 		t.Errorf("%d attempts", len(rest)-len(again))
 	}
 	for _, id := range ids {
-		delivery(t, id).has("data.0.state", "delivered", "data.0.attempts", "7")
+		deliveriesOf(t, id).has("data.0.state", "delivered", "data.0.attempts", "7")
 	}
 }
 
@@ -115,7 +115,7 @@ func TestDeliveriesAreForTheAdministrationOnly(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	id := m.create(payment(good, "txid", "a")).at("id")
 	h.waitForAll()
-	event := delivery(t, id).at("data.0.event_id")
+	event := deliveriesOf(t, id).at("data.0.event_id")
 	s := open(t).Sandbox
 	unknown := admin(t).get(deliveries + "/00000000-0000-4000-8000-000000000000").want(404)
 	away := admin(t).with("x-organization-id", s.Second.OrganizationID)

@@ -157,13 +157,13 @@ func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T
 		if n := len(h.received()); n != i+1 {
 			t.Errorf("%d attempts before %v are over", n, gap)
 		}
-		delivery(t, id).has("data.0.state", "pending", "data.0.attempts", fmt.Sprint(i+1), "data.0.next_at", at.Format(stamp))
+		deliveriesOf(t, id).has("data.0.state", "pending", "data.0.attempts", fmt.Sprint(i+1), "data.0.next_at", at.Format(stamp))
 		setClock(t, at)
 		if n := len(h.received()); n != i+2 {
 			t.Errorf("%d attempts after %v", n, gap)
 		}
 	}
-	delivery(t, id).has("data.0.state", "parked", "data.0.attempts", "6", "data.0.next_at", "null")
+	deliveriesOf(t, id).has("data.0.state", "parked", "data.0.attempts", "6", "data.0.next_at", "null")
 	advance(t, 7*24*3600)
 	if n := len(h.waitForAll()); n != 6 {
 		t.Errorf("%d attempts in all", n)
@@ -207,7 +207,7 @@ func TestAny2xxAcknowledgesWhateverItsBody(t *testing.T) {
 		})
 		id := m.create(payment(good, "txid", fmt.Sprint(status))).at("id")
 		h.wantNotified("charged of " + fmt.Sprint(status))
-		delivery(t, id).has("data.0.state", "delivered", "data.0.attempts", "1")
+		deliveriesOf(t, id).has("data.0.state", "delivered", "data.0.attempts", "1")
 	}
 	advance(t, 8*3600)
 	h.wantNotified()
@@ -223,7 +223,7 @@ func TestAnyStatusOtherThan2xxIsAFailure(t *testing.T) {
 		})
 		id := m.create(payment(good, "txid", fmt.Sprint(status))).at("id")
 		h.wantNotified("charged of " + fmt.Sprint(status))
-		event := delivery(t, id).has("data.0.state", "pending").at("data.0.event_id")
+		event := deliveriesOf(t, id).has("data.0.state", "pending").at("data.0.event_id")
 		admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", fmt.Sprint(status)).matches("data.attempts.0.error", regexp.MustCompile(`.`))
 	}
 	elsewhere.wantNotified() // a redirect is not followed
@@ -234,7 +234,7 @@ func TestUnreachableReceiverIsAFailure(t *testing.T) {
 	h.server.Close()
 	id := m.create(payment(good)).has("status", "charged").at("id")
 	advance(t, 1)
-	event := delivery(t, id).has("data.0.state", "pending", "data.0.attempts", "1").at("data.0.event_id")
+	event := deliveriesOf(t, id).has("data.0.state", "pending", "data.0.attempts", "1").at("data.0.event_id")
 	admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", "null").matches("data.attempts.0.error", regexp.MustCompile(`.`))
 }
 
@@ -247,7 +247,7 @@ func TestRejectionIsNotNotifiedDuringFailover(t *testing.T) {
 	}
 	id := m.create(payment(good, "txid", "a")).has("status", "charged").at("id")
 	h.wantNotified("charged of a")
-	delivery(t, id).has("data.0.terminal_id", m.terminals[1], "data.1", absent)
+	deliveriesOf(t, id).has("data.0.terminal_id", m.terminals[1], "data.1", absent)
 	m.create(payment(declined, "txid", "b"))
 	h.wantNotified("rejected of b") // the last refusal ends the transaction
 }
@@ -258,7 +258,7 @@ func TestTransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
 	id := m.create(payment(good, "txid", "a")).has("status", "rejected", "error_description", "no terminal available").at("id")
 	n := h.wantNotified("rejected of a")[0]
 	n.hasHeaders(n.signatures("own"))
-	delivery(t, id).has("data.0.terminal_id", terminal)
+	deliveriesOf(t, id).has("data.0.terminal_id", terminal)
 	m.create(paymentWith(params{}, "txid", "b")).has("error_description", "unexpected card")
 	h.wantNotified("rejected of b")
 }
@@ -269,7 +269,7 @@ func TestPartnerAddressIsUsedIfTheTerminalHasNone(t *testing.T) {
 	id := m.create(payment(good, "txid", "a")).has("error_description", "no terminal available").at("id")
 	n := h.wantNotified("rejected of a")[0]
 	n.hasHeaders(n.signatures("the partner's"))
-	to := delivery(t, id).at("data.0.terminal_id") // an id for the partner itself
+	to := deliveriesOf(t, id).at("data.0.terminal_id") // an id for the partner itself
 	admin(t).get(v1+"/deliveries?terminal_id="+to).want(200).has("data.0.transaction_id", id, "data.1", absent)
 	admin(t).post(v1+"/deliveries/replay", params{"terminal_id": to}).wantBody(200, `{"data":{"replayed":0}}`)
 	m.terminal("payment", `{}`)
@@ -312,7 +312,7 @@ func TestNothingIsNotifiedWithoutAnAddress(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).has("status", "charged").at("id")
 	advance(t, 1)
-	delivery(t, id).has("data.0", absent)
+	deliveriesOf(t, id).has("data.0", absent)
 }
 
 // A hosted transaction changes in steps; at the end its payer's card is refused.
@@ -375,8 +375,8 @@ func TestDeliverySurvivesAKillWithItsEventID(t *testing.T) {
 	}
 }
 
-// delivery returns the list of a transaction's notifications.
-func delivery(t testing.TB, id string) *response {
+// deliveriesOf returns the list of a transaction's notifications.
+func deliveriesOf(t testing.TB, id string) *response {
 	t.Helper()
 	return admin(t).get(v1 + "/deliveries?transaction_id=" + id).want(200)
 }

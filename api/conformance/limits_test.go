@@ -44,7 +44,7 @@ func (c caller) wantUsage(id, want string) {
 	}
 }
 
-// wantRejected checks that a create is answered 201 rejected with the reason, and that no
+// wantRejected checks that a create gets 201 with a rejected transaction and the reason, and that no
 // provider was called.
 func (m *merchant) wantRejected(p params, reason string) *response {
 	m.t.Helper()
