@@ -94,8 +94,8 @@ func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
 	return h.sendPage(req, fiber.StatusOK, "", p)
 }
 
-// simulated returns the buttons of the simulator's challenge; nil for another provider.
-func (h *Handlers) simulated(a *payment.Action) *page.Simulated {
+// simulatedButtons returns the buttons of the simulator's challenge; nil for another provider.
+func (h *Handlers) simulatedButtons(a *payment.Action) *page.Simulated {
 	query, ours := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)
 	if h.cfg.Challenges == nil || !ours || err != nil {

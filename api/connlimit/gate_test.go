@@ -390,8 +390,8 @@ func checkConsistency(t *testing.T, g *Gate) {
 			t.Fatalf("%d of %s", len(list), address)
 		}
 		for i, c := range list {
-			if c.atFrom != i || c.at < 0 || g.open[c.at] != c || c.address != address {
-				t.Fatalf("%s is at %d and %d", fmt.Sprint(c.RemoteAddr()), c.at, c.atFrom)
+			if c.addressIndex != i || c.openIndex < 0 || g.open[c.openIndex] != c || c.address != address {
+				t.Fatalf("%s is at %d and %d", fmt.Sprint(c.RemoteAddr()), c.openIndex, c.addressIndex)
 			}
 		}
 	}

@@ -113,12 +113,12 @@ func (q *accountQuery) readCursor() {
 		return
 	}
 	asset := money.Asset{Currency: money.Currency(parts[1]), Network: money.Network(parts[2]), Env: q.AccountFilter.Env}
-	q.Past = &ledger.Account{Path: path, Asset: asset}
+	q.After = &ledger.Account{Path: path, Asset: asset}
 	q.at, q.effective = ledger.Micros(at), ledger.Date(day)
 }
 
-// next returns the cursor after a row.
-func (q *accountQuery) next(a ledger.Account) string {
+// cursorAfter returns the cursor after a row.
+func (q *accountQuery) cursorAfter(a ledger.Account) string {
 	return web.JoinCursor(string(a.Path), string(a.Asset.Currency), string(a.Asset.Network),
 		strconv.FormatInt(int64(q.at), 10), strconv.FormatUint(uint64(q.effective), 10), q.hash())
 }
@@ -158,7 +158,7 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 	err := each(view, &req.Principal, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
 		known = true
 		if l.Rows == q.limit {
-			next = q.next(last)
+			next = q.cursorAfter(last)
 			return false, nil
 		}
 		appendAccount(l, a, totals)
@@ -168,7 +168,7 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 	if err != nil {
 		return err
 	}
-	if mustExist && !known && q.Past == nil {
+	if mustExist && !known && q.After == nil {
 		return web.NotFound()
 	}
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("account", next))
@@ -180,7 +180,7 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 // balance that is read in pages adds up to zero. For balances by effective date every instant
 // is pinned, because later entries may be dated to any day.
 func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
-	if q.Past != nil {
+	if q.After != nil {
 		return nil
 	}
 	size, _, err := view.Head(org)
@@ -222,7 +222,7 @@ func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accou
 			break
 		}
 		asOf := q.asOf()
-		asOf.Prefix, asOf.After, asOf.Paged = prefix, q.Past, true
+		asOf.Prefix, asOf.After, asOf.Paged = prefix, q.After, true
 		err := h.balances.TrialBalance(view, who.Org, asOf, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			if !q.Matches(a) || !who.Sees(a.Path) {
 				return true, nil

@@ -65,7 +65,7 @@ func (h *Handlers) aggregate(req *web.Request) error {
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	sum := aggregate{
-		walk:  walk{view: view, org: req.Principal.Org, of: q.listOf(req)},
+		walk:  walk{view: view, org: req.Principal.Org, list: q.listOf(req)},
 		query: q, partner: req.Principal.Partner.Number, groups: make(map[group]*sums),
 		budget: &budget,
 	}
@@ -171,7 +171,7 @@ func (a *aggregate) count(stored *posting.Record) error {
 	if err != nil || record.Partner != a.partner || record.Asset.Env != f.env || !f.matches(record) {
 		return err
 	}
-	return a.take(record, &stored.Stamp)
+	return a.add(record, &stored.Stamp)
 }
 
 // runBudget ends an aggregate whose caller has disconnected or that takes too long.

@@ -40,13 +40,13 @@ type Updates interface {
 
 // updates holds what the handler of provider updates remembers between requests.
 type updates struct {
-	absent [sha256.Size]byte // stands in for the secret of a terminal that does not exist or has none
-	events events
+	absentSecret [sha256.Size]byte // stands in for the secret of a terminal that does not exist or has none
+	events       events
 }
 
 func newUpdates() *updates {
-	n := &updates{events: events{known: make(map[event]time.Time), bound: maxKnownEvents}}
-	_, _ = rand.Read(n.absent[:]) // it never fails
+	n := &updates{events: events{arrivedAt: make(map[event]time.Time), bound: maxKnownEvents}}
+	_, _ = rand.Read(n.absentSecret[:]) // it never fails
 	return n
 }
 
@@ -73,7 +73,7 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 		if err := h.report(terminal, value); err != nil {
 			return err // not acknowledged, so the provider sends it again
 		}
-		h.updates.events.note(e, now)
+		h.updates.events.record(e, now)
 	}
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, []byte(`{"data":{}}`))
 	return nil
@@ -84,7 +84,7 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal, bool) {
 	id, err := web.ParseID(req.Parameter("id"))
 	terminal, found := h.cfg.Directory.FindTerminal(id)
-	secret := h.updates.absent[:]
+	secret := h.updates.absentSecret[:]
 	trusted := err == nil && found && terminal.Server.SigningSecret != ""
 	if trusted {
 		secret = []byte(terminal.Server.SigningSecret)
@@ -144,28 +144,28 @@ type event struct {
 
 // events are the ids that arrived recently, up to a bound.
 type events struct {
-	mu    sync.Mutex
-	known map[event]time.Time // guarded by mu: event → time of arrival
-	order []event             // guarded by mu: ordered by time of arrival, oldest first
-	bound int
+	mu        sync.Mutex
+	arrivedAt map[event]time.Time // guarded by mu: event → time of arrival
+	order     []event             // guarded by mu: ordered by time of arrival, oldest first
+	bound     int
 }
 
 func (k *events) seen(e event, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	at, known := k.known[e]
+	at, known := k.arrivedAt[e]
 	return known && now.Sub(at) <= eventIDLifetime
 }
 
-func (k *events) note(e event, now time.Time) {
+func (k *events) record(e event, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for len(k.order) > 0 && (len(k.order) >= k.bound || now.Sub(k.known[k.order[0]]) > eventIDLifetime) {
-		delete(k.known, k.order[0])
+	for len(k.order) > 0 && (len(k.order) >= k.bound || now.Sub(k.arrivedAt[k.order[0]]) > eventIDLifetime) {
+		delete(k.arrivedAt, k.order[0])
 		k.order = k.order[1:]
 	}
-	if _, known := k.known[e]; !known {
-		k.known[e] = now
+	if _, known := k.arrivedAt[e]; !known {
+		k.arrivedAt[e] = now
 		k.order = append(k.order, e)
 	}
 }
