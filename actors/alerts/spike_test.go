@@ -75,7 +75,7 @@ func TestASpikeThatCannotBePostedIsToldWithTheNextOutcome(t *testing.T) {
 	}
 }
 
-func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
+func TestOperatorsWhoCannotBeToldAreNot(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	f.terminal(p, "T", "USD", contacts)
