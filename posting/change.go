@@ -19,10 +19,10 @@ type Change struct {
 	Dates    []DateGuard
 	Close    *Closing // nil: it closes no month
 
-	// Outcome marks a Change that records what has already happened (an outcome, a capture, a void, a
+	// MustRecord marks a Change that records what has already happened (an outcome, a capture, a void, a
 	// due instant that has passed). It is refused only if its version is stale or one of its claims is
 	// taken, because moved money must always be recorded.
-	Outcome bool
+	MustRecord bool
 }
 
 // Step moves one record by one or more events.

@@ -24,7 +24,7 @@ func (w *writer) check(c *Change) Receipt {
 			return Receipt{Err: ledger.Refuse("posting.Submit", ledger.StaleVersion, "version %d is stored, %d was expected", stamp.Version, s.Expect)}
 		}
 	}
-	if c.Outcome {
+	if c.MustRecord {
 		return Receipt{}
 	}
 	if refusal := w.checkDates(c.Dates); refusal != nil {

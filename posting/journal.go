@@ -167,7 +167,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.OutOfRange, "a change of up to %d rows and %d bytes is more than a group", bound.rows, bound.bytes)
 	}
-	if !c.Outcome && j.store.LowSpace() {
+	if !c.MustRecord && j.store.LowSpace() {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the disk is nearly full")
 	}
@@ -176,7 +176,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	if j.closed {
 		return ErrStopped
 	}
-	if !c.Outcome && len(j.queue)+j.dequeued >= MaxQueue {
+	if !c.MustRecord && len(j.queue)+j.dequeued >= MaxQueue {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full")
 	}

@@ -41,7 +41,7 @@ func (c *Change) checkClosing() error {
 		if s.Source.Kind != ledger.Period {
 			continue
 		}
-		if c.Outcome || c.Close == nil || s.Org != c.Close.Org || s.Source != c.Close.Month.Source() || s.Expect != 0 {
+		if c.MustRecord || c.Close == nil || s.Org != c.Close.Org || s.Source != c.Close.Month.Source() || s.Expect != 0 {
 			return fmt.Errorf("record %v of a month without its closing", s.Source.ID)
 		}
 		closes++
@@ -81,7 +81,7 @@ func (d *dates) give(e *ledger.Event) {
 	if entry.Effective >= booked {
 		return
 	}
-	if m := period.Of(entry.Effective); m < period.Of(booked) {
+	if m := period.MonthOf(entry.Effective); m < period.MonthOf(booked) {
 		if d.datedBefore == nil {
 			d.datedBefore = make(map[period.Month]uint64)
 		}

@@ -37,7 +37,7 @@ func (s *Service) storeReply(org ledger.ID, key *actors.Key, r Result) (Result, 
 		return r, err
 	}
 	committed := make(chan error, 1)
-	s.rt.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	s.rt.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: source, Record: sealed, Events: []ledger.Event{directory.NewReply(source.ID)},
 	}}}, func(receipt posting.Receipt) { committed <- receipt.Err })
 	timer := time.NewTimer(s.createWait)

@@ -16,7 +16,7 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 		claims [2]ledger.Claim
 	})
 	change := &parts.Change
-	change.Funds, change.Counters, change.Outcome = d.Funds, d.Counters, d.Outcome
+	change.Funds, change.Counters, change.MustRecord = d.Funds, d.Counters, d.MustRecord
 	parts.steps[0] = t.step(&d, t.stamp.Version)
 	t.keepCard(&d, &parts.steps[0])
 	change.Steps = parts.steps[:]

@@ -110,11 +110,11 @@ func circuitOpen() actors.Outcome {
 func (p permit) report(answer *actors.Outcome) {
 	switch {
 	case p.circuits == nil:
-	case p.done != nil && answer.Down:
+	case p.done != nil && answer.Unreachable:
 		p.done(errDown)
 	case p.done != nil:
 		p.done(nil)
-	case answer.Down:
+	case answer.Unreachable:
 		if done, err := p.circuits.forTerminal(p.terminal).Allow(); err == nil {
 			done(errDown)
 		}

@@ -22,7 +22,7 @@ func openTwoTerminals(t *testing.T, openTime time.Duration) (f *fixture, ids [2]
 	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Terminal.ID == ids[0] && down.Load() {
-			return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}, Down: true}
+			return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}, Unreachable: true}
 		}
 		return r.Provider.Submit(ctx, call)
 	}

@@ -131,7 +131,7 @@ func (f *fixture) changeVersion(id ledger.ID) {
 	r := f.mustResult(f.Find(org, id))
 	answer := make(chan error, 1)
 	list, also := payment.Lists.Of(r.Record)
-	f.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
 		List: list, Also: also,
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},

@@ -15,7 +15,7 @@ import (
 
 // newKey returns an idempotency key for a request whose content is body.
 func newKey(text, body string) actors.Key {
-	return actors.Key{Scope: actors.KeyOfPartner(1), Text: text, Hash: [32]byte([]byte(body + strings.Repeat(" ", 32)))}
+	return actors.Key{Scope: actors.PartnerKeyScope(1), Text: text, Hash: [32]byte([]byte(body + strings.Repeat(" ", 32)))}
 }
 
 func TestCreateRepeatedWithItsKeyGetsTheFirstReply(t *testing.T) {
@@ -226,7 +226,7 @@ func TestPartnersMayUseTheSameKey(t *testing.T) {
 	second := f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
 		c.Partner = &directory.Partner{Number: 2, Org: org, Active: true}
 		c.Key = newKey("k", "b")
-		c.Key.Scope = actors.KeyOfPartner(2)
+		c.Key.Scope = actors.PartnerKeyScope(2)
 	}))
 	if first.ID == second.ID || second.Partner != 2 {
 		t.Errorf("%v of partner %d", second.ID, second.Partner)

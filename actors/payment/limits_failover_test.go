@@ -120,11 +120,11 @@ func TestUnknownNetworkIsBoundedByAllLimitsOfTheCurrency(t *testing.T) {
 	l := &directory.Limit{Kind: directory.PerTransaction, Asset: tron, Scope: directory.ScopePartner, Active: true}
 	for network, want := range map[money.Network]bool{"tron": true, "": true, "zzz": true, "solana": true, "ethereum": false, "bsc": false} {
 		a := &directory.Attempt{Type: directory.PaymentTerminal, Asset: money.Asset{Currency: "USDT", Network: network, Env: prod}}
-		if _, bounds := l.Bounds(a); bounds != want {
+		if _, bounds := l.AppliesTo(a); bounds != want {
 			t.Errorf("on %q it bounds: %v", network, bounds)
 		}
 	}
-	if _, bounds := l.Bounds(&directory.Attempt{Type: directory.PaymentTerminal, Asset: money.Asset{Currency: "USDC", Env: prod}}); bounds {
+	if _, bounds := l.AppliesTo(&directory.Attempt{Type: directory.PaymentTerminal, Asset: money.Asset{Currency: "USDC", Env: prod}}); bounds {
 		t.Error("another currency is bounded")
 	}
 }

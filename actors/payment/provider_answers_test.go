@@ -80,7 +80,7 @@ func TestAbandonedOperationIsNotBegun(t *testing.T) {
 		t.Errorf("%s", first.Status)
 	}
 	again := amountCommand(id, 20)
-	again.Key = actors.Key{Scope: actors.KeyOfPartner(1), Text: "k"}
+	again.Key = actors.Key{Scope: actors.PartnerKeyScope(1), Text: "k"}
 	_, err := f.BeginRefund(again)()
 	f.wantRefusal(err, ledger.Unavailable)
 	close(release)

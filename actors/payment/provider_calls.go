@@ -37,7 +37,7 @@ func (t *transaction) ask(c *actors.Context, request payment.Ask, early bool) er
 		if q.reissuer, supported = provider.(Reissuer); !supported {
 			return nil // this provider's published actions do not expire
 		}
-		q.inquiry.Acting = false
+		q.inquiry.ActionKnown = false
 	}
 	job := func() {
 		// If the adapter panics, this outcome stays: unknown. A later inquiry finds the result of the
@@ -69,7 +69,7 @@ func (t *transaction) ask(c *actors.Context, request payment.Ask, early bool) er
 			answer.Outcome = circuitOpen()
 			return
 		}
-		answer.Down = true // until Submit returns; it stays true if the adapter panics
+		answer.Unreachable = true // until Submit returns; it stays true if the adapter panics
 		answer.Outcome = provider.Submit(ctx, q.call)
 	}
 	if err := c.Runtime.Go(job); err != nil {
@@ -223,7 +223,7 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, passedOver 
 	r := t.record
 	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.AtProvider()) {
 		if d, err := t.decisionContext(c).Complete(r, uuid.New()); err == nil {
-			d.Outcome = true // no caller waits to whom a refusal could be sent
+			d.MustRecord = true // no caller waits to whom a refusal could be sent
 			t.commit(c, d, m)
 			return
 		}
@@ -244,7 +244,7 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, passedOver 
 func (t *transaction) chargeState() actors.ChargeState {
 	r := t.record
 	state := actors.ChargeState{
-		Since: t.stamp.Started.Time(), Charge: r.Submitted(), Meta: r.RailMeta, Acting: r.Status == payment.ActionRequired && r.Action != nil,
+		Since: t.stamp.Started.Time(), Charge: r.Submitted(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
 	}
 	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.Late {
 		state.Returned = r.Returned()

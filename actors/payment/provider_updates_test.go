@@ -207,13 +207,13 @@ func TestInquiriesContainTheStoredChargeState(t *testing.T) {
 	f.wantStatus(id, payment.ActionRequired, "")
 	f.providerUpdate(f.terminals[0].ID, id)
 	first, second, last := reported[0], reported[1], reported[len(reported)-1]
-	if first.Meta != nil || first.Acting || first.Charge != money.FromUint64(70) || first.Since.Before(start) || first.Since.After(start.Add(time.Second)) {
+	if first.Meta != nil || first.ActionKnown || first.Charge != money.FromUint64(70) || first.Since.Before(start) || first.Since.After(start.Add(time.Second)) {
 		t.Errorf("the call is told %+v", first)
 	}
-	if string(second.Meta) != `{"their_id":"7"}` || second.Acting || !second.Since.Equal(first.Since) {
+	if string(second.Meta) != `{"their_id":"7"}` || second.ActionKnown || !second.Since.Equal(first.Since) {
 		t.Errorf("the first question is told %+v", second)
 	}
-	if !last.Acting || string(last.Meta) != `{"their_id":"7"}` {
+	if !last.ActionKnown || string(last.Meta) != `{"their_id":"7"}` {
 		t.Errorf("who asks for a payer is told %+v", last)
 	}
 }

@@ -159,7 +159,7 @@ func openWithPublisher(t *testing.T, action payment.Action, reissue func(f *fixt
 func TestRailsPageIsReissuedOnlyForThePayer(t *testing.T) {
 	n := 1
 	f, p, id := openWithPublisher(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(f *fixture, q *actors.Question) actors.Outcome {
-		if q.Acting {
+		if q.ActionKnown {
 			t.Error("the rail is told that the action is known")
 		}
 		n++

@@ -48,7 +48,7 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	admin := "mza_" + strings.Repeat("a", 43)
 	write(t, token, admin)
 	keys := filepath.Join(folder, "keyring")
-	testkit.Quiet(t, testkit.Run(t, nil, "keyring", keys))
+	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", keys))
 	server := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--admin-token-file", token, "--tls", "off", "--keyring", keys}})
 	operator := server.Anyone().With("Authorization", "Bearer "+admin)
 	id := create(t, operator, "/api/v1/organizations", `{"name":"The only one","type":"merchant"}`).ID
@@ -95,7 +95,7 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	}
 
 	proof := filepath.Join(folder, "one.proof")
-	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--keyring", keys)))
+	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "key", "--keyring", keys)))
 	wantExit(t, 0, "", "audit", "check", proof, "--key", key)
 	wantExit(t, 0, "", "audit", "check", proof, "--key", key, "--organization", id)
 	wantExit(t, 4, "refused", "audit", "check", proof, "--key", key, "--organization", uuid.NewString())

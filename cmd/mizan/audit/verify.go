@@ -64,6 +64,6 @@ func (c *verifyCommand) open(cfg *check.VerifyConfig) error {
 	case err != nil:
 		return cli.KeyringFault(err)
 	}
-	cfg.Keyring, cfg.Bound = k, k.Identity()
+	cfg.Keyring, cfg.KeyringID = k, k.Identity()
 	return nil
 }

@@ -107,7 +107,7 @@ func TestWatchRefusesAServerWithAnotherKey(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
-	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
+	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
 	w.wantWatch(4, "signed with another key", server.Dir, "--key", otherKey)
 	if _, err := os.Stat(w.state); err == nil {
 		t.Error("a watch began with a head that was refused")

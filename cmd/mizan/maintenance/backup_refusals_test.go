@@ -82,7 +82,7 @@ func TestUnneededDamagedBackupIsAWarning(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "x.backup"), []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := testkit.Run(t, nil, "backup", "verify", "--from", dir, "--keyring", keyring); r.Exit != 1 || !strings.Contains(r.Stderr, "name the file that is meant") {
+	if r := testkit.Run(t, nil, "backup", "verify", "--from", dir, "--keyring", keyring); r.Exit != 1 || !strings.Contains(r.Stderr, "name the file to use") {
 		t.Errorf("a directory: exit %d: %s", r.Exit, r.Stderr)
 	}
 	r := testkit.Run(t, nil, "backup", "verify", "--from", filepath.Join(dir, "tuesday"), "--keyring", keyring)

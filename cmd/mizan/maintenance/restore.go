@@ -31,7 +31,7 @@ func (c *RestoreCommand) Run(s *cli.Streams) error {
 		return err
 	}
 	done, err := backup.Restore(ctx, backup.RestoreConfig{
-		From: c.From, At: at, Data: c.Data, Keyring: keyring, Bound: keyring.Identity(), Log: slog.New(slog.DiscardHandler),
+		From: c.From, At: at, Data: c.Data, Keyring: keyring, KeyringID: keyring.Identity(), Log: slog.New(slog.DiscardHandler),
 	})
 	if done != nil && done.Report != nil {
 		if _, shown := done.Report.WriteTo(s.Out); shown != nil && err == nil {

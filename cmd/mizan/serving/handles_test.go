@@ -94,7 +94,7 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 	// Each payment comes on a separate connection and is large, so that the store fills its
 	// memtables of 24 MiB and opens a table and a log for each.
 	const payments, workers = 840, 8
-	body := strings.Replace(testkit.Card("%d"), `"type"`, `"merchant_meta":{"note":"`+strings.Repeat("m", 60_000)+`"},"type"`, 1)
+	body := strings.Replace(testkit.CardPayment("%d"), `"type"`, `"merchant_meta":{"note":"`+strings.Repeat("m", 60_000)+`"},"type"`, 1)
 	work := make(chan int)
 	var paying sync.WaitGroup
 	for range workers {

@@ -149,7 +149,7 @@ func TestHealthChecksReportStopping(t *testing.T) {
 			t.Errorf("%s while stopping: %s, want %s", path, got, want[path])
 		}
 	}
-	body := testkit.Card("in-flight")
+	body := testkit.CardPayment("in-flight")
 	if _, err := io.WriteString(held, body[len(body)/2:]); err != nil {
 		t.Fatal(err)
 	}

@@ -232,7 +232,7 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 	id := testkit.Pay(t, s.Partner(), "before")
 	s.Stop()
 	s.Restart("--min-free", "1000000000GiB")
-	answer, err := s.Partner().Post("/api/v1/transactions", testkit.Card("after"))
+	answer, err := s.Partner().Post("/api/v1/transactions", testkit.CardPayment("after"))
 	if testkit.WantStatus(t, answer, err, 503); answer.Header.Get("Retry-After") == "" {
 		t.Error("503 without Retry-After")
 	}
@@ -253,7 +253,7 @@ func TestFailedWriteEndsTheProcess(t *testing.T) {
 	if err := unix.Prlimit(s.PID(), unix.RLIMIT_FSIZE, &unix.Rlimit{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := s.Partner().Post("/api/v1/transactions", testkit.Card("during")); err == nil {
+	if answer, err := s.Partner().Post("/api/v1/transactions", testkit.CardPayment("during")); err == nil {
 		t.Errorf("a payment that could not be written down was answered: %d %s", answer.Status, answer.Body)
 	}
 	if code := s.Wait(); code != 1 {

@@ -179,7 +179,7 @@ func helpText(c *schema.Column) string {
 		text += "; null removes it"
 	}
 	if len(c.Words) > 0 {
-		text += ": " + schema.Listed(c.Words, "or")
+		text += ": " + schema.JoinWords(c.Words, "or")
 	}
 	return text + "."
 }
