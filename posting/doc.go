@@ -14,7 +14,7 @@
 //  2. A Change is wholly in one group, and a group is one Badger transaction. A Change that
 //     no group can hold is refused before it is queued.
 //  3. Only commands are refused for lack of space, or for dates, funds or counters. A Change marked
-//     Outcome is refused only if its version is stale or one of its claims is taken.
+//     MustRecord is refused only if its version is stale or one of its claims is taken.
 //  4. Sequences are gap-free, and booked times strictly increase, per organization.
 //  5. What the orderer caches (versions, totals, counters, claims) stays cached until the
 //     group that set it is durable.

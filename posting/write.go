@@ -53,7 +53,7 @@ func (w *writer) move(g *ledger.CounterGuard) {
 	c := w.touch(counterKey{g.Org, g.Key, g.Window})
 	amount, err := moved(c.amount, g)
 	if err != nil && !g.Release {
-		// A Change marked Outcome can't be refused. Its counter becomes full, and a full counter
+		// A Change marked MustRecord can't be refused. Its counter becomes full, and a full counter
 		// refuses later changes.
 		amount, err = money.Max, nil
 	}

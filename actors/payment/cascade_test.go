@@ -45,7 +45,7 @@ func TestRefusalFailsOverToTheNextTerminal(t *testing.T) {
 			return r.Provider.Submit(ctx, call)
 		}
 		f.useProvider(r)
-		f.skipRailComparison = false // the rail only observes
+		f.skipRailComparison = false // the fake provider passes every call to the simulator
 		f.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
 			mu.Lock()
 			defer mu.Unlock()

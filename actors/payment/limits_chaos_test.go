@@ -95,7 +95,7 @@ func TestDailyVolumeBoundsConcurrentPayoutsAndContinues(t *testing.T) {
 	f := openWithLimits(t, l)
 	var waiting [50]ledger.ID
 	for i := range waiting {
-		waiting[i] = f.createHosted("").Record.ID // of 70
+		waiting[i] = f.createHosted("").Record.ID // for an amount of 70
 	}
 	concurrently(100, func(i int) {
 		if i%2 == 0 {

@@ -22,8 +22,8 @@ type Schedule struct {
 	Rate  uint64 // bytes a second, also for backups that clients request; 0: no bound
 }
 
-// schedule reads the settings for backups.
-func (r *reader) schedule() Schedule {
+// backupSchedule reads the settings for backups.
+func (r *reader) backupSchedule() Schedule {
 	p := Schedule{
 		Dir: r.text("backup-dir"), Every: r.durationBetween("backup-every", "1h", minBackupEvery, maxBackupEvery),
 		Rate: r.bytes("backup-rate"),

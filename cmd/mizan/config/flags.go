@@ -93,7 +93,7 @@ type Config struct {
 // Read reads and checks every key. The error has one line for each bad key.
 func (c *Flags) Read() (*Config, error) {
 	r := c.readLayers()
-	cfg := r.values()
+	cfg := r.readConfig()
 	if len(r.bad) > 0 {
 		return nil, cli.BadConfiguration(r.bad...)
 	}
@@ -112,7 +112,7 @@ func (c *Flags) readLayers() *reader {
 	if c.Config.IsSet && c.Config.Raw == "" {
 		r.fileUnreadable = true // reported below
 	} else if c.Config.IsSet {
-		r.file(list, c.Config.Raw)
+		r.applyFile(list, c.Config.Raw)
 	}
 	for _, k := range list {
 		if !k.IsSet {
@@ -125,9 +125,8 @@ func (c *Flags) readLayers() *reader {
 	return r
 }
 
-// file sets the keys that neither a flag nor the environment has set from the configuration
-// file.
-func (r *reader) file(list []Key, path string) {
+// applyFile takes from the configuration file the keys that neither a flag nor the environment has set.
+func (r *reader) applyFile(list []Key, path string) {
 	values, bad, err := readConfigFile(path)
 	if err != nil {
 		r.reportBad("config", "%v", err)
@@ -152,8 +151,8 @@ func (r *reader) file(list []Key, path string) {
 	}
 }
 
-// values reads every key, in the order of the help text.
-func (r *reader) values() *Config {
+// readConfig reads every key, in the order of the help text.
+func (r *reader) readConfig() *Config {
 	sandbox := r.flag("sandbox", false)
 	mode := "files"
 	if sandbox {
@@ -168,7 +167,7 @@ func (r *reader) values() *Config {
 		KeyFile:        r.text("tls-key"),
 		BaseURL:        r.origin("base-url"),
 		Manual:         r.oneOf("clock", "", "real", "manual") == "manual",
-		Keyring:        r.readable("keyring"),
+		Keyring:        r.readableFile("keyring"),
 		AdminToken:     r.token("admin-token-file"),
 		Proxies:        r.networks("trusted-proxies"),
 		MinFree:        r.bytes("min-free"),
@@ -180,7 +179,7 @@ func (r *reader) values() *Config {
 		PrivateHooks:   r.flag("allow-private-webhooks", sandbox),
 		Operators:      r.operators(sandbox),
 		Check:          r.flag("check", false),
-		Backups:        r.schedule(),
+		Backups:        r.backupSchedule(),
 		Level:          r.level(),
 		LogFormat:      r.oneOf("log-format", "", "text", "json"),
 		MetricsAddress: r.address("metrics-listen"),

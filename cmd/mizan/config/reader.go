@@ -94,7 +94,7 @@ func (r *reader) origin(name string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-func (r *reader) readable(name string) string {
+func (r *reader) readableFile(name string) string {
 	raw := r.text(name)
 	if raw == "" {
 		return ""

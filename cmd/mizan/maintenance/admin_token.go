@@ -32,12 +32,12 @@ type rotateTokenCommand struct {
 // Run implements the command. It prints only the new token on stdout, so that a script can
 // store it.
 func (c *rotateTokenCommand) Run(s *cli.Streams) error {
-	if err := c.check(); err != nil {
+	if err := c.checkFlags(); err != nil {
 		return err
 	}
-	rotate, retired := c.online, "the token that was used is retired"
+	rotate, retired := c.rotateOnline, "the token that was used is retired"
 	if c.Data != "" {
-		rotate, retired = c.offline, "all others are retired"
+		rotate, retired = c.rotateOffline, "all others are retired"
 	}
 	token, err := rotate(s)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *rotateTokenCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-func (c *rotateTokenCommand) check() error {
+func (c *rotateTokenCommand) checkFlags() error {
 	var bad []string
 	if (c.URL == "") == (c.Data == "") {
 		bad = append(bad, "url: give either --url, of a running server, or --data, of a stopped one")
@@ -91,17 +91,17 @@ func (c *rotateTokenCommand) token() (secret.Text, error) {
 	return secret.Text(token), nil
 }
 
-// offline rotates the token in the store of a stopped server.
-func (c *rotateTokenCommand) offline(s *cli.Streams) (secret.Text, error) {
+// rotateOffline rotates the token in the store of a stopped server.
+func (c *rotateTokenCommand) rotateOffline(s *cli.Streams) (secret.Text, error) {
 	if _, err := os.Stat(filepath.Join(c.Data, "HEAD")); errors.Is(err, fs.ErrNotExist) {
 		return "", cli.BadConfiguration("data: " + c.Data + " holds no store")
 	}
-	return serving.RotateAdminTokens(c.Data, c.sealer(s), s)
+	return serving.RotateAdminTokens(c.Data, c.openSealer(s), s)
 }
 
-// sealer loads the server's keyring without writing it. The rotation itself does not need it:
+// openSealer loads the server's keyring without writing it. The rotation itself does not need it:
 // without a readable keyring, sealed fields stay as they are.
-func (c *rotateTokenCommand) sealer(s *cli.Streams) directoryactor.Sealer {
+func (c *rotateTokenCommand) openSealer(s *cli.Streams) directoryactor.Sealer {
 	path := c.Keyring
 	if path == "" {
 		path = filepath.Join(c.Data, "keyring")

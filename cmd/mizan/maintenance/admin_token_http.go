@@ -26,14 +26,14 @@ const (
 	maxCAFile     = 1 << 20
 )
 
-// online asks a running server to rotate the token that the request presents. It sends the
+// rotateOnline asks a running server to rotate the token that the request presents. It sends the
 // request only once, because a second one could arrive after its token is retired.
-func (c *rotateTokenCommand) online(*cli.Streams) (secret.Text, error) {
+func (c *rotateTokenCommand) rotateOnline(*cli.Streams) (secret.Text, error) {
 	token, err := c.token()
 	if err != nil {
 		return "", err
 	}
-	request, client, err := c.request()
+	request, client, err := c.newRequest()
 	if err != nil {
 		return "", err
 	}
@@ -58,8 +58,8 @@ func (c *rotateTokenCommand) online(*cli.Streams) (secret.Text, error) {
 	return parseRotation(response.StatusCode, body)
 }
 
-// request makes the request without its credentials, and the HTTP client for it.
-func (c *rotateTokenCommand) request() (*http.Request, *http.Client, error) {
+// newRequest returns the request without its credentials, and an HTTP client that can send it.
+func (c *rotateTokenCommand) newRequest() (*http.Request, *http.Client, error) {
 	base, err := url.Parse(c.URL)
 	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && (base.Scheme != "http" || !config.Loopback(hostPort(base))) {
 		return nil, nil, cli.BadConfiguration("url: has to be https://HOST, or http:// on this machine")

@@ -52,7 +52,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 		}
 		keyring = loaded
 	}
-	body, err := c.body(ctx, keyring)
+	body, err := c.requestBody(ctx, keyring)
 	if err != nil {
 		return err
 	}
@@ -101,9 +101,9 @@ func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, f *back
 	return header, path, f.Keep(path)
 }
 
-// body returns the request's body with the base of an increment. It first reads the whole base, because
-// an increment to a damaged base can't be restored.
-func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
+// requestBody returns the request's body, which names the base of an increment. It first reads the
+// whole base, because an increment to a damaged base can't be restored.
+func (c *takeBackupCommand) requestBody(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
 	if c.Since == nil {
 		return []byte("{}"), nil
 	}

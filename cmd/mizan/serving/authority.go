@@ -76,7 +76,7 @@ func openAuthority(dir string, hosts []string, now func() time.Time) (*authority
 		return a, nil
 	}
 	// The server certificate can be replaced at any time: clients trust the authority.
-	return a, a.issue()
+	return a, a.issueCertificate()
 }
 
 // certificate implements tls.Config.GetCertificate. It renews the certificate of a server that
@@ -85,7 +85,7 @@ func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.now().Add(certMargin).After(a.current.Leaf.NotAfter) {
-		if err := a.issue(); err != nil && a.now().After(a.current.Leaf.NotAfter) {
+		if err := a.issueCertificate(); err != nil && a.now().After(a.current.Leaf.NotAfter) {
 			return nil, err
 		}
 	}
@@ -140,8 +140,8 @@ func (a *authority) makeCA(key *ecdsa.PrivateKey) (err error) {
 	return writeCertificate(filepath.Join(a.dir, caFile), der)
 }
 
-// issue makes the server's certificate.
-func (a *authority) issue() error {
+// issueCertificate makes the server's certificate.
+func (a *authority) issueCertificate() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err

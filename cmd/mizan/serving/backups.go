@@ -53,7 +53,7 @@ func (s *server) endBackups(scheduled *sync.WaitGroup) {
 	}
 }
 
-// backup begins a backup that a client requests.
-func (s *server) backup(since *admin.BackupBase) (io.ReadCloser, error) {
+// startBackup begins a backup that a client requests.
+func (s *server) startBackup(since *admin.BackupBase) (io.ReadCloser, error) {
 	return s.backups.Stream((*backup.Base)(since))
 }

@@ -7,8 +7,8 @@ import (
 	"mizan/snapshots/check"
 )
 
-// check runs the checker over the open store before anything is served.
-func (s *server) check(ctx context.Context) error {
+// checkStore runs the checker over the open store before anything is served.
+func (s *server) checkStore(ctx context.Context) error {
 	if !s.cfg.Check {
 		return nil
 	}

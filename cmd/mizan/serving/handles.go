@@ -106,7 +106,7 @@ func (s *server) shareOpenFiles(context.Context) error {
 func (s *server) limitConnections() (int, error) {
 	s.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: s.cfg.Proxies, Log: s.log})
 	k := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, short: rate.Sometimes{Interval: time.Minute}}
-	room := k.check()
+	room := k.adjust()
 	if room < minConnections {
 		return 0, cli.BadConfiguration(fmt.Sprintf("open files: the limit of %d leaves room for %d connections beside this store, and at least %d are wanted; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)",
 			s.handles.limit, max(room, 0), minConnections))
@@ -129,9 +129,9 @@ type handleKeeper struct {
 	short   rate.Sometimes
 }
 
-// check counts handles, adjusts the gate's bound, and returns the number of possible connections, which
+// adjust counts handles, adjusts the gate's bound, and returns the number of possible connections, which
 // may be less than minConnections.
-func (k *handleKeeper) check() int {
+func (k *handleKeeper) adjust() int {
 	if limit, err := raiseHandleLimit(); err == nil { // the limit may have changed
 		k.handles.limit = int(min(limit, 1<<30))
 	}
@@ -156,7 +156,7 @@ func (k *handleKeeper) run(ticks <-chan time.Time, stop <-chan struct{}) {
 		case <-stop:
 			return
 		case <-ticks:
-			k.check()
+			k.adjust()
 		}
 	}
 }

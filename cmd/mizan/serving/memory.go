@@ -18,8 +18,8 @@ func LimitMemory() {
 	}
 }
 
-// idleLook is the interval at which the server checks whether the writer is idle.
-const idleLook = 10 * time.Second
+// idleCheckInterval is the interval at which the server checks whether the writer is idle.
+const idleCheckInterval = 10 * time.Second
 
 // idleDetector detects that the writer has been idle for a whole interval after a burst.
 type idleDetector struct {

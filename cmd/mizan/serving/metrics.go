@@ -53,29 +53,29 @@ func newMetrics(s *server) *metrics {
 	}, []string{"channel", "result"})
 	m.registry.MustRegister(m.requests, m.payments, m.notices, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.journal(s)
-	m.gauge("mizan_actors_live", "Actors with work.", func() float64 {
+	m.registerJournal(s)
+	m.registerGauge("mizan_actors_live", "Actors with work.", func() float64 {
 		if s.runtime == nil {
 			return 0
 		}
 		return float64(s.runtime.Live())
 	})
-	m.counter("mizan_checkpoints_total", "Checkpoints of trial balances made.", func() float64 {
+	m.registerCounter("mizan_checkpoints_total", "Checkpoints of trial balances made.", func() float64 {
 		if s.checkpoints == nil {
 			return 0
 		}
 		return float64(s.checkpoints.Made())
 	})
-	m.counter("mizan_replies_unreadable_total", "Requests repeated with an idempotency key whose stored reply did not open. Anything but 0 is for an operator to look at.", func() float64 {
+	m.registerCounter("mizan_replies_unreadable_total", "Requests repeated with an idempotency key whose stored reply did not open. Anything but 0 is for an operator to look at.", func() float64 {
 		if s.runtime == nil {
 			return 0
 		}
 		return float64(s.runtime.RepliesUnreadable())
 	})
-	m.gauge("mizan_connections", "Connections of clients.", func() float64 { return gateFigure(s, (*connlimit.Gate).Open) })
-	m.counter("mizan_connections_closed_total", "Connections that waited and were closed to make room for others.", func() float64 { return gateFigure(s, (*connlimit.Gate).Evicted) })
-	m.counter("mizan_connections_refused_total", "Connections that were closed as soon as they came, for want of room.", func() float64 { return gateFigure(s, (*connlimit.Gate).Refused) })
-	m.gauge("mizan_request_body_bytes", "Bytes held for request bodies above 4 KiB.", func() float64 {
+	m.registerGauge("mizan_connections", "Connections of clients.", func() float64 { return gateFigure(s, (*connlimit.Gate).Open) })
+	m.registerCounter("mizan_connections_closed_total", "Connections that waited and were closed to make room for others.", func() float64 { return gateFigure(s, (*connlimit.Gate).Evicted) })
+	m.registerCounter("mizan_connections_refused_total", "Connections that were closed as soon as they came, for want of room.", func() float64 { return gateFigure(s, (*connlimit.Gate).Refused) })
+	m.registerGauge("mizan_request_body_bytes", "Bytes held for request bodies above 4 KiB.", func() float64 {
 		if server := s.api.Load(); server != nil {
 			return float64(server.BodyBytes())
 		}
@@ -89,10 +89,10 @@ func newMetrics(s *server) *metrics {
 			return 0
 		}
 	}
-	m.gauge("mizan_commands_in_service", "Commands that have a place, including those that wait for a provider.", ofShed(func(f shed.Figures) float64 { return float64(f.Inside) }))
-	m.gauge("mizan_commands_waiting", "Commands that wait for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Waiting) }))
-	m.gauge("mizan_commands_head_age_seconds", "How long the command that has waited longest has waited for a place.", ofShed(func(f shed.Figures) float64 { return f.HeadAge.Seconds() }))
-	m.counter("mizan_commands_shed_total", "Commands that were answered 503 because they had waited too long for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Shed) }))
+	m.registerGauge("mizan_commands_in_service", "Commands that have a place, including those that wait for a provider.", ofShed(func(f shed.Figures) float64 { return float64(f.Inside) }))
+	m.registerGauge("mizan_commands_waiting", "Commands that wait for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Waiting) }))
+	m.registerGauge("mizan_commands_head_age_seconds", "How long the command that has waited longest has waited for a place.", ofShed(func(f shed.Figures) float64 { return f.HeadAge.Seconds() }))
+	m.registerCounter("mizan_commands_shed_total", "Commands that were answered 503 because they had waited too long for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Shed) }))
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "mizan_build_info", Help: "Always 1; what is running.",
 		ConstLabels: prometheus.Labels{"version": s.version, "go": runtime.Version()},
@@ -110,8 +110,8 @@ func gateFigure[N int | uint64](s *server, figure func(*connlimit.Gate) N) float
 	return float64(figure(s.gate))
 }
 
-// journal registers the figures of the writer and its store.
-func (m *metrics) journal(s *server) {
+// registerJournal registers the figures of the writer and its store.
+func (m *metrics) registerJournal(s *server) {
 	j := s.journal
 	changes := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "mizan_group_changes", Help: "Changes in a group that was made durable.",
@@ -130,13 +130,13 @@ func (m *metrics) journal(s *server) {
 		rows.Observe(float64(r))
 		took.Observe(apply.Seconds())
 	}
-	m.counter("mizan_syncs_total", "Groups synced.", func() float64 { return float64(j.Stats.Groups.Load()) })
-	m.counter("mizan_changes_total", "Changes answered, refusals included.", func() float64 { return float64(j.Stats.Changes.Load()) })
-	m.counter("mizan_changes_refused_total", "Commands refused for a full queue or a nearly full disk.", func() float64 { return float64(j.Stats.Refused.Load()) })
-	m.counter("mizan_written_bytes_total", "Bytes of rows written.", func() float64 { return float64(j.Stats.Bytes.Load()) })
-	m.gauge("mizan_queue_depth", "Changes waiting for the writer.", func() float64 { return float64(j.QueueDepth()) })
-	m.gauge("mizan_store_bytes", "Size of the store.", func() float64 { return float64(j.Size()) })
-	m.gauge("mizan_low_space", "1 while commands are refused for want of disk space.", func() float64 {
+	m.registerCounter("mizan_syncs_total", "Groups synced.", func() float64 { return float64(j.Stats.Groups.Load()) })
+	m.registerCounter("mizan_changes_total", "Changes answered, refusals included.", func() float64 { return float64(j.Stats.Changes.Load()) })
+	m.registerCounter("mizan_changes_refused_total", "Commands refused for a full queue or a nearly full disk.", func() float64 { return float64(j.Stats.Refused.Load()) })
+	m.registerCounter("mizan_written_bytes_total", "Bytes of rows written.", func() float64 { return float64(j.Stats.Bytes.Load()) })
+	m.registerGauge("mizan_queue_depth", "Changes waiting for the writer.", func() float64 { return float64(j.QueueDepth()) })
+	m.registerGauge("mizan_store_bytes", "Size of the store.", func() float64 { return float64(j.Size()) })
+	m.registerGauge("mizan_low_space", "1 while commands are refused for want of disk space.", func() float64 {
 		if j.LowSpace() {
 			return 1
 		}
@@ -144,11 +144,11 @@ func (m *metrics) journal(s *server) {
 	})
 }
 
-func (m *metrics) counter(name, help string, value func() float64) {
+func (m *metrics) registerCounter(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
 }
 
-func (m *metrics) gauge(name, help string, value func() float64) {
+func (m *metrics) registerGauge(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
@@ -158,8 +158,8 @@ func (m *metrics) observe(route, method string, status int, took time.Duration) 
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
-// server serves GET /metrics. Errors of connections go to the log.
-func (m *metrics) server(log *slog.Logger) *http.Server {
+// newServer returns the HTTP server for GET /metrics. Errors of connections go to the log.
+func (m *metrics) newServer(log *slog.Logger) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	return &http.Server{Handler: mux, ReadHeaderTimeout: scrapeHeader, ReadTimeout: scrapeBound, WriteTimeout: scrapeBound,

@@ -48,9 +48,9 @@ type secondDemo struct {
 	SessionToken   string `json:"session_token"`
 }
 
-// seed creates the first administration token and, in the sandbox, its organizations and
+// seedStore creates the first administration token and, in the sandbox, its organizations and
 // sandbox.json.
-func (s *server) seed(ctx context.Context) error {
+func (s *server) seedStore(ctx context.Context) error {
 	// A stop that is requested meanwhile waits, because a half-finished seed would need cleaning
 	// up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), seedBound)

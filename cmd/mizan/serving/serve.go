@@ -88,8 +88,8 @@ type server struct {
 	backups     *backup.Service
 	api         atomic.Pointer[api.Server] // nil until it serves
 
-	opened []func() error // functions that a stop calls, the last one first
-	stopBy time.Time      // deadline of the stop in progress; zero: no stop was requested
+	closers []func() error // functions that a stop calls, the last one first
+	stopBy  time.Time      // deadline of the stop in progress; zero: no stop was requested
 }
 
 // Command is `mizan serve`.
@@ -127,7 +127,7 @@ func newServer(cfg *config.Config, s *cli.Streams) *server {
 func (s *server) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, phase := range []func(context.Context) error{
-		s.shareOpenFiles, s.openStore, s.openKeyring, s.check, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.seed, s.openBackups,
+		s.shareOpenFiles, s.openStore, s.openKeyring, s.checkStore, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.seedStore, s.openBackups,
 	} {
 		if ctx.Err() != nil {
 			return nil // a stop was requested before the server was ready
@@ -141,12 +141,12 @@ func (s *server) run(ctx context.Context) (err error) {
 
 // onClose registers fn to be called when the server stops, before the functions of parts
 // that were opened earlier.
-func (s *server) onClose(fn func() error) { s.opened = append(s.opened, fn) }
+func (s *server) onClose(fn func() error) { s.closers = append(s.closers, fn) }
 
 func (s *server) close() error {
 	var err error
-	for i := len(s.opened) - 1; i >= 0; i-- {
-		if failed := s.opened[i](); failed != nil && err == nil {
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		if failed := s.closers[i](); failed != nil && err == nil {
 			err = cli.StorageFault("%v", failed)
 		}
 	}
@@ -185,7 +185,7 @@ func (s *server) startActors(context.Context) error {
 	s.payments = paymentactor.New(paymentactor.Options{
 		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers, Addresses: s.directory,
 		CreateWait: s.cfg.CreateWait, ProviderTimeout: s.cfg.ProviderWait, ActionTTL: s.cfg.ActionTTL,
-		ReturnURL: s.pages().Return, CanReachOperators: s.operators.Reaches, Observe: s.onStatusChange,
+		ReturnURL: s.pagesConfig().Return, CanReachOperators: s.operators.Reaches, Observe: s.onStatusChange,
 	})
 	s.contracts = contractactor.New(s.runtime)
 	s.accounts.Recall(s.payments.Attempts)
@@ -216,14 +216,14 @@ func (s *server) openNotifier() (err error) {
 	return nil
 }
 
-// pages returns the configuration of payers' pages.
-func (s *server) pages() payerpage.Pages {
+// pagesConfig returns the configuration of payers' pages.
+func (s *server) pagesConfig() payerpage.Pages {
 	return payerpage.Pages{Base: s.baseURL, Tokens: s.keyring.PageTokens()}
 }
 
 // startJanitor starts releasing the memory of bursts while the server is idle.
 func (s *server) startJanitor() {
-	ticker, stop := time.NewTicker(idleLook), make(chan struct{})
+	ticker, stop := time.NewTicker(idleCheckInterval), make(chan struct{})
 	s.onClose(func() error {
 		ticker.Stop()
 		close(stop)
@@ -296,7 +296,7 @@ func (s *server) serveMetrics() error {
 	}
 	s.log.Info("metrics", "address", scrapes.Addr().String())
 	gate := connlimit.NewGate(connlimit.Options{Total: metricsHandles, Log: s.log})
-	server := s.metrics.server(s.log)
+	server := s.metrics.newServer(s.log)
 	go func() { _ = server.Serve(gate.Listener(scrapes)) }()
 	s.onClose(server.Close)
 	return nil
@@ -366,10 +366,10 @@ func (s *server) apiConfig() api.Config {
 		Payments: s.payments, Contracts: s.contracts, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
 		Enter: s.runtime.Enter, ProviderCalls: s.runtime.Calling, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
 		TrustedProxies: s.cfg.Proxies, BehindProxy: s.cfg.TLS == "off" && len(s.cfg.Proxies) > 0,
-		RateLimit: s.cfg.RateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments, Updates: s.payments, Usage: s.accounts,
-		Deliveries: s.notifier, Subscriptions: s.renewals, Periods: periodactor.New(s.runtime), Backup: s.backup,
+		RateLimit: s.cfg.RateLimit, Observe: s.metrics.observe, Pages: s.pagesConfig(), Payers: s.payments, Updates: s.payments, Usage: s.accounts,
+		Deliveries: s.notifier, Subscriptions: s.renewals, Periods: periodactor.New(s.runtime), Backup: s.startBackup,
 	}
-	is := s.identity()
+	is := s.identityConfig()
 	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = is.Status, is.Version, is.Env, is.Domain
 	if s.simulator != nil {
 		cfg.Challenges = s.simulator
@@ -380,9 +380,9 @@ func (s *server) apiConfig() api.Config {
 	return cfg
 }
 
-// identity returns the part of the configuration that health checks show.
-func (s *server) identity() api.Config {
-	cfg := api.Config{Status: s.status, Version: s.version, Env: "production"}
+// identityConfig returns the part of the configuration that health checks show.
+func (s *server) identityConfig() api.Config {
+	cfg := api.Config{Status: s.healthStatus, Version: s.version, Env: "production"}
 	if u, err := url.Parse(s.baseURL); err == nil {
 		cfg.Domain = u.Hostname()
 	}
@@ -392,8 +392,8 @@ func (s *server) identity() api.Config {
 	return cfg
 }
 
-// status returns the content of the response to health checks.
-func (s *server) status() api.Status {
+// healthStatus returns the content of the response to health checks.
+func (s *server) healthStatus() api.Status {
 	status := api.Status{Core: s.core.Load().(string), DB: api.StatusOK}
 	if s.journal.LowSpace() {
 		status.DB = "low_space"
@@ -401,8 +401,8 @@ func (s *server) status() api.Status {
 	return status
 }
 
-// fatal ends the process after an error of the store. Nothing more is acknowledged; the next
+// exitAfterStorageFault ends the process after an error of the store. Nothing more is acknowledged; the next
 // start finds out what is durable.
-func (s *server) fatal(err error) {
+func (s *server) exitAfterStorageFault(err error) {
 	os.Exit(cli.ReportExit(cli.StorageFault("%v", err), s.streams.Err))
 }

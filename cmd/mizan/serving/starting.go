@@ -22,18 +22,18 @@ const (
 // starting is the HTTP server on a listener until the API takes over. It leaves the listener open.
 type starting struct {
 	net.Listener
-	socket interface{ SetDeadline(time.Time) error } // the socket under the listener
-	http   *http.Server
-	places chan struct{}
-	over   atomic.Bool
-	ended  chan struct{} // closed when it no longer accepts connections
-	once   sync.Once
+	socket      interface{ SetDeadline(time.Time) error } // the socket under the listener
+	http        *http.Server
+	places      chan struct{}
+	over        atomic.Bool
+	acceptEnded chan struct{} // closed when it no longer accepts connections
+	once        sync.Once
 }
 
 // answerStarting begins to serve the listener, which accepts from socket.
 func answerStarting(listener net.Listener, socket *net.TCPListener, handler http.Handler) *starting {
 	s := &starting{
-		Listener: listener, socket: socket, places: make(chan struct{}, maxStarting), ended: make(chan struct{}),
+		Listener: listener, socket: socket, places: make(chan struct{}, maxStarting), acceptEnded: make(chan struct{}),
 		http: &http.Server{
 			Handler: handler, ReadTimeout: startingBound, WriteTimeout: startingBound, MaxHeaderBytes: 8 << 10,
 			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // unauthenticated callers must not be able to fill the log
@@ -41,7 +41,7 @@ func answerStarting(listener net.Listener, socket *net.TCPListener, handler http
 	}
 	s.http.SetKeepAlivesEnabled(false)
 	go func() {
-		defer close(s.ended)
+		defer close(s.acceptEnded)
 		_ = s.http.Serve(s) // only stop ends it
 	}()
 	return s
@@ -75,7 +75,7 @@ func (s *starting) stop() {
 		if s.http.Shutdown(ctx) != nil {
 			_ = s.http.Close()
 		}
-		<-s.ended
+		<-s.acceptEnded
 		_ = s.socket.SetDeadline(time.Time{})
 	})
 }
@@ -100,7 +100,7 @@ func (s *server) answerWhileStarting(socket net.Listener) {
 		return
 	}
 	s.log.Info("starting", "address", s.address)
-	s.starting = answerStarting(s.listener, tcp, api.Starting(s.identity()))
+	s.starting = answerStarting(s.listener, tcp, api.Starting(s.identityConfig()))
 	s.onClose(func() error {
 		s.starting.stop()
 		return nil

@@ -40,7 +40,7 @@ func (s *server) openStore(context.Context) error {
 	}
 	s.journal, err = posting.Open(posting.Options{
 		Store: store.Options{Dir: s.cfg.Dir, MinFree: s.cfg.MinFree, Log: s.log, Remains: []string{sandboxFile, simulatorLog, clockFile}},
-		Clock: s.clock, Log: s.log, Fatal: s.fatal,
+		Clock: s.clock, Log: s.log, Fatal: s.exitAfterStorageFault,
 	})
 	if err != nil {
 		return cli.OpenFault(err)
