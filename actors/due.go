@@ -91,8 +91,8 @@ type poll struct {
 	err        error     // guarded by mu: error of the last run
 }
 
-// next returns when the poll is due; false while it runs. It ignores times up to done, whatever
-// Next returns, because they would stop a manual clock for ever.
+// next returns when the poll is due; false while it runs. It ignores an instant of Next that is not
+// later than done: a manual clock would stop at that instant forever.
 func (p *poll) next() (time.Time, bool) {
 	p.mu.Lock()
 	idle := !p.running && (p.failed == 0 || !time.Now().Before(p.retryAfter))
@@ -111,7 +111,7 @@ func (p *poll) started() {
 	p.running = true
 }
 
-// ended records the result of a run for everything up to a time.
+// ended records the result of a run that handled everything up to a time.
 func (p *poll) ended(upTo time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,8 +124,8 @@ func (p *poll) ended(upTo time.Time, err error) {
 	p.failed++
 }
 
-// lost returns the error of a poll that failed and has not run since.
-func (p *poll) lost() error {
+// lastError returns the error of a poll that failed and has not run since.
+func (p *poll) lastError() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
@@ -191,7 +191,7 @@ func (rt *Runtime) Advance(to time.Time) error {
 	for {
 		rt.work.wait()
 		if rt.quitting.Load() {
-			return errQuitting // what is due now may not be done: the next start finds the clock at this time
+			return errQuitting // what is due now may stay undone: the next start finds the clock at this time
 		}
 		at, ok := rt.next()
 		if !ok || at.After(to) {
@@ -211,7 +211,7 @@ func (rt *Runtime) Advance(to time.Time) error {
 	}
 	var errs []error
 	for _, p := range rt.polls {
-		errs = append(errs, p.lost())
+		errs = append(errs, p.lastError())
 	}
 	return errors.Join(errs...)
 }

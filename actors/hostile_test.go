@@ -34,7 +34,7 @@ func soon(t *testing.T, what string, fn func()) {
 
 // The journal's own checks refuse a Change with a panic inside Commit: the Change was never
 // submitted, so no answer will come.
-func TestAChangeThatIsNoneLeavesTheActorAndTheWorkCountWhole(t *testing.T) {
+func TestInvalidChangeLeavesTheActorAndTheWorkCountIntact(t *testing.T) {
 	f := open(t, time.Hour)
 	reply := make(chan error, 1)
 	if err := f.registry.Command(key(1), &malformed{reply: reply}); err != nil {
@@ -57,7 +57,7 @@ func TestAChangeThatIsNoneLeavesTheActorAndTheWorkCountWhole(t *testing.T) {
 
 // Committed panics after its Change is durable; Idle and Refuse, which handle no message, panic
 // too. The library must never see a panic, because it would start another actor.
-func TestAPanicAnywhereInABehaviourIsOurs(t *testing.T) {
+func TestPanicInAnyMethodOfABehaviourIsRecovered(t *testing.T) {
 	f := open(t, 0)
 	reply := make(chan error, 8)
 	for _, where := range []string{"committed", "idle", "failed", "refuse"} {
@@ -82,7 +82,7 @@ func TestAPanicAnywhereInABehaviourIsOurs(t *testing.T) {
 	}
 }
 
-func TestActorsThatBlockHoldUpNoOther(t *testing.T) {
+func TestBlockedActorsDoNotDelayOthers(t *testing.T) {
 	for _, many := range []int{31, 100, 1_000} {
 		f := open(t, 0)
 		release := make(chan struct{})
@@ -102,7 +102,7 @@ func TestActorsThatBlockHoldUpNoOther(t *testing.T) {
 }
 
 // An actor that expects an answer stays, also after a panic, and still expects the answer.
-func TestAnActorThatExpectsAnAnswerIsNotLetGoAndAPanicForgetsNothing(t *testing.T) {
+func TestActorStaysWhileItExpectsAMessageEvenAfterAPanic(t *testing.T) {
 	f := open(t, 0)
 	var seen atomic.Int64
 	seen.Store(-1)
@@ -174,7 +174,7 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 }
 
 // An actor that has stopped is removed from the library's own table.
-func TestTheLibraryForgetsActorsThatHaveGone(t *testing.T) {
+func TestLibraryReleasesStoppedActors(t *testing.T) {
 	f := open(t, 0)
 	before := f.Processes()
 	var handled atomic.Int64
@@ -251,7 +251,7 @@ func TestCommandsWaitWhileTheClockIsStepped(t *testing.T) {
 	})
 }
 
-func TestAnActorIsGoneBeforeItsLastWorkIsDone(t *testing.T) {
+func TestActorIsRemovedBeforeItsLastWorkEnds(t *testing.T) {
 	f := open(t, 0)
 	var handled atomic.Int64
 	for i := range 20_000 {
@@ -264,7 +264,7 @@ func TestAnActorIsGoneBeforeItsLastWorkIsDone(t *testing.T) {
 }
 
 // Observers are not refused because of other observers that wait.
-func TestObserversAreNotBoundedWhileAChangeIsUnderWay(t *testing.T) {
+func TestObserversAreNotBoundedDuringAChange(t *testing.T) {
 	f := open(t, 0)
 	f.gate = make(chan struct{})
 	written := make(chan error, 1)
@@ -292,7 +292,7 @@ func TestObserversAreNotBoundedWhileAChangeIsUnderWay(t *testing.T) {
 }
 
 // Due work that did not move its record comes again, and not once more after it has.
-func TestDueWorkThatCameToNothingComesAgain(t *testing.T) {
+func TestDueWorkWithoutEffectIsHandedOutAgain(t *testing.T) {
 	const handling = time.Hour // real time, which the test does not wait for
 	f := openAs(t, 0, handling)
 	reply := make(chan error, 1)
@@ -328,7 +328,7 @@ func TestDueWorkThatCameToNothingComesAgain(t *testing.T) {
 
 // A process with a manual clock is killed in the middle of a step: the clock shows the time, and
 // what was due then has not been handled.
-func TestAStartTakesUpWhatIsDueAtTheInstantThatAManualClockShows(t *testing.T) {
+func TestStartHandlesWorkDueAtTheManualClocksTime(t *testing.T) {
 	f := open(t, 0)
 	reply := make(chan error, 1)
 	for n := range byte(3) {
@@ -360,7 +360,7 @@ func TestAStartTakesUpWhatIsDueAtTheInstantThatAManualClockShows(t *testing.T) {
 }
 
 // A poll that always returns the same time is run once for it.
-func TestAPollThatIsNeverSatisfiedHoldsTheClockOnce(t *testing.T) {
+func TestPollThatIsAlwaysDueStopsTheClockOnce(t *testing.T) {
 	f := open(t, 0)
 	next := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
 	var polled atomic.Int64
@@ -380,7 +380,7 @@ func TestAPollThatIsNeverSatisfiedHoldsTheClockOnce(t *testing.T) {
 	}
 }
 
-func TestAJobThatPanicsEndsNothing(t *testing.T) {
+func TestPanicInAJobStopsNothingElse(t *testing.T) {
 	f := open(t, 0)
 	if err := f.Go(func() { panic("a bug") }); err != nil {
 		t.Fatal(err)

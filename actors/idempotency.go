@@ -10,19 +10,19 @@ import (
 
 // Key is a caller's Idempotency-Key. The zero value means no key.
 type Key struct {
-	Scope string   // the key's owner: KeyOfPartner, KeyOfStaff or KeyOfAdmin
+	Scope string   // the key's owner: PartnerKeyScope, UserKeyScope or AdminKeyScope
 	Text  string   // as it was sent, at most 255 characters
 	Hash  [32]byte // of the request that it came with: method, path and body
 }
 
-// KeyOfStaff is the scope of the keys of an organization's users.
-const KeyOfStaff = "staff"
+// UserKeyScope is the scope of the keys of an organization's users.
+const UserKeyScope = "staff"
 
-// KeyOfAdmin is the scope of the administration's keys.
-const KeyOfAdmin = "admin"
+// AdminKeyScope is the scope of the administration's keys.
+const AdminKeyScope = "admin"
 
-// KeyOfPartner returns the scope of a partner's keys.
-func KeyOfPartner(number int64) string { return "partner/" + strconv.FormatInt(number, 10) }
+// PartnerKeyScope returns the scope of a partner's keys.
+func PartnerKeyScope(number int64) string { return "partner/" + strconv.FormatInt(number, 10) }
 
 // IsZero tells whether there is no key.
 func (k *Key) IsZero() bool { return k.Text == "" }
@@ -40,8 +40,8 @@ func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 // ClaimKey returns the key of the claim: scope and text.
 func (k *Key) ClaimKey() string { return k.Scope + "/" + k.Text }
 
-// Claimed returns what a key was used for, from the claim's owner. The error is a Conflict if that
-// was another request.
+// Claimed returns the record that was made or changed with a key; owner is the claim's. The error is a
+// Conflict if the key was used for another request.
 func (k *Key) Claimed(owner []byte) (s ledger.Source, extra []byte, err error) {
 	const op = "actors.Key"
 	head := len(k.Hash) + 1 + len(s.ID)

@@ -62,7 +62,7 @@ func (f *fixture) gone(t *testing.T, what string, left int64) {
 
 func nothing() {}
 
-func TestAnActorThatOnlyStaysHasNoWork(t *testing.T) {
+func TestRetainedActorHasNoWork(t *testing.T) {
 	f := open(t, 0)
 	k := new(retainedBehaviour)
 	registry := f.retainedActors(time.Hour, k)
@@ -97,7 +97,7 @@ func TestAnActorThatOnlyStaysHasNoWork(t *testing.T) {
 	f.wantCounts(t, "and one that has", 0, 100)
 }
 
-func TestAnActorWithAChangeUnderWayHasWork(t *testing.T) {
+func TestActorWithAChangeInProgressHasWork(t *testing.T) {
 	f := open(t, time.Hour)
 	f.gate = make(chan struct{})
 	replies := make(chan error, 2)
@@ -119,7 +119,7 @@ func TestAnActorWithAChangeUnderWayHasWork(t *testing.T) {
 
 // However many partners were counted in the last hour, commands are accepted and due work is
 // handled.
-func TestActorsThatOnlyStayHoldUpNothing(t *testing.T) {
+func TestRetainedActorsDelayNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
 	}
@@ -152,7 +152,7 @@ func TestActorsThatOnlyStayHoldUpNothing(t *testing.T) {
 
 // However many actors of an Unbounded registry have work, other commands are accepted and due work
 // is handled.
-func TestActorsOfAnUnboundedRegistryHoldUpNothing(t *testing.T) {
+func TestActorsOfAnUnboundedRegistryDelayNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
 	}
@@ -182,7 +182,7 @@ func TestActorsOfAnUnboundedRegistryHoldUpNothing(t *testing.T) {
 	}
 }
 
-func TestBeyondTheBoundAnActorThatNeedNotStayGoesAtOnce(t *testing.T) {
+func TestIdleActorBeyondTheBoundStopsAtOnce(t *testing.T) {
 	f := open(t, 0)
 	k := new(retainedBehaviour)
 	registry := f.retainedActors(time.Hour, k)
@@ -200,7 +200,7 @@ func TestBeyondTheBoundAnActorThatNeedNotStayGoesAtOnce(t *testing.T) {
 }
 
 // An actor that has named a time is not asked before it, and is stopped then.
-func TestAnActorStaysUntilTheInstantThatItNamed(t *testing.T) {
+func TestRetainedActorStaysUntilItsTime(t *testing.T) {
 	f := open(t, 0)
 	k := new(retainedBehaviour)
 	k.until.Store(int64(ledger.MicrosOf(start.Add(time.Hour))))
@@ -227,7 +227,7 @@ func TestAnActorStaysUntilTheInstantThatItNamed(t *testing.T) {
 	f.wantCounts(t, "at the instant", 0, 0)
 }
 
-func TestAnActorThatNamesNoInstantGoesWhenItHasRested(t *testing.T) {
+func TestActorWithoutARetentionTimeStopsWhenIdle(t *testing.T) {
 	f := open(t, time.Hour) // probes are not RetainedBehaviours
 	f.registry.Tell(key(1), call(nothing))
 	f.Quiesce()

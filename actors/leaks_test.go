@@ -53,7 +53,7 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 
 // Calls after the end neither hang nor leak: the runtime accepts no jobs, and an actor that gets a
 // message still answers.
-func TestAStoppedRuntimeRefusesJobsAndHoldsNobodyUp(t *testing.T) {
+func TestStoppedRuntimeRefusesJobsAtOnce(t *testing.T) {
 	f := open(t, 0)
 	rt := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
 	registry := actors.NewRegistry(rt, "probe", 0, func(k actors.RecordKey) actors.Behaviour { return &probe{fixture: f, key: k} })

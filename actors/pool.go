@@ -1,7 +1,7 @@
 package actors
 
-// Pool runs one kind of slow work on its own goroutines, so that it neither delays nor waits for
-// other kinds.
+// Pool runs one kind of slow work on goroutines of its own, so that this kind and other kinds do not
+// delay each other.
 type Pool struct {
 	rt   *Runtime
 	pool *pool

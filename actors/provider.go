@@ -52,8 +52,8 @@ type Call struct {
 
 	Token secret.Text // Pay: the token of an earlier charge at the terminal (Outcome.Token), in place of a card
 
-	// ReturnURL, if set, makes the address to which the rail sends the payer back after the payer
-	// has acted. For Pay and PayOut; most charges never need it.
+	// ReturnURL, if set, returns the address to which the rail sends the payer back after the payer has
+	// acted. It is set for Pay and PayOut only; most charges never need it.
 	ReturnURL func() string
 
 	Material []byte // Complete: the JSON object that the payer's side submitted; nil: the payer has returned from the rail
@@ -66,11 +66,11 @@ type Call struct {
 // ChargeState is what the record of a charge keeps for its provider, so that an adapter needs no
 // memory of its own.
 type ChargeState struct {
-	Since    time.Time    // the charge was submitted no earlier than this
-	Charge   money.Amount // the amount that the charge was submitted with
-	Meta     []byte       // Outcome.Meta of the last answer that had one; nil: none had
-	Returned money.Amount // Refund: total of the earlier refunds
-	Acting   bool         // the payer's action is known, so an inquiry need not return it again
+	Since       time.Time    // the charge was submitted no earlier than this
+	Charge      money.Amount // the amount that the charge was submitted with
+	Meta        []byte       // Outcome.Meta of the last outcome that had one; nil: none had
+	Returned    money.Amount // Refund: total of the earlier refunds
+	ActionKnown bool         // the payer's action is known, so an inquiry need not return it again
 }
 
 // LogValue implements slog.LogValuer: it shows only what identifies the call.
@@ -78,7 +78,7 @@ func (c *Call) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("reference", c.Reference.String()), slog.String("operation", c.Operation.String()))
 }
 
-// Question inquires the result of an operation.
+// Question asks for the result of an operation.
 type Question struct {
 	Terminal  *directory.Terminal
 	Reference ledger.ID
@@ -89,7 +89,7 @@ type Question struct {
 	ChargeState
 }
 
-// Outcome is a provider's answer to a submission or an inquiry.
+// Outcome is what a provider replied to a submission or an inquiry.
 type Outcome struct {
 	Verdict payment.Verdict
 	Failure payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code it means CardDeclined for a refusal, else ProcessingError
@@ -98,9 +98,9 @@ type Outcome struct {
 	Status  payment.Status  // for VerdictPending: the rail's own status, which is passed on; empty: charging, or refunding
 	Meta    []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
 
-	// Down says that the provider could not be reached or did not answer. It counts as a failure
+	// Unreachable says that the provider could not be reached or did not answer. It counts as a failure
 	// for the terminal's circuit breaker.
-	Down bool
+	Unreachable bool
 
 	// Token, for VerdictCharged, charges the same card again without its number. It is as secret as
 	// the number, and at most MaxToken bytes long.
@@ -113,7 +113,7 @@ type Outcome struct {
 // MaxToken bounds a provider's token, in bytes. A longer one is not kept.
 const MaxToken = 512
 
-// Report is a rail's message about a charge that was not inquired.
+// Report is what a rail reports about a charge without being asked.
 type Report struct {
 	Org       ledger.ID
 	Reference ledger.ID

@@ -8,8 +8,8 @@ import (
 	"mizan/posting"
 )
 
-// Times of repetition after a failure of our own, in real time, because the due times of records
-// say nothing about it.
+// Waits after a failure of our own. They are in real time, because the due times of records are not
+// meant for retries.
 const (
 	handlingTime = 30 * time.Second
 	firstRepeat  = time.Second
@@ -17,7 +17,7 @@ const (
 )
 
 // dispatchedWork is due work that was handed out. The journal hands it out once: if it were lost
-// (to a panic, a terminal without a provider, a full pool), its record would wait for ever.
+// (to a panic, a terminal without a provider, a full pool), its record would wait forever.
 type dispatchedWork struct {
 	item  posting.Item
 	until time.Time
@@ -59,7 +59,7 @@ func (rt *Runtime) Postpone(kind ledger.Kind, d Due) {
 	rt.Journal.Due.Return(posting.Item{At: d.At, Org: d.Key.Org, Source: ledger.Source{Kind: kind, ID: d.Key.ID}})
 }
 
-// repeat is a function to call again.
+// repeat is a function that is to be called again, and when.
 type repeat struct {
 	at time.Time
 	fn func()

@@ -30,9 +30,9 @@ var ErrReply = errors.New("the stored reply can't be read")
 
 var errNoReply = errors.New("it is no reply of this form")
 
-// SealReply returns the stored form of the reply to a request with a key: the form, and the
-// plaintext sealed for its form, organization and id. The id is the key's (ReplyID of its service).
-// The error is the sealer's.
+// SealReply returns the stored form of the reply to a request with a key: the form, and the plaintext
+// sealed for that form, the organization and the id. The id is derived from the key (by ReplyID of the
+// service that writes the reply). The error is the sealer's.
 func SealReply(s Sealer, f Form, org, id ledger.ID, plaintext []byte) ([]byte, error) {
 	if s == nil {
 		return nil, errNoSealer
@@ -61,8 +61,8 @@ var errNoSealer = errors.New("there are no keys for replies")
 // Has tells whether the stored bytes begin with this form.
 func (f Form) Has(stored []byte) bool { return len(stored) > 0 && stored[0] == byte(f) }
 
-// replyContext binds a reply to the key that it answers. The prefix distinguishes replies from
-// other ciphertexts of an organization and an id.
+// replyContext binds a reply to the idempotency key of its request. The prefix keeps replies apart from
+// other ciphertexts of the same organization and id.
 func replyContext(f Form, org, id ledger.ID) []byte {
 	const words = "reply "
 	context := append(make([]byte, 0, len(words)+1+2*len(id)), words...)
@@ -79,10 +79,10 @@ func ReplyRecord(v *posting.View, org ledger.ID, reply ledger.Source) (posting.R
 	return r, found, err
 }
 
-// EventBehindWhich returns the event directly before a reply's own. It is the last event of what
-// the reply is about, so it has the times that the reply shows. last is the seq in the reply's row.
-// The result is false if the event at last is not the reply's own, or is the first one.
-func EventBehindWhich(v *posting.View, org ledger.ID, reply ledger.Source, last uint64) (ledger.Event, bool, error) {
+// EventBeforeReply returns the event directly before the reply's own event. It is the last event of the
+// record that the reply shows, so it has the times that the reply shows. last is the seq in the reply's
+// row. The result is false if the event at last is not the reply's own, or is the first one.
+func EventBeforeReply(v *posting.View, org ledger.ID, reply ledger.Source, last uint64) (ledger.Event, bool, error) {
 	own, _, found, err := v.Event(org, last)
 	if err != nil || !found || own.Source != reply {
 		return ledger.Event{}, false, err
@@ -118,8 +118,8 @@ func (rt *Runtime) ReplyUnreadable(org, id ledger.ID, why error) {
 		"organization", org.String(), "reply", id.String(), "error", why)
 }
 
-// ReplyLost returns the refusal to repeat a request whose reply cannot be read, if no other reply
-// can replace it. The fault does not pass by itself, so a client must not be asked to try again.
+// ReplyLost returns the refusal of a repeated request whose reply cannot be read and cannot be replaced
+// by another reply. The fault does not pass by itself, so a client must not be asked to try again.
 func ReplyLost(op string) error {
 	return ledger.Refuse(op, ledger.Conflict,
 		"the request with this idempotency key was carried out, and its answer can no longer be read: look at what it made before you send it with another key")

@@ -95,9 +95,9 @@ type Due struct {
 	At  ledger.Micros
 }
 
-// Poll is a repeated task without a durable timer: what it looks for is still there after a
-// restart. Run is called on the pool or, if Quick, by the clock's loop, one call at a time; after
-// an error it waits, whatever Next returns.
+// Poll is a repeated task without a durable timer: what it looks for is still there after a restart.
+// Run is called on the pool or, if Quick, by the clock's loop, one call at a time. After an error the
+// poll waits, even if Next says that it is due.
 type Poll struct {
 	Next func() (time.Time, bool) // when it is due
 	Run  func(now time.Time) error
@@ -140,8 +140,8 @@ func (rt *Runtime) Wake(kind ledger.Kind, fn func(Due)) { rt.wakers[kind] = fn }
 func (rt *Runtime) Poll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p}) }
 
 // Start dispatches what is due and continues to do so as time passes. It dispatches items that
-// resume accepts at once, whatever their due time: intents whose outcome is unknown. If the pool
-// has no room for all of them, the rest wait for their due times.
+// resume accepts at once, whatever their due time: intents whose outcome is unknown. Accepted items for
+// which the pool has no room wait for their due times.
 func (rt *Runtime) Start(resume func(posting.Item) bool) {
 	for _, item := range rt.Journal.Due.All(resume) {
 		if rt.overloaded() {

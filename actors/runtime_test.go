@@ -185,7 +185,7 @@ func TestNoMessageIsLostWhileActorsComeAndGo(t *testing.T) {
 	}
 }
 
-func TestAPanicIsAnsweredLoggedWithoutItsValueAndTheActorIsRebuilt(t *testing.T) {
+func TestPanicIsAnsweredAndLoggedWithoutItsValueAndTheActorRebuilt(t *testing.T) {
 	f := open(t, time.Hour)
 	reply := make(chan error, 1)
 	if err := f.registry.Command(key(1), &explode{secret: "4242424242424242", reply: reply}); err != nil {
@@ -210,7 +210,7 @@ func TestAPanicIsAnsweredLoggedWithoutItsValueAndTheActorIsRebuilt(t *testing.T)
 	}
 }
 
-func TestCommandsWaitWhileAChangeIsUnderWayUpToTheBound(t *testing.T) {
+func TestQueueOfCommandsDuringAChangeIsBounded(t *testing.T) {
 	f := open(t, time.Hour)
 	f.gate = make(chan struct{})
 	const extra = 5

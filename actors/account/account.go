@@ -86,18 +86,18 @@ func (a *account) Receive(_ *actors.Context, message any) {
 	if err != nil {
 		panic(err)
 	}
-	m.answer(bears(totals, m.amount, m.overdraft))
+	m.answer(covers(totals, m.amount, m.overdraft))
 }
 
-// bears tells whether available funds and overdraft cover the amount.
-func bears(t ledger.Totals, amount, overdraft money.Amount) bool {
+// covers tells whether available funds and overdraft cover the amount.
+func covers(t ledger.Totals, amount, overdraft money.Amount) bool {
 	available := t.Available()
 	if available.Negative {
 		left, err := overdraft.Sub(available.Abs)
 		return err == nil && !left.Less(amount)
 	}
 	sum, err := available.Abs.Add(overdraft)
-	return err != nil || !sum.Less(amount) // a sum out of range covers everything
+	return err != nil || !sum.Less(amount) // a sum out of range covers every amount
 }
 
 // Committed implements actors.Behaviour; admission writes nothing.

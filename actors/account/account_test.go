@@ -14,7 +14,7 @@ import (
 )
 
 // available = posted credits − posted debits − pending debits; the overdraft adds to it.
-func TestAnAccountBearsWhatIsAvailableAndItsOverdraft(t *testing.T) {
+func TestAmountUpToAvailableFundsAndOverdraftIsCovered(t *testing.T) {
 	largest := money.Max.String()
 	for _, c := range []struct {
 		credits, debits, held, overdraft, amount string
@@ -35,7 +35,7 @@ func TestAnAccountBearsWhatIsAvailableAndItsOverdraft(t *testing.T) {
 	} {
 		parse := money.MustParse
 		totals := ledger.Totals{CreditsPosted: parse(c.credits), DebitsPosted: parse(c.debits), DebitsPending: parse(c.held)}
-		if got := bears(totals, parse(c.amount), parse(c.overdraft)); got != c.want {
+		if got := covers(totals, parse(c.amount), parse(c.overdraft)); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
@@ -43,7 +43,7 @@ func TestAnAccountBearsWhatIsAvailableAndItsOverdraft(t *testing.T) {
 
 // Admit only saves work: if an account cannot be asked, the writer decides, and every question gets
 // exactly one answer.
-func TestAnAccountThatCannotBeAskedAdmits(t *testing.T) {
+func TestBusyAccountAdmits(t *testing.T) {
 	w := testkit.NewWorld(t, start)
 	w.JournalOptions.Clock, w.RuntimeOptions.Clock = clock.Real{}, clock.Real{}
 	w.Open()

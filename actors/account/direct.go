@@ -23,9 +23,9 @@ func (s *Service) CountNow(org ledger.ID, partner int64, limits []*directory.Lim
 
 // countsFar counts an attempt if no limit that bounds it is near its bound.
 func (p *velocityActor) countsFar(limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) bool {
-	p.applied = p.applied[:0]
+	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range limits {
-		subject, bounds := l.Bounds(a)
+		subject, bounds := l.AppliesTo(a)
 		if !bounds {
 			continue
 		}
@@ -33,10 +33,10 @@ func (p *velocityActor) countsFar(limits []*directory.Limit, at ledger.Micros, a
 		if !t.knows(l) || t.within(subject, at)+near >= l.MaxCount {
 			return false
 		}
-		p.applied = append(p.applied, applied{l, t, subject})
+		p.appliedLimits = append(p.appliedLimits, appliedLimit{l, t, subject})
 	}
-	for i := range p.applied {
-		one := &p.applied[i]
+	for i := range p.appliedLimits {
+		one := &p.appliedLimits[i]
 		one.window.count(one.subject, at, one.limit.MaxCount)
 		p.busy = max(p.busy, at+lengthOf(one.limit))
 	}

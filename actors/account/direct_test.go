@@ -35,7 +35,7 @@ func TestAttemptsAreCountedDirectlyOnlyFarFromTheLimit(t *testing.T) {
 	}
 }
 
-func TestWhatIsCountedDirectlyIsTakenBackAsAnyOther(t *testing.T) {
+func TestDirectlyCountedAttemptCanBeUncounted(t *testing.T) {
 	f, l := newFixture(t), velocity(near*2, directory.ScopePartner)
 	f.admits(0, attemptWith(""), l)
 	if !f.now(time.Second, attemptWith(""), l) {
@@ -47,7 +47,7 @@ func TestWhatIsCountedDirectlyIsTakenBackAsAnyOther(t *testing.T) {
 }
 
 // An actor that may stop counts nothing directly, because the count would be lost.
-func TestNothingIsCountedDirectlyOnceAllHasLeftTheWindow(t *testing.T) {
+func TestActorThatMayStopCountsNothingDirectly(t *testing.T) {
 	f, l := newFixture(t), velocity(near*2, directory.ScopePartner)
 	f.admits(0, attemptWith(""), l)
 	if !f.now(30*time.Second, attemptWith(""), l) {
@@ -70,7 +70,7 @@ func TestNothingIsCountedDirectlyOnceAllHasLeftTheWindow(t *testing.T) {
 	f.counts(l, "", 2, after(4*time.Minute))
 }
 
-func TestWhoeverCountsEachAttemptCountsOnce(t *testing.T) {
+func TestEachConcurrentAttemptCountsOnce(t *testing.T) {
 	f, l := newFixture(t), velocity(100_000, directory.ScopePartner)
 	f.admits(0, attemptWith(""), l)
 	const callers, each = 16, 500

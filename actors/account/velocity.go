@@ -36,7 +36,7 @@ func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit,
 	}
 }
 
-// Uncount takes back an attempt that proved to be a repetition.
+// Uncount removes an attempt that proved to be a repetition.
 func (s *Service) Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) {
 	s.velocities.Tell(velocityKey{org, partner, a.Asset.Env}, &uncount{limits: limits, at: at, attempt: *a})
 }
@@ -56,13 +56,14 @@ type count struct {
 	answer  func(*directory.Limit, error)
 }
 
-// near is the distance from a limit's bound within which repetitions are looked up before they are
-// counted. Further away, a repetition is taken back before it can displace another attempt.
+// near is how close an attempt must be to a limit's bound for repetitions to be looked up before they
+// are counted. Further away, a repetition is counted and removed again before it can displace another
+// attempt.
 const near = 4_096
 
 // refuseRepetition refuses an attempt that repeats a stored one.
 func (p *velocityActor) refuseRepetition(m *count) error {
-	if m.repeats == nil || !slices.ContainsFunc(p.applied, func(a applied) bool {
+	if m.repeats == nil || !slices.ContainsFunc(p.appliedLimits, func(a appliedLimit) bool {
 		return a.window.within(a.subject, m.at)+near >= a.limit.MaxCount
 	}) {
 		return nil
@@ -108,16 +109,16 @@ type velocityActor struct {
 	service *Service
 	key     velocityKey
 
-	mu           sync.Mutex // the actor holds it while it works; CountNow never waits for it
-	windows      map[ledger.ID]*window
-	busy         ledger.Micros // time until which some attempt counts
-	kept         ledger.Micros // the value of busy that KeepUntil has returned last
-	applied      []applied     // limits applied to the current attempt; its memory is reused
-	unregistered bool          // CountNow must not use this actor: what it counted here would be lost
+	mu            sync.Mutex // the actor holds it while it works; CountNow only tries it
+	windows       map[ledger.ID]*window
+	busy          ledger.Micros  // time until which some attempt counts
+	kept          ledger.Micros  // the value of busy that KeepUntil has returned last
+	appliedLimits []appliedLimit // limits applied to the current attempt; its memory is reused
+	unregistered  bool           // CountNow must not use this actor: what it counted here would be lost
 }
 
-// applied is a limit that counts the current attempt, and the subject that it counts it for.
-type applied struct {
+// appliedLimit is a limit that counts the current attempt, and the subject that it counts it for.
+type appliedLimit struct {
 	limit   *directory.Limit
 	window  *window
 	subject string
@@ -135,7 +136,7 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 		m.answer(breached, err)
 	case *uncount:
 		for _, l := range m.limits {
-			subject, bounds := l.Bounds(&m.attempt)
+			subject, bounds := l.AppliesTo(&m.attempt)
 			if t := p.windows[l.ID]; t != nil && bounds {
 				t.uncount(subject, m.at)
 			}
@@ -156,20 +157,20 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 // count adds the attempt to every limit, even if one of them refuses. If the history of one limit
 // cannot be read, it adds the attempt to none.
 func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.Limit, err error) {
-	p.applied = p.applied[:0]
+	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range m.limits {
-		if subject, bounds := l.Bounds(&m.attempt); bounds {
-			p.applied = append(p.applied, applied{l, p.windows[l.ID], subject})
+		if subject, bounds := l.AppliesTo(&m.attempt); bounds {
+			p.appliedLimits = append(p.appliedLimits, appliedLimit{l, p.windows[l.ID], subject})
 		}
 	}
-	if err := p.loadHistory(p.applied, min(m.at, now)); err != nil {
+	if err := p.loadHistory(p.appliedLimits, min(m.at, now)); err != nil {
 		return nil, err
 	}
 	if err := p.refuseRepetition(m); err != nil {
 		return nil, err
 	}
-	for i := range p.applied {
-		a := &p.applied[i]
+	for i := range p.appliedLimits {
+		a := &p.appliedLimits[i]
 		if a.window.count(a.subject, m.at, a.limit.MaxCount) && breached == nil {
 			breached = a.limit
 		}
@@ -178,11 +179,11 @@ func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.
 	return breached, nil
 }
 
-// loadHistory completes the windows of the limits. Windows that may lack attempts are read from the
-// store, all together: those of a new actor, and those of a changed limit, which may have been off
-// or may now count more. Attempts that are not durable yet are not in the store, so they are kept
-// from the old windows.
-func (p *velocityActor) loadHistory(all []applied, at ledger.Micros) error {
+// loadHistory completes the windows of the limits. It reads two sorts of windows from the store, all
+// together, because they may lack attempts: those of a new actor, and those of a changed limit, which
+// may have been off or may now count more. Attempts that are not durable yet are not in the store; they
+// are taken from the old windows.
+func (p *velocityActor) loadHistory(all []appliedLimit, at ledger.Micros) error {
 	var limits []*directory.Limit
 	for i := range all {
 		if !all[i].window.knows(all[i].limit) {
@@ -214,7 +215,7 @@ func (p *velocityActor) loadHistory(all []applied, at ledger.Micros) error {
 // no window; what it would have counted is read each time.
 func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*window, error) {
 	if l.Active {
-		one := []applied{{limit: l, window: p.windows[l.ID]}}
+		one := []appliedLimit{{limit: l, window: p.windows[l.ID]}}
 		err := p.loadHistory(one, now)
 		return one[0].window, err
 	}
@@ -240,7 +241,7 @@ func (p *velocityActor) read(limits []*directory.Limit, at ledger.Micros) ([]*wi
 		for i, l := range limits {
 			t := windows[i]
 			since := t.since(at) - disorder
-			if subject, bounds := l.Bounds(a); bounds && tried > since {
+			if subject, bounds := l.AppliesTo(a); bounds && tried > since {
 				t.addPast(subject, tried)
 			}
 			more = more || booked > since && !t.full(booked)

@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/money"
 )
 
-func TestAVelocityAdmitsItsCountInAWindow(t *testing.T) {
+func TestVelocityLimitAdmitsItsCountPerWindow(t *testing.T) {
 	f, l := newFixture(t), velocity(3, directory.ScopePartner)
 	for n := range 3 {
 		f.admits(time.Duration(n)*time.Second, attemptWith("a"), l)
@@ -25,7 +25,7 @@ func TestAVelocityAdmitsItsCountInAWindow(t *testing.T) {
 }
 
 // Velocity is a sliding window over all attempts, including those that it refused.
-func TestWhatWasRefusedCountsToo(t *testing.T) {
+func TestRefusedAttemptsCount(t *testing.T) {
 	f, l := newFixture(t), velocity(1, directory.ScopePartner)
 	f.admits(0, attemptWith(""), l)
 	f.refuses(40*time.Second, attemptWith(""), l)
@@ -33,7 +33,7 @@ func TestWhatWasRefusedCountsToo(t *testing.T) {
 	f.admits(140*time.Second, attemptWith(""), l)
 }
 
-func TestAnAttemptCountsUntilExactlyItsWindowsEnd(t *testing.T) {
+func TestAttemptCountsUntilTheExactEndOfItsWindow(t *testing.T) {
 	f := newFixture(t)
 	before, at := velocity(1, directory.ScopePartner), velocity(1, directory.ScopePartner)
 	f.admits(0, attemptWith(""), before, at)
@@ -51,7 +51,7 @@ func TestAnAttemptCountsUntilExactlyItsWindowsEnd(t *testing.T) {
 	f.counts(l, "", 0, 0)
 }
 
-func TestAttemptsThatComeOutOfOrderCountByTheirInstants(t *testing.T) {
+func TestAttemptsOutOfOrderCountByTheirOwnTimes(t *testing.T) {
 	f, l := newFixture(t), velocity(3, directory.ScopePartner)
 	f.admits(10*time.Second, attemptWith(""), l)
 	f.admits(5*time.Second, attemptWith(""), l)
@@ -62,7 +62,7 @@ func TestAttemptsThatComeOutOfOrderCountByTheirInstants(t *testing.T) {
 	f.counts(l, "", 2, after(70*time.Second))     // 10 s and 65 s
 }
 
-func TestASubjectAPartnersTerminalAndAnEnvironmentAreCountedByThemselves(t *testing.T) {
+func TestSubjectsTerminalsAndEnvironmentsAreCountedSeparately(t *testing.T) {
 	f := newFixture(t)
 	card, partner := velocity(1, directory.ScopeCard), velocity(3, directory.ScopePartner)
 	f.admits(0, attemptWith("a"), card, partner)
@@ -87,7 +87,7 @@ func TestASubjectAPartnersTerminalAndAnEnvironmentAreCountedByThemselves(t *test
 	f.counts(card, "c", 1, after(time.Minute))
 }
 
-func TestARepetitionIsTakenBack(t *testing.T) {
+func TestRepetitionIsUncounted(t *testing.T) {
 	f, l := newFixture(t), velocity(2, directory.ScopePartner)
 	f.admits(0, attemptWith(""), l)
 	f.admits(time.Second, attemptWith(""), l)
@@ -100,7 +100,7 @@ func TestARepetitionIsTakenBack(t *testing.T) {
 
 // As many repetitions as there is slack may be taken back at once, and the limit still counts as
 // reached.
-func TestALimitIsStillReachedAfterManyAreTakenBack(t *testing.T) {
+func TestLimitIsReachedAfterManyUncountedAttempts(t *testing.T) {
 	f, l := newFixture(t), velocity(2, directory.ScopePartner)
 	const many = 2 + slack + 500
 	for n := range many {
@@ -114,7 +114,7 @@ func TestALimitIsStillReachedAfterManyAreTakenBack(t *testing.T) {
 
 // The memory of a window is bounded: subjects that come once are removed when their attempts have
 // left the window, and a subject that comes for ever keeps only what can count.
-func TestTheMemoryOfAWindowIsBoundedByWhatCounts(t *testing.T) {
+func TestMemoryOfAWindowIsBounded(t *testing.T) {
 	l := newWindow(velocity(5, directory.ScopeCard))
 	const subjects, aMinute = 200_000, 4_000
 	most := 0
@@ -169,7 +169,7 @@ func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
 
 // An actor that is only kept has no work; otherwise occasional partners would use up the bound of
 // actors with work.
-func TestAnActorThatOnlyRemembersHasNoWork(t *testing.T) {
+func TestActorThatOnlyHoldsAttemptsHasNoWork(t *testing.T) {
 	f, l := newFixture(t), velocity(1, directory.ScopePartner)
 	f.admits(0, attemptWith(""), l)
 	if n := f.Runtime.Live(); n != 0 {
@@ -181,7 +181,7 @@ func TestAnActorThatOnlyRemembersHasNoWork(t *testing.T) {
 	}
 }
 
-func TestAYoungActorKnowsWhatTheStoreKnows(t *testing.T) {
+func TestNewActorReadsAttemptsFromTheStore(t *testing.T) {
 	f := newFixture(t)
 	partner, card := velocity(3, directory.ScopePartner), velocity(2, directory.ScopeCard)
 	f.to(time.Minute)
@@ -202,7 +202,7 @@ func TestAYoungActorKnowsWhatTheStoreKnows(t *testing.T) {
 }
 
 // For a limit of a partner's scope, no more of the history is read than can matter.
-func TestThePastIsReadNoFurtherThanItMatters(t *testing.T) {
+func TestHistoryIsReadOnlyAsFarAsNeeded(t *testing.T) {
 	for scope, most := range map[directory.Scope]int{directory.ScopePartner: 2 * (3 + slack), directory.ScopeCard: 50_000} {
 		f, l := newFixture(t), velocity(3, scope)
 		f.to(time.Minute)
@@ -221,7 +221,7 @@ func TestThePastIsReadNoFurtherThanItMatters(t *testing.T) {
 
 // An attempt that cannot be counted is refused and counts nowhere: the next attempt is checked as
 // if it had not been made.
-func TestAPastThatFailsRefusesAndCountsNothing(t *testing.T) {
+func TestUnreadableHistoryRefusesWithoutCounting(t *testing.T) {
 	f := newFixture(t)
 	known, young := velocity(2, directory.ScopePartner), velocity(2, directory.ScopePartner)
 	f.admits(0, attemptWith(""), known)
@@ -257,7 +257,7 @@ func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
 
 // A changed limit is a new value. What it has counted and is not stored yet still counts, also if
 // the limit was off for a while.
-func TestALimitThatIsChangedForgetsNothing(t *testing.T) {
+func TestChangedLimitLosesNoAttempts(t *testing.T) {
 	f, l := newFixture(t), velocity(2, directory.ScopePartner)
 	f.admits(0, attemptWith(""), l)           // never durable
 	f.admits(time.Second, attemptWith(""), l) // durable later
@@ -283,7 +283,7 @@ func TestALimitThatIsChangedForgetsNothing(t *testing.T) {
 	f.counts(&narrower, "", 9, after(time.Minute))
 }
 
-func TestTheUsageOfALimitThatIsOffIsWhatItWouldHaveCounted(t *testing.T) {
+func TestUsageOfAnInactiveLimitIsComputed(t *testing.T) {
 	f, l := newFixture(t), velocity(2, directory.ScopePartner)
 	off := *l
 	off.Active = false
@@ -294,7 +294,7 @@ func TestTheUsageOfALimitThatIsOffIsWhatItWouldHaveCounted(t *testing.T) {
 	f.refuses(0, attemptWith(""), l)
 }
 
-func TestWhoAsksForUsageDoesNotWaitForEver(t *testing.T) {
+func TestUsageTimesOut(t *testing.T) {
 	f, l := newFixture(t), velocity(2, directory.ScopePartner)
 	f.gate = make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -309,7 +309,7 @@ func TestWhoAsksForUsageDoesNotWaitForEver(t *testing.T) {
 
 // The window gives the same answers as a list of all attempts that is searched each time, in any
 // order of attempts.
-func TestAWindowCountsAsAListDoes(t *testing.T) {
+func TestWindowAgreesWithANaiveList(t *testing.T) {
 	seed := rand.Uint64()
 	if given := os.Getenv("MIZAN_SEED"); given != "" {
 		var err error
@@ -351,7 +351,7 @@ func TestAWindowCountsAsAListDoes(t *testing.T) {
 
 // A repetition takes no place that another attempt could need, and is not looked up while it
 // cannot.
-func TestARepetitionIsAskedForOnlyWhereTheLimitIsNear(t *testing.T) {
+func TestRepetitionIsLookedUpOnlyNearTheLimit(t *testing.T) {
 	f, wide, narrow := newFixture(t), velocity(near+2, directory.ScopePartner), velocity(2, directory.ScopePartner)
 	asked, taken := 0, true
 	f.repeats = func() (bool, error) {

@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// window is the sliding window of one velocity limit: the times of each subject's last attempts.
+// window is the sliding window of one velocity limit: the times of the latest attempts of each subject.
 type window struct {
 	limit      *directory.Limit // the version of the limit that the window was read for
 	before     *directory.Limit // the limit before its last change: attempts screened with it may still arrive
@@ -23,8 +23,8 @@ func (w *window) knows(l *directory.Limit) bool {
 	return w != nil && (w.limit == l || w.before == l) && w.room >= roomFor(l)
 }
 
-// slack is how many attempts beyond the limit's count are kept per subject: as many may be taken
-// back at once because they were repetitions.
+// slack is how many attempts beyond the limit's count are kept per subject. That many may be uncounted
+// at once because they were repetitions.
 const slack = 1_024
 
 func newWindow(l *directory.Limit) *window {
@@ -69,8 +69,8 @@ func (w *window) addPast(subject string, at ledger.Micros) {
 	}
 }
 
-// full tells whether attempts booked at that time or before cannot matter, because later attempts
-// of the only subject fill the room.
+// full tells whether attempts booked at that time or before cannot matter any more, because there is
+// only one subject and later attempts already fill its room.
 func (w *window) full(booked ledger.Micros) bool { return booked <= w.oldest }
 
 // sortAll sorts every subject's attempts after the history was read.
@@ -98,14 +98,14 @@ func (w *window) of(subject string) *attempts {
 }
 
 // add adds an attempt and drops those that are a whole window older than any that counts; otherwise
-// the attempts of an occasional subject would fill its room for ever.
+// the attempts of an occasional subject would stay in its room forever.
 func (w *window) add(s *attempts, at ledger.Micros) {
 	s.add(at, w.room)
 	s.forget(w.since(w.since(s.newest())))
 }
 
-// merge adds the attempts of an older window of the limit that this one, read from the store,
-// lacks.
+// merge adds attempts from an older window of the same limit that are missing in this one, which was
+// read from the store.
 func (w *window) merge(old *window) {
 	for subject, remembered := range old.subjects {
 		s := w.of(subject)
@@ -114,7 +114,8 @@ func (w *window) merge(old *window) {
 	}
 }
 
-// union returns each time as often as in the list that has it more often. Both lists are sorted.
+// union merges two sorted lists. A time that is in both lists occurs as often as in the list that has
+// it more often.
 func union(a, b []ledger.Micros) []ledger.Micros {
 	all := make([]ledger.Micros, 0, max(len(a), len(b)))
 	for len(a) > 0 && len(b) > 0 {
@@ -130,7 +131,7 @@ func union(a, b []ledger.Micros) []ledger.Micros {
 	return append(append(all, a...), b...)
 }
 
-// uncount takes an attempt back.
+// uncount removes an attempt.
 func (w *window) uncount(subject string, at ledger.Micros) {
 	if s := w.subjects[subject]; s != nil {
 		s.remove(at)

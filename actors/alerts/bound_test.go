@@ -14,7 +14,7 @@ import (
 
 // Beyond MaxDetectors terminals, idle ones are evicted, and no further terminals are counted until
 // one is idle.
-func TestSpikesAreCountedForSoManyTerminals(t *testing.T) {
+func TestDetectorsAreBounded(t *testing.T) {
 	manual := clock.NewManual(time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC))
 	m := &Monitor{
 		rt:        &actors.Runtime{Clock: manual, Log: slog.New(slog.DiscardHandler)},

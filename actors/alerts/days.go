@@ -14,7 +14,8 @@ import (
 // MaxDays is how many missed days are summarized after a downtime.
 const MaxDays = 7
 
-// nextSummaryAt is the end of the next day to summarize; the past, if no day is stored yet.
+// nextSummaryAt returns the end of the next day to summarize; an instant in the past if no day is
+// stored yet.
 func (m *Monitor) nextSummaryAt() (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

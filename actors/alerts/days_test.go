@@ -14,7 +14,7 @@ import (
 
 func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
 
-func TestADayIsSummedUpAtTheFirstInstantOfTheNext(t *testing.T) {
+func TestDayIsSummarizedAtTheFirstInstantOfTheNext(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	dollars := f.terminal(p, "Dollars", "USD", contacts)
@@ -67,7 +67,7 @@ There was nothing.
 	}
 }
 
-func TestAnAdvanceOverThreeMidnightsSumsUpThreeDays(t *testing.T) {
+func TestAdvanceOverThreeMidnightsSummarizesThreeDays(t *testing.T) {
 	f := open(t)
 	p, q := f.partner("a"), f.partner("b")
 	first, second := f.terminal(p, "A", "USD", contacts), f.terminal(q, "B", "USD", contacts)
@@ -85,7 +85,7 @@ func TestAnAdvanceOverThreeMidnightsSumsUpThreeDays(t *testing.T) {
 	}
 }
 
-func TestARestartTellsNoDayTwiceAndLeavesNoneOut(t *testing.T) {
+func TestRestartSummarizesEachDayOnce(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	terminal := f.terminal(p, "T", "USD", contacts)
@@ -107,7 +107,7 @@ func TestARestartTellsNoDayTwiceAndLeavesNoneOut(t *testing.T) {
 }
 
 // The first start stores the day before as done.
-func TestTheFirstDayIsNotLeftOut(t *testing.T) {
+func TestFirstDayIsSummarized(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	terminal := f.terminal(p, "T", "USD", contacts)
@@ -138,7 +138,7 @@ func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
 	}
 }
 
-func TestANewInstallationIsToldOfNoDayBeforeIt(t *testing.T) {
+func TestNewInstallationSummarizesNoEarlierDay(t *testing.T) {
 	f := open(t)
 	terminal := f.terminal(f.partner("shop"), "T", "USD", contacts)
 	f.restart(0)
@@ -148,7 +148,7 @@ func TestANewInstallationIsToldOfNoDayBeforeIt(t *testing.T) {
 }
 
 // Days without recipients are never sent to later recipients, also after a restart.
-func TestOperatorsAreNotToldOfDaysBeforeThereWereAny(t *testing.T) {
+func TestNewOperatorsGetNoEarlierSummaries(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	terminal := f.terminal(p, "T", "USD", `{}`)
@@ -177,7 +177,7 @@ func TestOperatorsAreNotToldOfDaysBeforeThereWereAny(t *testing.T) {
 }
 
 // A day that is summarized late is not sent to a terminal that was created after it.
-func TestATerminalIsNotToldOfDaysBeforeItWasMade(t *testing.T) {
+func TestNewTerminalGetsNoEarlierSummaries(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	first := f.terminal(p, "A", "USD", contacts)
@@ -194,7 +194,7 @@ func TestATerminalIsNotToldOfDaysBeforeItWasMade(t *testing.T) {
 }
 
 // A summary without transactions is sent only for terminals that could have had some.
-func TestOnlyTerminalsAtWorkAreToldThatThereWasNothing(t *testing.T) {
+func TestEmptySummariesAreOnlyForOperationalTerminals(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	working, off, notices := f.terminal(p, "A", "USD", contacts), f.terminal(p, "B", "EUR", contacts), f.notifier(p)
@@ -218,7 +218,7 @@ func TestOnlyTerminalsAtWorkAreToldThatThereWasNothing(t *testing.T) {
 	}
 }
 
-func TestWhatNoTerminalTookIsSummedUpForTheNotificationTerminal(t *testing.T) {
+func TestUnroutedTransactionsAreSummarizedForTheNotificationTerminal(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	terminal, notices := f.terminal(p, "T", "USD", contacts), f.notifier(p)

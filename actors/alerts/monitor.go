@@ -13,8 +13,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// MaxDetectors is the number of terminals whose failures are counted at a time. Each takes
-// 100 bytes and 16 per outcome, at most 14 KB. Beyond it, idle terminals are evicted.
+// MaxDetectors is the number of terminals whose failures are counted at a time. A detector takes 100
+// bytes and 16 more per outcome, at most 14 KB. If there are too many, detectors of idle terminals are
+// evicted.
 const MaxDetectors = 16_384
 
 // Directory finds terminals and their operators; actors/directory implements it.

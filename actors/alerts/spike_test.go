@@ -17,7 +17,7 @@ func (f *fixture) payMany(n int, p *directory.Partner, card, currency string) {
 	}
 }
 
-func TestASpikeOfFailuresIsToldOnce(t *testing.T) {
+func TestSpikeIsReportedOnce(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	terminal := f.terminal(p, "Main", "USD", contacts)
@@ -50,7 +50,7 @@ func TestASpikeOfFailuresIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestWhatNoTerminalTookCountsForTheNotificationTerminal(t *testing.T) {
+func TestUnroutedFailuresCountForTheNotificationTerminal(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	f.terminal(p, "T", "USD", contacts)
@@ -62,7 +62,7 @@ func TestWhatNoTerminalTookCountsForTheNotificationTerminal(t *testing.T) {
 	}
 }
 
-func TestASpikeThatCannotBePostedIsToldWithTheNextOutcome(t *testing.T) {
+func TestSpikeThatCannotBePostedIsPostedWithTheNextOutcome(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	f.terminal(p, "T", "USD", contacts)
@@ -75,7 +75,7 @@ func TestASpikeThatCannotBePostedIsToldWithTheNextOutcome(t *testing.T) {
 	}
 }
 
-func TestOperatorsWhoCannotBeToldAreNot(t *testing.T) {
+func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	f.terminal(p, "T", "USD", contacts)
@@ -86,7 +86,7 @@ func TestOperatorsWhoCannotBeToldAreNot(t *testing.T) {
 	}
 }
 
-func TestAnOutcomeThatNobodyIsToldOfCostsNoMemory(t *testing.T) {
+func TestOutcomeWithoutRecipientsUsesNoMemory(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	f.terminal(p, "T", "USD", `{}`)

@@ -35,7 +35,7 @@ type Maker struct {
 
 // base is what the next checkpoint of an organization is computed from.
 type base struct {
-	last balances.Checkpoint // without its parts
+	last balances.Checkpoint // its parts are not loaded
 	size uint64              // size of the journal when no further checkpoint was due
 	full bool                // there are more accounts than a checkpoint has room for, so no further one is made
 }

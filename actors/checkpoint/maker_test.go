@@ -75,7 +75,7 @@ func (f *fixture) owes(org ledger.ID, path string) {
 	line := func(path string, side ledger.Side) ledger.Posting {
 		return ledger.Posting{Account: ledger.Path(path), Asset: usd, Side: side, Amount: money.FromUint64(10)}
 	}
-	f.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	f.submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			line("A:bank", ledger.Debit), line(path, ledger.Credit),
@@ -124,7 +124,7 @@ func heads(rows map[string]string) (keys []string) {
 	return keys
 }
 
-func TestEachOrganizationHasACheckpointOfEachDayThatIsOver(t *testing.T) {
+func TestEachOrganizationHasACheckpointPerFinishedDay(t *testing.T) {
 	f := open(t)
 	f.days(first, 3, 4)
 	f.days(second, 2, 3)
@@ -139,7 +139,7 @@ func TestEachOrganizationHasACheckpointOfEachDayThatIsOver(t *testing.T) {
 	}
 }
 
-func TestWhatIsThereIsNotWrittenAgain(t *testing.T) {
+func TestExistingCheckpointsAreNotWrittenAgain(t *testing.T) {
 	f := open(t)
 	f.days(first, 5, 3)
 	f.makeDue()
@@ -153,7 +153,7 @@ func TestWhatIsThereIsNotWrittenAgain(t *testing.T) {
 }
 
 // An organization in which no money moves has empty checkpoints.
-func TestAnOrganizationWithoutAccountsHasThemToo(t *testing.T) {
+func TestOrganizationWithoutAccountsHasCheckpoints(t *testing.T) {
 	f := open(t)
 	for range 3 {
 		f.submit(&posting.Change{Steps: []posting.Step{{
@@ -176,7 +176,7 @@ func TestAnOrganizationWithoutAccountsHasThemToo(t *testing.T) {
 }
 
 // Whatever happened to checkpoints, the first run after the next start restores them.
-func TestWhatIsMissingIsMadeAgain(t *testing.T) {
+func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 	f := open(t)
 	f.days(first, 8, 4)
 	f.makeDue()
@@ -248,7 +248,7 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 }
 
 // The next checkpoint is not computed from an earlier one in its place.
-func TestAHeadThatIsGoneIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
+func TestMissingHeadIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	f := open(t)
 	f.days(first, 4, 4)
 	f.makeDue()
@@ -264,7 +264,7 @@ func TestAHeadThatIsGoneIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	}
 }
 
-func TestALookIsMadeOnThePool(t *testing.T) {
+func TestMakerRunsOnThePool(t *testing.T) {
 	f := open(t)
 	f.days(first, 3, 4)
 	f.maker.Begin()
@@ -274,7 +274,7 @@ func TestALookIsMadeOnThePool(t *testing.T) {
 	}
 }
 
-func TestWithALowDiskTheyAreMadeLater(t *testing.T) {
+func TestCheckpointsAreMadeLaterIfTheDiskIsLow(t *testing.T) {
 	f := open(t)
 	f.days(first, 3, 4)
 	f.JournalOptions.Store.MinFree = 1 << 62
@@ -297,7 +297,7 @@ func TestWithALowDiskTheyAreMadeLater(t *testing.T) {
 	}
 }
 
-func TestItRestsTheLongerTheMoreThereIsToLookAt(t *testing.T) {
+func TestPauseGrowsWithTheDurationOfARun(t *testing.T) {
 	for took, want := range map[time.Duration]int{0: 2, 80 * time.Millisecond: 2, 100 * time.Millisecond: 3, 600 * time.Millisecond: 5, time.Hour: 6} {
 		if got := checkpoint.RestAfter(took); got != want {
 			t.Errorf("after %v it rests %d doublings, want %d", took, got, want)
@@ -352,7 +352,7 @@ func long(path string) string { return path + strings.Repeat("x", ledger.MaxPath
 
 // A head has room for a bounded number of parts. If there are more accounts, no further checkpoint
 // is made, and none is tried again and again.
-func TestOfTooManyAccountsNoCheckpointIsMade(t *testing.T) {
+func TestNoCheckpointOfTooManyAccounts(t *testing.T) {
 	f := open(t)
 	f.days(first, 1, 4)
 	f.owes(first, long("Q:z")) // after all others, on the second day

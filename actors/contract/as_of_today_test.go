@@ -16,7 +16,7 @@ import (
 
 // Values that depend on the day are computed for the day of the request; a cached reply stays as it
 // was.
-func TestARecordIsToldAsOfTheDay(t *testing.T) {
+func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 	o := openFixture(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","asset_description":"A lorry of 12 t",`+
@@ -28,7 +28,7 @@ func TestARecordIsToldAsOfTheDay(t *testing.T) {
 	act := func(action contract.Action, body, key string) Result {
 		t.Helper()
 		if a.Action, a.Input = action, parseInput(t, body); key != "" {
-			a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
+			a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
 		}
 		r, err := o.service.Act(a)
 		if err != nil {
@@ -39,7 +39,7 @@ func TestARecordIsToldAsOfTheDay(t *testing.T) {
 	}
 	late := func(r Result, want string) {
 		t.Helper()
-		if got := contract.Plain(column(t, r.Record, "days_past_due")); got != want {
+		if got := contract.FormatValue(column(t, r.Record, "days_past_due")); got != want {
 			t.Errorf("%s days past due, want %s", got, want)
 		}
 	}

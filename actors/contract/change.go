@@ -33,7 +33,7 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Chan
 	if d.Joined != (ledger.ID{}) {
 		step.Also = append(step.Also, ListOfPerson(r.Product, r.Reading, d.Joined))
 	}
-	change := &posting.Change{Outcome: d.Outcome, Steps: []posting.Step{step}, KVs: registerRows(org, d)}
+	change := &posting.Change{MustRecord: d.MustRecord, Steps: []posting.Step{step}, KVs: registerRows(org, d)}
 	if version == 0 {
 		change.Counters = []ledger.CounterGuard{{
 			Org: org, Key: CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
@@ -55,8 +55,8 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Chan
 	return change
 }
 
-// keep adds to a contract's Change the claim of the request's key and the cached reply, directly
-// behind the contract's events. Without a key it does nothing. The error is a *ledger.Refusal.
+// keep adds the claim of the request's key and the cached reply to a contract's Change, directly behind
+// the contract's events. Without a key it does nothing. The error is a *ledger.Refusal.
 func (s *Service) keep(change *posting.Change, key *actors.Key) error {
 	if key.IsZero() {
 		return nil
@@ -74,23 +74,23 @@ func (s *Service) keep(change *posting.Change, key *actors.Key) error {
 	return nil
 }
 
-// maxReserved bounds what due dates may book in an asset: half of an amount's range. No command
-// brings an account's total into the upper half (posting), so bookings on due dates, which are
-// never refused, fit there.
+// maxReserved bounds how much bookings on due dates may add up to in an asset: half of an amount's
+// range. No command brings an account's total into the upper half (posting), so bookings on due dates,
+// which are never refused, fit there.
 var maxReserved = func() money.Amount {
 	half, err := money.Max.DivFloor(money.FromUint64(2))
 	assert.NoError(err)
 	return half
 }()
 
-// reserved reserves room for what due dates may book. The room is never given back, because there is
-// far more room than money.
+// reserved reserves room for bookings on due dates. The room is never released, because there is far
+// more room than money.
 func reserved(org ledger.ID, asset money.Asset, most money.Amount) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: most, Max: maxReserved, Refuse: ledger.OutOfRange}
 }
 
-// CountKey returns the key of the counters of a product's contracts in a reading. There is one
-// counter per environment, which is its window.
+// CountKey returns the key of the counters of a product's contracts in a reading. There is one counter
+// per environment: the environment takes the place of a counter's window.
 func CountKey(p *contract.Product, reading *contract.Reading) string {
 	return "contracts/" + p.Variants[reading].Prefix
 }
@@ -131,14 +131,14 @@ func (s *Service) answered(org ledger.ID, key *actors.Key) (Result, bool, error)
 	r, err := s.replied(view, org, reply)
 	if errors.Is(err, actors.ErrReply) {
 		s.rt.ReplyUnreadable(org, reply, err)
-		r, err = stands(view, org, source.ID)
+		r, err = currentState(view, org, source.ID)
 	}
 	r.Replay = true
 	return r, err == nil, err
 }
 
-// stands returns the current state of a contract.
-func stands(view *posting.View, org, id ledger.ID) (Result, error) {
+// currentState returns the current state of a contract.
+func currentState(view *posting.View, org, id ledger.ID) (Result, error) {
 	r, found, err := Load(view, org, id)
 	if err != nil || !found {
 		return Result{}, errors.Join(err, unknown())
@@ -163,8 +163,8 @@ func openReply(plaintext []byte, wrong error) (id ledger.ID, form []byte, err er
 	return ledger.ID(plaintext[:len(id)]), plaintext[len(id):], nil
 }
 
-// replied reads a cached reply: the contract as it was then. The times come from the event directly
-// before the reply's own. The error is actors.ErrReply, or the store's.
+// replied reads a cached reply: the contract at the time of the reply. The contract's times come from
+// the event directly before the reply's own event. The error is actors.ErrReply, or the store's.
 func (s *Service) replied(view *posting.View, org, reply ledger.ID) (Result, error) {
 	source := ledger.Source{Kind: ledger.Reply, ID: reply}
 	kept, found, err := actors.ReplyRecord(view, org, source)
@@ -186,7 +186,7 @@ func (s *Service) replied(view *posting.View, org, reply ledger.ID) (Result, err
 	if err != nil || !found {
 		return Result{}, errors.Join(err, unknown())
 	}
-	then, found, err := actors.EventBehindWhich(view, org, source, kept.Stamp.LastSeq)
+	then, found, err := actors.EventBeforeReply(view, org, source, kept.Stamp.LastSeq)
 	if err != nil {
 		return Result{}, err
 	}
@@ -199,7 +199,8 @@ func (s *Service) replied(view *posting.View, org, reply ledger.ID) (Result, err
 	return r, Show(view, org, r.Record)
 }
 
-// orAnswered returns the reply to the request that claimed the key first, or else the refusal.
+// orAnswered returns the reply to the request that was the first to claim the key; without one, the
+// refusal.
 func (s *Service) orAnswered(org ledger.ID, key *actors.Key, refusal error) (Result, error) {
 	if r, found, err := s.answered(org, key); found || err != nil {
 		return r, err

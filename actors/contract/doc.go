@@ -4,12 +4,13 @@
 // Invariants:
 //  1. A decision is made on the state that the writer has acknowledged. If the writer refuses a Change for its
 //     version, the decision is made again on the stored state.
-//  2. A caller is answered when the Change is durable. A request with a key stores its reply in its own Change,
-//     and a repeated request gets that reply; a screening, which never changes, is its own reply.
+//  2. A caller gets a response when the Change is durable. A request with a key stores its reply in its
+//     own Change, and a repeated request gets that reply. A screening never changes, so the screening
+//     itself is its reply.
 //  3. A contract is found in its own reading and product only; elsewhere it is unknown.
-//  4. Due dates are handled at the record's due instant, in order and once, whatever else the process does. What
-//     is overdue is handled before an action, and what an action leaves overdue is handled at once, even if the
-//     clock stands still.
+//  4. Due dates are handled at the record's due instant, in order and once, whatever else the process
+//     does. Overdue dates are handled before an action. Dates that are still overdue after an action
+//     are handled at once, even if the clock stands still.
 //  5. An actor stays only while a caller waits for it: the contract's state is in the store.
 //  6. The writer gives a contract its number, without gaps per organization and prefix.
 //  7. Due dates are never refused and bring no total out of range: the command that starts them reserves room in
@@ -18,8 +19,8 @@
 //     them at the record's version.
 //  9. An action in batches continues by itself, one Change per batch. It is counted from its declaration to its
 //     last batch, and no month is closed meanwhile.
-//  10. A contract is shown as of the clock's day; a cached reply shows it as of the day on which the reply was
-//     booked.
+//  10. A contract is shown as of the clock's day; a cached reply shows it as of the day of its own
+//     booking.
 //
 // Callers: api (Service), cmd (New).
 //

@@ -99,7 +99,7 @@ func fill(t *testing.T, reading *contract.Reading) *filledIssue {
 func (c *holdersFixture) asks(action contract.Action, body, key string) (Result, error) {
 	a := Act{Org: c.org, ID: c.id, Product: contract.Certificate, Reading: c.reading, Action: action, Input: parseInput(c.t, body)}
 	if key != "" {
-		a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
+		a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
 	}
 	return c.service.Act(a)
 }
@@ -136,7 +136,7 @@ func (c *holdersFixture) declared(action contract.Action, body string, batches i
 		if n < 0 {
 			requested = action
 		}
-		was.Record.Register, err = Extract(view, c.org, c.id, was.Record.Reads(requested, parseInput(c.t, body)))
+		was.Record.Register, err = Extract(view, c.org, c.id, was.Record.RegisterExtract(requested, parseInput(c.t, body)))
 		view.Close()
 		if err != nil {
 			c.t.Fatal(err)
@@ -173,10 +173,10 @@ func (c *holdersFixture) balances() map[ledger.Path]string {
 	return all
 }
 
-// stands compares all accounts with what each certificate, or each holder for amounts per holder,
+// wantBalances compares all accounts with what each certificate, or each holder for amounts per holder,
 // should have brought to the current accounts. It also checks the issue's totals over its holders'
 // accounts of each kind.
-func (c *holdersFixture) stands(holders string, paid func(n int64) int64, common map[string]int64) {
+func (c *holdersFixture) wantBalances(holders string, paid func(n int64) int64, common map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)
 	for who, n := range c.held {
@@ -215,7 +215,7 @@ func (c *holdersFixture) progress() (contract.Progress, bool) {
 
 // After a stop between any two batches of an activation or a redemption the next start continues:
 // no holder is left out, none is paid twice.
-func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
+func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 	base := openIssue(t, contract.Religious)
 	face := 100 * base.sold
 	base.Runtime.Quiesce()
@@ -259,7 +259,7 @@ func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 			if p, under := c.progress(); under {
 				t.Fatalf("%s after a stop behind batch %d is still at %+v", step.action, n, p)
 			}
-			c.stands(step.holders, step.paid, step.common)
+			c.wantBalances(step.holders, step.paid, step.common)
 			c.Close()
 		}
 	}
@@ -267,7 +267,7 @@ func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 
 // Requests for an issue wait while an action is carried out in batches. Reads do not wait, and show
 // its progress.
-func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
+func TestRequestsDuringBatchesWait(t *testing.T) {
 	c := openIssue(t, contract.Secular)
 	answer := c.do(contract.Activate, "")
 	if p, under := answer.Record.Progress(); !under || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
@@ -303,7 +303,7 @@ func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
 	for _, n := range c.held {
 		kept += min(77777*n/c.sold, 100*n)
 	}
-	c.stands("", func(n int64) int64 { return 102*n - min(77777*n/c.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*c.sold + 2*c.sold, "I:penalty": kept})
+	c.wantBalances("", func(n int64) int64 { return 102*n - min(77777*n/c.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*c.sold + 2*c.sold, "I:penalty": kept})
 	view := c.Journal.View()
 	defer view.Close()
 	if n, err := view.Counter(c.org, ledger.UnderWayKey, ""); err != nil || !n.IsZero() {
@@ -312,7 +312,7 @@ func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
 }
 
 // No month is closed while batches are in progress, whether or not due items are known.
-func TestNoMonthIsClosedWhileBatchesAreUnderWay(t *testing.T) {
+func TestNoMonthIsClosedDuringBatches(t *testing.T) {
 	c := openIssue(t, contract.Secular)
 	c.Runtime.Quiesce()
 	under := c.copied(t)

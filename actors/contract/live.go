@@ -17,7 +17,7 @@ type act struct {
 	done chan answer
 }
 
-// overdue is an action that waits for overdue due dates to be handled.
+// overdue is an action that is carried out after overdue due dates are handled.
 type overdue struct{ *act }
 
 type answer struct {
@@ -35,8 +35,8 @@ func (m *act) answer(a answer) {
 	}
 }
 
-// live is the actor of one contract.
-type live struct {
+// contractActor is the actor of one contract.
+type contractActor struct {
 	service *Service
 	key     actors.RecordKey
 	record  *contract.Record // nil: not loaded
@@ -47,7 +47,7 @@ type live struct {
 }
 
 // Receive implements actors.Behaviour.
-func (l *live) Receive(c *actors.Context, message any) {
+func (l *contractActor) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case *act:
 		l.act(c, m)
@@ -59,10 +59,10 @@ func (l *live) Receive(c *actors.Context, message any) {
 }
 
 // Idle implements actors.Behaviour.
-func (l *live) Idle() bool { return true }
+func (l *contractActor) Idle() bool { return true }
 
 // Failed implements actors.Behaviour.
-func (l *live) Failed(*actors.Context) {
+func (l *contractActor) Failed(*actors.Context) {
 	if m := waitingAct(l.cause); m != nil {
 		m.Refuse(ledger.Refuse("contract", ledger.Internal, "an internal error; read the contract"))
 	}
@@ -80,7 +80,7 @@ func waitingAct(cause any) *act {
 }
 
 // load reads the contract from the store; false if it does not exist.
-func (l *live) load() bool {
+func (l *contractActor) load() bool {
 	if l.record != nil {
 		return true
 	}
@@ -97,7 +97,7 @@ func (l *live) load() bool {
 	return found
 }
 
-func (l *live) act(c *actors.Context, m *act) {
+func (l *contractActor) act(c *actors.Context, m *act) {
 	if !l.load() || l.record.Product != m.Product || l.record.Reading != m.Reading {
 		m.Refuse(unknown())
 		return
@@ -118,7 +118,7 @@ func (l *live) act(c *actors.Context, m *act) {
 }
 
 // due handles the record's due instant. It ignores a message for any other instant.
-func (l *live) due(c *actors.Context, m actors.Due) {
+func (l *contractActor) due(c *actors.Context, m actors.Due) {
 	if !l.load() || l.stamp.Due != m.At {
 		return // the record's due instant has changed since
 	}
@@ -130,9 +130,9 @@ func (l *live) due(c *actors.Context, m actors.Due) {
 
 // read reads the part of the register of holders that the next decision needs. If it disagrees with
 // the record's version, the writer refuses the Change.
-func (l *live) read(action contract.Action, input schema.Input) {
+func (l *contractActor) read(action contract.Action, input schema.Input) {
 	l.record.Register = contract.Register{}
-	wanted := l.record.Reads(action, input)
+	wanted := l.record.RegisterExtract(action, input)
 	if wanted == (contract.Extract{}) {
 		return
 	}
@@ -145,7 +145,7 @@ func (l *live) read(action contract.Action, input schema.Input) {
 	l.record.Register = part
 }
 
-func (l *live) commit(c *actors.Context, d contract.Decision, cause any) {
+func (l *contractActor) commit(c *actors.Context, d contract.Decision, cause any) {
 	change := changeOf(l.key.Org, &d, l.stamp.Version)
 	if m, ok := cause.(*act); ok {
 		if err := l.service.keep(change, &m.Key); err != nil {
@@ -158,7 +158,7 @@ func (l *live) commit(c *actors.Context, d contract.Decision, cause any) {
 }
 
 // Committed implements actors.Behaviour.
-func (l *live) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
+func (l *contractActor) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
 	d, cause := l.decision, l.cause
 	l.decision, l.cause = contract.Decision{}, nil
 	if r.Err != nil {
@@ -175,13 +175,13 @@ func (l *live) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt
 		m.answer(answer{result: shownAt(l.record, l.stamp, l.stamp.Updated)})
 	}
 	if l.stamp.Due != 0 && l.stamp.Due <= ledger.MicrosOf(c.Now()) {
-		l.due(c, actors.Due{Key: l.key, At: l.stamp.Due}) // a clock that stands still would not send it
+		l.due(c, actors.Due{Key: l.key, At: l.stamp.Due}) // while the clock stands still, nothing else would send it
 	}
 }
 
 // refused decides again if the writer refused for the version. Every other refusal goes to the
 // caller.
-func (l *live) refused(c *actors.Context, cause any, r posting.Receipt) {
+func (l *contractActor) refused(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if errors.As(r.Err, &refusal) && refusal.Code == ledger.StaleVersion {
 		l.record = nil

@@ -29,7 +29,7 @@ const commandWait = 30 * time.Second
 func New(rt *actors.Runtime) *Service {
 	s := &Service{rt: rt, wait: commandWait}
 	s.registry = actors.NewRegistry(rt, "contract", 0, func(k actors.RecordKey) actors.Behaviour {
-		return &live{service: s, key: k}
+		return &contractActor{service: s, key: k}
 	})
 	rt.Wake(ledger.Contract, func(d actors.Due) { s.registry.Tell(d.Key, d) })
 	return s

@@ -72,7 +72,7 @@ func (o *fixture) ask(id ledger.ID, action contract.Action, body, key string) (R
 	o.t.Helper()
 	a := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: parseInput(o.t, body)}
 	if key != "" {
-		a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
+		a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
 	}
 	return o.service.Act(a)
 }
@@ -90,7 +90,7 @@ func (o *fixture) balance(r Result) string {
 	o.t.Helper()
 	for _, c := range r.Record.Product.Columns.Columns {
 		if c.Name == "balance" {
-			return contract.Plain(c.Value(r.Record.Values))
+			return contract.FormatValue(c.Value(r.Record.Values))
 		}
 	}
 	o.t.Fatal("there is no balance")
@@ -99,10 +99,10 @@ func (o *fixture) balance(r Result) string {
 
 // late returns a registry whose actor has loaded the contract's current state, so that later writes
 // make it stale.
-func (o *fixture) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *live) {
+func (o *fixture) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *contractActor) {
 	o.t.Helper()
 	key := actors.RecordKey{Org: o.org, ID: id}
-	knows := &live{service: o.service, key: key}
+	knows := &contractActor{service: o.service, key: key}
 	if !knows.load() {
 		o.t.Fatal("there is no contract")
 	}
@@ -111,7 +111,7 @@ func (o *fixture) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors
 
 // Invariant 1: if the writer refuses a Change for its version, the decision is made again on the
 // stored state.
-func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
+func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 	o := openFixture(t)
 	id := o.keep()
 	for _, c := range []struct{ meanwhile, requested, left string }{{"900", "101", ""}, {"1", "99", "0"}} {
@@ -136,7 +136,7 @@ func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
 
 // Invariant 4: a due date is handled once, also by an actor that does not know yet that it was
 // handled.
-func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
+func TestDueDateIsHandledOnce(t *testing.T) {
 	o := openFixture(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
@@ -175,7 +175,7 @@ func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 
 // Invariant 2: a repeated request gets the first request's reply, whatever has happened since;
 // another request with the key is refused.
-func TestAKeyGivesTheAnswerOfItsRequest(t *testing.T) {
+func TestRepeatedRequestGetsTheFirstReply(t *testing.T) {
 	o := openFixture(t)
 	id := o.keep()
 	first := o.act(id, contract.PutIn, `{"amount":"5"}`, "k")
@@ -188,14 +188,14 @@ func TestAKeyGivesTheAnswerOfItsRequest(t *testing.T) {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
 	other := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Input: parseInput(t, `{"amount":"6"}`),
-		Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{2}}}
+		Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{2}}}
 	if _, err := o.service.Act(other); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("another request with the key: %v", err)
 	}
 }
 
 // Invariant 3: in another reading or product it is unknown.
-func TestAContractIsKnownInItsReadingAndProductOnly(t *testing.T) {
+func TestContractIsFoundInItsReadingAndProductOnly(t *testing.T) {
 	o := openFixture(t)
 	id := o.keep()
 	for _, c := range []struct {
@@ -216,7 +216,7 @@ func TestAContractIsKnownInItsReadingAndProductOnly(t *testing.T) {
 }
 
 // Invariant 6: each organization has its own numbers, and a refusal uses none.
-func TestNumbersAreCountedForEachOrganization(t *testing.T) {
+func TestEachOrganizationHasItsOwnNumbers(t *testing.T) {
 	o := openFixture(t)
 	for _, org := range []ledger.ID{o.org, uuid.New()} {
 		for n := uint64(1); n <= 3; n++ {

@@ -48,20 +48,20 @@ func (o *fixture) owed(id ledger.ID, want string) {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	if got := contract.Plain(column(o.t, r.Record, "rent_receivable")); got != want {
+	if got := contract.FormatValue(column(o.t, r.Record, "rent_receivable")); got != want {
 		o.t.Errorf("%s are owed, want %s", got, want)
 	}
 }
 
 // What is overdue is handled at once even if the clock stands still.
-func TestWhatIsOverdueFallsDueUnderAStandingClock(t *testing.T) {
+func TestOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 	o := openFixture(t)
 	a := o.acquired()
 	r, err := o.service.Act(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := contract.Plain(column(t, r.Record, "rent_receivable")); got != "0" {
+	if got := contract.FormatValue(column(t, r.Record, "rent_receivable")); got != "0" {
 		t.Errorf("the answer is that of the activation: %s are owed", got)
 	}
 	o.owed(a.ID, "300")
@@ -92,7 +92,7 @@ func (o *fixture) activated(a Act) {
 }
 
 // A step of the clock to its current time, or a start, finds overdue items too.
-func TestAStandingClockFindsWhatWasOverdueBefore(t *testing.T) {
+func TestEarlierOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 	o := openFixture(t)
 	a, b := o.acquired(), o.acquired()
 	o.activated(a)
@@ -108,7 +108,7 @@ func TestAStandingClockFindsWhatWasOverdueBefore(t *testing.T) {
 
 // A decision's time is never before a booked event's, and days follow the clock: events are booked
 // some microseconds after the time that a standing clock shows.
-func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
+func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 	o := openFixture(t)
 	if err := o.Clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
 			if again == 1 {
 				made, err = o.service.Read(o.org, contract.Safekeeping, reading, made.Record.ID)
 			}
-			at := contract.ReviewedAt.Of(made.Record.Values)
+			at := contract.ReviewedAt.Get(made.Record.Values)
 			if err != nil || at < made.Stamp.Started || at > made.Stamp.Updated {
 				t.Errorf("%s: reviewed at %d, made at %d, moved at %d, %v", reading.Name, at, made.Stamp.Started, made.Stamp.Updated, err)
 			}
@@ -144,7 +144,7 @@ func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
 
 // A review is signed no earlier than what was booked before it, if the clock stands still and
 // events are booked ahead of it.
-func TestAReviewFollowsTheSubmissionUnderAStandingClock(t *testing.T) {
+func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	o := openFixture(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","capital_amount":"1000","business_type":"trade",`+
@@ -162,7 +162,7 @@ func TestAReviewFollowsTheSubmissionUnderAStandingClock(t *testing.T) {
 	}
 	submitted := does(contract.Submit, `{}`)
 	reviewed := does(contract.Pass, `{"approved_by":"the board"}`)
-	at, before, after := contract.ReviewedAt.Of(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
+	at, before, after := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
 	if before == made.Stamp.Started || at < before || at > after {
 		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", made.Stamp.Started, before, at, after)
 	}

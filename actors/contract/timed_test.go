@@ -32,7 +32,7 @@ func (o *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
 
 // Invariant 7: due dates are never refused, so no total may leave its range because of one. A
 // command that starts a due date is refused if there is no room for what it may book.
-func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
+func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
 	o := openFixture(t)
 	first := o.venture(o.org, "AED", money.Prod)
 	view := o.Journal.View()

@@ -94,7 +94,7 @@ func TestWhoIsLetIn(t *testing.T) {
 // Every refusal takes the same steps, and so the same time. The test breaks each step in turn, and
 // every refusal must run into it. It does not measure time, which differs between machines and
 // depends on what else runs.
-func TestRefusalsTakeTheSameSteps(t *testing.T) {
+func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	p := f.partnerOf(o.ID, "one")

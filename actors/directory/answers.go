@@ -42,16 +42,16 @@ var answers = schema.NewType[Answer]("answer",
 	return ""
 })
 
-// once is an idempotency key and the function that makes the reply that is stored with it.
-type once struct {
+// idempotentReply is an idempotency key and the function that makes the reply that is stored with it.
+type idempotentReply struct {
 	key    actors.Key
 	answer func(made any) Answer
 }
 
-// withShown returns a context with which a write that has an idempotency key stores a reply to another value than the
-// record that it makes durable.
+// withShown returns a context in which a write that has an idempotency key stores a reply about the
+// given value instead of the record that the write makes durable.
 func withShown(ctx context.Context, shown func(made any) any) context.Context {
-	o, keyed := ctx.Value(onceInContext{}).(*once)
+	o, keyed := ctx.Value(onceInContext{}).(*idempotentReply)
 	if !keyed {
 		return ctx
 	}
@@ -66,16 +66,16 @@ type onceInContext struct{}
 // after the write has timed out.
 //
 // A write that changes nothing claims nothing. If the key is already claimed, the write is refused,
-// with the claim's error or with the first other refusal that applies: after any error, call
-// Answered again.
+// with the claim's error or with another refusal that applies earlier: after any error, call Answered
+// again.
 func Once(ctx context.Context, key actors.Key, answer func(made any) Answer) context.Context {
-	return context.WithValue(ctx, onceInContext{}, &once{key, answer})
+	return context.WithValue(ctx, onceInContext{}, &idempotentReply{key, answer})
 }
 
-// Answered returns the reply of the write that claimed the key; false if no write claimed it. The
-// error is a Conflict if the key was used for another request, or if the stored reply is damaged:
-// it may have contained a value that is stored in no other place (an API key's), so no other reply
-// can replace it. Other errors are the store's.
+// Answered returns the reply of the write that claimed the key; false if no write claimed it. The error
+// is a Conflict if the key was used for another request, or if the stored reply is damaged. A damaged
+// reply cannot be replaced by another one, because it may have contained a value that is stored nowhere
+// else (an API key's). Other errors are the store's.
 func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -83,7 +83,7 @@ func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
 	if err != nil || !found {
 		return Answer{}, false, err
 	}
-	id := directory.AnswerID(key.ClaimKey())
+	id := directory.CachedReplyID(key.ClaimKey())
 	if len(place) != len(ledger.ID{}) {
 		return Answer{}, false, s.unreadable(ledger.ID{}, id, errForm)
 	}
@@ -107,7 +107,7 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 	if err != nil {
 		return Answer{}, s.unreadable(org, id, err)
 	}
-	made, found, err := actors.EventBehindWhich(v, org, source, r.Stamp.LastSeq)
+	made, found, err := actors.EventBeforeReply(v, org, source, r.Stamp.LastSeq)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -138,7 +138,7 @@ func (s *Service) unreadable(org, id ledger.ID, why error) error {
 // write is run for writes that may have an idempotency key. decide also returns the result of the
 // write, from which the reply is made. A dry run ends after decide.
 func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
-	o, keyed := ctx.Value(onceInContext{}).(*once)
+	o, keyed := ctx.Value(onceInContext{}).(*idempotentReply)
 	return s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
 		change, made, err := decide(now)
 		switch {
@@ -147,16 +147,16 @@ func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide fu
 		case err != nil || !keyed:
 			return change, err
 		case change == nil:
-			return nil, s.fresh(op, &o.key)
+			return nil, s.checkUnclaimed(op, &o.key)
 		}
 		about := &change.Steps[len(change.Steps)-1]
-		return change, s.keep(op, o, change, about.Org, about.Source, made)
+		return change, s.addReply(op, o, change, about.Org, about.Source, made)
 	}, publish)
 }
 
-// fresh refuses a write that changes nothing if its key is already claimed: two concurrent requests
-// used the same key, and the other one changed the record first.
-func (s *Service) fresh(op string, key *actors.Key) error {
+// checkUnclaimed refuses a write that changes nothing if its key is already claimed: then two
+// concurrent requests used the same key, and the other one changed the record first.
+func (s *Service) checkUnclaimed(op string, key *actors.Key) error {
 	v := s.rt.Journal.View()
 	defer v.Close()
 	_, _, found, err := key.Find(v, directory.PlatformOrg)
@@ -171,19 +171,19 @@ func (s *Service) fresh(op string, key *actors.Key) error {
 // error, the Change must not be submitted. If the writer refuses the Change, the key may have been
 // claimed before: call Answered again.
 func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, made any) error {
-	o, keyed := ctx.Value(onceInContext{}).(*once)
+	o, keyed := ctx.Value(onceInContext{}).(*idempotentReply)
 	if !keyed {
 		return nil
 	}
-	answer := ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(o.key.ClaimKey())} // no other record is stored under the key's id
-	return s.keep("directory.KeepAnswer", o, change, org, answer, made)
+	answer := ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(o.key.ClaimKey())} // no other record is stored under the key's id
+	return s.addReply("directory.KeepAnswer", o, change, org, answer, made)
 }
 
-// keep adds the key's claim and the sealed reply to a change. The reply comes directly behind the
-// event that the change is about, if there is one: Answered takes the booked time from the event
+// addReply adds the key's claim and the sealed reply to a change. The reply comes directly behind the
+// event of the record in about, if that record has one: Answered takes the booked time from the event
 // before the reply.
-func (s *Service) keep(op string, o *once, change *posting.Change, org ledger.ID, about ledger.Source, made any) error {
-	id := directory.AnswerID(o.key.ClaimKey())
+func (s *Service) addReply(op string, o *idempotentReply, change *posting.Change, org ledger.ID, about ledger.Source, made any) error {
+	id := directory.CachedReplyID(o.key.ClaimKey())
 	answer := o.answer(made)
 	plaintext, err := answers.AppendStored(nil, &answer, nil)
 	defer clear(plaintext)

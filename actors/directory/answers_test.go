@@ -15,7 +15,7 @@ import (
 	"mizan/posting"
 )
 
-func adminKey(text string) actors.Key { return actors.Key{Scope: actors.KeyOfAdmin, Text: text} }
+func adminKey(text string) actors.Key { return actors.Key{Scope: actors.AdminKeyScope, Text: text} }
 
 // renaming changes a partner's name with an idempotency key; the reply's text is body.
 func (f *fixture) renaming(p *directory.Partner, key actors.Key, name, body string) error {
@@ -25,7 +25,7 @@ func (f *fixture) renaming(p *directory.Partner, key actors.Key, name, body stri
 	return err
 }
 
-func TestAnAnswerShowsTheTimeOfItsOwnEvent(t *testing.T) {
+func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 	f := open(t)
 	p := f.partnerOf(f.organization("One").ID, "one")
 	if _, found, err := f.Answered(adminKey("k")); found || err != nil {
@@ -54,7 +54,7 @@ func TestAnAnswerShowsTheTimeOfItsOwnEvent(t *testing.T) {
 }
 
 // The reply is made from the record as it will be, except for the times that the writer fills.
-func TestWhatAnAnswerIsMadeOf(t *testing.T) {
+func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	p := f.partnerOf(o.ID, "one")
@@ -83,7 +83,7 @@ func sameBut[R comparable](a, b R, without func(*R)) bool {
 	return a == b
 }
 
-func TestAKeyIsClaimedWithItsChangeOrNotAtAll(t *testing.T) {
+func TestKeyIsClaimedInItsChangeOnly(t *testing.T) {
 	f := open(t)
 	p := f.partnerOf(f.organization("One").ID, "one")
 	before := len(f.events(p.Org))
@@ -91,7 +91,7 @@ func TestAKeyIsClaimedWithItsChangeOrNotAtAll(t *testing.T) {
 	if err := f.renaming(p, adminKey("k"), "one", ""); err != nil { // the partner already has this name
 		t.Fatal(err)
 	}
-	if err := f.renaming(p, actors.Key{Scope: actors.KeyOfAdmin}, " ", ""); err == nil {
+	if err := f.renaming(p, actors.Key{Scope: actors.AdminKeyScope}, " ", ""); err == nil {
 		t.Error("a name of nothing was taken")
 	}
 	if _, found, err := f.Answered(adminKey("k")); found || err != nil || len(f.events(p.Org)) != before {
@@ -111,7 +111,7 @@ func TestAKeyIsClaimedWithItsChangeOrNotAtAll(t *testing.T) {
 }
 
 // The partner number that a repeated request has reserved goes to the next partner.
-func TestARepetitionSpendsNoPartnerNumber(t *testing.T) {
+func TestRepetitionUsesNoPartnerNumber(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	var wait sync.WaitGroup
@@ -137,7 +137,7 @@ func TestARepetitionSpendsNoPartnerNumber(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOpensByItsKeyringInItsPlaceOnly(t *testing.T) {
+func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 	f := open(t)
 	p := f.partnerOf(f.organization("One").ID, "one")
 	for _, key := range []string{"k", "other"} {
@@ -152,7 +152,7 @@ func TestAnAnswerOpensByItsKeyringInItsPlaceOnly(t *testing.T) {
 	f.Service.sealer = own
 	source := func(key string) ledger.Source {
 		k := adminKey(key)
-		return ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(k.ClaimKey())}
+		return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(k.ClaimKey())}
 	}
 	v := f.Journal.View()
 	moved, _, _ := v.Record(p.Org, source("other"))

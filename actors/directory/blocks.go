@@ -55,9 +55,9 @@ func (s *Service) HasBlocks(id ledger.ID) bool {
 	return ok && o.blocks.all.Load() > 0
 }
 
-// Blocked tells whether the organization's blocklist has an entry that matches the payer, and
-// returns the first matching kind in the order of directory.BlockKinds. It sees every answered
-// change and reads no store.
+// Blocked tells whether the organization's blocklist has an entry that matches the payer, and returns
+// the first matching kind in the order of directory.BlockKinds. It sees every change whose caller has
+// got a response, and does not read the store.
 func (s *Service) Blocked(id ledger.ID, p *directory.Payer) (kind string, blocked bool) {
 	o, ok := s.org(id)
 	if !ok || o.blocks.all.Load() == 0 {
@@ -106,7 +106,7 @@ func (l *blocklist) hasBIN(digits []byte) bool {
 	return false
 }
 
-// listBIN adds a BIN to the active ones or removes it.
+// listBIN adds a BIN to the active BINs, or removes it.
 func (l *blocklist) listBIN(value blockValue, listed bool) {
 	if value.kind != directory.BlockBIN {
 		return
@@ -162,7 +162,7 @@ func (l *blocklist) publish(b *directory.Block) {
 	case b.Active && !listed:
 		place := &listing{creation: creation{b.Created, b.ID}, blockValue: value}
 		l.place(place)
-		l.widen(b)
+		l.addRange(b)
 		l.values.Store(value, place)
 		l.listBIN(value, true)
 		l.count(b.Kind, 1)
@@ -170,10 +170,10 @@ func (l *blocklist) publish(b *directory.Block) {
 		l.count(b.Kind, -1)
 		l.values.Delete(value)
 		l.listBIN(value, false)
-		l.narrow(b)
+		l.removeRange(b)
 		held.(*listing).inactive.Store(true)
 		l.inactive++
-		l.tidy()
+		l.dropInactive()
 	}
 }
 
@@ -182,16 +182,16 @@ func (l *blocklist) count(kind directory.BlockKind, n int64) {
 	l.all.Add(n)
 }
 
-// widen adds the entry's address range and narrow removes it. A single address is an ordinary value
-// and has no range.
-func (l *blocklist) widen(b *directory.Block) {
+// addRange adds the entry's address range to the ranges, and removeRange removes it. A single address
+// is an ordinary value and has no range.
+func (l *blocklist) addRange(b *directory.Block) {
 	if prefix, ok := b.Prefix(); ok && !prefix.IsSingleIP() {
 		wider := append(slices.Clone(l.ranges()), prefix)
 		l.prefixes.Store(&wider)
 	}
 }
 
-func (l *blocklist) narrow(b *directory.Block) {
+func (l *blocklist) removeRange(b *directory.Block) {
 	if prefix, ok := b.Prefix(); ok && !prefix.IsSingleIP() {
 		narrower := slices.DeleteFunc(slices.Clone(l.ranges()), func(p netip.Prefix) bool { return p == prefix })
 		l.prefixes.Store(&narrower)
@@ -212,9 +212,9 @@ func (l *blocklist) place(p *listing) {
 
 func compareListing(p *listing, s creation) int { return compareCreation(p.creation, s) }
 
-// tidy removes inactive listings from the order when they are more than maxOff and more than half
-// of it.
-func (l *blocklist) tidy() {
+// dropInactive removes inactive listings from the order if they are more than maxInactive and more than
+// half of the order.
+func (l *blocklist) dropInactive() {
 	order := l.listings()
 	if l.inactive <= max(maxInactive, len(order)/2) {
 		return
@@ -279,7 +279,7 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 			return nil, nil, err
 		}
 		if old != nil {
-			if b, event = old.Switch(true); event.Name == "" {
+			if b, event = old.SetActive(true); event.Name == "" {
 				return nil, nil, ledger.Refuse(op, ledger.Internal, "the view lacks an entry that is in force")
 			}
 		}
@@ -328,7 +328,7 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 		if err != nil {
 			return nil, nil, err
 		}
-		b, event := old.Switch(false)
+		b, event := old.SetActive(false)
 		if next = b; event.Name == "" {
 			return nil, nil, nil
 		}
@@ -416,8 +416,8 @@ func (o *organization) putBlock(b *directory.Block, stamp posting.Stamp) {
 	o.blocks.publish(b)
 }
 
-// loadBlocks reads the blocklist. While it reads up to a million entries it holds only what the
-// view keeps of them.
+// loadBlocks reads the blocklist. It reads up to a million entries, and holds only the part of each
+// that the view keeps.
 func (o *organization) loadBlocks(v *posting.View) error {
 	var order []*listing
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {

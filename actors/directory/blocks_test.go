@@ -39,7 +39,7 @@ func whole() directory.Payer {
 	}
 }
 
-func TestAPayerIsHeldAgainstEachKind(t *testing.T) {
+func TestPayerIsCheckedAgainstEachKind(t *testing.T) {
 	f := open(t)
 	for kind, values := range map[directory.BlockKind][]string{
 		directory.BlockBIN:     {"424242", "4242424", "42424242"},
@@ -64,7 +64,7 @@ func TestAPayerIsHeldAgainstEachKind(t *testing.T) {
 	}
 }
 
-func TestTheFirstKindIsTheOneThatIsNamed(t *testing.T) {
+func TestFirstMatchingKindIsReturned(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	listed := []struct {
@@ -75,9 +75,9 @@ func TestTheFirstKindIsTheOneThatIsNamed(t *testing.T) {
 		f.block(o.ID, entry.kind, entry.value)
 		f.wantBlocked(o.ID, whole(), string(entry.kind))
 	}
-	short := whole()
-	short.BIN = []byte("424242")
-	f.wantBlocked(o.ID, short, "card")
+	shortBIN := whole()
+	shortBIN.BIN = []byte("424242")
+	f.wantBlocked(o.ID, shortBIN, "card")
 	f.restart()
 	f.wantBlocked(o.ID, whole(), "bin")
 	for i := len(listed) - 1; i > 0; i-- {
@@ -86,7 +86,7 @@ func TestTheFirstKindIsTheOneThatIsNamed(t *testing.T) {
 	}
 }
 
-func TestABlocklistIsOfOneOrganization(t *testing.T) {
+func TestEachOrganizationHasItsOwnBlocklist(t *testing.T) {
 	f := open(t)
 	one, two := f.organization("One"), f.organization("Two")
 	b := f.block(one.ID, directory.BlockCountry, "RU")
@@ -107,7 +107,7 @@ func TestABlocklistIsOfOneOrganization(t *testing.T) {
 	}
 }
 
-func TestAValueIsListedOnceAndListedAgain(t *testing.T) {
+func TestValueIsListedOnceAndCanBeListedAgain(t *testing.T) {
 	f := open(t)
 	ctx, o := t.Context(), f.organization("One")
 	first := f.block(o.ID, directory.BlockEmail, "a@b.c")
@@ -141,7 +141,7 @@ func TestAValueIsListedOnceAndListedAgain(t *testing.T) {
 }
 
 // Of many concurrent creates of the same value one succeeds and the others get a Conflict.
-func TestOneEntryUnderManyCreates(t *testing.T) {
+func TestConcurrentCreatesMakeOneEntry(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	var wait sync.WaitGroup
@@ -166,7 +166,7 @@ func TestOneEntryUnderManyCreates(t *testing.T) {
 	}
 }
 
-func TestBlocksThatAreRefused(t *testing.T) {
+func TestRefusedBlocks(t *testing.T) {
 	f := open(t)
 	ctx, o := t.Context(), f.organization("One")
 	b := f.block(o.ID, directory.BlockCountry, "KZ")
@@ -212,7 +212,7 @@ func (f *fixture) fill(org ledger.ID, kind directory.BlockKind, count int, value
 	}
 }
 
-func TestAnOrganizationHasAThousandPrefixes(t *testing.T) {
+func TestMaximumOfAddressRanges(t *testing.T) {
 	f := open(t)
 	ctx, o := t.Context(), f.organization("One")
 	prefix := func(i int) string { return fmt.Sprintf("10.%d.%d.0/24", i/256, i%256) }
@@ -230,7 +230,7 @@ func TestAnOrganizationHasAThousandPrefixes(t *testing.T) {
 }
 
 // Writing a million entries would take minutes, so the test sets the counter of entries directly.
-func TestAnOrganizationHasAMillionEntries(t *testing.T) {
+func TestMaximumOfEntries(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	part, _ := f.org(o.ID)
@@ -242,7 +242,7 @@ func TestAnOrganizationHasAMillionEntries(t *testing.T) {
 	f.block(o.ID, directory.BlockCountry, "KZ")
 }
 
-func TestTheBlocklistShowsWhatIsInForce(t *testing.T) {
+func TestListBlocksShowsActiveEntries(t *testing.T) {
 	f := open(t)
 	ctx, o := t.Context(), f.organization("One")
 	countries := []string{"AD", "BB", "CC", "DE", "EE"}
@@ -278,7 +278,7 @@ func TestTheBlocklistShowsWhatIsInForce(t *testing.T) {
 }
 
 // Entries that are created and deleted repeatedly take no more room than the active ones.
-func TestWhatWasTakenOffIsForgotten(t *testing.T) {
+func TestInactiveListingsAreDropped(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	kept := f.block(o.ID, directory.BlockCountry, "RU")
@@ -297,7 +297,7 @@ func TestWhatWasTakenOffIsForgotten(t *testing.T) {
 }
 
 // The blocklist changes while payers are checked against it.
-func TestTheBlocklistChangesWhileItIsAsked(t *testing.T) {
+func TestBlocklistChangesDuringLookups(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.block(o.ID, directory.BlockCountry, "RU")

@@ -61,7 +61,7 @@ func TestDamagedPayloadsAreErrors(t *testing.T) {
 	}
 }
 
-func TestValuesThatCantBeAreErrors(t *testing.T) {
+func TestInvalidValuesAreErrors(t *testing.T) {
 	wrong := storedOf(terminals, &directory.Terminal{
 		Partner: 1, Name: "T", Type: directory.PaymentTerminal, Env: money.Prod, ProviderParams: []byte(`{"priority":"x"}`),
 	})

@@ -76,7 +76,7 @@ func (f *fixture) payload(t *directory.Terminal) []byte {
 	return f.stored(t.Org, ledger.Source{Kind: ledger.Terminal, ID: t.ID})
 }
 
-func TestTheKeysToAnotherPlatformAreSealed(t *testing.T) {
+func TestCredentialsForAnotherPlatformAreSealed(t *testing.T) {
 	f := open(t)
 	far := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
 	name := "farther"
@@ -94,7 +94,7 @@ func TestTheKeysToAnotherPlatformAreSealed(t *testing.T) {
 }
 
 // A row that was moved to another terminal does not open, as if it were damaged.
-func TestSealedParametersAreOfOneTerminal(t *testing.T) {
+func TestSealedParametersOpenInTheirTerminalOnly(t *testing.T) {
 	f := open(t)
 	far := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
 	stored := f.payload(far)
@@ -107,7 +107,7 @@ func TestSealedParametersAreOfOneTerminal(t *testing.T) {
 }
 
 // A lost keyring makes the terminal's keys unreadable, and nothing else.
-func TestATerminalWhoseParametersDoNotOpenCanBeSetAgain(t *testing.T) {
+func TestParametersThatDoNotOpenCanBeSetAgain(t *testing.T) {
 	f := open(t)
 	far := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
 	f.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
@@ -124,7 +124,7 @@ func TestATerminalWhoseParametersDoNotOpenCanBeSetAgain(t *testing.T) {
 	}
 }
 
-func TestOnlyASandboxDoesWithoutTLS(t *testing.T) {
+func TestPlainHTTPIsAllowedInASandboxOnly(t *testing.T) {
 	f := open(t)
 	p := f.partnerOf(f.organization("A").ID, "a")
 	far := f.connectedOf(p)

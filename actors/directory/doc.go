@@ -21,17 +21,17 @@
 //  8. A write with an Idempotency-Key claims the key first, in its own Change and in the platform's name space.
 //  9. The sealed reply of that write is a record directly behind the event that it reports, because only the
 //     writer knows the event's booked time and place.
-//  10. Settlements are not in the view, and only their organization's actor claims their references, so a free
-//     reference stays free until the actor has booked.
+//  10. Settlements are not in the view. Only their organization's actor claims their references, so a
+//     reference that is free when the actor looks is still free when the actor books.
 //  11. Limits and Blocked read no store and take no lock, except that BIN lookups take a read lock; the slice
 //     that Limits returns is replaced, never changed.
-//  12. A failed login reveals nothing by its answer or timing, also when a right password comes from an address
-//     that is not its partner's.
+//  12. A failed login reveals nothing by its response or timing, also when a right password comes from
+//     an address from which its partner may not log in.
 //  13. No request waits for a last-use note; a kill loses up to an hour of a key's last use and five minutes of a
 //     session's.
 //  14. Connection and signing secrets are sealed and bound to their record; a record whose secret does not open
 //     is loaded without the secret.
-//  15. A dry run (WithDryRun) is refused as the write would be, and uses up no number, hash or key.
+//  15. A dry run (WithDryRun) is refused if the write would be, and uses up no number, hash or key.
 //  16. Whether notifications may go to private addresses is a setting of the process; addresses that were
 //     accepted under another setting stay.
 //

@@ -12,9 +12,9 @@ import (
 	"mizan/posting"
 )
 
-// Limits returns a partner's active limits, oldest first; nil if there are none. The slice is
-// shared and never changes: a change replaces it. Limits sees every answered change and reads no
-// store, because each create calls it.
+// Limits returns a partner's active limits, oldest first; nil if there are none. The slice is shared
+// and never changes: a change replaces it. Limits sees every change whose caller has got a response. It
+// does not read the store, because it is called for each create.
 func (s *Service) Limits(org ledger.ID, partner int64) []*directory.Limit {
 	o, ok := s.org(org)
 	if !ok {

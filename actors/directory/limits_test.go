@@ -91,7 +91,7 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 }
 
 // Every create looks up its partner's limits, so the lookup must cost next to nothing.
-func TestLookingForLimitsAllocatesNothing(t *testing.T) {
+func TestLimitsAllocatesNothing(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	p := f.partnerOf(o.ID, "a")
@@ -110,7 +110,7 @@ func TestLookingForLimitsAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestLimitsThatAreRefused(t *testing.T) {
+func TestRefusedLimits(t *testing.T) {
 	f := open(t)
 	ctx, o, other := t.Context(), f.organization("One"), f.organization("Two")
 	p, unknown := f.partnerOf(o.ID, "a"), f.partnerOf(other.ID, "b")
@@ -148,7 +148,7 @@ func TestLimitsThatAreRefused(t *testing.T) {
 	f.wantLimits(p, 1)
 }
 
-func TestAPartnerHasAHundredActiveLimits(t *testing.T) {
+func TestMaximumOfActiveLimits(t *testing.T) {
 	f := open(t)
 	ctx, o := t.Context(), f.organization("One")
 	p, neighbour := f.partnerOf(o.ID, "a"), f.partnerOf(o.ID, "b")

@@ -122,7 +122,7 @@ func TestCursor(t *testing.T) {
 }
 
 // A reader's order is a snapshot: it does not change while records are added.
-func TestReadersSeeAnOrderedMomentWhileRecordsCome(t *testing.T) {
+func TestListsStayOrderedDuringConcurrentCreates(t *testing.T) {
 	var x index[directory.Organization]
 	const n = 2000
 	var wait sync.WaitGroup

@@ -22,7 +22,7 @@ func (f *fixture) sessionsOf(u *directory.User, many int) {
 		change := new(posting.Change)
 		for range min(many, each) {
 			id := uuid.New()
-			n, event := u.Begin(id, secret.HashToken(id[:]), ledger.MicrosOf(f.Clock.Now()))
+			n, event := u.BeginSession(id, secret.HashToken(id[:]), ledger.MicrosOf(f.Clock.Now()))
 			change.Steps = append(change.Steps, plainStep(directory.Sessions, u.Org, 0, n, event))
 			change.Claims = append(change.Claims, hashClaim(u.Org, n.Hash, n.ID))
 			many--
@@ -35,7 +35,7 @@ func (f *fixture) sessionsOf(u *directory.User, many int) {
 
 // The number of finished sessions grows every day, so a start, and a reload after a panic, must
 // drop them while reading, for whatever reason they are over.
-func TestSessionsThatAreOverAreNotCollectedAtAStart(t *testing.T) {
+func TestFinishedSessionsAreNotLoadedAtStart(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	anna, boris := f.userOf(o.ID, "anna", "client"), f.userOf(o.ID, "boris", "client")

@@ -69,7 +69,7 @@ func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
 	}
 }
 
-func TestSuccessGivesItsAttemptBackAndNoOther(t *testing.T) {
+func TestSuccessReleasesOnlyItsOwnAttempt(t *testing.T) {
 	c, l := clock.NewManual(startTime), newLockout()
 	for i := range 4 {
 		for range 10 {
@@ -87,7 +87,7 @@ func TestSuccessGivesItsAttemptBackAndNoOther(t *testing.T) {
 	wantLocked(t, "after five failures with successes between", guess(t, l, c, key(1), false), 15*time.Minute)
 }
 
-func TestOf64AtOnceFiveMayGuess(t *testing.T) {
+func TestOf64ConcurrentWrongPasswordsFiveAreChecked(t *testing.T) {
 	c, l := clock.NewManual(startTime), newLockout()
 	var guesses, locked atomic.Int64
 	var all sync.WaitGroup
@@ -110,7 +110,7 @@ func TestOf64AtOnceFiveMayGuess(t *testing.T) {
 	}
 }
 
-func TestOf64AtOnceWhoAreRightAllGetIn(t *testing.T) {
+func Test64ConcurrentRightPasswordsAllSucceed(t *testing.T) {
 	c, l := clock.NewManual(startTime), newLockout()
 	var all sync.WaitGroup
 	for range 64 {
@@ -126,7 +126,7 @@ func TestOf64AtOnceWhoAreRightAllGetIn(t *testing.T) {
 	}
 }
 
-func TestAttemptsThatWaitAreBounded(t *testing.T) {
+func TestWaitingAttemptsAreBounded(t *testing.T) {
 	c, l := clock.NewManual(startTime), newLockout()
 	var ends []func(bool)
 	for range 5 {
@@ -150,7 +150,7 @@ func TestAttemptsThatWaitAreBounded(t *testing.T) {
 	wantLocked(t, "then", guess(t, l, c, key(1), false), 15*time.Minute)
 }
 
-func TestOfTooManyLoginsTheLeastRecentlyFailedIsForgotten(t *testing.T) {
+func TestLeastRecentlyFailedLoginIsForgottenBeyondTheBound(t *testing.T) {
 	c, l := clock.NewManual(startTime), newLockout()
 	for n := range uint32(2) {
 		for range 5 {

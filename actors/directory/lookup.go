@@ -13,7 +13,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Placeholders that lookups compare with if nothing is found, so that both cases take equally long.
+// Hashes that lookups compare with if nothing is found, so that a lookup takes equally long in both
+// cases.
 var (
 	noKey     = &directory.APIKey{Revoked: 1}
 	noPartner = &directory.Partner{}
@@ -24,10 +25,10 @@ var (
 // usedEvery is the precision of a key's last use: one second, in µs.
 const usedEvery = 1_000_000
 
-// Authenticate finds the API key and its partner inside the organization. It returns false, after
-// the same work, for an unknown organization, one that is not active, and an unknown, expired or
-// revoked key. The caller checks whether the request may come from its address and whether the
-// partner is active.
+// Authenticate finds the API key and its partner inside the organization. It returns false, after the
+// same work, for an organization that is unknown or not active, and for a key that is unknown, expired
+// or revoked. The caller checks whether the request may come from its address and whether the partner
+// is active.
 func (s *Service) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
 	now := ledger.MicrosOf(s.rt.Clock.Now())
 	place, k, p, ok := s.keyInForce(org, key, now)

@@ -18,7 +18,7 @@ const (
 	merchantRecords    = 512 // records of a Change that adds merchants
 )
 
-// Merchant is a partner that AddMerchants made.
+// Merchant is a partner that AddMerchants has created.
 type Merchant struct {
 	Number int64         // the protocol's partner id
 	Keys   []secret.Text // values of its API keys; they are stored nowhere
@@ -87,7 +87,7 @@ func (s *Service) reserveAll(ctx context.Context, n int) ([]int64, error) {
 	err := s.changePlatform(ctx, "directory.reserve", func(p *directory.Platform) (*directory.Platform, error) {
 		for range n {
 			var number int64
-			p, number = p.Reserve()
+			p, number = p.ReservePartnerNumber()
 			numbers = append(numbers, number)
 		}
 		return p, nil

@@ -25,7 +25,7 @@ const (
 	byMail = `{"emails_to_notify":["ops@bank.example"]}`
 )
 
-func TestWhoseOperatorsAreToldOfATransaction(t *testing.T) {
+func TestAlertTerminal(t *testing.T) {
 	f := open(t)
 	org, other := f.organization("a").ID, f.organization("b").ID
 	p := f.partnerOf(org, "p")
@@ -61,7 +61,7 @@ func TestWhoseOperatorsAreToldOfATransaction(t *testing.T) {
 	}
 }
 
-func TestAllTerminalsWhoseOperatorsWantToBeTold(t *testing.T) {
+func TestAlertTerminals(t *testing.T) {
 	f := open(t)
 	f.organization("empty")
 	first, second := f.organization("a").ID, f.organization("b").ID

@@ -19,7 +19,7 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft direct
 	if err != nil {
 		return nil, err
 	}
-	draft.Org, draft.ID, draft.Number = org, uuid.New(), 1 // the number comes when nothing else is wrong
+	draft.Org, draft.ID, draft.Number = org, uuid.New(), 1 // the real number is reserved after everything else is checked
 	_, _, err = directory.NewPartner(draft, s.privateHooks.Load())
 	if err := directory.Join(err, checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
@@ -41,13 +41,14 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft direct
 		// The number is fresh, so the taken claim is the login's.
 		err = loginTaken(op)
 	}
-	if unused(err) {
-		s.giveBack(draft.Number)
+	if certainlyRefused(err) {
+		s.returnNumber(draft.Number)
 	}
 	return created, err
 }
 
-// checkOwner checks that the partner that a new record names exists. That a record names one is checked with its fields.
+// checkOwner checks that the partner named by a new record exists. Whether the record names a partner
+// at all is checked with its fields.
 func (o *organization) checkOwner(op string, number int64) error {
 	if _, ok := o.partner(number); ok || number == 0 {
 		return nil
@@ -55,7 +56,8 @@ func (o *organization) checkOwner(op string, number int64) error {
 	return ledger.RefuseField(op, "partner_id", "no such partner")
 }
 
-// partnerClaims makes the login unique in its organization and the number unique on the platform.
+// partnerClaims returns the claims that make the login unique in its organization and the number unique
+// on the platform.
 func partnerClaims(p *directory.Partner) []ledger.Claim {
 	return []ledger.Claim{
 		{Org: p.Org, Kind: ledger.ClaimLogin, Key: p.Login, Owner: p.ID[:]},

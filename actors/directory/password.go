@@ -22,26 +22,27 @@ const (
 )
 
 // Bounds of hashing: how many hashes run at once and how many may wait. They apply to setting
-// passwords and to checking passwords, each on its own.
+// passwords; logins have bounds of their own (attempts).
 const (
 	maxHashing     = 2
 	maxHashWaiting = 256
 )
 
-// passwords hashes passwords, a bounded number at a time. Setting passwords has its own gate, so a
-// flood of logins (attempts) does not lock the administration out.
+// passwords hashes passwords, a bounded number at a time. Setting a password waits at its own gate and
+// logins wait elsewhere (attempts), so a flood of logins does not keep administrators from setting
+// passwords.
 type passwords struct {
-	set    gate
-	memory uint32 // KiB per hash
+	settingGate gate
+	memory      uint32 // KiB per hash
 }
 
 func newPasswords() *passwords {
-	return &passwords{set: newGate(maxHashing, maxHashWaiting), memory: argonMemory}
+	return &passwords{settingGate: newGate(maxHashing, maxHashWaiting), memory: argonMemory}
 }
 
 // hash returns the password's PHC string; actors.ErrBusy if too many callers wait.
 func (p *passwords) hash(ctx context.Context, random io.Reader, pass []byte) (string, error) {
-	leave, err := p.set.enter(ctx, "directory.hash")
+	leave, err := p.settingGate.enter(ctx, "directory.hash")
 	if err != nil {
 		return "", err
 	}
@@ -56,9 +57,8 @@ func (p *passwords) hash(ctx context.Context, random io.Reader, pass []byte) (st
 		text.EncodeToString(salt[:]), text.EncodeToString(key)), nil
 }
 
-// verify tells whether the PHC string was made from the password. Without a string, or with one
-// that cannot be parsed, it does the same work and returns false. The caller bounds how many run at
-// once.
+// verify tells whether the PHC string was made from the password. If there is no string, or it cannot
+// be parsed, verify does the same work and returns false. The caller bounds how many calls run at once.
 func (p *passwords) verify(phc string, pass []byte) bool {
 	kept, known := parsePHC(phc)
 	if !known {

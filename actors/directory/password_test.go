@@ -52,24 +52,24 @@ func TestPasswordHashingIsBounded(t *testing.T) {
 		return err
 	}
 	for range maxHashing {
-		p.set.inside <- struct{}{} // all places are taken
-		p.set.admitted <- struct{}{}
+		p.settingGate.inside <- struct{}{} // all places are taken
+		p.settingGate.admitted <- struct{}{}
 	}
 	wantCode(t, "no answer in time", set(canceled(t)), ledger.Unavailable, "")
-	if len(p.set.admitted) != maxHashing {
+	if len(p.settingGate.admitted) != maxHashing {
 		t.Error("who gave up still waits")
 	}
 	for range maxHashWaiting {
-		p.set.admitted <- struct{}{}
+		p.settingGate.admitted <- struct{}{}
 	}
 	if err := set(t.Context()); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("one too many: %v", err)
 	}
 	for range maxHashing {
-		<-p.set.inside
+		<-p.settingGate.inside
 	}
 	for range maxHashing + maxHashWaiting {
-		<-p.set.admitted
+		<-p.settingGate.admitted
 	}
 	if err := set(t.Context()); err != nil {
 		t.Errorf("when there is room again: %v", err)

@@ -30,7 +30,7 @@ func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 		return ledger.Refuse(op, ledger.Invalid, "an administration token has at least %d bytes", MinAdminToken)
 	}
 	hash := secret.HashToken(token)
-	return s.changePlatform(ctx, op, func(p *directory.Platform) (*directory.Platform, error) { return p.Admit(hash) })
+	return s.changePlatform(ctx, op, func(p *directory.Platform) (*directory.Platform, error) { return p.AcceptAdminToken(hash) })
 }
 
 // RotateAdminToken retires the administration token and makes another in its place, in one Change.
@@ -38,7 +38,7 @@ func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 func (s *Service) RotateAdminToken(ctx context.Context, token []byte) (secret.Text, error) {
 	hash, retired := secret.HashToken(token), secret.Text(token)
 	return s.rotate(ctx, retired, func(p *directory.Platform, successor [32]byte) (*directory.Platform, error) {
-		return p.Rotate(hash, successor)
+		return p.RotateAdminToken(hash, successor)
 	})
 }
 
@@ -49,7 +49,7 @@ func (s *Service) RotateAllAdminTokens(ctx context.Context) (secret.Text, error)
 		if len(p.AdminTokens) == 0 {
 			return nil, ledger.Refuse("directory.RotateAllAdminTokens", ledger.Conflict, "there is no administration token yet")
 		}
-		return p.RotateAll(successor), nil
+		return p.RotateAllAdminTokens(successor), nil
 	})
 }
 
@@ -68,7 +68,7 @@ func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p
 			return nil, nil, err
 		}
 		return &posting.Change{Steps: []posting.Step{
-			plainStep(directory.Platforms, directory.PlatformOrg, old.stamp.Version, next, next.Rotated()),
+			plainStep(directory.Platforms, directory.PlatformOrg, old.stamp.Version, next, next.RotationEvent()),
 		}}, successor, nil
 	}, func(stamps []posting.Stamp) {
 		s.putPlatform(next, stamps[0])
@@ -103,11 +103,10 @@ func (s *Service) changePlatform(ctx context.Context, op string, change func(*di
 }
 
 func platformStep(expect uint64, p *directory.Platform) posting.Step {
-	return plainStep(directory.Platforms, directory.PlatformOrg, expect, p, p.Event(expect == 0))
+	return plainStep(directory.Platforms, directory.PlatformOrg, expect, p, p.ChangeEvent(expect == 0))
 }
 
-// maxSpare bounds the reserved partner numbers that are kept for the next partners; further ones
-// are lost.
+// maxSpare bounds the reserved partner numbers that are kept for future partners; any more are lost.
 const maxSpare = 1024
 
 // reserve returns a partner number that is durably reserved.
@@ -117,7 +116,7 @@ func (s *Service) reserve(ctx context.Context) (int64, error) {
 	}
 	var number int64
 	err := s.changePlatform(ctx, "directory.reserve", func(p *directory.Platform) (next *directory.Platform, err error) {
-		next, number = p.Reserve()
+		next, number = p.ReservePartnerNumber()
 		return next, nil
 	})
 	if err != nil {
@@ -138,8 +137,8 @@ func (s *Service) takeSpare() (int64, bool) {
 	return number, true
 }
 
-// giveBack keeps a reserved number that was not used.
-func (s *Service) giveBack(number int64) {
+// returnNumber keeps a reserved number that was not used for the next partner.
+func (s *Service) returnNumber(number int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.spare) < maxSpare {
@@ -147,9 +146,9 @@ func (s *Service) giveBack(number int64) {
 	}
 }
 
-// unused tells whether a creation was certainly refused, so that its number can be used again.
-// After a time-out or a fault the number may be in use.
-func unused(err error) bool {
+// certainlyRefused tells whether a creation was certainly refused, so that its number can be used
+// again. After a time-out or a fault the number may be in use.
+func certainlyRefused(err error) bool {
 	switch codeOf(err) {
 	case ledger.Conflict, ledger.Invalid, ledger.NotFound:
 		return true

@@ -29,7 +29,7 @@ func (f *fixture) wantRate(org ledger.ID, from, to money.Currency, want string) 
 	}
 }
 
-func TestARateIsOfOneOrderedPairOfOneOrganization(t *testing.T) {
+func TestRateBelongsToAnOrderedPairAndAnOrganization(t *testing.T) {
 	f := open(t)
 	o, other := f.organization("One"), f.organization("Two")
 	f.wantRate(o.ID, "USD", "RUB", "")
@@ -81,7 +81,7 @@ func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 	}
 }
 
-func TestRatesThatAreRefused(t *testing.T) {
+func TestRefusedRates(t *testing.T) {
 	f := open(t)
 	ctx, o := t.Context(), f.organization("One")
 	f.put(o.ID, "USD", "RUB", "92.5")
@@ -105,7 +105,7 @@ func TestRatesThatAreRefused(t *testing.T) {
 
 // Of many concurrent puts of the same new pair one creates it and the others change it, and the
 // view ends in the journal's state.
-func TestOneRecordUnderManyPuts(t *testing.T) {
+func TestConcurrentPutsMakeOneRecord(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	const parallel = 32

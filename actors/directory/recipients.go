@@ -54,8 +54,8 @@ func (s *Service) Address(id, to ledger.ID) (actors.Address, bool) {
 	return actors.Address{}, false
 }
 
-// address returns the terminal's own notification address or, if it has none, its partner's. A
-// secret is never used with the other's address.
+// address returns the terminal's own notification address or, if it has none, its partner's. The
+// terminal's secret is never used with the partner's address, or the other way round.
 func (o *organization) address(t *directory.Terminal) (actors.Address, bool) {
 	if n := &t.Notification; n.NotifyURL != "" {
 		return actors.Address{URL: n.NotifyURL, Secret: n.Secret, Previous: n.SecretPrevious}, true

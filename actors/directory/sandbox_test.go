@@ -181,7 +181,7 @@ func TestReissue(t *testing.T) {
 	checkSandbox(t, f, &again)
 }
 
-func TestThePasswordOfTheSandboxsPartnerIsKnownToBeInForce(t *testing.T) {
+func TestPassInForce(t *testing.T) {
 	f := open(t)
 	box := must(f.Seed(t.Context(), SeedInput{}))
 	check := func(what string, demo Demo, pass []byte, want bool) {

@@ -56,7 +56,7 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 	}
 }
 
-func TestMerchantsAreWhatTheApiMakes(t *testing.T) {
+func TestMerchantsEqualThoseCreatedOneByOne(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.partnerOf(o.ID, "before")
@@ -104,7 +104,7 @@ func TestMerchantsAreWhatTheApiMakes(t *testing.T) {
 	}
 }
 
-func TestMerchantsAreRefusedWhereTheyDoNotFit(t *testing.T) {
+func TestInvalidMerchantsDraftsAreRefused(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	for field, d := range map[string]MerchantsDraft{
@@ -124,7 +124,7 @@ func TestMerchantsAreRefusedWhereTheyDoNotFit(t *testing.T) {
 
 // Once its last use is stored, a key is found with the store closed: reading the store would end
 // the process.
-func TestAKeyIsFoundWithoutTheStore(t *testing.T) {
+func TestAuthenticationDoesNotReadTheStore(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	p := f.partnerOf(o.ID, "one")
@@ -153,7 +153,7 @@ func TestAKeyIsFoundWithoutTheStore(t *testing.T) {
 }
 
 // The bytes that a refusal allocates show the steps that it took.
-func TestEveryKeyThatIsNotTakenCostsTheSame(t *testing.T) {
+func TestEveryRejectedKeyTakesTheSameTime(t *testing.T) {
 	f := open(t)
 	o, other, resting := f.organization("One"), f.organization("Two"), f.organization("Three")
 	p := f.partnerOf(o.ID, "one")

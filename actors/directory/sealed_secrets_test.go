@@ -87,7 +87,7 @@ func (f *fixture) openly(org ledger.ID, text string) (n int) {
 	return n
 }
 
-func TestWhatSignsNotificationsIsSealed(t *testing.T) {
+func TestSigningSecretsAreSealed(t *testing.T) {
 	f := open(t)
 	p, term := f.signing()
 	name := "renamed"
@@ -112,7 +112,7 @@ func TestWhatSignsNotificationsIsSealed(t *testing.T) {
 }
 
 // The cached replies of writes with a key contain masks, and are sealed too.
-func TestAKeptAnswerHasNoSecretInTheClear(t *testing.T) {
+func TestStoredReplyIsSealed(t *testing.T) {
 	f := open(t)
 	p, _ := f.signing()
 	next := "canary-of-the-next"
@@ -131,7 +131,7 @@ func TestAKeptAnswerHasNoSecretInTheClear(t *testing.T) {
 }
 
 // A row that was moved to another record does not open, as if it were damaged.
-func TestSealedSecretsAreOfOneRecord(t *testing.T) {
+func TestSealedSecretOpensInItsRecordOnly(t *testing.T) {
 	f := open(t)
 	p, term := f.signing()
 	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), term.ID}} {
@@ -171,7 +171,7 @@ func TestSecretsThatDoNotOpenCanBeSetAgain(t *testing.T) {
 	f.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
 }
 
-func TestWithoutAKeyringNoSecretIsTaken(t *testing.T) {
+func TestSecretsAreRefusedWithoutAKeyring(t *testing.T) {
 	f := open(t)
 	p, term := f.signing()
 	f.sealer = NoKeys

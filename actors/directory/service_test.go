@@ -167,7 +167,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestOneLoginUnderManyCreates(t *testing.T) {
+func TestConcurrentCreatesCannotShareALogin(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	const parallel = 64

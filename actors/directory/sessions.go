@@ -46,10 +46,11 @@ type Login struct {
 }
 
 // LogIn checks the login and password of a user or partner, begins a session and returns its token,
-// which is stored nowhere. Every failure is Unauthorized, after the same work, with one exception:
-// the right password of a partner that is switched off is Forbidden. From an address that is not
-// the partner's every password counts as wrong: a right one costs the same work, counts as a
-// failure and gets the same answer. The error is a *ledger.Refusal, a *LockedOut or ErrCrowded.
+// which is stored nowhere. Every failure is Unauthorized, after the same work, with one exception: the
+// right password of a partner that is switched off is Forbidden. If the request comes from an address
+// from which the partner may not log in, every password counts as wrong: even the right one costs the
+// same work, counts as a failure and gets the same response. The error is a *ledger.Refusal, a
+// *LockedOut or ErrCrowded.
 func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secret.Text, error) {
 	key := loginKey(l.Org, l.Login)
 	if err := s.lockout.check(s.rt.Clock, key); err != nil {
@@ -74,7 +75,7 @@ func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secre
 	if wrong = !right || !admitted || !who.mayEnter(); wrong {
 		return nil, "", unauthorized()
 	}
-	if who.dismissed() {
+	if who.partnerInactive() {
 		return nil, "", ledger.Refuse("directory.LogIn", ledger.Forbidden, "the partner is deactivated")
 	}
 	n, token, err := s.beginSession(ctx, &who)
@@ -119,8 +120,8 @@ func (s *Service) person(id ledger.ID, login string) (person, string) {
 	return person{}, ""
 }
 
-// mayEnter tells whether a right password begins a session, as far as the reason for a refusal must
-// stay secret.
+// mayEnter tells whether a person with the right password may begin a session. It covers the conditions
+// whose failure must look like a wrong password.
 func (w *person) mayEnter() bool {
 	return w.org != nil && w.org.self.record().Active() && (w.user == nil || w.user.Active)
 }
@@ -130,8 +131,8 @@ func (w *person) comesFrom(source netip.Addr) bool {
 	return w.partner == nil || w.partner.Admits(source)
 }
 
-// dismissed tells whether the account acts for a partner only, and that partner is switched off.
-func (w *person) dismissed() bool { return w.partner != nil && !w.partner.Active }
+// partnerInactive tells whether the account acts for a partner only, and that partner is switched off.
+func (w *person) partnerInactive() bool { return w.partner != nil && !w.partner.Active }
 
 // session makes the session from the person's current record. It returns false if the record has
 // changed so that the checked password no longer applies.
@@ -140,12 +141,12 @@ func (w *person) session(hash [32]byte, now ledger.Micros) (*directory.Session, 
 	if w.user != nil {
 		c, _ := w.org.users.get(w.user.ID)
 		u := c.record()
-		n, event := u.Begin(id, hash, now)
+		n, event := u.BeginSession(id, hash, now)
 		return n, event, u.Active && u.Epoch == w.user.Epoch
 	}
 	c, _ := w.org.partners.get(w.partner.ID)
 	p := c.record()
-	n, event := p.Begin(id, hash, now)
+	n, event := p.BeginSession(id, hash, now)
 	return n, event, p.Active && p.Epoch == w.partner.Epoch
 }
 
@@ -240,15 +241,15 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 		n, used = place.record(), ledger.Micros(place.used.Load())
 	}
 	same := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
-	valid, sessionsByOwner, rested, active := n.Valid(now), o.begunAs(n), n.Rested(used, now), o.self.record().Active()
+	valid, sessionsByOwner, rested, active := n.Valid(now), o.begunAs(n), n.IdleTooLong(used, now), o.self.record().Active()
 	if !(known && found && same && valid && sessionsByOwner && !rested && active) {
 		return nil, nil, false
 	}
 	return place, n, true
 }
 
-// begunAs tells whether the session's user or partner still has the epoch that the session was
-// begun with: a new password, for example, starts a new epoch.
+// begunAs tells whether the session was begun in the current epoch of its user or partner: a new
+// password, for example, starts a new epoch.
 func (o *organization) begunAs(n *directory.Session) bool {
 	u, p := noUser, noPartner
 	if c, ok := o.users.get(n.User); ok {
@@ -257,14 +258,14 @@ func (o *organization) begunAs(n *directory.Session) bool {
 	if c, ok := o.partner(n.Partner); ok {
 		p = c.record()
 	}
-	return n.Epoch == 0 || u.Begun(n) || p.Begun(n)
+	return n.Epoch == 0 || u.AllowsSession(n) || p.AllowsSession(n)
 }
 
-// over tells whether a session can never be used again. The caller must make sure that the record has
-// the latest use, which may be in memory only.
-func (o *organization) over(c *viewRecord[directory.Session], now ledger.Micros) bool {
+// sessionOver tells whether a session can never be used again. The caller must make sure that the
+// record has the latest use, which may be in memory only.
+func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
-	return !n.Valid(now) || !o.begunAs(n) || n.Rested(ledger.Micros(c.used.Load()), now)
+	return !n.Valid(now) || !o.begunAs(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
 }
 
 func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], bool) {
@@ -321,7 +322,7 @@ func (o *organization) drop(c *viewRecord[directory.Session]) {
 // the view before.
 func (o *organization) readSessions(v *posting.View, now ledger.Micros) ([]read[directory.Session], error) {
 	return readKind(v, o.id, ledger.Session, readSession, func(n *directory.Session) bool {
-		return n.Valid(now) && o.begunAs(n) && !n.Rested(0, now)
+		return n.Valid(now) && o.begunAs(n) && !n.IdleTooLong(0, now)
 	})
 }
 
@@ -347,7 +348,7 @@ func (o *organization) loadSessions(v *posting.View, now ledger.Micros) error {
 func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *viewRecord[directory.Session] {
 	whose := ownerOf(n)
 	live := slices.DeleteFunc(o.sessionsByOwner[whose], func(c *viewRecord[directory.Session]) bool {
-		over := o.over(c, now)
+		over := o.sessionOver(c, now)
 		if over {
 			o.drop(c)
 		}

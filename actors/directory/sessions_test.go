@@ -32,15 +32,15 @@ func (f *fixture) logIn(org ledger.ID, login, pass string) (*directory.Session, 
 }
 
 // Logins go on however many passwords are being set.
-func TestAFloodOfNewPasswordsKeepsNobodyOut(t *testing.T) {
+func TestUsersCanLogInDuringAFloodOfNewPasswords(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.userOf(o.ID, "anna", "client")
 	for range maxHashing {
-		f.passwords.set.inside <- struct{}{}
+		f.passwords.settingGate.inside <- struct{}{}
 	}
 	for range maxHashing + maxHashWaiting {
-		f.passwords.set.admitted <- struct{}{}
+		f.passwords.settingGate.admitted <- struct{}{}
 	}
 	if _, err := f.CreateUser(t.Context(), o.ID, directory.User{Login: "boris", Name: "boris", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("one password too many: %v", err)
@@ -140,7 +140,7 @@ func TestWhoLogsIn(t *testing.T) {
 	}
 }
 
-func TestADeactivatedPartnerIsToldSoByItsPasswordOnly(t *testing.T) {
+func TestDeactivatedPartnerIsForbiddenOnlyWithItsPassword(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	p := f.partnerOf(o.ID, "shop")
@@ -158,7 +158,7 @@ func TestADeactivatedPartnerIsToldSoByItsPasswordOnly(t *testing.T) {
 	f.wantLive("a session of who acts as it", o.ID, hers, true)
 }
 
-func TestASessionEndsAfter12HoursAndAfter30MinutesOfRest(t *testing.T) {
+func TestSessionEndsAfter12HoursOr30IdleMinutes(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.userOf(o.ID, "anna", "client")
@@ -190,7 +190,7 @@ func TestASessionEndsAfter12HoursAndAfter30MinutesOfRest(t *testing.T) {
 	}
 }
 
-func TestRestSurvivesARestart(t *testing.T) {
+func TestIdleTimeSurvivesARestart(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.userOf(o.ID, "anna", "client")
@@ -343,7 +343,7 @@ func (f *fixture) userNamed(org ledger.ID, login string) (*directory.User, bool)
 }
 
 // The sandbox's sessions never end, so their uses are not noted.
-func TestSandboxSessionsHaveNoEnd(t *testing.T) {
+func TestSandboxSessionsDoNotExpire(t *testing.T) {
 	f := open(t)
 	box := must(f.Seed(t.Context(), SeedInput{}))
 	before := len(f.events(box.First.Org))
@@ -377,7 +377,7 @@ func TestALoginIsLockedOutWhetherOrNotItExists(t *testing.T) {
 
 // Only an attempt whose password was compared is a failure: an attempt that found no place to hash,
 // or got no answer in time, is not counted.
-func TestAnAttemptThatWasNotTriedIsNoFailure(t *testing.T) {
+func TestAttemptWithoutComparedPasswordIsNoFailure(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.userOf(o.ID, "anna", "client")
@@ -395,7 +395,7 @@ func TestAnAttemptThatWasNotTriedIsNoFailure(t *testing.T) {
 
 // A session is begun only for the account whose password was checked: if the password was changed
 // meanwhile, the login is refused.
-func TestAPasswordThatChangesMeanwhileBeginsNothing(t *testing.T) {
+func TestPasswordChangedDuringALoginBeginsNoSession(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	u := f.userOf(o.ID, "anna", "client")
@@ -407,7 +407,7 @@ func TestAPasswordThatChangesMeanwhileBeginsNothing(t *testing.T) {
 
 // A right password from an address that is not the partner's is answered and counted like a wrong
 // one.
-func TestARightPasswordFromElsewhereIsAFailure(t *testing.T) {
+func TestRightPasswordFromAForbiddenAddressIsAFailure(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	p := must(f.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "P", Login: "far", Sources: sources("192.0.2.0/24"), Active: true}, []byte(goodPass)))

@@ -12,11 +12,10 @@ import (
 	"mizan/posting"
 )
 
-// SettlePartner books money that moved between the institution's bank account and the partner's
-// bank, out or in. If the partner has used the reference for the same settlement, SettlePartner
-// returns that settlement with again set; if it used the reference for a different one, the error
-// is a Conflict. Errors are *ledger.Refusal, NotFound for a partner that the organization does not
-// have.
+// SettlePartner books money that moved between the institution's bank account and the partner's bank
+// account, out or in. If the partner has used the reference for the same settlement, SettlePartner
+// returns that settlement and sets again; if it used the reference for a different one, the error is a
+// Conflict. Errors are *ledger.Refusal, NotFound for a partner that the organization does not have.
 func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64, out bool, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error) {
 	const op = "directory.SettlePartner"
 	if _, ok := s.Partner(org, number); !ok {
@@ -72,7 +71,7 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, 
 		return s.settlementChange(asked, event), asked, nil
 	}, func(stamps []posting.Stamp) { made.Created, made.Seq = stamps[0].Started, stamps[0].Settled })
 	if err != nil {
-		return nil, false, short(op, amount, err)
+		return nil, false, nameAmountField(op, amount, err)
 	}
 	return made, again, nil
 }
@@ -90,8 +89,9 @@ func (s *Service) settlementChange(n *directory.Settlement, event ledger.Event) 
 	}
 }
 
-// settledFor returns the settlement that already has the reference, if it equals the requested one;
-// nil if the reference is free. Otherwise the error is a Conflict.
+// settledFor returns the settlement that already has the reference, if it equals the requested one; nil
+// if the reference is free. If the reference belongs to a different settlement, the error is a
+// Conflict.
 func (s *Service) settledFor(op string, asked *directory.Settlement) (*directory.Settlement, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -113,8 +113,9 @@ func (s *Service) settledFor(op string, asked *directory.Settlement) (*directory
 	return earlier, nil
 }
 
-// short turns the writer's refusal for lack of funds or of range into one that names the field.
-func short(op, amount string, err error) error {
+// nameAmountField replaces the writer's refusal for lack of funds or of range by one that names the
+// amount's field.
+func nameAmountField(op, amount string, err error) error {
 	switch codeOf(err) {
 	case ledger.InsufficientFunds:
 		return ledger.RefuseField(op, amount, "is more than what is available")
@@ -144,8 +145,8 @@ func readSettlement(v *posting.View, org, id ledger.ID) (*directory.Settlement, 
 	return n, true, nil
 }
 
-// maxSettlements bounds how many settlements one page reads. A terminal's page that has read that
-// many is returned short, with a cursor to where it stopped.
+// maxSettlements bounds how many settlements one page reads. A terminal's page that reaches this bound
+// is returned short, with a cursor to where it stopped.
 const maxSettlements = MaxPage + 1
 
 // SettlementPage selects a page of a list of settlements, newest first.

@@ -29,7 +29,7 @@ func (f *fixture) settles(p *directory.Partner, amount uint64, reference string)
 	return made
 }
 
-func TestAReferenceIsOfOneSettlement(t *testing.T) {
+func TestReferenceBelongsToOneSettlement(t *testing.T) {
 	f := open(t)
 	o := f.organization("A")
 	p := f.partnerOf(o.ID, "p")
@@ -57,7 +57,7 @@ func TestAReferenceIsOfOneSettlement(t *testing.T) {
 	}
 }
 
-func TestSettlementsThatAreRefused(t *testing.T) {
+func TestRefusedSettlements(t *testing.T) {
 	f := open(t)
 	o, other := f.organization("A"), f.organization("B")
 	p := f.partnerOf(o.ID, "p")
@@ -109,7 +109,7 @@ func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
 	wantCode(t, "one beyond", err, ledger.Invalid, "amount")
 }
 
-func TestADeactivatedPartnerIsSettledWith(t *testing.T) {
+func TestDeactivatedPartnerCanBeSettled(t *testing.T) {
 	f := open(t)
 	o := f.organization("A")
 	p := f.partnerOf(o.ID, "p")
@@ -120,7 +120,7 @@ func TestADeactivatedPartnerIsSettledWith(t *testing.T) {
 	}
 }
 
-func TestAReferenceThatNamesNothingIsNoSettlement(t *testing.T) {
+func TestUnknownReferenceFindsNoSettlement(t *testing.T) {
 	f := open(t)
 	o := f.organization("A")
 	p := f.partnerOf(o.ID, "p")

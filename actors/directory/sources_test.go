@@ -67,7 +67,7 @@ func (f *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
 
 // Sixty addresses of six networks fill the waiting places. A login from another network is still
 // admitted, in place of one of theirs.
-func TestAFloodFromManyAddressesKeepsNoOtherOut(t *testing.T) {
+func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.userOf(o.ID, "anna", "client")
@@ -99,7 +99,7 @@ func TestAFloodFromManyAddressesKeepsNoOtherOut(t *testing.T) {
 // waiting returns how many attempts wait for a place to hash.
 func (f *fixture) waiting() int { return f.attempts.gate.Waiting() }
 
-func TestOneTooManyFromAnAddressIsNoFailureAndKeepsNobodyElseOut(t *testing.T) {
+func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.userOf(o.ID, "anna", "client")
@@ -127,7 +127,7 @@ func TestOneTooManyFromAnAddressIsNoFailureAndKeepsNobodyElseOut(t *testing.T) {
 }
 
 // A login that is locked out is refused at once even while all places are taken.
-func TestWhoIsLockedOutWaitsForNobody(t *testing.T) {
+func TestLockedOutLoginIsRefusedAtOnce(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	for range maxFailures {
@@ -142,7 +142,7 @@ func TestWhoIsLockedOutWaitsForNobody(t *testing.T) {
 	}
 }
 
-func TestAFloodOfLoginsKeepsNoPasswordFromBeingSet(t *testing.T) {
+func TestPasswordsCanBeSetDuringAFloodOfLogins(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	leave := f.takePlaces()

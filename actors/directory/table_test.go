@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestATableIsAMapThatOnlyGrows(t *testing.T) {
+func TestTableAgreesWithAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var real table[uint8, int]
 		model := make(map[uint8]int)
@@ -26,7 +26,7 @@ func TestATableIsAMapThatOnlyGrows(t *testing.T) {
 }
 
 // A reader that starts after a write sees it, also while other writes grow the table.
-func TestReadersOfATableSeeWhatWasWrittenBeforeTheyCame(t *testing.T) {
+func TestTableReadersSeeEarlierWrites(t *testing.T) {
 	const n = 20_000
 	var numbers table[[32]byte, int]
 	key := func(i int) (k [32]byte) {

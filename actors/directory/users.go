@@ -50,7 +50,7 @@ func (s *Service) CreateUser(ctx context.Context, org ledger.ID, draft directory
 	}
 	draft.Org, draft.ID = org, uuid.New()
 	_, _, err = directory.NewUser(draft)
-	if err := directory.Join(err, o.actsAs(op, draft.Partner), checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
+	if err := directory.Join(err, o.checkUserPartner(op, draft.Partner), checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
 	if o.hasLogin(draft.Login) { // before a hash is spent on it
@@ -99,20 +99,20 @@ func (s *Service) PatchUser(ctx context.Context, id, user ledger.ID, change sche
 	})
 }
 
-// patchUser decides a change of a user, and checks that the partner whom the change names exists.
+// patchUser decides a change of a user, and checks that the partner named in the change exists.
 func (o *organization) patchUser(op string, old *directory.User, change schema.Change[directory.User]) (*directory.User, ledger.Event, error) {
 	sent := *old
 	change(&sent, new(schema.Faults))
 	next, event, err := old.Patch(change)
 	if sent.Partner != old.Partner {
-		err = directory.Join(err, o.actsAs(op, sent.Partner))
+		err = directory.Join(err, o.checkUserPartner(op, sent.Partner))
 	}
 	return next, event, err
 }
 
-// actsAs checks that the partner whom a user is to act for exists in the organization; 0 means no
-// partner.
-func (o *organization) actsAs(op string, partner int64) error {
+// checkUserPartner checks that the partner for whom a user is to act exists in the organization; 0
+// means no partner.
+func (o *organization) checkUserPartner(op string, partner int64) error {
 	if partner == 0 {
 		return nil
 	}

@@ -101,7 +101,7 @@ func TestRefusalsOfUsers(t *testing.T) {
 }
 
 // Of many concurrent creates with one login exactly one succeeds.
-func TestOneLoginForUsersAndPartnersAtOnce(t *testing.T) {
+func TestConcurrentUsersAndPartnersCannotShareALogin(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	var got, conflicts atomic.Int64

@@ -32,8 +32,8 @@ type pendingUses struct {
 	writing map[ledger.ID]bool  // guarded by mu: the organization's actor has a message to write notes
 }
 
-// use is a note to write. The organization's actor calls what, which returns the step to write, or
-// false if nothing is left to write.
+// use is a note to write. The organization's actor calls what, which returns the step to write; false
+// if nothing is left to write.
 type use struct {
 	saving *atomic.Bool
 	step   func(*organization) (written, bool)
@@ -45,8 +45,8 @@ type written struct {
 	put  func(posting.Stamp)
 }
 
-// note is a command that has no waiting caller. As an actors.Observer it takes no place from
-// commands that have one.
+// note is a command without a waiting caller. As an actors.Observer it does not count against the bound
+// of waiting commands.
 type note struct{ *command }
 
 // Observes implements actors.Observer.
@@ -85,7 +85,7 @@ func keyUse(place *viewRecord[directory.APIKey], id ledger.ID) use {
 			return written{}, false
 		}
 		old := current.now.Load()
-		next, event := old.record.Note(ledger.Micros(place.used.Load()))
+		next, event := old.record.RecordUse(ledger.Micros(place.used.Load()))
 		if event.Name == "" {
 			return written{}, false
 		}
@@ -109,7 +109,7 @@ func sessionUse(place *viewRecord[directory.Session], hash [32]byte) use {
 			return written{}, false
 		}
 		old := current.now.Load()
-		next, event := old.record.Note(ledger.Micros(place.used.Load()))
+		next, event := old.record.RecordUse(ledger.Micros(place.used.Load()))
 		if event.Name == "" {
 			return written{}, false
 		}
@@ -187,8 +187,9 @@ func (n *pendingUses) take(org ledger.ID) []use {
 }
 
 // requeue frees the places of notes, whether they were written or refused, and starts the notes that
-// were queued meanwhile. A refused note is tried again at the next use of its key or session. So is
-// a queued note that the actor could not take; otherwise the actor would get messages for ever.
+// were queued meanwhile. A refused note is tried again at the next use of its key or session. So is a
+// queued note that the actor could not take; if it were sent again at once, the actor would get
+// messages forever.
 func (s *Service) requeue(org ledger.ID, batch []use) {
 	n := s.notes
 	if len(batch) == 0 {
@@ -257,7 +258,7 @@ func (o *organization) unrecordedUses(now ledger.Micros) (uses []use) {
 	}
 	o.sessionHashes.Range(func(_, found any) bool {
 		place := found.(*viewRecord[directory.Session])
-		if n := place.record(); n.Idle != 0 && ledger.Micros(place.used.Load()) > n.Used && !o.over(place, now) {
+		if n := place.record(); n.Idle != 0 && ledger.Micros(place.used.Load()) > n.Used && !o.sessionOver(place, now) {
 			uses = append(uses, sessionUse(place, n.Hash))
 		}
 		return true

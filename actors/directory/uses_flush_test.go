@@ -18,7 +18,7 @@ func (f *fixture) changes(fn func()) uint64 {
 	return f.Journal.Stats.Changes.Load() - before
 }
 
-func TestACleanStopKnowsTheLastUses(t *testing.T) {
+func TestCleanStopStoresTheLastUses(t *testing.T) {
 	f := open(t)
 	first, second := f.organization("One"), f.organization("Two")
 	_, key := f.keyOf(f.partnerOf(first.ID, "one"))
@@ -77,7 +77,7 @@ func (f *fixture) sessionsByOwner(org ledger.ID, token []byte) *directory.Sessio
 	return n
 }
 
-func TestUsesAreNotedManyAtATime(t *testing.T) {
+func TestUsesAreStoredInBatches(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	const keys = 3*notesAtOnce + 1
@@ -99,7 +99,7 @@ func TestUsesAreNotedManyAtATime(t *testing.T) {
 	}
 }
 
-func TestWhatAStopHasNoTimeForIsNotNoted(t *testing.T) {
+func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	_, key := f.keyOf(f.partnerOf(o.ID, "one"))
@@ -119,7 +119,7 @@ func TestWhatAStopHasNoTimeForIsNotNoted(t *testing.T) {
 }
 
 // If one organization's notes are refused, another organization's are still written.
-func TestARefusedNoteOfOneOrganizationIsOnlyIts(t *testing.T) {
+func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f := open(t)
 	stale, o := f.organization("One"), f.organization("Two")
 	k, old := f.keyOf(f.partnerOf(stale.ID, "one"))
@@ -127,7 +127,7 @@ func TestARefusedNoteOfOneOrganizationIsOnlyIts(t *testing.T) {
 	f.Authenticate(stale.ID, old)
 	f.Authenticate(o.ID, key)
 	f.Runtime.Quiesce()
-	moved, event := must2(f.APIKey(stale.ID, k.ID)).Note(ledger.MicrosOf(startTime.Add(time.Hour)))
+	moved, event := must2(f.APIKey(stale.ID, k.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
 	must(0, f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, stale.ID, 2, moved, event)}}))
 	f.passes(time.Minute)
 	f.Authenticate(stale.ID, old)

@@ -64,7 +64,7 @@ func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
 	}
 }
 
-func TestARefusedKeyIsNotNoted(t *testing.T) {
+func TestUseOfARefusedKeyIsNotNoted(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	k, value := f.keyOf(f.partnerOf(o.ID, "one"))
@@ -77,12 +77,12 @@ func TestARefusedKeyIsNotNoted(t *testing.T) {
 }
 
 // A note that is refused is written at the next use.
-func TestANoteThatIsRefusedIsTriedAgain(t *testing.T) {
+func TestRefusedNoteIsTriedAgain(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	k, value := f.keyOf(f.partnerOf(o.ID, "one"))
 	// The stored key moves past the view, so the view's version is stale.
-	noted, event := k.Note(1)
+	noted, event := k.RecordUse(1)
 	if err := f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, o.ID, 1, noted, event)}}); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestANoteThatIsRefusedIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestNotesUnderWayAreBounded(t *testing.T) {
+func TestNotesInProgressAreBounded(t *testing.T) {
 	n := newPendingUses()
 	flags := make([]atomic.Bool, maxNotes+1)
 	for i := range maxNotes {
@@ -123,7 +123,7 @@ func TestNotesUnderWayAreBounded(t *testing.T) {
 
 // Many keys are used for the first time at once: commands go on meanwhile, and every key is noted
 // sooner or later.
-func TestManyFirstUsesHinderNobody(t *testing.T) {
+func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	const keys = 300
@@ -155,7 +155,7 @@ func TestManyFirstUsesHinderNobody(t *testing.T) {
 }
 
 // If the directory cannot be read, notes are dropped, so that no endless messages follow.
-func TestNotesAreLetGoWhereNothingCanBeRead(t *testing.T) {
+func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	_, value := f.keyOf(f.partnerOf(o.ID, "one"))

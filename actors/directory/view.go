@@ -20,7 +20,7 @@ type version[T any] struct {
 	stamp  posting.Stamp
 }
 
-// viewRecord is a record's place in the view. Only its organization's actor sets it.
+// viewRecord is a record's place in the view. Only its organization's actor replaces the record.
 type viewRecord[T any] struct {
 	now  atomic.Pointer[version[T]]
 	used atomic.Int64 // for keys and sessions: time of the last accepted use, in µs
@@ -85,8 +85,8 @@ func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *viewRecord
 	return c
 }
 
-// place adds a record. The new one is nearly always the last one; then it is appended in place, and
-// readers keep their shorter slices of the same array.
+// place adds a record in the order of creation. A new record is nearly always the last one and is then
+// appended to the same array, of which readers keep their shorter slices.
 func (x *index[T]) place(s creation) {
 	order := x.inCreationOrder()
 	if n := len(order); n == 0 || compareCreation(order[n-1], s) < 0 {

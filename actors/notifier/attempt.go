@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// deliver attempts a batch of deliveries one after another and reports the results. It gives back the
-// rest of the batch untried when an attempt fails or is slow.
+// deliver attempts a batch of deliveries one after another and reports the results. If an attempt fails
+// or is slow, it stops and returns the other deliveries untried.
 func (s *Service) deliver(k key, batch []pendingNotice) {
 	m := delivered{tries: make([]tried, 0, len(batch))}
 	next, trying := 0, false
@@ -20,13 +20,13 @@ func (s *Service) deliver(k key, batch []pendingNotice) {
 		p := &batch[next]
 		next, trying = next+1, false
 		s.inMemory.Add(-1)
-		m.tries = append(m.tries, tried{notice: p.notice, stored: p.stored, asks: p.asks, report: r})
+		m.tries = append(m.tries, tried{notice: p.notice, stored: p.stored, replayRequests: p.replayRequests, report: r})
 	}
 	defer func() { // also after a panic: the actor waits for the message, and the panic counts as an attempt
 		if trying {
 			onReport(s.unwritten(batch[next].reached))
 		}
-		m.rest = batch[next:]
+		m.untried = batch[next:]
 		s.destinations.Tell(k, m)
 	}()
 	for next < len(batch) {
@@ -66,16 +66,16 @@ func (s *Service) unwritten(reached []byte) report {
 func (s *Service) attempt(k key, n *posting.Notice, reached []byte) (r report, made bool) {
 	startTime := time.Now()
 	r, made = s.try(k, n, reached)
-	if made && !r.interrupted && s.observe != nil {
-		s.observed(n.Channel, r.Failure != "", time.Since(startTime))
+	if made && !r.interrupted && s.observer != nil {
+		s.observe(n.Channel, r.Failure != "", time.Since(startTime))
 	}
 	return r, made
 }
 
-// observed calls the observer of attempts. A panic of the observer does not affect the attempt.
-func (s *Service) observed(channel posting.Channel, failed bool, took time.Duration) {
+// observe calls the observer of attempts. A panic of the observer does not affect the attempt.
+func (s *Service) observe(channel posting.Channel, failed bool, took time.Duration) {
 	defer func() { s.rt.Recovered("who observes deliveries", recover()) }()
-	s.observe(channel, failed, took)
+	s.observer(channel, failed, took)
 }
 
 // try is attempt without the observer. A panic counts as a failed attempt, so that the notice does
@@ -118,7 +118,7 @@ func (s *Service) notifyMerchant(k key, n *posting.Notice, letter *actors.Notifi
 }
 
 // notifyOperators sends a message to operators. If the end of the process interrupts it, it does not
-// count as an attempt, but operators that were reached do not get the message again.
+// count as an attempt, but operators who were reached do not get the message again.
 func (s *Service) notifyOperators(k key, body, reached []byte) (report, bool) {
 	if s.operators == nil {
 		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "nothing is configured to tell operators by"}, reached: reached}, true

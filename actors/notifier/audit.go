@@ -8,7 +8,7 @@ import (
 	"mizan/posting"
 )
 
-// RowKind is the purpose of a KV, the first byte of its key.
+// RowKind is the purpose of a KV. It is the first byte of the KV's key.
 type RowKind byte
 
 // The kinds of rows, with the function that reads each.
@@ -81,7 +81,7 @@ func ReadKept(key, value []byte) (Kept, error) {
 func KeyOfKept(id ID) []byte { return keyKept(id) }
 
 // KeyOfWaiting returns the key of the row that says when a delivery is tried next, or that it is
-// parked; nil for a delivery that is over, which has no such row.
+// parked; nil for a delivery that was acknowledged, which has no such row.
 func (k *Kept) KeyOfWaiting(org ledger.ID) []byte {
 	switch k.State {
 	case Pending:
@@ -92,8 +92,8 @@ func (k *Kept) KeyOfWaiting(org ledger.ID) []byte {
 	return nil
 }
 
-// ReadWaiting returns the delivery that such a row names: one that waits or is parked. The error
-// says that the row has no known form.
+// ReadWaiting returns the delivery that a row of KeyOfWaiting is about, which waits or is parked. The
+// error says that the row has no known form.
 func ReadWaiting(key, value []byte) (ID, error) {
 	size := waitingHead + idSize
 	if RowKind(key[0]) == RetryRows {

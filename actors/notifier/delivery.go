@@ -15,7 +15,7 @@ type State byte
 const (
 	Pending   State = iota + 1 // another attempt follows
 	Delivered                  // acknowledged
-	Parked                     // given up until someone asks for it again
+	Parked                     // given up until someone requests it again
 )
 
 // String returns the state as the API spells it.
@@ -44,22 +44,22 @@ type Delivery struct {
 	Attempts []Attempt
 	Next     ledger.Micros // time of the next attempt, while it is pending
 
-	page    ledger.Micros // page of its notice; 0: a bulletin has none
-	body    []byte
-	reached []byte // the operators that were reached; nil: none
-	round   int    // number of attempts before the last request to deliver it again
-	asks    int    // number of requests to deliver it again
+	page           ledger.Micros // page of its notice; 0: a bulletin has none
+	body           []byte
+	reached        []byte // the operators who were reached; nil: none
+	round          int    // number of attempts before the last request to deliver it again
+	replayRequests int    // number of requests to deliver it again
 }
 
-// gaps are the times from a failure to the next attempt (specification, "Delivery", 3). After the
-// sixth attempt there is none.
+// gaps are the times from a failure to the next attempt (specification, "Delivery", 3). The sixth
+// attempt has no gap after it.
 var gaps = [...]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
-// MaxAttempts is how often a delivery is tried, until someone asks for it again.
+// MaxAttempts is how often a delivery is tried before it is parked.
 const MaxAttempts = len(gaps) + 1
 
-// maxKeptAttempts bounds how many of the latest attempts are stored of a delivery that is asked for
-// again and again.
+// maxKeptAttempts bounds how many of a delivery's latest attempts are stored. A delivery that is
+// requested again and again has more.
 const maxKeptAttempts = 8 * MaxAttempts
 
 // after updates the delivery with an attempt that ended at now. The next attempt comes no earlier
@@ -81,22 +81,22 @@ func (d *Delivery) after(a Attempt, now ledger.Micros, wait time.Duration) {
 	}
 }
 
-// again makes a finished delivery due now, with as many attempts as a new one. A parked delivery
-// goes to the operators that it has not reached, a delivered one to all of them.
-func (d *Delivery) again(now ledger.Micros) {
+// replay makes a finished delivery due now, with as many attempts as a new one. A parked delivery goes
+// to the operators who were not reached, a delivered one to all operators.
+func (d *Delivery) replay(now ledger.Micros) {
 	if d.State == Delivered {
 		d.reached = nil
 	}
-	d.anew(now)
+	d.restart(now)
 }
 
-// anew makes the delivery due now and restarts the count of its attempts.
-func (d *Delivery) anew(now ledger.Micros) {
+// restart makes the delivery due now and restarts the count of its attempts.
+func (d *Delivery) restart(now ledger.Micros) {
 	if d.State != Pending || d.Next > now {
 		d.Next = now
 	}
 	d.State, d.round = Pending, len(d.Attempts)
-	d.asks++
+	d.replayRequests++
 }
 
 // copy returns a copy that the caller may change.
@@ -108,14 +108,15 @@ func (d *Delivery) copy() *Delivery {
 
 func (d *Delivery) key(org ledger.ID) key { return key{org, classOf(d.Channel), d.To} }
 
-// notice returns the delivery's notice, without the record that only the first attempt has at hand.
+// notice returns the delivery's notice, without the record that it reports on: only the first attempt
+// has that at hand.
 func (d *Delivery) notice() posting.Notice {
 	return posting.Notice{Channel: d.Channel, To: d.To, Body: d.body, Source: d.Source, Booked: d.Booked, Page: d.page}
 }
 
 func idOf(n *posting.Notice) ID { return ID{n.Booked, n.Channel} }
 
-// keep makes a delivery, with a row of its own, from a notice.
+// keep turns a notice into a delivery with a row of its own.
 func keep(n *posting.Notice, now ledger.Micros) *Delivery {
 	return &Delivery{
 		ID: idOf(n), Source: n.Source, To: n.To, State: Pending, Next: now, page: n.Page, body: n.Body,

@@ -16,7 +16,7 @@ type (
 	outcomes struct{ tries []tried }
 	// postponed has notices that did not fit in memory.
 	postponed struct{ notices []posting.Notice }
-	// written is the writer's answer to the Change that the delivery log has submitted.
+	// written is the writer's receipt for the Change that the delivery log has submitted.
 	written struct{ err error }
 )
 
@@ -28,10 +28,10 @@ func (written) Expected() {}
 
 // tried is a notice and the result of an attempt to deliver it.
 type tried struct {
-	notice posting.Notice
-	stored bool
-	asks   int
-	report report
+	notice         posting.Notice
+	stored         bool
+	replayRequests int
+	report         report
 }
 
 // Bounds of one Change of a delivery log.
@@ -94,7 +94,7 @@ func (o *deliveryLog) Committed(*actors.Context, *posting.Change, posting.Receip
 func (o *deliveryLog) Idle() bool { return o.writing == nil && len(o.queued) == 0 }
 
 // Failed implements actors.Behaviour. What was not written is unchanged in the store, and a rescan
-// finds it. If a Change is in progress, the rescan waits for the writer's answer, which the next
+// finds it. If a Change is in progress, the rescan waits for the writer's receipt, which the next
 // behaviour receives.
 func (o *deliveryLog) Failed(c *actors.Context) {
 	failure := ledger.Refuse("notifier", ledger.Internal, "an internal error; what was asked may or may not be done")
@@ -124,13 +124,13 @@ func (o *deliveryLog) Failed(c *actors.Context) {
 func (o *deliveryLog) write(c *actors.Context) {
 	for o.writing == nil && c.Expecting() == 0 && len(o.queued) > 0 {
 		d := newDraft()
-		o.writing = d // before the draft is complete, so that a panic releases what it has so far
+		o.writing = d // set before the draft is complete, so that a panic releases what it has so far
 		o.fill(d)
 		if len(d.change.KVs) == 0 && len(d.change.Steps) == 0 {
 			o.durable(nil, ledger.MicrosOf(c.Now()))
 			continue
 		}
-		d.change.Outcome = true
+		d.change.MustRecord = true
 		service, org := o.service, o.org
 		c.Submit(&d.change, func(r posting.Receipt) { service.logs.Tell(org, written{r.Err}) })
 		c.Expect()
@@ -142,7 +142,7 @@ func (o *deliveryLog) write(c *actors.Context) {
 func (o *deliveryLog) fill(d *draft) {
 	for n := 0; n < maxWritten && d.bytes < o.service.limits.changeBytes && len(o.queued) > 0; n++ {
 		e := o.queued[0]
-		alone := e.command != nil && e.command.alone
+		alone := e.command != nil && e.command.mayBeRefused
 		if alone && n > 0 {
 			break
 		}
@@ -159,7 +159,7 @@ func (o *deliveryLog) fill(d *draft) {
 				o.put(d, keep(e.postponed, e.at), nil)
 			}
 		default:
-			d.alone = alone
+			d.mayBeRefused = alone
 			e.command.run(o, d, e.at)
 		}
 		if alone {
@@ -172,9 +172,9 @@ func (o *deliveryLog) fill(d *draft) {
 	maps.Copy(o.newest, d.kept)
 }
 
-// durable handles the writer's answer. A draft with a single command may be refused and leaves
-// nothing. After any other error the state is unknown, so a rescan reads it from the store; or the
-// error means that the process is stopping.
+// durable handles the writer's receipt. A draft with a single command may be refused and then leaves
+// nothing. After any other error it is unknown what is stored, so a rescan reads the store, unless the
+// error only says that the process is stopping.
 func (o *deliveryLog) durable(err error, now ledger.Micros) {
 	d := o.writing
 	if o.writing = nil; d == nil { // the Change was submitted before a panic
@@ -193,9 +193,9 @@ func (o *deliveryLog) durable(err error, now ledger.Micros) {
 	o.release(d)
 	if err == nil {
 		for _, delivery := range d.kept {
-			o.service.await(delivery.key(o.org), delivery, now)
+			o.service.wakeWhenDue(delivery.key(o.org), delivery, now)
 		}
-	} else if !d.alone && !errors.Is(err, posting.ErrStopped) {
+	} else if !d.mayBeRefused && !errors.Is(err, posting.ErrStopped) {
 		o.service.rt.Log.Error("what became of deliveries was not written down", "organization", o.org.String(), "error", err)
 		o.service.rescan(o.org, nil)
 	}
@@ -206,19 +206,19 @@ func (o *deliveryLog) durable(err error, now ledger.Micros) {
 	}
 }
 
-// release tells destinations that the results of what they have read are in the store.
+// release tells destinations that the results of the deliveries that they have read are in the store.
 func (o *deliveryLog) release(d *draft) {
 	for k, ids := range d.release {
 		o.service.destinations.Tell(k, released{ids})
 	}
 }
 
-// await makes a destination look at a waiting delivery when the delivery is due.
-func (s *Service) await(k key, d *Delivery, now ledger.Micros) {
+// wakeWhenDue makes a destination look at a waiting delivery once the delivery is due.
+func (s *Service) wakeWhenDue(k key, d *Delivery, now ledger.Micros) {
 	switch {
 	case d.State != Pending:
 	case d.Next <= now:
-		s.destinations.Tell(k, wakened{d.Next})
+		s.destinations.Tell(k, deliveriesDue{d.Next})
 	default:
 		s.timers.set(k, d.Next)
 	}
@@ -253,23 +253,24 @@ func (o *deliveryLog) outcome(d *draft, t *tried, now ledger.Micros) {
 	if !t.report.interrupted {
 		next.after(t.report.Attempt, now, t.report.minWait)
 	}
-	if next.State != Delivered && (o.requested[id] || known != nil && known.asks != t.asks) {
-		next.anew(now) // a caller asked for it while this attempt was in progress
+	if next.State != Delivered && (o.requested[id] || known != nil && known.replayRequests != t.replayRequests) {
+		next.restart(now) // a caller asked for it while this attempt was in progress
 	}
 	delete(o.requested, id)
 	o.put(d, next, known)
 }
 
-// marked tells whether a first attempt of the notice was acknowledged. It looks only after a
-// rescan, when duplicates are possible: then everything submitted before is durable.
+// marked tells whether a first attempt of the notice was acknowledged. It looks only if a rescan has
+// run, because duplicates are possible only then; after a rescan everything submitted before is
+// durable.
 func (o *deliveryLog) marked(d *draft, n *posting.Notice) bool {
 	if !o.service.rescanned.Load() || n.Page == 0 {
 		return false
 	}
-	there := d.there[n.Page]
+	there := d.pageMarks[n.Page]
 	if there == nil {
 		there = o.marksOf(d, n.Page)
-		d.there[n.Page] = there
+		d.pageMarks[n.Page] = there
 	}
 	return there[idOf(n)]
 }
@@ -320,7 +321,7 @@ func (o *deliveryLog) put(d *draft, next, before *Delivery) {
 	d.kept[next.ID] = next
 }
 
-// known returns a delivery that has a row of its own, in its state after everything submitted
+// known returns a delivery that has a row of its own, in its state after everything that was submitted
 // before; nil if it has none.
 func (o *deliveryLog) known(d *draft, id ID) *Delivery {
 	if delivery, ok := d.kept[id]; ok {

@@ -13,17 +13,17 @@ import (
 type (
 	// offered has notices whose events are durable.
 	offered struct{ notices []posting.Notice }
-	// wakened says that deliveries that wait in the store are due; the earliest is due at this
-	// instant.
-	wakened struct{ at ledger.Micros }
+	// deliveriesDue says that deliveries that wait in the store are due; the earliest became due at
+	// this instant.
+	deliveriesDue struct{ at ledger.Micros }
 	// released has deliveries whose results are now in the store.
 	released struct{ ids []ID }
-	// rested says that a worker may be free again.
-	rested struct{}
+	// workerMayBeFree says that a worker may be free again.
+	workerMayBeFree struct{}
 	// delivered is a worker's report.
 	delivered struct {
-		tries []tried
-		rest  []pendingNotice // pending notices that the worker has not tried
+		tries   []tried
+		untried []pendingNotice // pending notices that the worker has not tried
 	}
 )
 
@@ -32,29 +32,29 @@ func (delivered) Expected() {}
 
 // pendingNotice is a notice that is being delivered. It counts as waiting in memory until it is tried.
 type pendingNotice struct {
-	notice  posting.Notice
-	stored  bool // it was read from the store, where it has a row
-	asks    int  // the delivery's asks when it was read
-	reached []byte
+	notice         posting.Notice
+	stored         bool // it was read from the store, where it has a row
+	replayRequests int  // the delivery's replayRequests when it was read
+	reached        []byte
 }
 
 // destination is the actor of one destination: it decides what is tried, and when.
 type destination struct {
-	service      *Service
-	key          key
-	window       int  // workers at once
-	storeChecked bool // look has checked whether deliveries wait in the store
-	answers      bool // the last attempt was acknowledged
-	slow         bool // an attempt took long, whether or not it was acknowledged
-	fails        bool // the last attempt was not acknowledged; if answers is false too, nothing is known
-	awaitsWorker bool // no worker was free
+	service          *Service
+	key              key
+	window           int  // workers at once
+	storeChecked     bool // checkStore has run
+	lastAcknowledged bool // the last attempt was acknowledged
+	slow             bool // an attempt took long, whether or not it was acknowledged
+	lastFailed       bool // the last attempt was not acknowledged; if lastAcknowledged is false too, none was made yet
+	awaitsWorker     bool // no worker was free
 
-	fresh  []pendingNotice // never tried
-	due    []pendingNotice // read from the store
-	turn   bool            // the last batch was taken from due, so the next comes from fresh
-	pulled map[ID]bool     // read from the store, until their results are there
-	more   bool            // the store may have more deliveries that are due
-	passed []byte          // row up to which due deliveries were read; nil: none was read
+	fresh     []pendingNotice // never tried
+	due       []pendingNotice // read from the store
+	freshNext bool            // alternates: the next batch comes from fresh if there is any, even if due deliveries wait
+	pulled    map[ID]bool     // read from the store, until their results are there
+	moreDue   bool            // the store may have more deliveries that are due
+	readUpTo  []byte          // row up to which due deliveries were read; nil: none was read
 }
 
 // Receive implements actors.Behaviour.
@@ -63,16 +63,16 @@ func (d *destination) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case offered:
 		d.take(m.notices)
-	case wakened:
-		d.more = true
-		if row := keyDue(d.key, m.at); bytes.Compare(row, d.passed) < 0 {
-			d.passed = row
+	case deliveriesDue:
+		d.moreDue = true
+		if row := keyDue(d.key, m.at); bytes.Compare(row, d.readUpTo) < 0 {
+			d.readUpTo = row
 		}
 	case released:
 		for _, id := range m.ids {
 			delete(d.pulled, id)
 		}
-	case rested:
+	case workerMayBeFree:
 		d.awaitsWorker = false
 	case delivered:
 		d.onDelivered(&m)
@@ -92,7 +92,7 @@ func (d *destination) Committed(*actors.Context, *posting.Change, posting.Receip
 
 // Idle implements actors.Behaviour.
 func (d *destination) Idle() bool {
-	return len(d.fresh) == 0 && len(d.due) == 0 && len(d.pulled) == 0 && !d.more
+	return len(d.fresh) == 0 && len(d.due) == 0 && len(d.pulled) == 0 && !d.moreDue
 }
 
 // Failed implements actors.Behaviour. What was in memory is also in the store.
@@ -104,7 +104,7 @@ func (d *destination) Failed(*actors.Context) {
 // drop forgets what waits in memory.
 func (d *destination) drop() {
 	d.service.inMemory.Add(-int64(len(d.fresh) + len(d.due)))
-	d.fresh, d.due, d.more, d.passed = nil, nil, false, nil
+	d.fresh, d.due, d.moreDue, d.readUpTo = nil, nil, false, nil
 	clear(d.pulled)
 }
 
@@ -119,22 +119,22 @@ func (d *destination) checkStore() {
 	view := d.service.rt.Journal.View()
 	defer view.Close()
 	err := view.KVKeys(d.key.org, keyWaiting(rowRetries, d.key), nil, func([]byte) ([]byte, bool, error) {
-		d.fails, d.slow = true, true
+		d.lastFailed, d.slow = true, true
 		return nil, false, nil
 	})
 	if err != nil {
-		d.fails, d.slow = true, true // assumed, because the store could not be read
+		d.lastFailed, d.slow = true, true // assumed, because the store could not be read
 		d.service.rt.Log.Error("what waits for a destination cannot be read", "organization", d.key.org.String(), "error", err)
 	}
 }
 
 // quick tells whether the destination answers and does not take long.
-func (d *destination) quick() bool { return d.answers && !d.slow }
+func (d *destination) quick() bool { return d.lastAcknowledged && !d.slow }
 
-// room is the maximum number of fresh notices that wait in memory.
+// room returns how many fresh notices may wait in memory.
 func (d *destination) room() int {
 	switch {
-	case d.fails:
+	case d.lastFailed:
 		return maxDoubtful
 	case d.quick():
 		return maxQueue
@@ -142,9 +142,9 @@ func (d *destination) room() int {
 	return maxUntried
 }
 
-// take queues notices. Those that do not fit wait in the store. Behind maxDoubtful waiting notices
-// it drops the record (About) of further ones if memory is short or the destination is not quick;
-// the record is then read again later.
+// take queues notices. Those for which there is no room wait in the store. If memory is short or the
+// destination is not quick, the notices after the first maxDoubtful are queued without their records
+// (About), which are read again later.
 func (d *destination) take(notices []posting.Notice) {
 	s := d.service
 	room := d.room() - len(d.fresh)
@@ -164,7 +164,7 @@ func (d *destination) take(notices []posting.Notice) {
 	}
 }
 
-// onDelivered updates the destination's state by a worker's report.
+// onDelivered updates the destination's state with a worker's report.
 func (d *destination) onDelivered(m *delivered) {
 	failed, slow := false, false
 	for i := range m.tries {
@@ -174,23 +174,23 @@ func (d *destination) onDelivered(m *delivered) {
 	}
 	switch {
 	case failed:
-		d.answers, d.fails, d.slow, d.window = false, true, slow, firstWindow
+		d.lastAcknowledged, d.lastFailed, d.slow, d.window = false, true, slow, firstWindow
 	case slow:
-		d.answers, d.fails, d.slow, d.window = true, false, true, firstWindow
+		d.lastAcknowledged, d.lastFailed, d.slow, d.window = true, false, true, firstWindow
 	case len(m.tries) > 0:
-		d.answers, d.fails, d.slow, d.window = true, false, false, max(d.window, firstWindow)
+		d.lastAcknowledged, d.lastFailed, d.slow, d.window = true, false, false, max(d.window, firstWindow)
 	}
 	if len(m.tries) > 0 {
 		d.service.logs.Tell(d.key.org, outcomes{m.tries})
 	}
-	d.giveBack(m.rest)
+	d.requeue(m.untried)
 	if failed {
 		d.shed()
 	}
 }
 
-// giveBack takes back what a worker has not tried. The order of notices is not guaranteed.
-func (d *destination) giveBack(rest []pendingNotice) {
+// requeue queues again what a worker has not tried. The order of notices is not guaranteed.
+func (d *destination) requeue(rest []pendingNotice) {
 	for i := range rest {
 		if rest[i].stored {
 			d.due = append(d.due, rest[i])
@@ -214,10 +214,10 @@ func (d *destination) shed() {
 	d.service.logs.Tell(d.key.org, postponed{rest})
 }
 
-// reach returns how many deliveries are read from the store at once, and the number of waiting ones
+// readBounds returns how many deliveries are read from the store at once, and the number of waiting ones
 // below which more are read. Both are large for a destination that answers quickly; for others they
 // are about the number of workers.
-func (d *destination) reach() (batch, low int) {
+func (d *destination) readBounds() (batch, low int) {
 	switch {
 	case d.service.inMemory.Load() > d.service.limits.inMemory:
 		return d.window, 1
@@ -228,19 +228,18 @@ func (d *destination) reach() (batch, low int) {
 }
 
 // pull reads due deliveries from the store, the earliest first, a bounded number at a time. It
-// continues where it stopped, because the rows before are being removed and a store takes long to
-// step over many removed rows. It skips a row that is wrong, so that the row does not hold up those
-// behind it.
+// continues where it stopped, because the rows before that are being removed and a store takes long to
+// step over many removed rows. It skips a wrong row, so that the row does not hold up those behind it.
 func (d *destination) pull(c *actors.Context) {
-	batch, low := d.reach()
-	if !d.more || len(d.due) >= low {
+	batch, low := d.readBounds()
+	if !d.moreDue || len(d.due) >= low {
 		return
 	}
 	view := c.Runtime.Journal.View()
 	defer view.Close()
 	now, found := ledger.MicrosOf(c.Now()), 0
-	d.more = false
-	err := view.KVKeys(d.key.org, keyWaiting(rowRetries, d.key), d.passed, func(row []byte) ([]byte, bool, error) {
+	d.moreDue = false
+	err := view.KVKeys(d.key.org, keyWaiting(rowRetries, d.key), d.readUpTo, func(row []byte) ([]byte, bool, error) {
 		_, next, id, ok := parseRetry(d.key.org, row)
 		switch {
 		case !ok:
@@ -252,10 +251,10 @@ func (d *destination) pull(c *actors.Context) {
 		case d.pulled[id]:
 			return nil, true, nil
 		case found == batch:
-			d.more = true
+			d.moreDue = true
 			return nil, false, nil
 		}
-		delivery, err := waits(view, d.key, next, id)
+		delivery, err := waitingDelivery(view, d.key, next, id)
 		if err != nil {
 			return nil, false, err
 		}
@@ -265,8 +264,8 @@ func (d *destination) pull(c *actors.Context) {
 		}
 		found++
 		d.pulled[id] = true
-		d.passed = append([]byte(nil), row...)
-		d.due = append(d.due, pendingNotice{notice: delivery.notice(), stored: true, asks: delivery.asks, reached: delivery.reached})
+		d.readUpTo = append([]byte(nil), row...)
+		d.due = append(d.due, pendingNotice{notice: delivery.notice(), stored: true, replayRequests: delivery.replayRequests, reached: delivery.reached})
 		d.service.inMemory.Add(1)
 		return nil, true, nil
 	})
@@ -275,9 +274,9 @@ func (d *destination) pull(c *actors.Context) {
 	}
 }
 
-// waits returns the delivery that a row says waits for an instant; nil if the delivery does not
-// exist or does not wait for that instant.
-func waits(view *posting.View, k key, next ledger.Micros, id ID) (*Delivery, error) {
+// waitingDelivery returns the delivery that waits for an instant according to a row; nil if the
+// delivery does not exist or does not wait for that instant.
+func waitingDelivery(view *posting.View, k key, next ledger.Micros, id ID) (*Delivery, error) {
 	value, found, err := view.KV(k.org, keyKept(id))
 	if err != nil || !found {
 		return nil, err
@@ -294,7 +293,7 @@ func (s *Service) wrongRow(org ledger.ID, row []byte) {
 	s.rt.Log.Error("a delivery is said to wait that cannot be read or does not", "organization", org.String(), "row", fmt.Sprintf("%x", row))
 }
 
-// start gives waiting notices to workers, in turn from fresh and from due.
+// start gives waiting notices to workers, alternately from fresh and from due.
 func (d *destination) start(c *actors.Context) {
 	for !d.awaitsWorker && c.Expecting() < d.window && len(d.fresh)+len(d.due) > 0 {
 		batch, workers := d.batch(), d.service.brisk
@@ -308,10 +307,10 @@ func (d *destination) start(c *actors.Context) {
 			d.window = min(d.window+1, lastWindow)
 		}
 		if err := workers.Go(func() { d.service.deliver(d.key, batch) }); err != nil {
-			d.giveBack(batch)
+			d.requeue(batch)
 			d.awaitsWorker = true
 			service, k := d.service, d.key
-			service.rt.ScheduleRetry(0, func() { service.destinations.Tell(k, rested{}) }) // when a worker may be free
+			service.rt.ScheduleRetry(0, func() { service.destinations.Tell(k, workerMayBeFree{}) }) // by then a worker may be free
 			return
 		}
 		c.Expect()
@@ -322,10 +321,10 @@ func (d *destination) start(c *actors.Context) {
 // else one notice.
 func (d *destination) batch() []pendingNotice {
 	from := &d.fresh
-	if len(d.due) > 0 && (len(d.fresh) == 0 || !d.turn) {
+	if len(d.due) > 0 && (len(d.fresh) == 0 || !d.freshNext) {
 		from = &d.due
 	}
-	d.turn = !d.turn
+	d.freshNext = !d.freshNext
 	n := 1
 	if d.quick() {
 		n = min(maxBatch, max(1, len(*from)/d.window))

@@ -13,7 +13,7 @@ import (
 
 // An unknown receiver that is slow keeps one worker busy and a bounded number of notices in memory.
 // The others wait in the store, and each is delivered once when the receiver answers.
-func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testing.T) {
+func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
@@ -46,7 +46,7 @@ func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testi
 
 // A destination that has answered keeps more notices in memory; when it fails, all but a few go to
 // the store at once.
-func TestADestinationThatStopsAnsweringLeavesTheMemoryToOthers(t *testing.T) {
+func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	f := newFixture(t)
 	var failing sync.Map
 	g := newGate()
@@ -91,7 +91,7 @@ func TestADestinationThatStopsAnsweringLeavesTheMemoryToOthers(t *testing.T) {
 	}
 }
 
-func TestADestinationThatAnswersHasSixteenWorkersAtMost(t *testing.T) {
+func TestQuickDestinationHasAtMostSixteenWorkers(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	var blocked sync.Map
@@ -123,7 +123,7 @@ func TestADestinationThatAnswersHasSixteenWorkersAtMost(t *testing.T) {
 
 // A hundred receivers have failed and hang. The others get all of their notifications while each of
 // those hangs: the test counts and does not measure time.
-func TestDestinationsThatHangHoldNobodyElseUp(t *testing.T) {
+func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 	const dead, alive, each = 100, 50, 20
 	f := newFixture(t, onRealClock)
 	hanging := receive(t, func(a *arrival) int {
@@ -155,7 +155,7 @@ func TestDestinationsThatHangHoldNobodyElseUp(t *testing.T) {
 }
 
 // Many notices to many destinations at once, on the machine's clock.
-func TestWithoutFaultsEverythingIsToldOnce(t *testing.T) {
+func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	f := newFixture(t, onRealClock)
 	random := random(t)
 	r := receive(t, always(200))
@@ -193,7 +193,7 @@ func TestWithoutFaultsEverythingIsToldOnce(t *testing.T) {
 
 // All attempts fail, so that the window does not grow: due deliveries are tried strictly in the
 // order of their due times, four at a time.
-func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
+func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	f := newFixture(t)
 	random := random(t)
 	dead := receive(t, always(500))
@@ -237,7 +237,7 @@ func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
 }
 
 // Fresh and due notices take turns: neither waits for the end of the other.
-func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
+func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	to := f.destinationOf(r)
@@ -282,7 +282,7 @@ func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
 
 // After a restart, or a long idle time, the waiting deliveries in the store mark a destination as
 // failing: its retries take no place from destinations that answer.
-func TestRetriesOfManyThatHangLeaveRoomForThoseThatAnswer(t *testing.T) {
+func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 	const dead = briskPool + 50
 	f := newFixture(t)
 	hanging := receive(t, func(a *arrival) int {

@@ -6,28 +6,28 @@
 // whose workers deliver a few at a time. The actor of the organization's delivery log writes down the results.
 //
 // Invariants:
-//  1. Only durable events are notified, and each is: a notice that is neither marked nor delivered nor parked is
-//     tried, also after a kill.
+//  1. Only durable events are notified, and every durable event is: a notice that is neither marked nor
+//     delivered nor parked is tried, also after a kill.
 //  2. A delivery is identified by the booked time of its event and its channel; its event_id is computed from
 //     these, is the same at every attempt and finds the delivery.
-//  3. The sixth attempt is the last until someone asks for the delivery again; each gap counts from the failure
-//     before, by the business clock.
+//  3. The sixth attempt is the last until someone requests the delivery again; the time until the next
+//     attempt counts from the previous failure, by the business clock.
 //  4. Destinations do not wait for each other: an unknown one has one worker, a failing or slow one at most four
 //     from their own pool, a quick one up to sixteen.
 //  5. A destination's state is kept for a minute; after a restart, waiting deliveries in the store mark it as
 //     failing.
 //  6. At most 64 fresh notices of a failing destination and 65,536 of all wait in memory; the others wait in the
 //     store.
-//  7. An attempt that the end of the process interrupts does not count, and operators that it has reached do not
-//     get the message again.
-//  8. Only an organization's delivery log writes its rows, one Change at a time, and it decides on the state
-//     after everything that it submitted before.
+//  7. An attempt that the end of the process interrupts does not count, and operators who were reached
+//     by it do not get the message again.
+//  8. Only an organization's delivery log writes its rows, one Change at a time, and it decides on the
+//     state after everything that it has submitted.
 //  9. Each attempt looks up its address and secret, so a changed address or a rotated secret takes effect at
 //     once.
 //  10. Every attempt counts as work in progress, so a manual clock that is stepped waits for all attempts that
 //     were due and for their consequences.
-//  11. Finished deliveries are kept for the retention, pending ones for ever; if retention fails in one
-//     organization, it still runs in the others.
+//  11. Finished deliveries are kept for the retention, pending ones without limit; if retention fails
+//     in one organization, it still runs in the others.
 //  12. A panic may cause duplicate notifications but loses none; the search for lost notices is delayed more with
 //     each repetition.
 //  13. A wrong row blocks nothing but itself.

@@ -15,7 +15,7 @@ import (
 
 // A NotificationWriter that panics costs an attempt and nothing else: neither the other notices of
 // the same worker nor the retry.
-func TestATellerThatPanicsCostsAnAttempt(t *testing.T) {
+func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	to := f.destinationOf(r)
@@ -44,7 +44,7 @@ func TestATellerThatPanicsCostsAnAttempt(t *testing.T) {
 	r.wantOnce(t, here, append(ids, idOf(&posting.Notice{Booked: ids[0].Booked - 1, Channel: posting.Webhook})))
 }
 
-func TestATellerThatAlwaysPanicsIsParked(t *testing.T) {
+func TestNotificationWriterThatAlwaysPanicsParksTheDelivery(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
@@ -53,7 +53,7 @@ func TestATellerThatAlwaysPanicsIsParked(t *testing.T) {
 	f.wantDelivery(id, Parked, MaxAttempts)
 }
 
-func TestACarrierOfOperatorsThatPanicsCostsAnAttempt(t *testing.T) {
+func TestPanicOfTheOperatorsSenderCostsAnAttempt(t *testing.T) {
 	f := newFixture(t, func(f *fixture) {
 		calls := 0
 		f.notifyOperators = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
@@ -71,19 +71,19 @@ func TestACarrierOfOperatorsThatPanicsCostsAnAttempt(t *testing.T) {
 // faulty sends a delivery log a command that panics.
 func (f *fixture) faulty() {
 	f.t.Helper()
-	if err := f.ask(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
+	if err := f.writeLog(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
 		f.t.Error("a fault is no error")
 	}
 }
 
 // A delivery log panics while deliveries are in progress: they end as they would have, at worst with a
 // duplicate.
-func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
+func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	good, bad := receive(t, func(*arrival) int { g.wait(); return 200 }, g), receive(t, always(500))
 	to, dead := f.destinationOf(good), f.destinationOf(bad)
-	waits := f.notifyMany(dead, 5)
+	waiting := f.notifyMany(dead, 5)
 	f.quiesce()
 	ids := f.notifyMany(to, 1_500) // some of them wait in the store
 	waitFor(t, "under way", func() bool { return good.count() > 0 })
@@ -97,7 +97,7 @@ func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 		return !slices.ContainsFunc(ids, func(id ID) bool { return f.delivery(id).State != Delivered })
 	})
 	f.advance(24 * time.Hour)
-	for _, id := range waits {
+	for _, id := range waiting {
 		f.wantDelivery(id, Parked, MaxAttempts)
 	}
 	if got := f.inMemory.Load(); got != 0 {
@@ -110,7 +110,7 @@ func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 
 // What a delivery log had decided in the Change during which it panicked is tried again, including what
 // a destination had read from the store.
-func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
+func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	r := receive(t, func(a *arrival) int {
@@ -128,7 +128,7 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 	busy := make(chan struct{})
 	failed := make(chan error, 1)
 	go func() {
-		failed <- f.ask(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		failed <- f.writeLog(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
 			close(busy)
 			<-release
 			d.put(here, []byte("z"), []byte{1})
@@ -137,7 +137,7 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 	}()
 	receiveFrom(t, "the delivery log is busy", busy)
 	go func() {
-		_ = f.ask(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") })
+		_ = f.writeLog(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") })
 	}()
 	g.open() // the retry's result reaches the delivery log after the panic
 	close(release)
@@ -151,7 +151,7 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 }
 
 // After a panic of a destination, the notices that it has lost are offered again.
-func TestADestinationThatFailsLosesNothing(t *testing.T) {
+func TestPanicOfADestinationLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
@@ -173,7 +173,7 @@ func TestADestinationThatFailsLosesNothing(t *testing.T) {
 }
 
 // The second acknowledgement of a duplicate does not remove other notices' marks.
-func TestMarksAreNotLostWhenSomethingIsToldTwice(t *testing.T) {
+func TestDuplicateAcknowledgementKeepsOtherMarks(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	to := f.destinationOf(r)

@@ -103,9 +103,9 @@ func (c *clocks) sink(t *testing.T, hang int) *httptest.Server {
 	return s
 }
 
-// TestFigureDestinationsThatHang measures, with 100 of 1,000 destinations hanging, how long after a
+// TestFigureHangingDestinations measures, with 100 of 1,000 destinations hanging, how long after a
 // create's answer the notifications of the other 900 arrive.
-func TestFigureDestinationsThatHang(t *testing.T) {
+func TestFigureHangingDestinations(t *testing.T) {
 	figures(t)
 	const destinations, hang, rate, long = 1_000, 100, 300, time.Minute
 	c := &clocks{answered: make(map[string]time.Time), arrived: make(map[string]time.Time)}
@@ -158,7 +158,7 @@ func (c *clocks) load(t *testing.T, client *testkit.Client, destinations, rate i
 
 // report waits for the last notifications and reports how long they took.
 func (c *clocks) report(t *testing.T, hang int) {
-	good := func() (waits []time.Duration, missing int) {
+	good := func() (delays []time.Duration, missing int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for txid, at := range c.answered {
@@ -167,21 +167,21 @@ func (c *clocks) report(t *testing.T, hang int) {
 				continue
 			}
 			if came, ok := c.arrived[txid]; ok {
-				waits = append(waits, max(0, came.Sub(at)))
+				delays = append(delays, max(0, came.Sub(at)))
 			} else {
 				missing++
 			}
 		}
-		return waits, missing
+		return delays, missing
 	}
 	waitFor(t, "the last ones", func() bool { _, missing := good(); return missing == 0 })
-	waits, _ := good()
-	slices.Sort(waits)
+	delays, _ := good()
+	slices.Sort(delays)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.Logf("%d creates, %d notifications to those that answer: p50 %v, p99 %v, p99.9 %v, last %v after the create's answer; %d attempts hang or hung; load %s",
-		len(c.answered), len(waits), quantile(waits, 0.5), quantile(waits, 0.99), quantile(waits, 0.999), waits[len(waits)-1].Round(time.Microsecond), c.hanging, load())
-	if p99 := quantile(waits, 0.99); p99 > 2*time.Second {
+		len(c.answered), len(delays), quantile(delays, 0.5), quantile(delays, 0.99), quantile(delays, 0.999), delays[len(delays)-1].Round(time.Microsecond), c.hanging, load())
+	if p99 := quantile(delays, 0.99); p99 > 2*time.Second {
 		t.Errorf("p99 is %v, wanted under 2 s", p99)
 	}
 }
@@ -199,7 +199,7 @@ func load() string {
 // much memory it uses, and whether due deliveries come first.
 func TestFigureAMillionRetries(t *testing.T) {
 	figures(t)
-	const waits, due, others = 1_000_000, 100_000, 1_000
+	const waiting, due, others = 1_000_000, 100_000, 1_000
 	events := make(chan string, 2*due)
 	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -213,7 +213,7 @@ func TestFigureAMillionRetries(t *testing.T) {
 	apiClient{s.Partner(), t}.made("POST", "/api/v1/transactions", fmt.Sprintf(createForm, 700, "one"), nil)
 	receiveFrom(t, "the first notification", events)
 	s.Stop()
-	order := plantRetries(t, s.Dir, uuid.MustParse(s.Sandbox.OrganizationID), waits, due, others)
+	order := plantRetries(t, s.Dir, uuid.MustParse(s.Sandbox.OrganizationID), waiting, due, others)
 	startTime := time.Now()
 	s.Restart()
 	ready, memory := time.Since(startTime), residentMiB(t, s.PID())
@@ -231,7 +231,7 @@ func TestFigureAMillionRetries(t *testing.T) {
 	}
 	took := time.Since(startTime) - ready
 	t.Logf("%d wait, %d of them due: ready after %v with %s; the due ones arrived within %v (%.0f/s), none more than %d places off its turn; then %s; load %s",
-		waits, due, ready.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(due)/took.Seconds(), furthest, residentMiB(t, s.PID()), load())
+		waiting, due, ready.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(due)/took.Seconds(), furthest, residentMiB(t, s.PID()), load())
 	if ready > 10*time.Second {
 		t.Errorf("ready after %v, wanted under 10 s", ready)
 	}
@@ -239,7 +239,7 @@ func TestFigureAMillionRetries(t *testing.T) {
 
 // plantRetries writes deliveries of the only transaction that failed once: some are due, in the
 // order that is returned, the others later.
-func plantRetries(t *testing.T, dir string, org ledger.ID, waits, due, others int) (order []string) {
+func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others int) (order []string) {
 	t.Helper()
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
 	if err != nil {
@@ -262,8 +262,8 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waits, due, others in
 	}
 	now := ledger.MicrosOf(time.Now())
 	var written sync.WaitGroup
-	for first := 0; first < waits; first += 500 {
-		c := &posting.Change{Outcome: true}
+	for first := 0; first < waiting; first += 500 {
+		c := &posting.Change{MustRecord: true}
 		for n := first; n < first+500; n++ {
 			d := &Delivery{
 				ID: ID{from.Booked - ledger.Micros(1+n), posting.Webhook}, Source: from.Source, To: from.To, State: Pending,

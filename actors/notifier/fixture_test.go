@@ -203,8 +203,8 @@ func (f *fixture) notifyOne(to ledger.ID) ID {
 // notifyMany books n events with webhook notices.
 func (f *fixture) notifyMany(to ledger.ID, n int) (ids []ID) {
 	f.t.Helper()
-	for part := range slices.Chunk(slices.Repeat([]ledger.ID{to}, n), 500) {
-		ids = append(ids, f.notify(here, posting.Webhook, part...)...)
+	for chunk := range slices.Chunk(slices.Repeat([]ledger.ID{to}, n), 500) {
+		ids = append(ids, f.notify(here, posting.Webhook, chunk...)...)
 	}
 	return ids
 }
@@ -310,7 +310,7 @@ func (f *fixture) fillPool(g *gate, run func(func()) error, jobs int) {
 // plant writes a KV.
 func (f *fixture) plant(org ledger.ID, row, value []byte) {
 	f.t.Helper()
-	f.submit(&posting.Change{Outcome: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
+	f.submit(&posting.Change{MustRecord: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
 }
 
 // removedBefore stores the time before which deliveries were removed.
@@ -322,7 +322,7 @@ func (f *fixture) removedBefore(before ledger.Micros) {
 	if err := d.removedBefore(view, here, before); err != nil {
 		f.t.Fatal(err)
 	}
-	d.change.Outcome = true
+	d.change.MustRecord = true
 	f.submit(&d.change)
 }
 

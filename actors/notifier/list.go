@@ -13,7 +13,7 @@ import (
 // continue from.
 const (
 	maxListedPages  = 64     // pages of notices that are read
-	maxUntriedPages = 4_096  // the same, for the search for deliveries that were not tried yet
+	maxUntriedPages = 4_096  // as maxListedPages, for the search for deliveries that were not tried yet
 	maxListedRows   = 16_384 // notices and deliveries that are looked at, after which no more are fetched
 	maxKeptRead     = 1_024  // deliveries with rows of their own that are fetched at once
 	maxToldEvents   = 256    // events of a transaction
@@ -30,8 +30,8 @@ type Query struct {
 	Limit       int           // number of rows, above zero
 }
 
-// Position is a place in a list, behind a delivery. As Query.Before the zero value is the beginning
-// of a list; as the next position it means that the list has ended.
+// Position is a place in a list, directly after a delivery. As Query.Before the zero value is the
+// beginning of a list; as the next position it means that the list has ended.
 type Position struct {
 	ID
 	// Untried says that the place is among the pending deliveries that were not tried yet; without

@@ -49,7 +49,7 @@ func allShown(all []*Delivery) (lines []string) {
 
 // For every query and page length a list has exactly the deliveries that match when each is read by
 // itself, newest first.
-func TestAListHasWhatIsReadOneByOne(t *testing.T) {
+func TestListAgreesWithSingleReads(t *testing.T) {
 	t.Parallel()
 	random := random(t)
 	f := newFixture(t)
@@ -127,7 +127,7 @@ func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 }
 
 // One request looks at a bounded number of rows, and returns where to continue.
-func TestAListLooksAtABoundedNumberOfRows(t *testing.T) {
+func TestListReadsABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	to := uuid.New()
@@ -169,7 +169,7 @@ func (f *fixture) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 }
 
 // Waiting and parked deliveries are on the first page, however many later ones were delivered.
-func TestWhatWaitsIsOnTheFirstPageBehindManyDelivered(t *testing.T) {
+func TestWaitingDeliveryIsListedFirstDespiteManyDelivered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	good, bad, other := f.destinationOf(receive(t, always(200))), uuid.New(), uuid.New()
@@ -213,7 +213,7 @@ func TestWhatWaitsIsOnTheFirstPageBehindManyDelivered(t *testing.T) {
 }
 
 // If more deliveries wait than a list reads keys of, it reads their own rows in order.
-func TestOfTooManyThatWaitTheNewestAreFoundAllTheSame(t *testing.T) {
+func TestNewestOfTooManyWaitingDeliveriesAreListed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	bad := uuid.New()
@@ -235,7 +235,7 @@ func TestOfTooManyThatWaitTheNewestAreFoundAllTheSame(t *testing.T) {
 
 // Pages of notices before the cursor have no pending deliveries, so a list of pending ones does not
 // read them.
-func TestWhatIsPendingIsNotLookedForAmongTheDelivered(t *testing.T) {
+func TestPendingDeliveriesAreFoundByTheirOwnRows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	to := f.destinationOf(receive(t, always(200)))
@@ -255,7 +255,7 @@ func TestWhatIsPendingIsNotLookedForAmongTheDelivered(t *testing.T) {
 }
 
 // A page of a transaction with very many events reads a bounded number of them.
-func TestAListOfOneTransactionLooksAtABoundedNumberOfEvents(t *testing.T) {
+func TestListOfATransactionReadsABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	to, source := uuid.New(), ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
@@ -294,24 +294,24 @@ func TestAListOfAnotherOrganizationIsEmpty(t *testing.T) {
 }
 
 // A pending delivery is listed however old it is; a finished one only within the retention.
-func TestWhatIsOldIsShownWhileItIsPending(t *testing.T) {
+func TestOldDeliveryIsShownWhilePending(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	to := uuid.New()
 	over := f.notifyOne(to)
 	f.advance(8 * time.Hour) // it is parked
-	waits := f.notifyOne(to)
+	waiting := f.notifyOne(to)
 	f.quiesce()
-	oldest := waits.Booked + 1
+	oldest := waiting.Booked + 1
 	f.removedBefore(oldest)
 	rows, _ := f.walk(Query{Limit: 10})
-	if len(rows) != 1 || rows[0].ID != waits {
+	if len(rows) != 1 || rows[0].ID != waiting {
 		t.Errorf("shown are %v", allShown(rows))
 	}
 	if _, err := f.Read(here, over); !ledger.IsRefusal(err, ledger.NotFound) {
 		t.Errorf("what is over: %v", err)
 	}
-	if d, err := f.Read(here, waits); err != nil || d.State != Pending {
+	if d, err := f.Read(here, waiting); err != nil || d.State != Pending {
 		t.Errorf("what waits: %v", err)
 	}
 }

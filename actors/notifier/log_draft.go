@@ -9,22 +9,22 @@ import (
 
 // draft is a Change of a delivery log, with the actions that follow once it is durable.
 type draft struct {
-	change    posting.Change
-	bytes     int
-	marks     map[ledger.Micros]*markRow    // by page
-	there     map[ledger.Micros]map[ID]bool // marks of pages that were looked up, including the draft's own marks
-	kept      map[ID]*Delivery              // deliveries as the Change leaves them
-	follow    []func(error)
-	release   map[key][]ID  // deliveries that destinations have read from the store
-	postponed int           // number of notices that wait in memory until the Change is durable
-	posted    []string      // keys of bulletins
-	cursor    ledger.Micros // the cursor's new page; 0: it does not move
-	alone     bool          // it has one command only, and may be refused
+	change       posting.Change
+	bytes        int
+	marks        map[ledger.Micros]*markRow    // by page
+	pageMarks    map[ledger.Micros]map[ID]bool // marks of pages that were looked up, including the draft's own marks
+	kept         map[ID]*Delivery              // deliveries as the Change leaves them
+	follow       []func(error)
+	release      map[key][]ID  // deliveries that destinations have read from the store
+	postponed    int           // number of notices that wait in memory until the Change is durable
+	posted       []string      // keys of bulletins
+	cursor       ledger.Micros // the cursor's new page; 0: it does not move
+	mayBeRefused bool          // it has one command only, which the writer may refuse
 }
 
 func newDraft() *draft {
 	return &draft{
-		marks: make(map[ledger.Micros]*markRow), there: make(map[ledger.Micros]map[ID]bool),
+		marks: make(map[ledger.Micros]*markRow), pageMarks: make(map[ledger.Micros]map[ID]bool),
 		kept: make(map[ID]*Delivery), release: make(map[key][]ID),
 	}
 }
@@ -48,7 +48,7 @@ func (d *draft) mark(m *mark) {
 		d.marks[m.page] = row
 	}
 	row.row = appendMark(row.row, m)
-	if there := d.there[m.page]; there != nil {
+	if there := d.pageMarks[m.page]; there != nil {
 		there[m.ID] = true
 	}
 }
@@ -63,9 +63,9 @@ func (d *draft) end(err error) {
 
 // logCommand is a command to a delivery log from outside the package.
 type logCommand struct {
-	decide func(o *deliveryLog, d *draft, now ledger.Micros) error
-	alone  bool // it has a Change of its own, because that may be refused
-	done   chan error
+	decide       func(o *deliveryLog, d *draft, now ledger.Micros) error
+	mayBeRefused bool // it has a Change of its own, because the writer may refuse it
+	done         chan error
 }
 
 // Refuse implements actors.Refusable.
@@ -76,12 +76,11 @@ func (e *logCommand) Refuse(err error) {
 	}
 }
 
-// run adds the command's writes to the draft. The caller gets its answer when the Change is
-// durable.
+// run adds the command's writes to the draft. The caller gets its reply when the Change is durable.
 func (e *logCommand) run(o *deliveryLog, d *draft, now ledger.Micros) {
 	d.follow = append(d.follow, e.Refuse) // before the decision, which may panic
 	if err := e.decide(o, d, now); err != nil {
-		if e.alone {
+		if e.mayBeRefused {
 			d.change = posting.Change{}
 			clear(d.kept)
 		}
@@ -92,16 +91,16 @@ func (e *logCommand) run(o *deliveryLog, d *draft, now ledger.Micros) {
 // askBound is how long a caller waits for a delivery log, in real time.
 const askBound = 30 * time.Second
 
-// ask makes a delivery log write what decide puts into its draft, and returns when that is durable.
+// writeLog makes a delivery log write what decide puts into its draft, and returns when that is durable.
 // decide sees the state after everything submitted before.
-func (s *Service) ask(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
+func (s *Service) writeLog(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
 	return s.send(org, &logCommand{decide: decide, done: make(chan error, 1)})
 }
 
-// askAlone is ask for a Change that the writer may refuse. If decide returns an error, the draft is
-// dropped.
-func (s *Service) askAlone(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
-	return s.send(org, &logCommand{decide: decide, alone: true, done: make(chan error, 1)})
+// writeLogAlone does what writeLog does, for a Change that the writer may refuse. If decide returns an error, the
+// draft is dropped.
+func (s *Service) writeLogAlone(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
+	return s.send(org, &logCommand{decide: decide, mayBeRefused: true, done: make(chan error, 1)})
 }
 
 func (s *Service) send(org ledger.ID, e *logCommand) error {

@@ -13,7 +13,7 @@ import (
 
 // A replay of a parked delivery goes only to the operators that it has not reached; a replay of a
 // delivered one goes to all.
-func TestAReplayTellsOperatorsWhomItHasNotReachedOrAll(t *testing.T) {
+func TestReplayNotifiesUnreachedOperatorsOrAll(t *testing.T) {
 	var reachedBefore []string
 	reaches := false
 	f := newFixture(t, func(f *fixture) {

@@ -12,7 +12,7 @@ import (
 
 // After a restart only the waiting deliveries in the store tell about a destination, so its fresh
 // notices take no place from destinations that answer.
-func TestADestinationOfWhichSomethingWaitsIsDoubtfulAfterARestart(t *testing.T) {
+func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.all == 1] })
 	to := f.destinationOf(r)
@@ -30,7 +30,7 @@ func TestADestinationOfWhichSomethingWaitsIsDoubtfulAfterARestart(t *testing.T) 
 
 // A receiver that answers slowly has at most four workers, from the pool of failing destinations,
 // until an answer comes quickly.
-func TestAReceiverThatAnswersSlowlyTakesNoPlaceFromOthers(t *testing.T) {
+func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	f := newFixture(t)
 	f.limits.slow = -time.Second // every answer is too slow
 	first, second, brisk := newGate(), newGate(), newGate()
@@ -72,7 +72,7 @@ func TestAReceiverThatAnswersSlowlyTakesNoPlaceFromOthers(t *testing.T) {
 
 // When there is no room for another worker, the destination tries again by itself, even if the
 // business clock stands still.
-func TestADestinationForWhichThereIsNoWorkerTriesAgain(t *testing.T) {
+func TestDestinationWithoutAFreeWorkerTriesAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := receive(t, always(200))

@@ -68,12 +68,12 @@ func readFrom(view *posting.View, org ledger.ID, id ID, oldest ledger.Micros) (*
 }
 
 // forgotten tells whether a delivery is not shown any more, although it may still be stored: it is
-// over, and older than the retention.
+// finished, and older than the retention.
 func forgotten(d *Delivery, oldest ledger.Micros) bool {
 	return d.Booked < oldest && d.State != Pending
 }
 
-// ofNotice makes the delivery of a notice that has no row of its own.
+// ofNotice returns the delivery of a notice that has no row of its own.
 func ofNotice(n *posting.Notice, marked map[ID]mark) *Delivery {
 	d := keep(n, n.Booked)
 	d.body = append([]byte(nil), n.Body...)

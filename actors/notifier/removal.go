@@ -21,10 +21,10 @@ func (s *Service) nextRemoval() (time.Time, bool) {
 	return time.UnixMicro(s.removalDue.Load()), true
 }
 
-// removeExpired removes deliveries of every organization that are older than the retention. Deliveries that
-// are not settled stay, however old they are. A failure in one organization does not affect the
-// others. removeExpired logs it and runs again after removalRetry; it does not return it, because that would
-// fail the move of the clock.
+// removeExpired removes deliveries of every organization that are older than the retention. Deliveries
+// that are not settled stay, however old they are. A failure in one organization does not affect the
+// others. It is logged and the run is repeated after removalRetry; it is not returned, because that
+// would make the move of the clock fail.
 func (s *Service) removeExpired(now time.Time) error {
 	before := ledger.MicrosOf(now) - s.retention
 	view := s.rt.Journal.View()
@@ -56,7 +56,7 @@ func (s *Service) removeExpiredOf(org ledger.ID, before ledger.Micros) error {
 	for at := new(removalProgress); at.more() && !s.stopping.Load(); {
 		done := make(chan *removalProgress, 1)
 		from := *at
-		err := s.ask(org, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		err := s.writeLog(org, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
 			next, err := o.removeOld(d, before, from)
 			done <- next
 			return err
@@ -72,11 +72,11 @@ func (s *Service) removeExpiredOf(org ledger.ID, before ledger.Micros) error {
 // removalProgress is the progress of a retention run: the row of each kind to continue from. Rows before it
 // were removed or stay, and are not read again. The zero value is the beginning.
 type removalProgress struct {
-	pages, marks, kept, posted part
+	pages, marks, kept, posted rowProgress
 }
 
-// part is the progress of a retention run with one kind of rows.
-type part struct {
+// rowProgress is the progress of a retention run with one kind of rows.
+type rowProgress struct {
 	from []byte // nil: not begun
 	over bool   // no older rows of this kind are left
 }
@@ -96,7 +96,7 @@ type removal struct {
 }
 
 // stops records the row to continue from, and tells whether the Change is full.
-func (r *removal) stops(at *part, row []byte) bool {
+func (r *removal) stops(at *rowProgress, row []byte) bool {
 	at.from = append([]byte(nil), row...)
 	return r.rows >= maxRemoved || r.passed >= maxPassed
 }
@@ -136,9 +136,9 @@ func (o *deliveryLog) removeOld(d *draft, before ledger.Micros, at removalProgre
 	return &at, nil
 }
 
-// pages removes pages all of whose notices are older than before: those that are followed by a page
-// that also begins before it. It returns the first page that stays; 0 if none was seen.
-func (r *removal) pages(at *part, before ledger.Micros) (stays ledger.Micros, err error) {
+// pages removes pages all of whose notices are older than before: every page whose next page also
+// begins before that time. It returns the first page that stays; 0 if none was seen.
+func (r *removal) pages(at *rowProgress, before ledger.Micros) (stays ledger.Micros, err error) {
 	var last []byte
 	at.over = true
 	err = r.view.KVKeys(r.log.org, []byte{rowNotices}, at.from, func(row []byte) ([]byte, bool, error) {
@@ -161,7 +161,7 @@ func (r *removal) pages(at *part, before ledger.Micros) (stays ledger.Micros, er
 }
 
 // marks removes the marks of pages before the first one that stays.
-func (r *removal) marks(at *part, stays ledger.Micros) error {
+func (r *removal) marks(at *rowProgress, stays ledger.Micros) error {
 	at.over = true
 	return r.view.KVKeys(r.log.org, []byte{rowMarks}, at.from, func(row []byte) ([]byte, bool, error) {
 		if ledger.Micros(binary.BigEndian.Uint64(row[1:])) >= stays {
@@ -176,9 +176,9 @@ func (r *removal) marks(at *part, stays ledger.Micros) error {
 	})
 }
 
-// kept removes deliveries that are over. It keeps those of pages that the cursor has not passed,
+// kept removes deliveries that are finished. It keeps those of pages that the cursor has not passed,
 // because without the row their notice would look untried.
-func (r *removal) kept(at *part, cursor ledger.Micros) error {
+func (r *removal) kept(at *rowProgress, cursor ledger.Micros) error {
 	o := r.log
 	at.over = true
 	return r.view.KVsAscending(o.org, []byte{rowKept}, at.from, func(row, value []byte) (bool, error) {
@@ -207,7 +207,7 @@ func (r *removal) kept(at *part, cursor ledger.Micros) error {
 }
 
 // posted removes the keys of old bulletins.
-func (r *removal) posted(at *part) error {
+func (r *removal) posted(at *rowProgress) error {
 	at.over = true
 	return r.view.KVsAscending(r.log.org, []byte{rowPosted}, at.from, func(row, value []byte) (bool, error) {
 		if r.stops(at, row) {

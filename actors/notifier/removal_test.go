@@ -14,7 +14,7 @@ const month = 30 * 24 * time.Hour
 
 // After a month all finished deliveries are removed: pages, marks, kept and parked ones, bulletins
 // and their keys. None of them is sent again.
-func TestWhatIsOverIsRemovedAfterTheRetention(t *testing.T) {
+func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
 			return Attempt{At: ledger.MicrosOf(f.Clock.Now())}, nil, 0
@@ -57,7 +57,7 @@ func TestWhatIsOverIsRemovedAfterTheRetention(t *testing.T) {
 
 // If no later page follows, the last page stays, with its kept deliveries: otherwise its notice
 // would look untried.
-func TestNothingOldIsToldAgainWhereNothingElseHappens(t *testing.T) {
+func TestLastPageStaysIfNoPageFollows(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	id := f.notifyOne(f.destinationOf(r))
@@ -73,7 +73,7 @@ func TestNothingOldIsToldAgainWhereNothingElseHappens(t *testing.T) {
 	}
 }
 
-func TestWhatIsPendingStaysHoweverOldItIs(t *testing.T) {
+func TestPendingDeliveriesAreNotRemoved(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = 3 * time.Hour })
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth < MaxAttempts] })
 	to := f.destinationOf(r)
@@ -96,7 +96,7 @@ func TestWhatIsPendingStaysHoweverOldItIs(t *testing.T) {
 }
 
 // A retention run continues with further Changes until nothing old is left.
-func TestASweepRemovesMoreThanOneChangeHolds(t *testing.T) {
+func TestRetentionRemovesMoreThanOneChangeHolds(t *testing.T) {
 	f := newFixture(t)
 	dead, good := f.destinationOf(receive(t, always(500))), receive(t, always(200))
 	to := f.destinationOf(good)
@@ -116,7 +116,7 @@ func TestASweepRemovesMoreThanOneChangeHolds(t *testing.T) {
 }
 
 // An organization without new notices is handled too, and a removal that finds nothing writes nothing.
-func TestASweepThatFindsNothingWritesNothing(t *testing.T) {
+func TestRetentionWithoutOldRowsWritesNothing(t *testing.T) {
 	f := newFixture(t)
 	f.notifyOne(f.destinationOf(receive(t, always(200))))
 	f.advance(2 * 24 * time.Hour)
@@ -128,7 +128,7 @@ func TestASweepThatFindsNothingWritesNothing(t *testing.T) {
 }
 
 // A bulletin's key is kept as long as its bulletin.
-func TestAKeyIsKeptAsLongAsItsBulletin(t *testing.T) {
+func TestBulletinsKeyIsKeptAsLongAsTheBulletin(t *testing.T) {
 	f := newFixture(t)
 	for day := range 32 {
 		if err := f.Post(here, uuid.New(), []byte("b"), "key"); err != nil {
@@ -147,7 +147,7 @@ func TestAKeyIsKeptAsLongAsItsBulletin(t *testing.T) {
 
 // One organization has an unreadable row: the others are swept, and the move of the clock does not
 // fail. When the row can be read again, that organization is swept too.
-func TestAnOrganizationThatCannotBeSweptKeepsNothingOfOthers(t *testing.T) {
+func TestFailedRetentionDoesNotAffectOtherOrganizations(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = time.Hour })
 	r := receive(t, always(200))
 	to := f.destinationOf(r)
@@ -174,7 +174,7 @@ func TestAnOrganizationThatCannotBeSweptKeepsNothingOfOthers(t *testing.T) {
 }
 
 // A delivery that cannot be read stays; deliveries behind it are removed.
-func TestARowThatCannotBeReadIsSweptAround(t *testing.T) {
+func TestRetentionSkipsUnreadableRows(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = 10 * time.Hour })
 	id := f.notifyOne(f.destinationOf(receive(t, always(500))))
 	f.plant(here, keyKept(ID{id.Booked - 1, posting.Bulletin}), []byte{0xff})
@@ -194,7 +194,7 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 	f := newFixture(t)
 	ask := func(to ...ledger.Micros) {
 		t.Helper()
-		if err := f.ask(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		if err := f.writeLog(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
 			for _, page := range to {
 				if err := o.passCursor(d, page); err != nil {
 					return err
@@ -217,10 +217,10 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 }
 
 // A Change looks at a bounded number of rows that stay, and the next one continues behind them.
-func TestASweepPassesManyThatStayInStepsAndOnce(t *testing.T) {
+func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 	f := newFixture(t)
 	const stay = maxPassed + 100
-	c, to := &posting.Change{Outcome: true}, uuid.New()
+	c, to := &posting.Change{MustRecord: true}, uuid.New()
 	for i := range stay {
 		d := &Delivery{ID: ID{ledger.Micros(i + 1), posting.Webhook}, To: to, State: Pending, Next: 1 << 60, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
 		row, err := encodeKept(d)
@@ -229,13 +229,13 @@ func TestASweepPassesManyThatStayInStepsAndOnce(t *testing.T) {
 		}
 		if c.KVs = append(c.KVs, posting.KV{Org: here, Key: keyKept(d.ID), Value: row}); len(c.KVs) == 1_000 || i == stay-1 {
 			f.submit(c)
-			c = &posting.Change{Outcome: true}
+			c = &posting.Change{MustRecord: true}
 		}
 	}
 	var steps []*removalProgress
 	for at := new(removalProgress); at.more(); steps = append(steps, at) {
 		from := *at
-		if err := f.ask(here, func(o *deliveryLog, d *draft, _ ledger.Micros) (err error) {
+		if err := f.writeLog(here, func(o *deliveryLog, d *draft, _ ledger.Micros) (err error) {
 			at, err = o.removeOld(d, ledger.MicrosOf(startTime), from)
 			return err
 		}); err != nil {

@@ -15,11 +15,11 @@ const maxReplayed = 256
 
 func notFound() error { return ledger.Refuse("notifier", ledger.NotFound, "no such delivery") }
 
-// Keep adds records to the Change of a request that must become durable with it, such as the reply
-// for its Idempotency-Key. It receives the request's result. It is called on another goroutine, and
-// not at all if the request changed nothing. If it returns an error, the Change is dropped; if the
-// writer refuses the Change because of a claim, the request's error is the writer's. A nil Keep
-// adds nothing.
+// Keep adds records to the Change of a request that must become durable together with it, such as the
+// reply for its Idempotency-Key. It receives the request's result. It is called on another goroutine,
+// and not at all if the request changed nothing. If it returns an error, the Change is dropped; if the
+// writer refuses the Change because of a claim, the request returns the writer's error. A nil Keep adds
+// nothing.
 type Keep[T any] func(change *posting.Change, done T) error
 
 // Replay makes a delivery due now, also one that was acknowledged. If the attempt is not
@@ -27,7 +27,7 @@ type Keep[T any] func(change *posting.Change, done T) error
 // error is a *ledger.Refusal.
 func (s *Service) Replay(org ledger.ID, id ID, kept Keep[*Delivery]) (*Delivery, error) {
 	done := make(chan *Delivery, 1)
-	err := s.askAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
+	err := s.writeLogAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
 		next, err := o.replay(d, id, now)
 		if err == nil && kept != nil && len(d.change.KVs) > 0 {
 			err = kept(&d.change, next)
@@ -50,13 +50,13 @@ func (o *deliveryLog) replay(d *draft, id ID, now ledger.Micros) (*Delivery, err
 		if forgotten(known, oldest) {
 			return nil, notFound()
 		}
-		return o.again(d, known, now), nil
+		return o.replayStored(d, known, now), nil
 	}
 	found, err := o.service.Read(o.org, id)
 	switch {
 	case err != nil:
 	case found.State == Delivered:
-		found.again(now)
+		found.replay(now)
 		o.put(d, found, nil)
 	default: // its first attempt is about to be made, or in progress
 		o.requested[id] = true
@@ -71,13 +71,13 @@ func (o *deliveryLog) oldest() (ledger.Micros, error) {
 	return o.service.oldest(view, o.org)
 }
 
-// again makes a stored delivery due now, with as many attempts as a new one.
-func (o *deliveryLog) again(d *draft, known *Delivery, now ledger.Micros) *Delivery {
+// replayStored makes a stored delivery due now, with as many attempts as a new one.
+func (o *deliveryLog) replayStored(d *draft, known *Delivery, now ledger.Micros) *Delivery {
 	next := known.copy()
-	if known.State == Pending { // operators that it has reached need not be reached again
-		next.anew(now)
+	if known.State == Pending { // operators who were reached need not be reached again
+		next.restart(now)
 	} else {
-		next.again(now)
+		next.replay(now)
 	}
 	o.put(d, next, known)
 	return next
@@ -97,7 +97,7 @@ func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, kep
 	}
 	for at := new(parkedRow); at != nil; {
 		done := make(chan step, 1)
-		err := s.askAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
+		err := s.writeLogAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
 			n, next, err := o.replayParked(d, to, from, until, *at, now)
 			if err == nil && kept != nil && next == nil && replayed+n > 0 {
 				err = kept(&d.change, replayed+n)
@@ -152,7 +152,7 @@ func (o *deliveryLog) replayParked(d *draft, to ledger.ID, from, until ledger.Mi
 				return nil, false, nil
 			}
 			if known := o.known(d, id); known != nil && known.State == Parked && !forgotten(known, oldest) {
-				o.again(d, known, now)
+				o.replayStored(d, known, now)
 				replayed++
 			}
 			return nil, true, nil
@@ -168,7 +168,7 @@ func (o *deliveryLog) replayParked(d *draft, to ledger.ID, from, until ledger.Mi
 // returns when the bulletin is durable.
 func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 	row := append([]byte{rowPosted}, key...)
-	return s.ask(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
+	return s.writeLog(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
 		if o.posted[string(row)] {
 			return nil
 		}
@@ -197,8 +197,8 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 // TestType is the type of a test notification.
 const TestType = "transaction.test"
 
-// Test sends a notification without content to the address of a terminal's notifications, signed as
-// those are, and returns the result. It is neither stored nor tried again. It returns false if no
+// Test sends a notification without content to the address of a terminal's notifications, signed like
+// those, and returns the result. The test is neither stored nor tried again. It returns false if no
 // address is set.
 func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, set bool) {
 	address, set := s.addresses.Address(org, to)

@@ -22,7 +22,7 @@ func (f *fixture) replay(id ID) {
 	}
 }
 
-func TestADeliveryThatWasAcknowledgedIsToldAgainWhenAskedFor(t *testing.T) {
+func TestReplayOfAnAcknowledgedDelivery(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	id := f.notifyOne(f.destinationOf(r))
@@ -41,7 +41,7 @@ func TestADeliveryThatWasAcknowledgedIsToldAgainWhenAskedFor(t *testing.T) {
 	}
 }
 
-func TestADeliveryThatWaitsIsTriedAtOnceWhenAskedFor(t *testing.T) {
+func TestReplayOfAWaitingDelivery(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	id := f.notifyOne(f.destinationOf(r))
@@ -59,7 +59,7 @@ func TestADeliveryThatWaitsIsTriedAtOnceWhenAskedFor(t *testing.T) {
 }
 
 // A parked delivery that is asked for again has six more attempts, with the same gaps.
-func TestAParkedDeliveryIsRetriedAsIfItWereFresh(t *testing.T) {
+func TestReplayOfAParkedDelivery(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	id := f.notifyOne(f.destinationOf(r))
@@ -84,7 +84,7 @@ func TestAParkedDeliveryIsRetriedAsIfItWereFresh(t *testing.T) {
 	}
 }
 
-func TestADeliveryThatIsUnknownIsNotFound(t *testing.T) {
+func TestUnknownDeliveryIsNotFound(t *testing.T) {
 	f := newFixture(t)
 	id := f.notifyOne(uuid.New())
 	f.quiesce()
@@ -101,7 +101,7 @@ func TestADeliveryThatIsUnknownIsNotFound(t *testing.T) {
 }
 
 // More deliveries than one Change holds, of one terminal and one time window, and no others.
-func TestAllParkedDeliveriesOfATerminalAreTriedAgain(t *testing.T) {
+func TestReplayParked(t *testing.T) {
 	f := newFixture(t)
 	dead := receive(t, always(500))
 	to, other := f.destinationOf(dead), f.destinationOf(dead)
@@ -210,7 +210,7 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 
 // The next attempt is only for operators that were not reached, and not before the wait that the
 // channel asks for.
-func TestOnlyOperatorsThatWereNotReachedAreToldAgain(t *testing.T) {
+func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 	type call struct {
 		left string
 		at   time.Duration
@@ -241,7 +241,7 @@ func TestOnlyOperatorsThatWereNotReachedAreToldAgain(t *testing.T) {
 	}
 }
 
-func TestWithNobodyToTellOperatorsADeliveryFails(t *testing.T) {
+func TestDeliveryToOperatorsFailsWithoutASender(t *testing.T) {
 	f := newFixture(t)
 	id := f.notify(here, posting.Operators, uuid.New())[0]
 	f.advance(24 * time.Hour)
@@ -252,7 +252,7 @@ func TestWithNobodyToTellOperatorsADeliveryFails(t *testing.T) {
 }
 
 // A test notification is signed, and neither stored nor repeated.
-func TestATestDeliveryIsSignedAndNotStored(t *testing.T) {
+func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	to := f.destinationOf(r)
@@ -272,7 +272,7 @@ func TestATestDeliveryIsSignedAndNotStored(t *testing.T) {
 }
 
 // A waiting delivery that is asked for again has six more attempts too, however many it has had.
-func TestADeliveryThatWaitsHasSixAttemptsMoreWhenAskedFor(t *testing.T) {
+func TestReplayRestartsTheCountOfAttempts(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	id := f.notifyOne(f.destinationOf(r))
@@ -290,7 +290,7 @@ func TestADeliveryThatWaitsHasSixAttemptsMoreWhenAskedFor(t *testing.T) {
 
 // A finished delivery older than the retention is not listed and cannot be asked for again, even
 // while its rows still exist.
-func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
+func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	later := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
@@ -299,9 +299,9 @@ func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
 	f.advance(24 * time.Hour)
 	f.wantDelivery(parked, Parked, MaxAttempts)
 	f.wantDelivery(delivered, Delivered, 2)
-	waits := f.notifyOne(f.destinationOf(r))
+	waiting := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
-	f.removedBefore(f.delivery(waits).Next)
+	f.removedBefore(f.delivery(waiting).Next)
 	before := r.count() + later.count()
 	for _, id := range []ID{parked, delivered} {
 		_, err := f.Replay(here, id, nil)
@@ -314,19 +314,19 @@ func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
 	if got := r.count() + later.count(); got != before {
 		t.Errorf("%d requests", got-before)
 	}
-	f.replay(waits)
+	f.replay(waiting)
 	f.quiesce()
-	f.wantDelivery(waits, Pending, 2)
+	f.wantDelivery(waiting, Pending, 2)
 }
 
 // A Change has a bounded number of deliveries and of bytes. The next Change continues behind them,
 // and Keep is called for the last one.
-func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
+func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 	f := newFixture(t)
 	to := f.destinationOf(receive(t, always(500)))
 	k := key{here, merchants, to}
 	const n = maxReplayed + 44
-	c := &posting.Change{Outcome: true}
+	c := &posting.Change{MustRecord: true}
 	var rows [][]byte
 	for i := range n {
 		d := &Delivery{ID: ID{ledger.MicrosOf(f.Clock.Now()) + ledger.Micros(i), posting.Webhook}, To: to, State: Parked, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
@@ -344,7 +344,7 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 	}
 	ask := func(at parkedRow) (made step) {
 		t.Helper()
-		err := f.askAlone(here, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
+		err := f.writeLogAlone(here, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
 			made.replayed, made.next, err = o.replayParked(d, to, 0, 1<<62, at, now)
 			d.change.KVs, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been asked for
 			d.put(here, []byte("z"), []byte{1})
@@ -378,14 +378,14 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 }
 
 // The keys of durable bulletins are in the store, and a delivery log keeps none of them in memory.
-func TestAnOfficeForgetsTheKeysOfBulletinsThatAreDurable(t *testing.T) {
+func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 	f := newFixture(t)
 	for i := range 5 {
 		if err := f.Post(here, uuid.New(), []byte("b"), fmt.Sprint(i%3)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.ask(here, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
+	if err := f.writeLog(here, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
 		if len(o.posted) != 0 {
 			t.Errorf("%d keys are remembered", len(o.posted))
 		}
@@ -399,7 +399,7 @@ func TestAnOfficeForgetsTheKeysOfBulletinsThatAreDurable(t *testing.T) {
 }
 
 // Of two concurrent posts with one key, one sends.
-func TestABulletinIsPostedOnceByManyAtATime(t *testing.T) {
+func TestConcurrentPostsMakeOneBulletin(t *testing.T) {
 	f := newFixture(t)
 	var posters sync.WaitGroup
 	for range 20 {
@@ -417,7 +417,7 @@ func TestABulletinIsPostedOnceByManyAtATime(t *testing.T) {
 
 // After a panic, and after an end of the process during an attempt, operators that were reached do
 // not get the message again.
-func TestOperatorsWhoWereToldAreNotToldAgainAfterAFault(t *testing.T) {
+func TestReachedOperatorsAreNotNotifiedAgainAfterAFault(t *testing.T) {
 	var seen []string
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
@@ -440,7 +440,7 @@ func TestOperatorsWhoWereToldAreNotToldAgainAfterAFault(t *testing.T) {
 	}
 }
 
-func TestOperatorsWhoWereToldAreNotToldAgainAfterAStop(t *testing.T) {
+func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 	for name, first := range map[string]bool{"at the first attempt": true, "at a retry": false} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex

@@ -12,7 +12,8 @@ import (
 // errPanicked is the result of a search that panicked.
 var errPanicked = errors.New("it panicked")
 
-// search looks through an organization's notices for those that are neither marked nor kept.
+// search is the state of a search through an organization's notices for those that are neither marked
+// nor kept.
 type search struct {
 	org  ledger.ID
 	only *key          // only this destination; nil: all
@@ -21,7 +22,7 @@ type search struct {
 
 	fault bool // a panic caused it, so it also looks for deliveries that wait in the store
 	begun bool
-	times int // number of times that it has failed
+	times int // number of times that this search has failed
 }
 
 // key returns the destination, or the organization if the search is for all of them.
@@ -32,11 +33,11 @@ func (l *search) key() key {
 	return key{org: l.org}
 }
 
-// faults counts consecutive panics that lose what is in memory, so that the searches after repeated
-// panics are delayed: each search may cause duplicate notifications.
+// faults counts consecutive panics that lose what is in memory. The search after a repeated panic is
+// delayed, because each search may cause duplicate notifications.
 type faults struct {
-	mu sync.Mutex
-	of map[key]*fault // guarded by mu
+	mu            sync.Mutex
+	byDestination map[key]*fault // guarded by mu
 }
 
 type fault struct {
@@ -48,20 +49,20 @@ type fault struct {
 // forgetFault is the time after which an earlier panic no longer counts.
 const forgetFault = 10 * time.Minute
 
-// add records a panic. It returns how many consecutive ones came before it, and whether a search is
+// add records a panic. It returns how many consecutive panics came before it, and whether a search is
 // already scheduled, which will also find what this panic has lost.
 func (f *faults) add(k key, now time.Time) (times int, scheduled bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for other, one := range f.of {
+	for other, one := range f.byDestination {
 		if !one.scheduled && now.Sub(one.last) > forgetFault {
-			delete(f.of, other)
+			delete(f.byDestination, other)
 		}
 	}
-	one := f.of[k]
+	one := f.byDestination[k]
 	if one == nil {
 		one = new(fault)
-		f.of[k] = one
+		f.byDestination[k] = one
 	} else if !one.scheduled {
 		one.times++
 	}
@@ -74,7 +75,7 @@ func (f *faults) add(k key, now time.Time) (times int, scheduled bool) {
 func (f *faults) searchStarted(k key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if one := f.of[k]; one != nil {
+	if one := f.byDestination[k]; one != nil {
 		one.scheduled = false
 	}
 }
@@ -124,7 +125,7 @@ func (s *Service) searchLater(l *search, err error) {
 		return
 	}
 	s.rt.Log.Error("notices of a journal cannot be read, and are looked for again", "organization", l.org.String(), "error", err)
-	s.rescanned.Store(true) // part of the page that it has reached may have been offered
+	s.rescanned.Store(true) // some notices of the page that it has reached may have been offered
 	times := l.times
 	l.times++
 	s.rt.ScheduleRetry(times, func() { s.search(l) })
@@ -163,15 +164,15 @@ func (s *Service) offerUnsettled(l *search) error {
 // have lost.
 func (s *Service) wakeDestinations(l *search) error {
 	if l.only != nil {
-		s.destinations.Tell(*l.only, wakened{})
+		s.destinations.Tell(*l.only, deliveriesDue{})
 		return nil
 	}
 	view := s.rt.Journal.View()
 	defer view.Close()
 	now := ledger.MicrosOf(s.rt.Clock.Now())
 	return s.loadRetries(view, l.org, func(k key, at ledger.Micros) {
-		if at <= now { // because the clock may stand still
-			s.destinations.Tell(k, wakened{at})
+		if at <= now { // because nothing else wakes them while the clock stands still
+			s.destinations.Tell(k, deliveriesDue{at})
 			return
 		}
 		s.timers.set(k, at)

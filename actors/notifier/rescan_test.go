@@ -37,7 +37,7 @@ func (l *lines) WithGroup(string) slog.Handler      { return l }
 
 // Rows of waiting deliveries that name a missing or unreadable delivery or a wrong time are
 // skipped: deliveries behind them, and fresh ones, are delivered.
-func TestARowThatCannotBeReadHoldsNothingBack(t *testing.T) {
+func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	log := new(lines)
 	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
@@ -73,7 +73,7 @@ func TestARowThatCannotBeReadHoldsNothingBack(t *testing.T) {
 
 // While a receiver is slow, its organization's delivery log panics again and again: its notice is offered
 // again at once, then after longer and longer waits.
-func TestAFaultThatComesAgainRestsBeforeNoticesAreOfferedAgain(t *testing.T) {
+func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
@@ -92,8 +92,8 @@ func TestAFaultThatComesAgainRestsBeforeNoticesAreOfferedAgain(t *testing.T) {
 	f.wantDelivery(id, Delivered, 1)
 }
 
-func TestAFaultRestsLongerEachTimeAndIsForgotten(t *testing.T) {
-	f := &faults{of: make(map[key]*fault)}
+func TestDelayAfterPanicsGrowsAndIsReset(t *testing.T) {
+	f := &faults{byDestination: make(map[key]*fault)}
 	a, b := key{org: here}, key{here, merchants, there}
 	at := startTime
 	wants := func(what string, k key, times int, asked bool) {
@@ -114,13 +114,13 @@ func TestAFaultRestsLongerEachTimeAndIsForgotten(t *testing.T) {
 	f.searchStarted(b)
 	at = at.Add(forgetFault + 1)
 	wants("after a long time", a, 0, false)
-	if len(f.of) != 1 {
-		t.Errorf("%d destinations are remembered, want the last", len(f.of))
+	if len(f.byDestination) != 1 {
+		t.Errorf("%d destinations are remembered, want the last", len(f.byDestination))
 	}
 }
 
 // A destination whose rows cannot be read for a while reads them again without a move of the clock.
-func TestADestinationThatFailsLooksAgainIntoTheStore(t *testing.T) {
+func TestDestinationReadsTheStoreAgainAfterAPanic(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := f.destinationOf(r)
@@ -134,7 +134,7 @@ func TestADestinationThatFailsLooksAgainIntoTheStore(t *testing.T) {
 }
 
 // If the pool is full at start, notices of earlier runs are looked for when it has room.
-func TestNoticesOfEarlierRunsWaitForRoomNotForTheNextStart(t *testing.T) {
+func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := receive(t, always(200))
@@ -155,7 +155,7 @@ func TestNoticesOfEarlierRunsWaitForRoomNotForTheNextStart(t *testing.T) {
 }
 
 // At start a row cannot be read; later it can.
-func TestNoticesThatCannotBeReadAreLookedForAgain(t *testing.T) {
+func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := receive(t, always(200))
@@ -176,7 +176,7 @@ func TestNoticesThatCannotBeReadAreLookedForAgain(t *testing.T) {
 
 // A Change of a delivery log is refused because of a claim that a caller put into it: what was written
 // with it is tried again.
-func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
+func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	slow, disk := newGate(), newGate()
 	log := &held{at: make(chan struct{}), gate: disk}
 	f := newFixture(t, func(f *fixture) {
@@ -190,7 +190,7 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 		d.put(here, []byte("z"), []byte{1})
 		return nil
 	}
-	if err := f.askAlone(here, claims); err != nil {
+	if err := f.writeLogAlone(here, claims); err != nil {
 		t.Fatal(err)
 	}
 	id := f.notifyOne(f.destinationOf(r))
@@ -219,7 +219,7 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 
 // The observer of attempts panics, which does not affect the attempts. An attempt whose message
 // could not be written is observed too.
-func TestWhoObservesAttemptsCannotFailThem(t *testing.T) {
+func TestPanicOfTheObserverDoesNotAffectAttempts(t *testing.T) {
 	var seen, failed atomic.Int64
 	f := newFixture(t, func(f *fixture) {
 		f.observe = func(_ posting.Channel, bad bool, _ time.Duration) {
@@ -244,7 +244,7 @@ func TestWhoObservesAttemptsCannotFailThem(t *testing.T) {
 }
 
 // A worker panics at an unexpected place: what it had not tried is tried.
-func TestAWorkerThatPanicsGivesBackTheRestOfItsBatch(t *testing.T) {
+func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 	var armed atomic.Bool
 	log := &lines{heard: func(string) {
 		if armed.Swap(false) {
@@ -299,7 +299,7 @@ func (l *held) Apply(g *store.Group) error {
 }
 
 // Notices that are being written to the store count as waiting in memory until they are durable.
-func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
+func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 	g, slow := newGate(), newGate()
 	at := make(chan struct{})
 	f := newFixture(t, func(f *fixture) {
@@ -329,7 +329,7 @@ func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
 
 // At the bound no further notices are kept in memory, and a destination reads one delivery at a
 // time from the store.
-func TestBeyondTheBoundOfMemoryEverythingWaitsInTheStore(t *testing.T) {
+func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 	const destinations, each, bound = 10, 50, 100
 	f := newFixture(t)
 	f.limits.inMemory = bound
@@ -352,7 +352,7 @@ func TestBeyondTheBoundOfMemoryEverythingWaitsInTheStore(t *testing.T) {
 
 // Of many notices that wait for an unknown destination, only the first keep their records in
 // memory.
-func TestRecordsOfWhatWaitsBehindOthersAreReadAgain(t *testing.T) {
+func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	var with, without atomic.Int64

@@ -35,7 +35,7 @@ func (f *fixture) allRows() map[string]string {
 }
 
 // A restart at any step of a delivery changes neither what is stored nor what is sent nor when.
-func TestARestartGoesOnWhereItStopped(t *testing.T) {
+func TestRestartContinuesWhereItStopped(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	good := receive(t, always(200))
@@ -70,7 +70,7 @@ func TestARestartGoesOnWhereItStopped(t *testing.T) {
 }
 
 // What became due while the process was down is tried at start.
-func TestWhatBecameDueMeanwhileIsTriedAtTheStart(t *testing.T) {
+func TestDeliveriesDueDuringDowntimeAreTriedAtStart(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	id := f.notifyOne(f.destinationOf(r))
@@ -89,7 +89,7 @@ func TestWhatBecameDueMeanwhileIsTriedAtTheStart(t *testing.T) {
 
 // An attempt that the end of the process interrupted does not count: it is made again at the next
 // start, and counted once.
-func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
+func TestInterruptedAttemptDoesNotCount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var over sync.Map
@@ -113,7 +113,7 @@ func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
 }
 
 // An interrupted retry keeps its place in the schedule.
-func TestARetryThatIsInterruptedIsMadeAgain(t *testing.T) {
+func TestInterruptedRetryIsRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := receive(t, func(a *arrival) int {
@@ -128,7 +128,7 @@ func TestARetryThatIsInterruptedIsMadeAgain(t *testing.T) {
 	f.wantDelivery(id, Delivered, 2)
 }
 
-func TestNothingIsToldAfterClose(t *testing.T) {
+func TestNothingIsDeliveredAfterClose(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	to := f.destinationOf(r)
@@ -144,7 +144,7 @@ func TestNothingIsToldAfterClose(t *testing.T) {
 }
 
 // Once the cursor has passed settled notices of earlier processes, they are not read again.
-func TestTheCursorPassesWhatIsSettledAndStopsAtWhatIsNot(t *testing.T) {
+func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	good, slow := receive(t, always(200)), receive(t, func(*arrival) int { g.wait(); return 200 }, g)
@@ -156,15 +156,15 @@ func TestTheCursorPassesWhatIsSettledAndStopsAtWhatIsNot(t *testing.T) {
 	f.quiesce()
 	f.notifyOne(late)
 	waitFor(t, "under way", func() bool { return slow.count() == 1 })
-	waits := f.notifyOne(late)
+	waiting := f.notifyOne(late)
 	f.moveCursor(here)
-	waitFor(t, "the cursor", func() bool { c, err := f.cursor(here); return err == nil && c > pages[2] && c < waits.Booked })
+	waitFor(t, "the cursor", func() bool { c, err := f.cursor(here); return err == nil && c > pages[2] && c < waiting.Booked })
 	g.open()
 	f.quiesce()
 	f.moveCursor(here)
 	f.quiesce()
-	if c, err := f.cursor(here); err != nil || c != waits.Booked {
-		t.Errorf("the cursor is at %d, want the last page, %d (%v)", c, waits.Booked, err)
+	if c, err := f.cursor(here); err != nil || c != waiting.Booked {
+		t.Errorf("the cursor is at %d, want the last page, %d (%v)", c, waiting.Booked, err)
 	}
 }
 

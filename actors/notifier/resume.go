@@ -74,7 +74,7 @@ func (s *Service) Resume() {
 	s.resumed = nil
 }
 
-// cursor returns a page before which every notice is marked or kept.
+// cursor returns the organization's cursor: every notice on an earlier page is marked or kept.
 func (s *Service) cursor(org ledger.ID) (ledger.Micros, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -157,7 +157,7 @@ func (s *Service) advanceCursor(org ledger.ID) error {
 	if err != nil || from <= before {
 		return err
 	}
-	return s.ask(org, func(o *deliveryLog, d *draft, _ ledger.Micros) error { return o.passCursor(d, from) })
+	return s.writeLog(org, func(o *deliveryLog, d *draft, _ ledger.Micros) error { return o.passCursor(d, from) })
 }
 
 // passCursor moves the cursor to a page, unless it is already further. The cursor never goes back,

@@ -11,19 +11,20 @@ import (
 // removeDeliveries is the event of a retention run that has removed something.
 const removeDeliveries = "remove_deliveries"
 
-// RetentionSource is the record that says up to which time an organization's deliveries were
-// removed. It has events in the journal, so that it cannot be changed without a trace to make
-// notices look expired.
+// RetentionSource is the record that says up to which time an organization's deliveries were removed.
+// Its changes are events in the journal, so nobody can change it without a trace to make notices look
+// expired.
 func RetentionSource(org ledger.ID) ledger.Source {
 	return ledger.Source{Kind: ledger.Retention, ID: ledger.DerivedID(org, "deliveries")}
 }
 
-// RetentionLegal tells whether an event is one of such a record.
+// RetentionLegal tells whether an event may be one of the record of RetentionSource.
 func RetentionLegal(e *ledger.Event) bool {
 	return e.Name == removeDeliveries && e.From == "" && e.To == "" && e.Entry == nil
 }
 
-// ReadRetention parses such a record's payload: a time in microseconds, big-endian.
+// ReadRetention parses the payload of the record of RetentionSource: a time in microseconds,
+// big-endian.
 func ReadRetention(payload []byte) (ledger.Micros, error) {
 	if len(payload) != 8 || payload[0] >= 0x80 {
 		return 0, fmt.Errorf("retention of deliveries: %d bytes of no instant", len(payload))
@@ -38,7 +39,7 @@ func Removed(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 	return at, err
 }
 
-// retention returns the record's version and its time.
+// retention returns the version of the record of RetentionSource, and its time.
 func retention(view *posting.View, org ledger.ID) (version uint64, at ledger.Micros, err error) {
 	r, found, err := view.Record(org, RetentionSource(org))
 	if err != nil || !found {

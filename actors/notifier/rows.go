@@ -69,7 +69,7 @@ func EventID(org ledger.ID, of ID) (id ledger.ID) {
 	sum := sha256.Sum256(of.append(append(make([]byte, 0, len(org)+idSize), org[:]...)))
 	copy(id[8:], sum[:8])
 	id[8] = id[8]&0x3f | 0x80
-	hidden := uint64(of.Booked) ^ hiding(org, id[8:])
+	hidden := uint64(of.Booked) ^ eventMask(org, id[8:])
 	binary.BigEndian.PutUint64(id[:8], hidden>>12<<16|4<<12|hidden&0xfff)
 	return id
 }
@@ -77,8 +77,8 @@ func EventID(org ledger.ID, of ID) (id ledger.ID) {
 // eventBits masks the 60 bits of an event_id's first half that hold the microsecond.
 const eventBits = 1<<60 - 1
 
-// hiding returns the mask of an event_id's microsecond.
-func hiding(org ledger.ID, tail []byte) uint64 {
+// eventMask returns the mask of an event_id's microsecond.
+func eventMask(org ledger.ID, tail []byte) uint64 {
 	sum := sha256.Sum256(append(append(make([]byte, 0, len(org)+8), org[:]...), tail...))
 	return binary.BigEndian.Uint64(sum[:8]) & eventBits
 }
@@ -86,7 +86,7 @@ func hiding(org ledger.ID, tail []byte) uint64 {
 // OfEvent returns the delivery that an event_id names; false if it names none of the organization.
 func OfEvent(org, event ledger.ID) (ID, bool) {
 	half := binary.BigEndian.Uint64(event[:8])
-	booked := (half>>16<<12 | half&0xfff) ^ hiding(org, event[8:])
+	booked := (half>>16<<12 | half&0xfff) ^ eventMask(org, event[8:])
 	for channel := posting.Webhook; channel <= posting.Bulletin; channel++ {
 		if id := (ID{ledger.Micros(booked), channel}); EventID(org, id) == event {
 			return id, true
@@ -114,8 +114,8 @@ func keyRetry(k key, next ledger.Micros, id ID) []byte {
 	return id.append(binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(next)))
 }
 
-// keyDue returns where the rows begin of a destination's deliveries that are due at the given time
-// or later.
+// keyDue returns the key at which a destination's waiting deliveries begin that are due at the given
+// time or later.
 func keyDue(k key, at ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(at))
 }
@@ -224,7 +224,7 @@ type attemptRow struct {
 func encodeKept(d *Delivery) ([]byte, error) {
 	row := keptRow{
 		Kind: byte(d.Source.Kind), Source: d.Source.ID[:], To: d.To[:], Page: int64(d.page), Body: d.body,
-		State: byte(d.State), Next: int64(d.Next), Round: d.round, Asks: d.asks, Reached: d.reached,
+		State: byte(d.State), Next: int64(d.Next), Round: d.round, Asks: d.replayRequests, Reached: d.reached,
 	}
 	for _, a := range d.Attempts {
 		row.Attempts = append(row.Attempts, attemptRow{int64(a.At), a.Status, a.Failure, a.Took})
@@ -246,7 +246,7 @@ func decodeKept(id ID, value []byte) (*Delivery, error) {
 	}
 	d := &Delivery{
 		ID: id, Source: ledger.Source{Kind: ledger.Kind(row.Kind), ID: ledger.ID(row.Source)}, To: ledger.ID(row.To),
-		State: State(row.State), Next: ledger.Micros(row.Next), page: ledger.Micros(row.Page), body: row.Body, round: row.Round, asks: row.Asks, reached: row.Reached,
+		State: State(row.State), Next: ledger.Micros(row.Next), page: ledger.Micros(row.Page), body: row.Body, round: row.Round, replayRequests: row.Asks, reached: row.Reached,
 	}
 	for _, a := range row.Attempts {
 		d.Attempts = append(d.Attempts, Attempt{ledger.Micros(a.At), a.Status, a.Failure, a.Took})

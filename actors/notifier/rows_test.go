@@ -32,7 +32,7 @@ func aDelivery(t *rapid.T) ID {
 	return ID{ledger.Micros(rapid.Int64Range(0, eventBits).Draw(t, "booked")), rapid.SampledFrom(channels).Draw(t, "channel")}
 }
 
-func TestAnEventIDNamesItsDeliveryInItsOrganizationOnly(t *testing.T) {
+func TestEventIDFindsItsDeliveryInItsOrganizationOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		org, other, id := anID(t), anID(t), aDelivery(t)
 		event := EventID(org, id)
@@ -59,7 +59,7 @@ func TestTheChannelsOfOneEventHaveDifferentIDs(t *testing.T) {
 	}
 }
 
-func TestAnIDThatIsNoEventsIsNobodys(t *testing.T) {
+func TestForeignIDsFindNoDelivery(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		org, id := anID(t), aDelivery(t)
 		event := EventID(org, id)
@@ -74,7 +74,7 @@ func TestAnIDThatIsNoEventsIsNobodys(t *testing.T) {
 	}
 }
 
-func TestMarksAreReadAsTheyWereWritten(t *testing.T) {
+func TestMarksRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		page := ledger.Micros(rapid.Int64Range(1, 1<<50).Draw(t, "page"))
 		var want []mark
@@ -101,7 +101,7 @@ func TestMarksAreReadAsTheyWereWritten(t *testing.T) {
 	})
 }
 
-func TestAKeptDeliveryIsReadAsItWasWritten(t *testing.T) {
+func TestKeptDeliveryRoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := &Delivery{
 			ID: aDelivery(t), Source: ledger.Source{Kind: ledger.Transaction, ID: anID(t)}, To: anID(t),
@@ -133,7 +133,7 @@ func TestAKeptDeliveryIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-func TestTheKeyOfADeliveryThatWaitsIsTakenApart(t *testing.T) {
+func TestKeyOfAWaitingDeliveryIsParsed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, id := key{anID(t), rapid.SampledFrom([]class{merchants, operators}).Draw(t, "class"), anID(t)}, aDelivery(t)
 		next := ledger.Micros(rapid.Int64Range(0, 1<<51).Draw(t, "next"))

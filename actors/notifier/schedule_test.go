@@ -34,7 +34,7 @@ func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 
 // The clock stands just before each due time and then reaches it: the attempt is made then, not a
 // microsecond earlier.
-func TestARetryIsMadeAtItsInstantToTheMicrosecond(t *testing.T) {
+func TestRetryIsMadeAtItsExactTime(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	id := f.notifyOne(f.destinationOf(r))
@@ -60,7 +60,7 @@ func TestARetryIsMadeAtItsInstantToTheMicrosecond(t *testing.T) {
 	}
 }
 
-func TestAJumpOfTheClockStepsThroughAllAttempts(t *testing.T) {
+func TestJumpOfTheClockMakesAllAttempts(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	id := f.notifyOne(f.destinationOf(r))
@@ -77,7 +77,7 @@ func TestAJumpOfTheClockStepsThroughAllAttempts(t *testing.T) {
 	}
 }
 
-func TestTheAttemptThatIsAcknowledgedIsTheLast(t *testing.T) {
+func TestAcknowledgedAttemptIsTheLast(t *testing.T) {
 	for _, nth := range []int{2, 3, 6} {
 		f := newFixture(t)
 		r := receive(t, func(a *arrival) int {
@@ -103,7 +103,7 @@ func signature(secret string, a *arrival) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func TestAnEventHasOneIDAndTheSameDataAtEachAttemptAndAFreshSignature(t *testing.T) {
+func TestAttemptsShareIDAndDataButNotTheSignature(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	id := f.notifyOne(f.destinationOf(r))
@@ -127,7 +127,7 @@ func TestAnEventHasOneIDAndTheSameDataAtEachAttemptAndAFreshSignature(t *testing
 	}
 }
 
-func TestASecretThatRotatesSignsTheNextAttempt(t *testing.T) {
+func TestRotatedSecretSignsTheNextAttempt(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	to := f.destinationOf(r)
@@ -152,7 +152,7 @@ func TestASecretThatRotatesSignsTheNextAttempt(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsChangedIsUsedForTheNextAttempt(t *testing.T) {
+func TestChangedAddressIsUsedForTheNextAttempt(t *testing.T) {
 	f := newFixture(t)
 	first, second := receive(t, always(500)), receive(t, always(200))
 	to := f.destinationOf(first)
@@ -166,7 +166,7 @@ func TestAnAddressThatIsChangedIsUsedForTheNextAttempt(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsRemovedIsAFailedAttempt(t *testing.T) {
+func TestRemovedAddressFailsTheAttempt(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	to := f.destinationOf(r)
@@ -184,7 +184,7 @@ func TestAnAddressThatIsRemovedIsAFailedAttempt(t *testing.T) {
 }
 
 // A stream's body has no envelope, no id and no signature.
-func TestTheStreamHasABodyOfItsOwn(t *testing.T) {
+func TestStreamNotificationHasItsOwnBody(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(500))
 	id := f.notify(here, posting.Stream, f.destinationOf(r))[0]
@@ -197,7 +197,7 @@ func TestTheStreamHasABodyOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestANoticeOfARecordThatNobodyTellsOfFailsAndIsParked(t *testing.T) {
+func TestNoticeWithoutANotificationWriterIsParked(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) {
@@ -212,7 +212,7 @@ func TestANoticeOfARecordThatNobodyTellsOfFailsAndIsParked(t *testing.T) {
 }
 
 // Organizations are separate: none reads another's deliveries, and their ids are never equal.
-func TestDeliveriesAreTheirOrganizations(t *testing.T) {
+func TestDeliveriesAreVisibleInTheirOrganizationOnly(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	to := f.destinationOf(r)

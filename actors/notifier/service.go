@@ -19,9 +19,9 @@ const (
 	maxUntried    = 1_024           // waiting notices of a destination that is neither quick nor failing
 	maxDoubtful   = 64              // waiting notices of a destination that has failed
 	firstWindow   = 4               // workers for a destination once it has answered or failed; an unknown one has one worker
-	lastWindow    = 16              // at the most, while it answers and more waits than its workers can take
+	lastWindow    = 16              // the most workers, for a destination that answers quickly and has more waiting notices than its workers can take
 	maxBatch      = 32              // notices that one worker takes to a quick destination
-	slowAnswer    = time.Second     // a receiver that takes longer is slow: its worker gives back the rest of the batch, and it has no more workers than a failing one
+	slowAnswer    = time.Second     // a receiver that takes longer is slow: its worker returns the rest of the batch, and it gets no more workers than a failing one
 	briskPool     = 512             // workers for quick and unknown destinations: at most this, and at most half of Options.Connections
 	doubtfulPool  = 512             // the same for failing and slow destinations
 	operatorPool  = 8               // workers for operators, apart so that a mail server that hangs does not delay merchants
@@ -44,9 +44,9 @@ type Options struct {
 	Addresses actors.Addresses
 	Writers   map[ledger.Kind]actors.NotificationWriter // by the kind of record that notices report on
 
-	// Operators makes one attempt to reach operators. reached says which of them earlier attempts have
-	// reached; reachedNow adds those that this one has reached, and is passed to the next attempt.
-	// Nil: operators are not notified.
+	// Operators makes one attempt to reach operators. reached has the operators whom earlier attempts
+	// have reached. reachedNow has those and the ones whom this attempt has reached; it is passed to
+	// the next attempt. Nil: operators are not notified.
 	Operators func(org, to ledger.ID, body, reached []byte) (a Attempt, reachedNow []byte, wait time.Duration)
 
 	// Connections bounds the webhooks in progress and the connections that are kept open for reuse;
@@ -72,7 +72,7 @@ type Service struct {
 	addresses actors.Addresses
 	writers   map[ledger.Kind]actors.NotificationWriter
 	operators func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
-	observe   func(posting.Channel, bool, time.Duration)
+	observer  func(posting.Channel, bool, time.Duration)
 	webhooks  *webhook.Sender
 	retention ledger.Micros
 
@@ -106,13 +106,13 @@ func New(o Options) (*Service, error) {
 	}
 	workers := max(o.Connections/2, 1)
 	s := &Service{
-		rt: rt, addresses: o.Addresses, writers: o.Writers, operators: o.Operators, observe: o.Observe,
+		rt: rt, addresses: o.Addresses, writers: o.Writers, operators: o.Operators, observer: o.Observe,
 		webhooks:  webhook.New(webhook.Options{AllowPrivate: o.AllowPrivate, Clock: rt.Clock, Log: rt.Log, MaxConns: o.Connections}),
 		retention: ledger.Micros(o.Retention / time.Microsecond),
 		brisk:     rt.NewPool(min(workers, briskPool)), doubtful: rt.NewPool(min(workers, doubtfulPool)), operatorWorkers: rt.NewPool(operatorPool),
 		bodies: sync.Pool{New: func() any { return new([]byte) }},
 		limits: limits{maxInMemory, maxAtHand, slowAnswer, maxWrittenBytes, maxIndexed, maxUntriedPages},
-		faults: faults{of: make(map[key]*fault)},
+		faults: faults{byDestination: make(map[key]*fault)},
 	}
 	s.destinations = actors.NewRegistry(rt, "notifier", keepIdle, func(k key) actors.Behaviour {
 		return &destination{service: s, key: k, window: 1, pulled: make(map[ID]bool)}
@@ -120,7 +120,7 @@ func New(o Options) (*Service, error) {
 	s.logs = actors.NewRegistry(rt, "delivery log", keepIdle, func(org ledger.ID) actors.Behaviour {
 		return &deliveryLog{service: s, org: org, newest: make(map[ID]*Delivery), posted: make(map[string]bool), requested: make(map[ID]bool)}
 	}).Unbounded()
-	s.timers = newTimers(func(k key, at ledger.Micros) { s.destinations.Tell(k, wakened{at}) })
+	s.timers = newTimers(func(k key, at ledger.Micros) { s.destinations.Tell(k, deliveriesDue{at}) })
 	s.removalDue.Store(rt.Clock.Now().Add(firstRemoval).UnixMicro())
 	rt.Poll(actors.Poll{Next: s.timers.next, Run: s.wake, Quick: true})
 	rt.Poll(actors.Poll{Next: s.nextRemoval, Run: s.removeExpired})
@@ -174,7 +174,7 @@ func keyOf(org ledger.ID, n *posting.Notice) key { return key{org, classOf(n.Cha
 // wake tells destinations whose deliveries are due.
 func (s *Service) wake(now time.Time) error {
 	for _, w := range s.timers.take(ledger.MicrosOf(now)) {
-		s.destinations.Tell(w.key, wakened{w.at})
+		s.destinations.Tell(w.key, deliveriesDue{w.at})
 	}
 	return nil
 }

@@ -8,14 +8,14 @@ import (
 	"mizan/ledger"
 )
 
-// timers knows for each destination when its earliest waiting delivery is due. The deliveries
+// timers has the instant at which each destination's earliest waiting delivery is due. The deliveries
 // themselves are in the store, so a million of them take no memory.
 type timers struct {
-	mu    sync.Mutex
-	queue wakes                                   // guarded by mu
-	of    map[key]*wake                           // guarded by mu
-	done  ledger.Micros                           // guarded by mu: all timers up to this instant were taken
-	early func(destination key, at ledger.Micros) // wakes a destination at once
+	mu            sync.Mutex
+	queue         wakes                                   // guarded by mu
+	byDestination map[key]*wake                           // guarded by mu
+	done          ledger.Micros                           // guarded by mu: all timers up to this instant were taken
+	early         func(destination key, at ledger.Micros) // wakes a destination at once
 }
 
 // wake is a destination's place in the queue.
@@ -26,7 +26,7 @@ type wake struct {
 }
 
 func newTimers(early func(key, ledger.Micros)) *timers {
-	return &timers{of: make(map[key]*wake), early: early}
+	return &timers{byDestination: make(map[key]*wake), early: early}
 }
 
 // set schedules a wake-up of a destination, unless an earlier one is scheduled.
@@ -42,11 +42,11 @@ func (t *timers) put(k key, at ledger.Micros) bool {
 	if at <= t.done {
 		return false
 	}
-	w, ok := t.of[k]
+	w, ok := t.byDestination[k]
 	switch {
 	case !ok:
 		w = &wake{key: k, at: at}
-		t.of[k] = w
+		t.byDestination[k] = w
 		heap.Push(&t.queue, w)
 	case at < w.at:
 		w.at = at
@@ -72,7 +72,7 @@ func (t *timers) take(now ledger.Micros) (due []*wake) {
 	t.done = max(t.done, now)
 	for len(t.queue) > 0 && t.queue[0].at <= now {
 		w := heap.Pop(&t.queue).(*wake)
-		delete(t.of, w.key)
+		delete(t.byDestination, w.key)
 		due = append(due, w)
 	}
 	return due

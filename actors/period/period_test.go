@@ -19,7 +19,7 @@ import (
 
 var (
 	startTime = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
-	september = period.Of(ledger.DateOf(startTime))
+	september = period.MonthOf(ledger.DateOf(startTime))
 	eur       = money.Asset{Currency: "EUR", Env: money.Prod}
 )
 
@@ -120,7 +120,7 @@ func (o *fixture) balance(m period.Month) [32]byte {
 	return sum
 }
 
-func TestAClosedMonthIsAsItsEventAndItsRecordSay(t *testing.T) {
+func TestClosedMonthAgreesWithItsEventAndRecord(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
 	o.book(0)
@@ -161,7 +161,7 @@ func TestMonthsAreClosedInOrderFromTheFirstOn(t *testing.T) {
 }
 
 // An organization without any record has no month before the current one.
-func TestNothingIsClosedWhereNothingHasBegun(t *testing.T) {
+func TestNothingIsClosedBeforeTheBooksBegan(t *testing.T) {
 	o := openFixture(t)
 	o.org = uuid.New()
 	o.after(september)
@@ -169,7 +169,7 @@ func TestNothingIsClosedWhereNothingHasBegun(t *testing.T) {
 	o.wantCode(err, ledger.Invalid)
 }
 
-func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
+func TestMonthWithDueItemsIsNotClosed(t *testing.T) {
 	o := openFixture(t)
 	waits := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 	move := func(expect uint64, due ledger.Micros) {
@@ -187,7 +187,7 @@ func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 
 // Invariant 2: if something is dated into the month while its balance is read, the closing is
 // computed again from the current state. Commands can cause that once.
-func TestAClosingIsMadeAgainAfterWhatWasDatedIntoItsMonth(t *testing.T) {
+func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
 	reads := 0
@@ -208,7 +208,7 @@ func TestAClosingIsMadeAgainAfterWhatWasDatedIntoItsMonth(t *testing.T) {
 }
 
 // Invariant 2: after a closing that failed, commands are accepted again.
-func TestAClosingThatIsNotDoneKeepsNobodyOut(t *testing.T) {
+func TestFailedClosingBlocksNoCommands(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
 	reads := 0
@@ -230,7 +230,7 @@ func TestAClosingThatIsNotDoneKeepsNobodyOut(t *testing.T) {
 }
 
 // Invariant 2: the number of tries is bounded.
-func TestAClosingIsGivenUpWhereItsMonthDoesNotRest(t *testing.T) {
+func TestClosingFailsAfterTooManyLateEntries(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
 	reads := 0
@@ -248,10 +248,10 @@ func TestAClosingIsGivenUpWhereItsMonthDoesNotRest(t *testing.T) {
 }
 
 // Invariant 4.
-func TestAKeyGivesTheMonthThatItHasClosed(t *testing.T) {
+func TestRepeatedRequestGetsItsClosedMonth(t *testing.T) {
 	o := openFixture(t)
 	o.after(september + 1)
-	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	first, err := o.service.Close(request)
 	if err != nil || first.Replay {
 		t.Fatal(first, err)
@@ -267,7 +267,7 @@ func TestAKeyGivesTheMonthThatItHasClosed(t *testing.T) {
 }
 
 // Of 64 concurrent closings of a month one succeeds; with one key all get its result.
-func TestAMonthIsClosedByOneOfMany(t *testing.T) {
+func TestConcurrentRequestsCloseAMonthOnce(t *testing.T) {
 	for _, keyed := range []bool{false, true} {
 		o := openFixture(t)
 		o.after(september)
@@ -277,7 +277,7 @@ func TestAMonthIsClosedByOneOfMany(t *testing.T) {
 			all.Go(func() {
 				c := Close{Org: o.org, Month: september}
 				if keyed {
-					c.Key = actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}
+					c.Key = actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}
 				}
 				r, err := o.service.Close(c)
 				switch {
@@ -304,10 +304,10 @@ func TestAMonthIsClosedByOneOfMany(t *testing.T) {
 }
 
 // Invariant 4: also if the key's first request closes the month while this one reads.
-func TestAKeyGivesTheMonthThatItHasClosedMeanwhile(t *testing.T) {
+func TestRequestGetsTheMonthThatItsKeyClosedMeanwhile(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
-	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	var first Result
 	o.service.read = func() {
 		var err error
@@ -346,10 +346,10 @@ func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 }
 
 // Invariant 4: a repeated request does not wait for a turn.
-func TestAKeyThatHasClosedAMonthWaitsForNoTurn(t *testing.T) {
+func TestRepeatedRequestDoesNotWaitForItsTurn(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
-	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	if _, err := o.service.Close(request); err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,7 @@ func TestAKeyThatHasClosedAMonthWaitsForNoTurn(t *testing.T) {
 
 // Invariant 3: a request that waits for its turn in vain is told to ask again, and has closed
 // nothing.
-func TestWhoWaitsForATurnInVainHasClosedNothing(t *testing.T) {
+func TestRequestThatTimesOutInTheQueueClosesNothing(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
 	o.service.balanceTurn <- struct{}{}
@@ -375,10 +375,10 @@ func TestWhoWaitsForATurnInVainHasClosedNothing(t *testing.T) {
 }
 
 // A key whose claim names no closed month is damage, and not an answer.
-func TestAKeyThatNamesNoClosedMonthIsAnError(t *testing.T) {
+func TestKeyWithoutAClosedMonthIsAnError(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
-	key := actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}
+	key := actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}
 	o.MustSubmit(&posting.Change{
 		Claims: []ledger.Claim{key.Claim(o.org, september.Source(), nil)},
 		Steps: []posting.Step{{Org: o.org, Source: ledger.Source{Kind: ledger.User, ID: uuid.New()}, Record: []byte{1},

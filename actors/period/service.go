@@ -40,16 +40,16 @@ type Close struct {
 	Key      actors.Key
 }
 
-// Result is a closed month in the answer to a request.
+// Result is a closed month in the response to a request.
 type Result struct {
 	Record *period.Record
 	Replay bool // the key's first request has closed it
 }
 
-// Close closes a month of the organization. The error is a *ledger.Refusal: Invalid for a month
-// before the books began; Conflict for a month that is closed, has not ended, is not the next one,
-// or has something due in it; Unavailable if something is dated into it again and again, or if
-// there is no answer yet. Unless the code is Unavailable, nothing was stored. Other errors are the
+// Close closes a month of the organization. The error is a *ledger.Refusal: Invalid for a month before
+// the books began; Conflict for a month that is closed, has not ended, is not the next one, or has
+// something due in it; Unavailable if something is dated into it again and again, or if the time for
+// the request is over. Unless the code is Unavailable, nothing was stored. Other errors are the
 // store's.
 func (s *Service) Close(c Close) (Result, error) {
 	timer := time.NewTimer(s.wait)
@@ -141,9 +141,9 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 // falls due in the month takes effect on the first open day.
 func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, err error) {
 	books.Now = ledger.MicrosOf(s.rt.Clock.Now())
-	books.FirstMonth = period.Of(books.Now.Date())
+	books.FirstMonth = period.MonthOf(books.Now.Date())
 	err = view.EventsAscending(c.Org, 1, func(e ledger.Event, _ []byte) (bool, error) {
-		books.FirstMonth = period.Of(e.Booked.Date())
+		books.FirstMonth = period.MonthOf(e.Booked.Date())
 		return false, nil
 	})
 	if err != nil {
@@ -156,12 +156,12 @@ func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, e
 	if err = s.rt.Journal.Due.LookAhead(books.Now.Time()); err != nil {
 		return books, err
 	}
-	books.Overdue = s.rt.Journal.Due.Overdue(c.Org, c.Month.End(), books.Now)
+	books.PendingItems = s.rt.Journal.Due.Overdue(c.Org, c.Month.End(), books.Now)
 	return books, nil
 }
 
-// answered returns the month that the key's first request has closed; false if the key is free. The
-// error is a Conflict if the key was used for another request.
+// answered returns the month that the first request with the key has closed; false if the key is free.
+// The error is a Conflict if the key was used for another request.
 func (s *Service) answered(c *Close) (Result, bool, error) {
 	if c.Key.IsZero() {
 		return Result{}, false, nil
@@ -185,7 +185,7 @@ func (s *Service) answered(c *Close) (Result, bool, error) {
 
 var errClaim = errors.New("period: a key that names no closed month")
 
-// orAnswered returns the month if the key's first request has closed it meanwhile, else the
+// orAnswered returns the month if the first request with the key has closed it meanwhile, else the
 // refusal.
 func (s *Service) orAnswered(c *Close, refusal error) (Result, error) {
 	if r, found, err := s.answered(c); found || err != nil {

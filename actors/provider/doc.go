@@ -2,7 +2,7 @@
 // interface that package actors declares.
 //
 // Invariants:
-//  1. An adapter answers with a verdict and never guesses: if it cannot know the result, it answers
+//  1. An adapter returns a verdict and never guesses: if it cannot know the result, it returns
 //     payment.VerdictUnknown, and an inquiry finds out.
 //  2. An adapter makes a call once. Its caller, where the call's intent is durable, decides whether to call at
 //     all, or again.

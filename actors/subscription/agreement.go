@@ -12,8 +12,8 @@ import (
 	"mizan/posting"
 )
 
-// agreement is the actor of one subscription.
-type agreement struct {
+// subscriptionActor is the actor of one subscription.
+type subscriptionActor struct {
 	service *Service
 	key     actors.RecordKey
 	record  *subscription.Record // nil: not loaded, or not created yet
@@ -24,7 +24,7 @@ type agreement struct {
 }
 
 // Receive implements actors.Behaviour.
-func (a *agreement) Receive(c *actors.Context, message any) {
+func (a *subscriptionActor) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case *create:
 		d := subscription.New(a.key.ID, m.partner, m.terms, m.credential, c.Now())
@@ -41,17 +41,17 @@ func (a *agreement) Receive(c *actors.Context, message any) {
 }
 
 // Idle implements actors.Behaviour.
-func (a *agreement) Idle() bool { return true }
+func (a *subscriptionActor) Idle() bool { return true }
 
 // Failed implements actors.Behaviour.
-func (a *agreement) Failed(*actors.Context) {
+func (a *subscriptionActor) Failed(*actors.Context) {
 	if waits, ok := a.cause.(actors.Refusable); ok {
 		waits.Refuse(ledger.Refuse("subscription", ledger.Internal, "an internal error; read the subscription"))
 	}
 }
 
 // load reads the state from the store; false if the subscription does not exist.
-func (a *agreement) load() bool {
+func (a *subscriptionActor) load() bool {
 	if a.record != nil {
 		return true
 	}
@@ -67,7 +67,7 @@ func (a *agreement) load() bool {
 	return found
 }
 
-func (a *agreement) command(c *actors.Context, m *command) {
+func (a *subscriptionActor) command(c *actors.Context, m *command) {
 	if !a.load() {
 		m.Refuse(unknown())
 		return
@@ -89,9 +89,9 @@ func (a *agreement) command(c *actors.Context, m *command) {
 	a.commit(c, d, m)
 }
 
-// refuse answers a command that is not allowed; if the same key was used before, with that
-// request's reply.
-func (a *agreement) refuse(m *command, err error) {
+// refuse answers a command that is not allowed. If an earlier request has used the same key, the answer
+// is that request's reply.
+func (a *subscriptionActor) refuse(m *command, err error) {
 	r, used, keyErr := a.service.used(a.key.Org, m.key)
 	switch {
 	case keyErr != nil:
@@ -103,7 +103,7 @@ func (a *agreement) refuse(m *command, err error) {
 	}
 }
 
-func (a *agreement) onRenewalEnded(c *actors.Context, m renewalEnded) {
+func (a *subscriptionActor) onRenewalEnded(c *actors.Context, m renewalEnded) {
 	if !a.load() {
 		return
 	}
@@ -113,7 +113,7 @@ func (a *agreement) onRenewalEnded(c *actors.Context, m renewalEnded) {
 }
 
 // due handles due work of the subscription.
-func (a *agreement) due(c *actors.Context, m actors.Due) {
+func (a *subscriptionActor) due(c *actors.Context, m actors.Due) {
 	if !a.load() || a.stamp.Due != m.At || m.At > ledger.MicrosOf(c.Now()) {
 		return // the due instant has changed, or has not come yet
 	}
@@ -126,7 +126,7 @@ func (a *agreement) due(c *actors.Context, m actors.Due) {
 }
 
 // renew begins a renewal that is due, if its partner may be renewed.
-func (a *agreement) renew(c *actors.Context, cause actors.Due) {
+func (a *subscriptionActor) renew(c *actors.Context, cause actors.Due) {
 	r := a.record
 	if a.service.active(a.key.Org, r.Partner) {
 		a.commit(c, r.BeginRenewal(uuid.New(), c.Now()), cause)
@@ -135,12 +135,12 @@ func (a *agreement) renew(c *actors.Context, cause actors.Due) {
 	}
 }
 
-// inquire reads the state of the renewal in progress, for which no report has come.
-func (a *agreement) inquire(c *actors.Context, m actors.Due) {
+// inquire reads the state of the renewal in progress, whose end was not reported yet.
+func (a *subscriptionActor) inquire(c *actors.Context, m actors.Due) {
 	r := a.record
 	charge, err := a.service.payments.Charge(a.key.Org, r.Last)
 	if err != nil {
-		panic(err) // due work comes again
+		panic(err) // the due work will be handed out again
 	}
 	switch charge {
 	case actors.ChargePaid, actors.ChargeUnpaid:
@@ -148,12 +148,12 @@ func (a *agreement) inquire(c *actors.Context, m actors.Due) {
 			a.commit(c, d, m)
 		}
 	default:
-		a.commit(c, r.KeepWaiting(charge != actors.ChargeUnderWay, c.Now()), m)
+		a.commit(c, r.ContinueWaiting(charge != actors.ChargeUnderWay, c.Now()), m)
 	}
 }
 
 // commit submits a decision to the writer.
-func (a *agreement) commit(c *actors.Context, d subscription.Decision, cause any) {
+func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, cause any) {
 	r := d.Record
 	notices := a.notices(&d)
 	r.Notified += uint64(len(notices))
@@ -163,7 +163,7 @@ func (a *agreement) commit(c *actors.Context, d subscription.Decision, cause any
 		Org: a.key.Org, Source: source, Expect: a.stamp.Version, Record: Encode(r), Due: d.Due, Events: d.Events,
 		Notices: notices,
 	}
-	change := &posting.Change{Outcome: d.Outcome}
+	change := &posting.Change{MustRecord: d.MustRecord}
 	if step.Expect == 0 {
 		step.List, step.Also = subscription.Lists.Of(r)
 	}
@@ -190,9 +190,9 @@ func keyOf(cause any) *actors.Key {
 	return nil
 }
 
-// notices returns the notices to the merchant, if there is an address where notifications of the
-// initial payment go.
-func (a *agreement) notices(d *subscription.Decision) []posting.Notice {
+// notices returns the notices to the merchant; none if there is no address to which notifications of
+// the initial payment go.
+func (a *subscriptionActor) notices(d *subscription.Decision) []posting.Notice {
 	if len(d.Notifications) == 0 {
 		return nil
 	}
@@ -209,9 +209,9 @@ func (a *agreement) notices(d *subscription.Decision) []posting.Notice {
 	return list
 }
 
-// Committed implements actors.Behaviour: it takes over the durable state, then starts the charge
-// and answers.
-func (a *agreement) Committed(c *actors.Context, _ *posting.Change, receipt posting.Receipt) {
+// Committed implements actors.Behaviour: it takes over the durable state, then starts the charge and
+// replies.
+func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, receipt posting.Receipt) {
 	d, cause := a.decision, a.cause
 	a.decision, a.cause = subscription.Decision{}, nil
 	if receipt.Err != nil {
@@ -227,14 +227,14 @@ func (a *agreement) Committed(c *actors.Context, _ *posting.Change, receipt post
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
 	case *command:
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
-		if a.record.RenewalDue(c.Now()) { // resumed after it was due: a manual clock may stand still
+		if a.record.RenewalDue(c.Now()) { // it was resumed after it was due: while a manual clock stands still, nothing else starts the renewal
 			a.renew(c, actors.Due{Key: a.key, At: a.stamp.Due})
 		}
 	}
 }
 
 // charge starts the payment of the renewal in progress.
-func (a *agreement) charge() {
+func (a *subscriptionActor) charge() {
 	r := a.record
 	a.service.payments.Renew(actors.Renewal{
 		Org: a.key.Org, ID: r.Last, Subscription: r.ID, Number: r.Number, Initial: r.Initial, Amount: r.Amount,
@@ -242,9 +242,9 @@ func (a *agreement) charge() {
 	})
 }
 
-// refused decides again if another writer has changed the record. Any other refusal goes to the
-// caller; due work and reports come again by themselves.
-func (a *agreement) refused(c *actors.Context, cause any, err error) {
+// refused decides again if another writer has changed the record. Any other refusal goes to the caller;
+// due work is handed out again, and reports are sent again.
+func (a *subscriptionActor) refused(c *actors.Context, cause any, err error) {
 	if ledger.IsRefusal(err, ledger.StaleVersion) {
 		if _, begins := cause.(*create); !begins {
 			a.record = nil

@@ -87,7 +87,7 @@ var states = [...]subscription.State{
 	5: subscription.PausedRenewing, 6: subscription.Cancelled, 7: subscription.CancelledRenewing,
 }
 
-// appendProgress writes the fields of a subscription that change. They are in its record, in the
+// appendProgress writes the fields of a subscription that change. They are stored in its record, in the
 // notification of an event, and encrypted in the claim of a key.
 func appendProgress(dst []byte, s *subscription.Progress) []byte {
 	state := slices.Index(states[:], s.State)
@@ -104,7 +104,7 @@ func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "subscription reply|"+key)
 }
 
-// appendReply writes the reply to a key's request: the subscription's id, and its progress.
+// appendReply writes the reply to the request with a key: the subscription's id, and its progress.
 func appendReply(r *subscription.Record) []byte {
 	return appendProgress(r.ID[:len(r.ID):len(r.ID)], &r.Progress)
 }
@@ -120,9 +120,9 @@ func readReply(plaintext []byte) (id ledger.ID, s subscription.Progress, err err
 	return id, s, err
 }
 
-// CheckReply opens the bytes that end the claim of a key (Key.Claimed), with the keys that they
-// were sealed with, and returns the id of the request's subscription. The error says that the bytes
-// are no such reply or were changed.
+// CheckReply opens the sealed reply at the end of a key's claim (Key.Claimed), with the keys that it
+// was sealed with, and returns the id of the request's subscription. The error says that the bytes are
+// no such reply or were changed.
 func CheckReply(keys actors.Sealer, org ledger.ID, key string, extra []byte) (ledger.ID, error) {
 	plaintext, err := actors.OpenReply(keys, actors.SubscriptionReply, org, ReplyID(org, key), extra)
 	if err != nil {

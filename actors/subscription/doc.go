@@ -2,10 +2,10 @@
 // submits the Change to the writer, and only then starts a renewal's charge or answers.
 //
 // Invariants:
-//  1. A renewal's intent, with its number and the id of its future transaction, is durable before anything is
-//     charged. The transaction claims that name (actors.Renewal.Key), so there is one transaction however often
-//     it is begun. No partner's request can take the claim: its scope is neither a partner's nor the
-//     administration's, and it is not a txid.
+//  1. A renewal's intent, with its number and the id of its future transaction, is durable before
+//     anything is charged. The transaction claims the renewal's key (actors.Renewal.Key), so there is
+//     one transaction however often it is begun. No partner's request can take the claim: its scope is
+//     neither a partner's nor the administration's, and it is not a txid.
 //  2. A renewal is an ordinary payment: limits, block list, routing (to the terminal of the initial payment
 //     only), fees, entries and notifications are those of actors/payment. This package moves no money and sees no
 //     token.
@@ -15,12 +15,11 @@
 //     change later, so every attempt to send it has the same bytes.
 //  5. A partner's write with an Idempotency-Key claims it in its own Change, together with its reply: a repeated
 //     request gets exactly that reply.
-//  6. Another partner's id, of a subscription or an initial payment, is answered like an unknown one.
+//  6. The id of another partner's subscription or initial payment is refused like an unknown one.
 //
 // Callers: api (Service's methods), actors/notifier (NotificationWriter), snapshots (Decode), cmd/mizan (New).
 // Payments and the directory are interfaces, because siblings never import each other.
-//
-// Rejected: waiting for the payment's answer on the pool, where the waits would take the places of the provider
-// calls that they wait for; a transaction id derived from the renewal's number, because the writer relies on
-// random ids.
+// Rejected: waiting on the pool for the payment's result; the waits would take the places of the
+// provider calls that they wait for. Also rejected: a transaction id derived from the renewal's number,
+// because the writer relies on random ids.
 package subscription

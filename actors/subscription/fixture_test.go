@@ -151,7 +151,7 @@ func (f *fixture) start() {
 		guide = f.guide(guide)
 	}
 	f.Service = subscriptionactor.New(subscriptionactor.Options{Runtime: f.Runtime, Payments: payments, Directory: guide})
-	f.Runtime.Start(paymentactor.Resumes)
+	f.Runtime.Start(paymentactor.ResumesAtStart)
 }
 
 func (f *fixture) stop() {
@@ -379,7 +379,7 @@ func (f *fixture) of(id ledger.ID) subscriptionactor.Command {
 }
 
 func key(text string) actors.Key {
-	return actors.Key{Scope: actors.KeyOfPartner(1), Text: text, Hash: [32]byte{1}}
+	return actors.Key{Scope: actors.PartnerKeyScope(1), Text: text, Hash: [32]byte{1}}
 }
 
 // losing wraps the payments and loses calls on command, as a kill does.

@@ -60,7 +60,7 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 
 // Under SIGKILLs at any point of its renewals each subscription is renewed once per period, and the
 // rail is asked once for each.
-func TestKillsLoseNoRenewalAndChargeNoneTwice(t *testing.T) {
+func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 	const subscriptions, days, wanted = 8, 3, 4 // renewals of each
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	var ids []string

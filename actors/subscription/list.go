@@ -9,7 +9,7 @@ import (
 	"mizan/posting"
 )
 
-// maxRead bounds the records that are read for one page. A page that has read that many is returned
+// maxRead bounds the records that are read for one page. A page that reaches this bound is returned
 // short, with the position where it stopped.
 const maxRead = 500
 
@@ -21,8 +21,8 @@ type Page struct {
 	Limit  int           // rows, above zero
 }
 
-// List returns a page of a partner's subscriptions, and the time before which those of the next
-// page were created; 0 if this is the last page.
+// List returns a page of a partner's subscriptions, and the creation time before which the next page
+// begins; 0 if this is the last page.
 func (s *Service) List(org ledger.ID, partner int64, p Page) (rows []Result, next ledger.Micros, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()

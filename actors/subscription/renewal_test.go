@@ -89,7 +89,7 @@ func TestARenewalPaysTheTerminalsFee(t *testing.T) {
 }
 
 // The limits apply too, and a renewal that exceeds one is not paid.
-func TestARenewalIsHeldAgainstTheLimits(t *testing.T) {
+func TestLimitsApplyToRenewals(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
 	_, err := f.directory.CreateLimit(t.Context(), f.first.Org, directory.Limit{
@@ -108,7 +108,7 @@ func TestARenewalIsHeldAgainstTheLimits(t *testing.T) {
 
 // The block list is checked against the payer of the initial payment, including the IP address: a
 // payer who was listed since is not charged.
-func TestARenewalIsHeldAgainstTheBlocklist(t *testing.T) {
+func TestBlocklistAppliesToRenewals(t *testing.T) {
 	for kind, value := range map[string]string{"ip": "203.0.113.0/24", "email": "a@b.example", "bin": "424242"} {
 		f := open(t)
 		s := f.subscribeOn(f.pay(func(c *paymentactor.Create) { c.Request.PayerIP = netip.MustParseAddr("203.0.113.7") }))
@@ -230,7 +230,7 @@ func TestAnUnknownOutcomeWaitsAndIsNeverChargedTwice(t *testing.T) {
 	}
 }
 
-func TestAPauseStopsRenewalsAndNothingIsMadeUpFor(t *testing.T) {
+func TestRenewalsMissedDuringAPauseAreNotMadeUp(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
 	if _, err := f.Pause(f.of(s.ID)); err != nil {
@@ -269,7 +269,7 @@ func TestCancelledIsFinal(t *testing.T) {
 }
 
 // A renewal in progress delays no command, and its result is stored.
-func TestWhatIsCancelledWhileItIsRenewedIsCancelledAndHearsOfTheRenewal(t *testing.T) {
+func TestSubscriptionCancelledDuringARenewalRecordsItsEnd(t *testing.T) {
 	f := open(t)
 	s := f.subscribeSlow()
 	f.advance(30 * day)
@@ -348,7 +348,7 @@ func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
 }
 
 // The charge is durable and the process ends before its subscription gets the report.
-func TestAKillBetweenTheChargeAndItsNewsChargesNothingTwice(t *testing.T) {
+func TestKillBetweenTheChargeAndItsReportChargesOnce(t *testing.T) {
 	l := &losing{deaf: true}
 	f := openAs(t, l.between)
 	s := f.subscribe(nil)
@@ -365,7 +365,7 @@ func TestAKillBetweenTheChargeAndItsNewsChargesNothingTwice(t *testing.T) {
 }
 
 // A renewal that is begun twice, at once or later, is one payment.
-func TestARenewalThatIsBegunTwiceIsOne(t *testing.T) {
+func TestRenewalBegunTwiceHasOneTransaction(t *testing.T) {
 	l := &losing{twice: true}
 	f := openAs(t, l.between)
 	s := f.subscribe(nil)
@@ -381,7 +381,7 @@ func TestARenewalThatIsBegunTwiceIsOne(t *testing.T) {
 }
 
 // A partner that knows a renewal's name cannot claim it first.
-func TestNoPartnersTxidOrKeyStandsInARenewalsWay(t *testing.T) {
+func TestPartnersTxidsAndKeysCannotBlockARenewal(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
 	name := actors.Renewal{Subscription: s.ID, Number: 1}
@@ -425,7 +425,7 @@ func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 		t.Fatalf("%s, and the subscription %s", held.Status, r.State)
 	}
 	f.advance(12 * time.Hour)
-	if _, err := f.payments.Commit(paymentactor.Amount{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: r.Last}}); err != nil {
+	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: r.Last}}); err != nil {
 		t.Fatal(err)
 	}
 	f.Runtime.Quiesce()

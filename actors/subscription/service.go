@@ -57,7 +57,7 @@ type Service struct {
 func New(o Options) *Service {
 	s := &Service{rt: o.Runtime, payments: o.Payments, directory: o.Directory}
 	s.registry = actors.NewRegistry(o.Runtime, "subscription", 0, func(k actors.RecordKey) actors.Behaviour {
-		return &agreement{service: s, key: k}
+		return &subscriptionActor{service: s, key: k}
 	})
 	o.Runtime.Wake(ledger.Subscription, func(d actors.Due) { s.registry.Tell(d.Key, d) })
 	o.Payments.OnRenewal(func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) {
@@ -80,8 +80,8 @@ type Create struct {
 	Terms   subscription.Terms
 	Key     actors.Key
 
-	// Malformed says that the request could not be parsed completely. The terms are checked
-	// nevertheless, and refused.
+	// Malformed says that the request could not be parsed completely. Create then checks the terms, so
+	// that Refuse is called with all faults, and returns ErrTerms.
 	Malformed bool
 	// Refuse is called with each fault of the terms, by field.
 	Refuse func(field, detail string)
@@ -140,7 +140,7 @@ func (s *Service) Pause(c Command) (Result, error) { return s.command(c, subscri
 // paused.
 func (s *Service) Resume(c Command) (Result, error) { return s.command(c, subscription.Resume) }
 
-// Cancel ends a subscription for ever. The errors are as Pause's; Conflict for one that is
+// Cancel ends a subscription permanently. The errors are as Pause's; Conflict for one that is
 // cancelled.
 func (s *Service) Cancel(c Command) (Result, error) { return s.command(c, subscription.Cancel) }
 
@@ -149,7 +149,7 @@ func (s *Service) command(c Command, what subscription.Event) (Result, error) {
 		return r, err
 	}
 	if _, err := s.Read(c.Org, c.Partner, c.ID); err != nil {
-		return Result{}, err // an unknown id or another partner's starts no actor
+		return Result{}, err // an unknown id, or that of another partner's subscription, starts no actor
 	}
 	m := &command{caller: newCaller(&c.Key), what: what}
 	return s.ask(actors.RecordKey{Org: c.Org, ID: c.ID}, m.caller, m)
@@ -194,7 +194,7 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
 		id = source.ID
 	}
 	r, found, loading := load(view, org, id)
-	if loading != nil || !found || key.Scope != actors.KeyOfPartner(r.Record.Partner) {
+	if loading != nil || !found || key.Scope != actors.PartnerKeyScope(r.Record.Partner) {
 		return Result{}, false, errors.Join(loading, unknown())
 	}
 	if r.Replay = true; err == nil {
@@ -203,8 +203,8 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	return r, true, nil
 }
 
-// answered returns the reply to a key's request from its claim: the subscription's id, and its
-// progress. If it returns an error, it has raised the alarm.
+// answered returns the reply to the request with a key, read from the key's claim: the subscription's
+// id, and its progress. If it returns an error, it has raised the alarm.
 func (s *Service) answered(org ledger.ID, key *actors.Key, extra []byte) (id ledger.ID, progress subscription.Progress, err error) {
 	reply := ReplyID(org, key.ClaimKey())
 	plaintext, err := s.rt.OpenReply(actors.SubscriptionReply, org, reply, extra)
@@ -217,8 +217,8 @@ func (s *Service) answered(org ledger.ID, key *actors.Key, extra []byte) (id led
 	return id, progress, err
 }
 
-// Read returns a partner's subscription as stored. Another partner's id is answered like an unknown
-// one.
+// Read returns a partner's subscription as stored. The id of another partner's subscription is refused
+// like an unknown one.
 func (s *Service) Read(org ledger.ID, partner int64, id ledger.ID) (Result, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()

@@ -23,19 +23,19 @@ import (
 	"mizan/posting"
 )
 
-func TestASubscriptionStandsOnAChargedPaymentWithAStoredCredential(t *testing.T) {
+func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	f := open(t)
 	f.set(`{"two_phase":true}`, "")
 	held := f.pay(nil)
 	captured := f.pay(nil)
-	if _, err := f.payments.Commit(paymentactor.Amount{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: captured.ID}}); err != nil {
+	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: captured.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	f.set(`{}`, "")
 	wallet := func(c *paymentactor.Create) { c.Request.Method, c.Card = "e_wallet", nil }
 	declined := f.pay(card("4000000000000002"))
 	refunded := f.pay(nil)
-	if _, err := f.payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: refunded.ID}}); err != nil {
+	if _, err := f.payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: refunded.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	renewed := f.subscribe(nil)
@@ -143,7 +143,7 @@ func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
 }
 
 // DECISIONS, 3: "repeated, it gives that answer; with another body 409".
-func TestAKeyGivesTheAnswerOfItsRequestWhateverHasHappenedSince(t *testing.T) {
+func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	f := open(t)
 	initial := f.pay(nil)
 	k := key("create")
@@ -205,7 +205,7 @@ func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 }
 
 // Of concurrent pauses one succeeds and the others find the subscription paused.
-func TestOfConcurrentPausesOneWins(t *testing.T) {
+func TestOneOfConcurrentPausesSucceeds(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
 	const many = 16
@@ -277,7 +277,7 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 }
 
 // The specification, "Events", the paragraph on the separate stream.
-func TestTheStreamTellsOfTheLifecycle(t *testing.T) {
+func TestEachLifecycleEventIsNotified(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
 	f.advance(30 * day) // no notification: no address is set
@@ -332,7 +332,7 @@ func TestTheStreamTellsOfTheLifecycle(t *testing.T) {
 }
 
 // The amount has all of its digits, however many.
-func TestTheStreamsAmountIsExact(t *testing.T) {
+func TestNotifiedAmountIsExact(t *testing.T) {
 	f := open(t)
 	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	ask := terms(f.pay(nil).ID)
@@ -355,7 +355,7 @@ func TestTheStreamsAmountIsExact(t *testing.T) {
 
 // A notification goes where those of the initial payment go: to the partner's address if the
 // terminal has none.
-func TestTheStreamGoesWhereTheInitialPaymentsNotificationsGo(t *testing.T) {
+func TestNotificationsGoToTheInitialPaymentsAddress(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
 	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
@@ -371,7 +371,7 @@ func TestTheStreamGoesWhereTheInitialPaymentsNotificationsGo(t *testing.T) {
 }
 
 // A damaged notice is an error, never a panic.
-func TestANoticeThatIsDamagedIsAnError(t *testing.T) {
+func TestDamagedNoticeIsAnError(t *testing.T) {
 	f := open(t)
 	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	s := f.subscribe(nil)
@@ -397,7 +397,7 @@ func TestANoticeThatIsDamagedIsAnError(t *testing.T) {
 }
 
 // A payment's record keeps its renewal; the transaction shows its subscription.
-func TestTheRecordOfARenewalSaysWhatItRenews(t *testing.T) {
+func TestRenewalsTransactionNamesItsSubscription(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
 	f.advance(30 * day)
@@ -429,7 +429,7 @@ func (d *hurried) Recipient(org ledger.ID, partner int64, env money.Env, termina
 
 // The writer checks the version: if another writer has changed the record meanwhile, the decision
 // is made again.
-func TestWhatWasMovedMeanwhileIsDecidedOnAgain(t *testing.T) {
+func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 	d := new(hurried)
 	f := openAs(t, func(f *fixture) {
 		f.guide = func(inner subscriptionactor.Directory) subscriptionactor.Directory { d.Directory = inner; return d }

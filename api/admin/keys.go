@@ -17,7 +17,7 @@ var (
 	// showNewKey writes the fields of a new key. It leaves out those that a new key can't have yet.
 	showNewKey = func(e *schema.Encoder, k *directory.APIKey) {
 		style := adminStyle
-		style.New = true
+		style.JustCreated = true
 		e.Buf = directory.APIKeys.AppendFields(e.Buf, k, style)
 	}
 )

@@ -30,13 +30,13 @@ type IdempotencyKeys struct {
 
 // Partner returns the key of a partner's write.
 func (k IdempotencyKeys) Partner(req *Request) (actors.Key, error) {
-	return k.key(req, actors.KeyOfPartner(req.Principal.Partner.Number))
+	return k.key(req, actors.PartnerKeyScope(req.Principal.Partner.Number))
 }
 
 // Admin returns the key of a write of the administration. All its keys are in one name space,
 // so the organization in the header is hashed as a part of the request.
 func (k IdempotencyKeys) Admin(req *Request) (actors.Key, error) {
-	key, err := k.key(req, actors.KeyOfAdmin)
+	key, err := k.key(req, actors.AdminKeyScope)
 	if err == nil && !key.IsZero() {
 		key.Hash = k.hash(req, req.Request.Header.PeekBytes(HeaderOrganization))
 	}
@@ -46,12 +46,12 @@ func (k IdempotencyKeys) Admin(req *Request) (actors.Key, error) {
 // Staff returns the key of a session's write. These keys belong to the organization: the same
 // request by another user counts as the same request.
 func (k IdempotencyKeys) Staff(req *Request) (actors.Key, error) {
-	return k.key(req, actors.KeyOfStaff)
+	return k.key(req, actors.UserKeyScope)
 }
 
 // StaffQuery returns the key of a session's write whose content is in its query parameters.
 func (k IdempotencyKeys) StaffQuery(req *Request) (actors.Key, error) {
-	key, err := k.key(req, actors.KeyOfStaff)
+	key, err := k.key(req, actors.UserKeyScope)
 	if err == nil && !key.IsZero() {
 		key.Hash = k.hash(req, req.QueryArgs().QueryString())
 	}

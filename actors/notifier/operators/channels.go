@@ -68,7 +68,7 @@ type Attempt struct {
 	Failure string        // which contacts were not reached and why, in a few words; empty: all were reached
 	Took    time.Duration // real time
 	Wait    time.Duration // least time before the next attempt; 0: no server has asked for one
-	Left    Contacts      // contacts of the current list that the next attempt must reach
+	Left    Contacts      // contacts that the next attempt must reach
 	Reached Contacts      // contacts that were reached, by this attempt and those before
 }
 
@@ -114,7 +114,7 @@ func (c *Channels) Reaches(n *directory.Notification) bool {
 	return c.telegram != nil && len(n.Telegram) > 0 || c.post != nil && len(n.Emails) > 0
 }
 
-// reachable returns those of the contacts that the configured channels can reach.
+// reachable returns the contacts that the configured channels can reach.
 func (c *Channels) reachable(of Contacts) (to Contacts) {
 	if c.telegram != nil {
 		to.Telegram = of.Telegram
@@ -125,10 +125,10 @@ func (c *Channels) reachable(of Contacts) (to Contacts) {
 	return to
 }
 
-// Send makes one attempt to send the message to all listed contacts that can be reached, except
-// those that earlier attempts have reached. If no contact is left and none was ever reached, the
-// attempt has failed. Send first waits until fewer than MaxSends attempts are in progress; from
-// then on it returns within 15 s.
+// Send makes one attempt to send the message to all listed contacts that can be reached, except those
+// that were reached by earlier attempts. If no such contact exists and none was ever reached, the
+// attempt has failed. Send first waits until fewer than MaxSends attempts are in progress; from then on
+// it returns within 15 s.
 func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.Message) Attempt {
 	to := c.reachable(listed).Without(reached)
 	if to.None() {
@@ -169,7 +169,7 @@ func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.
 type outcome struct {
 	left   []string
 	status int
-	why    string // the reason for the first contact that was not reached
+	why    string // why the first contact that was not reached was not reached
 	wait   time.Duration
 }
 
@@ -229,9 +229,9 @@ type errConnect struct{ error }
 // Unwrap returns the connection's error.
 func (e errConnect) Unwrap() error { return e.error }
 
-// broke returns the failure that a connection's error means; for errors that it does not know,
-// broken.
-func broke(ctx context.Context, err error) failure {
+// connectionFailure returns the failure that a connection's error means; broken for an error that it
+// does not know.
+func connectionFailure(ctx context.Context, err error) failure {
 	var opening errConnect
 	var resolving *net.DNSError
 	switch connecting := errors.As(err, &opening); {
@@ -243,9 +243,9 @@ func broke(ctx context.Context, err error) failure {
 		return failure{why: noAnswer}
 	case errors.As(err, &resolving):
 		return failure{why: notFound}
-	case untrusted(err):
+	case certificateRejected(err):
 		return failure{why: notTrusted}
-	case handshake(err):
+	case handshakeFailed(err):
 		return failure{why: tlsFailed}
 	case connecting:
 		return failure{why: notConnected}

@@ -46,7 +46,7 @@ func flood(t *testing.T) (host string, port int) {
 }
 
 // If one channel fails, the other still sends, and only the failed channel's contacts are left.
-func TestOnlyTheWayThatFailedIsLeft(t *testing.T) {
+func TestOnlyFailedContactsAreLeft(t *testing.T) {
 	certificate, roots := identity(t)
 	s := newServer(t, StartTLS, &certificate, func(s *server) { s.refuses["ops@bank.example"] = 451 })
 	blocked := true
@@ -60,34 +60,34 @@ func TestOnlyTheWayThatFailedIsLeft(t *testing.T) {
 	o.SMTP, o.Roots = s.smtp(StartTLS), roots
 	c := open(t, o)
 	all := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	a := carry(t, c, all)
+	a := deliver(t, c, all)
 	a.want(t, 451, "telegram: Forbidden: bot was blocked by the user; e-mail: the server refused with 451 4.1.1", all)
 	blocked = false
-	a = carry(t, c, a.Left)
+	a = deliver(t, c, a.Left)
 	a.want(t, 451, "e-mail: the server refused with 451 4.1.1", emails("ops@bank.example"))
 	delete(s.refuses, "ops@bank.example")
-	carry(t, c, a.Left).want(t, 0, "", Contacts{})
+	deliver(t, c, a.Left).want(t, 0, "", Contacts{})
 	if len(api.chats()) != 2 || len(s.got()) != 1 {
 		t.Errorf("the chat was called %d times, and %d letters came", len(api.chats()), len(s.got()))
 	}
 }
 
-func TestAWayThatIsNotConfiguredIsNoFailure(t *testing.T) {
+func TestUnconfiguredChannelIsNoFailure(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	carry(t, open(t, byTelegram(api.URL)), both).want(t, 0, "", Contacts{})
+	deliver(t, open(t, byTelegram(api.URL)), both).want(t, 0, "", Contacts{})
 	if len(api.chats()) != 1 {
 		t.Error("the chat was not told")
 	}
 }
 
 // A message that reached no contact is never reported as delivered.
-func TestAnAttemptHasFailedWhereNobodyIsThereToBeTold(t *testing.T) {
+func TestAttemptWithoutReachableContactsFails(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	carry(t, open(t, Options{}), both).want(t, 0, nobody, Contacts{})
-	carry(t, open(t, byTelegram(api.URL)), Contacts{}).want(t, 0, nobody, Contacts{})
-	carry(t, open(t, byTelegram(api.URL)), emails("ops@bank.example")).want(t, 0, nobody, Contacts{})
+	deliver(t, open(t, Options{}), both).want(t, 0, nobody, Contacts{})
+	deliver(t, open(t, byTelegram(api.URL)), Contacts{}).want(t, 0, nobody, Contacts{})
+	deliver(t, open(t, byTelegram(api.URL)), emails("ops@bank.example")).want(t, 0, nobody, Contacts{})
 	a := open(t, byTelegram(api.URL)).Send(t.Context(), both, chats("1"), message)
 	a.want(t, 0, "", Contacts{}) // contacts that were reached stay reached
 	if len(api.chats()) != 0 || fmt.Sprint(a.Reached) != fmt.Sprint(chats("1")) {
@@ -95,7 +95,7 @@ func TestAnAttemptHasFailedWhereNobodyIsThereToBeTold(t *testing.T) {
 	}
 }
 
-func TestWhoCanBeReached(t *testing.T) {
+func TestReaches(t *testing.T) {
 	certificate, _ := identity(t)
 	s := newServer(t, StartTLS, &certificate)
 	telegram, post := byTelegram("http://127.0.0.1:1"), Options{SMTP: s.smtp(StartTLS)}
@@ -117,7 +117,7 @@ func TestWhoCanBeReached(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotConfiguredIsSaidOnce(t *testing.T) {
+func TestUnconfiguredChannelIsLoggedOnce(t *testing.T) {
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
 	c, err := New(Options{Clock: clock.NewManual(startTime), Log: log})
@@ -158,14 +158,14 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 }
 
 // No secret, address or word of a message appears when an attempt or the options are printed.
-func TestAnAttemptHoldsNoSecret(t *testing.T) {
+func TestAttemptContainsNoSecret(t *testing.T) {
 	certificate, roots := identity(t)
 	s := newServer(t, StartTLS, &certificate, func(s *server) { s.refuses["CANARY@bank.example"] = 550 })
 	api := newTelegramAPI(t, false, func(string) (int, string) { return refusal(400, "Bad Request: "+token, "") })
 	o := byTelegram(api.URL)
 	o.SMTP, o.Roots = s.smtp(StartTLS), roots
 	o.SMTP.Password = "CANARY-password"
-	a := carry(t, open(t, o), Contacts{Telegram: []string{"CANARY-chat"}, Emails: []string{"CANARY@bank.example"}})
+	a := deliver(t, open(t, o), Contacts{Telegram: []string{"CANARY-chat"}, Emails: []string{"CANARY@bank.example"}})
 	if a.Failure == "" || strings.Contains(a.Failure, "CANARY") {
 		t.Errorf("the failure is %q", a.Failure)
 	}
@@ -249,7 +249,7 @@ func TestContactsAreStoredBetweenAttempts(t *testing.T) {
 }
 
 // An attempt is for the contacts that are listed now and were not reached yet.
-func TestAnAttemptIsForThoseListedWhoWereNotTold(t *testing.T) {
+func TestAttemptGoesToListedUnreachedContacts(t *testing.T) {
 	api := newTelegramAPI(t, false, func(chat string) (int, string) {
 		if chat == "3" {
 			return refusal(403, "Forbidden: bot was blocked by the user", "")
@@ -268,7 +268,7 @@ func TestAnAttemptIsForThoseListedWhoWereNotTold(t *testing.T) {
 	}
 }
 
-func TestContactsAreTheSameInAnyCase(t *testing.T) {
+func TestContactsAreComparedWithoutCase(t *testing.T) {
 	reached := Contacts{Telegram: []string{"@Ops"}, Emails: []string{"Ops@Bank.example"}}
 	listed := ContactsOf(&directory.Notification{Telegram: []string{"@ops", "-1"}, Emails: []string{"ops@bank.example", "risk@bank.example"}})
 	want := Contacts{Telegram: []string{"-1"}, Emails: []string{"risk@bank.example"}}
@@ -277,7 +277,7 @@ func TestContactsAreTheSameInAnyCase(t *testing.T) {
 	}
 }
 
-func TestALongMessageIsOneForTelegram(t *testing.T) {
+func TestLongMessageIsSentInOnePieceByTelegram(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	m := alerts.Message{Kind: alerts.Daily, Subject: strings.Repeat("s", alerts.MaxSubject), Text: strings.Repeat("x", alerts.MaxText)}
 	open(t, byTelegram(api.URL)).Send(t.Context(), chats("1"), Contacts{}, m).want(t, 0, "", Contacts{})

@@ -23,8 +23,8 @@ func ContactsOf(n *directory.Notification) Contacts {
 // None tells whether there are no contacts.
 func (c Contacts) None() bool { return len(c.Telegram) == 0 && len(c.Emails) == 0 }
 
-// Without returns the contacts of c that are not in others, ignoring the case of letters: chat
-// names and, in practice, e-mail addresses are not case-sensitive.
+// Without returns the contacts of c that are not in others. It ignores the case of letters, because
+// chat names and, in practice, e-mail addresses are not case-sensitive.
 func (c Contacts) Without(others Contacts) Contacts {
 	return Contacts{Telegram: rest(c.Telegram, others.Telegram), Emails: rest(c.Emails, others.Emails)}
 }

@@ -22,16 +22,16 @@ func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// untrusted tells whether a certificate was not accepted.
-func untrusted(err error) bool {
+// certificateRejected tells whether a certificate was not accepted.
+func certificateRejected(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
 	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &name)
 }
 
-// handshake tells whether the TLS handshake failed for another reason.
-func handshake(err error) bool {
+// handshakeFailed tells whether the TLS handshake failed for another reason.
+func handshakeFailed(err error) bool {
 	var plain tls.RecordHeaderError
 	var alert *net.OpError
 	return errors.As(err, &plain) || errors.As(err, &alert) && alert.Op == "remote error"
@@ -48,7 +48,7 @@ type dialOptions struct {
 func dial(ctx context.Context, address string, w dialOptions) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.bound)
 	defer cancel()
-	// Go's own resolver: a look-up that is given up ends, and holds no thread.
+	// Go's own resolver: a look-up that is cancelled ends, and holds no thread.
 	dialer := net.Dialer{Resolver: &net.Resolver{PreferGo: true}}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {

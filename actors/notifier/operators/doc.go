@@ -2,8 +2,9 @@
 // caller decides when an attempt is made and whether another one follows.
 //
 // Invariants:
-//  1. Contacts are reached one by one. An attempt reports who was reached so far, and the next attempt goes only
-//     to the other contacts that are then listed: a contact gets a message twice only if an answer was lost.
+//  1. Contacts are reached one by one. An attempt reports who was reached so far, and the next attempt
+//     goes only to the other contacts that are then listed: a contact gets a message twice only if a
+//     server's response was lost.
 //  2. A channel that is not configured is no failure: its contacts are skipped, and the log says so once, when
 //     the Channels are made. But an attempt after which no contact was ever reached has failed.
 //  3. A connection has 5 s of real time (name, TCP and TLS together) and an attempt 15 s in all; SMTP's STARTTLS,

@@ -325,8 +325,8 @@ func addressOf(host string, port int) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// carry makes an attempt, which must end.
-func carry(t *testing.T, c *Channels, to Contacts) Attempt {
+// deliver makes an attempt, which must end.
+func deliver(t *testing.T, c *Channels, to Contacts) Attempt {
 	t.Helper()
 	done := make(chan Attempt, 1)
 	go func() { done <- c.Send(context.Background(), to, Contacts{}, message) }()

@@ -17,7 +17,7 @@ import (
 	"mizan/ledger/alerts"
 )
 
-// Why an address was not reached, beside the reasons of a failed connection.
+// Why an address was not reached, in addition to the reasons of a failed connection.
 const (
 	noStartTLS = "the server offers no STARTTLS"
 	noAddress  = "is no address that mail can be sent to"
@@ -68,8 +68,8 @@ func (p *post) client(open mail.DialContextFunc) (*mail.Client, error) {
 		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
 	}
 	if p.server.User != "" {
-		// The mechanisms are listed, because the library chooses one itself only by whether it has
-		// opened the connection with TLS, and here it has not opened the connection.
+		// The mechanisms are listed here, because the library's own choice depends on whether the
+		// library has opened the connection with TLS, and here it has not opened the connection.
 		options = append(options, mail.WithUsername(p.server.User), mail.WithPassword(string(p.server.Password)),
 			mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthPlain, mail.SMTPAuthLogin, mail.SMTPAuthCramMD5))
 	}
@@ -137,7 +137,7 @@ func (p *post) letter(to string, m alerts.Message, at time.Time) *mail.Msg {
 	letter.Subject(m.Subject)
 	letter.SetDateWithValue(at)
 	letter.SetMessageID()
-	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: absence notices do not answer it
+	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: automatic replies are not sent to it
 	letter.SetBodyString(mail.TypeTextPlain, m.Text)
 	return letter
 }
@@ -153,7 +153,7 @@ func (p *post) unopened(ctx context.Context, until time.Time, err error) failure
 	case strings.Contains(err.Error(), "SMTP AUTH"):
 		return failure{why: noSignIn}
 	}
-	return p.broke(ctx, until, err)
+	return p.connectionFailure(ctx, until, err)
 }
 
 // refused returns why the server refused a letter; all is the error of the whole sending.
@@ -162,13 +162,13 @@ func (p *post) refused(ctx context.Context, until time.Time, letter *mail.Msg, a
 	if errors.As(letter.SendError(), &sendError) && sendError.ErrorCode() != 0 {
 		return refusedBy(sendError.ErrorCode(), sendError.EnhancedStatusCode())
 	}
-	return p.broke(ctx, until, all)
+	return p.connectionFailure(ctx, until, all)
 }
 
-// broke returns the failure that a connection's error means, also if the library has hidden that
-// the time was over.
-func (p *post) broke(ctx context.Context, until time.Time, err error) failure {
-	f := broke(ctx, err)
+// connectionFailure returns the failure that a connection's error means. It also recognises a passed
+// deadline that the library has hidden.
+func (p *post) connectionFailure(ctx context.Context, until time.Time, err error) failure {
+	f := connectionFailure(ctx, err)
 	if f.why == broken && !time.Now().Before(until) {
 		f.why = noAnswer
 	}

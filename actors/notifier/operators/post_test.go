@@ -16,7 +16,7 @@ func TestAnEmailIsSentToEachAddressAlone(t *testing.T) {
 	for _, mode := range []TLSMode{StartTLS, TLS} {
 		s := newServer(t, mode, &certificate)
 		c := open(t, Options{SMTP: s.smtp(mode), Roots: roots})
-		carry(t, c, emails("ops@bank.example", "risk@bank.example")).want(t, 0, "", Contacts{})
+		deliver(t, c, emails("ops@bank.example", "risk@bank.example")).want(t, 0, "", Contacts{})
 		got := s.got()
 		if len(got) != 2 || s.sessions != 2 && mode == StartTLS || got[0].to != "ops@bank.example" || got[1].to != "risk@bank.example" || got[0].from != "mizan@bank.example" {
 			t.Fatalf("%s: %+v in %d sessions", mode, got, s.sessions)
@@ -52,7 +52,7 @@ func TestOnlyRefusedAddressesAreLeft(t *testing.T) {
 		s.refuses["gone@bank.example"], s.refuses["full@bank.example"] = 550, 452
 	})
 	c := open(t, Options{SMTP: s.smtp(""), Roots: roots})
-	a := carry(t, c, emails("gone@bank.example", "ops@bank.example", "full@bank.example", "risk@bank.example"))
+	a := deliver(t, c, emails("gone@bank.example", "ops@bank.example", "full@bank.example", "risk@bank.example"))
 	a.want(t, 550, "e-mail: 2 of 4 not told: the server refused with 550 5.1.1", emails("gone@bank.example", "full@bank.example"))
 	var reached []string
 	for _, l := range s.got() {
@@ -62,24 +62,24 @@ func TestOnlyRefusedAddressesAreLeft(t *testing.T) {
 		t.Errorf("told were %v", reached)
 	}
 	delete(s.refuses, "full@bank.example")
-	carry(t, c, a.Left).want(t, 550, "e-mail: 1 of 2 not told: the server refused with 550 5.1.1", emails("gone@bank.example"))
+	deliver(t, c, a.Left).want(t, 550, "e-mail: 1 of 2 not told: the server refused with 550 5.1.1", emails("gone@bank.example"))
 	if storedContacts := s.got(); len(storedContacts) != 3 || storedContacts[2].to != "full@bank.example" {
 		t.Errorf("told were %v", storedContacts)
 	}
 }
 
-func TestTheServerIsSignedInTo(t *testing.T) {
+func TestSMTPAuthentication(t *testing.T) {
 	certificate, roots := identity(t)
 	for _, mode := range []TLSMode{StartTLS, TLS} {
 		s := newServer(t, mode, &certificate, func(s *server) { s.user = "mizan" })
 		o := s.smtp(mode)
 		o.User, o.Password = "mizan", secret.Text("CANARY-password")
-		carry(t, open(t, Options{SMTP: o, Roots: roots}), emails("ops@bank.example")).want(t, 0, "", Contacts{})
+		deliver(t, open(t, Options{SMTP: o, Roots: roots}), emails("ops@bank.example")).want(t, 0, "", Contacts{})
 		o.Password = "CANARY-wrong"
-		carry(t, open(t, Options{SMTP: o, Roots: roots}), emails("ops@bank.example")).
+		deliver(t, open(t, Options{SMTP: o, Roots: roots}), emails("ops@bank.example")).
 			want(t, 535, "e-mail: the server refused with 535", emails("ops@bank.example"))
 		o.User = ""
-		carry(t, open(t, Options{SMTP: o, Roots: roots}), emails("ops@bank.example")).
+		deliver(t, open(t, Options{SMTP: o, Roots: roots}), emails("ops@bank.example")).
 			want(t, 502, "e-mail: the server refused with 502 5.7.0", emails("ops@bank.example"))
 		if got := s.got(); len(got) != 1 {
 			t.Errorf("%s: %d letters came", mode, len(got))
@@ -87,32 +87,32 @@ func TestTheServerIsSignedInTo(t *testing.T) {
 	}
 }
 
-func TestAServerThatKnowsNoSignInIsAFailure(t *testing.T) {
+func TestSMTPServerWithoutAuthenticationFails(t *testing.T) {
 	certificate, roots := identity(t)
 	s := newServer(t, StartTLS, &certificate)
 	o := s.smtp(StartTLS)
 	o.User, o.Password = "mizan", secret.Text("CANARY-password")
-	carry(t, open(t, Options{SMTP: o, Roots: roots}), emails("ops@bank.example")).
+	deliver(t, open(t, Options{SMTP: o, Roots: roots}), emails("ops@bank.example")).
 		want(t, 0, "e-mail: the server offers no way to sign in that is known", emails("ops@bank.example"))
 }
 
-func TestEmailThatIsToBeEncryptedIsOrIsNotSent(t *testing.T) {
+func TestEmailIsEncryptedOrNotSent(t *testing.T) {
 	plain := newServer(t, Plain, nil)
-	carry(t, open(t, Options{SMTP: plain.smtp(StartTLS)}), emails("ops@bank.example")).
+	deliver(t, open(t, Options{SMTP: plain.smtp(StartTLS)}), emails("ops@bank.example")).
 		want(t, 0, "e-mail: the server offers no STARTTLS", emails("ops@bank.example"))
-	carry(t, open(t, Options{SMTP: plain.smtp(TLS)}), emails("ops@bank.example")).
+	deliver(t, open(t, Options{SMTP: plain.smtp(TLS)}), emails("ops@bank.example")).
 		want(t, 0, "e-mail: TLS: handshake failed", emails("ops@bank.example"))
 	if len(plain.got()) != 0 {
 		t.Error("it was sent in the open")
 	}
-	carry(t, open(t, Options{SMTP: plain.smtp(Plain)}), emails("ops@bank.example")).want(t, 0, "", Contacts{})
+	deliver(t, open(t, Options{SMTP: plain.smtp(Plain)}), emails("ops@bank.example")).want(t, 0, "", Contacts{})
 }
 
-func TestAServersCertificateIsChecked(t *testing.T) {
+func TestSMTPCertificateIsChecked(t *testing.T) {
 	certificate, _ := identity(t)
 	for _, mode := range []TLSMode{StartTLS, TLS} {
 		s := newServer(t, mode, &certificate)
-		carry(t, open(t, Options{SMTP: s.smtp(mode)}), emails("ops@bank.example")).
+		deliver(t, open(t, Options{SMTP: s.smtp(mode)}), emails("ops@bank.example")).
 			want(t, 0, "e-mail: TLS: certificate not accepted", emails("ops@bank.example"))
 		if len(s.got()) != 0 {
 			t.Errorf("%s: it was sent to a untrusted", mode)
@@ -120,28 +120,28 @@ func TestAServersCertificateIsChecked(t *testing.T) {
 	}
 }
 
-func TestAServerThatHangsHasItsTime(t *testing.T) {
+func TestHangingSMTPServerTimesOut(t *testing.T) {
 	certificate, roots := identity(t)
 	for _, at := range []string{"MAIL", "RCPT", "DATA"} {
 		s := newServer(t, StartTLS, &certificate, func(s *server) { s.hangs[at] = true })
 		c := open(t, Options{SMTP: s.smtp(StartTLS), Roots: roots}, bounds{connect: patience, answer: 10 * short})
-		carry(t, c, emails("ops@bank.example", "risk@bank.example")).
+		deliver(t, c, emails("ops@bank.example", "risk@bank.example")).
 			wantLate(t, "e-mail: 2 of 2 not told: ", emails("ops@bank.example", "risk@bank.example"))
 	}
 	host, port := silent(t)
 	o := SMTP{Host: host, Port: port, From: "mizan@bank.example"}
-	carry(t, open(t, Options{SMTP: o}, bounds{connect: patience, answer: short}), emails("ops@bank.example")).
+	deliver(t, open(t, Options{SMTP: o}, bounds{connect: patience, answer: short}), emails("ops@bank.example")).
 		wantLate(t, "e-mail: ", emails("ops@bank.example"))
 	o.TLS = TLS
-	carry(t, open(t, Options{SMTP: o}, bounds{connect: short, answer: patience}), emails("ops@bank.example")).
+	deliver(t, open(t, Options{SMTP: o}, bounds{connect: short, answer: patience}), emails("ops@bank.example")).
 		want(t, 0, "e-mail: no connection in time", emails("ops@bank.example"))
 	o.Host, o.Port = nowhere(t)
-	carry(t, open(t, Options{SMTP: o}), emails("ops@bank.example")).want(t, 0, "e-mail: not connected", emails("ops@bank.example"))
+	deliver(t, open(t, Options{SMTP: o}), emails("ops@bank.example")).want(t, 0, "e-mail: not connected", emails("ops@bank.example"))
 }
 
 // A server may send an endless greeting.
 func TestAnEndlessGreetingEnds(t *testing.T) {
 	host, port := flood(t)
 	o := SMTP{Host: host, Port: port, From: "mizan@bank.example", TLS: Plain}
-	carry(t, open(t, Options{SMTP: o}), emails("ops@bank.example")).want(t, 0, "e-mail: connection broken", emails("ops@bank.example"))
+	deliver(t, open(t, Options{SMTP: o}), emails("ops@bank.example")).want(t, 0, "e-mail: connection broken", emails("ops@bank.example"))
 }

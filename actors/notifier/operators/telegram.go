@@ -27,7 +27,7 @@ const (
 	maxDescription = 100       // characters that are kept of the Bot API's description
 )
 
-// Why a chat was not reached, beside the reasons of a failed connection.
+// Why a chat was not reached, in addition to the reasons of a failed connection.
 const (
 	notBotAPI = "the answer is not the Bot API's"
 	badToken  = "the bot's token is not accepted"
@@ -104,7 +104,7 @@ func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *fai
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	response, err := t.transport.RoundTrip(request) // RoundTrip follows no redirect
 	if err != nil {
-		f := broke(ctx, err)
+		f := connectionFailure(ctx, err)
 		return &f
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
@@ -115,7 +115,7 @@ func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *fai
 	var a botAnswer
 	switch parsed := err == nil && json.Unmarshal(body, &a) == nil; {
 	case parsed && a.OK && response.StatusCode == http.StatusOK:
-		return nil // the result itself is not needed
+		return nil // the result in the body is not needed
 	case !parsed || a.Code == 0:
 		return &failure{status: response.StatusCode, why: notBotAPI + ": status " + strconv.Itoa(response.StatusCode)}
 	}
@@ -123,20 +123,20 @@ func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *fai
 	return &f
 }
 
-// refused returns why the Bot API did not accept a message.
+// refused returns why the Bot API has not accepted a message.
 func (t *telegram) refused(a *botAnswer) failure {
 	switch a.Code {
 	case http.StatusTooManyRequests:
 		seconds := time.Duration(min(max(a.Parameters.RetryAfter, 0), int(maxWait/time.Second)))
 		return failure{status: a.Code, wait: seconds * time.Second, why: fmt.Sprintf("too many messages, again after %d s", seconds)}
 	case http.StatusUnauthorized, http.StatusNotFound:
-		return failure{status: a.Code, why: badToken} // the Bot API answers an unknown path if the token is malformed
+		return failure{status: a.Code, why: badToken} // the Bot API reports an unknown path if the token is malformed
 	}
-	return failure{status: a.Code, why: t.plain(a.Description, a.Code)}
+	return failure{status: a.Code, why: t.description(a.Description, a.Code)}
 }
 
-// plain returns the Bot API's description of a failure, cut and without the token.
-func (t *telegram) plain(reason string, code int) string {
+// description returns the Bot API's description of a failure, cut and without the token.
+func (t *telegram) description(reason string, code int) string {
 	reason = strings.ReplaceAll(reason, t.token, "")
 	reason = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -153,7 +153,7 @@ func (t *telegram) plain(reason string, code int) string {
 	return reason
 }
 
-// botAnswer is the Bot API's answer without its result.
+// botAnswer is the Bot API's response without its result.
 type botAnswer struct {
 	OK          bool   `json:"ok"`
 	Code        int    `json:"error_code"`

@@ -15,9 +15,9 @@ func byTelegram(url string) Options {
 	return Options{TelegramURL: url, TelegramToken: secret.Text(token)}
 }
 
-func TestAChatIsSentSubjectAndText(t *testing.T) {
+func TestChatGetsSubjectAndText(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
-	a := carry(t, open(t, byTelegram(api.URL+"/")), chats("-100123"))
+	a := deliver(t, open(t, byTelegram(api.URL+"/")), chats("-100123"))
 	a.want(t, 0, "", Contacts{})
 	want := sent{"/bot" + token + "/sendMessage", "-100123", message.Subject + "\n\n" + message.Text, `{"is_disabled":true}`}
 	if len(api.sent) != 1 || api.sent[0] != want {
@@ -25,7 +25,7 @@ func TestAChatIsSentSubjectAndText(t *testing.T) {
 	}
 }
 
-func TestEachChatIsToldForItself(t *testing.T) {
+func TestEachChatGetsItsOwnRequest(t *testing.T) {
 	api := newTelegramAPI(t, false, func(chat string) (int, string) {
 		if chat == "@gone" || chat == "7" {
 			return refusal(403, "Forbidden: bot was blocked by the user", "")
@@ -33,18 +33,18 @@ func TestEachChatIsToldForItself(t *testing.T) {
 		return 200, `{"ok":true,"result":{}}`
 	})
 	c := open(t, byTelegram(api.URL))
-	a := carry(t, c, chats("1", "@gone", "3", "4", "5", "6", "7"))
+	a := deliver(t, c, chats("1", "@gone", "3", "4", "5", "6", "7"))
 	a.want(t, 403, "telegram: 2 of 7 not told: Forbidden: bot was blocked by the user", chats("@gone", "7"))
 	if got := api.chats(); !slices.Equal(got, []string{"1", "3", "4", "5", "6", "7", "@gone"}) {
 		t.Errorf("told were %v", got)
 	}
-	carry(t, c, a.Left).want(t, 403, "telegram: 2 of 2 not told: Forbidden: bot was blocked by the user", chats("@gone", "7"))
+	deliver(t, c, a.Left).want(t, 403, "telegram: 2 of 2 not told: Forbidden: bot was blocked by the user", chats("@gone", "7"))
 	if got := len(api.chats()); got != 9 {
 		t.Errorf("the second attempt made %d calls, want 2", got-7)
 	}
 }
 
-func TestWhatTheBotAPIRefuses(t *testing.T) {
+func TestBotAPIRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string
@@ -75,7 +75,7 @@ func TestWhatTheBotAPIRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := newTelegramAPI(t, false, func(string) (int, string) { return c.status, c.body })
-			a := carry(t, open(t, byTelegram(api.URL)), chats("1"))
+			a := deliver(t, open(t, byTelegram(api.URL)), chats("1"))
 			a.want(t, c.code, "telegram: "+c.want, chats("1"))
 			if a.Wait != c.wait {
 				t.Errorf("waits %v, want %v", a.Wait, c.wait)
@@ -84,10 +84,10 @@ func TestWhatTheBotAPIRefuses(t *testing.T) {
 	}
 }
 
-func TestWhatTheBotAPITookIsTaken(t *testing.T) {
+func TestAnyOKResponseCountsAsDelivered(t *testing.T) {
 	for _, body := range []string{`{"ok":true}`, `{"ok":true,"result":{}}`, `{"ok":true,"result":{"message_id":"of another release"}}`, `{"ok":true,"result":true}`} {
 		api := newTelegramAPI(t, false, func(string) (int, string) { return 200, body })
-		carry(t, open(t, byTelegram(api.URL)), chats("1")).want(t, 0, "", Contacts{})
+		deliver(t, open(t, byTelegram(api.URL)), chats("1")).want(t, 0, "", Contacts{})
 	}
 }
 
@@ -95,36 +95,36 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	other := newTelegramAPI(t, false, nil)
 	api := newTelegramAPI(t, false, nil)
 	api.Config.Handler = http.RedirectHandler(other.URL, http.StatusTemporaryRedirect)
-	carry(t, open(t, byTelegram(api.URL)), chats("1")).want(t, 307, "telegram: the answer is not the Bot API's: status 307", chats("1"))
+	deliver(t, open(t, byTelegram(api.URL)), chats("1")).want(t, 307, "telegram: the answer is not the Bot API's: status 307", chats("1"))
 	if len(other.chats()) != 0 {
 		t.Error("the token was taken elsewhere")
 	}
 }
 
-func TestABotAPIThatHangsHasItsTime(t *testing.T) {
+func TestHangingBotAPITimesOut(t *testing.T) {
 	api := newTelegramAPI(t, false, func(string) (int, string) { return 0, "" })
 	c := open(t, byTelegram(api.URL), bounds{connect: patience, answer: short})
-	carry(t, c, chats("1", "2")).wantLate(t, "telegram: 2 of 2 not told: ", chats("1", "2"))
+	deliver(t, c, chats("1", "2")).wantLate(t, "telegram: 2 of 2 not told: ", chats("1", "2"))
 }
 
-func TestNobodyListens(t *testing.T) {
-	carry(t, open(t, byTelegram(addressOf(nowhere(t)))), chats("1")).want(t, 0, "telegram: not connected", chats("1"))
-	carry(t, open(t, byTelegram("http://nobody.invalid")), chats("1")).want(t, 0, "telegram: no such host", chats("1"))
+func TestUnresolvableBotAPIFails(t *testing.T) {
+	deliver(t, open(t, byTelegram(addressOf(nowhere(t)))), chats("1")).want(t, 0, "telegram: not connected", chats("1"))
+	deliver(t, open(t, byTelegram("http://nobody.invalid")), chats("1")).want(t, 0, "telegram: no such host", chats("1"))
 }
 
-func TestTheBotAPIsCertificateIsChecked(t *testing.T) {
+func TestBotAPICertificateIsChecked(t *testing.T) {
 	api := newTelegramAPI(t, true, nil)
-	carry(t, open(t, byTelegram(api.URL)), chats("1")).want(t, 0, "telegram: TLS: certificate not accepted", chats("1"))
+	deliver(t, open(t, byTelegram(api.URL)), chats("1")).want(t, 0, "telegram: TLS: certificate not accepted", chats("1"))
 	trusting := byTelegram(api.URL)
 	trusting.Roots = x509.NewCertPool()
 	trusting.Roots.AddCert(api.Certificate())
-	carry(t, open(t, trusting), chats("1")).want(t, 0, "", Contacts{})
+	deliver(t, open(t, trusting), chats("1")).want(t, 0, "", Contacts{})
 	plain := newTelegramAPI(t, false, nil)
-	carry(t, open(t, byTelegram("https"+strings.TrimPrefix(plain.URL, "http"))), chats("1")).want(t, 0, "telegram: TLS: handshake failed", chats("1"))
+	deliver(t, open(t, byTelegram("https"+strings.TrimPrefix(plain.URL, "http"))), chats("1")).want(t, 0, "telegram: TLS: handshake failed", chats("1"))
 }
 
-func TestAHandshakeThatHangsHasTheTimeOfAConnection(t *testing.T) {
+func TestHangingHandshakeTimesOut(t *testing.T) {
 	host, port := silent(t)
 	c := open(t, byTelegram("https"+strings.TrimPrefix(addressOf(host, port), "http")), bounds{connect: short, answer: patience})
-	carry(t, c, chats("1")).want(t, 0, "telegram: no connection in time", chats("1"))
+	deliver(t, c, chats("1")).want(t, 0, "telegram: no connection in time", chats("1"))
 }

@@ -36,7 +36,7 @@ func edges(p netip.Prefix) []netip.Addr {
 
 // Two tables refuse addresses, one when an address is set and one when it is dialled, because the
 // first must not import the library of the second. They must agree.
-func TestWhatMayBeSetIsWhatMayBeDialled(t *testing.T) {
+func TestAllowedURLsAgreeWithAllowedDials(t *testing.T) {
 	t.Parallel()
 	seed := uint64(rand.Uint32())
 	if text := os.Getenv("MIZAN_SEED"); text != "" {

@@ -43,12 +43,12 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		r := receive(t, once(fmt.Sprintf("HTTP/1.1 %d Moved\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, elsewhere.url())))
 		c.Deliver(parcel(r.url())).want(t, status, "redirect")
-		r.wantLines(1)
+		r.wantConnections(1)
 	}
-	elsewhere.wantLines()
+	elsewhere.wantConnections()
 }
 
-func TestInterimAnswersArePassedOver(t *testing.T) {
+func TestInterimResponsesAreSkipped(t *testing.T) {
 	t.Parallel()
 	const hints = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 	for text, want := range map[string]Attempt{
@@ -64,7 +64,7 @@ func TestInterimAnswersArePassedOver(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotHTTPIsNoAnswer(t *testing.T) {
+func TestNonHTTPResponseFails(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	for _, text := range []string{
@@ -81,17 +81,17 @@ func TestWhatIsNotHTTPIsNoAnswer(t *testing.T) {
 		} else if a.want(t, 0, "answer is not HTTP"); t.Failed() {
 			t.Fatalf("%q", text)
 		}
-		r.wantLines(1) // it is not tried again
+		r.wantConnections(1) // it is not tried again
 	}
 }
 
-func TestAnswersOfEarlierVersionsCount(t *testing.T) {
+func TestHTTP10ResponsesCount(t *testing.T) {
 	t.Parallel()
 	r := receive(t, once("HTTP/1.0 200\r\n\r\nok"))
 	open(t).Deliver(parcel(r.url())).want(t, 200, "")
 }
 
-func TestAHeaderHasABound(t *testing.T) {
+func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	header := func(size int) string {
 		const around = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: \r\n\r\n"
@@ -115,7 +115,7 @@ func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), t
 
 // Specification, "Delivery" 1: the body is ignored. A body that does not end within its bound
 // closes the connection.
-func TestABodySaysNothing(t *testing.T) {
+func TestBodyDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	const head, chunked = "HTTP/1.1 201 Created\r\n", "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
 	length := func(n int) string { return head + fmt.Sprintf("Content-Length: %d\r\n\r\n", n) }
@@ -155,23 +155,23 @@ func TestABodySaysNothing(t *testing.T) {
 			for _, text := range says {
 				r := receive(t, answer(text))
 				sender := open(t)
-				lines := []int{1, 1}
+				numbers := []int{1, 1}
 				if !c.kept {
-					lines = []int{1, 2}
+					numbers = []int{1, 2}
 				}
-				for range lines {
+				for range numbers {
 					a := sender.Deliver(parcel(r.url()))
 					if failed := strings.Contains(text, "500 No"); failed != (a.Failure == "status 500") || !failed && a.Failure != "" {
 						t.Errorf("%+v", a)
 					}
 				}
-				r.wantLines(lines...)
+				r.wantConnections(numbers...)
 			}
 		})
 	}
 }
 
-func TestABodyIsReadToItsBoundAndNoFurther(t *testing.T) {
+func TestBodyIsReadUpToItsBound(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{"", "Content-Length: 10485760\r\n", "Transfer-Encoding: chunked\r\n"} {
 		r := receive(t, func(v *visit) {
@@ -188,14 +188,14 @@ func TestABodyIsReadToItsBoundAndNoFurther(t *testing.T) {
 			t.Fatal(failure)
 		}
 		counted.Conn, l.conn = l.conn, counted
-		a := c.over(l, []byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"), startTime.Add(1<<62))
-		if a.status != 200 || a.keep || counted.read > maxBody+len("HTTP/1.1 200 OK\r\n"+header+"\r\n") {
+		a := c.exchangeOver(l, []byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"), startTime.Add(1<<62))
+		if a.status != 200 || a.reusable || counted.read > maxBody+len("HTTP/1.1 200 OK\r\n"+header+"\r\n") {
 			t.Errorf("%q: %+v, %d bytes were read", header, a, counted.read)
 		}
 	}
 }
 
-func TestABodyThatHangsIsGivenUp(t *testing.T) {
+func TestHangingBodyTimesOut(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"Content-Length: 5\r\n\r\n", "Content-Length: 5\r\n\r\nab", "Transfer-Encoding: chunked\r\n\r\n5\r\nab", "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n", "\r\nab",
@@ -205,12 +205,12 @@ func TestABodyThatHangsIsGivenUp(t *testing.T) {
 			c := open(t, func(s *settings) { s.bounds.body = short })
 			c.Deliver(parcel(r.url())).want(t, status, failure)
 			c.Deliver(parcel(r.url())).want(t, status, failure)
-			r.wantLines(1, 2)
+			r.wantConnections(1, 2)
 		}
 	}
 }
 
-func TestABodyThatBreaksSaysNothing(t *testing.T) {
+func TestBrokenBodyStillAcknowledges(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	for _, text := range []string{"Content-Length: 5\r\n\r\nab", "Transfer-Encoding: chunked\r\n\r\n5\r\nab", "\r\nab"} {
@@ -232,7 +232,7 @@ func (c *counting) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func TestAHeaderMayComeInPieces(t *testing.T) {
+func TestHeaderMayArriveInPieces(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]verdict{
 		acknowledged: {status: 200},
@@ -247,7 +247,7 @@ func TestAHeaderMayComeInPieces(t *testing.T) {
 			}
 			_ = other.Close()
 		}()
-		l := &line{conn: own, left: maxHeaders}
+		l := &connection{conn: own, bytesLeft: maxHeaders}
 		var header fasthttp.ResponseHeader
 		if v := l.readHeader(bufio.NewReaderSize(l, maxHeader), &header); v != want {
 			t.Errorf("%q: %+v, want %+v", text, v, want)

@@ -119,7 +119,7 @@ func BenchmarkNetHTTP(b *testing.B) {
 	b.Cleanup(transport.CloseIdleConnections)
 	measure(b, func() error {
 		now := time.Now()
-		s := sheets.Get().(*sheet)
+		s := buffersPool.Get().(*requestBuffers)
 		defer s.release()
 		s.body = appendEnvelope(s.body[:0], p, now.Unix())
 		r, err := http.NewRequest("POST", p.URL, bytes.NewReader(s.body))
@@ -147,7 +147,7 @@ func BenchmarkFasthttp(b *testing.B) {
 	b.Cleanup(client.CloseIdleConnections)
 	measure(b, func() error {
 		now := time.Now()
-		s := sheets.Get().(*sheet)
+		s := buffersPool.Get().(*requestBuffers)
 		defer s.release()
 		s.body = appendEnvelope(s.body[:0], p, now.Unix())
 		r, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()

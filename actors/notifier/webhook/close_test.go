@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestCloseInterruptsWhatIsUnderWay(t *testing.T) {
+func TestCloseInterruptsDeliveriesInProgress(t *testing.T) {
 	t.Parallel()
 	answered := receive(t, acknowledge)
 	waits := receive(t, func(v *visit) {
@@ -21,7 +21,7 @@ func TestCloseInterruptsWhatIsUnderWay(t *testing.T) {
 	full := deaf(t)
 	hung := []<-chan Attempt{deliver(c, parcel(waits.url())), deliver(c, parcel("http://"+full+"/"))}
 	waitFor(t, "all are under way", func() bool {
-		return len(waits.requests()) == 1 && len(c.places) == 2 && c.lines.count() == 3
+		return len(waits.requests()) == 1 && len(c.places) == 2 && c.connections.count() == 3
 	})
 	c.Close()
 	for _, made := range hung {
@@ -29,8 +29,8 @@ func TestCloseInterruptsWhatIsUnderWay(t *testing.T) {
 	}
 	c.Deliver(parcel(answered.url())).want(t, 0, Interrupted)
 	c.Close() // a second call changes nothing
-	answered.wantLines(1)
-	if n := c.lines.checked(t); n != 0 {
+	answered.wantConnections(1)
+	if n := c.connections.checked(t); n != 0 {
 		t.Errorf("%d connections are left", n)
 	}
 }
@@ -47,7 +47,7 @@ func (w *trackedConn) Read(b []byte) (int, error) {
 	return w.Conn.Read(b)
 }
 
-func TestWhatIsKnownWhenAllIsClosedIsTold(t *testing.T) {
+func TestResultKnownAtCloseIsReturned(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) { // its body does not end
 		if v.request() && v.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") {
@@ -62,7 +62,7 @@ func TestWhatIsKnownWhenAllIsClosedIsTold(t *testing.T) {
 	}
 	w := &trackedConn{l.conn, make(chan struct{})}
 	l.conn = w
-	c.lines.keep(l)
+	c.connections.addIdle(l)
 	// The check of an idle connection reads nothing without TLS, so the first read is the header's.
 	made := deliver(c, parcel(r.url()))
 	receiveFrom(t, "the header", w.reads)
@@ -71,7 +71,7 @@ func TestWhatIsKnownWhenAllIsClosedIsTold(t *testing.T) {
 	receiveFrom(t, "the attempt", made).want(t, 200, "")
 }
 
-func TestCloseLetsNobodyWaitForAPlace(t *testing.T) {
+func TestCloseInterruptsWaitingDeliveries(t *testing.T) {
 	t.Parallel()
 	hang := receive(t, (*visit).wait)
 	c := open(t, func(s *settings) { s.options.MaxConns = 1 })
@@ -83,7 +83,7 @@ func TestCloseLetsNobodyWaitForAPlace(t *testing.T) {
 	receiveFrom(t, "the second", second).want(t, 0, Interrupted)
 }
 
-func TestNothingRunsOnBehindAClosedSender(t *testing.T) {
+func TestClosedSenderLeavesNoGoroutines(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	r := receive(t, acknowledge)
 	c := open(t)

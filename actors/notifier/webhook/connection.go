@@ -14,36 +14,36 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Bounds of an answer, in bytes.
+// Bounds of a response, in bytes.
 const (
 	maxHeader  = 16 << 10
 	maxHeaders = 64 << 10 // of all headers of an exchange, interim ones included
 	maxBody    = 64 << 10 // with the framing of chunks
 )
 
-// line is one connection. It carries one exchange at a time.
-type line struct {
+// connection is one connection. It carries one exchange at a time.
+type connection struct {
 	to   destination
 	conn net.Conn // what requests are written to: tcp, or TLS over it
 	tcp  net.Conn
 	raw  syscall.RawConn // of tcp
 
-	opened time.Time
-	rested time.Time // when it last became idle
+	opened    time.Time
+	idleSince time.Time // when it last became idle
 
-	left  int   // bytes that may still be read in this exchange
-	broke error // why nothing more can be read; nil: more can
+	bytesLeft int   // bytes that may still be read in this exchange
+	readError error // why nothing more can be read; nil: more can
 
-	one     [1]byte
-	pending bool             // result of peek
-	look    func(fd uintptr) // peek as a value, made once because every delivery needs it
+	one      [1]byte
+	pending  bool             // result of peek
+	peekFunc func(fd uintptr) // peek as a value, made once because every delivery needs it
 
-	older, newer *line // its neighbours among the idle connections
+	older, newer *connection // its neighbours among the idle connections
 }
 
-func newLine(to destination, conn, tcp net.Conn) (*line, error) {
-	l := &line{to: to, conn: conn, tcp: tcp, opened: time.Now()}
-	l.look = l.peek
+func newConnection(to destination, conn, tcp net.Conn) (*connection, error) {
+	l := &connection{to: to, conn: conn, tcp: tcp, opened: time.Now()}
+	l.peekFunc = l.peek
 	socket, ok := tcp.(syscall.Conn)
 	if !ok {
 		return nil, errors.ErrUnsupported
@@ -53,14 +53,14 @@ func newLine(to destination, conn, tcp net.Conn) (*line, error) {
 	return l, err
 }
 
-// below is the connection under TLS. When it closes, TLS sets a write deadline of 5 s for its last
+// belowTLS is the connection under TLS. When it closes, TLS sets a write deadline of 5 s for its last
 // message; other deliveries must not wait that long for a receiver that does not read.
-type below struct{ net.Conn }
+type belowTLS struct{ net.Conn }
 
 const lastWord = 50 * time.Millisecond
 
 // SetWriteDeadline implements net.Conn.
-func (b below) SetWriteDeadline(by time.Time) error {
+func (b belowTLS) SetWriteDeadline(by time.Time) error {
 	if soon := time.Now().Add(lastWord); by.After(soon) {
 		by = soon
 	}
@@ -68,22 +68,22 @@ func (b below) SetWriteDeadline(by time.Time) error {
 }
 
 // close ends a connection as its protocol requires.
-func (l *line) close() { _ = l.conn.Close() }
+func (l *connection) close() { _ = l.conn.Close() }
 
-// drop ends a connection at once, even while it is in use.
-func (l *line) drop() { _ = l.tcp.Close() }
+// drop ends a connection at once, even while it is in use; TLS sends no last message.
+func (l *connection) drop() { _ = l.tcp.Close() }
 
 // Read implements io.Reader for one exchange: it enforces the bound on bytes read and records the
 // error that broke the connection, which the parser does not return.
-func (l *line) Read(b []byte) (int, error) {
-	if l.left <= 0 {
-		l.broke = errLong
+func (l *connection) Read(b []byte) (int, error) {
+	if l.bytesLeft <= 0 {
+		l.readError = errLong
 		return 0, errLong
 	}
-	n, err := l.conn.Read(b[:min(len(b), l.left)])
-	l.left -= n
+	n, err := l.conn.Read(b[:min(len(b), l.bytesLeft)])
+	l.bytesLeft -= n
 	if err != nil {
-		l.broke = err
+		l.readError = err
 	}
 	return n, err
 }
@@ -91,16 +91,16 @@ func (l *line) Read(b []byte) (int, error) {
 // longAgo is a deadline in the past, with which a read returns at once.
 var longAgo = time.Unix(1, 0)
 
-// still tells whether an idle connection is usable: it has not ended and has no unread bytes.
-func (l *line) still() bool {
+// usable tells whether an idle connection is usable: it has not ended and has no unread bytes.
+func (l *connection) usable() bool {
 	l.pending = true
-	if l.raw.Control(l.look) != nil || l.pending {
+	if l.raw.Control(l.peekFunc) != nil || l.pending {
 		return false
 	}
 	if !l.to.secure {
 		return true
 	}
-	// TLS may have read a whole further record from the socket together with the last answer.
+	// TLS may have read a whole further record from the socket together with the last response.
 	if l.conn.SetReadDeadline(longAgo) != nil {
 		return false
 	}
@@ -109,39 +109,39 @@ func (l *line) still() bool {
 }
 
 // peek finds out, without waiting, whether the socket has anything to read.
-func (l *line) peek(fd uintptr) {
+func (l *connection) peek(fd uintptr) {
 	_, _, err := syscall.Recvfrom(int(fd), l.one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	l.pending = !errors.Is(err, syscall.EAGAIN)
 }
 
 // verdict is the result of an exchange.
 type verdict struct {
-	status  int
-	failure string
-	silent  bool      // the connection ended before the first byte of an answer
-	at      time.Time // when the result was known
-	keep    bool      // the connection can be reused
+	status   int
+	failure  string
+	silent   bool      // the connection ended before the first byte of a response
+	at       time.Time // when the result was known
+	reusable bool      // the connection can be reused
 }
 
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHeader) }}
 
-// exchange sends a request and waits for its answer's header until the deadline. It reads the body
+// exchange sends a request and waits for its response's header until the deadline. It reads the body
 // for at most bodyWait, so that the connection can be reused.
-func (l *line) exchange(request []byte, until time.Time, bodyWait time.Duration) verdict {
-	l.left, l.broke = maxHeaders, nil
+func (l *connection) exchange(request []byte, until time.Time, bodyWait time.Duration) verdict {
+	l.bytesLeft, l.readError = maxHeaders, nil
 	err := l.conn.SetDeadline(until)
 	if err == nil {
 		_, err = l.conn.Write(request)
 	}
 	if err != nil {
-		return verdict{failure: lineFailure(err, unanswered), silent: !timedOut(err), at: time.Now()}
+		return verdict{failure: connectionFailure(err, unanswered), silent: !timedOut(err), at: time.Now()}
 	}
 	r, answer := readers.Get().(*bufio.Reader), fasthttp.AcquireResponse()
 	r.Reset(l)
 	v := l.readHeader(r, &answer.Header)
 	v.at = time.Now()
 	if v.status != 0 {
-		v.keep = l.drain(r, answer, v.status, until, bodyWait)
+		v.reusable = l.drain(r, answer, v.status, until, bodyWait)
 	}
 	r.Reset(nil)
 	readers.Put(r)
@@ -153,20 +153,20 @@ func (l *line) exchange(request []byte, until time.Time, bodyWait time.Duration)
 const maxInterim = 8
 
 // readHeader reads headers up to the final one.
-func (l *line) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader) verdict {
+func (l *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader) verdict {
 	for range maxInterim {
 		start, _ := r.Peek(len(statusLine))
 		if len(start) == 0 {
-			return verdict{failure: lineFailure(l.broke, unanswered), silent: !timedOut(l.broke)}
+			return verdict{failure: connectionFailure(l.readError, unanswered), silent: !timedOut(l.readError)}
 		}
 		status, ok := statusOf(start)
 		switch {
 		case !ok:
 			return verdict{failure: notHTTP}
 		case status == 0:
-			return verdict{failure: lineFailure(l.broke, cutOff)}
+			return verdict{failure: connectionFailure(l.readError, cutOff)}
 		}
-		if failure := l.await(r); failure != "" {
+		if failure := l.awaitHeader(r); failure != "" {
 			return verdict{failure: failure}
 		}
 		if err := header.Read(r); err != nil || header.StatusCode() != status { // a status may have more than three digits
@@ -180,9 +180,9 @@ func (l *line) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader) verd
 	return verdict{failure: notHTTP}
 }
 
-// await waits until a whole header has arrived, or returns why it has not. The parser would start
-// anew with each byte that arrives.
-func (l *line) await(r *bufio.Reader) (failure string) {
+// awaitHeader waits until a whole header has arrived, or returns why it has not. It is needed because
+// the parser would start from the beginning with each byte that arrives.
+func (l *connection) awaitHeader(r *bufio.Reader) (failure string) {
 	looked := 0
 	for {
 		there, _ := r.Peek(r.Buffered())
@@ -195,16 +195,16 @@ func (l *line) await(r *bufio.Reader) (failure string) {
 		if _, err := r.Peek(looked + 1); errors.Is(err, bufio.ErrBufferFull) {
 			return headerLong
 		} else if err != nil {
-			return lineFailure(l.broke, cutOff)
+			return connectionFailure(l.readError, cutOff)
 		}
 	}
 }
 
-// statusLine is the form of an answer's first bytes; "d" stands for a digit.
+// statusLine is the form of a response's first bytes; "d" stands for a digit.
 const statusLine = "HTTP/1.d ddd"
 
-// statusOf reads the status from an answer's first bytes; 0 if there are too few bytes. The parser
-// that follows is lenient about them.
+// statusOf reads the status from a response's first bytes; 0 if there are too few bytes. It is strict,
+// unlike the parser that reads the header afterwards.
 func statusOf(start []byte) (status int, ok bool) {
 	for i, c := range start {
 		if statusLine[i] != 'd' && c != statusLine[i] || statusLine[i] == 'd' && (c < '0' || c > '9') {
@@ -219,12 +219,12 @@ func statusOf(start []byte) (status int, ok bool) {
 	return status, status >= 100
 }
 
-// drain reads and discards the answer's body, and tells whether the connection can be reused.
-func (l *line) drain(r *bufio.Reader, answer *fasthttp.Response, status int, until time.Time, bodyWait time.Duration) bool {
+// drain reads and discards the response's body, and tells whether the connection can be reused.
+func (l *connection) drain(r *bufio.Reader, answer *fasthttp.Response, status int, until time.Time, bodyWait time.Duration) bool {
 	if status < 200 {
 		return false
 	}
-	l.left = maxBody - r.Buffered()
+	l.bytesLeft = maxBody - r.Buffered()
 	length := answer.Header.ContentLength()
 	if status == fasthttp.StatusNoContent || status == fasthttp.StatusNotModified {
 		length = 0

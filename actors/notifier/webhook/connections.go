@@ -7,29 +7,29 @@ import (
 	"mizan/internal/assert"
 )
 
-// lines holds the open connections, and counts those that are being opened.
-type lines struct {
-	most   int           // bound of open
-	rest   time.Duration // an idle connection is closed after this time
-	maxAge time.Duration // a connection is not used for longer
+// connections holds the open connections, and counts those that are being opened.
+type connections struct {
+	maxOpen   int           // bound of open
+	idleLimit time.Duration // an idle connection is closed after this time
+	maxAge    time.Duration // a connection is not used for longer
 
 	mu        sync.Mutex
-	open      int                     // guarded by mu: counted from reserve to end
-	all       map[*line]struct{}      // guarded by mu
-	idle      map[destination][]*line // guarded by mu: the longest idle first; no empty slices
-	oldest    *line                   // guarded by mu: the connection that has been idle longest
-	newest    *line                   // guarded by mu: the connection that became idle last
-	idleTimer *time.Timer             // guarded by mu; nil: no sweep is scheduled
-	closed    bool                    // guarded by mu
+	open      int                           // guarded by mu: connections from reserve to closeUsed
+	all       map[*connection]struct{}      // guarded by mu
+	idle      map[destination][]*connection // guarded by mu: the longest idle first; no empty slices
+	oldest    *connection                   // guarded by mu: the connection that has been idle longest
+	newest    *connection                   // guarded by mu: the connection that became idle last
+	idleTimer *time.Timer                   // guarded by mu; nil: no sweep is scheduled
+	closed    bool                          // guarded by mu
 }
 
-func newLines(most int, rest, maxAge time.Duration) *lines {
-	return &lines{most: most, rest: rest, maxAge: maxAge, all: make(map[*line]struct{}), idle: make(map[destination][]*line)}
+func newConnections(most int, rest, maxAge time.Duration) *connections {
+	return &connections{maxOpen: most, idleLimit: rest, maxAge: maxAge, all: make(map[*connection]struct{}), idle: make(map[destination][]*connection)}
 }
 
 // take returns an idle connection to the destination that is still usable; nil if there is none. It
-// takes the connection that was used last, so that surplus ones reach the idle limit.
-func (s *lines) take(to destination) *line {
+// takes the one that was used last, so that unneeded connections reach the idle limit.
+func (s *connections) take(to destination) *connection {
 	for {
 		s.mu.Lock()
 		of := s.idle[to]
@@ -38,26 +38,26 @@ func (s *lines) take(to destination) *line {
 			return nil
 		}
 		l := of[len(of)-1]
-		s.leave(l)
+		s.removeIdle(l)
 		s.mu.Unlock()
 		now := time.Now()
-		if now.Sub(l.rested) < s.rest && now.Sub(l.opened) < s.maxAge && l.still() {
+		if now.Sub(l.idleSince) < s.idleLimit && now.Sub(l.opened) < s.maxAge && l.usable() {
 			return l
 		}
-		s.end(l)
+		s.closeUsed(l)
 	}
 }
 
-// reserve makes room for one more connection, if need be by closing the one that has been idle
-// longest. If all are open, one must be idle: the caller has none yet, and fewer than the bound are
-// in use.
-func (s *lines) reserve() {
+// reserve makes room for one more connection, if need be by closing the one that has been idle longest.
+// If the bound is reached, some connection is idle: fewer deliveries than the bound are in progress
+// besides the caller's, which has no connection yet.
+func (s *connections) reserve() {
 	s.mu.Lock()
-	var evicted *line
-	if s.open == s.most {
+	var evicted *connection
+	if s.open == s.maxOpen {
 		assert.That(s.oldest != nil, "more deliveries are under way than there may be connections")
 		evicted = s.oldest
-		s.leave(evicted)
+		s.removeIdle(evicted)
 		delete(s.all, evicted)
 		s.open--
 	}
@@ -68,15 +68,15 @@ func (s *lines) reserve() {
 	}
 }
 
-// cancel gives back the room for a connection that was not opened.
-func (s *lines) cancel() {
+// cancel releases the room for a connection that was not opened.
+func (s *connections) cancel() {
 	s.mu.Lock()
 	s.open--
 	s.mu.Unlock()
 }
 
-// add adds a connection for which room was reserved. It closes the connection if shut has run.
-func (s *lines) add(l *line) {
+// add adds a connection for which room was reserved. It closes the connection if closeAll has run.
+func (s *connections) add(l *connection) {
 	s.mu.Lock()
 	closed := s.closed
 	s.all[l] = struct{}{}
@@ -86,8 +86,8 @@ func (s *lines) add(l *line) {
 	}
 }
 
-// end closes a connection that is not idle.
-func (s *lines) end(l *line) {
+// closeUsed closes a connection that is not idle.
+func (s *connections) closeUsed(l *connection) {
 	s.mu.Lock()
 	delete(s.all, l)
 	s.open--
@@ -95,15 +95,15 @@ func (s *lines) end(l *line) {
 	l.close()
 }
 
-// keep puts a connection aside for the next delivery.
-func (s *lines) keep(l *line) {
+// addIdle puts a connection aside for the next delivery.
+func (s *connections) addIdle(l *connection) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		s.end(l)
+		s.closeUsed(l)
 		return
 	}
-	l.rested = time.Now()
+	l.idleSince = time.Now()
 	s.idle[l.to] = append(s.idle[l.to], l)
 	l.older, l.newer = s.newest, nil
 	if s.newest == nil {
@@ -113,13 +113,13 @@ func (s *lines) keep(l *line) {
 	}
 	s.newest = l
 	if s.idleTimer == nil {
-		s.idleTimer = time.AfterFunc(s.rest, s.closeIdle)
+		s.idleTimer = time.AfterFunc(s.idleLimit, s.closeIdle)
 	}
 	s.mu.Unlock()
 }
 
-// leave removes a connection from the idle ones. The caller holds mu.
-func (s *lines) leave(l *line) {
+// removeIdle removes a connection from the idle ones. The caller holds mu.
+func (s *connections) removeIdle(l *connection) {
 	of := s.idle[l.to]
 	if len(of) == 1 {
 		delete(s.idle, l.to)
@@ -145,21 +145,21 @@ func (s *lines) leave(l *line) {
 	l.older, l.newer = nil, nil
 }
 
-// closeIdle closes the connections that have been idle for too long, and schedules itself for the next
-// one.
-func (s *lines) closeIdle() {
-	var over []*line
+// closeIdle closes the connections that have been idle for too long, and schedules its next run for the
+// connection that reaches the limit next.
+func (s *connections) closeIdle() {
+	var over []*connection
 	s.mu.Lock()
 	now := time.Now()
-	for l := s.oldest; l != nil && now.Sub(l.rested) >= s.rest; l = s.oldest {
-		s.leave(l)
+	for l := s.oldest; l != nil && now.Sub(l.idleSince) >= s.idleLimit; l = s.oldest {
+		s.removeIdle(l)
 		delete(s.all, l)
 		s.open--
 		over = append(over, l)
 	}
 	s.idleTimer = nil
 	if s.oldest != nil && !s.closed {
-		s.idleTimer = time.AfterFunc(s.rest-now.Sub(s.oldest.rested), s.closeIdle)
+		s.idleTimer = time.AfterFunc(s.idleLimit-now.Sub(s.oldest.idleSince), s.closeIdle)
 	}
 	s.mu.Unlock()
 	for _, l := range over {
@@ -167,8 +167,8 @@ func (s *lines) closeIdle() {
 	}
 }
 
-// shut closes all connections, also those in use, and every one that is opened from now on.
-func (s *lines) shut() {
+// closeAll closes all connections, also those in use, and every one that is opened from now on.
+func (s *connections) closeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -178,12 +178,12 @@ func (s *lines) shut() {
 	}
 	for s.oldest != nil {
 		l := s.oldest
-		s.leave(l)
+		s.removeIdle(l)
 		delete(s.all, l)
 		s.open--
 		l.drop()
 	}
 	for l := range s.all {
-		l.drop() // the delivery that uses it calls end
+		l.drop() // the delivery that uses it calls closeUsed
 	}
 }

@@ -29,38 +29,38 @@ func (p Delivery) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("parcel " 
 // Attempt is the result of one delivery attempt.
 type Attempt struct {
 	At      time.Time     // by the clock, when the envelope was formed
-	Status  int           // HTTP status; 0: no answer, or none that could be parsed
+	Status  int           // HTTP status; 0: no response, or none that could be parsed
 	Failure string        // why it was not acknowledged, in a few words for people; empty: acknowledged
-	Took    time.Duration // real time until the answer's header arrived or the attempt failed
+	Took    time.Duration // real time until the response's header arrived or the attempt failed
 }
 
 // userAgent identifies the sender in the receiver's logs.
 const userAgent = "mizan-notifier"
 
-// sheet is the buffers that a request is written to.
-type sheet struct {
+// requestBuffers are the buffers to which a request is written.
+type requestBuffers struct {
 	body    []byte
 	request []byte
 }
 
-// maxSheet bounds the capacity of pooled buffers; larger ones belong to rare deliveries and are not
+// maxPooledBuffer bounds the capacity of pooled buffers; larger ones belong to rare deliveries and are not
 // pooled.
-const maxSheet = 64 << 10
+const maxPooledBuffer = 64 << 10
 
-var sheets = sync.Pool{New: func() any { return new(sheet) }}
+var buffersPool = sync.Pool{New: func() any { return new(requestBuffers) }}
 
-func (s *sheet) release() {
-	if cap(s.body) <= maxSheet && cap(s.request) <= 2*maxSheet {
-		sheets.Put(s)
+func (s *requestBuffers) release() {
+	if cap(s.body) <= maxPooledBuffer && cap(s.request) <= 2*maxPooledBuffer {
+		buffersPool.Put(s)
 	}
 }
 
 // write writes the delivery's request into the buffers.
-func (s *sheet) write(p *Delivery, to *address, at time.Time) {
+func (s *requestBuffers) write(p *Delivery, to *address, at time.Time) {
 	if p.Bare {
 		s.body = append(s.body[:0], p.Data...)
 	} else {
-		assert.That(plain(p.EventID) && plain(p.Type), "an event's id or type would have to be quoted")
+		assert.That(needsNoQuoting(p.EventID) && needsNoQuoting(p.Type), "an event's id or type would have to be quoted")
 		s.body = appendEnvelope(s.body[:0], p, at.Unix())
 	}
 	r := append(s.request[:0], "POST "...)
@@ -85,7 +85,7 @@ func (s *sheet) write(p *Delivery, to *address, at time.Time) {
 	s.request = append(r, s.body...)
 }
 
-// appendEnvelope writes the keys of the specification's table, in its order.
+// appendEnvelope writes the members of the envelope in the order of the specification's table.
 func appendEnvelope(b []byte, p *Delivery, timestamp int64) []byte {
 	b = append(b, `{"event_id":"`...)
 	b = append(b, p.EventID...)
@@ -108,8 +108,8 @@ func appendSignature(b []byte, secret string, timestamp int64, body []byte) []by
 	return hex.AppendEncode(b, mac.Sum(sum[:0]))
 }
 
-// plain tells whether a word needs no quoting in JSON or in a header.
-func plain(word string) bool {
+// needsNoQuoting tells whether a word needs no quoting in JSON or in a header.
+func needsNoQuoting(word string) bool {
 	for i := range len(word) {
 		switch c := word[i]; {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == ':', c == '-':

@@ -36,9 +36,9 @@ func event(id string) webhook.Delivery {
 	}
 }
 
-// TestTheReceiversOfThePage tries each receiver of docs/webhooks.md against the sender
+// TestDocumentationsReceivers tries each receiver of docs/webhooks.md against the sender
 // (specification, "Delivery" 4).
-func TestTheReceiversOfThePage(t *testing.T) {
+func TestDocumentationsReceivers(t *testing.T) {
 	t.Parallel()
 	for i := range languages {
 		t.Run(languages[i].name, func(t *testing.T) {

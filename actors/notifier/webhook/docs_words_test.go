@@ -35,8 +35,8 @@ func firstCells(t *testing.T, head string) (words []string) {
 	return words
 }
 
-// TestThePageHasEveryTypeThatIsSent compares the page's lists of types with the state machines'.
-func TestThePageHasEveryTypeThatIsSent(t *testing.T) {
+// TestDocumentationListsEveryEventType compares the page's lists of types with the state machines'.
+func TestDocumentationListsEveryEventType(t *testing.T) {
 	t.Parallel()
 	var sent []string
 	for n := byte(0); ; n++ {
@@ -58,9 +58,9 @@ func TestThePageHasEveryTypeThatIsSent(t *testing.T) {
 	}
 }
 
-// TestTheExampleOfThePageIsWhatIsSent makes the sender send the envelope of docs/webhooks.md, and
+// TestDocumentationsExampleIsAsSent makes the sender send the envelope of docs/webhooks.md, and
 // compares what arrives byte for byte.
-func TestTheExampleOfThePageIsWhatIsSent(t *testing.T) {
+func TestDocumentationsExampleIsAsSent(t *testing.T) {
 	t.Parallel()
 	example := strings.TrimSuffix(block(t, "example: delivery"), "\n")
 	envelope := regexp.MustCompile(`\n\n\{"event_id":"(.*?)","timestamp":(\d+),"type":"(.*?)","data":(.*)\}$`).FindStringSubmatch(example)
@@ -115,9 +115,9 @@ func readRequest(l net.Listener, size int) string {
 	return text.String()
 }
 
-// TestThePagesWordsForFailuresAreTheSenders compares the page's table with the failures that an
+// TestDocumentationListsTheSendersFailures compares the page's table with the failures that an
 // attempt can have.
-func TestThePagesWordsForFailuresAreTheSenders(t *testing.T) {
+func TestDocumentationListsTheSendersFailures(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("failure.go")
 	if err != nil {

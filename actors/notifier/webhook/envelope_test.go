@@ -81,7 +81,7 @@ func TestWithoutASecretThereAreNoSignatureHeaders(t *testing.T) {
 	}
 }
 
-func TestEachAttemptIsFormedAnew(t *testing.T) {
+func TestEachAttemptHasItsOwnEnvelope(t *testing.T) {
 	t.Parallel()
 	r := receive(t, answer("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"))
 	now := clock.NewManual(startTime)
@@ -111,7 +111,7 @@ func TestEachAttemptIsFormedAnew(t *testing.T) {
 	}
 }
 
-func TestAParcelsPathMayBeEmpty(t *testing.T) {
+func TestURLMayHaveNoPath(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
 	c := open(t)
@@ -144,7 +144,7 @@ func TestAnAddressThatBreaksTheRequestIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestAnEventThatHadToBeQuotedIsAMistakeOfOurs(t *testing.T) {
+func TestEventThatNeedsQuotingPanics(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	for _, change := range []func(*Delivery){
@@ -166,7 +166,7 @@ func TestAnEventThatHadToBeQuotedIsAMistakeOfOurs(t *testing.T) {
 }
 
 // The test's URL path and query, data, secrets and headers contain private text.
-func TestNothingPrivateIsToldOrLogged(t *testing.T) {
+func TestFailuresAndLogsContainNothingPrivate(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	c := open(t, func(s *settings) {

@@ -13,8 +13,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Interrupted is the Failure of an attempt that Close has ended, or has not let begin. It says
-// nothing about the receiver.
+// Interrupted is the Failure of an attempt that Close has ended, or has prevented. It says nothing
+// about the receiver.
 const Interrupted = "interrupted"
 
 // The other values of Failure, for people, beside "status <number>".
@@ -57,8 +57,7 @@ func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// dialFailure returns why there is no TCP connection; late is the text for a deadline that has
-// passed.
+// dialFailure returns why there is no TCP connection. If a deadline has passed, it returns late.
 func dialFailure(err error, late string) string {
 	var resolving *net.DNSError
 	switch {
@@ -93,7 +92,7 @@ func scarce(err error) bool {
 	return false
 }
 
-// handshakeFailure returns why the TLS handshake failed.
+// handshakeFailure returns why the TLS handshake failed. If a deadline has passed, it returns late.
 func handshakeFailure(err error, late string) string {
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -122,8 +121,8 @@ func handshakeFailure(err error, late string) string {
 	return tlsFailed
 }
 
-// lineFailure returns why a connection broke; ended is the text for its end.
-func lineFailure(err error, ended string) string {
+// connectionFailure returns why a connection broke. If the receiver has ended it, it returns ended.
+func connectionFailure(err error, ended string) string {
 	var remote *net.OpError
 	switch {
 	case timedOut(err):

@@ -32,7 +32,7 @@ func open(t *testing.T, change ...func(*settings)) *Sender {
 	t.Helper()
 	s := settings{
 		options: Options{AllowPrivate: true, Clock: clock.NewManual(startTime), Log: slog.New(slog.DiscardHandler)},
-		bounds:  bounds{connect: 2 * patience, answer: 2 * patience, body: 2 * patience, rest: time.Hour, maxAge: time.Hour},
+		bounds:  bounds{connect: 2 * patience, answer: 2 * patience, body: 2 * patience, idle: time.Hour, maxAge: time.Hour},
 	}
 	for _, c := range change {
 		c(&s)
@@ -56,12 +56,12 @@ func (a Attempt) want(t *testing.T, status int, failure string) {
 
 // seen is a request that has arrived.
 type seen struct {
-	line   int // number of its connection, from 1
-	method string
-	target string
-	host   string
-	header http.Header
-	body   string
+	connection int // number of its connection, from 1
+	method     string
+	target     string
+	host       string
+	header     http.Header
+	body       string
 }
 
 // receiver is a merchant's server that works on bytes.
@@ -80,8 +80,8 @@ type receiver struct {
 type visit struct {
 	*receiver
 	net.Conn
-	line int // number of the connection, from 1
-	r    *bufio.Reader
+	connection int // number of the connection, from 1
+	r          *bufio.Reader
 }
 
 // receive starts a receiver that handles each connection with answer.
@@ -107,7 +107,7 @@ func receiveAt(t *testing.T, l net.Listener, answer func(*visit)) *receiver {
 			if r.conns = append(r.conns, conn); r.over {
 				_ = conn.Close()
 			}
-			v := &visit{receiver: r, Conn: conn, line: len(r.conns), r: bufio.NewReader(conn)}
+			v := &visit{receiver: r, Conn: conn, connection: len(r.conns), r: bufio.NewReader(conn)}
 			r.mu.Unlock()
 			r.visits.Go(func() {
 				defer func() { _ = conn.Close() }()
@@ -143,13 +143,13 @@ func (r *receiver) connections() int {
 	return len(r.conns)
 }
 
-// wantLines checks over which connections the requests came.
-func (r *receiver) wantLines(want ...int) {
+// wantConnections checks over which connections the requests came.
+func (r *receiver) wantConnections(want ...int) {
 	r.t.Helper()
 	all := r.requests()
 	var got []int
 	for _, s := range all {
-		got = append(got, s.line)
+		got = append(got, s.connection)
 	}
 	if len(got) != len(want) {
 		r.t.Errorf("%d requests came over lines %v, want %v", len(got), got, want)
@@ -174,7 +174,7 @@ func (v *visit) request() bool {
 		return false
 	}
 	v.mu.Lock()
-	v.receiver.seen = append(v.receiver.seen, seen{v.line, r.Method, r.RequestURI, r.Host, r.Header, string(body)})
+	v.receiver.seen = append(v.receiver.seen, seen{v.connection, r.Method, r.RequestURI, r.Host, r.Header, string(body)})
 	v.mu.Unlock()
 	return true
 }

@@ -96,7 +96,7 @@ func (r *receiver) at(host string) string {
 	return "http://" + net.JoinHostPort(host, port) + "/"
 }
 
-func TestANameIsLookedUp(t *testing.T) {
+func TestHostNamesAreResolved(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
 	c := open(t)
@@ -112,7 +112,7 @@ func TestANameIsLookedUp(t *testing.T) {
 	c.Deliver(parcel(r.at("a..b"))).want(t, 0, "name not found")
 }
 
-func TestANameServerThatIsSilentIsNoConnection(t *testing.T) {
+func TestSilentNameServerTimesOut(t *testing.T) {
 	t.Parallel()
 	c := open(t, func(s *settings) { s.bounds.connect = short })
 	c.dialer.Resolver = resolver(t, func(string) []string { return []string{nameSilent} })
@@ -137,7 +137,7 @@ var kinds = map[string][]string{
 }
 
 // The dialled address is checked, whether the URL has an address or a name.
-func TestAddressesOfNoInternetAreRefused(t *testing.T) {
+func TestPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var now string
@@ -169,7 +169,7 @@ func TestAddressesOfNoInternetAreRefused(t *testing.T) {
 	}
 }
 
-func TestAddressesOfTheInternetAreNot(t *testing.T) {
+func TestPublicAddressesAreAllowed(t *testing.T) {
 	t.Parallel()
 	check := guard()
 	for _, address := range []string{"8.8.8.8:443", "1.1.1.1:80", "172.15.255.255:8080", "172.32.0.0:1", "100.63.255.255:65535", "100.128.0.0:80", "[2606:4700::1111]:443", "[2a00::1]:80"} {
@@ -185,7 +185,7 @@ func TestAddressesOfTheInternetAreNot(t *testing.T) {
 }
 
 // If private addresses are allowed, these forms reach this machine.
-func TestWherePrivateAddressesAreAllowedTheyAreReached(t *testing.T) {
+func TestPrivateAddressesCanBeAllowed(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp4", "0.0.0.0:0")
 	if err != nil {
@@ -201,7 +201,7 @@ func TestWherePrivateAddressesAreAllowedTheyAreReached(t *testing.T) {
 	}
 }
 
-func TestIPv6IsReached(t *testing.T) {
+func TestIPv6IsSupported(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp6", "[::1]:0")
 	if err != nil {
@@ -214,7 +214,7 @@ func TestIPv6IsReached(t *testing.T) {
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 		c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "") // over the address that answers
 	}
-	r.wantLines(1, 2, 1, 2)
+	r.wantConnections(1, 2, 1, 2)
 	if host := r.requests()[0].host; host != r.l.Addr().String() {
 		t.Errorf("asked for %s", host)
 	}
@@ -222,7 +222,7 @@ func TestIPv6IsReached(t *testing.T) {
 
 // A name server may give different answers over time: each new connection is checked at the address
 // that it goes to. Here 127.0.0.1 counts as the internet, and 127.0.0.2 as private.
-func TestASecondAnswerOfANameServerIsCheckedToo(t *testing.T) {
+func TestEachNewConnectionsAddressIsChecked(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp4", "0.0.0.0:0")
 	if err != nil {
@@ -265,8 +265,8 @@ func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
 	c := open(t)
 	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"127.0.0.1"} })
 	c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "")
-	proxy.wantLines()
-	r.wantLines(1)
+	proxy.wantConnections()
+	r.wantConnections(1)
 }
 
 func TestNoCookieIsKept(t *testing.T) {
@@ -282,7 +282,7 @@ func TestNoCookieIsKept(t *testing.T) {
 }
 
 // A lack of resources on this machine concerns the operator, and is logged once a minute.
-func TestALackOfConnectionsIsTold(t *testing.T) {
+func TestLackOfConnectionsIsLogged(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	c := open(t, func(s *settings) { s.options.Log = textLog(&log) })

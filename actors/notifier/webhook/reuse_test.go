@@ -15,18 +15,18 @@ import (
 	"mizan/internal/clock"
 )
 
-func TestALineIsUsedAgain(t *testing.T) {
+func TestConnectionIsReused(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
 	c := open(t)
 	for range 3 {
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 	}
-	r.wantLines(1, 1, 1)
+	r.wantConnections(1, 1, 1)
 }
 
 // A server may close an idle connection at any time.
-func TestALineThatWasClosedBetweenTwoDeliveriesIsReplaced(t *testing.T) {
+func TestConnectionClosedBetweenDeliveriesIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, says := range []string{
 		acknowledged,
@@ -41,16 +41,16 @@ func TestALineThatWasClosedBetweenTwoDeliveriesIsReplaced(t *testing.T) {
 				t.Errorf("delivery %d arrived %d times", i+1, len(r.requests())-i)
 			}
 		}
-		r.wantLines(1, 2, 3)
+		r.wantConnections(1, 2, 3)
 	}
 }
 
 // The server closes the connection while the request is on its way, so it is unknown whether the
 // request was read. It is sent once more, as part of the same attempt.
-func TestARequestThatCrossesWithTheEndOfAKeptLineIsSentOnceMore(t *testing.T) {
+func TestRequestIsSentAgainIfAReusedConnectionEnds(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
-		if v.request() && v.say(acknowledged) && v.line == 1 {
+		if v.request() && v.say(acknowledged) && v.connection == 1 {
 			v.request() // and no answer
 			return
 		}
@@ -62,26 +62,26 @@ func TestARequestThatCrossesWithTheEndOfAKeptLineIsSentOnceMore(t *testing.T) {
 	second.EventID = "e-2"
 	c.Deliver(second).want(t, 200, "")
 	c.Deliver(parcel(r.url())).want(t, 200, "")
-	r.wantLines(1, 1, 2, 2)
+	r.wantConnections(1, 1, 2, 2)
 	if all := r.requests(); all[1].body != all[2].body || all[1].header.Get("x-webhook-signature") != all[2].header.Get("x-webhook-signature") {
 		t.Error("the second sending is of another attempt")
 	}
 }
 
-func TestTheSecondSendingIsTheLast(t *testing.T) {
+func TestRequestIsSentAgainOnlyOnce(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
-		if v.request() && v.line == 1 && v.say(acknowledged) {
+		if v.request() && v.connection == 1 && v.say(acknowledged) {
 			v.request()
 		}
 	})
 	c := open(t)
 	c.Deliver(parcel(r.url())).want(t, 200, "")
 	c.Deliver(parcel(r.url())).want(t, 0, "connection closed without an answer")
-	r.wantLines(1, 1, 2)
+	r.wantConnections(1, 1, 2)
 }
 
-func TestAnAnswerThatHasBegunIsNotAskedForAgain(t *testing.T) {
+func TestRequestIsNotSentAgainAfterAPartialResponse(t *testing.T) {
 	t.Parallel()
 	for says, failure := range map[string]string{"HTTP/1.1 2": "connection closed in the middle of the answer", "nonsense": "answer is not HTTP"} {
 		r := receive(t, func(v *visit) {
@@ -92,11 +92,11 @@ func TestAnAnswerThatHasBegunIsNotAskedForAgain(t *testing.T) {
 		c := open(t)
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 		c.Deliver(parcel(r.url())).want(t, 0, failure)
-		r.wantLines(1, 1)
+		r.wantConnections(1, 1)
 	}
 }
 
-func TestADeadlineOnAKeptLineIsNotTriedAgain(t *testing.T) {
+func TestRequestIsNotSentAgainAfterATimeout(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
 		if v.request() && v.say(acknowledged) && v.request() {
@@ -113,7 +113,7 @@ func TestADeadlineOnAKeptLineIsNotTriedAgain(t *testing.T) {
 }
 
 // An unsolicited answer must not acknowledge the next notification.
-func TestWhatIsLeftOnALineAcknowledgesNothing(t *testing.T) {
+func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
 	more := make(chan struct{})
 	for name, answers := range map[string]func(*visit){
@@ -127,7 +127,7 @@ func TestWhatIsLeftOnALineAcknowledgesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := receive(t, func(v *visit) {
-				if v.line > 1 {
+				if v.connection > 1 {
 					if v.request() {
 						v.say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
 					}
@@ -142,56 +142,56 @@ func TestWhatIsLeftOnALineAcknowledgesNothing(t *testing.T) {
 			if name == "a moment later" {
 				more <- struct{}{}
 				<-more
-				waitFor(t, "it is there", c.lines.stirred)
+				waitFor(t, "it is there", c.connections.stirred)
 			}
 			c.Deliver(parcel(r.url())).want(t, 500, "status 500")
-			r.wantLines(1, 2)
+			r.wantConnections(1, 2)
 		})
 	}
 }
 
-func TestKeptLinesAreClosedAfterAWhile(t *testing.T) {
+func TestIdleConnectionsAreClosed(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{}, 1)
 	r := receive(t, func(v *visit) {
 		acknowledge(v)
 		ended <- struct{}{}
 	})
-	c := open(t, func(s *settings) { s.bounds.rest = short })
+	c := open(t, func(s *settings) { s.bounds.idle = short })
 	for range 2 { // also if the connection has not been idle
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 		receiveFrom(t, "the line's end", ended)
-		waitFor(t, "the line is forgotten", func() bool { return c.lines.count() == 0 })
+		waitFor(t, "the line is forgotten", func() bool { return c.connections.count() == 0 })
 	}
-	r.wantLines(1, 2)
+	r.wantConnections(1, 2)
 }
 
-func TestALineIsNotUsedForEver(t *testing.T) {
+func TestConnectionsHaveAMaximumAge(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
 	c := open(t, func(s *settings) { s.bounds.maxAge = time.Nanosecond })
 	for range 3 {
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 	}
-	r.wantLines(1, 2, 3)
+	r.wantConnections(1, 2, 3)
 }
 
 // count returns how many connections are open.
-func (s *lines) count() int {
+func (s *connections) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open
 }
 
 // stirred tells whether the connection that has been idle longest has unread bytes or has ended.
-func (s *lines) stirred() bool {
+func (s *connections) stirred() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.oldest.still()
+	return !s.oldest.usable()
 }
 
 // checked checks that the fields of lines agree, and returns count.
-func (s *lines) checked(t *testing.T) int {
+func (s *connections) checked(t *testing.T) int {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,14 +202,14 @@ func (s *lines) checked(t *testing.T) int {
 			t.Error("the idle lines are not in a row")
 		}
 	}
-	for to, lines := range s.idle {
-		of += len(lines)
-		if len(lines) == 0 {
+	for to, idling := range s.idle {
+		of += len(idling)
+		if len(idling) == 0 {
 			t.Errorf("%s is remembered for nothing", to.host)
 		}
 	}
-	if idle != of || len(s.all) != s.open || idle > s.open || s.open > s.most {
-		t.Errorf("%d lines are open, %d of them known, %d idle, %d by destination, of at most %d", s.open, len(s.all), idle, of, s.most)
+	if idle != of || len(s.all) != s.open || idle > s.open || s.open > s.maxOpen {
+		t.Errorf("%d lines are open, %d of them known, %d idle, %d by destination, of at most %d", s.open, len(s.all), idle, of, s.maxOpen)
 	}
 	return s.open
 }
@@ -226,24 +226,24 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	for _, r := range receivers {
 		c.Deliver(parcel(r.url())).want(t, 200, "")
-		if n := c.lines.checked(t); n > most {
+		if n := c.connections.checked(t); n > most {
 			t.Errorf("%d connections are open", n)
 		}
 	}
 	for i := destinations - most; i < destinations; i++ {
 		c.Deliver(parcel(receivers[i].url())).want(t, 200, "")
-		receivers[i].wantLines(1, 1)
+		receivers[i].wantConnections(1, 1)
 	}
 	c.Deliver(parcel(receivers[0].url())).want(t, 200, "")
-	receivers[0].wantLines(1, 2)
+	receivers[0].wantConnections(1, 2)
 	c.Deliver(parcel(receivers[destinations-1].url())).want(t, 200, "")
-	receivers[destinations-1].wantLines(1, 1, 1)
+	receivers[destinations-1].wantConnections(1, 1, 1)
 	c.Deliver(parcel(receivers[destinations-most].url())).want(t, 200, "")
-	receivers[destinations-most].wantLines(1, 1, 2)
-	c.lines.checked(t)
+	receivers[destinations-most].wantConnections(1, 1, 2)
+	c.connections.checked(t)
 }
 
-func TestADeliveryWaitsForAPlaceBeforeItBegins(t *testing.T) {
+func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	slow := receive(t, func(v *visit) {
@@ -272,10 +272,10 @@ func TestADeliveryWaitsForAPlaceBeforeItBegins(t *testing.T) {
 			t.Errorf("an attempt was at %v, want %v", a.At, at)
 		}
 	}
-	c.lines.checked(t)
+	c.connections.checked(t)
 }
 
-func TestAFailureGivesItsPlaceBack(t *testing.T) {
+func TestFailureReleasesItsPlace(t *testing.T) {
 	t.Parallel()
 	c := open(t, func(s *settings) { s.options.MaxConns = 1 })
 	hang := receive(t, (*visit).wait)
@@ -287,12 +287,12 @@ func TestAFailureGivesItsPlaceBack(t *testing.T) {
 	c.Deliver(parcel(receive(t, once("")).url())).want(t, 0, "connection closed without an answer")
 	r := receive(t, acknowledge)
 	c.Deliver(parcel(r.url())).want(t, 200, "")
-	if n := c.lines.checked(t); n != 1 {
+	if n := c.connections.checked(t); n != 1 {
 		t.Errorf("%d connections are open", n)
 	}
 }
 
-func TestDestinationsShareNoLines(t *testing.T) {
+func TestDestinationsShareNoConnections(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
 	c := open(t)
@@ -303,7 +303,7 @@ func TestDestinationsShareNoLines(t *testing.T) {
 	for _, path := range []string{"/a", "/b?c"} { // paths do not distinguish destinations
 		c.Deliver(parcel("http://"+r.l.Addr().String()+path)).want(t, 200, "")
 	}
-	r.wantLines(1, 2, 3, 1, 1)
+	r.wantConnections(1, 2, 3, 1, 1)
 }
 
 // Two kinds of servers close connections at any time while many deliveries are in progress: each
@@ -327,13 +327,13 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 	urls := []string{standard.URL}
 	for i := 1; i < destinations; i++ {
 		urls = append(urls, receive(t, func(v *visit) {
-			for range 1 + v.line%3 {
+			for range 1 + v.connection%3 {
 				if !v.request() {
 					return
 				}
 				all := v.requests()
 				for j := len(all) - 1; j >= 0; j-- {
-					if all[j].line == v.line {
+					if all[j].connection == v.connection {
 						note(all[j].header.Get("x-webhook-event-id"))
 						break
 					}
@@ -356,7 +356,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	c.lines.checked(t)
+	c.connections.checked(t)
 	mu.Lock()
 	defer mu.Unlock()
 	if len(arrived) != workers*each {
@@ -365,7 +365,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 }
 
 // The same against fasthttp's server, which Fiber uses.
-func TestFasthttpsServerIsServed(t *testing.T) {
+func TestDeliveryToAFasthttpServer(t *testing.T) {
 	t.Parallel()
 	var bodies sync.Map
 	r := receive(t, func(v *visit) {

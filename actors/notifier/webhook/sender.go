@@ -30,13 +30,13 @@ type Options struct {
 // bounds are durations in real time. Only tests change them.
 type bounds struct {
 	connect time.Duration // name, TCP and TLS
-	answer  time.Duration // a whole attempt, until the answer's header has arrived
-	body    time.Duration // an answer's body, after which the connection is closed
-	rest    time.Duration // of an idle connection
+	answer  time.Duration // a whole attempt, until the response's header has arrived
+	body    time.Duration // a response's body, after which the connection is closed
+	idle    time.Duration // of an idle connection
 	maxAge  time.Duration // of any connection
 }
 
-var standard = bounds{connect: 5 * time.Second, answer: 15 * time.Second, body: time.Second, rest: 30 * time.Second, maxAge: 5 * time.Minute}
+var standard = bounds{connect: 5 * time.Second, answer: 15 * time.Second, body: time.Second, idle: 30 * time.Second, maxAge: 5 * time.Minute}
 
 // Sender sends deliveries. It is safe for concurrent use.
 type Sender struct {
@@ -46,9 +46,9 @@ type Sender struct {
 	dialer *net.Dialer
 	roots  *x509.CertPool // trusted certificate authorities; nil: the system's
 
-	lines  *lines
-	places chan struct{} // one element per delivery in progress
-	lack   rate.Sometimes
+	connections *connections
+	places      chan struct{} // one element per delivery in progress
+	lack        rate.Sometimes
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -64,9 +64,9 @@ func newSender(o Options, b bounds) *Sender {
 	}
 	c := &Sender{
 		clock: o.Clock, log: o.Log, bounds: b,
-		// Go's own resolver: a look-up that is given up ends, and holds no thread.
-		dialer: &net.Dialer{Resolver: &net.Resolver{PreferGo: true}, KeepAlive: -1},
-		lines:  newLines(o.MaxConns, b.rest, b.maxAge), places: make(chan struct{}, o.MaxConns),
+		// Go's own resolver: a look-up that is cancelled ends, and holds no thread.
+		dialer:      &net.Dialer{Resolver: &net.Resolver{PreferGo: true}, KeepAlive: -1},
+		connections: newConnections(o.MaxConns, b.idle, b.maxAge), places: make(chan struct{}, o.MaxConns),
 		lack: rate.Sometimes{Interval: time.Minute},
 	}
 	if !o.AllowPrivate {
@@ -81,7 +81,7 @@ func newSender(o Options, b bounds) *Sender {
 func (c *Sender) Close() {
 	c.close.Do(func() {
 		c.cancel()
-		c.lines.shut()
+		c.connections.closeAll()
 		for range cap(c.places) {
 			c.places <- struct{}{}
 		}
@@ -89,7 +89,7 @@ func (c *Sender) Close() {
 }
 
 // Deliver makes one attempt to deliver the delivery. It first waits until fewer than MaxConns
-// deliveries are in progress; from then on it returns within 15 s, plus the second that an answer's
+// deliveries are in progress; from then on it returns within 15 s, plus the second that a response's
 // body may take.
 func (c *Sender) Deliver(p *Delivery) Attempt {
 	select {
@@ -103,7 +103,7 @@ func (c *Sender) Deliver(p *Delivery) Attempt {
 	if !ok {
 		return Attempt{At: at, Failure: unusable, Took: time.Since(startTime)}
 	}
-	s := sheets.Get().(*sheet)
+	s := buffersPool.Get().(*requestBuffers)
 	defer s.release()
 	s.write(p, to, at)
 	v := c.send(to.destination, s.request, startTime.Add(c.bounds.answer))
@@ -116,8 +116,8 @@ func (c *Sender) Deliver(p *Delivery) Attempt {
 // send makes the exchange over an idle connection or over a new one. Invariant 6 of the package
 // says when it is made a second time.
 func (c *Sender) send(to destination, request []byte, until time.Time) verdict {
-	if l := c.lines.take(to); l != nil {
-		if v := c.over(l, request, until); !v.silent {
+	if l := c.connections.take(to); l != nil {
+		if v := c.exchangeOver(l, request, until); !v.silent {
 			return v
 		}
 	}
@@ -125,33 +125,33 @@ func (c *Sender) send(to destination, request []byte, until time.Time) verdict {
 	if l == nil {
 		return verdict{failure: failure, at: time.Now()}
 	}
-	return c.over(l, request, until)
+	return c.exchangeOver(l, request, until)
 }
 
-// over makes the exchange over a connection.
-func (c *Sender) over(l *line, request []byte, until time.Time) verdict {
+// exchangeOver makes the exchange over a connection, which it then keeps for reuse or closes.
+func (c *Sender) exchangeOver(l *connection, request []byte, until time.Time) verdict {
 	v := l.exchange(request, until, c.bounds.body)
-	if v.keep {
-		c.lines.keep(l)
+	if v.reusable {
+		c.connections.addIdle(l)
 	} else {
-		c.lines.end(l)
+		c.connections.closeUsed(l)
 	}
 	return v
 }
 
 // open opens a connection, or returns why it could not.
-func (c *Sender) open(to destination, until time.Time) (*line, string) {
-	c.lines.reserve()
+func (c *Sender) open(to destination, until time.Time) (*connection, string) {
+	c.connections.reserve()
 	l, failure := c.connect(to, until)
 	if l == nil {
-		c.lines.cancel()
+		c.connections.cancel()
 		return nil, failure
 	}
-	c.lines.add(l)
+	c.connections.add(l)
 	return l, ""
 }
 
-func (c *Sender) connect(to destination, until time.Time) (*line, string) {
+func (c *Sender) connect(to destination, until time.Time) (*connection, string) {
 	by, late := time.Now().Add(c.bounds.connect), noConnection
 	if until.Before(by) {
 		by, late = until, noAnswer
@@ -167,14 +167,14 @@ func (c *Sender) connect(to destination, until time.Time) (*line, string) {
 	}
 	conn := tcp
 	if to.secure {
-		secured := tls.Client(below{tcp}, &tls.Config{ServerName: to.host, RootCAs: c.roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+		secured := tls.Client(belowTLS{tcp}, &tls.Config{ServerName: to.host, RootCAs: c.roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = tcp.Close() // there is nothing to end properly
 			return nil, handshakeFailure(err, late)
 		}
 		conn = secured
 	}
-	l, err := newLine(to, conn, tcp)
+	l, err := newConnection(to, conn, tcp)
 	if err != nil {
 		_ = tcp.Close()
 		return nil, notConnected
@@ -182,7 +182,7 @@ func (c *Sender) connect(to destination, until time.Time) (*line, string) {
 	return l, ""
 }
 
-// refusal returns why a status does not acknowledge; empty if it does.
+// refusal returns why a status does not acknowledge the delivery; empty if it does.
 func refusal(status int) string {
 	switch {
 	case 200 <= status && status < 300:

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-func TestTheBoundsAreTheSpecifications(t *testing.T) {
+func TestBoundsAreThoseOfTheSpecification(t *testing.T) {
 	t.Parallel()
-	if standard.connect != 5*time.Second || standard.answer != 15*time.Second || standard.rest != 30*time.Second ||
+	if standard.connect != 5*time.Second || standard.answer != 15*time.Second || standard.idle != 30*time.Second ||
 		!strings.Contains(noConnection, " 5 s") || !strings.Contains(noAnswer, " 15 s") {
 		t.Errorf("%+v", standard)
 	}
@@ -53,7 +53,7 @@ func TestAConnectionThatIsNotAcceptedFails(t *testing.T) {
 	}
 }
 
-func TestTLSThatIsNotAnsweredIsNoConnection(t *testing.T) {
+func TestHangingTLSHandshakeTimesOut(t *testing.T) {
 	t.Parallel()
 	r := receive(t, (*visit).wait)
 	c := open(t, func(s *settings) { s.bounds.connect = short })
@@ -62,7 +62,7 @@ func TestTLSThatIsNotAnsweredIsNoConnection(t *testing.T) {
 
 // Specification, "Delivery" 2: the receiver answers within 15 s. The bound of the connection does
 // not add to it.
-func TestAnAnswerThatIsLateFails(t *testing.T) {
+func TestLateResponseTimesOut(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]string{"nothing": "", "a start": "HTT", "a status": "HTTP/1.1 200", "half a header": "HTTP/1.1 200 OK\r\nContent-", "an interim answer": "HTTP/1.1 103 H\r\n\r\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestAnAnswerThatIsLateFails(t *testing.T) {
 	}
 }
 
-func TestAHeaderThatDripsIsLate(t *testing.T) {
+func TestSlowHeaderTimesOut(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
 		tick := time.NewTicker(time.Millisecond)
@@ -97,7 +97,7 @@ func TestAHeaderThatDripsIsLate(t *testing.T) {
 	c.Deliver(parcel(r.url())).want(t, 0, "no answer within 15 s")
 }
 
-func TestWhoDoesNotReadIsLate(t *testing.T) {
+func TestReceiverThatDoesNotReadTimesOut(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	r := receive(t, func(*visit) { <-release })
@@ -108,12 +108,12 @@ func TestWhoDoesNotReadIsLate(t *testing.T) {
 	c.Deliver(p).want(t, 0, "no answer within 15 s")
 }
 
-func TestALateAnswerIsNotTakenForTheNext(t *testing.T) {
+func TestLateResponseDoesNotAcknowledgeTheNextDelivery(t *testing.T) {
 	t.Parallel()
 	late := make(chan struct{})
 	r := receive(t, func(v *visit) {
 		for i := 0; v.request(); i++ {
-			if v.line > 1 || i == 0 {
+			if v.connection > 1 || i == 0 {
 				v.say(acknowledged)
 				continue
 			}
@@ -130,7 +130,7 @@ func TestALateAnswerIsNotTakenForTheNext(t *testing.T) {
 	c.Deliver(parcel(r.url())).want(t, 200, "")
 }
 
-func TestWhoDoesNotAnswerIsTold(t *testing.T) {
+func TestRefusedConnectionFailsWithItsReason(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
@@ -152,7 +152,7 @@ func TestWhoDoesNotAnswerIsTold(t *testing.T) {
 	} {
 		r := receive(t, once(says))
 		c.Deliver(parcel(r.url())).want(t, 0, failure)
-		r.wantLines(1) // a request on a new connection is never sent again
+		r.wantConnections(1) // a request on a new connection is never sent again
 	}
 	for _, says := range []string{"", "HTTP/1.1 200 OK\r\nX"} {
 		r := receive(t, func(v *visit) {
@@ -163,6 +163,6 @@ func TestWhoDoesNotAnswerIsTold(t *testing.T) {
 			}
 		})
 		c.Deliver(parcel(r.url())).want(t, 0, "connection reset")
-		r.wantLines(1)
+		r.wantConnections(1)
 	}
 }

@@ -89,7 +89,7 @@ func openTrusting(t *testing.T, a *authority, change ...func(*settings)) *Sender
 	return c
 }
 
-func TestTLSIsSpoken(t *testing.T) {
+func TestDeliveryOverTLS(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -98,14 +98,14 @@ func TestTLSIsSpoken(t *testing.T) {
 		for range 3 {
 			c.Deliver(signedParcel(r.secure())).want(t, 200, "")
 		}
-		r.wantLines(1, 1, 1)
+		r.wantConnections(1, 1, 1)
 		if r.requests()[2].body != madeElsewhere {
 			t.Errorf("%s", r.requests()[2].body)
 		}
 	}
 }
 
-func TestABrokenCertificateIsAFailureWithItsReason(t *testing.T) {
+func TestCertificateFailuresHaveReasons(t *testing.T) {
 	t.Parallel()
 	a, untrusted := newAuthority(t), newAuthority(t)
 	for name, c := range map[string]struct {
@@ -126,12 +126,12 @@ func TestABrokenCertificateIsAFailureWithItsReason(t *testing.T) {
 			t.Parallel()
 			r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{c.certificate}}, acknowledge)
 			openTrusting(t, a).Deliver(parcel(r.secure())).want(t, 0, c.failure)
-			r.wantLines()
+			r.wantConnections()
 		})
 	}
 }
 
-func TestTheSystemsAuthoritiesAreTrustedUnlessATestSaysOtherwise(t *testing.T) {
+func TestSystemAuthoritiesAreTrustedByDefault(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}}, acknowledge)
@@ -142,7 +142,7 @@ func TestTheSystemsAuthoritiesAreTrustedUnlessATestSaysOtherwise(t *testing.T) {
 	c.Deliver(parcel(r.secure())).want(t, 0, "TLS: certificate of an unknown authority")
 }
 
-func TestAHandshakeThatFailsHasItsReason(t *testing.T) {
+func TestHandshakeFailuresHaveReasons(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	good := []tls.Certificate{a.vouch(false, asItIs)}
@@ -164,7 +164,7 @@ func TestAHandshakeThatFailsHasItsReason(t *testing.T) {
 }
 
 // A second answer may be in TLS's own buffer, so that the socket looks empty.
-func TestWhatIsLeftUnderTLSAcknowledgesNothing(t *testing.T) {
+func TestLeftOverBytesUnderTLSAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -173,7 +173,7 @@ func TestWhatIsLeftUnderTLSAcknowledgesNothing(t *testing.T) {
 	}
 	batches := &batchListener{Listener: l}
 	r := receiveAt(t, tls.NewListener(batches, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}}), func(v *visit) {
-		if v.line > 1 {
+		if v.connection > 1 {
 			if v.request() {
 				v.say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
 			}
@@ -190,7 +190,7 @@ func TestWhatIsLeftUnderTLSAcknowledgesNothing(t *testing.T) {
 	c := openTrusting(t, a)
 	c.Deliver(parcel(r.secure())).want(t, 200, "")
 	c.Deliver(parcel(r.secure())).want(t, 500, "status 500")
-	r.wantLines(1, 2)
+	r.wantConnections(1, 2)
 }
 
 // batchListener can hold back what its connections write, and send it at once.
@@ -252,7 +252,7 @@ func (b *batch) Write(p []byte) (int, error) {
 	return b.Conn.Write(p)
 }
 
-func TestALineUnderTLSThatWasClosedIsReplaced(t *testing.T) {
+func TestClosedTLSConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -261,16 +261,16 @@ func TestALineUnderTLSThatWasClosedIsReplaced(t *testing.T) {
 		for range 3 {
 			c.Deliver(parcel(r.secure())).want(t, 200, "")
 		}
-		r.wantLines(1, 2, 3)
+		r.wantConnections(1, 2, 3)
 	}
 }
 
 // A receiver that neither reads nor closes does not delay the close of its connection.
-func TestClosingTLSWaitsForNobody(t *testing.T) {
+func TestClosingTLSIsBounded(t *testing.T) {
 	t.Parallel()
 	own, other := net.Pipe() // every write waits for a reader
 	t.Cleanup(func() { _, _ = own.Close(), other.Close() })
-	b := below{own}
+	b := belowTLS{own}
 	if err := b.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestClosingTLSWaitsForNobody(t *testing.T) {
 	}
 }
 
-func TestEachDestinationOfOneAddressHasItsOwnName(t *testing.T) {
+func TestServerNameIsThatOfTheDestination(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	var mu sync.Mutex

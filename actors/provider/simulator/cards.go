@@ -12,7 +12,7 @@ import (
 
 const (
 	delay           = 5 * time.Second  // time until a slow rail has charged or returned
-	timeOut         = 10 * time.Second // time until an inquiry finds the result that a lost answer hid
+	timeOut         = 10 * time.Second // time until an inquiry finds a result whose response was lost
 	chargebackAfter = 60 * time.Second
 	signWithin      = 60 * time.Second // how long a sequence number is reserved
 )
@@ -31,65 +31,67 @@ const (
 	reasonDestination    = "unknown_destination"
 )
 
-// fate is what the rail does next with a charge of its own accord. The zero value is nothing.
-type fate string
+// nextStep is what the rail will do next with a charge on its own. The zero value is nothing.
+type nextStep string
 
 const (
-	charges  fate = "charged"
-	holds    fate = "held"
-	reverses fate = "reversed" // charges it back; a hold: after it is captured
-	keeps    fate = "kept"     // would have charged it back, but it was refunded in full
+	charges  nextStep = "charged"
+	holds    nextStep = "held"
+	reverses nextStep = "reversed" // charges it back; a hold: after it is captured
+	keeps    nextStep = "kept"     // would have charged it back, but it was refunded in full
 )
 
-// refunding is how the rail handles refunds. The zero value grants them at once.
-type refunding string
+// refundMode is how the rail handles refunds. The zero value means that it grants them at once.
+type refundMode string
 
 const (
-	refusesRefunds refunding = "refused"
-	delaysRefunds  refunding = "delayed"
+	refusesRefunds refundMode = "refused"
+	delaysRefunds  refundMode = "delayed"
 )
 
-// ask is how a charge's payer has to act. The zero value is not at all.
-type ask string
+// payerAction is what a charge's payer has to do. The zero value is nothing.
+type payerAction string
 
 const (
-	asksRedirect ask = "redirect" // 3-D Secure: the payer is sent to the challenge page
-	asksForm     ask = "form"     // 3-D Secure: a form is posted to the challenge page
-	asksPassword ask = "otp"      // a one-time password
-	asksPage     ask = "page"     // the challenge page, and no action is published
-	asksDeposit  ask = "deposit"  // the same, for a payment on a chain
-	asksChoice   ask = "choice"   // the choice of a receiving institution
+	asksRedirect payerAction = "redirect" // 3-D Secure: the payer is sent to the challenge page
+	asksForm     payerAction = "form"     // 3-D Secure: a form is posted to the challenge page
+	asksPassword payerAction = "otp"      // a one-time password
+	asksPage     payerAction = "page"     // the challenge page, but no action is published
+	asksDeposit  payerAction = "deposit"  // as asksPage, for a payment on a chain
+	asksChoice   payerAction = "choice"   // the choice of a receiving institution
 
-	asksSignature ask = "signature" // the signature of a payload, on a chain that reserves a sequence number
+	asksSignature payerAction = "signature" // the signature of a payload, on a chain that reserves a sequence number
 )
 
-// onPage tells whether the payer answers on the challenge page.
-func (a ask) onPage() bool {
+// isOnPage tells whether the payer acts on the challenge page.
+func (a payerAction) isOnPage() bool {
 	return a == asksRedirect || a == asksForm || a == asksPage || a == asksDeposit
 }
 
-// ofCard tells whether the charge is a card's: the rail has not kept the card, so it needs the card
-// again to continue.
-func (a ask) ofCard() bool { return a == asksRedirect || a == asksForm || a == asksPassword }
+// needsCardAgain tells whether the charge needs the card again to continue: the rail does not keep
+// cards.
+func (a payerAction) needsCardAgain() bool {
+	return a == asksRedirect || a == asksForm || a == asksPassword
+}
 
 // decision is the rail's decision on a charge.
 type decision struct {
-	verdict payment.Verdict
-	reason  string
-	then    fate
-	after   time.Duration
-	refunds refunding
-	ask     ask
+	verdict     payment.Verdict
+	reason      string
+	next        nextStep
+	after       time.Duration
+	refunds     refundMode
+	payerAction payerAction
 
 	down      bool   // the provider does not respond to any charge
 	returnURL string // where the challenge page sends the payer, if there is one
 }
 
 var (
-	charged   = decision{verdict: payment.VerdictCharged}
-	slow      = decision{verdict: payment.VerdictPending, then: charges, after: delay}
-	timedOut  = decision{verdict: payment.VerdictUnknown, then: charges, after: timeOut}
-	takenBack = decision{verdict: payment.VerdictCharged, then: reverses, after: chargebackAfter}
+	charged          = decision{verdict: payment.VerdictCharged}
+	slow             = decision{verdict: payment.VerdictPending, next: charges, after: delay}
+	timedOut         = decision{verdict: payment.VerdictUnknown, next: charges, after: timeOut}
+	chargedBackLater = decision{verdict: payment.VerdictCharged, next: reverses, after: chargebackAfter}
 )
 
 func refused(reason string) decision {
@@ -100,34 +102,35 @@ func failed(reason string) decision {
 	return decision{verdict: payment.VerdictFailed, reason: reason}
 }
 
-func waitsFor(a ask) decision {
-	return decision{verdict: payment.VerdictAction, then: charges, ask: a}
+func awaits(a payerAction) decision {
+	return decision{verdict: payment.VerdictAction, next: charges, payerAction: a}
 }
 
-// held returns the decision for a call that asks to authorise only.
+// held returns the decision for a call that is to authorise only.
 func (d decision) held() decision {
 	switch {
 	case d.verdict == payment.VerdictCharged:
 		d.verdict, d.after = payment.VerdictHeld, 0
-	case d.then == charges:
-		d.then = holds
+	case d.next == charges:
+		d.next = holds
 	}
 	return d
 }
 
-// cards maps card numbers to decisions; a card that is not listed is charged, or paid, at once.
+// cards maps card numbers to decisions. A card that is not listed is charged at once, or receives its
+// payout at once.
 var cards = map[actors.Operation]map[string]decision{
 	actors.Pay: {
 		"4000000000000002": refused(reasonDeclined),
 		"4000000000009995": refused(reasonFunds),
 		"4000000000000069": refused(reasonExpired),
 		"4000000000000119": failed(reasonProcessing),
-		"4000000000003220": waitsFor(asksRedirect),
-		"4000000000003063": waitsFor(asksForm),
-		"4000002500003155": waitsFor(asksPassword),
+		"4000000000003220": awaits(asksRedirect),
+		"4000000000003063": awaits(asksForm),
+		"4000002500003155": awaits(asksPassword),
 		"4000000000000077": slow,
 		"4000000000000341": timedOut,
-		"4000000000000259": takenBack,
+		"4000000000000259": chargedBackLater,
 		"4000000000005126": {verdict: payment.VerdictCharged, refunds: refusesRefunds},
 		"4000000000007726": {verdict: payment.VerdictCharged, refunds: delaysRefunds},
 	},
@@ -141,22 +144,22 @@ var cards = map[actors.Operation]map[string]decision{
 	},
 }
 
-// ofCard returns the rail's decision on a card's number.
-func ofCard(operation actors.Operation, number []byte) decision {
+// cardDecision returns the rail's decision on a card's number.
+func cardDecision(operation actors.Operation, number []byte) decision {
 	if listed, ok := cards[operation][string(number)]; ok {
 		return listed
 	}
 	return charged
 }
 
-// asking has the money_storage types whose payer, or recipient, has to act. All others of the
-// specification are charged, or paid, at once.
-var asking = map[actors.Operation]map[string]ask{
+// actionOfMethod maps the money_storage types whose payer, or recipient, has to act. All other types of
+// the specification are charged, or paid out, at once.
+var actionOfMethod = map[actors.Operation]map[string]payerAction{
 	actors.Pay:    {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "native_gas": asksSignature},
 	actors.PayOut: {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "open_banking": asksChoice, "sepa": asksChoice},
 }
 
-// opens tells whether the operation begins a charge; all others continue one.
+// opens tells whether the operation begins a charge; all other operations continue one.
 func opens(operation actors.Operation) bool {
 	return operation == actors.Pay || operation == actors.PayOut
 }
@@ -179,7 +182,7 @@ func decide(call *actors.Call, now time.Time) decision {
 	return d
 }
 
-// decideAtOnce decides without regard to Hold.
+// decideAtOnce decides as if Hold were not set.
 func decideAtOnce(call *actors.Call, now time.Time) decision {
 	if forced, ok := force(call.Terminal); ok {
 		return forced
@@ -194,13 +197,13 @@ func decideAtOnce(call *actors.Call, now time.Time) decision {
 		if pastExpiry(call.Card, now) {
 			return refused(reasonExpired)
 		}
-		return ofCard(call.Operation, call.Card.Number)
+		return cardDecision(call.Operation, call.Card.Number)
 	}
 	if call.Token != "" {
-		return ofToken(call.Token)
+		return tokenDecision(call.Token)
 	}
-	if a, ok := asking[call.Operation][call.Method]; ok {
-		return waitsFor(a)
+	if a, ok := actionOfMethod[call.Operation][call.Method]; ok {
+		return awaits(a)
 	}
 	return charged
 }
@@ -228,7 +231,7 @@ func number(digits []byte) (n int) {
 	return n
 }
 
-// force returns the decision of the terminal's parameter "fail" for every charge.
+// force returns the decision that the terminal's parameter "fail" requires for every charge.
 func force(terminal *directory.Terminal) (decision, bool) {
 	p, _ := terminal.Parameters.(*Params)
 	if p == nil {
@@ -241,7 +244,7 @@ func force(terminal *directory.Terminal) (decision, bool) {
 		return failed(reasonForced), true
 	case FailTimeout:
 		silent := timedOut
-		silent.down = true // for every card, like a provider that is down
+		silent.down = true // for every card, because the provider does not respond at all
 		return silent, true
 	}
 	return decision{}, false

@@ -26,25 +26,25 @@ type expectation struct {
 }
 
 var (
-	paid         = expectation{verdict: payment.VerdictCharged, later: payment.VerdictCharged}
-	delayed      = expectation{verdict: payment.VerdictPending, again: 5 * time.Second, later: payment.VerdictCharged}
-	lost         = expectation{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged}
-	silent       = expectation{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged, down: true}
-	declined     = expectation{verdict: payment.VerdictRefused, reason: "card_declined", later: payment.VerdictRefused}
-	noFunds      = expectation{verdict: payment.VerdictRefused, reason: "insufficient_funds", later: payment.VerdictRefused}
-	expired      = expectation{verdict: payment.VerdictRefused, reason: "expired_card", later: payment.VerdictRefused}
-	broken       = expectation{verdict: payment.VerdictFailed, reason: "processing_error", later: payment.VerdictFailed}
-	forced       = expectation{verdict: payment.VerdictRefused, reason: "forced_by_terminal", later: payment.VerdictRefused}
-	forcedFailed = expectation{verdict: payment.VerdictFailed, reason: "forced_by_terminal", later: payment.VerdictFailed}
-	foreign      = expectation{verdict: payment.VerdictRefused, reason: "method_not_accepted", later: payment.VerdictRefused}
-	cardless     = expectation{verdict: payment.VerdictFailed, reason: "card_missing", later: payment.VerdictFailed}
-	challenged   = expectation{verdict: payment.VerdictAction, later: payment.VerdictAction}
-	askedOfCard  = expectation{verdict: payment.VerdictAction, later: payment.VerdictAction, keepCard: true}
-	askedDeposit = expectation{verdict: payment.VerdictAction, later: payment.VerdictAction, meta: `{"status":"awaiting_deposit"}`}
+	paid                  = expectation{verdict: payment.VerdictCharged, later: payment.VerdictCharged}
+	delayed               = expectation{verdict: payment.VerdictPending, again: 5 * time.Second, later: payment.VerdictCharged}
+	lost                  = expectation{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged}
+	silent                = expectation{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged, down: true}
+	declined              = expectation{verdict: payment.VerdictRefused, reason: "card_declined", later: payment.VerdictRefused}
+	noFunds               = expectation{verdict: payment.VerdictRefused, reason: "insufficient_funds", later: payment.VerdictRefused}
+	expired               = expectation{verdict: payment.VerdictRefused, reason: "expired_card", later: payment.VerdictRefused}
+	broken                = expectation{verdict: payment.VerdictFailed, reason: "processing_error", later: payment.VerdictFailed}
+	forced                = expectation{verdict: payment.VerdictRefused, reason: "forced_by_terminal", later: payment.VerdictRefused}
+	forcedFailed          = expectation{verdict: payment.VerdictFailed, reason: "forced_by_terminal", later: payment.VerdictFailed}
+	methodRefused         = expectation{verdict: payment.VerdictRefused, reason: "method_not_accepted", later: payment.VerdictRefused}
+	cardless              = expectation{verdict: payment.VerdictFailed, reason: "card_missing", later: payment.VerdictFailed}
+	challenged            = expectation{verdict: payment.VerdictAction, later: payment.VerdictAction}
+	challengedKeepingCard = expectation{verdict: payment.VerdictAction, later: payment.VerdictAction, keepCard: true}
+	askedDeposit          = expectation{verdict: payment.VerdictAction, later: payment.VerdictAction, meta: `{"status":"awaiting_deposit"}`}
 )
 
-// of returns the outcome of a verdict for the call; other tests check the action.
-func (w expectation) of(verdict payment.Verdict, call *actors.Call) actors.Outcome {
+// outcomeFor returns the outcome of a verdict for the call; other tests check the action.
+func (w expectation) outcomeFor(verdict payment.Verdict, call *actors.Call) actors.Outcome {
 	o := actors.Outcome{Verdict: verdict, Failure: failureOf[w.reason]}
 	switch {
 	case verdict == payment.VerdictCharged:
@@ -64,8 +64,8 @@ func (w expectation) of(verdict payment.Verdict, call *actors.Call) actors.Outco
 func check(t *testing.T, call *actors.Call, want expectation) {
 	t.Helper()
 	b := open(t)
-	outcome, later := want.of(want.verdict, call), want.of(want.later, call)
-	outcome.Again, outcome.Down = want.again, want.down
+	outcome, later := want.outcomeFor(want.verdict, call), want.outcomeFor(want.later, call)
+	outcome.Again, outcome.Unreachable = want.again, want.down
 	got := b.submit(call)
 	if (got.Action != nil) != (want.verdict == payment.VerdictAction) {
 		t.Errorf("submit: action %+v", got.Action)
@@ -73,7 +73,7 @@ func check(t *testing.T, call *actors.Call, want expectation) {
 	got.Action = nil
 	b.expect("submit", got, outcome)
 	b.pass(time.Minute)
-	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, ChargeState: actors.ChargeState{Acting: true}}
+	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, ChargeState: actors.ChargeState{ActionKnown: true}}
 	b.expect("inquiry", b.Inquire(context.Background(), question), later)
 	lines := b.logged()
 	if len(lines) != 1 || lines[0]["reference"] != call.Reference.String() || lines[0]["terminal"] != call.Terminal.ID.String() ||
@@ -98,9 +98,9 @@ func TestCards(t *testing.T) {
 		"4000000000009995": {noFunds, noFunds},
 		"4000000000000069": {expired, expired},
 		"4000000000000119": {broken, broken},
-		"4000000000003220": {askedOfCard, paid},
-		"4000000000003063": {askedOfCard, paid},
-		"4000002500003155": {askedOfCard, paid},
+		"4000000000003220": {challengedKeepingCard, paid},
+		"4000000000003063": {challengedKeepingCard, paid},
+		"4000002500003155": {challengedKeepingCard, paid},
 		"4000000000000077": {delayed, delayed},
 		"4000000000000341": {lost, lost},
 		"4000000000000259": {paid, paid},
@@ -117,7 +117,7 @@ func TestCards(t *testing.T) {
 	t.Run("no card at all", func(t *testing.T) { check(t, methodCall(1, actors.Pay, "bank_card"), cardless) })
 }
 
-func TestTheTerminalForcesOutcomesWhateverTheCardAndMethod(t *testing.T) {
+func TestForcedOutcomeAppliesToEveryCardAndMethod(t *testing.T) {
 	for fail, want := range map[string]expectation{"rejected": forced, "failed": forcedFailed, "timeout": silent} {
 		for _, operation := range []actors.Operation{actors.Pay, actors.PayOut} {
 			for _, number := range []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000003220"} {
@@ -155,11 +155,11 @@ func TestMethods(t *testing.T) {
 		"bancontact": {paid, paid}, "paypal_account": {paid, paid}, "venmo": {paid, paid}, "emi": {paid, paid},
 		"interac_present": {paid, paid}, "mollie_redirect": {paid, paid}, "revolut_checkout": {paid, paid},
 		"open_banking_redirect": {paid, paid},
-		"ach":                   {foreign, foreign}, "": {foreign, foreign}, "BANK_CARD": {foreign, foreign},
+		"ach":                   {methodRefused, methodRefused}, "": {methodRefused, methodRefused}, "BANK_CARD": {methodRefused, methodRefused},
 	} {
 		for operation, want := range map[actors.Operation]expectation{actors.Pay: row.payment, actors.PayOut: row.payout} {
 			t.Run(fmt.Sprint(operation, " ", method), func(t *testing.T) {
-				if got := new(Simulator).Accepts(operation, method); got != (want != foreign) {
+				if got := new(Simulator).Accepts(operation, method); got != (want != methodRefused) {
 					t.Fatalf("accepts = %v", got)
 				}
 				checkBoth(t, func() *actors.Call { return methodCall(1, operation, method) }, want)
@@ -176,7 +176,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-func TestNothingOfACardIsKept(t *testing.T) {
+func TestLogAndMemoryContainNothingOfACard(t *testing.T) {
 	const holder, cvv = "CANARY HOLDER", "737"
 	b := open(t)
 	var numbers []string
@@ -190,7 +190,7 @@ func TestNothingOfACardIsKept(t *testing.T) {
 		complete.Material = []byte(`{"otp":"123456","canary":"CANARY MATERIAL"}`)
 		b.submit(complete)
 		complete.Card.Wipe()
-		b.submit(goingOn(uint64(n), actors.Refund, 21, 1))
+		b.submit(followUpCall(uint64(n), actors.Refund, 21, 1))
 		numbers = append(numbers, number, number[:8])
 	}
 	var kept bytes.Buffer

@@ -31,7 +31,7 @@ const (
 // States of a challenge.
 const (
 	ChallengeOpen = "waiting"
-	Answered      = "answered" // or the charge was given up, so there is nothing left to decide
+	ChallengeOver = "answered" // also if the charge was given up, so there is nothing left to decide
 )
 
 // passwordMaterial is the additional_params_for_auth of a charge that asks for a one-time password.
@@ -45,18 +45,19 @@ var ErrNoChallenge = errors.New("simulator: no such challenge")
 type Challenge struct {
 	Amount    string      // in Asset's minor units, decimal digits
 	Asset     money.Asset // the asset of Amount
-	State     string      // ChallengeOpen or Answered
+	State     string      // ChallengeOpen or ChallengeOver
 	ReturnURL string      // where the payer goes afterwards; empty if the call named no address
 }
 
-// action returns what the payer of the line's charge has to do. It shares no memory.
+// action returns what the payer of the line's charge has to do. The result shares no memory with the
+// line.
 func (s *Simulator) action(l *record) *payment.Action {
 	token := s.token(l.terminal, l.reference)
 	query := url.Values{
 		TerminalParam: {l.terminal.String()}, ReferenceParam: {l.reference.String()}, TokenParam: {token},
 	}
 	address := s.page + "?" + query.Encode()
-	switch l.charge.ask {
+	switch l.charge.payerAction {
 	case asksRedirect:
 		return &payment.Action{Type: "redirect", Method: "get", URL: address}
 	case asksForm:
@@ -75,16 +76,15 @@ func (s *Simulator) action(l *record) *payment.Action {
 	case asksChoice:
 		return &payment.Action{Destinations: slices.Clone(destinations)}
 	}
-	if l.charge.ask == asksDeposit {
+	if l.charge.payerAction == asksDeposit {
 		deposit := l.deposit()
 		return &payment.Action{Page: address, Code: deposit, Deposit: deposit}
 	}
 	return &payment.Action{Page: address, Code: address}
 }
 
-// deposit returns the address to which the money of the line's charge is to be sent. The text is
-// not a valid address for any wallet, because money sent to an address without a key's owner is
-// lost.
+// deposit returns the address to which the money of the line's charge is to be sent. The text is not a
+// valid address for any wallet, because money sent to an address whose key nobody has is lost.
 func (l *record) deposit() string {
 	network := string(assetOf(l.charge.asset).Network)
 	if network == "" {
@@ -112,17 +112,17 @@ func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Chal
 		return Challenge{}, err
 	}
 	c := &l.charge
-	shown := Challenge{Amount: c.amount.String(), Asset: assetOf(c.asset), State: Answered, ReturnURL: c.returnURL}
+	shown := Challenge{Amount: c.amount.String(), Asset: assetOf(c.asset), State: ChallengeOver, ReturnURL: c.returnURL}
 	if c.awaitsPayer() {
 		shown.State = ChallengeOpen
 	}
 	return shown, nil
 }
 
-// Decide logs the payer's answer on the page; Complete then acts on it. A second answer changes
-// nothing, and a charge that was given up stays so. Decide returns where the payer goes next and
-// the charge's organization. The error is ErrNoChallenge, or that the log cannot be read, written
-// or synced: then nothing was decided.
+// Decide logs the payer's decision on the page; Complete then acts on it. A second decision changes
+// nothing, and neither does a decision on a charge that was given up. Decide returns where the payer
+// goes next and the charge's organization. The error is ErrNoChallenge, or that the log cannot be read,
+// written or synced: then nothing was decided.
 func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error) {
 	returnURL, org, end, err := s.decided(terminal, reference, token, approve)
 	if err == nil {
@@ -134,7 +134,7 @@ func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve 
 	return returnURL, org, nil
 }
 
-// decided writes the payer's answer while it holds the charge's turn. The result may be returned to
+// decided writes the payer's decision while it holds the charge's turn. The result may be returned to
 // the caller when the log is durable up to end.
 func (s *Simulator) decided(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, end int64, err error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
@@ -154,7 +154,7 @@ func (s *Simulator) decided(terminal, reference ledger.ID, token string, approve
 	if approve {
 		l.charge.answer = approved
 	}
-	l.call = callFields{operation: challenges, outcome: string(l.charge.answer)}
+	l.call = callFields{operation: challengeOperation, outcome: string(l.charge.answer)}
 	l.before = newest.offset
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,14 +173,14 @@ func (s *Simulator) challenged(key []byte, hash uint64, token, presented string)
 	if err != nil {
 		return nil, err
 	}
-	if l == nil || !l.charge.ask.onPage() {
+	if l == nil || !l.charge.payerAction.isOnPage() {
 		return nil, ErrNoChallenge
 	}
 	return l, nil
 }
 
-// assetOf parses what money.Asset printed. No currency of the platform has a character that is
-// escaped when printed.
+// assetOf parses a text that money.Asset printed. The text needs no unescaping, because no currency of
+// the platform has a character that is escaped when printed.
 func assetOf(text string) money.Asset {
 	env, rest, _ := strings.Cut(text, "/")
 	currency, network, _ := strings.Cut(rest, "/")

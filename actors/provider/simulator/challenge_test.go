@@ -36,7 +36,7 @@ const (
 	pageTerm   = "00000000-0000-0000-0000-000000000007"
 )
 
-func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
+func TestActionDescribesWhatThePayerHasToDo(t *testing.T) {
 	query := pageURL + "?reference=" + pageOne + "&terminal=" + pageTerm + "&token=" + token1()
 	page := payment.Action{Page: query, Code: query}
 	deposit := payment.Action{Page: query, Code: depositOne, Deposit: depositOne}
@@ -79,7 +79,7 @@ func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
 				clear(got.Action.Material)
 				b.reopen()
 			}
-			if again := b.ask(1, c.call.Operation, 0); again.Verdict != payment.VerdictAction || again.Action != nil {
+			if again := b.inquireAbout(1, c.call.Operation, 0); again.Verdict != payment.VerdictAction || again.Action != nil {
 				t.Errorf("%s: an inquiry says %+v", what, again)
 			}
 			// A caller that has lost the answer gets it again.
@@ -92,7 +92,7 @@ func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
 
 // The address of a deposit is unique to the charge, names the network, and is not valid for any
 // wallet.
-func TestADepositsAddressIsTheChargesOwn(t *testing.T) {
+func TestEachChargeHasItsOwnDepositAddress(t *testing.T) {
 	b, seen := open(t), make(map[string]bool)
 	for n := range uint64(3) {
 		for _, network := range []money.Network{"tron", "ethereum", ""} {
@@ -108,7 +108,7 @@ func TestADepositsAddressIsTheChargesOwn(t *testing.T) {
 	}
 }
 
-func TestTheServicesAddressMayEndWithASlash(t *testing.T) {
+func TestBaseURLMayEndWithASlash(t *testing.T) {
 	b := open(t)
 	o := b.options()
 	o.BaseURL += "/"
@@ -135,7 +135,7 @@ func onPage() map[string]*actors.Call {
 }
 
 func completionOf(call *actors.Call, request uint64) *actors.Call {
-	complete := goingOn(1, actors.Complete, request, 0)
+	complete := followUpCall(1, actors.Complete, request, 0)
 	if call.Card != nil {
 		complete = completing(1, request, string(call.Card.Number))
 	}
@@ -172,7 +172,7 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 		}
 	}
 	b.submit(call)
-	b.expect("inquiry before", b.ask(1, call.Operation, 0), waiting)
+	b.expect("inquiry before", b.inquireAbout(1, call.Operation, 0), waiting)
 	b.expect("complete before", b.submit(completionOf(call, 10)), waiting)
 	b.reopen()
 	shown := Challenge{Amount: "1000", Asset: usd, State: "waiting", ReturnURL: returnURL}
@@ -184,7 +184,7 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 	}
 	for range 2 {
 		b.reopen()
-		b.expect("inquiry when the payer has answered", b.ask(1, call.Operation, 0), isReady)
+		b.expect("inquiry when the payer has answered", b.inquireAbout(1, call.Operation, 0), isReady)
 	}
 	if returned, org, err := b.Decide(id(7), id(1), token1(), !approve); returned != returnURL || org != id(99) || err != nil {
 		t.Errorf("decided again: %q, %v, %v", returned, org, err)
@@ -195,9 +195,9 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 	}
 	b.expect("complete", b.submit(completionOf(call, 11)), done)
 	b.reopen()
-	b.expect("inquiry", b.ask(1, call.Operation, 0), done)
-	b.expect("inquiry about the complete", b.ask(1, actors.Complete, 11), done)
-	b.expect("inquiry about the early complete", b.ask(1, actors.Complete, 10), waiting)
+	b.expect("inquiry", b.inquireAbout(1, call.Operation, 0), done)
+	b.expect("inquiry about the complete", b.inquireAbout(1, actors.Complete, 11), done)
+	b.expect("inquiry about the early complete", b.inquireAbout(1, actors.Complete, 10), waiting)
 	if got, err := b.Challenge(id(7), id(1), token1()); got != shown || err != nil {
 		t.Errorf("afterwards the page shows %+v, %v", got, err)
 	}
@@ -207,7 +207,7 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 	}
 }
 
-func TestTheRailKeepsNoCard(t *testing.T) {
+func TestCompleteNeedsTheCardAgain(t *testing.T) {
 	cardMissing := actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf["card_missing"]}
 	for _, number := range []string{redirectCard, formCard, passwordCard} {
 		b := open(t)
@@ -215,7 +215,7 @@ func TestTheRailKeepsNoCard(t *testing.T) {
 		if number != passwordCard {
 			b.decideOn(true)
 		}
-		complete := goingOn(1, actors.Complete, 2, 0)
+		complete := followUpCall(1, actors.Complete, 2, 0)
 		complete.Material = []byte(`{"otp":"123456"}`)
 		b.expect("complete without the card", b.submit(complete), cardMissing)
 		b.reopen()
@@ -235,7 +235,7 @@ func TestTheCardDecidesWhenItsPayerHasActed(t *testing.T) {
 		b.expect("complete with "+number, b.submit(completing(1, 2, number)), want)
 		b.reopen()
 		b.expect("inquiry", b.inquire(1), want)
-		b.expect("inquiry about the complete", b.ask(1, actors.Complete, 2), want)
+		b.expect("inquiry about the complete", b.inquireAbout(1, actors.Complete, 2), want)
 	}
 }
 
@@ -278,22 +278,22 @@ func TestAPayoutGoesToTheInstitutionThatWasChosen(t *testing.T) {
 		for _, method := range []string{"sepa", "open_banking"} {
 			b := open(t)
 			b.submit(methodCall(1, actors.PayOut, method))
-			complete := goingOn(1, actors.Complete, 2, 0)
+			complete := followUpCall(1, actors.Complete, 2, 0)
 			complete.Choice, complete.Material = choice, []byte(`{"otp":"123456"}`)
 			b.expect("complete with "+choice, b.submit(complete), want)
 			b.reopen()
-			b.expect("inquiry", b.ask(1, actors.PayOut, 0), want)
+			b.expect("inquiry", b.inquireAbout(1, actors.PayOut, 0), want)
 		}
 	}
 }
 
-func TestTheTokenIsOfOneCharge(t *testing.T) {
+func TestChallengeTokenIsValidForOneChargeOnly(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	b.submit(cardCall(2, actors.Pay, redirectCard))
 	b.submit(cardCall(3, actors.Pay, passwordCard))
 	b.submit(cardCall(4, actors.Pay, "4242424242424242"))
-	b.submit(goingOn(5, actors.Void, 1, 0))
+	b.submit(followUpCall(5, actors.Void, 1, 0))
 	right := token1()
 	before := b.content()
 	for what, c := range map[string]struct {
@@ -335,14 +335,14 @@ func TestTheTokenIsOfOneCharge(t *testing.T) {
 	}
 }
 
-func TestADecisionThatComesTooLateChangesNothing(t *testing.T) {
+func TestLateDecisionChangesNothing(t *testing.T) {
 	for what, end := range map[string]func(b *bench) actors.Outcome{
 		"voided": func(b *bench) actors.Outcome {
-			b.submit(goingOn(1, actors.Void, 2, 0))
+			b.submit(followUpCall(1, actors.Void, 2, 0))
 			return voided
 		},
 		"failed": func(b *bench) actors.Outcome {
-			return b.submit(goingOn(1, actors.Complete, 2, 0))
+			return b.submit(followUpCall(1, actors.Complete, 2, 0))
 		},
 	} {
 		b := open(t)
@@ -353,14 +353,14 @@ func TestADecisionThatComesTooLateChangesNothing(t *testing.T) {
 		if returned != returnURL || org != id(99) || err != nil || !bytes.Equal(before, b.content()) {
 			t.Errorf("%s: %q, %v, %v", what, returned, org, err)
 		}
-		if shown, err := b.Challenge(id(7), id(1), token1()); shown.State != Answered || err != nil {
+		if shown, err := b.Challenge(id(7), id(1), token1()); shown.State != ChallengeOver || err != nil {
 			t.Errorf("%s: the page shows %+v, %v", what, shown, err)
 		}
 		b.expect(what, b.submit(completing(1, 3, redirectCard)), want)
 	}
 }
 
-func TestADecisionThatCannotBeLoggedIsNone(t *testing.T) {
+func TestDecisionThatCannotBeLoggedHasNoEffect(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	f.room = 100
@@ -378,7 +378,7 @@ func TestADecisionThatCannotBeLoggedIsNone(t *testing.T) {
 	b.expect("complete", b.submit(completing(1, 2, redirectCard)), settled(1))
 }
 
-func TestTheReturnAddressSurvivesWhateverIsInIt(t *testing.T) {
+func TestReturnAddressMayContainAnyCharacter(t *testing.T) {
 	for _, address := range []string{
 		"", "https://a.example/?a=1&b=<2>#\\", `"then":"reversed","sum":"`, "\u2028 ünïcødé \x00\x1f\x7f\n",
 		strings.Repeat("x", maxReturnURL), strings.Repeat("\x01", maxReturnURL), strings.Repeat(`"`, maxReturnURL),

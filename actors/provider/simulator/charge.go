@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// answer is the payer's answer on the challenge page. The zero value is no answer yet.
+// answer is the payer's decision on the challenge page. The zero value means that there is none yet.
 type answer string
 
 const (
@@ -18,50 +18,50 @@ const (
 	rejected answer = "refused"
 )
 
-// The rail's own keys for crypto, which merchants see in merchant_meta (specification, rules on
-// fields, 5).
+// The simulated rail's own keys for crypto, which merchants see in merchant_meta (specification, rules
+// on fields, 5).
 const (
 	metaAwaiting  = `{"status":"awaiting_deposit"}`
 	metaConfirmed = `{"status":"confirmed"}`
 )
 
-// charge is the state of a charge after one of its lines. It changes with time; by returns its
-// state at an instant.
+// charge is the state of a charge after one of its lines. It changes with time; asOf returns its state
+// at an instant.
 type charge struct {
 	operation actors.Operation // Pay or PayOut; 0: there is no charge
 	verdict   payment.Verdict  // VerdictNotFound: there is no charge
 	reason    string
-	then      fate
-	at        time.Time // time of then, if that has one; else the time of the charge's last change
+	next      nextStep
+	at        time.Time // time of next, if next has one; else the time of the charge's last change
 
 	amount   money.Amount // authorised, or charged
 	captured money.Amount // part of the amount; all of it unless the charge was held
 	refunded money.Amount // part of captured, refunds in progress included
 
-	refunds   refunding
-	ask       ask // stays set after the payer has acted
-	answer    answer
-	asset     string // as money.Asset prints it; for the challenge page and for the payload to be signed
-	returnURL string // where the challenge page sends the payer
+	refunds     refundMode
+	payerAction payerAction // stays set after the payer has acted
+	answer      answer
+	asset       string // as money.Asset prints it; for the challenge page and for the payload to be signed
+	returnURL   string // where the challenge page sends the payer
 
-	sequence uint64    // how often a payload to be signed was published
-	expires  time.Time // until when that payload may be signed
+	sequence uint64    // how many times a payload to be signed was published
+	expires  time.Time // the end of the time in which that payload may be signed
 }
 
-// nothing is the state of a reference without a charge.
-var nothing = charge{verdict: payment.VerdictNotFound}
+// noCharge is the state of a reference without a charge.
+var noCharge = charge{verdict: payment.VerdictNotFound}
 
 // open turns the empty charge into the charge of a call that opens it.
 func (c *charge) open(call *actors.Call, d *decision, now time.Time) {
-	c.operation, c.amount, c.ask = call.Operation, call.Amount, d.ask
+	c.operation, c.amount, c.payerAction = call.Operation, call.Amount, d.payerAction
 	switch {
-	case d.ask.onPage():
+	case d.payerAction.isOnPage():
 		c.asset, c.returnURL = call.Asset.String(), d.returnURL
-	case d.ask == asksSignature:
+	case d.payerAction == asksSignature:
 		c.asset = call.Asset.String()
 		c.publish(now)
 	}
-	c.become(d, now)
+	c.apply(d, now)
 }
 
 // publish reserves the next sequence number for a payload to be signed.
@@ -75,9 +75,9 @@ func (c *charge) payload(reference ledger.ID) string {
 	return fmt.Sprintf("simulator:native_gas:%s:%s:%s:%d", c.asset, c.amount, reference, c.sequence)
 }
 
-// become applies a decision to the charge.
-func (c *charge) become(d *decision, now time.Time) {
-	c.verdict, c.reason, c.then, c.refunds = d.verdict, d.reason, d.then, d.refunds
+// apply applies a decision to the charge.
+func (c *charge) apply(d *decision, now time.Time) {
+	c.verdict, c.reason, c.next, c.refunds = d.verdict, d.reason, d.next, d.refunds
 	c.at = now.Add(d.after)
 	c.captured = money.Amount{}
 	if c.verdict == payment.VerdictCharged {
@@ -85,7 +85,7 @@ func (c *charge) become(d *decision, now time.Time) {
 	}
 }
 
-// inProgress tells whether the rail has not finished yet: time decides.
+// inProgress tells whether the rail will finish the charge by itself when its time comes.
 func (c *charge) inProgress() bool {
 	return c.verdict == payment.VerdictPending || c.verdict == payment.VerdictUnknown
 }
@@ -93,7 +93,7 @@ func (c *charge) inProgress() bool {
 // awaitsPayer tells whether the payer has to act and has not acted yet.
 func (c *charge) awaitsPayer() bool { return c.verdict == payment.VerdictAction && c.answer == "" }
 
-// finishes tells whether the time has come at which the rail finishes.
+// finishes tells whether the time has come at which the rail finishes the charge.
 func (c *charge) finishes(now time.Time) bool { return c.inProgress() && !now.Before(c.at) }
 
 // asOf returns the charge's state at the instant now.
@@ -102,10 +102,10 @@ func (c charge) asOf(now time.Time) charge {
 		return c
 	}
 	c.verdict = payment.VerdictHeld
-	if c.then == charges {
+	if c.next == charges {
 		c.verdict, c.captured = payment.VerdictCharged, c.amount
 	}
-	c.then = ""
+	c.next = ""
 	return c
 }
 
@@ -122,7 +122,7 @@ func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
 	case c.inProgress():
 		o.Again = c.at.Sub(now)
 	case c.awaitsPayer():
-		o.KeepCard, o.Meta = c.ask.ofCard(), c.meta(metaAwaiting)
+		o.KeepCard, o.Meta = c.payerAction.needsCardAgain(), c.meta(metaAwaiting)
 	case c.verdict == payment.VerdictAction:
 		o.Verdict = payment.VerdictReady
 	}
@@ -131,7 +131,7 @@ func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
 
 // meta returns the rail's own keys, which only crypto has. The caller owns the bytes.
 func (c *charge) meta(object string) []byte {
-	if c.ask != asksDeposit {
+	if c.payerAction != asksDeposit {
 		return nil
 	}
 	return []byte(object)

@@ -16,7 +16,8 @@ import (
 // chargebackBound bounds the chargebacks that are kept in memory.
 const chargebackBound = 65_536
 
-// chargebacks holds all chargebacks that are later than after. Earlier ones are in the log only.
+// chargebacks holds all chargebacks that are later than the instant after. Earlier ones are in the log
+// only.
 type chargebacks struct {
 	bound  int
 	listed []actors.Report
@@ -24,10 +25,10 @@ type chargebacks struct {
 	after  time.Time
 }
 
-// contract identifies a charge.
-type contract struct{ terminal, reference ledger.ID }
+// chargeKey identifies a charge.
+type chargeKey struct{ terminal, reference ledger.ID }
 
-func contractOf(r *actors.Report) contract { return contract{r.Terminal, r.Reference} }
+func chargeKeyOf(r *actors.Report) chargeKey { return chargeKey{r.Terminal, r.Reference} }
 
 // chargeback returns the rail's report of the chargeback of the line's charge.
 func (l *record) chargeback() actors.Report {
@@ -43,10 +44,10 @@ func (l *record) chargeback() actors.Report {
 func (c *chargebacks) note(l *record) {
 	later := l.call.operation == refunds || l.call.operation == voids
 	switch {
-	case l.charge.then == reverses && l.charge.verdict == payment.VerdictCharged && !later:
+	case l.charge.next == reverses && l.charge.verdict == payment.VerdictCharged && !later:
 		c.add(l.chargeback())
-	case l.charge.then == keeps:
-		c.drop(contract{l.terminal, l.reference})
+	case l.charge.next == keeps:
+		c.drop(chargeKey{l.terminal, l.reference})
 	}
 }
 
@@ -62,14 +63,14 @@ func (c *chargebacks) add(r actors.Report) {
 	c.sorted = false
 }
 
-// drop removes a charge's chargeback from the list. If the list has already dropped it, the log has
-// the cancellation.
-func (c *chargebacks) drop(of contract) {
-	c.listed = slices.DeleteFunc(c.listed, func(r actors.Report) bool { return contractOf(&r) == of })
+// drop removes a charge's chargeback from the list. If the list no longer has it, nothing is lost: the
+// cancellation is in the log too.
+func (c *chargebacks) drop(of chargeKey) {
+	c.listed = slices.DeleteFunc(c.listed, func(r actors.Report) bool { return chargeKeyOf(&r) == of })
 }
 
-// between returns a copy of those in (since, until], oldest first; false if the list does not reach
-// back to since.
+// between returns a copy of the chargebacks in (since, until], oldest first; false if the list does not
+// reach back to since.
 func (c *chargebacks) between(since, until time.Time) ([]actors.Report, bool) {
 	if since.Before(c.after) {
 		return nil, false
@@ -81,7 +82,7 @@ func (c *chargebacks) between(since, until time.Time) ([]actors.Report, bool) {
 	return slices.Clone(c.listed[c.upTo(since):c.upTo(until)]), true
 }
 
-// upTo counts the reports that are not later than the instant; the list must be sorted.
+// upTo counts the chargebacks that are not later than the instant; the list must be sorted.
 func (c *chargebacks) upTo(instant time.Time) int {
 	n, _ := slices.BinarySearchFunc(c.listed, instant, func(r actors.Report, t time.Time) int {
 		if r.At.After(t) {
@@ -99,7 +100,7 @@ func (c *chargebacks) sort() {
 	}
 }
 
-// inOrder sorts by time and removes duplicates: several lines may mention one chargeback.
+// inOrder sorts by time and removes duplicates: several lines may mention the same chargeback.
 func inOrder(list []actors.Report) []actors.Report {
 	slices.SortFunc(list, func(a, b actors.Report) int {
 		if order := a.At.Compare(b.At); order != 0 {
@@ -111,13 +112,13 @@ func inOrder(list []actors.Report) []actors.Report {
 		return bytes.Compare(a.Terminal[:], b.Terminal[:])
 	})
 	return slices.CompactFunc(list, func(a, b actors.Report) bool {
-		return contractOf(&a) == contractOf(&b) && a.At.Equal(b.At)
+		return chargeKeyOf(&a) == chargeKeyOf(&b) && a.At.Equal(b.At)
 	})
 }
 
-// speaksOf parses a line if it mentions a chargeback and returns nil if it does not; errDamaged for
-// a damaged line. It does not parse most lines.
-func speaksOf(text []byte, offset int64) (*record, error) {
+// parseIfChargeback parses a line if it mentions a chargeback and returns nil if it does not;
+// errDamaged for a damaged line. Most lines are therefore not parsed.
+func parseIfChargeback(text []byte, offset int64) (*record, error) {
 	if !sealed(text) {
 		return nil, errDamaged
 	}
@@ -148,18 +149,18 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 	if ok {
 		return list, nil
 	}
-	found := make(map[contract]actors.Report)
+	found := make(map[chargeKey]actors.Report)
 	err := s.log.each(ctx, size, func(offset int64, text []byte) error {
-		l, err := speaksOf(text, offset)
+		l, err := parseIfChargeback(text, offset)
 		if err != nil || l == nil {
 			return err
 		}
 		r := l.chargeback()
 		switch {
-		case l.charge.then == keeps:
-			delete(found, contractOf(&r))
+		case l.charge.next == keeps:
+			delete(found, chargeKeyOf(&r))
 		case l.charge.verdict == payment.VerdictCharged && r.At.After(since) && !r.At.After(until):
-			found[contractOf(&r)] = r
+			found[chargeKeyOf(&r)] = r
 		}
 		return nil
 	})
@@ -175,7 +176,7 @@ func (s *Simulator) NextReport(since time.Time) (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if since.Before(s.chargebacks.after) {
-		return s.chargebacks.after, true // older ones are in the log: ask at once
+		return s.chargebacks.after, true // older ones are in the log, so the poll is due at once
 	}
 	s.chargebacks.sort()
 	i := s.chargebacks.upTo(since)

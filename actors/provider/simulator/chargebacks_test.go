@@ -43,7 +43,7 @@ func (b *bench) chargeEveryMinute(n int) {
 	}
 }
 
-func TestReportsAreThoseAfterSinceUpToUntil(t *testing.T) {
+func TestReportsAreAfterSinceAndUpToUntil(t *testing.T) {
 	b := open(t)
 	b.chargeEveryMinute(5)
 	const tick = time.Microsecond
@@ -70,14 +70,14 @@ func TestReportsAreThoseAfterSinceUpToUntil(t *testing.T) {
 	}
 }
 
-func TestAChargeThatIsTakenBackStaysChargedForInquiries(t *testing.T) {
+func TestInquiryOfAChargedBackChargeReturnsCharged(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, chargebackCard))
 	b.pass(time.Hour)
 	b.expect("inquiry", b.inquire(1), settled(1))
 }
 
-func TestARepeatedCallIsTakenBackOnce(t *testing.T) {
+func TestRepeatedCallIsChargedBackOnce(t *testing.T) {
 	b := open(t)
 	for range 3 {
 		b.submit(cardCall(0, actors.Pay, chargebackCard))
@@ -92,7 +92,7 @@ func TestARepeatedCallIsTakenBackOnce(t *testing.T) {
 	}
 }
 
-func TestChargebacksThatTheListLostAreReadFromTheLog(t *testing.T) {
+func TestChargebacksDroppedFromTheListAreReadFromTheLog(t *testing.T) {
 	const calls = 40
 	b := open(t)
 	b.chargebacks.bound = 8
@@ -119,7 +119,7 @@ func TestChargebacksThatTheListLostAreReadFromTheLog(t *testing.T) {
 	}
 }
 
-func TestAChargebackAtOneInstantWithThoseThatWereDroppedIsNotLost(t *testing.T) {
+func TestChargebackAtTheInstantOfDroppedOnesIsNotLost(t *testing.T) {
 	b := open(t)
 	b.chargebacks.bound = 4
 	for n := range uint64(9) {
@@ -137,7 +137,7 @@ func TestAChargebackAtOneInstantWithThoseThatWereDroppedIsNotLost(t *testing.T) 
 	}
 }
 
-func TestTheAnswerIsTheCallersOwn(t *testing.T) {
+func TestReportsReturnsACopy(t *testing.T) {
 	b := open(t)
 	b.chargeEveryMinute(3)
 	list, err := b.Reports(context.Background(), time.Time{}, minute(9))
@@ -160,7 +160,7 @@ func (b *bench) everReported() []actors.Report {
 	return list
 }
 
-func TestWhatIsTakenBackAndWhatIsNot(t *testing.T) {
+func TestWhichChargesAreChargedBack(t *testing.T) {
 	for what, c := range map[string]struct {
 		hold  bool
 		steps func(b *bench)
@@ -168,34 +168,34 @@ func TestWhatIsTakenBackAndWhatIsNot(t *testing.T) {
 	}{
 		"charged":      {false, func(*bench) {}, []time.Duration{time.Minute}},
 		"held":         {true, func(*bench) {}, nil},
-		"held, voided": {true, func(b *bench) { b.submit(goingOn(1, actors.Void, 2, 0)) }, nil},
+		"held, voided": {true, func(b *bench) { b.submit(followUpCall(1, actors.Void, 2, 0)) }, nil},
 		"captured": {true, func(b *bench) {
 			b.pass(10 * time.Second)
-			b.submit(goingOn(1, actors.Capture, 2, 400))
+			b.submit(followUpCall(1, actors.Capture, 2, 400))
 		}, []time.Duration{70 * time.Second}},
 		"captured, all of it refunded": {true, func(b *bench) {
-			b.submit(goingOn(1, actors.Capture, 2, 400))
-			b.submit(goingOn(1, actors.Refund, 3, 400))
+			b.submit(followUpCall(1, actors.Capture, 2, 400))
+			b.submit(followUpCall(1, actors.Refund, 3, 400))
 		}, nil},
-		"refunded": {false, func(b *bench) { b.submit(goingOn(1, actors.Refund, 2, 1000)) }, nil},
+		"refunded": {false, func(b *bench) { b.submit(followUpCall(1, actors.Refund, 2, 1000)) }, nil},
 		"refunded in two": {false, func(b *bench) {
-			b.submit(goingOn(1, actors.Refund, 2, 999))
-			b.submit(goingOn(1, actors.Refund, 3, 1))
+			b.submit(followUpCall(1, actors.Refund, 2, 999))
+			b.submit(followUpCall(1, actors.Refund, 3, 1))
 		}, nil},
 		"refunded at the last instant": {false, func(b *bench) {
 			b.pass(time.Minute - time.Microsecond)
-			b.submit(goingOn(1, actors.Refund, 2, 1000))
+			b.submit(followUpCall(1, actors.Refund, 2, 1000))
 		}, nil},
 		"refunded too late": {false, func(b *bench) {
 			b.pass(time.Minute)
-			b.submit(goingOn(1, actors.Refund, 2, 1000))
+			b.submit(followUpCall(1, actors.Refund, 2, 1000))
 		}, []time.Duration{time.Minute}},
-		"refunded in part": {false, func(b *bench) { b.submit(goingOn(1, actors.Refund, 2, 999)) }, []time.Duration{time.Minute}},
-		"refund refused":   {false, func(b *bench) { b.submit(goingOn(1, actors.Refund, 2, 1001)) }, []time.Duration{time.Minute}},
+		"refunded in part": {false, func(b *bench) { b.submit(followUpCall(1, actors.Refund, 2, 999)) }, []time.Duration{time.Minute}},
+		"refund refused":   {false, func(b *bench) { b.submit(followUpCall(1, actors.Refund, 2, 1001)) }, []time.Duration{time.Minute}},
 		"refunded, all called again": {false, func(b *bench) {
-			b.submit(goingOn(1, actors.Refund, 2, 1000))
+			b.submit(followUpCall(1, actors.Refund, 2, 1000))
 			b.submit(cardCall(1, actors.Pay, chargebackCard))
-			b.submit(goingOn(1, actors.Refund, 2, 1000))
+			b.submit(followUpCall(1, actors.Refund, 2, 1000))
 			b.submit(cardCall(1, actors.Pay, chargebackCard))
 		}, nil},
 	} {
@@ -240,7 +240,7 @@ func TestNothingIsReportedBeforeItsTime(t *testing.T) {
 	}
 }
 
-func TestEachTerminalsChargeIsTakenBack(t *testing.T) {
+func TestChargesOfTwoTerminalsAreBothChargedBack(t *testing.T) {
 	b := open(t)
 	for _, n := range []uint64{7, 8} {
 		call := cardCall(0, actors.Pay, chargebackCard)
@@ -257,7 +257,7 @@ func TestEachTerminalsChargeIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestTheNextReportIsTheEarliestLaterOne(t *testing.T) {
+func TestNextReportIsTheEarliestAfterSince(t *testing.T) {
 	b := open(t)
 	next := func(since time.Time, want time.Time, found bool) {
 		t.Helper()
@@ -277,7 +277,7 @@ func TestTheNextReportIsTheEarliestLaterOne(t *testing.T) {
 	next(minute(2), time.Time{}, false)
 	b.submit(cardCall(9, actors.Pay, chargebackCard))
 	next(minute(2), minute(3), true)
-	b.submit(goingOn(9, actors.Refund, 1, 1000))
+	b.submit(followUpCall(9, actors.Refund, 1, 1000))
 	next(minute(2), time.Time{}, false)
 
 	b.chargebacks.after = minute(1)
@@ -293,7 +293,7 @@ func TestPartialRefundsTakeNoRoomFromOtherChargebacks(t *testing.T) {
 		b.submit(cardCall(n, actors.Pay, chargebackCard))
 	}
 	for i := range uint64(100) {
-		b.submit(goingOn(i%4, actors.Refund, i, 1))
+		b.submit(followUpCall(i%4, actors.Refund, i, 1))
 	}
 	if len(b.chargebacks.listed) > 4 || !b.chargebacks.after.IsZero() {
 		t.Errorf("%d are listed, after %v", len(b.chargebacks.listed), b.chargebacks.after)

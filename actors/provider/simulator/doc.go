@@ -6,20 +6,23 @@
 // documents its fields.
 //
 // Invariants:
-//  1. An answered call is in the log, complete and durable; all calls in flight share one sync (flush.go). What
-//     an inquiry or a report relies on is durable before it is returned.
-//  2. A call that is not in the log never happened: if its line cannot be written, the answer is "not sent" and
-//     the partial line is cut off first. If the sync fails, calls in flight are unknown, their lines are cut off
-//     and later calls are "not sent", because after a failed sync a successful one proves nothing.
-//  3. Lines are calls, payers' decisions and reissues, so counting a reference's lines of an operation counts its
-//     provider calls. Inquiries write nothing.
-//  4. An inquiry's answer depends only on the lines and the clock. A charge's newest line has its whole state;
-//     "before" links to its earlier lines.
+//  1. A call is complete and durable in the log before its outcome is returned; all calls in flight
+//     share one sync (flush.go). The lines on which the result of an inquiry or a report relies are
+//     durable before it is returned.
+//  2. A call that is not in the log never happened: if its line cannot be written, the outcome is "not
+//     sent" and the partial line is cut off first. If the sync fails, calls in flight are unknown,
+//     their lines are cut off and later calls are "not sent", because after a failed sync a successful
+//     one proves nothing.
+//  3. Lines are calls, payers' decisions and reissues. So the number of a reference's lines of an
+//     operation is the number of its provider calls. Inquiries write nothing.
+//  4. An inquiry's result depends only on the lines and the clock. A charge's newest line has its whole
+//     state; "before" links to its earlier lines.
 //  5. Terminal and reference together identify a charge: a transaction that tries several terminals has a
 //     separate charge at each.
-//  6. A repeated call, by operation and request, is logged with the first outcome, gets the first answer and
-//     changes nothing. A repeated Pay or PayOut is recognised only while its charge is among the last indexBound;
-//     searching the log for each new reference that the sieve takes for a known one would slow all payments down.
+//  6. A repeated call, by operation and request, is logged with the outcome of the first call, gets the
+//     same result and changes nothing. A repeated Pay or PayOut is recognised only while its charge is
+//     among the last indexBound; searching the log for each new reference that the sieve takes for a
+//     known one would slow all payments down.
 //  7. Calls of one charge are handled one after another.
 //  8. Memory is bounded: the last indexBound charges, a sieve of fixed size and the last chargebackBound
 //     chargebacks. The rest is read from the log.

@@ -23,9 +23,9 @@ func (f logFile) Sync() error {
 	}
 }
 
-// flusher makes lines durable with one sync for all calls in flight. The first waiting caller syncs
-// for all lines that are written by then; callers that come meanwhile wait for the next sync, which
-// one of them makes.
+// flusher makes lines durable with one sync for all calls in flight. The first waiting caller syncs all
+// lines that are written by then. Callers that arrive during the sync wait for the next sync, which one
+// of them makes.
 type flusher struct {
 	mu      sync.Mutex
 	done    *sync.Cond
@@ -40,8 +40,8 @@ func newFlusher() *flusher {
 	return f
 }
 
-// wait returns when the log's first end bytes are durable. It calls written to learn how many bytes
-// are in the file. After an error those bytes may or may not survive a power cut.
+// wait returns when the log's first end bytes are durable. It calls written to learn how many bytes are
+// in the file. After an error it is unknown whether those bytes survive a power cut.
 func (f *flusher) wait(end int64, written func() (file, int64)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -53,14 +53,14 @@ func openVolatile(t *testing.T) (*bench, *volatile) {
 	return b, v
 }
 
-func TestNoCallIsAnsweredBeforeItsLineIsDurable(t *testing.T) {
+func TestCallReturnsOnlyAfterItsLineIsDurable(t *testing.T) {
 	b, v := openVolatile(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	b.submit(cardCall(2, actors.Pay, chargebackCard))
 	v.begun, v.gate = make(chan struct{}), make(chan struct{})
 	for what, answer := range map[string]func(){
 		"charge":   func() { b.submit(cardCall(3, actors.Pay, "4242424242424242")) },
-		"refund":   func() { b.submit(goingOn(2, actors.Refund, 7, 10)) },
+		"refund":   func() { b.submit(followUpCall(2, actors.Refund, 7, 10)) },
 		"decision": func() { b.decideOn(true) },
 	} {
 		answered := make(chan struct{})
@@ -81,7 +81,7 @@ func TestNoCallIsAnsweredBeforeItsLineIsDurable(t *testing.T) {
 
 // An inquiry about a line that another call has just written is not answered before the line is
 // durable.
-func TestNoInquiryTellsOfALineThatIsNotDurable(t *testing.T) {
+func TestInquiryReturnsOnlyAfterItsLinesAreDurable(t *testing.T) {
 	b, v := openVolatile(t)
 	v.begun, v.gate = make(chan struct{}), make(chan struct{})
 	submitted, acknowledged := make(chan struct{}), make(chan struct{})
@@ -132,7 +132,7 @@ func TestCallsInFlightShareOneSync(t *testing.T) {
 }
 
 // After a failed sync the kernel considers the data written, and the next sync reports no error.
-func TestAFailedSyncAnswersNothingAndIsTheLast(t *testing.T) {
+func TestNothingIsSyncedAfterAFailedSync(t *testing.T) {
 	b, v := openVolatile(t)
 	alarms := 0
 	b.failed = func(err error) {
@@ -159,7 +159,7 @@ func TestAFailedSyncAnswersNothingAndIsTheLast(t *testing.T) {
 }
 
 // A power cut at any moment leaves every answered call in the log.
-func TestAPowerCutLosesNoAnswer(t *testing.T) {
+func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -13,7 +13,7 @@ func FuzzALine(f *testing.F) {
 	for _, bring := range situations {
 		b := open(f)
 		bring(b)
-		b.submit(goingOn(1, actors.Refund, 92, 5))
+		b.submit(followUpCall(1, actors.Refund, 92, 5))
 		for record := range bytes.Lines(b.content()) {
 			f.Add(record[:len(record)-sealSize])
 		}
@@ -24,9 +24,9 @@ func FuzzALine(f *testing.F) {
 		if err != nil {
 			return
 		}
-		l.answer(&l.charge, start)
+		l.callOutcome(&l.charge, start)
 		for operation := actors.Complete; operation <= actors.Refund; operation++ {
-			l.charge.asOf(start).perform(goingOn(1, operation, 2, 3), nil, start)
+			l.charge.asOf(start).perform(followUpCall(1, operation, 2, 3), nil, start)
 		}
 		again := appendLine(appendKey(nil, l.terminal, l.reference), l)
 		second, err := parse(again, offset)

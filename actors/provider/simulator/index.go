@@ -64,8 +64,8 @@ func (x *index) find(hash uint64) (offset int64, found bool) {
 	return offset, found
 }
 
-// seen returns false only if no charge with this hash was ever put in.
-func (x *index) seen(hash uint64) bool {
+// mayKnow returns false only if no charge with this hash was ever put in.
+func (x *index) mayKnow(hash uint64) bool {
 	for i := range uint64(sieveProbes) {
 		if word, bit := probe(hash, i); x.sieve[word]&bit == 0 {
 			return false

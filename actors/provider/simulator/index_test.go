@@ -15,7 +15,7 @@ func (b *bench) forget() {
 	b.index.next = 0
 }
 
-func TestTheIndexHoldsTheLastOnesOnly(t *testing.T) {
+func TestIndexHoldsOnlyTheLastCharges(t *testing.T) {
 	x := newIndex(3)
 	for n := range uint64(10) {
 		x.put(n<<32|n, int64(n))
@@ -27,7 +27,7 @@ func TestTheIndexHoldsTheLastOnesOnly(t *testing.T) {
 			if found != (m+3 > n) || (found && offset != int64(m)) {
 				t.Fatalf("after %d: %d is found %v at %d", n, m, found, offset)
 			}
-			if !x.seen(m<<32 | m) {
+			if !x.mayKnow(m<<32 | m) {
 				t.Fatalf("after %d: %d was never seen", n, m)
 			}
 		}
@@ -42,7 +42,7 @@ func TestTheIndexHoldsTheLastOnesOnly(t *testing.T) {
 	}
 }
 
-func TestTheSieveTellsMostUnknownCallsApart(t *testing.T) {
+func TestSieveRecognisesMostUnknownCharges(t *testing.T) {
 	x := newIndex(16)
 	key := func(n uint64) uint64 { u := id(n); return x.hash(u[:]) }
 	const calls = 200_000
@@ -51,10 +51,10 @@ func TestTheSieveTellsMostUnknownCallsApart(t *testing.T) {
 	}
 	wrong := 0
 	for n := range uint64(calls) {
-		if !x.seen(key(n)) {
+		if !x.mayKnow(key(n)) {
 			t.Fatalf("call %d was never seen", n)
 		}
-		if x.seen(key(calls + n)) {
+		if x.mayKnow(key(calls + n)) {
 			wrong++
 		}
 	}
@@ -63,14 +63,14 @@ func TestTheSieveTellsMostUnknownCallsApart(t *testing.T) {
 	}
 }
 
-func TestACallThatNeverArrivedCostsNoSearch(t *testing.T) {
+func TestInquiryOfACallThatNeverArrivedNeedsNoSearch(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	f.noRead = true
 	b.expect("inquiry", b.inquire(2), notFound)
 }
 
-func TestCallsThatTheIndexLostAreFoundInTheLog(t *testing.T) {
+func TestChargesDroppedFromTheIndexAreFoundInTheLog(t *testing.T) {
 	b := open(t)
 	b.index.bound = 4
 	b.log.chunk = 1000 // four lines and part of another
@@ -91,7 +91,7 @@ func TestCallsThatTheIndexLostAreFoundInTheLog(t *testing.T) {
 	b.expect("unknown, past a full sieve", b.inquire(calls), notFound)
 }
 
-func TestTwoCallsWithOneHashAreToldApart(t *testing.T) {
+func TestChargesWithEqualHashesAreDistinguished(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	b.submit(cardCall(2, actors.Pay, "4000000000000002"))
@@ -109,35 +109,35 @@ func TestOperationsTakeNoRoomInTheIndex(t *testing.T) {
 	for n := range uint64(8) {
 		b.submit(cardCall(n, actors.Pay, "4242424242424242"))
 		for request := range uint64(20) {
-			b.submit(goingOn(n, actors.Refund, request, 1))
-			b.submit(goingOn(1000+n, actors.Void, request, 0)) // of a charge that does not exist
+			b.submit(followUpCall(n, actors.Refund, request, 1))
+			b.submit(followUpCall(1000+n, actors.Void, request, 0)) // of a charge that does not exist
 		}
 		if len(b.index.lines) > 4 || len(b.index.oldest) > 4 {
 			t.Fatalf("the index holds %d and %d", len(b.index.lines), len(b.index.oldest))
 		}
 	}
 	for n := range uint64(8) {
-		b.expect("all but one unit", b.submit(goingOn(n, actors.Refund, 100, 979)), isGranted)
-		b.expect("two units", b.submit(goingOn(n, actors.Refund, 101, 2)), isRefused("amount_above_charge"))
-		b.expect("the first refund again", b.submit(goingOn(n, actors.Refund, 0, 1)), isGranted)
+		b.expect("all but one unit", b.submit(followUpCall(n, actors.Refund, 100, 979)), isGranted)
+		b.expect("two units", b.submit(followUpCall(n, actors.Refund, 101, 2)), isRefused("amount_above_charge"))
+		b.expect("the first refund again", b.submit(followUpCall(n, actors.Refund, 0, 1)), isGranted)
 	}
 }
 
-func TestAnOldChargeGoesOnFromItsNewestLine(t *testing.T) {
+func TestOldChargeContinuesFromItsNewestLine(t *testing.T) {
 	for _, part := range []int64{600, 1000, 5000, chunk} {
 		b := open(t)
 		b.log.chunk = part
 		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
 		b.submit(cardCall(2, actors.Pay, "4242424242424242"))
 		b.forget()
-		b.expect("capture", b.submit(goingOn(1, actors.Capture, 3, 500)), settled(1))
+		b.expect("capture", b.submit(followUpCall(1, actors.Capture, 3, 500)), settled(1))
 		b.submit(cardCall(4, actors.Pay, "4242424242424242"))
 		b.forget()
-		b.expect("refund", b.submit(goingOn(1, actors.Refund, 5, 500)), isGranted)
+		b.expect("refund", b.submit(followUpCall(1, actors.Refund, 5, 500)), isGranted)
 		b.forget()
-		b.expect("one more", b.submit(goingOn(1, actors.Refund, 6, 1)), isRefused("amount_above_charge"))
+		b.expect("one more", b.submit(followUpCall(1, actors.Refund, 6, 1)), isRefused("amount_above_charge"))
 		b.forget()
-		b.expect("inquiry about the capture", b.ask(1, actors.Capture, 3), settled(1))
+		b.expect("inquiry about the capture", b.inquireAbout(1, actors.Capture, 3), settled(1))
 	}
 }
 
@@ -148,9 +148,9 @@ func TestASearchEndsWithItsContext(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	before := b.content()
-	b.expect("capture", b.Submit(ended, goingOn(1, actors.Capture, 2, 1000)), isUnknown)
+	b.expect("capture", b.Submit(ended, followUpCall(1, actors.Capture, 2, 1000)), isUnknown)
 	if !bytes.Equal(before, b.content()) {
 		t.Errorf("logged %s", b.content()[len(before):])
 	}
-	b.expect("capture again", b.submit(goingOn(1, actors.Capture, 2, 1000)), settled(1))
+	b.expect("capture again", b.submit(followUpCall(1, actors.Capture, 2, 1000)), settled(1))
 }

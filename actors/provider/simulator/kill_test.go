@@ -28,11 +28,11 @@ func victimCalls(n uint64) []*actors.Call {
 	case 1:
 		return []*actors.Call{cardCall(n, actors.Pay, "4000000000000002")}
 	case 2:
-		return []*actors.Call{cardCall(n, actors.Pay, "4000000000000077"), goingOn(n, actors.Void, n, 0)}
+		return []*actors.Call{cardCall(n, actors.Pay, "4000000000000077"), followUpCall(n, actors.Void, n, 0)}
 	}
 	return []*actors.Call{
-		held(cardCall(n, actors.Pay, "4242424242424242")), goingOn(n, actors.Capture, n, 700),
-		goingOn(n, actors.Refund, n, 701), goingOn(n, actors.Void, n, 0),
+		held(cardCall(n, actors.Pay, "4242424242424242")), followUpCall(n, actors.Capture, n, 700),
+		followUpCall(n, actors.Refund, n, 701), followUpCall(n, actors.Void, n, 0),
 	}
 }
 
@@ -42,7 +42,7 @@ type answered struct {
 	operation actors.Operation
 }
 
-// TestVictim is the child process of TestAKillLosesNoAnswer: it submits until it is killed and
+// TestVictim is the child process of TestKillLosesNoReturnedOutcome: it submits until it is killed and
 // prints each answer.
 func TestVictim(t *testing.T) {
 	path := os.Getenv(victimLog)
@@ -74,8 +74,8 @@ func TestVictim(t *testing.T) {
 	all.Wait()
 }
 
-// TestAKillLosesNoAnswer kills a process during its calls, five times over one log.
-func TestAKillLosesNoAnswer(t *testing.T) {
+// TestKillLosesNoReturnedOutcome kills a process during its calls, five times over one log.
+func TestKillLosesNoReturnedOutcome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "simulator.log")
 	answers := make(map[answered]payment.Verdict)
 	for round := range 5 {
@@ -85,7 +85,7 @@ func TestAKillLosesNoAnswer(t *testing.T) {
 		for a, verdict := range answers {
 			if a.operation == actors.Pay {
 				b.checkPaid(a.n, verdict, answers)
-			} else if got := b.ask(a.n, a.operation, a.n).Verdict; got != verdict {
+			} else if got := b.inquireAbout(a.n, a.operation, a.n).Verdict; got != verdict {
 				t.Errorf("%v %d was answered %v, an inquiry says %v", a.operation, a.n, verdict, got)
 			}
 		}

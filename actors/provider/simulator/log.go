@@ -81,8 +81,8 @@ func (t *callLog) measure(length int64) error {
 	return nil
 }
 
-// mend cuts off what a kill or a full disk left after the last whole line; no call was answered for
-// it. If neither can have left those bytes, they are damage.
+// mend cuts off what a kill or a full disk left after the last whole line; no call's outcome was
+// returned for it. Bytes that neither of the two can have left are damage.
 func (t *callLog) mend(length int64) error {
 	rest := length - t.size
 	if rest == 0 {
@@ -109,8 +109,8 @@ func torn(part []byte) bool {
 	return string(part[:begins]) == lineStart[:begins] && !sealed(whole) || len(bytes.Trim(part, "\x00")) == 0
 }
 
-// record reads the line that begins at offset, its newline included. It reads plainLine bytes first,
-// which few lines exceed.
+// record reads the line that begins at offset, its newline included. It first reads plainLine bytes,
+// and few lines are longer.
 func (t *callLog) record(offset, size int64) ([]byte, error) {
 	if offset >= size {
 		return nil, io.ErrUnexpectedEOF // it was cut off after a failed sync
@@ -130,8 +130,8 @@ func (t *callLog) record(offset, size int64) ([]byte, error) {
 	return nil, errDamaged
 }
 
-// each calls visit with the lines below size, from the first on, until visit returns an error, to
-// which each adds the line's number. A line is valid only until visit returns. A line that is too
+// each calls visit with the lines below size, from the first on, until visit returns an error. each
+// adds the line's number to that error. A line is valid only until visit returns. A line that is too
 // long is damaged.
 func (t *callLog) each(ctx context.Context, size int64, visit func(offset int64, record []byte) error) error {
 	r := bufio.NewReaderSize(io.NewSectionReader(t.file, 0, size), int(t.chunk))
@@ -178,7 +178,7 @@ func (t *callLog) find(ctx context.Context, size int64, key []byte) (record []by
 			// The first line's beginning is in the part before this one.
 			skip = bytes.IndexByte(part, '\n') + 1
 		}
-		if from, to := among(part[skip:], key); to > 0 {
+		if from, to := lastWithKey(part[skip:], key); to > 0 {
 			return part[skip+from : skip+to], begin + int64(skip+from), nil
 		}
 		if skip == len(part) {
@@ -189,9 +189,9 @@ func (t *callLog) find(ctx context.Context, size int64, key []byte) (record []by
 	return nil, 0, nil
 }
 
-// among returns where the last line of part that begins with the key lies; to is 0 if there is
-// none.
-func among(part, key []byte) (from, to int) {
+// lastWithKey returns the position of the last line of part that begins with the key; to is 0 if no
+// line does.
+func lastWithKey(part, key []byte) (from, to int) {
 	for begin := 0; begin < len(part); {
 		end := bytes.IndexByte(part[begin:], '\n') + 1
 		if end == 0 {

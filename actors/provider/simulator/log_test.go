@@ -83,7 +83,7 @@ func TestACallIsOneWrite(t *testing.T) {
 	}
 }
 
-func TestAFullDiskFailsTheCallAndLeavesNoPartOfIt(t *testing.T) {
+func TestCallOnAFullDiskFailsAndLeavesNoPartOfALine(t *testing.T) {
 	for _, room := range []int{0, 1, 100, 200} {
 		for _, cuts := range []bool{true, false} {
 			t.Run(fmt.Sprint(room, " bytes fit, the rest is cut off at once: ", cuts), func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAFullDiskFailsTheCallAndLeavesNoPartOfIt(t *testing.T) {
 	}
 }
 
-func TestARestartOnAFullDiskCutsOffWhatIsTorn(t *testing.T) {
+func TestRestartOnAFullDiskCutsOffATornLine(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	f.room, f.noCut = 150, true
@@ -133,10 +133,10 @@ func TestARestartOnAFullDiskCutsOffWhatIsTorn(t *testing.T) {
 func TestARepeatedCallOnAFullDiskIsNotFailed(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
-	b.submit(goingOn(1, actors.Capture, 2, 10))
+	b.submit(followUpCall(1, actors.Capture, 2, 10))
 	f.room = 0
 	b.expect("repeat", b.submit(held(cardCall(1, actors.Pay, "4242424242424242"))), isUnknown)
-	b.expect("repeated capture", b.submit(goingOn(1, actors.Capture, 2, 10)), isUnknown)
+	b.expect("repeated capture", b.submit(followUpCall(1, actors.Capture, 2, 10)), isUnknown)
 }
 
 func TestAnOperationOnAFullDiskNeverHappened(t *testing.T) {
@@ -146,11 +146,11 @@ func TestAnOperationOnAFullDiskNeverHappened(t *testing.T) {
 		call.Hold = operation != actors.Refund
 		charge := b.submit(call)
 		f.room = 50
-		b.expect("full", b.submit(goingOn(1, operation, 2, amount)), unwritable)
-		b.expect("inquiry about it", b.ask(1, operation, 2), notFound)
+		b.expect("full", b.submit(followUpCall(1, operation, 2, amount)), unwritable)
+		b.expect("inquiry about it", b.inquireAbout(1, operation, 2), notFound)
 		b.expect("inquiry about the charge", b.inquire(1), charge)
 		f.room = -1
-		if got := b.submit(goingOn(1, operation, 2, amount)).Verdict; got == payment.VerdictNotSent || b.counted(1, operation.String()) != 1 {
+		if got := b.submit(followUpCall(1, operation, 2, amount)).Verdict; got == payment.VerdictNotSent || b.counted(1, operation.String()) != 1 {
 			t.Errorf("%v with room again: %v", operation, got)
 		}
 	}
@@ -165,8 +165,8 @@ func TestALineTornAnywhereIsCutOffAtStart(t *testing.T) {
 		of    uint64
 	}{
 		"charge":   {cardCall(3, actors.Pay, "4242424242424242"), actors.Pay, 3},
-		"capture":  {goingOn(2, actors.Capture, 8, 1000), actors.Capture, 2},
-		"void":     {goingOn(2, actors.Void, 8, 0), actors.Void, 2},
+		"capture":  {followUpCall(2, actors.Capture, 8, 1000), actors.Capture, 2},
+		"void":     {followUpCall(2, actors.Void, 8, 0), actors.Void, 2},
 		"complete": {completing(1, 8, redirectCard), actors.Complete, 1},
 		"decision": {nil, actors.Complete, 1},
 	} {
@@ -189,7 +189,7 @@ func TestALineTornAnywhereIsCutOffAtStart(t *testing.T) {
 				if content := b.content(); !bytes.Equal(content, whole[:before]) {
 					t.Fatalf("cut at %d: the log is %q", length, content)
 				}
-				b.expect("the torn call", b.ask(last.of, last.about, 8), notFound)
+				b.expect("the torn call", b.inquireAbout(last.of, last.about, 8), notFound)
 				b.expect("the challenge", b.inquire(1), isWaiting)
 				b.expect("the hold", b.inquire(2), onHold(2))
 				b.expect("the next call", b.submit(cardCall(9, actors.Pay, "4242424242424242")), settled(9))
@@ -201,7 +201,7 @@ func TestALineTornAnywhereIsCutOffAtStart(t *testing.T) {
 	}
 }
 
-func TestALogOfOneTornLineBeginsAnew(t *testing.T) {
+func TestLogOfOneTornLineBecomesEmpty(t *testing.T) {
 	for _, torn := range []string{`{"refer`, strings.Repeat("\x00", 3*64)} {
 		b := open(t)
 		if err := errors.Join(b.Close(), os.WriteFile(b.path, []byte(torn), 0o600)); err != nil {
@@ -215,7 +215,7 @@ func TestALogOfOneTornLineBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestTheEndIsFoundAcrossParts(t *testing.T) {
+func TestEndOfTheLogIsFoundAcrossChunks(t *testing.T) {
 	content := "one\ntwo\n" + strings.Repeat("x", 100)
 	for size := int64(1); size < 120; size++ {
 		b, _ := openFaulty(t)
@@ -229,9 +229,9 @@ func TestTheEndIsFoundAcrossParts(t *testing.T) {
 	}
 }
 
-// TestReadingInPartsAgreesWithSplitting compares each and find with a plain split of random
+// TestReadingInChunksAgreesWithSplitting compares each and find with a plain split of random
 // content. Lines too long for a part, which end each, are included.
-func TestReadingInPartsAgreesWithSplitting(t *testing.T) {
+func TestReadingInChunksAgreesWithSplitting(t *testing.T) {
 	random := dice(t)
 	const part = 64
 	for range 300 {
@@ -290,7 +290,7 @@ func TestReadingInPartsAgreesWithSplitting(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsUnknown(t *testing.T) {
+func TestUnreadableLogMakesOutcomesUnknown(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	f.noRead = true
@@ -320,32 +320,32 @@ func (b *bench) damage(content []byte) {
 	}
 }
 
-// TestDamageOfAnEarlierLineIsSeenByWhoeverNeedsIt: a charge's newest line has its state, but
+// TestDamageOfAnEarlierLineIsDetectedByItsReaders: a charge's newest line has its state, but
 // earlier calls are in earlier lines.
-func TestDamageOfAnEarlierLineIsSeenByWhoeverNeedsIt(t *testing.T) {
+func TestDamageOfAnEarlierLineIsDetectedByItsReaders(t *testing.T) {
 	b := open(t)
 	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
-	b.submit(goingOn(1, actors.Capture, 2, 1000))
-	b.submit(goingOn(1, actors.Refund, 3, 10))
+	b.submit(followUpCall(1, actors.Capture, 2, 1000))
+	b.submit(followUpCall(1, actors.Refund, 3, 10))
 	b.damage(bytes.Replace(b.content(), []byte(`"operation":"capture"`), []byte(`"operation":"culture"`), 1))
 	b.expect("inquiry about the charge", b.inquire(1), settled(1))
-	b.expect("inquiry about the refund", b.ask(1, actors.Refund, 3), isGranted)
-	b.expect("inquiry about the capture", b.ask(1, actors.Capture, 2), isUnknown)
+	b.expect("inquiry about the refund", b.inquireAbout(1, actors.Refund, 3), isGranted)
+	b.expect("inquiry about the capture", b.inquireAbout(1, actors.Capture, 2), isUnknown)
 	before := b.content()
-	b.expect("the capture again", b.submit(goingOn(1, actors.Capture, 2, 1000)), isUnknown)
-	b.expect("another refund", b.submit(goingOn(1, actors.Refund, 4, 10)), isUnknown)
+	b.expect("the capture again", b.submit(followUpCall(1, actors.Capture, 2, 1000)), isUnknown)
+	b.expect("another refund", b.submit(followUpCall(1, actors.Refund, 4, 10)), isUnknown)
 	if !bytes.Equal(before, b.content()) {
 		t.Errorf("a line was written: %s", b.content()[len(before):])
 	}
-	b.expect("the refund that is known", b.submit(goingOn(1, actors.Refund, 3, 10)), isGranted)
+	b.expect("the refund that is known", b.submit(followUpCall(1, actors.Refund, 3, 10)), isGranted)
 }
 
-// TestALineThatLeadsElsewhereIsDamaged seals lines that are complete but wrong.
-func TestALineThatLeadsElsewhereIsDamaged(t *testing.T) {
+// TestLineWithAWrongReferenceToAnEarlierOneIsDamaged seals lines that are complete but wrong.
+func TestLineWithAWrongReferenceToAnEarlierOneIsDamaged(t *testing.T) {
 	b := open(t)
 	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
 	b.submit(cardCall(2, actors.Pay, "4242424242424242"))
-	b.submit(goingOn(1, actors.Capture, 2, 1000))
+	b.submit(followUpCall(1, actors.Capture, 2, 1000))
 	whole := b.content()
 	for _, change := range [][2]string{
 		{`"before":"0"`, `"before":"1"`}, {`"before":"0"`, `"before":"999999"`}, {`"before":"0"`, `"before":"-1"`}, {`"before":"0"`, `"before":""`},
@@ -365,11 +365,11 @@ func TestALineThatLeadsElsewhereIsDamaged(t *testing.T) {
 		}
 		b.damage(slices.Concat(whole[:begins], appendSeal(changed)))
 		b.reopen()
-		b.expect(change[1], b.ask(1, actors.Refund, 9), isUnknown)
+		b.expect(change[1], b.inquireAbout(1, actors.Refund, 9), isUnknown)
 	}
 }
 
-func TestALineDamagedWhileOpenIsUnknownAndNeverNotFound(t *testing.T) {
+func TestDamageWhileOpenMakesAnInquiryUnknownNotNotFound(t *testing.T) {
 	for _, change := range [][2]string{
 		{`"outcome":"charged"`, `"outcome":"refused"`},
 		{`"at":"2026`, `"at":"2027`},
@@ -391,9 +391,9 @@ func TestALineDamagedWhileOpenIsUnknownAndNeverNotFound(t *testing.T) {
 	}
 }
 
-// TestEveryDamageOfTheLogIsSeen flips a bit of each byte of two lines: a charge's first line, and
+// TestEveryDamageOfTheLogIsDetected flips a bit of each byte of two lines: a charge's first line, and
 // one with its whole state.
-func TestEveryDamageOfTheLogIsSeen(t *testing.T) {
+func TestEveryDamageOfTheLogIsDetected(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	b.decideOn(true)

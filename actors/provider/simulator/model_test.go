@@ -222,7 +222,7 @@ func must(u uint64, ok bool) uint64 {
 // randomCall returns a random call about one of a few charges, often a repetition.
 func randomCall(random *rand.Rand, ref uint64, opened *actors.Call) *actors.Call {
 	operations := []actors.Operation{actors.Pay, actors.Complete, actors.Capture, actors.Void, actors.Refund, actors.Refund}
-	c := goingOn(ref, operations[random.IntN(len(operations))], 1+random.Uint64N(4), 1+random.Uint64N(1200))
+	c := followUpCall(ref, operations[random.IntN(len(operations))], 1+random.Uint64N(4), 1+random.Uint64N(1200))
 	if opened != nil && opened.Card != nil {
 		c.Card = &secret.Card{Number: opened.Card.Number}
 	}
@@ -313,7 +313,7 @@ func compareInquiries(t *testing.T, b *bench, rails []*naive, step int) {
 			if operation == actors.Pay {
 				continue
 			}
-			if got, want := b.ask(uint64(ref), operation, key[1]), rail.again(made, uint64(ref)); !reflect.DeepEqual(got, want) {
+			if got, want := b.inquireAbout(uint64(ref), operation, key[1]), rail.again(made, uint64(ref)); !reflect.DeepEqual(got, want) {
 				t.Errorf("step %d: %v %d of charge %d is %+v, want %+v", step, operation, key[1], ref, got, want)
 			}
 		}

@@ -50,7 +50,7 @@ var destinations = []payment.Destination{
 type result struct {
 	verdict payment.Verdict
 	reason  string
-	done    time.Time // when a refund in progress is done
+	doneAt  time.Time // when a refund in progress is done
 }
 
 var granted = result{verdict: payment.VerdictCharged}
@@ -83,12 +83,12 @@ func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (re
 	return c.refund(call.Amount, now)
 }
 
-// complete continues a charge whose payer has acted. A charge that waits for no payer stays as it
-// is: a repeated call returns its current state.
+// complete continues a charge whose payer has acted. A charge that does not wait for its payer stays as
+// it is: a repeated call returns its current state.
 func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 	if c.verdict == payment.VerdictAction {
 		if d := c.completion(call, now); d.verdict != payment.VerdictAction {
-			c.become(&d, now)
+			c.apply(&d, now)
 		}
 	}
 	if c.inProgress() {
@@ -97,48 +97,48 @@ func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 	return result{verdict: c.verdict, reason: c.reason}, c
 }
 
-// completion decides on a charge that waits for its payer. The card decides last, as if it needed
-// no action, because its payer has acted.
+// completion decides on a charge that waits for its payer. For a card charge, the card's number decides
+// now, as if the card needed no action: its payer has acted.
 func (c *charge) completion(call *actors.Call, now time.Time) decision {
-	if c.ask.ofCard() && (call.Card == nil || len(call.Card.Number) == 0) {
+	if c.payerAction.needsCardAgain() && (call.Card == nil || len(call.Card.Number) == 0) {
 		return failed(reasonNoCard)
 	}
 	if refusal, ok := c.acted(call, now); !ok {
 		return refusal
 	}
 	d := charged
-	if c.ask.ofCard() {
-		if d = ofCard(c.operation, call.Card.Number); d.verdict == payment.VerdictAction {
+	if c.payerAction.needsCardAgain() {
+		if d = cardDecision(c.operation, call.Card.Number); d.verdict == payment.VerdictAction {
 			d = charged
 		}
 	}
-	if c.then == holds {
+	if c.next == holds {
 		return d.held()
 	}
 	return d
 }
 
-// acted tells whether the payer did what was asked; if not, it returns the decision instead.
+// acted tells whether the payer did what was requested; if not, it returns the decision on the charge.
 func (c *charge) acted(call *actors.Call, now time.Time) (decision, bool) {
 	switch {
-	case c.ask == asksPassword:
-		return refused(reasonAuthentication), textIn(call.Material, "otp") == password
-	case c.ask == asksSignature && now.After(c.expires):
-		return waitsFor(c.ask), false // the sequence number may have been given to another payment
-	case c.ask == asksSignature:
+	case c.payerAction == asksPassword:
+		return refused(reasonAuthentication), textField(call.Material, "otp") == password
+	case c.payerAction == asksSignature && now.After(c.expires):
+		return awaits(c.payerAction), false // the sequence number may have been given to another payment
+	case c.payerAction == asksSignature:
 		digest := sha256.Sum256([]byte(c.payload(call.Reference)))
-		return refused(reasonAuthentication), textIn(call.Material, "signature") == hex.EncodeToString(digest[:])
-	case c.ask == asksChoice:
+		return refused(reasonAuthentication), textField(call.Material, "signature") == hex.EncodeToString(digest[:])
+	case c.payerAction == asksChoice:
 		chosen := func(d payment.Destination) bool { return d.ID == call.Choice }
 		return refused(reasonDestination), slices.ContainsFunc(destinations, chosen)
 	case c.answer == "":
-		return waitsFor(c.ask), false
+		return awaits(c.payerAction), false
 	}
 	return refused(reasonAuthentication), c.answer == approved
 }
 
-// textIn returns the text field of that name in the material; empty if there is none.
-func textIn(material []byte, name string) string {
+// textField returns the text field of that name in the material; empty if there is none.
+func textField(material []byte, name string) string {
 	var fields map[string]any // a struct would accept "OTP" for "otp"
 	if len(material) > maxMaterial || json.Unmarshal(material, &fields) != nil {
 		return ""
@@ -147,7 +147,7 @@ func textIn(material []byte, name string) string {
 	return submitted
 }
 
-// capture takes the requested part of a hold and releases the rest.
+// capture takes the requested part of a hold and releases the remaining part.
 func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 	switch {
 	case c.verdict != payment.VerdictHeld:
@@ -158,14 +158,13 @@ func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 		return refuse(reasonAboveHeld), c
 	}
 	c.verdict, c.captured, c.at = payment.VerdictCharged, amount, now
-	if c.then == reverses {
+	if c.next == reverses {
 		c.at = now.Add(chargebackAfter)
 	}
 	return granted, c
 }
 
-// void gives up what has not been charged. A refused or failed charge is given up already and stays
-// as it is.
+// void gives up what has not been charged. A charge that was refused or has failed stays as it is.
 func (c charge) void(now time.Time) (result, charge) {
 	switch c.verdict {
 	case payment.VerdictCharged:
@@ -174,7 +173,7 @@ func (c charge) void(now time.Time) (result, charge) {
 		return granted, c
 	}
 	given := refused(reasonVoided)
-	c.become(&given, now)
+	c.apply(&given, now)
 	return granted, c
 }
 
@@ -183,7 +182,7 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	if c.verdict != payment.VerdictCharged {
 		return refuse(reasonNotSettled), c
 	}
-	if c.then == reverses && !now.Before(c.at) {
+	if c.next == reverses && !now.Before(c.at) {
 		return refuse(reasonTakenBack), c
 	}
 	left, err := c.captured.Sub(c.refunded)
@@ -198,20 +197,20 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	if c.refunded, err = c.refunded.Add(amount); err != nil {
 		return refuse(reasonAboveCharge), c
 	}
-	if c.then == reverses && c.refunded == c.captured {
-		c.then = keeps
+	if c.next == reverses && c.refunded == c.captured {
+		c.next = keeps
 	}
 	if c.refunds == delaysRefunds {
-		return result{verdict: payment.VerdictPending, done: now.Add(delay)}, c
+		return result{verdict: payment.VerdictPending, doneAt: now.Add(delay)}, c
 	}
 	return granted, c
 }
 
-// answer returns the answer to the line's call at the instant now; c is the charge after its newest
-// line. The result of an operation that moved money or was refused does not change; that of an
-// operation that was in progress is the charge's current state. A charged payment's answer has a
-// token.
-func (l *record) answer(c *charge, now time.Time) actors.Outcome {
+// callOutcome returns the outcome of the line's call at the instant now; c is the charge after its newest
+// line. The outcome of an operation that moved money or was refused does not change. The outcome of an
+// operation that was in progress follows from the charge's current state. The outcome of a charged
+// payment has a token.
+func (l *record) callOutcome(c *charge, now time.Time) actors.Outcome {
 	verdict := verdicts[l.call.outcome]
 	if l.call.operation == refunds || l.call.operation == voids {
 		return l.call.returned(verdict, now)
@@ -221,24 +220,24 @@ func (l *record) answer(c *charge, now time.Time) actors.Outcome {
 		if o.Verdict == payment.VerdictUnknown {
 			o.Verdict = verdict
 		}
-		return c.with(o, l.reference)
+		return c.withToken(o, l.reference)
 	}
-	then := charge{verdict: verdict, reason: l.call.reason, ask: c.ask}
-	return c.with(then.outcome(l.reference, now), l.reference)
+	then := charge{verdict: verdict, reason: l.call.reason, payerAction: c.payerAction}
+	return c.withToken(then.outcome(l.reference, now), l.reference)
 }
 
-// returned returns the answer to a Void or a Refund, which have no retrieval number of their own.
+// returned returns the outcome of a Void or a Refund, which have no retrieval number of their own.
 func (o *callFields) returned(verdict payment.Verdict, now time.Time) actors.Outcome {
 	switch {
 	case verdict != payment.VerdictPending:
 		return actors.Outcome{Verdict: verdict, Failure: failures[o.reason]}
-	case now.Before(o.done):
-		return actors.Outcome{Verdict: verdict, Status: statusRefunding, Again: o.done.Sub(now)}
+	case now.Before(o.doneAt):
+		return actors.Outcome{Verdict: verdict, Status: statusRefunding, Again: o.doneAt.Sub(now)}
 	}
 	return actors.Outcome{Verdict: payment.VerdictCharged}
 }
 
-// requested returns what distinguishes the operation from others of its charge: the request, or
+// requested returns what distinguishes an operation from others of the same charge: the request, or
 // zero for an operation that opens a charge, because a charge is opened once.
 func requested(operation actors.Operation, request ledger.ID) ledger.ID {
 	if opens(operation) {

@@ -67,15 +67,15 @@ var situations = map[string]func(b *bench){
 	},
 	"voided": func(b *bench) {
 		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
-		b.submit(goingOn(1, actors.Void, 90, 0))
+		b.submit(followUpCall(1, actors.Void, 90, 0))
 	},
 	"captured": func(b *bench) {
 		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
-		b.submit(goingOn(1, actors.Capture, 90, 1000))
+		b.submit(followUpCall(1, actors.Capture, 90, 1000))
 	},
 	"refunded": func(b *bench) {
 		b.submit(cardCall(1, actors.Pay, "4242424242424242"))
-		b.submit(goingOn(1, actors.Refund, 90, 1000))
+		b.submit(followUpCall(1, actors.Refund, 90, 1000))
 	},
 	"taken back": func(b *bench) {
 		b.submit(cardCall(1, actors.Pay, chargebackCard))
@@ -136,7 +136,7 @@ var restarts = map[string]func(b *bench){
 	},
 }
 
-func TestOperationsByWhatTheChargeHasComeTo(t *testing.T) {
+func TestOperationsInEachStateOfACharge(t *testing.T) {
 	for situation, row := range operationsGrid {
 		for operation, want := range map[actors.Operation]operationCase{
 			actors.Capture: row.capture, actors.Void: row.void, actors.Refund: row.refund, actors.Complete: row.complete,
@@ -160,10 +160,10 @@ func checkOperation(t *testing.T, situation string, operation actors.Operation, 
 	between(b)
 	charge := b.inquire(1)
 	between(b)
-	b.expect("inquiry before the operation arrived", b.ask(1, operation, 91), notFound)
+	b.expect("inquiry before the operation arrived", b.inquireAbout(1, operation, 91), notFound)
 	many := b.counted(1, operation.String())
 
-	call := goingOn(1, operation, 91, 1000)
+	call := followUpCall(1, operation, 91, 1000)
 	if operation == actors.Complete {
 		call = completing(1, 91, redirectCard)
 	}
@@ -175,7 +175,7 @@ func checkOperation(t *testing.T, situation string, operation actors.Operation, 
 		between(b)
 		b.expect("inquiry about the charge", b.inquire(1), charge)
 		between(b)
-		b.expect("inquiry about the operation", b.ask(1, operation, 91), want.answer)
+		b.expect("inquiry about the operation", b.inquireAbout(1, operation, 91), want.answer)
 		between(b)
 		b.expect("the same call again", b.submit(call), want.answer)
 	}
@@ -197,12 +197,12 @@ func TestACaptureTakesUpToWhatWasAuthorised(t *testing.T) {
 		} {
 			b := open(t)
 			b.expect("hold", b.submit(held(cardCall(1, opening, "4242424242424242"))), onHold(1))
-			b.expect(fmt.Sprint("capture of ", amount), b.submit(goingOn(1, actors.Capture, 2, amount)), want)
+			b.expect(fmt.Sprint("capture of ", amount), b.submit(followUpCall(1, actors.Capture, 2, amount)), want)
 			after := onHold(1)
 			if want.Verdict == payment.VerdictCharged {
 				after = settled(1)
 			}
-			b.expect("inquiry", b.ask(1, opening, 0), after)
+			b.expect("inquiry", b.inquireAbout(1, opening, 0), after)
 		}
 	}
 }
@@ -210,16 +210,16 @@ func TestACaptureTakesUpToWhatWasAuthorised(t *testing.T) {
 func TestARefusedCaptureLeavesTheHold(t *testing.T) {
 	b := open(t)
 	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
-	b.submit(goingOn(1, actors.Capture, 2, 1001))
-	b.expect("capture", b.submit(goingOn(1, actors.Capture, 3, 1000)), settled(1))
-	b.expect("one more", b.submit(goingOn(1, actors.Capture, 4, 1)), notHeld)
-	b.expect("the refused one again", b.submit(goingOn(1, actors.Capture, 2, 1001)), isRefused("amount_above_authorization"))
+	b.submit(followUpCall(1, actors.Capture, 2, 1001))
+	b.expect("capture", b.submit(followUpCall(1, actors.Capture, 3, 1000)), settled(1))
+	b.expect("one more", b.submit(followUpCall(1, actors.Capture, 4, 1)), notHeld)
+	b.expect("the refused one again", b.submit(followUpCall(1, actors.Capture, 2, 1001)), isRefused("amount_above_authorization"))
 }
 
 func TestRefundsReturnUpToWhatWasCaptured(t *testing.T) {
 	b := open(t)
 	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
-	b.submit(goingOn(1, actors.Capture, 2, 700))
+	b.submit(followUpCall(1, actors.Capture, 2, 700))
 	above := isRefused("amount_above_charge")
 	for i, step := range []struct {
 		amount uint64
@@ -228,7 +228,7 @@ func TestRefundsReturnUpToWhatWasCaptured(t *testing.T) {
 		{701, above}, {1000, above}, {300, isGranted}, {401, above}, {399, isGranted}, {2, above}, {0, isRefused("amount_missing")}, {1, isGranted}, {1, above},
 	} {
 		b.reopen()
-		call := goingOn(1, actors.Refund, uint64(10+i), step.amount)
+		call := followUpCall(1, actors.Refund, uint64(10+i), step.amount)
 		b.expect(fmt.Sprint("refund ", i, " of ", step.amount), b.submit(call), step.want)
 		b.expect(fmt.Sprint("refund ", i, " again"), b.submit(call), step.want)
 		b.expect("inquiry about the charge", b.inquire(1), settled(1))
@@ -242,82 +242,82 @@ func TestTheIssuerRefusesRefunds(t *testing.T) {
 		call.Hold = hold
 		b.submit(call)
 		if hold {
-			b.submit(goingOn(1, actors.Capture, 2, 1000))
+			b.submit(followUpCall(1, actors.Capture, 2, 1000))
 		}
 		b.reopen()
 		want := isRefused("refund_refused_by_issuer")
-		b.expect("refund", b.submit(goingOn(1, actors.Refund, 3, 10)), want)
-		b.expect("inquiry about it", b.ask(1, actors.Refund, 3), want)
+		b.expect("refund", b.submit(followUpCall(1, actors.Refund, 3, 10)), want)
+		b.expect("inquiry about it", b.inquireAbout(1, actors.Refund, 3), want)
 		b.expect("inquiry", b.inquire(1), settled(1))
 	}
 }
 
-func TestARefundIsUnderWayForFiveSeconds(t *testing.T) {
-	refunding := func(again time.Duration) actors.Outcome {
+func TestDelayedRefundTakesFiveSeconds(t *testing.T) {
+	refundPending := func(again time.Duration) actors.Outcome {
 		return actors.Outcome{Verdict: payment.VerdictPending, Status: "refunding", Again: again}
 	}
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4000000000007726"))
-	first, second := goingOn(1, actors.Refund, 2, 600), goingOn(1, actors.Refund, 3, 400)
-	b.expect("refund", b.submit(first), refunding(5*time.Second))
+	first, second := followUpCall(1, actors.Refund, 2, 600), followUpCall(1, actors.Refund, 3, 400)
+	b.expect("refund", b.submit(first), refundPending(5*time.Second))
 	b.pass(2 * time.Second)
 	b.reopen()
-	b.expect("more than is left", b.submit(goingOn(1, actors.Refund, 4, 401)), isRefused("amount_above_charge"))
-	b.expect("the rest", b.submit(second), refunding(5*time.Second))
+	b.expect("more than is left", b.submit(followUpCall(1, actors.Refund, 4, 401)), isRefused("amount_above_charge"))
+	b.expect("the rest", b.submit(second), refundPending(5*time.Second))
 	b.pass(3*time.Second - time.Microsecond)
-	b.expect("the first, not yet", b.ask(1, actors.Refund, 2), refunding(time.Microsecond))
-	b.expect("the first, called again", b.submit(first), refunding(time.Microsecond))
+	b.expect("the first, not yet", b.inquireAbout(1, actors.Refund, 2), refundPending(time.Microsecond))
+	b.expect("the first, called again", b.submit(first), refundPending(time.Microsecond))
 	b.pass(time.Microsecond)
 	b.reopen()
-	b.expect("the first", b.ask(1, actors.Refund, 2), isGranted)
-	b.expect("the second", b.ask(1, actors.Refund, 3), refunding(2*time.Second))
+	b.expect("the first", b.inquireAbout(1, actors.Refund, 2), isGranted)
+	b.expect("the second", b.inquireAbout(1, actors.Refund, 3), refundPending(2*time.Second))
 	b.pass(2 * time.Second)
 	b.expect("the second, called again", b.submit(second), isGranted)
 	b.expect("inquiry about the charge", b.inquire(1), settled(1))
 }
 
-func TestAHoldThatIsSlowOrLostIsHeldLater(t *testing.T) {
+func TestSlowOrLostHoldIsHeldLater(t *testing.T) {
 	for number, wait := range map[string]time.Duration{"4000000000000077": 5 * time.Second, "4000000000000341": 10 * time.Second} {
 		for _, operation := range []actors.Operation{actors.Pay, actors.PayOut} {
 			b := open(t)
 			b.submit(held(cardCall(1, operation, number)))
 			b.pass(wait - time.Microsecond)
-			b.expect("not yet", b.ask(1, operation, 0), isPending(time.Microsecond))
-			b.expect("too early", b.submit(goingOn(1, actors.Capture, 2, 1)), notHeld)
+			b.expect("not yet", b.inquireAbout(1, operation, 0), isPending(time.Microsecond))
+			b.expect("too early", b.submit(followUpCall(1, actors.Capture, 2, 1)), notHeld)
 			b.pass(time.Microsecond)
-			b.expect("held", b.ask(1, operation, 0), onHold(1))
+			b.expect("held", b.inquireAbout(1, operation, 0), onHold(1))
 			b.expect("the call again", b.submit(held(cardCall(1, operation, number))), onHold(1))
-			b.expect("capture", b.submit(goingOn(1, actors.Capture, 3, 1)), settled(1))
+			b.expect("capture", b.submit(followUpCall(1, actors.Capture, 3, 1)), settled(1))
 		}
 	}
 }
 
-func TestAVoidBeforeTheRailHasChargedIsForEver(t *testing.T) {
+func TestVoidOfAPendingChargeIsFinal(t *testing.T) {
 	for number, wait := range map[string]time.Duration{"4000000000000077": 5 * time.Second, "4000000000000341": 10 * time.Second} {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, number))
 		b.submit(cardCall(2, actors.Pay, number))
 		b.pass(wait - time.Microsecond)
-		b.expect("just in time", b.submit(goingOn(1, actors.Void, 3, 0)), isGranted)
+		b.expect("just in time", b.submit(followUpCall(1, actors.Void, 3, 0)), isGranted)
 		b.pass(time.Microsecond)
-		b.expect("too late", b.submit(goingOn(2, actors.Void, 3, 0)), alreadyCharged)
+		b.expect("too late", b.submit(followUpCall(2, actors.Void, 3, 0)), alreadyCharged)
 		b.reopen()
 		b.expect("the one given up", b.inquire(1), voided)
 		b.expect("its call again", b.submit(cardCall(1, actors.Pay, number)), voided)
 		b.expect("the other one", b.inquire(2), settled(2))
-		b.expect("the void that was granted", b.submit(goingOn(1, actors.Void, 3, 0)), isGranted)
-		b.expect("the void that was not", b.ask(2, actors.Void, 3), alreadyCharged)
+		b.expect("the void that was granted", b.submit(followUpCall(1, actors.Void, 3, 0)), isGranted)
+		b.expect("the void that was not", b.inquireAbout(2, actors.Void, 3), alreadyCharged)
 	}
 }
 
-func TestAChargeThatArrivesAfterItsVoidIsAChargeStill(t *testing.T) {
+func TestChargeThatArrivesAfterItsVoidIsMade(t *testing.T) {
 	b := open(t)
-	b.expect("void of nothing", b.submit(goingOn(1, actors.Void, 2, 0)), notFound)
+	b.expect("void of nothing", b.submit(followUpCall(1, actors.Void, 2, 0)), notFound)
 	b.expect("inquiry", b.inquire(1), notFound)
 	b.reopen()
 	b.expect("charge", b.submit(cardCall(1, actors.Pay, "4000000000000077")), isPending(5*time.Second))
-	b.expect("the void again", b.submit(goingOn(1, actors.Void, 2, 0)), notFound)
-	b.expect("another void", b.submit(goingOn(1, actors.Void, 3, 0)), isGranted)
+	b.expect("the void again", b.submit(followUpCall(1, actors.Void, 2, 0)), notFound)
+	b.expect("another void", b.submit(followUpCall(1, actors.Void, 3, 0)), isGranted)
 	b.reopen()
 	b.expect("inquiry, later", b.inquire(1), voided)
 }
@@ -325,20 +325,20 @@ func TestAChargeThatArrivesAfterItsVoidIsAChargeStill(t *testing.T) {
 func TestAReferenceOpensOneCharge(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
-	b.expect("inquiry about a payout", b.ask(1, actors.PayOut, 0), notFound)
+	b.expect("inquiry about a payout", b.inquireAbout(1, actors.PayOut, 0), notFound)
 	b.expect("a payout of it", b.submit(cardCall(1, actors.PayOut, "4242424242424242")), isRefused("reference_in_use"))
-	b.expect("inquiry about the payout", b.ask(1, actors.PayOut, 0), isRefused("reference_in_use"))
+	b.expect("inquiry about the payout", b.inquireAbout(1, actors.PayOut, 0), isRefused("reference_in_use"))
 	b.expect("inquiry about the payment", b.inquire(1), settled(1))
 }
 
-func TestEachRequestOfAnOperationIsOne(t *testing.T) {
+func TestRepeatedOperationTakesEffectOnce(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
-	b.submit(goingOn(1, actors.Refund, 2, 600))
-	b.expect("another operation with the request", b.submit(goingOn(1, actors.Void, 2, 0)), alreadyCharged)
-	b.expect("the request with another amount", b.submit(goingOn(1, actors.Refund, 2, 100)), isGranted)
-	b.expect("what is left", b.submit(goingOn(1, actors.Refund, 3, 400)), isGranted)
-	b.expect("a request of another charge", b.ask(2, actors.Refund, 2), notFound)
+	b.submit(followUpCall(1, actors.Refund, 2, 600))
+	b.expect("another operation with the request", b.submit(followUpCall(1, actors.Void, 2, 0)), alreadyCharged)
+	b.expect("the request with another amount", b.submit(followUpCall(1, actors.Refund, 2, 100)), isGranted)
+	b.expect("what is left", b.submit(followUpCall(1, actors.Refund, 3, 400)), isGranted)
+	b.expect("a request of another charge", b.inquireAbout(2, actors.Refund, 2), notFound)
 }
 
 func TestAmountsOfAnySizeAreExact(t *testing.T) {
@@ -346,7 +346,7 @@ func TestAmountsOfAnySizeAreExact(t *testing.T) {
 	call := held(cardCall(1, actors.Pay, "4242424242424242"))
 	const most = "115792089237316195423570985008687907853269984665640564039457584007913129639935" // 2^256 − 1
 	parse := func(text string) *actors.Call {
-		c := goingOn(1, actors.Capture, 2, 0)
+		c := followUpCall(1, actors.Capture, 2, 0)
 		if err := c.Amount.UnmarshalText([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
@@ -363,19 +363,19 @@ func TestAmountsOfAnySizeAreExact(t *testing.T) {
 	refund = parse(most)
 	refund.Operation, refund.Request = actors.Refund, id(4)
 	b.expect("all again", b.submit(refund), isRefused("amount_above_charge"))
-	b.expect("two units", b.submit(goingOn(1, actors.Refund, 5, 2)), isRefused("amount_above_charge"))
-	b.expect("the last one", b.submit(goingOn(1, actors.Refund, 6, 1)), isGranted)
+	b.expect("two units", b.submit(followUpCall(1, actors.Refund, 5, 2)), isRefused("amount_above_charge"))
+	b.expect("the last one", b.submit(followUpCall(1, actors.Refund, 6, 1)), isGranted)
 	if refunded := b.logged()[len(b.logged())-1]["refunded"]; refunded != most {
 		t.Errorf("refunded %s", refunded)
 	}
 }
 
-func TestALineIsReadAsItWasWritten(t *testing.T) {
+func TestLinesSurviveAReopen(t *testing.T) {
 	for situation, bring := range situations {
 		b := open(t)
 		bring(b)
-		b.submit(goingOn(1, actors.Void, 91, 0))
-		b.submit(goingOn(1, actors.Refund, 92, 5))
+		b.submit(followUpCall(1, actors.Void, 91, 0))
+		b.submit(followUpCall(1, actors.Refund, 92, 5))
 		err := b.log.each(t.Context(), b.log.size, func(offset int64, text []byte) error {
 			l, err := parse(text, offset)
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/money"
 )
 
-func TestAForcedOutcomeIsOneOfThree(t *testing.T) {
+func TestForcedOutcomeHasThreeValues(t *testing.T) {
 	for params, fail := range map[string]string{
 		`{"fail":"rejected"}`: FailRejected, `{"fail":"failed"}`: FailFailed, `{"fail":"timeout"}`: FailTimeout,
 		`{"fail":""}`: "", `{"fail":null}`: "", `{}`: "", `{"fail":"maybe"}`: "refused", `{"fail":1}`: "refused",

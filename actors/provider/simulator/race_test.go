@@ -53,7 +53,7 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestOneReferenceFromManyGoroutinesHasOneAnswer(t *testing.T) {
+func TestConcurrentCallsOfOneReferenceHaveOneOutcome(t *testing.T) {
 	const workers = 32
 	b := open(t)
 	var all sync.WaitGroup
@@ -96,7 +96,7 @@ func count(verdicts []payment.Verdict, of payment.Verdict) int {
 	return n
 }
 
-func TestOfCapturesAndVoidsAtOnceOneKindWins(t *testing.T) {
+func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
 	const each = 8
 	for round := range uint64(20) {
 		b := open(t)
@@ -106,7 +106,7 @@ func TestOfCapturesAndVoidsAtOnceOneKindWins(t *testing.T) {
 		}
 		var calls []*actors.Call
 		for n := range uint64(each) {
-			calls = append(calls, goingOn(1, actors.Capture, n, 1000), goingOn(1, actors.Void, 100+n, 0))
+			calls = append(calls, followUpCall(1, actors.Capture, n, 1000), followUpCall(1, actors.Void, 100+n, 0))
 		}
 		var captures, voids []payment.Verdict
 		for i, v := range b.together(calls...) {
@@ -127,12 +127,12 @@ func TestOfCapturesAndVoidsAtOnceOneKindWins(t *testing.T) {
 	}
 }
 
-func TestRefundsAtOnceNeverReturnMoreThanWasCharged(t *testing.T) {
+func TestConcurrentRefundsReturnAtMostTheCharge(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	var calls []*actors.Call
 	for n := range uint64(24) {
-		calls = append(calls, goingOn(1, actors.Refund, n%12, 100)) // each request twice
+		calls = append(calls, followUpCall(1, actors.Refund, n%12, 100)) // each request twice
 	}
 	if n := count(b.together(calls...), payment.VerdictCharged); n != 20 {
 		t.Errorf("%d calls were granted, want 20, which are 10 requests", n)
@@ -140,7 +140,7 @@ func TestRefundsAtOnceNeverReturnMoreThanWasCharged(t *testing.T) {
 	if n := len(b.logged()); n != 25 {
 		t.Errorf("%d lines, want 25", n)
 	}
-	b.expect("one more", b.submit(goingOn(1, actors.Refund, 99, 1)), isRefused("amount_above_charge"))
+	b.expect("one more", b.submit(followUpCall(1, actors.Refund, 99, 1)), isRefused("amount_above_charge"))
 }
 
 // gated is a file whose next read waits; reading is closed when the read has begun.
@@ -165,9 +165,9 @@ func (b *bench) gate() *gated {
 	return g
 }
 
-func TestWhileACallReadsTheLogItsChargeWaitsAndOthersContinue(t *testing.T) {
+func TestCallThatReadsTheLogDelaysOnlyItsCharge(t *testing.T) {
 	for what, work := range map[string]func(b *bench){
-		"capture":  func(b *bench) { b.submit(goingOn(1, actors.Capture, 2, 10)) },
+		"capture":  func(b *bench) { b.submit(followUpCall(1, actors.Capture, 2, 10)) },
 		"repeat":   func(b *bench) { b.submit(cardCall(1, actors.Pay, redirectCard)) },
 		"decision": func(b *bench) { b.decideOn(true) },
 	} {
@@ -191,9 +191,9 @@ func TestWhileACallReadsTheLogItsChargeWaitsAndOthersContinue(t *testing.T) {
 	}
 }
 
-// TestAnInquiryGoesByTheInstantWhenItWasMade voids the charge, and lets the time of the charging
+// TestInquiryUsesTheTimeAtWhichItStarted voids the charge, and lets the time of the charging
 // pass, while an inquiry reads its line.
-func TestAnInquiryGoesByTheInstantWhenItWasMade(t *testing.T) {
+func TestInquiryUsesTheTimeAtWhichItStarted(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4000000000000077"))
 	g := b.gate()
@@ -201,7 +201,7 @@ func TestAnInquiryGoesByTheInstantWhenItWasMade(t *testing.T) {
 	var done sync.WaitGroup
 	done.Go(func() { outcomes = b.inquire(1) })
 	<-g.reading
-	b.expect("void", b.submit(goingOn(1, actors.Void, 2, 0)), isGranted)
+	b.expect("void", b.submit(followUpCall(1, actors.Void, 2, 0)), isGranted)
 	b.pass(time.Minute)
 	close(g.open)
 	done.Wait()
@@ -209,7 +209,7 @@ func TestAnInquiryGoesByTheInstantWhenItWasMade(t *testing.T) {
 	b.expect("a later one", b.inquire(1), voided)
 }
 
-func TestDecisionsAtOnceKeepTheFirst(t *testing.T) {
+func TestFirstOfConcurrentDecisionsCounts(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	var all sync.WaitGroup
@@ -231,14 +231,14 @@ func TestDecisionsAtOnceKeepTheFirst(t *testing.T) {
 	b.expect("complete", b.submit(completing(1, 2, redirectCard)), want)
 }
 
-func TestAnInquiryNeverTakesBackWhatItSaid(t *testing.T) {
+func TestInquiriesNeverContradictEarlierOnes(t *testing.T) {
 	for range 20 {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, "4000000000000077"))
 		b.pass(5*time.Second - 2*time.Microsecond)
 		var all sync.WaitGroup
 		var granted payment.Verdict
-		all.Go(func() { granted = b.submit(goingOn(1, actors.Void, 2, 0)).Verdict })
+		all.Go(func() { granted = b.submit(followUpCall(1, actors.Void, 2, 0)).Verdict })
 		all.Go(func() {
 			for range 4 {
 				b.pass(time.Microsecond)

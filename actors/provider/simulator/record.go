@@ -57,8 +57,8 @@ var (
 )
 
 const (
-	challenges = "challenge"
-	reissues   = "reissue" // of a payload to be signed
+	challengeOperation = "challenge"
+	reissueOperation   = "reissue" // of a payload to be signed
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -86,11 +86,11 @@ type record struct {
 
 // callFields is the part of a line about its call.
 type callFields struct {
-	operation string    // as actors.Operation names it, or challenges or reissues
+	operation string    // as actors.Operation names it, or challengeOperation or reissueOperation
 	request   ledger.ID // zero for a call that opens a charge, and for a challenge
-	outcome   string    // as payment.Verdict names it, or the payer's answer
+	outcome   string    // as payment.Verdict names it, or the payer's decision
 	reason    string
-	done      time.Time // when a refund in progress is done; else zero
+	doneAt    time.Time // when a refund in progress is done; else zero
 }
 
 // appendKey writes the beginning of a line: the key of its charge.
@@ -115,7 +115,7 @@ func appendLine(dst []byte, l *record) []byte {
 	}
 	dst = appendField(dst, `,"outcome":"`, l.call.outcome)
 	dst = appendField(dst, `,"reason":"`, l.call.reason)
-	dst = appendTime(dst, `,"done":"`, l.call.done)
+	dst = appendTime(dst, `,"done":"`, l.call.doneAt)
 	if l.before != first {
 		dst = appendState(dst, &l.charge)
 	}
@@ -141,15 +141,15 @@ func appendState(dst []byte, c *charge) []byte {
 	return appendAmount(dst, `,"refunded":"`, c.refunded)
 }
 
-// appendCharge writes the fields of the charge that every line has: then (what the rail does next),
-// at (when, or else the time of the charge's last change), amount, refunds, challenge, answer,
+// appendCharge writes the fields of the charge that every line has: then (what the rail does next), at
+// (when it does that; else the time of the charge's last change), amount, refunds, challenge, answer,
 // asset, return_url, and for a payload to be signed sequence and expires.
 func appendCharge(dst []byte, c *charge) []byte {
-	dst = appendField(dst, `,"then":"`, string(c.then))
+	dst = appendField(dst, `,"then":"`, string(c.next))
 	dst = appendTime(dst, `,"at":"`, c.at)
 	dst = appendAmount(dst, `,"amount":"`, c.amount)
 	dst = appendField(dst, `,"refunds":"`, string(c.refunds))
-	dst = appendField(dst, `,"challenge":"`, string(c.ask))
+	dst = appendField(dst, `,"challenge":"`, string(c.payerAction))
 	dst = appendField(dst, `,"answer":"`, string(c.answer))
 	dst = appendText(dst, `,"asset":`, c.asset)
 	dst = appendText(dst, `,"return_url":`, c.returnURL)
@@ -234,7 +234,7 @@ func appendID(dst []byte, id ledger.ID) []byte {
 	return hex.AppendEncode(append(dst, '-'), id[10:16])
 }
 
-// verdicts maps what Verdict.String wrote back to verdicts.
+// verdicts maps the texts of Verdict.String to verdicts.
 var verdicts = map[string]payment.Verdict{
 	payment.VerdictCharged.String():  payment.VerdictCharged,
 	payment.VerdictPending.String():  payment.VerdictPending,
@@ -246,7 +246,7 @@ var verdicts = map[string]payment.Verdict{
 	payment.VerdictAction.String():   payment.VerdictAction,
 }
 
-// openers maps what Operation.String wrote for operations that open a charge back to operations.
+// openers maps the texts of Operation.String for operations that open a charge to operations.
 var openers = map[string]actors.Operation{
 	actors.Pay.String():    actors.Pay,
 	actors.PayOut.String(): actors.PayOut,
@@ -262,10 +262,10 @@ type fields struct {
 
 	Charge, Status, Cause      string
 	Captured, Refunded, Amount money.Amount
-	Then                       fate
+	Then                       nextStep
 	At                         time.Time
-	Refunds                    refunding
-	Challenge                  ask
+	Refunds                    refundMode
+	Challenge                  payerAction
 	Answer                     answer
 	Asset                      string
 	ReturnURL                  string `json:"return_url"`
@@ -283,7 +283,7 @@ func parse(text []byte, offset int64) (*record, error) {
 	}
 	l := &record{
 		reference: f.Reference, terminal: f.Terminal, org: f.Org,
-		call:   callFields{operation: f.Operation, request: f.Request, outcome: f.Outcome, reason: f.Reason, done: f.Done.UTC()},
+		call:   callFields{operation: f.Operation, request: f.Request, outcome: f.Outcome, reason: f.Reason, doneAt: f.Done.UTC()},
 		charge: f.charge(),
 		before: first,
 		offset: offset,
@@ -305,9 +305,9 @@ func parse(text []byte, offset int64) (*record, error) {
 // charge returns the charge that the fields describe, as appendState and appendCharge wrote it.
 func (f *fields) charge() charge {
 	c := charge{
-		operation: openers[f.Charge], verdict: verdicts[f.Status], reason: f.Cause, then: f.Then, at: f.At.UTC(),
+		operation: openers[f.Charge], verdict: verdicts[f.Status], reason: f.Cause, next: f.Then, at: f.At.UTC(),
 		amount: f.Amount, captured: f.Captured, refunded: f.Refunded,
-		refunds: f.Refunds, ask: f.Challenge, answer: f.Answer, asset: f.Asset, returnURL: f.ReturnURL,
+		refunds: f.Refunds, payerAction: f.Challenge, answer: f.Answer, asset: f.Asset, returnURL: f.ReturnURL,
 		sequence: f.Sequence, expires: f.Expires.UTC(),
 	}
 	if f.Before == nil {
@@ -319,27 +319,27 @@ func (f *fields) charge() charge {
 	return c
 }
 
-// sound tells whether the line can have been written: readers rely on what it refers to.
+// sound tells whether appendLine can have written the line: readers rely on what it refers to.
 func (l *record) sound() bool {
 	c := &l.charge
-	if _, known := verdicts[l.call.outcome]; !known && l.call.operation != challenges {
+	if _, known := verdicts[l.call.outcome]; !known && l.call.operation != challengeOperation {
 		return false
 	}
 	if (c.operation == 0) != (c.verdict == payment.VerdictNotFound) || (c.operation != 0) == c.at.IsZero() {
 		return false
 	}
-	if (c.ask == asksSignature) != (c.sequence > 0) || (c.sequence > 0) == c.expires.IsZero() {
+	if (c.payerAction == asksSignature) != (c.sequence > 0) || (c.sequence > 0) == c.expires.IsZero() {
 		return false
 	}
 	switch c.verdict {
 	case payment.VerdictPending, payment.VerdictUnknown, payment.VerdictAction:
-		return c.then == charges || c.then == holds
+		return c.next == charges || c.next == holds
 	case payment.VerdictCharged:
-		return c.then == "" || c.then == reverses || c.then == keeps
+		return c.next == "" || c.next == reverses || c.next == keeps
 	case payment.VerdictHeld:
-		return c.then == "" || c.then == reverses
+		return c.next == "" || c.next == reverses
 	case payment.VerdictRefused, payment.VerdictFailed, payment.VerdictNotFound:
-		return c.then == ""
+		return c.next == ""
 	}
 	return false
 }

@@ -19,7 +19,7 @@ const payloadOne = "simulator:native_gas:test/USD/:1000:00000000-0000-0000-0000-
 
 // signing returns a call that submits a signature.
 func signing(n, request uint64, signature string) *actors.Call {
-	c := goingOn(n, actors.Complete, request, 0)
+	c := followUpCall(n, actors.Complete, request, 0)
 	c.Method, c.Material = "native_gas", []byte(`{"signature":"`+signature+`"}`)
 	return c
 }
@@ -55,12 +55,12 @@ func TestOnlyTheSignatureOfThePayloadCharges(t *testing.T) {
 			if hold && want.Verdict == payment.VerdictCharged {
 				want = onHold(1)
 			}
-			complete := goingOn(1, actors.Complete, 2, 0)
+			complete := followUpCall(1, actors.Complete, 2, 0)
 			complete.Material = []byte(material)
 			b.reopen()
 			b.expect("complete with "+material, b.submit(complete), want)
 			b.reopen()
-			b.expect("inquiry after "+material, b.ask(1, actors.Pay, 0), want)
+			b.expect("inquiry after "+material, b.inquireAbout(1, actors.Pay, 0), want)
 		}
 	}
 }
@@ -73,13 +73,13 @@ func TestASequenceNumberIsReservedForAMinute(t *testing.T) {
 		b.submit(methodCall(1, actors.Pay, "native_gas"))
 		b.pass(after)
 		b.expect(fmt.Sprint("signed after ", after), b.submit(signing(1, 2, signed(payloadOne))), want)
-		b.expect("inquiry", b.ask(1, actors.Pay, 0), want)
+		b.expect("inquiry", b.inquireAbout(1, actors.Pay, 0), want)
 	}
 }
 
 // A reissued payload has the next number and its own minute, and is in the log before it is
 // returned, so a restart knows what may be signed.
-func TestWhatIsToBeSignedIsPublishedAnew(t *testing.T) {
+func TestReissuePublishesANewPayload(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
 	publishes := func(sequence int, at time.Duration) {
@@ -111,7 +111,7 @@ func TestWhatIsToBeSignedIsPublishedAnew(t *testing.T) {
 		t.Errorf("it was published anew %d times", n)
 	}
 	b.expect("the first one's signature", b.submit(signing(1, 2, signed(payloadOne))), unpaid)
-	b.expect("inquiry", b.ask(1, actors.Pay, 0), unpaid)
+	b.expect("inquiry", b.inquireAbout(1, actors.Pay, 0), unpaid)
 
 	b.submit(methodCall(2, actors.Pay, "native_gas"))
 	b.pass(2 * time.Minute)
@@ -123,10 +123,10 @@ func TestWhatIsToBeSignedIsPublishedAnew(t *testing.T) {
 }
 
 // Nothing else is reissued, and a finished charge stays finished.
-func TestOnlyWhatMayBeSignedIsPublishedAnew(t *testing.T) {
+func TestReissueNeedsAnExpiredPayload(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
-	b.submit(goingOn(1, actors.Void, 2, 0))
+	b.submit(followUpCall(1, actors.Void, 2, 0))
 	b.submit(methodCall(2, actors.Pay, "native_gas"))
 	b.submit(signing(2, 3, signed(strings.Replace(payloadOne, "01:1", "02:1", 1))))
 	b.submit(cardCall(3, actors.Pay, passwordCard))
@@ -149,7 +149,7 @@ func TestOnlyWhatMayBeSignedIsPublishedAnew(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeLoggedIsNotPublishedAnew(t *testing.T) {
+func TestReissueThatCannotBeLoggedPublishesNothing(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
 	b.pass(2 * time.Minute)
@@ -161,7 +161,7 @@ func TestWhatCannotBeLoggedIsNotPublishedAnew(t *testing.T) {
 	}
 }
 
-func TestALineOfASignatureSaysWhatTheDocumentSays(t *testing.T) {
+func TestSignatureLineHasTheDocumentedForm(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
 	b.pass(2 * time.Minute)

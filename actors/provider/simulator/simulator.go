@@ -34,7 +34,7 @@ type Options struct {
 	Path    string      // of the log; Open creates it if it does not exist
 	Clock   clock.Clock // the business clock
 	BaseURL string      // of the service: the challenge page is at BaseURL + ChallengePath
-	Key     []byte      // of the challenge page's tokens, KeySize bytes; another key invalidates published tokens
+	Key     []byte      // for the challenge page's tokens, KeySize bytes; another key invalidates published tokens
 
 	// Failed is called once if the log cannot be synced: until the next start every call fails. It
 	// must not block. nil: no callback.
@@ -45,14 +45,14 @@ type Options struct {
 type Simulator struct {
 	clock clock.Clock
 	page  string         // the challenge page's address
-	key   *[KeySize]byte // of the challenge page's tokens; a pointer, so that printing the simulator prints an address
+	key   *[KeySize]byte // for the challenge page's tokens; a pointer, so that printing the simulator prints an address
 
 	// turns serialize the calls of a charge, each of which reads the charge's lines and adds one,
 	// while other charges continue. A goroutine that holds a turn may lock mu, never the reverse.
 	turns [turns]sync.Mutex
 
 	failed  func(error)
-	flusher *flusher // a call waits for it before it answers, without holding a lock
+	flusher *flusher // a call waits for it before it returns, without holding a lock
 
 	mu          sync.Mutex
 	log         callLog
@@ -63,8 +63,8 @@ type Simulator struct {
 
 var _ actors.Provider = (*Simulator)(nil)
 
-// Open opens the log, or creates one. It cuts off an unfinished last line; any other line that is
-// not as it was written is an error.
+// Open opens the log, or creates one. It cuts off an unfinished last line; any other line that is not
+// as appendLine writes it is an error.
 func Open(o Options) (*Simulator, error) {
 	if len(o.Key) != KeySize {
 		return nil, fmt.Errorf("simulator: the key has %d bytes, not %d", len(o.Key), KeySize)
@@ -108,7 +108,7 @@ func (s *Simulator) recover(length int64) error {
 	lines := 0
 	err := s.log.each(context.Background(), s.log.size, func(offset int64, text []byte) error {
 		lines++
-		l, err := speaksOf(text, offset)
+		l, err := parseIfChargeback(text, offset)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (s *Simulator) recover(length int64) error {
 	if err := s.log.mend(length); err != nil {
 		return fmt.Errorf("line %d: %w", lines+1, err)
 	}
-	// A killed process may have left lines that are in the page cache only.
+	// A killed process may have left lines that are only in the page cache.
 	if err := s.log.file.Sync(); err != nil {
 		return err
 	}
@@ -132,9 +132,9 @@ func (s *Simulator) recover(length int64) error {
 	return nil
 }
 
-// settle waits until the log's first end bytes are durable. The caller must hold no lock and no
-// turn. After a failed sync nothing is written any more, and lines that no answer relies on are cut
-// off if possible: those calls never happened.
+// settle waits until the log's first end bytes are durable. The caller must hold no lock and no turn.
+// After a failed sync nothing is written any more. Lines on which no returned result relies are then
+// cut off if possible: those calls never happened.
 func (s *Simulator) settle(end int64) error {
 	err := s.flusher.wait(end, func() (file, int64) {
 		s.mu.Lock()
@@ -156,8 +156,8 @@ func (s *Simulator) settle(end int64) error {
 	return err
 }
 
-// Close closes the log. A later Submit is not sent, and a later Inquire about a call that was made
-// is unknown.
+// Close closes the log. After that, the outcome of Submit is VerdictNotSent, and an inquiry about a
+// call that was made finds VerdictUnknown.
 func (s *Simulator) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,11 +172,11 @@ func (s *Simulator) Accepts(operation actors.Operation, method string) bool {
 	return accepts(operation, method)
 }
 
-// Submit implements actors.Provider. Either the line is written and durable, or the call never
-// happened and the answer is payment.VerdictNotSent. Submit waits for the sync, which all calls in
-// flight share, and may search for an older charge's line, which ctx may end. If the log cannot be
-// read or synced, or a line is damaged, the answer is payment.VerdictUnknown: the same call may
-// have been made before, or its line may be in the log after all.
+// Submit implements actors.Provider. Either the line is written and durable, or the call never happened
+// and the verdict is payment.VerdictNotSent. Submit waits for the sync, which all calls in flight
+// share, and may search for an older charge's line, which ctx may end. If the log cannot be read or
+// synced, or a line is damaged, the verdict is payment.VerdictUnknown: the same call may have been made
+// before, or its line may be in the log after all.
 func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	assert.That(call.Operation >= actors.Pay && call.Operation <= actors.Refund, "simulator: operation %d", call.Operation)
 	outcome, end := s.submit(ctx, call)
@@ -199,13 +199,13 @@ func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome acto
 		return s.resume(ctx, key, hash, call, nil)
 	}
 	decided := decide(call, s.clock.Now())
-	if decided.ask.onPage() && call.ReturnURL != nil {
+	if decided.payerAction.isOnPage() && call.ReturnURL != nil {
 		if decided.returnURL = call.ReturnURL(); len(decided.returnURL) > maxReturnURL {
 			return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonLongURL]}, 0
 		}
 	}
 	if outcome, end, fresh := s.open(key, hash, call, &decided); fresh {
-		outcome.Down = decided.down
+		outcome.Unreachable = decided.down
 		return outcome, end
 	}
 	return s.resume(ctx, key, hash, call, &decided)
@@ -229,7 +229,7 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *de
 	if err := s.write(key, hash, &l); err != nil {
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0, true
 	}
-	return s.acting(&l, l.charge.with(l.charge.outcome(call.Reference, now), call.Reference)), s.log.size, true
+	return s.withAction(&l, l.charge.withToken(l.charge.outcome(call.Reference, now), call.Reference)), s.log.size, true
 }
 
 // resume makes any other call: on an existing charge, on a missing one, or a repeated call. The
@@ -239,7 +239,7 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 	newest, err := s.newest(ctx, key, hash)
 	var made *record
 	if err == nil {
-		made, err = s.made(key, newest, &asked)
+		made, err = s.findCall(key, newest, &asked)
 	}
 	if err != nil {
 		return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
@@ -249,7 +249,7 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 	now := s.clock.Now()
 	l := record{
 		reference: call.Reference, terminal: call.Terminal.ID, org: call.Org,
-		call: asked, charge: nothing, before: first,
+		call: asked, charge: noCharge, before: first,
 	}
 	if newest != nil {
 		l.org, l.charge, l.before = newest.org, newest.charge.asOf(now), newest.offset
@@ -258,22 +258,22 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 	case made == nil:
 		var r result
 		r, l.charge = l.charge.perform(call, decided, now)
-		l.call.outcome, l.call.reason, l.call.done = r.verdict.String(), r.reason, r.done
+		l.call.outcome, l.call.reason, l.call.doneAt = r.verdict.String(), r.reason, r.doneAt
 	case made == newest:
 		l = *made // unchanged
 	default:
 		l.call = made.call
 	}
 	if err := s.write(key, hash, &l); err != nil {
-		if made != nil { // the first call did happen
+		if made != nil { // then the first call did happen
 			return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
 		}
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0
 	}
-	return s.acting(&l, l.answer(&l.charge, now)), s.log.size
+	return s.withAction(&l, l.callOutcome(&l.charge, now)), s.log.size
 }
 
-// write adds the line, which becomes its charge's newest. The caller holds the charge's turn and
+// write adds the line, which becomes the newest of its charge. The caller holds the charge's turn and
 // mu.
 func (s *Simulator) write(key []byte, hash uint64, l *record) error {
 	s.text = appendLine(append(s.text[:0], key...), l)
@@ -287,29 +287,29 @@ func (s *Simulator) write(key []byte, hash uint64, l *record) error {
 	return nil
 }
 
-// acting adds the payer's action to the answer to the line's call.
-func (s *Simulator) acting(l *record, o actors.Outcome) actors.Outcome {
+// withAction adds the payer's action to the outcome of the line's call.
+func (s *Simulator) withAction(l *record, o actors.Outcome) actors.Outcome {
 	if o.Verdict == payment.VerdictAction && openers[l.call.operation] != 0 {
 		o.Action = s.action(l)
 	}
 	return o
 }
 
-// Inquire implements actors.Provider. If the log cannot be read, or a line is damaged, it answers
+// Inquire implements actors.Provider. If the log cannot be read, or a line is damaged, the verdict is
 // payment.VerdictUnknown: the call may have been made.
 func (s *Simulator) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
-	// The time is taken before the lines are read, so that what the lines say at that time cannot
-	// be undone any more.
+	// The time is taken before the lines are read: what the lines say about that time cannot be changed
+	// by later lines.
 	now := s.clock.Now()
 	o, end, err := s.consult(ctx, q, now)
 	if err == nil {
-		err = s.settle(end) // no answer may rely on what a power cut could take back
+		err = s.settle(end) // no outcome may rely on lines that a power cut could remove
 	}
 	switch {
 	case err != nil:
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	case o.Verdict == payment.VerdictUnknown:
-		// The answer was lost, not the call: an inquiry finds it in progress.
+		// Only the response was lost, not the call: an inquiry finds the charge in progress.
 		o.Verdict = payment.VerdictPending
 	}
 	return o
@@ -327,17 +327,17 @@ func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Ti
 		end = newest.offset + 1 // lines become durable as a whole
 	}
 	if newest != nil && newest.charge.operation == q.Operation {
-		o = newest.charge.with(newest.charge.outcome(q.Reference, now), q.Reference)
-		if o.Verdict == payment.VerdictAction && !q.Acting {
-			o.Action = s.action(newest) // the answer with the action was lost, or the payload was reissued
+		o = newest.charge.withToken(newest.charge.outcome(q.Reference, now), q.Reference)
+		if o.Verdict == payment.VerdictAction && !q.ActionKnown {
+			o.Action = s.action(newest) // the outcome with the action was lost, or the payload was reissued
 		}
 		return o, end, nil
 	}
-	made, err := s.made(key, newest, &callFields{operation: q.Operation.String(), request: requested(q.Operation, q.Request)})
+	made, err := s.findCall(key, newest, &callFields{operation: q.Operation.String(), request: requested(q.Operation, q.Request)})
 	if err != nil || made == nil {
-		return nothing.outcome(q.Reference, now), end, err
+		return noCharge.outcome(q.Reference, now), end, err
 	}
-	return made.answer(&newest.charge, now), end, nil
+	return made.callOutcome(&newest.charge, now), end, nil
 }
 
 // Reissue implements payment.Reissuer of actors: it publishes a payload to be signed with the next
@@ -368,12 +368,12 @@ func (s *Simulator) reissued(ctx context.Context, q *actors.Question) (end int64
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	if c := &newest.charge; c.ask != asksSignature || !c.awaitsPayer() || !now.After(c.expires) {
+	if c := &newest.charge; c.payerAction != asksSignature || !c.awaitsPayer() || !now.After(c.expires) {
 		return newest.offset + 1, nil
 	}
 	l := *newest
 	l.charge.publish(now)
-	l.call = callFields{operation: reissues, outcome: payment.VerdictAction.String()}
+	l.call = callFields{operation: reissueOperation, outcome: payment.VerdictAction.String()}
 	l.before = newest.offset
 	if err := s.write(key, hash, &l); err != nil {
 		return 0, err
@@ -381,11 +381,11 @@ func (s *Simulator) reissued(ctx context.Context, q *actors.Question) (end int64
 	return s.log.size, nil
 }
 
-// newest returns the charge's newest line, or nil: by the index, else by a search of the log. It
+// newest returns the charge's newest line, or nil: it looks in the index, then searches the log. It
 // holds no lock while it reads the log.
 func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*record, error) {
 	s.mu.Lock()
-	seen := s.index.seen(hash)
+	seen := s.index.mayKnow(hash)
 	offset, indexed := s.index.find(hash)
 	size := s.log.size
 	s.mu.Unlock()
@@ -407,9 +407,9 @@ func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*recor
 	return parse(text, offset)
 }
 
-// made returns the newest line of the given operation and request, from the charge's newest line
+// findCall returns the newest line of the given operation and request, from the charge's newest line
 // backwards; nil if the operation was never made.
-func (s *Simulator) made(key []byte, newest *record, asked *callFields) (*record, error) {
+func (s *Simulator) findCall(key []byte, newest *record, asked *callFields) (*record, error) {
 	for l := newest; l != nil; {
 		if l.call.operation == asked.operation && l.call.request == asked.request {
 			return l, nil

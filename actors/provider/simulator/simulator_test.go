@@ -131,12 +131,12 @@ func (b *bench) counted(n uint64, operation string) int {
 }
 
 // inquire inquires a payment itself.
-func (b *bench) inquire(n uint64) actors.Outcome { return b.ask(n, actors.Pay, 0) }
+func (b *bench) inquire(n uint64) actors.Outcome { return b.inquireAbout(n, actors.Pay, 0) }
 
-// ask inquires an operation at terminal 7, as a caller that knows the payer's action.
-func (b *bench) ask(n uint64, operation actors.Operation, request uint64) actors.Outcome {
+// inquireAbout inquires about an operation at terminal 7, as a caller that knows the payer's action.
+func (b *bench) inquireAbout(n uint64, operation actors.Operation, request uint64) actors.Outcome {
 	q := question(n, operation)
-	q.Request, q.Acting = id(request), true
+	q.Request, q.ActionKnown = id(request), true
 	return b.Inquire(context.Background(), q)
 }
 
@@ -196,8 +196,8 @@ func held(c *actors.Call) *actors.Call {
 	return c
 }
 
-// goingOn returns a call about a charge that was opened before.
-func goingOn(n uint64, operation actors.Operation, request, amount uint64) *actors.Call {
+// followUpCall returns a call about a charge that was opened before.
+func followUpCall(n uint64, operation actors.Operation, request, amount uint64) *actors.Call {
 	return &actors.Call{
 		Org: id(99), Reference: id(n), Operation: operation, Request: id(request), Terminal: terminal(""),
 		Amount: money.FromUint64(amount), Asset: usd, Method: "bank_card",
@@ -206,7 +206,7 @@ func goingOn(n uint64, operation actors.Operation, request, amount uint64) *acto
 
 // completing returns a Complete with the card that was kept.
 func completing(n, request uint64, number string) *actors.Call {
-	c := goingOn(n, actors.Complete, request, 0)
+	c := followUpCall(n, actors.Complete, request, 0)
 	c.Card = &secret.Card{Number: []byte(number)}
 	return c
 }
@@ -245,7 +245,7 @@ var failureOf = map[string]payment.Failure{
 	"return_url_too_long":        {Code: "processing_error", Detail: "The address to return the payer to is too long for the provider."},
 }
 
-func TestEveryReasonOfTheRailIsAFailureInOurWords(t *testing.T) {
+func TestEveryReasonMapsToAFailure(t *testing.T) {
 	if !maps.Equal(failures, failureOf) {
 		t.Errorf("the rail's reasons are %v, want %v", failures, failureOf)
 	}
@@ -323,7 +323,7 @@ func (b *bench) expectLog(want ...string) {
 	}
 }
 
-func TestALineSaysWhatTheDocumentSays(t *testing.T) {
+func TestLinesHaveTheDocumentedForm(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	b.submit(cardCall(2, actors.PayOut, "4000000000000077"))
@@ -351,7 +351,7 @@ func TestALineSaysWhatTheDocumentSays(t *testing.T) {
 	}
 }
 
-func TestALineIsSealedWithItsChecksum(t *testing.T) {
+func TestLineEndsWithItsChecksum(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	// CRC-32C of the line up to `,"sum"`, by another implementation.
@@ -365,13 +365,13 @@ func TestALaterLineHasTheWholeCharge(t *testing.T) {
 	b.submit(held(cardCall(1, actors.Pay, chargebackCard)))
 	length := len(b.content())
 	b.pass(time.Second)
-	b.submit(goingOn(1, actors.Capture, 11, 900))
+	b.submit(followUpCall(1, actors.Capture, 11, 900))
 	b.pass(time.Second)
-	b.submit(goingOn(1, actors.Refund, 12, 400))
-	b.submit(goingOn(1, actors.Refund, 13, 501))
-	b.submit(goingOn(1, actors.Refund, 14, 500))
-	b.submit(goingOn(1, actors.Refund, 12, 400)) // repeated
-	b.submit(goingOn(2, actors.Void, 15, 0))
+	b.submit(followUpCall(1, actors.Refund, 12, 400))
+	b.submit(followUpCall(1, actors.Refund, 13, 501))
+	b.submit(followUpCall(1, actors.Refund, 14, 500))
+	b.submit(followUpCall(1, actors.Refund, 12, 400)) // repeated
+	b.submit(followUpCall(2, actors.Void, 15, 0))
 	const (
 		charge   = `"charge":"payment","status":"charged"`
 		request  = `"request":"00000000-0000-0000-0000-00000000000`
@@ -405,13 +405,13 @@ func TestInquiriesWriteNothing(t *testing.T) {
 	before := b.content()
 	b.inquire(1)
 	b.inquire(2)
-	b.ask(1, actors.Refund, 3)
+	b.inquireAbout(1, actors.Refund, 3)
 	if after := b.content(); !bytes.Equal(before, after) {
 		t.Errorf("the log grew by %q", after[len(before):])
 	}
 }
 
-func TestInquiriesAreAnsweredAfterAReopen(t *testing.T) {
+func TestInquiriesWorkAfterAReopen(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	b.submit(cardCall(2, actors.Pay, "4000000000000077"))
@@ -439,7 +439,7 @@ func TestInquiriesAreAnsweredAfterAReopen(t *testing.T) {
 	}
 }
 
-func TestARepeatedCallIsLoggedAndAnsweredFromTheFirst(t *testing.T) {
+func TestRepeatedCallIsLoggedAndGetsTheFirstOutcome(t *testing.T) {
 	b := open(t)
 	b.expect("first", b.submit(cardCall(1, actors.Pay, "4000000000000077")), isPending(5*time.Second))
 	b.pass(2 * time.Second)
@@ -454,7 +454,7 @@ func TestARepeatedCallIsLoggedAndAnsweredFromTheFirst(t *testing.T) {
 	}
 }
 
-func TestEachTerminalKnowsATransactionByItself(t *testing.T) {
+func TestChargesOfTwoTerminalsAreSeparate(t *testing.T) {
 	b := open(t)
 	other := cardCall(1, actors.Pay, "4242424242424242")
 	other.Terminal = terminal("rejected")
@@ -464,10 +464,10 @@ func TestEachTerminalKnowsATransactionByItself(t *testing.T) {
 	b.reopen()
 	b.expect("inquiry at the first", b.Inquire(context.Background(), &actors.Question{Terminal: other.Terminal, Reference: id(1), Operation: actors.Pay}), isRefused("forced_by_terminal"))
 	b.expect("inquiry at the next", b.inquire(1), settled(1))
-	refund := goingOn(1, actors.Refund, 2, 10)
+	refund := followUpCall(1, actors.Refund, 2, 10)
 	refund.Terminal = other.Terminal
 	b.expect("refund at the first", b.submit(refund), isRefused("not_settled"))
-	b.expect("refund at the next", b.submit(goingOn(1, actors.Refund, 2, 10)), isGranted)
+	b.expect("refund at the next", b.submit(followUpCall(1, actors.Refund, 2, 10)), isGranted)
 }
 
 func TestTheRetrievalNumberNeverChanges(t *testing.T) {
@@ -527,5 +527,5 @@ func TestALineWithoutAnAmountIsReadable(t *testing.T) {
 	b.expect("inquiry", b.inquire(1), isPending(5*time.Second))
 	b.pass(5 * time.Second)
 	b.expect("inquiry, later", b.inquire(1), settled(1))
-	b.expect("refund of what nobody knows", b.submit(goingOn(1, actors.Refund, 2, 1)), isRefused("amount_above_charge"))
+	b.expect("refund of what nobody knows", b.submit(followUpCall(1, actors.Refund, 2, 1)), isRefused("amount_above_charge"))
 }

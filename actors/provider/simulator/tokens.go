@@ -22,19 +22,19 @@ var habits = map[string]decision{
 	"plain":    charged,
 	"slow":     slow,
 	"lost":     timedOut,
-	"reversed": takenBack,
+	"reversed": chargedBackLater,
 	"kept":     {verdict: payment.VerdictCharged, refunds: refusesRefunds},
 	"delayed":  {verdict: payment.VerdictCharged, refunds: delaysRefunds},
 }
 
-// habit returns how the charge was charged.
+// habit returns how the charge was made, as a key of habits.
 func (c *charge) habit() string {
 	switch {
 	case c.refunds == refusesRefunds:
 		return "kept"
 	case c.refunds == delaysRefunds:
 		return "delayed"
-	case c.then == reverses || c.then == keeps:
+	case c.next == reverses || c.next == keeps:
 		return "reversed"
 	case c.verdict == payment.VerdictPending:
 		return "slow"
@@ -44,16 +44,16 @@ func (c *charge) habit() string {
 	return "plain"
 }
 
-// with adds the token to an answer that says that the charge is charged.
-func (c *charge) with(o actors.Outcome, reference ledger.ID) actors.Outcome {
+// withToken adds the token to an outcome that says that the charge is charged.
+func (c *charge) withToken(o actors.Outcome, reference ledger.ID) actors.Outcome {
 	if c.operation == actors.Pay && o.Verdict == payment.VerdictCharged {
 		o.Token = secret.Text(tokenHead + c.habit() + "_" + hex.EncodeToString(reference[:]))
 	}
 	return o
 }
 
-// ofToken returns the rail's decision on a token.
-func ofToken(token secret.Text) decision {
+// tokenDecision returns the rail's decision on a token.
+func tokenDecision(token secret.Text) decision {
 	habit, _, whole := strings.Cut(strings.TrimPrefix(string(token), tokenHead), "_")
 	d, known := habits[habit]
 	if !whole || !known {

@@ -33,7 +33,7 @@ func tokenCall(n uint64, token secret.Text) *actors.Call {
 }
 
 // The simulator charges by token as it did by the card (DECISIONS, "Simulator").
-func TestATokenIsChargedAsItsCardWas(t *testing.T) {
+func TestTokenIsChargedLikeItsCard(t *testing.T) {
 	for number, want := range map[string]actors.Outcome{
 		"4242424242424242": {Verdict: payment.VerdictCharged},
 		"4000000000000077": {Verdict: payment.VerdictPending, Again: delay},
@@ -47,7 +47,7 @@ func TestATokenIsChargedAsItsCardWas(t *testing.T) {
 		if got := b.submit(tokenCall(2, token)); got.Verdict != want.Verdict || got.Again != want.Again {
 			t.Errorf("the token of %s: %v again after %v, want %v after %v", number, got.Verdict, got.Again, want.Verdict, want.Again)
 		}
-		first, again := cards[actors.Pay][number], ofToken(token)
+		first, again := cards[actors.Pay][number], tokenDecision(token)
 		if first.verdict == 0 {
 			first = charged
 		}
@@ -58,7 +58,7 @@ func TestATokenIsChargedAsItsCardWas(t *testing.T) {
 }
 
 // A payer who has acted once has agreed to later charges.
-func TestATokenAsksNobodyToAct(t *testing.T) {
+func TestTokenNeedsNoPayerAction(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4000002500003155"))
 	c := cardCall(1, actors.Complete, "4000002500003155")
@@ -104,7 +104,7 @@ func TestATokenOutlivesARestartAndIsNotLogged(t *testing.T) {
 	}
 }
 
-func TestATokenThatIsNoneIsRefused(t *testing.T) {
+func TestInvalidTokenIsRefused(t *testing.T) {
 	b := open(t)
 	for n, token := range []secret.Text{"x", "sim_", "sim_plain", "sim_none_00", secret.Text(strings.Repeat("s", actors.MaxToken))} {
 		if got := b.submit(tokenCall(uint64(n+1), token)); got.Verdict != payment.VerdictRefused || got.Failure != failureOf[reasonToken] {
@@ -114,7 +114,7 @@ func TestATokenThatIsNoneIsRefused(t *testing.T) {
 }
 
 // The setting "fail" makes a renewal fail, whatever its token.
-func TestATerminalThatFailsFailsTokensToo(t *testing.T) {
+func TestForcedFailureAppliesToTokens(t *testing.T) {
 	b := open(t)
 	c := tokenCall(2, b.tokenOf(1, "4242424242424242"))
 	c.Terminal = terminal("rejected")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestBothFormsOfATimeAreRead(t *testing.T) {
+func TestBothTimeFormatsAreParsed(t *testing.T) {
 	want := time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 	for _, text := range []string{
 		"2026-09-03T10:15:30.123456+00:00", "2026-09-03T10:15:30.123456Z", "2026-09-03T13:15:30.123456+03:00", "2026-09-03 10:15:30.123456 Etc/UTC",
@@ -35,7 +35,7 @@ func FuzzTransactionsAreReadOrRefused(f *testing.F) {
 		if !identifier(tx.id) || tx.status == "" {
 			t.Errorf("read without an id or a status: %q", text)
 		}
-		if id, _ := kept(tx.keep(tx.refundID)); id != tx.id {
+		if id, _ := storedIDs(tx.idsToStore(tx.refundID)); id != tx.id {
 			t.Errorf("kept %q of %q", id, tx.id)
 		}
 		if o := tx.charge(nil); o.Verdict == 0 {

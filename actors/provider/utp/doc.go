@@ -14,29 +14,29 @@
 // Invariants:
 //  1. A charge is created once, and its txid is our transaction's id, so even a repeated create yields the same
 //     transaction there.
-//  2. Later operations have their id as Idempotency-Key. Their outcome is read from the transaction, because a
-//     platform that ignores the header may give the wrong first answer.
-//  3. Our transaction keeps the other platform's id of the charge and of its last finished refund (Outcome.Meta),
-//     so the adapter has no memory of its own. A charge whose id never arrived is searched by txid in the other
-//     platform's list, and is unknown there only after the whole list was read. Expired payer addresses are read
-//     there again.
+//  2. Later operations have their id as Idempotency-Key. Their outcome is read from the transaction,
+//     because a platform that ignores the header may return the wrong first response.
+//  3. Our transaction keeps the other platform's id of the charge and of its last finished refund
+//     (Outcome.Meta), so the adapter has no memory of its own. A charge whose id never arrived is
+//     searched by txid in the other platform's list; it is unknown there only if it is not in the whole
+//     list. Expired payer addresses are read there again.
 //  4. A request without a connection has sent nothing. Once there is a connection, any failure leaves the outcome
 //     unknown.
-//  5. An answer must be bounded, strict JSON and about the requested transaction; otherwise it does not count.
-//     Unknown fields and statuses are skipped.
+//  5. A response must be bounded, strict JSON and about the requested transaction; otherwise it does
+//     not count. Unknown fields and statuses are skipped.
 //  6. Redirects and proxies of the environment are ignored, and a terminal's own certificates are trusted for its
 //     own address only.
 //  7. No error, verdict or log line contains a key, card or body. A request's body is overwritten after it is
 //     sent.
 //  8. The other platform's terminal decides whether money is held first. If it charges at once what should be
 //     held, the verdict is charged.
-//  9. The payer's card is passed on, and of every other method only its type, because the service keeps no more.
-//     So a method that needs further keys (direct_debit) is not accepted.
+//  9. The payer's card is passed on. Of any other method only the type is passed on, because the
+//     service keeps no more. So a method that needs further keys (direct_debit) is not accepted.
 //
 // Callers: cmd/mizan; actors/payment through the interfaces Provider and Examiner.
 //
-// Rejected: taking an outcome from a notification; it only says when to inquire, and the answer comes over a
-// connection that we have opened. Also rejected: repeating a create to find out its result; it would need the
-// card's verification value, which is gone. Also rejected: a client generated from an API description; it would
-// ignore the case of names, which the protocol does not.
+// Rejected: taking an outcome from a notification; it only says when to inquire, and the outcome is
+// read over a connection that we have opened. Also rejected: repeating a create to find out its result;
+// it would need the card's verification value, which is gone. Also rejected: a client generated from an
+// API description; it would ignore the case of names, which the protocol does not.
 package utp

@@ -29,8 +29,8 @@ var (
 	errNoProgress = errors.New("the list's cursor does not move")
 )
 
-// isIt checks that an answer about a known transaction has its id and our txid.
-func (s *subject) isIt(tx *transaction, id string) error {
+// checkIdentity checks that a response about a known transaction has its id and our txid.
+func (s *subject) checkIdentity(tx *transaction, id string) error {
 	if tx.txid != s.reference.String() || id != "" && tx.id != id {
 		return errAnother
 	}
@@ -40,7 +40,7 @@ func (s *subject) isIt(tx *transaction, id string) error {
 // identify returns the other platform's id of the subject's charge; if it is empty, the outcome
 // says why it is not known.
 func (p *Provider) identify(ctx context.Context, s *subject) (string, actors.Outcome) {
-	if id, _ := kept(s.Meta); id != "" {
+	if id, _ := storedIDs(s.Meta); id != "" {
 		return id, actors.Outcome{}
 	}
 	tx, o := p.find(ctx, s)
@@ -52,7 +52,7 @@ func (p *Provider) identify(ctx context.Context, s *subject) (string, actors.Out
 
 // find returns the other platform's transaction for our charge; if it is nil, the outcome says why.
 func (p *Provider) find(ctx context.Context, s *subject) (*transaction, actors.Outcome) {
-	if id, _ := kept(s.Meta); id != "" {
+	if id, _ := storedIDs(s.Meta); id != "" {
 		return p.read(ctx, s, id)
 	}
 	query := url.Values{"started_from": {moment(s.Since.Add(-skew))}}
@@ -62,7 +62,7 @@ func (p *Provider) find(ctx context.Context, s *subject) (*transaction, actors.O
 	}
 	var found *transaction
 	r, err := p.walk(ctx, accountOf(s.terminal), query, maxPages, func(tx *transaction) bool {
-		if s.isIt(tx, "") == nil {
+		if s.checkIdentity(tx, "") == nil {
 			found = tx
 		}
 		return found == nil
@@ -91,9 +91,9 @@ func (p *Provider) read(ctx context.Context, s *subject, id string) (*transactio
 	return tx, actors.Outcome{}
 }
 
-// walk reads the pages of a list, newest first, until visit returns false. A returned reply is the
-// first answer that was not a page. The error says that a page cannot be parsed, or that there are
-// more pages than bound.
+// walk reads the pages of a list, newest first, until visit returns false. If it returns a reply, that
+// is the first response that was not a page. The error says that a page cannot be parsed, or that there
+// are more pages than bound.
 func (p *Provider) walk(ctx context.Context, a account, query url.Values, bound int, visit func(*transaction) bool) (*reply, error) {
 	query.Set("env", a.env)
 	query.Set("limit", strconv.Itoa(pageSize))
@@ -101,7 +101,7 @@ func (p *Provider) walk(ctx context.Context, a account, query url.Values, bound 
 		paged, cancel := context.WithTimeout(ctx, p.timeout)
 		r := p.exchange(paged, &a.Connection, &request{method: http.MethodGet, path: transactionsPath, query: query})
 		cancel()
-		if !r.fine() {
+		if !r.succeeded() {
 			return r, nil
 		}
 		rows, next, err := readPage(r.body)
@@ -124,7 +124,8 @@ func (p *Provider) walk(ctx context.Context, a account, query url.Values, bound 
 	return nil, errTooLong
 }
 
-// readPage parses a page of the list and the cursor of the next page; empty: this was the last.
+// readPage parses a page of the list and the cursor of the next page; an empty cursor means that this
+// was the last.
 func readPage(text []byte) (rows []*transaction, next string, err error) {
 	o, err := readObject(text)
 	if err != nil {

@@ -38,16 +38,16 @@ func pages(all ...string) func(http.ResponseWriter, received, int) {
 }
 
 // lost returns an inquiry about the charge whose create got no answer.
-func (r *rail) lost(operation actors.Operation) *actors.Question {
+func (r *fakePlatform) lost(operation actors.Operation) *actors.Question {
 	q := r.ask(operation, 400)
 	q.Meta = nil
 	return q
 }
 
-func TestAChargeWhoseAnswerWasLostIsFoundByItsTxid(t *testing.T) {
+func TestChargeWhoseResponseWasLostIsFoundByItsTxid(t *testing.T) {
 	r := open(t, pages(page("c1", another("charged"), another("failed")), page("c2"), page("c3", another("rejected"), theirs("charged"), another("failed"))))
 	o := r.inquire(r.lost(actors.Pay))
-	r.is(o, payment.VerdictCharged, false)
+	r.expectVerdict(o, payment.VerdictCharged, false)
 	if string(o.Meta) != `{"utp_id":"their-id"}` {
 		t.Errorf("kept %s", o.Meta)
 	}
@@ -71,9 +71,9 @@ func TestAChargeWhoseAnswerWasLostIsFoundByItsTxid(t *testing.T) {
 	}
 }
 
-func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
+func TestChargeIsNotFoundOnlyAfterAllPagesWereRead(t *testing.T) {
 	r := open(t, pages(page("c1", another("charged")), page("")))
-	r.is(r.inquire(r.lost(actors.Pay)), payment.VerdictNotFound, false)
+	r.expectVerdict(r.inquire(r.lost(actors.Pay)), payment.VerdictNotFound, false)
 
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		if n == 2 {
@@ -82,7 +82,7 @@ func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
 		}
 		pages(page("c1", another("charged")))(w, got, n)
 	})
-	r.is(r.inquire(r.lost(actors.Pay)), payment.VerdictUnknown, true)
+	r.expectVerdict(r.inquire(r.lost(actors.Pay)), payment.VerdictUnknown, true)
 
 	for name, answer := range map[string]func(http.ResponseWriter, received, int){
 		"a page that can't be read": pages(page("c1"), `{"data":"none"}`),
@@ -104,7 +104,7 @@ func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
 func TestAnInquiryNeverCreates(t *testing.T) {
 	r := open(t, pages(page("")))
 	for _, operation := range []actors.Operation{actors.Pay, actors.PayOut, actors.Capture, actors.Void, actors.Refund} {
-		r.is(r.inquire(r.lost(operation)), payment.VerdictNotFound, false)
+		r.expectVerdict(r.inquire(r.lost(operation)), payment.VerdictNotFound, false)
 	}
 	for _, got := range r.requests() {
 		if got.method != "GET" {
@@ -123,14 +123,14 @@ func TestAnOperationOnAChargeWhoseIDIsLostFindsItFirst(t *testing.T) {
 	})
 	call := r.follow(actors.Void, 0)
 	call.Meta = nil
-	r.is(r.submit(call), payment.VerdictCharged, false)
+	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)
 	if got := r.requests(); len(got) != 2 || got[1].path != "/api/v1/transactions/their-id" {
 		t.Errorf("asked %+v", got)
 	}
 }
 
 // An answer to a request by id must have our txid, whatever id it has.
-func TestAnAnswerAboutAnotherTransactionIsNone(t *testing.T) {
+func TestResponseAboutAnotherTransactionDoesNotCount(t *testing.T) {
 	for name, body := range map[string]string{
 		"another txid": another("charged"), "another id": strings.Replace(theirs("charged"), "their-id", "other-id", 1),
 	} {
@@ -149,8 +149,8 @@ func of(t *directory.Terminal) string {
 	return `"merchant_meta":{"utp_terminal":"` + t.ID.String() + `"}`
 }
 
-func TestWhatWasTakenBackOrCorrectedIsReported(t *testing.T) {
-	var r *rail
+func TestReversalsAndCorrectionsAreReported(t *testing.T) {
+	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		query, _ := url.ParseQuery(got.query)
 		switch query.Get("status") {
@@ -185,9 +185,9 @@ func TestWhatWasTakenBackOrCorrectedIsReported(t *testing.T) {
 	}
 }
 
-func TestAPlatformThatIsDownHoldsUpNoOtherAndIsAskedForTheSameTimeAgain(t *testing.T) {
+func TestFailedPollIsRepeatedAndDelaysNoOtherPlatform(t *testing.T) {
 	down := true
-	var r *rail
+	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		if down {
 			says(503, `{}`)(w, got, n)
@@ -213,7 +213,7 @@ func TestAPlatformThatIsDownHoldsUpNoOtherAndIsAskedForTheSameTimeAgain(t *testi
 	}
 }
 
-func TestPlatformsAreAskedEveryFiveMinutesIfThereAreAny(t *testing.T) {
+func TestPlatformsArePolledEveryFiveMinutes(t *testing.T) {
 	r := open(t, pages(page("")))
 	if at, ok := r.NextReport(start); !ok || !at.Equal(start.Add(5*time.Minute)) {
 		t.Errorf("the next question is at %v, %v", at, ok)
@@ -245,7 +245,7 @@ func TestAClosedChargeIsExamined(t *testing.T) {
 // A list longer than the bound is not requested again and again.
 func TestReportsAreBounded(t *testing.T) {
 	const bound = 5
-	var r *rail
+	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		pages(page(fmt.Sprint("c", n), strings.Replace(theirs("reversed", of(r.terminals[0])), reference.String(), uuid.NewString(), 1)))(w, got, 1)
 	})

@@ -51,8 +51,8 @@ type received struct {
 	header                          http.Header
 }
 
-// rail is a simulated platform that may answer as ours never would, and the provider that calls it.
-type rail struct {
+// fakePlatform is a simulated platform that may answer as ours never would, and the provider that calls it.
+type fakePlatform struct {
 	*utp.Provider
 	t         *testing.T
 	server    *httptest.Server
@@ -88,9 +88,9 @@ func (j *journal) String() string {
 var loggedCVV = regexp.MustCompile(`["=: ]` + canaryCVV + `\b`)
 
 // open starts a platform that answers as fn says.
-func open(t *testing.T, fn func(w http.ResponseWriter, r received, n int)) *rail {
+func open(t *testing.T, fn func(w http.ResponseWriter, r received, n int)) *fakePlatform {
 	t.Helper()
-	r := &rail{t: t, clock: clock.NewManual(start), log: &journal{}, answer: fn}
+	r := &fakePlatform{t: t, clock: clock.NewManual(start), log: &journal{}, answer: fn}
 	r.server = httptest.NewTLSServer(http.HandlerFunc(r.serve))
 	r.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	t.Cleanup(r.server.Close)
@@ -116,7 +116,7 @@ func open(t *testing.T, fn func(w http.ResponseWriter, r received, n int)) *rail
 	return r
 }
 
-func (r *rail) serve(w http.ResponseWriter, h *http.Request) {
+func (r *fakePlatform) serve(w http.ResponseWriter, h *http.Request) {
 	content, _ := io.ReadAll(h.Body) // a missing part shows in the checks
 	got := received{h.Method, h.URL.Path, h.URL.RawQuery, string(content), h.RemoteAddr, h.Header.Clone()}
 	r.mu.Lock()
@@ -126,7 +126,7 @@ func (r *rail) serve(w http.ResponseWriter, h *http.Request) {
 	r.answer(w, got, n)
 }
 
-func (r *rail) requests() []received {
+func (r *fakePlatform) requests() []received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.got
@@ -152,7 +152,7 @@ func terminal(t *testing.T, address, ca string) *directory.Terminal {
 }
 
 // pay returns a call that charges 1000 on the terminal.
-func (r *rail) pay() *actors.Call {
+func (r *fakePlatform) pay() *actors.Call {
 	return &actors.Call{
 		Org: r.terminals[0].Org, Reference: reference, Operation: actors.Pay, Terminal: r.terminals[0], Amount: money.FromUint64(1000), Asset: usd,
 		Method: "bank_card", ReturnURL: func() string { return "https://ours.example/pay/back?t=1" },
@@ -164,7 +164,7 @@ func (r *rail) pay() *actors.Call {
 }
 
 // follow returns a call about the charge, whose id is known.
-func (r *rail) follow(operation actors.Operation, amount uint64) *actors.Call {
+func (r *fakePlatform) follow(operation actors.Operation, amount uint64) *actors.Call {
 	call := r.pay()
 	call.Operation, call.Request, call.Amount, call.Card, call.ReturnURL = operation, request, money.FromUint64(amount), nil, nil
 	call.Meta = []byte(`{"utp_id":"their-id"}`)
@@ -172,7 +172,7 @@ func (r *rail) follow(operation actors.Operation, amount uint64) *actors.Call {
 }
 
 // ask returns an inquiry about the charge, whose id is known.
-func (r *rail) ask(operation actors.Operation, amount uint64) *actors.Question {
+func (r *fakePlatform) ask(operation actors.Operation, amount uint64) *actors.Question {
 	call := r.follow(operation, amount)
 	return &actors.Question{
 		Terminal: call.Terminal, Reference: call.Reference, Operation: operation, Request: call.Request, Amount: call.Amount, ChargeState: call.ChargeState,
@@ -196,14 +196,14 @@ func says(status int, body string) func(http.ResponseWriter, received, int) {
 }
 
 // submit makes a call as the pool does, with a deadline that a test never reaches.
-func (r *rail) submit(call *actors.Call) actors.Outcome {
+func (r *fakePlatform) submit(call *actors.Call) actors.Outcome {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
 	return r.quiet(r.Submit(ctx, call))
 }
 
-func (r *rail) inquire(q *actors.Question) actors.Outcome {
+func (r *fakePlatform) inquire(q *actors.Question) actors.Outcome {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
@@ -214,7 +214,7 @@ func (r *rail) inquire(q *actors.Question) actors.Outcome {
 var addresses = regexp.MustCompile(`0x[0-9a-f]+`)
 
 // quiet checks that an outcome contains nothing secret.
-func (r *rail) quiet(o actors.Outcome) actors.Outcome {
+func (r *fakePlatform) quiet(o actors.Outcome) actors.Outcome {
 	r.t.Helper()
 	shown := addresses.ReplaceAllString(fmt.Sprintf("%+v %s %+v", o, o.Meta, o.Action), "")
 	for _, canary := range []string{canaryKey, canarySecret, canaryCard, canaryCVV} {
@@ -225,10 +225,10 @@ func (r *rail) quiet(o actors.Outcome) actors.Outcome {
 	return o
 }
 
-// is checks a verdict and whether it counts as a failure for the circuit breaker.
-func (r *rail) is(o actors.Outcome, verdict payment.Verdict, down bool) {
+// expectVerdict checks a verdict and whether it counts as a failure for the circuit breaker.
+func (r *fakePlatform) expectVerdict(o actors.Outcome, verdict payment.Verdict, down bool) {
 	r.t.Helper()
-	if o.Verdict != verdict || o.Down != down {
-		r.t.Errorf("the verdict is %v %q, down %v; want %v, %v\n%s", o.Verdict, o.Failure, o.Down, verdict, down, r.log)
+	if o.Verdict != verdict || o.Unreachable != down {
+		r.t.Errorf("the verdict is %v %q, down %v; want %v, %v\n%s", o.Verdict, o.Failure, o.Unreachable, verdict, down, r.log)
 	}
 }

@@ -67,7 +67,7 @@ func (s *side) byTxid(txid string) object {
 	return found[0]
 }
 
-func TestAKillInTheMiddleOfACreate(t *testing.T) {
+func TestKillDuringACreate(t *testing.T) {
 	p := startBoth(t)
 	p.via = between(t, p.theirs)
 	s := p.side(false, false, false)
@@ -103,7 +103,7 @@ func TestAKillInTheMiddleOfACreate(t *testing.T) {
 	p.verify()
 }
 
-func TestAKillInTheMiddleOfARefund(t *testing.T) {
+func TestKillDuringARefund(t *testing.T) {
 	p := startBoth(t)
 	p.via = between(t, p.theirs)
 	s := p.side(false, false, false)
@@ -127,7 +127,7 @@ func TestAKillInTheMiddleOfARefund(t *testing.T) {
 
 // A refund that was killed before it arrived is in progress until the other platform was inquired
 // twice. A repeated request must not be answered as if no refund had been requested.
-func TestARefundRepeatedAfterAKillIsUnderWay(t *testing.T) {
+func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 	p := startBoth(t)
 	p.via = between(t, p.theirs)
 	s := p.side(false, false, false)

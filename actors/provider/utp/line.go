@@ -24,8 +24,8 @@ const (
 	idleBound      = 20 * time.Second // shorter than servers keep connections, so that we do not use one while the server closes it
 	dialBound      = 5 * time.Second
 	maxHeaders     = 64 << 10
-	maxBody        = 1 << 20 // of an answer
-	maxLines       = 256     // platforms whose connections are kept
+	maxBody        = 1 << 20 // of a response
+	maxTransports  = 256     // platforms whose connections are kept
 )
 
 // Paths of the protocol.
@@ -34,17 +34,17 @@ const (
 	transactionsPath = "/transactions"
 )
 
-// line identifies connections that can be shared: those to one address with the same trusted
+// connectionKey identifies connections that can be shared: those to one address with the same trusted
 // certificates.
-type line struct{ base, ca string }
+type connectionKey struct{ base, ca string }
 
-// transport returns the connection pool of a line; it makes one if needed. When a terminal moves to
-// another address its old line remains, so the number of lines is bounded.
+// transport returns the connection pool for a key; it makes one if needed. When a terminal moves to
+// another address its old pool remains, so the number of pools is bounded.
 func (p *Provider) transport(c *Connection) (*http.Transport, error) {
-	l := line{c.BaseURL, c.CA}
+	key := connectionKey{c.BaseURL, c.CA}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if t := p.lines[l]; t != nil {
+	if t := p.transports[key]; t != nil {
 		return t, nil
 	}
 	trust := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -54,12 +54,12 @@ func (p *Provider) transport(c *Connection) (*http.Transport, error) {
 			return nil, errors.New("the terminal's certificates can't be read")
 		}
 	}
-	for old, t := range p.lines {
-		if len(p.lines) < maxLines {
+	for old, t := range p.transports {
+		if len(p.transports) < maxTransports {
 			break
 		}
 		t.CloseIdleConnections() // connections in use end by themselves
-		delete(p.lines, old)
+		delete(p.transports, old)
 	}
 	dialer := &net.Dialer{Timeout: dialBound}
 	t := &http.Transport{
@@ -68,7 +68,7 @@ func (p *Provider) transport(c *Connection) (*http.Transport, error) {
 		MaxResponseHeaderBytes: maxHeaders, DisableCompression: true,
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1 only
 	}
-	p.lines[l] = t
+	p.transports[key] = t
 	return t, nil
 }
 
@@ -84,10 +84,10 @@ type request struct {
 // reply is the result of a request.
 type reply struct {
 	sent   bool // there was a connection, so the request may have arrived
-	status int  // 0: no complete answer came
+	status int  // 0: no complete response came
 	body   []byte
-	replay bool  // it answers an earlier request with the same key
-	fault  error // why there is no answer; contains nothing of the request
+	replay bool  // the response belongs to an earlier request with the same key
+	fault  error // why there is no response; contains nothing of the request
 }
 
 // problem returns why a request did not succeed.
@@ -95,7 +95,7 @@ func (r *reply) problem() error {
 	switch {
 	case r.fault != nil:
 		return r.fault
-	case r.credentials():
+	case r.credentialsRefused():
 		return errors.New("it refused the credentials")
 	}
 	return errors.New("it answered with status " + strconv.Itoa(r.status))
@@ -116,7 +116,7 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 	var connected atomic.Bool // atomic, because the hook may run after the request
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		connected.Store(true)
-		body.On(got.Conn)
+		body.AttachTo(got.Conn)
 	}})
 	h, err := http.NewRequestWithContext(ctx, q.method, c.BaseURL+protocol+q.path, nil)
 	if err != nil {
@@ -136,14 +136,14 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 	}
 	answer, err := transport.RoundTrip(h)
 	if err != nil {
-		return &reply{sent: connected.Load(), fault: plain(err)}
+		return &reply{sent: connected.Load(), fault: redacted(err)}
 	}
 	r := &reply{sent: true, replay: answer.Header.Get("X-Idempotent-Replay") == "true"}
 	content, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
 	_ = answer.Body.Close() // a failed close does not matter after the read
 	switch {
 	case err != nil:
-		r.fault = plain(err)
+		r.fault = redacted(err)
 	case len(content) > maxBody:
 		r.fault = errors.New("the answer is too large")
 	default:
@@ -152,8 +152,8 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 	return r
 }
 
-// plain returns an error without addresses and without texts from the other side.
-func plain(err error) error {
+// redacted returns an error without addresses and without texts from the other platform.
+func redacted(err error) error {
 	var resolving *net.DNSError
 	var operation *net.OpError
 	var certificate *tls.CertificateVerificationError

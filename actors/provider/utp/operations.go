@@ -34,7 +34,7 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 			return p.unreadable(&s, err)
 		case tx != nil && !r.replay:
 			return p.charge(tx, nil)
-		case tx == nil && (!r.definite() && r.status != http.StatusConflict || r.credentials()):
+		case tx == nil && (!r.definitelyRefused() && r.status != http.StatusConflict || r.credentialsRefused()):
 			return p.failure(&s, r, false)
 		}
 	}
@@ -58,11 +58,11 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcom
 	case err != nil:
 		return p.unreadable(&s, err)
 	case tx != nil && !r.replay:
-		return p.judge(tx, &s, true)
-	case tx == nil && r.credentials(), tx == nil && !r.definite() && r.status != http.StatusConflict:
+		return p.operationOutcome(tx, &s, true)
+	case tx == nil && r.credentialsRefused(), tx == nil && !r.definitelyRefused() && r.status != http.StatusConflict:
 		return p.failure(&s, r, true)
 	}
-	// This is a replayed answer, or a refusal that may only mean that the request is a repetition:
+	// The response is a replayed one, or a refusal that may only mean that the request is a repetition:
 	// the transaction's current state decides.
 	reason := reasonNotDone
 	if code := r.code(); code != "" {
@@ -71,7 +71,7 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcom
 	if tx, o = p.read(ctx, &s, id); tx == nil {
 		return o
 	}
-	o = p.judge(tx, &s, false)
+	o = p.operationOutcome(tx, &s, false)
 	if o.Verdict == payment.VerdictNotFound {
 		o.Verdict, o.Failure = payment.VerdictRefused, processing(reason)
 	}
@@ -96,14 +96,14 @@ func operation(call *actors.Call, id string) *request {
 	return q
 }
 
-// answer returns the transaction in the reply to a request about it; nil if the reply has none.
+// answer returns the transaction in the response to a request about it; nil if the response has none.
 func (s *subject) answer(r *reply, id string) (*transaction, error) {
-	if !r.fine() {
+	if !r.succeeded() {
 		return nil, nil
 	}
 	tx, err := r.transaction()
 	if err != nil {
 		return nil, err
 	}
-	return tx, s.isIt(tx, id)
+	return tx, s.checkIdentity(tx, id)
 }

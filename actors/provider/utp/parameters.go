@@ -74,7 +74,8 @@ func init() {
 	})
 }
 
-// connection returns the terminal's connection. One of a terminal of another provider is empty, so nothing is sent.
+// connection returns the terminal's connection. It is empty for a terminal of another provider, so
+// nothing is sent.
 func connection(t *directory.Terminal) *Connection {
 	if c, ok := t.Parameters.(*Connection); ok {
 		return c
@@ -91,7 +92,7 @@ func keyRule(value any) string {
 	return ""
 }
 
-// addressRule refuses a text that is not an address to which /api/v1 can be appended.
+// addressRule refuses a text to which /api/v1 cannot be appended to make an address.
 func addressRule(value any) string {
 	address := value.(string)
 	u, err := url.Parse(address)

@@ -50,7 +50,7 @@ func certificate(t *testing.T) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-func TestAConnectionSaysWhereAndWho(t *testing.T) {
+func TestConnectionIsParsedFromParameters(t *testing.T) {
 	good := certificate(t)
 	key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte{1}}))
 	for name, c := range map[string]struct {
@@ -126,7 +126,7 @@ func wantField(t *testing.T, what string, err error, field string) {
 	}
 }
 
-func TestAConnectionIsReadFromWhatIsStored(t *testing.T) {
+func TestConnectionIsReadFromStoredParameters(t *testing.T) {
 	ca := certificate(t)
 	params := connecting(t, map[string]any{"base_url": "https://platform.example/p/", "webhook_secret": "hook", "env": "test", "ca_pem": ca})
 	terminal, _, err := directory.NewTerminal(directory.Terminal{ID: uuid.New(), Partner: 3, Name: "T", Provider: utp.Name, Type: directory.PayoutTerminal, ProviderParams: params, Env: money.Prod, Active: true}, false)
@@ -147,7 +147,7 @@ func TestAConnectionIsReadFromWhatIsStored(t *testing.T) {
 }
 
 // Stored parameters never prevent the store from opening (invariant 5).
-func TestAConnectionThatWouldBeRefusedIsStillRead(t *testing.T) {
+func TestStoredConnectionIsReadEvenIfNowInvalid(t *testing.T) {
 	terminal := &directory.Terminal{Provider: utp.Name, ProviderParams: []byte(`{"base_url":7,"api_key":"k","ca_pem":"none"}`)}
 	if err := terminal.Reparse(); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestAConnectionThatWouldBeRefusedIsStillRead(t *testing.T) {
 	}
 }
 
-func TestAConnectionPrintsNothing(t *testing.T) {
+func TestConnectionIsRedactedWhenPrinted(t *testing.T) {
 	c := utp.Connection{BaseURL: "https://platform.example", APIKey: "canary", WebhookSecret: "canary"}
 	var log bytes.Buffer
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "c", c, "p", &c)

@@ -264,8 +264,8 @@ func TestTheOtherPlatformHoldsFirst(t *testing.T) {
 	p.verify()
 }
 
-// TestWhoHoldsIsDecidedThere tests terminals with different settings.
-func TestWhoHoldsIsDecidedThere(t *testing.T) {
+// TestOtherPlatformDecidesWhetherMoneyIsHeld tests terminals with different settings.
+func TestOtherPlatformDecidesWhetherMoneyIsHeld(t *testing.T) {
 	p := startBoth(t)
 	s := p.side(false, true, false)
 	s.create("payment", good, "1000").has("status", "charged")

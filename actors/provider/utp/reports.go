@@ -22,18 +22,18 @@ const (
 	// lookBack is how far back the first poll after a start reaches.
 	lookBack = 30 * 24 * time.Hour
 
-	// maxReportPages bounds one poll. A platform may examine only a few transactions per page, so
-	// many pages may be empty.
+	// maxReportPages bounds one poll. A platform may examine only a few transactions per page, so many
+	// pages may be empty.
 	maxReportPages = 100_000
 )
 
-// reported are the statuses that a platform is polled for, and the reports that they mean.
+// reported maps the statuses for which a platform is polled to the kinds of reports.
 var reported = []struct {
 	status string
 	what   actors.Reported
 }{{statusReversed, actors.TakenBack}, {statusFailed, actors.Corrected}}
 
-// NextReport returns when platforms are polled again; false if no terminal is connected to one.
+// NextReport returns when platforms are polled again; false if no terminal is connected to a platform.
 func (p *Provider) NextReport(since time.Time) (time.Time, bool) {
 	if len(p.terminals()) == 0 {
 		return time.Time{}, false
@@ -60,7 +60,7 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 	p.forgetAccounts(terminals)
 	var all []actors.Report
 	for a, of := range terminals {
-		from := p.from(a, since)
+		from := p.beginPoll(a, since)
 		found, err := p.reportsOf(ctx, a, of, from, until)
 		if err != nil {
 			p.log.Warn("a platform was not asked for reports", "terminals", len(of), "error", err)
@@ -73,31 +73,31 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 	return all, ctx.Err()
 }
 
-// from returns the start of the period that a platform is polled for, and records that the platform
-// has not answered yet.
-func (p *Provider) from(a account, since time.Time) time.Time {
+// beginPoll returns the start of the period for which a platform is polled, and records that the platform
+// has not responded yet.
+func (p *Provider) beginPoll(a account, since time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if earlier, behind := p.behind[a]; behind && earlier.Before(since) {
+	if earlier, behind := p.pollFrom[a]; behind && earlier.Before(since) {
 		return earlier
 	}
-	p.behind[a] = since
+	p.pollFrom[a] = since
 	return since
 }
 
 func (p *Provider) caughtUp(a account) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.behind, a)
+	delete(p.pollFrom, a)
 }
 
 // forgetAccounts drops accounts that no terminal has any more.
 func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Terminal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for a := range p.behind {
+	for a := range p.pollFrom {
 		if present[a] == nil {
-			delete(p.behind, a)
+			delete(p.pollFrom, a)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (p *Provider) reportsOf(ctx context.Context, a account, of map[string]*dire
 			return true
 		})
 		switch {
-		case errors.Is(err, errTooLong): // another poll would end at the same place
+		case errors.Is(err, errTooLong): // another poll would end at the same page
 			p.log.Error("a platform has more to report than is asked for: what is older is not heard of", "status", r.status, "found", len(all))
 		case err != nil:
 			return nil, err
@@ -129,8 +129,8 @@ func (p *Provider) reportsOf(ctx context.Context, a account, of map[string]*dire
 	return all, nil
 }
 
-// report makes a report about our transaction. If the other platform shows no time, or a later one
-// than seen, the report has the time seen.
+// report makes a report about our transaction. Its time is seen if the other platform shows no time, or
+// a time after seen.
 func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what actors.Reported, seen time.Time) actors.Report {
 	at := tx.finished
 	if at.IsZero() || at.After(seen) {
@@ -143,7 +143,7 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, What: what, Failure: why}
 }
 
-// Examine inquires a charge that is closed here (actors/payment declares it). Without an answer it
+// Examine inquires a charge that is closed here (actors/payment declares it). If no response comes, it
 // reports nothing; the next poll asks again.
 func (p *Provider) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
 	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, ChargeState: q.ChargeState}

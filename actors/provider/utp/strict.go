@@ -14,8 +14,8 @@ var (
 	errShape    = errors.New("a field has another form than the protocol's")
 )
 
-// object is a JSON object by the exact names of its members. encoding/json alone accepts STATUS for
-// status, and takes the last of duplicate members.
+// object is a JSON object whose members are found by their exact names. encoding/json alone accepts
+// STATUS for status, and takes the last of duplicate members.
 type object map[string]json.RawMessage
 
 // readObject parses a text that is exactly one JSON object in UTF-8.

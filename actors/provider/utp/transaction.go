@@ -24,14 +24,14 @@ type transaction struct {
 	amount                 string // minor units
 	currency               string
 	captured               *money.Amount // only some platforms have this field; nil: absent
-	refunded               *money.Amount // as captured
+	refunded               *money.Amount // as captured: nil if absent
 	refundID, refundMsg    string
 	finished               time.Time // zero: not finished, or the time has no known form
-	terminal               string    // our terminal's id, which the create put into merchant_meta; empty: not returned
+	terminal               string    // our terminal's id, which the create put into merchant_meta; empty: not in the response
 	page                   string    // simple_auth_redirect_url
 	auth                   *payment.Action
 	material               json.RawMessage // additional_params_for_auth; nil: nothing to submit
-	requires               []string        // members that the payer's answer to material must have
+	requires               []string        // members that the payer's submission must have to answer material
 	expires                time.Time
 	destinations           []payment.Destination
 }
@@ -120,7 +120,7 @@ func (tx *transaction) readAction(f *fields) {
 		for name, raw := range a.member("params") {
 			var value string
 			if json.Unmarshal(raw, &value) != nil {
-				continue // the protocol has no others
+				continue // parameters that are not strings are not in the protocol
 			}
 			params[name] = value
 		}
@@ -131,9 +131,9 @@ func (tx *transaction) readAction(f *fields) {
 	}
 }
 
-// required returns the members that the answer to material must have, for the kinds that every
-// platform has: a one-time password, and a payload to be signed. Other kinds are known only to the
-// other platform.
+// required returns the members that a payer's submission must have to answer material. It knows the
+// kinds that every platform has: a one-time password, and a payload to be signed. Other kinds are known
+// only to the other platform.
 func required(material object) []string {
 	f := fields{object: material}
 	switch {
@@ -156,7 +156,7 @@ func followable(a *payment.Action) bool {
 	return false
 }
 
-// isOf checks the answer to a create against the call.
+// isOf checks that the response to a create is about the call.
 func (tx *transaction) isOf(call *actors.Call) error {
 	amount, err := money.Parse(tx.amount)
 	switch {
@@ -202,20 +202,20 @@ func (tx *transaction) held() bool {
 	return tx.status == statusPaymentHeld || tx.status == statusPayoutHeld
 }
 
-// fine tells whether the request succeeded.
-func (r *reply) fine() bool { return r.status >= 200 && r.status < 300 }
+// succeeded tells whether the request succeeded.
+func (r *reply) succeeded() bool { return r.status >= 200 && r.status < 300 }
 
-// answered tells whether a complete answer came, whatever it says.
+// answered tells whether a complete response came, whatever its status.
 func (r *reply) answered() bool { return r.status != 0 }
 
-// credentials tells whether the platform refuses our credentials.
-func (r *reply) credentials() bool {
+// credentialsRefused tells whether the platform refuses our credentials.
+func (r *reply) credentialsRefused() bool {
 	return r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
 }
 
-// definite tells whether the platform has examined the request and has not carried it out. A
+// definitelyRefused tells whether the platform has examined the request and has not carried it out. A
 // conflict is not definite, because it may be with the same request, still in progress.
-func (r *reply) definite() bool {
+func (r *reply) definitelyRefused() bool {
 	switch r.status {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
 		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
@@ -230,7 +230,7 @@ func (r *reply) transaction() (*transaction, error) { return readTransaction(r.b
 // Texts for people are not passed on.
 func (r *reply) code() string {
 	o, err := readObject(r.body)
-	if err != nil || r.fine() {
+	if err != nil || r.succeeded() {
 		return ""
 	}
 	f := fields{object: o}
@@ -245,16 +245,16 @@ func (r *reply) code() string {
 	return code
 }
 
-// The keys of merchant_meta: those of our transaction, which our answers have, and the one that is
+// The keys of merchant_meta: those that our responses show for our transaction, and the one that is
 // sent to the other platform.
 const (
 	metaID       = "utp_id"        // the other platform's id of the charge
-	metaRefund   = "utp_refund_id" // its id of the last refund that has ended
+	metaRefund   = "utp_refund_id" // the other platform's id of the last refund that has ended
 	metaTerminal = "utp_terminal"  // sent: the id of our terminal
 )
 
-// kept returns the ids that were kept from earlier answers.
-func kept(meta []byte) (id, refund string) {
+// storedIDs returns the ids that idsToStore made from an earlier response.
+func storedIDs(meta []byte) (id, refund string) {
 	o, err := readObject(meta)
 	f := fields{object: o}
 	if id, refund = f.text(metaID), f.text(metaRefund); err != nil || !identifier(id) {
@@ -263,8 +263,8 @@ func kept(meta []byte) (id, refund string) {
 	return id, refund
 }
 
-// keep returns the ids to keep from this answer, as JSON.
-func (tx *transaction) keep(refund string) []byte {
+// idsToStore returns the ids to store from this response, as JSON.
+func (tx *transaction) idsToStore(refund string) []byte {
 	members := map[string]string{metaID: tx.id}
 	if identifier(refund) {
 		members[metaRefund] = refund

@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Our texts for failures for which the other platform gave none that a payer should read.
+// Our texts for failures that the other platform did not explain in words for a payer.
 const (
 	reasonUnreachable = "The platform could not be reached."
 	reasonCredentials = "The platform refused the credentials."
@@ -50,9 +50,9 @@ type Provider struct {
 
 	reportPages int // bound of the pages of one poll for reports
 
-	mu     sync.Mutex
-	lines  map[line]*http.Transport // guarded by mu
-	behind map[account]time.Time    // guarded by mu: the start of the period that a platform must still be polled for
+	mu         sync.Mutex
+	transports map[connectionKey]*http.Transport // guarded by mu
+	pollFrom   map[account]time.Time             // guarded by mu: start of the period for which a platform must still be polled
 }
 
 var _ actors.Provider = (*Provider)(nil)
@@ -61,7 +61,7 @@ var _ actors.Provider = (*Provider)(nil)
 func New(o Options) *Provider {
 	return &Provider{
 		clock: o.Clock, log: o.Log, timeout: o.Timeout, terminals: o.Terminals, reportPages: maxReportPages,
-		lines: make(map[line]*http.Transport), behind: make(map[account]time.Time),
+		transports: make(map[connectionKey]*http.Transport), pollFrom: make(map[account]time.Time),
 	}
 }
 
@@ -69,7 +69,7 @@ func New(o Options) *Provider {
 func (p *Provider) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, t := range p.lines {
+	for _, t := range p.transports {
 		t.CloseIdleConnections()
 	}
 	return nil
@@ -101,7 +101,7 @@ func (p *Provider) Submit(ctx context.Context, call *actors.Call) actors.Outcome
 func (p *Provider) create(ctx context.Context, call *actors.Call) actors.Outcome {
 	s := subjectOf(call)
 	r := p.exchange(ctx, connection(call.Terminal), &request{method: http.MethodPost, path: transactionsPath, body: createBody(call)})
-	if r.fine() {
+	if r.succeeded() {
 		tx, err := r.transaction()
 		if err == nil {
 			err = tx.isOf(call)
@@ -122,22 +122,22 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 		return o
 	}
 	if s.opens() {
-		if id, _ := kept(s.Meta); id == "" && tx.status == statusAction && !s.Acting {
-			// A transaction from a list need not show the payer's action, so it is read again.
+		if id, _ := storedIDs(s.Meta); id == "" && tx.status == statusAction && !s.ActionKnown {
+			// A transaction in a list need not show the payer's action, so it is read again.
 			if tx, o = p.read(ctx, &s, tx.id); tx == nil {
 				return o
 			}
 		}
 		return p.charge(tx, &s.ChargeState)
 	}
-	return p.judge(tx, &s, false)
+	return p.operationOutcome(tx, &s, false)
 }
 
 // Reissue implements payment.Reissuer of actors: each read of the other platform's transaction
 // returns fresh material and a fresh address of its page.
 func (p *Provider) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
 	again := *q
-	again.Acting = false
+	again.ActionKnown = false
 	return p.Inquire(ctx, &again)
 }
 
@@ -156,29 +156,29 @@ func subjectOf(call *actors.Call) subject {
 
 func (s *subject) opens() bool { return s.operation == actors.Pay || s.operation == actors.PayOut }
 
-// failure returns the outcome of a request that did not succeed. A definite answer refuses the
-// creation of a charge, or the operation.
+// failure returns the outcome of a request that did not succeed. A definite refusal means that the
+// charge is not created, or the operation not carried out.
 func (p *Provider) failure(s *subject, r *reply, submits bool) actors.Outcome {
 	switch {
 	case !r.sent && submits:
-		p.note(slog.LevelWarn, "a platform can't be reached", s, r)
-		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: processing(reasonUnreachable), Down: true}
+		p.logFailure(slog.LevelWarn, "a platform can't be reached", s, r)
+		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: processing(reasonUnreachable), Unreachable: true}
 	case !r.answered():
-		p.note(slog.LevelWarn, "a platform did not answer", s, r)
-		return actors.Outcome{Verdict: payment.VerdictUnknown, Down: true}
-	case r.credentials():
-		p.note(slog.LevelError, "a platform refused the credentials", s, r)
+		p.logFailure(slog.LevelWarn, "a platform did not answer", s, r)
+		return actors.Outcome{Verdict: payment.VerdictUnknown, Unreachable: true}
+	case r.credentialsRefused():
+		p.logFailure(slog.LevelError, "a platform refused the credentials", s, r)
 		return actors.Outcome{Verdict: refusedIf(submits), Failure: processing(reasonCredentials)}
-	case r.definite() && submits:
-		p.note(slog.LevelError, "a platform refused a request", s, r)
+	case r.definitelyRefused() && submits:
+		p.logFailure(slog.LevelError, "a platform refused a request", s, r)
 		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: processing(reasonRequest)}
 	}
-	p.note(slog.LevelWarn, "a platform gave no usable answer", s, r)
-	return actors.Outcome{Verdict: payment.VerdictUnknown, Down: r.status >= http.StatusInternalServerError}
+	p.logFailure(slog.LevelWarn, "a platform gave no usable answer", s, r)
+	return actors.Outcome{Verdict: payment.VerdictUnknown, Unreachable: r.status >= http.StatusInternalServerError}
 }
 
-// refusedIf returns the verdict of a definite refusal: a refused inquiry says nothing about the
-// charge.
+// refusedIf returns the verdict of a definite refusal. If the request was an inquiry, the refusal says
+// nothing about the charge.
 func refusedIf(submits bool) payment.Verdict {
 	if submits {
 		return payment.VerdictRefused
@@ -186,16 +186,16 @@ func refusedIf(submits bool) payment.Verdict {
 	return payment.VerdictUnknown
 }
 
-// unreadable handles an answer that cannot be trusted: the outcome is unknown.
+// unreadable handles a response that cannot be trusted: the outcome is unknown.
 func (p *Provider) unreadable(s *subject, err error) actors.Outcome {
 	p.log.Error("a platform's answer can't be read", "reference", s.reference.String(), "terminal", s.terminal.ID.String(),
 		"operation", s.operation.String(), "error", err)
 	return actors.Outcome{Verdict: payment.VerdictUnknown}
 }
 
-// note logs a failed request for an operator: nothing of its body, and of the answer only its
-// status and code.
-func (p *Provider) note(level slog.Level, text string, s *subject, r *reply) {
+// logFailure logs a failed request for an operator. It logs nothing of the request's body, and of the
+// response only its status and code.
+func (p *Provider) logFailure(level slog.Level, text string, s *subject, r *reply) {
 	p.log.Log(context.Background(), level, text, "reference", s.reference.String(), "terminal", s.terminal.ID.String(),
 		"operation", s.operation.String(), "status", r.status, "code", r.code(), "error", r.fault)
 }

@@ -30,13 +30,13 @@ func (p *Provider) charge(tx *transaction, asked *actors.ChargeState) actors.Out
 }
 
 // charge returns the transaction's verdict on the charge. asked is the stored state that an inquiry
-// brings; nil for a call, which always gets the payer's action.
+// passes on; nil for a call, which always gets the payer's action.
 func (tx *transaction) charge(asked *actors.ChargeState) actors.Outcome {
 	refund := ""
 	if asked != nil {
-		_, refund = kept(asked.Meta)
+		_, refund = storedIDs(asked.Meta)
 	}
-	o := actors.Outcome{Meta: tx.keep(refund)}
+	o := actors.Outcome{Meta: tx.idsToStore(refund)}
 	switch {
 	case tx.settled():
 		o.Verdict, o.RRN = payment.VerdictCharged, tx.rrn
@@ -48,7 +48,7 @@ func (tx *transaction) charge(asked *actors.ChargeState) actors.Outcome {
 		o.Verdict, o.Failure = payment.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
 	case tx.status == statusAction:
 		o.Verdict, o.Again = payment.VerdictAction, askPayer
-		if asked == nil || !asked.Acting {
+		if asked == nil || !asked.ActionKnown {
 			o.Action = tx.action()
 		}
 	default:
@@ -57,9 +57,8 @@ func (tx *transaction) charge(asked *actors.ChargeState) actors.Outcome {
 	return o
 }
 
-// aboutPayer are the codes that mean the same to our merchant as to us. Limits, routing and
-// balances of the other platform concern us, not our merchant: to the merchant they are a refusal
-// of the rail.
+// aboutPayer are the codes that mean the same to our merchant as to us. Limits, routing and balances at
+// the other platform concern only us: our merchant sees them as a refusal of the rail.
 var aboutPayer = []payment.Code{
 	payment.CardDeclined, payment.InsufficientFunds, payment.ExpiredCard, payment.AuthenticationFailed, payment.PayerActionExpired,
 	payment.ProcessingError,
@@ -98,17 +97,18 @@ func (tx *transaction) action() *payment.Action {
 	return a
 }
 
-// judge returns the transaction's verdict on an operation. In the answer to the operation itself,
-// an operation without a visible effect is in progress; in a later inquiry, it never arrived.
-func (p *Provider) judge(tx *transaction, s *subject, answers bool) actors.Outcome {
-	_, refund := kept(s.Meta)
-	o := actors.Outcome{Verdict: payment.VerdictNotFound, Meta: tx.keep(refund)}
-	if answers {
+// operationOutcome returns the outcome of an operation, as the transaction shows it. If the operation
+// has no visible effect, it is in progress in the response to the operation itself; in a later inquiry,
+// it never arrived.
+func (p *Provider) operationOutcome(tx *transaction, s *subject, isResponse bool) actors.Outcome {
+	_, refund := storedIDs(s.Meta)
+	o := actors.Outcome{Verdict: payment.VerdictNotFound, Meta: tx.idsToStore(refund)}
+	if isResponse {
 		o.Verdict = payment.VerdictPending
 	}
 	switch s.operation {
 	case actors.Capture:
-		p.captured(tx, s, answers, &o)
+		p.captured(tx, s, isResponse, &o)
 	case actors.Void:
 		switch {
 		case tx.ended():
@@ -122,21 +122,21 @@ func (p *Provider) judge(tx *transaction, s *subject, answers bool) actors.Outco
 	return o
 }
 
-func (p *Provider) captured(tx *transaction, s *subject, answers bool, o *actors.Outcome) {
+func (p *Provider) captured(tx *transaction, s *subject, isResponse bool, o *actors.Outcome) {
 	switch {
 	case tx.settled():
 		o.Verdict, o.RRN = payment.VerdictCharged, tx.rrn
 		if tx.captured != nil && *tx.captured != s.amount {
-			p.differs(tx, s)
+			p.logDifference(tx, s)
 		}
 	case tx.ended():
 		o.Verdict, o.Failure = payment.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
-	case tx.held() && answers && tx.reason != "":
+	case tx.held() && isResponse && tx.reason != "":
 		o.Verdict, o.Failure = payment.VerdictRefused, tx.failure(payment.ProcessingError, reasonNotDone)
 	}
 }
 
-// refunded recognises our refund by the other platform's id, which differs from that of the last
+// refunded recognises our refund by the other platform's refund id, which differs from that of the last
 // finished refund, and by the amount returned if the platform shows it.
 func (p *Provider) refunded(tx *transaction, s *subject, before string, o *actors.Outcome) {
 	if tx.refundID == "" || tx.refundID == before {
@@ -151,7 +151,7 @@ func (p *Provider) refunded(tx *transaction, s *subject, before string, o *actor
 	case shown && !tx.refunded.Less(whole), !shown && tx.status == statusRefunded:
 		o.Verdict = payment.VerdictCharged
 		if shown && *tx.refunded != whole {
-			p.differs(tx, s)
+			p.logDifference(tx, s)
 		}
 	case tx.refundMsg != "":
 		o.Verdict, o.Failure = payment.VerdictRefused, payment.Failure{Code: payment.RefundDeclined, Detail: tx.refundMsg}
@@ -159,13 +159,13 @@ func (p *Provider) refunded(tx *transaction, s *subject, before string, o *actor
 		o.Verdict = payment.VerdictPending
 		return
 	}
-	o.Meta = tx.keep(tx.refundID)
+	o.Meta = tx.idsToStore(tx.refundID)
 }
 
-// differs logs that the other platform has moved another amount than requested (specification,
+// logDifference logs that the other platform has moved another amount than requested (specification,
 // "refund or cancel": partial refunds are a request only). Our books have the requested amount; the
 // difference appears in the settlement.
-func (p *Provider) differs(tx *transaction, s *subject) {
+func (p *Provider) logDifference(tx *transaction, s *subject) {
 	moved := money.Amount{}
 	if tx.refunded != nil && s.operation == actors.Refund {
 		moved = *tx.refunded

@@ -32,7 +32,7 @@ func TestEachStatusHasItsVerdict(t *testing.T) {
 	}
 }
 
-func TestTheReasonIsTheirs(t *testing.T) {
+func TestFailureHasTheOtherPlatformsReason(t *testing.T) {
 	for body, want := range map[string]payment.Failure{
 		theirs("rejected", `"error_description":"card_declined"`):                                            {Code: "card_declined"},
 		theirs("rejected", `"error_description":""`):                                                         {Code: "card_declined", Detail: "The platform rejected the transaction."},
@@ -49,7 +49,7 @@ func TestTheReasonIsTheirs(t *testing.T) {
 	}
 }
 
-func TestWhatThePayerHasToDoIsPassedOn(t *testing.T) {
+func TestPayerActionIsPassedOn(t *testing.T) {
 	const page = `"simple_auth_redirect_url":"https://theirs.example/pay/1"`
 	r := open(t, says(201, theirs("action_required", page,
 		`"auth_params":{"type":"auth_3ds_form","version":"1.0","method":"post","url":"https://acs.example/","params":{"creq":"abc","n":7}}`)))
@@ -74,7 +74,7 @@ func TestWhatThePayerHasToDoIsPassedOn(t *testing.T) {
 
 // For kinds of material that every platform has, missing members are detected here, before the
 // other platform gets a request.
-func TestWhatMaterialHasToHaveIsKnownOfKnownKinds(t *testing.T) {
+func TestRequiredMembersOfMaterial(t *testing.T) {
 	for material, want := range map[string]string{
 		`{"type":"otp","digits":6}`: "otp", `{"payload":"p","sequence":7,"expires_at":"2026-09-03T10:20:30+00:00"}`: "signature", `{"type":"otp","payload":"p"}`: "otp",
 		`{"type":"eip712"}`: "", `{"type":7}`: "", `{"payload":{"a":1}}`: "", `{"payload":""}`: "",
@@ -87,7 +87,7 @@ func TestWhatMaterialHasToHaveIsKnownOfKnownKinds(t *testing.T) {
 }
 
 // A browser is never sent to an address that would run code.
-func TestAnAddressThatIsNoWebAddressIsNotPassedOn(t *testing.T) {
+func TestOnlyWebAddressesArePassedOn(t *testing.T) {
 	r := open(t, says(201, theirs("action_required", `"simple_auth_redirect_url":"javascript:alert(1)"`,
 		`"auth_params":{"type":"redirect","method":"get","url":"data:text/html,x"}`)))
 	if a := r.submit(r.pay()).Action; a == nil || a.Page != "" || a.URL != "" || a.Type != "" {
@@ -96,13 +96,13 @@ func TestAnAddressThatIsNoWebAddressIsNotPassedOn(t *testing.T) {
 }
 
 // An inquiry returns the payer's action only to a caller that does not know it.
-func TestAnInquiryRepeatsNoAction(t *testing.T) {
+func TestInquiryDoesNotRepeatAKnownAction(t *testing.T) {
 	r := open(t, says(200, theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/1"`)))
 	q := r.ask(actors.Pay, 0)
 	if o := r.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/1" {
 		t.Errorf("who lost the answer is told %+v", o.Action)
 	}
-	q.Acting = true
+	q.ActionKnown = true
 	if o := r.inquire(q); o.Action != nil || o.Verdict != payment.VerdictAction {
 		t.Errorf("who knows is told %v %+v", o.Verdict, o.Action)
 	}
@@ -110,15 +110,15 @@ func TestAnInquiryRepeatsNoAction(t *testing.T) {
 
 // The address of their page expires before our payer's time does, and the payload to be signed has
 // a deadline: both are read again, also if the answer with their id was lost.
-func TestWhatHasEndedIsReadAnew(t *testing.T) {
+func TestExpiredPagesAndPayloadsAreReadAgain(t *testing.T) {
 	fresh := theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/2"`, `"additional_params_for_auth":{"payload":"p2"}`)
 	r := open(t, says(200, fresh))
 	first := r.submit(r.pay()).Action
 	q := r.ask(actors.Pay, 0)
-	q.Acting = true
+	q.ActionKnown = true
 	o := r.Reissue(t.Context(), q)
 	if now := r.clock.Now(); o.Verdict != payment.VerdictAction || o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" ||
-		o.Action.PageUntil != ledger.MicrosOf(now.Add(10*time.Minute)) || first.PageUntil != o.Action.PageUntil || string(o.Action.Material) != `{"payload":"p2"}` || !q.Acting {
+		o.Action.PageUntil != ledger.MicrosOf(now.Add(10*time.Minute)) || first.PageUntil != o.Action.PageUntil || string(o.Action.Material) != `{"payload":"p2"}` || !q.ActionKnown {
 		t.Errorf("%+v with %+v", o, o.Action)
 	}
 	listed := `{"data":[` + strings.Replace(fresh, "https://theirs.example/pay/2", "", 1) + `],"cursor":{"cursor_value":null}}`
@@ -139,7 +139,7 @@ func TestWhatHasEndedIsReadAnew(t *testing.T) {
 	}
 }
 
-func TestOperationsAreAskedForByTheirOwnName(t *testing.T) {
+func TestEachOperationHasItsOwnRequest(t *testing.T) {
 	for operation, want := range map[actors.Operation]received{
 		actors.Capture: {method: "POST", path: "/api/v1/transactions/commit/their-id", body: `{"params":{"amount":"400","money_storage_meta":{}}}`},
 		actors.Void:    {method: "PUT", path: "/api/v1/transactions/their-id", body: `{"params":{"type":"cancel"}}`},
@@ -154,7 +154,7 @@ func TestOperationsAreAskedForByTheirOwnName(t *testing.T) {
 	}
 }
 
-func TestWhatBecameOfAnOperationIsReadOffTheTransaction(t *testing.T) {
+func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 	const refundID = `"refund_id":"r2"`
 	for name, c := range map[string]struct {
 		operation       actors.Operation
@@ -193,8 +193,8 @@ func TestWhatBecameOfAnOperationIsReadOffTheTransaction(t *testing.T) {
 			t.Errorf("%s: %v when answered and %v when asked, want %v and %v", name, answered.Verdict, asked.Verdict, c.answered, c.asked)
 		}
 		decided := c.answered == payment.VerdictCharged || c.answered == payment.VerdictRefused
-		kept := c.operation == actors.Refund && (decided || strings.Contains(c.meta, "r2"))
-		if strings.Contains(string(answered.Meta), `"utp_refund_id":"r2"`) != kept {
+		stored := c.operation == actors.Refund && (decided || strings.Contains(c.meta, "r2"))
+		if strings.Contains(string(answered.Meta), `"utp_refund_id":"r2"`) != stored {
 			t.Errorf("%s: kept %s", name, answered.Meta)
 		}
 		if loud := strings.Contains(r.log.String(), "has moved another amount"); loud != (name == "more than was asked for") {
@@ -221,14 +221,14 @@ func TestARepeatedOperationIsReadAgain(t *testing.T) {
 			}
 			says(200, theirs("refunded", now))(w, r, n)
 		})
-		r.is(r.submit(r.follow(actors.Refund, 400)), payment.VerdictCharged, false)
+		r.expectVerdict(r.submit(r.follow(actors.Refund, 400)), payment.VerdictCharged, false)
 		if got := r.requests(); len(got) != 2 || got[1].method != "GET" {
 			t.Errorf("%s: asked %d times", name, len(got))
 		}
 	}
 }
 
-func TestAnOperationThatIsRefusedSaysWhy(t *testing.T) {
+func TestRefusedOperationHasAReason(t *testing.T) {
 	r := open(t, func(w http.ResponseWriter, r received, n int) {
 		if n == 1 {
 			says(422, `{"error":"not_reversible","message":"no"}`)(w, r, n)
@@ -246,19 +246,19 @@ func TestMaterialAndChoicesArePassedOn(t *testing.T) {
 	r := open(t, says(200, theirs("charged")))
 	call := r.follow(actors.Complete, 0)
 	call.Material = []byte(`{"otp":"123456"}`)
-	r.is(r.submit(call), payment.VerdictCharged, false)
+	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)
 	got := r.requests()[0]
 	if got.path != "/api/v1/transactions/additional_params_for_auth/their-id" || got.body != `{"additional_params_for_auth":{"otp":"123456"}}` {
 		t.Errorf("material goes to %s as %s", got.path, got.body)
 	}
 	call = r.follow(actors.Complete, 0)
 	call.Choice = `b"1`
-	r.is(r.submit(call), payment.VerdictCharged, false)
+	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)
 	got = r.requests()[1]
 	if got.path != "/api/v1/transactions/choose_target_destination/their-id" || got.body != `{"target_bank_id":"b\"1"}` {
 		t.Errorf("a choice goes to %s as %s", got.path, got.body)
 	}
-	r.is(r.submit(r.follow(actors.Complete, 0)), payment.VerdictCharged, false)
+	r.expectVerdict(r.submit(r.follow(actors.Complete, 0)), payment.VerdictCharged, false)
 	if got = r.requests()[2]; got.method != "GET" || got.path != "/api/v1/transactions/their-id" {
 		t.Errorf("a payer who came back makes us ask %s %s", got.method, got.path)
 	}

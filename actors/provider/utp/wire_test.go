@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-func TestACreateSaysWhatTheProtocolWants(t *testing.T) {
+func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
 	r := open(t, says(201, theirs("charged", `"rrn":"123456789012"`)))
 	o := r.submit(r.pay())
 	if o.Verdict != payment.VerdictCharged || o.RRN != "123456789012" || string(o.Meta) != `{"utp_id":"their-id"}` {
@@ -51,7 +51,7 @@ func TestACreateSaysWhatTheProtocolWants(t *testing.T) {
 	}
 }
 
-func TestACallThatNeverLeftIsNotSent(t *testing.T) {
+func TestCallWithoutAConnectionIsNotSent(t *testing.T) {
 	r := open(t, says(201, theirs("charged")))
 	address := r.server.URL
 	for name, base := range map[string]string{
@@ -62,8 +62,8 @@ func TestACallThatNeverLeftIsNotSent(t *testing.T) {
 		call := r.pay()
 		call.Terminal = terminal(t, base, "")
 		o := r.submit(call)
-		if o.Verdict != payment.VerdictNotSent || !o.Down || o.Failure.Detail != "The platform could not be reached." {
-			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Down)
+		if o.Verdict != payment.VerdictNotSent || !o.Unreachable || o.Failure.Detail != "The platform could not be reached." {
+			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Unreachable)
 		}
 	}
 	if got := r.requests(); len(got) != 0 {
@@ -81,7 +81,7 @@ func closedPort(t *testing.T) string {
 	return "https://" + l.Addr().String()
 }
 
-func TestWhatBreaksAfterSendingIsUnknown(t *testing.T) {
+func TestBrokenExchangeIsUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(http.ResponseWriter, received, int)
 		down   bool
@@ -111,8 +111,8 @@ func TestWhatBreaksAfterSendingIsUnknown(t *testing.T) {
 	} {
 		r := open(t, c.answer)
 		o := r.submit(r.pay())
-		if o.Verdict != payment.VerdictUnknown || o.Down != c.down {
-			t.Errorf("%s: %v, down %v; want unknown, %v\n%s", name, o.Verdict, o.Down, c.down, r.log)
+		if o.Verdict != payment.VerdictUnknown || o.Unreachable != c.down {
+			t.Errorf("%s: %v, down %v; want unknown, %v\n%s", name, o.Verdict, o.Unreachable, c.down, r.log)
 		}
 		if got := r.requests(); len(got) != 1 {
 			t.Errorf("%s: %d requests were sent", name, len(got))
@@ -146,10 +146,10 @@ func TestATimeOutAfterSendingIsUnknown(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	r.is(r.Submit(ctx, r.pay()), payment.VerdictUnknown, true)
+	r.expectVerdict(r.Submit(ctx, r.pay()), payment.VerdictUnknown, true)
 }
 
-func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
+func TestRefusalIsRecognisedInEachErrorShape(t *testing.T) {
 	const quoted = "the card " + canaryCard + " is not ours"
 	for name, c := range map[string]struct {
 		status int
@@ -167,8 +167,8 @@ func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
 	} {
 		r := open(t, says(c.status, c.body))
 		o := r.submit(r.pay())
-		if o.Verdict != payment.VerdictRefused || o.Failure.Detail != c.reason || o.Down {
-			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Down)
+		if o.Verdict != payment.VerdictRefused || o.Failure.Detail != c.reason || o.Unreachable {
+			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Unreachable)
 		}
 		if !strings.Contains(r.log.String(), "level=ERROR") || !strings.Contains(r.log.String(), "code="+c.code) {
 			t.Errorf("%s: the operator reads %s", name, r.log)
@@ -177,10 +177,10 @@ func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
 }
 
 // A refused inquiry says nothing about what was done before.
-func TestAnInquiryThatIsRefusedSaysNothing(t *testing.T) {
+func TestRefusedInquiryIsUnknown(t *testing.T) {
 	for _, status := range []int{401, 403, 404, 422, 503} {
 		r := open(t, says(status, `{"error":"no"}`))
-		r.is(r.inquire(r.ask(actors.Pay, 0)), payment.VerdictUnknown, status == 503)
+		r.expectVerdict(r.inquire(r.ask(actors.Pay, 0)), payment.VerdictUnknown, status == 503)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestConnectionsAreKeptAndBounded(t *testing.T) {
 		go func() { done <- r.Submit(t.Context(), r.pay()) }()
 	}
 	for range many {
-		r.is(<-done, payment.VerdictCharged, false)
+		r.expectVerdict(<-done, payment.VerdictCharged, false)
 	}
 	connections := make(map[string]bool)
 	for _, got := range r.requests() {
@@ -204,14 +204,14 @@ func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	// A call may come just before the previous call's connection is returned to the pool; if no
 	// connection were reused, each call would have its own.
 	const later = 50
-	kept := make(map[string]bool)
+	addresses := make(map[string]bool)
 	for range later {
-		r.is(r.submit(r.pay()), payment.VerdictCharged, false)
+		r.expectVerdict(r.submit(r.pay()), payment.VerdictCharged, false)
 	}
 	for _, got := range r.requests()[many:] {
-		kept[got.from] = true
+		addresses[got.from] = true
 	}
-	if len(kept) == later {
+	if len(addresses) == later {
 		t.Error("every call opens a connection of its own")
 	}
 }

@@ -68,7 +68,7 @@ type shownContract struct {
 
 // readContract reads a response about contracts, or a request without a response.
 func (c *Check) readContract(n uint32, to contractPath, l *responseLine) bool {
-	keyed := l.Method == "POST" && c.noteKey(n, l, actors.KeyOfStaff, 0)
+	keyed := l.Method == "POST" && c.noteKey(n, l, actors.UserKeyScope, 0)
 	switch {
 	case *l.Status == 404 && to.id != "":
 		return c.answers.contracts.noteUnknown(c, n, l, to.id, to.variant) || keyed
@@ -155,7 +155,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	if err != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the events of contract %v can't be read: %v", s.line, p.ID, err)
 	}
-	sent := c.answers.hashOf(withoutServiceKeys(p.Product, contract.Sent.Of(p.Values)))
+	sent := c.answers.hashOf(withoutServiceKeys(p.Product, contract.Sent.Get(p.Values)))
 	for i := range s.shown {
 		was := &s.shown[i]
 		wrong := func(what string) {
@@ -166,7 +166,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 		case at < 0:
 			wrong("at an instant at which nothing happened to it")
 			continue
-		case was.action != "" && !slices.ContainsFunc(pastEvents[:at+1], func(e contracts.PastEvent) bool { return e.By(p.Product, was.action) }):
+		case was.action != "" && !slices.ContainsFunc(pastEvents[:at+1], func(e contracts.PastEvent) bool { return e.CausedBy(p.Product, was.action) }):
 			wrong("after an action that has not happened")
 		case !was.listed && pastEvents[at].Moved != was.sums:
 			wrong("with other sums than its entries had moved by then")
@@ -198,7 +198,7 @@ func (c *Check) asShown(org ledger.ID, p *contract.Record, first, at ledger.Micr
 
 // contractDiffers names the members in which a response differs from the JSON form of a contract.
 func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *posting.Stamp, was *shownContract, except []string) []string {
-	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: was.changedAt, Number: stamp.Number, Listed: was.listed}
+	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: was.changedAt, Number: stamp.Number, InList: was.listed}
 	form := c.answers.formOf(func(e *schema.Encoder) { jsonform.AppendContract(e, p, &view) })
 	return c.answers.differing(form, was.members, except)
 }
@@ -207,7 +207,7 @@ func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *postin
 // has all columns as they were then.
 func (c *Check) compareReply(k *keyedResponse, s *subject[shownContract]) {
 	was := &s.shown[slices.IndexFunc(s.shown, func(shown shownContract) bool { return shown.line == k.line })] // a line with a key shows one contract
-	reply := contractactor.ReplyID(k.org, actors.KeyOfStaff+"/"+k.key)
+	reply := contractactor.ReplyID(k.org, actors.UserKeyScope+"/"+k.key)
 	kept, found, err := c.View.Record(k.org, ledger.Source{Kind: ledger.Reply, ID: reply})
 	if err != nil || !found || !actors.ContractReply.Has(kept.Payload) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the cached reply to the request for contract %v is missing", k.line, k.source.ID)

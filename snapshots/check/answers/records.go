@@ -116,4 +116,4 @@ func (k *shownRecords[T]) reportLost(c *Check, scope func(*subject[T]) string, o
 }
 
 // partnerKeyScope returns the idempotency-key scope of the record's partner.
-func partnerKeyScope[T any](record *subject[T]) string { return actors.KeyOfPartner(record.partner) }
+func partnerKeyScope[T any](record *subject[T]) string { return actors.PartnerKeyScope(record.partner) }

@@ -66,7 +66,7 @@ func (c *Check) readCreate(n uint32, l *responseLine) {
 		a.creates[key].add(*l.Status, request)
 	}
 	if l.PartnerID != 0 {
-		c.noteKey(n, l, actors.KeyOfPartner(l.PartnerID), request)
+		c.noteKey(n, l, actors.PartnerKeyScope(l.PartnerID), request)
 	}
 }
 
@@ -130,9 +130,9 @@ func (c *Check) checkKeys() {
 		made, found := c.claimedBy(of.line, of.org, of.scope, of.key)
 		switch {
 		case !found || of.succeeded:
-		case of.scope == actors.KeyOfStaff && of.refused && !of.unknown:
+		case of.scope == actors.UserKeyScope && of.refused && !of.unknown:
 			c.Report.Breach(findings.RuleAnswers, "line %d: the request was refused, but its key names %s", of.line, scan.Named(made))
-		case of.scope != actors.KeyOfStaff && made.Kind == ledger.Transaction:
+		case of.scope != actors.UserKeyScope && made.Kind == ledger.Transaction:
 			stored, found, err := c.View.Record(of.org, made)
 			if err != nil || !found {
 				continue // rule 4 reports the claim

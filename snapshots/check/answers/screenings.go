@@ -38,7 +38,7 @@ func (c *Check) readScreening(n uint32, rest string, l *responseLine) bool {
 		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v is stored with another %s", n, id, joined(names))
 	}
 	if l.IdempotencyKey != "" && rest == "" {
-		c.checkKey(&keyedResponse{n, l.org, l.IdempotencyKey, ledger.Source{Kind: ledger.Screening, ID: id}}, actors.KeyOfStaff)
+		c.checkKey(&keyedResponse{n, l.org, l.IdempotencyKey, ledger.Source{Kind: ledger.Screening, ID: id}}, actors.UserKeyScope)
 	}
 	return true
 }
