@@ -117,7 +117,7 @@ func (a *aggregate) run() error {
 		if err := a.budget.check(); err != nil {
 			return false, err
 		}
-		return true, a.count(&stored)
+		return true, a.addIfMatching(&stored)
 	})
 }
 
@@ -158,11 +158,11 @@ func (a *aggregate) row(row posting.Listed) (bool, error) {
 	if err != nil || a.byUpdate && stored.Stamp.Updated != row.Booked {
 		return true, err
 	}
-	return true, a.count(&stored)
+	return true, a.addIfMatching(&stored)
 }
 
-// count adds a record that meets the conditions.
-func (a *aggregate) count(stored *posting.Record) error {
+// addIfMatching adds a record that meets the conditions.
+func (a *aggregate) addIfMatching(stored *posting.Record) error {
 	f := &a.query.transactionFilter
 	if !f.matchesTimes(&stored.Stamp) {
 		return nil

@@ -21,7 +21,7 @@ import (
 // rest.
 const (
 	maxRead = 500     // records read
-	maxRows = 200_000 // index rows skipped; reading a record costs as much as skipping hundreds
+	maxRows = 200_000 // index rows read; reading a record costs as much as reading hundreds of rows
 )
 
 // walk reads the rows of a partner's transaction list, newest first.
