@@ -22,7 +22,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// backupsOf returns a backup service for a running server.
+// backupService returns a backup service for a running server.
 func backupService(h *fixture.Server) *backup.Service {
 	b := backup.New(backup.Options{Journal: h.Journal, Keyring: fixture.Keyring(h.T, h.Dir), Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
 	h.T.Cleanup(b.Close)
@@ -76,7 +76,7 @@ func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, r
 
 // A backup of a running server shows the store as it was at that time. A restore from it gives
 // the same store.
-func TestARestoredStoreIsTheOneThatWasBackedUp(t *testing.T) {
+func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, settle func(testing.TB) *fixture.Store) {
 		w := settle(t)
 		h := fixture.Start(t, w)
@@ -99,7 +99,7 @@ func TestARestoredStoreIsTheOneThatWasBackedUp(t *testing.T) {
 
 // Increments contain the rows added since their base, and the removals: sealed cards, due rows,
 // page buffers, key-value rows. Each backup of a chain is restored to its own moment.
-func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
+func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	backups := t.TempDir()
@@ -151,7 +151,7 @@ func openAt(t testing.TB, w *fixture.Store, at time.Time) *fixture.Server {
 
 // A server started on a restored store continues its journal. The next increment is based on
 // the backup that was restored.
-func TestARestoredStoreGoesOn(t *testing.T) {
+func TestServerContinuesOnARestoredStore(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	backups := t.TempDir()
@@ -179,7 +179,7 @@ func TestARestoredStoreGoesOn(t *testing.T) {
 }
 
 // A backup shows one moment, even if payments are made while it is taken.
-func TestABackupOfAStoreThatIsWrittenShowsOneMoment(t *testing.T) {
+func TestBackupIsConsistentWhilePaymentsAreMade(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	b, err := backupService(h).Begin(nil)
@@ -201,7 +201,7 @@ func TestABackupOfAStoreThatIsWrittenShowsOneMoment(t *testing.T) {
 	}
 }
 
-func TestOneBackupAtATime(t *testing.T) {
+func TestOnlyOneBackupRunsAtATime(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	backups := backupService(h)
 	b, err := backups.Begin(nil)
@@ -222,7 +222,7 @@ func TestOneBackupAtATime(t *testing.T) {
 }
 
 // A stream whose reader stops reading ends, and releases the store.
-func TestAStreamThatIsClosedEarlyEnds(t *testing.T) {
+func TestClosingAStreamEarlyEndsItsBackup(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	backups := backupService(h)
 	for _, end := range []func(io.Closer){func(c io.Closer) { fixture.Must(t, c.Close()) }, func(io.Closer) { backups.Stop() }} {
@@ -237,7 +237,7 @@ func TestAStreamThatIsClosedEarlyEnds(t *testing.T) {
 }
 
 // An increment requires a backup of an earlier state of the same store.
-func TestAnIncrementNeedsABackupOfThisStoresPast(t *testing.T) {
+func TestIncrementNeedsAnEarlierBackupOfTheSameStore(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	defer h.Close()
 	backups := backupService(h)
@@ -277,7 +277,7 @@ func hexOf(b []byte) string {
 	return text.String()
 }
 
-// newChain returns a directory with a full backup and an increment, and their keys.
+// backUpChain returns a directory with a full backup and an increment, and their keys.
 func backUpChain(t testing.TB) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
 	return backUpChainAfter(t, fixture.Buffered)
@@ -313,7 +313,7 @@ func wantRefused(t *testing.T, from string, keys backup.Sealer, says string) {
 	}
 }
 
-func TestABackupOfOtherKeysOrAnotherChainIsRefused(t *testing.T) {
+func TestBackupWithOtherKeysOrOfAnotherChainIsRefused(t *testing.T) {
 	dir, full, increment, keys := backUpChain(t)
 	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	fixture.Must(t, err)
@@ -330,7 +330,7 @@ func TestABackupOfOtherKeysOrAnotherChainIsRefused(t *testing.T) {
 	wantRefused(t, t.TempDir(), keys, "there is no backup in it")
 }
 
-func TestARestoreNeedsAnEmptyPlace(t *testing.T) {
+func TestRestoreNeedsAnEmptyDirectory(t *testing.T) {
 	dir, _, _, keys := backUpChain(t)
 	place := filepath.Join(t.TempDir(), "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(place, "something"), 0o700))
@@ -350,7 +350,7 @@ func TestARestoreNeedsAnEmptyPlace(t *testing.T) {
 
 // The next restore removes what a killed restore has left. It does not touch a restore that is
 // still running.
-func TestAnUnfinishedRestoreIsReplaced(t *testing.T) {
+func TestNextRestoreReplacesAnUnfinishedOne(t *testing.T) {
 	dir, _, _, keys := backUpChain(t)
 	place := filepath.Join(t.TempDir(), "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(place+backup.Restoring, "store.new"), 0o700))
@@ -369,7 +369,7 @@ func TestAnUnfinishedRestoreIsReplaced(t *testing.T) {
 }
 
 // A backup contains no plaintext of what the store was given.
-func TestABackupShowsNothing(t *testing.T) {
+func TestBackupContainsNoPlaintext(t *testing.T) {
 	_, full, increment, _ := backUpChain(t)
 	for _, path := range []string{full.Path, increment.Path} {
 		content, err := os.ReadFile(path)
@@ -383,7 +383,7 @@ func TestABackupShowsNothing(t *testing.T) {
 	}
 }
 
-func TestARetentionKeepsWhatIncrementsRestOn(t *testing.T) {
+func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	backups := backupService(h)
@@ -444,7 +444,7 @@ func upTo(from, to int) (n []int) {
 }
 
 // A restored simulator forgets exactly the calls that were made after the moment of the backup.
-func TestCallsAfterTheMomentAreTakenOutOfTheSimulatorsLog(t *testing.T) {
+func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
 	w, copied := fixture.Copy(t), fixture.Copy(t)
 	log := func(w *fixture.Store) string { return filepath.Join(w.Dir, "simulator.log") }
 	want, err := os.ReadFile(log(w))

@@ -41,7 +41,7 @@ func (s sealer) Seal(plaintext, context []byte) ([]byte, error) {
 	return sealed, err
 }
 
-// ofManifest tells whether the context is that of a manifest.
+// isManifestContext tells whether the context is that of a manifest.
 func isManifestContext(context []byte) bool {
 	return bytes.HasPrefix(context, []byte("mizan backup manifest"))
 }
@@ -80,7 +80,7 @@ func writeBackup(h *fixture.Server, dir string, keys backup.Sealer, base *backup
 
 // A backup whose manifest contradicts its rows is not restored, even if everything is sealed
 // with the right keys.
-func TestABackupThatContradictsItselfIsNotRestored(t *testing.T) {
+func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	defer h.Close()
 	keys := fixture.Keyring(t, h.Dir)
@@ -123,7 +123,7 @@ func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, er
 
 // An increment must have been taken since the backup that it names, because only the rows of
 // both together are complete.
-func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
+func TestIncrementIsRestoredOnlyOnTheBaseThatItNames(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	defer h.Close()
@@ -139,7 +139,7 @@ func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
 
 // The checker runs before a restored directory gets its name. A store that was broken when it
 // was backed up is not restored.
-func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
+func TestBackupOfABrokenStoreIsNotRestored(t *testing.T) {
 	w := fixture.Copy(t)
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/order-2"))
@@ -163,7 +163,7 @@ func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
 
 // A restore with the wrong keys can be interrupted before it has read a large backup to its
 // end.
-func TestLookingForWhatIsWrongWithABackupCanBeInterrupted(t *testing.T) {
+func TestReadingABackupWithWrongKeysCanBeInterrupted(t *testing.T) {
 	_, full, _, _ := backUpChain(t)
 	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	fixture.Must(t, err)
@@ -176,7 +176,7 @@ func TestLookingForWhatIsWrongWithABackupCanBeInterrupted(t *testing.T) {
 
 // A backup gets its name after it was read again. A backup that the disk has damaged never gets
 // one.
-func TestABackupThatCannotBeReadBackIsNotKept(t *testing.T) {
+func TestBackupThatCannotBeReadBackGetsNoName(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	defer h.Close()
 	dir := t.TempDir()
@@ -197,7 +197,7 @@ func TestABackupThatCannotBeReadBackIsNotKept(t *testing.T) {
 
 // A backup keeps the store from reclaiming space, so none is taken while the disk is nearly
 // full.
-func TestNoBackupIsTakenWhileTheDiskIsLow(t *testing.T) {
+func TestNoBackupIsTakenWhileTheDiskIsNearlyFull(t *testing.T) {
 	w := fixture.Copy(t)
 	o := fixture.Options(w.Dir)
 	o.MinFree = 1 << 62

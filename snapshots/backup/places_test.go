@@ -17,7 +17,7 @@ import (
 )
 
 // A backup that was taken into a file may have any name, and is found under it.
-func TestABackupMayHaveAnyName(t *testing.T) {
+func TestBackupMayHaveAnyFileName(t *testing.T) {
 	dir, full, increment, keys := backUpChain(t)
 	monday, tuesday := filepath.Join(dir, "monday"), filepath.Join(dir, "tuesday.bak")
 	fixture.Must(t, os.Rename(full.Path, monday))
@@ -38,7 +38,7 @@ func TestABackupMayHaveAnyName(t *testing.T) {
 
 // Retention removes only files with a backup's name: a file with another name was named on
 // purpose.
-func TestABackupOfAnotherNameIsNotRemoved(t *testing.T) {
+func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	backups, dir := backupService(h), t.TempDir()
 	kept := filepath.Join(dir, "before the migration")
@@ -64,7 +64,7 @@ func TestABackupOfAnotherNameIsNotRemoved(t *testing.T) {
 }
 
 // A backup of an empty store matches any chain; later backups in the same directory do not.
-func TestBackupsOfSeveralStoresAreToldApart(t *testing.T) {
+func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
 	one, _, _, keys := backUpChainAfter(t, fixture.Buffered)
 	two, _, _, _ := backUpChainAfter(t, fixture.Paged)
 	empty := t.TempDir()
@@ -107,7 +107,7 @@ func (earlierClock) Now() time.Time { return fixture.StartTime.Add(-time.Hour) }
 
 // While one backup begins, another one may remove unfinished files. It never removes the file
 // of the first.
-func TestAFileThatIsBegunIsNotClearedAway(t *testing.T) {
+func TestRemoveUnfinishedLeavesFilesBeingWritten(t *testing.T) {
 	dir := t.TempDir()
 	stop, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -159,7 +159,7 @@ func (r *fileReplacer) Enabled(context.Context, slog.Level) bool { return true }
 
 // If an old backup can't be removed, the next one is still taken on schedule and not
 // immediately, which would fill the disk.
-func TestABackupIsTakenThoughAnOldOneCannotBeRemoved(t *testing.T) {
+func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	dir := t.TempDir()
@@ -208,7 +208,7 @@ func (l *logRecorder) Handle(_ context.Context, record slog.Record) error {
 
 // A schedule takes one backup after the other, each based on the one before until the next full
 // one, even if the clock stands still. It removes backups that are not kept.
-func TestAScheduleGoesOnAndRemovesWhatIsNotKept(t *testing.T) {
+func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	var want []string
@@ -246,7 +246,7 @@ func TestAScheduleGoesOnAndRemovesWhatIsNotKept(t *testing.T) {
 }
 
 // A restore follows a link to its target, and removes nothing that it has not created.
-func TestARestoreFollowsALinkAndClearsNone(t *testing.T) {
+func TestRestoreFollowsALinkAndKeepsIt(t *testing.T) {
 	from, _, _, keys := backUpChain(t)
 	place := t.TempDir()
 	disk, data := filepath.Join(place, "disk"), filepath.Join(place, "data")
@@ -272,7 +272,7 @@ func TestARestoreFollowsALinkAndClearsNone(t *testing.T) {
 }
 
 // A restore into a mount point is refused before anything is done.
-func TestARestoreInThePlaceOfAMountedDiskIsRefused(t *testing.T) {
+func TestRestoreIntoAMountPointIsRefused(t *testing.T) {
 	from, _, _, keys := backUpChain(t)
 	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: "/proc", Keyring: keys, Log: fixture.NoLog})
 	if !errors.Is(err, backup.ErrMountPoint) || !strings.HasPrefix(err.Error(), "/proc ") {
@@ -282,7 +282,7 @@ func TestARestoreInThePlaceOfAMountedDiskIsRefused(t *testing.T) {
 
 // Files beside the store are restored as they were when the backup began. Of a chain, those of
 // the last backup count.
-func TestFilesBesideTheStoreAreRestoredAsTheyWere(t *testing.T) {
+func TestFilesBesideTheStoreAreRestored(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	clock, keys := filepath.Join(w.Dir, "clock"), fixture.Keyring(t, w.Dir)

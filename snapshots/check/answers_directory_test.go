@@ -23,7 +23,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// answered is a record of the directory, and the request whose answer shows it.
+// shownAdminRecord is a record of the directory, and the request whose answer shows it.
 type shownAdminRecord struct {
 	source       ledger.Source
 	record       any
@@ -36,7 +36,7 @@ func (a *shownAdminRecord) line(org ledger.ID, data string) string {
 	return fixture.RecordLine(a.method, a.path, org, a.status, data)
 }
 
-// administeredRecords gives the first organization records of every kind that answers show, with values in all columns.
+// createShownRecords gives the first organization records of every kind that answers show, with values in all columns.
 func createShownRecords(t *testing.T, w *fixture.Store) (all map[string]*shownAdminRecord) {
 	t.Helper()
 	h := fixture.Start(t, w)
@@ -114,7 +114,7 @@ func createShownRecords(t *testing.T, w *fixture.Store) (all map[string]*shownAd
 	return all
 }
 
-// openingOf returns the opening balance of the sandbox's partner, which is in several assets.
+// openingBalance returns the opening balance of the sandbox's partner, which is in several assets.
 func openingBalance(t *testing.T, h *fixture.Server, org ledger.ID) (opening *directory.Settlement) {
 	t.Helper()
 	v := h.Journal.View()
@@ -136,7 +136,7 @@ func openingBalance(t *testing.T, h *fixture.Server, org ledger.ID) (opening *di
 	return opening
 }
 
-// another returns a value that no record of the test has in the column, as answers show it.
+// differentValue returns a value that no record of the test has in the column, as answers show it.
 func differentValue(t *testing.T, c *schema.Column, value json.RawMessage) string {
 	t.Helper()
 	switch {
@@ -156,7 +156,7 @@ func differentValue(t *testing.T, c *schema.Column, value json.RawMessage) strin
 	return `"99999"`
 }
 
-// altered returns lines each of which shows another value of one column, and these columns. Secrets are shown as a mask,
+// alteredLines returns lines each of which shows another value of one column, and these columns. Secrets are shown as a mask,
 // and columns that are set later are not in the answer to a creation.
 func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []*schema.Column, lines []string) {
 	t.Helper()
@@ -175,7 +175,7 @@ func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []
 	return columns, lines
 }
 
-// denied tells whether rule 1 reports a line, counted from 0, in words that end so.
+// isReported tells whether rule 1 reports a line, counted from 0, in words that end so.
 func isReported(report *findings.Report, line int, says string) bool {
 	return slices.ContainsFunc(report.Rules[findings.RuleAnswers-1].Details, func(detail string) bool {
 		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", line+1)) && strings.HasSuffix(detail, says)
@@ -183,7 +183,7 @@ func isReported(report *findings.Report, line int, says string) bool {
 }
 
 // Every column that answers show is compared with the store: an answer whose member differs is a breach of rule 1.
-func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
+func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
 	var sound []string
@@ -225,7 +225,7 @@ func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 }
 
 // Of a record that was changed since, the answer to its creation is compared in the columns that never change.
-func TestTheAnswerToTheCreationOfAChangedRecordHoldsForWhatNeverChanges(t *testing.T) {
+func TestFixedColumnsOfAChangedRecordAreComparedWithItsCreation(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
 	changed := changeRecords(t, w, records)
@@ -289,7 +289,7 @@ func changeRecords(t *testing.T, w *fixture.Store, records map[string]*shownAdmi
 }
 
 // A column that is changed in the store denies the answer that showed it.
-func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
+func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	for _, f := range []struct {
 		name, record, column string
 		value                any
@@ -333,7 +333,7 @@ func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
 	}
 }
 
-// wantDenied changes a record that an answer has shown, and checks which rules that breaks and what rule 1 says.
+// wantReported changes a record that an answer has shown, and checks which rules that breaks and what rule 1 says.
 func wantReported(t *testing.T, record string, broken []int, says string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
 	t.Helper()
 	w := fixture.Copy(t)

@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// at returns a transaction as it was answered in another status.
+// inStatus returns a transaction as it was answered in another status.
 func inStatus(r *payment.Record, status payment.Status, change func(*payment.Record)) *payment.Record {
 	was := *r
 	was.Status = status
@@ -23,7 +23,7 @@ func inStatus(r *payment.Record, status payment.Status, change func(*payment.Rec
 	return &was
 }
 
-// with replaces a field of an answer; an empty value removes it.
+// withField replaces a field of an answer; an empty value removes it.
 func withField(shown, field, value string) string {
 	pattern := regexp.MustCompile(`,"` + field + `":("[^"]*"|\{[^}]*\}|null|\d+)`)
 	if value == "" {
@@ -38,7 +38,7 @@ func withField(shown, field, value string) string {
 // listOfTwo matches a list of two refunds.
 var listOfTwo = regexp.MustCompile(`"refunds":\[(\{[^}]*\}),(\{[^}]*\})\]`)
 
-// relisted replaces the two refunds of an answer.
+// replaceRefunds replaces the two refunds of an answer.
 func replaceRefunds(t *testing.T, shown, list string) string {
 	t.Helper()
 	if !listOfTwo.MatchString(shown) {
@@ -52,7 +52,7 @@ func refundsReversed(t *testing.T, shown string) string { return replaceRefunds(
 func withoutFirstRefund(t *testing.T, shown string) string { return replaceRefunds(t, shown, `$2`) }
 
 // Rule 1 finds each wrong answer to a request that moved or read a transaction.
-func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
+func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 	w := fixture.Copy(t)
 	m, org := &w.Trades, w.FirstDemo.Org
 	get := func(r *payment.Record, shown string) string {
@@ -166,7 +166,7 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 
 // The answer to a request with an idempotency key shows the record that the claim on the key
 // names, or there is no claim.
-func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
+func TestResponsesToKeyedRequestsAreComparedWithTheClaims(t *testing.T) {
 	w := fixture.Copy(t)
 	m, org := &w.Trades, w.FirstDemo.Org
 	key := func(line, key string, partner int64) string {
@@ -212,7 +212,7 @@ func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
 }
 
 // A rail's correction does not invalidate answers given before it.
-func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
+func TestResponsesBeforeACorrectionAreCompared(t *testing.T) {
 	w := fixture.Copy(t)
 	var lines []string
 	runScenario(t, w, func(s *scenarios) {

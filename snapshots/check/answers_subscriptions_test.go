@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// form returns a line of an answers file with a subscription as it was with other progress.
+// line returns a line of an answers file with a subscription as it was with other progress.
 func (w *recurrence) line(t *testing.T, id ledger.ID, change func(r *subscription.Record)) string {
 	t.Helper()
 	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)
@@ -54,7 +54,7 @@ func (w *recurrence) renewal(t *testing.T, id ledger.ID, number uint64) ledger.I
 }
 
 // An answer about a subscription holds if it shows one of the standings that the subscription had.
-func TestAnswersAboutSubscriptionsAreComparedWithTheirPast(t *testing.T) {
+func TestResponsesAboutSubscriptionsAreComparedWithPastStates(t *testing.T) {
 	w := withSubscriptions(t)
 	first, second := w.renewal(t, w.renewed, 1), w.renewal(t, w.renewed, 2)
 	standing := func(s subscription.Progress) func(*subscription.Record) {

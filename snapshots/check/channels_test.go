@@ -18,7 +18,7 @@ import (
 
 // Notices of other channels than webhooks are checked too: which events they may belong to, and
 // what they may say.
-func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
+func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 	for name, c := range map[string]struct {
 		charge bool // the notice belongs to the charge; otherwise to the intent
 		body   []byte
@@ -65,7 +65,7 @@ func (s *scenarios) submit(c *posting.Change) {
 	}
 }
 
-// wantSixth checks that rule 6 is broken with one reason; if says is empty, that all rules
+// wantNotifiedRule checks that rule 6 is broken with one reason; if says is empty, that all rules
 // hold.
 func wantNotifiedRule(t *testing.T, w *notifiedStore, says string) {
 	t.Helper()
@@ -78,7 +78,7 @@ func wantNotifiedRule(t *testing.T, w *notifiedStore, says string) {
 	wantDetail(t, report, says)
 }
 
-func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
+func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 	const paused, resumed = 3, 4 // codes of the stored form
 	for name, c := range map[string]struct {
 		channel posting.Channel
@@ -128,7 +128,7 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 	}
 }
 
-// subscribed returns the change that actors/subscription submits for a decision about a
+// subscriptionChange returns the change that actors/subscription submits for a decision about a
 // subscription.
 func (s *scenarios) subscriptionChange(d *subscription.Decision, version uint64) *posting.Change {
 	step := posting.Step{
@@ -141,7 +141,7 @@ func (s *scenarios) subscriptionChange(d *subscription.Decision, version uint64)
 	return &posting.Change{Steps: []posting.Step{step}}
 }
 
-// standing returns the stored form of a subscription's progress.
+// encodedProgress returns the stored form of a subscription's progress.
 func encodedProgress(t *testing.T, r *subscription.Record) []byte {
 	t.Helper()
 	var row struct {

@@ -182,7 +182,7 @@ func (w *contractStore) trade(t testing.TB) {
 // within returns a contract's name in a reading.
 func within(name string, reading *contract.Reading) string { return name + " " + reading.Name }
 
-// passed lets a contract pass its review, if its reading requires one.
+// review lets a contract pass its review, if its reading requires one.
 func (s *contractMaker) review(name string, reading *contract.Reading) {
 	s.T.Helper()
 	if reading.ReviewFirst {
@@ -362,7 +362,7 @@ func (s *contractMaker) deposits() {
 	s.do("closed", contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
 }
 
-// later performs the actions that come months later.
+// actMonthsLater performs the actions that come months later.
 func (s *contractMaker) actMonthsLater() {
 	for _, reading := range contract.Readings {
 		s.do(within("returned", reading), contract.ReturnAsset, "", contract.Completed)

@@ -23,7 +23,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// decided returns the change that actors/payment submits for a decision, with its transitions
+// changeFor returns the change that actors/payment submits for a decision, with its transitions
 // counted as for a merchant without an address.
 func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	for i := range d.Events {
@@ -38,7 +38,7 @@ func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...led
 	return changeWithoutCounts(org, d, version, claims...)
 }
 
-// decidedWithoutVolumes is decided without counting transitions.
+// changeWithoutCounts is decided without counting transitions.
 func changeWithoutCounts(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	list, also := payment.Lists.Of(d.Record)
 	return &posting.Change{
@@ -93,13 +93,13 @@ func storedSettlement(n *directory.Settlement) []byte {
 	return stored
 }
 
-// forced marks a change as an outcome, which the writer does not refuse for its funds.
+// markForced marks a change as an outcome, which the writer does not refuse for its funds.
 func markForced(c *posting.Change) *posting.Change {
 	c.Outcome = true
 	return c
 }
 
-// fault is one fault planted in a sound store, and the rules that report it.
+// fault is one fault made in a sound store, and the rules that report it.
 type fault struct {
 	name   string
 	make   func(t *testing.T, w *fixture.Store)
@@ -107,7 +107,7 @@ type fault struct {
 	want   string // text of every detail, because no other check finds the fault; empty: not checked
 }
 
-func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
+func TestEveryFaultBreaksOnlyItsRules(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
 		for _, list := range [][]fault{
 			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one fault each, grouped by rule
@@ -118,7 +118,7 @@ func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
 	})
 }
 
-// wantFaults plants each fault in its own store and checks the report.
+// wantFaults makes each fault in its own store and checks the report.
 func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []fault) {
 	for _, f := range list {
 		t.Run(f.name, func(t *testing.T) {
@@ -131,11 +131,11 @@ func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []
 	}
 }
 
-// unreadable are the rules that a record of the directory breaks which can't be read: it has no key that its claim could
+// unreadableRules are the rules that a record of the directory breaks which can't be read: it has no key that its claim could
 // be compared with either.
 var unreadableRules = []int{3, 4}
 
-// wantSaid is wantDetail, and for a record that can't be read it checks why.
+// wantReason is wantDetail, and for a record that can't be read it checks why.
 func wantReason(t *testing.T, report *findings.Report, broken []int, says string) {
 	t.Helper()
 	if !slices.Equal(broken, unreadableRules) || says == "" {

@@ -133,7 +133,7 @@ func (in *insider) set(rows ...rawRow) {
 	fixture.Must(in.t, in.log.Apply(g))
 }
 
-// caught tells whether the checker finds the change of a row.
+// isDetected tells whether the checker finds the change of a row.
 func (in *insider) isDetected(row, changed rawRow) bool {
 	in.t.Helper()
 	undo := []rawRow{row}
@@ -166,7 +166,7 @@ var unproven = map[string]bool{
 	"kv c": true, "kv d": true, "kv e": true, "kv i": true, "kv summaries": true,
 }
 
-// everyKind returns a store with rows of every kind: the notified store with a request with a
+// storeWithAllRowKinds returns a store with rows of every kind: the notified store with a request with a
 // key, a long record, a checkpoint, and a transfer.
 func storeWithAllRowKinds(t *testing.T) *fixture.Store {
 	t.Helper()
@@ -193,7 +193,7 @@ func storeWithAllRowKinds(t *testing.T) *fixture.Store {
 
 // The checker finds one changed byte in any row, with every checksum right, unless
 // docs/audit.md gives a reason for that kind of row.
-func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
+func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 	changes := 200
 	if n, err := strconv.Atoi(os.Getenv("MIZAN_CHANGES")); err == nil {
 		changes = n
@@ -236,7 +236,7 @@ func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
 // The checker finds a removed row, unless its kind is unproven or all readers get the same
 // answers as before: its lines are in another row too, or are no longer shown, or the row only
 // made an answer faster.
-func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
+func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 	most := 8 // rows tried of each kind
 	if os.Getenv("MIZAN_SOAK") != "" {
 		most = 300
@@ -273,7 +273,7 @@ func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
 	}
 }
 
-// answers returns what readers get about all accounts and lists.
+// readAll returns what readers get about all accounts and lists.
 func (in *insider) readAll() string {
 	in.t.Helper()
 	v := in.journal.View()
@@ -336,7 +336,7 @@ func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l le
 }
 
 // The kinds of rows that no event proves are those that the documentation for auditors names.
-func TestTheAuditorIsToldWhichRowsNoEventProves(t *testing.T) {
+func TestAuditDocumentationNamesTheUnprovenRows(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
 	fixture.Must(t, err)
 	for kind := range unproven {

@@ -14,7 +14,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// bounds are the limits on the first organization's partner.
+// limitIDs are the limits on the first organization's partner.
 type limitIDs struct {
 	daily, velocity, card, country ledger.Source
 	strange                        ledger.ID // a terminal of another organization
@@ -62,19 +62,19 @@ func addLimits(t *testing.T, w *fixture.Store) (b limitIDs) {
 	return b
 }
 
-// amendRecord changes a column of a stored record of the first organization; nil takes its value away.
+// changeRecord changes a column of a stored record of the first organization; nil takes its value away.
 func changeRecord(t *testing.T, w *fixture.Store, source ledger.Source, column string, value any) {
 	t.Helper()
 	w.Corrupt(t, func(p *fixture.Corrupter) { p.Column(w.FirstDemo.Org, source, column, value) })
 }
 
-func TestLimitsAndTheBlocklistAreSound(t *testing.T) {
+func TestLimitsAndBlocklistBreakNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	addLimits(t, w)
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
-func TestEveryFaultOfALimitBreaksItsRule(t *testing.T) {
+func TestEveryLimitFaultBreaksItsRule(t *testing.T) {
 	someone := uuid.New()
 	for _, f := range []struct {
 		name   string

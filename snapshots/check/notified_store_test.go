@@ -168,7 +168,7 @@ func (n *notifyingServer) close() {
 	n.Server.Close()
 }
 
-// at makes a terminal whose notifications go to a path; empty: to no address.
+// createTerminal makes a terminal whose notifications go to a path; empty: to no address.
 func (n *notifyingServer) createTerminal(w *notifiedStore, owner *directory.Partner, kind directory.TerminalType, currency money.Currency, path string) ledger.ID {
 	n.T.Helper()
 	draft := directory.Terminal{Partner: owner.Number, Name: "notified", Provider: directory.Simulator, Type: kind, Env: money.Prod, Active: true}

@@ -18,7 +18,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
+func TestSoundDeliveriesBreakNoRule(t *testing.T) {
 	w := copyNotifiedStore(t)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)
@@ -49,7 +49,7 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 // A transaction counts the transitions of which its merchant was notified, those without an
 // address, and those that the merchant does not want. The expected numbers are written by hand
 // from each transaction's events.
-func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
+func TestTransactionCountsItsNotifications(t *testing.T) {
 	w := copyNotifiedStore(t)
 	type counts struct {
 		notified, unnotified, unwanted uint32
@@ -80,7 +80,7 @@ func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 	})
 }
 
-func TestTheDigestCoversKVs(t *testing.T) {
+func TestDigestCoversKVs(t *testing.T) {
 	seen := make(map[[32]byte]string)
 	for _, kind := range []string{"", "c", "d", "e", "i", "n", "p", "r"} {
 		w := copyNotifiedStore(t)
@@ -95,7 +95,7 @@ func TestTheDigestCoversKVs(t *testing.T) {
 	}
 }
 
-// deliveryFault is one fault planted in the notices and deliveries of a sound store. All
+// deliveryFault is one fault made in the notices and deliveries of a sound store. All
 // details of the report contain one text.
 type deliveryFault struct {
 	name string
@@ -103,7 +103,7 @@ type deliveryFault struct {
 	want string // empty: it is no fault
 }
 
-func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
+func TestEveryDeliveryFaultBreaksOnlyItsRule(t *testing.T) {
 	for _, list := range [][]deliveryFault{noticeFaults, markFaults, deliveryFaults, waitingFaults, kvFaults, soundDeliveries} {
 		for _, f := range list {
 			t.Run(f.name, func(t *testing.T) {
@@ -121,12 +121,12 @@ func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
 	}
 }
 
-// on returns a change of the notified store's organization.
+// changeRows returns a change of the notified store's organization.
 func (w *notifiedStore) changeRows(fn func(p *kvCorrupter)) func(*fixture.Corrupter) {
 	return func(p *fixture.Corrupter) { fn(&kvCorrupter{p, w}) }
 }
 
-// kvPlanter changes KVs of the notified store.
+// kvCorrupter changes KVs of the notified store.
 type kvCorrupter struct {
 	*fixture.Corrupter
 	w *notifiedStore
@@ -145,7 +145,7 @@ func (p *kvCorrupter) set(row []byte, kind string, rest ...byte) {
 	p.Group.Set(p.key(kind, rest...), row)
 }
 
-// notice rewrites the page of a transaction's first notice, which change replaces.
+// changeNotice rewrites the page of a transaction's first notice, which change replaces.
 func (p *kvCorrupter) changeNotice(of *payment.Record, change func(n store.Notice) []store.Notice) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
@@ -176,7 +176,7 @@ func (p *kvCorrupter) changeNotice(of *payment.Record, change func(n store.Notic
 	p.T.Fatal("there is no such notice")
 }
 
-// first returns a transaction's first notice, and its page.
+// firstNotice returns a transaction's first notice, and its page.
 func (p *kvCorrupter) firstNotice(of *payment.Record) (n store.Notice, page ledger.Micros) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
@@ -201,7 +201,7 @@ func idOf(n *store.Notice) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(n.Booked)), n.Channel)
 }
 
-// marks writes a row with one mark, as the notifier does.
+// setMark writes a row with one mark, as the notifier does.
 func (p *kvCorrupter) setMark(page ledger.Micros, n *store.Notice, status uint64) {
 	row := binary.AppendUvarint([]byte{1}, uint64(n.Booked-page))
 	row = binary.AppendVarint(append(row, n.Channel), 5)
@@ -215,7 +215,7 @@ func (p *kvCorrupter) dropMarks(of *payment.Record) {
 	p.DeleteAll(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(page))...))
 }
 
-// kept rewrites the delivery of a transaction's first notice.
+// changeDelivery rewrites the delivery of a transaction's first notice.
 func (p *kvCorrupter) changeDelivery(of *payment.Record, change func(row map[string]any)) {
 	p.T.Helper()
 	n, _ := p.firstNotice(of)
@@ -234,7 +234,7 @@ func (p *kvCorrupter) changeDeliveryAt(id []byte, change func(row map[string]any
 	p.Group.Set(key, append([]byte{1}, body...))
 }
 
-// waiting returns the key of the only row of a kind for a terminal's deliveries.
+// onlyKey returns the key of the only row of a kind for a terminal's deliveries.
 func (p *kvCorrupter) onlyKey(kind string, currency money.Currency) []byte {
 	p.T.Helper()
 	to := p.w.terminals[currency]

@@ -35,7 +35,7 @@ func logFault(name, says string, of func(*fixture.Store) *payment.Record, change
 	}}
 }
 
-// in replaces a text in the line with an index; -1 is the last.
+// replaceInLine replaces a text in the line with an index; -1 is the last.
 func replaceInLine(i int, from, to string) func([]string) []string {
 	return func(own []string) []string {
 		if i < 0 {
@@ -46,7 +46,7 @@ func replaceInLine(i int, from, to string) func([]string) []string {
 	}
 }
 
-// again repeats the last line, with another request.
+// repeatLast repeats the last line, with another request.
 func repeatLast(own []string) []string {
 	line := own[len(own)-1]
 	const name = `"request":"`
@@ -63,7 +63,7 @@ func terminalOf(line string) string {
 	return after[:36]
 }
 
-// elsewhere changes the terminal of the line with an index to an unknown one.
+// changeTerminal changes the terminal of the line with an index to an unknown one.
 func changeTerminal(i int) func([]string) []string {
 	return func(own []string) []string { return replaceInLine(i, terminalOf(own[i]), uuid.NewString())(own) }
 }
@@ -115,7 +115,7 @@ var operationFaults = []fault{
 
 // Money that arrives too late is not a second charge: the provider has it, and gives it back on
 // an intent of its own.
-func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
+func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		amount     string

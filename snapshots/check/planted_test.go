@@ -31,7 +31,7 @@ func fees() payment.Fees {
 // last returns the decision's last event.
 func last(d *payment.Decision) *ledger.Event { return &d.Events[len(d.Events)-1] }
 
-// less takes one minor unit off every posting in a currency.
+// reduce takes one minor unit off every posting in a currency.
 func reduce(postings []ledger.Posting, currency money.Currency) {
 	for i := range postings {
 		if p := &postings[i]; p.Asset.Currency == currency {
@@ -40,7 +40,7 @@ func reduce(postings []ledger.Posting, currency money.Currency) {
 	}
 }
 
-// pair takes one minor unit off both sides of an entry.
+// reduceBoth takes one minor unit off both sides of an entry.
 func reduceBoth(entry *ledger.Entry) { reduce(entry.Postings, "USD") }
 
 func minus(a money.Amount, n uint64) money.Amount {
@@ -216,7 +216,7 @@ func lastOf(events []ledger.Event, l *scenario) (found *ledger.Event) {
 	return found
 }
 
-// late makes a transaction for which money moved after it was rejected.
+// lateMoney makes a transaction for which money moved after it was rejected.
 func (s *scenarios) lateMoney(spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
@@ -282,7 +282,7 @@ var intentFaults = []fault{
 	}),
 }
 
-// acting makes a payment whose payer has to act.
+// awaitingPayer makes a payment whose payer has to act.
 func (s *scenarios) awaitingPayer(spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(fees()))
@@ -290,7 +290,7 @@ func (s *scenarios) awaitingPayer(spoil ...change) *scenario {
 	return l
 }
 
-// known returns the terms of the sandbox partner's terminal with fees.
+// sandboxTerms returns the terms of the sandbox partner's terminal with fees.
 func (s *scenarios) sandboxTerms() *payment.Terms {
 	c := s.w.ChargedPayment
 	return &payment.Terms{Terminal: c.Terminal, Asset: fixture.USD, Fees: c.Fees}

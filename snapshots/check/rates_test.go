@@ -57,13 +57,13 @@ func rewriteRateEvents(t *testing.T, w *fixture.Store, change func(*ledger.Event
 }
 
 // The rate has far more values than a machine has states.
-func TestRatesThatChangeOftenAreSound(t *testing.T) {
+func TestOftenChangedRateBreaksNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	tradeAtRates(t, w, 100)
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
-func TestEveryFaultOfARateBreaksItsRule(t *testing.T) {
+func TestEveryRateFaultBreaksItsRule(t *testing.T) {
 	for _, f := range []fault{
 		{"another value than its events lead to", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", parseRate(t, "91")) }, []int{3}, "has another value than its events lead to"},
 		{"a value that it had before", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", parseRate(t, "90")) }, []int{3}, "has another value than its events lead to"},

@@ -12,7 +12,7 @@ import (
 
 // Retention removes what has ended and is older than its bound, and the checker finds no fault
 // in the rest. After a restart the server does not notify again of what was removed.
-func TestWhatRetentionRemovesBreaksNoRule(t *testing.T) {
+func TestRetentionBreaksNoRule(t *testing.T) {
 	w := copyNotifiedStore(t)
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
 	n.Advance(32 * 24 * time.Hour)

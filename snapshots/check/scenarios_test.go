@@ -137,7 +137,7 @@ func (l *scenario) answer(a payment.Answer, spoil ...change) {
 	l.write(d, spoil...)
 }
 
-// op applies the provider's answer to the operation under way.
+// answerOperation applies the provider's answer to the operation under way.
 func (l *scenario) answerOperation(v payment.Verdict, spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
@@ -218,7 +218,7 @@ func TestRandomScenariosAreSound(t *testing.T) {
 	}
 }
 
-// random makes a transaction with random terms.
+// randomTransaction makes a transaction with random terms.
 func (s *scenarios) randomTransaction(r *rand.Rand) *scenario {
 	t := terms(payment.Fees{Bps: money.BasisPoints(r.IntN(3) * 1_250), Fixed: money.FromUint64(uint64(r.IntN(3) * 40)), OnTop: r.IntN(2) == 0, Refundable: r.IntN(2) == 0})
 	if r.IntN(3) == 0 {
@@ -257,16 +257,16 @@ func (s *scenarios) bounds(n int) (all []payment.Bound) {
 	return all
 }
 
-// within adds these volumes to the terms.
+// withVolumes adds these volumes to the terms.
 func (s *scenarios) withVolumes(t *payment.Terms) *payment.Terms {
 	t.Bounds = s.bounds(2)
 	return t
 }
 
-// poor is a partner that has only what its payments bring, and owes what it lacks.
+// poorPartner is a partner that has only what its payments bring, and owes what it lacks.
 const poorPartner = 7
 
-// step draws one event of a transaction; often it does nothing.
+// randomStep draws one event of a transaction; often it does nothing.
 func (l *scenario) randomStep(r *rand.Rand) {
 	l.t.Helper()
 	d, ok := l.nextEvent(r)
@@ -335,7 +335,7 @@ func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer
 	return d, ok
 }
 
-// other returns the terms of another terminal, to which other volumes may apply.
+// otherTerms returns the terms of another terminal, to which other volumes may apply.
 func (l *scenario) otherTerms(r *rand.Rand, fees payment.Fees) *payment.Terms {
 	t := terms(fees)
 	if l.record.Partner == l.w.FirstDemo.Partner {

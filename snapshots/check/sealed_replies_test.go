@@ -35,7 +35,7 @@ type answeringServer struct {
 	of            map[string]*keyedReply
 }
 
-// keptAnswer is the reply to a request with a key.
+// keyedReply is the reply to a request with a key.
 type keyedReply struct {
 	keys    [][]byte // of the rows from which a repetition is answered
 	repeat  func() (string, error)
@@ -110,7 +110,7 @@ func (a *answeringServer) renamePartner() error {
 	return err
 }
 
-// keptAnswers lets a store answer requests, and then changes the records.
+// newAnsweringServer lets a store answer requests, and then changes the records.
 func newAnsweringServer(t *testing.T) *answeringServer {
 	t.Helper()
 	a := &answeringServer{Store: fixture.Copy(t), server: &fixture.Server{T: t}}
@@ -188,7 +188,7 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 // Changes every byte of the stored replies, one at a time, with the checksum right. The checker
 // finds the change without the keyring. A client that repeats the request gets the reply, or
 // the records' current content, or a refusal, and never anything else.
-func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
+func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 	a := newAnsweringServer(t)
 	in := &insider{t: t, rows: make(map[string][]rawRow)}
 	a.serve(func(l posting.Log) posting.Log { in.log = l; return l })

@@ -13,7 +13,7 @@ import (
 
 // The trades have the states that their names say. Otherwise the tests that use them would
 // prove nothing.
-func TestTheFixtureHasTransactionsOfEveryKind(t *testing.T) {
+func TestFixtureHasTransactionsOfEveryKind(t *testing.T) {
 	w := fixture.Copy(t)
 	m := &w.Trades
 	for _, c := range []struct {

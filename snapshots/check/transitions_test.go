@@ -10,7 +10,7 @@ import (
 
 // The checker's table has every event of the transaction's machine, with its entry if nothing
 // is held and if something is (POSTINGS: "none" is a decision too).
-func TestEveryEventOfATransactionHasItsEntriesDecided(t *testing.T) {
+func TestEveryTransactionEventHasAnEntryRule(t *testing.T) {
 	const nothing = ledger.Phase(0)
 	requiredPhases := map[payment.Event][2]ledger.Phase{
 		"create": {}, "refuse": {}, "route": {}, "process": {}, "act": {}, "reissue": {}, "submit": {}, "await": {},

@@ -26,7 +26,7 @@ type accessRecords struct {
 
 const goodPass = "nine-Lions-paint"
 
-// addPeople gives the first organization users, with used, revoked and expired sessions, and a
+// addUsers gives the first organization users, with used, revoked and expired sessions, and a
 // used key, and gives the platform rotated tokens.
 func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 	t.Helper()
@@ -65,13 +65,13 @@ func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 	return p
 }
 
-func TestPeopleAndTheirSessionsAreSound(t *testing.T) {
+func TestUsersAndSessionsBreakNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	addUsers(t, w)
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
-func TestEveryFaultOfAPersonBreaksItsRule(t *testing.T) {
+func TestEveryUserFaultBreaksItsRule(t *testing.T) {
 	someone := uuid.New()
 	for _, f := range []struct {
 		name   string
@@ -117,7 +117,7 @@ func sessionSource(p *accessRecords) ledger.Source { return p.session }
 func partners(p *accessRecords) ledger.Source      { return p.partners }
 
 // Every user and every partner has its login, and every login has one owner.
-func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
+func TestLoginWithoutItsClaimIsFound(t *testing.T) {
 	for name, login := range map[string]string{"a user's": "teller", "a partner's": "shop"} {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
@@ -136,7 +136,7 @@ func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
 	})
 }
 
-func TestARetiredTokenInForceBreaksItsRule(t *testing.T) {
+func TestRetiredTokenInForceIsFound(t *testing.T) {
 	both := func(p *directory.Platform) any { return slices.Concat(p.AdminTokens, p.Retired) }
 	for name, f := range map[string]struct {
 		column string

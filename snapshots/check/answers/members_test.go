@@ -11,7 +11,7 @@ import (
 
 // A member that an encoder gains is compared without a change of the checker: a response without
 // it, or with another value, differs in it.
-func TestAMemberThatAFormGainsIsCompared(t *testing.T) {
+func TestNewMemberOfAJSONFormIsCompared(t *testing.T) {
 	a := &acknowledgements{seed: maphash.MakeSeed(), shapes: make(map[string]int32)}
 	form := string(jsonform.AppendTransaction(nil, new(payment.Record), new(jsonform.TransactionView)))
 	gained := form[:len(form)-1] + `,"gained":1}`

@@ -65,7 +65,7 @@ var refundFaults = []fault{
 	}),
 }
 
-// move takes one minor unit off a line of an entry and adds it to another line.
+// moveOne takes one minor unit off a line of an entry and adds it to another line.
 func moveOne(entry *ledger.Entry, from, to ledger.Path) {
 	for i := range entry.Postings {
 		switch p := &entry.Postings[i]; p.Account {
@@ -134,7 +134,7 @@ func splitScenario(name, says string, fn func(*scenarios)) fault {
 	return f
 }
 
-// split moves an amount of the partner's line of an entry to the account of what is owed.
+// splitOff moves an amount of the partner's line of an entry to the account of what is owed.
 func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 	for i := range entry.Postings {
 		p := &entry.Postings[i]

@@ -102,7 +102,7 @@ var drainedFaults = []fault{
 	}, nil, ""},
 }
 
-// drainedChunk has all lines of a group flushed and its row removed, and returns the row.
+// drainBuffer has all lines of a group flushed and its row removed, and returns the row.
 func drainBuffer(t *testing.T, w *fixture.Store) (row bufferRow) {
 	t.Helper()
 	postTransfers(t, w, 2, 1, 2)
@@ -129,13 +129,13 @@ func lookAtRows(t *testing.T, w *fixture.Store, inspect func(*fixture.Corrupter)
 	fixture.Must(t, s.Close())
 }
 
-func TestEveryFaultOfAPageBufferBreaksItsRule(t *testing.T) {
+func TestEveryPageBufferFaultBreaksItsRule(t *testing.T) {
 	wantFaults(t, fixture.Copy, bufferFaults)
 	wantFaults(t, fixture.Copy, drainedFaults)
 }
 
 // A reader that goes backward through a list stops at the first row that is too old.
-func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
+func TestListWithOverlappingPagesIsFound(t *testing.T) {
 	w := fixture.CopyWithLayout(t, fixture.Paged)
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		keys, rows := p.Rows(listOf(w.FirstDemo.Partner)(w))
@@ -148,7 +148,7 @@ func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
 }
 
 // The ways of filling the page buffer have the intended result, and leave a sound store.
-func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
+func TestPageBufferFixturesAreSound(t *testing.T) {
 	for name, c := range map[string]struct {
 		fill func(*testing.T, *fixture.Store)
 		is   func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool
@@ -191,7 +191,7 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 
 // A server refuses to start with a page buffer that it can't parse, because the lines in it
 // would be lost.
-func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
+func TestServerRefusesAnUnreadablePageBuffer(t *testing.T) {
 	of := func(change func(*bufferRow)) func(*fixture.Store, *fixture.Corrupter) {
 		return func(w *fixture.Store, p *fixture.Corrupter) {
 			s := newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0]
@@ -199,7 +199,7 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 			writeBufferRows(p, s)
 		}
 	}
-	for name, plant := range map[string]func(*fixture.Store, *fixture.Corrupter){
+	for name, corrupt := range map[string]func(*fixture.Store, *fixture.Corrupter){
 		"a row of another form": func(w *fixture.Store, p *fixture.Corrupter) {
 			p.Group.Set(store.KeyBufferRow(nil, newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0].BufferKey), []byte{0xff, 0xff})
 		},
@@ -214,7 +214,7 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			postTransfers(t, w, 2, 1, 2)
-			w.Corrupt(t, func(p *fixture.Corrupter) { plant(w, p) })
+			w.Corrupt(t, func(p *fixture.Corrupter) { corrupt(w, p) })
 			j, err := posting.Open(posting.Options{Store: fixture.Options(w.Dir), Clock: clock.NewManual(fixture.StartTime), Log: fixture.NoLog})
 			if damage, ok := errors.AsType[*store.DamageError](err); !ok {
 				if err == nil {
@@ -231,7 +231,7 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 	}
 }
 
-func TestTheDigestCoversPageBuffers(t *testing.T) {
+func TestDigestCoversPageBuffers(t *testing.T) {
 	w := fixture.Copy(t)
 	row := drainBuffer(t, w)
 	before := w.Check(t, check.Inputs{}).Digest

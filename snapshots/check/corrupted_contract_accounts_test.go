@@ -18,7 +18,7 @@ func (w *contractStore) ownAccount() ledger.Account {
 	}
 }
 
-// relines changes each line of that account's pages.
+// changeLines changes each line of that account's pages.
 func changeLines(change func(*store.Line)) func(*fixture.Corrupter, *contractStore) {
 	return func(p *fixture.Corrupter, w *contractStore) {
 		keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
@@ -34,7 +34,7 @@ func changeLines(change func(*store.Line)) func(*fixture.Corrupter, *contractSto
 	}
 }
 
-func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
+func TestLinesOfContractAccountsAreCompared(t *testing.T) {
 	for _, f := range []struct {
 		name   string
 		change func(*fixture.Corrupter, *contractStore)
@@ -69,7 +69,7 @@ func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
 
 // The number of contracts' accounts is unbounded. The checker keeps only accounts that
 // contracts share, and one sum for each contract.
-func TestNoAccountIsHeldInMemoryForAContract(t *testing.T) {
+func TestContractAccountsAreNotHeldInMemory(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)

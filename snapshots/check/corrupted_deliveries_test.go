@@ -101,7 +101,7 @@ var deliveryFaults = []deliveryFault{
 	}, "before its last attempt"},
 }
 
-// changedKept changes the delivery that was acknowledged at its second attempt.
+// changeRetried changes the delivery that was acknowledged at its second attempt.
 func changeRetried(change func(row map[string]any)) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.changeDelivery(w.retried, change) }))
@@ -199,7 +199,7 @@ func (p *kvCorrupter) operatorMessage(change func(row map[string]any)) {
 	p.changeDeliveryAt(rows[0], change)
 }
 
-// removed is the change by which retention removes everything booked before an instant.
+// retentionChange is the change by which retention removes everything booked before an instant.
 func retentionChange(org ledger.ID, before time.Time) *posting.Change {
 	return &posting.Change{Outcome: true, Steps: []posting.Step{{
 		Org: org, Source: notifier.RetentionSource(org), Events: []ledger.Event{{Name: "remove_deliveries"}},
@@ -258,7 +258,7 @@ var soundDeliveries = []deliveryFault{
 
 // An insider can't make a notification look older than the retention, to change it or to keep
 // it from being sent: the instant is in a record with events.
-func TestNobodyRaisesTheRetention(t *testing.T) {
+func TestChangedRetentionTimeIsFound(t *testing.T) {
 	swept := fixture.StartTime.Add(12 * time.Hour)
 	for name, raised := range map[string]time.Time{"to a time before the sweep": swept.Add(-time.Hour), "to a time to come": fixture.StartTime.AddDate(1, 0, 0)} {
 		t.Run(name, func(t *testing.T) {

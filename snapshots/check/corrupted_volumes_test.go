@@ -22,7 +22,7 @@ func volumeFault(name string, fn func(*scenarios)) fault {
 	return f
 }
 
-// sound is a scenario without a fault.
+// soundScenario is a scenario without a fault.
 func soundScenario(name string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, "", fn)
 	f.broken = nil
@@ -39,7 +39,7 @@ func boundFault(name, says string, change func(*scenarios, *payment.Bound)) faul
 	})
 }
 
-// unguarded removes the guards from a decision whose keys have the prefix: either those that
+// withoutGuards removes the guards from a decision whose keys have the prefix: either those that
 // release or those that reserve.
 func withoutGuards(prefix string, release bool) change {
 	return func(d *payment.Decision) {
@@ -49,7 +49,7 @@ func withoutGuards(prefix string, release bool) change {
 	}
 }
 
-// counter plants a counter of the first organization.
+// counterFault is a fault in a counter of the first organization.
 func counterFault(name string, key func(*fixture.Store) string, row func(before []byte) []byte, broken ...int) fault {
 	return fault{name: name, broken: broken, want: "", make: func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {

@@ -45,7 +45,7 @@ func oneOfEach(t *testing.T, w *fixture.Store) (sources map[ledger.Source]ledger
 }
 
 // A record of the directory can't be read without a column that every record of its kind has.
-func TestARecordWithoutANeededColumnIsFound(t *testing.T) {
+func TestRecordWithoutARequiredColumnIsFound(t *testing.T) {
 	for n, more := 0, true; more; n++ { // the nth needed column of each kind
 		w := fixture.Copy(t)
 		sources := oneOfEach(t, w)
@@ -70,7 +70,7 @@ func TestARecordWithoutANeededColumnIsFound(t *testing.T) {
 	}
 }
 
-func TestEveryFaultOfARecordOfTheDirectoryBreaksItsRule(t *testing.T) {
+func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 	for _, f := range []struct {
 		name, record, column string
 		value                any

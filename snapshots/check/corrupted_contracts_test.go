@@ -40,7 +40,7 @@ type contractScenarios struct {
 	journal *posting.Journal
 }
 
-// crafts calls fn with a contractScenarios, and then closes the store.
+// withScenarios calls fn with a contractScenarios, and then closes the store.
 func (w *contractStore) withScenarios(t testing.TB, fn func(b *contractScenarios)) {
 	t.Helper()
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)}
@@ -132,7 +132,7 @@ func funding(change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	}
 }
 
-// moving performs an action on a contract of the contract store, changed before it is written.
+// actWith performs an action on a contract of the contract store, changed before it is written.
 func actWith(name string, action contract.Action, body string, change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) { b.act(b.find(name), action, body, change) })
@@ -141,7 +141,7 @@ func actWith(name string, action contract.Action, body string, change func(*cont
 
 func withoutEntry(d *contract.Decision) { d.Events[0].Entry = nil }
 
-// more adds one to both amounts of an entry with one debit and one credit.
+// addOne adds one to both amounts of an entry with one debit and one credit.
 func addOne(d *contract.Decision) {
 	postings := d.Events[0].Entry.Postings
 	for i := range postings {
@@ -166,7 +166,7 @@ func ownPath(stem string) func(*contract.Record) ledger.Path {
 	return func(r *contract.Record) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 }
 
-// continued moves an entry's lines from the third on into a separate event.
+// splitEntry moves an entry's lines from the third on into a separate event.
 func splitEntry(d *contract.Decision) {
 	first := &d.Events[0]
 	rest := *first.Entry

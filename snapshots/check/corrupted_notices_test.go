@@ -122,7 +122,7 @@ func (unmarkingReader) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to led
 
 func (unmarkingReader) Address(ledger.ID, ledger.ID) (a actors.Address, set bool) { return a, false }
 
-// plantUnmarked makes a payment while the addresses that are set are not found.
+// payWithoutAddress makes a payment while the addresses that are set are not found.
 func payWithoutAddress(currency money.Currency) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), unmarkingReader{})

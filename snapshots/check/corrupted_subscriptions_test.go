@@ -124,9 +124,9 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		broken []int
-		says   string
-		plant  func(*recurrence, *fixture.Corrupter)
+		broken  []int
+		says    string
+		corrupt func(*recurrence, *fixture.Corrupter)
 	}{
 		"nothing":                               {},
 		"another state than its events lead to": {[]int{3}, "events lead to", says(func(r *subscription.Record) { r.State = subscription.Renewing })},
@@ -207,8 +207,8 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withSubscriptions(t)
-			if c.plant != nil {
-				w.Corrupt(t, func(p *fixture.Corrupter) { c.plant(w, p) })
+			if c.corrupt != nil {
+				w.Corrupt(t, func(p *fixture.Corrupter) { c.corrupt(w, p) })
 			}
 			report := w.Check(t, check.Inputs{})
 			if fixture.WantBroken(t, report, c.broken...); c.says == "" {
@@ -235,7 +235,7 @@ func (silentDirectory) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to led
 }
 
 // Rule 6: a merchant with an address is notified.
-func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
+func TestUnnotifiedSubscriptionWithAnAddressIsFound(t *testing.T) {
 	w := fixture.Copy(t)
 	func() {
 		h := fixture.Start(t, w)
