@@ -74,7 +74,7 @@ func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, r
 	return dir, restored
 }
 
-// A backup of a running server shows the store as it was at that time. A restore from it gives
+// A backup of a running server contains the store as it was when the backup began. A restore gives
 // the same store.
 func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, settle func(testing.TB) *fixture.Store) {
@@ -97,8 +97,8 @@ func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 	})
 }
 
-// Increments contain the rows added since their base, and the removals: sealed cards, due rows,
-// page buffers, key-value rows. Each backup of a chain is restored to its own moment.
+// Increments contain the rows added since their base, and the removals of rows: of sealed cards, timers,
+// page buffers and key-value rows. Each backup of a chain restores the state at which it was taken.
 func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -149,8 +149,8 @@ func openAt(t testing.TB, w *fixture.Store, at time.Time) *fixture.Server {
 	return h
 }
 
-// A server started on a restored store continues its journal. The next increment is based on
-// the backup that was restored.
+// A server that is started on a restored store continues the store's journal. Its next increment is based
+// on the backup that was restored.
 func TestServerContinuesOnARestoredStore(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -178,7 +178,7 @@ func TestServerContinuesOnARestoredStore(t *testing.T) {
 	}
 }
 
-// A backup shows one moment, even if payments are made while it is taken.
+// A backup contains the state at one moment, even if payments are made while it is taken.
 func TestBackupIsConsistentWhilePaymentsAreMade(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -296,8 +296,8 @@ func backUpChainAfter(t testing.TB, days int) (dir string, full, increment backu
 	return dir, full, increment, fixture.Keyring(t, w.Dir)
 }
 
-// wantRefused checks that a restore and a verification fail with a message, and that nothing is
-// left afterwards.
+// wantRefused checks that a restore and a verification fail with a message, and that the restore leaves
+// no files behind.
 func wantRefused(t *testing.T, from string, keys backup.Sealer, says string) {
 	t.Helper()
 	place := t.TempDir()
@@ -368,7 +368,7 @@ func TestNextRestoreReplacesAnUnfinishedOne(t *testing.T) {
 	}
 }
 
-// A backup contains no plaintext of what the store was given.
+// A backup contains no text of the store in plaintext.
 func TestBackupContainsNoPlaintext(t *testing.T) {
 	_, full, increment, _ := backUpChain(t)
 	for _, path := range []string{full.Path, increment.Path} {
@@ -416,7 +416,7 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 		keep int
 		left []int
 	}{
-		{8, append(upTo(0, 24), upTo(24, 30)...)}, // the last two of the first chain need the whole chain
+		{8, append(upTo(0, 24), upTo(24, 30)...)}, // the last two backups of the first chain need the whole chain
 		{6, upTo(24, 30)},
 		{1, upTo(24, 30)},
 	} {
@@ -443,7 +443,7 @@ func upTo(from, to int) (n []int) {
 	return n
 }
 
-// A restored simulator forgets exactly the calls that were made after the moment of the backup.
+// A restore removes from the simulator's log exactly the calls that were made after the backup began.
 func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
 	w, copied := fixture.Copy(t), fixture.Copy(t)
 	log := func(w *fixture.Store) string { return filepath.Join(w.Dir, "simulator.log") }

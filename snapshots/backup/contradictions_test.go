@@ -22,7 +22,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// sealer seals a changed plaintext, or changes the ciphertext.
+// sealer is a backup.Sealer that changes the plaintext before sealing it, or the ciphertext after that.
 type sealer struct {
 	backup.Sealer
 	before func(plaintext, context []byte) []byte
@@ -61,7 +61,7 @@ func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Mani
 	}}
 }
 
-// writeBackup writes the file of a backup, sealed with keys, whose header claim has changed.
+// writeBackup writes a backup to a file, sealed with keys. The function claim changes its header first.
 func writeBackup(h *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, claim func(*backup.Header)) string {
 	h.T.Helper()
 	service := backup.New(backup.Options{Journal: h.Journal, Keyring: keys, Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
@@ -113,7 +113,7 @@ func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 	wantRefused(t, path, keys, "it was made by another release")
 }
 
-// tryRestore restores into a new place.
+// tryRestore restores into a new directory, which it returns.
 func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, err error) {
 	t.Helper()
 	place = t.TempDir()
@@ -121,8 +121,8 @@ func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, er
 	return place, err
 }
 
-// An increment must have been taken since the backup that it names, because only the rows of
-// both together are complete.
+// An increment has only the rows that were written since its base. So it is restored only if it was
+// really taken since the backup that it names as its base.
 func TestIncrementIsRestoredOnlyOnTheBaseThatItNames(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -174,8 +174,7 @@ func TestReadingABackupWithWrongKeysCanBeInterrupted(t *testing.T) {
 	}
 }
 
-// A backup gets its name after it was read again. A backup that the disk has damaged never gets
-// one.
+// A backup gets its name only after it was read again, so a backup that the disk has damaged gets none.
 func TestBackupThatCannotBeReadBackGetsNoName(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	defer h.Close()

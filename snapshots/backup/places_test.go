@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// A backup that was taken into a file may have any name, and is found under it.
+// A backup that was streamed to a file may have any name, and is found in its directory.
 func TestBackupMayHaveAnyFileName(t *testing.T) {
 	dir, full, increment, keys := backUpChain(t)
 	monday, tuesday := filepath.Join(dir, "monday"), filepath.Join(dir, "tuesday.bak")
@@ -36,8 +36,7 @@ func TestBackupMayHaveAnyFileName(t *testing.T) {
 	}
 }
 
-// Retention removes only files with a backup's name: a file with another name was named on
-// purpose.
+// Prune removes only files with a backup's name. A person has chosen any other name, so the file stays.
 func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	backups, dir := backupService(h), t.TempDir()
@@ -63,7 +62,8 @@ func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	}
 }
 
-// A backup of an empty store matches any chain; later backups in the same directory do not.
+// A backup of an empty store may precede the backups of any store. Backups of two other stores in one
+// directory are refused.
 func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
 	one, _, _, keys := backUpChainAfter(t, fixture.Buffered)
 	two, _, _, _ := backUpChainAfter(t, fixture.Paged)
@@ -105,8 +105,8 @@ type earlierClock struct{}
 // Now implements clock.Clock.
 func (earlierClock) Now() time.Time { return fixture.StartTime.Add(-time.Hour) }
 
-// While one backup begins, another one may remove unfinished files. It never removes the file
-// of the first.
+// While one backup begins, another process may remove unfinished files. It never removes the file
+// of that backup.
 func TestRemoveUnfinishedLeavesFilesBeingWritten(t *testing.T) {
 	dir := t.TempDir()
 	stop, ended := make(chan struct{}), make(chan error, 1)
@@ -164,7 +164,7 @@ func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 	h := fixture.Start(t, w)
 	dir := t.TempDir()
 	full, old := saveBackup(h, dir), saveBackup(h, dir)
-	fixture.Must(t, os.Remove(full.Path)) // nothing needs the other backup, now or later
+	fixture.Must(t, os.Remove(full.Path)) // no backup needs the increment, now or later
 	fixture.Must(t, os.WriteFile(filepath.Join(dir, "spoiled"+backup.Suffix), []byte("no backup"), 0o600))
 	log := &fileReplacer{path: old.Path}
 	h.Advance(time.Second)
@@ -182,7 +182,7 @@ func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 	h.Close()
 }
 
-// logRecorder is a log handler that keeps messages, up to a bound.
+// logRecorder is a log handler that stores messages, up to a bound.
 type logRecorder struct {
 	slog.Handler
 	words  []string
@@ -206,8 +206,8 @@ func (l *logRecorder) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// A schedule takes one backup after the other, each based on the one before until the next full
-// one, even if the clock stands still. It removes backups that are not kept.
+// A schedule takes one backup after the other, each based on the previous one until the next full
+// one, even if the clock stands still. It removes the old backups.
 func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -280,8 +280,7 @@ func TestRestoreIntoAMountPointIsRefused(t *testing.T) {
 	}
 }
 
-// Files beside the store are restored as they were when the backup began. Of a chain, those of
-// the last backup count.
+// Files beside the store are restored as they were when the last backup of the chain began.
 func TestFilesBesideTheStoreAreRestored(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)

@@ -69,8 +69,7 @@ func TestScheduleTakesAFullBackupAfterADamagedOne(t *testing.T) {
 	}
 }
 
-// A request for an increment to a backup that can't be restored is refused, with keys and
-// without.
+// ReadBase refuses a backup that can't be restored as the base of an increment, with keys and without.
 func TestReadBaseReadsTheWholeChain(t *testing.T) {
 	dir, full, increment, keys := backUpChain(t)
 	for _, sealer := range []backup.Sealer{nil, keys} {
@@ -95,8 +94,8 @@ func TestReadBaseReadsTheWholeChain(t *testing.T) {
 // firstHalf cuts a file in the middle, as an interrupted copy does.
 func firstHalf(b []byte) []byte { return b[:len(b)/2] }
 
-// A backup that was cut short still tells when it was taken. If it is not needed it is reported
-// and has no effect; if it is the newest, no older one replaces it.
+// The header of a backup that was cut short still says when the backup was taken. If the backup is not
+// needed, it is reported and has no effect. If it is the newest, no older one is used instead.
 func TestTruncatedBackupMattersOnlyIfNeeded(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
 	h := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
@@ -146,7 +145,7 @@ func TestUnreadableHeaderStopsARestoreFromItsDirectory(t *testing.T) {
 	}
 }
 
-// The newest backup is not skipped if its header claims that it is older.
+// The newest backup is not skipped because its header claims that it is older.
 func TestForgedHeaderCannotHideTheNewestBackup(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
 	fixture.Must(t, os.Rename(copyBackup(t, increment, "x", func(b []byte) []byte {
@@ -171,7 +170,7 @@ func TestWholeCopyOfABackupIsUsed(t *testing.T) {
 	}
 }
 
-// A pipe with a backup's name is not a backup, and no read waits for it.
+// A pipe with a backup's name is not a backup, and reading the directory does not block on it.
 func TestPipeIsNotABackup(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)

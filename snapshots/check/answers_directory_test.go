@@ -23,7 +23,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// shownAdminRecord is a record of the directory, and the request whose answer shows it.
+// shownAdminRecord is a record of the directory, and the request whose response shows it.
 type shownAdminRecord struct {
 	source       ledger.Source
 	record       any
@@ -31,12 +31,12 @@ type shownAdminRecord struct {
 	status       int
 }
 
-// line returns the line of an answers file with the request and its answer.
+// line returns the line of an answers file with the request and its response.
 func (a *shownAdminRecord) line(org ledger.ID, data string) string {
 	return fixture.RecordLine(a.method, a.path, org, a.status, data)
 }
 
-// createShownRecords gives the first organization records of every kind that answers show, with values in all columns.
+// createShownRecords gives the first organization records of every kind that responses show, with values in all columns.
 func createShownRecords(t *testing.T, w *fixture.Store) (all map[string]*shownAdminRecord) {
 	t.Helper()
 	h := fixture.Start(t, w)
@@ -136,7 +136,7 @@ func openingBalance(t *testing.T, h *fixture.Server, org ledger.ID) (opening *di
 	return opening
 }
 
-// differentValue returns a value that no record of the test has in the column, as answers show it.
+// differentValue returns a value that no record of the test has in the column, as responses show it.
 func differentValue(t *testing.T, c *schema.Column, value json.RawMessage) string {
 	t.Helper()
 	switch {
@@ -156,8 +156,8 @@ func differentValue(t *testing.T, c *schema.Column, value json.RawMessage) strin
 	return `"99999"`
 }
 
-// alteredLines returns lines each of which shows another value of one column, and these columns. Secrets are shown as a mask,
-// and columns that are set later are not in the answer to a creation.
+// alteredLines returns, for each column, a line that shows another value of the column. Secrets are shown as a mask,
+// and columns that are set later are not in the response to a creation.
 func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []*schema.Column, lines []string) {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -175,14 +175,14 @@ func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []
 	return columns, lines
 }
 
-// isReported tells whether rule 1 reports a line, counted from 0, in words that end so.
+// isReported tells whether rule 1 reports the line with the index in a detail that ends with says.
 func isReported(report *findings.Report, line int, says string) bool {
 	return slices.ContainsFunc(report.Rules[findings.RuleAnswers-1].Details, func(detail string) bool {
 		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", line+1)) && strings.HasSuffix(detail, says)
 	})
 }
 
-// Every column that answers show is compared with the store: an answer whose member differs is a breach of rule 1.
+// Every column that responses show is compared with the store: a response whose member differs is a breach of rule 1.
 func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
@@ -224,7 +224,8 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 	}
 }
 
-// Of a record that was changed since, the answer to its creation is compared in the columns that never change.
+// If a record was changed after its creation, the response to the creation is compared only in the columns that never
+// change.
 func TestFixedColumnsOfAChangedRecordAreComparedWithItsCreation(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
@@ -288,7 +289,7 @@ func changeRecords(t *testing.T, w *fixture.Store, records map[string]*shownAdmi
 	return names
 }
 
-// A column that is changed in the store denies the answer that showed it.
+// If a stored column is corrupted, rule 1 reports the response that showed the column.
 func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	for _, f := range []struct {
 		name, record, column string
@@ -333,7 +334,7 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	}
 }
 
-// wantReported changes a record that an answer has shown, and checks which rules that breaks and what rule 1 says.
+// wantReported corrupts a record that a response has shown, and checks which rules are broken and what rule 1 reports.
 func wantReported(t *testing.T, record string, broken []int, says string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
 	t.Helper()
 	w := fixture.Copy(t)

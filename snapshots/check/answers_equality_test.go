@@ -47,7 +47,7 @@ func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment
 	return 0
 }
 
-// Each field of an answer is compared, even if the transaction has another status now.
+// Each field of a response is compared, even if the transaction has another status now.
 func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 	w := fixture.Copy(t)
 	was := *w.ReversedPayment
@@ -55,7 +55,7 @@ func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 	open := *w.ChargedPayment
 	open.Status, open.Finished, open.RRN = payment.Charging, 0, ""
 	const instant = `"2026-09-03T10:15:31.000000+00:00"`
-	fields := map[string]string{ // and a value that each field must not have
+	fields := map[string]string{ // field → a wrong value
 		"txid": `"order-l"`, "type": `"transfer"`, "error_description": `"card_expired"`, "amount": `"1"`, "amount_with_fee": `"2"`,
 		"amount_dest": `"3"`, "merchant_amount": `"4"`, "currency": `"EUR"`, "currency_dest": `"EUR"`, "env": `"test"`, "scale": `3`,
 		"description": `null`, "merchant_meta": `{"a":9007199254740992,"b":[1.5,null]}`, "started": instant, "finished": instant, "route": `"other"`,

@@ -53,7 +53,7 @@ func (w *recurrence) renewal(t *testing.T, id ledger.ID, number uint64) ledger.I
 	return made.ID
 }
 
-// An answer about a subscription holds if it shows one of the standings that the subscription had.
+// A response about a subscription is correct if it shows one of the states that the subscription had.
 func TestResponsesAboutSubscriptionsAreComparedWithPastStates(t *testing.T) {
 	w := withSubscriptions(t)
 	first, second := w.renewal(t, w.renewed, 1), w.renewal(t, w.renewed, 2)

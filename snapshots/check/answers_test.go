@@ -17,8 +17,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// failingLog is a log that reports every group as durable after its disk has failed. It
-// simulates a server that continues after an error of a sync.
+// failingLog simulates a server that continues after a failed sync: from then on it reports groups as
+// durable without writing them.
 type failingLog struct {
 	posting.Log
 	failed *atomic.Bool

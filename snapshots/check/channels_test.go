@@ -16,11 +16,10 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// Notices of other channels than webhooks are checked too: which events they may belong to, and
-// what they may say.
+// Notices to operators are checked too: they may belong only to certain events, and must be readable.
 func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 	for name, c := range map[string]struct {
-		charge bool // the notice belongs to the charge; otherwise to the intent
+		charge bool // the notice belongs to the event of the charge; false: to that of the intent
 		body   []byte
 		says   string
 	}{
@@ -65,8 +64,8 @@ func (s *scenarios) submit(c *posting.Change) {
 	}
 }
 
-// wantNotifiedRule checks that rule 6 is broken with one reason; if says is empty, that all rules
-// hold.
+// wantNotifiedRule checks that rule 6 is broken with one detail that contains says; if says is empty, that
+// no rule is broken.
 func wantNotifiedRule(t *testing.T, w *notifiedStore, says string) {
 	t.Helper()
 	report := w.Check(t, check.Inputs{})

@@ -218,7 +218,7 @@ func changedReply(change func(r *contract.Record)) func(*testing.T, *contractSto
 	})
 }
 
-// resealPlaintext returns a reply with a changed plaintext.
+// resealPlaintext changes the plaintext of a cached reply and seals it again.
 func resealPlaintext(change func(t *testing.T, w *contractStore, plaintext []byte) []byte) func(*testing.T, *contractStore, []byte) []byte {
 	return func(t *testing.T, w *contractStore, payload []byte) []byte {
 		keys, reply := fixture.Keyring(t, w.Dir), replyOf(w, moveKey.ClaimKey()).ID

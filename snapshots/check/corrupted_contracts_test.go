@@ -176,7 +176,7 @@ func splitEntry(d *contract.Decision) {
 }
 
 // lifecycleFaults are events and entries that a contract's machine and accounts do not allow.
-// The real writer has written them, so that the books are sound.
+// The real writer writes them, so that the books are sound.
 var lifecycleFaults = []contractFault{
 	{"an entry that goes on in another event", nil, "", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, splitEntry)},
 	{"an entry that is missing where there must be one", []int{3}, "it has no entry", actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},

@@ -207,7 +207,7 @@ func retentionChange(org ledger.ID, before time.Time) *posting.Change {
 	}}}
 }
 
-// Changes that look like faults and are none.
+// soundDeliveries are changes that look like faults but are allowed.
 var soundDeliveries = []deliveryFault{
 	{"what is older than the retention", func(t *testing.T, w *notifiedStore) {
 		swept := fixture.StartTime.Add(12 * time.Hour)
@@ -256,8 +256,8 @@ var soundDeliveries = []deliveryFault{
 	}, ""},
 }
 
-// An insider can't make a notification look older than the retention, to change it or to keep
-// it from being sent: the instant is in a record with events.
+// An insider can't raise the time up to which retention has removed notifications, in order to change a
+// notification or to prevent its delivery: that time is in a record with events.
 func TestChangedRetentionTimeIsFound(t *testing.T) {
 	swept := fixture.StartTime.Add(12 * time.Hour)
 	for name, raised := range map[string]time.Time{"to a time before the sweep": swept.Add(-time.Hour), "to a time to come": fixture.StartTime.AddDate(1, 0, 0)} {

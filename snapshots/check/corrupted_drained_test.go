@@ -102,7 +102,7 @@ var drainedFaults = []fault{
 	}, nil, ""},
 }
 
-// drainBuffer has all lines of a group flushed and its row removed, and returns the row.
+// drainBuffer makes the server flush all lines of a group and remove the group's row, which it returns.
 func drainBuffer(t *testing.T, w *fixture.Store) (row bufferRow) {
 	t.Helper()
 	postTransfers(t, w, 2, 1, 2)
@@ -147,7 +147,7 @@ func TestListWithOverlappingPagesIsFound(t *testing.T) {
 	wantDetail(t, report, "is out of the order of booking")
 }
 
-// The ways of filling the page buffer have the intended result, and leave a sound store.
+// The functions that fill the page buffer have the intended result and leave a sound store.
 func TestPageBufferFixturesAreSound(t *testing.T) {
 	for name, c := range map[string]struct {
 		fill func(*testing.T, *fixture.Store)

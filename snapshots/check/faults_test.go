@@ -38,7 +38,7 @@ func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...led
 	return changeWithoutCounts(org, d, version, claims...)
 }
 
-// changeWithoutCounts is decided without counting transitions.
+// changeWithoutCounts is changeFor without counting transitions.
 func changeWithoutCounts(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	list, also := payment.Lists.Of(d.Record)
 	return &posting.Change{
@@ -131,11 +131,11 @@ func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []
 	}
 }
 
-// unreadableRules are the rules that a record of the directory breaks which can't be read: it has no key that its claim could
-// be compared with either.
+// unreadableRules are the rules that an unreadable record of the directory breaks: rule 4 too, because the record's claim
+// can't be compared with its key.
 var unreadableRules = []int{3, 4}
 
-// wantReason is wantDetail, and for a record that can't be read it checks why.
+// wantReason is wantDetail. If the record can't be read, it checks only that rule 3 reports the reason.
 func wantReason(t *testing.T, report *findings.Report, broken []int, says string) {
 	t.Helper()
 	if !slices.Equal(broken, unreadableRules) || says == "" {
@@ -335,7 +335,7 @@ var stateFaults = []fault{
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
 		})
-	}, []int{3, 4}, ""}, // its claim names nothing either
+	}, []int{3, 4}, ""}, // its claim names nothing existing either
 	{"a record without events", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			_, rows := p.Rows(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))

@@ -27,7 +27,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// insider changes rows of a store and puts them back. It has the attacker's knowledge: the
+// insider changes rows of a store and restores them. It knows what an attacker inside may know: the
 // disk, the code and the checksums.
 type insider struct {
 	t       *testing.T
@@ -38,7 +38,7 @@ type insider struct {
 
 type rawRow struct{ key, value []byte }
 
-// openInsider opens a store to change it while it is checked. Nothing is submitted to its
+// openInsider opens a store whose rows are changed and checked in turn. Nothing is submitted to its
 // journal.
 func openInsider(t *testing.T, w *fixture.Store, at time.Time) *insider {
 	t.Helper()
@@ -159,7 +159,7 @@ func (r rawRow) change(random *rand.Rand) rawRow {
 	return c
 }
 
-// unproven are the kinds of rows in which the checker may miss a changed byte: those in
+// unproven has the kinds of rows in which the checker may miss a changed byte. They are those in
 // docs/audit.md, "Rows that no event proves".
 var unproven = map[string]bool{
 	"counter headroom": true, "counter timed": true, "mark": true, "due": true, "part": true,
@@ -191,8 +191,8 @@ func storeWithAllRowKinds(t *testing.T) *fixture.Store {
 	return &w.Store
 }
 
-// The checker finds one changed byte in any row, with every checksum right, unless
-// docs/audit.md gives a reason for that kind of row.
+// The checker finds one changed byte in any row, even if all checksums are right, unless
+// docs/audit.md explains why that kind of row is an exception.
 func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 	changes := 200
 	if n, err := strconv.Atoi(os.Getenv("MIZAN_CHANGES")); err == nil {
@@ -234,8 +234,8 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 }
 
 // The checker finds a removed row, unless its kind is unproven or all readers get the same
-// answers as before: its lines are in another row too, or are no longer shown, or the row only
-// made an answer faster.
+// results as before: the row's lines are in another row too, or are no longer shown, or the row only
+// made reading faster.
 func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 	most := 8 // rows tried of each kind
 	if os.Getenv("MIZAN_SOAK") != "" {
@@ -335,7 +335,7 @@ func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l le
 	}))
 }
 
-// The kinds of rows that no event proves are those that the documentation for auditors names.
+// The documentation for auditors names exactly the kinds of rows that no event proves.
 func TestAuditDocumentationNamesTheUnprovenRows(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
 	fixture.Must(t, err)

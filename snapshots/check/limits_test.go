@@ -84,7 +84,7 @@ func TestEveryLimitFaultBreaksItsRule(t *testing.T) {
 		says   string
 	}{
 		{"a limit that is off, though it was switched on", (*limitIDs).ofDaily, "active", sameValue(false), "events lead to"},
-		{"a limit of a partner who does not exist", (*limitIDs).ofDaily, "partner_id", sameValue(int64(99)), "bounds "}, // nor does its terminal belong to that partner
+		{"a limit of a partner who does not exist", (*limitIDs).ofDaily, "partner_id", sameValue(int64(99)), "bounds "}, // rule 3 also reports its terminal, which does not belong to that partner
 		{"a limit of another organization's partner", (*limitIDs).ofVelocity, "partner_id", sameValue(int64(2)), "bounds partner 2, who does not exist"},
 		{"a limit of a partner without a number", (*limitIDs).ofVelocity, "partner_id", sameValue(int64(-1)), "has a partner number below 1"},
 		{"a limit of no partner", (*limitIDs).ofVelocity, "partner_id", sameValue(nil), "no column partner_id"},

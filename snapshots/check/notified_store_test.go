@@ -26,8 +26,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// notifiedStore is a store whose first organization has partners with receivers of
-// notifications: some acknowledge, some fail at first, some always fail.
+// notifiedStore is a store whose first organization has partners that are notified. Some of their
+// addresses acknowledge notifications, some fail at first, some always fail.
 type notifiedStore struct {
 	fixture.Store
 	owner     *directory.Partner // has terminals with their own addresses
@@ -125,7 +125,7 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 }
 
 // openNotified opens the store with everything that sends notifications. addresses finds the
-// destinations; nil: the directory.
+// destinations; nil: the directory does.
 func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors.Addresses) *notifyingServer {
 	t.Helper()
 	h := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), StartTimes: make(map[ledger.ID]ledger.Micros)}

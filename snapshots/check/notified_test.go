@@ -121,7 +121,7 @@ func TestEveryDeliveryFaultBreaksOnlyItsRule(t *testing.T) {
 	}
 }
 
-// changeRows returns a change of the notified store's organization.
+// changeRows returns a function that corrupts the rows of the notified store's organization with fn.
 func (w *notifiedStore) changeRows(fn func(p *kvCorrupter)) func(*fixture.Corrupter) {
 	return func(p *fixture.Corrupter) { fn(&kvCorrupter{p, w}) }
 }
@@ -145,7 +145,7 @@ func (p *kvCorrupter) set(row []byte, kind string, rest ...byte) {
 	p.Group.Set(p.key(kind, rest...), row)
 }
 
-// changeNotice rewrites the page of a transaction's first notice, which change replaces.
+// changeNotice rewrites the page of a transaction's first notice: change returns the notices that replace it.
 func (p *kvCorrupter) changeNotice(of *payment.Record, change func(n store.Notice) []store.Notice) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))

@@ -113,8 +113,8 @@ var operationFaults = []fault{
 		}),
 }
 
-// Money that arrives too late is not a second charge: the provider has it, and gives it back on
-// an intent of its own.
+// Money that arrives too late is not a second charge. The provider has charged it, and refunds it after a
+// separate intent.
 func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 	for _, c := range []struct {
 		name       string

@@ -124,8 +124,7 @@ func TestFaultyClosingIsFound(t *testing.T) {
 	})
 }
 
-// The checker finds what a writer would do that forgets which months are closed, or when they
-// end.
+// The checker finds the entries of a writer that ignores which months are closed, or when they end.
 func TestEntryInAClosedMonthIsFound(t *testing.T) {
 	first := period.Of(ledger.DateOf(fixture.StartTime))
 	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime} // its journal fits into one group

@@ -56,7 +56,7 @@ func rewriteRateEvents(t *testing.T, w *fixture.Store, change func(*ledger.Event
 	})
 }
 
-// The rate has far more values than a machine has states.
+// A rate may have far more values than a machine has states.
 func TestOftenChangedRateBreaksNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	tradeAtRates(t, w, 100)

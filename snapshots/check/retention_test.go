@@ -10,8 +10,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// Retention removes what has ended and is older than its bound, and the checker finds no fault
-// in the rest. After a restart the server does not notify again of what was removed.
+// Retention removes the deliveries that have ended and are older than its bound, and the checker finds no
+// fault in the rest. After a restart the server does not send the removed notifications again.
 func TestRetentionBreaksNoRule(t *testing.T) {
 	w := copyNotifiedStore(t)
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)

@@ -17,8 +17,8 @@ import (
 )
 
 // scenarios is an open store. The real code decides on its transactions and the real writer
-// writes them, so only what a test changes is wrong. No provider is called: the route does not
-// exist.
+// writes them, so nothing is wrong except what a test changes. No provider is called, because the route
+// does not exist.
 type scenarios struct {
 	t  testing.TB
 	w  *fixture.Store
@@ -263,7 +263,7 @@ func (s *scenarios) withVolumes(t *payment.Terms) *payment.Terms {
 	return t
 }
 
-// poorPartner is a partner that has only what its payments bring, and owes what it lacks.
+// poorPartner is a partner without an opening balance, so its refunds often exceed its balance.
 const poorPartner = 7
 
 // randomStep draws one event of a transaction; often it does nothing.

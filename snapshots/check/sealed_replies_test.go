@@ -35,11 +35,11 @@ type answeringServer struct {
 	of            map[string]*keyedReply
 }
 
-// keyedReply is the reply to a request with a key.
+// keyedReply is the cached reply to a request with a key.
 type keyedReply struct {
-	keys    [][]byte // of the rows from which a repetition is answered
+	keys    [][]byte // of the rows that are read for a repetition of the request
 	repeat  func() (string, error)
-	current func() string // the records' current content; empty: nothing can replace the reply
+	current func() string // returns the records' current content; an empty result: nothing can replace the reply
 }
 
 func (a *answeringServer) serve(wrapLog func(posting.Log) posting.Log) {
@@ -110,7 +110,7 @@ func (a *answeringServer) renamePartner() error {
 	return err
 }
 
-// newAnsweringServer lets a store answer requests, and then changes the records.
+// newAnsweringServer creates a store, makes the requests and then changes their records.
 func newAnsweringServer(t *testing.T) *answeringServer {
 	t.Helper()
 	a := &answeringServer{Store: fixture.Copy(t), server: &fixture.Server{T: t}}
@@ -185,8 +185,8 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 	return a
 }
 
-// Changes every byte of the stored replies, one at a time, with the checksum right. The checker
-// finds the change without the keyring. A client that repeats the request gets the reply, or
+// The test changes every byte of the cached replies, one at a time, and keeps the checksums right. The
+// checker finds the change without the keyring. A client that repeats the request gets the original reply,
 // the records' current content, or a refusal, and never anything else.
 func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 	a := newAnsweringServer(t)
