@@ -87,9 +87,9 @@ func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 			t.Errorf("the backup is %s, of group %d, and the store has %d", saved.Header.Kind(), saved.Header.Group, n)
 		}
 		h.Close()
-		dir, done := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
-		if done.Used != 1 || done.Header.ID != saved.Header.ID {
-			t.Errorf("restored %+v", done)
+		dir, result := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
+		if result.Used != 1 || result.Header.ID != saved.Header.ID {
+			t.Errorf("restored %+v", result)
 		}
 		if digestOf(t, dir) != digestOf(t, w.Dir) {
 			t.Error("the restored store means something else")
@@ -129,9 +129,9 @@ func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 		if want := map[bool]string{true: "full", false: "incremental"}[i == 0]; s.Header.Kind() != want {
 			t.Errorf("backup %d is %s", i, s.Header.Kind())
 		}
-		dir, done := restoreTo(t, backups, s.Header.TakenAt.Format(time.RFC3339Nano), fixture.Keyring(t, w.Dir))
-		if done.Used != i+1 || done.Header.Group != s.Header.Group {
-			t.Errorf("backup %d: %d were used, to group %d", i, done.Used, done.Header.Group)
+		dir, result := restoreTo(t, backups, s.Header.TakenAt.Format(time.RFC3339Nano), fixture.Keyring(t, w.Dir))
+		if result.Used != i+1 || result.Header.Group != s.Header.Group {
+			t.Errorf("backup %d: %d were used, to group %d", i, result.Used, result.Header.Group)
 		}
 		if digestOf(t, dir) != digests[i] {
 			t.Errorf("backup %d: the restored store means something else", i)
@@ -298,18 +298,18 @@ func backUpChainAfter(t testing.TB, days int) (dir string, full, increment backu
 
 // wantRefused checks that a restore and a verification fail with a message, and that the restore leaves
 // no files behind.
-func wantRefused(t *testing.T, from string, keys backup.Sealer, says string) {
+func wantRefused(t *testing.T, from string, keys backup.Sealer, wantText string) {
 	t.Helper()
 	place := t.TempDir()
 	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
-	if err == nil || !strings.Contains(err.Error(), says) {
-		t.Errorf("a restore says %v, want something with %q", err, says)
+	if err == nil || !strings.Contains(err.Error(), wantText) {
+		t.Errorf("a restore says %v, want something with %q", err, wantText)
 	}
 	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
 		t.Errorf("the restore left %v, %v", entries, err)
 	}
-	if _, err := backup.Verify(t.Context(), from, time.Time{}, keys); err == nil || !strings.Contains(err.Error(), says) {
-		t.Errorf("a verification says %v, want something with %q", err, says)
+	if _, err := backup.Verify(t.Context(), from, time.Time{}, keys); err == nil || !strings.Contains(err.Error(), wantText) {
+		t.Errorf("a verification says %v, want something with %q", err, wantText)
 	}
 }
 

@@ -84,15 +84,15 @@ func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	defer h.Close()
 	keys := fixture.Keyring(t, h.Dir)
-	for says, change := range map[string]func(*backup.Manifest){
+	for wantText, change := range map[string]func(*backup.Manifest){
 		"do not end where its manifest says": func(m *backup.Manifest) { m.Heads[0].Size++ },
 		"the restored journals do not end":   func(m *backup.Manifest) { m.Heads[0].Root[0] ^= 1 },
 		"restored journals do not end where": func(m *backup.Manifest) { m.Heads = m.Heads[1:] },
 		"journals do not end where its":      func(m *backup.Manifest) { m.Heads[0].Organization = "3d560634-e283-41f4-8987-8974726a90a5" },
 	} {
 		path := writeBackup(h, t.TempDir(), changingManifest(t, keys, change), nil, nil)
-		if place, err := tryRestore(t, path, keys); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("a restore says %v, want something with %q", err, says)
+		if place, err := tryRestore(t, path, keys); err == nil || !strings.Contains(err.Error(), wantText) {
+			t.Errorf("a restore says %v, want something with %q", err, wantText)
 		} else if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
 			t.Errorf("the restore left %v, %v", entries, err)
 		}
@@ -152,9 +152,9 @@ func TestBackupOfABrokenStoreIsNotRestored(t *testing.T) {
 		t.Errorf("a whole backup: %v", err)
 	}
 	place := t.TempDir()
-	done, err := backup.Restore(t.Context(), backup.RestoreConfig{From: saved.Path, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
-	if err == nil || !strings.Contains(err.Error(), "the checker found the restored store broken") || done == nil || !done.Report.Broken() {
-		t.Errorf("a restore of a broken store: %+v, %v", done, err)
+	result, err := backup.Restore(t.Context(), backup.RestoreConfig{From: saved.Path, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
+	if err == nil || !strings.Contains(err.Error(), "the checker found the restored store broken") || result == nil || !result.Report.Broken() {
+		t.Errorf("a restore of a broken store: %+v, %v", result, err)
 	}
 	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
 		t.Errorf("the restore left %v, %v", entries, err)

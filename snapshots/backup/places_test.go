@@ -25,9 +25,9 @@ func TestBackupMayHaveAnyFileName(t *testing.T) {
 	fixture.Must(t, os.WriteFile(filepath.Join(dir, "notes"), []byte("mizan"), 0o600))
 	fixture.Must(t, os.Mkdir(filepath.Join(dir, "old"+backup.Suffix), 0o700))
 	for _, from := range []string{tuesday, dir} {
-		done, err := backup.Verify(t.Context(), from, time.Time{}, keys)
-		if err != nil || done.Used != 2 || done.Header.ID != increment.Header.ID {
-			t.Errorf("%s is %+v, %v", from, done, err)
+		result, err := backup.Verify(t.Context(), from, time.Time{}, keys)
+		if err != nil || result.Used != 2 || result.Header.ID != increment.Header.ID {
+			t.Errorf("%s is %+v, %v", from, result, err)
 		}
 	}
 	header, err := backup.ReadBase(t.Context(), dir, nil)
@@ -88,8 +88,8 @@ func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
 		if from == two {
 			break
 		}
-		if done, err := backup.Verify(t.Context(), dir, time.Time{}, keys); err != nil || done.Used != 2 {
-			t.Errorf("a store and what was before it: %+v, %v", done, err)
+		if result, err := backup.Verify(t.Context(), dir, time.Time{}, keys); err != nil || result.Used != 2 {
+			t.Errorf("a store and what was before it: %+v, %v", result, err)
 		}
 	}
 	wantRefused(t, dir, keys, "backups of several stores")

@@ -112,9 +112,9 @@ func TestTruncatedBackupMattersOnlyIfNeeded(t *testing.T) {
 		path string
 		at   time.Time
 	}{{dir, increment.Header.TakenAt}, {increment.Path, time.Time{}}} {
-		done, err := backup.Verify(t.Context(), from.path, from.at, keys)
-		if err != nil || done.Header.ID != increment.Header.ID || len(done.Unused) != 1 || !strings.Contains(done.Unused[0].Error(), newest) {
-			t.Errorf("%s beside half a backup: %+v, %v", from.path, done, err)
+		result, err := backup.Verify(t.Context(), from.path, from.at, keys)
+		if err != nil || result.Header.ID != increment.Header.ID || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), newest) {
+			t.Errorf("%s beside half a backup: %+v, %v", from.path, result, err)
 		}
 	}
 }
@@ -135,9 +135,9 @@ func TestUnreadableHeaderStopsARestoreFromItsDirectory(t *testing.T) {
 	blind := copyBackup(t, increment, "blind.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
 	wantRefused(t, dir, keys, "name the file to use")
 	wantRefused(t, dir, keys, blind)
-	done, err := verifyBackup(t, increment.Path, keys)
-	if err != nil || len(done.Unused) != 1 || !strings.Contains(done.Unused[0].Error(), blind) {
-		t.Errorf("the file that is meant: %+v, %v", done, err)
+	result, err := verifyBackup(t, increment.Path, keys)
+	if err != nil || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), blind) {
+		t.Errorf("the file that is meant: %+v, %v", result, err)
 	}
 	copyBackup(t, increment, "blind.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
 	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, store.ErrNewerSchema) {
@@ -163,8 +163,8 @@ func TestWholeCopyOfABackupIsUsed(t *testing.T) {
 		copyBackup(t, increment, "increment-"+name, flip)
 		copyBackup(t, increment, "half-"+name, firstHalf)
 		for _, from := range []string{dir, increment.Path} {
-			if done, err := verifyBackup(t, from, keys); err != nil || done.Used != 2 || done.Header.ID != increment.Header.ID {
-				t.Errorf("%s: %+v, %v", from, done, err)
+			if result, err := verifyBackup(t, from, keys); err != nil || result.Used != 2 || result.Header.ID != increment.Header.ID {
+				t.Errorf("%s: %+v, %v", from, result, err)
 			}
 		}
 	}
@@ -205,13 +205,13 @@ func TestPipeIsNotABackup(t *testing.T) {
 // Messages about a bad file tell a person what to do.
 func TestErrorsAboutFilesSayWhatToDo(t *testing.T) {
 	_, full, _, keys := backUpChain(t)
-	for says, change := range map[string]func([]byte) []byte{
+	for wantText, change := range map[string]func([]byte) []byte{
 		"its header would have 70000 bytes, and none has more than 65536": func(b []byte) []byte { copy(b[9:], []byte{0, 1, 0x11, 0x70}); return b },
 		"there is something else where its header should begin":           func(b []byte) []byte { b[8] = 'x'; return b },
 	} {
 		_, err := verifyBackup(t, copyBackup(t, full, "x", change), keys)
-		if !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, want something with %q", err, says)
+		if !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), wantText) {
+			t.Errorf("%v, want something with %q", err, wantText)
 		}
 	}
 }

@@ -49,9 +49,9 @@ func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 		return store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimIdempotency, key)
 	}
 	for name, c := range map[string]struct {
-		broken  []int
-		says    string
-		corrupt func(w *fixture.Store, made ledger.ID, p *fixture.Corrupter)
+		broken   []int
+		wantText string
+		corrupt  func(w *fixture.Store, made ledger.ID, p *fixture.Corrupter)
 	}{
 		"none":                      {},
 		"an answer without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, _ ledger.ID, p *fixture.Corrupter) { p.Group.Delete(claim("admin/change")) }},
@@ -77,7 +77,7 @@ func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 			}
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.broken...)
-			wantDetail(t, report, c.says)
+			wantDetail(t, report, c.wantText)
 		})
 	}
 }

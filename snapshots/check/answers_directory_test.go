@@ -175,10 +175,10 @@ func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []
 	return columns, lines
 }
 
-// isReported tells whether rule 1 reports the line with the index in a detail that ends with says.
-func isReported(report *findings.Report, line int, says string) bool {
+// isReported tells whether rule 1 reports the line with the index in a detail that ends with wantText.
+func isReported(report *findings.Report, line int, wantText string) bool {
 	return slices.ContainsFunc(report.Rules[findings.RuleAnswers-1].Details, func(detail string) bool {
-		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", line+1)) && strings.HasSuffix(detail, says)
+		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", line+1)) && strings.HasSuffix(detail, wantText)
 	})
 }
 
@@ -204,11 +204,11 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 				fixture.WantBroken(t, report, findings.RuleAnswers)
 				for i, c := range columns {
 					compared[c] = true
-					says := "is stored with another " + c.Name
+					wantText := "is stored with another " + c.Name
 					if c.Name == "id" || a.source.Kind == ledger.Rate { // another record is shown; a rate is compared with its events
-						says = ""
+						wantText = ""
 					}
-					if !isReported(report, i, says) {
+					if !isReported(report, i, wantText) {
 						t.Errorf("another %s is not found", c.Name)
 					}
 				}
@@ -295,7 +295,7 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 		name, record, column string
 		value                any
 		broken               []int
-		says                 string
+		wantText             string
 	}{
 		{"a limit's window", "velocity", "window", "minute", []int{1}, "another window"},
 		{"a limit's network", "sum", "network", "ethereum", []int{1}, "another network"},
@@ -310,21 +310,21 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 		{"a settlement's direction", "settlement with a bank", "out", false, []int{1, 3}, "another direction"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			wantReported(t, f.record, f.broken, f.says, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
+			wantReported(t, f.record, f.broken, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
 				p.Column(w.FirstDemo.Org, s, f.column, f.value)
 			})
 		})
 	}
 	for _, f := range []struct {
-		name, record, says string
-		change             func(*store.Envelope)
+		name, record, wantText string
+		change                 func(*store.Envelope)
 	}{
 		{"when a limit was made", "sum", "another created_at", func(e *store.Envelope) { e.Started-- }},
 		{"when a value was listed", "card", "another updated_at", func(e *store.Envelope) { e.Updated++ }},
 		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.Envelope) { e.Settled++ }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			wantReported(t, f.record, []int{1, 3}, f.says, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
+			wantReported(t, f.record, []int{1, 3}, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
 				p.Record(w.FirstDemo.Org, s, func(e *store.Envelope, payload []byte) []byte {
 					f.change(e)
 					return payload
@@ -335,7 +335,7 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 }
 
 // wantReported corrupts a record that a response has shown, and checks which rules are broken and what rule 1 reports.
-func wantReported(t *testing.T, record string, broken []int, says string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
+func wantReported(t *testing.T, record string, broken []int, wantText string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
 	t.Helper()
 	w := fixture.Copy(t)
 	a := createShownRecords(t, w)[record]
@@ -343,8 +343,8 @@ func wantReported(t *testing.T, record string, broken []int, says string, change
 	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, a.line(w.FirstDemo.Org, fixture.Shown(a.source.Kind, a.record)))})
 	fixture.WantBroken(t, report, broken...)
 	for _, detail := range report.Rules[findings.RuleAnswers-1].Details {
-		if !strings.HasSuffix(detail, says) {
-			t.Errorf("rule 1 says %q, want %q", detail, says)
+		if !strings.HasSuffix(detail, wantText) {
+			t.Errorf("rule 1 says %q, want %q", detail, wantText)
 		}
 	}
 }

@@ -19,9 +19,9 @@ import (
 // Notices to operators are checked too: they may belong only to certain events, and must be readable.
 func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 	for name, c := range map[string]struct {
-		charge bool // the notice belongs to the event of the charge; false: to that of the intent
-		body   []byte
-		says   string
+		charge   bool // the notice belongs to the event of the charge; false: to that of the intent
+		body     []byte
+		wantText string
 	}{
 		"a charge":                          {true, alertMessage("Large"), ""},
 		"an intent":                         {false, alertMessage("Large"), "no operator is notified"},
@@ -45,7 +45,7 @@ func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 				s.submit(first)
 				s.submit(second)
 			})
-			wantNotifiedRule(t, w, c.says)
+			wantNotifiedRule(t, w, c.wantText)
 		})
 	}
 }
@@ -64,26 +64,26 @@ func (s *scenarios) submit(c *posting.Change) {
 	}
 }
 
-// wantNotifiedRule checks that rule 6 is broken with one detail that contains says; if says is empty, that
+// wantNotifiedRule checks that rule 6 is broken with one detail that contains wantText; if wantText is empty, that
 // no rule is broken.
-func wantNotifiedRule(t *testing.T, w *notifiedStore, says string) {
+func wantNotifiedRule(t *testing.T, w *notifiedStore, wantText string) {
 	t.Helper()
 	report := w.Check(t, check.Inputs{})
-	if says == "" {
+	if wantText == "" {
 		fixture.WantBroken(t, report)
 		return
 	}
 	fixture.WantBroken(t, report, 6)
-	wantDetail(t, report, says)
+	wantDetail(t, report, wantText)
 }
 
 func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 	const paused, resumed = 3, 4 // codes of the stored form
 	for name, c := range map[string]struct {
-		channel posting.Channel
-		event   int // the event of the notice: 0 the creation, 1 the pause
-		body    func(pausedStanding, first []byte) []byte
-		says    string
+		channel  posting.Channel
+		event    int // the event of the notice: 0 the creation, 1 the pause
+		body     func(pausedStanding, first []byte) []byte
+		wantText string
 	}{
 		"a pause": {posting.Stream, 1, func(encodedProgress, _ []byte) []byte { return append([]byte{1, paused}, encodedProgress...) }, ""},
 		"a pause that is called a resumption": {
@@ -122,7 +122,7 @@ func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 				s.submit(first)
 				s.submit(second)
 			})
-			wantNotifiedRule(t, w, c.says)
+			wantNotifiedRule(t, w, c.wantText)
 		})
 	}
 }

@@ -36,9 +36,9 @@ func changeLines(change func(*store.Line)) func(*fixture.Corrupter, *contractSto
 
 func TestLinesOfContractAccountsAreCompared(t *testing.T) {
 	for _, f := range []struct {
-		name   string
-		change func(*fixture.Corrupter, *contractStore)
-		says   string
+		name     string
+		change   func(*fixture.Corrupter, *contractStore)
+		wantText string
 	}{
 		{"another amount and its total", changeLines(raiseAmount), "the totals are"},
 		{"another amount", changeLines(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) }), "is not its posting"},
@@ -62,7 +62,7 @@ func TestLinesOfContractAccountsAreCompared(t *testing.T) {
 			w.Corrupt(t, func(p *fixture.Corrupter) { f.change(p, w) })
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, 2)
-			wantSomewhere(t, report, f.says)
+			wantSomewhere(t, report, f.wantText)
 		})
 	}
 }

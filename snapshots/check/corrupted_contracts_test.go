@@ -17,17 +17,17 @@ import (
 )
 
 // wantSomewhere checks that some detail contains the text.
-func wantSomewhere(t *testing.T, report *findings.Report, says string) {
+func wantSomewhere(t *testing.T, report *findings.Report, wantText string) {
 	t.Helper()
 	for _, rule := range report.Rules {
 		for _, detail := range rule.Details {
-			if strings.Contains(detail, says) {
+			if strings.Contains(detail, wantText) {
 				return
 			}
 		}
 	}
-	if says != "" {
-		t.Errorf("no detail says %q: %+v", says, report.Rules)
+	if wantText != "" {
+		t.Errorf("no detail says %q: %+v", wantText, report.Rules)
 	}
 }
 

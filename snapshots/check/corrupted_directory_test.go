@@ -62,9 +62,9 @@ func TestRecordWithoutARequiredColumnIsFound(t *testing.T) {
 			}
 		})
 		report := w.Check(t, check.Inputs{})
-		for _, says := range lacks {
-			if !slices.ContainsFunc(report.Rules[findings.RuleStates-1].Details, func(detail string) bool { return strings.HasSuffix(detail, says) }) {
-				t.Errorf("it is not said that %s", says)
+		for _, wantText := range lacks {
+			if !slices.ContainsFunc(report.Rules[findings.RuleStates-1].Details, func(detail string) bool { return strings.HasSuffix(detail, wantText) }) {
+				t.Errorf("it is not said that %s", wantText)
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 		name, record, column string
 		value                any
 		broken               []int
-		says                 string
+		wantText             string
 	}{
 		{"an organization that is archived without an event", "organization", "status", "archived", []int{3}, `says "archived", and its events lead to "active"`},
 		{"an organization of an unknown type", "organization", "type", "shop", []int{3}, "column type"},
@@ -104,7 +104,7 @@ func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 			w.Corrupt(t, func(p *fixture.Corrupter) { p.Column(org, a.source, f.column, f.value) })
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)
-			wantReason(t, report, f.broken, f.says)
+			wantReason(t, report, f.broken, f.wantText)
 		})
 	}
 }

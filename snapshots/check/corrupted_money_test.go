@@ -128,8 +128,8 @@ func (s *scenarios) refundedInPart() *scenario {
 }
 
 // splitScenario is a fault in how a partner's line is split, which breaks rule 2.
-func splitScenario(name, says string, fn func(*scenarios)) fault {
-	f := scenarioFault(name, says, fn)
+func splitScenario(name, wantText string, fn func(*scenarios)) fault {
+	f := scenarioFault(name, wantText, fn)
 	f.broken = []int{2}
 	return f
 }

@@ -105,7 +105,7 @@ func claimOf(org, id ledger.ID, number uint64) []byte {
 
 // Rules 3 and 4 for faults in subscriptions and their renewals.
 func TestFaultsInSubscriptionsAreFound(t *testing.T) {
-	says := func(change func(r *subscription.Record)) func(*recurrence, *fixture.Corrupter) {
+	wantText := func(change func(r *subscription.Record)) func(*recurrence, *fixture.Corrupter) {
 		return func(w *recurrence, p *fixture.Corrupter) { changeSubscription(p, w.FirstDemo.Org, w.renewed, change) }
 	}
 	transaction := func(change func(r *payment.Record)) func(*recurrence, *fixture.Corrupter) {
@@ -124,20 +124,20 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		broken  []int
-		says    string
-		corrupt func(*recurrence, *fixture.Corrupter)
+		broken   []int
+		wantText string
+		corrupt  func(*recurrence, *fixture.Corrupter)
 	}{
 		"nothing":                               {},
-		"another state than its events lead to": {[]int{3}, "events lead to", says(func(r *subscription.Record) { r.State = subscription.Renewing })},
-		"more renewals than were paid":          {[]int{3}, "of them paid", says(func(r *subscription.Record) { r.Renewals++ })},
-		"more renewals than were begun":         {[]int{3}, "of them paid", says(func(r *subscription.Record) { r.Number++ })},
-		"no transaction of the last renewal":    {[]int{3}, "names no transaction", says(func(r *subscription.Record) { r.Last = ledger.ID{} })},
-		"another last renewal":                  {[]int{3}, "is not the one that it names", says(func(r *subscription.Record) { r.Last = fixture.NewID() })},
-		"failures of what is active":            {[]int{3}, "after 1 failures", says(func(r *subscription.Record) { r.Failures = 1 })},
-		"another amount than was charged":       {[]int{3}, "renews something else", says(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
-		"another initial payment":               {[]int{3}, "renews something else", says(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
-		"another partner":                       {[]int{3, 4}, "renews something else", says(func(r *subscription.Record) { r.Partner = 99 })},
+		"another state than its events lead to": {[]int{3}, "events lead to", wantText(func(r *subscription.Record) { r.State = subscription.Renewing })},
+		"more renewals than were paid":          {[]int{3}, "of them paid", wantText(func(r *subscription.Record) { r.Renewals++ })},
+		"more renewals than were begun":         {[]int{3}, "of them paid", wantText(func(r *subscription.Record) { r.Number++ })},
+		"no transaction of the last renewal":    {[]int{3}, "names no transaction", wantText(func(r *subscription.Record) { r.Last = ledger.ID{} })},
+		"another last renewal":                  {[]int{3}, "is not the one that it names", wantText(func(r *subscription.Record) { r.Last = fixture.NewID() })},
+		"failures of what is active":            {[]int{3}, "after 1 failures", wantText(func(r *subscription.Record) { r.Failures = 1 })},
+		"another amount than was charged":       {[]int{3}, "renews something else", wantText(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
+		"another initial payment":               {[]int{3}, "renews something else", wantText(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
+		"another partner":                       {[]int{3, 4}, "renews something else", wantText(func(r *subscription.Record) { r.Partner = 99 })},
 		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *recurrence, p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
@@ -211,17 +211,17 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 				w.Corrupt(t, func(p *fixture.Corrupter) { c.corrupt(w, p) })
 			}
 			report := w.Check(t, check.Inputs{})
-			if fixture.WantBroken(t, report, c.broken...); c.says == "" {
+			if fixture.WantBroken(t, report, c.broken...); c.wantText == "" {
 				return
 			}
 			for _, rule := range report.Rules {
 				for _, detail := range rule.Details {
-					if strings.Contains(detail, c.says) {
+					if strings.Contains(detail, c.wantText) {
 						return
 					}
 				}
 			}
-			t.Errorf("no detail says %q: %+v", c.says, report.Rules)
+			t.Errorf("no detail says %q: %+v", c.wantText, report.Rules)
 		})
 	}
 }

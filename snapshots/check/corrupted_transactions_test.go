@@ -16,8 +16,8 @@ import (
 )
 
 // scenarioFault is a fault in a scenario of one transaction.
-func scenarioFault(name, says string, fn func(*scenarios)) fault {
-	return fault{name: name, broken: []int{3}, want: says, make: func(t *testing.T, w *fixture.Store) {
+func scenarioFault(name, wantText string, fn func(*scenarios)) fault {
+	return fault{name: name, broken: []int{3}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, fn)
 		w.CorruptAll(t)
 	}}
@@ -382,8 +382,8 @@ var statusFaults = []fault{
 }
 
 // keyFault is a claim on an idempotency key, as actors.Key makes it.
-func keyFault(name, key string, broken []int, says string, made func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
-	return fault{name: name, broken: broken, want: says, make: func(t *testing.T, w *fixture.Store) {
+func keyFault(name, key string, broken []int, wantText string, made func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
+	return fault{name: name, broken: broken, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		org, owner := made(w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Set(store.KeyClaim(nil, org, ledger.ClaimIdempotency, key), owner) })
 	}}

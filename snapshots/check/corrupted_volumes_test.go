@@ -31,8 +31,8 @@ func soundScenario(name string, fn func(*scenarios)) fault {
 
 // boundFault is a transaction under way whose record has a wrong volume, with counters that
 // match the record.
-func boundFault(name, says string, change func(*scenarios, *payment.Bound)) fault {
-	return scenarioFault(name, says, func(s *scenarios) {
+func boundFault(name, wantText string, change func(*scenarios, *payment.Bound)) fault {
+	return scenarioFault(name, wantText, func(s *scenarios) {
 		t := s.withVolumes(terms(payment.Fees{}))
 		change(s, &t.Bounds[0])
 		s.create(s.request(payment.Payment, 300), t)

@@ -136,26 +136,26 @@ func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []
 var unreadableRules = []int{3, 4}
 
 // wantReason is wantDetail. If the record can't be read, it checks only that rule 3 reports the reason.
-func wantReason(t *testing.T, report *findings.Report, broken []int, says string) {
+func wantReason(t *testing.T, report *findings.Report, broken []int, wantText string) {
 	t.Helper()
-	if !slices.Equal(broken, unreadableRules) || says == "" {
-		wantDetail(t, report, says)
+	if !slices.Equal(broken, unreadableRules) || wantText == "" {
+		wantDetail(t, report, wantText)
 		return
 	}
 	for _, detail := range report.Rules[findings.RuleStates-1].Details {
-		if !strings.HasSuffix(detail, " can't be read: "+schema.ErrStored.Error()+": "+says) {
-			t.Errorf("rule 3 says %q, want %q", detail, says)
+		if !strings.HasSuffix(detail, " can't be read: "+schema.ErrStored.Error()+": "+wantText) {
+			t.Errorf("rule 3 says %q, want %q", detail, wantText)
 		}
 	}
 }
 
 // wantDetail checks that all details of a report contain a text.
-func wantDetail(t *testing.T, report *findings.Report, says string) {
+func wantDetail(t *testing.T, report *findings.Report, wantText string) {
 	t.Helper()
 	for _, rule := range report.Rules {
 		for _, detail := range rule.Details {
-			if !strings.Contains(detail, says) {
-				t.Errorf("rule %d says %q, want %q", rule.Number, detail, says)
+			if !strings.Contains(detail, wantText) {
+				t.Errorf("rule %d says %q, want %q", rule.Number, detail, wantText)
 			}
 		}
 	}

@@ -77,11 +77,11 @@ func TestLimitsAndBlocklistBreakNoRule(t *testing.T) {
 func TestEveryLimitFaultBreaksItsRule(t *testing.T) {
 	someone := uuid.New()
 	for _, f := range []struct {
-		name   string
-		source func(*limitIDs) ledger.Source
-		column string
-		value  func(*limitIDs) any
-		says   string
+		name     string
+		source   func(*limitIDs) ledger.Source
+		column   string
+		value    func(*limitIDs) any
+		wantText string
 	}{
 		{"a limit that is off, though it was switched on", (*limitIDs).ofDaily, "active", sameValue(false), "events lead to"},
 		{"a limit of a partner who does not exist", (*limitIDs).ofDaily, "partner_id", sameValue(int64(99)), "bounds "}, // rule 3 also reports its terminal, which does not belong to that partner
@@ -120,7 +120,7 @@ func TestEveryLimitFaultBreaksItsRule(t *testing.T) {
 			changeRecord(t, w, f.source(&b), f.column, f.value(&b))
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, 3)
-			wantDetail(t, report, f.says)
+			wantDetail(t, report, f.wantText)
 		})
 	}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // logFault is a fault in the lines of the simulator's log about one transaction.
-func logFault(name, says string, of func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
-	return fault{name: name, broken: []int{7}, want: says, make: func(t *testing.T, w *fixture.Store) {
+func logFault(name, wantText string, of func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
+	return fault{name: name, broken: []int{7}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		id := of(w).ID.String()
 		w.RewriteSimulatorLog(t, func(lines []string) (all []string) {
 			var own []string

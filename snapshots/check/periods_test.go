@@ -77,10 +77,10 @@ func TestClosedMonthsAreRecomputed(t *testing.T) {
 func TestFaultyClosingIsFound(t *testing.T) {
 	first := period.Of(ledger.DateOf(fixture.StartTime))
 	for name, c := range map[string]struct {
-		months  period.Month
-		corrupt func(*monthClosing)
-		rules   []int
-		says    string
+		months   period.Month
+		corrupt  func(*monthClosing)
+		rules    []int
+		wantText string
 	}{
 		"another hash": {2, func(c *monthClosing) {
 			c.record.BalanceHash[0]++
@@ -100,7 +100,7 @@ func TestFaultyClosingIsFound(t *testing.T) {
 			w.closeMonths(t, c.months, c.corrupt)
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.rules...)
-			wantSomewhere(t, report, c.says)
+			wantSomewhere(t, report, c.wantText)
 		})
 	}
 	t.Run("a gap", func(t *testing.T) {

@@ -49,9 +49,9 @@ func corruptSealedReply(change func(plaintext []byte) []byte) func(*fixture.Stor
 
 func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 	for name, c := range map[string]struct {
-		broken  []int
-		says    string
-		corrupt func(w *fixture.Store, p *fixture.Corrupter, claim []byte, reply ledger.Source)
+		broken   []int
+		wantText string
+		corrupt  func(w *fixture.Store, p *fixture.Corrupter, claim []byte, reply ledger.Source)
 	}{
 		"none":                    {},
 		"a reply without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, p *fixture.Corrupter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
@@ -79,7 +79,7 @@ func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 			}
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.broken...)
-			wantDetail(t, report, c.says)
+			wantDetail(t, report, c.wantText)
 		})
 	}
 }

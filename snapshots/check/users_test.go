@@ -74,12 +74,12 @@ func TestUsersAndSessionsBreakNoRule(t *testing.T) {
 func TestEveryUserFaultBreaksItsRule(t *testing.T) {
 	someone := uuid.New()
 	for _, f := range []struct {
-		name   string
-		source func(*accessRecords) ledger.Source
-		column string
-		value  func(*accessRecords) any
-		broken []int
-		says   string
+		name     string
+		source   func(*accessRecords) ledger.Source
+		column   string
+		value    func(*accessRecords) any
+		broken   []int
+		wantText string
 	}{
 		{"a user who is on, though switched off", userSource, "active", constant(true), []int{3}, "events lead to"},
 		{"a user without a role", userSource, "roles", constant(nil), unreadableRules, "no column roles"},
@@ -105,7 +105,7 @@ func TestEveryUserFaultBreaksItsRule(t *testing.T) {
 			changeRecord(t, w, f.source(&p), f.column, f.value(&p))
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)
-			wantReason(t, report, f.broken, f.says)
+			wantReason(t, report, f.broken, f.wantText)
 		})
 	}
 }
@@ -139,9 +139,9 @@ func TestLoginWithoutItsClaimIsFound(t *testing.T) {
 func TestRetiredTokenInForceIsFound(t *testing.T) {
 	both := func(p *directory.Platform) any { return slices.Concat(p.AdminTokens, p.Retired) }
 	for name, f := range map[string]struct {
-		column string
-		value  func(p *directory.Platform) any
-		says   string
+		column   string
+		value    func(p *directory.Platform) any
+		wantText string
 	}{
 		"a retired token in force":       {"admin_tokens", both, "has an administration token twice, or one that is retired"},
 		"a token in force as retired":    {"retired", both, "has an administration token twice, or one that is retired"},
@@ -163,7 +163,7 @@ func TestRetiredTokenInForceIsFound(t *testing.T) {
 			})
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, 3)
-			wantDetail(t, report, f.says)
+			wantDetail(t, report, f.wantText)
 		})
 	}
 }
