@@ -194,8 +194,7 @@ func TestBackupThatCannotBeReadBackGetsNoName(t *testing.T) {
 	}
 }
 
-// A backup keeps the store from reclaiming space, so none is taken while the disk is nearly
-// full.
+// While a backup is taken the store can't reclaim space, so none is taken while the disk is nearly full.
 func TestNoBackupIsTakenWhileTheDiskIsNearlyFull(t *testing.T) {
 	w := fixture.Copy(t)
 	o := fixture.Options(w.Dir)

@@ -17,7 +17,7 @@ import (
 
 // storeWithAdminKeys returns a store in which two administration requests had keys: one created an
 // organization, the other changed the first partner.
-func storeWithAdminKeys(t *testing.T) (w *fixture.Store, made ledger.ID) {
+func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID) {
 	t.Helper()
 	w = fixture.Copy(t)
 	h := fixture.Start(t, w)

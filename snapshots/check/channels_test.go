@@ -104,7 +104,7 @@ func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 			w := copyNotifiedStore(t)
 			runScenario(t, &w.Store, func(s *scenarios) {
 				d := subscription.New(uuid.New(), w.owner.Number, subscription.Terms{
-					Initial: w.marked.ID, Amount: money.FromUint64(100), PeriodDays: 30,
+					Initial: w.acknowledged.ID, Amount: money.FromUint64(100), PeriodDays: 30,
 				}, subscription.Credential{Terminal: w.terminals[acknowledging], Asset: fixture.USD}, fixture.StartTime)
 				later, err := d.Record.Pause(fixture.StartTime)
 				fixture.Must(t, err)

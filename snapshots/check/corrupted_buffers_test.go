@@ -167,7 +167,7 @@ func feesPrefix(w *fixture.Store) []byte {
 	return store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD)
 }
 
-func listOf(partner int64) func(*fixture.Store) []byte {
+func listPrefix(partner int64) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte {
 		return store.KeyLists(nil, w.FirstDemo.Org, payment.Transactions.Of(partner, money.Prod))
 	}
@@ -181,8 +181,8 @@ func transferAccountPages(n int) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte { return store.KeyPages(nil, w.FirstDemo.Org, transferAccount(n)) }
 }
 
-// transferBetween returns an event without a record that moves money several times between the
-// accounts.
+// transferBetween returns an event that moves money several times between the accounts and has no
+// record.
 func transferBetween(w *fixture.Store, times int, accounts ...int) posting.Step {
 	entry := &ledger.Entry{Phase: ledger.Posted}
 	for range times {
@@ -299,17 +299,17 @@ var bufferFaults = []fault{
 	{"a list that lacks the row of a last change", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, false) }, []int{4}, "is not listed"},
 	{"a list's section in another partner's list", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listOf(w.FirstDemo.Partner)(w))[3]
-			s.sections[s.find(listOf(w.FirstDemo.Partner)(w))].prefix = listOf(9)(w)
+			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listPrefix(w.FirstDemo.Partner)(w))[3]
+			s.sections[s.find(listPrefix(w.FirstDemo.Partner)(w))].prefix = listPrefix(9)(w)
 			writeBufferRows(p, s)
 		})
 	}, []int{4}, "is listed where it does not belong"},
-	{"a list's row of a transaction that does not exist", changeChunk(listOf(1), 3, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
+	{"a list's row of a transaction that does not exist", changeChunk(listPrefix(1), 3, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
 	{"a list's rows of one group the other way round", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			all := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listOf(w.FirstDemo.Partner)(w))
+			all := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listPrefix(w.FirstDemo.Partner)(w))
 			for _, s := range all {
-				part := &s.sections[s.find(listOf(w.FirstDemo.Partner)(w))]
+				part := &s.sections[s.find(listPrefix(w.FirstDemo.Partner)(w))]
 				rows, err := store.DecodeListed(part.lines)
 				fixture.Must(p.T, err)
 				if len(rows) == 2 { // a transaction, and the return that reverses it
@@ -328,9 +328,9 @@ var bufferFaults = []fault{
 	{"a list's chunk in the wrong shard", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			all := bufferRowsOf(p, w.FirstDemo.Org)
-			at := slices.IndexFunc(all, func(s bufferRow) bool { return len(s.sections) == 1 && s.find(listOf(w.FirstDemo.Partner)(w)) == 0 })
+			at := slices.IndexFunc(all, func(s bufferRow) bool { return len(s.sections) == 1 && s.find(listPrefix(w.FirstDemo.Partner)(w)) == 0 })
 			removeBufferRows(p, all[at])
-			all[at].Shard = (store.Shard(store.PageHead(nil, listOf(w.FirstDemo.Partner)(w))) + 1) % 16
+			all[at].Shard = (store.Shard(store.PageHead(nil, listPrefix(w.FirstDemo.Partner)(w))) + 1) % 16
 			writeBufferRows(p, all[at])
 		})
 	}, []int{4}, "where no reader looks for it"},
@@ -379,7 +379,7 @@ var bufferFaults = []fault{
 func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	t.Helper()
 	w.Corrupt(t, func(p *fixture.Corrupter) {
-		list := listOf(w.FirstDemo.Partner)(w)
+		list := listPrefix(w.FirstDemo.Partner)(w)
 		for _, s := range rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list) {
 			at := s.find(list)
 			rows, err := store.DecodeListed(s.sections[at].lines)

@@ -160,9 +160,9 @@ func environmentsLeases(w *contractStore) []byte {
 	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOfEnv(contract.Lease, contract.Secular, money.Test))
 }
 
-func withoutFirst(_ *contractStore, rows []store.Listed) []store.Listed { return rows[1:] }
+func dropFirst(_ *contractStore, rows []store.Listed) []store.Listed { return rows[1:] }
 
-func firstTwice(_ *contractStore, rows []store.Listed) []store.Listed {
+func repeatFirst(_ *contractStore, rows []store.Listed) []store.Listed {
 	twin := rows[0]
 	twin.Booked = rows[len(rows)-1].Booked + 1
 	return append(rows, twin)
@@ -181,18 +181,18 @@ func showingNobody(_ *contractStore, rows []store.Listed) []store.Listed {
 const peopleList = "is not exactly once in the list of its environment and of each of its parties"
 
 var contractListFaults = []contractFault{
-	{"a product's list without one of its contracts", []int{4}, "is not listed", corruptListRows(leaseList, withoutFirst)},
-	{"a product's list with a contract twice", []int{4}, "is listed twice", corruptListRows(leaseList, firstTwice)},
+	{"a product's list without one of its contracts", []int{4}, "is not listed", corruptListRows(leaseList, dropFirst)},
+	{"a product's list with a contract twice", []int{4}, "is listed twice", corruptListRows(leaseList, repeatFirst)},
 	{"a product's list with another product's contract", []int{4}, "where it does not belong", corruptListRows(leaseList, showingOther("deposit"))},
 	{"a product's list with the other reading's contract", []int{4}, "where it does not belong", corruptListRows(leaseList, showingOther("lease religious"))},
 	{"a product's list with what is not there", []int{4}, "which does not exist", corruptListRows(leaseList, showingNobody)},
-	{"a customer's list without one of its contracts", []int{4}, peopleList, corruptListRows(customersLeases, withoutFirst)},
-	{"a customer's list with a contract twice", []int{4}, peopleList, corruptListRows(customersLeases, firstTwice)},
+	{"a customer's list without one of its contracts", []int{4}, peopleList, corruptListRows(customersLeases, dropFirst)},
+	{"a customer's list with a contract twice", []int{4}, peopleList, corruptListRows(customersLeases, repeatFirst)},
 	{"a customer's list with somebody else's contract", []int{4}, peopleList, corruptListRows(customersLeases, showingOther("issue secular"))},
 	{"a customer's list with what is not there", []int{4}, "which does not exist", corruptListRows(customersLeases, showingNobody)},
-	{"an environment's list without one of its contracts", []int{4}, peopleList, corruptListRows(environmentsLeases, withoutFirst)},
+	{"an environment's list without one of its contracts", []int{4}, peopleList, corruptListRows(environmentsLeases, dropFirst)},
 	{"a contract of another customer", []int{4}, peopleList, setColumn("lease secular", "customer_id", ledger.ID{7})},
-	{"an investor's list without one of its issues", []int{4}, peopleList, corruptListRows(investorsIssues, withoutFirst)},
+	{"an investor's list without one of its issues", []int{4}, peopleList, corruptListRows(investorsIssues, dropFirst)},
 }
 
 func replyOf(w *contractStore, key string) ledger.Source {

@@ -10,7 +10,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// ownAccount returns an account that belongs to one contract, for its capital.
+// ownAccount returns the account of one contract's capital, which belongs to that contract only.
 func (w *contractStore) ownAccount() ledger.Account {
 	return ledger.Account{
 		Path:  ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String()),
@@ -18,7 +18,7 @@ func (w *contractStore) ownAccount() ledger.Account {
 	}
 }
 
-// changeLines changes each line of that account's pages.
+// changeLines changes each line on the pages of ownAccount.
 func changeLines(change func(*store.Line)) func(*fixture.Corrupter, *contractStore) {
 	return func(p *fixture.Corrupter, w *contractStore) {
 		keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
@@ -67,13 +67,13 @@ func TestLinesOfContractAccountsAreCompared(t *testing.T) {
 	}
 }
 
-// The number of contracts' accounts is unbounded. The checker keeps only accounts that
-// contracts share, and one sum for each contract.
+// The number of contracts' accounts is unbounded. The checker holds only accounts that
+// contracts share in memory, and one sum for each contract.
 func TestContractAccountsAreNotHeldInMemory(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)
-	if own := report.Counts.Accounts - report.Counts.KeptAccounts; own < uint64(len(w.contracts)) {
+	if own := report.Counts.Accounts - report.Counts.AccountsInMemory; own < uint64(len(w.contracts)) {
 		t.Errorf("%d accounts of %d contracts were not held in memory, of %d in all", own, len(w.contracts), report.Counts.Accounts)
 	}
 }

@@ -33,7 +33,7 @@ func wantSomewhere(t *testing.T, report *findings.Report, wantText string) {
 
 func contractSource(id ledger.ID) ledger.Source { return ledger.Source{Kind: ledger.Contract, ID: id} }
 
-// contractScenarios changes decisions before the real writer gets them.
+// contractScenarios lets tests change decisions about contracts before the real writer gets them.
 type contractScenarios struct {
 	t       testing.TB
 	sample  *contractStore

@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// oneOfEach returns a record of every kind in the directory, and its organization.
-func oneOfEach(t *testing.T, w *fixture.Store) (sources map[ledger.Source]ledger.ID) {
+// recordsOfEachKind returns a record of every kind in the directory, and its organization.
+func recordsOfEachKind(t *testing.T, w *fixture.Store) (sources map[ledger.Source]ledger.ID) {
 	t.Helper()
 	sources = map[ledger.Source]ledger.ID{{Kind: ledger.Platform, ID: directory.PlatformID}: directory.PlatformOrg}
 	for name, a := range createShownRecords(t, w) {
@@ -48,7 +48,7 @@ func oneOfEach(t *testing.T, w *fixture.Store) (sources map[ledger.Source]ledger
 func TestRecordWithoutARequiredColumnIsFound(t *testing.T) {
 	for n, more := 0, true; more; n++ { // the nth needed column of each kind
 		w := fixture.Copy(t)
-		sources := oneOfEach(t, w)
+		sources := recordsOfEachKind(t, w)
 		var lacks []string
 		more = false
 		w.Corrupt(t, func(p *fixture.Corrupter) {

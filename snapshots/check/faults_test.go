@@ -23,8 +23,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// changeFor returns the change that actors/payment submits for a decision, with its transitions
-// counted as for a merchant without an address.
+// changeFor returns the change that actors/payment submits for a decision. It counts the transitions as
+// those of a merchant without an address.
 func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	for i := range d.Events {
 		switch e := &d.Events[i]; {
@@ -84,7 +84,7 @@ func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective
 	}
 }
 
-// storedSettlement returns a settlement as the directory stores it.
+// storedSettlement returns the stored form of a settlement.
 func storedSettlement(n *directory.Settlement) []byte {
 	stored, err := directory.Settlements.AppendStored(nil, n, schema.NoKeys)
 	if err != nil {
@@ -304,7 +304,7 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.SecondDemo.Org, fixture.FirstOf(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
+			p.Record(w.SecondDemo.Org, fixture.FirstTransaction(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
 				r.Amount, r.AmountWithFee, r.Dest, r.Merchant.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1), fixture.MustAdd(r.Dest, 1), fixture.MustAdd(r.Merchant.Abs, 1)
 				return paymentcodec.Encode(r)

@@ -56,20 +56,20 @@ func (in *insider) read() {
 	for s := posting.Blocks; s <= posting.KVs; s++ {
 		fixture.Must(in.t, v.OrganizationsWith(s, func(org ledger.ID) (bool, error) {
 			return true, v.Rows(org, s, func(key, value []byte) (bool, error) {
-				in.keepRow(key, value)
+				in.recordRow(key, value)
 				return true, nil
 			})
 		}))
 	}
 	for _, prefix := range [][]byte{store.KeyDues(nil), store.KeyMark} {
 		fixture.Must(in.t, v.RowsWith(prefix, func(key, value []byte) (bool, error) {
-			in.keepRow(key, value)
+			in.recordRow(key, value)
 			return true, nil
 		}))
 	}
 }
 
-func (in *insider) keepRow(key, value []byte) {
+func (in *insider) recordRow(key, value []byte) {
 	kind := kindOfRow(key)
 	in.rows[kind] = append(in.rows[kind], rawRow{bytes.Clone(key), bytes.Clone(value)})
 }
@@ -117,8 +117,8 @@ func kindOfRow(key []byte) string {
 	return "unknown " + string(key[0])
 }
 
-// set applies one group with the rows. A row without a value is removed.
-func (in *insider) set(rows ...rawRow) {
+// writeRows applies one group with the rows. A row without a value is removed.
+func (in *insider) writeRows(rows ...rawRow) {
 	in.t.Helper()
 	n, hash := in.journal.LastGroup()
 	g := store.NewGroup(n+1, hash)
@@ -138,13 +138,13 @@ func (in *insider) isDetected(row, changed rawRow) bool {
 	in.t.Helper()
 	undo := []rawRow{row}
 	if bytes.Equal(row.key, changed.key) {
-		in.set(changed)
+		in.writeRows(changed)
 	} else {
-		in.set(rawRow{key: row.key}, changed)
+		in.writeRows(rawRow{key: row.key}, changed)
 		undo = append(undo, rawRow{key: changed.key})
 	}
 	report, err := check.Check(in.t.Context(), in.journal, check.Inputs{Log: fixture.NoLog})
-	in.set(undo...)
+	in.writeRows(undo...)
 	return err != nil || report.Broken()
 }
 
@@ -237,7 +237,7 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 // results as before: the row's lines are in another row too, or are no longer shown, or the row only
 // made reading faster.
 func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
-	most := 8 // rows tried of each kind
+	most := 8 // the number of rows of each kind that are tried
 	if os.Getenv("MIZAN_SOAK") != "" {
 		most = 300
 	}
@@ -262,11 +262,11 @@ func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 					continue
 				}
 				missed[kind]++
-				in.set(gone)
+				in.writeRows(gone)
 				if !spare[kind] || in.readAll() != before {
 					t.Errorf("nobody finds that a row of kind %s is gone: key %x, was %x", kind, row.key, row.value)
 				}
-				in.set(row)
+				in.writeRows(row)
 			}
 		}
 		t.Logf("missed and not missing: %v", missed)

@@ -61,11 +61,11 @@ func TestTransactionCountsItsNotifications(t *testing.T) {
 			record *payment.Record
 			want   counts
 		}{
-			"charged, then refunded in part":        {w.marked, counts{2, 0, 4}},
-			"charged at a terminal with no address": {w.nobody, counts{0, 1, 4}},
-			"rejected without a terminal":           {w.nowhere, counts{1, 0, 1}},
-			"charged, and its partner has one":      {w.theirs, counts{1, 0, 4}},
-			"asked to act, and rejected":            {w.idle, counts{2, 0, 4}},
+			"charged, then refunded in part":        {w.acknowledged, counts{2, 0, 4}},
+			"charged at a terminal with no address": {w.withoutAddress, counts{0, 1, 4}},
+			"rejected without a terminal":           {w.withoutTerminal, counts{1, 0, 1}},
+			"charged, and its partner has one":      {w.ofPartnerWithAddress, counts{1, 0, 4}},
+			"asked to act, and rejected":            {w.payerIdle, counts{2, 0, 4}},
 			"charged when nobody notified anybody":  {w.ChargedPayment, counts{0, 1, 4}},
 		} {
 			stored, found, err := view.Record(w.FirstDemo.Org, fixture.TransactionSource(c.record.ID))
@@ -146,7 +146,7 @@ func (p *kvCorrupter) set(row []byte, kind string, rest ...byte) {
 }
 
 // changeNotice rewrites the page of a transaction's first notice: change returns the notices that replace it.
-func (p *kvCorrupter) changeNotice(of *payment.Record, change func(n store.Notice) []store.Notice) {
+func (p *kvCorrupter) changeNotice(transaction *payment.Record, change func(n store.Notice) []store.Notice) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
 	for i := range keys {
@@ -154,7 +154,7 @@ func (p *kvCorrupter) changeNotice(of *payment.Record, change func(n store.Notic
 		var changed store.NoticePage
 		found := false
 		fixture.Must(p.T, store.EachNotice(first, rows[i], func(n *store.Notice) (bool, error) {
-			if found || n.Source != fixture.TransactionSource(of.ID) {
+			if found || n.Source != fixture.TransactionSource(transaction.ID) {
 				changed.Add(n)
 				return true, nil
 			}
@@ -177,13 +177,13 @@ func (p *kvCorrupter) changeNotice(of *payment.Record, change func(n store.Notic
 }
 
 // firstNotice returns a transaction's first notice, and its page.
-func (p *kvCorrupter) firstNotice(of *payment.Record) (n store.Notice, page ledger.Micros) {
+func (p *kvCorrupter) firstNotice(transaction *payment.Record) (n store.Notice, page ledger.Micros) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
 	for i := range keys {
 		at, _ := store.ParseNoticePage(keys[i])
 		fixture.Must(p.T, store.EachNotice(at, rows[i], func(found *store.Notice) (bool, error) {
-			if found.Source == fixture.TransactionSource(of.ID) && n.Booked == 0 {
+			if found.Source == fixture.TransactionSource(transaction.ID) && n.Booked == 0 {
 				n, page = *found, at
 				n.Body = bytes.Clone(found.Body)
 			}
@@ -210,15 +210,15 @@ func (p *kvCorrupter) setMark(page ledger.Micros, n *store.Notice, status uint64
 }
 
 // dropMarks removes the marks of a transaction's first page of notices.
-func (p *kvCorrupter) dropMarks(of *payment.Record) {
-	_, page := p.firstNotice(of)
+func (p *kvCorrupter) dropMarks(transaction *payment.Record) {
+	_, page := p.firstNotice(transaction)
 	p.DeleteAll(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(page))...))
 }
 
 // changeDelivery rewrites the delivery of a transaction's first notice.
-func (p *kvCorrupter) changeDelivery(of *payment.Record, change func(row map[string]any)) {
+func (p *kvCorrupter) changeDelivery(transaction *payment.Record, change func(row map[string]any)) {
 	p.T.Helper()
-	n, _ := p.firstNotice(of)
+	n, _ := p.firstNotice(transaction)
 	p.changeDeliveryAt(idOf(&n), change)
 }
 

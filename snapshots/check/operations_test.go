@@ -14,9 +14,9 @@ import (
 )
 
 // logFault is a fault in the lines of the simulator's log about one transaction.
-func logFault(name, wantText string, of func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
+func logFault(name, wantText string, transactionOf func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
 	return fault{name: name, broken: []int{7}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
-		id := of(w).ID.String()
+		id := transactionOf(w).ID.String()
 		w.RewriteSimulatorLog(t, func(lines []string) (all []string) {
 			var own []string
 			for _, line := range lines {
@@ -139,7 +139,7 @@ func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 				l = s.create(s.request(payment.Payment, 300), sent)
 				l.answer(payment.Answer{Verdict: payment.VerdictRefused})
 				l.answer(payment.Answer{Verdict: payment.VerdictCharged})
-				l.giveBack()
+				l.refundLate()
 				if c.hasOutcome {
 					l.answerOperation(payment.VerdictCharged)
 				}

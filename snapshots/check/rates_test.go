@@ -11,9 +11,9 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// tradeAtRates sets the first organization's rate of USD in RUB the given number of times, and
+// setRates sets the first organization's rate of USD in RUB the given number of times, and
 // the reverse rate once.
-func tradeAtRates(t *testing.T, w *fixture.Store, times int) {
+func setRates(t *testing.T, w *fixture.Store, times int) {
 	t.Helper()
 	h := fixture.Start(t, w)
 	defer h.Close()
@@ -59,7 +59,7 @@ func rewriteRateEvents(t *testing.T, w *fixture.Store, change func(*ledger.Event
 // A rate may have far more values than a machine has states.
 func TestOftenChangedRateBreaksNoRule(t *testing.T) {
 	w := fixture.Copy(t)
-	tradeAtRates(t, w, 100)
+	setRates(t, w, 100)
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
@@ -83,7 +83,7 @@ func TestEveryRateFaultBreaksItsRule(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
-			tradeAtRates(t, w, 3)
+			setRates(t, w, 3)
 			f.make(t, w)
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)

@@ -38,7 +38,7 @@ func TestRetentionBreaksNoRule(t *testing.T) {
 			return true, err
 		}))
 		_, rows := p.Rows(p.key("c"))
-		p.set(rows[0], "c") // as it was
+		p.set(rows[0], "c") // restores the row
 	}))
 	n = openNotified(t, &w.Store, at, nil)
 	n.Advance(time.Minute)

@@ -25,8 +25,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// answeringServer is a store in which requests of all four kinds had keys. What each request
-// created has changed since.
+// answeringServer is a store in which requests of all four kinds had idempotency keys. The record that
+// each request created has changed since.
 type answeringServer struct {
 	*fixture.Store
 	server        *fixture.Server
@@ -212,7 +212,7 @@ func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 			alarms, changes, found := a.server.Runtime.RepliesUnreadable(), 0, 0
 			repeated := map[string]int{}
 			for i := range row.value {
-				if i%step != first%step { // another run tries it, and make soak tries all
+				if i%step != first%step { // another run tries this byte, and "make soak" tries all
 					continue
 				}
 				changed := rawRow{row.key, bytes.Clone(row.value)}
@@ -223,7 +223,7 @@ func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 				} else {
 					t.Errorf("%s: byte %d of %x may be changed", name, i, row.key)
 				}
-				in.set(changed)
+				in.writeRows(changed)
 				switch again, err := p.repeat(); {
 				case err == nil && again == text:
 					repeated["as it was"]++
@@ -235,7 +235,7 @@ func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 					t.Errorf("%s: byte %d: it is repeated as\n%s, %v, and was\n%s", name, i, again, err, text)
 				}
 			}
-			in.set(row)
+			in.writeRows(row)
 			t.Logf("%s: %d of %d changes found, repeated %v, %d alarms", name, found, changes, repeated, a.server.Runtime.RepliesUnreadable()-alarms)
 			if n := a.server.Runtime.RepliesUnreadable() - alarms; int(n) < repeated["as it stands"] {
 				t.Errorf("%s: %d alarms of %d answers that did not open", name, n, repeated["as it stands"])

@@ -86,7 +86,7 @@ func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
 func (c *orgCheck) checkUnsealed() {
 	o := c.organization
 	for source, h := range o.Histories.All() {
-		if h.SealedHash != 0 && h.Marks&(scan.KeepsCard|scan.CardSealed) == 0 {
+		if h.SealedHash != 0 && h.Marks&(scan.RequiresCard|scan.CardSealed) == 0 {
 			c.Report.Breach(findings.RuleStates, "organization %v: the sealed row of %s is missing", o.ID, scan.Named(source))
 		}
 	}

@@ -26,8 +26,8 @@ type accessRecords struct {
 
 const goodPass = "nine-Lions-paint"
 
-// addUsers gives the first organization users, with used, revoked and expired sessions, and a
-// used key, and gives the platform rotated tokens.
+// addUsers adds users to the first organization, with used, revoked and expired sessions, and a
+// used key. It also rotates the platform's tokens.
 func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 	t.Helper()
 	h := fixture.Start(t, w)

@@ -62,7 +62,7 @@ func (c *Check) CheckPages() error {
 	c.Report.Count(findings.RuleTotals, c.books.lines)
 	c.Report.Counts.Lines += c.books.lines
 	c.Report.Counts.Accounts += uint64(len(c.books.accounts))
-	c.Report.Counts.KeptAccounts += uint64(len(c.books.accounts))
+	c.Report.Counts.AccountsInMemory += uint64(len(c.books.accounts))
 	return c.explain(p.wrongAccounts)
 }
 

@@ -23,7 +23,7 @@ import (
 // charge that the store has closed is not open at the provider. No line of the log shows what may be
 // a card number. The rule needs a data directory.
 
-// LogName is the file in the data directory in which the simulator keeps its log.
+// LogName is the name of the simulator's log in the data directory.
 const LogName = "simulator.log"
 
 // call is a line of the simulator's log: a call, and the state of the charge after it.

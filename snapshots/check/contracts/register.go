@@ -70,9 +70,9 @@ func (c *Check) registerOf(id ledger.ID) *register { return c.registers[id] }
 
 // The prefixes of the paths of holders' accounts.
 const (
-	subscriptionStem = "L:subscription:"
-	currentStem      = "L:customer:"
-	distributionStem = "L:distributions:"
+	subscriptionPrefix = "L:subscription:"
+	currentPrefix      = "L:customer:"
+	distributionPrefix = "L:distributions:"
 )
 
 // beginAction adds an event that is neither a batch nor a continuation to a contract's
@@ -118,10 +118,10 @@ func (c *Check) followRegister(l *Lifecycle, e *ledger.Event) {
 	}
 	for i := range e.Entry.Postings {
 		p := &e.Entry.Postings[i]
-		if strings.HasPrefix(string(p.Account), currentStem) {
+		if strings.HasPrefix(string(p.Account), currentPrefix) {
 			r.paid = r.paid.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
 		}
-		if l.LastAction == contract.Subscribe && strings.HasPrefix(string(p.Account), subscriptionStem) {
+		if l.LastAction == contract.Subscribe && strings.HasPrefix(string(p.Account), subscriptionPrefix) {
 			r.subscriptions++
 			r.sum += subscriptionHash(o.Histories, r.subscriptions, string(p.Account), scan.BigAmount(p.Amount), e.Entry.Effective)
 		}
@@ -135,7 +135,7 @@ func paysNobody(e *ledger.Event) bool {
 		return false
 	}
 	for i := range e.Entry.Postings {
-		if at := string(e.Entry.Postings[i].Account); strings.HasPrefix(at, currentStem) || strings.HasPrefix(at, distributionStem) {
+		if at := string(e.Entry.Postings[i].Account); strings.HasPrefix(at, currentPrefix) || strings.HasPrefix(at, distributionPrefix) {
 			return false
 		}
 	}
@@ -156,7 +156,7 @@ func subscriptionHash(h *scan.Histories, number int64, account string, price *bi
 	}{number, account, price.String(), on})
 }
 
-// checkRegister compares a contract's register rows with its events and its record, and puts
+// checkRegister compares a contract's register rows with its events and its record, and reads
 // the holders into the record for the checks that need them.
 func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 	subscriptions, holders, has := p.Registered()
@@ -205,7 +205,7 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, fromEvent
 		}
 		held[s.Holder-1] += s.Certificates
 		price := new(big.Int).Mul(face, big.NewInt(s.Certificates))
-		account := subscriptionStem + p.ID.String() + ":" + s.Investor.String()
+		account := subscriptionPrefix + p.ID.String() + ":" + s.Investor.String()
 		sum += subscriptionHash(o.Histories, s.Number, account, price, s.On)
 		return true, c.Interrupted()
 	})
@@ -297,7 +297,7 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *regist
 			}
 			expected.Add(expected, new(big.Int).Sub(full, reduction))
 		}
-		lines = append(lines, scan.Credit(ledger.Path(currentStem+h.Investor.String()+":current"), p.Asset, expected))
+		lines = append(lines, scan.Credit(ledger.Path(currentPrefix+h.Investor.String()+":current"), p.Asset, expected))
 	}
 	if fromEvents.paid != r.Organization.Histories.ExpectedFingerprint(lines) {
 		c.Fault(r, "has paid its holders something else than their parts")
