@@ -36,7 +36,8 @@ func (a *shownAdminRecord) line(org ledger.ID, data string) string {
 	return fixture.RecordLine(a.method, a.path, org, a.status, data)
 }
 
-// createShownRecords gives the first organization records of every kind that responses show, with values in all columns.
+// createShownRecords creates records of every kind that responses show in the first organization, with values in all
+// columns.
 func createShownRecords(t *testing.T, w *fixture.Store) (all map[string]*shownAdminRecord) {
 	t.Helper()
 	h := fixture.Start(t, w)

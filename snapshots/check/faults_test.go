@@ -131,8 +131,8 @@ func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []
 	}
 }
 
-// unreadableRules are the rules that an unreadable record of the directory breaks: rule 4 too, because the record's claim
-// can't be compared with its key.
+// unreadableRules are the rules that an unreadable record of the directory breaks. Rule 4 is one of them, because the
+// record's claim can't be compared with its key.
 var unreadableRules = []int{3, 4}
 
 // wantReason is wantDetail. If the record can't be read, it checks only that rule 3 reports the reason.

@@ -156,8 +156,8 @@ func subscriptionHash(h *scan.Histories, number int64, account string, price *bi
 	}{number, account, price.String(), on})
 }
 
-// checkRegister compares a contract's register rows with its events and its record, and reads
-// the holders into the record for the checks that need them.
+// checkRegister compares a contract's register rows with its events and its record. It also reads
+// the holders into the record, for the checks that need them.
 func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 	subscriptions, holders, has := p.Registered()
 	if !has {
