@@ -22,7 +22,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// backupsOf returns a backup service for a running server.
+// backupService returns a backup service for a running server.
 func backupService(h *fixture.Server) *backup.Service {
 	b := backup.New(backup.Options{Journal: h.Journal, Keyring: fixture.Keyring(h.T, h.Dir), Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
 	h.T.Cleanup(b.Close)
@@ -74,9 +74,9 @@ func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, r
 	return dir, restored
 }
 
-// A backup of a running server shows the store as it was at that time. A restore from it gives
+// A backup of a running server contains the store as it was when the backup began. A restore gives
 // the same store.
-func TestARestoredStoreIsTheOneThatWasBackedUp(t *testing.T) {
+func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, settle func(testing.TB) *fixture.Store) {
 		w := settle(t)
 		h := fixture.Start(t, w)
@@ -87,9 +87,9 @@ func TestARestoredStoreIsTheOneThatWasBackedUp(t *testing.T) {
 			t.Errorf("the backup is %s, of group %d, and the store has %d", saved.Header.Kind(), saved.Header.Group, n)
 		}
 		h.Close()
-		dir, done := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
-		if done.Used != 1 || done.Header.ID != saved.Header.ID {
-			t.Errorf("restored %+v", done)
+		dir, result := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
+		if result.Used != 1 || result.Header.ID != saved.Header.ID {
+			t.Errorf("restored %+v", result)
 		}
 		if digestOf(t, dir) != digestOf(t, w.Dir) {
 			t.Error("the restored store means something else")
@@ -97,9 +97,9 @@ func TestARestoredStoreIsTheOneThatWasBackedUp(t *testing.T) {
 	})
 }
 
-// Increments contain the rows added since their base, and the removals: sealed cards, due rows,
-// page buffers, key-value rows. Each backup of a chain is restored to its own moment.
-func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
+// Increments contain the rows added since their base, and the removals of rows: of sealed cards, timers,
+// page buffers and key-value rows. Each backup of a chain restores the state at which it was taken.
+func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	backups := t.TempDir()
@@ -129,9 +129,9 @@ func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
 		if want := map[bool]string{true: "full", false: "incremental"}[i == 0]; s.Header.Kind() != want {
 			t.Errorf("backup %d is %s", i, s.Header.Kind())
 		}
-		dir, done := restoreTo(t, backups, s.Header.TakenAt.Format(time.RFC3339Nano), fixture.Keyring(t, w.Dir))
-		if done.Used != i+1 || done.Header.Group != s.Header.Group {
-			t.Errorf("backup %d: %d were used, to group %d", i, done.Used, done.Header.Group)
+		dir, result := restoreTo(t, backups, s.Header.TakenAt.Format(time.RFC3339Nano), fixture.Keyring(t, w.Dir))
+		if result.Used != i+1 || result.Header.Group != s.Header.Group {
+			t.Errorf("backup %d: %d were used, to group %d", i, result.Used, result.Header.Group)
 		}
 		if digestOf(t, dir) != digests[i] {
 			t.Errorf("backup %d: the restored store means something else", i)
@@ -149,9 +149,9 @@ func openAt(t testing.TB, w *fixture.Store, at time.Time) *fixture.Server {
 	return h
 }
 
-// A server started on a restored store continues its journal. The next increment is based on
-// the backup that was restored.
-func TestARestoredStoreGoesOn(t *testing.T) {
+// A server that is started on a restored store continues the store's journal. Its next increment is based
+// on the backup that was restored.
+func TestServerContinuesOnARestoredStore(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	backups := t.TempDir()
@@ -178,8 +178,8 @@ func TestARestoredStoreGoesOn(t *testing.T) {
 	}
 }
 
-// A backup shows one moment, even if payments are made while it is taken.
-func TestABackupOfAStoreThatIsWrittenShowsOneMoment(t *testing.T) {
+// A backup contains the state at one moment, even if payments are made while it is taken.
+func TestBackupIsConsistentWhilePaymentsAreMade(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	b, err := backupService(h).Begin(nil)
@@ -201,7 +201,7 @@ func TestABackupOfAStoreThatIsWrittenShowsOneMoment(t *testing.T) {
 	}
 }
 
-func TestOneBackupAtATime(t *testing.T) {
+func TestOnlyOneBackupRunsAtATime(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	backups := backupService(h)
 	b, err := backups.Begin(nil)
@@ -222,7 +222,7 @@ func TestOneBackupAtATime(t *testing.T) {
 }
 
 // A stream whose reader stops reading ends, and releases the store.
-func TestAStreamThatIsClosedEarlyEnds(t *testing.T) {
+func TestClosingAStreamEarlyEndsItsBackup(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	backups := backupService(h)
 	for _, end := range []func(io.Closer){func(c io.Closer) { fixture.Must(t, c.Close()) }, func(io.Closer) { backups.Stop() }} {
@@ -237,7 +237,7 @@ func TestAStreamThatIsClosedEarlyEnds(t *testing.T) {
 }
 
 // An increment requires a backup of an earlier state of the same store.
-func TestAnIncrementNeedsABackupOfThisStoresPast(t *testing.T) {
+func TestIncrementNeedsAnEarlierBackupOfTheSameStore(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	defer h.Close()
 	backups := backupService(h)
@@ -277,7 +277,7 @@ func hexOf(b []byte) string {
 	return text.String()
 }
 
-// newChain returns a directory with a full backup and an increment, and their keys.
+// backUpChain returns a directory with a full backup and an increment, and their keys.
 func backUpChain(t testing.TB) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
 	return backUpChainAfter(t, fixture.Buffered)
@@ -296,24 +296,24 @@ func backUpChainAfter(t testing.TB, days int) (dir string, full, increment backu
 	return dir, full, increment, fixture.Keyring(t, w.Dir)
 }
 
-// wantRefused checks that a restore and a verification fail with a message, and that nothing is
-// left afterwards.
-func wantRefused(t *testing.T, from string, keys backup.Sealer, says string) {
+// wantRefused checks that a restore and a verification fail with a message, and that the restore leaves
+// no files behind.
+func wantRefused(t *testing.T, from string, keys backup.Sealer, wantText string) {
 	t.Helper()
 	place := t.TempDir()
 	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
-	if err == nil || !strings.Contains(err.Error(), says) {
-		t.Errorf("a restore says %v, want something with %q", err, says)
+	if err == nil || !strings.Contains(err.Error(), wantText) {
+		t.Errorf("a restore says %v, want something with %q", err, wantText)
 	}
 	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
 		t.Errorf("the restore left %v, %v", entries, err)
 	}
-	if _, err := backup.Verify(t.Context(), from, time.Time{}, keys); err == nil || !strings.Contains(err.Error(), says) {
-		t.Errorf("a verification says %v, want something with %q", err, says)
+	if _, err := backup.Verify(t.Context(), from, time.Time{}, keys); err == nil || !strings.Contains(err.Error(), wantText) {
+		t.Errorf("a verification says %v, want something with %q", err, wantText)
 	}
 }
 
-func TestABackupOfOtherKeysOrAnotherChainIsRefused(t *testing.T) {
+func TestBackupWithOtherKeysOrOfAnotherChainIsRefused(t *testing.T) {
 	dir, full, increment, keys := backUpChain(t)
 	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	fixture.Must(t, err)
@@ -330,7 +330,7 @@ func TestABackupOfOtherKeysOrAnotherChainIsRefused(t *testing.T) {
 	wantRefused(t, t.TempDir(), keys, "there is no backup in it")
 }
 
-func TestARestoreNeedsAnEmptyPlace(t *testing.T) {
+func TestRestoreNeedsAnEmptyDirectory(t *testing.T) {
 	dir, _, _, keys := backUpChain(t)
 	place := filepath.Join(t.TempDir(), "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(place, "something"), 0o700))
@@ -350,7 +350,7 @@ func TestARestoreNeedsAnEmptyPlace(t *testing.T) {
 
 // The next restore removes what a killed restore has left. It does not touch a restore that is
 // still running.
-func TestAnUnfinishedRestoreIsReplaced(t *testing.T) {
+func TestNextRestoreReplacesAnUnfinishedOne(t *testing.T) {
 	dir, _, _, keys := backUpChain(t)
 	place := filepath.Join(t.TempDir(), "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(place+backup.Restoring, "store.new"), 0o700))
@@ -368,8 +368,8 @@ func TestAnUnfinishedRestoreIsReplaced(t *testing.T) {
 	}
 }
 
-// A backup contains no plaintext of what the store was given.
-func TestABackupShowsNothing(t *testing.T) {
+// A backup contains no text of the store in plaintext.
+func TestBackupContainsNoPlaintext(t *testing.T) {
 	_, full, increment, _ := backUpChain(t)
 	for _, path := range []string{full.Path, increment.Path} {
 		content, err := os.ReadFile(path)
@@ -383,7 +383,7 @@ func TestABackupShowsNothing(t *testing.T) {
 	}
 }
 
-func TestARetentionKeepsWhatIncrementsRestOn(t *testing.T) {
+func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	backups := backupService(h)
@@ -416,7 +416,7 @@ func TestARetentionKeepsWhatIncrementsRestOn(t *testing.T) {
 		keep int
 		left []int
 	}{
-		{8, append(upTo(0, 24), upTo(24, 30)...)}, // the last two of the first chain need the whole chain
+		{8, append(upTo(0, 24), upTo(24, 30)...)}, // the last two backups of the first chain need the whole chain
 		{6, upTo(24, 30)},
 		{1, upTo(24, 30)},
 	} {
@@ -443,8 +443,8 @@ func upTo(from, to int) (n []int) {
 	return n
 }
 
-// A restored simulator forgets exactly the calls that were made after the moment of the backup.
-func TestCallsAfterTheMomentAreTakenOutOfTheSimulatorsLog(t *testing.T) {
+// A restore removes from the simulator's log exactly the calls that were made after the backup began.
+func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
 	w, copied := fixture.Copy(t), fixture.Copy(t)
 	log := func(w *fixture.Store) string { return filepath.Join(w.Dir, "simulator.log") }
 	want, err := os.ReadFile(log(w))

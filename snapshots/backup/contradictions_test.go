@@ -22,7 +22,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// sealer seals a changed plaintext, or changes the ciphertext.
+// sealer is a backup.Sealer that changes the plaintext before sealing it, or the ciphertext after that.
 type sealer struct {
 	backup.Sealer
 	before func(plaintext, context []byte) []byte
@@ -41,7 +41,7 @@ func (s sealer) Seal(plaintext, context []byte) ([]byte, error) {
 	return sealed, err
 }
 
-// ofManifest tells whether the context is that of a manifest.
+// isManifestContext tells whether the context is that of a manifest.
 func isManifestContext(context []byte) bool {
 	return bytes.HasPrefix(context, []byte("mizan backup manifest"))
 }
@@ -61,7 +61,7 @@ func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Mani
 	}}
 }
 
-// writeBackup writes the file of a backup, sealed with keys, whose header claim has changed.
+// writeBackup writes a backup to a file, sealed with keys. The function claim changes its header first.
 func writeBackup(h *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, claim func(*backup.Header)) string {
 	h.T.Helper()
 	service := backup.New(backup.Options{Journal: h.Journal, Keyring: keys, Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
@@ -80,19 +80,19 @@ func writeBackup(h *fixture.Server, dir string, keys backup.Sealer, base *backup
 
 // A backup whose manifest contradicts its rows is not restored, even if everything is sealed
 // with the right keys.
-func TestABackupThatContradictsItselfIsNotRestored(t *testing.T) {
+func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	defer h.Close()
 	keys := fixture.Keyring(t, h.Dir)
-	for says, change := range map[string]func(*backup.Manifest){
+	for wantText, change := range map[string]func(*backup.Manifest){
 		"do not end where its manifest says": func(m *backup.Manifest) { m.Heads[0].Size++ },
 		"the restored journals do not end":   func(m *backup.Manifest) { m.Heads[0].Root[0] ^= 1 },
 		"restored journals do not end where": func(m *backup.Manifest) { m.Heads = m.Heads[1:] },
 		"journals do not end where its":      func(m *backup.Manifest) { m.Heads[0].Organization = "3d560634-e283-41f4-8987-8974726a90a5" },
 	} {
 		path := writeBackup(h, t.TempDir(), changingManifest(t, keys, change), nil, nil)
-		if place, err := tryRestore(t, path, keys); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("a restore says %v, want something with %q", err, says)
+		if place, err := tryRestore(t, path, keys); err == nil || !strings.Contains(err.Error(), wantText) {
+			t.Errorf("a restore says %v, want something with %q", err, wantText)
 		} else if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
 			t.Errorf("the restore left %v, %v", entries, err)
 		}
@@ -113,7 +113,7 @@ func TestABackupThatContradictsItselfIsNotRestored(t *testing.T) {
 	wantRefused(t, path, keys, "it was made by another release")
 }
 
-// tryRestore restores into a new place.
+// tryRestore restores into a new directory, which it returns.
 func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, err error) {
 	t.Helper()
 	place = t.TempDir()
@@ -121,9 +121,9 @@ func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, er
 	return place, err
 }
 
-// An increment must have been taken since the backup that it names, because only the rows of
-// both together are complete.
-func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
+// An increment has only the rows that were written since its base. So it is restored only if it was
+// really taken since the backup that it names as its base.
+func TestIncrementIsRestoredOnlyOnTheBaseThatItNames(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	defer h.Close()
@@ -139,7 +139,7 @@ func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
 
 // The checker runs before a restored directory gets its name. A store that was broken when it
 // was backed up is not restored.
-func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
+func TestBackupOfABrokenStoreIsNotRestored(t *testing.T) {
 	w := fixture.Copy(t)
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/order-2"))
@@ -152,9 +152,9 @@ func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
 		t.Errorf("a whole backup: %v", err)
 	}
 	place := t.TempDir()
-	done, err := backup.Restore(t.Context(), backup.RestoreConfig{From: saved.Path, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
-	if err == nil || !strings.Contains(err.Error(), "the checker found the restored store broken") || done == nil || !done.Report.Broken() {
-		t.Errorf("a restore of a broken store: %+v, %v", done, err)
+	result, err := backup.Restore(t.Context(), backup.RestoreConfig{From: saved.Path, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
+	if err == nil || !strings.Contains(err.Error(), "the checker found the restored store broken") || result == nil || !result.Report.Broken() {
+		t.Errorf("a restore of a broken store: %+v, %v", result, err)
 	}
 	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
 		t.Errorf("the restore left %v, %v", entries, err)
@@ -163,7 +163,7 @@ func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
 
 // A restore with the wrong keys can be interrupted before it has read a large backup to its
 // end.
-func TestLookingForWhatIsWrongWithABackupCanBeInterrupted(t *testing.T) {
+func TestReadingABackupWithWrongKeysCanBeInterrupted(t *testing.T) {
 	_, full, _, _ := backUpChain(t)
 	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	fixture.Must(t, err)
@@ -174,9 +174,8 @@ func TestLookingForWhatIsWrongWithABackupCanBeInterrupted(t *testing.T) {
 	}
 }
 
-// A backup gets its name after it was read again. A backup that the disk has damaged never gets
-// one.
-func TestABackupThatCannotBeReadBackIsNotKept(t *testing.T) {
+// A backup gets its name only after it was read again, so a backup that the disk has damaged gets none.
+func TestBackupThatCannotBeReadBackGetsNoName(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	defer h.Close()
 	dir := t.TempDir()
@@ -195,9 +194,8 @@ func TestABackupThatCannotBeReadBackIsNotKept(t *testing.T) {
 	}
 }
 
-// A backup keeps the store from reclaiming space, so none is taken while the disk is nearly
-// full.
-func TestNoBackupIsTakenWhileTheDiskIsLow(t *testing.T) {
+// While a backup is taken the store can't reclaim space, so none is taken while the disk is nearly full.
+func TestNoBackupIsTakenWhileTheDiskIsNearlyFull(t *testing.T) {
 	w := fixture.Copy(t)
 	o := fixture.Options(w.Dir)
 	o.MinFree = 1 << 62

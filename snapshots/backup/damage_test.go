@@ -37,7 +37,7 @@ func alterBackup(t testing.TB, dir string, from []backup.Listed, which int, chan
 }
 
 // A flipped bit anywhere in a backup, or in its base, is found, with keys and without.
-func TestAFlippedBitAnywhereIsFound(t *testing.T) {
+func TestFlippedBitAnywhereInABackupIsDetected(t *testing.T) {
 	_, full, increment, keys := backUpChain(t)
 	chain := []backup.Listed{full, increment}
 	random := fixture.Rand(t)
@@ -61,7 +61,7 @@ func TestAFlippedBitAnywhereIsFound(t *testing.T) {
 
 // If bytes are missing at the end or in the middle, or are repeated, nothing is restored and
 // the message says that the backup is damaged.
-func TestWhatIsCutOrMovedIsNotRestored(t *testing.T) {
+func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 	_, full, increment, keys := backUpChain(t)
 	chain := []backup.Listed{full, increment}
 	for name, change := range map[string]func([]byte) []byte{
@@ -86,7 +86,7 @@ func TestWhatIsCutOrMovedIsNotRestored(t *testing.T) {
 
 // A killed backup leaves no file with a backup's name. The next one removes what it left,
 // unless another process is writing it.
-func TestAnUnfinishedBackupIsNone(t *testing.T) {
+func TestKilledBackupLeavesNoFileWithABackupName(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	dir := t.TempDir()
 	f, err := backup.CreateFile(dir)

@@ -11,7 +11,7 @@
 //  4. A restored directory gets its name only after the checker has run and the heads of all
 //     journals match the manifest. Until then a mark in the directory keeps every process from
 //     opening it. A restore removes no directory without such a mark.
-//  5. Retention removes no backup that a kept increment needs, and no file of another program
+//  5. Retention removes no backup that a remaining increment needs, and no file of another program
 //     or store. Before an increment is taken, its base and all backups that the base needs are
 //     read to the end.
 //  6. If several backups qualify, the newest is used; an unreadable one is never skipped in

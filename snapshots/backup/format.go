@@ -19,7 +19,7 @@ import (
 //	"mizanBK1"
 //	header    open: id, store, and base of the backup
 //	part …    sealed: rows in the order of their keys; then files beside the store
-//	manifest  sealed: the header once more, every part's size and hash, the heads
+//	manifest  sealed: the header again, every part's size and hash, the heads
 //	end       length of the manifest; and the SHA-256 over the header, the hashes of the parts, and the manifest
 //
 // Everything after the first line is in frames: one byte for the frame's kind, four bytes for

@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// A backup that was taken into a file may have any name, and is found under it.
-func TestABackupMayHaveAnyName(t *testing.T) {
+// A backup that was streamed to a file may have any name, and is found in its directory.
+func TestBackupMayHaveAnyFileName(t *testing.T) {
 	dir, full, increment, keys := backUpChain(t)
 	monday, tuesday := filepath.Join(dir, "monday"), filepath.Join(dir, "tuesday.bak")
 	fixture.Must(t, os.Rename(full.Path, monday))
@@ -25,9 +25,9 @@ func TestABackupMayHaveAnyName(t *testing.T) {
 	fixture.Must(t, os.WriteFile(filepath.Join(dir, "notes"), []byte("mizan"), 0o600))
 	fixture.Must(t, os.Mkdir(filepath.Join(dir, "old"+backup.Suffix), 0o700))
 	for _, from := range []string{tuesday, dir} {
-		done, err := backup.Verify(t.Context(), from, time.Time{}, keys)
-		if err != nil || done.Used != 2 || done.Header.ID != increment.Header.ID {
-			t.Errorf("%s is %+v, %v", from, done, err)
+		result, err := backup.Verify(t.Context(), from, time.Time{}, keys)
+		if err != nil || result.Used != 2 || result.Header.ID != increment.Header.ID {
+			t.Errorf("%s is %+v, %v", from, result, err)
 		}
 	}
 	header, err := backup.ReadBase(t.Context(), dir, nil)
@@ -36,9 +36,8 @@ func TestABackupMayHaveAnyName(t *testing.T) {
 	}
 }
 
-// Retention removes only files with a backup's name: a file with another name was named on
-// purpose.
-func TestABackupOfAnotherNameIsNotRemoved(t *testing.T) {
+// Prune removes only files with a backup's name. A person has chosen any other name, so the file stays.
+func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	backups, dir := backupService(h), t.TempDir()
 	kept := filepath.Join(dir, "before the migration")
@@ -63,8 +62,9 @@ func TestABackupOfAnotherNameIsNotRemoved(t *testing.T) {
 	}
 }
 
-// A backup of an empty store matches any chain; later backups in the same directory do not.
-func TestBackupsOfSeveralStoresAreToldApart(t *testing.T) {
+// A backup of an empty store may precede the backups of any store. Backups of two other stores in one
+// directory are refused.
+func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
 	one, _, _, keys := backUpChainAfter(t, fixture.Buffered)
 	two, _, _, _ := backUpChainAfter(t, fixture.Paged)
 	empty := t.TempDir()
@@ -88,8 +88,8 @@ func TestBackupsOfSeveralStoresAreToldApart(t *testing.T) {
 		if from == two {
 			break
 		}
-		if done, err := backup.Verify(t.Context(), dir, time.Time{}, keys); err != nil || done.Used != 2 {
-			t.Errorf("a store and what was before it: %+v, %v", done, err)
+		if result, err := backup.Verify(t.Context(), dir, time.Time{}, keys); err != nil || result.Used != 2 {
+			t.Errorf("a store and what was before it: %+v, %v", result, err)
 		}
 	}
 	wantRefused(t, dir, keys, "backups of several stores")
@@ -105,9 +105,9 @@ type earlierClock struct{}
 // Now implements clock.Clock.
 func (earlierClock) Now() time.Time { return fixture.StartTime.Add(-time.Hour) }
 
-// While one backup begins, another one may remove unfinished files. It never removes the file
-// of the first.
-func TestAFileThatIsBegunIsNotClearedAway(t *testing.T) {
+// While one backup begins, another process may remove unfinished files. It never removes the file
+// of that backup.
+func TestRemoveUnfinishedLeavesFilesBeingWritten(t *testing.T) {
 	dir := t.TempDir()
 	stop, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -159,12 +159,12 @@ func (r *fileReplacer) Enabled(context.Context, slog.Level) bool { return true }
 
 // If an old backup can't be removed, the next one is still taken on schedule and not
 // immediately, which would fill the disk.
-func TestABackupIsTakenThoughAnOldOneCannotBeRemoved(t *testing.T) {
+func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	dir := t.TempDir()
 	full, old := saveBackup(h, dir), saveBackup(h, dir)
-	fixture.Must(t, os.Remove(full.Path)) // nothing needs the other backup, now or later
+	fixture.Must(t, os.Remove(full.Path)) // no backup needs the increment, now or later
 	fixture.Must(t, os.WriteFile(filepath.Join(dir, "spoiled"+backup.Suffix), []byte("no backup"), 0o600))
 	log := &fileReplacer{path: old.Path}
 	h.Advance(time.Second)
@@ -182,7 +182,7 @@ func TestABackupIsTakenThoughAnOldOneCannotBeRemoved(t *testing.T) {
 	h.Close()
 }
 
-// logRecorder is a log handler that keeps messages, up to a bound.
+// logRecorder is a log handler that stores messages, up to a bound.
 type logRecorder struct {
 	slog.Handler
 	words  []string
@@ -206,9 +206,9 @@ func (l *logRecorder) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// A schedule takes one backup after the other, each based on the one before until the next full
-// one, even if the clock stands still. It removes backups that are not kept.
-func TestAScheduleGoesOnAndRemovesWhatIsNotKept(t *testing.T) {
+// A schedule takes one backup after the other, each based on the previous one until the next full
+// one, even if the clock stands still. It removes the old backups.
+func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	var want []string
@@ -246,7 +246,7 @@ func TestAScheduleGoesOnAndRemovesWhatIsNotKept(t *testing.T) {
 }
 
 // A restore follows a link to its target, and removes nothing that it has not created.
-func TestARestoreFollowsALinkAndClearsNone(t *testing.T) {
+func TestRestoreFollowsALinkAndKeepsIt(t *testing.T) {
 	from, _, _, keys := backUpChain(t)
 	place := t.TempDir()
 	disk, data := filepath.Join(place, "disk"), filepath.Join(place, "data")
@@ -272,7 +272,7 @@ func TestARestoreFollowsALinkAndClearsNone(t *testing.T) {
 }
 
 // A restore into a mount point is refused before anything is done.
-func TestARestoreInThePlaceOfAMountedDiskIsRefused(t *testing.T) {
+func TestRestoreIntoAMountPointIsRefused(t *testing.T) {
 	from, _, _, keys := backUpChain(t)
 	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: "/proc", Keyring: keys, Log: fixture.NoLog})
 	if !errors.Is(err, backup.ErrMountPoint) || !strings.HasPrefix(err.Error(), "/proc ") {
@@ -280,9 +280,8 @@ func TestARestoreInThePlaceOfAMountedDiskIsRefused(t *testing.T) {
 	}
 }
 
-// Files beside the store are restored as they were when the backup began. Of a chain, those of
-// the last backup count.
-func TestFilesBesideTheStoreAreRestoredAsTheyWere(t *testing.T) {
+// Files beside the store are restored as they were when the last backup of the chain began.
+func TestFilesBesideTheStoreAreRestored(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	clock, keys := filepath.Join(w.Dir, "clock"), fixture.Keyring(t, w.Dir)

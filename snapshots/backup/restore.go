@@ -50,7 +50,7 @@ type Restored struct {
 // another name, checks everything, and only then renames the directory. After an error it leaves
 // nothing behind. Errors: *Error for the backups, *TargetError for the directory, store.ErrLocked,
 // store.ErrNoSpace, or those of the file system.
-func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error) {
+func Restore(ctx context.Context, cfg RestoreConfig) (result *Restored, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
@@ -70,17 +70,17 @@ func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, site.close()) }()
-	done = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
-	if done.Rows, err = loadStore(ctx, c, site.dir, cfg.Log); err != nil {
+	result = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
+	if result.Rows, err = loadStore(ctx, c, site.dir, cfg.Log); err != nil {
 		return nil, err
 	}
-	if done.Report, err = openAndCheck(ctx, c.top(), site.dir, &cfg); err != nil {
-		return done, err
+	if result.Report, err = openAndCheck(ctx, c.top(), site.dir, &cfg); err != nil {
+		return result, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return done, site.rename(cfg.Data)
+	return result, site.rename(cfg.Data)
 }
 
 // checkSchemas refuses backups that this release can't read.
@@ -202,7 +202,7 @@ func compareHeads(j *posting.Journal, a *archive) error {
 // Verify reads a backup, and all backups that it needs, to the end. It checks that every part
 // can be decrypted and agrees with the manifest, and that the groups of all rows are one chain, so that
 // all rows belong to one store. It restores nothing. Its errors are those of Restore.
-func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (done *Restored, err error) {
+func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (result *Restored, err error) {
 	c, unused, err := openChain(ctx, from, at, keyring)
 	if err != nil {
 		return nil, err
@@ -211,10 +211,10 @@ func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (don
 	if err := checkSchemas(c); err != nil {
 		return nil, err
 	}
-	done = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
+	result = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
 	var walk store.RowCheck
 	err = c.merge(ctx, func(r store.StoredRow) error {
-		done.Rows++
+		result.Rows++
 		return walk.Add(r)
 	}, func(string, []byte) error { return nil })
 	if err != nil {
@@ -224,7 +224,7 @@ func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (don
 	if n, hash := walk.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
 		return nil, damaged(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
 	}
-	return done, nil
+	return result, nil
 }
 
 // CheckTransfer reads a backup without its keys, to check that it has arrived whole. Without

@@ -17,7 +17,7 @@ import (
 
 // A restore works in a directory beside its target. If that directory exists and was not
 // created by a restore, it is not removed, in particular not a store that is being served.
-func TestARestoreRemovesNothingThatNoRestoreHasMade(t *testing.T) {
+func TestRestoreRemovesOnlyDirectoriesOfRestores(t *testing.T) {
 	from, _, _, keys := backUpChain(t)
 	data := filepath.Join(t.TempDir(), "data")
 	there := data + backup.Restoring
@@ -51,7 +51,7 @@ func TestARestoreRemovesNothingThatNoRestoreHasMade(t *testing.T) {
 }
 
 // An unfinished restore looks like a store, but no process opens it.
-func TestAnUnfinishedRestoreIsOpenedByNobody(t *testing.T) {
+func TestUnfinishedRestoreCannotBeOpened(t *testing.T) {
 	w := fixture.Copy(t)
 	sign := filepath.Join(w.Dir, store.UnfinishedName)
 	fixture.Must(t, os.WriteFile(sign, nil, 0o600))
@@ -73,7 +73,7 @@ func TestAnUnfinishedRestoreIsOpenedByNobody(t *testing.T) {
 }
 
 // A target that can't become a data directory is refused before anything is read.
-func TestARestoreToWhatIsNoDirectoryIsRefusedAtOnce(t *testing.T) {
+func TestRestoreToAnUnusableTargetIsRefusedAtOnce(t *testing.T) {
 	place := t.TempDir()
 	file, link := filepath.Join(place, "file"), filepath.Join(place, "link")
 	fixture.Must(t, os.WriteFile(file, nil, 0o600))

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// corrupt flips a bit in the middle of a file, which is in one of its parts.
+// flipBit flips a bit in the middle of a file, which is in one of its parts.
 func flipBit(t testing.TB, path string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -43,7 +43,7 @@ func verifyBackup(t testing.TB, from string, keys backup.Sealer) (*backup.Restor
 
 // Before a schedule takes an increment, it reads all backups that the increment needs. If one
 // was damaged since, the schedule takes a full backup.
-func TestAScheduleBuildsOnNothingThatCannotBeRestored(t *testing.T) {
+func TestScheduleTakesAFullBackupAfterADamagedOne(t *testing.T) {
 	for name, which := range map[string]int{"the newest": 1, "what that rests on": 0} {
 		t.Run(name, func(t *testing.T) {
 			h := fixture.Start(t, fixture.Copy(t))
@@ -69,9 +69,8 @@ func TestAScheduleBuildsOnNothingThatCannotBeRestored(t *testing.T) {
 	}
 }
 
-// A request for an increment to a backup that can't be restored is refused, with keys and
-// without.
-func TestABaseIsReadWithAllThatItRestsOn(t *testing.T) {
+// ReadBase refuses a backup that can't be restored as the base of an increment, with keys and without.
+func TestReadBaseReadsTheWholeChain(t *testing.T) {
 	dir, full, increment, keys := backUpChain(t)
 	for _, sealer := range []backup.Sealer{nil, keys} {
 		for _, path := range []string{dir, increment.Path} {
@@ -92,12 +91,12 @@ func TestABaseIsReadWithAllThatItRestsOn(t *testing.T) {
 	}
 }
 
-// half cuts a file in the middle, as an interrupted copy does.
+// firstHalf cuts a file in the middle, as an interrupted copy does.
 func firstHalf(b []byte) []byte { return b[:len(b)/2] }
 
-// A backup that was cut short still tells when it was taken. If it is not needed it is reported
-// and has no effect; if it is the newest, no older one replaces it.
-func TestASpoiledBackupMattersWhereItIsNeeded(t *testing.T) {
+// The header of a backup that was cut short still says when the backup was taken. If the backup is not
+// needed, it is reported and has no effect. If it is the newest, no older one is used instead.
+func TestTruncatedBackupMattersOnlyIfNeeded(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
 	h := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
 	other := saveBackup(h, t.TempDir())
@@ -113,14 +112,14 @@ func TestASpoiledBackupMattersWhereItIsNeeded(t *testing.T) {
 		path string
 		at   time.Time
 	}{{dir, increment.Header.TakenAt}, {increment.Path, time.Time{}}} {
-		done, err := backup.Verify(t.Context(), from.path, from.at, keys)
-		if err != nil || done.Header.ID != increment.Header.ID || len(done.Unused) != 1 || !strings.Contains(done.Unused[0].Error(), newest) {
-			t.Errorf("%s beside half a backup: %+v, %v", from.path, done, err)
+		result, err := backup.Verify(t.Context(), from.path, from.at, keys)
+		if err != nil || result.Header.ID != increment.Header.ID || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), newest) {
+			t.Errorf("%s beside half a backup: %+v, %v", from.path, result, err)
 		}
 	}
 }
 
-func TestHalfABackupIsNothingToRestOn(t *testing.T) {
+func TestTruncatedBackupIsNoBase(t *testing.T) {
 	dir, full, _, keys := backUpChain(t)
 	copyBackup(t, full, "half.backup", firstHalf)
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
@@ -131,14 +130,14 @@ func TestHalfABackupIsNothingToRestOn(t *testing.T) {
 
 // A file without a readable header may be the newest backup. A restore from its directory is
 // refused; a restore from a named file in the directory works.
-func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
+func TestUnreadableHeaderStopsARestoreFromItsDirectory(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
 	blind := copyBackup(t, increment, "blind.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
 	wantRefused(t, dir, keys, "name the file to use")
 	wantRefused(t, dir, keys, blind)
-	done, err := verifyBackup(t, increment.Path, keys)
-	if err != nil || len(done.Unused) != 1 || !strings.Contains(done.Unused[0].Error(), blind) {
-		t.Errorf("the file that is meant: %+v, %v", done, err)
+	result, err := verifyBackup(t, increment.Path, keys)
+	if err != nil || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), blind) {
+		t.Errorf("the file that is meant: %+v, %v", result, err)
 	}
 	copyBackup(t, increment, "blind.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
 	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, store.ErrNewerSchema) {
@@ -146,8 +145,8 @@ func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
 	}
 }
 
-// The newest backup is not skipped if its header claims that it is older.
-func TestABackupCannotPassForAnOlderOne(t *testing.T) {
+// The newest backup is not skipped because its header claims that it is older.
+func TestForgedHeaderCannotHideTheNewestBackup(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
 	fixture.Must(t, os.Rename(copyBackup(t, increment, "x", func(b []byte) []byte {
 		return bytes.Replace(b, []byte(`"taken_at":"2026`), []byte(`"taken_at":"2025`), 1)
@@ -156,7 +155,7 @@ func TestABackupCannotPassForAnOlderOne(t *testing.T) {
 }
 
 // If one copy of a backup is whole and one is damaged, the whole one is used, wherever it is.
-func TestOfTwoCopiesTheWholeOneIsUsed(t *testing.T) {
+func TestWholeCopyOfABackupIsUsed(t *testing.T) {
 	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
 	for _, name := range []string{"a.backup", "z.backup"} {
 		dir, full, increment, keys := backUpChain(t)
@@ -164,15 +163,15 @@ func TestOfTwoCopiesTheWholeOneIsUsed(t *testing.T) {
 		copyBackup(t, increment, "increment-"+name, flip)
 		copyBackup(t, increment, "half-"+name, firstHalf)
 		for _, from := range []string{dir, increment.Path} {
-			if done, err := verifyBackup(t, from, keys); err != nil || done.Used != 2 || done.Header.ID != increment.Header.ID {
-				t.Errorf("%s: %+v, %v", from, done, err)
+			if result, err := verifyBackup(t, from, keys); err != nil || result.Used != 2 || result.Header.ID != increment.Header.ID {
+				t.Errorf("%s: %+v, %v", from, result, err)
 			}
 		}
 	}
 }
 
-// A pipe with a backup's name is not a backup, and no read waits for it.
-func TestAPipeIsNoBackup(t *testing.T) {
+// A pipe with a backup's name is not a backup, and reading the directory does not block on it.
+func TestPipeIsNotABackup(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	dir := t.TempDir()
@@ -204,15 +203,15 @@ func TestAPipeIsNoBackup(t *testing.T) {
 }
 
 // Messages about a bad file tell a person what to do.
-func TestWhatIsWrongWithAFileIsSaidInWords(t *testing.T) {
+func TestErrorsAboutFilesSayWhatToDo(t *testing.T) {
 	_, full, _, keys := backUpChain(t)
-	for says, change := range map[string]func([]byte) []byte{
+	for wantText, change := range map[string]func([]byte) []byte{
 		"its header would have 70000 bytes, and none has more than 65536": func(b []byte) []byte { copy(b[9:], []byte{0, 1, 0x11, 0x70}); return b },
 		"there is something else where its header should begin":           func(b []byte) []byte { b[8] = 'x'; return b },
 	} {
 		_, err := verifyBackup(t, copyBackup(t, full, "x", change), keys)
-		if !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, want something with %q", err, says)
+		if !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), wantText) {
+			t.Errorf("%v, want something with %q", err, wantText)
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// answered is a record of the directory, and the request whose answer shows it.
+// shownAdminRecord is a record of the directory, and the request whose response shows it.
 type shownAdminRecord struct {
 	source       ledger.Source
 	record       any
@@ -31,12 +31,13 @@ type shownAdminRecord struct {
 	status       int
 }
 
-// line returns the line of an answers file with the request and its answer.
+// line returns the line of an answers file with the request and its response.
 func (a *shownAdminRecord) line(org ledger.ID, data string) string {
 	return fixture.RecordLine(a.method, a.path, org, a.status, data)
 }
 
-// administeredRecords gives the first organization records of every kind that answers show, with values in all columns.
+// createShownRecords creates records of every kind that responses show in the first organization, with values in all
+// columns.
 func createShownRecords(t *testing.T, w *fixture.Store) (all map[string]*shownAdminRecord) {
 	t.Helper()
 	h := fixture.Start(t, w)
@@ -114,7 +115,7 @@ func createShownRecords(t *testing.T, w *fixture.Store) (all map[string]*shownAd
 	return all
 }
 
-// openingOf returns the opening balance of the sandbox's partner, which is in several assets.
+// openingBalance returns the opening balance of the sandbox's partner, which is in several assets.
 func openingBalance(t *testing.T, h *fixture.Server, org ledger.ID) (opening *directory.Settlement) {
 	t.Helper()
 	v := h.Journal.View()
@@ -136,7 +137,7 @@ func openingBalance(t *testing.T, h *fixture.Server, org ledger.ID) (opening *di
 	return opening
 }
 
-// another returns a value that no record of the test has in the column, as answers show it.
+// differentValue returns a value that no record of the test has in the column, as responses show it.
 func differentValue(t *testing.T, c *schema.Column, value json.RawMessage) string {
 	t.Helper()
 	switch {
@@ -156,8 +157,8 @@ func differentValue(t *testing.T, c *schema.Column, value json.RawMessage) strin
 	return `"99999"`
 }
 
-// altered returns lines each of which shows another value of one column, and these columns. Secrets are shown as a mask,
-// and columns that are set later are not in the answer to a creation.
+// alteredLines returns, for each column, a line that shows another value of the column. Secrets are shown as a mask,
+// and columns that are set later are not in the response to a creation.
 func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []*schema.Column, lines []string) {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -175,15 +176,15 @@ func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []
 	return columns, lines
 }
 
-// denied tells whether rule 1 reports a line, counted from 0, in words that end so.
-func isReported(report *findings.Report, line int, says string) bool {
+// isReported tells whether rule 1 reports the line with the index in a detail that ends with wantText.
+func isReported(report *findings.Report, line int, wantText string) bool {
 	return slices.ContainsFunc(report.Rules[findings.RuleAnswers-1].Details, func(detail string) bool {
-		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", line+1)) && strings.HasSuffix(detail, says)
+		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", line+1)) && strings.HasSuffix(detail, wantText)
 	})
 }
 
-// Every column that answers show is compared with the store: an answer whose member differs is a breach of rule 1.
-func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
+// Every column that responses show is compared with the store: a response whose member differs is a breach of rule 1.
+func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
 	var sound []string
@@ -204,11 +205,11 @@ func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 				fixture.WantBroken(t, report, findings.RuleAnswers)
 				for i, c := range columns {
 					compared[c] = true
-					says := "is stored with another " + c.Name
+					wantText := "is stored with another " + c.Name
 					if c.Name == "id" || a.source.Kind == ledger.Rate { // another record is shown; a rate is compared with its events
-						says = ""
+						wantText = ""
 					}
-					if !isReported(report, i, says) {
+					if !isReported(report, i, wantText) {
 						t.Errorf("another %s is not found", c.Name)
 					}
 				}
@@ -224,8 +225,9 @@ func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 	}
 }
 
-// Of a record that was changed since, the answer to its creation is compared in the columns that never change.
-func TestTheAnswerToTheCreationOfAChangedRecordHoldsForWhatNeverChanges(t *testing.T) {
+// If a record was changed after its creation, the response to the creation is compared only in the columns that never
+// change.
+func TestFixedColumnsOfAChangedRecordAreComparedWithItsCreation(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
 	changed := changeRecords(t, w, records)
@@ -288,13 +290,13 @@ func changeRecords(t *testing.T, w *fixture.Store, records map[string]*shownAdmi
 	return names
 }
 
-// A column that is changed in the store denies the answer that showed it.
-func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
+// If a stored column is corrupted, rule 1 reports the response that showed the column.
+func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	for _, f := range []struct {
 		name, record, column string
 		value                any
 		broken               []int
-		says                 string
+		wantText             string
 	}{
 		{"a limit's window", "velocity", "window", "minute", []int{1}, "another window"},
 		{"a limit's network", "sum", "network", "ethereum", []int{1}, "another network"},
@@ -309,21 +311,21 @@ func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
 		{"a settlement's direction", "settlement with a bank", "out", false, []int{1, 3}, "another direction"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			wantReported(t, f.record, f.broken, f.says, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
+			wantReported(t, f.record, f.broken, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
 				p.Column(w.FirstDemo.Org, s, f.column, f.value)
 			})
 		})
 	}
 	for _, f := range []struct {
-		name, record, says string
-		change             func(*store.Envelope)
+		name, record, wantText string
+		change                 func(*store.Envelope)
 	}{
 		{"when a limit was made", "sum", "another created_at", func(e *store.Envelope) { e.Started-- }},
 		{"when a value was listed", "card", "another updated_at", func(e *store.Envelope) { e.Updated++ }},
 		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.Envelope) { e.Settled++ }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			wantReported(t, f.record, []int{1, 3}, f.says, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
+			wantReported(t, f.record, []int{1, 3}, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
 				p.Record(w.FirstDemo.Org, s, func(e *store.Envelope, payload []byte) []byte {
 					f.change(e)
 					return payload
@@ -333,8 +335,8 @@ func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
 	}
 }
 
-// wantDenied changes a record that an answer has shown, and checks which rules that breaks and what rule 1 says.
-func wantReported(t *testing.T, record string, broken []int, says string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
+// wantReported corrupts a record that a response has shown, and checks which rules are broken and what rule 1 reports.
+func wantReported(t *testing.T, record string, broken []int, wantText string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
 	t.Helper()
 	w := fixture.Copy(t)
 	a := createShownRecords(t, w)[record]
@@ -342,8 +344,8 @@ func wantReported(t *testing.T, record string, broken []int, says string, change
 	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, a.line(w.FirstDemo.Org, fixture.Shown(a.source.Kind, a.record)))})
 	fixture.WantBroken(t, report, broken...)
 	for _, detail := range report.Rules[findings.RuleAnswers-1].Details {
-		if !strings.HasSuffix(detail, says) {
-			t.Errorf("rule 1 says %q, want %q", detail, says)
+		if !strings.HasSuffix(detail, wantText) {
+			t.Errorf("rule 1 says %q, want %q", detail, wantText)
 		}
 	}
 }

@@ -47,15 +47,15 @@ func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment
 	return 0
 }
 
-// Each field of an answer is compared, even if the transaction has another status now.
-func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
+// Each field of a response is compared, even if the transaction has another status now.
+func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 	w := fixture.Copy(t)
 	was := *w.ReversedPayment
 	was.Status, was.Failure, was.ReturnID, was.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
 	open := *w.ChargedPayment
 	open.Status, open.Finished, open.RRN = payment.Charging, 0, ""
 	const instant = `"2026-09-03T10:15:31.000000+00:00"`
-	fields := map[string]string{ // and a value that each field must not have
+	fields := map[string]string{ // field → a wrong value
 		"txid": `"order-l"`, "type": `"transfer"`, "error_description": `"card_expired"`, "amount": `"1"`, "amount_with_fee": `"2"`,
 		"amount_dest": `"3"`, "merchant_amount": `"4"`, "currency": `"EUR"`, "currency_dest": `"EUR"`, "env": `"test"`, "scale": `3`,
 		"description": `null`, "merchant_meta": `{"a":9007199254740992,"b":[1.5,null]}`, "started": instant, "finished": instant, "route": `"other"`,
@@ -93,7 +93,7 @@ func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 	}
 }
 
-func TestAnswersAreComparedAsJSON(t *testing.T) {
+func TestResponsesAreComparedAsJSON(t *testing.T) {
 	w := fixture.Copy(t)
 	shown := strings.Replace(w.Show(w.ChargedPayment), `{"b":[1.50,null],"a":9007199254740993}`, `{ "a" : 9007199254740993, "b" : [15e-1, null]}`, 1)
 	shown = strings.Replace(shown, `"a \"mug\" & <more>"`, `"\u0061 \"mug\" \u0026 \u003cmore\u003e"`, 1)
@@ -103,7 +103,7 @@ func TestAnswersAreComparedAsJSON(t *testing.T) {
 	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, fixture.CreateLine(w.FirstDemo.Org, 201, w.ChargedPayment, shown))}))
 }
 
-func TestAnAnswerIsAboutWhatWasAsked(t *testing.T) {
+func TestResponseMustShowTheRequestedRecord(t *testing.T) {
 	w := fixture.Copy(t)
 	get := func(id ledger.ID, shown string) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, id, w.FirstDemo.Org, shown)
@@ -119,7 +119,7 @@ func TestAnAnswerIsAboutWhatWasAsked(t *testing.T) {
 	}
 }
 
-func TestWhatWasShownIsNotUnknownLater(t *testing.T) {
+func TestShownTransactionIsNotUnknownLater(t *testing.T) {
 	w := fixture.Copy(t)
 	from := func(partner, line string) string { return strings.Replace(line, `{`, `{"partner_id":`+partner+`,`, 1) }
 	known := fixture.CreateLine(w.FirstDemo.Org, 201, w.ChargedPayment, w.Show(w.ChargedPayment))
@@ -236,7 +236,7 @@ func TestEntriesAreComparedWithTheJournal(t *testing.T) {
 	})
 }
 
-func TestVerifyRefusesAFileThatHoldsNoAnswers(t *testing.T) {
+func TestVerifyRefusesAFileWithoutResponses(t *testing.T) {
 	w := fixture.Copy(t)
 	good := w.Answers[0] + "\n"
 	for _, c := range []struct {

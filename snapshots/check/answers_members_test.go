@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// form returns the transaction as an answer shows it now.
+// responseForm returns the transaction as a response shows it now.
 func (l *scenario) responseForm(lang string) []byte {
 	r := *l.record
 	r.Finished = l.stamp.Finished
@@ -30,13 +30,13 @@ func (l *scenario) responseForm(lang string) []byte {
 	return jsonform.AppendTransaction(nil, &r, &view)
 }
 
-// answerOf returns a line of an answers file that shows a transaction.
+// lineShowing returns a line of an answers file that shows a transaction.
 func lineShowing(org, id ledger.ID, form []byte) string {
 	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, id, org, form)
 }
 
-// An answer holds whatever happens to its transaction later.
-func TestAnswersBetweenRandomEventsHold(t *testing.T) {
+// A correct response stays correct, no matter what happens to its transaction later.
+func TestResponsesBetweenRandomEventsAreCorrect(t *testing.T) {
 	w, r := fixture.Copy(t), fixture.Rand(t)
 	var lines []string
 	runScenario(t, w, func(s *scenarios) {
@@ -56,7 +56,7 @@ func TestAnswersBetweenRandomEventsHold(t *testing.T) {
 	}
 }
 
-// moments are answers about one transaction in all its statuses, with the members whose change
+// moments are responses about one transaction in all its statuses, with the members whose change
 // is not found: written by hand from what events and records have.
 type moments struct {
 	*scenario
@@ -65,9 +65,9 @@ type moments struct {
 
 func (m *moments) addForm(name string) { m.forms[name] = m.responseForm("ru") }
 
-// Every member that the encoder writes is compared, whether this test and the checker know it or
-// not. What is excepted is listed here.
-func TestEveryMemberOfATransactionsFormIsCompared(t *testing.T) {
+// Every member that the encoder writes is compared, even if neither this test nor the checker knows it. The
+// exceptions are listed here.
+func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 	const (
 		page    = "simple_auth_redirect_url widget_url"
 		action  = "additional_params_for_auth auth_params availble_destinations expires_at simple_auth_redirect_url"
@@ -173,7 +173,7 @@ func TestEveryMemberOfATransactionsFormIsCompared(t *testing.T) {
 	})
 }
 
-// spoilt returns, for each member of an answer, a line of an answers file in which the member has
+// alteredLines returns, for each member of a response, a line of an answers file in which the member has
 // another value. The lines about the excepted members come apart.
 func alteredLines(t *testing.T, org, id ledger.ID, form []byte, excepted []string) (found, missed []string) {
 	t.Helper()
@@ -197,9 +197,9 @@ func alteredLines(t *testing.T, org, id ledger.ID, form []byte, excepted []strin
 	return found, missed
 }
 
-// A record drops failed refunds to make room. Answers that show them hold, and everything else in
-// such an answer is still compared.
-func TestAnswersShowRefundsThatTheRecordHasDropped(t *testing.T) {
+// A record drops failed refunds to make room. Responses that show them are correct, and everything else in
+// such a response is still compared.
+func TestResponsesMayShowDroppedRefunds(t *testing.T) {
 	w := fixture.Copy(t)
 	var first, second []byte
 	var l *scenario
@@ -254,7 +254,7 @@ func TestAnswersShowRefundsThatTheRecordHasDropped(t *testing.T) {
 }
 
 // Every line that names a partner names the partner of the transaction.
-func TestATransactionIsShownToItsPartnerOnly(t *testing.T) {
+func TestTransactionIsShownToItsPartnerOnly(t *testing.T) {
 	w := fixture.Copy(t)
 	from := func(partner int64) string {
 		return strings.Replace(lineShowing(w.FirstDemo.Org, w.ChargedPayment.ID, []byte(w.Show(w.ChargedPayment))), `{`, fmt.Sprintf(`{"partner_id":%d,`, partner), 1)

@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// at returns a transaction as it was answered in another status.
+// inStatus returns a transaction as a response showed it in another status.
 func inStatus(r *payment.Record, status payment.Status, change func(*payment.Record)) *payment.Record {
 	was := *r
 	was.Status = status
@@ -23,7 +23,7 @@ func inStatus(r *payment.Record, status payment.Status, change func(*payment.Rec
 	return &was
 }
 
-// with replaces a field of an answer; an empty value removes it.
+// withField replaces a field of a response; an empty value removes it.
 func withField(shown, field, value string) string {
 	pattern := regexp.MustCompile(`,"` + field + `":("[^"]*"|\{[^}]*\}|null|\d+)`)
 	if value == "" {
@@ -38,7 +38,7 @@ func withField(shown, field, value string) string {
 // listOfTwo matches a list of two refunds.
 var listOfTwo = regexp.MustCompile(`"refunds":\[(\{[^}]*\}),(\{[^}]*\})\]`)
 
-// relisted replaces the two refunds of an answer.
+// replaceRefunds replaces the two refunds of a response.
 func replaceRefunds(t *testing.T, shown, list string) string {
 	t.Helper()
 	if !listOfTwo.MatchString(shown) {
@@ -51,8 +51,8 @@ func refundsReversed(t *testing.T, shown string) string { return replaceRefunds(
 
 func withoutFirstRefund(t *testing.T, shown string) string { return replaceRefunds(t, shown, `$2`) }
 
-// Rule 1 finds each wrong answer to a request that moved or read a transaction.
-func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
+// Rule 1 finds each wrong response to a request that moved or read a transaction.
+func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 	w := fixture.Copy(t)
 	m, org := &w.Trades, w.FirstDemo.Org
 	get := func(r *payment.Record, shown string) string {
@@ -164,9 +164,9 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 	}
 }
 
-// The answer to a request with an idempotency key shows the record that the claim on the key
+// The response to a request with an idempotency key shows the record that the claim on the key
 // names, or there is no claim.
-func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
+func TestResponsesToKeyedRequestsAreComparedWithTheClaims(t *testing.T) {
 	w := fixture.Copy(t)
 	m, org := &w.Trades, w.FirstDemo.Org
 	key := func(line, key string, partner int64) string {
@@ -211,8 +211,8 @@ func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
 	}
 }
 
-// A rail's correction does not invalidate answers given before it.
-func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
+// A rail's correction does not invalidate responses given before it.
+func TestResponsesBeforeACorrectionAreCompared(t *testing.T) {
 	w := fixture.Copy(t)
 	var lines []string
 	runScenario(t, w, func(s *scenarios) {

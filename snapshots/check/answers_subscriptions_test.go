@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// form returns a line of an answers file with a subscription as it was with other progress.
-func (w *recurrence) line(t *testing.T, id ledger.ID, change func(r *subscription.Record)) string {
+// line returns a line of an answers file with a subscription as it was with other progress.
+func (w *subscriptionStore) line(t *testing.T, id ledger.ID, change func(r *subscription.Record)) string {
 	t.Helper()
 	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)
 	v := j.View()
@@ -37,7 +37,7 @@ func (w *recurrence) line(t *testing.T, id ledger.ID, change func(r *subscriptio
 }
 
 // renewal returns the transaction of a subscription's numbered renewal.
-func (w *recurrence) renewal(t *testing.T, id ledger.ID, number uint64) ledger.ID {
+func (w *subscriptionStore) renewal(t *testing.T, id ledger.ID, number uint64) ledger.ID {
 	t.Helper()
 	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)
 	v := j.View()
@@ -53,9 +53,9 @@ func (w *recurrence) renewal(t *testing.T, id ledger.ID, number uint64) ledger.I
 	return made.ID
 }
 
-// An answer about a subscription holds if it shows one of the standings that the subscription had.
-func TestAnswersAboutSubscriptionsAreComparedWithTheirPast(t *testing.T) {
-	w := withSubscriptions(t)
+// A response about a subscription is correct if it shows one of the states that the subscription had.
+func TestResponsesAboutSubscriptionsAreComparedWithPastStates(t *testing.T) {
+	w := newSubscriptionStore(t)
 	first, second := w.renewal(t, w.renewed, 1), w.renewal(t, w.renewed, 2)
 	standing := func(s subscription.Progress) func(*subscription.Record) {
 		return func(r *subscription.Record) { r.Progress = s }

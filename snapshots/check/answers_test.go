@@ -17,8 +17,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// failingLog is a log that reports every group as durable after its disk has failed. It
-// simulates a server that continues after an error of a sync.
+// failingLog simulates a server that continues after a failed sync: from then on it reports groups as
+// durable without writing them.
 type failingLog struct {
 	posting.Log
 	failed *atomic.Bool
@@ -31,7 +31,7 @@ func (l failingLog) Apply(g *store.Group) error {
 	return l.Log.Apply(g)
 }
 
-func TestAWriterThatGoesOnAfterASyncErrorLosesAnAcknowledgement(t *testing.T) {
+func TestLostAcknowledgementAfterASyncErrorIsFound(t *testing.T) {
 	w := fixture.Copy(t)
 	var failed atomic.Bool
 	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), func(l posting.Log) posting.Log { return failingLog{l, &failed} })
@@ -62,7 +62,7 @@ func TestAWriterThatGoesOnAfterASyncErrorLosesAnAcknowledgement(t *testing.T) {
 	}
 }
 
-func TestAnswersAreComparedWithTheStore(t *testing.T) {
+func TestResponsesAreComparedWithTheStore(t *testing.T) {
 	create := func(org ledger.ID, status int, txid, amount, response string) string {
 		return fmt.Sprintf(`{"method":"POST","path":"/api/v1/transactions","organization_id":%q,"status":%d,"response":%s,`+
 			`"body":{"params":{"type":"payment","txid":%q,"amount":%q,"currency":"USD","env":"prod"}}}`, org, status, response, txid, amount)

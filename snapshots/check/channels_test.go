@@ -16,13 +16,12 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// Notices of other channels than webhooks are checked too: which events they may belong to, and
-// what they may say.
-func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
+// Notices to operators are checked too: they may belong only to certain events, and must be readable.
+func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 	for name, c := range map[string]struct {
-		charge bool // the notice belongs to the charge; otherwise to the intent
-		body   []byte
-		says   string
+		charge   bool // the notice belongs to the event of the charge; false: to that of the intent
+		body     []byte
+		wantText string
 	}{
 		"a charge":                          {true, alertMessage("Large"), ""},
 		"an intent":                         {false, alertMessage("Large"), "no operator is notified"},
@@ -46,7 +45,7 @@ func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
 				s.submit(first)
 				s.submit(second)
 			})
-			wantNotifiedRule(t, w, c.says)
+			wantNotifiedRule(t, w, c.wantText)
 		})
 	}
 }
@@ -65,26 +64,26 @@ func (s *scenarios) submit(c *posting.Change) {
 	}
 }
 
-// wantSixth checks that rule 6 is broken with one reason; if says is empty, that all rules
-// hold.
-func wantNotifiedRule(t *testing.T, w *notifiedStore, says string) {
+// wantNotifiedRule checks that rule 6 is broken with one detail that contains wantText; if wantText is empty, that
+// no rule is broken.
+func wantNotifiedRule(t *testing.T, w *notifiedStore, wantText string) {
 	t.Helper()
 	report := w.Check(t, check.Inputs{})
-	if says == "" {
+	if wantText == "" {
 		fixture.WantBroken(t, report)
 		return
 	}
 	fixture.WantBroken(t, report, 6)
-	wantDetail(t, report, says)
+	wantDetail(t, report, wantText)
 }
 
-func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
+func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 	const paused, resumed = 3, 4 // codes of the stored form
 	for name, c := range map[string]struct {
-		channel posting.Channel
-		event   int // the event of the notice: 0 the creation, 1 the pause
-		body    func(pausedStanding, first []byte) []byte
-		says    string
+		channel  posting.Channel
+		event    int // the event of the notice: 0 the creation, 1 the pause
+		body     func(pausedStanding, first []byte) []byte
+		wantText string
 	}{
 		"a pause": {posting.Stream, 1, func(encodedProgress, _ []byte) []byte { return append([]byte{1, paused}, encodedProgress...) }, ""},
 		"a pause that is called a resumption": {
@@ -105,7 +104,7 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 			w := copyNotifiedStore(t)
 			runScenario(t, &w.Store, func(s *scenarios) {
 				d := subscription.New(uuid.New(), w.owner.Number, subscription.Terms{
-					Initial: w.marked.ID, Amount: money.FromUint64(100), PeriodDays: 30,
+					Initial: w.acknowledged.ID, Amount: money.FromUint64(100), PeriodDays: 30,
 				}, subscription.Credential{Terminal: w.terminals[acknowledging], Asset: fixture.USD}, fixture.StartTime)
 				later, err := d.Record.Pause(fixture.StartTime)
 				fixture.Must(t, err)
@@ -123,12 +122,12 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 				s.submit(first)
 				s.submit(second)
 			})
-			wantNotifiedRule(t, w, c.says)
+			wantNotifiedRule(t, w, c.wantText)
 		})
 	}
 }
 
-// subscribed returns the change that actors/subscription submits for a decision about a
+// subscriptionChange returns the change that actors/subscription submits for a decision about a
 // subscription.
 func (s *scenarios) subscriptionChange(d *subscription.Decision, version uint64) *posting.Change {
 	step := posting.Step{
@@ -141,7 +140,7 @@ func (s *scenarios) subscriptionChange(d *subscription.Decision, version uint64)
 	return &posting.Change{Steps: []posting.Step{step}}
 }
 
-// standing returns the stored form of a subscription's progress.
+// encodedProgress returns the stored form of a subscription's progress.
 func encodedProgress(t *testing.T, r *subscription.Record) []byte {
 	t.Helper()
 	var row struct {

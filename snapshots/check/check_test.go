@@ -8,7 +8,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-func TestASoundStoreBreaksNoRule(t *testing.T) {
+func TestSoundStoreBreaksNoRule(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
 		w := copyStore(t)
 		report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, w.Answers...), Canaries: fixture.WriteLines(t, "4242424242424242", "4000000000000077")})

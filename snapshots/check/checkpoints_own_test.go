@@ -13,7 +13,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// goesOn lets months pass for the store's contracts. Each month has enough other entries to end
+// addMonths lets months pass for the store's contracts. Each month has enough other entries to end
 // with a checkpoint.
 func (w *contractStore) addMonths(t *testing.T) {
 	t.Helper()
@@ -34,7 +34,7 @@ func (w *contractStore) addMonths(t *testing.T) {
 
 // Checkpoints contain contracts' own accounts like all others, and one reading of the events
 // confirms them. If an account is wrong, a second reading names it.
-func TestContractsOwnAccountsInCheckpointsAreCompared(t *testing.T) {
+func TestContractAccountsInCheckpointsAreCompared(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
 	w.addMonths(t)
 	report := w.Check(t, check.Inputs{})

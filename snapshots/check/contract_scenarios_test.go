@@ -66,7 +66,7 @@ func (d randomInput) body(table *schema.Table) schema.Input {
 	return input
 }
 
-// opening draws the body that creates a contract of a product.
+// creationBody draws the body that creates a contract of a product.
 func (d randomInput) creationBody(t testing.TB, p *contract.Product) schema.Input {
 	t.Helper()
 	input := d.body(p.Columns)
@@ -89,7 +89,7 @@ func (d randomInput) creationBody(t testing.TB, p *contract.Product) schema.Inpu
 
 // After random requests and random passage of time, the checker finds no fault in the
 // contracts.
-func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
+func TestRandomContractRequestsBreakNoRule(t *testing.T) {
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
 		var err error
@@ -126,7 +126,7 @@ func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 	fixture.WantBroken(t, report)
 }
 
-// live creates a contract and makes random requests about it. It counts the events.
+// runContract creates a contract and makes random requests about it. It counts the events.
 func (d randomInput) runContract(t testing.TB, service *contractactor.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (n int) {
 	t.Helper()
 	r := d.createAccepted(t, service, contractactor.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
@@ -147,7 +147,7 @@ func (d randomInput) runContract(t testing.TB, service *contractactor.Service, o
 	return n
 }
 
-// made tries to create a contract until it is not refused.
+// createAccepted tries to create a contract until it is not refused.
 func (d randomInput) createAccepted(t testing.TB, service *contractactor.Service, c contractactor.Create) contractactor.Result {
 	t.Helper()
 	var err error
@@ -162,7 +162,7 @@ func (d randomInput) createAccepted(t testing.TB, service *contractactor.Service
 	return contractactor.Result{}
 }
 
-// leads tells whether a handler is possible in the contract's state without ending the
+// keepsContractOpen tells whether a handler is possible in the contract's state without ending the
 // contract.
 func keepsContractOpen(r *contract.Record, handler *contract.ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)

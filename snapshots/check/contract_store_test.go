@@ -54,7 +54,7 @@ func copyContractStore(t testing.TB, layout int) *contractStore {
 		fixture.Must(t, err)
 		fixture.Must(t, os.CopyFS(template.Dir, os.DirFS(w.Dir)))
 		fixture.Must(t, os.Chmod(filepath.Join(template.Dir, "keyring"), 0o600))
-		template.trade(t)
+		template.createContracts(t)
 	})
 	if template.at.IsZero() {
 		t.Fatal("the contract store could not be filled")
@@ -147,7 +147,7 @@ const (
 	reason = `{"reason":"enough"}`
 )
 
-func (w *contractStore) trade(t testing.TB) {
+func (w *contractStore) createContracts(t testing.TB) {
 	h := fixture.Start(t, &w.Store)
 	defer h.Close()
 	w.contracts = make(map[string]ledger.ID)
@@ -163,14 +163,14 @@ func (w *contractStore) trade(t testing.TB) {
 	_, err = s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "transaction"}, actors.Key{})
 	fixture.Must(t, err)
 	for _, reading := range contract.Readings {
-		s.partnerships(reading)
-		s.issues(reading)
-		s.leases(reading)
-		s.investments(reading)
-		s.sales(reading)
-		s.safes(reading)
+		s.createPartnerships(reading)
+		s.createIssues(reading)
+		s.createLeases(reading)
+		s.createInvestments(reading)
+		s.createSales(reading)
+		s.createSafekeepings(reading)
 	}
-	s.deposits()
+	s.createDeposits()
 	h.Advance(100 * 24 * time.Hour)
 	s.wantStatus("venture secular", contract.BuyingOut, "rental_paid_total", "21") // 3 × floor(9 × 69 ÷ 80)
 	s.wantStatus("lease secular", contract.Active, "rent_receivable", "110")       // three rows and the advance, minus the payments
@@ -182,7 +182,7 @@ func (w *contractStore) trade(t testing.TB) {
 // within returns a contract's name in a reading.
 func within(name string, reading *contract.Reading) string { return name + " " + reading.Name }
 
-// passed lets a contract pass its review, if its reading requires one.
+// review lets a contract pass its review, if its reading requires one.
 func (s *contractMaker) review(name string, reading *contract.Reading) {
 	s.T.Helper()
 	if reading.ReviewFirst {
@@ -190,7 +190,7 @@ func (s *contractMaker) review(name string, reading *contract.Reading) {
 	}
 }
 
-func (s *contractMaker) partnerships(reading *contract.Reading) {
+func (s *contractMaker) createPartnerships(reading *contract.Reading) {
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","partnership_type":"diminishing","total_value":"1000","bank_contribution":"800",`+
 		`"customer_contribution":"200","profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7,"rental_amount":"9","compliance_review":%s}`, s.store.customer, fatwa)
 	open := func(name string) string {
@@ -218,7 +218,7 @@ func (s *contractMaker) partnerships(reading *contract.Reading) {
 	s.do(lost, contract.Dissolve, reason, contract.Dissolved)
 }
 
-func (s *contractMaker) issues(reading *contract.Reading) {
+func (s *contractMaker) createIssues(reading *contract.Reading) {
 	one, other := fixture.NewID(), fixture.NewID()
 	if reading == contract.Secular {
 		s.store.investor = one
@@ -249,7 +249,7 @@ func (s *contractMaker) issues(reading *contract.Reading) {
 	s.do(lost, contract.Default, reason, contract.Defaulted)
 }
 
-func (s *contractMaker) leases(reading *contract.Reading) {
+func (s *contractMaker) createLeases(reading *contract.Reading) {
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","lease_type":"operating","asset_description":"a forklift truck","asset_cost":"1000",`+
 		`"lease_term_months":4,"monthly_rental":"50","advance_rental":"30","security_deposit":"70","residual_value":"100","screening_id":%q}`, s.store.customer, s.store.screening)
 	open := func(name string, key actors.Key) string {
@@ -280,7 +280,7 @@ func (s *contractMaker) leases(reading *contract.Reading) {
 	s.do(refusedLease, contract.Reject, reason, contract.Refused)
 }
 
-func (s *contractMaker) investments(reading *contract.Reading) {
+func (s *contractMaker) createInvestments(reading *contract.Reading) {
 	open := func(name string) string {
 		name = within(name, reading)
 		s.create(name, contract.Managed, reading, fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500",`+
@@ -296,7 +296,7 @@ func (s *contractMaker) investments(reading *contract.Reading) {
 	s.do(open("liquidated"), contract.Loss, `{"amount":"999"}`, contract.Liquidated)
 }
 
-func (s *contractMaker) sales(reading *contract.Reading) {
+func (s *contractMaker) createSales(reading *contract.Reading) {
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","currency":"AED","asset_description":"a delivery van","asset_cost":"1000",`+
 		`"markup_rate":25,"instalments":3,"down_payment":"100","earnest_deposit":"50"}`, s.store.customer)
 	open := func(name string) string {
@@ -325,7 +325,7 @@ func (s *contractMaker) sales(reading *contract.Reading) {
 	s.do(sell("settled early"), contract.SettleEarly, `{"rebate":"12"}`, contract.Completed)
 }
 
-func (s *contractMaker) safes(reading *contract.Reading) {
+func (s *contractMaker) createSafekeepings(reading *contract.Reading) {
 	open := func(name, custody string) string {
 		name = within(name, reading)
 		body := fmt.Sprintf(`{"customer_id":%q,"region":"BH","custody_type":%q,"initial_amount":"1000","compliance_review":%s}`, s.store.customer, custody, fatwa)
@@ -345,7 +345,7 @@ func (s *contractMaker) safes(reading *contract.Reading) {
 	s.do(open("emptied", "trust"), contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
 }
 
-func (s *contractMaker) deposits() {
+func (s *contractMaker) createDeposits() {
 	open := func(name string) {
 		s.create(name, contract.Deposit, contract.Secular, fmt.Sprintf(`{"customer_id":%q,"region":"AE","currency":"USD","initial_amount":"1000",`+
 			`"term_months":1,"profit_sharing_ratio":{"bank":50,"customer":50},"early_withdrawal_allowed":true,`+
@@ -362,7 +362,7 @@ func (s *contractMaker) deposits() {
 	s.do("closed", contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
 }
 
-// later performs the actions that come months later.
+// actMonthsLater performs the actions that come months later.
 func (s *contractMaker) actMonthsLater() {
 	for _, reading := range contract.Readings {
 		s.do(within("returned", reading), contract.ReturnAsset, "", contract.Completed)

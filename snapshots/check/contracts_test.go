@@ -30,7 +30,7 @@ func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
 	}
 }
 
-// reads calls fn with a view of the store.
+// withView calls fn with a view of the store.
 func (w *contractStore) withView(t testing.TB, fn func(view *posting.View)) {
 	t.Helper()
 	j := fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)
@@ -40,7 +40,7 @@ func (w *contractStore) withView(t testing.TB, fn func(view *posting.View)) {
 	fixture.Must(t, j.Close())
 }
 
-// contractFault is one fault planted in the contracts of a sound store.
+// contractFault is one fault made in the contracts of a sound store.
 type contractFault struct {
 	name   string
 	broken []int

@@ -23,8 +23,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// decided returns the change that actors/payment submits for a decision, with its transitions
-// counted as for a merchant without an address.
+// changeFor returns the change that actors/payment submits for a decision. It counts the transitions as
+// those of a merchant without an address.
 func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	for i := range d.Events {
 		switch e := &d.Events[i]; {
@@ -38,7 +38,7 @@ func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...led
 	return changeWithoutCounts(org, d, version, claims...)
 }
 
-// decidedWithoutVolumes is decided without counting transitions.
+// changeWithoutCounts is changeFor without counting transitions.
 func changeWithoutCounts(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	list, also := payment.Lists.Of(d.Record)
 	return &posting.Change{
@@ -84,7 +84,7 @@ func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective
 	}
 }
 
-// storedSettlement returns a settlement as the directory stores it.
+// storedSettlement returns the stored form of a settlement.
 func storedSettlement(n *directory.Settlement) []byte {
 	stored, err := directory.Settlements.AppendStored(nil, n, schema.NoKeys)
 	if err != nil {
@@ -93,13 +93,13 @@ func storedSettlement(n *directory.Settlement) []byte {
 	return stored
 }
 
-// forced marks a change as an outcome, which the writer does not refuse for its funds.
+// markForced marks a change as an outcome, which the writer does not refuse for its funds.
 func markForced(c *posting.Change) *posting.Change {
 	c.MustRecord = true
 	return c
 }
 
-// fault is one fault planted in a sound store, and the rules that report it.
+// fault is one fault made in a sound store, and the rules that report it.
 type fault struct {
 	name   string
 	make   func(t *testing.T, w *fixture.Store)
@@ -107,7 +107,7 @@ type fault struct {
 	want   string // text of every detail, because no other check finds the fault; empty: not checked
 }
 
-func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
+func TestEveryFaultBreaksOnlyItsRules(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
 		for _, list := range [][]fault{
 			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one fault each, grouped by rule
@@ -118,7 +118,7 @@ func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
 	})
 }
 
-// wantFaults plants each fault in its own store and checks the report.
+// wantFaults makes each fault in its own store and checks the report.
 func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []fault) {
 	for _, f := range list {
 		t.Run(f.name, func(t *testing.T) {
@@ -131,31 +131,31 @@ func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []
 	}
 }
 
-// unreadable are the rules that a record of the directory breaks which can't be read: it has no key that its claim could
-// be compared with either.
+// unreadableRules are the rules that an unreadable record of the directory breaks. Rule 4 is one of them, because the
+// record's claim can't be compared with its key.
 var unreadableRules = []int{3, 4}
 
-// wantSaid is wantDetail, and for a record that can't be read it checks why.
-func wantReason(t *testing.T, report *findings.Report, broken []int, says string) {
+// wantReason is wantDetail. If the record can't be read, it checks only that rule 3 reports the reason.
+func wantReason(t *testing.T, report *findings.Report, broken []int, wantText string) {
 	t.Helper()
-	if !slices.Equal(broken, unreadableRules) || says == "" {
-		wantDetail(t, report, says)
+	if !slices.Equal(broken, unreadableRules) || wantText == "" {
+		wantDetail(t, report, wantText)
 		return
 	}
 	for _, detail := range report.Rules[findings.RuleStates-1].Details {
-		if !strings.HasSuffix(detail, " can't be read: "+schema.ErrStored.Error()+": "+says) {
-			t.Errorf("rule 3 says %q, want %q", detail, says)
+		if !strings.HasSuffix(detail, " can't be read: "+schema.ErrStored.Error()+": "+wantText) {
+			t.Errorf("rule 3 says %q, want %q", detail, wantText)
 		}
 	}
 }
 
 // wantDetail checks that all details of a report contain a text.
-func wantDetail(t *testing.T, report *findings.Report, says string) {
+func wantDetail(t *testing.T, report *findings.Report, wantText string) {
 	t.Helper()
 	for _, rule := range report.Rules {
 		for _, detail := range rule.Details {
-			if !strings.Contains(detail, says) {
-				t.Errorf("rule %d says %q, want %q", rule.Number, detail, says)
+			if !strings.Contains(detail, wantText) {
+				t.Errorf("rule %d says %q, want %q", rule.Number, detail, wantText)
 			}
 		}
 	}
@@ -304,7 +304,7 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.SecondDemo.Org, fixture.FirstOf(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
+			p.Record(w.SecondDemo.Org, fixture.FirstTransaction(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
 				r.Amount, r.AmountWithFee, r.Dest, r.Merchant.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1), fixture.MustAdd(r.Dest, 1), fixture.MustAdd(r.Merchant.Abs, 1)
 				return paymentcodec.Encode(r)
@@ -335,7 +335,7 @@ var stateFaults = []fault{
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
 		})
-	}, []int{3, 4}, ""}, // its claim names nothing either
+	}, []int{3, 4}, ""}, // its claim names nothing existing either
 	{"a record without events", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			_, rows := p.Rows(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))

@@ -27,7 +27,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// insider changes rows of a store and puts them back. It has the attacker's knowledge: the
+// insider changes rows of a store and restores them. It knows what an attacker inside may know: the
 // disk, the code and the checksums.
 type insider struct {
 	t       *testing.T
@@ -38,7 +38,7 @@ type insider struct {
 
 type rawRow struct{ key, value []byte }
 
-// openInsider opens a store to change it while it is checked. Nothing is submitted to its
+// openInsider opens a store whose rows are changed and checked in turn. Nothing is submitted to its
 // journal.
 func openInsider(t *testing.T, w *fixture.Store, at time.Time) *insider {
 	t.Helper()
@@ -56,20 +56,20 @@ func (in *insider) read() {
 	for s := posting.Blocks; s <= posting.KVs; s++ {
 		fixture.Must(in.t, v.OrganizationsWith(s, func(org ledger.ID) (bool, error) {
 			return true, v.Rows(org, s, func(key, value []byte) (bool, error) {
-				in.keepRow(key, value)
+				in.recordRow(key, value)
 				return true, nil
 			})
 		}))
 	}
 	for _, prefix := range [][]byte{store.KeyDues(nil), store.KeyMark} {
 		fixture.Must(in.t, v.RowsWith(prefix, func(key, value []byte) (bool, error) {
-			in.keepRow(key, value)
+			in.recordRow(key, value)
 			return true, nil
 		}))
 	}
 }
 
-func (in *insider) keepRow(key, value []byte) {
+func (in *insider) recordRow(key, value []byte) {
 	kind := kindOfRow(key)
 	in.rows[kind] = append(in.rows[kind], rawRow{bytes.Clone(key), bytes.Clone(value)})
 }
@@ -117,8 +117,8 @@ func kindOfRow(key []byte) string {
 	return "unknown " + string(key[0])
 }
 
-// set applies one group with the rows. A row without a value is removed.
-func (in *insider) set(rows ...rawRow) {
+// writeRows applies one group with the rows. A row without a value is removed.
+func (in *insider) writeRows(rows ...rawRow) {
 	in.t.Helper()
 	n, hash := in.journal.LastGroup()
 	g := store.NewGroup(n+1, hash)
@@ -133,18 +133,18 @@ func (in *insider) set(rows ...rawRow) {
 	fixture.Must(in.t, in.log.Apply(g))
 }
 
-// caught tells whether the checker finds the change of a row.
+// isDetected tells whether the checker finds the change of a row.
 func (in *insider) isDetected(row, changed rawRow) bool {
 	in.t.Helper()
 	undo := []rawRow{row}
 	if bytes.Equal(row.key, changed.key) {
-		in.set(changed)
+		in.writeRows(changed)
 	} else {
-		in.set(rawRow{key: row.key}, changed)
+		in.writeRows(rawRow{key: row.key}, changed)
 		undo = append(undo, rawRow{key: changed.key})
 	}
 	report, err := check.Check(in.t.Context(), in.journal, check.Inputs{Log: fixture.NoLog})
-	in.set(undo...)
+	in.writeRows(undo...)
 	return err != nil || report.Broken()
 }
 
@@ -159,14 +159,14 @@ func (r rawRow) change(random *rand.Rand) rawRow {
 	return c
 }
 
-// unproven are the kinds of rows in which the checker may miss a changed byte: those in
+// unproven has the kinds of rows in which the checker may miss a changed byte. They are those in
 // docs/audit.md, "Rows that no event proves".
 var unproven = map[string]bool{
 	"counter headroom": true, "counter timed": true, "mark": true, "due": true, "part": true,
 	"kv c": true, "kv d": true, "kv e": true, "kv i": true, "kv summaries": true,
 }
 
-// everyKind returns a store with rows of every kind: the notified store with a request with a
+// storeWithAllRowKinds returns a store with rows of every kind: the notified store with a request with a
 // key, a long record, a checkpoint, and a transfer.
 func storeWithAllRowKinds(t *testing.T) *fixture.Store {
 	t.Helper()
@@ -191,9 +191,9 @@ func storeWithAllRowKinds(t *testing.T) *fixture.Store {
 	return &w.Store
 }
 
-// The checker finds one changed byte in any row, with every checksum right, unless
-// docs/audit.md gives a reason for that kind of row.
-func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
+// The checker finds one changed byte in any row, even if all checksums are right, unless
+// docs/audit.md explains why that kind of row is an exception.
+func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 	changes := 200
 	if n, err := strconv.Atoi(os.Getenv("MIZAN_CHANGES")); err == nil {
 		changes = n
@@ -234,10 +234,10 @@ func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
 }
 
 // The checker finds a removed row, unless its kind is unproven or all readers get the same
-// answers as before: its lines are in another row too, or are no longer shown, or the row only
-// made an answer faster.
-func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
-	most := 8 // rows tried of each kind
+// results as before: the row's lines are in another row too, or are no longer shown, or the row only
+// made reading faster.
+func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
+	most := 8 // the number of rows of each kind that are tried
 	if os.Getenv("MIZAN_SOAK") != "" {
 		most = 300
 	}
@@ -262,18 +262,18 @@ func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
 					continue
 				}
 				missed[kind]++
-				in.set(gone)
+				in.writeRows(gone)
 				if !spare[kind] || in.readAll() != before {
 					t.Errorf("nobody finds that a row of kind %s is gone: key %x, was %x", kind, row.key, row.value)
 				}
-				in.set(row)
+				in.writeRows(row)
 			}
 		}
 		t.Logf("missed and not missing: %v", missed)
 	}
 }
 
-// answers returns what readers get about all accounts and lists.
+// readAll returns what readers get about all accounts and lists.
 func (in *insider) readAll() string {
 	in.t.Helper()
 	v := in.journal.View()
@@ -335,8 +335,8 @@ func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l le
 	}))
 }
 
-// The kinds of rows that no event proves are those that the documentation for auditors names.
-func TestTheAuditorIsToldWhichRowsNoEventProves(t *testing.T) {
+// The documentation for auditors names exactly the kinds of rows that no event proves.
+func TestAuditDocumentationNamesTheUnprovenRows(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
 	fixture.Must(t, err)
 	for kind := range unproven {

@@ -29,9 +29,9 @@ type foreignKey struct {
 // readForeignKey parses a claim of an administration request. The claim's owner ends with the
 // organization that has the record and the cached reply. Without that suffix the record is an
 // organization.
-func readForeignKey(org ledger.ID, made ledger.Source, key string, owner []byte) foreignKey {
+func readForeignKey(org ledger.ID, source ledger.Source, key string, owner []byte) foreignKey {
 	const head = 32 + 1 + 16
-	k := foreignKey{org: org, record: made, recordOrg: made.ID}
+	k := foreignKey{org: org, record: source, recordOrg: source.ID}
 	if len(owner) == head+len(k.recordOrg) {
 		k.recordOrg, k.reply = ledger.ID(owner[head:]), directory.CachedReplyID(key)
 	}
@@ -45,26 +45,26 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 	if c.transactions.CheckRenewalKey(key, owner) || c.contracts.CheckStaffKey(key, owner) {
 		return
 	}
-	made, ok := scan.KeyOwner(owner)
+	source, ok := scan.KeyOwner(owner)
 	scope, text, scoped := cutScope(key)
 	if !ok || !scoped || text == "" {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) of an unknown form", o.ID, ledger.ClaimIdempotency)
 		return
 	}
-	h := o.Histories.Find(made)
+	h := o.Histories.Find(source)
 	if h == nil || h.Marks&scan.HasRow == 0 || o.ID == directory.PlatformOrg {
-		c.foreignKeys = append(c.foreignKeys, readForeignKey(o.ID, made, key, owner))
+		c.foreignKeys = append(c.foreignKeys, readForeignKey(o.ID, source, key, owner))
 		return
 	}
-	if made.Kind == ledger.Subscription && scope != 0 {
-		c.transactions.CheckSubscriptionKey(key, scope, made, owner)
+	if source.Kind == ledger.Subscription && scope != 0 {
+		c.transactions.CheckSubscriptionKey(key, scope, source, owner)
 	}
-	if made.Kind != ledger.Transaction || scope == 0 {
+	if source.Kind != ledger.Transaction || scope == 0 {
 		return
 	}
-	c.replies.Keys[scan.Place{Org: o.ID, ID: paymentactor.ReplyID(o.ID, key)}] = made.ID
+	c.replies.Keys[scan.Place{Org: o.ID, ID: paymentactor.ReplyID(o.ID, key)}] = source.ID
 	if !o.Histories.BelongsToPartner(payment.Transactions, scope, h) {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, scope, scan.Named(made))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, scope, scan.Named(source))
 	}
 }
 
@@ -133,7 +133,7 @@ func (c *checker) checkKeys() error {
 	}
 	claimed := make(map[scan.Place]bool)
 	for _, k := range c.foreignKeys {
-		if made := c.StoredIn(k.recordOrg, k.record); made == nil || k.reply == (ledger.ID{}) && k.record.Kind != ledger.Organization {
+		if history := c.StoredIn(k.recordOrg, k.record); history == nil || k.reply == (ledger.ID{}) && k.record.Kind != ledger.Organization {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", k.org, ledger.ClaimIdempotency, scan.Named(k.record))
 			continue
 		}

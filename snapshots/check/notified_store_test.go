@@ -26,24 +26,24 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// notifiedStore is a store whose first organization has partners with receivers of
-// notifications: some acknowledge, some fail at first, some always fail.
+// notifiedStore is a store whose first organization has partners that are notified. Some of their
+// addresses acknowledge notifications, some fail at first, some always fail.
 type notifiedStore struct {
 	fixture.Store
-	owner     *directory.Partner // has terminals with their own addresses
-	heir      *directory.Partner // has an address, and a terminal without one
-	terminals map[money.Currency]ledger.ID
-	hook      ledger.ID // the owner's notification-only terminal
+	owner              *directory.Partner // has terminals with their own addresses
+	partnerWithAddress *directory.Partner // has an address, and a terminal without one
+	terminals          map[money.Currency]ledger.ID
+	merchantTerminal   ledger.ID // the owner's notification-only terminal
 
-	marked  *payment.Record // acknowledged at the first attempt
-	pending *payment.Record // two attempts failed
-	parked  *payment.Record
-	retried *payment.Record // acknowledged at the second attempt
-	again   *payment.Record // acknowledged at the first attempt, then requested again and acknowledged
-	idle    *payment.Record // its payer had to act and did not
-	nobody  *payment.Record // at a terminal whose partner has no address
-	nowhere *payment.Record // without a terminal
-	theirs  *payment.Record // the heir's
+	acknowledged         *payment.Record // acknowledged at the first attempt
+	pending              *payment.Record // two attempts failed
+	parked               *payment.Record
+	retried              *payment.Record // acknowledged at the second attempt
+	requestedAgain       *payment.Record // acknowledged at the first attempt, then requested again and acknowledged
+	payerIdle            *payment.Record // its payer had to act and did not
+	withoutAddress       *payment.Record // at a terminal whose partner has no address
+	withoutTerminal      *payment.Record // without a terminal
+	ofPartnerWithAddress *payment.Record // the heir's
 }
 
 // The owner's terminals. The currency selects the terminal.
@@ -76,7 +76,7 @@ func copyNotifiedStore(t testing.TB) *notifiedStore {
 		fixture.Must(t, os.Chmod(filepath.Join(built.Dir, "keyring"), 0o600))
 		built.fill(t)
 	})
-	if notifiedTemplate.theirs == nil {
+	if notifiedTemplate.ofPartnerWithAddress == nil {
 		t.Fatal("the notified store could not be filled")
 	}
 	own := notifiedTemplate.notifiedStore
@@ -125,7 +125,7 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 }
 
 // openNotified opens the store with everything that sends notifications. addresses finds the
-// destinations; nil: the directory.
+// destinations; nil: the directory does.
 func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors.Addresses) *notifyingServer {
 	t.Helper()
 	h := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), StartTimes: make(map[ledger.ID]ledger.Micros)}
@@ -168,7 +168,7 @@ func (n *notifyingServer) close() {
 	n.Server.Close()
 }
 
-// at makes a terminal whose notifications go to a path; empty: to no address.
+// createTerminal makes a terminal whose notifications go to a path; empty: to no address.
 func (n *notifyingServer) createTerminal(w *notifiedStore, owner *directory.Partner, kind directory.TerminalType, currency money.Currency, path string) ledger.ID {
 	n.T.Helper()
 	draft := directory.Terminal{Partner: owner.Number, Name: "notified", Provider: directory.Simulator, Type: kind, Env: money.Prod, Active: true}
@@ -213,7 +213,7 @@ func (w *notifiedStore) fill(t testing.TB) {
 	var err error
 	w.owner, err = n.Directory.CreatePartner(t.Context(), w.FirstDemo.Org, directory.Partner{Name: "Notified", Login: "notified", Lang: "ru", Active: true}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
-	w.heir, err = n.Directory.CreatePartner(t.Context(), w.FirstDemo.Org,
+	w.partnerWithAddress, err = n.Directory.CreatePartner(t.Context(), w.FirstDemo.Org,
 		directory.Partner{Name: "Heir", Login: "heir", NotifyURL: n.receiver.URL + "/heir", Active: true}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
 	w.terminals = map[money.Currency]ledger.ID{
@@ -221,35 +221,35 @@ func (w *notifiedStore) fill(t testing.TB) {
 		failing:       n.createTerminal(w, w.owner, directory.PaymentTerminal, failing, "/always"),
 		failingOnce:   n.createTerminal(w, w.owner, directory.PaymentTerminal, failingOnce, "/once"),
 		unaddressed:   n.createTerminal(w, w.owner, directory.PaymentTerminal, unaddressed, ""),
-		ofTheHeir:     n.createTerminal(w, w.heir, directory.PaymentTerminal, ofTheHeir, ""),
+		ofTheHeir:     n.createTerminal(w, w.partnerWithAddress, directory.PaymentTerminal, ofTheHeir, ""),
 	}
-	w.hook = n.createTerminal(w, w.owner, directory.MerchantTerminal, "", "/ok")
+	w.merchantTerminal = n.createTerminal(w, w.owner, directory.MerchantTerminal, "", "/ok")
 	n.Advance(2 * time.Minute) // all addresses have been set for a while
 	const good = "4242424242424242"
 	w.parked = n.pay(w, w.owner, failing, good)
 	w.retried = n.pay(w, w.owner, failingOnce, good)
 	n.Advance(8 * time.Hour)
-	w.marked = n.pay(w, w.owner, acknowledging, good)
+	w.acknowledged = n.pay(w, w.owner, acknowledging, good)
 	n.pay(w, w.owner, acknowledging, "4000000000000002")
-	w.idle = n.pay(w, w.owner, acknowledging, "4000000000003220") // its payer has to act
-	n.Advance(31 * time.Minute)                                   // and does not act in time
-	w.again = n.pay(w, w.owner, acknowledging, good)
-	_, err = n.notifier.Replay(w.FirstDemo.Org, n.delivery(w, w.again), nil)
+	w.payerIdle = n.pay(w, w.owner, acknowledging, "4000000000003220") // its payer has to act
+	n.Advance(31 * time.Minute)                                        // and does not act in time
+	w.requestedAgain = n.pay(w, w.owner, acknowledging, good)
+	_, err = n.notifier.Replay(w.FirstDemo.Org, n.delivery(w, w.requestedAgain), nil)
 	fixture.Must(t, err)
-	w.nobody = n.pay(w, w.owner, unaddressed, good)
-	w.nowhere = n.pay(w, w.owner, unserved, good)
+	w.withoutAddress = n.pay(w, w.owner, unaddressed, good)
+	w.withoutTerminal = n.pay(w, w.owner, unserved, good)
 	w.pending = n.pay(w, w.owner, failing, good)
 	n.Advance(time.Minute)
 	part := money.FromUint64(500)
-	_, err = n.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.marked.ID}, Amount: &part})
+	_, err = n.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.acknowledged.ID}, Amount: &part})
 	fixture.Must(t, err)
 	fixture.Must(t, n.notifier.Post(w.FirstDemo.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
 	n.Advance(time.Second)
-	theirs := n.pay(w, w.heir, ofTheHeir, good)
-	if theirs.Status != payment.Charged || w.nowhere.Status != payment.Rejected || w.nowhere.Terminal != (ledger.ID{}) {
-		t.Fatalf("paid %q, and %q without a terminal", theirs.Status, w.nowhere.Status)
+	theirs := n.pay(w, w.partnerWithAddress, ofTheHeir, good)
+	if theirs.Status != payment.Charged || w.withoutTerminal.Status != payment.Rejected || w.withoutTerminal.Terminal != (ledger.ID{}) {
+		t.Fatalf("paid %q, and %q without a terminal", theirs.Status, w.withoutTerminal.Status)
 	}
-	w.theirs = theirs
+	w.ofPartnerWithAddress = theirs
 }
 
 func alertMessage(subject string) []byte {

@@ -18,7 +18,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
+func TestSoundDeliveriesBreakNoRule(t *testing.T) {
 	w := copyNotifiedStore(t)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)
@@ -49,7 +49,7 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 // A transaction counts the transitions of which its merchant was notified, those without an
 // address, and those that the merchant does not want. The expected numbers are written by hand
 // from each transaction's events.
-func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
+func TestTransactionCountsItsNotifications(t *testing.T) {
 	w := copyNotifiedStore(t)
 	type counts struct {
 		notified, unnotified, unwanted uint32
@@ -61,11 +61,11 @@ func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 			record *payment.Record
 			want   counts
 		}{
-			"charged, then refunded in part":        {w.marked, counts{2, 0, 4}},
-			"charged at a terminal with no address": {w.nobody, counts{0, 1, 4}},
-			"rejected without a terminal":           {w.nowhere, counts{1, 0, 1}},
-			"charged, and its partner has one":      {w.theirs, counts{1, 0, 4}},
-			"asked to act, and rejected":            {w.idle, counts{2, 0, 4}},
+			"charged, then refunded in part":        {w.acknowledged, counts{2, 0, 4}},
+			"charged at a terminal with no address": {w.withoutAddress, counts{0, 1, 4}},
+			"rejected without a terminal":           {w.withoutTerminal, counts{1, 0, 1}},
+			"charged, and its partner has one":      {w.ofPartnerWithAddress, counts{1, 0, 4}},
+			"asked to act, and rejected":            {w.payerIdle, counts{2, 0, 4}},
 			"charged when nobody notified anybody":  {w.ChargedPayment, counts{0, 1, 4}},
 		} {
 			stored, found, err := view.Record(w.FirstDemo.Org, fixture.TransactionSource(c.record.ID))
@@ -80,7 +80,7 @@ func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 	})
 }
 
-func TestTheDigestCoversKVs(t *testing.T) {
+func TestDigestCoversKVs(t *testing.T) {
 	seen := make(map[[32]byte]string)
 	for _, kind := range []string{"", "c", "d", "e", "i", "n", "p", "r"} {
 		w := copyNotifiedStore(t)
@@ -95,7 +95,7 @@ func TestTheDigestCoversKVs(t *testing.T) {
 	}
 }
 
-// deliveryFault is one fault planted in the notices and deliveries of a sound store. All
+// deliveryFault is one fault made in the notices and deliveries of a sound store. All
 // details of the report contain one text.
 type deliveryFault struct {
 	name string
@@ -103,7 +103,7 @@ type deliveryFault struct {
 	want string // empty: it is no fault
 }
 
-func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
+func TestEveryDeliveryFaultBreaksOnlyItsRule(t *testing.T) {
 	for _, list := range [][]deliveryFault{noticeFaults, markFaults, deliveryFaults, waitingFaults, kvFaults, soundDeliveries} {
 		for _, f := range list {
 			t.Run(f.name, func(t *testing.T) {
@@ -121,12 +121,12 @@ func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
 	}
 }
 
-// on returns a change of the notified store's organization.
+// changeRows returns a function that corrupts the rows of the notified store's organization with fn.
 func (w *notifiedStore) changeRows(fn func(p *kvCorrupter)) func(*fixture.Corrupter) {
 	return func(p *fixture.Corrupter) { fn(&kvCorrupter{p, w}) }
 }
 
-// kvPlanter changes KVs of the notified store.
+// kvCorrupter changes KVs of the notified store.
 type kvCorrupter struct {
 	*fixture.Corrupter
 	w *notifiedStore
@@ -145,8 +145,8 @@ func (p *kvCorrupter) set(row []byte, kind string, rest ...byte) {
 	p.Group.Set(p.key(kind, rest...), row)
 }
 
-// notice rewrites the page of a transaction's first notice, which change replaces.
-func (p *kvCorrupter) changeNotice(of *payment.Record, change func(n store.Notice) []store.Notice) {
+// changeNotice rewrites the page of a transaction's first notice: change returns the notices that replace it.
+func (p *kvCorrupter) changeNotice(transaction *payment.Record, change func(n store.Notice) []store.Notice) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
 	for i := range keys {
@@ -154,7 +154,7 @@ func (p *kvCorrupter) changeNotice(of *payment.Record, change func(n store.Notic
 		var changed store.NoticePage
 		found := false
 		fixture.Must(p.T, store.EachNotice(first, rows[i], func(n *store.Notice) (bool, error) {
-			if found || n.Source != fixture.TransactionSource(of.ID) {
+			if found || n.Source != fixture.TransactionSource(transaction.ID) {
 				changed.Add(n)
 				return true, nil
 			}
@@ -176,14 +176,14 @@ func (p *kvCorrupter) changeNotice(of *payment.Record, change func(n store.Notic
 	p.T.Fatal("there is no such notice")
 }
 
-// first returns a transaction's first notice, and its page.
-func (p *kvCorrupter) firstNotice(of *payment.Record) (n store.Notice, page ledger.Micros) {
+// firstNotice returns a transaction's first notice, and its page.
+func (p *kvCorrupter) firstNotice(transaction *payment.Record) (n store.Notice, page ledger.Micros) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
 	for i := range keys {
 		at, _ := store.ParseNoticePage(keys[i])
 		fixture.Must(p.T, store.EachNotice(at, rows[i], func(found *store.Notice) (bool, error) {
-			if found.Source == fixture.TransactionSource(of.ID) && n.Booked == 0 {
+			if found.Source == fixture.TransactionSource(transaction.ID) && n.Booked == 0 {
 				n, page = *found, at
 				n.Body = bytes.Clone(found.Body)
 			}
@@ -201,7 +201,7 @@ func idOf(n *store.Notice) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(n.Booked)), n.Channel)
 }
 
-// marks writes a row with one mark, as the notifier does.
+// setMark writes a row with one mark, as the notifier does.
 func (p *kvCorrupter) setMark(page ledger.Micros, n *store.Notice, status uint64) {
 	row := binary.AppendUvarint([]byte{1}, uint64(n.Booked-page))
 	row = binary.AppendVarint(append(row, n.Channel), 5)
@@ -210,15 +210,15 @@ func (p *kvCorrupter) setMark(page ledger.Micros, n *store.Notice, status uint64
 }
 
 // dropMarks removes the marks of a transaction's first page of notices.
-func (p *kvCorrupter) dropMarks(of *payment.Record) {
-	_, page := p.firstNotice(of)
+func (p *kvCorrupter) dropMarks(transaction *payment.Record) {
+	_, page := p.firstNotice(transaction)
 	p.DeleteAll(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(page))...))
 }
 
-// kept rewrites the delivery of a transaction's first notice.
-func (p *kvCorrupter) changeDelivery(of *payment.Record, change func(row map[string]any)) {
+// changeDelivery rewrites the delivery of a transaction's first notice.
+func (p *kvCorrupter) changeDelivery(transaction *payment.Record, change func(row map[string]any)) {
 	p.T.Helper()
-	n, _ := p.firstNotice(of)
+	n, _ := p.firstNotice(transaction)
 	p.changeDeliveryAt(idOf(&n), change)
 }
 
@@ -234,7 +234,7 @@ func (p *kvCorrupter) changeDeliveryAt(id []byte, change func(row map[string]any
 	p.Group.Set(key, append([]byte{1}, body...))
 }
 
-// waiting returns the key of the only row of a kind for a terminal's deliveries.
+// onlyKey returns the key of the only row of a kind for a terminal's deliveries.
 func (p *kvCorrupter) onlyKey(kind string, currency money.Currency) []byte {
 	p.T.Helper()
 	to := p.w.terminals[currency]

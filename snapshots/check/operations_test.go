@@ -14,9 +14,9 @@ import (
 )
 
 // logFault is a fault in the lines of the simulator's log about one transaction.
-func logFault(name, says string, of func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
-	return fault{name: name, broken: []int{7}, want: says, make: func(t *testing.T, w *fixture.Store) {
-		id := of(w).ID.String()
+func logFault(name, wantText string, transactionOf func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
+	return fault{name: name, broken: []int{7}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
+		id := transactionOf(w).ID.String()
 		w.RewriteSimulatorLog(t, func(lines []string) (all []string) {
 			var own []string
 			for _, line := range lines {
@@ -35,7 +35,7 @@ func logFault(name, says string, of func(*fixture.Store) *payment.Record, change
 	}}
 }
 
-// in replaces a text in the line with an index; -1 is the last.
+// replaceInLine replaces a text in the line with an index; -1 is the last.
 func replaceInLine(i int, from, to string) func([]string) []string {
 	return func(own []string) []string {
 		if i < 0 {
@@ -46,7 +46,7 @@ func replaceInLine(i int, from, to string) func([]string) []string {
 	}
 }
 
-// again repeats the last line, with another request.
+// repeatLast repeats the last line, with another request.
 func repeatLast(own []string) []string {
 	line := own[len(own)-1]
 	const name = `"request":"`
@@ -63,7 +63,7 @@ func terminalOf(line string) string {
 	return after[:36]
 }
 
-// elsewhere changes the terminal of the line with an index to an unknown one.
+// changeTerminal changes the terminal of the line with an index to an unknown one.
 func changeTerminal(i int) func([]string) []string {
 	return func(own []string) []string { return replaceInLine(i, terminalOf(own[i]), uuid.NewString())(own) }
 }
@@ -113,9 +113,9 @@ var operationFaults = []fault{
 		}),
 }
 
-// Money that arrives too late is not a second charge: the provider has it, and gives it back on
-// an intent of its own.
-func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
+// Money that arrives too late is not a second charge. The provider has charged it, and refunds it after a
+// separate intent.
+func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		amount     string
@@ -139,7 +139,7 @@ func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
 				l = s.create(s.request(payment.Payment, 300), sent)
 				l.answer(payment.Answer{Verdict: payment.VerdictRefused})
 				l.answer(payment.Answer{Verdict: payment.VerdictCharged})
-				l.giveBack()
+				l.refundLate()
 				if c.hasOutcome {
 					l.answerOperation(payment.VerdictCharged)
 				}

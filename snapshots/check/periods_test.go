@@ -16,13 +16,13 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// closed is the change that closes a month.
+// monthClosing is the change that closes a month.
 type monthClosing struct {
 	change *posting.Change
 	record *period.Record
 }
 
-// closes closes a month of the contract store's first organization. change may alter the
+// closeMonth closes a month of the contract store's first organization. change may alter the
 // closing before it is written.
 func (b *contractScenarios) closeMonth(m period.Month, change func(*monthClosing)) {
 	b.t.Helper()
@@ -45,7 +45,7 @@ func (b *contractScenarios) closeMonth(m period.Month, change func(*monthClosing
 	b.submit(c.change)
 }
 
-// years closes months of the contract store, from its first one on.
+// closeMonths closes months of the contract store, from its first one on.
 func (w *contractStore) closeMonths(t testing.TB, months period.Month, change func(*monthClosing)) {
 	t.Helper()
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
@@ -74,13 +74,13 @@ func TestClosedMonthsAreRecomputed(t *testing.T) {
 }
 
 // The checker finds faults in closings that the writer has accepted.
-func TestAPlantedClosingIsFound(t *testing.T) {
+func TestFaultyClosingIsFound(t *testing.T) {
 	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
 	for name, c := range map[string]struct {
-		months period.Month
-		plant  func(*monthClosing)
-		rules  []int
-		says   string
+		months   period.Month
+		corrupt  func(*monthClosing)
+		rules    []int
+		wantText string
 	}{
 		"another hash": {2, func(c *monthClosing) {
 			c.record.BalanceHash[0]++
@@ -97,10 +97,10 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := copyContractStore(t, fixture.Buffered)
-			w.closeMonths(t, c.months, c.plant)
+			w.closeMonths(t, c.months, c.corrupt)
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.rules...)
-			wantSomewhere(t, report, c.says)
+			wantSomewhere(t, report, c.wantText)
 		})
 	}
 	t.Run("a gap", func(t *testing.T) {
@@ -124,9 +124,8 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 	})
 }
 
-// The checker finds what a writer would do that forgets which months are closed, or when they
-// end.
-func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
+// The checker finds the entries of a writer that ignores which months are closed, or when they end.
+func TestEntryInAClosedMonthIsFound(t *testing.T) {
 	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
 	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime} // its journal fits into one group
 	w.closeMonths(t, 1, nil)
@@ -154,7 +153,7 @@ func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
 	wantSomewhere(t, w.Check(t, check.Inputs{}), "takes effect on "+first.Last().String()+", and "+first.String()+" was closed before")
 }
 
-func TestAMonthThatWasClosedBeforeItsEndIsFound(t *testing.T) {
+func TestMonthClosedBeforeItsEndIsFound(t *testing.T) {
 	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime}
 	w.closeMonths(t, 1, nil)
 	w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -167,7 +166,7 @@ func TestAMonthThatWasClosedBeforeItsEndIsFound(t *testing.T) {
 }
 
 // The checker finds a key that names a closed month that does not exist.
-func TestAKeyOfAMonthThatIsNotThereIsFound(t *testing.T) {
+func TestKeyOfANonexistentMonthIsFound(t *testing.T) {
 	w := copyContractStore(t, fixture.Buffered)
 	key := actors.Key{Scope: actors.UserKeyScope, Text: "close", Hash: [32]byte{3}}
 	w.Corrupt(t, func(p *fixture.Corrupter) {

@@ -21,8 +21,8 @@ func (c *orgCheck) checkRecords() error {
 		c.Report.Counts.Records++
 		c.Report.Count(findings.RuleStates, 1)
 		_, source, ok := store.ParseRecordKey(key)
-		envelope, payload, well := store.DecodeRecord(row)
-		if !ok || !well {
+		envelope, payload, valid := store.DecodeRecord(row)
+		if !ok || !valid {
 			c.Report.Breach(findings.RuleStates, "organization %v: a record of an unknown form", o.ID)
 			return nil
 		}

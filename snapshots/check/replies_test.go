@@ -13,7 +13,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// withKey returns a store in which a payment was created with a key.
+// storeWithKey returns a store in which a payment was created with a key.
 func storeWithKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 	t.Helper()
 	w = fixture.Copy(t)
@@ -33,7 +33,7 @@ func storeWithKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key)
 	return w, result.Record.ID, key
 }
 
-// resealedReply plants a reply whose plaintext is changed and sealed again.
+// corruptSealedReply changes the plaintext of a cached reply and seals it again.
 func corruptSealedReply(change func(plaintext []byte) []byte) func(*fixture.Store, *fixture.Corrupter, []byte, ledger.Source) {
 	return func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
 		keys := fixture.Keyring(p.T, w.Dir)
@@ -47,11 +47,11 @@ func corruptSealedReply(change func(plaintext []byte) []byte) func(*fixture.Stor
 	}
 }
 
-func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
+func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 	for name, c := range map[string]struct {
-		broken []int
-		says   string
-		plant  func(w *fixture.Store, p *fixture.Corrupter, claim []byte, reply ledger.Source)
+		broken   []int
+		wantText string
+		corrupt  func(w *fixture.Store, p *fixture.Corrupter, claim []byte, reply ledger.Source)
 	}{
 		"none":                    {},
 		"a reply without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, p *fixture.Corrupter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
@@ -74,12 +74,12 @@ func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
 			w, _, key := storeWithKey(t)
 			reply := ledger.Source{Kind: ledger.Reply, ID: paymentactor.ReplyID(w.FirstDemo.Org, key.ClaimKey())}
 			claim := store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, key.ClaimKey())
-			if c.plant != nil {
-				w.Corrupt(t, func(p *fixture.Corrupter) { c.plant(w, p, claim, reply) })
+			if c.corrupt != nil {
+				w.Corrupt(t, func(p *fixture.Corrupter) { c.corrupt(w, p, claim, reply) })
 			}
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.broken...)
-			wantDetail(t, report, c.says)
+			wantDetail(t, report, c.wantText)
 		})
 	}
 }

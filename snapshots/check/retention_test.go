@@ -10,9 +10,9 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// Retention removes what has ended and is older than its bound, and the checker finds no fault
-// in the rest. After a restart the server does not notify again of what was removed.
-func TestWhatRetentionRemovesBreaksNoRule(t *testing.T) {
+// Retention removes the deliveries that have ended and are older than its bound, and the checker finds no
+// fault in the rest. After a restart the server does not send the removed notifications again.
+func TestRetentionBreaksNoRule(t *testing.T) {
 	w := copyNotifiedStore(t)
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
 	n.Advance(32 * 24 * time.Hour)
@@ -38,7 +38,7 @@ func TestWhatRetentionRemovesBreaksNoRule(t *testing.T) {
 			return true, err
 		}))
 		_, rows := p.Rows(p.key("c"))
-		p.set(rows[0], "c") // as it was
+		p.set(rows[0], "c") // restores the row
 	}))
 	n = openNotified(t, &w.Store, at, nil)
 	n.Advance(time.Minute)

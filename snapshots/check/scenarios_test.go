@@ -17,8 +17,8 @@ import (
 )
 
 // scenarios is an open store. The real code decides on its transactions and the real writer
-// writes them, so only what a test changes is wrong. No provider is called: the route does not
-// exist.
+// writes them, so nothing is wrong except what a test changes. No provider is called, because the route
+// does not exist.
 type scenarios struct {
 	t  testing.TB
 	w  *fixture.Store
@@ -71,40 +71,40 @@ func withRate(t *payment.Terms, rate string) *payment.Terms {
 	return t
 }
 
-func (s *scenarios) create(r payment.Request, terms *payment.Terms, spoil ...change) *scenario {
+func (s *scenarios) create(r payment.Request, terms *payment.Terms, changes ...change) *scenario {
 	s.t.Helper()
 	l := &scenario{scenarios: s}
-	l.write(s.at.Create(uuid.New(), s.w.FirstDemo.Partner, r, terms), spoil...)
+	l.write(s.at.Create(uuid.New(), s.w.FirstDemo.Partner, r, terms), changes...)
 	return l
 }
 
 // pay makes a payment that is charged immediately.
-func (s *scenarios) pay(amount uint64, terms *payment.Terms, spoil ...change) *scenario {
+func (s *scenarios) pay(amount uint64, terms *payment.Terms, changes ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, amount), terms)
-	l.answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, changes...)
 	return l
 }
 
 // hold makes a transaction whose money is held until a commit or a cancel.
-func (s *scenarios) hold(kind payment.Type, amount uint64, terms *payment.Terms, spoil ...change) *scenario {
+func (s *scenarios) hold(kind payment.Type, amount uint64, terms *payment.Terms, changes ...change) *scenario {
 	s.t.Helper()
 	terms.TwoPhase, terms.HoldTTL = true, time.Hour
 	l := s.create(s.request(kind, amount), terms)
-	l.answer(payment.Answer{Verdict: payment.VerdictHeld}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictHeld}, changes...)
 	return l
 }
 
 // write makes a decision durable.
-func (l *scenario) write(d payment.Decision, spoil ...change) posting.Stamp {
+func (l *scenario) write(d payment.Decision, changes ...change) posting.Stamp {
 	l.t.Helper()
-	stamp, err := l.try(d, spoil...)
+	stamp, err := l.try(d, changes...)
 	fixture.Must(l.t, err)
 	return stamp
 }
 
-func (l *scenario) try(d payment.Decision, spoil ...change) (posting.Stamp, error) {
-	for _, s := range spoil {
+func (l *scenario) try(d payment.Decision, changes ...change) (posting.Stamp, error) {
+	for _, s := range changes {
 		s(&d)
 	}
 	c := changeFor(l.w.FirstDemo.Org, &d, l.version)
@@ -128,73 +128,73 @@ func (l *scenario) try(d payment.Decision, spoil ...change) (posting.Stamp, erro
 	return r.Stamps[0], nil
 }
 
-func (l *scenario) answer(a payment.Answer, spoil ...change) {
+func (l *scenario) answer(a payment.Answer, changes ...change) {
 	l.t.Helper()
 	d, ok := l.at.Answered(l.record, a)
 	if !ok {
 		l.t.Fatalf("%s: the answer says nothing", l.record.Status)
 	}
-	l.write(d, spoil...)
+	l.write(d, changes...)
 }
 
-// op applies the provider's answer to the operation under way.
-func (l *scenario) answerOperation(v payment.Verdict, spoil ...change) {
+// answerOperation applies the provider's answer to the operation under way.
+func (l *scenario) answerOperation(v payment.Verdict, changes ...change) {
 	l.t.Helper()
 	d, ok := l.at.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
 	if !ok {
 		l.t.Fatal("nothing is asked")
 	}
-	l.write(d, spoil...)
+	l.write(d, changes...)
 }
 
-func (l *scenario) refund(amount uint64, spoil ...change) {
+func (l *scenario) refund(amount uint64, changes ...change) {
 	l.t.Helper()
 	a := money.FromUint64(amount)
 	d, err := l.at.Refund(l.record, &a, uuid.New())
 	fixture.Must(l.t, err)
-	l.write(d, spoil...)
+	l.write(d, changes...)
 }
 
-func (l *scenario) commit(amount uint64, spoil ...change) {
+func (l *scenario) commit(amount uint64, changes ...change) {
 	l.t.Helper()
 	a := money.FromUint64(amount)
 	d, err := l.at.Commit(l.record, &a, uuid.New())
 	fixture.Must(l.t, err)
-	l.write(d, spoil...)
+	l.write(d, changes...)
 }
 
-func (l *scenario) cancel(spoil ...change) {
+func (l *scenario) cancel(changes ...change) {
 	l.t.Helper()
 	d, err := l.at.Cancel(l.record, uuid.New())
 	fixture.Must(l.t, err)
-	l.write(d, spoil...)
+	l.write(d, changes...)
 }
 
-func (l *scenario) reroute(terms *payment.Terms, spoil ...change) {
+func (l *scenario) reroute(terms *payment.Terms, changes ...change) {
 	l.t.Helper()
 	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, terms)
 	if !ok {
 		l.t.Fatal("it can't be sent on")
 	}
-	l.write(d, spoil...)
+	l.write(d, changes...)
 }
 
-func (l *scenario) reverse(spoil ...change) {
+func (l *scenario) reverse(changes ...change) {
 	l.t.Helper()
 	d, ok := l.at.DecideReversal(l.record, l.settled, uuid.New(), payment.Failure{})
 	if !ok {
 		l.t.Fatal("it can't be reversed")
 	}
-	l.write(d, spoil...)
+	l.write(d, changes...)
 }
 
-func (l *scenario) giveBack(spoil ...change) {
+func (l *scenario) refundLate(changes ...change) {
 	l.t.Helper()
 	d, ok := l.at.DecideSuspenseRefund(l.record, uuid.New())
 	if !ok {
 		l.t.Fatal("nothing is to be given back")
 	}
-	l.write(d, spoil...)
+	l.write(d, changes...)
 }
 
 // The checker finds no fault after any sequence of events that the machine allows, however long
@@ -218,7 +218,7 @@ func TestRandomScenariosAreSound(t *testing.T) {
 	}
 }
 
-// random makes a transaction with random terms.
+// randomTransaction makes a transaction with random terms.
 func (s *scenarios) randomTransaction(r *rand.Rand) *scenario {
 	t := terms(payment.Fees{Bps: money.BasisPoints(r.IntN(3) * 1_250), Fixed: money.FromUint64(uint64(r.IntN(3) * 40)), OnTop: r.IntN(2) == 0, Refundable: r.IntN(2) == 0})
 	if r.IntN(3) == 0 {
@@ -257,16 +257,16 @@ func (s *scenarios) bounds(n int) (all []payment.Bound) {
 	return all
 }
 
-// within adds these volumes to the terms.
+// withVolumes adds these volumes to the terms.
 func (s *scenarios) withVolumes(t *payment.Terms) *payment.Terms {
 	t.Bounds = s.bounds(2)
 	return t
 }
 
-// poor is a partner that has only what its payments bring, and owes what it lacks.
+// poorPartner is a partner without an opening balance, so its refunds often exceed its balance.
 const poorPartner = 7
 
-// step draws one event of a transaction; often it does nothing.
+// randomStep draws one event of a transaction; often it does nothing.
 func (l *scenario) randomStep(r *rand.Rand) {
 	l.t.Helper()
 	d, ok := l.nextEvent(r)
@@ -335,7 +335,7 @@ func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer
 	return d, ok
 }
 
-// other returns the terms of another terminal, to which other volumes may apply.
+// otherTerms returns the terms of another terminal, to which other volumes may apply.
 func (l *scenario) otherTerms(r *rand.Rand, fees payment.Fees) *payment.Terms {
 	t := terms(fees)
 	if l.record.Partner == l.w.FirstDemo.Partner {

@@ -24,7 +24,7 @@ func (c *orgCheck) checkSealedRows() error {
 		case h == nil || h.Marks&scan.HasRow == 0:
 			c.Report.Breach(findings.RuleStates, "organization %v: there is a sealed row for %s, which does not exist", o.ID, scan.Named(source))
 			return nil
-		case h.Marks&scan.KeepsCard == 0:
+		case h.Marks&scan.RequiresCard == 0:
 			c.Report.Breach(findings.RuleStates, "organization %v: there is a sealed row for %s, which has no sealed card", o.ID, scan.Named(source))
 		default:
 			c.checkSealed(source, h, row)
@@ -36,7 +36,7 @@ func (c *orgCheck) checkSealedRows() error {
 		return err
 	}
 	for source, h := range o.Histories.All() {
-		if source.Kind == ledger.Transaction && h.Marks&(scan.KeepsCard|scan.CardSealed) == scan.KeepsCard {
+		if source.Kind == ledger.Transaction && h.Marks&(scan.RequiresCard|scan.CardSealed) == scan.RequiresCard {
 			c.Report.Breach(findings.RuleStates, "organization %v: %s says that its card is sealed, and has no sealed row", o.ID, scan.Named(source))
 		}
 	}

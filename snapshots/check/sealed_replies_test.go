@@ -25,8 +25,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// answeringServer is a store in which requests of all four kinds had keys. What each request
-// created has changed since.
+// answeringServer is a store in which requests of all four kinds had idempotency keys. The record that
+// each request created has changed since.
 type answeringServer struct {
 	*fixture.Store
 	server        *fixture.Server
@@ -35,11 +35,11 @@ type answeringServer struct {
 	of            map[string]*keyedReply
 }
 
-// keptAnswer is the reply to a request with a key.
+// keyedReply is the cached reply to a request with a key.
 type keyedReply struct {
-	keys    [][]byte // of the rows from which a repetition is answered
+	keys    [][]byte // of the rows that are read for a repetition of the request
 	repeat  func() (string, error)
-	current func() string // the records' current content; empty: nothing can replace the reply
+	current func() string // returns the records' current content; an empty result: nothing can replace the reply
 }
 
 func (a *answeringServer) serve(wrapLog func(posting.Log) posting.Log) {
@@ -110,7 +110,7 @@ func (a *answeringServer) renamePartner() error {
 	return err
 }
 
-// keptAnswers lets a store answer requests, and then changes the records.
+// newAnsweringServer creates a store, makes the requests and then changes their records.
 func newAnsweringServer(t *testing.T) *answeringServer {
 	t.Helper()
 	a := &answeringServer{Store: fixture.Copy(t), server: &fixture.Server{T: t}}
@@ -185,10 +185,10 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 	return a
 }
 
-// Changes every byte of the stored replies, one at a time, with the checksum right. The checker
-// finds the change without the keyring. A client that repeats the request gets the reply, or
+// The test changes every byte of the cached replies, one at a time, and keeps the checksums right. The
+// checker finds the change without the keyring. A client that repeats the request gets the original reply,
 // the records' current content, or a refusal, and never anything else.
-func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
+func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 	a := newAnsweringServer(t)
 	in := &insider{t: t, rows: make(map[string][]rawRow)}
 	a.serve(func(l posting.Log) posting.Log { in.log = l; return l })
@@ -212,7 +212,7 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 			alarms, changes, found := a.server.Runtime.RepliesUnreadable(), 0, 0
 			repeated := map[string]int{}
 			for i := range row.value {
-				if i%step != first%step { // another run tries it, and make soak tries all
+				if i%step != first%step { // another run tries this byte, and "make soak" tries all
 					continue
 				}
 				changed := rawRow{row.key, bytes.Clone(row.value)}
@@ -223,7 +223,7 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 				} else {
 					t.Errorf("%s: byte %d of %x may be changed", name, i, row.key)
 				}
-				in.set(changed)
+				in.writeRows(changed)
 				switch again, err := p.repeat(); {
 				case err == nil && again == text:
 					repeated["as it was"]++
@@ -235,7 +235,7 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 					t.Errorf("%s: byte %d: it is repeated as\n%s, %v, and was\n%s", name, i, again, err, text)
 				}
 			}
-			in.set(row)
+			in.writeRows(row)
 			t.Logf("%s: %d of %d changes found, repeated %v, %d alarms", name, found, changes, repeated, a.server.Runtime.RepliesUnreadable()-alarms)
 			if n := a.server.Runtime.RepliesUnreadable() - alarms; int(n) < repeated["as it stands"] {
 				t.Errorf("%s: %d alarms of %d answers that did not open", name, n, repeated["as it stands"])

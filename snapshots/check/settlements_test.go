@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// makeSettlements books settlements of the first partner in env prod as the directory does: in,
-// out, and one with the provider of the terminal that has its charge.
+// makeSettlements books settlements of the first partner in env prod as the directory does: one in, one
+// out, and one with the provider of the terminal that has the partner's charge.
 func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *directory.Settlement) {
 	t.Helper()
 	h := fixture.Start(t, w)
@@ -43,7 +43,7 @@ func changeSettlement(p *fixture.Corrupter, org, id ledger.ID, column string, va
 	p.Column(org, ledger.Source{Kind: ledger.Settlement, ID: id}, column, value)
 }
 
-// plantListed lists a settlement again.
+// addListRow adds another row for a settlement to a list.
 func addListRow(p *fixture.Corrupter, w *fixture.Store, partner int64, list ledger.PartnerList, id ledger.ID, at ledger.Micros) {
 	p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list.Of(partner, money.Prod), at), store.EncodeListed(nil, store.Listed{Booked: at, First: true, ID: id}))
 }
@@ -187,7 +187,7 @@ func collection(t *testing.T, w *fixture.Store, partner int64, terminal ledger.I
 	return c
 }
 
-func TestAnswersOfSettlementsNameWhatIsThere(t *testing.T) {
+func TestResponsesOfSettlementsNameStoredRecords(t *testing.T) {
 	for name, c := range map[string]struct {
 		path  string
 		id    func(in, collected *directory.Settlement) ledger.ID

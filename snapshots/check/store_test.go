@@ -11,9 +11,9 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// The trades have the states that their names say. Otherwise the tests that use them would
-// prove nothing.
-func TestTheFixtureHasTransactionsOfEveryKind(t *testing.T) {
+// The fixture's transactions are in the states that their names say. If they were not, the tests that use
+// them would prove nothing.
+func TestFixtureHasTransactionsOfEveryKind(t *testing.T) {
 	w := fixture.Copy(t)
 	m := &w.Trades
 	for _, c := range []struct {

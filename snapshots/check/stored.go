@@ -86,7 +86,7 @@ func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
 func (c *orgCheck) checkUnsealed() {
 	o := c.organization
 	for source, h := range o.Histories.All() {
-		if h.SealedHash != 0 && h.Marks&(scan.KeepsCard|scan.CardSealed) == 0 {
+		if h.SealedHash != 0 && h.Marks&(scan.RequiresCard|scan.CardSealed) == 0 {
 			c.Report.Breach(findings.RuleStates, "organization %v: the sealed row of %s is missing", o.ID, scan.Named(source))
 		}
 	}
@@ -127,12 +127,12 @@ type claimEvent struct {
 // explainClaims reads all events and claims again and reports each claim that has no event, and each
 // event whose claim is missing.
 func (c *checker) explainClaims() error {
-	made := make(map[ledger.Hash]claimEvent)
+	claimEvents := make(map[ledger.Hash]claimEvent)
 	orgs := scan.SortedIDs(keysOf(c.Organizations))
 	for _, org := range orgs {
 		err := c.View.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
 			for _, claim := range e.Stored.Claims {
-				made[claim] = claimEvent{org, e.Seq}
+				claimEvents[claim] = claimEvent{org, e.Seq}
 			}
 			return true, c.Interrupted()
 		})
@@ -143,17 +143,17 @@ func (c *checker) explainClaims() error {
 	for _, org := range orgs {
 		err := c.View.Rows(org, posting.Claims, func(key, owner []byte) (bool, error) {
 			hash, ok := c.hashOfClaim(key, owner)
-			if _, known := made[hash]; ok && !known {
+			if _, known := claimEvents[hash]; ok && !known {
 				c.Report.Breach(findings.RuleClaims, "organization %v: a claim was not made with any event", org)
 			}
-			delete(made, hash)
+			delete(claimEvents, hash)
 			return true, c.Interrupted()
 		})
 		if err != nil {
 			return err
 		}
 	}
-	for _, at := range made {
+	for _, at := range claimEvents {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim that was made with event %d is missing or changed", at.org, at.seq)
 	}
 	if c.Report.Rules[findings.RuleClaims-1].Outcome != findings.Broken {

@@ -8,9 +8,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// The checker's table has every event of the transaction's machine, with its entry if nothing
-// is held and if something is (POSTINGS: "none" is a decision too).
-func TestEveryEventOfATransactionHasItsEntriesDecided(t *testing.T) {
+// The checker's table is complete: every event of the transaction's machine has the phase of its entry
+// without and with a hold (POSTINGS: "none" is a decision too).
+func TestEveryTransactionEventHasAnEntryRule(t *testing.T) {
 	const nothing = ledger.Phase(0)
 	requiredPhases := map[payment.Event][2]ledger.Phase{
 		"create": {}, "refuse": {}, "route": {}, "process": {}, "act": {}, "reissue": {}, "submit": {}, "await": {},

@@ -26,8 +26,8 @@ type accessRecords struct {
 
 const goodPass = "nine-Lions-paint"
 
-// addPeople gives the first organization users, with used, revoked and expired sessions, and a
-// used key, and gives the platform rotated tokens.
+// addUsers adds users to the first organization, with used, revoked and expired sessions, and a
+// used key. It also rotates the platform's tokens.
 func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 	t.Helper()
 	h := fixture.Start(t, w)
@@ -65,21 +65,21 @@ func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 	return p
 }
 
-func TestPeopleAndTheirSessionsAreSound(t *testing.T) {
+func TestUsersAndSessionsBreakNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	addUsers(t, w)
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
-func TestEveryFaultOfAPersonBreaksItsRule(t *testing.T) {
+func TestEveryUserFaultBreaksItsRule(t *testing.T) {
 	someone := uuid.New()
 	for _, f := range []struct {
-		name   string
-		source func(*accessRecords) ledger.Source
-		column string
-		value  func(*accessRecords) any
-		broken []int
-		says   string
+		name     string
+		source   func(*accessRecords) ledger.Source
+		column   string
+		value    func(*accessRecords) any
+		broken   []int
+		wantText string
 	}{
 		{"a user who is on, though switched off", userSource, "active", constant(true), []int{3}, "events lead to"},
 		{"a user without a role", userSource, "roles", constant(nil), unreadableRules, "no column roles"},
@@ -105,7 +105,7 @@ func TestEveryFaultOfAPersonBreaksItsRule(t *testing.T) {
 			changeRecord(t, w, f.source(&p), f.column, f.value(&p))
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)
-			wantReason(t, report, f.broken, f.says)
+			wantReason(t, report, f.broken, f.wantText)
 		})
 	}
 }
@@ -117,7 +117,7 @@ func sessionSource(p *accessRecords) ledger.Source { return p.session }
 func partners(p *accessRecords) ledger.Source      { return p.partners }
 
 // Every user and every partner has its login, and every login has one owner.
-func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
+func TestLoginWithoutItsClaimIsFound(t *testing.T) {
 	for name, login := range map[string]string{"a user's": "teller", "a partner's": "shop"} {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
@@ -136,12 +136,12 @@ func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
 	})
 }
 
-func TestARetiredTokenInForceBreaksItsRule(t *testing.T) {
+func TestRetiredTokenInForceIsFound(t *testing.T) {
 	both := func(p *directory.Platform) any { return slices.Concat(p.AdminTokens, p.Retired) }
 	for name, f := range map[string]struct {
-		column string
-		value  func(p *directory.Platform) any
-		says   string
+		column   string
+		value    func(p *directory.Platform) any
+		wantText string
 	}{
 		"a retired token in force":       {"admin_tokens", both, "has an administration token twice, or one that is retired"},
 		"a token in force as retired":    {"retired", both, "has an administration token twice, or one that is retired"},
@@ -163,7 +163,7 @@ func TestARetiredTokenInForceBreaksItsRule(t *testing.T) {
 			})
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, 3)
-			wantDetail(t, report, f.says)
+			wantDetail(t, report, f.wantText)
 		})
 	}
 }

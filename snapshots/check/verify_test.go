@@ -29,7 +29,7 @@ func verify(t *testing.T, cfg check.VerifyConfig) (exit int, out string) {
 	return exit, out
 }
 
-// refused checks that a verification can't be made: it prints an error and no report.
+// verifyRefused checks that a verification can't be made: it prints an error and no report.
 func verifyRefused(t *testing.T, cfg check.VerifyConfig) (exit int, output string) {
 	t.Helper()
 	exit, out, output := verifyBoth(t, cfg)
@@ -47,7 +47,7 @@ func verifyBoth(t *testing.T, cfg check.VerifyConfig) (exit int, out, output str
 	return exit, text.String(), problems.String()
 }
 
-func TestVerifyPrintsALineARuleAndItsExitCode(t *testing.T) {
+func TestVerifyPrintsOneLinePerRule(t *testing.T) {
 	w := fixture.Copy(t)
 	exit, out := verify(t, check.VerifyConfig{Data: w.Dir})
 	want := `^rule 1 skipped 0
@@ -110,7 +110,7 @@ func TestVerifyRefusesALockedStore(t *testing.T) {
 	}
 }
 
-func TestVerifyNeverMakesAStore(t *testing.T) {
+func TestVerifyNeverCreatesAStore(t *testing.T) {
 	dir := t.TempDir()
 	for _, data := range []string{dir, filepath.Join(dir, "missing")} {
 		exit, out := verifyRefused(t, check.VerifyConfig{Data: data})
@@ -123,7 +123,7 @@ func TestVerifyNeverMakesAStore(t *testing.T) {
 	}
 }
 
-func TestVerifySaysThatTheStoreIsBehindHEAD(t *testing.T) {
+func TestVerifyReportsAStoreBehindHEAD(t *testing.T) {
 	w := fixture.Copy(t)
 	if err := os.RemoveAll(filepath.Join(w.Dir, "store")); err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestVerifySaysThatTheStoreIsBehindHEAD(t *testing.T) {
 	}
 }
 
-func TestVerifySaysWhatTheServerCouldNotStartWith(t *testing.T) {
+func TestVerifyReportsRowsThatPreventAStart(t *testing.T) {
 	w := fixture.Copy(t)
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		keys, _ := p.Rows(store.KeyDues(nil))
@@ -146,7 +146,7 @@ func TestVerifySaysWhatTheServerCouldNotStartWith(t *testing.T) {
 	}
 }
 
-func TestVerifyRefusesFilesThatAreNotThere(t *testing.T) {
+func TestVerifyRefusesMissingFiles(t *testing.T) {
 	w := fixture.Copy(t)
 	missing := filepath.Join(t.TempDir(), "missing")
 	for _, cfg := range []check.VerifyConfig{{Answers: missing}, {Canaries: missing}} {
@@ -158,7 +158,7 @@ func TestVerifyRefusesFilesThatAreNotThere(t *testing.T) {
 	}
 }
 
-func TestOpeningTwiceGivesOneDigestAndAChangeAnother(t *testing.T) {
+func TestDigestChangesOnlyWithTheStore(t *testing.T) {
 	w := fixture.Copy(t)
 	first := w.Check(t, check.Inputs{}).Digest
 	if second := w.Check(t, check.Inputs{}).Digest; second != first {
@@ -170,7 +170,7 @@ func TestOpeningTwiceGivesOneDigestAndAChangeAnother(t *testing.T) {
 	}
 }
 
-func TestTheDigestCoversEverySection(t *testing.T) {
+func TestDigestCoversEverySection(t *testing.T) {
 	w := fixture.CopyWithLayout(t, fixture.Paged)
 	before := w.Check(t, check.Inputs{}).Digest
 	seen := map[[32]byte]string{before: "nothing"}
@@ -196,10 +196,10 @@ func TestTheDigestCoversEverySection(t *testing.T) {
 	}
 }
 
-func TestACanaryIsFoundInAnyFile(t *testing.T) {
+func TestCanaryIsFoundInAnyFile(t *testing.T) {
 	w := fixture.Copy(t)
 	canaries := fixture.WriteLines(t, "", "4242424242424242", "4000000000000341", "cvv=737")
-	plant := func(name, content string) {
+	writeFile := func(name, content string) {
 		t.Helper()
 		path := filepath.Join(w.Dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -209,10 +209,10 @@ func TestACanaryIsFoundInAnyFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	plant("tls/notes", "a card 4242424242424241 and a cvv=736")
+	writeFile("tls/notes", "a card 4242424242424241 and a cvv=736")
 	fixture.WantBroken(t, w.Check(t, check.Inputs{Canaries: canaries}))
-	plant("tls/notes", "a card 4000000000000341.")
-	plant("core", strings.Repeat("\x00", 1<<20-8)+"4242424242424242")
+	writeFile("tls/notes", "a card 4000000000000341.")
+	writeFile("core", strings.Repeat("\x00", 1<<20-8)+"4242424242424242")
 	report := w.Check(t, check.Inputs{Canaries: canaries})
 	fixture.WantBroken(t, report, 8)
 	if got, want := strings.Join(report.Rules[7].Details, "\n"), "core: canary 2 at byte 1048568\ntls/notes: canary 3 at byte 7"; got != want {
@@ -225,7 +225,7 @@ func TestACanaryIsFoundInAnyFile(t *testing.T) {
 	}
 }
 
-func TestAStoredCanaryIsFound(t *testing.T) {
+func TestStoredCanaryIsFound(t *testing.T) {
 	w := fixture.Copy(t)
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		p.Group.Set(store.KeyPart(nil, w.FirstDemo.Org, fixture.TransactionSource(fixture.NewID()), 1), []byte("card 4111111111111111 cvv 737"))
@@ -233,7 +233,7 @@ func TestAStoredCanaryIsFound(t *testing.T) {
 	fixture.WantBroken(t, w.Check(t, check.Inputs{Canaries: fixture.WriteLines(t, "4111111111111111")}), 8)
 }
 
-func TestTheCheckersOwnFilesAreNoFinding(t *testing.T) {
+func TestInputFilesOfTheCheckAreNotSearched(t *testing.T) {
 	w := fixture.Copy(t)
 	path := filepath.Join(w.Dir, "canaries")
 	if err := os.WriteFile(path, []byte("4242424242424242\n"), 0o600); err != nil {
@@ -242,7 +242,7 @@ func TestTheCheckersOwnFilesAreNoFinding(t *testing.T) {
 	fixture.WantBroken(t, w.Check(t, check.Inputs{Canaries: path}))
 }
 
-func TestACheckEndsWithItsContext(t *testing.T) {
+func TestCheckEndsWithItsContext(t *testing.T) {
 	w := fixture.Copy(t)
 	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
 	defer j.Close()
@@ -254,7 +254,7 @@ func TestACheckEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestRowsThatCannotBeReadBreakTheirRule(t *testing.T) {
+func TestUnreadableRowsBreakTheirRule(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		key    func(w *fixture.Store) []byte

@@ -290,7 +290,7 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 		"no keyring":          {[]string{"restore", "--from", backup, "--data", data, "--keyring", data}, 2, "mizan: configuration: keyring: "},
 		"nothing there":       {[]string{"restore", "--from", data, "--data", data, "--keyring", keyring}, 2, "mizan: configuration: from: " + data + ": no such file"},
 		"no time":             {[]string{"restore", "--from", dir, "--at", "yesterday", "--data", data, "--keyring", keyring}, 2, "mizan: configuration: at: "},
-		"a time of a file":    {[]string{"restore", "--from", backup, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 2, "a time chooses"},
+		"a time of a file":    {[]string{"restore", "--from", backup, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 2, "a time can be given"},
 		"before the oldest":   {[]string{"restore", "--from", dir, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 1, "the oldest backup in it is of 2"},
 		"a place that is not": {[]string{"restore", "--from", backup, "--data", s.Dir, "--keyring", keyring}, 2, "is not empty"},
 		"an empty time":       {[]string{"restore", "--from", dir, "--at=", "--data", data, "--keyring", keyring}, 2, "at: is empty"},

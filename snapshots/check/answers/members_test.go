@@ -9,9 +9,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A member that an encoder gains is compared without a change of the checker: a response without
-// it, or with another value, differs in it.
-func TestAMemberThatAFormGainsIsCompared(t *testing.T) {
+// A new member of an encoder is compared without a change of the checker: a response without the member,
+// or with another value, differs in it.
+func TestNewMemberOfAJSONFormIsCompared(t *testing.T) {
 	a := &acknowledgements{seed: maphash.MakeSeed(), shapes: make(map[string]int32)}
 	form := string(jsonform.AppendTransaction(nil, new(payment.Record), new(jsonform.TransactionView)))
 	gained := form[:len(form)-1] + `,"gained":1}`

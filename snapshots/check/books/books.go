@@ -113,13 +113,13 @@ func (b *Books) apply(e *ledger.Event, closed *scan.Hold) (inRange bool, split s
 	split = b.splitFault(e)
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
-		at := ledger.Account{Path: p.Account, Asset: p.Asset}
+		accountID := ledger.Account{Path: p.Account, Asset: p.Asset}
 		if b.contractAccounts != nil && b.contractAccounts.covers(e, p.Account) {
-			inRange = b.contractAccounts.post(at, e, i, p) && inRange
+			inRange = b.contractAccounts.post(accountID, e, i, p) && inRange
 			b.lines++
 			continue
 		}
-		a := b.account(at)
+		a := b.account(accountID)
 		inRange = a.apply(entry.Phase, p) == nil && inRange
 		if p.Side == ledger.Debit && (entry.Phase == ledger.Posted || entry.Phase == ledger.Pending) {
 			a.loweredAt = e.Booked
@@ -130,7 +130,7 @@ func (b *Books) apply(e *ledger.Event, closed *scan.Hold) (inRange bool, split s
 		case entry.Phase == ledger.Void && closed.Forced:
 			a.changeForced(money.Amount.Sub, p)
 		}
-		b.write(at, a, e, i, p, entry.Phase)
+		b.write(accountID, a, e, i, p, entry.Phase)
 	}
 	return inRange, split
 }
@@ -144,14 +144,14 @@ func (b *Books) release(e *ledger.Event, closed *scan.Hold) (inRange bool) {
 	}
 	for i := range closed.Postings {
 		p := &closed.Postings[i]
-		at := ledger.Account{Path: p.Account, Asset: p.Asset}
-		a := b.account(at)
+		accountID := ledger.Account{Path: p.Account, Asset: p.Asset}
+		a := b.account(accountID)
 		inRange = a.totals.Release(p.Side, p.Amount) == nil && inRange
 		if closed.Forced {
 			a.changeForced(money.Amount.Sub, p)
 		}
 		if !slices.ContainsFunc(e.Entry.Postings, func(q ledger.Posting) bool { return q.Account == p.Account && q.Asset == p.Asset }) {
-			b.write(at, a, e, len(e.Entry.Postings)+i, p, ledger.Void)
+			b.write(accountID, a, e, len(e.Entry.Postings)+i, p, ledger.Void)
 		}
 	}
 	return inRange
@@ -168,18 +168,18 @@ func (a *account) apply(phase ledger.Phase, p *ledger.Posting) error {
 }
 
 // write adds the line that the account's page must contain.
-func (b *Books) write(at ledger.Account, a *account, e *ledger.Event, index int, p *ledger.Posting, phase ledger.Phase) {
+func (b *Books) write(accountID ledger.Account, a *account, e *ledger.Event, index int, p *ledger.Posting, phase ledger.Phase) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: phase, Amount: p.Amount, Totals: a.totals}
 	b.row = store.EncodeLine(b.row[:0], &l)
 	a.stream.Write(b.row)
 	a.lines++
 	b.lines++
 	if e.Entry.Effective != e.Booked.Date() {
-		b.key = store.KeyShifted(b.key[:0], ledger.ID{}, at, e.Entry.Effective, e.Seq, index)
+		b.key = store.KeyShifted(b.key[:0], ledger.ID{}, accountID, e.Entry.Effective, e.Seq, index)
 		b.shifted[shiftedKey(b.key, b.row)] = e.Seq
 	}
 	if b.line != nil {
-		b.line(at, &l)
+		b.line(accountID, &l)
 	}
 }
 

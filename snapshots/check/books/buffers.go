@@ -179,8 +179,8 @@ func ruleOf(prefix []byte) int {
 
 // NameOfPages names the account or the list whose pages have keys with the prefix.
 func NameOfPages(prefix []byte) string {
-	if at, ok := store.ParsePagePrefix(prefix); ok {
-		return fmt.Sprintf("account %s %v", at.Path, at.Asset)
+	if accountID, ok := store.ParsePagePrefix(prefix); ok {
+		return fmt.Sprintf("account %s %v", accountID.Path, accountID.Asset)
 	}
 	list, _ := store.ParseListPrefix(prefix)
 	return fmt.Sprintf("list %v", list)

@@ -38,9 +38,9 @@ type Checkpoints struct {
 
 // orderedAccount is an account with the key by which checkpoints order it.
 type orderedAccount struct {
-	key     string
-	at      ledger.Account
-	account *account
+	key       string
+	accountID ledger.Account
+	account   *account
 }
 
 // ReadCheckpoints starts reading the organization's checkpoints. The caller must call Stop.
@@ -140,8 +140,8 @@ func (p *Checkpoints) compare() {
 func (p *Checkpoints) ordered() []orderedAccount {
 	if accounts := p.books.accounts; len(p.order) != len(accounts) {
 		p.order = p.order[:0]
-		for at, made := range accounts {
-			p.order = append(p.order, orderedAccount{string(store.AccountKey(nil, at)), at, made})
+		for accountID, account := range accounts {
+			p.order = append(p.order, orderedAccount{string(store.AccountKey(nil, accountID)), accountID, account})
 		}
 		slices.SortFunc(p.order, func(a, b orderedAccount) int { return cmp.Compare(a.key, b.key) })
 	}

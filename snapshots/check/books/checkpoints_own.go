@@ -104,12 +104,12 @@ func (p *Checkpoints) previousContractTotals() iter.Seq2[string, *ledger.Totals]
 			}
 			more := true
 			err = store.DecodeCheckpointPart(row, func(key []byte, t *ledger.Totals) (bool, error) {
-				at, ok := store.ParseAccountKey(key)
+				accountID, ok := store.ParseAccountKey(key)
 				if !ok {
 					p.mismatch = true
 					return true, nil
 				}
-				if _, own := scan.OwnerContract(at.Path); own && p.books.accounts[at] == nil {
+				if _, own := scan.OwnerContract(accountID.Path); own && p.books.accounts[accountID] == nil {
 					totals := *t
 					more = yield(string(key), &totals)
 				}

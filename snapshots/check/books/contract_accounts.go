@@ -58,35 +58,35 @@ func (b *contractAccounts) covers(e *ledger.Event, path ledger.Path) bool {
 }
 
 // hash returns the hash of a line without its running totals.
-func (b *contractAccounts) hash(at ledger.Account, l *store.Line) uint64 {
+func (b *contractAccounts) hash(accountID ledger.Account, l *store.Line) uint64 {
 	bare := *l
 	bare.Totals = ledger.Totals{}
 	b.row = store.EncodeLine(b.row[:0], &bare)
 	var m maphash.Hash
 	m.SetSeed(b.seed)
-	_, _ = m.WriteString(string(at.Path)) // maphash never fails, here and below
+	_, _ = m.WriteString(string(accountID.Path)) // maphash never fails, here and below
 	_ = m.WriteByte(0)
-	_, _ = m.WriteString(string(at.Asset.Currency))
+	_, _ = m.WriteString(string(accountID.Asset.Currency))
 	_ = m.WriteByte(0)
-	_, _ = m.WriteString(string(at.Asset.Network))
-	_ = m.WriteByte(byte(at.Asset.Env))
+	_, _ = m.WriteString(string(accountID.Asset.Network))
+	_ = m.WriteByte(byte(accountID.Asset.Env))
 	_, _ = m.Write(b.row)
 	return m.Sum64()
 }
 
 // post adds a posting's line to the sum of the journal.
-func (b *contractAccounts) post(at ledger.Account, e *ledger.Event, index int, p *ledger.Posting) (inRange bool) {
+func (b *contractAccounts) post(accountID ledger.Account, e *ledger.Event, index int, p *ledger.Posting) (inRange bool) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: e.Entry.Phase, Amount: p.Amount}
-	h := b.hash(at, &l)
+	h := b.hash(accountID, &l)
 	b.journaled.lines++
 	b.journaled.sum += h
 	if e.Entry.Effective != e.Booked.Date() {
 		b.shifted[h] = e.Entry.Effective
 	}
-	if b.sums[at.Asset] == nil {
-		b.sums[at.Asset] = new(ledger.Totals)
+	if b.sums[accountID.Asset] == nil {
+		b.sums[accountID.Asset] = new(ledger.Totals)
 	}
-	return b.sums[at.Asset].Post(p.Side, p.Amount) == nil
+	return b.sums[accountID.Asset].Post(p.Side, p.Amount) == nil
 }
 
 // agrees tells whether the pages have exactly the lines that the journal gives.
@@ -94,11 +94,11 @@ func (b *contractAccounts) agrees() bool { return b.journaled == b.paged && !b.w
 
 // contractLines reads the lines of an account that belongs to one contract from the account's pages.
 type contractLines struct {
-	at     ledger.Account
-	books  *Books
-	totals ledger.Totals
-	seq    uint64
-	index  int
+	accountID ledger.Account
+	books     *Books
+	totals    ledger.Totals
+	seq       uint64
+	index     int
 }
 
 // add checks the order and the running totals of the next lines and adds their hashes.
@@ -113,13 +113,13 @@ func (o *contractLines) add(lines []byte) {
 			own.wrong = true
 		}
 		o.seq, o.index = l.Seq, l.Index
-		h := own.hash(o.at, l)
+		h := own.hash(o.accountID, l)
 		own.paged.lines++
 		own.paged.sum += h
 		start := len(again)
 		again = store.EncodeLine(again, l)
 		if effective, shifted := own.shifted[h]; shifted {
-			b.key = store.KeyShifted(b.key[:0], ledger.ID{}, o.at, effective, l.Seq, l.Index)
+			b.key = store.KeyShifted(b.key[:0], ledger.ID{}, o.accountID, effective, l.Seq, l.Index)
 			b.shifted[shiftedKey(b.key, again[start:])] = l.Seq
 		}
 		return true, nil
@@ -146,32 +146,32 @@ func (p *pageReader) recount() error {
 	}
 	c.Report.Counts.Accounts -= p.books.contractAccounts.accounts // they are now in accounts and counted there
 	p.books.shifted, p.books.contractAccounts = full.shifted, &contractAccounts{known: p.books.contractAccounts.known}
-	for at, a := range full.accounts {
-		if id, own := scan.OwnerContract(at.Path); own && p.books.contractAccounts.known(id) {
-			p.books.accounts[at] = a
+	for accountID, a := range full.accounts {
+		if id, own := scan.OwnerContract(accountID.Path); own && p.books.contractAccounts.known(id) {
+			p.books.accounts[accountID] = a
 		}
 	}
 	again := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
 	if err := c.View.BufferedPages(o.ID, again.addBuffered); err != nil {
 		return err
 	}
-	for at := range again.lines {
-		if a := p.books.accounts[at]; a == nil || a.pagesRead {
-			delete(again.lines, at)
+	for accountID := range again.lines {
+		if a := p.books.accounts[accountID]; a == nil || a.pagesRead {
+			delete(again.lines, accountID)
 		}
 	}
 	err = c.View.Rows(o.ID, posting.Pages, func(key, row []byte) (bool, error) {
-		at, ok := store.ParsePageKey(key)
+		accountID, ok := store.ParsePageKey(key)
 		if !ok {
 			return true, nil
 		}
-		if a := p.books.accounts[at]; again.prefix == nil || at != again.at {
+		if a := p.books.accounts[accountID]; again.prefix == nil || accountID != again.accountID {
 			again.end()
 			again.prefix = nil
-			if _, own := scan.OwnerContract(at.Path); !own || a != nil && a.pagesRead {
+			if _, own := scan.OwnerContract(accountID.Path); !own || a != nil && a.pagesRead {
 				return true, c.Interrupted()
 			}
-			again.begin(at, append([]byte(nil), key[:len(key)-8]...))
+			again.begin(accountID, append([]byte(nil), key[:len(key)-8]...))
 			again.ownLines = nil
 		}
 		again.add(row)

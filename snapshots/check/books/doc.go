@@ -5,7 +5,7 @@
 // Invariants:
 //  1. Totals are computed from entries only; the package trusts no stored total.
 //  2. Memory grows with the number of accounts, not of lines: an account's lines are compared
-//     by a running hash. Accounts that belong to one contract are not kept in memory; only the
+//     by a running hash. Accounts that belong to one contract are not held in memory; only the
 //     sum of their lines' hashes is (contract_accounts.go).
 //  3. The journal is read a second time only if a comparison fails, to name the first wrong
 //     line.

@@ -108,11 +108,11 @@ func (m *Months) book(entry *ledger.Entry, closed scan.Hold, e *ledger.Event) {
 
 // effectOn returns the effect of entries on a posting's account in a month.
 func (m *Months) effectOn(p *ledger.Posting, month int) *effect {
-	at := ledger.Account{Path: p.Account, Asset: p.Asset}
-	a := m.effects[at]
+	accountID := ledger.Account{Path: p.Account, Asset: p.Asset}
+	a := m.effects[accountID]
 	if a == nil {
 		a = new(effects)
-		m.effects[at] = a
+		m.effects[accountID] = a
 	}
 	for i := range a.byMonth {
 		if a.byMonth[i].month == month {
@@ -151,9 +151,9 @@ func (m *Months) checkClosing(e *ledger.Event) {
 		m.next++
 	}
 	b := period.NewBalance(m.organization.ID, month)
-	for _, at := range slices.SortedFunc(maps.Keys(m.effects), period.Compare) {
-		totals := m.effects[at].settled.totals()
-		b.Add(at, &totals)
+	for _, accountID := range slices.SortedFunc(maps.Keys(m.effects), period.Compare) {
+		totals := m.effects[accountID].settled.totals()
+		b.Add(accountID, &totals)
 	}
 	if own, _ := b.Sum(); own != sum {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d closes %v with another hash than that of its trial balance", m.organization.ID, e.Seq, month)

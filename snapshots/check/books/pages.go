@@ -54,15 +54,15 @@ func (c *Check) CheckPages() error {
 			return err
 		}
 	}
-	for at, a := range c.books.accounts {
+	for accountID, a := range c.books.accounts {
 		if !a.pagesRead {
-			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has %d lines by its events and no page", o.ID, at.Path, at.Asset, a.lines)
+			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has %d lines by its events and no page", o.ID, accountID.Path, accountID.Asset, a.lines)
 		}
 	}
 	c.Report.Count(findings.RuleTotals, c.books.lines)
 	c.Report.Counts.Lines += c.books.lines
 	c.Report.Counts.Accounts += uint64(len(c.books.accounts))
-	c.Report.Counts.KeptAccounts += uint64(len(c.books.accounts))
+	c.Report.Counts.AccountsInMemory += uint64(len(c.books.accounts))
 	return c.explain(p.wrongAccounts)
 }
 
@@ -70,7 +70,7 @@ func (c *Check) CheckPages() error {
 type pageReader struct {
 	*Check
 	prefix        []byte // prefix of the keys of the account being read; nil: none
-	at            ledger.Account
+	accountID     ledger.Account
 	stream        hash.Hash
 	lines         map[ledger.Account][]byte // lines in page buffers, of accounts whose pages were not read yet
 	ownLines      *contractLines            // not nil if the account being read belongs to one contract
@@ -79,8 +79,8 @@ type pageReader struct {
 
 // addBuffered adds the lines that an account has in page buffers.
 func (p *pageReader) addBuffered(prefix, lines []byte) error {
-	if at, ok := store.ParsePagePrefix(prefix); ok {
-		p.lines[at] = lines
+	if accountID, ok := store.ParsePagePrefix(prefix); ok {
+		p.lines[accountID] = lines
 	}
 	return nil
 }
@@ -89,45 +89,45 @@ func (p *pageReader) addBuffered(prefix, lines []byte) error {
 // should exist: the writer stores an account's first lines on a page at once, because pages
 // tell readers which accounts exist.
 func (p *pageReader) checkPageless() {
-	for _, at := range slices.SortedFunc(maps.Keys(p.lines), scan.ByPath) {
-		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has lines in the page buffer and no page", p.organization.ID, at.Path, at.Asset)
-		p.begin(at, []byte{})
+	for _, accountID := range slices.SortedFunc(maps.Keys(p.lines), scan.ByPath) {
+		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has lines in the page buffer and no page", p.organization.ID, accountID.Path, accountID.Asset)
+		p.begin(accountID, []byte{})
 		p.end()
 	}
 }
 
 // readPage reads one stored page.
 func (p *pageReader) readPage(key, row []byte) error {
-	at, ok := store.ParsePageKey(key)
+	accountID, ok := store.ParsePageKey(key)
 	if !ok {
 		p.Report.Breach(findings.RuleTotals, "organization %v: a page with an unknown key", p.organization.ID)
 		return nil
 	}
-	if p.prefix == nil || at != p.at {
+	if p.prefix == nil || accountID != p.accountID {
 		p.end()
-		p.begin(at, append(p.prefix[:0], key[:len(key)-8]...))
+		p.begin(accountID, append(p.prefix[:0], key[:len(key)-8]...))
 	}
 	p.add(row)
 	p.DropPaged(p.prefix, row)
 	first := ledger.Micros(binary.BigEndian.Uint64(key[len(key)-8:]))
 	err := store.DecodePage(row, func(l *store.Line) (bool, error) {
 		if l.Booked != first {
-			p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the page of event %d has a wrong time in its key", p.organization.ID, at.Path, at.Asset, l.Seq)
+			p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the page of event %d has a wrong time in its key", p.organization.ID, accountID.Path, accountID.Asset, l.Seq)
 		}
 		return false, nil
 	})
 	if err != nil {
-		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: %v", p.organization.ID, at.Path, at.Asset, err)
+		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: %v", p.organization.ID, accountID.Path, accountID.Asset, err)
 	}
 	return nil
 }
 
 // begin starts reading an account.
-func (p *pageReader) begin(at ledger.Account, prefix []byte) {
-	p.at, p.prefix, p.ownLines = at, prefix, nil
+func (p *pageReader) begin(accountID ledger.Account, prefix []byte) {
+	p.accountID, p.prefix, p.ownLines = accountID, prefix, nil
 	p.stream.Reset()
-	if id, ownLines := scan.OwnerContract(at.Path); ownLines && p.books.accounts[at] == nil && p.books.contractAccounts.known(id) {
-		p.ownLines = &contractLines{at: at, books: p.books}
+	if id, ownLines := scan.OwnerContract(accountID.Path); ownLines && p.books.accounts[accountID] == nil && p.books.contractAccounts.known(id) {
+		p.ownLines = &contractLines{accountID: accountID, books: p.books}
 		p.books.contractAccounts.accounts++
 	}
 }
@@ -146,19 +146,19 @@ func (p *pageReader) end() {
 	if p.prefix == nil {
 		return
 	}
-	p.add(p.lines[p.at])
-	delete(p.lines, p.at)
+	p.add(p.lines[p.accountID])
+	delete(p.lines, p.accountID)
 	if p.ownLines != nil {
 		return
 	}
-	a := p.books.accounts[p.at]
+	a := p.books.accounts[p.accountID]
 	if a == nil {
-		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has a page and no event", p.organization.ID, p.at.Path, p.at.Asset)
+		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has a page and no event", p.organization.ID, p.accountID.Path, p.accountID.Asset)
 		return
 	}
 	a.pagesRead = true
 	if !bytes.Equal(p.stream.Sum(nil), a.stream.Sum(nil)) {
-		p.wrongAccounts = append(p.wrongAccounts, p.at)
+		p.wrongAccounts = append(p.wrongAccounts, p.accountID)
 	}
 }
 
@@ -173,20 +173,20 @@ func (c *Check) explain(differ []ledger.Account) error {
 	}
 	o := c.organization
 	watched := make(map[ledger.Account]*storedLines)
-	for i, at := range differ {
+	for i, accountID := range differ {
 		if i == maxExplained {
 			c.Report.Breach(findings.RuleTotals, "organization %v: %d accounts differ", o.ID, len(differ))
 			break
 		}
 		s := new(storedLines)
-		s.next, s.stop = iter.Pull(c.linesOf(at))
+		s.next, s.stop = iter.Pull(c.linesOf(accountID))
 		defer s.stop()
-		watched[at] = s
+		watched[accountID] = s
 	}
 	again := newBooks()
-	again.line = func(at ledger.Account, want *store.Line) {
-		if s := watched[at]; s != nil && !s.found {
-			s.compare(c.Report, o.ID, at, want)
+	again.line = func(accountID ledger.Account, want *store.Line) {
+		if s := watched[accountID]; s != nil && !s.found {
+			s.compare(c.Report, o.ID, accountID, want)
 		}
 	}
 	err := c.View.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
@@ -195,14 +195,14 @@ func (c *Check) explain(differ []ledger.Account) error {
 		}
 		return true, c.Interrupted()
 	})
-	for at, s := range watched {
+	for accountID, s := range watched {
 		if s.found {
 			continue
 		}
 		if l, more := s.next(); more {
-			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d belongs to no event", o.ID, at.Path, at.Asset, l.Seq)
+			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d belongs to no event", o.ID, accountID.Path, accountID.Asset, l.Seq)
 		} else {
-			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: its lines are not as they were written", o.ID, at.Path, at.Asset)
+			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: its lines are not as they were written", o.ID, accountID.Path, accountID.Asset)
 		}
 	}
 	return err
@@ -216,18 +216,18 @@ type storedLines struct {
 }
 
 // compare reads the next line and reports how it differs.
-func (s *storedLines) compare(report *findings.Report, org ledger.ID, at ledger.Account, want *store.Line) {
+func (s *storedLines) compare(report *findings.Report, org ledger.ID, accountID ledger.Account, want *store.Line) {
 	got, more := s.next()
 	switch {
 	case !more || got.Seq > want.Seq:
-		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the posting of event %d has no line", org, at.Path, at.Asset, want.Seq)
+		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the posting of event %d has no line", org, accountID.Path, accountID.Asset, want.Seq)
 	case got.Seq < want.Seq:
-		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d belongs to no event", org, at.Path, at.Asset, got.Seq)
+		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d belongs to no event", org, accountID.Path, accountID.Asset, got.Seq)
 	case got.Totals != want.Totals:
 		report.Breach(findings.RuleTotals, "organization %v: account %s %v: after event %d the totals are %s, and its postings give %s",
-			org, at.Path, at.Asset, got.Seq, show(got.Totals), show(want.Totals))
+			org, accountID.Path, accountID.Asset, got.Seq, show(got.Totals), show(want.Totals))
 	case got != *want:
-		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d is not its posting", org, at.Path, at.Asset, got.Seq)
+		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d is not its posting", org, accountID.Path, accountID.Asset, got.Seq)
 	default:
 		return
 	}
@@ -239,10 +239,10 @@ func show(t ledger.Totals) string {
 }
 
 // linesOf returns an account's stored lines, oldest first.
-func (c *Check) linesOf(at ledger.Account) iter.Seq[store.Line] {
+func (c *Check) linesOf(accountID ledger.Account) iter.Seq[store.Line] {
 	return func(yield func(store.Line) bool) {
 		// An error was reported when the pages were read.
-		_ = c.View.LinesAscending(c.organization.ID, at, func(l *store.Line) (bool, error) { return yield(*l), nil })
+		_ = c.View.LinesAscending(c.organization.ID, accountID, func(l *store.Line) (bool, error) { return yield(*l), nil })
 	}
 }
 
@@ -270,14 +270,14 @@ func (c *Check) CheckShifted() error {
 func (c *Check) CheckBalances() error {
 	o := c.organization
 	sums := make(map[money.Asset]*ledger.Totals)
-	for at, a := range c.books.accounts {
-		sum := sums[at.Asset]
+	for accountID, a := range c.books.accounts {
+		sum := sums[accountID.Asset]
 		if sum == nil {
 			sum = new(ledger.Totals)
-			sums[at.Asset] = sum
+			sums[accountID.Asset] = sum
 		}
 		if !addTotals(sum, &a.totals) {
-			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, at.Asset)
+			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, accountID.Asset)
 		}
 	}
 	for asset, ownLines := range c.books.contractAccounts.sums {
@@ -293,9 +293,9 @@ func (c *Check) CheckBalances() error {
 			c.Report.Breach(findings.RuleTotals, "organization %v: in %v debits and credits are %s", o.ID, asset, show(*sum))
 		}
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(c.books.accounts), scan.ByPath) {
-		if partner, ok := scan.AvailableBalanceOwner(at.Path); ok {
-			c.checkOverdraft(at, partner, c.books.accounts[at])
+	for _, accountID := range slices.SortedFunc(maps.Keys(c.books.accounts), scan.ByPath) {
+		if partner, ok := scan.AvailableBalanceOwner(accountID.Path); ok {
+			c.checkOverdraft(accountID, partner, c.books.accounts[accountID])
 		}
 	}
 	return nil
@@ -317,7 +317,7 @@ func addTotals(sum, totals *ledger.Totals) bool {
 // checkOverdraft checks that a partner's available balance is not below its overdraft. Amounts that
 // forced holds reserve do not count. If the overdraft was set after the balance was last lowered,
 // nothing is checked, because an earlier overdraft may have allowed the balance.
-func (c *Check) checkOverdraft(at ledger.Account, number int64, a *account) {
+func (c *Check) checkOverdraft(accountID ledger.Account, number int64, a *account) {
 	available, err := a.totals.Available().Add(money.Signed{Abs: a.forced})
 	if err != nil || !available.Negative {
 		return
@@ -327,9 +327,9 @@ func (c *Check) checkOverdraft(at ledger.Account, number int64, a *account) {
 		if p.Changed && a.loweredAt < p.Updated+scan.InFlight {
 			return
 		}
-		overdraft = p.Overdraft[at.Asset]
+		overdraft = p.Overdraft[accountID.Asset]
 	}
 	if overdraft.Less(available.Abs) {
-		c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has %v available, and its overdraft is %v", c.organization.ID, at.Path, at.Asset, available, overdraft)
+		c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has %v available, and its overdraft is %v", c.organization.ID, accountID.Path, accountID.Asset, available, overdraft)
 	}
 }

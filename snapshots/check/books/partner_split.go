@@ -41,15 +41,15 @@ type partnerSplit struct {
 func splitOf(postings []ledger.Posting) (s partnerSplit) {
 	for i := range postings {
 		p := &postings[i]
-		number, owed := scan.Between(string(p.Account), scan.OwedHead, scan.OwedTail)
+		number, owed := scan.Between(string(p.Account), scan.OwedPrefix, scan.OwedSuffix)
 		if !owed {
 			var available bool
-			if number, available = scan.Between(string(p.Account), scan.AvailableHead, scan.AvailableTail); !available {
+			if number, available = scan.Between(string(p.Account), scan.AvailablePrefix, scan.AvailableSuffix); !available {
 				continue
 			}
 		}
 		s.found, s.asset = true, p.Asset
-		s.paths = [2]ledger.Path{ledger.Path(scan.AvailableHead + number + scan.AvailableTail), ledger.Path(scan.OwedHead + number + scan.OwedTail)}
+		s.paths = [2]ledger.Path{ledger.Path(scan.AvailablePrefix + number + scan.AvailableSuffix), ledger.Path(scan.OwedPrefix + number + scan.OwedSuffix)}
 		if owed {
 			s.owed, _ = s.owed.Add(scan.Net(p)) // PostingsFault has checked the range
 		} else {

@@ -23,7 +23,7 @@ import (
 // charge that the store has closed is not open at the provider. No line of the log shows what may be
 // a card number. The rule needs a data directory.
 
-// LogName is the file in the data directory in which the simulator keeps its log.
+// LogName is the name of the simulator's log in the data directory.
 const LogName = "simulator.log"
 
 // call is a line of the simulator's log: a call, and the state of the charge after it.
@@ -110,8 +110,8 @@ func (c *checker) readCalls(path string) error {
 		if err != nil {
 			return err
 		}
-		var made call
-		if err := json.Unmarshal(line, &made); err != nil {
+		var entry call
+		if err := json.Unmarshal(line, &entry); err != nil {
 			c.Report.Breach(findings.RuleCalls, "call %d of the simulator can't be read", n)
 			continue
 		}
@@ -119,7 +119,7 @@ func (c *checker) readCalls(path string) error {
 		if showsCard(line) {
 			c.Report.Breach(findings.RuleCalls, "call %d of the simulator shows what may be a card's number", n)
 		}
-		c.checkCall(&made, requests)
+		c.checkCall(&entry, requests)
 		if err := c.Interrupted(); err != nil {
 			return err
 		}
@@ -128,63 +128,63 @@ func (c *checker) readCalls(path string) error {
 
 // checkCall checks a call and adds it to its transaction's history; requests has the requests of the
 // calls read before.
-func (c *checker) checkCall(made *call, requests map[ledger.ID]bool) {
-	source := ledger.Source{Kind: ledger.Transaction, ID: made.Reference}
-	operation, known := callNamesInLog[made.Operation]
-	if !known && made.Operation != challenge && made.Operation != reissue {
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent with an unknown operation", made.Org, scan.Named(source))
+func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
+	source := ledger.Source{Kind: ledger.Transaction, ID: entry.Reference}
+	operation, known := callNamesInLog[entry.Operation]
+	if !known && entry.Operation != challenge && entry.Operation != reissue {
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent with an unknown operation", entry.Org, scan.Named(source))
 		return
 	}
 	var o *scan.Organization
 	var h *scan.History
-	if o = c.Organizations[made.Org]; o != nil {
+	if o = c.Organizations[entry.Org]; o != nil {
 		h = o.Histories.Find(source)
 	}
 	if h == nil || h.Intents[scan.CallCharge] == 0 {
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to the provider without an intent", made.Org, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to the provider without an intent", entry.Org, scan.Named(source))
 		return
 	}
-	terminal := o.Histories.TerminalOf(made.Terminal)
+	terminal := o.Histories.TerminalOf(entry.Terminal)
 	switch {
 	case !known:
 	case operation == scan.CallCharge:
-		c.checkOpening(made, h, terminal)
+		c.checkOpening(entry, h, terminal)
 	case h.Calls[scan.CallCharge] == 0 || h.CalledTerminal != terminal:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s has a %s at a terminal where it is not open", made.Org, scan.Named(source), made.Operation)
-	case made.Request == (ledger.ID{}):
-		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s names no request", made.Org, made.Operation, scan.Named(source))
-	case requests[made.Request] && operation != scan.CallComplete:
-		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s was sent twice", made.Org, made.Operation, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s has a %s at a terminal where it is not open", entry.Org, scan.Named(source), entry.Operation)
+	case entry.Request == (ledger.ID{}):
+		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s names no request", entry.Org, entry.Operation, scan.Named(source))
+	case requests[entry.Request] && operation != scan.CallComplete:
+		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s was sent twice", entry.Org, entry.Operation, scan.Named(source))
 	}
-	if known && (operation == scan.CallCharge || !requests[made.Request]) {
+	if known && (operation == scan.CallCharge || !requests[entry.Request]) {
 		h.Calls[operation] = scan.Increment(h.Calls[operation])
 	}
-	requests[made.Request] = true
-	made.apply(o.Histories, h)
+	requests[entry.Request] = true
+	entry.apply(o.Histories, h)
 }
 
 // checkOpening checks and records a call that opens a charge. A further terminal may be tried
 // only after the one before has refused.
-func (c *checker) checkOpening(made *call, h *scan.History, terminal uint32) {
-	source := ledger.Source{Kind: ledger.Transaction, ID: made.Reference}
+func (c *checker) checkOpening(entry *call, h *scan.History, terminal uint32) {
+	source := ledger.Source{Kind: ledger.Transaction, ID: entry.Reference}
 	switch {
 	case h.Calls[scan.CallCharge] == 0:
 	case h.CalledTerminal == terminal:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent twice to one terminal", made.Org, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent twice to one terminal", entry.Org, scan.Named(source))
 	case h.Marks&scan.ProviderMayHold != 0:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to a second terminal, and the first may have charged it", made.Org, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to a second terminal, and the first may have charged it", entry.Org, scan.Named(source))
 	}
 	h.CalledTerminal = terminal
 }
 
 // apply records the state in which the call leaves its charge.
-func (made *call) apply(histories *scan.Histories, h *scan.History) {
-	status, settled := made.Status, made.Captured
+func (entry *call) apply(histories *scan.Histories, h *scan.History) {
+	status, settled := entry.Status, entry.Captured
 	if status == "" {
-		status = made.Outcome
+		status = entry.Outcome
 	}
 	if settled.IsZero() {
-		settled = made.Amount
+		settled = entry.Amount
 	}
 	h.Marks &^= scan.ProviderMayHold | scan.ProviderHolds | scan.ProviderAgrees
 	if uncharged[status] {
@@ -206,7 +206,7 @@ func (made *call) apply(histories *scan.Histories, h *scan.History) {
 	} else if h.OpenRequest == scan.LateRefundRequest {
 		underWay = ours.Captured
 	}
-	if settled == ours.Captured && !heldStatuses[status] && (made.Refunded == ours.Refunded || made.Refunded == underWay) {
+	if settled == ours.Captured && !heldStatuses[status] && (entry.Refunded == ours.Refunded || entry.Refunded == underWay) {
 		h.Marks |= scan.ProviderAgrees
 	}
 }
@@ -229,7 +229,7 @@ func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *s
 	}
 	settled := h.Marks&(scan.ChargeBooked|scan.BookedLate) != 0
 	last := payment.Status(o.Histories.StatesOf(ledger.Transaction).Name(h))
-	over := last == payment.Rejected || last == payment.Failed
+	closed := last == payment.Rejected || last == payment.Failed
 	switch {
 	case h.Calls[scan.CallCharge] > 0 && h.Marks&scan.AtSimulator != 0 && h.CalledTerminal != h.TerminalHash && settled:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged at a different terminal than the one to which it was last sent", o.ID, scan.Named(source))
@@ -237,9 +237,9 @@ func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *s
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged without a call", o.ID, scan.Named(source))
 	case settled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderAgrees == 0:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s has booked something else than the provider did", o.ID, scan.Named(source))
-	case over && !settled && h.Marks&scan.ProviderHolds != 0:
+	case closed && !settled && h.Marks&scan.ProviderHolds != 0:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider has charged it", o.ID, scan.Named(source), last)
-	case over && !settled && h.Marks&scan.ProviderMayHold != 0:
+	case closed && !settled && h.Marks&scan.ProviderMayHold != 0:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider may still charge it", o.ID, scan.Named(source), last)
 	}
 }

@@ -2,7 +2,7 @@ package calls
 
 import "testing"
 
-func TestACardsNumberIsFoundWhereItStandsByItself(t *testing.T) {
+func TestOnlySeparateCardNumbersAreFound(t *testing.T) {
 	for line, shows := range map[string]bool{
 		`{"reason":"4242424242424242"}`:                                                             true,
 		`{"reason":"card 5555555555554444 was declined"}`:                                           true,

@@ -3,7 +3,7 @@
 //
 // Invariants:
 //  1. The log is read once, in order; a last line that is cut short is not a call.
-//  2. A transaction's calls are kept as a few counters and marks in its History.
+//  2. Memory holds a transaction's calls as a few counters and marks in its History.
 //  3. A restore and the checker use the same rule for which calls have an intent (LogFilter).
 //
 // Callers: snapshots/check (Check), snapshots/backup (LogFilter, LogName).

@@ -31,27 +31,27 @@ func NewLogFilter(s *scan.Scan) *LogFilter {
 // for this kind of call than lines that were kept before. A repeated call with the same request is
 // kept if the first one was. A line that can't be read is kept, and the checker reports it.
 func (k *LogFilter) Keeps(line []byte) bool {
-	var made call
-	if json.Unmarshal(line, &made) != nil {
+	var entry call
+	if json.Unmarshal(line, &entry) != nil {
 		return true
 	}
-	o := k.scan.Organizations[made.Org]
+	o := k.scan.Organizations[entry.Org]
 	if o == nil {
 		return false
 	}
-	h := o.Histories.Find(ledger.Source{Kind: ledger.Transaction, ID: made.Reference})
+	h := o.Histories.Find(ledger.Source{Kind: ledger.Transaction, ID: entry.Reference})
 	if h == nil || h.Intents[scan.CallCharge] == 0 {
 		return false
 	}
-	what, known := callNamesInLog[made.Operation]
-	if !known || what != scan.CallCharge && what != scan.CallComplete && k.requests[made.Request] {
+	what, known := callNamesInLog[entry.Operation]
+	if !known || what != scan.CallCharge && what != scan.CallComplete && k.requests[entry.Request] {
 		return true
 	}
-	of := callKind{made.Org, made.Reference, what}
+	of := callKind{entry.Org, entry.Reference, what}
 	if k.keptLines[of] >= h.Intents[what] {
 		return false
 	}
 	k.keptLines[of]++
-	k.requests[made.Request] = true
+	k.requests[entry.Request] = true
 	return true
 }

@@ -2,7 +2,7 @@
 // a test has sent, such as card numbers.
 //
 // Invariants:
-//  1. Every regular file is searched, whatever its format, except the check's own inputs.
+//  1. Every regular file is searched, in any format, except the check's own inputs.
 //  2. A string that lies across two reads of a file is found.
 //  3. A finding names the file, the canary's line and the offset, never the string.
 //

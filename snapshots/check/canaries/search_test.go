@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTheSearchFindsWhatBytesIndexFinds(t *testing.T) {
+func TestSearchFindsTheSameAsBytesIndex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		canaries := rapid.SliceOfN(rapid.StringMatching(`[ab]{1,9}`), 1, 6).Draw(t, "canaries")
 		text := rapid.StringMatching(`[ab]{0,60}`).Draw(t, "text") // few letters, so that there are many matches

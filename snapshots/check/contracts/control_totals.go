@@ -59,12 +59,12 @@ var controlAccounts = func() map[ledger.Path]bool {
 	return all
 }()
 
-const cashHead = "A:cash:"
+const cashPrefix = "A:cash:"
 
 // controlAccount returns the account of the control total that a line on the path changes; empty if the
 // line changes none.
 func (l *Lifecycle) controlAccount(path ledger.Path) ledger.Path {
-	switch cash := strings.HasPrefix(string(path), cashHead); {
+	switch cash := strings.HasPrefix(string(path), cashPrefix); {
 	case cash && l.LastAction == contract.Profit:
 		return cashOfProfit
 	case cash && l.LastAction == contract.PayRent:

@@ -10,7 +10,7 @@ import (
 
 // POSTINGS: "None is a decision too". Each event of each product's machine is in the checker's
 // table, or in the list of events that never move money.
-func TestEveryEventOfAContractIsDecided(t *testing.T) {
+func TestEveryContractEventHasAnEntryRule(t *testing.T) {
 	shared := []contract.Action{contract.Create, contract.Submit, contract.Pass, contract.Reject}
 	never := map[*contract.Product][]contract.Action{
 		contract.Certificate: {contract.Offer, contract.CloseSubscription, contract.Mature},
@@ -39,7 +39,7 @@ func TestEveryEventOfAContractIsDecided(t *testing.T) {
 }
 
 // The checker's table of events that move money agrees with the products' handlers.
-func TestWhatMovesMoneySaysSo(t *testing.T) {
+func TestEntryRulesAgreeWithTheProductsHandlers(t *testing.T) {
 	for _, p := range contract.Products {
 		for _, d := range p.Handlers {
 			for _, by := range d.Transitions {

@@ -58,8 +58,8 @@ func assetHash(h *scan.Histories, asset money.Asset) uint32 {
 // withoutPanic calls fn, which calls a product's functions on a record, and tells whether fn returned
 // normally. If the record's columns contradict each other, an assertion in the product panics. In a
 // server that is a bug; here it is a finding.
-func withoutPanic(fn func()) (well bool) {
-	defer func() { well = recover() == nil }()
+func withoutPanic(fn func()) (valid bool) {
+	defer func() { valid = recover() == nil }()
 	fn()
 	return true
 }
@@ -110,11 +110,11 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 		for i := range e.Entry.Postings {
 			posting := &e.Entry.Postings[i]
 			if id, own := scan.OwnerContract(posting.Account); own && id == r.Source.ID {
-				at := ledger.Account{Path: posting.Account, Asset: posting.Asset}
-				if balances[at] == nil {
-					balances[at] = new(ledger.Totals)
+				accountID := ledger.Account{Path: posting.Account, Asset: posting.Asset}
+				if balances[accountID] == nil {
+					balances[accountID] = new(ledger.Totals)
 				}
-				_ = balances[at].Post(posting.Side, posting.Amount) // a total out of range is reported elsewhere
+				_ = balances[accountID].Post(posting.Side, posting.Amount) // a total out of range is reported elsewhere
 			}
 		}
 		return true, c.Interrupted()
@@ -123,19 +123,19 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 		c.Fault(r, "has events that can't be read: %v", err)
 	}
 	for _, h := range holdings {
-		at := ledger.Account{Path: h.Account, Asset: p.Asset}
+		accountID := ledger.Account{Path: h.Account, Asset: p.Asset}
 		var totals ledger.Totals
-		if found := balances[at]; found != nil {
+		if found := balances[accountID]; found != nil {
 			totals = *found
-			delete(balances, at)
+			delete(balances, accountID)
 		}
 		if got := totals.Balance(h.Account.NormalSide()); got != h.Balance() {
 			c.Fault(r, "says that account %s holds %v, and by its entries that is %v", h.Account, h.Balance(), got)
 		}
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(balances), scan.ByPath) {
-		if totals := balances[at]; totals.DebitsPosted != totals.CreditsPosted {
-			c.Fault(r, "says nothing of account %s %v, which holds %v", at.Path, at.Asset, totals.Balance(at.Path.NormalSide()))
+	for _, accountID := range slices.SortedFunc(maps.Keys(balances), scan.ByPath) {
+		if totals := balances[accountID]; totals.DebitsPosted != totals.CreditsPosted {
+			c.Fault(r, "says nothing of account %s %v, which holds %v", accountID.Path, accountID.Asset, totals.Balance(accountID.Path.NormalSide()))
 		}
 	}
 }

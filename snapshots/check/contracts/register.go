@@ -70,9 +70,9 @@ func (c *Check) registerOf(id ledger.ID) *register { return c.registers[id] }
 
 // The prefixes of the paths of holders' accounts.
 const (
-	subscriptionStem = "L:subscription:"
-	currentStem      = "L:customer:"
-	distributionStem = "L:distributions:"
+	subscriptionPrefix = "L:subscription:"
+	currentPrefix      = "L:customer:"
+	distributionPrefix = "L:distributions:"
 )
 
 // beginAction adds an event that is neither a batch nor a continuation to a contract's
@@ -118,10 +118,10 @@ func (c *Check) followRegister(l *Lifecycle, e *ledger.Event) {
 	}
 	for i := range e.Entry.Postings {
 		p := &e.Entry.Postings[i]
-		if strings.HasPrefix(string(p.Account), currentStem) {
+		if strings.HasPrefix(string(p.Account), currentPrefix) {
 			r.paid = r.paid.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
 		}
-		if l.LastAction == contract.Subscribe && strings.HasPrefix(string(p.Account), subscriptionStem) {
+		if l.LastAction == contract.Subscribe && strings.HasPrefix(string(p.Account), subscriptionPrefix) {
 			r.subscriptions++
 			r.sum += subscriptionHash(o.Histories, r.subscriptions, string(p.Account), scan.BigAmount(p.Amount), e.Entry.Effective)
 		}
@@ -135,7 +135,7 @@ func paysNobody(e *ledger.Event) bool {
 		return false
 	}
 	for i := range e.Entry.Postings {
-		if at := string(e.Entry.Postings[i].Account); strings.HasPrefix(at, currentStem) || strings.HasPrefix(at, distributionStem) {
+		if at := string(e.Entry.Postings[i].Account); strings.HasPrefix(at, currentPrefix) || strings.HasPrefix(at, distributionPrefix) {
 			return false
 		}
 	}
@@ -156,20 +156,20 @@ func subscriptionHash(h *scan.Histories, number int64, account string, price *bi
 	}{number, account, price.String(), on})
 }
 
-// checkRegister compares a contract's register rows with its events and its record, and puts
-// the holders into the record for the checks that need them.
+// checkRegister compares a contract's register rows with its events and its record. It also reads
+// the holders into the record, for the checks that need them.
 func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 	subscriptions, holders, has := p.Registered()
 	if !has {
 		return
 	}
 	o := r.Organization
-	known := c.registerOf(p.ID)
-	if known == nil {
-		known = new(register)
-		c.registers[p.ID] = known
+	fromEvents := c.registerOf(p.ID)
+	if fromEvents == nil {
+		fromEvents = new(register)
+		c.registers[p.ID] = fromEvents
 	}
-	known.requiredRows = uint64(subscriptions + 2*holders)
+	fromEvents.requiredRows = uint64(subscriptions + 2*holders)
 	err := contractactor.Holders(c.View, o.ID, p.ID, 1, func(h contract.Holder) (bool, error) {
 		p.Register.Holders = append(p.Register.Holders, h)
 		return true, c.Interrupted()
@@ -182,15 +182,15 @@ func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 		c.Fault(r, "has %d holders, and its register %d", holders, n)
 		return
 	}
-	c.checkSubscriptions(r, p, known)
+	c.checkSubscriptions(r, p, fromEvents)
 	c.checkInvestors(r, p)
-	c.checkBatches(r, p, known)
-	c.checkPaid(r, p, known)
+	c.checkBatches(r, p, fromEvents)
+	c.checkPaid(r, p, fromEvents)
 }
 
 // checkSubscriptions compares the subscriptions with their events, and the holders'
 // positions with the subscriptions.
-func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, known *register) {
+func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, fromEvents *register) {
 	o, face := r.Organization, amountOf(p, "certificate_value")
 	held := make([]int64, len(p.Register.Holders))
 	n, newest, sum, wrong := int64(0), int64(0), uint64(0), false
@@ -205,7 +205,7 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, known *re
 		}
 		held[s.Holder-1] += s.Certificates
 		price := new(big.Int).Mul(face, big.NewInt(s.Certificates))
-		account := subscriptionStem + p.ID.String() + ":" + s.Investor.String()
+		account := subscriptionPrefix + p.ID.String() + ":" + s.Investor.String()
 		sum += subscriptionHash(o.Histories, s.Number, account, price, s.On)
 		return true, c.Interrupted()
 	})
@@ -219,8 +219,8 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, known *re
 	if wrong {
 		c.Fault(r, "has a register whose holders are not those of its subscriptions")
 	}
-	if total, _, _ := p.Registered(); n != total || n != known.subscriptions || sum != known.sum {
-		c.Fault(r, "says %d subscriptions, its register has %d, and its events %d, or others", total, n, known.subscriptions)
+	if total, _, _ := p.Registered(); n != total || n != fromEvents.subscriptions || sum != fromEvents.sum {
+		c.Fault(r, "says %d subscriptions, its register has %d, and its events %d, or others", total, n, fromEvents.subscriptions)
 	}
 }
 
@@ -238,33 +238,33 @@ func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 }
 
 // checkBatches compares the progress of actions with the number of their batches.
-func (c *Check) checkBatches(r *scan.Record, p *contract.Record, known *register) {
+func (c *Check) checkBatches(r *scan.Record, p *contract.Record, fromEvents *register) {
 	holders := int64(len(p.Register.Holders))
-	for was := range known.earlierActions {
+	for was := range fromEvents.earlierActions {
 		if want := batchesOf(was.action, holders); was.batches != want && !(was.paidNobody && was.batches == 0) {
 			c.Fault(r, "has %d batches after %s, which takes %d", was.batches, was.action, want)
 		}
 	}
 	l := c.LifecycleOf(r.History)
-	progress, under := p.Progress()
+	progress, underWay := p.Progress()
 	want := int64(0)
 	if forHolders[l.LastAction] && !l.paidNobody {
 		want = batchesOf(l.LastAction, holders)
 	}
 	switch {
-	case !under && known.batches != want:
-		c.Fault(r, "has %d batches after %s, which takes %d, and that action has ended", known.batches, l.LastAction, want)
-	case under && (progress.Doing != l.LastAction || known.batches >= want || progress.Done != known.batches*batchSize(l.LastAction) || progress.Total != holders || progress.On != known.effectiveDay):
-		c.Fault(r, "says that it is at holder %d of %d of %s, and its events have %d batches of %s", progress.Done, progress.Total, progress.Doing, known.batches, l.LastAction)
+	case !underWay && fromEvents.batches != want:
+		c.Fault(r, "has %d batches after %s, which takes %d, and that action has ended", fromEvents.batches, l.LastAction, want)
+	case underWay && (progress.Doing != l.LastAction || fromEvents.batches >= want || progress.Done != fromEvents.batches*batchSize(l.LastAction) || progress.Total != holders || progress.On != fromEvents.effectiveDay):
+		c.Fault(r, "says that it is at holder %d of %d of %s, and its events have %d batches of %s", progress.Done, progress.Total, progress.Doing, fromEvents.batches, l.LastAction)
 	}
-	if under {
+	if underWay {
 		c.contractCounts[counterKey(ledger.UnderWayKey, "")]++
 	}
 }
 
 // checkPaid compares the amount that each holder was paid with the holder's part of the
 // distributions and the redemption, to the minor unit.
-func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
+func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *register) {
 	l := c.LifecycleOf(r.History)
 	face, penalty, sold := amountOf(p, "certificate_value"), new(big.Int), new(big.Int)
 	if l.LastAction == contract.RedeemEarly {
@@ -280,10 +280,10 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 	for _, h := range p.Register.Holders {
 		sold.Add(sold, big.NewInt(h.Certificates))
 	}
-	progress, under := p.Progress()
+	progress, underWay := p.Progress()
 	var lines []scan.Line
 	for _, h := range p.Register.Holders {
-		waits := under && h.Number > progress.Done
+		waits := underWay && h.Number > progress.Done
 		n := big.NewInt(h.Certificates)
 		expected := new(big.Int).Mul(perCertificate, n)
 		if waits && progress.Doing == contract.Profit {
@@ -297,9 +297,9 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 			}
 			expected.Add(expected, new(big.Int).Sub(full, reduction))
 		}
-		lines = append(lines, scan.Credit(ledger.Path(currentStem+h.Investor.String()+":current"), p.Asset, expected))
+		lines = append(lines, scan.Credit(ledger.Path(currentPrefix+h.Investor.String()+":current"), p.Asset, expected))
 	}
-	if known.paid != r.Organization.Histories.ExpectedFingerprint(lines) {
+	if fromEvents.paid != r.Organization.Histories.ExpectedFingerprint(lines) {
 		c.Fault(r, "has paid its holders something else than their parts")
 	}
 }
@@ -307,7 +307,7 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 // plainAmount returns the amount in a column; zero if the column has none.
 func plainAmount(value any) *big.Int {
 	if sum, ok := value.(interface{ String() string }); ok {
-		if n, well := new(big.Int).SetString(sum.String(), 10); well {
+		if n, valid := new(big.Int).SetString(sum.String(), 10); valid {
 			return n
 		}
 	}

@@ -27,21 +27,21 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	if !ok {
 		return false
 	}
-	made, well := scan.KeyOwner(owner)
-	if !well || text == "" {
+	source, valid := scan.KeyOwner(owner)
+	if !valid || text == "" {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) of an unknown form", o.ID, ledger.ClaimIdempotency)
 		return true
 	}
-	h := o.Histories.Find(made)
-	if (made.Kind == ledger.Period || made.Kind == ledger.Screening) && h != nil && h.Marks&scan.HasRow != 0 {
+	h := o.Histories.Find(source)
+	if (source.Kind == ledger.Period || source.Kind == ledger.Screening) && h != nil && h.Marks&scan.HasRow != 0 {
 		return true // the record never changes and serves as the cached reply
 	}
-	if made.Kind != ledger.Contract || h == nil || h.Marks&scan.HasRow == 0 {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.Named(made))
+	if source.Kind != ledger.Contract || h == nil || h.Marks&scan.HasRow == 0 {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.Named(source))
 		return true
 	}
 	reply := scan.Place{Org: o.ID, ID: contractactor.ReplyID(o.ID, key)}
-	c.cachedReplies.Keys[reply] = made.ID
+	c.cachedReplies.Keys[reply] = source.ID
 	if _, found := c.cachedReplies.Shown[reply]; !found {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which does not exist",
 			o.ID, ledger.ClaimIdempotency, scan.Named(ledger.Source{Kind: ledger.Reply, ID: reply.ID}))

@@ -153,9 +153,9 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 	if err != nil {
 		return err
 	}
-	says := "waits"
+	state := "waits"
 	if notifier.RowKind(row.Key[0]) == notifier.ParkedRows {
-		says = "was given up"
+		state = "was given up"
 	}
 	if found {
 		k, err := notifier.ReadKept(key, value)
@@ -163,7 +163,7 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 			return nil
 		}
 	}
-	d.fault(id, "has a row which says that it "+says+", and that is wrong")
+	d.fault(id, "has a row which says that it "+state+", and that is wrong")
 	return d.Interrupted()
 }
 

@@ -280,7 +280,7 @@ func (d *deliveryReader) advanceKept() {
 	}
 }
 
-// unread reports rows that can't be read, unless the check is interrupted.
+// reportUnreadable reports rows that can't be read, unless the check is interrupted.
 func (d *deliveryReader) reportUnreadable(err error) {
 	if err != nil && d.Ctx.Err() == nil {
 		d.breach("%v", err)

@@ -97,7 +97,7 @@ func (n *Notices) advancePage() {
 	}
 }
 
-// unread reports rows that can't be read, unless the check is interrupted.
+// reportUnreadable reports rows that can't be read, unless the check is interrupted.
 func (n *Notices) reportUnreadable(err error) {
 	if err != nil && n.Ctx.Err() == nil {
 		n.Report.Breach(findings.RuleNotified, "organization %v: %v", n.organization.ID, err)

@@ -18,8 +18,8 @@ type limitReferences struct {
 	env          string
 }
 
-// checkLimit checks that a limit's bound is in range, and records the limit and the partner and terminal that it names.
-// Reading the limit has already checked that its kind and scope are known and that it has a bound.
+// checkLimit checks that a limit's bound is in range, and records the limit with the partner and terminal that it
+// names. Reading the limit has already checked that its kind and scope are known and that it has a bound.
 func (c *Check) checkLimit(r *scan.Record, l *directory.Limit) {
 	if ledger.MaxAmount.Less(l.MaxAmount) || l.MaxCount < 0 || l.MaxCount > directory.MaxCount {
 		c.Fault(r, "has a bound that is out of range")

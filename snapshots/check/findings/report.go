@@ -63,9 +63,9 @@ type Rule struct {
 type Counts struct {
 	Organizations, Events, Lines, Accounts, Records, Claims uint64
 
-	KeptAccounts   uint64 // accounts that were held in memory: all but those that belong to one contract
-	SkippedAnswers uint64 // lines of the answers file that rule 1 does not compare
-	Reread         uint64 // organizations whose checkpoints were read a second time, with the totals of all accounts
+	AccountsInMemory uint64 // accounts that were held in memory: all but those that belong to one contract
+	SkippedAnswers   uint64 // lines of the answers file that rule 1 does not compare
+	Reread           uint64 // organizations whose checkpoints were read a second time, with the totals of all accounts
 }
 
 // Report is the result of a check.

@@ -33,7 +33,7 @@ type History struct {
 	OpenRequest         OpenRequest       // the open request to the provider, besides the charge
 	Holds               uint8             // charges that held money when they were sent
 	ListedAtCreation    uint8             // one bit for each of the record's lists: the row of its creation was read
-	ListedAtLastEvent   uint8             // likewise: the row of its last event was read
+	ListedAtLastEvent   uint8             // one bit for each of the record's lists: the row of its last event was read
 	Intents             [Operations]uint8 // intents to call a provider
 	Calls               [Operations]uint8 // calls made
 	Marks               Marks
@@ -53,7 +53,7 @@ const (
 	ChargeBooked                      // its charge is booked, or it is a return, which is booked
 	BookedLate                        // money arrived after the transaction was closed
 	ChargeReturned                    // a return reverses its charge
-	KeepsCard                         // the record says that a sealed card belongs to it
+	RequiresCard                      // the record says that a sealed card belongs to it
 	CardSealed                        // a card is sealed beside it
 	ProviderMayHold                   // after the last call the provider may have the money, or hold it
 	ProviderHolds                     // after the last call the provider has the money

@@ -28,5 +28,5 @@ const (
 	LateRefundRequest // returns money that arrived after the transaction was closed
 )
 
-// SimulatorRoute is the route whose provider keeps a log in the data directory.
+// SimulatorRoute is the route of the simulator, which writes a log in the data directory.
 const SimulatorRoute = "simulator"

@@ -13,18 +13,18 @@ import (
 
 // The paths of the two accounts between which a partner's balance is split.
 const (
-	AvailableHead, AvailableTail = "L:partner:", ":available"
-	OwedHead, OwedTail           = "A:partner:", ":receivable"
+	AvailablePrefix, AvailableSuffix = "L:partner:", ":available"
+	OwedPrefix, OwedSuffix           = "A:partner:", ":receivable"
 )
 
 // PartnerLine returns the same name for the two accounts between which a partner's balance is
 // split. It returns other paths as they are.
 func PartnerLine(path ledger.Path) string {
 	s := string(path)
-	if number, ok := Between(s, OwedHead, OwedTail); ok {
+	if number, ok := Between(s, OwedPrefix, OwedSuffix); ok {
 		return number
 	}
-	if number, ok := Between(s, AvailableHead, AvailableTail); ok {
+	if number, ok := Between(s, AvailablePrefix, AvailableSuffix); ok {
 		return number
 	}
 	return s
@@ -32,7 +32,7 @@ func PartnerLine(path ledger.Path) string {
 
 // AvailableBalanceOwner returns the number of the partner whose available balance is on the account.
 func AvailableBalanceOwner(path ledger.Path) (number int64, ok bool) {
-	digits, ok := Between(string(path), AvailableHead, AvailableTail)
+	digits, ok := Between(string(path), AvailablePrefix, AvailableSuffix)
 	if !ok {
 		return 0, false
 	}

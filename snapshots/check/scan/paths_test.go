@@ -6,7 +6,7 @@ import (
 	"mizan/ledger"
 )
 
-func TestOwnAccountsAreTold(t *testing.T) {
+func TestOwnerContractIsParsedFromAPath(t *testing.T) {
 	const id = "5d0d1a52-6f3e-4a43-9d9e-6a4bd8f6c001"
 	for path, own := range map[string]bool{
 		"A:musharaka:" + id: true, "Q:holders:" + id + ":7a1c9d40-1f0e-4f57-8a55-0b8f6f0e9a02": true, "M:arrears:" + id: true,

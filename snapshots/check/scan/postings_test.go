@@ -26,7 +26,7 @@ func parsePostings(t *testing.T, lines string) (postings []ledger.Posting) {
 	return postings
 }
 
-func TestThePartnersLineMeansTheSameHoweverItIsSplit(t *testing.T) {
+func TestFingerprintIgnoresTheSplitOfAPartnersBalance(t *testing.T) {
 	h := newHistories()
 	whole := h.Fingerprint(parsePostings(t, "A:provider:x D 10 USD prod, L:partner:1:available C 9 USD prod, I:fees C 1 USD prod"))
 	for lines, same := range map[string]bool{
@@ -45,7 +45,7 @@ func TestThePartnersLineMeansTheSameHoweverItIsSplit(t *testing.T) {
 	}
 }
 
-func TestUnbalancedEntriesAreNamed(t *testing.T) {
+func TestPostingsFaultNamesTheFault(t *testing.T) {
 	for _, c := range []struct {
 		lines, want string
 	}{

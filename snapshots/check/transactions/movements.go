@@ -155,7 +155,7 @@ func onFees(postings []ledger.Posting) money.Amount {
 func onDestination(postings []ledger.Posting) money.Amount {
 	var source money.Asset
 	for i := range postings {
-		if strings.HasPrefix(string(postings[i].Account), scan.ProviderHead) {
+		if strings.HasPrefix(string(postings[i].Account), scan.ProviderPrefix) {
 			source = postings[i].Asset
 		}
 	}

@@ -19,13 +19,13 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []r
 	}
 	recorded := p.Refunds
 	dropped := 0
-	for _, f := range booked {
-		if len(recorded) > 0 && scan.BigAmount(recorded[0].Amount).Cmp(f.amount) == 0 && scan.BigAmount(recorded[0].RefundedFee).Cmp(f.fee) == 0 && sameStatus(recorded[0].Status, f.state) {
+	for _, refund := range booked {
+		if len(recorded) > 0 && scan.BigAmount(recorded[0].Amount).Cmp(refund.amount) == 0 && scan.BigAmount(recorded[0].RefundedFee).Cmp(refund.fee) == 0 && sameStatus(recorded[0].Status, refund.state) {
 			recorded = recorded[1:]
 			continue
 		}
-		if f.state != scan.RefundRefused {
-			c.Fault(r, "has refunded %v, and does not name it", f.amount)
+		if refund.state != scan.RefundRefused {
+			c.Fault(r, "has refunded %v, and does not name it", refund.amount)
 			return
 		}
 		dropped++

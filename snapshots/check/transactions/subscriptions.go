@@ -31,7 +31,7 @@ func (c *Check) FollowSubscription(e *ledger.Event) {
 	case subscription.Unpaid:
 		l.Unpaid++
 	}
-	if over := l.Paid + l.Unpaid; over > l.Begun || l.Begun > over+1 {
+	if ended := l.Paid + l.Unpaid; ended > l.Begun || l.Begun > ended+1 {
 		c.EventFault(c.organization.ID, e, "its renewals do not begin and end one after the other")
 	}
 }
@@ -77,13 +77,13 @@ func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	name := actors.Renewal{Subscription: p.Renewal.Subscription, Number: p.Renewal.Number}
 	key := name.Key()
 	h.ClaimKind, h.ClaimHash = ledger.ClaimIdempotency, histories.Hash(byte(ledger.ClaimIdempotency), key.ClaimKey())
-	paid, over := p.ChargeProgress()
-	made := scan.Renewal{ID: p.ID, Details: *p.Renewal, Amount: p.Amount, Asset: p.Asset, Paid: paid, Ended: over, Partner: p.Partner}
+	paid, ended := p.ChargeProgress()
+	renewal := scan.Renewal{ID: p.ID, Details: *p.Renewal, Amount: p.Amount, Asset: p.Asset, Paid: paid, Ended: ended, Partner: p.Partner}
 	s := &histories.Subscriptions
 	if s.ByTransaction == nil {
 		s.ByTransaction = make(map[ledger.ID]scan.Renewal)
 	}
-	s.Renewals, s.ByTransaction[p.ID] = append(s.Renewals, made), made
+	s.Renewals, s.ByTransaction[p.ID] = append(s.Renewals, renewal), renewal
 	switch {
 	case p.TxID != "":
 		c.Fault(r, "is a renewal and has a txid")
@@ -102,8 +102,8 @@ func (c *Check) CheckRenewals() {
 	wrong := func(id ledger.ID, what string) {
 		c.Report.Breach(findings.RuleStates, "organization %v: subscription %v: %s", o.ID, id, what)
 	}
-	type sums struct{ made, paid uint64 }
-	counted := make(map[ledger.ID]sums)
+	type sums struct{ found, paid uint64 }
+	countedRenewals := make(map[ledger.ID]sums)
 	for i := range s.Renewals {
 		m := &s.Renewals[i]
 		l := s.Histories[m.Details.Subscription]
@@ -119,30 +119,30 @@ func (c *Check) CheckRenewals() {
 			m.Details.Initial != r.Initial || m.Details.Terminal != r.Terminal {
 			wrong(r.ID, "transaction "+m.ID.String()+" renews something else")
 		}
-		n := counted[r.ID]
-		if n.made++; m.Paid {
+		n := countedRenewals[r.ID]
+		if n.found++; m.Paid {
 			n.paid++
 		}
-		counted[r.ID] = n
+		countedRenewals[r.ID] = n
 	}
 	for id, l := range s.Histories {
 		if l.Record == nil {
 			continue // its row is missing, which is reported elsewhere
 		}
-		n := counted[id]
+		n := countedRenewals[id]
 		var open uint64
 		if l.Record.State.UnderWay() {
 			open = 1
 		}
-		last, made := s.ByTransaction[l.Record.Last]
+		last, found := s.ByTransaction[l.Record.Last]
 		switch {
-		case n.made > l.Begun || n.made+open < l.Begun:
-			wrong(id, strconv.FormatUint(l.Begun, 10)+" renewals were begun, and "+strconv.FormatUint(n.made, 10)+" are there")
+		case n.found > l.Begun || n.found+open < l.Begun:
+			wrong(id, strconv.FormatUint(l.Begun, 10)+" renewals were begun, and "+strconv.FormatUint(n.found, 10)+" are there")
 		case n.paid < l.Paid || n.paid > l.Paid+open:
 			wrong(id, strconv.FormatUint(l.Paid, 10)+" renewals are paid, and "+strconv.FormatUint(n.paid, 10)+" have settled")
-		case made && (last.Details.Subscription != id || last.Details.Number != l.Record.Number), !made && open == 0 && l.Begun > 0:
+		case found && (last.Details.Subscription != id || last.Details.Number != l.Record.Number), !found && open == 0 && l.Begun > 0:
 			wrong(id, "its last renewal is not the one that it names")
-		case open == 0 && made && !last.Ended:
+		case open == 0 && found && !last.Ended:
 			wrong(id, "its last renewal is still under way")
 		}
 	}
@@ -156,18 +156,18 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	if !ok {
 		return false
 	}
-	made, ok := scan.KeyOwner(owner)
+	source, ok := scan.KeyOwner(owner)
 	subscribed, _, cut := strings.Cut(rest, "/")
 	if _, err := uuid.Parse(subscribed); !ok || !cut || err != nil {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) of an unknown form", o.ID, ledger.ClaimIdempotency)
 		return true
 	}
-	h := o.Histories.Find(made)
+	h := o.Histories.Find(source)
 	switch {
 	case h == nil || h.Marks&scan.HasRow == 0:
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.Named(made))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.Named(source))
 	case h.ClaimKind != ledger.ClaimIdempotency || h.ClaimHash != o.Histories.Hash(byte(ledger.ClaimIdempotency), key):
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which has another key", o.ID, ledger.ClaimIdempotency, scan.Named(made))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which has another key", o.ID, ledger.ClaimIdempotency, scan.Named(source))
 	default:
 		h.Marks |= scan.HasClaim
 	}
@@ -176,19 +176,19 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 
 // CheckSubscriptionKey checks that a partner's key for a subscription names a subscription of
 // that partner, and that the claim holds a cached reply that shows the subscription.
-func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Source, owner []byte) {
+func (c *Check) CheckSubscriptionKey(key string, partner int64, source ledger.Source, owner []byte) {
 	o := c.organization
-	h := o.Histories.Find(made)
+	h := o.Histories.Find(source)
 	if !o.Histories.BelongsToPartner(subscription.All, partner, h) {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.Named(made))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.Named(source))
 	}
 	const head = 32 + 1 + 16
 	shows := actors.SubscriptionReply.Has(owner[head:])
 	if shows && c.Keyring != nil {
 		id, err := subscriptionactor.CheckReply(c.Keyring, o.ID, key, owner[head:])
-		shows = err == nil && id == made.ID
+		shows = err == nil && id == source.ID
 	}
 	if !shows {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d does not show %s", o.ID, partner, scan.Named(made))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d does not show %s", o.ID, partner, scan.Named(source))
 	}
 }

@@ -67,7 +67,7 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 		h.TerminalHash = histories.TerminalOf(p.Terminal)
 	}
 	if p.KeepCard {
-		h.Marks |= scan.KeepsCard
+		h.Marks |= scan.RequiresCard
 	}
 	return p
 }

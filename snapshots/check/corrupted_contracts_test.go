@@ -17,30 +17,30 @@ import (
 )
 
 // wantSomewhere checks that some detail contains the text.
-func wantSomewhere(t *testing.T, report *findings.Report, says string) {
+func wantSomewhere(t *testing.T, report *findings.Report, wantText string) {
 	t.Helper()
 	for _, rule := range report.Rules {
 		for _, detail := range rule.Details {
-			if strings.Contains(detail, says) {
+			if strings.Contains(detail, wantText) {
 				return
 			}
 		}
 	}
-	if says != "" {
-		t.Errorf("no detail says %q: %+v", says, report.Rules)
+	if wantText != "" {
+		t.Errorf("no detail says %q: %+v", wantText, report.Rules)
 	}
 }
 
 func contractSource(id ledger.ID) ledger.Source { return ledger.Source{Kind: ledger.Contract, ID: id} }
 
-// contractScenarios changes decisions before the real writer gets them.
+// contractScenarios lets tests change decisions about contracts before the real writer gets them.
 type contractScenarios struct {
 	t       testing.TB
 	sample  *contractStore
 	journal *posting.Journal
 }
 
-// crafts calls fn with a contractScenarios, and then closes the store.
+// withScenarios calls fn with a contractScenarios, and then closes the store.
 func (w *contractStore) withScenarios(t testing.TB, fn func(b *contractScenarios)) {
 	t.Helper()
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)}
@@ -132,7 +132,7 @@ func funding(change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	}
 }
 
-// moving performs an action on a contract of the contract store, changed before it is written.
+// actWith performs an action on a contract of the contract store, changed before it is written.
 func actWith(name string, action contract.Action, body string, change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) { b.act(b.find(name), action, body, change) })
@@ -141,7 +141,7 @@ func actWith(name string, action contract.Action, body string, change func(*cont
 
 func withoutEntry(d *contract.Decision) { d.Events[0].Entry = nil }
 
-// more adds one to both amounts of an entry with one debit and one credit.
+// addOne adds one to both amounts of an entry with one debit and one credit.
 func addOne(d *contract.Decision) {
 	postings := d.Events[0].Entry.Postings
 	for i := range postings {
@@ -166,7 +166,7 @@ func ownPath(stem string) func(*contract.Record) ledger.Path {
 	return func(r *contract.Record) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 }
 
-// continued moves an entry's lines from the third on into a separate event.
+// splitEntry moves an entry's lines from the third on into a separate event.
 func splitEntry(d *contract.Decision) {
 	first := &d.Events[0]
 	rest := *first.Entry
@@ -176,7 +176,7 @@ func splitEntry(d *contract.Decision) {
 }
 
 // lifecycleFaults are events and entries that a contract's machine and accounts do not allow.
-// The real writer has written them, so that the books are sound.
+// The real writer writes them, so that the books are sound.
 var lifecycleFaults = []contractFault{
 	{"an entry that goes on in another event", nil, "", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, splitEntry)},
 	{"an entry that is missing where there must be one", []int{3}, "it has no entry", actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},

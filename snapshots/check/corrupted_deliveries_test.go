@@ -65,11 +65,11 @@ var deliveryFaults = []deliveryFault{
 		}))
 	}, "more than six times"},
 	{"more attempts before it was asked for again than in all", func(t *testing.T, w *notifiedStore) {
-		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.changeDelivery(w.again, func(row map[string]any) { row["r"] = 3 }) }))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.changeDelivery(w.requestedAgain, func(row map[string]any) { row["r"] = 3 }) }))
 	}, "or too many attempts"},
 	{"asked for again after another attempt than the marked one", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			p.changeDelivery(w.again, func(row map[string]any) { attempts(row)[0].(map[string]any)["s"] = 299 })
+			p.changeDelivery(w.requestedAgain, func(row map[string]any) { attempts(row)[0].(map[string]any)["s"] = 299 })
 		}))
 	}, "without having been requested again"},
 	{"a delivery that waits and is tried never", func(t *testing.T, w *notifiedStore) {
@@ -101,7 +101,7 @@ var deliveryFaults = []deliveryFault{
 	}, "before its last attempt"},
 }
 
-// changedKept changes the delivery that was acknowledged at its second attempt.
+// changeRetried changes the delivery that was acknowledged at its second attempt.
 func changeRetried(change func(row map[string]any)) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.changeDelivery(w.retried, change) }))
@@ -132,7 +132,7 @@ var waitingFaults = []deliveryFault{
 	{"a delivery that is parked at another destination", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			n, _ := p.firstNotice(w.parked)
-			p.set([]byte{}, "p", append(append([]byte{1}, w.hook[:]...), idOf(&n)...)...)
+			p.set([]byte{}, "p", append(append([]byte{1}, w.merchantTerminal[:]...), idOf(&n)...)...)
 		}))
 	}, "it was given up, and that is wrong"},
 	{"a row that waits and says something", func(t *testing.T, w *notifiedStore) {
@@ -140,14 +140,14 @@ var waitingFaults = []deliveryFault{
 	}, "a"},
 	{"a cursor beyond what is unsettled", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			p.dropMarks(w.marked)
-			_, at := p.firstNotice(w.theirs)
+			p.dropMarks(w.acknowledged)
+			_, at := p.firstNotice(w.ofPartnerWithAddress)
 			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
 		}))
 	}, "neither a mark nor a row of its own"},
 	{"a cursor that is at no page", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			_, at := p.firstNotice(w.marked)
+			_, at := p.firstNotice(w.acknowledged)
 			p.set(binary.BigEndian.AppendUint64(nil, uint64(at+1)), "c")
 		}))
 	}, "points to none of their pages"},
@@ -199,7 +199,7 @@ func (p *kvCorrupter) operatorMessage(change func(row map[string]any)) {
 	p.changeDeliveryAt(rows[0], change)
 }
 
-// removed is the change by which retention removes everything booked before an instant.
+// retentionChange is the change by which retention removes everything booked before an instant.
 func retentionChange(org ledger.ID, before time.Time) *posting.Change {
 	return &posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: notifier.RetentionSource(org), Events: []ledger.Event{{Name: "remove_deliveries"}},
@@ -207,7 +207,7 @@ func retentionChange(org ledger.ID, before time.Time) *posting.Change {
 	}}}
 }
 
-// Changes that look like faults and are none.
+// soundDeliveries are changes that look like faults but are allowed.
 var soundDeliveries = []deliveryFault{
 	{"what is older than the retention", func(t *testing.T, w *notifiedStore) {
 		swept := fixture.StartTime.Add(12 * time.Hour)
@@ -217,7 +217,7 @@ var soundDeliveries = []deliveryFault{
 			p.DeleteAll(p.key("d"))
 			p.DeleteAll(p.key("p"))
 			p.DeleteAll(p.key("i"))
-			for _, r := range []*payment.Record{w.parked, w.retried, w.again} { // a pending delivery stays
+			for _, r := range []*payment.Record{w.parked, w.retried, w.requestedAgain} { // a pending delivery stays
 				n, _ := p.firstNotice(r)
 				p.set(nil, "e", idOf(&n)...)
 			}
@@ -225,12 +225,12 @@ var soundDeliveries = []deliveryFault{
 	}, ""},
 	{"a cursor behind which everything is settled", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			_, at := p.firstNotice(w.theirs)
+			_, at := p.firstNotice(w.ofPartnerWithAddress)
 			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
 		}))
 	}, ""},
 	{"what has never been tried", func(t *testing.T, w *notifiedStore) {
-		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.dropMarks(w.theirs) }))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.dropMarks(w.ofPartnerWithAddress) }))
 	}, ""},
 	{"the day of the last summaries", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -238,7 +238,7 @@ var soundDeliveries = []deliveryFault{
 		})
 	}, ""},
 	{"a payment right after its terminal got an address", func(t *testing.T, w *notifiedStore) {
-		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), unmarkingReader{})
+		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), noAddresses{})
 		defer n.close()
 		terminal := n.createTerminal(w, w.owner, directory.PaymentTerminal, "RUB", "/ok")
 		if r := n.pay(w, w.owner, "RUB", "4242424242424242"); r.Terminal != terminal {
@@ -248,7 +248,7 @@ var soundDeliveries = []deliveryFault{
 	{"deliveries asked for once more, and tried until they are parked", func(t *testing.T, w *notifiedStore) {
 		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
 		defer n.close()
-		for _, r := range []*payment.Record{w.parked, w.pending, w.retried, w.again, w.theirs} {
+		for _, r := range []*payment.Record{w.parked, w.pending, w.retried, w.requestedAgain, w.ofPartnerWithAddress} {
 			_, err := n.notifier.Replay(w.FirstDemo.Org, n.delivery(w, r), nil)
 			fixture.Must(t, err)
 		}
@@ -256,9 +256,9 @@ var soundDeliveries = []deliveryFault{
 	}, ""},
 }
 
-// An insider can't make a notification look older than the retention, to change it or to keep
-// it from being sent: the instant is in a record with events.
-func TestNobodyRaisesTheRetention(t *testing.T) {
+// An insider can't raise the time up to which retention has removed notifications, in order to change a
+// notification or to prevent its delivery: that time is in a record with events.
+func TestChangedRetentionTimeIsFound(t *testing.T) {
 	swept := fixture.StartTime.Add(12 * time.Hour)
 	for name, raised := range map[string]time.Time{"to a time before the sweep": swept.Add(-time.Hour), "to a time to come": fixture.StartTime.AddDate(1, 0, 0)} {
 		t.Run(name, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestNobodyRaisesTheRetention(t *testing.T) {
 					rows = append(rows, rawRow{key: gone.key})
 				}
 			}
-			in.set(rows...)
+			in.writeRows(rows...)
 			report, err := check.Check(t.Context(), in.journal, check.Inputs{Log: fixture.NoLog})
 			fixture.Must(t, err)
 			fixture.WantBroken(t, report, 3)

@@ -32,14 +32,14 @@ var noticeFaults = []deliveryFault{
 	}, "has notified of 0 transitions and not of 0 and 1, and its events have 2"},
 	{"a notice that is lost", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			p.dropMarks(w.marked)
-			p.changeNotice(w.marked, func(store.Notice) []store.Notice { return nil })
+			p.dropMarks(w.acknowledged)
+			p.changeNotice(w.acknowledged, func(store.Notice) []store.Notice { return nil })
 		}))
 	}, "has notified of 2 transitions, and 1 of the notices are there"},
 	{"a notice of no event", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, 1_000)...), page(store.Notice{
-				Booked: 1_000, Source: fixture.TransactionSource(w.marked.ID), Channel: 1, To: w.hook, Body: []byte{1, 0, 3},
+				Booked: 1_000, Source: fixture.TransactionSource(w.acknowledged.ID), Channel: 1, To: w.merchantTerminal, Body: []byte{1, 0, 3},
 			}))
 		}))
 	}, "belongs to no event"},
@@ -47,7 +47,7 @@ var noticeFaults = []deliveryFault{
 		const late = 1 << 60
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, late)...), page(store.Notice{
-				Booked: late, Source: fixture.TransactionSource(w.marked.ID), Channel: 1, To: w.hook, Body: []byte{1, 0, 3},
+				Booked: late, Source: fixture.TransactionSource(w.acknowledged.ID), Channel: 1, To: w.merchantTerminal, Body: []byte{1, 0, 3},
 			}))
 		}))
 	}, "belongs to no event"},
@@ -98,8 +98,8 @@ var noticeFaults = []deliveryFault{
 func changedNotice(change func(n store.Notice) []store.Notice) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			p.dropMarks(w.theirs)
-			p.changeNotice(w.theirs, change)
+			p.dropMarks(w.ofPartnerWithAddress)
+			p.changeNotice(w.ofPartnerWithAddress, change)
 		}))
 	}
 }
@@ -113,23 +113,23 @@ func page(notices ...store.Notice) []byte {
 	return p.Row()
 }
 
-// unmarkingReader reports that no address is set.
-type unmarkingReader struct{}
+// noAddresses implements actors.Addresses without any address.
+type noAddresses struct{}
 
-func (unmarkingReader) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
+func (noAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
 	return to, false
 }
 
-func (unmarkingReader) Address(ledger.ID, ledger.ID) (a actors.Address, set bool) { return a, false }
+func (noAddresses) Address(ledger.ID, ledger.ID) (a actors.Address, set bool) { return a, false }
 
-// plantUnmarked makes a payment while the addresses that are set are not found.
+// payWithoutAddress makes a payment with noAddresses, so that the addresses that are set are not found.
 func payWithoutAddress(currency money.Currency) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
-		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), unmarkingReader{})
+		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), noAddresses{})
 		defer n.close()
 		owner := w.owner
 		if currency == ofTheHeir {
-			owner = w.heir
+			owner = w.partnerWithAddress
 		}
 		n.pay(w, owner, currency, "4242424242424242")
 	}
@@ -145,28 +145,28 @@ var markFaults = []deliveryFault{
 	}, "no notice of its page"},
 	{"a mark on a page that does not exist", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			n, at := p.firstNotice(w.marked)
+			n, at := p.firstNotice(w.acknowledged)
 			n.Booked += 7
 			p.setMark(at+7, &n, 200)
 		}))
 	}, "page of notices that does not exist"},
 	{"a mark behind the last page", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			n, _ := p.firstNotice(w.marked)
+			n, _ := p.firstNotice(w.acknowledged)
 			n.Booked = 1 << 60
 			p.setMark(1<<60, &n, 200)
 		}))
 	}, "page of notices that does not exist"},
 	{"a delivery that is marked twice", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			_, at := p.firstNotice(w.theirs)
+			_, at := p.firstNotice(w.ofPartnerWithAddress)
 			keys, rows := p.Rows(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(at))...))
 			p.Group.Set(keys[0], append(bytes.Clone(rows[0]), rows[0][1:]...))
 		}))
 	}, "marked twice"},
 	{"an acknowledgement that is none", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			n, at := p.firstNotice(w.theirs)
+			n, at := p.firstNotice(w.ofPartnerWithAddress)
 			p.setMark(at, &n, 302)
 		}))
 	}, "by a response that is no acknowledgement"},

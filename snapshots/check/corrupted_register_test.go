@@ -25,7 +25,7 @@ func registerKey(org, id ledger.ID, row contractactor.RegisterRow, rest ...byte)
 
 func bigEndian(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// plantRegister plants changed rows in the register of the active issue, which has two holders
+// corruptRegister changes rows in the register of the active issue, which has two holders
 // with three subscriptions.
 func corruptRegister(change func(p *fixture.Corrupter, org, id ledger.ID)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
@@ -33,7 +33,7 @@ func corruptRegister(change func(p *fixture.Corrupter, org, id ledger.ID)) func(
 	}
 }
 
-// plantSubscription changes the first subscription.
+// corruptSubscription changes the first subscription.
 func corruptSubscription(change func(s *contract.Subscription)) func(*testing.T, *contractStore) {
 	return corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		keys, rows := p.Rows(registerKey(org, id, contractactor.SubscriptionRow))
@@ -44,7 +44,7 @@ func corruptSubscription(change func(s *contract.Subscription)) func(*testing.T,
 	})
 }
 
-// plantPosition changes the first holder.
+// corruptPosition changes the first holder.
 func corruptPosition(change func(h *contract.Holder)) func(*testing.T, *contractStore) {
 	return corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		keys, rows := p.Rows(registerKey(org, id, contractactor.HolderRow))

@@ -22,24 +22,24 @@ func volumeFault(name string, fn func(*scenarios)) fault {
 	return f
 }
 
-// sound is a scenario without a fault.
+// soundScenario is a scenario without a fault.
 func soundScenario(name string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, "", fn)
 	f.broken = nil
 	return f
 }
 
-// boundFault is a transaction under way whose record has a wrong volume, with counters that
-// match the record.
-func boundFault(name, says string, change func(*scenarios, *payment.Bound)) fault {
-	return scenarioFault(name, says, func(s *scenarios) {
+// boundFault is a transaction under way whose record names a wrong volume. The counters match the
+// record.
+func boundFault(name, wantText string, change func(*scenarios, *payment.Bound)) fault {
+	return scenarioFault(name, wantText, func(s *scenarios) {
 		t := s.withVolumes(terms(payment.Fees{}))
 		change(s, &t.Bounds[0])
 		s.create(s.request(payment.Payment, 300), t)
 	})
 }
 
-// unguarded removes the guards from a decision whose keys have the prefix: either those that
+// withoutGuards removes from a decision the guards whose keys have the prefix: either those that
 // release or those that reserve.
 func withoutGuards(prefix string, release bool) change {
 	return func(d *payment.Decision) {
@@ -49,7 +49,7 @@ func withoutGuards(prefix string, release bool) change {
 	}
 }
 
-// counter plants a counter of the first organization.
+// counterFault is a fault in a counter of the first organization.
 func counterFault(name string, key func(*fixture.Store) string, row func(before []byte) []byte, broken ...int) fault {
 	return fault{name: name, broken: broken, want: "", make: func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -65,21 +65,25 @@ func counterFault(name string, key func(*fixture.Store) string, row func(before 
 	}}
 }
 
-// The keys of an existing counter, and of one that no transaction has moved.
-func dayOf(w *fixture.Store) string {
+// dayCounter returns the key of an existing counter.
+func dayCounter(w *fixture.Store) string {
 	v := w.Trades.Volumes[0]
 	return "volume/" + v.Limit.String() + "/2026-09-03/"
 }
 
-func settledOf(w *fixture.Store) string { return "settled" + strings.TrimPrefix(dayOf(w), "volume") }
+func settledCounter(w *fixture.Store) string {
+	return "settled" + strings.TrimPrefix(dayCounter(w), "volume")
+}
 
-func nextDayOf(w *fixture.Store) string { return strings.Replace(dayOf(w), "-03/", "-04/", 1) }
+func nextDayCounter(w *fixture.Store) string {
+	return strings.Replace(dayCounter(w), "-03/", "-04/", 1)
+}
 
 func row(n uint64) func([]byte) []byte {
 	return func([]byte) []byte { return store.EncodeAmount(nil, money.FromUint64(n)) }
 }
 
-func one(before []byte) []byte {
+func oneMore(before []byte) []byte {
 	amount, err := store.DecodeAmount(before)
 	if err != nil {
 		panic(err)
@@ -159,11 +163,11 @@ var volumeFaults = []fault{
 			})
 		})
 	}, []int{2, 3}, ""},
-	counterFault("a counter that nothing has moved", nextDayOf, row(1), 2),
-	counterFault("a counter of nothing", nextDayOf, row(0)),
-	counterFault("a counter that is lost", dayOf, func([]byte) []byte { return nil }, 2),
-	counterFault("a counter of what settled that is lost", settledOf, func([]byte) []byte { return nil }, 2),
-	counterFault("a counter that is one too many", dayOf, one, 2),
-	counterFault("a counter of what settled that is one too many", settledOf, one, 2),
-	counterFault("a counter that can't be read", dayOf, func([]byte) []byte { return []byte{9} }, 2),
+	counterFault("a counter that nothing has moved", nextDayCounter, row(1), 2),
+	counterFault("a counter of nothing", nextDayCounter, row(0)),
+	counterFault("a counter that is lost", dayCounter, func([]byte) []byte { return nil }, 2),
+	counterFault("a counter of what settled that is lost", settledCounter, func([]byte) []byte { return nil }, 2),
+	counterFault("a counter that is one too many", dayCounter, oneMore, 2),
+	counterFault("a counter of what settled that is one too many", settledCounter, oneMore, 2),
+	counterFault("a counter that can't be read", dayCounter, func([]byte) []byte { return []byte{9} }, 2),
 }

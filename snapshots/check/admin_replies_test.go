@@ -15,9 +15,9 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// administered returns a store in which two administration requests had keys: one created an
+// storeWithAdminKeys returns a store in which two administration requests had keys: one created an
 // organization, the other changed the first partner.
-func storeWithAdminKeys(t *testing.T) (w *fixture.Store, made ledger.ID) {
+func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID) {
 	t.Helper()
 	w = fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -44,14 +44,14 @@ func adminReplySource(key string) ledger.Source {
 	return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(key)}
 }
 
-func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
+func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 	claim := func(key string) []byte {
 		return store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimIdempotency, key)
 	}
 	for name, c := range map[string]struct {
-		broken []int
-		says   string
-		plant  func(w *fixture.Store, made ledger.ID, p *fixture.Corrupter)
+		broken   []int
+		wantText string
+		corrupt  func(w *fixture.Store, made ledger.ID, p *fixture.Corrupter)
 	}{
 		"none":                      {},
 		"an answer without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, _ ledger.ID, p *fixture.Corrupter) { p.Group.Delete(claim("admin/change")) }},
@@ -72,17 +72,17 @@ func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, made := storeWithAdminKeys(t)
-			if c.plant != nil {
-				w.Corrupt(t, func(p *fixture.Corrupter) { c.plant(w, made, p) })
+			if c.corrupt != nil {
+				w.Corrupt(t, func(p *fixture.Corrupter) { c.corrupt(w, made, p) })
 			}
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.broken...)
-			wantDetail(t, report, c.says)
+			wantDetail(t, report, c.wantText)
 		})
 	}
 }
 
-// plantClaim plants a key's claim that names a record that does not exist.
+// addClaim adds a claim on a key that names a record that does not exist.
 func addClaim(p *fixture.Corrupter, w *fixture.Store, key string) {
 	owner := append(ownerOf(ledger.Partner, uuid.New()), w.FirstDemo.Org[:]...)
 	p.Group.Set(store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimIdempotency, key), owner)

@@ -132,8 +132,8 @@ func counted(r *findings.Report, rule int) uint64 {
 
 func TestEveryWrongCheckpointIsFound(t *testing.T) {
 	for _, c := range []struct {
-		name, says string
-		change     func(p *fixture.Corrupter, heads, parts []storedKV)
+		name, wantText string
+		change         func(p *fixture.Corrupter, heads, parts []storedKV)
 	}{
 		{"a total that is one more", "has other totals in part 0 than its events give: account L:bench:3", func(p *fixture.Corrupter, heads, parts []storedKV) {
 			rewriteCheckpoint(p, heads[1], parts[1], func(key []byte, t *ledger.Totals) bool {
@@ -196,8 +196,8 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 			})
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, 2)
-			if text := report.Rules[1].Details; !slices.ContainsFunc(text, func(detail string) bool { return strings.Contains(detail, c.says) }) {
-				t.Errorf("it says %q, want %q", text, c.says)
+			if text := report.Rules[1].Details; !slices.ContainsFunc(text, func(detail string) bool { return strings.Contains(detail, c.wantText) }) {
+				t.Errorf("it says %q, want %q", text, c.wantText)
 			}
 		})
 	}

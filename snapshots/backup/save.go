@@ -164,7 +164,7 @@ func (s *Service) Save(dir string) (saved Listed, err error) {
 }
 
 // list returns the readable backups in a directory that have a backup's name. An unreadable one
-// is logged and does not keep new ones from being taken.
+// is logged and does not prevent new ones.
 func (s *Service) list(dir string) (list []Listed, err error) {
 	found, err := scanBackups(dir, nil)
 	bad := found.unreadable
@@ -257,8 +257,8 @@ func (s *Service) reread(path string) error {
 	return a.eachPart(func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
 }
 
-// Prune keeps as many of this store's newest backups as keep says, and the backups that those need.
-// It removes the store's other backups and returns them.
+// Prune removes this store's backups and returns the removed ones. It leaves the newest ones, as many as
+// keep says, and the backups that those need.
 func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {

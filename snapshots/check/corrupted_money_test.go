@@ -65,12 +65,12 @@ var refundFaults = []fault{
 	}),
 }
 
-// move takes one minor unit off a line of an entry and adds it to another line.
+// moveOne takes one minor unit off a line of an entry and adds it to another line.
 func moveOne(entry *ledger.Entry, from, to ledger.Path) {
 	for i := range entry.Postings {
 		switch p := &entry.Postings[i]; p.Account {
 		case from:
-			p.Amount = minus(p.Amount, 1)
+			p.Amount = subtract(p.Amount, 1)
 		case to:
 			p.Amount = fixture.MustAdd(p.Amount, 1)
 		}
@@ -127,14 +127,15 @@ func (s *scenarios) refundedInPart() *scenario {
 	return l
 }
 
-// splitScenario is a fault in how a partner's line is split, which breaks rule 2.
-func splitScenario(name, says string, fn func(*scenarios)) fault {
-	f := scenarioFault(name, says, fn)
+// splitScenario is a fault in how an entry splits a partner's balance. It breaks rule 2.
+func splitScenario(name, wantText string, fn func(*scenarios)) fault {
+	f := scenarioFault(name, wantText, fn)
 	f.broken = []int{2}
 	return f
 }
 
-// split moves an amount of the partner's line of an entry to the account of what is owed.
+// splitOff moves an amount from the partner's available account in an entry to the account of what the
+// partner owes.
 func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
@@ -143,7 +144,7 @@ func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 		}
 		p.Spill = ""
 		other := ledger.Posting{Account: ledger.PartnerReceivable(1), Asset: p.Asset, Side: side, Amount: money.FromUint64(owed)}
-		if p.Amount = minus(p.Amount, owed); side != p.Side {
+		if p.Amount = subtract(p.Amount, owed); side != p.Side {
 			p.Amount = fixture.MustAdd(p.Amount, 2*owed)
 		}
 		entry.Postings = append(entry.Postings, other)

@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// oneOfEach returns a record of every kind in the directory, and its organization.
-func oneOfEach(t *testing.T, w *fixture.Store) (sources map[ledger.Source]ledger.ID) {
+// recordsOfEachKind returns a record of every kind in the directory, and its organization.
+func recordsOfEachKind(t *testing.T, w *fixture.Store) (sources map[ledger.Source]ledger.ID) {
 	t.Helper()
 	sources = map[ledger.Source]ledger.ID{{Kind: ledger.Platform, ID: directory.PlatformID}: directory.PlatformOrg}
 	for name, a := range createShownRecords(t, w) {
@@ -45,10 +45,10 @@ func oneOfEach(t *testing.T, w *fixture.Store) (sources map[ledger.Source]ledger
 }
 
 // A record of the directory can't be read without a column that every record of its kind has.
-func TestARecordWithoutANeededColumnIsFound(t *testing.T) {
+func TestRecordWithoutARequiredColumnIsFound(t *testing.T) {
 	for n, more := 0, true; more; n++ { // the nth needed column of each kind
 		w := fixture.Copy(t)
-		sources := oneOfEach(t, w)
+		sources := recordsOfEachKind(t, w)
 		var lacks []string
 		more = false
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -62,20 +62,20 @@ func TestARecordWithoutANeededColumnIsFound(t *testing.T) {
 			}
 		})
 		report := w.Check(t, check.Inputs{})
-		for _, says := range lacks {
-			if !slices.ContainsFunc(report.Rules[findings.RuleStates-1].Details, func(detail string) bool { return strings.HasSuffix(detail, says) }) {
-				t.Errorf("it is not said that %s", says)
+		for _, wantText := range lacks {
+			if !slices.ContainsFunc(report.Rules[findings.RuleStates-1].Details, func(detail string) bool { return strings.HasSuffix(detail, wantText) }) {
+				t.Errorf("it is not said that %s", wantText)
 			}
 		}
 	}
 }
 
-func TestEveryFaultOfARecordOfTheDirectoryBreaksItsRule(t *testing.T) {
+func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 	for _, f := range []struct {
 		name, record, column string
 		value                any
 		broken               []int
-		says                 string
+		wantText             string
 	}{
 		{"an organization that is archived without an event", "organization", "status", "archived", []int{3}, `says "archived", and its events lead to "active"`},
 		{"an organization of an unknown type", "organization", "type", "shop", []int{3}, "column type"},
@@ -104,7 +104,7 @@ func TestEveryFaultOfARecordOfTheDirectoryBreaksItsRule(t *testing.T) {
 			w.Corrupt(t, func(p *fixture.Corrupter) { p.Column(org, a.source, f.column, f.value) })
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)
-			wantReason(t, report, f.broken, f.says)
+			wantReason(t, report, f.broken, f.wantText)
 		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// ownAccount returns an account that belongs to one contract, for its capital.
+// ownAccount returns the account of one contract's capital, which belongs to that contract only.
 func (w *contractStore) ownAccount() ledger.Account {
 	return ledger.Account{
 		Path:  ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String()),
@@ -18,7 +18,7 @@ func (w *contractStore) ownAccount() ledger.Account {
 	}
 }
 
-// relines changes each line of that account's pages.
+// changeLines changes each line on the pages of ownAccount.
 func changeLines(change func(*store.Line)) func(*fixture.Corrupter, *contractStore) {
 	return func(p *fixture.Corrupter, w *contractStore) {
 		keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
@@ -34,11 +34,11 @@ func changeLines(change func(*store.Line)) func(*fixture.Corrupter, *contractSto
 	}
 }
 
-func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
+func TestLinesOfContractAccountsAreCompared(t *testing.T) {
 	for _, f := range []struct {
-		name   string
-		change func(*fixture.Corrupter, *contractStore)
-		says   string
+		name     string
+		change   func(*fixture.Corrupter, *contractStore)
+		wantText string
 	}{
 		{"another amount and its total", changeLines(raiseAmount), "the totals are"},
 		{"another amount", changeLines(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) }), "is not its posting"},
@@ -62,18 +62,18 @@ func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
 			w.Corrupt(t, func(p *fixture.Corrupter) { f.change(p, w) })
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, 2)
-			wantSomewhere(t, report, f.says)
+			wantSomewhere(t, report, f.wantText)
 		})
 	}
 }
 
-// The number of contracts' accounts is unbounded. The checker keeps only accounts that
-// contracts share, and one sum for each contract.
-func TestNoAccountIsHeldInMemoryForAContract(t *testing.T) {
+// The number of contracts' accounts is unbounded. The checker holds only accounts that
+// contracts share in memory, and one sum for each contract.
+func TestContractAccountsAreNotHeldInMemory(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)
-	if own := report.Counts.Accounts - report.Counts.KeptAccounts; own < uint64(len(w.contracts)) {
+	if own := report.Counts.Accounts - report.Counts.AccountsInMemory; own < uint64(len(w.contracts)) {
 		t.Errorf("%d accounts of %d contracts were not held in memory, of %d in all", own, len(w.contracts), report.Counts.Accounts)
 	}
 }

@@ -17,17 +17,17 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// section is a chunk of lines of an account or a list in a page-buffer row, for tests to
+// lineChunk is a chunk of lines of an account or a list in a page-buffer row, for tests to
 // change.
 type lineChunk struct{ prefix, lines []byte }
 
-// chunk is a page-buffer row, for tests to change.
+// bufferRow is a page-buffer row, for tests to change.
 type bufferRow struct {
 	store.BufferKey
 	sections []lineChunk
 }
 
-// chunksOf returns an organization's page-buffer rows, oldest first.
+// bufferRowsOf returns an organization's page-buffer rows, oldest first.
 func bufferRowsOf(p *fixture.Corrupter, org ledger.ID) (all []bufferRow) {
 	p.T.Helper()
 	keys, rows := p.Rows(store.KeyBuffer(nil, org))
@@ -47,7 +47,7 @@ func bufferRowsOf(p *fixture.Corrupter, org ledger.ID) (all []bufferRow) {
 	return all
 }
 
-// layChunks writes page-buffer rows.
+// writeBufferRows writes page-buffer rows.
 func writeBufferRows(p *fixture.Corrupter, sheets ...bufferRow) {
 	for _, s := range sheets {
 		var row []byte
@@ -58,14 +58,14 @@ func writeBufferRows(p *fixture.Corrupter, sheets ...bufferRow) {
 	}
 }
 
-// removeChunks removes page-buffer rows.
+// removeBufferRows removes page-buffer rows.
 func removeBufferRows(p *fixture.Corrupter, sheets ...bufferRow) {
 	for _, s := range sheets {
 		p.Group.Delete(store.KeyBufferRow(nil, s.BufferKey))
 	}
 }
 
-// withLines returns the rows that contain lines with the prefix.
+// rowsWithLines returns the rows that contain lines with the prefix.
 func rowsWithLines(all []bufferRow, prefix []byte) []bufferRow {
 	return slices.DeleteFunc(slices.Clone(all), func(s bufferRow) bool { return s.find(prefix) < 0 })
 }
@@ -100,7 +100,7 @@ func eraseAll(p *fixture.Corrupter, prefix []byte) {
 	}))
 }
 
-// inChunk changes the lines of an account or a list in one page-buffer row; which is the index
+// changeChunk changes the lines of an account or a list in one page-buffer row; which is the index
 // among the rows that contain such lines, -1 for the newest. If no lines remain, the chunk is
 // removed.
 func changeChunk(prefix func(*fixture.Store) []byte, which int, change func(p *fixture.Corrupter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
@@ -122,7 +122,7 @@ func changeChunk(prefix func(*fixture.Store) []byte, which int, change func(p *f
 	}
 }
 
-// onLine changes the first line of an account's chunk.
+// changeFirstLine changes the first line of an account's chunk.
 func changeFirstLine(change func(*store.Line)) func(*fixture.Corrupter, []byte) []byte {
 	return func(p *fixture.Corrupter, lines []byte) (changed []byte) {
 		fixture.Must(p.T, store.DecodePage(lines, func(l *store.Line) (bool, error) {
@@ -136,7 +136,7 @@ func changeFirstLine(change func(*store.Line)) func(*fixture.Corrupter, []byte) 
 	}
 }
 
-// onRow changes the first row of a list's chunk.
+// changeFirstRow changes the first row of a list's chunk.
 func changeFirstRow(change func(*store.Listed)) func(*fixture.Corrupter, []byte) []byte {
 	return func(p *fixture.Corrupter, lines []byte) (changed []byte) {
 		rows, err := store.DecodeListed(lines)
@@ -167,7 +167,7 @@ func feesPrefix(w *fixture.Store) []byte {
 	return store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD)
 }
 
-func listOf(partner int64) func(*fixture.Store) []byte {
+func listPrefix(partner int64) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte {
 		return store.KeyLists(nil, w.FirstDemo.Org, payment.Transactions.Of(partner, money.Prod))
 	}
@@ -181,8 +181,8 @@ func transferAccountPages(n int) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte { return store.KeyPages(nil, w.FirstDemo.Org, transferAccount(n)) }
 }
 
-// between returns an event without a record that moves money several times between the
-// accounts.
+// transferBetween returns an event that moves money several times between the accounts and has no
+// record.
 func transferBetween(w *fixture.Store, times int, accounts ...int) posting.Step {
 	entry := &ledger.Entry{Phase: ledger.Posted}
 	for range times {
@@ -213,7 +213,7 @@ func postTransfers(t *testing.T, w *fixture.Store, groups, debit, credit int) {
 // still has its lines, and that further lines are buffered.
 const transferRounds = 70
 
-// fillChunks posts to more accounts than one row of a group's page buffer can hold, so that the
+// fillShards posts to more accounts than one row of a group's page buffer can hold, so that the
 // group divides them into shards.
 func fillShards(t *testing.T, w *fixture.Store) {
 	t.Helper()
@@ -240,17 +240,17 @@ func fillLongChunk(t *testing.T, w *fixture.Store) {
 	fixture.SubmitTo(t, j, &first, &second)
 }
 
-// newest returns the rows of the last group that has any.
+// newestRows returns the rows of the last group that has any.
 func newestRows(all []bufferRow) []bufferRow {
 	last := all[len(all)-1].Group
 	return slices.DeleteFunc(slices.Clone(all), func(s bufferRow) bool { return s.Group != last })
 }
 
-// after fills the page buffer in a given way and then plants a fault.
-func corruptAfter(fill func(*testing.T, *fixture.Store), plant func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow)) func(*testing.T, *fixture.Store) {
+// corruptAfter fills the page buffer in a given way and then corrupts the store.
+func corruptAfter(fill func(*testing.T, *fixture.Store), corrupt func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow)) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		fill(t, w)
-		w.Corrupt(t, func(p *fixture.Corrupter) { plant(w, p, bufferRowsOf(p, w.FirstDemo.Org)) })
+		w.Corrupt(t, func(p *fixture.Corrupter) { corrupt(w, p, bufferRowsOf(p, w.FirstDemo.Org)) })
 	}
 }
 
@@ -299,17 +299,17 @@ var bufferFaults = []fault{
 	{"a list that lacks the row of a last change", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, false) }, []int{4}, "is not listed"},
 	{"a list's section in another partner's list", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listOf(w.FirstDemo.Partner)(w))[3]
-			s.sections[s.find(listOf(w.FirstDemo.Partner)(w))].prefix = listOf(9)(w)
+			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listPrefix(w.FirstDemo.Partner)(w))[3]
+			s.sections[s.find(listPrefix(w.FirstDemo.Partner)(w))].prefix = listPrefix(9)(w)
 			writeBufferRows(p, s)
 		})
 	}, []int{4}, "is listed where it does not belong"},
-	{"a list's row of a transaction that does not exist", changeChunk(listOf(1), 3, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
+	{"a list's row of a transaction that does not exist", changeChunk(listPrefix(1), 3, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
 	{"a list's rows of one group the other way round", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			all := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listOf(w.FirstDemo.Partner)(w))
+			all := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listPrefix(w.FirstDemo.Partner)(w))
 			for _, s := range all {
-				part := &s.sections[s.find(listOf(w.FirstDemo.Partner)(w))]
+				part := &s.sections[s.find(listPrefix(w.FirstDemo.Partner)(w))]
 				rows, err := store.DecodeListed(part.lines)
 				fixture.Must(p.T, err)
 				if len(rows) == 2 { // a transaction, and the return that reverses it
@@ -328,9 +328,9 @@ var bufferFaults = []fault{
 	{"a list's chunk in the wrong shard", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			all := bufferRowsOf(p, w.FirstDemo.Org)
-			at := slices.IndexFunc(all, func(s bufferRow) bool { return len(s.sections) == 1 && s.find(listOf(w.FirstDemo.Partner)(w)) == 0 })
+			at := slices.IndexFunc(all, func(s bufferRow) bool { return len(s.sections) == 1 && s.find(listPrefix(w.FirstDemo.Partner)(w)) == 0 })
 			removeBufferRows(p, all[at])
-			all[at].Shard = (store.Shard(store.PageHead(nil, listOf(w.FirstDemo.Partner)(w))) + 1) % 16
+			all[at].Shard = (store.Shard(store.PageHead(nil, listPrefix(w.FirstDemo.Partner)(w))) + 1) % 16
 			writeBufferRows(p, all[at])
 		})
 	}, []int{4}, "where no reader looks for it"},
@@ -379,7 +379,7 @@ var bufferFaults = []fault{
 func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	t.Helper()
 	w.Corrupt(t, func(p *fixture.Corrupter) {
-		list := listOf(w.FirstDemo.Partner)(w)
+		list := listPrefix(w.FirstDemo.Partner)(w)
 		for _, s := range rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list) {
 			at := s.find(list)
 			rows, err := store.DecodeListed(s.sections[at].lines)
@@ -394,7 +394,7 @@ func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	})
 }
 
-// chunkRange moves a chunk from one row to another.
+// moveChunk moves a chunk from one row to another.
 func moveChunk(from, to bufferRow) []bufferRow {
 	n := len(from.sections) - 1
 	to.sections = append(slices.Clone(to.sections), from.sections[n])

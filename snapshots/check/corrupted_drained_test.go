@@ -17,7 +17,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// In these faults the page buffer repeats lines that a page has too: the oldest lines of an
+// drainedFaults are faults in page buffers that repeat lines of a page: the oldest lines of an
 // account with much traffic, and of the list of a partner with many payments.
 var drainedFaults = []fault{
 	{"a carried line of another amount, with its total", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
@@ -37,7 +37,7 @@ var drainedFaults = []fault{
 		s.sections[s.find(transferAccountPages(1)(w))].prefix = feesPrefix(w)
 		writeBufferRows(p, s)
 	}), []int{2}, ""}, // the fees account has no page after it, so the line belongs to no event
-	{"a carried row of a list with another transaction", changeChunk(listOf(4), 5, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
+	{"a carried row of a list with another transaction", changeChunk(listPrefix(4), 5, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
 	{"a page that lacks a line of those carried", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, _ []bufferRow) {
 		keys, rows := p.Rows(transferAccountPages(1)(w))
 		var left []byte
@@ -59,7 +59,7 @@ var drainedFaults = []fault{
 	}), []int{2}, ""},
 	{"a row of a list that is on a page and in the page buffer, after others that only the page buffer has", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			list := listOf(w.FirstDemo.Partner)(w)
+			list := listPrefix(w.FirstDemo.Partner)(w)
 			all := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list)
 			s := all[len(all)-1]
 			lines := s.sections[s.find(list)].lines
@@ -102,7 +102,7 @@ var drainedFaults = []fault{
 	}, nil, ""},
 }
 
-// drainedChunk has all lines of a group flushed and its row removed, and returns the row.
+// drainBuffer makes the server flush all lines of a group and remove the group's row, which it returns.
 func drainBuffer(t *testing.T, w *fixture.Store) (row bufferRow) {
 	t.Helper()
 	postTransfers(t, w, 2, 1, 2)
@@ -118,7 +118,7 @@ func drainBuffer(t *testing.T, w *fixture.Store) (row bufferRow) {
 	return row
 }
 
-// lookAtRows calls look with the rows of the closed store.
+// lookAtRows calls inspect with the closed store.
 func lookAtRows(t *testing.T, w *fixture.Store, inspect func(*fixture.Corrupter)) {
 	t.Helper()
 	s, err := store.Open(fixture.Options(w.Dir))
@@ -129,16 +129,16 @@ func lookAtRows(t *testing.T, w *fixture.Store, inspect func(*fixture.Corrupter)
 	fixture.Must(t, s.Close())
 }
 
-func TestEveryFaultOfAPageBufferBreaksItsRule(t *testing.T) {
+func TestEveryPageBufferFaultBreaksItsRule(t *testing.T) {
 	wantFaults(t, fixture.Copy, bufferFaults)
 	wantFaults(t, fixture.Copy, drainedFaults)
 }
 
 // A reader that goes backward through a list stops at the first row that is too old.
-func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
+func TestListWithOverlappingPagesIsFound(t *testing.T) {
 	w := fixture.CopyWithLayout(t, fixture.Paged)
 	w.Corrupt(t, func(p *fixture.Corrupter) {
-		keys, rows := p.Rows(listOf(w.FirstDemo.Partner)(w))
+		keys, rows := p.Rows(listPrefix(w.FirstDemo.Partner)(w))
 		p.Group.Set(keys[3], append(rows[3], rows[5]...))
 		p.Group.Delete(keys[5])
 	})
@@ -147,8 +147,8 @@ func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
 	wantDetail(t, report, "is out of the order of booking")
 }
 
-// The ways of filling the page buffer have the intended result, and leave a sound store.
-func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
+// The functions that fill the page buffer have the intended result and leave a sound store.
+func TestPageBufferFixturesAreSound(t *testing.T) {
 	for name, c := range map[string]struct {
 		fill func(*testing.T, *fixture.Store)
 		is   func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool
@@ -159,8 +159,8 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 			return len(keys) == 2 && len(rowsWithLines(all, transferAccountPages(1)(w))) == transferRounds-without
 		}},
 		"so do the payments of a busy partner": {func(*testing.T, *fixture.Store) {}, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool {
-			keys, _ := p.Rows(listOf(4)(w))
-			return len(keys) > 1 && len(rowsWithLines(all, listOf(4)(w))) > 100
+			keys, _ := p.Rows(listPrefix(4)(w))
+			return len(keys) > 1 && len(rowsWithLines(all, listPrefix(4)(w))) > 100
 		}},
 		"a crowd is divided into shards": {withShards, func(_ *fixture.Store, _ *fixture.Corrupter, all []bufferRow) bool {
 			rows := newestRows(all)
@@ -191,7 +191,7 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 
 // A server refuses to start with a page buffer that it can't parse, because the lines in it
 // would be lost.
-func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
+func TestServerRefusesAnUnreadablePageBuffer(t *testing.T) {
 	of := func(change func(*bufferRow)) func(*fixture.Store, *fixture.Corrupter) {
 		return func(w *fixture.Store, p *fixture.Corrupter) {
 			s := newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0]
@@ -199,7 +199,7 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 			writeBufferRows(p, s)
 		}
 	}
-	for name, plant := range map[string]func(*fixture.Store, *fixture.Corrupter){
+	for name, corrupt := range map[string]func(*fixture.Store, *fixture.Corrupter){
 		"a row of another form": func(w *fixture.Store, p *fixture.Corrupter) {
 			p.Group.Set(store.KeyBufferRow(nil, newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0].BufferKey), []byte{0xff, 0xff})
 		},
@@ -214,7 +214,7 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			postTransfers(t, w, 2, 1, 2)
-			w.Corrupt(t, func(p *fixture.Corrupter) { plant(w, p) })
+			w.Corrupt(t, func(p *fixture.Corrupter) { corrupt(w, p) })
 			j, err := posting.Open(posting.Options{Store: fixture.Options(w.Dir), Clock: clock.NewManual(fixture.StartTime), Log: fixture.NoLog})
 			if damage, ok := errors.AsType[*store.DamageError](err); !ok {
 				if err == nil {
@@ -231,7 +231,7 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 	}
 }
 
-func TestTheDigestCoversPageBuffers(t *testing.T) {
+func TestDigestCoversPageBuffers(t *testing.T) {
 	w := fixture.Copy(t)
 	row := drainBuffer(t, w)
 	before := w.Check(t, check.Inputs{}).Digest

@@ -20,17 +20,17 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// recurrence is a store with three subscriptions: one was renewed twice, one is paused, and one
+// subscriptionStore is a store with three subscriptions: one was renewed twice, one is paused, and one
 // has an unpaid renewal.
-type recurrence struct {
+type subscriptionStore struct {
 	*fixture.Store
 	renewed, paused, unpaid ledger.ID
 	key                     actors.Key // of the request that created the first one
 }
 
-func withSubscriptions(t *testing.T) *recurrence {
+func newSubscriptionStore(t *testing.T) *subscriptionStore {
 	t.Helper()
-	w := &recurrence{Store: fixture.Copy(t)}
+	w := &subscriptionStore{Store: fixture.Copy(t)}
 	h := fixture.Start(t, w.Store)
 	defer h.Close()
 	s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: h.Directory})
@@ -103,16 +103,18 @@ func claimOf(org, id ledger.ID, number uint64) []byte {
 	return store.KeyClaim(nil, org, ledger.ClaimIdempotency, key.ClaimKey())
 }
 
-// Rules 3 and 4 for faults in subscriptions and their renewals.
+// Each fault in subscriptions and their renewals breaks its rules.
 func TestFaultsInSubscriptionsAreFound(t *testing.T) {
-	says := func(change func(r *subscription.Record)) func(*recurrence, *fixture.Corrupter) {
-		return func(w *recurrence, p *fixture.Corrupter) { changeSubscription(p, w.FirstDemo.Org, w.renewed, change) }
+	wantText := func(change func(r *subscription.Record)) func(*subscriptionStore, *fixture.Corrupter) {
+		return func(w *subscriptionStore, p *fixture.Corrupter) {
+			changeSubscription(p, w.FirstDemo.Org, w.renewed, change)
+		}
 	}
-	transaction := func(change func(r *payment.Record)) func(*recurrence, *fixture.Corrupter) {
-		return func(w *recurrence, p *fixture.Corrupter) { changeRenewal(p, w.FirstDemo.Org, w.renewed, change) }
+	transaction := func(change func(r *payment.Record)) func(*subscriptionStore, *fixture.Corrupter) {
+		return func(w *subscriptionStore, p *fixture.Corrupter) { changeRenewal(p, w.FirstDemo.Org, w.renewed, change) }
 	}
-	events := func(change func(w *recurrence, e *ledger.Event)) func(*recurrence, *fixture.Corrupter) {
-		return func(w *recurrence, p *fixture.Corrupter) {
+	events := func(change func(w *subscriptionStore, e *ledger.Event)) func(*subscriptionStore, *fixture.Corrupter) {
+		return func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 				for i := range events {
 					if events[i].Source.Kind == ledger.Subscription && events[i].Source.ID == w.renewed {
@@ -124,30 +126,30 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		broken []int
-		says   string
-		plant  func(*recurrence, *fixture.Corrupter)
+		broken   []int
+		wantText string
+		corrupt  func(*subscriptionStore, *fixture.Corrupter)
 	}{
 		"nothing":                               {},
-		"another state than its events lead to": {[]int{3}, "events lead to", says(func(r *subscription.Record) { r.State = subscription.Renewing })},
-		"more renewals than were paid":          {[]int{3}, "of them paid", says(func(r *subscription.Record) { r.Renewals++ })},
-		"more renewals than were begun":         {[]int{3}, "of them paid", says(func(r *subscription.Record) { r.Number++ })},
-		"no transaction of the last renewal":    {[]int{3}, "names no transaction", says(func(r *subscription.Record) { r.Last = ledger.ID{} })},
-		"another last renewal":                  {[]int{3}, "is not the one that it names", says(func(r *subscription.Record) { r.Last = fixture.NewID() })},
-		"failures of what is active":            {[]int{3}, "after 1 failures", says(func(r *subscription.Record) { r.Failures = 1 })},
-		"another amount than was charged":       {[]int{3}, "renews something else", says(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
-		"another initial payment":               {[]int{3}, "renews something else", says(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
-		"another partner":                       {[]int{3, 4}, "renews something else", says(func(r *subscription.Record) { r.Partner = 99 })},
-		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *recurrence, p *fixture.Corrupter) {
+		"another state than its events lead to": {[]int{3}, "events lead to", wantText(func(r *subscription.Record) { r.State = subscription.Renewing })},
+		"more renewals than were paid":          {[]int{3}, "of them paid", wantText(func(r *subscription.Record) { r.Renewals++ })},
+		"more renewals than were begun":         {[]int{3}, "of them paid", wantText(func(r *subscription.Record) { r.Number++ })},
+		"no transaction of the last renewal":    {[]int{3}, "names no transaction", wantText(func(r *subscription.Record) { r.Last = ledger.ID{} })},
+		"another last renewal":                  {[]int{3}, "is not the one that it names", wantText(func(r *subscription.Record) { r.Last = fixture.NewID() })},
+		"failures of what is active":            {[]int{3}, "after 1 failures", wantText(func(r *subscription.Record) { r.Failures = 1 })},
+		"another amount than was charged":       {[]int{3}, "renews something else", wantText(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
+		"another initial payment":               {[]int{3}, "renews something else", wantText(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
+		"another partner":                       {[]int{3, 4}, "renews something else", wantText(func(r *subscription.Record) { r.Partner = 99 })},
+		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
-		"without a timer": {[]int{3}, "it has a timer: false", func(w *recurrence, p *fixture.Corrupter) {
+		"without a timer": {[]int{3}, "it has a timer: false", func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(e *store.Envelope, payload []byte) []byte {
 				e.Due = 0
 				return payload
 			})
 		}},
-		"paused, with a timer": {[]int{3}, "it has a timer: true", func(w *recurrence, p *fixture.Corrupter) {
+		"paused, with a timer": {[]int{3}, "it has a timer: true", func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.paused}, func(e *store.Envelope, payload []byte) []byte {
 				e.Due = e.Updated + 1
 				return payload
@@ -159,83 +161,85 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		"a renewal with a txid":                      {[]int{3}, "has a txid", transaction(func(r *payment.Record) { r.TxID = "t" })},
 		"a renewal by a card":                        {[]int{3}, "no payment by a provider's token", transaction(func(r *payment.Record) { r.Method = payment.BankCard })},
 		"a renewal at another terminal":              {[]int{3}, "at another terminal", transaction(func(r *payment.Record) { r.Renewal.Terminal = fixture.NewID() })},
-		"a transition that no machine has": {[]int{3}, "no machine has the step", events(func(_ *recurrence, e *ledger.Event) {
+		"a transition that no machine has": {[]int{3}, "no machine has the step", events(func(_ *subscriptionStore, e *ledger.Event) {
 			if e.Name == string(subscription.Renewed) {
 				e.Name = string(subscription.Resume)
 			}
 		})},
-		"a renewal without its intent": {[]int{3}, "one after the other", events(func(_ *recurrence, e *ledger.Event) {
+		"a renewal without its intent": {[]int{3}, "one after the other", events(func(_ *subscriptionStore, e *ledger.Event) {
 			if e.Name == string(subscription.Renew) {
 				e.Name = string(subscription.WaitForOutcome)
 			}
 		})},
-		"a subscription that forgot what it told": {[]int{6}, "its events have 1 to be notified of", func(w *recurrence, p *fixture.Corrupter) {
+		"a subscription that forgot what it told": {[]int{6}, "its events have 1 to be notified of", func(w *subscriptionStore, p *fixture.Corrupter) {
 			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Unnotified = 0 })
 		}},
-		"a notice that does not exist": {[]int{6}, "of the notices are there", func(w *recurrence, p *fixture.Corrupter) {
+		"a notice that does not exist": {[]int{6}, "of the notices are there", func(w *subscriptionStore, p *fixture.Corrupter) {
 			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Notified, r.Unnotified = 1, 0 })
 		}},
-		"a name without its claim": {[]int{4}, "no claim on it", func(w *recurrence, p *fixture.Corrupter) { p.Group.Delete(claimOf(w.FirstDemo.Org, w.renewed, 2)) }},
-		"a claim on a name that nothing has": {[]int{4}, "has another key", func(w *recurrence, p *fixture.Corrupter) {
+		"a name without its claim": {[]int{4}, "no claim on it", func(w *subscriptionStore, p *fixture.Corrupter) {
+			p.Group.Delete(claimOf(w.FirstDemo.Org, w.renewed, 2))
+		}},
+		"a claim on a name that nothing has": {[]int{4}, "has another key", func(w *subscriptionStore, p *fixture.Corrupter) {
 			_, rows := p.Rows(claimOf(w.FirstDemo.Org, w.renewed, 2))
 			p.Group.Set(claimOf(w.FirstDemo.Org, w.renewed, 3), rows[0])
 		}},
-		"a claim that names nothing": {[]int{4}, "does not exist", func(w *recurrence, p *fixture.Corrupter) {
+		"a claim that names nothing": {[]int{4}, "does not exist", func(w *subscriptionStore, p *fixture.Corrupter) {
 			name := actors.Renewal{Subscription: w.renewed, Number: 3}
 			key := name.Key()
 			claim := key.Claim(w.FirstDemo.Org, ledger.Source{Kind: ledger.Transaction, ID: fixture.NewID()}, nil)
 			p.Group.Set(claimOf(w.FirstDemo.Org, w.renewed, 3), claim.Owner)
 		}},
-		"a claim of an unknown form": {[]int{4}, "of an unknown form", func(w *recurrence, p *fixture.Corrupter) {
+		"a claim of an unknown form": {[]int{4}, "of an unknown form", func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, "subscription/x/1"), make([]byte, 49))
 		}},
-		"a key of another partner": {[]int{4}, "which is another's", func(w *recurrence, p *fixture.Corrupter) {
+		"a key of another partner": {[]int{4}, "which is another's", func(w *subscriptionStore, p *fixture.Corrupter) {
 			_, rows := p.Rows(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, w.key.ClaimKey()))
 			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, "partner/99/k"), rows[0])
 		}},
-		"a key that shows nothing": {[]int{4}, "does not show", func(w *recurrence, p *fixture.Corrupter) {
+		"a key that shows nothing": {[]int{4}, "does not show", func(w *subscriptionStore, p *fixture.Corrupter) {
 			key := store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, w.key.ClaimKey())
 			_, rows := p.Rows(key)
 			p.Group.Set(key, rows[0][:49])
 		}},
-		"a list that shows what is not there": {[]int{4}, "does not exist", func(w *recurrence, p *fixture.Corrupter) {
+		"a list that shows what is not there": {[]int{4}, "does not exist", func(w *subscriptionStore, p *fixture.Corrupter) {
 			addListRow(p, w.Store, 99, subscription.All, fixture.NewID(), 1)
 		}},
-		"listed twice": {[]int{4}, "listed twice", func(w *recurrence, p *fixture.Corrupter) {
+		"listed twice": {[]int{4}, "listed twice", func(w *subscriptionStore, p *fixture.Corrupter) {
 			addListRow(p, w.Store, w.FirstDemo.Partner, subscription.All, w.renewed, 1)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := withSubscriptions(t)
-			if c.plant != nil {
-				w.Corrupt(t, func(p *fixture.Corrupter) { c.plant(w, p) })
+			w := newSubscriptionStore(t)
+			if c.corrupt != nil {
+				w.Corrupt(t, func(p *fixture.Corrupter) { c.corrupt(w, p) })
 			}
 			report := w.Check(t, check.Inputs{})
-			if fixture.WantBroken(t, report, c.broken...); c.says == "" {
+			if fixture.WantBroken(t, report, c.broken...); c.wantText == "" {
 				return
 			}
 			for _, rule := range report.Rules {
 				for _, detail := range rule.Details {
-					if strings.Contains(detail, c.says) {
+					if strings.Contains(detail, c.wantText) {
 						return
 					}
 				}
 			}
-			t.Errorf("no detail says %q: %+v", c.says, report.Rules)
+			t.Errorf("no detail says %q: %+v", c.wantText, report.Rules)
 		})
 	}
 }
 
-// silentDirectory reports that no address is set.
-type silentDirectory struct{ *directoryactor.Service }
+// directoryWithoutAddresses is a directory that reports that no address is set.
+type directoryWithoutAddresses struct{ *directoryactor.Service }
 
 // Recipient implements actors.Addresses.
-func (silentDirectory) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
+func (directoryWithoutAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
 	return to, false
 }
 
-// Rule 6: a merchant with an address is notified.
-func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
+// Rule 6 is broken if a merchant with an address is not notified.
+func TestUnnotifiedSubscriptionWithAnAddressIsFound(t *testing.T) {
 	w := fixture.Copy(t)
 	func() {
 		h := fixture.Start(t, w)
@@ -246,7 +250,7 @@ func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
 		_, err := h.Directory.PatchTerminal(t.Context(), w.FirstDemo.Org, initial.Terminal, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
 		fixture.Must(t, err)
 		h.Advance(90 * 24 * time.Hour) // later than everything that the store has booked
-		s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: silentDirectory{h.Directory}})
+		s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: directoryWithoutAddresses{h.Directory}})
 		r, err := s.Create(subscriptionactor.Create{
 			Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(1), PeriodDays: 30},

@@ -28,19 +28,19 @@ func changeContract(p *fixture.Corrupter, w *contractStore, name string, change 
 	})
 }
 
-// plantColumn plants changed columns in a contract.
+// corruptColumn changes columns of a stored contract.
 func corruptColumn(name string, change func(w *contractStore, r *contract.Record)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) { changeContract(p, w, name, func(r *contract.Record) { change(w, r) }) })
 	}
 }
 
-// put plants another value in a column.
+// setColumn sets a column of a stored contract to another value.
 func setColumn(name, column string, value any) func(*testing.T, *contractStore) {
 	return corruptColumn(name, func(_ *contractStore, r *contract.Record) { columnNamed(r, column).Put(r.Values, value) })
 }
 
-// plantStamp plants a changed writer's stamp in a contract.
+// corruptStamp changes the writer's stamp of a stored contract.
 func corruptStamp(name string, change func(w *contractStore, e *store.Envelope)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -97,7 +97,7 @@ var waitingContractFaults = []contractFault{
 	{"a contract that was finished and goes on", []int{3}, "and was finished at", funding(func(d *contract.Decision) { d.Finish = true })},
 }
 
-// plantCounter plants a changed counter, or removes it.
+// corruptCounter changes a stored counter, or removes it.
 func corruptCounter(key, window string, row []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -126,7 +126,7 @@ var numberFaults = []contractFault{
 	{"a count that was lost", []int{4}, "there is no counter contracts/IJR test", corruptCounter("contracts/IJR", "test", nil)},
 }
 
-// plantListRows plants changed rows in a list of contracts.
+// corruptListRows changes rows in a list of contracts.
 func corruptListRows(key func(w *contractStore) []byte, change func(w *contractStore, rows []store.Listed) []store.Listed) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -160,9 +160,9 @@ func environmentsLeases(w *contractStore) []byte {
 	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOfEnv(contract.Lease, contract.Secular, money.Test))
 }
 
-func withoutFirst(_ *contractStore, rows []store.Listed) []store.Listed { return rows[1:] }
+func dropFirst(_ *contractStore, rows []store.Listed) []store.Listed { return rows[1:] }
 
-func firstTwice(_ *contractStore, rows []store.Listed) []store.Listed {
+func repeatFirst(_ *contractStore, rows []store.Listed) []store.Listed {
 	twin := rows[0]
 	twin.Booked = rows[len(rows)-1].Booked + 1
 	return append(rows, twin)
@@ -181,25 +181,25 @@ func showingNobody(_ *contractStore, rows []store.Listed) []store.Listed {
 const peopleList = "is not exactly once in the list of its environment and of each of its parties"
 
 var contractListFaults = []contractFault{
-	{"a product's list without one of its contracts", []int{4}, "is not listed", corruptListRows(leaseList, withoutFirst)},
-	{"a product's list with a contract twice", []int{4}, "is listed twice", corruptListRows(leaseList, firstTwice)},
+	{"a product's list without one of its contracts", []int{4}, "is not listed", corruptListRows(leaseList, dropFirst)},
+	{"a product's list with a contract twice", []int{4}, "is listed twice", corruptListRows(leaseList, repeatFirst)},
 	{"a product's list with another product's contract", []int{4}, "where it does not belong", corruptListRows(leaseList, showingOther("deposit"))},
 	{"a product's list with the other reading's contract", []int{4}, "where it does not belong", corruptListRows(leaseList, showingOther("lease religious"))},
 	{"a product's list with what is not there", []int{4}, "which does not exist", corruptListRows(leaseList, showingNobody)},
-	{"a customer's list without one of its contracts", []int{4}, peopleList, corruptListRows(customersLeases, withoutFirst)},
-	{"a customer's list with a contract twice", []int{4}, peopleList, corruptListRows(customersLeases, firstTwice)},
+	{"a customer's list without one of its contracts", []int{4}, peopleList, corruptListRows(customersLeases, dropFirst)},
+	{"a customer's list with a contract twice", []int{4}, peopleList, corruptListRows(customersLeases, repeatFirst)},
 	{"a customer's list with somebody else's contract", []int{4}, peopleList, corruptListRows(customersLeases, showingOther("issue secular"))},
 	{"a customer's list with what is not there", []int{4}, "which does not exist", corruptListRows(customersLeases, showingNobody)},
-	{"an environment's list without one of its contracts", []int{4}, peopleList, corruptListRows(environmentsLeases, withoutFirst)},
+	{"an environment's list without one of its contracts", []int{4}, peopleList, corruptListRows(environmentsLeases, dropFirst)},
 	{"a contract of another customer", []int{4}, peopleList, setColumn("lease secular", "customer_id", ledger.ID{7})},
-	{"an investor's list without one of its issues", []int{4}, peopleList, corruptListRows(investorsIssues, withoutFirst)},
+	{"an investor's list without one of its issues", []int{4}, peopleList, corruptListRows(investorsIssues, dropFirst)},
 }
 
 func replyOf(w *contractStore, key string) ledger.Source {
 	return ledger.Source{Kind: ledger.Reply, ID: contractactor.ReplyID(w.FirstDemo.Org, key)}
 }
 
-// plantReply plants a changed reply to the last action that had a key.
+// corruptReply changes the cached reply to the last action that had a key.
 func corruptReply(change func(t *testing.T, w *contractStore, payload []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -208,7 +208,7 @@ func corruptReply(change func(t *testing.T, w *contractStore, payload []byte) []
 	}
 }
 
-// shows returns a reply that shows a changed contract, correctly sealed.
+// changedReply returns a reply that shows a changed contract, correctly sealed.
 func changedReply(change func(r *contract.Record)) func(*testing.T, *contractStore, []byte) []byte {
 	return resealPlaintext(func(t *testing.T, w *contractStore, form []byte) []byte {
 		r, err := contract.ReadRecord(w.contracts["terminated secular"], form[len(ledger.ID{}):])
@@ -218,7 +218,7 @@ func changedReply(change func(r *contract.Record)) func(*testing.T, *contractSto
 	})
 }
 
-// plantSealed returns a reply with a changed plaintext.
+// resealPlaintext changes the plaintext of a cached reply and seals it again.
 func resealPlaintext(change func(t *testing.T, w *contractStore, plaintext []byte) []byte) func(*testing.T, *contractStore, []byte) []byte {
 	return func(t *testing.T, w *contractStore, payload []byte) []byte {
 		keys, reply := fixture.Keyring(t, w.Dir), replyOf(w, moveKey.ClaimKey()).ID
@@ -230,7 +230,7 @@ func resealPlaintext(change func(t *testing.T, w *contractStore, plaintext []byt
 	}
 }
 
-// plantClaimOwner plants a changed claim on that action's key, or removes it.
+// corruptClaimOwner changes the claim on that action's key, or removes it.
 func corruptClaimOwner(change func(w *contractStore, owner []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -301,7 +301,7 @@ var staffFaults = []contractFault{
 	{"a key of an unknown form", []int{4}, "of an unknown form", corruptClaimOwner(func(_ *contractStore, owner []byte) []byte { return owner[:40] })},
 }
 
-// plantScreening plants a changed payload of the screening that leases name.
+// corruptScreening changes the payload of the screening that leases name.
 func corruptScreening(change func(s map[string]any)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {

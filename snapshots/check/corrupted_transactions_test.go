@@ -16,14 +16,14 @@ import (
 )
 
 // scenarioFault is a fault in a scenario of one transaction.
-func scenarioFault(name, says string, fn func(*scenarios)) fault {
-	return fault{name: name, broken: []int{3}, want: says, make: func(t *testing.T, w *fixture.Store) {
+func scenarioFault(name, wantText string, fn func(*scenarios)) fault {
+	return fault{name: name, broken: []int{3}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, fn)
 		w.CorruptAll(t)
 	}}
 }
 
-// fees returns fees that leave a remainder, and that refunds return.
+// fees returns fees that are rounded for most amounts and that refunds return.
 func fees() payment.Fees {
 	return payment.Fees{Bps: 333, Fixed: money.FromUint64(7), Refundable: true}
 }
@@ -31,7 +31,7 @@ func fees() payment.Fees {
 // last returns the decision's last event.
 func last(d *payment.Decision) *ledger.Event { return &d.Events[len(d.Events)-1] }
 
-// less takes one minor unit off every posting in a currency.
+// reduce takes one minor unit off every posting in a currency.
 func reduce(postings []ledger.Posting, currency money.Currency) {
 	for i := range postings {
 		if p := &postings[i]; p.Asset.Currency == currency {
@@ -40,10 +40,10 @@ func reduce(postings []ledger.Posting, currency money.Currency) {
 	}
 }
 
-// pair takes one minor unit off both sides of an entry.
+// reduceBoth takes one minor unit off both sides of an entry.
 func reduceBoth(entry *ledger.Entry) { reduce(entry.Postings, "USD") }
 
-func minus(a money.Amount, n uint64) money.Amount {
+func subtract(a money.Amount, n uint64) money.Amount {
 	left, err := a.Sub(money.FromUint64(n))
 	if err != nil {
 		panic(err)
@@ -58,7 +58,7 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 		lateOne := s.create(s.request(payment.Payment, 300), terms(fees()))
 		lateOne.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
 		lateOne.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		lateOne.giveBack()
+		lateOne.refundLate()
 		lateOne.answerOperation(payment.VerdictCharged)
 		out := s.create(s.request(payment.Payout, 300), terms(free))
 		out.answer(payment.Answer{Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "no"}})
@@ -66,7 +66,7 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 		kept := s.create(s.request(payment.Payment, 300), withRate(terms(free), "0.5"))
 		kept.answer(payment.Answer{Verdict: payment.VerdictRefused})
 		kept.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		kept.giveBack()
+		kept.refundLate()
 		kept.answerOperation(payment.VerdictRefused)
 		whole := s.hold(payment.Payment, 300, terms(fees()))
 		whole.answer(payment.Answer{Verdict: payment.VerdictCharged})
@@ -95,7 +95,7 @@ var entryFaults = []fault{
 		})
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
-				a, b := lastOf(events, first), lastOf(events, second)
+				a, b := lastEventOf(events, first), lastEventOf(events, second)
 				a.Entry.Closes, b.Entry.Closes = b.Entry.Closes, a.Entry.Closes
 				return events
 			})
@@ -127,7 +127,7 @@ var entryFaults = []fault{
 		})
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
-				lastOf(events, l).Entry.Closes--
+				lastEventOf(events, l).Entry.Closes--
 				return events
 			})
 		})
@@ -168,7 +168,7 @@ var entryFaults = []fault{
 	}),
 	scenarioFault("less given back than is in suspense", "it does not refund the amount in suspense", func(s *scenarios) {
 		l := s.lateMoney()
-		l.giveBack()
+		l.refundLate()
 		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(last(d).Entry) })
 	}),
 	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
@@ -206,8 +206,8 @@ func transfer(w *fixture.Store, moves bool) *posting.Change {
 	}}}
 }
 
-// lastOf returns the last event of a transaction.
-func lastOf(events []ledger.Event, l *scenario) (found *ledger.Event) {
+// lastEventOf returns the last event of a transaction.
+func lastEventOf(events []ledger.Event, l *scenario) (found *ledger.Event) {
 	for i := range events {
 		if events[i].Source == fixture.TransactionSource(l.record.ID) {
 			found = &events[i]
@@ -216,12 +216,12 @@ func lastOf(events []ledger.Event, l *scenario) (found *ledger.Event) {
 	return found
 }
 
-// late makes a transaction for which money moved after it was rejected.
-func (s *scenarios) lateMoney(spoil ...change) *scenario {
+// lateMoney makes a transaction for which money moves after its rejection.
+func (s *scenarios) lateMoney(changes ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
 	l.answer(payment.Answer{Verdict: payment.VerdictRefused})
-	l.answer(payment.Answer{Verdict: payment.VerdictCharged}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictCharged}, changes...)
 	return l
 }
 
@@ -282,15 +282,15 @@ var intentFaults = []fault{
 	}),
 }
 
-// acting makes a payment whose payer has to act.
-func (s *scenarios) awaitingPayer(spoil ...change) *scenario {
+// awaitingPayer makes a payment whose payer has to act.
+func (s *scenarios) awaitingPayer(changes ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(fees()))
-	l.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, changes...)
 	return l
 }
 
-// known returns the terms of the sandbox partner's terminal with fees.
+// sandboxTerms returns the terms of the sandbox partner's terminal with fees.
 func (s *scenarios) sandboxTerms() *payment.Terms {
 	c := s.w.ChargedPayment
 	return &payment.Terms{Terminal: c.Terminal, Asset: fixture.USD, Fees: c.Fees}
@@ -300,7 +300,7 @@ var termFaults = []fault{
 	scenarioFault("a fee rounded up on both sides", "and its terms make one of", func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 300), terms(fees()), func(d *payment.Decision) {
 			r := d.Record
-			r.Fee, r.Merchant.Abs, r.Dest = fixture.MustAdd(r.Fee, 1), minus(r.Merchant.Abs, 1), minus(r.Dest, 1)
+			r.Fee, r.Merchant.Abs, r.Dest = fixture.MustAdd(r.Fee, 1), subtract(r.Merchant.Abs, 1), subtract(r.Dest, 1)
 		})
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
@@ -381,9 +381,9 @@ var statusFaults = []fault{
 	}),
 }
 
-// keyFault is a claim on an idempotency key, as actors.Key makes it.
-func keyFault(name, key string, broken []int, says string, made func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
-	return fault{name: name, broken: broken, want: says, make: func(t *testing.T, w *fixture.Store) {
+// keyFault adds a claim on an idempotency key in the form that actors.Key gives it.
+func keyFault(name, key string, broken []int, wantText string, made func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
+	return fault{name: name, broken: broken, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		org, owner := made(w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Set(store.KeyClaim(nil, org, ledger.ClaimIdempotency, key), owner) })
 	}}
