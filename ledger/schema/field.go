@@ -29,12 +29,13 @@ func NumberField[R any, T ~int | ~int64 | ~uint32 | ~uint64](c Cell[int64], at f
 	return bind(c.Column, at, func(v T) any { return int64(v) }, func(v any) T { return T(v.(int64)) })
 }
 
-// Bound binds a column to what two functions read and write, such as a part of a field.
+// Bound binds a column to a value that two functions read and write, such as a part of a field.
 func Bound[R, T any](c Cell[T], get func(*R) T, set func(*R, T)) *Column {
 	return bindTo(c.Column, get, set, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
 
-// Shown binds a column to a value that follows from the record: it is shown, and neither asked for nor stored.
+// Shown binds a column to a value that is derived from the record: it is shown in responses, but neither requested nor
+// stored.
 func Shown[R, T any](c Cell[T], get func(*R) (value T, has bool)) *Column {
 	assert.That(c.field == nil && !c.Settable, "schema: column %s cannot be set", c.Name)
 	c.Transient = true
@@ -51,7 +52,7 @@ func Shown[R, T any](c Cell[T], get func(*R) (value T, has bool)) *Column {
 	return c.Column
 }
 
-// ForInput makes a column of what requests hold and records do not, such as a password.
+// ForInput makes a column that is in requests and not in records, such as a password.
 func ForInput[T any](c Cell[T]) *Column {
 	c.InputOnly, c.Settable = true, true
 	return c.Column
