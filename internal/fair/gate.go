@@ -86,7 +86,7 @@ type Place[K comparable] struct {
 	since  time.Time
 }
 
-// Enter waits for a place, which the caller must give back with Leave. The error is ErrCrowded,
+// Enter waits for a place, which the caller must release with Leave. The error is ErrCrowded,
 // ErrFull, or ctx's.
 func (g *Gate[K]) Enter(ctx context.Context, groupKey, memberKey K) (*Place[K], error) {
 	g.mu.Lock()
@@ -131,7 +131,7 @@ func (g *Gate[K]) place(m *member[K]) *Place[K] {
 	return &Place[K]{gate: g, member: m, since: time.Now()}
 }
 
-// Leave gives the place back.
+// Leave releases the place.
 func (p *Place[K]) Leave() {
 	g := p.gate
 	g.mu.Lock()

@@ -121,7 +121,7 @@ func rewriteKeyring(path string, change func(*Keyring) (*Keyring, error)) (made 
 }
 
 // CreateKeyring creates new keys and writes them to a new file of mode 0600. The error is
-// fs.ErrExist if the file exists, whatever its content. The sealing key comes from crypto/rand,
+// fs.ErrExist if the file exists, even if it is empty. The sealing key comes from crypto/rand,
 // which can't fail, the others from random.
 func CreateKeyring(path string, random io.Reader) (*Keyring, error) {
 	k, err := newKeyring(random)

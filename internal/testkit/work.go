@@ -33,7 +33,7 @@ func Pay(tb testing.TB, c *Client, txid string) string {
 	return tx.ID
 }
 
-// WantStatus ends the test if the answer does not have this status.
+// WantStatus ends the test if the response does not have this status.
 func WantStatus(tb testing.TB, answer *Answer, err error, want int) *Answer {
 	tb.Helper()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // What counts as a spike of failures.
 const (
 	SpikeWindow      = 10 * time.Minute // how long an outcome counts
-	SpikeMinOutcomes = 10               // fewer outcomes, good and bad, are no spike
+	SpikeMinOutcomes = 10               // with fewer outcomes, successes included, there is no spike
 	SpikeCalm        = 10 * time.Minute // time without a spike after which the next one alerts at once
 	SpikeRepeat      = time.Hour        // interval of alerts while a spike lasts
 )

@@ -29,8 +29,8 @@ func offeredIssue(t *testing.T, pairs ...string) *contractFixture {
 	return x
 }
 
-// activeIssue returns an issue, active since 2026-01-01, of which someone holds four certificates
-// and other holds three.
+// activeIssue returns an issue that is active since 2026-01-01. The investor someone holds four of
+// its certificates, and other holds three.
 func activeIssue(t *testing.T, reading *Reading, pairs ...string) *contractFixture {
 	t.Helper()
 	x := openContract(t, Certificate, reading, withChanges(issueBody(), pairs...))

@@ -22,7 +22,7 @@ func periodMonths(frequency string) int64 {
 	return 1
 }
 
-// addMonths returns the day that is so many months of 30 days later.
+// addMonths returns the day that is a number of months of 30 days later.
 func addMonths(on ledger.Date, months int64) ledger.Date {
 	return on + ledger.Date(months*daysPerMonth)
 }
@@ -65,7 +65,7 @@ func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row, field stri
 // contract.
 const MaxStored = 3 * ((1 << 20) + (64 << 10)) / 4
 
-// alwaysFittingRows is a number of rows that always fits into a record, whatever the rows contain.
+// alwaysFittingRows is a number of rows that fit into a record with any content.
 const alwaysFittingRows = 32
 
 // checkRoom returns an error if the row that the decision adds makes the record too large.

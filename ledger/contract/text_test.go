@@ -214,7 +214,7 @@ func TestThePresentRentIsShown(t *testing.T) {
 	activePartnership(t).wantColumns("current_rental_amount", "")
 }
 
-// A contract's number has the year of the clock's day, whatever its booked time.
+// A contract's number has the year of the clock's day, even if the booked time is in another year.
 func TestYearInAContractNumberIsTheClocks(t *testing.T) {
 	w := newOrgFixture(t, "2026-12-31")
 	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: Secular, Env: money.Prod, Input: leaseBody(), Now: w.now})

@@ -33,7 +33,7 @@ func turned(b []byte) []byte {
 // kept is a record of some type with all its fields set.
 type kept struct {
 	needed []string // the columns without which it cannot be
-	json   string   // as answers show it
+	json   string   // as responses show it
 	shown  string
 	stored []byte
 	same   func() error // reads what is stored, and compares it
@@ -250,7 +250,7 @@ func TestJSONOfRecords(t *testing.T) {
 	}
 }
 
-// A new key has neither been used nor revoked, and its answer says nothing about that.
+// A new key has neither been used nor revoked, and the response to its creation shows neither.
 func TestANewKeyIsShownWithItsValueOnly(t *testing.T) {
 	k := &APIKey{ID: testID(1), Partner: 7, Name: "k", Prefix: "mzk_1", Value: "mzk_12", Created: 5}
 	const want = `{"id":"00000000-0000-0000-0000-000000000001","key":"mzk_12","prefix":"mzk_1","name":"k","partner_id":7,` +

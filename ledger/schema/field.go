@@ -14,7 +14,8 @@ type field struct {
 	zero   any                         // the value of a new record
 }
 
-// Field binds a column to a field of the struct R. The zero value of T is no value, unless the column is always shown.
+// Field binds a column to a field of the struct R. The zero value of T means that there is no value, unless the column
+// is NotNull.
 func Field[R, T any](c Cell[T], at func(*R) *T) *Column {
 	return bind(c.Column, at, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
