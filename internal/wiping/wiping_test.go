@@ -41,11 +41,11 @@ func newRandom(t *testing.T) *mathrand.Rand {
 // read each time when a record is awaited.
 type checkingConn struct {
 	net.Conn
-	t         *testing.T
-	newRandom *mathrand.Rand
-	conn      *Conn
-	lent      [][]byte
-	waited    int
+	t      *testing.T
+	random *mathrand.Rand
+	conn   *Conn
+	lent   [][]byte
+	waited int
 }
 
 func (s *checkingConn) Read(p []byte) (int, error) {
@@ -54,7 +54,7 @@ func (s *checkingConn) Read(p []byte) (int, error) {
 		s.waited++
 		s.look("a record is waited for")
 	}
-	return s.Conn.Read(p[:1+s.newRandom.IntN(len(p))])
+	return s.Conn.Read(p[:1+s.random.IntN(len(p))])
 }
 
 // look fails the test if memory that crypto/tls has lent contains plaintext.
@@ -103,7 +103,7 @@ func connected(t *testing.T, d *mathrand.Rand, config *tls.Config) (*Conn, *chec
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &checkingConn{Conn: ours, t: t, newRandom: d}
+	s := &checkingConn{Conn: ours, t: t, random: d}
 	c := Server(s, config)
 	client := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
 	t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
@@ -189,7 +189,7 @@ func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 // The tests above would find plaintext if nothing wiped it.
 func TestPlaintextIsFoundWithoutWiping(t *testing.T) {
 	ours, theirs := net.Pipe()
-	s := &checkingConn{Conn: ours, t: t, newRandom: newRandom(t)}
+	s := &checkingConn{Conn: ours, t: t, random: newRandom(t)}
 	server := tls.Server(s, configurations(t)["1.3"])
 	client := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
 	go func() { _, _ = client.Write(mark) }()

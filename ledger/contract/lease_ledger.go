@@ -149,15 +149,15 @@ func lsTakeBack(c *Case) {
 	v, r := c.values(), c.record
 	worn := lsDepreciated(v)
 	c.book(dr(r.account("A:accumulated_depreciation"), worn), dr("A:returned_assets", minus(lsCost.Get(v), worn)), cr(r.account("A:ijara_asset"), lsCost.Get(v)))
-	lsSetOff(c, "L:prepaid_rent", lsPrepaid.Get(v))
-	lsSetOff(c, "L:unearned_rent", lsUnearned(v))
-	lsSetOff(c, "L:security_deposit", lsDeposit.Get(v))
+	lsOffset(c, "L:prepaid_rent", lsPrepaid.Get(v))
+	lsOffset(c, "L:unearned_rent", lsUnearned(v))
+	lsOffset(c, "L:security_deposit", lsDeposit.Get(v))
 	lsPrepaid.Clear(v)
 	c.setArrears(lsArrears, money.Amount{})
 }
 
-// lsSetOff offsets money held for the lessee against the owed rent and pays out the rest.
-func lsSetOff(c *Case, stem string, held money.Amount) {
+// lsOffset offsets money held for the lessee against the owed rent and pays out the rest.
+func lsOffset(c *Case, stem string, held money.Amount) {
 	v, r := c.values(), c.record
 	due := held.Min(lsReceivable.Get(v))
 	lsReceivable.Set(v, minus(lsReceivable.Get(v), due))
@@ -183,7 +183,7 @@ func lsTransfer(c *Case) {
 	worn, price := lsDepreciated(v), lsOption.Get(v)
 	c.book(append([]line{dr(r.cash(), price), dr(r.account("A:accumulated_depreciation"), worn), cr(r.account("A:ijara_asset"), lsCost.Get(v))},
 		c.gainOrLoss(price, minus(lsCost.Get(v), worn), "I:disposal_gain", "E:disposal_loss")...)...)
-	lsSetOff(c, "L:security_deposit", lsDeposit.Get(v))
+	lsOffset(c, "L:security_deposit", lsDeposit.Get(v))
 	c.setArrears(lsArrears, money.Amount{})
 	lsTransferred.Set(v, c.Today)
 }

@@ -196,12 +196,14 @@ func (v vault) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {
 	if v.locked {
 		return nil, errors.New("locked")
 	}
-	return turned(plaintext), nil
+	return inverted(plaintext), nil
 }
 
-func (v vault) Open(_ *schema.Column, sealed []byte) ([]byte, bool) { return turned(sealed), !v.locked }
+func (v vault) Open(_ *schema.Column, sealed []byte) ([]byte, bool) {
+	return inverted(sealed), !v.locked
+}
 
-func turned(b []byte) []byte {
+func inverted(b []byte) []byte {
 	out := make([]byte, len(b))
 	for i := range b {
 		out[i] = ^b[i]
