@@ -53,7 +53,7 @@ func TestTheLeafsBytesNeverChange(t *testing.T) {
 	}
 }
 
-func TestALeafReadsBackAndNothingElseIsOne(t *testing.T) {
+func TestLeafRoundTripAndOtherBytesAreRefused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvent(t)
 		leaf := e.AppendCanonical(nil)
@@ -77,7 +77,7 @@ func TestALeafReadsBackAndNothingElseIsOne(t *testing.T) {
 
 // A day of more than 32 bits that is truncated to a valid day would be a second form of the same
 // event.
-func TestALeafWhoseDayDoesNotFitIsNone(t *testing.T) {
+func TestLeafWithADayOutOfRangeIsRefused(t *testing.T) {
 	e := ledger.Event{Seq: 1, Version: 1, Entry: &ledger.Entry{Phase: ledger.Posted, Effective: 5}}
 	leaf := e.AppendCanonical(nil)
 	at := bytes.LastIndex(leaf, []byte{byte(ledger.Posted), 5, 0, 0, 0})

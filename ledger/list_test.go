@@ -53,7 +53,7 @@ func TestListsDiffer(t *testing.T) {
 }
 
 // The declaration of a list runs when the program starts, which must fail rather than mix lists.
-func TestAListThatCannotBeIsRefused(t *testing.T) {
+func TestInvalidListDeclarationPanics(t *testing.T) {
 	for name, declare := range map[string]func(){
 		"a number used twice": func() {
 			lists := sales()
@@ -79,7 +79,7 @@ func TestAListThatCannotBeIsRefused(t *testing.T) {
 	}
 }
 
-func TestAPartnersListCostsNoMemory(t *testing.T) {
+func TestPartnerListDoesNotAllocate(t *testing.T) {
 	lists := sales()
 	lists.Declare(1, everySale)
 	s := &sale{partner: 7}

@@ -55,7 +55,7 @@ func begin(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+unfinished)
 }
 
-// fill writes the content durably, and closes the file.
+// fill writes and syncs the content, and closes the file.
 func fill(f *os.File, path string, mode fs.FileMode, content []byte) error {
 	err := keepOwner(f, path)
 	if err == nil {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// holds checks that the file has the content and the mode, and that no other file is beside it.
-func holds(t *testing.T, path, content string, mode fs.FileMode) {
+// wantFile checks that the file has the content and the mode, and that no other file is beside it.
+func wantFile(t *testing.T, path, content string, mode fs.FileMode) {
 	t.Helper()
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != content {
@@ -45,11 +45,11 @@ func TestReplaceCreatesOrReplacesAFile(t *testing.T) {
 	if err := Replace(path, 0o644, []byte("one")); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, path, "one", 0o644)
+	wantFile(t, path, "one", 0o644)
 	if err := Replace(path, 0o600, []byte("second")); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, path, "second", 0o600)
+	wantFile(t, path, "second", 0o600)
 }
 
 func TestCreateRefusesExistingNames(t *testing.T) {
@@ -60,7 +60,7 @@ func TestCreateRefusesExistingNames(t *testing.T) {
 	if err := Create(path, 0o644, []byte("two")); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("create over a file: %v", err)
 	}
-	holds(t, path, "one", 0o600)
+	wantFile(t, path, "one", 0o600)
 }
 
 func TestConcurrentCreatesHaveOneWinner(t *testing.T) {
@@ -82,7 +82,7 @@ func TestConcurrentCreatesHaveOneWinner(t *testing.T) {
 	if len(won) != 1 {
 		t.Fatalf("%d creators won", len(won))
 	}
-	holds(t, path, <-won, 0o600)
+	wantFile(t, path, <-won, 0o600)
 }
 
 // TestFailedWriteChangesNothing tries to replace a directory, which fails.
@@ -117,7 +117,7 @@ func TestReplaceKeepsTheFilesOwner(t *testing.T) {
 	if err := Replace(path, 0o600, []byte("two")); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, path, "two", 0o600)
+	wantFile(t, path, "two", 0o600)
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ type Book struct {
 	Prefix       string // only entries with an account whose path has this prefix
 
 	// Accounts yields all accounts of the environment that have ever had a line, ordered by
-	// path. Some may have no entry in Entries.
+	// path, even if no entry in Entries is on the account.
 	Accounts iter.Seq2[ledger.Account, error]
 
 	// Entries yields the events of the range, ordered by seq. The export skips events without an
@@ -140,8 +140,8 @@ func (x *exporter) eachEntry(fn func(*ledger.Event) error) error {
 	return nil
 }
 
-// includes tells whether an entry has an account with the prefix, in its postings or in those
-// that it releases: if a hold is in the export, its capture or void is too.
+// includes tells whether an entry has an account with the prefix, in its own postings or in those
+// of the hold that it releases. So the capture or void of every exported hold is exported too.
 func (x *exporter) includes(entry *ledger.Entry) (bool, error) {
 	if x.Prefix == "" || anyBelow(x.Prefix, entry.Postings) {
 		return true, nil
@@ -181,8 +181,7 @@ func (x *exporter) released(entry *ledger.Entry) ([]ledger.Posting, error) {
 	return nil, nil
 }
 
-// eachPath calls fn with every account's path and assets. For a prefix without accounts it
-// calls fn never, and the export is empty.
+// eachPath calls fn with the path and assets of each account with the prefix.
 func (x *exporter) eachPath(fn func(path ledger.Path, assets []money.Asset) error) error {
 	some := x.Prefix == ""
 	for a, err := range x.Accounts {
@@ -217,8 +216,8 @@ func (x *exporter) eachPath(fn func(path ledger.Path, assets []money.Asset) erro
 	return fn(path, assets)
 }
 
-// maxHolds is how many holds are kept in memory: most are captured or voided soon, and others
-// are looked up.
+// maxHolds is how many holds are cached in memory: most are captured or voided soon, and Book.Held
+// returns the others.
 const maxHolds = 4096
 
 // holds keeps the postings of the last pending entries.

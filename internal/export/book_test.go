@@ -27,7 +27,7 @@ func TestFormatsAreKnownByTheirNames(t *testing.T) {
 			t.Errorf("%q is a format", name)
 		}
 	}
-	if _, err := export.Write(io.Discard, 0, market().book(nil)); err == nil {
+	if _, err := export.Write(io.Discard, 0, everyEntryKind().book(nil)); err == nil {
 		t.Error("the zero format is written")
 	}
 }
@@ -36,7 +36,7 @@ func TestCountEqualsTheWrittenRows(t *testing.T) {
 	t.Parallel()
 	for _, name := range export.Names() {
 		f, _ := export.ParseFormat(name)
-		count, err := export.Write(io.Discard, f, market().book(nil))
+		count, err := export.Write(io.Discard, f, everyEntryKind().book(nil))
 		must(t, err)
 		if count != (export.Count{Entries: 10, Postings: 24}) { // entries of env test and events without an entry are left out
 			t.Errorf("%s: %+v", name, count)
@@ -65,7 +65,7 @@ func TestPrefixSelectsWholeEntries(t *testing.T) {
 func TestUnknownPrefixIsAnEmptyExport(t *testing.T) {
 	t.Parallel()
 	for _, f := range []export.Format{export.HLedger, export.Beancount} {
-		b := market().book(nil)
+		b := everyEntryKind().book(nil)
 		b.Prefix = "L:nobody"
 		text := string(written(t, f, b))
 		if strings.Contains(text, "partner") || strings.Contains(text, "Partner") || !strings.Contains(text, "; end of the export: 0 entries\n") {
@@ -99,7 +99,7 @@ func TestFailedExportHasNoEndMarker(t *testing.T) {
 	broken := errors.New("broken")
 	for _, name := range export.Names() {
 		f, _ := export.ParseFormat(name)
-		b := market().book(nil)
+		b := everyEntryKind().book(nil)
 		whole := b.Entries
 		b.Entries = func(yield func(*ledger.Event, error) bool) {
 			for e := range whole {
@@ -116,7 +116,7 @@ func TestFailedExportHasNoEndMarker(t *testing.T) {
 		if _, err := export.Write(&out, f, b); !errors.Is(err, broken) || strings.Contains(out.String(), "end of the export") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := export.Write(full{}, f, market().book(nil)); !errors.Is(err, errFull) {
+		if _, err := export.Write(failingWriter{}, f, everyEntryKind().book(nil)); !errors.Is(err, errFull) {
 			t.Errorf("%s to a full disk: %v", name, err)
 		}
 	}
@@ -124,8 +124,8 @@ func TestFailedExportHasNoEndMarker(t *testing.T) {
 
 var errFull = errors.New("full")
 
-// full is a writer that always fails.
-type full struct{}
+// failingWriter is a writer that always fails.
+type failingWriter struct{}
 
 // Write implements io.Writer.
-func (full) Write([]byte) (int, error) { return 0, errFull }
+func (failingWriter) Write([]byte) (int, error) { return 0, errFull }

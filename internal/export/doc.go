@@ -1,18 +1,19 @@
 // Package export writes a ledger's entries in formats that other programs read: plain text
 // accounting (hledger, beancount), tables (CSV, Parquet) and spreadsheets (XLSX).
 //
-// An export contains whole entries, because a part of an entry does not balance: those of one
-// environment in the Book's range that, if there is a prefix, have an account with it.
+// An export contains whole entries, because a part of an entry does not balance. They are the
+// entries of one environment in the Book's range and, if there is a prefix, only those with an
+// account whose path has the prefix.
 //
-// A hold changes no posted balance. hledger and beancount get holds on separate accounts,
-// "pending:" and the account's path (Equity:Pending in beancount), which a capture or a void
-// clears. So in both, the balances equal the posted ones of the trial balance, and those of
-// pending accounts its pending ones, debits positive. Tables have columns for the phase, for
-// seq and for closes.
+// A hold changes no posted balance. hledger and beancount get holds on separate accounts, named
+// "pending:" and the account's path (Equity:Pending in beancount), and a capture or a void clears
+// them. So in both formats the ordinary accounts have the posted balances of the trial balance, and
+// the pending accounts its pending balances, with positive debits. Tables have columns for the
+// phase, the seq and the seq of the closed hold instead.
 //
 // Invariants:
-//  1. Memory does not grow with the entries: it holds a bounded number of holds and of rows of
-//     one row group, and the set of assets.
+//  1. Memory does not grow with the number of entries: it contains a bounded number of holds, the
+//     rows of one row group, and the set of assets.
 //  2. Amounts are exact decimal text, never a float. A spreadsheet's number has 15 digits, so a
 //     longer amount is text there.
 //  3. In every format different assets have different commodities, and different accounts have

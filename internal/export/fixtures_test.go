@@ -113,16 +113,16 @@ func written(t testing.TB, f export.Format, b *export.Book) []byte {
 	return out.Bytes()
 }
 
-// file writes an export to a file for another program.
-func file(t testing.TB, f export.Format, b *export.Book) string {
+// writeFile writes an export to a file for another program.
+func writeFile(t testing.TB, f export.Format, b *export.Book) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "export."+f.Extension())
 	must(t, os.WriteFile(path, written(t, f, b), 0o600))
 	return path
 }
 
-// judge checks that another program is installed; otherwise it skips the test.
-func judge(t testing.TB, program string) {
+// requireProgram checks that another program is installed; otherwise it skips the test.
+func requireProgram(t testing.TB, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
 		t.Skipf("%s is not installed: nobody else reads this export", program)
@@ -138,8 +138,8 @@ func run(t testing.TB, program string, args ...string) string {
 	return string(out)
 }
 
-// table parses the balances that hledger or beancount prints: "account commodity" → amount.
-func table(t testing.TB, out string) map[string]string {
+// parseBalances parses the balances that hledger or beancount prints: "account commodity" → amount.
+func parseBalances(t testing.TB, out string) map[string]string {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
 	must(t, err)
@@ -150,8 +150,8 @@ func table(t testing.TB, out string) map[string]string {
 	return got
 }
 
-// market returns a journal with every kind of entry.
-func market() (j journal) {
+// everyEntryKind returns a journal with every kind of entry.
+func everyEntryKind() (j journal) {
 	j.books("settle", ledger.Posted, usd, "Dr A:provider:x 1000", "Cr L:partner:1:available 980", "Cr I:fees 20")
 	j.books("hold", ledger.Pending, tron, "Dr L:partner:1:available 5000000", "Cr A:provider:x 4900000", "Cr I:fees 100000")
 	j.books("commit", ledger.Capture, tron, "Dr L:partner:1:available 3000000", "Cr A:provider:x 3000000").Closes = 2

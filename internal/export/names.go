@@ -55,7 +55,7 @@ type commodity struct {
 // inMinorUnits is the remark on a commodity with unknown decimals.
 const inMinorUnits = "amounts are in minor units: how many decimals it has is not known"
 
-// commodities are the assets seen so far, by their names in a format.
+// commodities collects the assets that have occurred so far, with their names in a format.
 type commodities struct {
 	name  func(money.Asset) (string, error)
 	seen  map[money.Asset]commodity
@@ -67,7 +67,7 @@ func newCommodities(name func(money.Asset) (string, error)) *commodities {
 }
 
 // lookup returns the asset's commodity. The error is for an asset without a name, or with the name
-// of another asset.
+// that another asset already has.
 func (c *commodities) lookup(a money.Asset) (commodity, error) {
 	if known, ok := c.seen[a]; ok {
 		return known, nil
@@ -85,7 +85,7 @@ func (c *commodities) lookup(a money.Asset) (commodity, error) {
 	return found, nil
 }
 
-// byName returns the commodities seen, ordered by name.
+// byName returns the commodities that have occurred, ordered by name.
 func (c *commodities) byName() []commodity {
 	return slices.SortedFunc(maps.Values(c.seen), func(a, b commodity) int { return strings.Compare(a.name, b.name) })
 }
@@ -235,7 +235,7 @@ var kinds = map[ledger.Kind]string{
 	ledger.Organization: "organization",
 }
 
-// kindOf returns the word for a kind of record, or its letter.
+// kindOf returns the word for a kind of record, or the kind's letter if there is no word.
 func kindOf(k ledger.Kind) string {
 	if word, ok := kinds[k]; ok {
 		return word

@@ -55,8 +55,8 @@ func (x *exporter) eachRow(fn func(*row) error) error {
 	})
 }
 
-// escapeFormula returns text that no spreadsheet computes: an apostrophe is put before text that begins
-// like a formula.
+// escapeFormula prepends an apostrophe to text that begins like a formula, so that no spreadsheet
+// computes it.
 func escapeFormula(s string) string {
 	if s == "" {
 		return s

@@ -22,7 +22,7 @@ var heading = []string{
 	"account", "side", "currency", "network", "env", "scale", "amount_minor", "amount",
 }
 
-// first and capture are two rows of market as every table has them.
+// first and capture are two rows of everyEntryKind as every table has them.
 var (
 	first = []string{
 		"1", "2", "2026-09-03T10:15:30.123457Z", "2024-10-03", "posted", "settle", "transaction", "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01", "1", "", "",
@@ -36,15 +36,15 @@ var (
 
 func TestCSVHasOneRowPerPosting(t *testing.T) {
 	t.Parallel()
-	rows, err := csv.NewReader(bytes.NewReader(written(t, export.CSV, market().book(nil)))).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(written(t, export.CSV, everyEntryKind().book(nil)))).ReadAll()
 	must(t, err)
 	if len(rows) != 1+24 || !slices.Equal(rows[0], heading) || !slices.Equal(rows[2], first) || !slices.Equal(rows[1+6], capture) {
 		t.Errorf("%d rows: %q", len(rows), rows)
 	}
 }
 
-// parcel is a row as a Parquet reader sees it.
-type parcel struct {
+// parquetRow is a row as a Parquet reader sees it.
+type parquetRow struct {
 	Seq         int64     `parquet:"seq"`
 	Line        int32     `parquet:"line"`
 	BookedAt    time.Time `parquet:"booked_at,timestamp(microsecond)"`
@@ -60,7 +60,7 @@ type parcel struct {
 
 func TestParquetIsReadBack(t *testing.T) {
 	t.Parallel()
-	content := written(t, export.Parquet, market().book(nil))
+	content := written(t, export.Parquet, everyEntryKind().book(nil))
 	file, err := parquet.OpenFile(bytes.NewReader(content), int64(len(content)))
 	must(t, err)
 	var names []string
@@ -70,12 +70,12 @@ func TestParquetIsReadBack(t *testing.T) {
 	if !slices.Equal(names, heading) {
 		t.Errorf("its columns are %q", names)
 	}
-	rows, err := parquet.Read[parcel](bytes.NewReader(content), int64(len(content)))
+	rows, err := parquet.Read[parquetRow](bytes.NewReader(content), int64(len(content)))
 	must(t, err)
 	if len(rows) != 24 {
 		t.Fatalf("%d rows", len(rows))
 	}
-	c := rows[slices.IndexFunc(rows, func(p parcel) bool { return p.Phase == "capture" })]
+	c := rows[slices.IndexFunc(rows, func(p parquetRow) bool { return p.Phase == "capture" })]
 	if c.Seq != 3 || c.Line != 1 || c.Closes == nil || *c.Closes != 2 || c.Reverses != nil || c.Network == nil || *c.Network != "tron" ||
 		c.Account != "L:partner:1:available" || c.AmountMinor != "3000000" || c.Amount != "3.000000" ||
 		c.BookedAt.UTC().Format(time.RFC3339Nano) != "2026-09-03T10:15:30.123459Z" || time.Unix(int64(c.Effective)*86400, 0).UTC().Format(time.DateOnly) != "2024-10-03" {
@@ -121,7 +121,7 @@ func sheets(t *testing.T, content []byte) (names []string, rows map[string][][]s
 
 func TestXLSXIsReadBack(t *testing.T) {
 	t.Parallel()
-	names, rows, f := sheets(t, written(t, export.XLSX, market().book(nil)))
+	names, rows, f := sheets(t, written(t, export.XLSX, everyEntryKind().book(nil)))
 	if !slices.Equal(names, []string{"Entries 1"}) {
 		t.Fatalf("the sheets are %q", names)
 	}
@@ -226,7 +226,7 @@ func TestLargestAmountIsComplete(t *testing.T) {
 		}
 	}
 	content := written(t, export.Parquet, j.book(nil))
-	rows, err := parquet.Read[parcel](bytes.NewReader(content), int64(len(content)))
+	rows, err := parquet.Read[parquetRow](bytes.NewReader(content), int64(len(content)))
 	must(t, err)
 	if rows[0].Amount != want || rows[0].AmountMinor != digits {
 		t.Errorf("Parquet has %+v", rows[0])

@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// worth are the posted balances of market, debits positive, and the held amounts.
-var worth = map[string]string{
+// expectedBalances are the posted balances of everyEntryKind, with positive debits, and the held amounts.
+var expectedBalances = map[string]string{
 	"A:provider:x USD": "9.90", "L:partner:1:available USD": "-9.70", "I:fees USD": "-0.20",
 	"A:provider:x USDT/tron": "-3.000000", "L:partner:1:available USDT/tron": "3.000000",
 	"pending:A:provider:x USD": "5.00", "pending:L:partner:1:available USD": "-5.00",
@@ -25,23 +25,23 @@ var worth = map[string]string{
 
 func TestHLedgerFindsTheBalances(t *testing.T) {
 	t.Parallel()
-	judge(t, "hledger")
-	path := file(t, export.HLedger, market().book(nil))
+	requireProgram(t, "hledger")
+	path := writeFile(t, export.HLedger, everyEntryKind().book(nil))
 	run(t, "hledger", "-f", path, "check", "--strict")
-	got := table(t, run(t, "hledger", "-f", path, "balance", "--flat", "--no-total", "--layout", "bare", "-O", "csv"))
-	if !maps.Equal(got, worth) {
-		t.Errorf("hledger finds %v, want %v", got, worth)
+	got := parseBalances(t, run(t, "hledger", "-f", path, "balance", "--flat", "--no-total", "--layout", "bare", "-O", "csv"))
+	if !maps.Equal(got, expectedBalances) {
+		t.Errorf("hledger finds %v, want %v", got, expectedBalances)
 	}
 }
 
 // Virtual postings are the holds; without them only posted amounts are left.
 func TestHLedgerLeavesHoldsOutOfRealPostings(t *testing.T) {
 	t.Parallel()
-	judge(t, "hledger")
-	path := file(t, export.HLedger, market().book(nil))
+	requireProgram(t, "hledger")
+	path := writeFile(t, export.HLedger, everyEntryKind().book(nil))
 	for _, flag := range []string{"--real", "--cleared"} {
-		got := table(t, run(t, "hledger", "-f", path, "balance", flag, "--flat", "--no-total", "--layout", "bare", "-O", "csv", "not:pending:"))
-		for name, amount := range worth {
+		got := parseBalances(t, run(t, "hledger", "-f", path, "balance", flag, "--flat", "--no-total", "--layout", "bare", "-O", "csv", "not:pending:"))
+		for name, amount := range expectedBalances {
 			if !strings.HasPrefix(name, "pending:") && got[name] != amount {
 				t.Errorf("%s: %s is %s, want %s", flag, name, got[name], amount)
 			}
@@ -51,9 +51,9 @@ func TestHLedgerLeavesHoldsOutOfRealPostings(t *testing.T) {
 
 func TestHLedgerSeesHoldsAsPending(t *testing.T) {
 	t.Parallel()
-	judge(t, "hledger")
-	path := file(t, export.HLedger, market().book(nil))
-	got := table(t, run(t, "hledger", "-f", path, "balance", "--pending", "--flat", "--no-total", "--layout", "bare", "-O", "csv", "cur:USD"))
+	requireProgram(t, "hledger")
+	path := writeFile(t, export.HLedger, everyEntryKind().book(nil))
+	got := parseBalances(t, run(t, "hledger", "-f", path, "balance", "--pending", "--flat", "--no-total", "--layout", "bare", "-O", "csv", "cur:USD"))
 	want := map[string]string{"pending:A:provider:x USD": "5.00", "pending:L:partner:1:available USD": "-5.00"}
 	if !maps.Equal(got, want) {
 		t.Errorf("pending are %v, want %v", got, want)
@@ -64,27 +64,27 @@ func TestHLedgerSeesHoldsAsPending(t *testing.T) {
 // beancount checks them.
 func TestBeancountFindsTheBalances(t *testing.T) {
 	t.Parallel()
-	judge(t, "bean-check")
-	path := file(t, export.Beancount, market().book(nil))
+	requireProgram(t, "bean-check")
+	path := writeFile(t, export.Beancount, everyEntryKind().book(nil))
 	names := strings.NewReplacer("USDT/tron", "USDT.TRON", "USDT/bsc", "USDT.BSC")
 	claims := "\n2030-01-01 balance Equity:Pending:L:Partner:1:Available 0 ~ 0 USDT.TRON\n"
-	for name, amount := range worth {
+	for name, amount := range expectedBalances {
 		account, commodity, _ := strings.Cut(name, " ")
 		path, pending := strings.CutPrefix(account, "pending:")
 		claims += "2030-01-01 balance " + export.BeancountAccount(ledger.Path(path), pending) + " " + amount + " ~ 0 " + names.Replace(commodity) + "\n"
 	}
-	claim(t, path, claims)
+	appendLines(t, path, claims)
 	if output := run(t, "bean-check", path); output != "" {
 		t.Errorf("bean-check says %s", output)
 	}
-	claim(t, path, "2030-01-01 balance Assets:Bank 0.000000000000000002 ~ 0 USDT.BSC\n")
+	appendLines(t, path, "2030-01-01 balance Assets:Bank 0.000000000000000002 ~ 0 USDT.BSC\n")
 	if out, err := exec.Command("bean-check", path).CombinedOutput(); err == nil || !strings.Contains(string(out), "Balance failed for 'Assets:Bank'") {
 		t.Errorf("bean-check takes a wrong balance: %v\n%s", err, out)
 	}
 }
 
-// claim appends lines to an export.
-func claim(t *testing.T, path, lines string) {
+// appendLines appends lines to an export.
+func appendLines(t *testing.T, path, lines string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	must(t, err)
@@ -97,7 +97,7 @@ func claim(t *testing.T, path, lines string) {
 // directives keep networks apart.
 func TestBeancountAccountsAreOpenInTheirCommoditiesOnly(t *testing.T) {
 	t.Parallel()
-	text := string(written(t, export.Beancount, market().book(nil)))
+	text := string(written(t, export.Beancount, everyEntryKind().book(nil)))
 	if !strings.Contains(text, "1970-01-01 open Assets:Provider:X USD,USDT.TRON\n") {
 		t.Errorf("the provider's account is not opened in its two commodities:\n%s", text)
 	}
@@ -111,7 +111,7 @@ func TestCommoditiesHaveDistinctNames(t *testing.T) {
 		for _, c := range []money.Currency{"AED", "SAR", "BHD", "QAR", "KWD", "OMR", "MYR", "PKR", "BDT", "EGP", "JOD", "UZS", "KGS"} {
 			assets = append(assets, money.Asset{Currency: c, Env: env})
 		}
-		for _, network := range append(odd, "foo_", "test", "x-test", "-x", "x", "prod", "tron-", "tron_", "tron-x", "tron_x", long[1:]) {
+		for _, network := range append(unknownNetworks, "foo_", "test", "x-test", "-x", "x", "prod", "tron-", "tron_", "tron-x", "tron_x", longNetwork[1:]) {
 			assets = append(assets, money.Asset{Currency: "USDT", Network: network, Env: env})
 		}
 	}
@@ -124,7 +124,7 @@ func TestCommoditiesHaveDistinctNames(t *testing.T) {
 				t.Errorf("%s: %v and %v are both %s", form, a, other, spelled)
 			}
 			seen[spelled] = a
-			if form == "beancount" && !takenByBeancount.MatchString(spelled) {
+			if form == "beancount" && !beancountCommodity.MatchString(spelled) {
 				t.Errorf("%v is %s", a, spelled)
 			}
 		}
@@ -190,7 +190,7 @@ func TestEntryNamesTheEntriesItReversesAndCloses(t *testing.T) {
 		export.HLedger:   {" * (7) reverse\n", "    ; reverses:1\n", "    ; closes:2\n", " ! (5) cancel\n"},
 		export.Beancount: {"* \"reverse\" ^seq-7 ^seq-1\n", "  reverses: 1\n", "  closes: 2\n", "! \"cancel\" ^seq-5 ^seq-4\n"},
 	} {
-		text := string(written(t, form, market().book(nil)))
+		text := string(written(t, form, everyEntryKind().book(nil)))
 		for _, line := range lines {
 			if !strings.Contains(text, line) {
 				t.Errorf("%v has no %q", form, line)
@@ -202,10 +202,10 @@ func TestEntryNamesTheEntriesItReversesAndCloses(t *testing.T) {
 // The date is the effective day; the booked day is metadata.
 func TestDatesAreTheEffectiveAndTheBookedDay(t *testing.T) {
 	t.Parallel()
-	if text := string(written(t, export.HLedger, market().book(nil))); !strings.Contains(text, "\n2024-10-03=2026-09-03 * (1) settle\n") {
+	if text := string(written(t, export.HLedger, everyEntryKind().book(nil))); !strings.Contains(text, "\n2024-10-03=2026-09-03 * (1) settle\n") {
 		t.Errorf("the first entry has other dates:\n%s", text)
 	}
-	if text := string(written(t, export.Beancount, market().book(nil))); !strings.Contains(text, "\n2024-10-03 * \"settle\" ^seq-1\n") ||
+	if text := string(written(t, export.Beancount, everyEntryKind().book(nil))); !strings.Contains(text, "\n2024-10-03 * \"settle\" ^seq-1\n") ||
 		!strings.Contains(text, "\n  booked: \"2026-09-03T10:15:30.123457Z\"\n") {
 		t.Errorf("the first entry has other dates:\n%s", text)
 	}

@@ -16,22 +16,22 @@ import (
 	"mizan/ledger/money"
 )
 
-// long is a network of the maximum length.
-const long money.Network = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+// longNetwork is a network of the maximum length.
+const longNetwork money.Network = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-// odd are networks that a payment may name and whose decimals are unknown. The first is that of
-// a payment without a network.
-var odd = []money.Network{"", "foo", "-", "_", "1inch", "foo-", long}
+// unknownNetworks are networks that a payment may name although their decimals are unknown. The
+// first one stands for a payment without a network.
+var unknownNetworks = []money.Network{"", "foo", "-", "_", "1inch", "foo-", longNetwork}
 
-// takenByBeancount is beancount's own rule for a commodity, from its documentation:
+// beancountCommodity is beancount's own rule for a commodity, from its documentation:
 // at most 24 characters.
-var takenByBeancount = regexp.MustCompile(`^[A-Z][A-Z0-9'._-]{0,22}[A-Z0-9]$`)
+var beancountCommodity = regexp.MustCompile(`^[A-Z][A-Z0-9'._-]{0,22}[A-Z0-9]$`)
 
-// unresolved returns a journal with money on odd networks and with dollars: on the n-th
-// network, 1234567 and n minor units.
-func unresolved() (j journal) {
+// unresolvedJournal returns a journal with dollars and with money on unknownNetworks: 1234567 and n
+// minor units on the n-th network.
+func unresolvedJournal() (j journal) {
 	j.books("settle", ledger.Posted, usd, "Dr A:bank 1000", "Cr I:fees 1000")
-	for n, network := range odd {
+	for n, network := range unknownNetworks {
 		asset := money.Asset{Currency: "USDT", Network: network, Env: money.Prod}
 		amount := money.FromUint64(uint64(1_234_567 + n)).String()
 		j.books("settle", ledger.Posted, asset, "Dr A:bank "+amount, "Cr I:fees "+amount)
@@ -42,13 +42,13 @@ func unresolved() (j journal) {
 // Money with unknown decimals is in minor units, and its commodity says so.
 func TestHLedgerReadsMoneyWithUnknownScale(t *testing.T) {
 	t.Parallel()
-	judge(t, "hledger")
-	path := file(t, export.HLedger, unresolved().book(nil))
+	requireProgram(t, "hledger")
+	path := writeFile(t, export.HLedger, unresolvedJournal().book(nil))
 	run(t, "hledger", "-f", path, "check", "--strict")
-	got := table(t, run(t, "hledger", "-f", path, "balance", "A:bank", "--flat", "--no-total", "--layout", "bare", "-O", "csv"))
+	got := parseBalances(t, run(t, "hledger", "-f", path, "balance", "A:bank", "--flat", "--no-total", "--layout", "bare", "-O", "csv"))
 	want := map[string]string{
 		"A:bank USD": "10.00", "A:bank USDT": "1234567", "A:bank USDT/foo": "1234568", "A:bank USDT/-": "1234569", "A:bank USDT/_": "1234570",
-		"A:bank USDT/1inch": "1234571", "A:bank USDT/foo-": "1234572", "A:bank USDT/" + string(long): "1234573",
+		"A:bank USDT/1inch": "1234571", "A:bank USDT/foo-": "1234572", "A:bank USDT/" + string(longNetwork): "1234573",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("hledger finds %v, want %v", got, want)
@@ -59,15 +59,15 @@ func TestHLedgerReadsMoneyWithUnknownScale(t *testing.T) {
 // and base32.
 func TestBeancountReadsMoneyWithUnknownScale(t *testing.T) {
 	t.Parallel()
-	judge(t, "bean-check")
-	path := file(t, export.Beancount, unresolved().book(nil))
+	requireProgram(t, "bean-check")
+	path := writeFile(t, export.Beancount, unresolvedJournal().book(nil))
 	var claims strings.Builder
 	for _, text := range []string{
 		"10.00 ~ 0 USD", "1234567 ~ 0 USDT", "1234568 ~ 0 USDT.FOO", "1234569 ~ 0 USDT_PL4IHSYKS5T2VABYUFE", "1234571 ~ 0 USDT.1INCH", "1234572 ~ 0 USDT_Z7KO22NJXDB6YOEK2ML", "1234573 ~ 0 USDT_QGNFG6RVR5AIQTJRQTJ",
 	} {
 		claims.WriteString("2030-01-01 balance Assets:Bank " + text + "\n")
 	}
-	claim(t, path, claims.String())
+	appendLines(t, path, claims.String())
 	if text := run(t, "bean-check", path); text != "" {
 		t.Errorf("bean-check says %s", text)
 	}
@@ -84,7 +84,7 @@ func TestCommodityCommentNamesMinorUnits(t *testing.T) {
 			"1970-01-01 commodity USDT_PL4IHSYKS5T2VABYUFE\n  asset: \"prod/USDT/-\"\n  comment: \"" + words + "\"\n",
 		},
 	} {
-		text := string(written(t, form, unresolved().book(nil)))
+		text := string(written(t, form, unresolvedJournal().book(nil)))
 		for _, line := range lines {
 			if !strings.Contains(text, line) {
 				t.Errorf("%v has no %q:\n%s", form, line, text)
@@ -97,7 +97,7 @@ func TestCommodityCommentNamesMinorUnits(t *testing.T) {
 // quoted.
 func TestTablesLeaveAnUnknownScaleEmpty(t *testing.T) {
 	t.Parallel()
-	b := unresolved().book(nil)
+	b := unresolvedJournal().book(nil)
 	rows, err := csv.NewReader(bytes.NewReader(written(t, export.CSV, b))).ReadAll()
 	must(t, err)
 	_, sheet, _ := sheets(t, written(t, export.XLSX, b))

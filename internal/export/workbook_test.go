@@ -29,7 +29,7 @@ func parts(t *testing.T, content []byte) []*zip.File {
 func TestXLSXRowsAndCellsHaveTheirReferences(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	must(t, export.WriteSheets(&out, market().book(nil), 9))
+	must(t, export.WriteSheets(&out, everyEntryKind().book(nil), 9))
 	sheets := 0
 	for _, part := range parts(t, out.Bytes()) {
 		if ok, _ := filepath.Match("xl/worksheets/*.xml", part.Name); !ok {
@@ -66,7 +66,7 @@ func TestXLSXRowsAndCellsHaveTheirReferences(t *testing.T) {
 // The date of a part is valid, and always the same.
 func TestXLSXPartsHaveALegalDate(t *testing.T) {
 	t.Parallel()
-	content := written(t, export.XLSX, market().book(nil))
+	content := written(t, export.XLSX, everyEntryKind().book(nil))
 	if day := binary.LittleEndian.Uint16(content[12:]); day != 1<<5|1 { // APPNOTE, 4.3.7: of the first part
 		t.Errorf("the first part has the date %#x", day)
 	}
@@ -80,11 +80,11 @@ func TestXLSXPartsHaveALegalDate(t *testing.T) {
 // Gnumeric reads the same values as CSV has.
 func TestGnumericReadsXLSX(t *testing.T) {
 	t.Parallel()
-	judge(t, "ssconvert")
+	requireProgram(t, "ssconvert")
 	var j journal
 	j.books("=1+1", ledger.Posted, usd, "Dr A:bank 1000", "Cr I:fees 1000")
 	j.books("settle", ledger.Posted, bsc, "Dr A:bank 123456789012345678901234567890", "Cr I:fees 123456789012345678901234567890")
-	book := file(t, export.XLSX, j.book(nil))
+	book := writeFile(t, export.XLSX, j.book(nil))
 	out := filepath.Join(t.TempDir(), "out.csv")
 	run(t, "ssconvert", book, out)
 	content, err := os.ReadFile(out)

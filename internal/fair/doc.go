@@ -7,10 +7,10 @@
 // Invariants:
 //  1. At most Inside callers have a place, and at most Inside and Waiting together have one or
 //     wait.
-//  2. A free place goes to the group with the fewest places, among these to the one that was
-//     served longest ago. Within the group the same rule selects a member, and within the
-//     member the caller that has waited longest gets the place. So a group waits for at most
-//     one caller of each other group and place, however many callers the others have.
+//  2. A free place goes to the group with the fewest places; if several have equally few, to the
+//     one that was served longest ago. Within the group the same rule selects a member, and within
+//     the member the caller that has waited longest gets the place. So for each place a group
+//     waits for at most one caller of each other group, however many callers those have.
 //  3. If the queue is full, a new caller displaces the newest caller of the member with the
 //     most waiting callers in the largest group. On a tie the new caller's own group counts as
 //     the largest. So a caller whose member has none waiting is refused only if no group has

@@ -21,7 +21,7 @@ var (
 // Bounds are the bounds of a gate, each above zero.
 type Bounds struct {
 	Inside  int // callers that have a place
-	Waiting int // callers that wait, not counting up to Inside callers that are in Share
+	Waiting int // callers that wait; callers in Share (at most Inside) do not count
 	Each    int // callers of one member that have a place or wait
 }
 
@@ -42,7 +42,7 @@ type share struct {
 	served          uint64 // order of its last turn or, before the first, of its arrival
 }
 
-// compare orders shares by whose turn is next.
+// compare orders shares: the one that is served next comes first.
 func (s *share) compare(o *share) int {
 	return cmp.Or(cmp.Compare(s.inside, o.inside), cmp.Compare(s.served, o.served))
 }
@@ -86,7 +86,7 @@ type Place[K comparable] struct {
 	since  time.Time
 }
 
-// Enter waits for a place, which the caller must give back with Leave. The error is ErrCrowded,
+// Enter waits for a place, which the caller must release with Leave. The error is ErrCrowded,
 // ErrFull, or ctx's.
 func (g *Gate[K]) Enter(ctx context.Context, groupKey, memberKey K) (*Place[K], error) {
 	g.mu.Lock()
@@ -131,7 +131,7 @@ func (g *Gate[K]) place(m *member[K]) *Place[K] {
 	return &Place[K]{gate: g, member: m, since: time.Now()}
 }
 
-// Leave gives the place back.
+// Leave releases the place.
 func (p *Place[K]) Leave() {
 	g := p.gate
 	g.mu.Lock()
@@ -141,9 +141,9 @@ func (p *Place[K]) Leave() {
 	g.forget(p.member)
 }
 
-// Share gives the place to waiting callers whose turn is next, if the caller has had it for the
-// slice. It returns when the caller's turn comes again, with the time that it waited. The error
-// is ctx's; then the place is lost, and the caller must not call Leave.
+// Share lets waiting callers use the place if the caller has had it for at least slice. It returns
+// when the caller's turn comes again, with the time that it waited. The error is ctx's; the place
+// is then lost, and the caller must not call Leave.
 func (p *Place[K]) Share(ctx context.Context, slice time.Duration) (waited time.Duration, err error) {
 	now := time.Now()
 	if now.Sub(p.since) < slice {

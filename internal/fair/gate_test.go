@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// party records the order in which callers of one gate get places.
-type party struct {
+// gateFixture records the order in which callers of one gate get places.
+type gateFixture struct {
 	t    *testing.T
 	gate *Gate[string]
 	mu   sync.Mutex
@@ -24,16 +24,16 @@ type party struct {
 	wait sync.WaitGroup
 }
 
-func newParty(t *testing.T, b Bounds) *party { return &party{t: t, gate: New[string](b)} }
+func newParty(t *testing.T, b Bounds) *gateFixture { return &gateFixture{t: t, gate: New[string](b)} }
 
-func (p *party) counts() (inside, waiting int) {
+func (p *gateFixture) counts() (inside, waiting int) {
 	p.gate.mu.Lock()
 	defer p.gate.mu.Unlock()
 	return p.gate.inside, p.gate.waiting
 }
 
 // hold takes a place for which nobody waits.
-func (p *party) hold(name string) *Place[string] {
+func (p *gateFixture) hold(name string) *Place[string] {
 	p.t.Helper()
 	group, _, _ := strings.Cut(name, ".")
 	place, err := p.gate.Enter(p.t.Context(), group, name)
@@ -45,7 +45,7 @@ func (p *party) hold(name string) *Place[string] {
 
 // queue makes callers "group.member" wait one after the other; each leaves immediately when it
 // has a place.
-func (p *party) queue(names ...string) {
+func (p *gateFixture) queue(names ...string) {
 	p.t.Helper()
 	for _, name := range names {
 		refused := func() int { p.mu.Lock(); defer p.mu.Unlock(); return len(p.out) }
@@ -72,7 +72,7 @@ func (p *party) queue(names ...string) {
 	}
 }
 
-func (p *party) want(in string) {
+func (p *gateFixture) want(in string) {
 	p.t.Helper()
 	p.wait.Wait()
 	if got := strings.Join(p.in, " "); got != in {

@@ -9,7 +9,7 @@
 //  3. The work of each function is linear in its input, and is reported to package steps, so
 //     that a test can count it.
 //
-// Callers: api and actors/payment (requests), ledger/schema and ledger/jsonform (answers and
+// Callers: api and actors/payment (requests), ledger/schema and ledger/jsonform (responses and
 // notifications).
 //
 // Rejected: encoding/json's maps and raw messages, which allocate a map for each object that is

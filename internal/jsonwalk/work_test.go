@@ -52,8 +52,8 @@ func orEmpty(value []byte) []byte {
 	return []byte("{}")
 }
 
-// linear fails if walking a document takes more than mostSteps steps for each byte.
-func linear(t *testing.T, document []byte) {
+// wantLinear fails if walking a document takes more than mostSteps steps for each byte.
+func wantLinear(t *testing.T, document []byte) {
 	t.Helper()
 	before := steps.Total()
 	walk(document)
@@ -87,7 +87,7 @@ func TestWorkIsLinearInTheInput(t *testing.T) {
 			t.Errorf("%.40q… is no JSON", document)
 			continue
 		}
-		linear(t, document)
+		wantLinear(t, document)
 	}
 }
 
@@ -101,6 +101,6 @@ func FuzzWorkIsLinear(f *testing.F) {
 		if len(document) == 0 || !jsontext.Value(document).IsValid() {
 			return
 		}
-		linear(t, document)
+		wantLinear(t, document)
 	})
 }

@@ -2,7 +2,7 @@
 // file can't be read or written.
 //
 // The embedded store writes its files through memory maps. If the disk is full or fails, the
-// kernel answers such an access with SIGBUS, at any instruction. The Go runtime turns the
+// kernel sends SIGBUS on such an access, at any instruction. The Go runtime turns the
 // signal into a crash with a stack trace of every goroutine and exit code 2. Only a goroutine
 // itself can ask for a panic instead, and the store's goroutines belong to the library. So this
 // package installs a signal handler.

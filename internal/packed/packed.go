@@ -23,8 +23,8 @@ func WellFormed(b []byte) bool {
 	return len(b) == 0
 }
 
-// header returns how many bytes the first value takes, without the values inside it, and the
-// number of those.
+// header returns how many bytes the first value takes without the values inside it (skip), and the
+// number of values inside it (inside).
 func header(b []byte) (skip, inside uint64, ok bool) {
 	if len(b) == 0 {
 		return 0, 0, false
@@ -67,8 +67,8 @@ func longHeader(c byte, b []byte) (skip, inside uint64, ok bool) {
 	return 1 + uint64(shape.width) + shape.fixed + n*shape.bytes, n * shape.values, true
 }
 
-// shapes are the forms that announce a length: the length's width, the bytes that always
-// follow, and the size and number of values for each counted item.
+// shapes maps the type bytes that announce a length to the length's width, the number of bytes
+// that always follow, and for each counted item its size and its number of values.
 var shapes = map[byte]struct {
 	width                int
 	fixed, bytes, values uint64

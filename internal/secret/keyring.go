@@ -45,7 +45,7 @@ type Keyring struct {
 	verifierKey string // the text from which verifier was made
 	fingerprint []byte
 	sealing     *keyset.Handle // nil: the file has no sealing key
-	sealer      tink.AEAD      // of sealing
+	sealer      tink.AEAD      // seals with the keys in sealing
 
 	// fields is the file as it was read, so that a rewrite keeps the fields of later versions.
 	fields map[string]json.RawMessage
@@ -66,8 +66,8 @@ func LoadKeyring(path string) (*Keyring, error) {
 	return k, nil
 }
 
-// LoadSealingKeyring is LoadKeyring for a caller that must seal and may not write the file.
-// Without a sealing key the error is ErrNoSealingKey, which says what to do.
+// LoadSealingKeyring is LoadKeyring for a caller that must seal and may not write the file. If the
+// file has no sealing key, the error is ErrNoSealingKey, whose text says what to do.
 func LoadSealingKeyring(path string) (*Keyring, error) {
 	k, err := LoadKeyring(path)
 	if err == nil && !k.CanSeal() {
@@ -121,7 +121,7 @@ func rewriteKeyring(path string, change func(*Keyring) (*Keyring, error)) (made 
 }
 
 // CreateKeyring creates new keys and writes them to a new file of mode 0600. The error is
-// fs.ErrExist if the file exists, whatever its content. The sealing key comes from crypto/rand,
+// fs.ErrExist if the file exists, even if it is empty. The sealing key comes from crypto/rand,
 // which can't fail, the others from random.
 func CreateKeyring(path string, random io.Reader) (*Keyring, error) {
 	k, err := newKeyring(random)
@@ -243,7 +243,7 @@ func fromFields(fields map[string]json.RawMessage) (*Keyring, error) {
 	return k, k.checkPair()
 }
 
-// checkPair checks that the two halves of the signing key belong together. Otherwise nobody
+// checkPair checks that the two halves of the signing key belong together. If they did not, nobody
 // could verify the signed heads with the published key.
 func (k *Keyring) checkPair() error {
 	probe := []byte("mizan keyring probe\n")

@@ -51,8 +51,8 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// ownersOnly checks for a file of mode 0600, and no other file beside it.
-func ownersOnly(t *testing.T, path string) {
+// wantOwnerOnly checks for a file of mode 0600, and no other file beside it.
+func wantOwnerOnly(t *testing.T, path string) {
 	t.Helper()
 	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
@@ -112,7 +112,7 @@ func TestKeyringIsReadableByItsOwnerOnly(t *testing.T) {
 	if _, err := CreateKeyring(path, rand.Reader); err != nil {
 		t.Fatal(err)
 	}
-	ownersOnly(t, path)
+	wantOwnerOnly(t, path)
 	for mode, fine := range map[fs.FileMode]bool{
 		0o600: true, 0o400: true, 0o700: true,
 		0o640: false, 0o604: false, 0o644: false, 0o660: false, 0o602: false, 0o610: false, 0o601: false,
@@ -209,7 +209,7 @@ func TestUnknownFieldsSurviveARewrite(t *testing.T) {
 	if len(after) != len(before)+2 {
 		t.Errorf("%d fields became %d", len(before)+1, len(after))
 	}
-	ownersOnly(t, path)
+	wantOwnerOnly(t, path)
 }
 
 func TestFingerprintIsATruncatedHMAC(t *testing.T) {

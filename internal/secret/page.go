@@ -71,7 +71,7 @@ func (p *PageTokens) Issue(purpose string, org, id [16]byte, expires time.Time) 
 // other fault.
 func (p *PageTokens) Check(purpose string, org, id [16]byte, token string, now time.Time) error {
 	var raw [pageTokenBytes]byte
-	// The decoder skips line breaks, so the length of its result alone is no check.
+	// The decoder skips line breaks, so checking the length of its result is not enough.
 	if len(token) != pageTokenLength {
 		return ErrInvalid
 	}

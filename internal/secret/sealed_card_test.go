@@ -19,8 +19,8 @@ func janes() *Card {
 	return &Card{Number: []byte(canary), Holder: []byte("JANE DOE"), ExpMonth: []byte("12"), ExpYear: []byte("2030"), CVV: []byte("987")}
 }
 
-// byTink opens ciphertexts with the library and the file's content only.
-func byTink(t *testing.T, k *Keyring) tink.AEAD {
+// openWithTink opens ciphertexts with the library and the file's content only.
+func openWithTink(t *testing.T, k *Keyring) tink.AEAD {
 	t.Helper()
 	var file struct {
 		Keys json.RawMessage `json:"sealing_keys"`
@@ -45,7 +45,7 @@ func TestSealedCardHasNumberHolderAndExpiryAndNoCVV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plaintext, err := byTink(t, k).Decrypt(s, place)
+	plaintext, err := openWithTink(t, k).Decrypt(s, place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,23 +90,23 @@ func TestEveryCardSurvivesSealing(t *testing.T) {
 	})
 }
 
-// spy is an AEAD that records the plaintexts passed to it.
-type spy struct {
+// recordingAEAD is an AEAD that records the plaintexts passed to it.
+type recordingAEAD struct {
 	tink.AEAD
 	seen [][]byte // the caller's own buffers
 	was  []string // copies of their content
 }
 
-func (s *spy) see(plaintext []byte) {
+func (s *recordingAEAD) see(plaintext []byte) {
 	s.seen, s.was = append(s.seen, plaintext[:cap(plaintext)]), append(s.was, string(plaintext))
 }
 
-func (s *spy) Encrypt(plaintext, context []byte) ([]byte, error) {
+func (s *recordingAEAD) Encrypt(plaintext, context []byte) ([]byte, error) {
 	s.see(plaintext)
 	return s.AEAD.Encrypt(plaintext, context)
 }
 
-func (s *spy) Decrypt(sealed, context []byte) ([]byte, error) {
+func (s *recordingAEAD) Decrypt(sealed, context []byte) ([]byte, error) {
 	plaintext, err := s.AEAD.Decrypt(sealed, context)
 	s.see(plaintext)
 	return plaintext, err
@@ -114,7 +114,7 @@ func (s *spy) Decrypt(sealed, context []byte) ([]byte, error) {
 
 func TestPlaintextOfACardIsWiped(t *testing.T) {
 	k := create(t)
-	watch := &spy{AEAD: k.sealer}
+	watch := &recordingAEAD{AEAD: k.sealer}
 	k.sealer = watch
 	s, err := k.SealCard(janes(), place)
 	if err != nil {

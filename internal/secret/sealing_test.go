@@ -27,8 +27,8 @@ func sealed(t *testing.T, k *Keyring, plaintext string) []byte {
 	return s
 }
 
-// opens checks that the keyring opens a ciphertext of the place.
-func opens(t *testing.T, k *Keyring, sealed []byte, want string) {
+// wantOpens checks that the keyring opens a ciphertext of the place.
+func wantOpens(t *testing.T, k *Keyring, sealed []byte, want string) {
 	t.Helper()
 	if got, err := k.Open(sealed, place); err != nil || string(got) != want {
 		t.Errorf("opened as %q, %v, want %q", got, err, want)
@@ -55,7 +55,7 @@ func primary(t *testing.T, k *Keyring) uint32 {
 func TestCiphertextOpensInItsFieldOnly(t *testing.T) {
 	k := create(t)
 	s := sealed(t, k, canary)
-	opens(t, k, s, canary)
+	wantOpens(t, k, s, canary)
 	for name, context := range map[string][]byte{
 		"another record": []byte("an organization, and a record oF"), "no place": nil, "shorter": place[:31], "longer": append(bytes.Clone(place), 0),
 	} {
@@ -66,7 +66,7 @@ func TestCiphertextOpensInItsFieldOnly(t *testing.T) {
 	if _, err := create(t).Open(s, place); !errors.Is(err, ErrUnopened) {
 		t.Errorf("another keyring: %v", err)
 	}
-	opens(t, k, sealed(t, k, ""), "")
+	wantOpens(t, k, sealed(t, k, ""), "")
 }
 
 func TestChangedCiphertextIsRefused(t *testing.T) {
@@ -156,7 +156,7 @@ func TestCompletingAddsTheMissingKeyOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ownersOnly(t, path)
+	wantOwnerOnly(t, path)
 	s := sealed(t, first, canary)
 	before, err := os.Stat(path)
 	if err != nil {
@@ -166,7 +166,7 @@ func TestCompletingAddsTheMissingKeyOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opens(t, again, s, canary)
+	wantOpens(t, again, s, canary)
 	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || len(again.SealingKeys()) != 1 {
 		t.Errorf("a complete keyring was rewritten: %v, %d keys", err, len(again.SealingKeys()))
 	}
@@ -181,7 +181,7 @@ func TestRotationMakesAPrimaryKeyAndKeepsTheOld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ownersOnly(t, path)
+		wantOwnerOnly(t, path)
 		read, err := LoadKeyring(path)
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +196,7 @@ func TestRotationMakesAPrimaryKeyAndKeepsTheOld(t *testing.T) {
 			t.Errorf("the keys are %v, in the file %v, want %v", made.SealingKeys(), read.SealingKeys(), want)
 		}
 		for _, s := range texts {
-			opens(t, read, s, canary)
+			wantOpens(t, read, s, canary)
 		}
 	}
 	if slices.Sort(ids); len(slices.Compact(ids)) != 3 {
@@ -292,13 +292,13 @@ func TestConcurrentStartsAndRotationsLoseNoKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for s := range texts {
-		opens(t, last, s, canary)
+		wantOpens(t, last, s, canary)
 	}
 	// A start adds a key only if it comes before every rotation.
 	if n := len(last.SealingKeys()); n != each && n != each+1 {
 		t.Errorf("%d keys after %d rotations", n, each)
 	}
-	ownersOnly(t, path)
+	wantOwnerOnly(t, path)
 }
 
 func TestConcurrentStartsMakeOneKey(t *testing.T) {
@@ -331,7 +331,7 @@ func TestConcurrentStartsMakeOneKey(t *testing.T) {
 		t.Errorf("%d starts made %d keys", starts, n)
 	}
 	for s := range texts {
-		opens(t, last, s, canary)
+		wantOpens(t, last, s, canary)
 	}
 }
 
@@ -346,7 +346,7 @@ func TestRotationFollowsALinkAndRemovesLeftovers(t *testing.T) {
 	if _, err := RotateKeyring(link); err != nil {
 		t.Fatal(err)
 	}
-	ownersOnly(t, path)
+	wantOwnerOnly(t, path)
 	if target, err := os.Readlink(link); err != nil || target != path {
 		t.Errorf("the link leads to %q, %v", target, err)
 	}
@@ -383,5 +383,5 @@ func TestKeyringHasUpTo1000SealingKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opens(t, k, sealed(t, k, canary), canary)
+	wantOpens(t, k, sealed(t, k, canary), canary)
 }

@@ -105,9 +105,9 @@ func (b *built) build(race bool) (string, error) {
 	return path, nil
 }
 
-// NotUnderRace skips a test under the race detector, for a reason that it logs. It is for tests in
-// which the detector has nothing to see, so that they would only repeat make test: what they examine
-// has one goroutine, or is a process without the detector.
+// NotUnderRace skips a test under the race detector and logs the reason. It is for tests in which
+// the detector can't find anything: the tested code has one goroutine, or runs in a process without
+// the detector.
 func NotUnderRace(tb testing.TB, why string) {
 	tb.Helper()
 	if raceDetector {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// answerBound is how long a request may take, including creates that wait for their provider.
-const answerBound = 3 * time.Minute
+// responseTimeout is how long a request may take, including creates that wait for their provider.
+const responseTimeout = 3 * time.Minute
 
 // Client talks to a server as one caller: it sends its headers with every request. It is safe
 // for concurrent use.
@@ -45,7 +45,7 @@ func (s *Server) Anyone() *Client {
 	// No proxy from the environment is used: requests go to the server under test.
 	transport := &http.Transport{TLSClientConfig: s.trust(), MaxIdleConnsPerHost: 256}
 	s.tb.Cleanup(transport.CloseIdleConnections)
-	return &Client{base: s.BaseURL, http: &http.Client{Transport: transport, Timeout: answerBound}, header: http.Header{}}
+	return &Client{base: s.BaseURL, http: &http.Client{Transport: transport, Timeout: responseTimeout}, header: http.Header{}}
 }
 
 // Partner returns a client with the first partner's key.
@@ -116,7 +116,7 @@ func (c *Client) Put(path string, body any) (*Answer, error) {
 }
 
 // Do makes a request. A body that is a []byte or a string is sent as it is, any other as JSON;
-// nil: no body. An error means that no complete answer came, so that the outcome of a write is
+// nil: no body. An error means that no complete response came, so that the outcome of a write is
 // unknown.
 func (c *Client) Do(method, path string, body any) (*Answer, error) {
 	content, err := encode(body)

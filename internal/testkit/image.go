@@ -17,8 +17,8 @@ import (
 
 const keyringName = "keyring"
 
-// Image is what the directory of a world holds. Any number of worlds can begin with it, so what
-// takes long to fill is filled once in a test process.
+// Image is the content of a world's directory. Any number of worlds can begin with an image, so a
+// store that takes long to fill is filled only once in a test process.
 type Image struct {
 	at    time.Time // by the world's clock
 	files []imageFile
@@ -30,7 +30,8 @@ type imageFile struct {
 	size    int64
 }
 
-// Image reads the directory of a world that rests or is closed. An open one is as a kill leaves it.
+// Image reads the directory of a world that is idle or closed. The image of an open world is what a
+// kill would leave.
 func (w *World) Image() *Image {
 	w.tb.Helper()
 	i, err := imageOf(w.Dir)

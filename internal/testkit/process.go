@@ -100,8 +100,8 @@ func launch(tb testing.TB, path string, openFiles int, env, args []string) *proc
 	return p
 }
 
-// isTestSetting tells whether a variable is for the tests' own processes: make test spares them most of
-// the garbage collection, and a server must not run with other settings than it has alone.
+// isTestSetting tells whether an environment variable is meant for the test processes only, and must
+// not be passed to the server: make test sets GOGC to save time on garbage collection.
 func isTestSetting(variable string) bool { return strings.HasPrefix(variable, "GOGC=") }
 
 // follow copies stdout and sends the address to ready.

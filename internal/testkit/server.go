@@ -49,7 +49,7 @@ type Sandbox struct {
 // Server is a running server.
 type Server struct {
 	Dir     string
-	BaseURL string  // its listen address, whatever --base-url is
+	BaseURL string  // its listen address, which --base-url does not change
 	Sandbox Sandbox // of the last start; empty for a bare server
 
 	tb      testing.TB
@@ -118,7 +118,7 @@ func (s *Server) start() {
 }
 
 // waitHealthy waits until the health check reports ok. The listener is open when the ready line
-// is printed, so usually the first answer is ok.
+// is printed, so usually the first response is ok.
 func (s *Server) waitHealthy(until time.Time) {
 	s.tb.Helper()
 	var health struct {

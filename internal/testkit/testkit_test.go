@@ -35,21 +35,21 @@ func TestServerThatEndsFailsItsTest(t *testing.T) {
 	}
 }
 
-// ending is a test that ends when its cleanups are called, and records what it was told.
-type ending struct {
+// endableTest is a test that ends when its cleanups are called, and records its failures.
+type endableTest struct {
 	testing.TB
 	ends []func()
 	why  string
 }
 
-func (e *ending) Cleanup(end func())                { e.ends = append(e.ends, end) }
-func (e *ending) Errorf(format string, args ...any) { e.why = fmt.Sprintf(format, args...) }
+func (e *endableTest) Cleanup(end func())                { e.ends = append(e.ends, end) }
+func (e *endableTest) Errorf(format string, args ...any) { e.why = fmt.Sprintf(format, args...) }
 
 func TestARaceInAProcessThatIsKilledFailsItsTest(t *testing.T) {
 	if !raceDetector {
 		t.Skip("without the race detector no process reports a race")
 	}
-	e := &ending{TB: t}
+	e := &endableTest{TB: t}
 	p := launch(e, "/bin/sh", 0, nil, []string{"-c", "echo 'WARNING: DATA RACE' >&2; exec sleep 600"})
 	WaitUntil(t, "what the process reports", func() bool { return p.stderr.String() != "" })
 	for _, end := range e.ends {

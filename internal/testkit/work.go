@@ -19,7 +19,7 @@ func CardPayment(txid string) string {
 		`"cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}}}`
 }
 
-// Pay makes a payment, which must be charged, and returns its id.
+// Pay makes a payment and returns its id. It fails the test if the payment is not charged.
 func Pay(tb testing.TB, c *Client, txid string) string {
 	tb.Helper()
 	answer, err := c.Post("/api/v1/transactions", CardPayment(txid))
@@ -33,7 +33,7 @@ func Pay(tb testing.TB, c *Client, txid string) string {
 	return tx.ID
 }
 
-// WantStatus ends the test if the answer does not have this status.
+// WantStatus ends the test if the response does not have this status.
 func WantStatus(tb testing.TB, answer *Answer, err error, want int) *Answer {
 	tb.Helper()
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"mizan/posting/store"
 )
 
-// worldMemTable is the size of a world's memtables. To make and clear those of a server takes
-// longer than most tests. It is the least with the value threshold of a server's.
+// worldMemTable is the size of a world's memtables, the smallest that allows a server's value
+// threshold. Allocating and clearing memtables of a server's size takes longer than most tests.
 const worldMemTable = 8 << 20
 
-// World is what services run on inside a test's process: a store in a directory of the test, the
+// World has everything that services need inside a test's process: a store in a directory of the test, the
 // journal on it, the actors' runtime, a keyring, and a clock that only the test moves. A test may
 // close it and open it again; what is stored stays.
 type World struct {
@@ -101,7 +101,7 @@ func (w *World) Close() {
 	}
 }
 
-// Submit returns what became of a change.
+// Submit submits a change and waits for its receipt.
 func (w *World) Submit(c *posting.Change) posting.Receipt {
 	done := make(chan posting.Receipt, 1)
 	w.Journal.Submit(c, func(r posting.Receipt) { done <- r })

@@ -74,9 +74,9 @@ func textsIn(f *ast.FuncDecl) map[string]bool {
 	return texts
 }
 
-// drift lists the page's faults: rows without a test, tests that do not exist, repeated
+// conformanceFaults lists the page's faults: rows without a test, tests that do not exist, repeated
 // numbers, and tests of conformanceFolder that no row names.
-func drift(page string, tests testNames) (wrong []string) {
+func conformanceFaults(page string, tests testNames) (wrong []string) {
 	named, numbers := make(map[string]bool), make(map[string]bool)
 	rows := 0
 	for i, line := range strings.Split(page, "\n") {
@@ -95,7 +95,7 @@ func drift(page string, tests testNames) (wrong []string) {
 			wrong = append(wrong, at+": "+number+" is no number of its own")
 		}
 		numbers[number] = true
-		wrong = append(wrong, missing(at, strings.TrimSpace(cells[2]), tests, named)...)
+		wrong = append(wrong, rowFaults(at, strings.TrimSpace(cells[2]), tests, named)...)
 	}
 	if rows == 0 {
 		wrong = append(wrong, conformancePage+": there are no rows")
@@ -109,8 +109,8 @@ func drift(page string, tests testNames) (wrong []string) {
 	return wrong
 }
 
-// missing lists the faults of a row's tests, and adds the tests that exist to named.
-func missing(at, cell string, tests testNames, named map[string]bool) (wrong []string) {
+// rowFaults lists the faults of a row's tests, and adds the tests that exist to named.
+func rowFaults(at, cell string, tests testNames, named map[string]bool) (wrong []string) {
 	if cell == boundClients {
 		return nil
 	}
@@ -149,12 +149,12 @@ func TestConformancePageNamesExistingTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range drift(string(page), tests) {
+	for _, w := range conformanceFaults(string(page), tests) {
 		t.Error(w)
 	}
 }
 
-func TestPlantedDriftOfTheConformancePageIsFound(t *testing.T) {
+func TestFaultsOfTheConformancePageAreFound(t *testing.T) {
 	root := t.TempDir()
 	for name, content := range map[string]string{
 		"api/conformance/a_test.go": "package conformance_test\n\nfunc TestMain() {}\nfunc TestOne() {}\nfunc TestTwo() { run(\"when full\") }\nfunc helper() {}\n",
@@ -190,7 +190,7 @@ func TestPlantedDriftOfTheConformancePageIsFound(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			page := strings.Replace(sound, c.old, c.new, 1)
-			wrong := strings.Join(drift(page, tests), "\n")
+			wrong := strings.Join(conformanceFaults(page, tests), "\n")
 			if c.want == "" && wrong != "" || !strings.Contains(wrong, c.want) {
 				t.Errorf("found %q, want %q", wrong, c.want)
 			}

@@ -19,5 +19,5 @@
 // Callers: its own test, and so `make test`.
 //
 // Rejected: a linter's configuration. The layers are specific to this project, and a rule that
-// is code can be tested with a planted breach.
+// is code can be tested with a deliberate breach.
 package tidy

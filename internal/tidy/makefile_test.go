@@ -14,9 +14,9 @@ var (
 	makeExplained = regexp.MustCompile(`^.*## \S.*$`)
 )
 
-// unexplained lists the targets of a Makefile that `make help` would not show, and those that
+// targetFaults lists the targets of a Makefile that `make help` would not show, and those that
 // are not declared phony.
-func unexplained(makefile string) (wrong []string) {
+func targetFaults(makefile string) (wrong []string) {
 	_, phony, _ := strings.Cut(makefile, ".PHONY:")
 	phony, _, _ = strings.Cut(phony, "\n")
 	for _, m := range makeTarget.FindAllStringSubmatch(makefile, -1) {
@@ -37,14 +37,14 @@ func TestMakeHelpIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range unexplained(string(content)) {
+	for _, w := range targetFaults(string(content)) {
 		t.Error(w)
 	}
 }
 
-func TestPlantedTargetWithoutALineIsFound(t *testing.T) {
+func TestTargetWithoutADescriptionIsFound(t *testing.T) {
 	const makefile = ".PHONY: help build\n\nVERSION := $(shell date)\nGO ?= go\n\nhelp: ## show this\n\t@true\n\nbuild: help ## build\n\tgo build\n"
-	if wrong := unexplained(makefile); len(wrong) != 0 {
+	if wrong := targetFaults(makefile); len(wrong) != 0 {
 		t.Errorf("a sound one: %v", wrong)
 	}
 	for planted, want := range map[string]string{
@@ -52,7 +52,7 @@ func TestPlantedTargetWithoutALineIsFound(t *testing.T) {
 		"needs: build\n\ttrue\n":      "needs has no line in make help",
 		"shown: build ## x\n\ttrue\n": "shown is not in .PHONY",
 	} {
-		if wrong := unexplained(makefile + planted); len(wrong) != 1 || wrong[0] != want {
+		if wrong := targetFaults(makefile + planted); len(wrong) != 1 || wrong[0] != want {
 			t.Errorf("%q: %v, want %q", planted, wrong, want)
 		}
 	}

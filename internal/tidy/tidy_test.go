@@ -30,8 +30,8 @@ func TestProjectKeepsTheRules(t *testing.T) {
 	}
 }
 
-// sound is a small module without a breach.
-var sound = map[string]string{
+// soundModule is a small module without a breach.
+var soundModule = map[string]string{
 	".gitignore":             "/bin/\n*.prof\n",
 	"go.mod":                 "module mizan\n",
 	"README.md":              "Run it.\n",
@@ -79,7 +79,7 @@ func plant(t *testing.T, files map[string]string) *Report {
 }
 
 func TestSoundLayoutHasNoBreach(t *testing.T) {
-	report := plant(t, sound)
+	report := plant(t, soundModule)
 	for _, b := range report.Breaches {
 		t.Error(b)
 	}
@@ -88,7 +88,7 @@ func TestSoundLayoutHasNoBreach(t *testing.T) {
 	}
 }
 
-func TestPlantedBreachIsFound(t *testing.T) {
+func TestEachBreachIsFound(t *testing.T) {
 	slash, sleep := "/", "Sleep"
 	tests := []struct{ name, path, content, want string }{
 		{"upward", "ledger/up.go", "package ledger\n\nimport _ \"mizan/posting\"\n", "ledger/up.go:3: imports: ledger may not import posting"},
@@ -126,7 +126,7 @@ func TestPlantedBreachIsFound(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			files := maps.Clone(sound)
+			files := maps.Clone(soundModule)
 			files[tt.path] = tt.content
 			report := plant(t, files)
 			if len(report.Breaches) != 1 || !strings.Contains(report.Breaches[0].String(), tt.want) {
@@ -137,7 +137,7 @@ func TestPlantedBreachIsFound(t *testing.T) {
 }
 
 func TestPackageOfTooManyFilesIsFound(t *testing.T) {
-	files := maps.Clone(sound)
+	files := maps.Clone(soundModule)
 	for i := range maxFiles - 1 { // in addition to doc.go
 		files[fmt.Sprintf("api/auth/f%d.go", i)] = "package auth\n"
 		files[fmt.Sprintf("api/auth/f%d_test.go", i)] = "package auth\n"
@@ -153,7 +153,7 @@ func TestPackageOfTooManyFilesIsFound(t *testing.T) {
 }
 
 func TestSizesAreRemarkedNotRefused(t *testing.T) {
-	files := maps.Clone(sound)
+	files := maps.Clone(soundModule)
 	files["api/long.go"] = "package api\n\nfunc long() {\n" + strings.Repeat("\t_ = 0\n", 500) + "}\n"
 	report := plant(t, files)
 	if len(report.Breaches) != 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestPlantedWordIsFound(t *testing.T) {
+func TestRefusedWordIsFound(t *testing.T) {
 	for _, c := range []struct{ name, path, content, want string }{
 		{"a type", "cmd/mizan/x.go", "package main\n\ntype testHouse struct{}\n", `cmd/mizan/x.go:3: words: "house": say codebase, layout or test server`},
 		{"a local variable", "cmd/mizan/x.go", "package main\n\nfunc f() {\n\terrand := 0\n\t_ = errand\n}\n", `cmd/mizan/x.go:5: words: "errand": say command`},
@@ -21,7 +21,7 @@ func TestPlantedWordIsFound(t *testing.T) {
 		{"a script", ".ci/run", "# The rooms.\n", `.ci/run:1: words: "rooms"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			files := maps.Clone(sound)
+			files := maps.Clone(soundModule)
 			files[c.path] = c.content
 			report := plant(t, files)
 			if !slices.ContainsFunc(report.Breaches, func(b Breach) bool { return strings.Contains(b.String(), c.want) }) {

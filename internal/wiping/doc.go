@@ -1,4 +1,4 @@
-// Package wiping makes connections that keep no request or answer in memory: a TLS connection
+// Package wiping makes connections that keep no request or response in memory: a TLS connection
 // that overwrites what it has read, and requests whose bodies are in no buffer.
 //
 // crypto/tls decrypts a record in the buffer in which it was received. The plaintext, which may

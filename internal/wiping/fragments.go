@@ -7,10 +7,10 @@ import (
 )
 
 // fragment is how many bytes of a body go into one TLS record. crypto/tls copies what it
-// encrypts into its own buffer; if that must grow for the record's end, the old buffer stays
-// behind as garbage with the plaintext in it. So at most three bytes are ever in such a buffer.
-// That is less than the last four digits, which everybody may see, and a part of a CVV can't be
-// told from other numbers.
+// encrypts into its own buffer. If that buffer must grow for the record's end, the old buffer
+// becomes garbage with the plaintext in it, so at most three bytes may ever be in it. Three bytes
+// are less than the last four digits, which may be shown to anybody, and a part of a CVV can't be
+// distinguished from other numbers.
 const fragment = 3
 
 // fragments writes bodies in records of a fragment each, and sends all the encrypted records

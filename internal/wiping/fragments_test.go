@@ -86,7 +86,7 @@ func TestTLSRecordHoldsAtMostAFragmentOfABody(t *testing.T) {
 // A failed write is reported as an error, even if the bytes were held back.
 func TestBrokenConnectionIsAnError(t *testing.T) {
 	for name, size := range map[string]int{"when it is released": 1, "when too much is held": heldBytes + 1} {
-		c := &tape{fails: 1}
+		c := &recordingConn{fails: 1}
 		w := &wire{Conn: c}
 		w.hold()
 		_, err := w.Write(make([]byte, size))

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// tape is a connection that records what is written, and the memory from which it was written.
-type tape struct {
+// recordingConn is a connection that records what is written, and the memory from which it was written.
+type recordingConn struct {
 	net.Conn
 	written []byte
 	lent    [][]byte
 	fails   int // the write that fails; 0: none
 }
 
-func (t *tape) Write(p []byte) (int, error) {
+func (t *recordingConn) Write(p []byte) (int, error) {
 	t.lent = append(t.lent, p)
 	if t.fails--; t.fails == 0 {
 		t.written = append(t.written, p[:len(p)/2]...)
@@ -36,12 +36,12 @@ func (t *tape) Write(p []byte) (int, error) {
 
 const head = "POST /\r\n/ HTTP/1.1\r\nHost: x\r\r\n\r\n"
 
-// In whatever pieces a head and a body are written, the head is written unchanged and the body
-// from its own memory, which is overwritten then. Requests without a Body are unchanged.
+// A head and a body may be written in any pieces. The head is written unchanged, and the body from
+// its own memory, which is then overwritten. Requests without a Body are unchanged.
 func TestBodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
-	random := dice(t)
+	random := newRandom(t)
 	for range 2000 {
-		c := &tape{}
+		c := &recordingConn{}
 		o := &outgoing{Conn: c, bodies: c.Write}
 		var want []byte
 		for range 1 + random.IntN(3) {
@@ -101,7 +101,7 @@ func TestUnwrittenBodyIsOverwritten(t *testing.T) {
 			}
 		},
 		"the connection fails": func(b *Body, o *outgoing) {
-			o.Conn.(*tape).fails = 2
+			o.Conn.(*recordingConn).fails = 2
 			if n, err := o.Write([]byte(head + "      ")); n != len(head)+3 || err == nil {
 				t.Errorf("%d, %v", n, err)
 			}
@@ -109,7 +109,7 @@ func TestUnwrittenBodyIsOverwritten(t *testing.T) {
 		},
 	} {
 		content := bytes.Clone(mark)
-		c := &tape{}
+		c := &recordingConn{}
 		b, o := NewBody(content), &outgoing{Conn: c, bodies: c.Write}
 		b.AttachTo(o)
 		use(b, o)

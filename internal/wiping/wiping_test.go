@@ -23,8 +23,8 @@ import (
 // mark is repeated to make the plaintext in these tests.
 var mark = []byte("4716583900000012;cvv=739;")
 
-// dice returns a random source and prints its seed; MIZAN_SEED repeats a run.
-func dice(t *testing.T) *mathrand.Rand {
+// newRandom returns a random source and prints its seed; MIZAN_SEED repeats a run.
+func newRandom(t *testing.T) *mathrand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
@@ -37,28 +37,28 @@ func dice(t *testing.T) *mathrand.Rand {
 	return mathrand.New(mathrand.NewPCG(seed, 0))
 }
 
-// socket returns received data in pieces, and checks all memory that crypto/tls has lent for a
+// checkingConn returns received data in pieces, and checks all memory that crypto/tls has lent for a
 // read each time when a record is awaited.
-type socket struct {
+type checkingConn struct {
 	net.Conn
 	t      *testing.T
-	dice   *mathrand.Rand
+	random *mathrand.Rand
 	conn   *Conn
 	lent   [][]byte
 	waited int
 }
 
-func (s *socket) Read(p []byte) (int, error) {
+func (s *checkingConn) Read(p []byte) (int, error) {
 	s.lent = append(s.lent, p[:cap(p)])
 	if s.conn != nil && s.conn.records.head == 0 {
 		s.waited++
 		s.look("a record is waited for")
 	}
-	return s.Conn.Read(p[:1+s.dice.IntN(len(p))])
+	return s.Conn.Read(p[:1+s.random.IntN(len(p))])
 }
 
 // look fails the test if memory that crypto/tls has lent contains plaintext.
-func (s *socket) look(when string) {
+func (s *checkingConn) look(when string) {
 	s.t.Helper()
 	raw := reflect.ValueOf(s.conn.Conn).Elem().FieldByName("rawInput").FieldByName("buf")
 	if !raw.IsValid() {
@@ -88,7 +88,7 @@ func certificate(t *testing.T) tls.Certificate {
 }
 
 // connected returns a server's connection, the socket under it, and its client.
-func connected(t *testing.T, d *mathrand.Rand, config *tls.Config) (*Conn, *socket, *tls.Conn) {
+func connected(t *testing.T, d *mathrand.Rand, config *tls.Config) (*Conn, *checkingConn, *tls.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -103,7 +103,7 @@ func connected(t *testing.T, d *mathrand.Rand, config *tls.Config) (*Conn, *sock
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &socket{Conn: ours, t: t, dice: d}
+	s := &checkingConn{Conn: ours, t: t, random: d}
 	c := Server(s, config)
 	client := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
 	t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
@@ -125,12 +125,12 @@ func configurations(t *testing.T) map[string]*tls.Config {
 	}
 }
 
-// In whatever pieces records arrive and whatever their lengths, the content of one is
-// overwritten when the next is awaited, including buffers that a longer one has replaced.
+// Records of any length may arrive in any pieces. The content of each is overwritten before the
+// next one is awaited, also in buffers that were replaced for a longer record.
 func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 	for name, config := range configurations(t) {
 		t.Run(name, func(t *testing.T) {
-			d := dice(t)
+			d := newRandom(t)
 			c, s, client := connected(t, d, config)
 			for range 60 {
 				sent := bytes.Repeat(mark, 1+d.IntN(1<<d.IntN(12)))
@@ -164,7 +164,7 @@ func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 	for name, config := range configurations(t) {
 		for _, taken := range []int{0, 1, 700, len(mark) * 40} {
 			t.Run(fmt.Sprintf("%s, %d bytes taken", name, taken), func(t *testing.T) {
-				c, s, client := connected(t, dice(t), config)
+				c, s, client := connected(t, newRandom(t), config)
 				if _, err := client.Write(bytes.Repeat(mark, 40)); err != nil {
 					t.Fatal(err)
 				}
@@ -189,7 +189,7 @@ func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 // The tests above would find plaintext if nothing wiped it.
 func TestPlaintextIsFoundWithoutWiping(t *testing.T) {
 	ours, theirs := net.Pipe()
-	s := &socket{Conn: ours, t: t, dice: dice(t)}
+	s := &checkingConn{Conn: ours, t: t, random: newRandom(t)}
 	server := tls.Server(s, configurations(t)["1.3"])
 	client := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
 	go func() { _, _ = client.Write(mark) }()

@@ -20,9 +20,9 @@ type Charge struct {
 // isReturn tells whether the charge returns a transaction that the rail reversed.
 func (c *Charge) isReturn() bool { return c.ReversalOf != (ledger.ID{}) }
 
-// Alert is the message about a charge to a terminal's operators, if there is a reason for
-// one: an amount at or above the terminal's threshold (in minor units of the charge's asset;
-// nil: no threshold), or a fee above the amount, except for returns.
+// Alert returns the message about a charge to a terminal's operators, and whether there is a
+// reason to send it: an amount at or above the terminal's threshold (in minor units of the
+// charge's asset; nil: no threshold), or a fee above the amount, except for returns.
 func (c *Charge) Alert(p Terminal, threshold *money.Amount) (Message, bool) {
 	large := threshold != nil && !c.Amount.Less(*threshold)
 	negative := c.Merchant.Negative && !c.Merchant.IsZero() && !c.isReturn()

@@ -12,7 +12,7 @@ func amountOf(n uint64) *money.Amount {
 	return &a
 }
 
-func TestWhichChargesAreTold(t *testing.T) {
+func TestWhichChargesAlert(t *testing.T) {
 	for name, c := range map[string]struct {
 		amount, fee uint64
 		threshold   *money.Amount
@@ -54,7 +54,7 @@ func TestAFeeOnTopIsNoNegativeRevenue(t *testing.T) {
 	}
 }
 
-func TestWhatIsToldOfALargeCharge(t *testing.T) {
+func TestLargeChargeMessage(t *testing.T) {
 	charge := Charge{
 		ID: ledger.ID{2}, Type: "payout", Amount: money.FromUint64(2_000_000), Asset: asset("USDT", "tron"), Fee: money.FromUint64(5_000_000),
 		Merchant: money.Difference(money.FromUint64(2_000_000), money.FromUint64(5_000_000)), At: 1_795_000_000_000_000,

@@ -1,4 +1,4 @@
-// Package alerts decides what the operators of a terminal are notified of, and writes the
+// Package alerts decides which alerts the operators of a terminal receive, and writes the
 // messages: large transactions, negative revenue, spikes of failures, daily summaries
 // (specification, "Events").
 //

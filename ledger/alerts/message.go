@@ -66,7 +66,7 @@ func subjectLine(format string, args ...any) string {
 	return truncate(fmt.Sprintf(format, args...), MaxSubject)
 }
 
-// truncate shortens a text to at most so many bytes, at a character boundary.
+// truncate shortens a text to at most the given number of bytes, at a character boundary.
 func truncate(text string, bytes int) string {
 	const mark = "..."
 	if len(text) <= bytes {
@@ -85,7 +85,7 @@ type textBuilder struct {
 	dropped int // lines that did not fit
 }
 
-// dropNoteBytes is the room for the last line, which counts the dropped ones.
+// dropNoteBytes is the space reserved for the last line, which has the number of dropped lines.
 const dropNoteBytes = 120
 
 // add appends a line, or drops it if it or an earlier one does not fit.

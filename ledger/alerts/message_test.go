@@ -44,7 +44,7 @@ func TestAmountsHaveTheDecimalsOfTheirAssetAndMinorUnits(t *testing.T) {
 	}
 }
 
-func TestAMessageIsStoredAsItIs(t *testing.T) {
+func TestMessageRoundTrip(t *testing.T) {
 	for _, m := range []Message{
 		{Kind: Large, Subject: "s", Text: "a\nb\n"},
 		{Kind: Daily, Subject: "\"é<&> ", Text: ""},

@@ -10,14 +10,14 @@ import (
 // What counts as a spike of failures.
 const (
 	SpikeWindow      = 10 * time.Minute // how long an outcome counts
-	SpikeMinOutcomes = 10               // fewer outcomes, good and bad, are no spike
+	SpikeMinOutcomes = 10               // with fewer outcomes, successes included, there is no spike
 	SpikeCalm        = 10 * time.Minute // time without a spike after which the next one alerts at once
 	SpikeRepeat      = time.Hour        // interval of alerts while a spike lasts
 )
 
-// Outcomes of one instant share a bucket. Beyond maxExactBuckets buckets, outcomes of one
-// second share one, and leave the window with the latest of them. So there are at most
-// maxExactBuckets and one for each second of the window.
+// Outcomes at one instant share a bucket. If there are maxExactBuckets buckets already, outcomes
+// within one second share a bucket and leave the window together with the latest of them. So there
+// are at most maxExactBuckets buckets, and one more for each second of the window.
 const (
 	maxExactBuckets = 256
 	bucketWidth     = time.Second

@@ -35,7 +35,7 @@ func (m step) play(s *SpikeDetector) (alarmed bool) {
 	return alarmed
 }
 
-func TestWhenASpikeIsTold(t *testing.T) {
+func TestWhenASpikeAlerts(t *testing.T) {
 	const min = time.Minute
 	for name, script := range map[string][]step{
 		"nine are too few":                       {{0, 0, 9, false}},
@@ -71,7 +71,7 @@ func TestWhenASpikeIsTold(t *testing.T) {
 
 // With very many outcomes, those of one second share a bucket: the window is up to a second
 // longer, and the memory stays bounded.
-func TestWhatIsRememberedOfManyOutcomesIsBounded(t *testing.T) {
+func TestSpikeDetectorMemoryIsBounded(t *testing.T) {
 	var s SpikeDetector
 	const gap = 100 * time.Millisecond
 	for n := range 20_000 {
@@ -83,7 +83,7 @@ func TestWhatIsRememberedOfManyOutcomesIsBounded(t *testing.T) {
 	}
 }
 
-func TestASpikeThatDidNotGetOutIsToldAgain(t *testing.T) {
+func TestRetractedAlarmIsRaisedAgain(t *testing.T) {
 	var s SpikeDetector
 	step{0, 0, 10, true}.play(&s)
 	s.Retract()
@@ -95,7 +95,7 @@ func TestASpikeThatDidNotGetOutIsToldAgain(t *testing.T) {
 	}
 }
 
-func TestASpikeIsIdleWhenNothingOfItCounts(t *testing.T) {
+func TestSpikeDetectorIsIdleWithoutOutcomesThatCount(t *testing.T) {
 	var s SpikeDetector
 	s.Record(at(0), true)
 	if s.Idle(at(19 * time.Minute)) {
@@ -110,7 +110,7 @@ func TestASpikeIsIdleWhenNothingOfItCounts(t *testing.T) {
 	}
 }
 
-func TestWhatIsToldOfASpike(t *testing.T) {
+func TestSpikeMessage(t *testing.T) {
 	alarm := Alarm{Failed: 7, All: 12, At: at(0)}
 	m := alarm.Message(place)
 	if m.Kind != Failures || m.Subject != `7 of 12 transactions rejected or failed at "Main"` ||
@@ -119,9 +119,9 @@ func TestWhatIsToldOfASpike(t *testing.T) {
 	}
 }
 
-// naive applies the rule literally: it keeps all outcomes, and counts again at each instant at
+// naiveDetector applies the rule literally: it keeps all outcomes, and counts again at each instant at
 // which one leaves the window.
-type naive struct {
+type naiveDetector struct {
 	outcomes []outcome
 	newest   ledger.Micros
 	high     ledger.Micros
@@ -136,7 +136,7 @@ type outcome struct {
 const tenMinutes = 600_000_000
 
 // isHigh counts the outcomes of the last ten minutes.
-func (n *naive) isHigh(now ledger.Micros) bool {
+func (n *naiveDetector) isHigh(now ledger.Micros) bool {
 	all, failed := 0, 0
 	for _, o := range n.outcomes {
 		if now-o.at < tenMinutes {
@@ -149,7 +149,7 @@ func (n *naive) isHigh(now ledger.Micros) bool {
 	return all >= 10 && failed*2 >= all
 }
 
-func (n *naive) record(at ledger.Micros, failed bool) bool {
+func (n *naiveDetector) record(at ledger.Micros, failed bool) bool {
 	now := max(at, n.newest)
 	for _, o := range n.outcomes {
 		if leaves := o.at + tenMinutes; leaves > n.newest && leaves <= now && n.isHigh(leaves-1) {
@@ -173,10 +173,10 @@ func (n *naive) record(at ledger.Micros, failed bool) bool {
 	return true
 }
 
-func TestASpikeIsWhatTheRuleSays(t *testing.T) {
+func TestSpikesAgreeWithANaiveImplementation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s SpikeDetector
-		var n naive
+		var n naiveDetector
 		now := at(0)
 		share := rapid.IntRange(0, 100).Draw(t, "share")
 		pace := rapid.IntRange(1, 200).Draw(t, "pace")

@@ -16,7 +16,7 @@ type SummaryItem struct {
 	Status   string
 	Asset    money.Asset
 	Amount   money.Amount // the settled amount
-	Fee      money.Amount // taken, or given back by a return; zero if no money has moved
+	Fee      money.Amount // fee that was taken, or that a return has refunded; zero if no money has moved
 	Refunded money.Amount // the refunded part of Amount
 	Failed   bool         // it was rejected or failed
 }

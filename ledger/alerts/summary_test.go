@@ -21,7 +21,7 @@ func (s *Summary) addMany(n int, kind, status string, a money.Asset, amount, fee
 	}
 }
 
-func TestASummaryHasALineForWhatMayBeAddedUp(t *testing.T) {
+func TestSummaryLines(t *testing.T) {
 	var s Summary
 	s.addMany(2, "payment", "charged", asset("USDT", "tron"), 1_000_000, 10_000, 0)
 	s.addMany(1, "payment", "charged", asset("USDT", "bsc"), 1_000_000_000_000_000_000, 0, 0)
@@ -62,7 +62,7 @@ func TestOneTransactionIsNotCalledTransactions(t *testing.T) {
 	}
 }
 
-func TestADayWithoutTransactionsIsSaidToBeOne(t *testing.T) {
+func TestSummaryOfADayWithoutTransactions(t *testing.T) {
 	var s Summary
 	m := s.Message(place, today, 0)
 	if !s.Empty() || m.Subject != `2026-11-20 at "Main": no transactions` || !strings.HasSuffix(m.Text, "There was nothing.\n") {
@@ -82,7 +82,7 @@ func TestASumThatLeavesTheRangeIsNotShownAsANumber(t *testing.T) {
 	}
 }
 
-func TestLinesThatHaveNoRoomAreCounted(t *testing.T) {
+func TestDroppedLinesAreCounted(t *testing.T) {
 	var s Summary
 	statuses := []string{"charged", "rejected", "failed", "refunded", "refunding", "reversed", "charging", "action_required"}
 	for _, a := range money.AcceptedAssets(money.Test) {

@@ -19,9 +19,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// booked formats the entries of a decision, one line each: the effective date and the postings,
+// formatEntries formats the entries of a decision, one line each: the effective date and the postings,
 // with {c} for the contract and {p} for the person someone.
-func booked(d Decision) string {
+func formatEntries(d Decision) string {
 	names := strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}")
 	var entries []string
 	for i := range d.Events {
@@ -45,8 +45,8 @@ func booked(d Decision) string {
 	return strings.Join(entries, "\n")
 }
 
-// books takes an action and checks the entries that it books.
-func (w *orgFixture) books(r *Record, name Action, sent schema.Input, want ...string) *Record {
+// wantEntries takes an action and checks the entries that it books.
+func (w *orgFixture) wantEntries(r *Record, name Action, sent schema.Input, want ...string) *Record {
 	w.t.Helper()
 	d, err := w.decides(r, name, sent, w.now)
 	if err != nil {
@@ -54,7 +54,7 @@ func (w *orgFixture) books(r *Record, name Action, sent schema.Input, want ...st
 	}
 	w.book(&d)
 	w.agrees(d.Record)
-	wanted, got := strings.Join(want, ", "), booked(d)
+	wanted, got := strings.Join(want, ", "), formatEntries(d)
 	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // without a date: the clock's day
 		got = strings.TrimPrefix(got, w.now.Date().String()+", ")
 	}
@@ -64,11 +64,11 @@ func (w *orgFixture) books(r *Record, name Action, sent schema.Input, want ...st
 	return d.Record
 }
 
-// pass lets days pass.
-func (w *orgFixture) pass(days int) { w.now += ledger.Micros(days) * 24 * 3600 * 1_000_000 }
+// passDays lets days pass.
+func (w *orgFixture) passDays(days int) { w.now += ledger.Micros(days) * 24 * 3600 * 1_000_000 }
 
-// faulty returns the fields that an error names; nil if it is not a refusal of fields.
-func faulty(err error) (fields []string) {
+// faultyFields returns the fields that an error names; nil if it is not a refusal of fields.
+func faultyFields(err error) (fields []string) {
 	var faults *schema.Faults
 	if errors.As(err, &faults) {
 		for _, f := range faults.List {
@@ -78,12 +78,12 @@ func faulty(err error) (fields []string) {
 	return fields
 }
 
-// refuses checks that an action is refused for the fields and changes nothing.
-func (w *orgFixture) refuses(r *Record, name Action, sent schema.Input, fields ...string) {
+// wantRefused checks that an action is refused for the fields and changes nothing.
+func (w *orgFixture) wantRefused(r *Record, name Action, sent schema.Input, fields ...string) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
 	_, err := w.decides(r, name, sent, w.now)
-	if got := faulty(err); !slices.Equal(got, fields) {
+	if got := faultyFields(err); !slices.Equal(got, fields) {
 		w.t.Errorf("%s with %s in %s: %v, want the fields %q", name, spelled(sent), r.Status, err, fields)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
@@ -91,9 +91,9 @@ func (w *orgFixture) refuses(r *Record, name Action, sent schema.Input, fields .
 	}
 }
 
-// conflicts checks that the state does not allow an action, and that the attempt changes
+// wantConflict checks that the state does not allow an action, and that the attempt changes
 // nothing.
-func (w *orgFixture) conflicts(r *Record, name Action, sent schema.Input) {
+func (w *orgFixture) wantConflict(r *Record, name Action, sent schema.Input) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
 	if _, err := w.decides(r, name, sent, w.now); !ledger.IsRefusal(err, ledger.Conflict) {
@@ -112,31 +112,31 @@ func spelled(sent schema.Input) string {
 	return "{" + strings.Join(texts, ",") + "}"
 }
 
-// asks tries to open a contract, and returns the fields for which it was refused.
-func asks(p *Product, reading *Reading, sent schema.Input) (*Record, []string) {
+// openRefused tries to open a contract, and returns the fields for which it was refused.
+func openRefused(p *Product, reading *Reading, sent schema.Input) (*Record, []string) {
 	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: sent, Now: 1})
-	return d.Record, faulty(err)
+	return d.Record, faultyFields(err)
 }
 
-// bound is a field with accepted and refused values.
-type bound struct {
+// fieldBounds is a field with accepted and refused values.
+type fieldBounds struct {
 	field    string
 	takes    []string
 	refuses  []string
 	required bool
 }
 
-// bounded checks a product's fields against a table written by hand.
-func bounded(t *testing.T, p *Product, good schema.Input, bounds []bound) {
+// checkBounds checks a product's fields against a table written by hand.
+func checkBounds(t *testing.T, p *Product, good schema.Input, bounds []fieldBounds) {
 	t.Helper()
 	for _, b := range bounds {
 		for _, value := range b.takes {
-			if _, fields := asks(p, Secular, but(good, b.field, value)); fields != nil {
+			if _, fields := openRefused(p, Secular, withChanges(good, b.field, value)); fields != nil {
 				t.Errorf("%s %s is refused for %q", b.field, value, fields)
 			}
 		}
 		for _, value := range b.refuses {
-			if _, fields := asks(p, Secular, but(good, b.field, value)); !slices.Equal(fields, []string{b.field}) {
+			if _, fields := openRefused(p, Secular, withChanges(good, b.field, value)); !slices.Equal(fields, []string{b.field}) {
 				t.Errorf("%s %s is refused for %q", b.field, value, fields)
 			}
 		}
@@ -145,7 +145,7 @@ func bounded(t *testing.T, p *Product, good schema.Input, bounds []bound) {
 			want = []string{b.field}
 		}
 		for _, missing := range []string{"", "null"} {
-			if _, fields := asks(p, Secular, but(good, b.field, missing)); !slices.Equal(fields, want) {
+			if _, fields := openRefused(p, Secular, withChanges(good, b.field, missing)); !slices.Equal(fields, want) {
 				t.Errorf("without %s (%q) it is refused for %q, want %q", b.field, missing, fields, want)
 			}
 		}
@@ -181,16 +181,16 @@ type scenario struct {
 	waits   string // the action before which a year passes
 }
 
-// follows tries one of the grid's actions. The name is the one in the reading's URLs; after a
+// do tries one of the grid's actions. The name is the one in the reading's URLs; after a
 // colon there may be a word about the variant of the body.
-func (l *scenario) follows(w *orgFixture, r *Record, name string) (*Record, error) {
+func (l *scenario) do(w *orgFixture, r *Record, name string) (*Record, error) {
 	called, _, _ := strings.Cut(name, ":")
 	action, ok := l.product.Action(l.reading, called)
 	if !ok {
 		action = Action(called) // of the kernel only, to reach a state
 	}
 	if called == l.waits {
-		w.pass(365)
+		w.passDays(365)
 	}
 	d, err := w.decides(r, action, l.bodies[name], w.now)
 	if err != nil {
@@ -205,7 +205,7 @@ func (l *scenario) reach(t *testing.T, state Status) (*orgFixture, *Record) {
 	w := newOrgFixture(t, "2026-01-10")
 	r := w.open(l.product, l.reading, l.open)
 	for name := range strings.FieldsSeq(l.paths[state]) {
-		next, err := l.follows(w, r, name)
+		next, err := l.do(w, r, name)
 		if err != nil {
 			t.Fatalf("%s on the way to %s: %v", name, state, err)
 		}
@@ -232,7 +232,7 @@ func (l *scenario) check(t *testing.T) {
 		for name := range names {
 			w, r := l.reach(t, state)
 			before := AppendRecord(nil, r)
-			next, err := l.follows(w, r, name)
+			next, err := l.do(w, r, name)
 			want, legal := out[name]
 			switch {
 			case legal && (err != nil || next.Status != want):
@@ -246,8 +246,8 @@ func (l *scenario) check(t *testing.T) {
 	}
 }
 
-// seeded lets MIZAN_SEED repeat a run: rapid prints its seed on failure.
-func seeded(t *testing.T) {
+// useSeed lets MIZAN_SEED repeat a run: rapid prints its seed on failure.
+func useSeed(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" {
 		if err := flag.Set("rapid.seed", seed); err != nil {
 			t.Fatal(err)
@@ -280,8 +280,8 @@ func percentOf(sum *big.Int, percent int64) *big.Int {
 
 func quoted(sum *big.Int) string { return `"` + sum.String() + `"` }
 
-// says checks a column's sum.
-func says(t rapid.TB, r *Record, column schema.Cell[money.Amount], want *big.Int) {
+// wantSum checks a column's sum.
+func wantSum(t rapid.TB, r *Record, column schema.Cell[money.Amount], want *big.Int) {
 	t.Helper()
 	if got := column.Get(r.Values).String(); got != want.String() {
 		t.Fatalf("the %s contract's %s is %s, want %v", r.Status, column.Name, got, want)

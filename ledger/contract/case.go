@@ -40,7 +40,7 @@ func (c *Case) refuse(field, format string, args ...any) { c.faults.Add(field, f
 // noFaults tells whether there is no fault so far.
 func (c *Case) noFaults() bool { return c.faults.Empty() }
 
-// setTransition selects one of the action's transitions.
+// setTransition selects one of the action's possible transitions.
 func (c *Case) setTransition(event Action) { c.event = event }
 
 // setEffectiveDate sets the effective date of the entry.
@@ -90,7 +90,8 @@ func (c *Case) setArrears(late schema.Cell[money.Amount], to money.Amount) {
 	late.Set(c.values(), to)
 }
 
-// gainOrLoss returns the line of a gain or a loss: the proceeds less the carrying amount.
+// gainOrLoss returns the line for a gain or a loss, which is the proceeds less the carrying amount;
+// none if they are equal.
 func (c *Case) gainOrLoss(got, carried money.Amount, gain, loss ledger.Path) []line {
 	if carried.Less(got) {
 		return []line{cr(gain, minus(got, carried))}

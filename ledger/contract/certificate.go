@@ -103,7 +103,7 @@ var (
 	ciCode          = schema.Text(66, "isin")
 	ciIssued        = schema.Date(67, "issue_date")
 	ciMaturity      = schema.Date(68, "maturity_date")
-	ciSubscriptions = schema.Rows(69, "subscriptions", ciSubscription, schema.InDeep, schema.Transient) // only the first ones (Record.Show)
+	ciSubscriptions = schema.Rows(69, "subscriptions", ciSubscription, schema.InDeep, schema.Transient) // only the first subscriptions (Record.Show)
 	ciDefault       = schema.Text(70, "default_reason", schema.InMetadata)
 	ciRedeemed      = schema.Date(71, "redemption_date")
 	ciUndistributed = schema.Amount(72, "undistributed", schema.NotShown)
@@ -168,7 +168,7 @@ func ciOpen(c *Case) {
 	ciCode.Set(v, internalCode(Region.Get(v), c.reading.CertificateMark, c.record.ID))
 }
 
-// ciWindow refuses a window that ends before it begins.
+// ciWindow refuses a subscription window that ends before it begins.
 func ciWindow(c *Case) {
 	if v := c.values(); ciFrom.Has(v) && ciUntil.Has(v) && ciUntil.Get(v) < ciFrom.Get(v) {
 		c.refuse(ciUntil.Name, "is before subscription_start")

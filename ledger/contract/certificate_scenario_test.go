@@ -33,9 +33,9 @@ func issueRoutes(start ...string) map[Status][]string {
 
 // Subscribe itself refuses an issue that is not offered (rule 1). Every other wrong state is a
 // conflict.
-func TestAnIssueGoesItsWay(t *testing.T) {
+func TestActionsOfAnIssueInEveryState(t *testing.T) {
 	const notOffered = "422 status"
-	body := but(issueBody(), "early_redemption_allowed", "true")
+	body := withChanges(issueBody(), "early_redemption_allowed", "true")
 	live := func(status string) map[string]string {
 		return map[string]string{"profit": status, "mature": "matured", "too soon": "422 maturity_date", "redeem_early": "redeemed", "default": "defaulted", "subscribe": notOffered}
 	}
@@ -95,7 +95,7 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 			}
 			l.body = func(d *dice) schema.Input {
 				n, face := d.number(1, 300), d.number(1, 50)
-				g := but(issueBody(), "certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
+				g := withChanges(issueBody(), "certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
 					"subscription_end", `"2026-06-30"`, "maturity_months", d.whole(1, 6), "early_redemption_allowed", d.pick("true", "false"))
 				d.maybe(g, "early_redemption_penalty", quote(d.number(0, 500)))
 				d.maybe(g, "max_subscription", d.whole(1, 300))

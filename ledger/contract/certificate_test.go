@@ -21,19 +21,19 @@ func issueBody() schema.Input {
 		"subscription_start", `"2026-01-01"`, "subscription_end", `"2026-01-31"`)
 }
 
-// offered returns an issue that accepts subscriptions.
-func offered(t *testing.T, pairs ...string) *contractFixture {
+// offeredIssue returns an issue that accepts subscriptions.
+func offeredIssue(t *testing.T, pairs ...string) *contractFixture {
 	t.Helper()
-	x := openContract(t, Certificate, Secular, but(issueBody(), pairs...))
+	x := openContract(t, Certificate, Secular, withChanges(issueBody(), pairs...))
 	x.do(Offer)
 	return x
 }
 
-// placed7 returns an issue, active since 2026-01-01, of which someone holds four certificates
-// and other holds three.
-func placed7(t *testing.T, reading *Reading, pairs ...string) *contractFixture {
+// activeIssue returns an issue that is active since 2026-01-01. The investor someone holds four of
+// its certificates, and other holds three.
+func activeIssue(t *testing.T, reading *Reading, pairs ...string) *contractFixture {
 	t.Helper()
-	x := openContract(t, Certificate, reading, but(issueBody(), pairs...))
+	x := openContract(t, Certificate, reading, withChanges(issueBody(), pairs...))
 	if reading.ReviewFirst {
 		x.do(Pass, pairsOf(board())...)
 	}
@@ -114,8 +114,8 @@ func TestAnIssueIsAskedForByItsFields(t *testing.T) {
 		{"metadata", `3`, "metadata"},
 	})
 	huge := `"1` + strings.Repeat("0", 60) + `"`
-	openWithChanges(t, Certificate, Secular, but(issueBody(), "total_value", huge, "underlying_asset_value", huge), []fieldCase{{"certificate_value", `"1"`, "certificate_value"}, {"certificate_value", huge, ""}})
-	openWithChanges(t, Certificate, Secular, but(issueBody(), "min_subscription", "5"), []fieldCase{{"max_subscription", "4", "max_subscription"}, {"max_subscription", "5", ""}})
+	openWithChanges(t, Certificate, Secular, withChanges(issueBody(), "total_value", huge, "underlying_asset_value", huge), []fieldCase{{"certificate_value", `"1"`, "certificate_value"}, {"certificate_value", huge, ""}})
+	openWithChanges(t, Certificate, Secular, withChanges(issueBody(), "min_subscription", "5"), []fieldCase{{"max_subscription", "4", "max_subscription"}, {"max_subscription", "5", ""}})
 }
 
 func TestAnIssuesCertificatesFollowFromItsValue(t *testing.T) {
@@ -169,7 +169,7 @@ func luhn(code string) int {
 }
 
 func TestOfferingNeedsItsWindow(t *testing.T) {
-	x := openContract(t, Certificate, Secular, but(issueBody(), "subscription_start", "", "subscription_end", ""))
+	x := openContract(t, Certificate, Secular, withChanges(issueBody(), "subscription_start", "", "subscription_end", ""))
 	x.wantRefused("subscription_start subscription_end", Offer)
 	x.wantRefused("subscription_end", Offer, "subscription_start", `"2026-01-05"`)
 	x.wantRefused("subscription_end", Offer, "subscription_start", `"2026-01-05"`, "subscription_end", `"2026-01-04"`)
@@ -185,7 +185,7 @@ func TestOfferingNeedsItsWindow(t *testing.T) {
 // ones fail too.
 func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	body := []string{"min_subscription", "2", "max_subscription", "60"}
-	x := openContract(t, Certificate, Secular, but(issueBody(), body...))
+	x := openContract(t, Certificate, Secular, withChanges(issueBody(), body...))
 	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "0") // 1, before the status
 	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "-1")
 	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", `"1"`)
@@ -229,7 +229,7 @@ func (x *contractFixture) message(name Action, pairs ...string) string {
 func uuidText(n byte) string { return `"` + (uuid.UUID{6, n}).String() + `"` }
 
 func TestSubscribersPayFaceAndBecomeHolders(t *testing.T) {
-	x := offered(t)
+	x := offeredIssue(t)
 	x.do(Subscribe, "investor_id", someone, "certificates", "3")
 	x.wantPostings("Dr A:cash:MY 30", "Cr L:subscription:{c}:{p} 30")
 	if want := ledger.ID(uuid.MustParse(strings.Trim(someone, `"`))); x.d.Joined != want {
@@ -251,13 +251,13 @@ func TestSubscribersPayFaceAndBecomeHolders(t *testing.T) {
 }
 
 func TestAnIssueNeedsASubscription(t *testing.T) {
-	x := offered(t)
+	x := offeredIssue(t)
 	x.wantRefused("subscriptions", CloseSubscription)
 	x.wantRefused("subscriptions", Activate)
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
-	x := offered(t, "total_value", `"1000000"`, "underlying_asset_value", `"1000000"`)
+	x := offeredIssue(t, "total_value", `"1000000"`, "underlying_asset_value", `"1000000"`)
 	x.do(Subscribe, "investor_id", someone, "certificates", "1")
 	x.r = x.r.next()
 	ciApplications.Set(x.r.Values, maxSubscriptions)
@@ -265,7 +265,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 }
 
 func TestIncomeIsFlooredPerCertificate(t *testing.T) {
-	x := placed7(t, Secular, "profit_distribution_frequency", `"monthly"`)
+	x := activeIssue(t, Secular, "profit_distribution_frequency", `"monthly"`)
 	x.wantColumns("next_distribution_date", "2026-01-31")
 	x.wantRefused("total_profit", Profit)
 	x.wantRefused("total_profit", Profit, "total_profit", `"0"`)
@@ -291,7 +291,7 @@ func TestIncomeIsFlooredPerCertificate(t *testing.T) {
 }
 
 func TestDistributionsAreBounded(t *testing.T) {
-	x := placed7(t, Secular)
+	x := activeIssue(t, Secular)
 	x.do(Profit, "total_profit", `"1"`)
 	x.r = x.r.next()
 	full := make([]schema.Row, maxRows)
@@ -303,7 +303,7 @@ func TestDistributionsAreBounded(t *testing.T) {
 }
 
 func TestAnIssueMaturesOnItsDay(t *testing.T) {
-	x := placed7(t, Secular)
+	x := activeIssue(t, Secular)
 	x.wantColumns("maturity_date", "2026-03-02")
 	x.passDays(59)
 	x.wantRefused("maturity_date", Mature)
@@ -313,7 +313,7 @@ func TestAnIssueMaturesOnItsDay(t *testing.T) {
 }
 
 func TestRedemptionPaysFaceAndClosesPositions(t *testing.T) {
-	x := placed7(t, Secular)
+	x := activeIssue(t, Secular)
 	x.do(Profit, "total_profit", `"100"`)
 	x.passDays(60)
 	x.do(Mature)
@@ -325,13 +325,13 @@ func TestRedemptionPaysFaceAndClosesPositions(t *testing.T) {
 	x.wantColumns("certificates_outstanding", "0", "redemption_date", "2026-03-05")
 }
 
-func TestEarlyRedemptionIsAllowedOrNot(t *testing.T) {
-	x := placed7(t, Secular)
+func TestEarlyRedemptionMustBeAllowed(t *testing.T) {
+	x := activeIssue(t, Secular)
 	x.wantRefused("redemption_date", RedeemEarly)
 	x.wantRefused("early_redemption_allowed", RedeemEarly, "redemption_date", `"2026-01-05"`)
 }
 
-func TestThePenaltyOfEarlyRedemptionGoesByTheReading(t *testing.T) {
+func TestEarlyRedemptionPenaltyDependsOnTheReading(t *testing.T) {
 	for _, c := range []struct {
 		reading *Reading
 		penalty string
@@ -353,7 +353,7 @@ func TestThePenaltyOfEarlyRedemptionGoesByTheReading(t *testing.T) {
 			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr I:penalty 70",
 		}},
 	} {
-		x := placed7(t, c.reading, "early_redemption_allowed", "true", "early_redemption_penalty", c.penalty)
+		x := activeIssue(t, c.reading, "early_redemption_allowed", "true", "early_redemption_penalty", c.penalty)
 		x.do(RedeemEarly, "redemption_date", `"2026-01-05"`)
 		x.wantPostings(c.want...)
 		x.wantEffective("2026-01-05")
@@ -361,8 +361,8 @@ func TestThePenaltyOfEarlyRedemptionGoesByTheReading(t *testing.T) {
 	}
 }
 
-func TestADefaultLeavesThePairOpen(t *testing.T) {
-	x := placed7(t, Secular)
+func TestDefaultLeavesTheMemorandumAccountsOpen(t *testing.T) {
+	x := activeIssue(t, Secular)
 	x.do(Profit, "total_profit", `"100"`)
 	x.wantRefused("reason", Default)
 	x.do(Default, "reason", `"the tenant has left"`)
@@ -377,7 +377,7 @@ func TestADefaultLeavesThePairOpen(t *testing.T) {
 // Hundreds of holders do not fit into one entry: each of the decision's entries balances by
 // itself.
 func TestManyHoldersAreBookedInSeveralEntries(t *testing.T) {
-	x := offered(t, "total_value", `"1300"`, "underlying_asset_value", `"1300"`)
+	x := offeredIssue(t, "total_value", `"1300"`, "underlying_asset_value", `"1300"`)
 	for i := range 130 {
 		x.do(Subscribe, "investor_id", uuidText(byte(i)), "certificates", "1")
 	}
@@ -441,11 +441,11 @@ func TestOnlyASukuksReviewNamesItsBoard(t *testing.T) {
 }
 
 func TestASukuksActionsAreTheListedOnes(t *testing.T) {
-	named(t, Certificate, Religious, "sukuk", "SUK", map[string]Action{
+	checkNames(t, Certificate, Religious, "sukuk", "SUK", map[string]Action{
 		"approve": "review", "reject": "reject", "start_offering": "offering", "subscribe": "subscribe", "close_subscription": "close_subscription",
 		"activate": "activate", "distribute_profit": "profit", "mature": "mature", "redeem": "redeem", "redeem_early": "redeem_early", "default": "default",
 	})
-	named(t, Certificate, Secular, "certificate-issues", "CI", map[string]Action{
+	checkNames(t, Certificate, Secular, "certificate-issues", "CI", map[string]Action{
 		"submit": "submit", "review": "review", "reject": "reject", "offering": "offering", "subscribe": "subscribe",
 		"close_subscription": "close_subscription", "activate": "activate", "profit": "profit", "mature": "mature", "redeem": "redeem",
 		"redeem_early": "redeem_early", "default": "default",

@@ -13,8 +13,8 @@ import (
 // that it does not know.
 const recordVersion = 1
 
-// AppendRecord appends a contract's stored form. The form does not include the id, nor what the
-// writer stores beside it (number and version).
+// AppendRecord appends a contract's stored form. It does not include the id, the number or the
+// version, which the writer stores beside it.
 func AppendRecord(dst []byte, r *Record) []byte {
 	dst = append(dst, recordVersion, r.Product.Code, r.Reading.Code, byte(r.Asset.Env))
 	dst = schema.AppendBytes(dst, string(r.Status))

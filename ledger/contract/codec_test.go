@@ -8,7 +8,7 @@ import (
 // A record that a later build has stored: unknown columns are left out, and all others keep
 // their values.
 func TestColumnsThatABuildDoesNotKnowAreLeftOut(t *testing.T) {
-	x := partners(t)
+	x := activePartnership(t)
 	x.do(Loss, "amount", `"10"`)
 	stored := AppendRecord(nil, x.r)
 	unknown := byte(255)
@@ -25,8 +25,8 @@ func TestColumnsThatABuildDoesNotKnowAreLeftOut(t *testing.T) {
 }
 
 // Bytes that are not a record are refused, and never read as another record.
-func TestWhatIsNoRecordIsRefused(t *testing.T) {
-	x := partners(t)
+func TestMalformedRecordIsRefused(t *testing.T) {
+	x := activePartnership(t)
 	stored := AppendRecord(nil, x.r)
 	for name, spoil := range map[string]func([]byte) []byte{
 		"nothing":               func([]byte) []byte { return nil },

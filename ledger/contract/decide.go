@@ -21,20 +21,20 @@ type Decision struct {
 	// decision.
 	Reserve money.Amount
 
-	// Dated are the dates in the command, with their fields. The writer checks whether their
-	// months are closed.
+	// Dated are the dates in the command, with their fields. The writer refuses dates in closed
+	// months.
 	Dated []Dated
 
 	// Joined is a person who becomes a party to the contract, beside its customer.
 	Joined ledger.ID
 
 	// Subscribed is a subscription that the decision adds to the register of holders, and
-	// Position the holder's new row. Number 0: none.
+	// Position is the holder's new row. If their Number is 0, nothing is added.
 	Subscribed Subscription
 	Position   Holder
 
 	// UnderWay tells whether the decision begins or ends an action that is carried out in
-	// batches. No month can be closed in between.
+	// batches. No month can be closed between the two.
 	UnderWay UnderWay
 }
 
@@ -99,7 +99,7 @@ func Open(d Proposal) (Decision, error) {
 	return decision.finish(), nil
 }
 
-// resolveAsset sets the contract's asset: in the currency sent, or else the region's.
+// resolveAsset sets the contract's asset, in the currency of the request or else the region's.
 func (d *Proposal) resolveAsset(r *Record, f *schema.Faults) {
 	region, known := Regions[Region.Get(r.Values)]
 	switch {
@@ -195,7 +195,7 @@ func (r *Record) allows(handler *ActionHandler) bool {
 	return false
 }
 
-// OnDue decides on the timer that is due at an instant; false if none is due.
+// OnDue decides on the timer that is due at the instant now; false if none is due.
 func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 	if r.Product.Due == nil {
 		return Decision{}, false
@@ -231,7 +231,7 @@ func (d *Decision) run(c *Case, handler *ActionHandler) error {
 func (d *Decision) move(c *Case, by, name Action) {
 	r := d.Record
 	from := r.Status
-	to := from // of a batch
+	to := from // a batch does not change the state
 	if by != Batch {
 		step, ok := r.Product.Machine(r.Reading).Next(from, by)
 		assert.That(ok, "contract: %s in state %s", by, from)
@@ -256,8 +256,8 @@ func (d *Decision) move(c *Case, by, name Action) {
 	}
 }
 
-// entry returns the i-th entry of the case. Without an effective date the clock dates the entry,
-// and not the writer, whose instants run ahead of a clock that stands still.
+// entry returns the i-th entry of the case. If no effective date was set, it is the day by the
+// clock and not by the writer, whose instants run ahead of a clock that stands still.
 func (c *Case) entry(i int) *ledger.Entry {
 	on := c.effectiveDate
 	if on == 0 {

@@ -114,8 +114,8 @@ func dpOpen(c *Case) {
 	}
 }
 
-// dpActivate takes the money in. If the reading requires a review, the activation must bring it,
-// because deposits have no separate review step.
+// dpActivate books the incoming money. If the reading requires a review, the request for the
+// activation must contain it, because deposits have no separate review step.
 func dpActivate(c *Case) {
 	v, r := c.values(), c.record
 	switch {
@@ -141,9 +141,8 @@ func dpBeginTerm(c *Case) {
 	dpNext.Set(v, dpDistributionAfter(v, c.Today))
 }
 
-// dpDistributionAfter returns the day of the distribution that follows the given day: one period later,
-// and the maturity date at the latest. A deposit with a single distribution has it on the
-// maturity date.
+// dpDistributionAfter returns the day of the next distribution after a day: one period later, but
+// at most the maturity date. A deposit with a single distribution has it on the maturity date.
 func dpDistributionAfter(v schema.Row, on ledger.Date) ledger.Date {
 	if every := dpFrequency.Get(v); every != "" && every != atMaturity {
 		return min(addMonths(on, periodMonths(every)), dpMaturity.Get(v))
@@ -173,9 +172,9 @@ func dpShareProfit(c *Case) {
 	c.book(dr("A:pool", gross), cr(r.account("Q:profit"), theirs), cr("I:mudarib_share", bank))
 }
 
-// dpCheckSingleProfit checks the single profit of a term whose frequency is atMaturity. That profit is
-// allowed from the maturity date on. A profit that was not shared before the renewal may still
-// be shared once afterwards.
+// dpCheckSingleProfit checks the profit of a term with the frequency atMaturity, which has only
+// one. It is allowed from the maturity date on, and still once after a renewal if it was not
+// shared before.
 func dpCheckSingleProfit(c *Case, on ledger.Date) bool {
 	v := c.values()
 	from := dpMaturity.Get(v)
@@ -195,8 +194,8 @@ func dpCheckSingleProfit(c *Case, on ledger.Date) bool {
 	return false
 }
 
-// dpSetNextDistribution sets the day of the next distribution. A deposit with a single distribution has no
-// next one.
+// dpSetNextDistribution sets the day of the next distribution. After the only distribution of a
+// term there is no next one.
 func dpSetNextDistribution(v schema.Row) {
 	switch {
 	case dpFrequency.Get(v) != atMaturity:
@@ -295,7 +294,7 @@ func dpClose(c *Case) {
 	}
 }
 
-// dpPay closes the deposit's accounts. The depositor is owed the amount paid; the rest of the
+// dpPay closes the deposit's accounts. The amount paid is credited to the depositor. The rest of the
 // value is the penalty and stays in the pool.
 func dpPay(c *Case, paid money.Amount) {
 	v, r := c.values(), c.record
@@ -306,8 +305,8 @@ func dpPay(c *Case, paid money.Amount) {
 	c.move(r.cash(), "A:pool", paid)
 }
 
-// dpDue returns the maturity of a deposit with automatic renewal, and then its renewal. A
-// deposit that has lost everything is not renewed.
+// dpDue returns the timer of a deposit with automatic renewal: first its maturity, then its
+// renewal. A deposit that has lost everything is not renewed.
 func dpDue(r *Record) (ledger.Date, Action) {
 	v := r.Values
 	switch {

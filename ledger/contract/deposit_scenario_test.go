@@ -11,8 +11,8 @@ import (
 	"mizan/ledger"
 )
 
-// dpPlain is a deposit in a naive second implementation.
-type dpPlain struct {
+// naiveDeposit is a deposit in a naive second implementation.
+type naiveDeposit struct {
 	status                               Status
 	principal, value, theirs, bank, lost *big.Int
 	bankPercent, penaltyPercent          int64
@@ -25,7 +25,7 @@ type dpPlain struct {
 // refused action changes nothing, deposits with automatic renewal renew on their dates, and the
 // accounts of an ended deposit are empty.
 func TestRandomLivesOfDeposits(t *testing.T) {
-	seeded(t)
+	useSeed(t)
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
 			dpLive(t)
@@ -35,27 +35,27 @@ func TestRandomLivesOfDeposits(t *testing.T) {
 
 func dpLive(t *rapid.T) {
 	w := newOrgFixture(t, "2026-01-10")
-	p := &dpPlain{status: Pending, principal: anySum(t, "principal"), value: new(big.Int), theirs: new(big.Int), bank: new(big.Int), lost: new(big.Int)}
+	p := &naiveDeposit{status: Pending, principal: anySum(t, "principal"), value: new(big.Int), theirs: new(big.Int), bank: new(big.Int), lost: new(big.Int)}
 	p.bankPercent, p.penaltyPercent = rapid.Int64Range(0, 100).Draw(t, "bank"), rapid.Int64Range(0, 100).Draw(t, "penalty")
 	p.early, p.renews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
 	p.term = rapid.Int64Range(1, 3).Draw(t, "term")
 	ratio := `{"bank":` + strconv.FormatInt(p.bankPercent, 10) + `,"customer":` + strconv.FormatInt(100-p.bankPercent, 10) + `}`
-	r := w.open(Deposit, Secular, but(savings, "initial_amount", quoted(p.principal), "profit_sharing_ratio", ratio,
+	r := w.open(Deposit, Secular, withChanges(savings, "initial_amount", quoted(p.principal), "profit_sharing_ratio", ratio,
 		"early_withdrawal_penalty_percent", strconv.FormatInt(p.penaltyPercent, 10), "term_months", strconv.FormatInt(p.term, 10),
 		"early_withdrawal_allowed", strconv.FormatBool(p.early), "auto_renewal", strconv.FormatBool(p.renews)))
 	for range rapid.IntRange(1, 16).Draw(t, "steps") {
-		w.pass(rapid.SampledFrom([]int{0, 0, 1, 30, 100}).Draw(t, "days"))
+		w.passDays(rapid.SampledFrom([]int{0, 0, 1, 30, 100}).Draw(t, "days"))
 		p.today = w.now.Date()
-		r = w.wakes(r, p.wake())
+		r = w.runTimers(r, p.wake())
 		p.agrees(t, w, r)
 		r = p.step(t, w, r)
-		r = w.wakes(r, p.wake()) // a loss of all, or maturing by hand, may have made it due
+		r = w.runTimers(r, p.wake()) // a loss of all, or maturing by hand, may have made it due
 		p.agrees(t, w, r)
 	}
 }
 
 // wake runs the timers in the plain deposit, and returns how many ran.
-func (p *dpPlain) wake() (n int) {
+func (p *naiveDeposit) wake() (n int) {
 	for p.renews {
 		switch {
 		case p.status == Active && p.today >= p.maturity:
@@ -70,7 +70,7 @@ func (p *dpPlain) wake() (n int) {
 	return n
 }
 
-func (p *dpPlain) renew(from ledger.Date) {
+func (p *naiveDeposit) renew(from ledger.Date) {
 	p.status, p.maturity = Active, from+ledger.Date(30*p.term)
 	p.principal.Set(p.value)
 	p.theirs, p.bank, p.lost = new(big.Int), new(big.Int), new(big.Int)
@@ -78,7 +78,7 @@ func (p *dpPlain) renew(from ledger.Date) {
 }
 
 // step tries any action, and repeats it in the plain deposit.
-func (p *dpPlain) step(t *rapid.T, w *orgFixture, r *Record) *Record {
+func (p *naiveDeposit) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Activate, Activate, Profit, Profit, Profit, Loss, Mature, Renew, Withdraw, Close}).Draw(t, "action")
 	sum := anySum(t, "sum")
 	sent := input("closed_by", `"Amina"`, "gross_profit", quoted(sum), "amount", quoted(sum))
@@ -87,11 +87,11 @@ func (p *dpPlain) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 		Renew: p.status == Matured, Withdraw: p.status == Active, Close: p.status == Matured || p.status == Withdrawn,
 	}[name]
 	if !legal {
-		w.conflicts(r, name, sent)
+		w.wantConflict(r, name, sent)
 		return r
 	}
 	if field := p.unmet(name, sum); field != "" {
-		w.refuses(r, name, sent, field)
+		w.wantRefused(r, name, sent, field)
 		return r
 	}
 	before := AppendRecord(nil, r)
@@ -104,7 +104,7 @@ func (p *dpPlain) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 }
 
 // unmet returns the unmet condition of an action; "" if all are met.
-func (p *dpPlain) unmet(name Action, sum *big.Int) string {
+func (p *naiveDeposit) unmet(name Action, sum *big.Int) string {
 	bank := percentOf(sum, p.bankPercent)
 	theirs := new(big.Int).Sub(sum, bank)
 	switch name {
@@ -134,7 +134,7 @@ func (p *dpPlain) unmet(name Action, sum *big.Int) string {
 	return ""
 }
 
-func (p *dpPlain) do(name Action, sum *big.Int) {
+func (p *naiveDeposit) do(name Action, sum *big.Int) {
 	switch name {
 	case Activate:
 		p.status, p.maturity = Active, p.today+ledger.Date(30*p.term)
@@ -166,15 +166,15 @@ func (p *dpPlain) do(name Action, sum *big.Int) {
 	}
 }
 
-func (p *dpPlain) agrees(t *rapid.T, w *orgFixture, r *Record) {
+func (p *naiveDeposit) agrees(t *rapid.T, w *orgFixture, r *Record) {
 	if r.Status != p.status || dpRenewals.Get(r.Values) != p.renewals || p.status == Active && dpMaturity.Get(r.Values) != p.maturity {
 		t.Fatalf("the deposit is %s, renewed %d times, until %v; want %s, %d, %v",
 			r.Status, dpRenewals.Get(r.Values), dpMaturity.Get(r.Values), p.status, p.renewals, p.maturity)
 	}
-	says(t, r, dpPrincipal, p.principal)
-	says(t, r, dpValue, p.value)
-	says(t, r, dpTheirProfit, p.theirs)
-	says(t, r, dpBankProfit, p.bank)
+	wantSum(t, r, dpPrincipal, p.principal)
+	wantSum(t, r, dpValue, p.value)
+	wantSum(t, r, dpTheirProfit, p.theirs)
+	wantSum(t, r, dpBankProfit, p.bank)
 	if got := int64(len(dpDistributions.Get(r.Values))); got != p.distributions {
 		t.Fatalf("%d distributions, want %d", got, p.distributions)
 	}

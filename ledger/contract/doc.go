@@ -10,8 +10,8 @@
 // Invariants:
 //  1. An action is checked against the state first, then its body, then its conditions. A
 //     refusal changes nothing. A handler with ChecksState does its own checks in its own order.
-//  2. Every step is in the product's machine of the reading. If the reading requires a
-//     review, no path of the machine reaches an action that moves money before the review.
+//  2. Every step is in the product's machine for the contract's reading. If the reading requires
+//     a review, no path of the machine reaches an action that moves money before the review.
 //  3. The entries of a decision balance and are in the same Change as its state. Lines that
 //     do not fit into one entry continue in further entries of that Change. An action for more
 //     holders than one Change can hold only declares the work; further decisions of bounded

@@ -59,11 +59,11 @@ func (x *contractFixture) apply(d Decision) {
 			}
 		}
 	}
-	x.storable()
+	x.checkStoredForm()
 }
 
-// storable checks that storing and reading the record does not change it.
-func (x *contractFixture) storable() {
+// checkStoredForm checks that storing and reading the record does not change it.
+func (x *contractFixture) checkStoredForm() {
 	x.t.Helper()
 	stored := AppendRecord(nil, x.r)
 	again, err := ReadRecord(x.r.ID, stored)
@@ -228,8 +228,8 @@ func shown(value any) string {
 	return fmt.Sprint(value)
 }
 
-// but returns a body with some members changed; an empty text removes one.
-func but(g schema.Input, pairs ...string) schema.Input {
+// withChanges returns a body with some members changed; an empty text removes one.
+func withChanges(g schema.Input, pairs ...string) schema.Input {
 	changed := make(schema.Input)
 	for name, value := range g {
 		changed[name] = value
@@ -249,7 +249,7 @@ type fieldCase struct{ member, value, refused string }
 func openWithChanges(t *testing.T, p *Product, reading *Reading, body schema.Input, trials []fieldCase) {
 	t.Helper()
 	for _, try := range trials {
-		changed := but(body, try.member, try.value)
+		changed := withChanges(body, try.member, try.value)
 		d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: changed, Now: newOrgFixture(t, "2026-01-01").now})
 		name := fmt.Sprintf("%s %.60s", try.member, try.value)
 		switch {
@@ -339,9 +339,9 @@ func everyName() map[string]bool {
 	return names
 }
 
-// named checks a product's name, prefix and actions in a reading, and that there are no other
+// checkNames checks a product's name, prefix and actions in a reading, and that there are no other
 // actions.
-func named(t *testing.T, p *Product, reading *Reading, name, prefix string, want map[string]Action) {
+func checkNames(t *testing.T, p *Product, reading *Reading, name, prefix string, want map[string]Action) {
 	t.Helper()
 	if Find(reading, name) != p || p.Variants[reading].Prefix != prefix {
 		t.Errorf("it is not %s with the prefix %s", name, prefix)

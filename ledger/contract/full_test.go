@@ -64,15 +64,15 @@ func worstGiven(t *schema.Table, keep schema.Input) schema.Input {
 	return g
 }
 
-// filled repeats an action with the largest texts until its list is full, and returns the number
+// fillList repeats an action with the largest texts until its list is full, and returns the number
 // of times.
-func (x *contractFixture) filled(list string, name Action, body schema.Input, most int) {
+func (x *contractFixture) fillList(list string, name Action, body schema.Input, most int) {
 	x.t.Helper()
 	rows := 0
 	for ; rows < most; rows++ {
 		d, err := x.r.Act(name, worstGiven(x.r.Product.Handler(name).Body, body), x.now)
 		if err != nil {
-			if got := strings.Join(faulty(err), " "); got != list {
+			if got := strings.Join(faultyFields(err), " "); got != list {
 				x.t.Fatalf("the row %d of %s is refused for %s: %v", rows, list, got, err)
 			}
 			break
@@ -91,9 +91,9 @@ func (x *contractFixture) filled(list string, name Action, body schema.Input, mo
 // maxRecord is the writer's bound of a record (posting.MaxRecord).
 const maxRecord = 1<<20 + 64<<10
 
-// ends takes an action with the largest texts after the list is full: the record must have room
+// endFull takes an action with the largest texts after the list is full: the record must have room
 // for it.
-func (x *contractFixture) ends(name Action, body schema.Input, to Status) {
+func (x *contractFixture) endFull(name Action, body schema.Input, to Status) {
 	x.t.Helper()
 	input := body
 	if overridable := x.r.Product.Handler(name).Body; overridable != nil {
@@ -112,34 +112,34 @@ func (x *contractFixture) ends(name Action, body schema.Input, to Status) {
 	}
 }
 
-// A contract with a full list refuses reports and can still be ended: its record fits, whatever
-// it contains.
-func TestAFullContractSaysSoAndCanStillBeEnded(t *testing.T) {
+// A contract with a full list refuses reports and can still be ended: its record fits with any
+// content.
+func TestFullContractRefusesReportsAndCanBeEnded(t *testing.T) {
 	one := input("amount", `"1"`)
 	for _, reading := range Readings {
-		body := worstGiven(Safekeeping.Columns, but(keepingBody(), "currency", `"AED"`))
+		body := worstGiven(Safekeeping.Columns, withChanges(keepingBody(), "currency", `"AED"`))
 		body["compliance_review"] = []byte(objectOf(worstGiven(reading.Reviews, nil)))
 		x := openContract(t, Safekeeping, reading, body)
 		if reading == Secular {
 			x.do(Activate, "compliance_review", objectOf(worstGiven(reading.Reviews, nil)))
 		}
-		x.filled("hibah_history", GrantHibah, one, maxRows)
+		x.fillList("hibah_history", GrantHibah, one, maxRows)
 		if reading == Religious {
 			continue // no other action is possible there
 		}
 		x.do(Withdraw, "amount", `"1"`)
 		x.do(PutIn, "amount", `"1"`)
-		x.ends(Close, nil, Closed)
+		x.endFull(Close, nil, Closed)
 	}
 	l := newLease(t, Secular, worstGiven(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
 	l.do(Submit)
-	l.ends(Pass, worstGiven(reviews, nil), ReviewPassed)
-	l.ends(Acquire, nil, AssetAcquired)
+	l.endFull(Pass, worstGiven(reviews, nil), ReviewPassed)
+	l.endFull(Acquire, nil, AssetAcquired)
 	l.do(Activate)
-	l.filled("owner_expenses", BearExpense, one, maxExpenses)
+	l.fillList("owner_expenses", BearExpense, one, maxExpenses)
 	l.passDays(100) // rows of rent fall due
 	l.do(RecordArrears, "amount", `"1"`)
-	l.ends(Terminate, nil, Terminated)
+	l.endFull(Terminate, nil, Terminated)
 }
 
 // worstValue returns the longest stored form of a column that is not in a body.
@@ -191,8 +191,8 @@ func worstRows(c *schema.Column) any {
 	return all
 }
 
-// Lists of amounts and days never fill a record, whatever the length of the values and whatever
-// else the record contains: no report of a result is refused for lack of room.
+// Lists of amounts and days never fill a record, even with the longest values in the lists and in
+// all other columns: no report of a result is refused for lack of room.
 func TestListsOfAmountsNeverFillARecord(t *testing.T) {
 	for _, p := range Products {
 		ignored := new(schema.Faults)

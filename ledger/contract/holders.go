@@ -10,29 +10,29 @@ import (
 // An action for all holders of an issue books entries with a bounded number of holders in each.
 // For up to maxAtOnce holders the action's own decision books them all. For more holders that
 // decision only declares the action: it changes the status and books the whole sum against the
-// contract's account L:distributions. Each further decision books one batch and takes the
-// batch's part off that account, until the account is empty. The record's column progress holds
-// the remaining work, so the batches continue after a restart. No other action is possible on
-// the contract until the last batch is booked.
+// contract's account L:distributions. Each further decision books one batch and reduces that
+// account by the batch's part, until it is zero. The record's column progress contains the
+// remaining work, so the batches continue after a restart. No other action is possible on the
+// contract until the last batch is booked.
 
 const (
-	// maxAtOnce is the largest number of holders that one group of the writer holds.
+	// maxAtOnce is the largest number of holders whose rows fit into one group of the writer.
 	maxAtOnce = 1_500
 
 	// maxSubscriptions is the most subscriptions of an issue.
 	maxSubscriptions = 10_000_000
 
-	// holdersPerBooking is how many holders are booked in one call of book. A holder takes at most
-	// two lines, and all of them together three more.
+	// holdersPerBooking is how many holders are booked in one call of book. Each holder needs at
+	// most two lines, and the call at most three more.
 	holdersPerBooking = 64
 )
 
-// Batch is the event of a batch of holders. It does not change the state, so it is in no
-// machine.
+// Batch is the name of the event that books one batch of holders. It does not change the state,
+// so no machine contains it.
 const Batch Action = "batch"
 
-// perBatch returns how many holders a batch has. They fill its entry: a profit takes one line
-// for each holder, the other actions two, and the batch as a whole up to three.
+// perBatch returns how many holders a batch has, so that their lines fill one entry: a profit needs
+// one line for each holder, other actions need two, and the batch as a whole up to three more.
 func perBatch(action Action) int64 {
 	const whole = 3
 	if action == Profit {
@@ -41,8 +41,8 @@ func perBatch(action Action) int64 {
 	return (ledger.MaxPostings - whole) / 2
 }
 
-// Batches returns how many batches an action takes for so many holders; 0 if the action itself
-// books them all.
+// Batches returns how many batches an action needs for a number of holders; 0 if the action itself
+// books all of them.
 func Batches(action Action, holders int64) int64 {
 	if holders <= maxAtOnce {
 		return 0
@@ -67,7 +67,7 @@ type Progress struct {
 	On          ledger.Date // the effective date of all its entries
 }
 
-// Progress returns the action that is under way; false if there is none.
+// Progress returns the progress of the action that is under way; false if none is.
 func (r *Record) Progress() (p Progress, underWay bool) {
 	if r.Product.RegisterExtract == nil {
 		return p, false
@@ -79,7 +79,7 @@ func (r *Record) Progress() (p Progress, underWay bool) {
 	return Progress{Action(ciDoneActionCode.Get(row)), ciDoneHolders.Get(row), ciDoneOf.Get(row), ciDoneOn.Get(row)}, true
 }
 
-// ciUnderWay returns the row of the action that is under way; nil if there is none.
+// ciUnderWay returns the row with the progress of the action that is under way; nil if none is.
 func ciUnderWay(v schema.Row) schema.Row {
 	if rows := ciProgress.Get(v); len(rows) > 0 {
 		return rows[0]
@@ -106,7 +106,7 @@ func ciReads(r *Record, name Action, sent schema.Input) Extract {
 	return Extract{}
 }
 
-// ciDue returns the next batch. It is due on the day on which the action was declared.
+// ciDue returns the timer of the next batch. It is due on the day on which the action was declared.
 func ciDue(r *Record) (ledger.Date, Action) {
 	if row := ciUnderWay(r.Values); row != nil {
 		return ciDoneDeclared.Get(row), Batch
@@ -268,7 +268,7 @@ func ciHoldings(r *Record) (all []Holding) {
 	} else {
 		before = ciStemBefore[p.Doing]
 	}
-	open, carriedOut := money.Amount{}, money.Amount{} // face of the holders still to be booked, and of the others
+	open, carriedOut := money.Amount{}, money.Amount{} // face of the holders that are not booked yet, and of those that are
 	for _, h := range r.Register.Holders {
 		face, stem := times(ciFace.Get(v), h.Certificates), after
 		if h.Number > done {
@@ -288,7 +288,7 @@ func ciHoldings(r *Record) (all []Holding) {
 	return append(all, ciCommonHoldings(r, p, underWay, open, carriedOut)...)
 }
 
-// ciStemBefore maps an action to the stem of the holders' accounts before it.
+// ciStemBefore maps an action to the stem of the holders' accounts from which it moves the face.
 var ciStemBefore = map[Action]string{
 	Activate: "L:subscription", Profit: "Q:holders", Redeem: "Q:holders", RedeemEarly: "Q:holders", Default: "Q:holders",
 }

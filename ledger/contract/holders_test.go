@@ -45,7 +45,7 @@ func newIssueWithHolders(t *testing.T, d *rand.Rand, reading *Reading, holders i
 	t.Helper()
 	c := &issueWithHolders{face: d.Int64N(90) + 1, penalty: d.Int64N(20_000), held: map[ledger.ID]int64{}, has: map[ledger.ID]*big.Int{}, charity: new(big.Int), left: new(big.Int), kept: new(big.Int)}
 	total := int64(holders) * 60
-	c.contractFixture = openContract(t, Certificate, reading, but(issueBody(), "certificate_value", minor(c.face), "total_value", minor(c.face*total),
+	c.contractFixture = openContract(t, Certificate, reading, withChanges(issueBody(), "certificate_value", minor(c.face), "total_value", minor(c.face*total),
 		"underlying_asset_value", minor(c.face*total), "early_redemption_allowed", "true", "early_redemption_penalty", minor(c.penalty),
 		"max_subscription", "40", "subscription_end", `"2026-12-31"`))
 	if reading.ReviewFirst {
@@ -79,9 +79,9 @@ func newIssueWithHolders(t *testing.T, d *rand.Rand, reading *Reading, holders i
 
 func minor(n int64) string { return strconv.Quote(strconv.FormatInt(n, 10)) }
 
-// carriedOut books an action's batches. It checks their number, and that each has one entry with
+// bookBatches books an action's batches. It checks their number, and that each has one entry with
 // the action's date.
-func (c *issueWithHolders) carriedOut(doing Action, to Status) {
+func (c *issueWithHolders) bookBatches(doing Action, to Status) {
 	c.t.Helper()
 	first, batches := c.d, 0
 	if c.r.Status != to {
@@ -126,8 +126,8 @@ func (c *issueWithHolders) is(path ledger.Path, want *big.Int) {
 	}
 }
 
-// stands compares every account with the test's own arithmetic.
-func (c *issueWithHolders) stands(stem string) {
+// checkAccounts compares every account with the test's own arithmetic.
+func (c *issueWithHolders) checkAccounts(stem string) {
 	c.t.Helper()
 	all := big.NewInt(c.face * c.sold)
 	for id, n := range c.held {
@@ -162,14 +162,14 @@ func (c *issueWithHolders) profit(sum int64) {
 	c.t.Helper()
 	c.do(Profit, "total_profit", minor(sum))
 	if each := sum / c.sold; each > 0 {
-		c.carriedOut(Profit, Active)
+		c.bookBatches(Profit, Active)
 	}
 	each := sum / c.sold
 	for id, n := range c.held {
 		c.has[id].Add(c.has[id], big.NewInt(each*n))
 	}
 	c.left.Add(c.left, big.NewInt(sum-each*c.sold))
-	c.stands("Q:holders")
+	c.checkAccounts("Q:holders")
 }
 
 func (c *issueWithHolders) givenAway() {
@@ -188,8 +188,8 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 			t.Run(fmt.Sprint(reading.Name, " ", holders, " ", end), func(t *testing.T) {
 				c := newIssueWithHolders(t, d, reading, holders)
 				c.do(Activate, "issue_date", `"2026-01-01"`)
-				c.carriedOut(Activate, Active)
-				c.stands("Q:holders")
+				c.bookBatches(Activate, Active)
+				c.checkAccounts("Q:holders")
 				c.profit(c.sold - 1) // less than one each
 				c.profit(c.sold*d.Int64N(50) + d.Int64N(c.sold) + c.sold)
 				c.passDays(61)
@@ -203,12 +203,12 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 					c.do(Default, "reason", `"the tenant has left"`)
 				}
 				if end == Default {
-					c.carriedOut(end, Defaulted)
+					c.bookBatches(end, Defaulted)
 					c.givenAway()
-					c.stands("Q:holders_defaulted")
+					c.checkAccounts("Q:holders_defaulted")
 					return
 				}
-				c.carriedOut(end, Redeemed)
+				c.bookBatches(end, Redeemed)
 				for id, n := range c.held {
 					less := int64(0)
 					if end == RedeemEarly {
@@ -218,7 +218,7 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 					c.kept.Add(c.kept, big.NewInt(less))
 				}
 				c.givenAway()
-				c.stands("")
+				c.checkAccounts("")
 				if !c.d.Finish || ciOutstanding.Get(c.r.Values) != 0 {
 					t.Errorf("finished: %v, %d outstanding", c.d.Finish, ciOutstanding.Get(c.r.Values))
 				}
@@ -229,7 +229,7 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 
 // A declared action counts as a whole: its money is on L:distributions, and the contract shows
 // its progress.
-func TestADeclaredActionSaysHowFarItIs(t *testing.T) {
+func TestDeclaredActionShowsItsProgress(t *testing.T) {
 	c := newIssueWithHolders(t, rand.New(rand.NewPCG(1, 1)), Religious, 2_000)
 	c.do(Activate)
 	c.wantPostings("Dr A:underlying:{c} "+fmt.Sprint(c.face*c.sold), "Cr L:distributions:{c} "+fmt.Sprint(c.face*c.sold))
@@ -241,18 +241,18 @@ func TestADeclaredActionSaysHowFarItIs(t *testing.T) {
 	d, _ := c.happens(c.r, c.now)
 	c.apply(d)
 	c.wantRows("progress", "activate 126 2000 activate 2026-01-01 2026-01-01")
-	c.carriedOutFrom(Activate)
+	c.bookRemainingBatches(Activate)
 	c.do(Profit, "total_profit", minor(3*c.sold+1))
 	c.wantRows("progress", "distribute_profit 0 2000 profit 2026-01-01 2026-01-01")
-	c.carriedOutFrom(Profit)
+	c.bookRemainingBatches(Profit)
 	if c.d.UnderWay != Ends {
 		t.Error("the last batch does not say so")
 	}
 	c.wantRows("progress")
 }
 
-// carriedOutFrom books the remaining batches of an action.
-func (c *issueWithHolders) carriedOutFrom(Action) {
+// bookRemainingBatches books the remaining batches of an action.
+func (c *issueWithHolders) bookRemainingBatches(Action) {
 	for {
 		d, due := c.happens(c.r, c.now)
 		if !due {
@@ -263,7 +263,7 @@ func (c *issueWithHolders) carriedOutFrom(Action) {
 }
 
 // A register's rows can be read in the written form only.
-func TestRowsOfARegisterHaveOneForm(t *testing.T) {
+func TestOtherFormsOfRegisterRowsAreRefused(t *testing.T) {
 	d := newRandom(t)
 	for range 2_000 {
 		s := Subscription{Number: 7, Holder: 1 + d.Int64N(1<<d.IntN(60)), Investor: uuid.New(), Certificates: 1 + d.Int64N(1<<d.IntN(60)), On: ledger.Date(1 + d.Int32N(1<<30))}

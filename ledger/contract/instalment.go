@@ -120,7 +120,7 @@ var (
 	slInRebate    = schema.Amount(1, "rebate", schema.Required, schema.OrZero)
 )
 
-// rowSettled is the status of the remaining rows after the customer has paid all at once.
+// rowSettled is the status of the remaining rows after the customer has paid the rest at once.
 const rowSettled = "settled"
 
 // slUpfront returns what the customer pays before the first instalment.
@@ -148,8 +148,8 @@ func slOpen(c *Case) {
 }
 
 // slSetPrice sets the columns that follow from the asset's cost: markup = floor(cost × rate ÷
-// 100), the price, and the amount of each instalment except the last. costs and upfront are the
-// fields to refuse if the price is out of range or the payments up front reach it.
+// 100), the price, and the amount of each instalment except the last. costs is the field to refuse
+// if the price is out of range, and upfront the one if the payments up front reach the price.
 func slSetPrice(c *Case, costs, upfront string) {
 	v := c.values()
 	cost := slAssetCost(v)
@@ -261,7 +261,8 @@ func slComplete(c *Case) {
 	slCompleted.Set(c.values(), c.Now)
 }
 
-// slDaysLate returns for how many days the first unpaid row has been due on the day of reading.
+// slDaysLate returns for how many days the first unpaid row has been due on the day on which the
+// record is read.
 func slDaysLate(v schema.Row) any {
 	if !slStart.Has(v) || slCompleted.Has(v) {
 		return int64(0)
@@ -306,8 +307,8 @@ func slSettle(c *Case) {
 }
 
 // slInstalments computes the schedule. The first row is due 30 days after the start. The last
-// row takes the remainder of rounding down. The profit in a row is the profit that paying the
-// row recognises.
+// row contains the remainder of rounding down. A row's profit is the profit that is recognised when
+// the row is paid.
 func slInstalments(v schema.Row) any {
 	if !slStart.Has(v) {
 		return nil
@@ -334,8 +335,8 @@ func slInstalments(v schema.Row) any {
 	return all
 }
 
-// slRowStatus returns the status of a row. cum is how much of the price must be paid for the row to
-// be paid.
+// slRowStatus returns the status of a row. cum is the sum of the price up to and including the row:
+// the row is paid when that much has been paid.
 func slRowStatus(v schema.Row, cum money.Amount) string {
 	switch {
 	case !slPaid.Get(v).Less(cum):

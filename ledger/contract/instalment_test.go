@@ -15,8 +15,8 @@ func saleBody() schema.Input {
 		"asset_cost", `"1000"`, "markup_rate", "25", "instalments", "3", "down_payment", `"100"`, "earnest_deposit", `"50"`)
 }
 
-// delivered returns a sale whose asset was bought at its price and delivered.
-func delivered(t *testing.T, reading *Reading) *contractFixture {
+// deliveredSale returns a sale whose asset was bought at its price and delivered.
+func deliveredSale(t *testing.T, reading *Reading) *contractFixture {
 	t.Helper()
 	x := openContract(t, InstalmentSale, reading, saleBody())
 	if reading.ReviewFirst {
@@ -28,10 +28,10 @@ func delivered(t *testing.T, reading *Reading) *contractFixture {
 	return x
 }
 
-// sold returns a sale that is active since 2026-01-01.
-func sold(t *testing.T) *contractFixture {
+// activeSale returns a sale that is active since 2026-01-01.
+func activeSale(t *testing.T) *contractFixture {
 	t.Helper()
-	x := delivered(t, Secular)
+	x := deliveredSale(t, Secular)
 	x.do(Activate)
 	return x
 }
@@ -89,17 +89,17 @@ func TestASaleIsAskedForByItsFields(t *testing.T) {
 		{"metadata", `{"ours":[1]}`, ""},
 		{"metadata", `[]`, "metadata"},
 	})
-	openWithChanges(t, InstalmentSale, Secular, but(saleBody(), "down_payment", ""), []fieldCase{{"earnest_deposit", `"1250"`, "earnest_deposit"}})
+	openWithChanges(t, InstalmentSale, Secular, withChanges(saleBody(), "down_payment", ""), []fieldCase{{"earnest_deposit", `"1250"`, "earnest_deposit"}})
 	openWithChanges(t, InstalmentSale, Religious, saleBody(), []fieldCase{{"asset_cost", `1000`, ""}, {"asset_cost", `"1000"`, ""}, {"asset_cost", `1e3`, "asset_cost"}})
 }
 
 func TestASalesPriceIsItsCostAndAFlooredMarkup(t *testing.T) {
-	x := openContract(t, InstalmentSale, Secular, but(saleBody(), "supplier", `{"name":"Works","reference":"Q-1"}`))
+	x := openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "supplier", `{"name":"Works","reference":"Q-1"}`))
 	x.wantColumns("markup_amount", "250", "sale_price", "1250", "instalment_amount", "366", "total_paid", "0", "outstanding", "0",
 		"profit_recognised", "0", "deferred_profit", "0", "delinquent_amount", "0", "days_past_due", "0", "completed_at", "")
 	x.wantRows("supplier", "Works Q-1")
 	x.wantRows("payment_schedule")
-	x = openContract(t, InstalmentSale, Secular, but(saleBody(), "asset_cost", `"999"`, "down_payment", "", "earnest_deposit", ""))
+	x = openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "asset_cost", `"999"`, "down_payment", "", "earnest_deposit", ""))
 	x.wantColumns("markup_amount", "249", "sale_price", "1248", "instalment_amount", "416")
 }
 
@@ -110,7 +110,7 @@ func TestOrderingTakesEarnestMoneyAndPaysTheSupplier(t *testing.T) {
 	x.wantPostings("Dr A:cash:AE 50", "Cr L:earnest_deposit:{c} 50", "Dr A:supplier_advance:{c} 300", "Cr A:cash:AE 300")
 	x.wantColumns("supplier_deposit", "300")
 
-	x = openContract(t, InstalmentSale, Secular, but(saleBody(), "earnest_deposit", ""))
+	x = openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "earnest_deposit", ""))
 	x.do(OrderAsset)
 	x.wantPostings()
 }
@@ -127,7 +127,7 @@ func TestAPurchaseNeedsDocumentsOfOwnership(t *testing.T) {
 	x.wantColumns("ownership_documents", `["deed",{"no":"7"}]`, "actual_cost", "1000")
 }
 
-func TestAPurchasePaysWhatTheSupplierHasNotHad(t *testing.T) {
+func TestPurchasePaysTheRestToTheSupplier(t *testing.T) {
 	for _, c := range []struct {
 		deposit string
 		want    []string
@@ -168,13 +168,13 @@ func TestADeliveryIsDatedOnItsDay(t *testing.T) {
 	x.wantEffective("2026-01-05")
 	x.wantColumns("delivery_date", "2026-01-05")
 
-	x = delivered(t, Secular)
+	x = deliveredSale(t, Secular)
 	x.wantEffective("2026-01-01")
 	x.wantColumns("delivery_date", "2026-01-01")
 }
 
 func TestActivationSellsAtThePrice(t *testing.T) {
-	x := delivered(t, Secular)
+	x := deliveredSale(t, Secular)
 	x.wantRefused("start_date", Activate, "start_date", `"soon"`)
 	x.do(Activate, "start_date", `"2026-01-11"`)
 	x.wantPostings("Dr A:receivable:{c} 1250", "Cr A:inventory_delivered:{c} 1000", "Cr L:deferred_profit:{c} 250",
@@ -189,7 +189,7 @@ func TestActivationSellsAtThePrice(t *testing.T) {
 }
 
 func TestAPaymentRecognisesTheProfitInIt(t *testing.T) {
-	x := sold(t)
+	x := activeSale(t)
 	x.wantRefused("amount", RecordPayment)
 	x.wantRefused("amount", RecordPayment, "amount", `"0"`)
 	x.wantRefused("amount", RecordPayment, "amount", `"1101"`)
@@ -212,7 +212,7 @@ func TestAPaymentRecognisesTheProfitInIt(t *testing.T) {
 }
 
 func TestDelinquencyIsBookedByTheDifference(t *testing.T) {
-	x := sold(t)
+	x := activeSale(t)
 	x.passDays(35) // five days after the due date of the first row
 	x.wantRefused("amount", RecordDelinquency)
 	x.wantRefused("amount", RecordDelinquency, "amount", `"-1"`)
@@ -238,8 +238,8 @@ func TestDelinquencyIsBookedByTheDifference(t *testing.T) {
 }
 
 // Three instalments are less than three rows: the third row has the remainder.
-func TestTheLastRowsRestIsLateAsOfItsDay(t *testing.T) {
-	x := sold(t)
+func TestRemainderInTheLastRowIsLateAfterItsDueDate(t *testing.T) {
+	x := activeSale(t)
 	x.do(RecordPayment, "amount", `"1098"`)
 	x.passDays(100)
 	x.do(RecordDelinquency, "amount", `"2"`)
@@ -248,8 +248,8 @@ func TestTheLastRowsRestIsLateAsOfItsDay(t *testing.T) {
 
 // Payments before the first instalment are not part of it: a row is late until its whole amount
 // is paid.
-func TestWhatIsPaidUpFrontPaysNoRow(t *testing.T) {
-	x := sold(t)
+func TestUpfrontPaymentsCoverNoRow(t *testing.T) {
+	x := activeSale(t)
 	x.passDays(35)
 	x.do(RecordDelinquency, "amount", `"150"`)
 	x.do(RecordPayment, "amount", `"365"`) // of 366
@@ -259,7 +259,7 @@ func TestWhatIsPaidUpFrontPaysNoRow(t *testing.T) {
 }
 
 func TestNothingIsLateOnceASaleIsPaid(t *testing.T) {
-	x := sold(t)
+	x := activeSale(t)
 	x.passDays(31)
 	x.do(RecordDelinquency, "amount", `"366"`)
 	x.do(RecordPayment, "amount", `"1100"`)
@@ -268,7 +268,7 @@ func TestNothingIsLateOnceASaleIsPaid(t *testing.T) {
 	x.wantColumns("delinquent_amount", "0", "days_past_due", "0")
 }
 
-func TestACancelledSaleGivesBackWhatMoved(t *testing.T) {
+func TestCancellingASaleReversesItsEntries(t *testing.T) {
 	x := openContract(t, InstalmentSale, Secular, saleBody())
 	x.do(Cancel)
 	x.wantPostings()
@@ -286,7 +286,7 @@ func TestACancelledSaleGivesBackWhatMoved(t *testing.T) {
 }
 
 func TestSettlingEarlyGivesUpDeferredProfit(t *testing.T) {
-	x := sold(t)
+	x := activeSale(t)
 	x.do(RecordPayment, "amount", `"366"`)
 	x.do(RecordDelinquency, "amount", `"10"`)
 	x.wantRefused("rebate", SettleEarly)
@@ -298,16 +298,16 @@ func TestSettlingEarlyGivesUpDeferredProfit(t *testing.T) {
 		"delinquent_amount", "0", "completed_at", "2026-01-01T12:00:00Z")
 	x.wantRows("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 paid", "3 2026-04-01 368 294 74 settled")
 
-	x = sold(t)
+	x = activeSale(t)
 	x.do(SettleEarly, "rebate", `"220"`)
 	x.wantPostings("Dr A:cash:AE 880", "Dr L:deferred_profit:{c} 220", "Cr A:receivable:{c} 1100")
-	x = sold(t)
+	x = activeSale(t)
 	x.do(SettleEarly, "rebate", `"0"`)
 	x.wantPostings("Dr A:cash:AE 1100", "Cr A:receivable:{c} 1100", "Dr L:deferred_profit:{c} 220", "Cr I:murabaha 220")
 }
 
-func TestARowTakesTheRestWhereInstalmentsAreOfNothing(t *testing.T) {
-	x := openContract(t, InstalmentSale, Secular, but(saleBody(), "asset_cost", `"2"`, "markup_rate", "0", "down_payment", "", "earnest_deposit", ""))
+func TestLastRowHasThePriceIfInstalmentsRoundToZero(t *testing.T) {
+	x := openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "asset_cost", `"2"`, "markup_rate", "0", "down_payment", "", "earnest_deposit", ""))
 	x.do(OrderAsset)
 	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
 	x.do(DeliverAsset)
@@ -345,7 +345,7 @@ func saleRoutes(start ...string) map[Status][]string {
 }
 
 // Selling before owning is a conflict: purchase, delivery and activation come in this order.
-func TestASaleGoesItsWay(t *testing.T) {
+func TestActionsOfASaleInEveryState(t *testing.T) {
 	checkGrid(t, InstalmentSale, Secular, saleBody(), saleMoves(), saleRoutes(), grid{
 		Draft:          {"submit": "under_review", "order_asset": "asset_ordered", "cancel": "cancelled"},
 		UnderReview:    {"review": "review_passed", "no review": "review_passed", "reject": "rejected", "cancel": "cancelled"},
@@ -361,7 +361,7 @@ func TestASaleGoesItsWay(t *testing.T) {
 }
 
 // A review comes first, and the religious reading has neither a rebate nor a cancellation.
-func TestAMurabahaGoesItsWay(t *testing.T) {
+func TestActionsOfAMurabahaInEveryState(t *testing.T) {
 	checkGrid(t, InstalmentSale, Religious, saleBody(), saleMoves(), saleRoutes("review"), grid{
 		Draft:          {"submit": "under_review", "review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected"},
 		UnderReview:    {"review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected"},
@@ -376,11 +376,11 @@ func TestAMurabahaGoesItsWay(t *testing.T) {
 }
 
 func TestAMurabahasActionsAreTheListedOnes(t *testing.T) {
-	named(t, InstalmentSale, Religious, "murabaha", "MRB", map[string]Action{
+	checkNames(t, InstalmentSale, Religious, "murabaha", "MRB", map[string]Action{
 		"approve": "review", "order_asset": "order_asset", "purchase_asset": "purchase_asset", "deliver_asset": "deliver_asset",
 		"activate": "activate", "record_payment": "record_payment", "record_delinquency": "record_delinquency",
 	})
-	named(t, InstalmentSale, Secular, "instalment-sales", "IS", map[string]Action{
+	checkNames(t, InstalmentSale, Secular, "instalment-sales", "IS", map[string]Action{
 		"submit": "submit", "review": "review", "reject": "reject", "order_asset": "order_asset", "purchase_asset": "purchase_asset",
 		"deliver_asset": "deliver_asset", "activate": "activate", "record_payment": "record_payment", "record_delinquency": "record_delinquency",
 		"cancel": "cancel", "settle_early": "settle_early",

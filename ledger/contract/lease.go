@@ -149,7 +149,7 @@ var (
 	lsInExpenseType  = schema.Text(3, "type", schema.DefaultTo("maintenance"))
 )
 
-// lsRunning returns the steps that a lease has in a state in which rent runs.
+// lsRunning returns the steps out of a state in which rent becomes due.
 func lsRunning(state Status) []Step {
 	return []Step{
 		{From: state, By: RentDue, To: state, Why: "a row of the schedule has fallen due"},

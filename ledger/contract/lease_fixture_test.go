@@ -20,7 +20,7 @@ type leaseFixture struct{ *contractFixture }
 // leaseBody is the body of an operating lease of four periods: cost 1000, residual value 100, 50
 // a period and 30 in advance. Pairs change members; an empty text removes one.
 func leaseBody(pairs ...string) schema.Input {
-	return but(input("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
+	return withChanges(input("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
 		"asset_cost", `"1000"`, "lease_term_months", "4", "monthly_rental", `"50"`, "advance_rental", `"30"`,
 		"security_deposit", `"70"`, "residual_value", `"100"`), pairs...)
 }
@@ -69,16 +69,16 @@ func leaseRefusal(err error) string {
 	return err.Error()
 }
 
-// refused takes an action that must be refused for a field.
-func (l *leaseFixture) refused(field string, name Action, pairs ...string) {
+// wantRefusal takes an action that must be refused for a field.
+func (l *leaseFixture) wantRefusal(field string, name Action, pairs ...string) {
 	l.t.Helper()
 	if got := l.try(name, input(pairs...)); got != "422 "+field {
 		l.t.Errorf("%s is answered with %q; want 422 %s", name, got, field)
 	}
 }
 
-// until lets time pass to noon of a day; timers run in order.
-func (l *leaseFixture) until(day string) {
+// passUntil lets time pass to noon of a day; timers run in order.
+func (l *leaseFixture) passUntil(day string) {
 	l.t.Helper()
 	on, ok := schema.ParseDate(day)
 	if !ok {
@@ -118,8 +118,8 @@ func (l *leaseFixture) entry() (lines []string) {
 	return lines
 }
 
-// booked checks the last decision's lines, in any order.
-func (l *leaseFixture) booked(want ...string) {
+// wantLines checks the last decision's lines, in any order.
+func (l *leaseFixture) wantLines(want ...string) {
 	l.t.Helper()
 	got := l.entry()
 	slices.Sort(got)
@@ -132,16 +132,16 @@ func (l *leaseFixture) booked(want ...string) {
 	}
 }
 
-// holds checks one of the lease's accounts, named without the lease's id.
-func (l *leaseFixture) holds(stem, amount string) {
+// wantBalance checks one of the lease's accounts, named without the lease's id.
+func (l *leaseFixture) wantBalance(stem, amount string) {
 	l.t.Helper()
 	if got := l.balance(l.r.account(stem)).String(); got != amount {
 		l.t.Errorf("%s holds %s; want %s", stem, got, amount)
 	}
 }
 
-// says checks a column's amount.
-func (l *leaseFixture) says(c schema.Cell[money.Amount], amount string) {
+// wantAmount checks a column's amount.
+func (l *leaseFixture) wantAmount(c schema.Cell[money.Amount], amount string) {
 	l.t.Helper()
 	if got := c.Get(l.r.Values).String(); !c.Has(l.r.Values) || got != amount {
 		l.t.Errorf("%s is %s; want %s", c.Name, got, amount)

@@ -84,7 +84,7 @@ func lsDepreciated(v schema.Row) money.Amount {
 	return portion(minus(lsCost.Get(v), left.Get(v)), lsRowsDue.Get(v), lsTerm.Get(v))
 }
 
-// lsPay takes a payment of rent: first for rent that is owed, the rest as prepaid rent. A lease
+// lsPay books a payment of rent: first for rent that is owed, the rest as prepaid rent. A lease
 // that has ended accepts only rent that is still owed.
 func lsPay(c *Case) {
 	v, r := c.values(), c.record
@@ -119,7 +119,7 @@ func lsBearExpense(c *Case) {
 	}
 }
 
-// lsRequireKind refuses an action that only the other kind of lease has, and then returns false.
+// lsRequireKind tells whether the lease is of the kind. If not, it refuses the action.
 func lsRequireKind(c *Case, kind, what string) bool {
 	if lsKind.Get(c.values()) == kind {
 		return true
@@ -142,22 +142,22 @@ func lsTerminate(c *Case) {
 	lsTakeBack(c)
 }
 
-// lsTakeBack takes the asset over at its book value and sets what the institution owes the
-// lessee off against the owed rent; it pays out the rest. Rent that is still owed afterwards
-// stays open until it is paid.
+// lsTakeBack books the asset's return at its book value. What the institution owes the lessee is
+// offset against the owed rent, and the rest is paid out. Rent that is still owed afterwards stays
+// open until it is paid.
 func lsTakeBack(c *Case) {
 	v, r := c.values(), c.record
 	worn := lsDepreciated(v)
 	c.book(dr(r.account("A:accumulated_depreciation"), worn), dr("A:returned_assets", minus(lsCost.Get(v), worn)), cr(r.account("A:ijara_asset"), lsCost.Get(v)))
-	lsSetOff(c, "L:prepaid_rent", lsPrepaid.Get(v))
-	lsSetOff(c, "L:unearned_rent", lsUnearned(v))
-	lsSetOff(c, "L:security_deposit", lsDeposit.Get(v))
+	lsOffset(c, "L:prepaid_rent", lsPrepaid.Get(v))
+	lsOffset(c, "L:unearned_rent", lsUnearned(v))
+	lsOffset(c, "L:security_deposit", lsDeposit.Get(v))
 	lsPrepaid.Clear(v)
 	c.setArrears(lsArrears, money.Amount{})
 }
 
-// lsSetOff sets money held for the lessee off against the owed rent and pays out the rest.
-func lsSetOff(c *Case, stem string, held money.Amount) {
+// lsOffset offsets money held for the lessee against the owed rent and pays out the rest.
+func lsOffset(c *Case, stem string, held money.Amount) {
 	v, r := c.values(), c.record
 	due := held.Min(lsReceivable.Get(v))
 	lsReceivable.Set(v, minus(lsReceivable.Get(v), due))
@@ -183,7 +183,7 @@ func lsTransfer(c *Case) {
 	worn, price := lsDepreciated(v), lsOption.Get(v)
 	c.book(append([]line{dr(r.cash(), price), dr(r.account("A:accumulated_depreciation"), worn), cr(r.account("A:ijara_asset"), lsCost.Get(v))},
 		c.gainOrLoss(price, minus(lsCost.Get(v), worn), "I:disposal_gain", "E:disposal_loss")...)...)
-	lsSetOff(c, "L:security_deposit", lsDeposit.Get(v))
+	lsOffset(c, "L:security_deposit", lsDeposit.Get(v))
 	c.setArrears(lsArrears, money.Amount{})
 	lsTransferred.Set(v, c.Today)
 }

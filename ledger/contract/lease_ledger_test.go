@@ -10,13 +10,13 @@ import (
 func TestAcquiringALeasesAssetIsPaidInCash(t *testing.T) {
 	l := newLease(t, Secular, leaseBody())
 	l.do(Acquire, "ownership_documents", `["deed"]`)
-	l.booked("Dr A:ijara_asset:{c} 1000", "Cr A:cash:AE 1000")
+	l.wantLines("Dr A:ijara_asset:{c} 1000", "Cr A:cash:AE 1000")
 }
 
 func TestActivationBillsTheAdvanceAndTakesTheDeposit(t *testing.T) {
 	l := runningLease(t)
-	l.booked("Dr A:rent_receivable:{c} 30", "Cr L:unearned_rent:{c} 30", "Dr A:cash:AE 70", "Cr L:security_deposit:{c} 70")
-	l.says(lsReceivable, "30")
+	l.wantLines("Dr A:rent_receivable:{c} 30", "Cr L:unearned_rent:{c} 30", "Dr A:cash:AE 70", "Cr L:security_deposit:{c} 70")
+	l.wantAmount(lsReceivable, "30")
 	l = runningLease(t, "advance_rental", "", "security_deposit", "")
 	if l.d.Events[0].Entry != nil {
 		t.Error("an activation that moves nothing carries an entry")
@@ -31,25 +31,25 @@ func TestRowsFallDueWithTheirPartsByCumulativeFloor(t *testing.T) {
 		{"2026-04-01", "7", "225"},
 		{"2026-05-01", "8", "226"},
 	} {
-		l.until(row.day)
-		l.booked("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:unearned_rent:{c} "+row.earned, "Cr I:rent "+row.earned,
+		l.passUntil(row.day)
+		l.wantLines("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:unearned_rent:{c} "+row.earned, "Cr I:rent "+row.earned,
 			"Dr E:depreciation "+row.worn, "Cr A:accumulated_depreciation:{c} "+row.worn)
 		l.wantEffective(row.day)
 	}
-	l.holds("L:unearned_rent", "0")
-	l.holds("A:accumulated_depreciation", "901")
-	l.says(lsReceivable, "230")
+	l.wantBalance("L:unearned_rent", "0")
+	l.wantBalance("A:accumulated_depreciation", "901")
+	l.wantAmount(lsReceivable, "230")
 	if l.d.Due != 0 || l.r.Status != Active {
 		t.Error("something is due after the last row")
 	}
-	l.until("2030-01-01")
-	l.holds("A:rent_receivable", "230")
+	l.passUntil("2030-01-01")
+	l.wantBalance("A:rent_receivable", "230")
 }
 
 func TestAFinanceLeasesAssetIsDepreciatedToTheOptionsPrice(t *testing.T) {
 	l := runningLease(t, append(forFinance, "purchase_option_price", `"600"`)...)
-	l.until("2026-02-01")
-	l.booked("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:unearned_rent:{c} 7", "Cr I:rent 7",
+	l.passUntil("2026-02-01")
+	l.wantLines("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:unearned_rent:{c} 7", "Cr I:rent 7",
 		"Dr E:depreciation 100", "Cr A:accumulated_depreciation:{c} 100")
 }
 
@@ -81,19 +81,19 @@ func TestLateRowsFallDueInOrderOnTheirDays(t *testing.T) {
 func TestAPaymentBeyondWhatIsDueIsPrepaid(t *testing.T) {
 	l := runningLease(t)
 	l.do(PayRent, "amount", `"20"`)
-	l.booked("Dr A:cash:AE 20", "Cr A:rent_receivable:{c} 20")
+	l.wantLines("Dr A:cash:AE 20", "Cr A:rent_receivable:{c} 20")
 	l.do(PayRent, "amount", `"70"`)
-	l.booked("Dr A:cash:AE 70", "Cr A:rent_receivable:{c} 10", "Cr L:prepaid_rent:{c} 60")
+	l.wantLines("Dr A:cash:AE 70", "Cr A:rent_receivable:{c} 10", "Cr L:prepaid_rent:{c} 60")
 	l.do(PayRent, "amount", `"5"`)
-	l.booked("Dr A:cash:AE 5", "Cr L:prepaid_rent:{c} 5")
-	l.says(lsPaid, "95")
-	l.until("2026-01-31")
-	l.booked("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:prepaid_rent:{c} 50", "Cr A:rent_receivable:{c} 50",
+	l.wantLines("Dr A:cash:AE 5", "Cr L:prepaid_rent:{c} 5")
+	l.wantAmount(lsPaid, "95")
+	l.passUntil("2026-01-31")
+	l.wantLines("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:prepaid_rent:{c} 50", "Cr A:rent_receivable:{c} 50",
 		"Dr L:unearned_rent:{c} 7", "Cr I:rent 7", "Dr E:depreciation 225", "Cr A:accumulated_depreciation:{c} 225")
-	l.until("2026-03-02")
-	l.booked("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:prepaid_rent:{c} 15", "Cr A:rent_receivable:{c} 15",
+	l.passUntil("2026-03-02")
+	l.wantLines("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:prepaid_rent:{c} 15", "Cr A:rent_receivable:{c} 15",
 		"Dr L:unearned_rent:{c} 8", "Cr I:rent 8", "Dr E:depreciation 225", "Cr A:accumulated_depreciation:{c} 225")
-	l.says(lsReceivable, "35")
+	l.wantAmount(lsReceivable, "35")
 }
 
 func TestAPaymentAdvancesTheSchedule(t *testing.T) {
@@ -111,50 +111,50 @@ func TestAPaymentAdvancesTheSchedule(t *testing.T) {
 			t.Errorf("after %s more: %s; want %s", paid.amount, got, paid.rows)
 		}
 	}
-	l.says(lsPaid, "230")
-	l.until("2026-06-01")
+	l.wantAmount(lsPaid, "230")
+	l.passUntil("2026-06-01")
 	if got := l.rows(); got != "pppp" {
 		t.Errorf("after the last row: %s", got)
 	}
 }
 
-func TestNoMoreIsPaidThanIsStillDue(t *testing.T) {
+func TestPaymentAboveTheOwedRentIsRefused(t *testing.T) {
 	l := runningLease(t)
-	l.refused("amount", PayRent, "amount", `"231"`)
+	l.wantRefusal("amount", PayRent, "amount", `"231"`)
 	l.do(PayRent, "amount", `"200"`)
-	l.refused("amount", PayRent, "amount", `"31"`)
+	l.wantRefusal("amount", PayRent, "amount", `"31"`)
 	l.do(PayRent, "amount", `"30"`)
-	l.refused("amount", PayRent, "amount", `"1"`)
+	l.wantRefusal("amount", PayRent, "amount", `"1"`)
 }
 
 func TestArrearsBookTheDifferenceOnly(t *testing.T) {
 	l := runningLease(t)
 	l.do(RecordArrears, "amount", `"40"`)
-	l.booked("Dr M:arrears:{c} 40", "Cr M:arrears_control 40")
+	l.wantLines("Dr M:arrears:{c} 40", "Cr M:arrears_control 40")
 	l.do(RecordArrears, "amount", `"55"`)
-	l.booked("Dr M:arrears:{c} 15", "Cr M:arrears_control 15")
+	l.wantLines("Dr M:arrears:{c} 15", "Cr M:arrears_control 15")
 	l.do(RecordArrears, "amount", `"5"`)
-	l.booked("Dr M:arrears_control 50", "Cr M:arrears:{c} 50")
+	l.wantLines("Dr M:arrears_control 50", "Cr M:arrears:{c} 50")
 	l.do(RecordArrears, "amount", `"5"`)
 	if l.d.Events[0].Entry != nil {
 		t.Error("arrears that stay as they are carry an entry")
 	}
 	l.do(RecordArrears, "amount", `"0"`)
-	l.booked("Dr M:arrears_control 5", "Cr M:arrears:{c} 5")
-	l.says(lsArrears, "0")
-	l.says(lsDue, "230")
-	l.says(lsPaid, "0")
-	l.says(lsReceivable, "30")
+	l.wantLines("Dr M:arrears_control 5", "Cr M:arrears:{c} 5")
+	l.wantAmount(lsArrears, "0")
+	l.wantAmount(lsDue, "230")
+	l.wantAmount(lsPaid, "0")
+	l.wantAmount(lsReceivable, "30")
 }
 
-func TestAnExpenseIsTheOwners(t *testing.T) {
+func TestOwnerBearsAnExpense(t *testing.T) {
 	l := runningLease(t)
 	l.do(BearExpense, "amount", `"12"`, "description", `"new tyres"`)
-	l.booked("Dr E:owner_expense 12", "Cr A:cash:AE 12")
-	l.until("2026-01-05")
+	l.wantLines("Dr E:owner_expense 12", "Cr A:cash:AE 12")
+	l.passUntil("2026-01-05")
 	l.do(BearExpense, "amount", `"30"`, "description", `"a policy"`, "type", `"insurance"`)
 	l.do(BearExpense, "amount", `"1"`, "description", `"a bolt"`, "type", `""`)
-	l.says(lsExpenses, "43")
+	l.wantAmount(lsExpenses, "43")
 	want := []string{"2026-01-01 12 new tyres maintenance", "2026-01-05 30 a policy insurance", "2026-01-05 1 a bolt maintenance"}
 	for i, row := range lsExpenseRows.Get(l.r.Values) {
 		got := strings.Join([]string{lsExpenseOn.Get(row).String(), lsExpenseAmount.Get(row).String(), lsExpenseFor.Get(row), lsExpenseType.Get(row)}, " ")
@@ -162,17 +162,17 @@ func TestAnExpenseIsTheOwners(t *testing.T) {
 			t.Errorf("expense %d is %q; want one of %q", i, got, want)
 		}
 	}
-	l.refused("amount", BearExpense, "amount", `"1`+strings.Repeat("0", 72)+`"`, "description", `"all the money there is"`)
-	l.says(lsDue, "230")
+	l.wantRefusal("amount", BearExpense, "amount", `"1`+strings.Repeat("0", 72)+`"`, "description", `"all the money there is"`)
+	l.wantAmount(lsDue, "230")
 }
 
 func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 	l := runningLease(t)
 	l.do(PayRent, "amount", `"95"`) // 30 due, 65 ahead
 	l.do(RecordArrears, "amount", `"9"`)
-	l.until("2026-02-10") // one row: depreciation 225, 15 prepaid, 23 of the advance unearned
+	l.passUntil("2026-02-10") // one row: depreciation 225, 15 prepaid, 23 of the advance unearned
 	l.do(ReturnAsset)
-	l.booked("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
+	l.wantLines("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:prepaid_rent:{c} 15", "Cr A:cash:AE 15", "Dr L:unearned_rent:{c} 23", "Cr A:cash:AE 23",
 		"Dr L:security_deposit:{c} 70", "Cr A:cash:AE 70", "Dr M:arrears_control 9", "Cr M:arrears:{c} 9")
 	if l.r.Status != Completed || lsReturned.Get(l.r.Values) != leaseDay(t, "2026-02-10") || l.d.Due != 0 {
@@ -181,18 +181,18 @@ func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 	if got := l.rows(); got != "pccc" {
 		t.Errorf("rows %s: those that were not due are nobody's", got)
 	}
-	l.until("2027-01-01")
-	l.says(lsReceivable, "0")
-	l.says(lsArrears, "0")
+	l.passUntil("2027-01-01")
+	l.wantAmount(lsReceivable, "0")
+	l.wantAmount(lsArrears, "0")
 }
 
-func TestWhatTheLesseeIsOwedIsSetAgainstItsRentFirst(t *testing.T) {
+func TestMoneyOwedToTheLesseeIsOffsetAgainstRentFirst(t *testing.T) {
 	l := runningLease(t, "security_deposit", `"20"`)
-	l.until("2026-03-02") // two rows and the advance: 130 owed, 15 unearned
+	l.passUntil("2026-03-02") // two rows and the advance: 130 owed, 15 unearned
 	l.do(Terminate, "reason", `"insolvent"`)
-	l.booked("Dr A:accumulated_depreciation:{c} 450", "Dr A:returned_assets 550", "Cr A:ijara_asset:{c} 1000",
+	l.wantLines("Dr A:accumulated_depreciation:{c} 450", "Dr A:returned_assets 550", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:unearned_rent:{c} 15", "Cr A:rent_receivable:{c} 15", "Dr L:security_deposit:{c} 20", "Cr A:rent_receivable:{c} 20")
-	l.says(lsReceivable, "95")
+	l.wantAmount(lsReceivable, "95")
 	if v := l.r.Values; l.r.Status != Terminated || lsReason.Get(v) != "insolvent" || lsTerminated.Get(v) != leaseDay(t, "2026-03-02") || lsReturned.Has(v) {
 		t.Errorf("%s: %v", l.r.Status, v)
 	}
@@ -201,11 +201,11 @@ func TestWhatTheLesseeIsOwedIsSetAgainstItsRentFirst(t *testing.T) {
 	}
 }
 
-func TestADepositThatIsMoreThanTheRentOwedIsSplit(t *testing.T) {
+func TestDepositAboveTheOwedRentIsSplit(t *testing.T) {
 	l := runningLease(t, "advance_rental", "")
-	l.until("2026-01-31")
+	l.passUntil("2026-01-31")
 	l.do(ReturnAsset)
-	l.booked("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
+	l.wantLines("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:security_deposit:{c} 70", "Cr A:rent_receivable:{c} 50", "Cr A:cash:AE 20")
 	if got := l.rows(); got != "pccc" {
 		t.Errorf("rows %s: the deposit has paid for the first", got)
@@ -213,27 +213,27 @@ func TestADepositThatIsMoreThanTheRentOwedIsSplit(t *testing.T) {
 }
 
 // The unearned advance rental is set off before the deposit.
-func TestUnearnedRentIsSetAgainstTheRentBeforeTheDeposit(t *testing.T) {
+func TestUnearnedRentIsOffsetBeforeTheDeposit(t *testing.T) {
 	l := runningLease(t)
-	l.until("2026-01-31")
+	l.passUntil("2026-01-31")
 	l.do(PayRent, "amount", `"50"`) // of the 80 that are owed
 	l.do(ReturnAsset)
-	l.booked("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
+	l.wantLines("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:unearned_rent:{c} 23", "Cr A:rent_receivable:{c} 23", "Dr L:security_deposit:{c} 70", "Cr A:rent_receivable:{c} 7", "Cr A:cash:AE 63")
 }
 
-func TestAfterItsEndALeaseTakesWhatIsStillOwed(t *testing.T) {
+func TestEndedLeaseAcceptsOwedRentOnly(t *testing.T) {
 	for _, end := range []struct {
 		name   Action
 		body   []string
 		status Status
 	}{{ReturnAsset, nil, Completed}, {Terminate, []string{"reason", `"gone"`}, Terminated}} {
 		l := runningLease(t, "security_deposit", `"20"`)
-		l.until("2026-03-02")
+		l.passUntil("2026-03-02")
 		l.do(end.name, end.body...)
-		l.refused("amount", PayRent, "amount", `"96"`)
+		l.wantRefusal("amount", PayRent, "amount", `"96"`)
 		l.do(PayRent, "amount", `"65"`)
-		l.booked("Dr A:cash:AE 65", "Cr A:rent_receivable:{c} 65")
+		l.wantLines("Dr A:cash:AE 65", "Cr A:rent_receivable:{c} 65")
 		if got := l.rows(); got != "pocc" || l.r.Status != end.status {
 			t.Errorf("%s, rows %s", l.r.Status, got)
 		}
@@ -241,9 +241,9 @@ func TestAfterItsEndALeaseTakesWhatIsStillOwed(t *testing.T) {
 		if got := l.rows(); got != "ppcc" {
 			t.Errorf("rows %s", got)
 		}
-		l.says(lsPaid, "95")
-		l.says(lsReceivable, "0")
-		l.refused("amount", PayRent, "amount", `"1"`)
+		l.wantAmount(lsPaid, "95")
+		l.wantAmount(lsReceivable, "0")
+		l.wantRefusal("amount", PayRent, "amount", `"1"`)
 	}
 }
 
@@ -262,13 +262,13 @@ func TestATransferWaitsForAllRentAndNamesWhatIsOutstanding(t *testing.T) {
 	}
 }
 
-func TestATransferLetsTheRowsLeftFallDueFirst(t *testing.T) {
+func TestTransferMakesTheRemainingRowsDueFirst(t *testing.T) {
 	l := runningLease(t, forFinance...)
 	l.do(PayRent, "amount", `"230"`)
 	l.do(RecordArrears, "amount", `"9"`)
-	l.until("2026-01-31") // one row: 150 prepaid, 23 unearned, depreciation 225
+	l.passUntil("2026-01-31") // one row: 150 prepaid, 23 unearned, depreciation 225
 	l.do(TransferAsset)
-	l.booked(
+	l.wantLines(
 		"Dr A:rent_receivable:{c} 150", "Cr I:rent 150", "Dr L:prepaid_rent:{c} 150", "Cr A:rent_receivable:{c} 150",
 		"Dr L:unearned_rent:{c} 23", "Cr I:rent 23", "Dr E:depreciation 675", "Cr A:accumulated_depreciation:{c} 675",
 		"Dr A:cash:AE 100", "Dr A:accumulated_depreciation:{c} 900", "Cr A:ijara_asset:{c} 1000",
@@ -276,18 +276,18 @@ func TestATransferLetsTheRowsLeftFallDueFirst(t *testing.T) {
 	if v := l.r.Values; lsTransferred.Get(v) != leaseDay(t, "2026-01-31") || l.rows() != "pppp" || l.d.Due != 0 {
 		t.Errorf("%v, rows %s", lsTransferred.Get(v), l.rows())
 	}
-	l.until("2027-01-01")
-	l.refused("amount", PayRent, "amount", `"1"`)
+	l.passUntil("2027-01-01")
+	l.wantRefusal("amount", PayRent, "amount", `"1"`)
 }
 
 func TestATransferAfterTheTermSellsTheAssetOnly(t *testing.T) {
 	l := runningLease(t, append(forFinance, "security_deposit", "")...)
 	l.do(MarkTransfer)
-	l.until("2026-05-01") // rows continue to fall due
-	l.says(lsReceivable, "230")
+	l.passUntil("2026-05-01") // rows continue to fall due
+	l.wantAmount(lsReceivable, "230")
 	l.do(PayRent, "amount", `"230"`)
 	l.do(TransferAsset)
-	l.booked("Dr A:cash:AE 100", "Dr A:accumulated_depreciation:{c} 900", "Cr A:ijara_asset:{c} 1000")
+	l.wantLines("Dr A:cash:AE 100", "Dr A:accumulated_depreciation:{c} 900", "Cr A:ijara_asset:{c} 1000")
 }
 
 func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
@@ -299,7 +299,7 @@ func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
 	if Lease.Arrears(l.r) || Lease.Ends(l.r) != leaseDay(t, "2026-05-01") {
 		t.Errorf("ends %v", Lease.Ends(l.r))
 	}
-	l.until("2026-03-02") // rent is overdue, but no arrears are recorded
+	l.passUntil("2026-03-02") // rent is overdue, but no arrears are recorded
 	if Lease.Arrears(l.r) {
 		t.Error("a lease is in arrears that nobody recorded")
 	}

@@ -32,12 +32,12 @@ func TestRandomLivesOfLeases(t *testing.T) {
 			if rapid.IntRange(0, 4).Draw(t, "stays a draft") > 0 {
 				for _, name := range []string{"submit", "review", "acquire", "activate"} {
 					l.attempt(t, name)
-					l.adds(t)
+					l.checkTotals(t)
 				}
 			}
 			for range rapid.IntRange(1, 40).Draw(t, "steps") {
 				l.step(t)
-				l.adds(t)
+				l.checkTotals(t)
 			}
 			ended[l.r.Status]++
 		}
@@ -106,7 +106,7 @@ func (l *leaseLife) step(t *rapid.T) {
 		name = "time"
 	}
 	if name == "time" {
-		l.passes(t)
+		l.passTime(t)
 		return
 	}
 	l.attempt(t, name)
@@ -134,8 +134,8 @@ func (l *leaseLife) attempt(t *rapid.T, name string) {
 	}
 }
 
-// passes lets up to 100 days pass; rows fall due exactly on their days.
-func (l *leaseLife) passes(t *rapid.T) {
+// passTime lets up to 100 days pass; rows fall due exactly on their days.
+func (l *leaseLife) passTime(t *rapid.T) {
 	before := l.fallen()
 	l.now += ledger.Micros(rapid.IntRange(0, 100*24).Draw(t, "hours")) * 3600 * 1_000_000
 	rows := l.wake()
@@ -188,7 +188,7 @@ func (l *leaseLife) due() *big.Int {
 	return new(big.Int).Add(new(big.Int).Mul(l.rental, l.term), l.advance)
 }
 
-// expects returns the specification's answer to an action, from the hand-written grid.
+// expects returns the result of an action by the specification, from the hand-written grid.
 func (l *leaseLife) expects(r *Record, name Action, sum *big.Int) string {
 	row := leaseGrid[r.Status]
 	kind := lsKind.Get(r.Values)
@@ -224,8 +224,8 @@ func (l *leaseLife) floor(a *big.Int, n int64) *big.Int {
 	return part.Div(part, l.term)
 }
 
-// adds checks the lease's totals against the naive ones.
-func (l *leaseLife) adds(t *rapid.T) {
+// checkTotals checks the lease's totals against the naive ones.
+func (l *leaseLife) checkTotals(t *rapid.T) {
 	v := l.r.Values
 	n := l.fallen()
 	is := func(what string, got money.Signed, want *big.Int) {
@@ -246,14 +246,14 @@ func (l *leaseLife) adds(t *rapid.T) {
 		} else {
 			is("A:returned_assets", l.balance("A:returned_assets"), worn.Sub(l.cost, worn))
 		}
-		l.closed(t)
+		l.checkClosed(t)
 	}
-	l.counted(t)
+	l.checkCash(t)
 	l.wholeSchedule(t)
 }
 
-// closed checks that an ended lease has no open account except the rent that is owed.
-func (l *leaseLife) closed(t *rapid.T) {
+// checkClosed checks that an ended lease has no open account except the rent that is owed.
+func (l *leaseLife) checkClosed(t *rapid.T) {
 	for _, stem := range []string{"A:ijara_asset", "A:accumulated_depreciation", "L:unearned_rent", "L:prepaid_rent", "L:security_deposit", "M:arrears"} {
 		if got := l.balance(l.r.account(stem)); !got.IsZero() {
 			t.Fatalf("%s of a %s lease holds %v", stem, l.r.Status, got)
@@ -267,10 +267,10 @@ func (l *leaseLife) closed(t *rapid.T) {
 	}
 }
 
-// counted checks the cash: payments for the asset and its upkeep, and what the lessee has paid
+// checkCash checks the cash: payments for the asset and its upkeep, and what the lessee has paid
 // in total. That is the deposit and the rent while the lease runs, the rent that was earned and
 // is not owed when the asset is taken back, or all rent and the price when it is sold.
-func (l *leaseLife) counted(t *rapid.T) {
+func (l *leaseLife) checkCash(t *rapid.T) {
 	v := l.r.Values
 	cash := new(big.Int).Neg(l.spent)
 	if lsDocuments.Has(v) {

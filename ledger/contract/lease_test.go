@@ -119,10 +119,10 @@ func TestAFinanceLeaseNeedsAPriceAndHasTheOption(t *testing.T) {
 func TestDerivedFieldsOfALeaseCannotBeSet(t *testing.T) {
 	l := newLease(t, Secular, leaseBody("total_rentals_due", `"1"`, "total_rentals_paid", `"1"`, "purchase_option", "true",
 		"status", `"active"`, "return_date", `"2026-01-01"`, "payment_schedule", `[{}]`, "arrears_amount", `"9"`))
-	l.says(lsDue, "230")
-	l.says(lsPaid, "0")
-	l.says(lsArrears, "0")
-	l.says(lsExpenses, "0")
+	l.wantAmount(lsDue, "230")
+	l.wantAmount(lsPaid, "0")
+	l.wantAmount(lsArrears, "0")
+	l.wantAmount(lsExpenses, "0")
 	if v := l.r.Values; l.r.Status != Draft || lsPurchase.Get(v) || lsReturned.Has(v) || lsSchedule.Has(v) {
 		t.Errorf("status %s, values %v", l.r.Status, v)
 	}
@@ -132,9 +132,9 @@ func TestDerivedFieldsOfALeaseCannotBeSet(t *testing.T) {
 }
 
 func TestRentalsDueAreTheTermsRentAndTheAdvance(t *testing.T) {
-	newLease(t, Secular, leaseBody()).says(lsDue, "230") // 50 × 4 + 30
-	newLease(t, Secular, leaseBody("advance_rental", "")).says(lsDue, "200")
-	newLease(t, Secular, leaseBody("lease_term_months", "240", "monthly_rental", `"7"`)).says(lsDue, "1710")
+	newLease(t, Secular, leaseBody()).wantAmount(lsDue, "230") // 50 × 4 + 30
+	newLease(t, Secular, leaseBody("advance_rental", "")).wantAmount(lsDue, "200")
+	newLease(t, Secular, leaseBody("lease_term_months", "240", "monthly_rental", `"7"`)).wantAmount(lsDue, "1710")
 }
 
 func TestALeasesCurrencyIsItsRegionsUnlessSent(t *testing.T) {
@@ -318,41 +318,41 @@ func TestAReligiousLeaseTakesIntegersAndAnApproval(t *testing.T) {
 	l.do(Acquire, "ownership_documents", `["deed"]`)
 	l.do(Activate)
 	l.do(PayRent, "amount", "30")
-	l.says(lsPaid, "30")
+	l.wantAmount(lsPaid, "30")
 }
 
 func TestWhatALeasesActionsNeed(t *testing.T) {
 	draft := newLease(t, Secular, leaseBody())
 	for _, documents := range []string{"null", `[]`, `"deed"`, `[""]`, `[null]`, `{}`} {
-		draft.refused("ownership_documents", Acquire, "ownership_documents", documents)
+		draft.wantRefusal("ownership_documents", Acquire, "ownership_documents", documents)
 	}
-	draft.refused("ownership_documents", Acquire)
-	draft.refused("insurance_expires", Acquire, "ownership_documents", `["deed"]`, "insurance_expires", `"2026-02-30"`)
+	draft.wantRefusal("ownership_documents", Acquire)
+	draft.wantRefusal("insurance_expires", Acquire, "ownership_documents", `["deed"]`, "insurance_expires", `"2026-02-30"`)
 	l := runningLease(t)
 	for _, amount := range []string{"null", `"0"`, `"01"`, `"-3"`, `"1.5"`, `""`, `"x"`, `5`, `true`} {
-		l.refused("amount", PayRent, "amount", amount)
-		l.refused("amount", BearExpense, "amount", amount, "description", `"oil"`)
+		l.wantRefusal("amount", PayRent, "amount", amount)
+		l.wantRefusal("amount", BearExpense, "amount", amount, "description", `"oil"`)
 		if amount != `"0"` {
-			l.refused("amount", RecordArrears, "amount", amount)
+			l.wantRefusal("amount", RecordArrears, "amount", amount)
 		}
 	}
 	for _, text := range []string{"null", `""`, `"  "`, `7`} {
-		l.refused("description", BearExpense, "amount", `"2"`, "description", text)
-		l.refused("reason", Terminate, "reason", text)
+		l.wantRefusal("description", BearExpense, "amount", `"2"`, "description", text)
+		l.wantRefusal("reason", Terminate, "reason", text)
 	}
-	l.refused("type", BearExpense, "amount", `"2"`, "description", `"oil"`, "type", `7`)
+	l.wantRefusal("type", BearExpense, "amount", `"2"`, "description", `"oil"`, "type", `7`)
 	review := newLease(t, Secular, leaseBody())
 	review.do(Submit)
-	review.refused("reason", Reject)
-	review.refused("approved_by", Pass)
-	review.refused("approved_by", Pass, "approved_by", `" "`)
+	review.wantRefusal("reason", Reject)
+	review.wantRefusal("approved_by", Pass)
+	review.wantRefusal("approved_by", Pass, "approved_by", `" "`)
 	review.do(Reject, "reason", `"too old"`)
 	if got := Why.Get(review.r.Values); got != "too old" {
 		t.Errorf("rejected because of %q", got)
 	}
 }
 
-func TestAWrongStateComesBeforeAWrongBody(t *testing.T) {
+func TestStateIsCheckedBeforeTheBody(t *testing.T) {
 	l := newLease(t, Secular, leaseBody())
 	if got := l.try(PayRent, input("amount", `"x"`)); got != "409" {
 		t.Errorf("answered with %q; want 409", got)
@@ -362,7 +362,7 @@ func TestAWrongStateComesBeforeAWrongBody(t *testing.T) {
 	}
 }
 
-func TestAcquiringKeepsWhatWasSaidOfTheAsset(t *testing.T) {
+func TestAcquiringKeepsTheAssetsDescription(t *testing.T) {
 	l := newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`, "asset_location", `"Dubai"`))
 	l.do(Acquire, "ownership_documents", `["deed",{"ref":7}]`, "asset_registration", `"D 1234"`, "insurance_policy", `"P-1"`, "insurance_expires", `"2027-01-01"`)
 	v := l.r.Values
@@ -413,7 +413,7 @@ func TestTheScheduleIsWhatALeaseShowsAsItsSchedule(t *testing.T) {
 	}
 }
 
-func TestALeaseIsDeliveredTodayUnlessSaidOtherwise(t *testing.T) {
+func TestDeliveryDateOfALeaseDefaultsToToday(t *testing.T) {
 	l := runningLease(t)
 	if got := lsStart.Get(l.r.Values); got != leaseDay(t, "2026-01-01") {
 		t.Errorf("started %v", got)
@@ -422,7 +422,7 @@ func TestALeaseIsDeliveredTodayUnlessSaidOtherwise(t *testing.T) {
 	l = newLease(t, Secular, leaseBody())
 	l.do(Acquire, "ownership_documents", `["deed"]`)
 	for _, nonsense := range []string{`"2026-02-30"`, `"2026-1-1"`, `"today"`, `20260101`, `"0000-01-01"`, `"9999-12-31"`} {
-		l.refused("delivery_date", Activate, "delivery_date", nonsense)
+		l.wantRefusal("delivery_date", Activate, "delivery_date", nonsense)
 	}
 }
 
@@ -430,7 +430,7 @@ func TestALeaseKeepsItsScheduleAcrossItsStoredForm(t *testing.T) {
 	l := runningLease(t)
 	l.do(PayRent, "amount", `"80"`)
 	l.do(BearExpense, "amount", `"3"`, "description", `"oil"`)
-	l.until("2026-03-05")
+	l.passUntil("2026-03-05")
 	stored := AppendRecord(nil, l.r)
 	record, err := ReadRecord(l.r.ID, stored)
 	if err != nil {
@@ -460,7 +460,7 @@ func TestALeasesExpensesAreBounded(t *testing.T) {
 		}
 		l.r = d.Record
 	}
-	l.refused("amount", BearExpense, "amount", `"1"`, "description", `"one more"`)
+	l.wantRefusal("amount", BearExpense, "amount", `"1"`, "description", `"one more"`)
 	if size := len(AppendRecord(nil, l.r)); size > 1<<20 {
 		t.Errorf("a full lease has %d bytes: more than a record may have", size)
 	}

@@ -85,10 +85,9 @@ type walk struct {
 	reviewed bool
 }
 
-// walks visits every path of a product's machine in a reading. Paths with the same state and the
-// same answer to whether there was a review have the same future, so each such pair is continued
-// only once. Thus paths of any length are covered. It calls met with each step and the walk
-// before it.
+// walks visits every path of a product's machine in a reading. Paths that end in the same state,
+// and both or neither with a review, have the same continuations, so only one of them is continued.
+// Thus paths of any length are covered. It calls onStep with each step and the walk before it.
 func walks(p *Product, reading *Reading, onStep func(before walk, step Step)) {
 	machine := p.Machine(reading)
 	seen := map[walk]bool{}
@@ -200,7 +199,7 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 		r := &Record{Product: p, Reading: Religious, Status: p.States[0], Values: p.Columns.New()}
 		for _, lacking := range []string{"approved_by", "fatwa_reference"} {
 			for _, text := range []string{"", `""`, `"  "`, `null`, `7`} {
-				d, err := r.Act(Pass, but(board(), lacking, text), 0)
+				d, err := r.Act(Pass, withChanges(board(), lacking, text), 0)
 				if err == nil || d.Record != nil {
 					t.Errorf("%s: a review with the %s %q is taken", p.Variants[Religious].Name, lacking, text)
 				} else if got := fmt.Sprint(fieldsOf(t, err)); got != "["+lacking+"]" {

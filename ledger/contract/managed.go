@@ -49,7 +49,7 @@ const (
 	Liquidated Status = "liquidated"
 
 	Complete  Action = "complete"
-	Liquidate Action = "liquidate" // the transition of a loss that leaves nothing; it has no URL
+	Liquidate Action = "liquidate" // the transition for a loss of the whole capital; it has no URL
 )
 
 var (
@@ -189,8 +189,8 @@ func miEnd(c *Case) {
 	miNextReport.Clear(c.values())
 }
 
-// miComplete takes back the book value of the capital. final_value is the value that the parties
-// found; they settle its difference from the book value outside the system.
+// miComplete books the return of the capital at its book value. final_value is the value that the
+// parties determined; they settle the difference from the book value outside the system.
 func miComplete(c *Case) {
 	v := c.values()
 	returned := miValue.Get(v)

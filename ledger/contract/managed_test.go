@@ -21,7 +21,7 @@ var venture = input("customer_id", someone, "region", `"AE"`, "currency", `"AED"
 	"business_type", `"trade"`, "profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "12")
 
 func TestManagedInvestmentFieldsHaveTheirBounds(t *testing.T) {
-	bounded(t, Managed, venture, []bound{
+	checkBounds(t, Managed, venture, []fieldBounds{
 		{"customer_id", []string{someone}, notUUIDs, true},
 		{"region", []string{`"AE"`, `"GB"`, `"MY"`}, notRegions, true},
 		{"currency", []string{`"AED"`, `"USD"`, `"EUR"`}, []string{`"CHF"`, `"usd"`, `"USDT"`, `5`}, true},
@@ -37,15 +37,15 @@ func TestManagedInvestmentFieldsHaveTheirBounds(t *testing.T) {
 	})
 }
 
-func TestAManagedInvestmentIsRestrictedUnlessItIsSaidOtherwise(t *testing.T) {
-	r, _ := asks(Managed, Secular, venture)
+func TestManagedInvestmentDefaults(t *testing.T) {
+	r, _ := openRefused(Managed, Secular, venture)
 	if got := miMandate.Get(r.Values); got != "restricted" || r.Status != Draft {
 		t.Errorf("%s, %s", got, r.Status)
 	}
 }
 
-func TestWhatFollowsInAManagedInvestmentCannotBeSet(t *testing.T) {
-	r, fields := asks(Managed, Secular, but(venture, "current_value", `"5"`, "actual_end_date", `"2026-01-01"`, "total_loss", `"5"`))
+func TestDerivedManagedInvestmentFieldsCannotBeSet(t *testing.T) {
+	r, fields := openRefused(Managed, Secular, withChanges(venture, "current_value", `"5"`, "actual_end_date", `"2026-01-01"`, "total_loss", `"5"`))
 	if fields != nil || !miValue.Get(r.Values).IsZero() || miEnded.Has(r.Values) || !miLost.Get(r.Values).IsZero() {
 		t.Errorf("%q, %v", fields, r.Values)
 	}
@@ -87,7 +87,7 @@ func TestStatesOfMudaraba(t *testing.T) {
 		"record_loss:all":   input("amount", `"1000"`),
 		"complete":          input("final_value", `900`),
 	}
-	l := &scenario{product: Managed, reading: Religious, open: but(venture, "capital_amount", `1000`), bodies: bodies,
+	l := &scenario{product: Managed, reading: Religious, open: withChanges(venture, "capital_amount", `1000`), bodies: bodies,
 		grid: map[Status]row{
 			"draft":         {"approve": "review_passed", "reject": "rejected"},
 			"under_review":  {"approve": "review_passed", "reject": "rejected"},
@@ -118,10 +118,10 @@ func TestMudarabaHasExactlyItsActions(t *testing.T) {
 	}
 }
 
-func TestNobodyCanAskForALiquidation(t *testing.T) {
+func TestLiquidationCannotBeRequested(t *testing.T) {
 	w, r := miRunning(t, venture)
-	w.refuses(r, "liquidate", nil, "action")
-	w.refuses(r, "buyout", nil, "action")
+	w.wantRefused(r, "liquidate", nil, "action")
+	w.wantRefused(r, "buyout", nil, "action")
 }
 
 // miRunning opens a managed investment and takes it to the state in which results are reported.
@@ -134,18 +134,18 @@ func miRunning(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
 func TestFundingHandsTheCapitalToTheManager(t *testing.T) {
 	w := newOrgFixture(t, "2026-01-10")
 	r := w.open(Managed, Secular, venture)
-	r = w.books(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
+	r = w.wantEntries(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
 	v := r.Values
 	if miStart.Get(v).String() != "2026-01-10" || miExpected.Get(v).String() != "2027-01-05" || miValue.Get(v) != money.FromUint64(1000) {
 		t.Errorf("from %v to %v, worth %v", miStart.Get(v), miExpected.Get(v), miValue.Get(v))
 	}
-	w.books(r, Activate, nil)
+	w.wantEntries(r, Activate, nil)
 }
 
 func TestManagedProfitIsSplitByTheRatioAndTheValueGrowsByTheBanksShare(t *testing.T) {
 	w, r := miRunning(t, venture)
-	w.pass(30)
-	r = w.books(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-02-01"`),
+	w.passDays(30)
+	r = w.wantEntries(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-02-01"`),
 		"2026-02-01", "Dr A:mudaraba:{c} 60", "Dr A:venture_due:{c} 41", "Cr I:mudaraba 60", "Cr L:manager_profit:{c} 41",
 		"Dr L:manager_profit:{c} 41", "Cr A:venture_due:{c} 41")
 	v, d := r.Values, miDistributions.Get(r.Values)[0]
@@ -158,23 +158,23 @@ func TestManagedProfitIsSplitByTheRatioAndTheValueGrowsByTheBanksShare(t *testin
 	}
 }
 
-func TestAManagerWithoutAShareAndABankWithoutOne(t *testing.T) {
-	w, r := miRunning(t, but(venture, "profit_sharing_ratio", `{"bank":100,"customer":0}`))
-	w.pass(30)
+func TestProfitShareOfZeroForManagerOrBank(t *testing.T) {
+	w, r := miRunning(t, withChanges(venture, "profit_sharing_ratio", `{"bank":100,"customer":0}`))
+	w.passDays(30)
 	profit := input("gross_profit", `"7"`, "period_end_date", `"2026-02-01"`)
-	w.books(r, Profit, profit, "2026-02-01", "Dr A:mudaraba:{c} 7", "Cr I:mudaraba 7")
-	w, r = miRunning(t, but(venture, "profit_sharing_ratio", `{"bank":0,"customer":100}`))
-	w.pass(30)
-	w.books(r, Profit, profit, "2026-02-01", "Dr A:venture_due:{c} 7", "Cr L:manager_profit:{c} 7", "Dr L:manager_profit:{c} 7", "Cr A:venture_due:{c} 7")
+	w.wantEntries(r, Profit, profit, "2026-02-01", "Dr A:mudaraba:{c} 7", "Cr I:mudaraba 7")
+	w, r = miRunning(t, withChanges(venture, "profit_sharing_ratio", `{"bank":0,"customer":100}`))
+	w.passDays(30)
+	w.wantEntries(r, Profit, profit, "2026-02-01", "Dr A:venture_due:{c} 7", "Cr L:manager_profit:{c} 7", "Dr L:manager_profit:{c} 7", "Cr A:venture_due:{c} 7")
 }
 
 func TestManagedProfitOfZeroMovesTheReportingDateAndNoMoney(t *testing.T) {
-	w, r := miRunning(t, but(venture, "reporting_frequency", `"quarterly"`))
+	w, r := miRunning(t, withChanges(venture, "reporting_frequency", `"quarterly"`))
 	if got := miNextReport.Get(r.Values).String(); got != "2026-04-10" {
 		t.Errorf("first report on %s", got)
 	}
-	w.pass(100) // 2026-04-20
-	r = w.books(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"2026-04-10"`))
+	w.passDays(100) // 2026-04-20
+	r = w.wantEntries(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"2026-04-10"`))
 	v := r.Values
 	if miReported.Get(v).String() != "2026-04-10" || miNextReport.Get(v).String() != "2026-07-09" || len(miDistributions.Get(v)) != 1 {
 		t.Errorf("reported %v, next %v", miReported.Get(v), miNextReport.Get(v))
@@ -186,7 +186,7 @@ func TestManagedProfitOfZeroMovesTheReportingDateAndNoMoney(t *testing.T) {
 }
 
 func TestTheReportingDateStaysInTheCalendar(t *testing.T) {
-	w, r := miRunning(t, but(venture, "reporting_frequency", `"annually"`))
+	w, r := miRunning(t, withChanges(venture, "reporting_frequency", `"annually"`))
 	r = r.next()
 	last, _ := schema.ParseDate("9000-12-31")
 	miNextReport.Set(r.Values, last)
@@ -196,12 +196,12 @@ func TestTheReportingDateStaysInTheCalendar(t *testing.T) {
 	}
 }
 
-func TestALossIsBorneByTheCapitalAlone(t *testing.T) {
+func TestLossReducesOnlyTheCapital(t *testing.T) {
 	w, r := miRunning(t, venture)
-	w.pass(30)
-	r = w.books(r, Loss, input("amount", `"300"`, "period_end_date", `"2026-02-01"`),
+	w.passDays(30)
+	r = w.wantEntries(r, Loss, input("amount", `"300"`, "period_end_date", `"2026-02-01"`),
 		"2026-02-01", "Dr E:mudaraba_loss 300", "Cr A:mudaraba:{c} 300")
-	r = w.books(r, Loss, input("amount", `"1"`), "2026-02-09", "Dr E:mudaraba_loss 1", "Cr A:mudaraba:{c} 1")
+	r = w.wantEntries(r, Loss, input("amount", `"1"`), "2026-02-09", "Dr E:mudaraba_loss 1", "Cr A:mudaraba:{c} 1")
 	v, rows := r.Values, miLosses.Get(r.Values)
 	if r.Status != Active || miValue.Get(v) != money.FromUint64(699) || miLost.Get(v) != money.FromUint64(301) || len(rows) != 2 {
 		t.Fatalf("%s, worth %v, lost %v", r.Status, miValue.Get(v), miLost.Get(v))
@@ -212,15 +212,15 @@ func TestALossIsBorneByTheCapitalAlone(t *testing.T) {
 }
 
 func TestALossIsCappedAtTheValueAndLiquidates(t *testing.T) {
-	w, r := miRunning(t, but(venture, "reporting_frequency", `"monthly"`))
-	w.pass(5)
+	w, r := miRunning(t, withChanges(venture, "reporting_frequency", `"monthly"`))
+	w.passDays(5)
 	d, err := r.Act(Loss, input("amount", largest), w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.book(&d)
 	w.agrees(d.Record)
-	if got := booked(d); got != "2026-01-15, Dr E:mudaraba_loss 1000, Cr A:mudaraba:{c} 1000" {
+	if got := formatEntries(d); got != "2026-01-15, Dr E:mudaraba_loss 1000, Cr A:mudaraba:{c} 1000" {
 		t.Error(got)
 	}
 	r = d.Record
@@ -235,36 +235,36 @@ func TestManagedActionsNeedTheirBodies(t *testing.T) {
 	w, r := miRunning(t, venture)
 	good := input("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`)
 	for _, wrong := range []string{"", "null", `"-1"`, `5`, `"1.5"`, `"x"`} {
-		w.refuses(r, Profit, but(good, "gross_profit", wrong), "gross_profit")
+		w.wantRefused(r, Profit, withChanges(good, "gross_profit", wrong), "gross_profit")
 	}
 	for _, wrong := range append(notDates, "", "null") {
-		w.refuses(r, Profit, but(good, "period_end_date", wrong), "period_end_date")
+		w.wantRefused(r, Profit, withChanges(good, "period_end_date", wrong), "period_end_date")
 	}
-	w.refuses(r, Profit, nil, "gross_profit", "period_end_date")
+	w.wantRefused(r, Profit, nil, "gross_profit", "period_end_date")
 	for _, wrong := range append(notAmounts, "", "null") {
-		w.refuses(r, Loss, but(input("amount", `"1"`), "amount", wrong), "amount")
+		w.wantRefused(r, Loss, withChanges(input("amount", `"1"`), "amount", wrong), "amount")
 	}
 	for _, wrong := range notDates {
-		w.refuses(r, Loss, input("amount", `"1"`, "period_end_date", wrong), "period_end_date")
+		w.wantRefused(r, Loss, input("amount", `"1"`, "period_end_date", wrong), "period_end_date")
 	}
 	for _, wrong := range []string{"", "null", `"-1"`, `900`} {
-		w.refuses(r, Complete, but(input("final_value", `"1"`), "final_value", wrong), "final_value")
+		w.wantRefused(r, Complete, withChanges(input("final_value", `"1"`), "final_value", wrong), "final_value")
 	}
-	w.conflicts(r, Fund, nil)
+	w.wantConflict(r, Fund, nil)
 }
 
 func TestAReviewOfAManagedInvestmentNamesWhoApproved(t *testing.T) {
 	w := newOrgFixture(t, "2026-01-10")
 	r := w.act(w.open(Managed, Secular, venture), Submit, nil)
-	w.refuses(r, Pass, nil, "approved_by")
-	w.refuses(r, Pass, input("approved_by", `" "`), "approved_by")
-	w.refuses(r, Reject, nil, "reason")
-	w.refuses(r, Reject, input("reason", `""`), "reason")
-	passed := w.books(r, Pass, input("approved_by", `"Amina"`, "note", `"fine"`))
+	w.wantRefused(r, Pass, nil, "approved_by")
+	w.wantRefused(r, Pass, input("approved_by", `" "`), "approved_by")
+	w.wantRefused(r, Reject, nil, "reason")
+	w.wantRefused(r, Reject, input("reason", `""`), "reason")
+	passed := w.wantEntries(r, Pass, input("approved_by", `"Amina"`, "note", `"fine"`))
 	if a := saysOf(Reviewed.Get(passed.Values)); a != "approved_by=Amina note=fine" {
 		t.Errorf("%+v", a)
 	}
-	if refused := w.books(r, Reject, input("reason", `"too risky"`)); Why.Get(refused.Values) != "too risky" {
+	if refused := w.wantEntries(r, Reject, input("reason", `"too risky"`)); Why.Get(refused.Values) != "too risky" {
 		t.Errorf("refused for %q", Why.Get(refused.Values))
 	}
 }
@@ -272,23 +272,23 @@ func TestAReviewOfAManagedInvestmentNamesWhoApproved(t *testing.T) {
 func TestMudarabaIsApprovedWithAReference(t *testing.T) {
 	w := newOrgFixture(t, "2026-01-10")
 	r := w.open(Managed, Religious, venture)
-	w.conflicts(r, Fund, nil)
-	w.refuses(r, Pass, input("approved_by", `"board"`), "fatwa_reference")
-	w.refuses(r, Pass, input("fatwa_reference", `"F-1"`), "approved_by")
-	w.refuses(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"  "`), "fatwa_reference")
+	w.wantConflict(r, Fund, nil)
+	w.wantRefused(r, Pass, input("approved_by", `"board"`), "fatwa_reference")
+	w.wantRefused(r, Pass, input("fatwa_reference", `"F-1"`), "approved_by")
+	w.wantRefused(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"  "`), "fatwa_reference")
 	r = w.act(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
-	w.conflicts(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
-	w.books(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
+	w.wantConflict(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
+	w.wantEntries(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
 }
 
 func TestCompletionReturnsCapitalAndProfitLessLosses(t *testing.T) {
-	w, r := miRunning(t, but(venture, "reporting_frequency", `"monthly"`))
+	w, r := miRunning(t, withChanges(venture, "reporting_frequency", `"monthly"`))
 	r = w.act(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
 	r = w.act(r, Loss, input("amount", `"300"`))
 	for final, variance := range map[string]string{"800": "40", "700": "-60", "760": "0", "0": "-760"} {
 		w := *w
 		w.debit, w.other = maps.Clone(w.debit), maps.Clone(w.other)
-		r := w.books(r, Complete, input("final_value", strconv.Quote(final)), "Dr A:cash:AE 760", "Cr A:mudaraba:{c} 760")
+		r := w.wantEntries(r, Complete, input("final_value", strconv.Quote(final)), "Dr A:cash:AE 760", "Cr A:mudaraba:{c} 760")
 		v, s := r.Values, miSettlement.Get(r.Values)[0]
 		if miReturned.Get(s) != money.FromUint64(760) || miSettledProfit.Get(s) != money.FromUint64(60) || miSettledLoss.Get(s) != money.FromUint64(300) {
 			t.Errorf("settled with %v", s)
@@ -303,14 +303,14 @@ func TestCompletionReturnsCapitalAndProfitLessLosses(t *testing.T) {
 }
 
 func TestAProfitThatLeavesTheRangeIsRefused(t *testing.T) {
-	w, r := miRunning(t, but(venture, "capital_amount", largest))
-	w.pass(30)
-	w.refuses(r, Profit, input("gross_profit", `"2"`, "period_end_date", `"2026-02-01"`), "gross_profit")
-	w.books(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr A:venture_due:{c} 1",
+	w, r := miRunning(t, withChanges(venture, "capital_amount", largest))
+	w.passDays(30)
+	w.wantRefused(r, Profit, input("gross_profit", `"2"`, "period_end_date", `"2026-02-01"`), "gross_profit")
+	w.wantEntries(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr A:venture_due:{c} 1",
 		"Cr L:manager_profit:{c} 1", "Dr L:manager_profit:{c} 1", "Cr A:venture_due:{c} 1")
 }
 
-func TestAManagedInvestmentTakesSoManyReports(t *testing.T) {
+func TestNumberOfReportsOfAManagedInvestmentIsBounded(t *testing.T) {
 	w, r := miRunning(t, venture)
 	full := r.next()
 	miDistributions.Set(full.Values, make([]schema.Row, maxRows-1))
@@ -320,14 +320,14 @@ func TestAManagedInvestmentTakesSoManyReports(t *testing.T) {
 	}
 	profit, loss := input("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`), input("amount", `"1"`)
 	full = w.act(w.act(full, Profit, profit), Loss, loss)
-	w.refuses(full, Profit, profit, "gross_profit")
-	w.refuses(full, Loss, loss, "amount")
+	w.wantRefused(full, Profit, profit, "gross_profit")
+	w.wantRefused(full, Loss, loss, "amount")
 	w.act(full, Complete, input("final_value", `"1"`))
 }
 
 func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
 	wide := `"` + strings.Repeat("𐍈", schema.MaxText) + `"`
-	sent := but(venture, "capital_amount", largest, "metadata", `{"a":"`+strings.Repeat("x", schema.MaxObject-10)+`"}`,
+	sent := withChanges(venture, "capital_amount", largest, "metadata", `{"a":"`+strings.Repeat("x", schema.MaxObject-10)+`"}`,
 		"business_restrictions", `[`+strings.Repeat(wide+",", schema.MaxList-1)+wide+`]`, "business_description", `"`+strings.Repeat("𐍈", maxNote)+`"`)
 	w, r := miRunning(t, sent)
 	r = w.act(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-01-10"`)).next()
@@ -346,8 +346,8 @@ func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
 	}
 }
 
-// miPlain is a managed investment in a naive second implementation.
-type miPlain struct {
+// naiveInvestment is a managed investment in a naive second implementation.
+type naiveInvestment struct {
 	status                     Status
 	capital                    *big.Int
 	value, bank, theirs, lost  *big.Int
@@ -357,7 +357,7 @@ type miPlain struct {
 }
 
 // may returns the state to which an action leads in the specification's table; "" if none.
-func (p *miPlain) may(name Action) Status {
+func (p *naiveInvestment) may(name Action) Status {
 	switch string(p.status) + " " + string(name) {
 	case "draft submit":
 		return UnderReview
@@ -386,7 +386,7 @@ func (p *miPlain) may(name Action) Status {
 // Random actions in both readings: every accepted action balances and agrees with the accounts,
 // a refused action changes nothing, and the accounts of an ended contract are empty.
 func TestRandomLivesOfManagedInvestments(t *testing.T) {
-	seeded(t)
+	useSeed(t)
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
 			miLive(t)
@@ -396,7 +396,7 @@ func TestRandomLivesOfManagedInvestments(t *testing.T) {
 
 func miLive(t *rapid.T) {
 	w := newOrgFixture(t, "2026-01-10")
-	p := &miPlain{status: Draft, capital: anySum(t, "capital"), value: new(big.Int), bank: new(big.Int), theirs: new(big.Int), lost: new(big.Int)}
+	p := &naiveInvestment{status: Draft, capital: anySum(t, "capital"), value: new(big.Int), bank: new(big.Int), theirs: new(big.Int), lost: new(big.Int)}
 	p.bankPercent = rapid.Int64Range(0, 100).Draw(t, "bank")
 	p.religious = rapid.Bool().Draw(t, "religious")
 	reading := Secular
@@ -404,16 +404,16 @@ func miLive(t *rapid.T) {
 		reading = Religious
 	}
 	customer := strconv.FormatInt(100-p.bankPercent, 10)
-	r := w.open(Managed, reading, but(venture, "capital_amount", quoted(p.capital),
+	r := w.open(Managed, reading, withChanges(venture, "capital_amount", quoted(p.capital),
 		"profit_sharing_ratio", `{"bank":`+strconv.FormatInt(p.bankPercent, 10)+`,"customer":`+customer+`}`))
 	for range rapid.IntRange(1, 14).Draw(t, "steps") {
-		w.pass(rapid.IntRange(0, 40).Draw(t, "days"))
+		w.passDays(rapid.IntRange(0, 40).Draw(t, "days"))
 		r = p.step(t, w, r)
 	}
 }
 
 // step tries any action, and repeats it in the plain investment.
-func (p *miPlain) step(t *rapid.T, w *orgFixture, r *Record) *Record {
+func (p *naiveInvestment) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Submit, Pass, Reject, Fund, Fund, Activate, Activate, Profit, Profit, Profit, Loss, Loss, Complete}).Draw(t, "action")
 	sum := anySum(t, "sum")
 	sent := input("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoted(sum),
@@ -424,14 +424,14 @@ func (p *miPlain) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 	if name == Profit && to != "" {
 		for _, total := range [][2]*big.Int{{p.value, bank}, {p.bank, bank}, {p.theirs, theirs}} {
 			if new(big.Int).Add(total[0], total[1]).Cmp(limit) > 0 {
-				w.refuses(r, name, sent, "gross_profit")
+				w.wantRefused(r, name, sent, "gross_profit")
 				return r
 			}
 		}
 	}
 	before := AppendRecord(nil, r)
 	if to == "" {
-		w.conflicts(r, name, sent)
+		w.wantConflict(r, name, sent)
 		return r
 	}
 	next := w.act(r, name, sent)
@@ -465,14 +465,14 @@ func (p *miPlain) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 	return next
 }
 
-func (p *miPlain) agrees(t *rapid.T, w *orgFixture, r *Record) {
+func (p *naiveInvestment) agrees(t *rapid.T, w *orgFixture, r *Record) {
 	if r.Status != p.status {
 		t.Fatalf("the contract is %s, want %s", r.Status, p.status)
 	}
-	says(t, r, miValue, p.value)
-	says(t, r, miBankProfit, p.bank)
-	says(t, r, miTheirProfit, p.theirs)
-	says(t, r, miLost, p.lost)
+	wantSum(t, r, miValue, p.value)
+	wantSum(t, r, miBankProfit, p.bank)
+	wantSum(t, r, miTheirProfit, p.theirs)
+	wantSum(t, r, miLost, p.lost)
 	if len(miDistributions.Get(r.Values)) != p.distributions || len(miLosses.Get(r.Values)) != p.lossReports {
 		t.Fatalf("%d distributions and %d losses", p.distributions, p.lossReports)
 	}

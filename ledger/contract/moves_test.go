@@ -11,7 +11,7 @@ import (
 // review uses these declarations. Random scenarios of each product with a religious counterpart find
 // entries of handlers without the declaration; the scenarios of the other products are beside their
 // tests.
-func TestWhatMovesMoneySaysSo(t *testing.T) {
+func TestHandlersDeclareThatTheyMoveMoney(t *testing.T) {
 	dated := func(name string, most money.Amount) func(*dice, schema.Row) schema.Input {
 		return func(d *dice, v schema.Row) schema.Input {
 			return input(name, d.sum(most), "period_end_date", d.dayFrom(miStart.Get(v)))
@@ -23,7 +23,7 @@ func TestWhatMovesMoneySaysSo(t *testing.T) {
 			fates{
 				product: Managed, reading: reading, ends: []Status{"completed", "liquidated"}, rare: []Action{Submit, Reject, Complete},
 				body: func(d *dice) schema.Input {
-					return but(venture, "capital_amount", quote(d.number(1, 1000)), "profit_sharing_ratio", d.ratio())
+					return withChanges(venture, "capital_amount", quote(d.number(1, 1000)), "profit_sharing_ratio", d.ratio())
 				},
 				bodies: map[Action]func(*dice, schema.Row) schema.Input{
 					Reject: reasoned, Profit: dated("gross_profit", thousand), Loss: dated("amount", thousand), Complete: amountsOf("final_value", some),
@@ -37,7 +37,7 @@ func TestWhatMovesMoneySaysSo(t *testing.T) {
 				body: func(d *dice) schema.Input {
 					g := leaseBody("lease_term_months", d.whole(1, 12), "monthly_rental", quote(d.number(1, 200)))
 					if d.chance(50) {
-						g = but(g, forFinance...)
+						g = withChanges(g, forFinance...)
 					}
 					return g
 				},

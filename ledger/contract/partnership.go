@@ -129,7 +129,7 @@ const (
 	maxTerm  = 1200
 	maxUnits = 1 << 31
 
-	termWithoutEnd = 120 // months, if a partnership names no term
+	termWithoutEnd = 120 // months, for a partnership without a term
 )
 
 func pnOpen(c *Case) {
@@ -170,7 +170,7 @@ func pnOwnership(v schema.Row) {
 	whole, _ := percent.Uint64()
 	theirs := int64(whole)
 	if units := pnUnits.Get(v); units > 0 && pnBought.Get(v) == units {
-		theirs = 100 // with the last unit the customer owns all, whatever rounding down has left
+		theirs = 100 // with the last unit the customer owns everything: rounding down leaves no remainder
 	}
 	pnTheirPercent.Set(v, theirs)
 	pnBankPercent.Set(v, 100-theirs)
@@ -266,7 +266,7 @@ func pnBuyOut(c *Case) {
 		return
 	}
 	price, carried := times(pnUnitValue.Get(v), units), pnCarried.Get(v)
-	sold := portion(carried, units, left) // for the last units this is all of it
+	sold := portion(carried, units, left) // for the last units this is the whole carrying amount
 	pnBought.Set(v, pnBought.Get(v)+units)
 	pnOwnership(v)
 	pnCarried.Set(v, minus(carried, sold))

@@ -15,10 +15,10 @@ func shareBody() schema.Input {
 		"bank_contribution", `"800"`, "customer_contribution", `"200"`, "profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "10")
 }
 
-// partners returns a partnership that began on 2026-01-01.
-func partners(t *testing.T, pairs ...string) *contractFixture {
+// activePartnership returns a partnership that began on 2026-01-01.
+func activePartnership(t *testing.T, pairs ...string) *contractFixture {
 	t.Helper()
-	x := openContract(t, Partnership, Secular, but(shareBody(), pairs...))
+	x := openContract(t, Partnership, Secular, withChanges(shareBody(), pairs...))
 	x.do(Fund)
 	x.do(Activate)
 	return x
@@ -71,24 +71,24 @@ func TestAPartnershipIsAskedForByItsFields(t *testing.T) {
 		{"metadata", `{"ours":true}`, ""},
 		{"metadata", `"ours"`, "metadata"},
 	})
-	openWithChanges(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`), []fieldCase{{"term_months", "", ""}})
+	openWithChanges(t, Partnership, Secular, withChanges(shareBody(), "partnership_type", `"permanent"`), []fieldCase{{"term_months", "", ""}})
 }
 
 func TestAPartnershipsSharesFollowFromContributions(t *testing.T) {
-	x := openContract(t, Partnership, Secular, but(shareBody(), "bank_ownership_percent", "1", "customer_ownership_percent", "99", "units_bought", "9"))
+	x := openContract(t, Partnership, Secular, withChanges(shareBody(), "bank_ownership_percent", "1", "customer_ownership_percent", "99", "units_bought", "9"))
 	x.wantColumns("bank_ownership_percent", "80", "customer_ownership_percent", "20", "units_total", "10", "buyout_unit_value", "80", "units_bought", "0",
 		"buyout_schedule", "monthly", "currency", "AED", "total_profit", "0", "total_loss", "0", "bank_profit_share", "0",
 		"customer_profit_share", "0", "rental_paid_total", "0", "start_date", "", "buyout_history", "", "compliance_review", "")
-	x = openContract(t, Partnership, Secular, but(shareBody(), "total_value", `"100000"`, "bank_contribution", `"10"`, "customer_contribution", `"99990"`))
+	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "total_value", `"100000"`, "bank_contribution", `"10"`, "customer_contribution", `"99990"`))
 	x.wantColumns("customer_ownership_percent", "99", "bank_ownership_percent", "1")
-	x = openContract(t, Partnership, Secular, but(shareBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
+	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
 	x.wantColumns("customer_ownership_percent", "19", "bank_ownership_percent", "81")
 	// A part of a period is one more unit, and a unit's value is rounded down.
-	x = openContract(t, Partnership, Secular, but(shareBody(), "buyout_schedule", `"quarterly"`))
+	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "buyout_schedule", `"quarterly"`))
 	x.wantColumns("units_total", "4", "buyout_unit_value", "200")
-	x = openContract(t, Partnership, Secular, but(shareBody(), "term_months", "3"))
+	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "3"))
 	x.wantColumns("units_total", "3", "buyout_unit_value", "266")
-	x = openContract(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`))
+	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "partnership_type", `"permanent"`))
 	x.wantColumns("units_total", "", "buyout_unit_value", "", "bank_ownership_percent", "80")
 }
 
@@ -98,16 +98,16 @@ func TestFundingSetsAPartnershipsDates(t *testing.T) {
 	x.wantPostings("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
 	x.wantEffective("2026-01-01")
 	x.wantColumns("start_date", "2026-01-01", "expected_end_date", "2026-10-28", "next_buyout_date", "2026-01-31")
-	x = openContract(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`, "term_months", ""))
+	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "partnership_type", `"permanent"`, "term_months", ""))
 	x.do(Fund)
 	x.wantColumns("expected_end_date", "2035-11-10", "next_buyout_date", "") // 120 months
-	x = openContract(t, Partnership, Secular, but(shareBody(), "buyout_schedule", `"annually"`))
+	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "buyout_schedule", `"annually"`))
 	x.do(Fund)
 	x.wantColumns("next_buyout_date", "2026-12-27")
 }
 
 func TestPartnersShareProfitByTheirRatio(t *testing.T) {
-	x := partners(t)
+	x := activePartnership(t)
 	x.wantRefused("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-01-02"`) // tomorrow
 	x.wantRefused("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2025-12-31"`) // before the funding
 	x.passDays(59)
@@ -128,7 +128,7 @@ func TestPartnersShareProfitByTheirRatio(t *testing.T) {
 }
 
 func TestPartnersBearALossByWhatTheyOwn(t *testing.T) {
-	x := partners(t)
+	x := activePartnership(t)
 	x.wantRefused("amount", Loss)
 	x.wantRefused("amount", Loss, "amount", `"0"`)
 	x.do(Loss, "amount", `"104"`)
@@ -141,10 +141,10 @@ func TestPartnersBearALossByWhatTheyOwn(t *testing.T) {
 	x.wantRows("last_loss", "10 4 6 2026-01-01")
 }
 
-func TestNobodyLosesMoreThanThereIs(t *testing.T) {
+func TestLossIsCappedAtTheCapital(t *testing.T) {
 	// The institution owns 795 of 1000, which is 80 percent after rounding the customer's share
 	// down.
-	x := partners(t, "bank_contribution", `"795"`, "customer_contribution", `"205"`)
+	x := activePartnership(t, "bank_contribution", `"795"`, "customer_contribution", `"205"`)
 	x.do(Loss, "amount", `"5000"`)
 	x.wantPostings("Dr E:musharaka_loss 795", "Cr A:musharaka:{c} 795", "Dr M:partner_capital:{c} 205", "Cr M:venture_assets:{c} 205")
 	x.wantColumns("total_loss", "1000")
@@ -152,7 +152,7 @@ func TestNobodyLosesMoreThanThereIs(t *testing.T) {
 	x.wantRefused("amount", Loss, "amount", `"1"`)
 	// One and one: the customer bears the remainder of rounding down, until the customer's
 	// capital is used up.
-	x = partners(t, "bank_contribution", `"1"`, "customer_contribution", `"1"`, "total_value", `"2"`, "partnership_type", `"permanent"`)
+	x = activePartnership(t, "bank_contribution", `"1"`, "customer_contribution", `"1"`, "total_value", `"2"`, "partnership_type", `"permanent"`)
 	x.do(Loss, "amount", `"1"`)
 	x.wantPostings("Dr M:partner_capital:{c} 1", "Cr M:venture_assets:{c} 1")
 	x.do(Loss, "amount", `"1"`)
@@ -161,7 +161,7 @@ func TestNobodyLosesMoreThanThereIs(t *testing.T) {
 }
 
 func TestABuyoutMovesUnits(t *testing.T) {
-	x := partners(t)
+	x := activePartnership(t)
 	x.wantRefused("units", Buyout, "units", "0")
 	x.wantRefused("units", Buyout, "units", "11")
 	x.wantRefused("units", Buyout, "units", "9223372036854775808")
@@ -182,12 +182,12 @@ func TestABuyoutMovesUnits(t *testing.T) {
 }
 
 func TestABuyoutsPriceMayBeMoreOrLessThanWhatIsCarried(t *testing.T) {
-	x := partners(t)
+	x := activePartnership(t)
 	x.do(Loss, "amount", `"105"`) // 84 of the institution's 800
 	x.do(Buyout)
 	x.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 71", "Cr I:unit_gain 9", "Dr M:venture_assets:{c} 71", "Cr M:partner_capital:{c} 71")
 	// Three units of 266: the last one takes the whole carrying amount.
-	x = partners(t, "term_months", "3")
+	x = activePartnership(t, "term_months", "3")
 	x.do(Buyout)
 	x.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 266", "Dr M:venture_assets:{c} 266", "Cr M:partner_capital:{c} 266")
 	x.do(Buyout)
@@ -200,11 +200,11 @@ func TestABuyoutsPriceMayBeMoreOrLessThanWhatIsCarried(t *testing.T) {
 }
 
 func TestAPermanentPartnershipIsNotBoughtOut(t *testing.T) {
-	partners(t, "partnership_type", `"permanent"`).wantRefused("partnership_type", Buyout)
+	activePartnership(t, "partnership_type", `"permanent"`).wantRefused("partnership_type", Buyout)
 }
 
 func TestRentIsTakenAtEachPeriodsEndAndShrinks(t *testing.T) {
-	x := partners(t, "rental_amount", `"31"`)
+	x := activePartnership(t, "rental_amount", `"31"`)
 	x.passDays(29)
 	x.wantColumns("rental_paid_total", "0")
 	x.passDays(1)
@@ -220,18 +220,18 @@ func TestRentIsTakenAtEachPeriodsEndAndShrinks(t *testing.T) {
 	x.do(Buyout, "units", "9")
 	x.passDays(400)
 	x.wantColumns("rental_paid_total", "112")
-	x = partners(t, "rental_amount", `"31"`, "buyout_schedule", `"quarterly"`)
+	x = activePartnership(t, "rental_amount", `"31"`, "buyout_schedule", `"quarterly"`)
 	x.passDays(89)
 	x.wantColumns("rental_paid_total", "0")
 	x.passDays(1)
 	x.wantColumns("rental_paid_total", "31")
-	if d := partners(t).d; d.Due != 0 {
+	if d := activePartnership(t).d; d.Due != 0 {
 		t.Errorf("without rent something is due at %v", d.Due)
 	}
 }
 
 func TestADissolvedPartnershipIsOwedByTheCustomer(t *testing.T) {
-	x := partners(t)
+	x := activePartnership(t)
 	x.wantRefused("reason", Dissolve)
 	x.wantRefused("reason", Dissolve, "reason", `" "`)
 	x.do(Loss, "amount", `"100"`)
@@ -251,7 +251,7 @@ func TestARejectionKeepsItsReason(t *testing.T) {
 	}
 }
 
-func TestAReviewNeedsSomebody(t *testing.T) {
+func TestReviewNamesTheReviewer(t *testing.T) {
 	x := openContract(t, Partnership, Secular, shareBody())
 	x.do(Submit)
 	x.wantRefused("approved_by", Pass)
@@ -274,7 +274,7 @@ func shareMoves() map[string]move {
 	}
 }
 
-func TestAPartnershipGoesItsWay(t *testing.T) {
+func TestActionsOfAPartnershipInEveryState(t *testing.T) {
 	const unapproved = "422 action" // only a timer takes rent
 	checkGrid(t, Partnership, Secular, shareBody(), shareMoves(), map[Status][]string{
 		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
@@ -318,7 +318,7 @@ func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
 
 // A musharaka is reviewed, funded and active in one step: its creation.
 func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
-	body := but(shareBody(), "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
+	body := withChanges(shareBody(), "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	openWithChanges(t, Partnership, Religious, body, []fieldCase{
 		{"compliance_review", "", "compliance_review"},
 		{"compliance_review", `null`, "compliance_review"},
@@ -346,8 +346,8 @@ func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 }
 
 func TestAMusharakasActionIsBuyoutUnit(t *testing.T) {
-	named(t, Partnership, Religious, "musharaka", "MSH", map[string]Action{"buyout_unit": "buyout"})
-	named(t, Partnership, Secular, "partnerships", "PN", map[string]Action{
+	checkNames(t, Partnership, Religious, "musharaka", "MSH", map[string]Action{"buyout_unit": "buyout"})
+	checkNames(t, Partnership, Secular, "partnerships", "PN", map[string]Action{
 		"submit": "submit", "review": "review", "reject": "reject", "fund": "fund", "activate": "activate",
 		"profit": "profit", "loss": "loss", "buyout": "buyout", "dissolve": "dissolve",
 	})
@@ -402,7 +402,7 @@ func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 			}
 			l.body = func(d *dice) schema.Input {
 				bank, theirs := d.number(1, 5000), d.number(1, 5000)
-				g := but(shareBody(), "bank_contribution", quote(bank), "customer_contribution", quote(theirs), "total_value", quote(bank+theirs),
+				g := withChanges(shareBody(), "bank_contribution", quote(bank), "customer_contribution", quote(theirs), "total_value", quote(bank+theirs),
 					"partnership_type", d.text("diminishing", "diminishing", "permanent"), "term_months", d.whole(1, 40), "profit_sharing_ratio", d.ratio(),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 				d.maybe(g, "rental_amount", quote(d.number(1, 200)))

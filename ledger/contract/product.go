@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Status is a contract's state, as the API spells it.
+// Status is a contract's state, with the name that it has in the API.
 type Status string
 
 // Action is an action or a timer of a contract. It is also the name of the event in the journal.
@@ -77,8 +77,8 @@ type Variant struct {
 	Prefix  string            // of contract numbers
 	Actions map[string]Action // by their names in URLs; nil: the kernel's names
 
-	// Opening lists the actions that creation performs too. The body of a creation must then
-	// have a compliance_review.
+	// Opening lists the actions that the creation of a contract performs too. If there are any, the
+	// body of the creation must have a compliance_review.
 	Opening []Action
 
 	// Reviews is the body of a review, if it differs from the reading's.
@@ -115,7 +115,7 @@ type Product struct {
 
 	// Open checks a request for a contract and fills the derived columns.
 	Open func(c *Case)
-	// Due returns the next timer and its day; 0 if there is none.
+	// Due returns the next timer and its day; day 0 if no timer is set.
 	Due func(r *Record) (on ledger.Date, what Action)
 	// RegisterExtract returns the extract of the register of holders that an action needs; nil if the
 	// product has no register.
@@ -227,13 +227,13 @@ var (
 	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.values(), reason.Get(c.input)) }}
 )
 
-// overridable returns a product's copy of a shared handler, since define changes handlers.
+// overridable returns a copy of a shared handler for one product, because define changes handlers.
 func overridable(shared *ActionHandler) *ActionHandler {
 	copied := *shared
 	return &copied
 }
 
-// withReview prepends the handlers of a review to a product's others.
+// withReview returns the handlers of a review, followed by a product's own handlers.
 func withReview(handlers ...*ActionHandler) []*ActionHandler {
 	return append([]*ActionHandler{overridable(submitHandler), overridable(passHandler), overridable(rejectHandler)}, handlers...)
 }

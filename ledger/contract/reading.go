@@ -16,8 +16,8 @@ type Reading struct {
 	// moves money.
 	ReviewFirst bool
 
-	// Requests says how requests are read, and Answers how contracts are shown (specification,
-	// "Contracts").
+	// Requests says how requests are read, and Answers how contracts are shown in responses
+	// (specification, "Contracts").
 	Requests schema.Reader
 	Answers  schema.Style
 

@@ -53,7 +53,7 @@ func adopt(t *testing.T, variants map[*Product]*Variant) map[*Product]*Product {
 }
 
 // A new reading is a value and a variant in each of its products (docs/architecture.md).
-func TestANewReadingIsOnlyData(t *testing.T) {
+func TestNewReadingNeedsNoCode(t *testing.T) {
 	managed := adopt(t, map[*Product]*Variant{Managed: {
 		Name: "ethical-ventures", Prefix: "ETV", Actions: map[string]Action{"conclude": Pass, "hand_over": Fund, "begin": Activate, "share": Profit, "end": Complete},
 	}})[Managed]
@@ -61,7 +61,7 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 		t.Fatal("it is not found under its name")
 	}
 	x := newOrgFixture(t, "2026-03-02")
-	r := x.open(managed, ethical, but(venture, "capital_amount", "1000"))
+	r := x.open(managed, ethical, withChanges(venture, "capital_amount", "1000"))
 	if number := r.Number(x.now, 7); number != "ETV-2026-000007" {
 		t.Errorf("its number is %s", number)
 	}
@@ -106,7 +106,7 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 }
 
 // Only the reading determines accounts: an issue's penalties go to its account.
-func TestANewReadingSaysWhereItsPenaltiesGo(t *testing.T) {
+func TestNewReadingNamesItsPenaltyAccounts(t *testing.T) {
 	issue := adopt(t, map[*Product]*Variant{Certificate: {Name: "ethical-issues", Prefix: "ETI"}})[Certificate]
 	x := newOrgFixture(t, "2026-03-02")
 	r := x.open(issue, ethical, input(
@@ -129,7 +129,7 @@ func TestANewReadingSaysWhereItsPenaltiesGo(t *testing.T) {
 }
 
 // A reading without variants has no products.
-func TestAProductWithoutAFaceIsNotInAReading(t *testing.T) {
+func TestProductWithoutAVariantIsNotInTheReading(t *testing.T) {
 	adopt(t, nil)
 	for _, p := range Products {
 		if p.Machine(ethical) != nil {

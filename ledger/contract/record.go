@@ -23,8 +23,8 @@ type Record struct {
 	// Booked.
 	Booked ledger.Micros
 
-	// Register is the extract of the register of holders for the next decision (Reads), or
-	// the whole register for Holdings. It is not stored with the record.
+	// Register is the extract of the register of holders for the next decision (RegisterExtract),
+	// or the whole register for Holdings. It is not stored with the record.
 	Register Register
 }
 
@@ -88,9 +88,9 @@ var (
 	base = schema.NewTable(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, madeOn, asOf)
 )
 
-// AsOf returns the record as it is shown on a day, for columns that depend on the day. An
-// instant before the first event is shown as the first event's, because the event was booked
-// right after the decision.
+// AsOf returns the record as it is shown on a day, for columns that depend on the day. A day
+// before the first event counts as the first event's day, because the clock may be some
+// microseconds behind the event's booked time.
 func (r *Record) AsOf(first ledger.Micros, day ledger.Date) *Record {
 	shown := r.next()
 	asOf.Set(shown.Values, day)
@@ -128,7 +128,7 @@ func (p *Product) Types() []string {
 	return nil
 }
 
-// Type returns the contract's value in that filter.
+// Type returns the contract's value in the filter by Types.
 func (r *Record) Type() (name string) {
 	if c := r.Product.Columns.ByName(r.Product.Type); c != nil {
 		name, _ = c.Stored(r.Values).(string)

@@ -10,7 +10,7 @@ type RegionRow struct {
 	Code        string // ISO 3166-1 alpha-2
 	Name        string
 	Currency    money.Currency // used if the request names none
-	DualBanking bool           // banks of both readings operate there
+	DualBanking bool           // secular and religious banks operate there
 }
 
 // regions lists all regions in the order in which they are shown.
@@ -36,8 +36,8 @@ var regions = []RegionRow{
 	{"GB", "United Kingdom", "GBP", false},
 }
 
-// Regions has the regions by code. Currencies has the currencies in which contracts can be made:
-// the regions' own, USD and EUR.
+// Regions maps codes to regions. Currencies has the currencies in which contracts can be made: the
+// regions' own, USD and EUR.
 var (
 	Regions    = make(map[string]RegionRow)
 	Currencies = map[money.Currency]bool{"USD": true, "EUR": true}

@@ -9,9 +9,9 @@ import (
 )
 
 // The register of an issue's holders is stored in rows beside the contract's record, because the
-// number of holders is not bounded by a record's size. Record.Reads says which extract a
+// number of holders is not bounded by a record's size. Record.RegisterExtract says which extract a
 // decision needs, and the Decision has the rows that it adds. The caller of this package reads
-// and stores them.
+// the extract and stores the added rows.
 
 // Holder is the whole position of one investor in an issue of certificates.
 type Holder struct {
@@ -26,7 +26,7 @@ type Subscription struct {
 	Holder       int64 // the number of the holder whose position it increases
 	Investor     ledger.ID
 	Certificates int64
-	On           ledger.Date // the clock's day
+	On           ledger.Date // the day of the subscription by the clock
 }
 
 // Register is the extract of a register for a decision.
@@ -42,8 +42,8 @@ type Extract struct {
 	MaxHolders int       // how many holders at most; 0: none
 }
 
-// RegisterExtract returns the extract of the register that an action (Act) needs, or a due batch (OnDue,
-// with the action Batch).
+// RegisterExtract returns the extract of the register that an action (Act) needs. For a due batch
+// (OnDue) the action is Batch.
 func (r *Record) RegisterExtract(name Action, sent schema.Input) Extract {
 	if r.Product.RegisterExtract == nil {
 		return Extract{}
@@ -60,8 +60,8 @@ func (r *Record) Registered() (subscriptions, holders int64, has bool) {
 	return ciApplications.Get(r.Values), ciHolders.Get(r.Values), true
 }
 
-// ShownSubscriptions is how many subscriptions, the first ones, a contract's detail shows.
-// Clients read all of them page by page.
+// ShownSubscriptions is how many of the first subscriptions a contract's detail shows. Clients
+// read the others page by page.
 const ShownSubscriptions = 200
 
 // Show puts subscriptions into the record, which does not store them. The record must not yet be

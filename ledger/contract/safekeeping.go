@@ -89,7 +89,7 @@ func skOpen(c *Case) {
 	skHibahTotal.Set(c.values(), money.Amount{})
 }
 
-// skPaths returns the account that holds the money and the account that shows it as owed.
+// skPaths returns the asset account with the money and the liability account that shows it as owed.
 func skPaths(r *Record) (kept, owed ledger.Path) {
 	if skCustody.Get(r.Values) == inTrust {
 		return r.account("A:segregated_cash"), r.account("L:trust")

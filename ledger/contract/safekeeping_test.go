@@ -14,7 +14,7 @@ func keepingBody() schema.Input {
 // kept returns an active safekeeping deposit of 1000.
 func kept(t *testing.T, pairs ...string) *contractFixture {
 	t.Helper()
-	x := openContract(t, Safekeeping, Secular, but(keepingBody(), pairs...))
+	x := openContract(t, Safekeeping, Secular, withChanges(keepingBody(), pairs...))
 	x.do(Activate)
 	return x
 }
@@ -80,7 +80,7 @@ func TestGuaranteedMoneyIsOwedAndTrustIsHeldApart(t *testing.T) {
 	x.wantPostings("Dr L:trust:{c} 1200", "Cr A:segregated_cash:{c} 1200")
 }
 
-func TestSafekeepingTakesAndGivesWhatThereIs(t *testing.T) {
+func TestSafekeepingDepositsAndWithdrawals(t *testing.T) {
 	x := kept(t)
 	for _, name := range []Action{PutIn, Withdraw} {
 		x.wantRefused("amount", name)
@@ -131,7 +131,7 @@ func TestHibahsAreBounded(t *testing.T) {
 	x.wantRefused("amount", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
 }
 
-func TestSafekeepingIsClosedBySomebody(t *testing.T) {
+func TestClosingSafekeepingNamesWhoClosesIt(t *testing.T) {
 	x := kept(t)
 	x.wantRefused("closed_by", Close)
 	x.wantRefused("closed_by", Close, "closed_by", `""`)
@@ -166,7 +166,7 @@ func keepingMoves() map[string]move {
 	}
 }
 
-func TestSafekeepingGoesItsWay(t *testing.T) {
+func TestActionsOfSafekeepingInEveryState(t *testing.T) {
 	checkGrid(t, Safekeeping, Secular, keepingBody(), keepingMoves(), map[Status][]string{Active: {"activate"}, Closed: {"activate", "close"}}, grid{
 		Pending: {"activate": "active"},
 		Active:  {"deposit": "active", "withdraw": "active", "grant_hibah": "active", "close": "closed"},
@@ -184,7 +184,7 @@ func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 		{"compliance_review", `{"approved_by":"the board"}`, "compliance_review.fatwa_reference"},
 		{"compliance_review", `{"approved_by":"the board","fatwa_reference":" "}`, "compliance_review.fatwa_reference"},
 	})
-	x := openContract(t, Safekeeping, Religious, but(body, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`, "initial_amount", `1000`))
+	x := openContract(t, Safekeeping, Religious, withChanges(body, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`, "initial_amount", `1000`))
 	if x.r.Status != Active || saysOf(Reviewed.Get(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
 		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Get(x.r.Values))
 	}
@@ -201,8 +201,8 @@ func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 }
 
 func TestAWadiahsActionsAreTheListedOnes(t *testing.T) {
-	named(t, Safekeeping, Religious, "wadiah", "WAD", map[string]Action{"grant_hibah": "grant_hibah"})
-	named(t, Safekeeping, Secular, "safekeeping-deposits", "SD", map[string]Action{
+	checkNames(t, Safekeeping, Religious, "wadiah", "WAD", map[string]Action{"grant_hibah": "grant_hibah"})
+	checkNames(t, Safekeeping, Secular, "safekeeping-deposits", "SD", map[string]Action{
 		"activate": "activate", "deposit": "deposit", "withdraw": "withdraw", "grant_hibah": "grant_hibah", "close": "close",
 	})
 }

@@ -317,7 +317,7 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 				l.ends = []Status{Completed, Refused}
 			}
 			l.body = func(d *dice) schema.Input {
-				g := but(saleBody(), "asset_cost", d.sum(money.FromUint64(5000)), "markup_rate", d.whole(0, 100), "instalments", d.whole(1, 40))
+				g := withChanges(saleBody(), "asset_cost", d.sum(money.FromUint64(5000)), "markup_rate", d.whole(0, 100), "instalments", d.whole(1, 40))
 				for _, name := range []string{"down_payment", "earnest_deposit"} {
 					if delete(g, name); d.chance(60) {
 						g[name] = []byte(`"` + d.whole(0, 300) + `"`)
@@ -352,7 +352,7 @@ func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 		t.Run(reading.Name, func(t *testing.T) {
 			l := fates{product: Safekeeping, reading: reading, sums: keepingSums, ends: []Status{Active, Closed}}
 			l.body = func(d *dice) schema.Input {
-				return but(keepingBody(), "custody_type", d.text("guaranteed", "trust"), "initial_amount", d.sum(money.FromUint64(2000)),
+				return withChanges(keepingBody(), "custody_type", d.text("guaranteed", "trust"), "initial_amount", d.sum(money.FromUint64(2000)),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 			}
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{

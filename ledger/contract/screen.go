@@ -32,7 +32,7 @@ const (
 )
 
 // excluded lists the sectors that are not financed. Each is named by a word, or by consecutive
-// words joined with an underscore.
+// words that are joined with an underscore here.
 var excluded = []string{
 	"alcohol", "tobacco", "pork", "gambling", "conventional_finance", "conventional_insurance", "weapons", "adult_entertainment",
 }
@@ -43,7 +43,7 @@ const (
 	maxImpure = 5
 )
 
-// ScreeningInput is the subject of a screening: an asset or a transaction. A blank text counts as not
+// ScreeningInput describes the asset or transaction that is screened. A blank text counts as not
 // given.
 type ScreeningInput struct {
 	Subject     string // "asset" or "transaction"

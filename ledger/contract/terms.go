@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// frequencies lists how often a period repeats, the shortest period first.
+// frequencies lists the names of the lengths of periods, the shortest first.
 var frequencies = []string{"monthly", "quarterly", "semi_annually", "annually"}
 
 // periodMonths returns the length of a frequency's period in months of 30 days.
@@ -22,12 +22,12 @@ func periodMonths(frequency string) int64 {
 	return 1
 }
 
-// addMonths returns the day that is so many months of 30 days later.
+// addMonths returns the day that is a number of months of 30 days later.
 func addMonths(on ledger.Date, months int64) ledger.Date {
 	return on + ledger.Date(months*daysPerMonth)
 }
 
-// addToTotal adds an amount to a total. If the sum is out of range, grow refuses the field that the
+// addToTotal adds an amount to a total. If the sum is out of range, it refuses the field that the
 // amount came from and returns false.
 func (c *Case) addToTotal(total schema.Cell[money.Amount], by money.Amount, field string) bool {
 	sum, err := total.Get(c.values()).Add(by)
@@ -43,7 +43,7 @@ func (c *Case) addToTotal(total schema.Cell[money.Amount], by money.Amount, fiel
 // sets no bound. Two such lists of the largest amounts fit into a record.
 const maxRows = 3_000
 
-// addRow adds a row to a list of reports. If the list is full, keep refuses the field that the row
+// addRow adds a row to a list of reports. If the list is full, it refuses the field that the row
 // came from and returns false.
 func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row, field string) bool {
 	before, most := list.Get(c.values()), list.MaxLength
@@ -60,15 +60,15 @@ func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row, field stri
 }
 
 // MaxStored is the most bytes that a record's stored form may have after a decision that adds a
-// row to a list and does not end the contract. The writer accepts a third more than that. The
-// rest is room for texts and objects that are stored once, for columns that timers change, and
-// for the end of the contract.
+// row to a list and does not end the contract. The writer accepts a third more. That third is for
+// texts and objects that are stored once, for columns that timers change, and for the end of the
+// contract.
 const MaxStored = 3 * ((1 << 20) + (64 << 10)) / 4
 
-// alwaysFittingRows is a number of rows that always fits into a record, whatever the rows contain.
+// alwaysFittingRows is a number of rows that fit into a record with any content.
 const alwaysFittingRows = 32
 
-// checkRoom returns an error if the record has no room for the row that the decision adds.
+// checkRoom returns an error if the row that the decision adds makes the record too large.
 func (c *Case) checkRoom() error {
 	if c.extendedColumn == nil {
 		return nil
@@ -114,8 +114,8 @@ func orToday(c *Case, sent schema.Cell[ledger.Date]) ledger.Date {
 }
 
 // periodEnd returns the day on which the reported period ends: the date in the request, or else
-// today. It refuses a day before the money was put in and a day in the future, and then returns
-// false.
+// today. It refuses a day before putIn, the day on which the money was paid in, and a day in the
+// future, and then returns false.
 func periodEnd(c *Case, sent schema.Cell[ledger.Date], putIn schema.Cell[ledger.Date]) (on ledger.Date, fine bool) {
 	on = orToday(c, sent)
 	switch from := putIn.Get(c.values()); {

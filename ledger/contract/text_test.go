@@ -11,7 +11,7 @@ import (
 )
 
 // A text of invisible characters only is blank.
-func TestATextThatShowsNothingIsBlank(t *testing.T) {
+func TestTextWithoutVisibleCharactersIsBlank(t *testing.T) {
 	x := kept(t)
 	for _, unseen := range []string{"", " ", "\t\n", "\u00a0", "\u200b", "\ufeff", "\u2060", "\u00ad", "\u180e", "\u202e", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f", "\ufe0f", " \u200b\u2800 "} {
 		x.wantRefused("granted_by", GrantHibah, "amount", `"1"`, "granted_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
@@ -31,7 +31,7 @@ func TestATextHasNoControlCharacters(t *testing.T) {
 }
 
 // A description is longer than ten characters, without the blanks around it.
-func TestADescriptionsLengthIsThatOfWhatCanBeSeen(t *testing.T) {
+func TestLengthOfADescriptionIgnoresBlankEnds(t *testing.T) {
 	for _, c := range []struct {
 		p     *Product
 		field string
@@ -47,7 +47,7 @@ func TestADescriptionsLengthIsThatOfWhatCanBeSeen(t *testing.T) {
 	}
 }
 
-func TestDatesAreOfTheYearsInWhichTermsEnd(t *testing.T) {
+func TestDatesAreFromYear1970To9000(t *testing.T) {
 	for text, want := range map[string]string{
 		`"1969-12-31"`: "must be a date from 1970-01-01 to 9000-12-31", `"9001-01-01"`: "must be a date from 1970-01-01 to 9000-12-31",
 		`"0000-01-01"`: "must be a date from 1970-01-01 to 9000-12-31", `"9999-12-31"`: "must be a date from 1970-01-01 to 9000-12-31",
@@ -75,7 +75,7 @@ func TestAReviewIsSignedOnADateOrAtATime(t *testing.T) {
 }
 
 // A document of ownership is a text or an object, and not blank.
-func TestADocumentOfOwnershipSaysSomething(t *testing.T) {
+func TestOwnershipDocumentMustNotBeEmpty(t *testing.T) {
 	lease := openContract(t, Lease, Secular, leaseBody())
 	sale := openContract(t, InstalmentSale, Secular, saleBody())
 	sale.do(OrderAsset)
@@ -90,14 +90,14 @@ func TestADocumentOfOwnershipSaysSomething(t *testing.T) {
 }
 
 // A minimum above the number of certificates is refused.
-func TestTheMinimumIsOneThatAnIssueHas(t *testing.T) {
+func TestMinimumSubscriptionIsAtMostTheIssue(t *testing.T) {
 	openWithChanges(t, Certificate, Secular, issueBody(), []fieldCase{
 		{"min_subscription", "100", ""}, {"min_subscription", "101", "min_subscription"}, {"min_subscription", "9007199254740991", "min_subscription"},
 	})
 }
 
 // A refusal names an action as in the URL of the request.
-func TestARefusalNamesTheActionAsItsFamilyDoes(t *testing.T) {
+func TestRefusalUsesTheReadingsActionName(t *testing.T) {
 	for reading, want := range map[*Reading]string{
 		Secular:   "review is not possible in status review_passed",
 		Religious: "approve is not possible in status review_passed",
@@ -121,10 +121,10 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 			t.Errorf("%s is booked as %s", x.r.Status, got)
 		}
 	}
-	x := partners(t)
+	x := activePartnership(t)
 	x.do(Buyout, "units", "10")
 	named(x, Completed, "buyout")
-	x = sold(t)
+	x = activeSale(t)
 	x.do(RecordPayment, "amount", `"1100"`)
 	named(x, Completed, "record_payment")
 	x = openContract(t, Managed, Secular, venture)
@@ -144,7 +144,7 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 }
 
 // A reason is shown beside metadata, except where the specification puts it inside.
-func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
+func TestReasonsAreShownWhereTheSpecificationPutsThem(t *testing.T) {
 	places := map[string]schema.Place{
 		"certificate-issues default_reason": schema.Metadata, "partnerships rejection_reason": schema.Metadata,
 		"partnerships last_loss": schema.Metadata, "managed-investments losses": schema.Metadata, "managed-investments final_settlement": schema.Metadata,
@@ -178,7 +178,7 @@ func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
 
 // Rent begins with activation, and its last period ends on or before the expected end.
 func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
-	x := openContract(t, Partnership, Secular, but(shareBody(), "term_months", "3", "rental_amount", `"7"`))
+	x := openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "3", "rental_amount", `"7"`))
 	x.do(Fund)
 	x.passDays(10)
 	x.do(Activate)
@@ -192,7 +192,7 @@ func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
 	}
 	x.passDays(4_000)
 	x.wantColumns("rental_paid_total", "14")
-	late := openContract(t, Partnership, Secular, but(shareBody(), "term_months", "1", "rental_amount", `"7"`))
+	late := openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "1", "rental_amount", `"7"`))
 	late.do(Fund)
 	late.passDays(31)
 	late.do(Activate)
@@ -202,7 +202,7 @@ func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
 
 // The current rent of a period is shown.
 func TestThePresentRentIsShown(t *testing.T) {
-	x := openContract(t, Partnership, Secular, but(shareBody(), "rental_amount", `"100"`))
+	x := openContract(t, Partnership, Secular, withChanges(shareBody(), "rental_amount", `"100"`))
 	x.wantColumns("current_rental_amount", "100")
 	x.do(Fund)
 	x.do(Activate)
@@ -211,11 +211,11 @@ func TestThePresentRentIsShown(t *testing.T) {
 	x.wantColumns("bank_ownership_percent", "40", "current_rental_amount", "50") // of 80 percent at the start
 	x.do(Buyout, "units", "5")
 	x.wantColumns("current_rental_amount", "0", "rental_amount", "100")
-	partners(t).wantColumns("current_rental_amount", "")
+	activePartnership(t).wantColumns("current_rental_amount", "")
 }
 
-// A contract's number has the year of the clock's day, whatever its booked time.
-func TestANumbersYearIsTheClocks(t *testing.T) {
+// A contract's number has the year of the clock's day, even if the booked time is in another year.
+func TestYearInAContractNumberIsTheClocks(t *testing.T) {
 	w := newOrgFixture(t, "2026-12-31")
 	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: Secular, Env: money.Prod, Input: leaseBody(), Now: w.now})
 	if err != nil {

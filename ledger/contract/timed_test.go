@@ -7,7 +7,7 @@ import (
 
 // Invariant 4: a timer's entry is never refused, so the action that starts the timer, and no
 // other action, reserves room for its maximum.
-func TestWhatTimeMayBookIsReservedByWhatStartsIt(t *testing.T) {
+func TestActionReservesWhatItsTimersMayBook(t *testing.T) {
 	reserved := func(x *contractFixture, want string) {
 		t.Helper()
 		if got := x.d.Reserve.String(); got != want {
@@ -24,12 +24,12 @@ func TestWhatTimeMayBookIsReservedByWhatStartsIt(t *testing.T) {
 	lease.passDays(31)
 	reserved(lease, "0")
 	// A partnership: the rent of its term's ten periods.
-	venture := partners(t, "rental_amount", `"7"`)
+	venture := activePartnership(t, "rental_amount", `"7"`)
 	reserved(venture, "70")
 	venture.do(Buyout)
 	reserved(venture, "0")
-	reserved(partners(t), "0")
-	religious := openContract(t, Partnership, Religious, but(shareBody(), "rental_amount", `"7"`, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`))
+	reserved(activePartnership(t), "0")
+	religious := openContract(t, Partnership, Religious, withChanges(shareBody(), "rental_amount", `"7"`, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`))
 	reserved(religious, "70")
-	reserved(partners(t, "rental_amount", largest), strings.Trim(largest, `"`)+"0")
+	reserved(activePartnership(t, "rental_amount", largest), strings.Trim(largest, `"`)+"0")
 }

@@ -205,5 +205,5 @@ func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 func notHex(r rune) bool { return notDigit(r) && (r < 'a' || r > 'f') }
 
-// notInPhoneNumber tells whether the character is none that people write in telephone numbers.
+// notInPhoneNumber tells whether people never write the character in telephone numbers.
 func notInPhoneNumber(r rune) bool { return notDigit(r) && !strings.ContainsRune("+-.() /", r) }

@@ -56,7 +56,7 @@ func TestACardOfTheBlocklistIsShownMasked(t *testing.T) {
 	}
 }
 
-func TestABlockIsTakenOffAndListedAgain(t *testing.T) {
+func TestBlocklistEntryIsRemovedAndListedAgain(t *testing.T) {
 	b, _, err := NewBlock(testID(2), BlockDraft{Kind: BlockCountry, Value: "RU"})
 	if err != nil {
 		t.Fatal(err)

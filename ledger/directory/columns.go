@@ -17,23 +17,23 @@ import (
 // ledger.Refusal.
 
 // idColumn is the record's id, which is part of its key in the store.
-func idColumn[R any](at func(*R) *ledger.ID, o ...schema.Option) *schema.Column {
-	return schema.Field(schema.ID(0, "id", append(o, schema.NotNull, schema.Transient, schema.Constant, schema.Help("id of the record"))...), at)
+func idColumn[R any](fieldOf func(*R) *ledger.ID, o ...schema.Option) *schema.Column {
+	return schema.Field(schema.ID(0, "id", append(o, schema.NotNull, schema.Transient, schema.Constant, schema.Help("id of the record"))...), fieldOf)
 }
 
 // createdColumn is the booked time of the record's first event, which is in the store's envelope.
-func createdColumn[R any](at func(*R) *ledger.Micros) *schema.Column {
-	return schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("when it was created")), at)
+func createdColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
+	return schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("when it was created")), fieldOf)
 }
 
 // updatedColumn is the booked time of the record's last event.
-func updatedColumn[R any](at func(*R) *ledger.Micros) *schema.Column {
-	return schema.Field(schema.Instant(0, "updated_at", schema.NotNull, schema.Transient, schema.Help("when it was last changed")), at)
+func updatedColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
+	return schema.Field(schema.Instant(0, "updated_at", schema.NotNull, schema.Transient, schema.Help("when it was last changed")), fieldOf)
 }
 
 // partnerColumn is the number of the partner that owns the record.
-func partnerColumn[R any](key uint8, at func(*R) *int64, o ...schema.Option) *schema.Column {
-	return schema.Field(schema.Integer(key, "partner_id", 1, math.MaxInt64, append(o, schema.Flag("partner"), schema.Help("number of the partner"))...), at)
+func partnerColumn[R any](key uint8, fieldOf func(*R) *int64, o ...schema.Option) *schema.Column {
+	return schema.Field(schema.Integer(key, "partner_id", 1, math.MaxInt64, append(o, schema.Flag("partner"), schema.Help("number of the partner"))...), fieldOf)
 }
 
 // passColumn is the password of a partner or a user.
@@ -42,49 +42,49 @@ func passColumn() *schema.Column {
 }
 
 // durationColumn is a length of time, stored in microseconds.
-func durationColumn[R any](key uint8, name string, at func(*R) *time.Duration) *schema.Column {
+func durationColumn[R any](key uint8, name string, fieldOf func(*R) *time.Duration) *schema.Column {
 	return schema.Bound(schema.Derived(key, name, schema.NotShown),
-		func(r *R) int64 { return at(r).Microseconds() },
-		func(r *R, n int64) { *at(r) = time.Duration(n) * time.Microsecond })
+		func(r *R) int64 { return fieldOf(r).Microseconds() },
+		func(r *R, n int64) { *fieldOf(r) = time.Duration(n) * time.Microsecond })
 }
 
 // currencyColumn is the currency of an asset.
-func currencyColumn[R any](key uint8, at func(*R) *money.Asset, o ...schema.Option) *schema.Column {
+func currencyColumn[R any](key uint8, fieldOf func(*R) *money.Asset, o ...schema.Option) *schema.Column {
 	return schema.TextField(schema.NewCell[string](key, "currency", currencyKind{schema.KindText}, append(o, schema.Settable, schema.Help("currency code"))),
-		func(r *R) *money.Currency { return &at(r).Currency })
+		func(r *R) *money.Currency { return &fieldOf(r).Currency })
 }
 
 // networkColumn is the network of an asset. It is empty if the network of the money is not known.
-func networkColumn[R any](key uint8, at func(*R) *money.Asset, o ...schema.Option) *schema.Column {
+func networkColumn[R any](key uint8, fieldOf func(*R) *money.Asset, o ...schema.Option) *schema.Column {
 	return schema.TextField(schema.Text(key, "network", append(o, schema.Settable, schema.NotNull,
 		schema.Help("network of the currency; required if it is on several, empty if the network is not known"))...),
-		func(r *R) *money.Network { return &at(r).Network })
+		func(r *R) *money.Network { return &fieldOf(r).Network })
 }
 
 const envRule = "must be prod or test"
 
 // envColumn is the environment of an asset.
-func envColumn[R any](key uint8, at func(*R) *money.Asset, o ...schema.Option) *schema.Column {
-	return envOf(key, func(r *R) *money.Env { return &at(r).Env }, o...)
+func envColumn[R any](key uint8, fieldOf func(*R) *money.Asset, o ...schema.Option) *schema.Column {
+	return envOf(key, func(r *R) *money.Env { return &fieldOf(r).Env }, o...)
 }
 
-func envOf[R any](key uint8, at func(*R) *money.Env, o ...schema.Option) *schema.Column {
+func envOf[R any](key uint8, fieldOf func(*R) *money.Env, o ...schema.Option) *schema.Column {
 	words := []string{money.Prod.String(), money.Test.String()}
 	return schema.Bound(schema.Word(key, "env", words, append(o, schema.Required, schema.DefaultTo(words[0]), schema.Help("environment"))...),
 		func(r *R) string {
-			if env := *at(r); env.Valid() {
+			if env := *fieldOf(r); env.Valid() {
 				return env.String()
 			}
 			return ""
 		},
-		func(r *R, word string) { *at(r), _ = money.ParseEnv(word) })
+		func(r *R, word string) { *fieldOf(r), _ = money.ParseEnv(word) })
 }
 
 // withAsset adds checks to a record type that has the columns of an asset: the asset must exist.
-func withAsset[R any](t *schema.Type[R], at func(*R) *money.Asset) *schema.Type[R] {
+func withAsset[R any](t *schema.Type[R], fieldOf func(*R) *money.Asset) *schema.Type[R] {
 	return t.
-		OnCreate(func(input schema.Input, r *R, f *schema.Faults) { requireNetwork(input, at(r), f) }).
-		CrossCheck(func(_, r *R, f *schema.Faults) { crossCheckAsset(at(r), f) })
+		OnCreate(func(input schema.Input, r *R, f *schema.Faults) { requireNetwork(input, fieldOf(r), f) }).
+		CrossCheck(func(_, r *R, f *schema.Faults) { crossCheckAsset(fieldOf(r), f) })
 }
 
 // requireNetwork refuses a request without a network if the currency is on several networks.

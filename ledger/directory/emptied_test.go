@@ -31,7 +31,7 @@ func TestAnEmptyAddressOrSecretOfATerminalIsRefused(t *testing.T) {
 	}
 }
 
-func TestAMaskInThePlaceOfASecretSignsNothing(t *testing.T) {
+func TestStoredMaskIsNotUsedAsASecret(t *testing.T) {
 	shut := &Terminal{Provider: Simulator, MerchantParams: []byte(`{"notify_url":"https://shop.example/","secret":"` + Mask + `","secret_previous":"` + Mask + `"}`)}
 	if err := shut.Reparse(); err != nil {
 		t.Fatal(err)

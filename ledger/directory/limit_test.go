@@ -35,7 +35,7 @@ func newLimit(t *testing.T, terminal *Terminal, body string) (l *Limit, event le
 	return l, event, err
 }
 
-func TestEachFieldOfALimitIsHeldAgainstItsBound(t *testing.T) {
+func TestBoundsOfLimitFields(t *testing.T) {
 	of := func(more string) string { return `{"terminal_id":"` + limitTerminal.ID.String() + `"` + more + `}` }
 	for name, c := range map[string]struct {
 		body  string
@@ -113,7 +113,7 @@ func TestEachFieldOfALimitIsHeldAgainstItsBound(t *testing.T) {
 	}
 }
 
-func TestALimitIsWhatWasAskedFor(t *testing.T) {
+func TestNewLimitHasTheRequestedFields(t *testing.T) {
 	l, event, err := newLimit(t, limitTerminal,
 		aVolume(t, `{"kind":"monthly_volume","type":"payment","terminal_id":"`+limitTerminal.ID.String()+`","scope":"email"}`))
 	want := Limit{
@@ -240,7 +240,7 @@ func TestAStoredLimitOfANetworkThatIsGoneCanBeSwitchedOff(t *testing.T) {
 	}
 }
 
-func TestWhatALimitBounds(t *testing.T) {
+func TestWhichAttemptsALimitAppliesTo(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	payment := Attempt{Type: PaymentTerminal, Asset: usd, Terminal: testID(3), Payer: Payer{Email: "a@b.c"}}
 	for name, c := range map[string]struct {
@@ -273,7 +273,7 @@ func TestWhatALimitBounds(t *testing.T) {
 	}
 }
 
-func TestSubjectsAreToldApartAndShowNobody(t *testing.T) {
+func TestSubjectsAreDistinctAndHashed(t *testing.T) {
 	p := Payer{Card: "0123456789abcdef0123456789abcdef", Email: "a@example.com", IP: netip.MustParseAddr("192.0.2.1")}
 	for scope, want := range map[Scope]string{
 		ScopePartner: "",
@@ -292,7 +292,7 @@ func TestSubjectsAreToldApartAndShowNobody(t *testing.T) {
 	}
 }
 
-func TestWhatRemainsOfALimit(t *testing.T) {
+func TestRemainingLimit(t *testing.T) {
 	volume := &Limit{Kind: DailyVolume, MaxAmount: money.FromUint64(1000)}
 	velocity := &Limit{Kind: Velocity, MaxCount: 5}
 	n := money.FromUint64

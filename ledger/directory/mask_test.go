@@ -8,7 +8,7 @@ import (
 	"mizan/ledger"
 )
 
-func TestOnlyMasksAreFilledWithWhatIsStored(t *testing.T) {
+func TestOnlyMasksAreReplacedByStoredSecrets(t *testing.T) {
 	const stored = `{"api_key":"k1","webhook_secret":"s1","base_url":"b1","description":"d1"}`
 	for sent, want := range map[string]string{
 		`{"api_key":"•••"}`: `{"api_key":"k1"}`,
@@ -61,7 +61,7 @@ func TestSecretsAreKnownByTheirNames(t *testing.T) {
 }
 
 // Known keys are those that some method reads; there is no second list of them.
-func TestUnknownParametersAreThoseThatNobodyReads(t *testing.T) {
+func TestUnknownParametersAreThoseThatNoProviderReads(t *testing.T) {
 	params := []byte(`{"priority":1,"Priority":2,"fee_bps":"1","settlement_network":"x","colour":1,"server":"https://a.example","api_key":"k"}`)
 	for provider, want := range map[string][]string{Simulator: {"Priority", "api_key", "colour", "server"}, remoteProvider: {"Priority", "colour"}} {
 		if got := (&Terminal{Provider: provider, ProviderParams: params}).Unknown(); !slices.Equal(got, want) {

@@ -130,7 +130,7 @@ func TestATerminalsNotificationAddressIsChecked(t *testing.T) {
 
 // Invariant 5: a terminal is parsed at every start, even if it was stored where private
 // addresses were allowed, or before the rule existed.
-func TestAStoredNotificationAddressIsTakenForEver(t *testing.T) {
+func TestStoredNotificationAddressRemainsValid(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"http://10.0.0.1/", "https://shop.example/#top", "https://shop.example/é", "http://127.1/", "http://localhost:1/"} {
 		stored := &Terminal{ID: testID(1), Type: MerchantTerminal, Name: "T", Provider: Simulator, Env: 1, MerchantParams: []byte(`{"notify_url":"` + address + `"}`)}

@@ -111,7 +111,7 @@ func TestAnAddressWithoutTLSIsRecognized(t *testing.T) {
 	}
 }
 
-func TestAServerPrintsNothing(t *testing.T) {
+func TestServerIsRedactedWhenPrinted(t *testing.T) {
 	s := Server{Address: "https://platform.example", SigningSecret: "canary"}
 	var log bytes.Buffer
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "s", s, "p", &s)

@@ -65,7 +65,7 @@ func TestTheRequestForARate(t *testing.T) {
 	}
 }
 
-func TestARatesEventsTellItsValues(t *testing.T) {
+func TestRateEventsHaveTheValues(t *testing.T) {
 	org := testID(1)
 	r, event, err := NewRate(org, Rate{From: "USD", To: "RUB", Value: parseRate(t, "92.50")})
 	if err != nil || r.Org != org || r.From != "USD" || r.To != "RUB" || r.Value.String() != "92.5" {

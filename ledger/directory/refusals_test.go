@@ -20,7 +20,7 @@ func TestJoinNamesEachFieldOnceInOrder(t *testing.T) {
 	}
 }
 
-func TestJoinOfOneIsThatOneAndOfNoneNothing(t *testing.T) {
+func TestJoinOfOneOrNoRefusal(t *testing.T) {
 	one := ledger.RefuseField("t", "a", "is wrong")
 	if err := Join(nil, one, nil); err != error(one) {
 		t.Errorf("%v", err)
@@ -30,7 +30,7 @@ func TestJoinOfOneIsThatOneAndOfNoneNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFieldStandsAlone(t *testing.T) {
+func TestErrorWithoutAFieldIsReturnedAlone(t *testing.T) {
 	gone := ledger.Refuse("t", ledger.NotFound, "no such thing")
 	if err := Join(ledger.RefuseField("t", "a", "is wrong"), gone); err != error(gone) {
 		t.Errorf("%v", err)

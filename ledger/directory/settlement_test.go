@@ -156,7 +156,7 @@ func TestASettlementWithAProvider(t *testing.T) {
 	}
 }
 
-func TestASettlementIsTheSameIfAllOfItIs(t *testing.T) {
+func TestSettlementsAreTheSameIfAllFieldsAreEqual(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Test}
 	plain := func() *Settlement {
 		return &Settlement{

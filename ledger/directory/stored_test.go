@@ -33,7 +33,7 @@ func turned(b []byte) []byte {
 // kept is a record of some type with all its fields set.
 type kept struct {
 	needed []string // the columns without which it cannot be
-	json   string   // as answers show it
+	json   string   // as responses show it
 	shown  string
 	stored []byte
 	same   func() error // reads what is stored, and compares it
@@ -234,7 +234,7 @@ func withColumn(t *testing.T, stored []byte, key uint8, value []byte) []byte {
 	return out
 }
 
-func TestARecordIsStoredAsItIs(t *testing.T) {
+func TestRecordRoundTrip(t *testing.T) {
 	for name, r := range eachRecord(t) {
 		if err := r.same(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -242,7 +242,7 @@ func TestARecordIsStoredAsItIs(t *testing.T) {
 	}
 }
 
-func TestARecordIsShownAsItIs(t *testing.T) {
+func TestJSONOfRecords(t *testing.T) {
 	for name, r := range eachRecord(t) {
 		if r.shown != r.json {
 			t.Errorf("%s is shown as\n%s, want\n%s", name, r.shown, r.json)
@@ -250,7 +250,7 @@ func TestARecordIsShownAsItIs(t *testing.T) {
 	}
 }
 
-// A new key has neither been used nor revoked, and its answer says nothing about that.
+// A new key has neither been used nor revoked, and the response to its creation shows neither.
 func TestANewKeyIsShownWithItsValueOnly(t *testing.T) {
 	k := &APIKey{ID: testID(1), Partner: 7, Name: "k", Prefix: "mzk_1", Value: "mzk_12", Created: 5}
 	const want = `{"id":"00000000-0000-0000-0000-000000000001","key":"mzk_12","prefix":"mzk_1","name":"k","partner_id":7,` +
@@ -260,7 +260,7 @@ func TestANewKeyIsShownWithItsValueOnly(t *testing.T) {
 	}
 }
 
-func TestStoredBytesThatNobodyWroteAreRefused(t *testing.T) {
+func TestMalformedStoredBytesAreRefused(t *testing.T) {
 	for name, r := range eachRecord(t) {
 		ends := map[int]bool{1: true} // where a column ends
 		at := 1
@@ -299,7 +299,7 @@ func TestStoredBytesThatNobodyWroteAreRefused(t *testing.T) {
 	}
 }
 
-func TestStoredValuesThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidStoredValuesAreRefused(t *testing.T) {
 	records := eachRecord(t)
 	number := func(n int64) []byte { // zigzag, as package schema stores integers of one byte
 		return []byte{byte(n<<1 ^ n>>63)}
@@ -462,7 +462,7 @@ func TestSecretsAreSealed(t *testing.T) {
 }
 
 // Parameters without secrets are stored once, and in the clear; those of a provider with secrets are sealed nevertheless.
-func TestParametersWithoutSecretsAreInTheClear(t *testing.T) {
+func TestParametersWithoutSecretsAreNotSealed(t *testing.T) {
 	for provider, want := range map[string]bool{Simulator: false, remoteProvider: true} {
 		terminal := Terminal{Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(`{"priority":4}`)}
 		stored, err := Terminals.AppendStored(nil, &terminal, box{})

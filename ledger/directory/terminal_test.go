@@ -246,7 +246,7 @@ func TestNotification(t *testing.T) {
 }
 
 // A request must have a chat's number or name; stored chats are read unchecked.
-func TestChatsHaveToBeSuchAsThereCanBe(t *testing.T) {
+func TestInvalidChatsAreRefused(t *testing.T) {
 	const field = "merchant_params.tg_ids_to_notify"
 	for list, want := range map[string]string{
 		`[7,-100123,"-100123456789012","12","@ops","@Ops_of_the_shop2"]`: "",
@@ -274,7 +274,7 @@ func TestChatsHaveToBeSuchAsThereCanBe(t *testing.T) {
 	}
 }
 
-func TestWhoIsListedTwiceIsToldOnce(t *testing.T) {
+func TestRecipientListedTwiceIsNotifiedOnce(t *testing.T) {
 	n, err := ParseNotification([]byte(`{"tg_ids_to_notify":[1,"1","@Ops","@ops",-1],"emails_to_notify":["Ops@bank.example","ops@Bank.example","risk@bank.example"]}`))
 	if err != nil || fmt.Sprintf("%v %v", n.Telegram, n.Emails) != "[1 @Ops -1] [Ops@bank.example risk@bank.example]" {
 		t.Errorf("told would be %v and %v, %v", n.Telegram, n.Emails, err)

@@ -177,7 +177,7 @@ func TestAPartnersPasswordEndsItsSessions(t *testing.T) {
 }
 
 // 12 hours in total, 30 minutes idle; a sandbox's session has no limits.
-func TestLivesOfASession(t *testing.T) {
+func TestSessionValidity(t *testing.T) {
 	const second = 1_000_000
 	anna, _, err := aUser(t, nil)
 	if err != nil {
@@ -212,7 +212,7 @@ func TestLivesOfASession(t *testing.T) {
 	}
 }
 
-func TestUsesOfAKeyAreNoted(t *testing.T) {
+func TestKeyUsesAreRecorded(t *testing.T) {
 	k := &APIKey{ID: testID(1)}
 	noted, event := k.RecordUse(5)
 	if noted.Used != 5 || k.Used != 0 || event.Name != "use" || event.From != "active" || event.To != "active" {
@@ -227,7 +227,7 @@ func TestUsesOfAKeyAreNoted(t *testing.T) {
 	}
 }
 
-func TestRotationRetiresATokenForEver(t *testing.T) {
+func TestRotatedTokenIsNeverAcceptedAgain(t *testing.T) {
 	p, err := NewPlatform().AcceptAdminToken([32]byte{1})
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func (c *checker[S, E, P]) rows() {
 	}
 }
 
-// steps checks each cell of the listed rows.
+// steps checks each entry of the listed rows.
 func (c *checker[S, E, P]) steps() {
 	for _, state := range c.states {
 		row := c.table[state]
@@ -135,7 +135,7 @@ func unknownNames[K comparable, V any](m map[K]V, list []K) []string {
 	return found
 }
 
-// oneLine tells whether the text is not blank and does not break a report's columns.
+// oneLine tells whether the text is one line that is not blank, so that it fits into a report.
 func oneLine(text string) bool {
 	return strings.TrimSpace(text) != "" && !strings.ContainsAny(text, "\n\r\t")
 }

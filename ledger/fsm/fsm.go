@@ -6,7 +6,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// Transition is the type of a table's cell. The owner's type may have more fields, for example
+// Transition is the type of a table's entries. The owner's type may have more fields, for example
 // the function that computes the new record.
 type Transition[S comparable] interface {
 	Target() S      // the state after the step

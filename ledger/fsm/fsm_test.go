@@ -99,7 +99,7 @@ func TestNextFollowsTheTable(t *testing.T) {
 	}
 }
 
-func TestNextGivesTheOwnersStep(t *testing.T) {
+func TestNextReturnsTheOwnersStep(t *testing.T) {
 	step, ok := machine.Next(Authorizing, Approve)
 	if !ok || step.Do == nil || step.Do(21) != 42 || step.Why != "provider accepted; the rail still moves the money" {
 		t.Errorf("step = %+v, %v", step, ok)

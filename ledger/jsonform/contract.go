@@ -7,12 +7,12 @@ import (
 	"mizan/ledger/schema"
 )
 
-// ContractView is what an answer shows of a contract besides its record.
+// ContractView is what a response shows of a contract besides its record.
 type ContractView struct {
 	Org              ledger.ID
 	Started, Updated ledger.Micros // from the store's envelope
 	Number           uint64        // place in the sequence of contract numbers
-	InList           bool          // the answer is a list
+	InList           bool          // the response is a list
 }
 
 // AppendContract appends a contract's fields in the style of its reading: all of them or, in a
@@ -42,7 +42,7 @@ func AppendContract(e *schema.Encoder, r *contract.Record, v *ContractView) {
 }
 
 // appendMetadata writes the caller's metadata and, beside it, the columns that the
-// specification puts there. A column has precedence over an equal key of the caller.
+// specification puts there. A column has precedence over a key of the caller with the same name.
 func appendMetadata(e *schema.Encoder, r *contract.Record) {
 	own := make(map[string]bool)
 	for _, c := range r.Product.Columns.Columns {

@@ -1,12 +1,12 @@
 // Package jsonform is the JSON form of records: the fields of a transaction, contract,
-// subscription, screening or entry as answers show them (specification, "Transaction").
+// subscription, screening or entry as responses show them (specification, "Transaction").
 //
 // Invariants:
-//  1. The API answers with these encoders, and the checker compares answers with what they
-//     return for the stored records. So a field is declared once, and a new one is compared
-//     without a change of the checker.
+//  1. The API uses these encoders for responses, and the checker compares cached replies with
+//     what they return for the stored records. So a field is declared once, and a new one is
+//     compared without a change of the checker.
 //  2. An encoder shows nothing that its arguments do not contain. What depends on the caller or
-//     on the time of the answer is in a view: its language, the address of the payer's page.
+//     on the time of the response is in a view: its language, the address of the payer's page.
 //  3. The order of the fields is part of the form: equal arguments give equal bytes.
 //  4. A transaction is encoded without allocating more than the buffer, unless keys are added to
 //     its metadata.

@@ -12,9 +12,9 @@ const (
 	defaultLang = "en"
 )
 
-// AppendMeta appends merchant_meta: what the caller sent, then those of the rail's own keys that
-// the caller did not send. Both are JSON objects, nil for none. The service sets MetaLang: it is
-// present if the partner has a language, or if the caller sent the key.
+// AppendMeta appends merchant_meta: the members that the caller sent, then the rail's members
+// whose keys the caller did not send. sent and rail are JSON objects, nil for none. The service
+// itself sets MetaLang if the partner has a language, or if the caller sent the key.
 func AppendMeta(dst, sent, rail []byte, lang string) []byte {
 	reserved := lang != "" || len(sent) > 0 && jsonwalk.Has(sent, MetaLang)
 	if !reserved && rail == nil {

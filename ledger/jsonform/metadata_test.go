@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/jsonform"
 )
 
-func TestMerchantMetaKeepsTheCallersKeysAndAddsTheRails(t *testing.T) {
+func TestMerchantMetaHasTheCallersAndTheRailsKeys(t *testing.T) {
 	for _, c := range []struct{ sent, rail, lang, want string }{
 		{``, ``, ``, `{}`},
 		{`{"b": 1, "a":{"lang":"fr"}}`, ``, ``, `{"b": 1, "a":{"lang":"fr"}}`},

@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// AppendScreening appends a screening's fields: the result and, with given, the input.
+// AppendScreening appends a screening's fields: the result and, if withInput is set, the input.
 func AppendScreening(e *schema.Encoder, s *contract.Screening, withInput bool) {
 	e.ID("screening_id", s.ID)
 	e.Word("decision", string(s.Decision))

@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// TransactionView is what an answer shows of a transaction besides its record.
+// TransactionView is what a response shows of a transaction besides its record.
 type TransactionView struct {
 	Started       ledger.Micros   // from the store's envelope
 	Lang          string          // the partner's, for texts; empty: it has none
@@ -45,8 +45,8 @@ func AppendTransaction(dst []byte, r *payment.Record, v *TransactionView) []byte
 	return e.Buf
 }
 
-// AppendHosted appends the nine fields of a hosted create's answer (specification, "create",
-// rule 8).
+// AppendHosted appends the nine fields of the response to a hosted create (specification,
+// "create", rule 8).
 func AppendHosted(dst []byte, r *payment.Record, v *TransactionView) []byte {
 	e := schema.Encoder{Buf: dst}
 	e.Open('{')
@@ -142,7 +142,7 @@ func appendMethod(e *schema.Encoder, r *payment.Record) {
 	e.Close('}')
 }
 
-// appendLater writes fields that only some transactions have.
+// appendLater writes the fields at the end, which only some transactions have.
 func appendLater(e *schema.Encoder, r *payment.Record, lang string) {
 	if r.RRN != "" {
 		e.Text("rrn", r.RRN)

@@ -97,7 +97,7 @@ func (a Amount) DivFloor(b Amount) (Amount, error) {
 // MulDivFloor returns floor(a × num ÷ den). The product has 512 bits, so only the result can be
 // out of range: ErrOverflow. The error is ErrDivision if den is zero.
 func (a Amount) MulDivFloor(num, den Amount) (Amount, error) {
-	if den.IsZero() { // uint256 would return 0 and no overflow
+	if den.IsZero() { // uint256 would return 0 and report no overflow
 		return Amount{}, ErrDivision
 	}
 	if a.fitsUint64() && num.fitsUint64() && den.fitsUint64() {

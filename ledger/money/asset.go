@@ -24,8 +24,8 @@ const (
 	Test
 )
 
-// MaxName is the largest length of a currency's and of a network's name, in bytes, so that both
-// fit into the binary form and into a key.
+// MaxName is the most bytes of a currency's name and of a network's name, so that both fit into
+// the binary form and into a key.
 const MaxName = 32
 
 // ErrAsset is the error for bytes that are not an asset's binary form.
@@ -57,7 +57,7 @@ func (e Env) String() string {
 func (e Env) Valid() bool { return e == Prod || e == Test }
 
 // MarshalJSON writes "prod" or "test". The zero value is an error, so that a forgotten
-// environment never reaches a reply.
+// environment never reaches a response.
 func (e Env) MarshalJSON() ([]byte, error) {
 	if !e.Valid() {
 		return nil, fmt.Errorf("money: environment %d", uint8(e))

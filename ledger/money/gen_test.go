@@ -60,9 +60,9 @@ func toBig(a Amount) *big.Int {
 	return n
 }
 
-// agrees compares an operation's result with the exact one: they must be equal if the exact one
+// wantExact compares an operation's result with the exact one: they must be equal if the exact one
 // is an Amount, else the error must fit its sign.
-func agrees(t *rapid.T, op string, got Amount, err error, exact *big.Int) {
+func wantExact(t *rapid.T, op string, got Amount, err error, exact *big.Int) {
 	t.Helper()
 	switch {
 	case exact.Sign() < 0:

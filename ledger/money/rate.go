@@ -55,7 +55,7 @@ func (a Amount) Portion(bps BasisPoints) (Amount, error) {
 }
 
 // MaxRateDigits is the most digits of a rate's text. With it, a rate times any power of ten that
-// Convert needs stays below 2^256.
+// Convert multiplies by stays below 2^256.
 const MaxRateDigits = 38
 
 // Rate is a positive decimal number: the value of one major unit of a currency in major units of
@@ -108,7 +108,7 @@ func (r Rate) String() string {
 	return digits[:len(digits)-places] + "." + digits[len(digits)-places:]
 }
 
-// MarshalJSON writes a JSON string. No rate is an error, because its field must be absent (use
+// MarshalJSON writes a JSON string. The zero rate is an error: its field must be omitted (tag
 // omitzero).
 func (r Rate) MarshalJSON() ([]byte, error) {
 	if r.IsZero() {
@@ -131,7 +131,8 @@ func (r *Rate) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler with the rate's text; no rate has no bytes.
+// MarshalBinary implements encoding.BinaryMarshaler with the rate's text; the zero rate has no
+// bytes.
 func (r Rate) MarshalBinary() ([]byte, error) { return append([]byte{}, r.String()...), nil }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler. It accepts only the form of

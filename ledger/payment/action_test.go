@@ -14,7 +14,7 @@ import (
 
 // charging → action_required: auth_params are set, the payer's time begins.
 func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+	l := inState(t, payment.Payment, payment.Charging)
 	d := l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
 	l.want(d, "act action_required", "due 30m0s")
 	a := l.r.Action
@@ -26,14 +26,14 @@ func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
 // The rail chooses when it is inquired, but not after the payer's time is over.
 func TestAnActionIsInquiredWhenItsRailWants(t *testing.T) {
 	for again, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
-		l := at(t, payment.Payment, payment.Charging)
+		l := inState(t, payment.Payment, payment.Charging)
 		l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: again}), "act action_required", want)
 	}
 }
 
 // One inquiry that times out does not stop further ones.
 func TestAnActionsRailIsPolledOnAfterATimeOut(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: 5 * time.Second})
 	l.onDue(5 * time.Second)
 	l.want(l.onAnswer(answers["nothing"]), "await action_required", "due 10s")
@@ -47,7 +47,7 @@ func TestAnActionsRailIsPolledOnAfterATimeOut(t *testing.T) {
 // The payer comes back, or submits the material: the provider continues.
 func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 	for _, material := range []bool{true, false} {
-		l := at(t, payment.Payment, payment.ActionRequired)
+		l := inState(t, payment.Payment, payment.ActionRequired)
 		l.want(l.completes(material), "submit charging", "due 10s, ask op")
 		if l.r.Answered() || l.r.Op.Kind != payment.OpComplete {
 			t.Errorf("material %v: %+v", material, l.r.Op)
@@ -61,7 +61,7 @@ func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 
 // DECISIONS: a wrong one-time password: rejected, `authentication_failed`.
 func TestARefusedActionIsRejected(t *testing.T) {
-	l := at(t, payment.Payment, payment.ActionRequired)
+	l := inState(t, payment.Payment, payment.ActionRequired)
 	l.completes(true)
 	l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.AuthenticationFailed}}), "decline rejected", "release 100, final")
 	if l.r.Failure.Code != payment.AuthenticationFailed || l.r.Action != nil {
@@ -69,10 +69,10 @@ func TestARefusedActionIsRejected(t *testing.T) {
 	}
 }
 
-// A lost call to continue fails nothing. The rail reports the charge's status; if it still waits
-// for the call, the call is repeated under the same name.
+// If a call to continue is lost, the charge does not fail. The rail reports the charge's status; if
+// it still waits for the call, the call is repeated with the same reference.
 func TestALostCompletionIsAskedForAgain(t *testing.T) {
-	l := at(t, payment.Payment, payment.ActionRequired)
+	l := inState(t, payment.Payment, payment.ActionRequired)
 	l.completes(false)
 	request := l.r.Op.Request
 	if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquire || decided {
@@ -95,8 +95,8 @@ func TestALostCompletionIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestAnUnknownCompletionIsAnAnswerToWhoWaits(t *testing.T) {
-	l := at(t, payment.Payment, payment.ActionRequired)
+func TestUnknownCompletionReleasesTheCaller(t *testing.T) {
+	l := inState(t, payment.Payment, payment.ActionRequired)
 	l.completes(true)
 	operation := l.r.Op
 	l.want(l.onAnswer(answers["not known"]), "await charging", "due 10s")
@@ -106,12 +106,12 @@ func TestAnUnknownCompletionIsAnAnswerToWhoWaits(t *testing.T) {
 }
 
 func TestWhatCanNotBeCompleted(t *testing.T) {
-	cancelling := at(t, payment.Payment, payment.ActionRequired)
+	cancelling := inState(t, payment.Payment, payment.ActionRequired)
 	cancelling.cancels()
 	for name, l := range map[string]*scenario{
-		"authorizing":     at(t, payment.Payment, payment.Authorizing),
-		"held":            at(t, payment.Payment, payment.PaymentHeld),
-		"charged":         newCharged(t, payment.Payment, "100", terms(deducted(0, "0"))),
+		"authorizing":     inState(t, payment.Payment, payment.Authorizing),
+		"held":            inState(t, payment.Payment, payment.PaymentHeld),
+		"charged":         newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))),
 		"being cancelled": cancelling,
 		"hosted":          hosted(t),
 	} {
@@ -121,23 +121,23 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 				t.Errorf("%s, material %v: completed", name, material)
 				continue
 			}
-			refused(t, err, ledger.Conflict)
+			wantRefused(t, err, ledger.Conflict)
 		}
 	}
 	// A charge that the rail is processing accepts no material; a payer may still come back to
 	// it.
-	l := at(t, payment.Payment, payment.Charging)
+	l := inState(t, payment.Payment, payment.Charging)
 	_, err := l.continues(true)
-	refused(t, err, ledger.Conflict)
+	wantRefused(t, err, ledger.Conflict)
 	l.want(l.completes(false), "submit charging", "due 10s, ask op")
 	_, err = l.continues(false)
-	refused(t, err, ledger.Conflict) // the operation is under way
+	wantRefused(t, err, ledger.Conflict) // the operation is under way
 }
 
 // "Material submitted after expires_at is refused; request fresh material and start again": at
 // the deadline itself it is still accepted.
 func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
 	for after, late := range map[time.Duration]bool{time.Minute: false, time.Minute + time.Microsecond: true} {
 		l.c.Now = now.Add(after)
@@ -145,7 +145,7 @@ func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 		if !late && err != nil {
 			t.Errorf("after %v: %v", after, err)
 		} else if late {
-			refused(t, err, ledger.Expired)
+			wantRefused(t, err, ledger.Expired)
 		}
 		if _, err := l.continues(false); err != nil {
 			t.Errorf("after %v, without material: %v", after, err)
@@ -155,7 +155,7 @@ func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 
 // DECISIONS: material without a required member leaves the payment unchanged, and the refusal
 // names the first missing member in the rail's order.
-func TestMaterialHasToHaveWhatTheRailAskedFor(t *testing.T) {
+func TestMaterialMustHaveTheRequestedMembers(t *testing.T) {
 	for _, c := range []struct {
 		requires []string
 		given    []string
@@ -171,18 +171,18 @@ func TestMaterialHasToHaveWhatTheRailAskedFor(t *testing.T) {
 		{[]string{"md", "pares"}, nil, "additional_params_for_auth.md"},
 		{[]string{"md", "pares"}, []string{"md", "pares"}, ""},
 	} {
-		l := at(t, payment.Payment, payment.Charging)
+		l := inState(t, payment.Payment, payment.Charging)
 		l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), Requires: c.requires}})
 		before := *l.r
-		d, err := l.c.Submit(l.r, has(c.given...), l.name())
-		untouched(t, before, l.r)
+		d, err := l.c.Submit(l.r, hasTexts(c.given...), l.name())
+		wantUnchanged(t, before, l.r)
 		if c.field == "" {
 			if err != nil || d.Ask != payment.AskOp {
 				t.Errorf("%v to %v: %v", c.given, c.requires, err)
 			}
 			continue
 		}
-		refused(t, err, ledger.Invalid)
+		wantRefused(t, err, ledger.Invalid)
 		var refusal *ledger.Refusal
 		if errors.As(err, &refusal); refusal.Field != c.field || d.Record != nil {
 			t.Errorf("%v to %v: field %q, want %q", c.given, c.requires, refusal.Field, c.field)
@@ -193,9 +193,9 @@ func TestMaterialHasToHaveWhatTheRailAskedFor(t *testing.T) {
 // "Request fresh material and start again": an expired action is published anew, without
 // changing the payer's time or the kept card. The merchant is not notified, because it has
 // asked.
-func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
+func TestExpiredActionIsPublishedAgain(t *testing.T) {
 	micros := func(after time.Duration) ledger.Micros { return ledger.MicrosOf(now.Add(after)) }
-	l := at(t, payment.Payment, payment.Charging)
+	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, KeepCard: true, Action: &payment.Action{
 		Material: []byte(`{"sequence":1}`), ExpiresAt: micros(time.Minute), Page: "https://rail/1", PageUntil: micros(5 * time.Minute),
 	}})
@@ -233,7 +233,7 @@ func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
 
 // The rail's page may expire by itself; only the payer's page leads there.
 func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+	l := inState(t, payment.Payment, payment.Charging)
 	until := now.Add(5 * time.Minute)
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(until)}})
 	if at := ledger.MicrosOf(until); l.r.Ended(at-1, true) || !l.r.Ended(at, true) || l.r.Ended(at, false) {
@@ -246,8 +246,8 @@ func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
 }
 
 // A rail that publishes an expired action, or none, reports no news.
-func TestWhatHasEndedAgainIsNotNews(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+func TestRepublishedExpiredActionIsNotNews(t *testing.T) {
+	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
 	l.c.Now = now.Add(2 * time.Minute)
 	for _, action := range []*payment.Action{
@@ -261,8 +261,8 @@ func TestWhatHasEndedAgainIsNotNews(t *testing.T) {
 
 // From the instant at which the payer's time is over no submission is accepted, whether or not
 // the provider has been asked to void the charge.
-func TestAfterThePayersTimeNothingIsTaken(t *testing.T) {
-	pay, out := at(t, payment.Payment, payment.ActionRequired), at(t, payment.Payout, payment.Charging)
+func TestSubmissionAfterThePayersTimeIsRefused(t *testing.T) {
+	pay, out := inState(t, payment.Payment, payment.ActionRequired), inState(t, payment.Payout, payment.Charging)
 	out.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
 	try := func(l *scenario) error {
 		if l == out {
@@ -278,44 +278,44 @@ func TestAfterThePayersTimeNothingIsTaken(t *testing.T) {
 			t.Errorf("a microsecond before: %v", err)
 		}
 		l.c.Now = now.Add(30 * time.Minute)
-		refused(t, try(l), ledger.Expired)
+		wantRefused(t, try(l), ledger.Expired)
 		l.onDue(0) // the provider is asked to void the charge
-		refused(t, try(l), ledger.Expired)
+		wantRefused(t, try(l), ledger.Expired)
 		l.onOpAnswer(answers["charged"])
 		if l.r.Status != payment.Rejected {
 			t.Fatalf("%s", l.r.Status)
 		}
-		refused(t, try(l), ledger.Expired)
+		wantRefused(t, try(l), ledger.Expired)
 	}
 }
 
 // A charge that was refused for another reason is over, but not because of the time.
-func TestWhatWasRefusedWaitsForNothing(t *testing.T) {
-	l := at(t, payment.Payment, payment.ActionRequired)
+func TestRefusedChargeAcceptsNoPayerAction(t *testing.T) {
+	l := inState(t, payment.Payment, payment.ActionRequired)
 	l.onAnswer(answers["refused"])
 	_, err := l.continues(true)
-	refused(t, err, ledger.Conflict)
+	wantRefused(t, err, ledger.Conflict)
 	_, err = l.c.Choose(l.r, "b1", l.name())
-	refused(t, err, ledger.Conflict)
+	wantRefused(t, err, ledger.Conflict)
 }
 
-func TestOnlyAnInstitutionThatIsOfferedIsGoneOnWith(t *testing.T) {
-	l := at(t, payment.Payout, payment.Charging)
+func TestOnlyAnOfferedInstitutionIsAccepted(t *testing.T) {
+	l := inState(t, payment.Payout, payment.Charging)
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
 	_, err := l.c.Choose(l.r, "b2", l.name())
-	refused(t, err, ledger.Invalid)
+	wantRefused(t, err, ledger.Invalid)
 	d := l.onRequest(l.c.Choose(l.r, "b1", l.name()))
 	l.want(d, "submit charging", "due 10s, ask op")
 	if l.r.Op.Choice != "b1" {
 		t.Errorf("%+v", l.r.Op)
 	}
 	_, err = l.c.Choose(l.r, "b1", l.name())
-	refused(t, err, ledger.Conflict)
+	wantRefused(t, err, ledger.Conflict)
 }
 
 // A rail's second action keeps the payer's first deadline.
 func TestAnotherActionDoesNotProlongThePayersTime(t *testing.T) {
-	l := at(t, payment.Payment, payment.ActionRequired)
+	l := inState(t, payment.Payment, payment.ActionRequired)
 	l.c.Now = now.Add(10 * time.Minute)
 	l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}}), "act action_required", "due 20m0s")
 	if l.r.Action.Type != "redirect" || l.r.Action.Material != nil {
@@ -323,8 +323,8 @@ func TestAnotherActionDoesNotProlongThePayersTime(t *testing.T) {
 	}
 }
 
-func TestAKeptCardIsKeptUntilTheChargeIsOver(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+func TestSealedCardIsKeptUntilTheChargeEnds(t *testing.T) {
+	l := inState(t, payment.Payment, payment.Charging)
 	for _, keep := range []bool{true, false} {
 		l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, KeepCard: keep})
 	}
@@ -340,7 +340,7 @@ func TestAKeptCardIsKeptUntilTheChargeIsOver(t *testing.T) {
 // at the provider, whose answer decides.
 func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 	for kind, void := range map[payment.Type]string{payment.Payment: "", payment.Payout: ": void Dr L:partner:1:available 100, Cr A:provider 100"} {
-		l := at(t, kind, payment.ActionRequired)
+		l := inState(t, kind, payment.ActionRequired)
 		if ask, _, decided := l.onDue(30*time.Minute - time.Microsecond); ask != payment.AskInquire || decided {
 			t.Fatalf("it asks %v early", ask)
 		}
@@ -350,7 +350,7 @@ func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 		}
 		l.want(d, "lapse action_required", "due 10s, ask op")
 		_, err := l.continues(true)
-		refused(t, err, ledger.Expired)
+		wantRefused(t, err, ledger.Expired)
 		l.want(l.onOpAnswer(answers["charged"]), "expire rejected"+void, "release 100, final")
 		if r := l.r; r.Failure.Describe("en") != "payer action expired" || r.Action != nil || r.Op != nil {
 			t.Errorf("%+v", r)
@@ -360,7 +360,7 @@ func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 
 // The payer acted at the last moment: the provider refuses the void, and the charge stands.
 func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
-	l := at(t, payment.Payment, payment.ActionRequired)
+	l := inState(t, payment.Payment, payment.ActionRequired)
 	l.onDue(30 * time.Minute)
 	l.want(l.onOpAnswer(answers["refused"]), "void_failed action_required", "due 10s, ask inquire")
 	l.want(l.onAnswer(answers["charged"]),
@@ -372,8 +372,8 @@ func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
 }
 
 // Neither voided nor charged: it is tried again, with growing gaps.
-func TestALapseThatTheProviderDoesNotGrantIsTriedAgain(t *testing.T) {
-	l := at(t, payment.Payment, payment.ActionRequired)
+func TestRefusedVoidOfALapsedActionIsRetried(t *testing.T) {
+	l := inState(t, payment.Payment, payment.ActionRequired)
 	l.onDue(30 * time.Minute)
 	l.want(l.onOpAnswer(answers["failed"]), "void_failed action_required", "due 10s, ask inquire")
 	l.c.Now = l.c.Now.Add(10 * time.Second)
@@ -387,7 +387,7 @@ func TestALapseThatTheProviderDoesNotGrantIsTriedAgain(t *testing.T) {
 
 // choose_target_destination: only a payout that offers destinations waits for a choice.
 func TestOnlyAnOfferedDestinationCanBeChosen(t *testing.T) {
-	l := at(t, payment.Payout, payment.Charging)
+	l := inState(t, payment.Payout, payment.Charging)
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: "One"}, {ID: "b2", Name: "Two"}}}})
 	for id, want := range map[string]bool{"b1": true, "b2": true, "b3": false, "": false, "One": false} {
 		if waiting, offered := l.r.Destination(id); !waiting || offered != want {
@@ -397,8 +397,8 @@ func TestOnlyAnOfferedDestinationCanBeChosen(t *testing.T) {
 	l.completes(false)
 	for name, r := range map[string]*payment.Record{
 		"chosen already":    l.r,
-		"offers none":       at(t, payment.Payment, payment.ActionRequired).r,
-		"asks for nothing":  at(t, payment.Payout, payment.Charging).r,
+		"offers none":       inState(t, payment.Payment, payment.ActionRequired).r,
+		"asks for nothing":  inState(t, payment.Payout, payment.Charging).r,
 		"is not there long": hosted(t).r,
 	} {
 		if waiting, _ := r.Destination("b1"); waiting {

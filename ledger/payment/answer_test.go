@@ -28,10 +28,10 @@ var answers = map[string]payment.Answer{
 	"not sent":     {Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "why"}},
 }
 
-// at takes a transaction of 100 without a fee to a state.
-func at(t testing.TB, kind payment.Type, status payment.Status) *scenario {
+// inState takes a transaction of 100 without a fee to a state.
+func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 	t.Helper()
-	l := newScenario(t, kind, "100", twoPhase(terms(deducted(0, "0"))))
+	l := newScenario(t, kind, "100", twoPhase(terms(feeDeducted(0, "0"))))
 	switch status {
 	case payment.Authorizing:
 	case payment.ActionRequired:
@@ -53,7 +53,7 @@ func at(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 // at the due instant: the events, the state, the entries and the next inquiry. The states are
 // the specification's. A time-out never fails a charge, and a held or waiting charge stays so
 // until its time is over.
-func TestWhatAProviderSaysAndWhatFollows(t *testing.T) {
+func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 	rail := func(self, holds, settles, voids string) map[string]string {
 		wait := "await: " + self + ", due 10s"
 		return map[string]string{
@@ -114,13 +114,13 @@ func TestWhatAProviderSaysAndWhatFollows(t *testing.T) {
 			t.Fatalf("%s: %d answers, want %d", c.in, len(c.want), len(answers))
 		}
 		for name, want := range c.want {
-			l := at(t, c.kind, c.in)
+			l := inState(t, c.kind, c.in)
 			l.c.Due = ledger.MicrosOf(now) // it is inquired at its due instant
 			before, decided := *l.r, l.r
 			if got := brief(l.onAnswer(answers[name])); got != want {
 				t.Errorf("%v in %s, %s: %s, want %s", c.kind, c.in, name, got, want)
 			}
-			untouched(t, before, decided)
+			wantUnchanged(t, before, decided)
 		}
 	}
 }
@@ -148,14 +148,14 @@ func brief(d payment.Decision) string {
 }
 
 // The field error_description has the rail's reason, and is empty on success.
-func TestTheReasonIsKeptWhereNothingSettled(t *testing.T) {
+func TestFailureReasonIsRecordedIfNothingSettled(t *testing.T) {
 	for name, want := range map[string]string{"refused": "why", "failed": "why", "not sent": "why", "charged": ""} {
-		l := at(t, payment.Payment, payment.Authorizing)
+		l := inState(t, payment.Payment, payment.Authorizing)
 		if l.onAnswer(answers[name]); l.r.Failure.Describe("en") != want {
 			t.Errorf("%s: %q, want %q", name, l.r.Failure.Describe("en"), want)
 		}
 	}
-	l := at(t, payment.Payment, payment.PaymentHeld)
+	l := inState(t, payment.Payment, payment.PaymentHeld)
 	if l.onAnswer(answers["refused"]); l.r.Failure.Describe("en") != "why" || l.r.HoldUntil != 0 {
 		t.Errorf("held: %q until %v", l.r.Failure.Describe("en"), l.r.HoldUntil)
 	}
@@ -163,19 +163,19 @@ func TestTheReasonIsKeptWhereNothingSettled(t *testing.T) {
 
 func TestTheRetrievalReferenceIsKept(t *testing.T) {
 	for _, name := range []string{"charged", "held"} {
-		l := at(t, payment.Payment, payment.Authorizing)
+		l := inState(t, payment.Payment, payment.Authorizing)
 		if l.onAnswer(answers[name]); l.r.RRN != "123456789012" {
 			t.Errorf("%s: %q", name, l.r.RRN)
 		}
 	}
-	l := at(t, payment.Payment, payment.PaymentHeld)
+	l := inState(t, payment.Payment, payment.PaymentHeld)
 	if l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); l.r.RRN != "123456789012" {
 		t.Errorf("captured without another: %q", l.r.RRN)
 	}
 }
 
 func TestTheRailsOwnKeysAreKeptUntilItSendsOthers(t *testing.T) {
-	l := at(t, payment.Payment, payment.Authorizing)
+	l := inState(t, payment.Payment, payment.Authorizing)
 	for _, c := range []struct{ sent, want string }{{`{"a":1}`, `{"a":1}`}, {"", `{"a":1}`}, {`{"b":2}`, `{"b":2}`}} {
 		a := payment.Answer{Verdict: payment.VerdictPending}
 		if c.sent != "" {
@@ -188,7 +188,7 @@ func TestTheRailsOwnKeysAreKeptUntilItSendsOthers(t *testing.T) {
 }
 
 // An answer without news writes nothing while the record waits for a later instant.
-func TestAnAnswerThatSaysNothingNewChangesNothing(t *testing.T) {
+func TestAnswerWithoutNewsChangesNothing(t *testing.T) {
 	for _, c := range []struct {
 		kind payment.Type
 		in   payment.Status
@@ -199,7 +199,7 @@ func TestAnAnswerThatSaysNothingNewChangesNothing(t *testing.T) {
 		{payment.Payout, payment.PayoutHeld, "charged refused failed"},
 	} {
 		for name, a := range answers {
-			l := at(t, c.kind, c.in)
+			l := inState(t, c.kind, c.in)
 			if _, ok := l.c.Answered(l.r, a); ok != strings.Contains(c.new, name) {
 				t.Errorf("%s in %s: decided %v", name, c.in, ok)
 			}
@@ -207,9 +207,9 @@ func TestAnAnswerThatSaysNothingNewChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAClosedTransactionHearsNothing(t *testing.T) {
+func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 	for name, l := range map[string]*scenario{
-		"charged":                 newCharged(t, payment.Payment, "100", terms(deducted(0, "0"))),
+		"charged":                 newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))),
 		"rejected by no terminal": {t: t, c: cas, r: cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record},
 	} {
 		for answer, a := range answers {
@@ -219,7 +219,7 @@ func TestAClosedTransactionHearsNothing(t *testing.T) {
 		}
 	}
 	for answer, a := range answers { // money that moves after all is a late settlement
-		l := at(t, payment.Payment, payment.Charging)
+		l := inState(t, payment.Payment, payment.Charging)
 		l.onAnswer(answers["refused"])
 		if _, ok := l.c.Answered(l.r, a); ok != (answer == "charged") {
 			t.Errorf("refused: decided on %s: %v", answer, ok)
@@ -231,9 +231,9 @@ func TestAClosedTransactionHearsNothing(t *testing.T) {
 // no effect until the operation's own answer arrives.
 func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 	for name, l := range map[string]*scenario{
-		"void":    at(t, payment.Payment, payment.Charging),
-		"capture": at(t, payment.Payment, payment.PaymentHeld),
-		"refund":  newCharged(t, payment.Payment, "100", terms(deducted(0, "0"))),
+		"void":    inState(t, payment.Payment, payment.Charging),
+		"capture": inState(t, payment.Payment, payment.PaymentHeld),
+		"refund":  newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))),
 	} {
 		switch name {
 		case "void":
@@ -255,7 +255,7 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 			t.Errorf("%s: woken, it asks %v", name, ask)
 		}
 	}
-	l := at(t, payment.Payment, payment.Charging)
+	l := inState(t, payment.Payment, payment.Charging)
 	if _, ok := l.c.OpAnswered(l.r, ledger.ID{}, answers["charged"]); ok {
 		t.Error("decided on an operation where none is under way")
 	}
@@ -265,7 +265,7 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 // call never arrived: failed, `interrupted`.
 func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
 	for _, in := range []payment.Status{payment.Authorizing, payment.Charging} {
-		l := at(t, payment.Payout, in)
+		l := inState(t, payment.Payout, in)
 		l.onAnswer(answers["not known"])
 		if ask, _, _ := l.onDue(10 * time.Second); ask != payment.AskInquire {
 			t.Errorf("%s: %v is asked", in, ask)
@@ -287,17 +287,17 @@ func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
 }
 
 // An inquiry that could not be sent reveals nothing about the charge.
-func TestAnInquiryThatNeverLeftFailsNothing(t *testing.T) {
-	l := at(t, payment.Payment, payment.Authorizing)
+func TestUnsentInquiryFailsNothing(t *testing.T) {
+	l := inState(t, payment.Payment, payment.Authorizing)
 	l.onAnswer(answers["not known"])
 	l.want(l.onAnswer(answers["not sent"]), "process charging", "due 10s")
 }
 
 // A time-out between two unknown references reveals nothing. A charge that the rail has once
 // confirmed never counts as lost.
-func TestWhatTheRailHasSaidThatItHasIsNeverLost(t *testing.T) {
+func TestChargeConfirmedByTheRailNeverCountsAsLost(t *testing.T) {
 	for between, lost := range map[string]bool{"nothing": true, "pending": false, "act": false} {
-		l := at(t, payment.Payment, payment.Charging)
+		l := inState(t, payment.Payment, payment.Charging)
 		l.onAnswer(answers["not known"])
 		l.onAnswer(answers[between])
 		for range 3 {
@@ -317,7 +317,7 @@ func TestWhatTheRailHasSaidThatItHasIsNeverLost(t *testing.T) {
 }
 
 func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
-	l := newScenario(t, payment.Payment, "100", terms(deducted(0, "0")))
+	l := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
 	var gaps []string
 	for range 11 {
 		d := l.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
@@ -330,9 +330,9 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 
 // A rail that chooses the next inquiry is asked then, but never at the same instant again: a
 // manual clock would stay there forever.
-func TestARailSaysWhenItIsAskedAgain(t *testing.T) {
+func TestRailChoosesTheNextInquiry(t *testing.T) {
 	for again, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
-		l := at(t, payment.Payment, payment.Charging)
+		l := inState(t, payment.Payment, payment.Charging)
 		d := l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Again: again})
 		if got := d.Due.Time().Sub(now).String(); got != want {
 			t.Errorf("again in %v: due %s, want %s", again, got, want)
@@ -342,7 +342,7 @@ func TestARailSaysWhenItIsAskedAgain(t *testing.T) {
 
 // The specification: "rails pass through further non-final states".
 func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
-	l := at(t, payment.Payment, payment.Authorizing)
+	l := inState(t, payment.Payment, payment.Authorizing)
 	for _, c := range []struct {
 		status payment.Status
 		want   string
@@ -360,26 +360,26 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 			t.Errorf("%q: %s, want %s", c.status, got, c.want)
 		}
 	}
-	l = at(t, payment.Payment, payment.ActionRequired)
+	l = inState(t, payment.Payment, payment.ActionRequired)
 	if got, want := brief(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
 
 // A due transaction causes an inquiry about its charge, early or not.
-func TestWhatIsAtTheRailIsInquired(t *testing.T) {
+func TestDueTransactionAtTheRailIsInquired(t *testing.T) {
 	for status, want := range map[payment.Status]payment.Ask{
 		payment.Authorizing: payment.AskInquire, payment.Charging: payment.AskInquire, payment.Unknown: payment.AskInquire,
 		payment.ActionRequired: payment.AskInquire, payment.PaymentHeld: payment.AskNothing,
 	} {
 		for _, early := range []bool{true, false} {
-			l := at(t, payment.Payment, status)
+			l := inState(t, payment.Payment, status)
 			if ask, _, decided := l.c.OnDue(l.r, early, uuid.UUID{9}); ask != want || decided {
 				t.Errorf("%s, early %v: %v (decided %v), want %v", status, early, ask, decided, want)
 			}
 		}
 	}
-	l := newCharged(t, payment.Payment, "100", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
 	if ask, _, decided := l.c.OnDue(l.r, false, uuid.UUID{9}); ask != payment.AskNothing || decided {
 		t.Error("a settled transaction asks for something")
 	}

@@ -56,8 +56,8 @@ func (s *sums) owed() *big.Int {
 	return new(big.Int).Sub(&s.posted[ledger.Debit], &s.posted[ledger.Credit])
 }
 
-// take books a decision as the writer would, and adds its postings to net.
-func (b *books) take(d *payment.Decision, net map[ledger.Account]*big.Int) {
+// apply books a decision as the writer would, and adds its postings to net.
+func (b *books) apply(d *payment.Decision, net map[ledger.Account]*big.Int) {
 	for i := range d.Events {
 		e := &d.Events[i]
 		step, ok := payment.Machine.Next(stateOf(e.From), payment.Event(e.Name))
@@ -72,7 +72,7 @@ func (b *books) take(d *payment.Decision, net map[ledger.Account]*big.Int) {
 		b.count(&d.Counters[i])
 	}
 	if d.Return != nil {
-		b.take(d.Return, net)
+		b.apply(d.Return, net)
 	}
 }
 
@@ -182,9 +182,9 @@ func (b *books) count(g *ledger.CounterGuard) {
 	}
 }
 
-// bears tells whether all counters accept a command, and which one refuses. Each is checked
+// countersAccept tells whether all counters accept a command, and which one refuses. Each is checked
 // after the changes of those before it.
-func (b *books) bears(d *payment.Decision) (refuses int, bears bool) {
+func (b *books) countersAccept(d *payment.Decision) (refuses int, bears bool) {
 	moved := map[string]*big.Int{}
 	for i := range d.Counters {
 		g := &d.Counters[i]
@@ -205,8 +205,8 @@ func (b *books) bears(d *payment.Decision) (refuses int, bears bool) {
 	return 0, true
 }
 
-// covers tells whether the funds for a decision are available.
-func (b *books) covers(d *payment.Decision) bool {
+// fundsAvailable tells whether the funds for a decision are available.
+func (b *books) fundsAvailable(d *payment.Decision) bool {
 	for _, g := range d.Funds {
 		after := new(big.Int).Set(b.account(g.Account.Path, g.Account.Asset).available())
 		for i := range d.Events {

@@ -11,12 +11,12 @@ import (
 // of it. If the fee leaves nothing, there is only the source leg.
 func TestAConvertedChargeCrossesThePosition(t *testing.T) {
 	for want, on := range map[string]*payment.Terms{
-		"Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 89910 RUB, Cr L:partner:1:available 89910 RUB*, Cr I:fees 28": converting(deducted(250, "3"), usd, rub, "92.5"),
-		"Dr A:provider 1028, Cr Q:fx_position 1000, Dr Q:fx_position 333 RUB, Cr L:partner:1:available 333 RUB*, Cr I:fees 28":    converting(onTop(250, "3"), usd, rub, "0.333"),
-		"Dr A:provider 1000, Cr I:fees 1000":                                                                             converting(deducted(0, "1000"), usd, rub, "92.5"),
-		"Dr A:provider 1000, Dr L:partner:1:available 20*, Cr I:fees 1020":                                               converting(deducted(0, "1020"), usd, rub, "92.5"),
-		"Dr A:provider 1000, Cr Q:fx_position 2, Cr I:fees 998":                                                          converting(deducted(0, "998"), usd, rub, "0.4"),
-		"Dr A:provider 1000, Cr Q:fx_position 1000, Dr Q:fx_position 108000 USDT, Cr L:partner:1:available 108000 USDT*": converting(deducted(0, "0"), rub, tron, "0.0108"),
+		"Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 89910 RUB, Cr L:partner:1:available 89910 RUB*, Cr I:fees 28": convertingTerms(feeDeducted(250, "3"), usd, rub, "92.5"),
+		"Dr A:provider 1028, Cr Q:fx_position 1000, Dr Q:fx_position 333 RUB, Cr L:partner:1:available 333 RUB*, Cr I:fees 28":    convertingTerms(feeOnTop(250, "3"), usd, rub, "0.333"),
+		"Dr A:provider 1000, Cr I:fees 1000":                                                                             convertingTerms(feeDeducted(0, "1000"), usd, rub, "92.5"),
+		"Dr A:provider 1000, Dr L:partner:1:available 20*, Cr I:fees 1020":                                               convertingTerms(feeDeducted(0, "1020"), usd, rub, "92.5"),
+		"Dr A:provider 1000, Cr Q:fx_position 2, Cr I:fees 998":                                                          convertingTerms(feeDeducted(0, "998"), usd, rub, "0.4"),
+		"Dr A:provider 1000, Cr Q:fx_position 1000, Dr Q:fx_position 108000 USDT, Cr L:partner:1:available 108000 USDT*": convertingTerms(feeDeducted(0, "0"), rub, tron, "0.0108"),
 	} {
 		l := newScenario(t, payment.Payment, "1000", on)
 		l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: posted "+want, "final")
@@ -25,9 +25,9 @@ func TestAConvertedChargeCrossesThePosition(t *testing.T) {
 
 func TestAConvertedPayoutIsCapturedInBothAssets(t *testing.T) {
 	const legs = "Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000"
-	l := newScenario(t, payment.Payout, "100000", converting(deducted(100, "0"), rub, tron, "0.0108"))
+	l := newScenario(t, payment.Payout, "100000", convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108"))
 	l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: capture "+legs+" for "+legs, "final")
-	l = newScenario(t, payment.Payout, "100000", converting(onTop(100, "0"), rub, tron, "0.0108"))
+	l = newScenario(t, payment.Payout, "100000", convertingTerms(feeOnTop(100, "0"), rub, tron, "0.0108"))
 	const top = "Dr L:partner:1:available 101000, Cr Q:fx_position 100000, Dr Q:fx_position 10800000 USDT, Cr A:provider 10800000 USDT, Cr I:fees 1000"
 	l.want(l.onAnswer(answers["refused"]), "decline rejected: void "+top, "release 102000, release 10800000 "+tron.String()+", final")
 }
@@ -41,7 +41,7 @@ func TestConvertedRefundsInParts(t *testing.T) {
 		rate     string
 	}{
 		// 98 × 0.333 = 32.6, 486 × 0.333 = 161.8, 972 × 0.333 = 323.7: 32, 129 and 162.
-		{refundCase{"the fee goes back", "1000", refundable(deducted(250, "3")), []refunded{
+		{refundCase{"the fee goes back", "1000", refundable(feeDeducted(250, "3")), []refunded{
 			{"100", "100", "Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB, Dr I:fees 2",
 				"Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB*, Dr I:fees 2", "102, reserve 32 " + rub.String()},
 			{"400", "400", "Cr A:provider 400, Dr Q:fx_position 388, Cr Q:fx_position 129 RUB, Dr L:partner:1:available 129 RUB, Dr I:fees 12",
@@ -50,24 +50,24 @@ func TestConvertedRefundsInParts(t *testing.T) {
 				"Cr A:provider 500, Dr Q:fx_position 486, Cr Q:fx_position 162 RUB, Dr L:partner:1:available 162 RUB*, Dr I:fees 14", "514, reserve 162 " + rub.String()},
 		}}, usd, rub, "0.333"},
 		// 1000 × 0.333 is more than the 323 that arrived, because the fee stays.
-		{refundCase{"the fee stays", "1000", deducted(250, "3"), []refunded{
+		{refundCase{"the fee stays", "1000", feeDeducted(250, "3"), []refunded{
 			{"", "1000", "Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB",
 				"Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB*", "1000, reserve 333 " + rub.String()},
 		}}, usd, rub, "0.333"},
-		{refundCase{"on top", "1000", refundable(onTop(250, "3")), []refunded{
+		{refundCase{"on top", "1000", refundable(feeOnTop(250, "3")), []refunded{
 			{"999", "1026", "Cr A:provider 1026, Dr Q:fx_position 999, Cr Q:fx_position 332 RUB, Dr L:partner:1:available 332 RUB, Dr I:fees 27",
 				"Cr A:provider 1026, Dr Q:fx_position 999, Cr Q:fx_position 332 RUB, Dr L:partner:1:available 332 RUB*, Dr I:fees 27", "1053, reserve 332 " + rub.String()},
 			{"1", "2", "Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB, Dr I:fees 1",
 				"Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB*, Dr I:fees 1", "3, reserve 1 " + rub.String()},
 		}}, usd, rub, "0.333"},
 		// 0.3, 0.6, 0.9 and 1.3: nothing is returned until the sum reaches a whole unit.
-		{refundCase{"unit by unit", "4", deducted(0, "0"), []refunded{
+		{refundCase{"unit by unit", "4", feeDeducted(0, "0"), []refunded{
 			{"1", "1", "Cr A:provider 1, Dr Q:fx_position 1", "Cr A:provider 1, Dr Q:fx_position 1", "1"},
 			{"2", "2", "Cr A:provider 2, Dr Q:fx_position 2", "Cr A:provider 2, Dr Q:fx_position 2", "2"},
 			{"1", "1", "Cr A:provider 1, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB",
 				"Cr A:provider 1, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB*", "1, reserve 1 " + rub.String()},
 		}}, usd, rub, "0.333"},
-		{refundCase{"USDT to IDR", "1234567", deducted(0, "0"), []refunded{
+		{refundCase{"USDT to IDR", "1234567", feeDeducted(0, "0"), []refunded{
 			{"234567", "234567", "Cr A:provider 234567, Dr Q:fx_position 234567, Cr Q:fx_position 367109 IDR, Dr L:partner:1:available 367109 IDR",
 				"Cr A:provider 234567, Dr Q:fx_position 234567, Cr Q:fx_position 367109 IDR, Dr L:partner:1:available 367109 IDR*", "234567, reserve 367109 " + idr.String()},
 			{"", "1000000", "Cr A:provider 1000000, Dr Q:fx_position 1000000, Cr Q:fx_position 1565050 IDR, Dr L:partner:1:available 1565050 IDR",
@@ -75,24 +75,24 @@ func TestConvertedRefundsInParts(t *testing.T) {
 		}}, tron, idr, "15650.5"},
 		// If the fee exceeded the amount, nothing crossed the position, and nothing crosses
 		// back.
-		{refundCase{"a fee above the amount", "50", refundable(deducted(0, "70")), []refunded{
+		{refundCase{"a fee above the amount", "50", refundable(feeDeducted(0, "70")), []refunded{
 			{"20", "20", "Cr A:provider 20, Cr L:partner:1:available 8, Dr I:fees 28", "Cr A:provider 20, Cr L:partner:1:available 8*, Dr I:fees 28", "48"},
 			{"", "30", "Cr A:provider 30, Cr L:partner:1:available 12, Dr I:fees 42", "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "72"},
 		}}, usd, rub, "92.5"},
-		{refundCase{"a fee that is the amount and stays", "50", deducted(0, "50"), []refunded{
+		{refundCase{"a fee that is the amount and stays", "50", feeDeducted(0, "50"), []refunded{
 			{"20", "20", "Cr A:provider 20, Dr L:partner:1:available 20", "Cr A:provider 20, Dr L:partner:1:available 20*", "20"},
 		}}, usd, rub, "92.5"},
-		{refundCase{"a fee above the amount that stays", "50", deducted(0, "70"), []refunded{
+		{refundCase{"a fee above the amount that stays", "50", feeDeducted(0, "70"), []refunded{
 			{"20", "20", "Cr A:provider 20, Dr L:partner:1:available 20", "Cr A:provider 20, Dr L:partner:1:available 20*", "20"},
 		}}, usd, rub, "92.5"},
 	} {
-		l := newCharged(t, payment.Payment, c.amount, converting(c.fees, c.from, c.to, c.rate))
+		l := newCharged(t, payment.Payment, c.amount, convertingTerms(c.fees, c.from, c.to, c.rate))
 		l.refundsAs(c.name, "charged", c.parts)
 	}
 }
 
-func TestARefusedConvertedRefundGivesBackBothAssets(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", converting(refundable(deducted(250, "3")), usd, rub, "0.333"))
+func TestRefusedConvertedRefundReleasesBothAssets(t *testing.T) {
+	l := newCharged(t, payment.Payment, "1000", convertingTerms(refundable(feeDeducted(250, "3")), usd, rub, "0.333"))
 	l.refunds("100")
 	l.want(l.onOpAnswer(answers["refused"]),
 		"refund_refused charged: void Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB, Dr I:fees 2",
@@ -101,7 +101,7 @@ func TestARefusedConvertedRefundGivesBackBothAssets(t *testing.T) {
 
 // A reversal takes back what arrived less what was returned already; if refunds took back more
 // than arrived, the partner gets the difference.
-func TestAConvertedReversalIsTheRest(t *testing.T) {
+func TestConvertedReversalIsTheUnrefundedRest(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		fees    payment.Fees
@@ -109,18 +109,18 @@ func TestAConvertedReversalIsTheRest(t *testing.T) {
 		entry   string
 		figures string
 	}{
-		{"nothing refunded", deducted(250, "3"), "",
+		{"nothing refunded", feeDeducted(250, "3"), "",
 			"Cr A:provider 1000, Dr Q:fx_position 972, Cr Q:fx_position 323 RUB, Dr L:partner:1:available 323 RUB*, Dr I:fees 28", "1000 323 972 28"},
-		{"a part, its fee too", refundable(deducted(250, "3")), "100",
+		{"a part, its fee too", refundable(feeDeducted(250, "3")), "100",
 			"Cr A:provider 900, Dr Q:fx_position 874, Cr Q:fx_position 291 RUB, Dr L:partner:1:available 291 RUB*, Dr I:fees 26", "900 291 874 26"},
-		{"nearly all, its fee not", deducted(250, "3"), "990",
+		{"nearly all, its fee not", feeDeducted(250, "3"), "990",
 			"Cr A:provider 10, Cr Q:fx_position 18, Dr Q:fx_position 6 RUB, Cr L:partner:1:available 6 RUB*, Dr I:fees 28", "10 0 -18 28"},
-		{"on top, its fee not", onTop(250, "3"), "999",
+		{"on top, its fee not", feeOnTop(250, "3"), "999",
 			"Cr A:provider 29, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB*, Dr I:fees 28", "29 1 1 28"},
-		{"nothing crossed, a part refunded", deducted(0, "1020"), "400",
+		{"nothing crossed, a part refunded", feeDeducted(0, "1020"), "400",
 			"Cr A:provider 600, Cr L:partner:1:available 420*, Dr I:fees 1020", "600 0 -420 1020"},
 	} {
-		l := newCharged(t, payment.Payment, "1000", converting(c.fees, usd, rub, "0.333"))
+		l := newCharged(t, payment.Payment, "1000", convertingTerms(c.fees, usd, rub, "0.333"))
 		if c.refund != "" {
 			l.refunds(c.refund)
 			l.onOpAnswer(answers["charged"])

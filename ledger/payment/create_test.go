@@ -43,8 +43,8 @@ func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 // A create is the intent to call its provider, with headroom for every outcome: the amount, and
 // the fee once more, in case it becomes the partner's debt.
 func TestACreateIsTheIntentToCallItsProvider(t *testing.T) {
-	l := newScenario(t, payment.Payment, "9999", terms(deducted(250, "3")))
-	l.want(l.c.Create(txid, 1, l.r.Request, terms(deducted(250, "3"))),
+	l := newScenario(t, payment.Payment, "9999", terms(feeDeducted(250, "3")))
+	l.want(l.c.Create(txid, 1, l.r.Request, terms(feeDeducted(250, "3"))),
 		"create created", "route new", "authorise authorizing",
 		"due 10s, ask submit, reserve 10251")
 	if r := l.r; r.Terminal != term || r.Route != "simulator" || r.ID != txid || r.Partner != 1 || r.Answered() {
@@ -55,14 +55,14 @@ func TestACreateIsTheIntentToCallItsProvider(t *testing.T) {
 // POSTINGS, "payout accepted": held before the provider is called, refused if the available
 // balance does not cover it within the overdraft limit.
 func TestAPayoutIsHeldBeforeItsProviderIsCalled(t *testing.T) {
-	on := terms(deducted(100, "0"))
+	on := terms(feeDeducted(100, "0"))
 	on.Overdraft = money.MustParse("50")
 	l := newScenario(t, payment.Payout, "1000", on)
 	l.want(l.c.Create(txid, 1, l.r.Request, on),
 		"create created", "route new",
 		"authorise authorizing: pending Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"due 10s, ask submit, funds L:partner:1:available down to -50, reserve 1010")
-	l.want(l.c.Create(txid, 1, l.r.Request, terms(onTop(100, "0"))),
+	l.want(l.c.Create(txid, 1, l.r.Request, terms(feeOnTop(100, "0"))),
 		"create created", "route new",
 		"authorise authorizing: pending Dr L:partner:1:available 1010, Cr A:provider 1000, Cr I:fees 10",
 		"due 10s, ask submit, funds L:partner:1:available down to -0, reserve 1020")
@@ -70,7 +70,7 @@ func TestAPayoutIsHeldBeforeItsProviderIsCalled(t *testing.T) {
 
 // POSTINGS, "conversion, payout": both assets are held, and headroom is reserved in both.
 func TestAConvertedPayoutIsHeldInBothAssets(t *testing.T) {
-	on := converting(deducted(100, "0"), rub, tron, "0.0108")
+	on := convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108")
 	l := newScenario(t, payment.Payout, "100000", on)
 	l.want(l.c.Create(txid, 1, l.r.Request, on),
 		"create created", "route new",
@@ -101,22 +101,22 @@ func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
 	if r := l.r; !r.AwaitsPayer() || !r.Answered() || figures(r) != "1000 1000 1000 0" || r.Terminal != (ledger.ID{}) {
 		t.Errorf("%+v", r)
 	}
-	if r := newScenario(t, payment.Payment, "1000", terms(deducted(0, "0"))).r; r.AwaitsPayer() {
+	if r := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))).r; r.AwaitsPayer() {
 		t.Error("one that is not hosted waits for its payer")
 	}
 }
 
-func TestAHostedTransactionGoesOnWithWhatItsPayerBrings(t *testing.T) {
+func TestHostedTransactionContinuesWithThePayersCredentials(t *testing.T) {
 	l := hosted(t)
 	waiting, before := l.r, *l.r
-	d := l.apply(l.c.Continue(l.r, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p"}, terms(onTop(0, "5"))))
+	d := l.apply(l.c.Continue(l.r, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p"}, terms(feeOnTop(0, "5"))))
 	l.want(d, "route new", "authorise authorizing", "due 10s, ask submit, reserve 1010")
 	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "p" || r.Answered() || figures(r) != "1005 1000 1000 5" || r.AwaitsPayer() {
 		t.Errorf("%+v", r)
 	}
-	untouched(t, before, waiting)
+	wantUnchanged(t, before, waiting)
 	l = hosted(t)
-	d = l.apply(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, converting(deducted(0, "0"), usd, rub, "")))
+	d = l.apply(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")))
 	l.want(d, "refuse rejected", "final")
 	if r := d.Record; r.Failure.Describe("en") != "no exchange rate" || r.Terminal != (ledger.ID{}) || r.Method != "sbp" {
 		t.Errorf("%+v", r)
@@ -154,7 +154,7 @@ func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 func TestOnlyARefusalOrACallThatNeverLeftCascades(t *testing.T) {
 	first := map[payment.Verdict]bool{payment.VerdictRefused: true, payment.VerdictNotSent: true}
 	for v := payment.VerdictCharged; v <= payment.VerdictNotSent; v++ {
-		l := newScenario(t, payment.Payment, "100", terms(deducted(0, "0")))
+		l := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
 		if got := payment.Reroutable(l.r, payment.Answer{Verdict: v}); got != first[v] {
 			t.Errorf("the first answer %d: %v, want %v", v, got, first[v])
 		}
@@ -176,9 +176,9 @@ func elsewhere(f payment.Fees) *payment.Terms {
 }
 
 func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", terms(onTop(0, "7")))
+	l := newScenario(t, payment.Payment, "1000", terms(feeOnTop(0, "7")))
 	first, before := l.r, *l.r
-	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(deducted(0, "20")))
+	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(feeDeducted(0, "20")))
 	if !ok || d.MustRecord {
 		t.Fatal("not rerouted by a command")
 	}
@@ -191,27 +191,27 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	if got, want := r.Attempts[0], (payment.Attempt{Terminal: term, Failure: payment.Failure{Code: payment.CardDeclined}, At: ledger.MicrosOf(now), Outcome: payment.AttemptRefused}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	untouched(t, before, first)
+	wantUnchanged(t, before, first)
 }
 
 // Each decision has its own attempts: a decision that the writer refuses changes neither the old
 // record nor the next decision.
 func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for range 3 {
-		d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(deducted(0, "0")))
+		d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(feeDeducted(0, "0")))
 		l.apply(d)
 	}
-	first, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, terms(deducted(0, "0")))
-	_, _ = l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.ExpiredCard}}, terms(deducted(0, "0")))
+	first, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, terms(feeDeducted(0, "0")))
+	_, _ = l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.ExpiredCard}}, terms(feeDeducted(0, "0")))
 	if a := first.Record.Attempts; len(a) != 4 || a[3].Failure.Code != payment.ProcessingError {
 		t.Errorf("%+v", a)
 	}
 }
 
 func TestAPayoutIsHeldAnewForTheNextTerminal(t *testing.T) {
-	l := newScenario(t, payment.Payout, "1000", terms(deducted(0, "10")))
-	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, elsewhere(onTop(0, "30")))
+	l := newScenario(t, payment.Payout, "1000", terms(feeDeducted(0, "10")))
+	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, elsewhere(feeOnTop(0, "30")))
 	l.want(d,
 		"reroute new: void Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"authorise authorizing: pending Dr L:partner:1:available 1030, Cr A:provider:next 1000, Cr I:fees 30",
@@ -220,8 +220,8 @@ func TestAPayoutIsHeldAnewForTheNextTerminal(t *testing.T) {
 
 // A second terminal converts and the first does not, and the reverse.
 func TestACascadeChangesTheDestinationWithTheTerminal(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", converting(deducted(0, "0"), usd, rub, "92.5"))
-	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(deducted(0, "0")))
+	l := newScenario(t, payment.Payment, "1000", convertingTerms(feeDeducted(0, "0"), usd, rub, "92.5"))
+	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(feeDeducted(0, "0")))
 	l.apply(d)
 	l.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1000, release 92500 "+rub.String()+", reserve 1000")
 	if l.r.DestAsset() != usd || figures(l.r) != "1000 1000 1000 0" {
@@ -229,12 +229,12 @@ func TestACascadeChangesTheDestinationWithTheTerminal(t *testing.T) {
 	}
 }
 
-func TestATerminalWhoseTermsRuleItOutIsNotTriedNext(t *testing.T) {
-	l := newScenario(t, payment.Payout, "1000", terms(deducted(0, "0")))
-	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(deducted(0, "1000"))); ok {
+func TestTerminalExcludedByItsTermsIsSkipped(t *testing.T) {
+	l := newScenario(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
+	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(feeDeducted(0, "1000"))); ok {
 		t.Error("rerouted to a terminal whose fee takes all")
 	}
-	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, converting(deducted(0, "0"), usd, rub, "")); ok {
+	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")); ok {
 		t.Error("rerouted to a terminal without a rate")
 	}
 }

@@ -38,13 +38,13 @@ func request(kind payment.Type, amount string) payment.Request {
 	return payment.Request{Type: kind, Amount: money.MustParse(amount), Asset: usd, Method: payment.BankCard, ReturnURL: "https://a", FailURL: "https://b"}
 }
 
-// deducted and onTop are a terminal's fees: basis points and a fixed part.
-func deducted(bps uint64, fixed string) payment.Fees {
+// feeDeducted and feeOnTop return a terminal's fees: basis points and a fixed part.
+func feeDeducted(bps uint64, fixed string) payment.Fees {
 	return payment.Fees{Bps: money.BasisPoints(bps), Fixed: money.MustParse(fixed)}
 }
 
-func onTop(bps uint64, fixed string) payment.Fees {
-	f := deducted(bps, fixed)
+func feeOnTop(bps uint64, fixed string) payment.Fees {
+	f := feeDeducted(bps, fixed)
 	f.OnTop = true
 	return f
 }
@@ -63,8 +63,8 @@ func twoPhase(on *payment.Terms) *payment.Terms {
 	return on
 }
 
-// converting returns terms whose destination is in another asset.
-func converting(f payment.Fees, from, to money.Asset, rate string) *payment.Terms {
+// convertingTerms returns terms whose destination is in another asset.
+func convertingTerms(f payment.Fees, from, to money.Asset, rate string) *payment.Terms {
 	t := terms(f)
 	t.Asset, t.Converts, t.SettlementAsset = from, true, to
 	if rate != "" {
@@ -139,7 +139,7 @@ func (l *scenario) onOpAnswer(a payment.Answer) payment.Decision {
 	return l.apply(d)
 }
 
-// name returns the name of the next operation, shown as "op 1", "op 2".
+// name returns the id of the next operation, shown as "op 1", "op 2".
 func (l *scenario) name() ledger.ID {
 	l.asks++
 	return uuid.UUID{9, l.asks}
@@ -178,13 +178,13 @@ func (l *scenario) completes(material bool) payment.Decision {
 // material.
 func (l *scenario) continues(material bool) (payment.Decision, error) {
 	if material {
-		return l.c.Submit(l.r, has("otp", "signature"), l.name())
+		return l.c.Submit(l.r, hasTexts("otp", "signature"), l.name())
 	}
 	return l.c.Complete(l.r, l.name())
 }
 
-// has is material with texts of these names.
-func has(names ...string) func(string) bool {
+// hasTexts returns a function that tells whether the material has a text of that name.
+func hasTexts(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
@@ -218,8 +218,8 @@ func (l *scenario) want(d payment.Decision, want ...string) {
 	}
 }
 
-// refused fails the test unless the error has the code.
-func refused(t testing.TB, err error, code ledger.Code) {
+// wantRefused fails the test unless the error has the code.
+func wantRefused(t testing.TB, err error, code ledger.Code) {
 	t.Helper()
 	var refusal *ledger.Refusal
 	if !errors.As(err, &refusal) || refusal.Code != code {
@@ -322,16 +322,16 @@ func figures(r *payment.Record) string {
 	return fmt.Sprintf("%v %v %v %v", r.AmountWithFee, r.Dest, r.Merchant, r.Fee)
 }
 
-// untouched fails the test if the decision changed the old record.
-func untouched(t testing.TB, before payment.Record, after *payment.Record) {
+// wantUnchanged fails the test if the decision changed the old record.
+func wantUnchanged(t testing.TB, before payment.Record, after *payment.Record) {
 	t.Helper()
 	if !reflect.DeepEqual(before, *after) {
 		t.Errorf("the record decided on was changed:\n%+v\n%+v", before, *after)
 	}
 }
 
-// msg returns the outcome of the last refund, for people.
-func msg(r *payment.Record) string {
+// refundMessage returns the outcome of the last refund, for people.
+func refundMessage(r *payment.Record) string {
 	if f := r.LastRefund(); f != nil {
 		return f.Describe("en")
 	}

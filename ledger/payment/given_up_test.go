@@ -9,8 +9,8 @@ import (
 
 // The service gives up a charge whose payer does nothing. The rail did not refuse it, and the
 // rail's "failed" is the outcome of our void.
-func TestWhatItsPayerLetPassIsNotCorrected(t *testing.T) {
-	l := at(t, payment.Payment, payment.ActionRequired)
+func TestExpiredPayerActionIsNotCorrected(t *testing.T) {
+	l := inState(t, payment.Payment, payment.ActionRequired)
 	_, d, decided := l.onDue(30 * time.Minute)
 	if !decided || d.Record.Op == nil || d.Record.Op.Kind != payment.OpVoid {
 		t.Fatal("it is not given up")

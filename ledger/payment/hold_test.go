@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// suspend creates a two-phase transaction whose money is held.
-func suspend(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *scenario {
+// newHeld creates a two-phase transaction whose money is held.
+func newHeld(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *scenario {
 	t.Helper()
 	l := newScenario(t, kind, amount, twoPhase(on))
 	l.onAnswer(answers["held"])
@@ -19,7 +19,7 @@ func suspend(t testing.TB, kind payment.Type, amount string, on *payment.Terms) 
 // POSTINGS, "held": the charge's entry as pending, with the partner's whole line on the
 // available account. The capture splits it.
 func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", twoPhase(terms(deducted(250, "3"))))
+	l := newScenario(t, payment.Payment, "1000", twoPhase(terms(feeDeducted(250, "3"))))
 	l.want(l.onAnswer(answers["held"]),
 		"process charging",
 		"hold_payment payment_suspended: pending Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
@@ -42,8 +42,8 @@ func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 
 // The fee is recomputed for the captured part, and the rest of the hold is released with its
 // headroom: 1028 − 413, 1056 − 426.
-func TestAPartIsCapturedAtItsOwnFee(t *testing.T) {
-	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
+func TestFeeIsComputedForTheCapturedPart(t *testing.T) {
+	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
 	l.commits("400")
 	if amount, _ := l.r.OperationAmount(); amount.String() != "400" || figures(l.r) != "1000 972 972 28" {
 		t.Errorf("%v is asked for, %s held", amount, figures(l.r))
@@ -56,7 +56,7 @@ func TestAPartIsCapturedAtItsOwnFee(t *testing.T) {
 		t.Errorf("%s of %v", figures(r), r.Captured)
 	}
 
-	l = suspend(t, payment.Payment, "1000", terms(onTop(250, "3")))
+	l = newHeld(t, payment.Payment, "1000", terms(feeOnTop(250, "3")))
 	l.commits("400")
 	if amount, _ := l.r.OperationAmount(); amount.String() != "413" {
 		t.Errorf("%v is asked for: the payer pays the fee", amount)
@@ -67,8 +67,8 @@ func TestAPartIsCapturedAtItsOwnFee(t *testing.T) {
 		"release 630, final")
 }
 
-func TestAPartWhoseFeeIsMoreLeavesThePartnerOwing(t *testing.T) {
-	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "28")))
+func TestPartialCaptureBelowItsFeeLeavesThePartnerInDebt(t *testing.T) {
+	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "28")))
 	l.commits("20")
 	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 20, Dr L:partner:1:available 8*, Cr I:fees 28"+
@@ -80,7 +80,7 @@ func TestAPartWhoseFeeIsMoreLeavesThePartnerOwing(t *testing.T) {
 }
 
 func TestAHeldPayoutIsCapturedWholeOrInPart(t *testing.T) {
-	l := newScenario(t, payment.Payout, "1000", twoPhase(terms(deducted(100, "0"))))
+	l := newScenario(t, payment.Payout, "1000", twoPhase(terms(feeDeducted(100, "0"))))
 	l.want(l.onAnswer(answers["held"]), "process charging", "hold_payout payout_suspended", "due 168h0m0s")
 	l.commits("")
 	if amount, asset := l.r.OperationAmount(); amount.String() != "990" || asset != usd {
@@ -91,7 +91,7 @@ func TestAHeldPayoutIsCapturedWholeOrInPart(t *testing.T) {
 			" for Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"final")
 
-	l = suspend(t, payment.Payout, "1000", terms(deducted(100, "0")))
+	l = newHeld(t, payment.Payout, "1000", terms(feeDeducted(100, "0")))
 	l.commits("500")
 	if amount, _ := l.r.OperationAmount(); amount.String() != "495" {
 		t.Errorf("%v is to be paid out", amount)
@@ -104,47 +104,47 @@ func TestAHeldPayoutIsCapturedWholeOrInPart(t *testing.T) {
 
 // "Hold captured, never more than held."
 func TestWhatCanBeCommitted(t *testing.T) {
-	held := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	held := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for amount, code := range map[string]ledger.Code{"0": ledger.InvalidCaptureAmount, "1001": ledger.InvalidCaptureAmount} {
 		_, err := held.c.Commit(held.r, part(amount), held.name())
-		refused(t, err, code)
+		wantRefused(t, err, code)
 	}
 	for _, amount := range []string{"1", "1000"} {
 		if _, err := held.c.Commit(held.r, part(amount), held.name()); err != nil {
 			t.Errorf("%s: %v", amount, err)
 		}
 	}
-	payout := suspend(t, payment.Payout, "1000", terms(deducted(0, "10")))
+	payout := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "10")))
 	_, err := payout.c.Commit(payout.r, part("10"), payout.name())
-	refused(t, err, ledger.InvalidCaptureAmount) // its fee leaves nothing
+	wantRefused(t, err, ledger.InvalidCaptureAmount) // its fee leaves nothing
 	for name, l := range map[string]*scenario{
-		"charged":         newCharged(t, payment.Payment, "1000", terms(deducted(0, "0"))),
-		"charging":        at(t, payment.Payment, payment.Charging),
-		"action_required": at(t, payment.Payment, payment.ActionRequired),
+		"charged":         newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))),
+		"charging":        inState(t, payment.Payment, payment.Charging),
+		"action_required": inState(t, payment.Payment, payment.ActionRequired),
 		"hosted":          hosted(t),
 	} {
 		if _, err := l.c.Commit(l.r, nil, l.name()); err == nil {
 			t.Errorf("%s was committed", name)
 		} else {
-			refused(t, err, ledger.Conflict)
+			wantRefused(t, err, ledger.Conflict)
 		}
 	}
 }
 
 // "Capture against cancel: exactly one wins, the other gets 409."
 func TestACommitAndACancelExcludeEachOther(t *testing.T) {
-	committing := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	committing := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	committing.commits("")
-	cancelling := suspend(t, payment.Payout, "1000", terms(deducted(0, "0")))
+	cancelling := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
 	cancelling.cancels()
 	for _, l := range []*scenario{committing, cancelling} {
 		for range 2 { // before and after the provider has timed out
 			_, err := l.c.Commit(l.r, nil, l.name())
-			refused(t, err, ledger.Conflict)
+			wantRefused(t, err, ledger.Conflict)
 			_, err = l.c.Cancel(l.r, l.name())
-			refused(t, err, ledger.Conflict)
+			wantRefused(t, err, ledger.Conflict)
 			_, err = l.c.Refund(l.r, nil, l.name())
-			refused(t, err, ledger.NotReversible)
+			wantRefused(t, err, ledger.NotReversible)
 			l.onOpAnswer(answers["nothing"])
 		}
 	}
@@ -153,7 +153,7 @@ func TestACommitAndACancelExcludeEachOther(t *testing.T) {
 // A hold whose capture failed stays held until its time is over.
 func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
 	for name, why := range map[string]string{"refused": "why", "failed": "why", "not sent": "why"} {
-		l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+		l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 		l.commits("400")
 		l.want(l.onOpAnswer(answers[name]), "commit_refused payment_suspended", "due 168h0m0s")
 		if r := l.r; r.Failure.Describe("en") != why || r.Op != nil || !r.Captured.IsZero() || figures(r) != "1000 1000 1000 0" {
@@ -167,7 +167,7 @@ func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
 }
 
 func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
-	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.commits("")
 	for _, c := range []struct{ says, due string }{
 		{"nothing", "due 10s"}, {"pending", "due 20s"}, {"not known", "due 10s"}, {"pending", "due 40s"}, {"not known", "due 10s"},
@@ -189,7 +189,7 @@ func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
 
 // A cancel is an intent to void at the provider; when it is done, the hold is released.
 func TestACancelReleasesTheHold(t *testing.T) {
-	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
+	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
 	l.want(l.cancels(), "cancel payment_suspended", "due 10s, ask op")
 	l.want(l.onOpAnswer(answers["charged"]),
 		"void failed: void Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
@@ -197,7 +197,7 @@ func TestACancelReleasesTheHold(t *testing.T) {
 	if r := l.r; r.Failure.Describe("en") != "The transaction was cancelled before it settled." || r.HoldUntil != 0 || r.Op != nil {
 		t.Errorf("%+v", r)
 	}
-	l = suspend(t, payment.Payout, "1000", terms(deducted(100, "0")))
+	l = newHeld(t, payment.Payout, "1000", terms(feeDeducted(100, "0")))
 	l.cancels()
 	l.want(l.onOpAnswer(answers["charged"]),
 		"void failed: void Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
@@ -207,7 +207,7 @@ func TestACancelReleasesTheHold(t *testing.T) {
 // A charge in status charging can be voided too; a payment then holds nothing.
 func TestACancelBeforeSettlementFails(t *testing.T) {
 	for _, status := range []payment.Status{payment.Charging, payment.ActionRequired, payment.AuthRequired} {
-		l := at(t, payment.Payment, status)
+		l := inState(t, payment.Payment, status)
 		l.want(l.cancels(), "cancel "+string(status), "due 10s, ask op")
 		if amount, _ := l.r.OperationAmount(); !amount.IsZero() {
 			t.Errorf("%s: a void of %v", status, amount)
@@ -221,13 +221,13 @@ func TestACancelBeforeSettlementFails(t *testing.T) {
 
 // "Never at a provider, or charged: not_reversible."
 func TestWhatCanNotBeCancelled(t *testing.T) {
-	closed := at(t, payment.Payment, payment.Charging)
+	closed := inState(t, payment.Payment, payment.Charging)
 	closed.onAnswer(answers["refused"])
-	returned := newCharged(t, payment.Payment, "100", terms(deducted(0, "0")))
+	returned := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
 	decision, _ := returned.c.DecideReversal(returned.r, 7, next, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
 		"hosted":      hosted(t).r,
-		"authorizing": newScenario(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
+		"authorizing": newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0"))).r,
 		"charged":     returned.r,
 		"reversed":    decision.Record,
 		"rejected":    closed.r,
@@ -237,13 +237,13 @@ func TestWhatCanNotBeCancelled(t *testing.T) {
 			t.Errorf("%s was cancelled", name)
 			continue
 		}
-		refused(t, err, ledger.NotReversible)
+		wantRefused(t, err, ledger.NotReversible)
 	}
 }
 
 // "If the provider says charged after all, the transaction is charged."
 func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
-	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.cancels()
 	l.want(l.onOpAnswer(answers["refused"]), "void_failed payment_suspended", "due 10s, ask inquire")
 	l.want(l.onAnswer(answers["charged"]),
@@ -252,7 +252,7 @@ func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 	if r := l.r; r.Captured.String() != "1000" || r.Failure.Describe("en") != "" {
 		t.Errorf("%v captured, %q", r.Captured, r.Failure.Describe("en"))
 	}
-	l = at(t, payment.Payout, payment.Charging)
+	l = inState(t, payment.Payout, payment.Charging)
 	l.cancels()
 	l.want(l.onOpAnswer(answers["failed"]), "void_failed charging", "due 10s, ask inquire")
 	l.want(l.onAnswer(answers["charged"]),
@@ -261,8 +261,8 @@ func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 
 // The inquiry about the charge's status may be lost: it is repeated, and not only when the
 // hold's time is over.
-func TestHowARefusedVoidsChargeStandsIsAskedUntilItIsSaid(t *testing.T) {
-	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+func TestChargeIsInquiredAfterARefusedVoidUntilItsStatusIsKnown(t *testing.T) {
+	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.cancels()
 	l.onOpAnswer(answers["refused"])
 	if ask, _, decided := l.onDue(10 * time.Second); ask != payment.AskInquire || decided {
@@ -279,7 +279,7 @@ func TestHowARefusedVoidsChargeStandsIsAskedUntilItIsSaid(t *testing.T) {
 }
 
 func TestAVoidThatNeverArrivesLeavesTheChargeAsItIs(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+	l := inState(t, payment.Payment, payment.Charging)
 	l.cancels()
 	for range 3 {
 		l.onOpAnswer(answers["not known"])
@@ -292,8 +292,8 @@ func TestAVoidThatNeverArrivesLeavesTheChargeAsItIs(t *testing.T) {
 }
 
 // Authorisation expiry: the hold is voided at the provider when its time is over.
-func TestAHoldThatIsTooOldIsGivenUp(t *testing.T) {
-	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+func TestExpiredHoldIsVoided(t *testing.T) {
+	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	if _, _, decided := l.onDue(week - time.Microsecond); decided {
 		t.Fatal("it lapsed early")
 	}
@@ -310,8 +310,8 @@ func TestAHoldThatIsTooOldIsGivenUp(t *testing.T) {
 }
 
 // A void that the provider did not grant is repeated, with growing gaps.
-func TestAHoldThatCouldNotBeGivenUpIsTriedAgain(t *testing.T) {
-	l := suspend(t, payment.Payout, "1000", terms(deducted(0, "0")))
+func TestFailedVoidOfAnExpiredHoldIsRetried(t *testing.T) {
+	l := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
 	l.onDue(week)
 	l.want(l.onOpAnswer(answers["failed"]), "void_failed payout_suspended", "due 10s, ask inquire")
 	l.c.Now = l.c.Now.Add(10 * time.Second)
@@ -325,7 +325,7 @@ func TestAHoldThatCouldNotBeGivenUpIsTriedAgain(t *testing.T) {
 
 // A commit that is refused after the hold's time leads to the lapse at once.
 func TestACommitRefusedAfterTheHoldsTimeLapses(t *testing.T) {
-	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.c.Now = now.Add(week - time.Second)
 	l.commits("")
 	l.c.Now = now.Add(week + time.Second)
@@ -336,17 +336,17 @@ func TestACommitRefusedAfterTheHoldsTimeLapses(t *testing.T) {
 }
 
 // A hold by the rail of a one-phase terminal can't be committed: it is voided at once.
-func TestAHoldThatNobodyAskedForIsGivenUp(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", terms(deducted(0, "0")))
+func TestHoldOnAOnePhaseTerminalIsVoided(t *testing.T) {
+	l := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.onAnswer(answers["held"])
 	if _, d, decided := l.onDue(0); !decided || d.Events[0].Name != "lapse" {
 		t.Error("it is held for nobody")
 	}
 }
 
-// POSTINGS, "conversion" of a hold: a partial capture reduces both assets.
+// POSTINGS, "conversion" of a hold: a partial capture reduces the held amounts of both assets.
 func TestAConvertedHoldIsCapturedInPart(t *testing.T) {
-	l := suspend(t, payment.Payment, "1000", converting(deducted(250, "3"), usd, rub, "0.333"))
+	l := newHeld(t, payment.Payment, "1000", convertingTerms(feeDeducted(250, "3"), usd, rub, "0.333"))
 	l.commits("400")
 	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 400, Cr Q:fx_position 387, Dr Q:fx_position 128 RUB, Cr L:partner:1:available 128 RUB*, Cr I:fees 13"+
@@ -354,13 +354,13 @@ func TestAConvertedHoldIsCapturedInPart(t *testing.T) {
 		"release 615, release 195 "+rub.String()+", final")
 	// If the fee takes the whole part, nothing crosses the position: the partner owes at the
 	// source.
-	l = suspend(t, payment.Payment, "1000", converting(deducted(0, "28"), usd, rub, "0.333"))
+	l = newHeld(t, payment.Payment, "1000", convertingTerms(feeDeducted(0, "28"), usd, rub, "0.333"))
 	l.commits("20")
 	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 20, Dr L:partner:1:available 8*, Cr I:fees 28"+
 			" for Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 323 RUB, Cr L:partner:1:available 323 RUB, Cr I:fees 28",
 		"release 980, release 323 "+rub.String()+", final")
-	l = suspend(t, payment.Payout, "100000", converting(deducted(100, "0"), rub, tron, "0.0108"))
+	l = newHeld(t, payment.Payout, "100000", convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108"))
 	l.commits("50000")
 	if amount, asset := l.r.OperationAmount(); amount.String() != "5346000" || asset != tron {
 		t.Errorf("%v %v is to be paid out", amount, asset)

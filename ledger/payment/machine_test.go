@@ -37,7 +37,7 @@ var grid = map[payment.Status]steps{
 	// authorizing → charging; back to new while routing tries several terminals.
 	"authorizing": {"process": "charging", "decline": "rejected", "reroute": "new", "fail": "failed", "await": "authorizing"},
 	// charging → action_required, charged, failed, rejected, or held on a two-phase terminal.
-	"charging": rails("charging", steps{}),
+	"charging": atRailSteps("charging", steps{}),
 	// action_required → charging with the material, rejected by a refusal or at the end of the
 	// payer's time.
 	"action_required": {
@@ -45,10 +45,10 @@ var grid = map[payment.Status]steps{
 		"cancel": "action_required", "lapse": "action_required", "void": "failed", "expire": "rejected", "void_failed": "action_required",
 	},
 	// Intermediate states, whose transitions are "not shown": as charging, and back to it.
-	"pre_authorized_3ds": rails("pre_authorized_3ds", steps{"process": "charging"}),
-	"auth_required":      rails("auth_required", steps{"process": "charging"}),
-	"unknown":            rails("unknown", steps{"process": "charging"}),
-	"cancelled":          rails("cancelled", steps{"process": "charging"}),
+	"pre_authorized_3ds": atRailSteps("pre_authorized_3ds", steps{"process": "charging"}),
+	"auth_required":      atRailSteps("auth_required", steps{"process": "charging"}),
+	"unknown":            atRailSteps("unknown", steps{"process": "charging"}),
+	"cancelled":          atRailSteps("cancelled", steps{"process": "charging"}),
 	// held, two-phase → charged by commit, failed by cancel or expiry.
 	"payment_suspended": suspended("payment_suspended"),
 	"payout_suspended":  suspended("payout_suspended"),
@@ -77,8 +77,8 @@ var grid = map[payment.Status]steps{
 	"reversed": {},
 }
 
-// rails returns the steps while the rail has the charge, in any of those statuses.
-func rails(self payment.Status, more steps) steps {
+// atRailSteps returns the steps while the rail has the charge, in any of those statuses.
+func atRailSteps(self payment.Status, more steps) steps {
 	row := steps{
 		"act": "action_required", "settle": "charged", "fail": "failed", "decline": "rejected",
 		"hold_payment": "payment_suspended", "hold_payout": "payout_suspended",

@@ -17,9 +17,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// one is a transaction of the random life: its record, its postings, and the headroom of its
+// randomTransaction is a transaction of the random life: its record, its postings, and the headroom of its
 // refunds.
-type one struct {
+type randomTransaction struct {
 	b     *books
 	t     *rapid.T
 	c     payment.DecisionContext
@@ -46,9 +46,9 @@ func TestEveryLifeOfATransactionBalances(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBooks(t)
-		var all []*one
+		var all []*randomTransaction
 		for i := range rapid.IntRange(1, 3).Draw(t, "transactions") {
-			o := &one{b: b, t: t, c: cas, net: map[ledger.Account]*big.Int{}, kept: map[string]*big.Int{}}
+			o := &randomTransaction{b: b, t: t, c: cas, net: map[ledger.Account]*big.Int{}, kept: map[string]*big.Int{}}
 			all = append(all, o)
 			o.begin(uuid.UUID{4, byte(i)})
 			reserved(t, b, all)
@@ -110,7 +110,7 @@ func anyTerms(t *rapid.T, asset money.Asset) *payment.Terms {
 }
 
 // begin creates the transaction: hosted, refused or on a terminal.
-func (o *one) begin(id ledger.ID) {
+func (o *randomTransaction) begin(id ledger.ID) {
 	t := o.t
 	r := request(rapid.SampledFrom([]payment.Type{payment.Payment, payment.Payout}).Draw(t, "type"), anyAmount(t, "amount"))
 	r.Asset = rapid.SampledFrom([]money.Asset{usd, rub, tron, bsc}).Draw(t, "asset")
@@ -132,9 +132,9 @@ func (o *one) begin(id ledger.ID) {
 }
 
 // take books a decision and checks the invariants after it.
-func (o *one) take(d payment.Decision) {
+func (o *randomTransaction) take(d payment.Decision) {
 	t := o.t
-	o.b.take(&d, o.net)
+	o.b.apply(&d, o.net)
 	o.room(&d)
 	r := d.Record
 	for i := range d.Events {
@@ -166,7 +166,7 @@ func (o *one) take(d payment.Decision) {
 }
 
 // waits checks that a transaction that is not over has a due instant, which changes.
-func (o *one) waits(d *payment.Decision) {
+func (o *randomTransaction) waits(d *payment.Decision) {
 	r, now := d.Record, ledger.MicrosOf(o.c.Now)
 	over := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
 	switch {
@@ -185,7 +185,7 @@ func (o *one) waits(d *payment.Decision) {
 	}
 }
 
-func (o *one) netZero(after string) {
+func (o *randomTransaction) netZero(after string) {
 	for a, n := range o.net {
 		if n.Sign() != 0 {
 			o.t.Fatalf("after %s %v has moved by %v", after, a, n)
@@ -195,7 +195,7 @@ func (o *one) netZero(after string) {
 
 // room counts the headroom that refunds reserve: the provider's amount, the fee once more, and
 // the amount at the destination.
-func (o *one) room(d *payment.Decision) {
+func (o *randomTransaction) room(d *payment.Decision) {
 	for i := range d.Events {
 		e := &d.Events[i]
 		switch payment.Event(e.Name) {
@@ -230,7 +230,7 @@ func raiseKey(sums map[string]*big.Int, key string, by *big.Int) {
 }
 
 // reserved checks that the counters equal what the transactions and the funding need.
-func reserved(t *rapid.T, b *books, all []*one) {
+func reserved(t *rapid.T, b *books, all []*randomTransaction) {
 	want := map[string]*big.Int{}
 	for a, s := range b.accounts {
 		if a.Path == ledger.Bank {
@@ -269,7 +269,7 @@ func reserved(t *rapid.T, b *books, all []*one) {
 	}
 }
 
-func (o *one) name() ledger.ID {
+func (o *randomTransaction) name() ledger.ID {
 	o.asks++
 	return uuid.UUID{9, byte(len(o.net)), o.asks, o.r.ID[1]}
 }
@@ -291,7 +291,7 @@ func frozen(r *payment.Record) payment.Record {
 }
 
 // step tries one action, whether it fits the state or not.
-func (o *one) step() {
+func (o *randomTransaction) step() {
 	before, decided := frozen(o.r), o.r
 	kinds := []func() (payment.Decision, bool){o.answer, o.answer, o.operation, o.operation, o.wake, o.refund, o.refund, o.cancel, o.commit, o.complete,
 		o.reverse, o.correct, o.giveBack, o.resume, o.reroute}
@@ -307,7 +307,7 @@ func (o *one) step() {
 	}
 }
 
-func (o *one) anyAnswer() payment.Answer {
+func (o *randomTransaction) anyAnswer() payment.Answer {
 	t := o.t
 	a := payment.Answer{
 		Verdict: payment.Verdict(rapid.IntRange(int(payment.VerdictCharged), int(payment.VerdictNotSent)).Draw(t, "verdict")),
@@ -321,9 +321,11 @@ func (o *one) anyAnswer() payment.Answer {
 	return a
 }
 
-func (o *one) answer() (payment.Decision, bool) { return o.c.Answered(o.r, o.anyAnswer()) }
+func (o *randomTransaction) answer() (payment.Decision, bool) {
+	return o.c.Answered(o.r, o.anyAnswer())
+}
 
-func (o *one) operation() (payment.Decision, bool) {
+func (o *randomTransaction) operation() (payment.Decision, bool) {
 	id := o.name()
 	if o.r.Op != nil && rapid.IntRange(0, 9).Draw(o.t, "of this operation") > 0 {
 		id = o.r.Op.Request
@@ -335,7 +337,7 @@ func (o *one) operation() (payment.Decision, bool) {
 }
 
 // wake decides at the due instant of the record, or at an earlier one, as after a restart.
-func (o *one) wake() (payment.Decision, bool) {
+func (o *randomTransaction) wake() (payment.Decision, bool) {
 	early := rapid.Bool().Draw(o.t, "early")
 	if !early && o.c.Due != 0 {
 		if at := o.c.Due.Time(); at.After(o.c.Now) {
@@ -347,7 +349,7 @@ func (o *one) wake() (payment.Decision, bool) {
 }
 
 // part returns some of an amount, all, or more.
-func (o *one) part(all money.Amount) *money.Amount {
+func (o *randomTransaction) part(all money.Amount) *money.Amount {
 	n := number(all)
 	switch rapid.IntRange(0, 5).Draw(o.t, "part") {
 	case 0:
@@ -370,7 +372,7 @@ func (o *one) part(all money.Amount) *money.Amount {
 	return &a
 }
 
-func (o *one) refund() (payment.Decision, bool) {
+func (o *randomTransaction) refund() (payment.Decision, bool) {
 	left, err := o.r.Settled().Sub(o.r.Refunded)
 	if err != nil {
 		o.t.Fatal(err)
@@ -378,13 +380,15 @@ func (o *one) refund() (payment.Decision, bool) {
 	return unless(o.c.Refund(o.r, o.part(left), o.name()))
 }
 
-func (o *one) commit() (payment.Decision, bool) {
+func (o *randomTransaction) commit() (payment.Decision, bool) {
 	return unless(o.c.Commit(o.r, o.part(o.r.Amount), o.name()))
 }
 
-func (o *one) cancel() (payment.Decision, bool) { return unless(o.c.Cancel(o.r, o.name())) }
+func (o *randomTransaction) cancel() (payment.Decision, bool) {
+	return unless(o.c.Cancel(o.r, o.name()))
+}
 
-func (o *one) complete() (payment.Decision, bool) {
+func (o *randomTransaction) complete() (payment.Decision, bool) {
 	if rapid.Bool().Draw(o.t, "material") {
 		return unless(o.c.Submit(o.r, func(string) bool { return rapid.Bool().Draw(o.t, "has it") }, o.name()))
 	}
@@ -393,18 +397,20 @@ func (o *one) complete() (payment.Decision, bool) {
 
 func unless(d payment.Decision, err error) (payment.Decision, bool) { return d, err == nil }
 
-func (o *one) reverse() (payment.Decision, bool) {
+func (o *randomTransaction) reverse() (payment.Decision, bool) {
 	return o.c.DecideReversal(o.r, 7, uuid.UUID{5, o.r.ID[1]}, payment.Failure{})
 }
 
-func (o *one) correct() (payment.Decision, bool) {
+func (o *randomTransaction) correct() (payment.Decision, bool) {
 	return o.c.DecideCorrection(o.r, payment.Failure{Detail: "corrected"})
 }
 
-func (o *one) giveBack() (payment.Decision, bool) { return o.c.DecideSuspenseRefund(o.r, o.name()) }
+func (o *randomTransaction) giveBack() (payment.Decision, bool) {
+	return o.c.DecideSuspenseRefund(o.r, o.name())
+}
 
 // resume continues a hosted transaction.
-func (o *one) resume() (payment.Decision, bool) {
+func (o *randomTransaction) resume() (payment.Decision, bool) {
 	if !o.r.AwaitsPayer() {
 		return payment.Decision{}, false
 	}
@@ -420,7 +426,7 @@ func (o *one) resume() (payment.Decision, bool) {
 	return d, true
 }
 
-func (o *one) reroute() (payment.Decision, bool) {
+func (o *randomTransaction) reroute() (payment.Decision, bool) {
 	a := o.anyAnswer()
 	if !payment.Reroutable(o.r, a) {
 		return payment.Decision{}, false
@@ -432,7 +438,7 @@ func (o *one) reroute() (payment.Decision, bool) {
 }
 
 // end answers every question until none is left, and commits or cancels holds.
-func (o *one) end() {
+func (o *randomTransaction) end() {
 	for range 40 {
 		var d payment.Decision
 		ok := true

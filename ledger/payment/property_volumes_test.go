@@ -32,8 +32,8 @@ func anyBounds(t *rapid.T) (all []payment.Bound) {
 }
 
 // refusal returns why the writer would refuse a command; zero if it would not.
-func (o *one) refusal(d *payment.Decision) payment.Failure {
-	if i, bears := o.b.bears(d); !bears {
+func (o *randomTransaction) refusal(d *payment.Decision) payment.Failure {
+	if i, bears := o.b.countersAccept(d); !bears {
 		g, breach := &d.Counters[i], d.Breach(i)
 		at := slices.IndexFunc(o.wants, func(b payment.Bound) bool { return strings.Contains(g.Key, b.Limit.String()) })
 		if at < 0 && breach.Code != payment.AmountOutOfRange || at >= 0 && breach != o.wants[at].Breach {
@@ -41,7 +41,7 @@ func (o *one) refusal(d *payment.Decision) payment.Failure {
 		}
 		return breach
 	}
-	if !o.b.covers(d) {
+	if !o.b.fundsAvailable(d) {
 		return payment.Failure{Code: payment.InsufficientBalance}
 	}
 	return payment.Failure{}
@@ -49,7 +49,7 @@ func (o *one) refusal(d *payment.Decision) payment.Failure {
 
 // raiseVolumes adds a pending or settled transaction to its volumes: its amount, or the part
 // that was captured.
-func raiseVolumes(want map[string]*big.Int, o *one) {
+func raiseVolumes(want map[string]*big.Int, o *randomTransaction) {
 	amount := number(o.r.Amount)
 	if !o.r.Captured.IsZero() {
 		amount = number(o.r.Captured)

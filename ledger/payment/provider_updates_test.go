@@ -22,20 +22,20 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 		left         string // the return's amount
 		figures      string
 	}{
-		{"no fee", "50", deducted(0, "0"), nil, "Cr A:provider 50, Dr L:partner:1:available 50*", "50", "50 50 50 0"},
-		{"deducted", "50", deducted(0, "20"), nil, "Cr A:provider 50, Dr L:partner:1:available 30*, Dr I:fees 20", "50", "50 30 30 20"},
-		{"on top", "50", onTop(0, "20"), nil, "Cr A:provider 70, Dr L:partner:1:available 50*, Dr I:fees 20", "50", "70 50 50 20"},
-		{"the fee is the amount", "50", deducted(0, "50"), nil, "Cr A:provider 50, Dr I:fees 50", "50", "50 0 0 50"},
-		{"the fee is more", "50", deducted(0, "70"), nil, "Cr A:provider 50, Cr L:partner:1:available 20*, Dr I:fees 70", "50", "50 0 -20 70"},
-		{"refunded with its fee", "9999", refundable(deducted(250, "3")), []string{"1000"}, "Cr A:provider 8999, Dr L:partner:1:available 8772*, Dr I:fees 227", "8999", "8999 8772 8772 227"},
-		{"refunded twice", "9999", refundable(deducted(250, "3")), []string{"1000", "1000"}, "Cr A:provider 7999, Dr L:partner:1:available 7797*, Dr I:fees 202", "7999", "7999 7797 7797 202"},
-		{"refunded without its fee", "9999", deducted(250, "3"), []string{"1000"}, "Cr A:provider 8999, Dr L:partner:1:available 8747*, Dr I:fees 252", "8999", "8999 8747 8747 252"},
-		{"on top, refunded with its fee", "9999", refundable(onTop(250, "3")), []string{"1000"}, "Cr A:provider 9226, Dr L:partner:1:available 8999*, Dr I:fees 227", "8999", "9226 8999 8999 227"},
-		{"on top, refunded without", "9999", onTop(250, "3"), []string{"1000"}, "Cr A:provider 9251, Dr L:partner:1:available 8999*, Dr I:fees 252", "8999", "9251 8999 8999 252"},
-		{"refunded beyond what arrived", "100", deducted(0, "10"), []string{"95"}, "Cr A:provider 5, Cr L:partner:1:available 5*, Dr I:fees 10", "5", "5 0 -5 10"},
-		{"refunded just what arrived", "100", deducted(0, "10"), []string{"90"}, "Cr A:provider 10, Dr I:fees 10", "10", "10 0 0 10"},
-		{"the fee is more, refunded", "50", refundable(deducted(0, "70")), []string{"20"}, "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "30", "30 0 -12 42"},
-		{"the fee is more and stays, refunded", "50", deducted(0, "70"), []string{"20"}, "Cr A:provider 30, Cr L:partner:1:available 40*, Dr I:fees 70", "30", "30 0 -40 70"},
+		{"no fee", "50", feeDeducted(0, "0"), nil, "Cr A:provider 50, Dr L:partner:1:available 50*", "50", "50 50 50 0"},
+		{"deducted", "50", feeDeducted(0, "20"), nil, "Cr A:provider 50, Dr L:partner:1:available 30*, Dr I:fees 20", "50", "50 30 30 20"},
+		{"on top", "50", feeOnTop(0, "20"), nil, "Cr A:provider 70, Dr L:partner:1:available 50*, Dr I:fees 20", "50", "70 50 50 20"},
+		{"the fee is the amount", "50", feeDeducted(0, "50"), nil, "Cr A:provider 50, Dr I:fees 50", "50", "50 0 0 50"},
+		{"the fee is more", "50", feeDeducted(0, "70"), nil, "Cr A:provider 50, Cr L:partner:1:available 20*, Dr I:fees 70", "50", "50 0 -20 70"},
+		{"refunded with its fee", "9999", refundable(feeDeducted(250, "3")), []string{"1000"}, "Cr A:provider 8999, Dr L:partner:1:available 8772*, Dr I:fees 227", "8999", "8999 8772 8772 227"},
+		{"refunded twice", "9999", refundable(feeDeducted(250, "3")), []string{"1000", "1000"}, "Cr A:provider 7999, Dr L:partner:1:available 7797*, Dr I:fees 202", "7999", "7999 7797 7797 202"},
+		{"refunded without its fee", "9999", feeDeducted(250, "3"), []string{"1000"}, "Cr A:provider 8999, Dr L:partner:1:available 8747*, Dr I:fees 252", "8999", "8999 8747 8747 252"},
+		{"on top, refunded with its fee", "9999", refundable(feeOnTop(250, "3")), []string{"1000"}, "Cr A:provider 9226, Dr L:partner:1:available 8999*, Dr I:fees 227", "8999", "9226 8999 8999 227"},
+		{"on top, refunded without", "9999", feeOnTop(250, "3"), []string{"1000"}, "Cr A:provider 9251, Dr L:partner:1:available 8999*, Dr I:fees 252", "8999", "9251 8999 8999 252"},
+		{"refunded beyond what arrived", "100", feeDeducted(0, "10"), []string{"95"}, "Cr A:provider 5, Cr L:partner:1:available 5*, Dr I:fees 10", "5", "5 0 -5 10"},
+		{"refunded just what arrived", "100", feeDeducted(0, "10"), []string{"90"}, "Cr A:provider 10, Dr I:fees 10", "10", "10 0 0 10"},
+		{"the fee is more, refunded", "50", refundable(feeDeducted(0, "70")), []string{"20"}, "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "30", "30 0 -12 42"},
+		{"the fee is more and stays, refunded", "50", feeDeducted(0, "70"), []string{"20"}, "Cr A:provider 30, Cr L:partner:1:available 40*, Dr I:fees 70", "30", "30 0 -40 70"},
 	} {
 		l := newCharged(t, payment.Payment, c.amount, terms(c.fees))
 		for _, r := range c.refunds {
@@ -52,14 +52,14 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 		if figures(r) != c.figures || r.Amount.String() != c.left {
 			t.Errorf("%s: the return is of %v, %s, want %s, %s", c.name, r.Amount, figures(r), c.left, c.figures)
 		}
-		untouched(t, before, decided)
+		wantUnchanged(t, before, decided)
 	}
 }
 
 // DECISIONS: a transaction of its own, type payout, status charged,
 // merchant_meta.reversal_of; the original becomes reversed and shows return_id.
 func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
-	l := newCharged(t, payment.Payment, "50", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "50", terms(feeDeducted(0, "0")))
 	d, _ := l.c.DecideReversal(l.r, 7, next, payment.Failure{Detail: "the bank's own words"})
 	if r := d.Record; r.Failure.Detail != "the bank's own words" || r.ReturnID != next || r.Status != payment.Reversed || r.Failure.Code != payment.TakenBack || r.Settled().String() != "50" {
 		t.Errorf("original %+v", r)
@@ -74,8 +74,8 @@ func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestWhatWasCapturedInPartIsReversedAtThat(t *testing.T) {
-	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
+func TestPartialCaptureIsReversedAtTheCapturedAmount(t *testing.T) {
+	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
 	l.commits("400")
 	l.onOpAnswer(answers["charged"])
 	d, _ := l.c.DecideReversal(l.r, 7, next, payment.Failure{})
@@ -89,7 +89,7 @@ func TestWhatWasCapturedInPartIsReversedAtThat(t *testing.T) {
 // A transaction that has not settled, is already returned, or has a refund under way is not
 // reversed: the refund's answer comes first.
 func TestWhatCanNotBeReversed(t *testing.T) {
-	plain := func() *scenario { return newCharged(t, payment.Payment, "100", terms(deducted(0, "0"))) }
+	plain := func() *scenario { return newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))) }
 	reversed, refunding, pending, all := plain(), plain(), plain(), plain()
 	decision, _ := reversed.c.DecideReversal(reversed.r, 7, next, payment.Failure{})
 	refunding.refunds("1")
@@ -103,9 +103,9 @@ func TestWhatCanNotBeReversed(t *testing.T) {
 		"a refund asked":    refunding.r,
 		"refunding":         pending.r,
 		"refunded wholly":   all.r,
-		"a payout":          newCharged(t, payment.Payout, "100", terms(deducted(0, "0"))).r,
-		"held":              at(t, payment.Payment, payment.PaymentHeld).r,
-		"charging":          at(t, payment.Payment, payment.Charging).r,
+		"a payout":          newCharged(t, payment.Payout, "100", terms(feeDeducted(0, "0"))).r,
+		"held":              inState(t, payment.Payment, payment.PaymentHeld).r,
+		"charging":          inState(t, payment.Payment, payment.Charging).r,
 		"never left a page": hosted(t).r,
 	} {
 		if _, ok := cas.DecideReversal(r, 7, next, payment.Failure{}); ok {
@@ -116,7 +116,7 @@ func TestWhatCanNotBeReversed(t *testing.T) {
 
 // rejected → failed: "rail correction, some rails".
 func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(answers["refused"])
 	before, decided := *l.r, l.r
 	d, ok := l.c.DecideCorrection(l.r, payment.Failure{Code: payment.ProcessingError})
@@ -127,14 +127,14 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	if d.Record.Failure.Code != payment.ProcessingError {
 		t.Errorf("%q", d.Record.Failure.Describe("en"))
 	}
-	untouched(t, before, decided)
-	failed := at(t, payment.Payment, payment.Charging)
+	wantUnchanged(t, before, decided)
+	failed := inState(t, payment.Payment, payment.Charging)
 	failed.onAnswer(answers["failed"])
 	for name, r := range map[string]*payment.Record{
 		"failed already": failed.r,
 		"unrouted":       cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
-		"charged":        newCharged(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
-		"charging":       at(t, payment.Payment, payment.Charging).r,
+		"charged":        newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))).r,
+		"charging":       inState(t, payment.Payment, payment.Charging).r,
 	} {
 		if _, ok := cas.DecideCorrection(r, payment.Failure{Detail: "why"}); ok {
 			t.Errorf("%s was corrected", name)
@@ -151,11 +151,11 @@ func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 		entry string
 		more  string
 	}{
-		{payment.Payment, terms(deducted(250, "3")), "Dr A:provider 1000, Cr L:suspense:1 1000", "due 1ms, reserve 1028"},
-		{payment.Payment, terms(onTop(250, "3")), "Dr A:provider 1028, Cr L:suspense:1 1028", "due 1ms, reserve 1056"},
-		{payment.Payment, converting(deducted(0, "0"), usd, rub, "92.5"), "Dr A:provider 1000, Cr L:suspense:1 1000", "due 1ms, reserve 1000, reserve 92500 " + rub.String()},
-		{payment.Payout, terms(deducted(100, "0")), "Cr A:provider 990, Dr L:suspense:1 990", "reserve 1010"},
-		{payment.Payout, converting(deducted(100, "0"), usd, rub, "92.5"), "Cr A:provider 91575 RUB, Dr L:suspense:1 91575 RUB", "reserve 1010, reserve 91575 " + rub.String()},
+		{payment.Payment, terms(feeDeducted(250, "3")), "Dr A:provider 1000, Cr L:suspense:1 1000", "due 1ms, reserve 1028"},
+		{payment.Payment, terms(feeOnTop(250, "3")), "Dr A:provider 1028, Cr L:suspense:1 1028", "due 1ms, reserve 1056"},
+		{payment.Payment, convertingTerms(feeDeducted(0, "0"), usd, rub, "92.5"), "Dr A:provider 1000, Cr L:suspense:1 1000", "due 1ms, reserve 1000, reserve 92500 " + rub.String()},
+		{payment.Payout, terms(feeDeducted(100, "0")), "Cr A:provider 990, Dr L:suspense:1 990", "reserve 1010"},
+		{payment.Payout, convertingTerms(feeDeducted(100, "0"), usd, rub, "92.5"), "Cr A:provider 91575 RUB, Dr L:suspense:1 91575 RUB", "reserve 1010, reserve 91575 " + rub.String()},
 	} {
 		for answer, status := range map[string]string{"refused": "rejected", "failed": "failed"} {
 			l := newScenario(t, c.kind, "1000", c.on)
@@ -173,8 +173,8 @@ func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 	}
 }
 
-func TestALateSettlementIsGivenBack(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", terms(onTop(250, "3")))
+func TestLateSettlementIsRefunded(t *testing.T) {
+	l := newScenario(t, payment.Payment, "1000", terms(feeOnTop(250, "3")))
 	l.onAnswer(answers["pending"])
 	l.cancels()
 	l.onOpAnswer(answers["charged"])
@@ -190,7 +190,7 @@ func TestALateSettlementIsGivenBack(t *testing.T) {
 	}
 	l.want(l.onOpAnswer(answers["pending"]), "await failed", "due 10s")
 	l.want(l.onOpAnswer(answers["charged"]), "gave_back failed: posted Cr A:provider 1028, Dr L:suspense:1 1028")
-	if r := l.r; msg(r) != "The money was returned." || r.Op != nil || r.Failure.Describe("en") != "The transaction was cancelled before it settled." || !r.Refunded.IsZero() {
+	if r := l.r; refundMessage(r) != "The money was returned." || r.Op != nil || r.Failure.Describe("en") != "The transaction was cancelled before it settled." || !r.Refunded.IsZero() {
 		t.Errorf("%+v", r)
 	}
 	if _, again := l.c.DecideSuspenseRefund(l.r, l.name()); again {
@@ -199,8 +199,8 @@ func TestALateSettlementIsGivenBack(t *testing.T) {
 }
 
 // A process that ended between the two finds at its next start what it has to give back.
-func TestALateSettlementIsGivenBackAfterARestart(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+func TestLateSettlementIsRefundedAfterARestart(t *testing.T) {
+	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(answers["failed"])
 	l.onAnswer(answers["charged"])
 	ask, d, decided := l.onDue(time.Millisecond)
@@ -213,13 +213,13 @@ func TestALateSettlementIsGivenBackAfterARestart(t *testing.T) {
 	}
 }
 
-func TestWhatTheRailDoesNotTakeBackStaysInSuspense(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+func TestRefusedSuspenseRefundStaysInSuspense(t *testing.T) {
+	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(answers["refused"])
 	l.onAnswer(answers["charged"])
 	l.onDue(time.Millisecond)
 	l.want(l.onOpAnswer(answers["refused"]), "give_back_failed rejected")
-	if msg(l.r) != "why" || l.r.Op != nil {
+	if refundMessage(l.r) != "why" || l.r.Op != nil {
 		t.Errorf("%+v", l.r)
 	}
 	if ask, _, decided := l.onDue(time.Hour); ask != payment.AskNothing || decided {
@@ -228,8 +228,8 @@ func TestWhatTheRailDoesNotTakeBackStaysInSuspense(t *testing.T) {
 }
 
 // A payout can't be returned: it stays in suspense until people handle it.
-func TestALatePayoutIsNotGivenBack(t *testing.T) {
-	l := at(t, payment.Payout, payment.Charging)
+func TestLatePayoutIsNotRefunded(t *testing.T) {
+	l := inState(t, payment.Payout, payment.Charging)
 	l.onAnswer(answers["failed"])
 	l.onAnswer(answers["charged"])
 	if _, ok := l.c.DecideSuspenseRefund(l.r, l.name()); ok {
@@ -238,7 +238,7 @@ func TestALatePayoutIsNotGivenBack(t *testing.T) {
 	if ask, _, decided := l.onDue(time.Hour); ask != payment.AskNothing || decided {
 		t.Error("it is woken for something")
 	}
-	never := at(t, payment.Payment, payment.Charging)
+	never := inState(t, payment.Payment, payment.Charging)
 	never.onAnswer(answers["failed"])
 	if _, ok := never.c.DecideSuspenseRefund(never.r, ledger.ID{9}); ok {
 		t.Error("what never moved was given back")
@@ -246,8 +246,8 @@ func TestALatePayoutIsNotGivenBack(t *testing.T) {
 }
 
 // A correction beside a late settlement keeps the due instant of giving back.
-func TestACorrectionKeepsWhatIsDue(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+func TestCorrectionKeepsTheDueInstant(t *testing.T) {
+	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(answers["refused"])
 	l.onAnswer(answers["charged"])
 	d, _ := l.c.DecideCorrection(l.r, payment.Failure{Detail: "why"})
@@ -258,8 +258,8 @@ func TestACorrectionKeepsWhatIsDue(t *testing.T) {
 }
 
 // While money in suspense is being returned, a correction waits.
-func TestACorrectionWaitsForWhatGoesBack(t *testing.T) {
-	l := at(t, payment.Payment, payment.Charging)
+func TestCorrectionWaitsForASuspenseRefund(t *testing.T) {
+	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(answers["refused"])
 	l.onAnswer(answers["charged"])
 	l.onDue(time.Millisecond)

@@ -19,16 +19,16 @@ func TestTypesAreSpelledAsTheProtocolSpellsThem(t *testing.T) {
 	}
 }
 
-// A caller gets an answer as soon as the provider has answered, even with an unknown reference.
-func TestWhenTheFirstAnswerIsThere(t *testing.T) {
+// A caller gets a response as soon as the provider has answered, even with an unknown reference.
+func TestFirstProviderAnswerReleasesTheCaller(t *testing.T) {
 	for status, want := range map[payment.Status]bool{
 		payment.Authorizing: false, payment.Charging: true, payment.ActionRequired: true, payment.PaymentHeld: true, payment.Unknown: true,
 	} {
-		if l := at(t, payment.Payment, status); l.r.Answered() != want {
+		if l := inState(t, payment.Payment, status); l.r.Answered() != want {
 			t.Errorf("%s: answered %v, want %v", status, l.r.Answered(), want)
 		}
 	}
-	l := at(t, payment.Payment, payment.Charging)
+	l := inState(t, payment.Payment, payment.Charging)
 	l.cancels()
 	if l.r.Answered() {
 		t.Error("a cancel is answered before the provider has said anything")
@@ -39,15 +39,15 @@ func TestWhenTheFirstAnswerIsThere(t *testing.T) {
 }
 
 // A submission that the provider does not know yet may still be on its way.
-func TestAnUnknownReferenceIsRememberedOfChargeAndOperation(t *testing.T) {
-	l := at(t, payment.Payment, payment.Authorizing)
+func TestUnknownReferenceIsRecordedForChargeAndOperation(t *testing.T) {
+	l := inState(t, payment.Payment, payment.Authorizing)
 	if l.r.NotKnown() {
 		t.Error("not asked yet")
 	}
 	if l.onAnswer(answers["not known"]); !l.r.NotKnown() {
 		t.Error("the charge")
 	}
-	l = at(t, payment.Payment, payment.PaymentHeld)
+	l = inState(t, payment.Payment, payment.PaymentHeld)
 	l.commits("")
 	if l.onOpAnswer(answers["not known"]); !l.r.NotKnown() {
 		t.Error("the operation")
@@ -57,7 +57,7 @@ func TestAnUnknownReferenceIsRememberedOfChargeAndOperation(t *testing.T) {
 	}
 }
 
-func TestWhatStatusesMeanToTheMachine(t *testing.T) {
+func TestPredicatesOfStatuses(t *testing.T) {
 	for _, status := range payment.Machine.States() {
 		held := status == "payment_suspended" || status == "payout_suspended"
 		passing := status == "pre_authorized_3ds" || status == "auth_required" || status == "unknown" || status == "cancelled"

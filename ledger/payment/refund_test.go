@@ -16,13 +16,13 @@ func TestAChargeSplitsBetweenThePartnerAndTheFees(t *testing.T) {
 		amount string
 		fees   payment.Fees
 	}{
-		"Dr A:provider 10000, Cr L:partner:1:available 10000*":                 {"10000", deducted(0, "0")},
-		"Dr A:provider 9999, Cr L:partner:1:available 9747*, Cr I:fees 252":    {"9999", deducted(250, "3")},
-		"Dr A:provider 10251, Cr L:partner:1:available 9999*, Cr I:fees 252":   {"9999", onTop(250, "3")},
-		"Dr A:provider 50, Cr I:fees 50":                                       {"50", deducted(0, "50")},
-		"Dr A:provider 50, Dr L:partner:1:available 20*, Cr I:fees 70":         {"50", deducted(0, "70")},
-		"Dr A:provider 120, Cr L:partner:1:available 50*, Cr I:fees 70":        {"50", onTop(0, "70")},
-		"Dr A:provider 9999, Dr L:partner:1:available 14999*, Cr I:fees 24998": {"9999", deducted(25000, "1")},
+		"Dr A:provider 10000, Cr L:partner:1:available 10000*":                 {"10000", feeDeducted(0, "0")},
+		"Dr A:provider 9999, Cr L:partner:1:available 9747*, Cr I:fees 252":    {"9999", feeDeducted(250, "3")},
+		"Dr A:provider 10251, Cr L:partner:1:available 9999*, Cr I:fees 252":   {"9999", feeOnTop(250, "3")},
+		"Dr A:provider 50, Cr I:fees 50":                                       {"50", feeDeducted(0, "50")},
+		"Dr A:provider 50, Dr L:partner:1:available 20*, Cr I:fees 70":         {"50", feeDeducted(0, "70")},
+		"Dr A:provider 120, Cr L:partner:1:available 50*, Cr I:fees 70":        {"50", feeOnTop(0, "70")},
+		"Dr A:provider 9999, Dr L:partner:1:available 14999*, Cr I:fees 24998": {"9999", feeDeducted(25000, "1")},
 	} {
 		l := newScenario(t, payment.Payment, c.amount, terms(c.fees))
 		l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: posted "+want, "final")
@@ -30,12 +30,12 @@ func TestAChargeSplitsBetweenThePartnerAndTheFees(t *testing.T) {
 }
 
 // POSTINGS, "payout charged": the hold is captured.
-func TestAPayoutsHoldIsCapturedWhenItIsPaid(t *testing.T) {
+func TestPayoutHoldIsCapturedWhenCharged(t *testing.T) {
 	for want, fees := range map[string]payment.Fees{
-		"Dr L:partner:1:available 1000, Cr A:provider 1000":                 deducted(0, "0"),
-		"Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10":    deducted(100, "0"),
-		"Dr L:partner:1:available 1010, Cr A:provider 1000, Cr I:fees 10":   onTop(100, "0"),
-		"Dr L:partner:1:available 2000, Cr A:provider 1000, Cr I:fees 1000": onTop(10000, "0"),
+		"Dr L:partner:1:available 1000, Cr A:provider 1000":                 feeDeducted(0, "0"),
+		"Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10":    feeDeducted(100, "0"),
+		"Dr L:partner:1:available 1010, Cr A:provider 1000, Cr I:fees 10":   feeOnTop(100, "0"),
+		"Dr L:partner:1:available 2000, Cr A:provider 1000, Cr I:fees 1000": feeOnTop(10000, "0"),
 	} {
 		l := newScenario(t, payment.Payout, "1000", terms(fees))
 		l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: capture "+want+" for "+want, "final")
@@ -56,31 +56,31 @@ type refunded struct{ amount, operationAmount, entry, splits, room string }
 // cumulative, so that the parts sum to the whole.
 func TestRefundsInParts(t *testing.T) {
 	for _, c := range []refundCase{
-		{"no fee, all", "1000", deducted(0, "0"), []refunded{
+		{"no fee, all", "1000", feeDeducted(0, "0"), []refunded{
 			{"", "1000", "Cr A:provider 1000, Dr L:partner:1:available 1000", "Cr A:provider 1000, Dr L:partner:1:available 1000*", "1000"}}},
-		{"deducted, the fee stays", "9999", deducted(250, "3"), []refunded{
+		{"deducted, the fee stays", "9999", feeDeducted(250, "3"), []refunded{
 			{"1000", "1000", "Cr A:provider 1000, Dr L:partner:1:available 1000", "Cr A:provider 1000, Dr L:partner:1:available 1000*", "1000"},
 			{"", "8999", "Cr A:provider 8999, Dr L:partner:1:available 8999", "Cr A:provider 8999, Dr L:partner:1:available 8999*", "8999"}}},
-		{"on top, the fee stays", "9999", onTop(250, "3"), []refunded{
+		{"on top, the fee stays", "9999", feeOnTop(250, "3"), []refunded{
 			{"", "9999", "Cr A:provider 9999, Dr L:partner:1:available 9999", "Cr A:provider 9999, Dr L:partner:1:available 9999*", "9999"}}},
 		// 25.2, 50.4 and 252 of the fee: 25, 25 and 202.
-		{"deducted, the fee goes back", "9999", refundable(deducted(250, "3")), []refunded{
+		{"deducted, the fee goes back", "9999", refundable(feeDeducted(250, "3")), []refunded{
 			{"1000", "1000", "Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "Cr A:provider 1000, Dr L:partner:1:available 975*, Dr I:fees 25", "1025"},
 			{"1000", "1000", "Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "Cr A:provider 1000, Dr L:partner:1:available 975*, Dr I:fees 25", "1025"},
 			{"", "7999", "Cr A:provider 7999, Dr L:partner:1:available 7797, Dr I:fees 202", "Cr A:provider 7999, Dr L:partner:1:available 7797*, Dr I:fees 202", "8201"}}},
-		{"on top, the fee goes back", "9999", refundable(onTop(250, "3")), []refunded{
+		{"on top, the fee goes back", "9999", refundable(feeOnTop(250, "3")), []refunded{
 			{"1000", "1025", "Cr A:provider 1025, Dr L:partner:1:available 1000, Dr I:fees 25", "Cr A:provider 1025, Dr L:partner:1:available 1000*, Dr I:fees 25", "1050"},
 			{"8999", "9226", "Cr A:provider 9226, Dr L:partner:1:available 8999, Dr I:fees 227", "Cr A:provider 9226, Dr L:partner:1:available 8999*, Dr I:fees 227", "9453"}}},
 		// The partner gets back what the fee above the amount has cost it.
-		{"a fee above the amount", "50", refundable(deducted(0, "70")), []refunded{
+		{"a fee above the amount", "50", refundable(feeDeducted(0, "70")), []refunded{
 			{"20", "20", "Cr A:provider 20, Cr L:partner:1:available 8, Dr I:fees 28", "Cr A:provider 20, Cr L:partner:1:available 8*, Dr I:fees 28", "48"},
 			{"30", "30", "Cr A:provider 30, Cr L:partner:1:available 12, Dr I:fees 42", "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "72"}}},
-		{"a fee that is the amount", "50", refundable(deducted(0, "50")), []refunded{
+		{"a fee that is the amount", "50", refundable(feeDeducted(0, "50")), []refunded{
 			{"", "50", "Cr A:provider 50, Dr I:fees 50", "Cr A:provider 50, Dr I:fees 50", "100"}}},
-		{"a fee above the amount that stays", "50", deducted(0, "70"), []refunded{
+		{"a fee above the amount that stays", "50", feeDeducted(0, "70"), []refunded{
 			{"", "50", "Cr A:provider 50, Dr L:partner:1:available 50", "Cr A:provider 50, Dr L:partner:1:available 50*", "50"}}},
 		// The smallest parts: the fee is returned once a whole unit of it is due.
-		{"unit by unit", "3", refundable(deducted(0, "2")), []refunded{
+		{"unit by unit", "3", refundable(feeDeducted(0, "2")), []refunded{
 			{"1", "1", "Cr A:provider 1, Dr L:partner:1:available 1", "Cr A:provider 1, Dr L:partner:1:available 1*", "1"},
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"},
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"}}},
@@ -91,7 +91,7 @@ func TestRefundsInParts(t *testing.T) {
 			continue
 		}
 		_, err := l.c.Refund(l.r, nil, l.name())
-		refused(t, err, ledger.InvalidRefundAmount) // nothing is left
+		wantRefused(t, err, ledger.InvalidRefundAmount) // nothing is left
 	}
 }
 
@@ -104,57 +104,57 @@ func (l *scenario) refundsAs(name, status string, parts []refunded) {
 		if amount, asset := l.r.OperationAmount(); amount.String() != p.operationAmount || asset != l.r.Asset {
 			l.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.operationAmount)
 		}
-		if l.r.Answered() || refundID(l.r) != l.r.Op.Request || msg(l.r) != "" {
+		if l.r.Answered() || refundID(l.r) != l.r.Op.Request || refundMessage(l.r) != "" {
 			l.t.Errorf("%s: %+v", name, l.r)
 		}
 		before, decided := *l.r, l.r
 		l.want(l.onOpAnswer(answers["charged"]), "refund_done refunded: capture "+p.splits+" for "+p.entry)
-		if msg(l.r) != "The money was returned." || l.r.Op != nil || refundID(l.r) != refundID(&before) || !l.r.Answered() {
+		if refundMessage(l.r) != "The money was returned." || l.r.Op != nil || refundID(l.r) != refundID(&before) || !l.r.Answered() {
 			l.t.Errorf("%s: %+v", name, l.r)
 		}
-		untouched(l.t, before, decided)
+		wantUnchanged(l.t, before, decided)
 		status = "refunded"
 	}
 }
 
 // The captured part of a commit can be refunded, with its fee.
-func TestWhatWasCapturedInPartIsRefundedUpToThat(t *testing.T) {
-	l := suspend(t, payment.Payment, "1000", terms(refundable(deducted(250, "3"))))
+func TestRefundsAreBoundedByTheCapturedPart(t *testing.T) {
+	l := newHeld(t, payment.Payment, "1000", terms(refundable(feeDeducted(250, "3"))))
 	l.commits("400")
 	l.onOpAnswer(answers["charged"])
 	_, err := l.c.Refund(l.r, part("401"), l.name())
-	refused(t, err, ledger.InvalidRefundAmount)
+	wantRefused(t, err, ledger.InvalidRefundAmount)
 	l.refundsAs("captured", "charged", []refunded{ // 13 × 100 ÷ 400 = 3.25
 		{"100", "100", "Cr A:provider 100, Dr L:partner:1:available 97, Dr I:fees 3", "Cr A:provider 100, Dr L:partner:1:available 97*, Dr I:fees 3", "103"},
 		{"", "300", "Cr A:provider 300, Dr L:partner:1:available 290, Dr I:fees 10", "Cr A:provider 300, Dr L:partner:1:available 290*, Dr I:fees 10", "310"}})
 }
 
-func TestAmountsThatAreNotLeftToRefund(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+func TestRefundAboveTheRestIsRefused(t *testing.T) {
+	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for _, amount := range []string{"0", "1001", "1" + zeros(72)} {
 		_, err := l.c.Refund(l.r, part(amount), l.name())
-		refused(t, err, ledger.InvalidRefundAmount)
+		wantRefused(t, err, ledger.InvalidRefundAmount)
 	}
 	l.refunds("600")
 	l.onOpAnswer(answers["charged"])
 	_, err := l.c.Refund(l.r, part("401"), l.name())
-	refused(t, err, ledger.InvalidRefundAmount)
+	wantRefused(t, err, ledger.InvalidRefundAmount)
 	l.refunds("400")
 }
 
 // "A payout, a declined, failed or held transaction: not_reversible", and a transaction that
 // never reached a provider.
 func TestWhatCanNotBeRefunded(t *testing.T) {
-	declined := at(t, payment.Payment, payment.Charging)
+	declined := inState(t, payment.Payment, payment.Charging)
 	declined.onAnswer(answers["refused"])
-	failed := at(t, payment.Payment, payment.Charging)
+	failed := inState(t, payment.Payment, payment.Charging)
 	failed.onAnswer(answers["failed"])
-	original := newCharged(t, payment.Payment, "100", terms(deducted(0, "0")))
+	original := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
 	decision, _ := original.c.DecideReversal(original.r, 7, next, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
-		"a payout":     newCharged(t, payment.Payout, "100", terms(deducted(0, "0"))).r,
-		"a held one":   at(t, payment.Payment, payment.PaymentHeld).r,
-		"charging":     at(t, payment.Payment, payment.Charging).r,
+		"a payout":     newCharged(t, payment.Payout, "100", terms(feeDeducted(0, "0"))).r,
+		"a held one":   inState(t, payment.Payment, payment.PaymentHeld).r,
+		"charging":     inState(t, payment.Payment, payment.Charging).r,
 		"a hosted one": hosted(t).r,
 		"unrouted":     cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
 		"declined":     declined.r,
@@ -167,19 +167,19 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 			t.Errorf("%s was refunded", name)
 			continue
 		}
-		refused(t, err, ledger.NotReversible)
+		wantRefused(t, err, ledger.NotReversible)
 	}
 }
 
 // "Concurrent refunds: exactly one wins."
 func TestOneRefundAtATime(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.refunds("1")
 	for _, answer := range []string{"nothing", "pending", "pending"} {
 		_, err := l.c.Refund(l.r, part("1"), l.name())
-		refused(t, err, ledger.Conflict)
+		wantRefused(t, err, ledger.Conflict)
 		_, err = l.c.Cancel(l.r, l.name())
-		refused(t, err, ledger.NotReversible)
+		wantRefused(t, err, ledger.NotReversible)
 		l.onOpAnswer(answers[answer])
 	}
 }
@@ -187,11 +187,11 @@ func TestOneRefundAtATime(t *testing.T) {
 // "A refund is refused by the rail: refund_msg says why, status stays charged."
 func TestARefusedRefundReleasesWhatItHeld(t *testing.T) {
 	for _, answer := range []string{"refused", "failed", "not sent"} {
-		l := newCharged(t, payment.Payment, "9999", terms(refundable(deducted(250, "3"))))
+		l := newCharged(t, payment.Payment, "9999", terms(refundable(feeDeducted(250, "3"))))
 		l.refunds("1000")
 		l.want(l.onOpAnswer(answers[answer]),
 			"refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "release 1025")
-		if r := l.r; msg(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.RefundedFee.IsZero() || r.Failure.Describe("en") != "" {
+		if r := l.r; refundMessage(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.RefundedFee.IsZero() || r.Failure.Describe("en") != "" {
 			t.Errorf("%s: %+v", answer, r)
 		}
 		l.refunds("") // the refund may be requested again
@@ -199,12 +199,12 @@ func TestARefusedRefundReleasesWhatItHeld(t *testing.T) {
 }
 
 func TestAFurtherRefundThatIsRefusedStaysRefunded(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(refundable(deducted(1000, "0"))))
+	l := newCharged(t, payment.Payment, "1000", terms(refundable(feeDeducted(1000, "0"))))
 	l.refunds("500")
 	l.onOpAnswer(answers["charged"])
 	l.refunds("")
 	l.want(l.onOpAnswer(answers["refused"]), "further_refund_refused refunded: void Cr A:provider 500, Dr L:partner:1:available 450, Dr I:fees 50", "release 550")
-	if r := l.r; r.Refunded.String() != "500" || r.RefundedFee.String() != "50" || msg(r) != "why" {
+	if r := l.r; r.Refunded.String() != "500" || r.RefundedFee.String() != "50" || refundMessage(r) != "why" {
 		t.Errorf("%+v", r)
 	}
 	// The same, from refunding.
@@ -214,12 +214,12 @@ func TestAFurtherRefundThatIsRefusedStaysRefunded(t *testing.T) {
 }
 
 // charged → refunding → refunded; the money is held from the intent on.
-func TestARefundThatTakesItsTimeIsRefunding(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+func TestSlowRefundIsRefunding(t *testing.T) {
+	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.refunds("")
 	l.want(l.onOpAnswer(answers["pending"]), "refund_pending refunding", "due 10s")
-	if msg(l.r) != "The refund is under way." || !l.r.Answered() {
-		t.Errorf("%q, answered %v", msg(l.r), l.r.Answered())
+	if refundMessage(l.r) != "The refund is under way." || !l.r.Answered() {
+		t.Errorf("%q, answered %v", refundMessage(l.r), l.r.Answered())
 	}
 	if ask, _, _ := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
 		t.Errorf("woken, it asks %v", ask)
@@ -228,8 +228,8 @@ func TestARefundThatTakesItsTimeIsRefunding(t *testing.T) {
 	l.want(l.onOpAnswer(answers["nothing"]), "await refunding", "due 40s")
 	l.want(l.onOpAnswer(answers["charged"]),
 		"refund_done refunded: capture Cr A:provider 1000, Dr L:partner:1:available 1000* for Cr A:provider 1000, Dr L:partner:1:available 1000")
-	if msg(l.r) != "The money was returned." {
-		t.Errorf("%q", msg(l.r))
+	if refundMessage(l.r) != "The money was returned." {
+		t.Errorf("%q", refundMessage(l.r))
 	}
 }
 
@@ -238,7 +238,7 @@ func TestARefundThatTakesItsTimeIsRefunding(t *testing.T) {
 func TestARefundWithoutAnOutcomeIsRefunding(t *testing.T) {
 	for _, answer := range []string{"nothing", "not known"} {
 		for _, before := range []string{"charged", "refunded"} {
-			l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+			l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 			if before == "refunded" {
 				l.refunds("400")
 				l.onOpAnswer(answers["charged"])
@@ -248,31 +248,31 @@ func TestARefundWithoutAnOutcomeIsRefunding(t *testing.T) {
 				t.Errorf("%s: answered before the provider was", before)
 			}
 			l.want(l.onOpAnswer(answers[answer]), "refund_pending refunding", "due 10s")
-			if msg(l.r) != "The refund is under way." || !l.r.Answered() {
-				t.Errorf("%s, %s: %q, answered %v", before, answer, msg(l.r), l.r.Answered())
+			if refundMessage(l.r) != "The refund is under way." || !l.r.Answered() {
+				t.Errorf("%s, %s: %q, answered %v", before, answer, refundMessage(l.r), l.r.Answered())
 			}
 			l.onOpAnswer(answers["refused"])
-			if string(l.r.Status) != before || msg(l.r) != "why" {
-				t.Errorf("%s, %s, then refused: %s %q", before, answer, l.r.Status, msg(l.r))
+			if string(l.r.Status) != before || refundMessage(l.r) != "why" {
+				t.Errorf("%s, %s, then refused: %s %q", before, answer, l.r.Status, refundMessage(l.r))
 			}
 		}
 	}
 }
 
 func TestAPendingRefundThatIsRefusedIsChargedAgain(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.refunds("")
 	l.onOpAnswer(answers["pending"])
 	l.want(l.onOpAnswer(answers["refused"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
-	if msg(l.r) != "why" || l.r.Status != payment.Charged {
-		t.Errorf("%s %q", l.r.Status, msg(l.r))
+	if refundMessage(l.r) != "why" || l.r.Status != payment.Charged {
+		t.Errorf("%s %q", l.r.Status, refundMessage(l.r))
 	}
 }
 
-// Unknown twice in a row means that the refund never arrived: it is submitted once more under
-// the same name. If that does not arrive either, the refund is refused.
+// An unknown reference twice in a row means that the refund never arrived: it is submitted once
+// more with the same reference. If that does not arrive either, the refund is refused.
 func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.refunds("")
 	l.want(l.onOpAnswer(answers["not known"]), "refund_pending refunding", "due 10s")
 	if !l.r.Answered() {
@@ -286,13 +286,13 @@ func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	}
 	l.want(l.onOpAnswer(answers["not known"]), "await refunding", "due 10s")
 	l.want(l.onOpAnswer(answers["not known"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
-	if msg(l.r) != "The transaction was interrupted before it reached the provider." {
-		t.Errorf("%q", msg(l.r))
+	if refundMessage(l.r) != "The transaction was interrupted before it reached the provider." {
+		t.Errorf("%q", refundMessage(l.r))
 	}
 }
 
 func TestTheRailsKeysOfAnOperationAreKept(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.refunds("")
 	if l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged, Meta: []byte(`{"a":1}`)}); string(l.r.RailMeta) != `{"a":1}` {
 		t.Errorf("%s", l.r.RailMeta)

@@ -8,20 +8,20 @@ import (
 	"mizan/ledger/payment"
 )
 
-// renewed returns a renewal in status authorizing.
-func renewed(t testing.TB) *scenario {
+// newRenewal returns a renewal in status authorizing.
+func newRenewal(t testing.TB) *scenario {
 	t.Helper()
 	l := &scenario{t: t, c: cas}
 	req := request(payment.Payment, "100")
 	req.Method, req.ReturnURL, req.FailURL = payment.ProviderToken, "", ""
 	req.Renewal = &payment.Renewal{Subscription: uuid.UUID{5}, Number: 1, Initial: uuid.UUID{6}, Terminal: term}
-	l.apply(l.c.Create(txid, 1, req, terms(deducted(0, "0"))))
+	l.apply(l.c.Create(txid, 1, req, terms(feeDeducted(0, "0"))))
 	return l
 }
 
 // A renewal has no payer present: it needs no return address.
 func TestARenewalNeedsNoReturnAddress(t *testing.T) {
-	l := renewed(t)
+	l := newRenewal(t)
 	if why := payment.Unacceptable(&l.r.Request, false); why != "" {
 		t.Errorf("rejected: %s", why)
 	}
@@ -32,10 +32,10 @@ func TestARenewalNeedsNoReturnAddress(t *testing.T) {
 	}
 }
 
-// A renewal that never arrived is resubmitted under the same name, a few times, because its
-// credential is stored; a card's charge is not.
+// A renewal that never arrived is submitted again with the same reference, a few times, because its
+// credential is stored. A charge with card data is not submitted again.
 func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
-	l := renewed(t)
+	l := newRenewal(t)
 	for n := 1; n < 32; n++ {
 		want := payment.AskNothing
 		if n%2 == 0 {
@@ -50,16 +50,17 @@ func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 	if l.r.Failure.Code != payment.Interrupted {
 		t.Errorf("%q", l.r.Failure.Describe("en"))
 	}
-	card := newScenario(t, payment.Payment, "100", terms(deducted(0, "0")))
+	card := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
 	card.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
 	if d := card.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true}); d.Record.Status != payment.Failed {
 		t.Errorf("a card is %s", d.Record.Status)
 	}
 }
 
-// A resubmission may be charged, or be lost again: no answer is never treated as a failure.
+// A renewal that is submitted again may be charged or lost again. A missing answer is never treated
+// as a failure.
 func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
-	l := renewed(t)
+	l := newRenewal(t)
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
@@ -84,13 +85,13 @@ func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 		"declined":        {func(l *scenario) { token.Verdict = payment.VerdictRefused; l.onAnswer(token) }, ""},
 		"pending":         {func(l *scenario) { token.Verdict = payment.VerdictPending; l.onAnswer(token) }, ""},
 	} {
-		l := newScenario(t, payment.Payment, "100", terms(deducted(0, "0")))
+		l := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
 		c.end(l)
 		if string(l.r.Token) != c.want || l.r.HasCredential() != (c.want != "") {
 			t.Errorf("%s: token %q", name, l.r.Token)
 		}
 	}
-	l := newScenario(t, payment.Payment, "100", twoPhase(terms(deducted(0, "0"))))
+	l := newScenario(t, payment.Payment, "100", twoPhase(terms(feeDeducted(0, "0"))))
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictHeld, Token: []byte("early")})
 	if l.r.Token != nil {
 		t.Errorf("held: token %q", l.r.Token)
@@ -108,7 +109,7 @@ func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 }
 
 // The progress of a renewal: money that was returned counts as settled.
-func TestHowARenewalStands(t *testing.T) {
+func TestProgressOfARenewal(t *testing.T) {
 	for status, want := range map[payment.Status][2]bool{
 		"created": {}, "new": {}, "authorizing": {}, "action_required": {}, "charging": {}, "payment_suspended": {}, "unknown": {}, "cancelled": {},
 		"charged": {true, true}, "refunding": {true, true}, "refunded": {true, true}, "reversed": {true, true},

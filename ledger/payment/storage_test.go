@@ -34,8 +34,8 @@ func refusals(s *payment.Storage, of payment.Type) []string {
 
 var card = []string{"type=bank_card", "cardnumber=4242424242424242", "cardholder=JOHN DOE", "exp_month=12", "exp_year=2030", "cvv=123"}
 
-// with replaces a pair of the valid card, or removes it if there is no '='.
-func with(change string) []string {
+// changedCard replaces a pair of the valid card, or removes it if there is no '='.
+func changedCard(change string) []string {
 	name, _, found := strings.Cut(change, "=")
 	pairs := slices.DeleteFunc(slices.Clone(card), func(p string) bool { return strings.HasPrefix(p, name+"=") })
 	if found {
@@ -52,38 +52,38 @@ func TestStorageRules(t *testing.T) {
 		want  []string
 	}{
 		{payment.Payment, card, nil},
-		{payment.Payment, with("cardnumber"), []string{"cardnumber: cardnumber is required"}},
-		{payment.Payment, with("cardholder"), []string{"cardholder: cardholder is required"}},
-		{payment.Payment, with("exp_month"), []string{"exp_month: exp_month is required"}},
-		{payment.Payment, with("exp_year"), []string{"exp_year: exp_year is required"}},
-		{payment.Payment, with("cvv"), []string{"cvv: cvv is required"}},
-		{payment.Payment, with("cvv=1234"), []string{"cvv: invalid cvv"}},
-		{payment.Payment, with("cvv=12"), []string{"cvv: invalid cvv"}},
-		{payment.Payment, with("cvv=12a"), []string{"cvv: invalid cvv"}},
-		{payment.Payment, with("cvv="), []string{"cvv: invalid cvv"}},
-		{payment.Payment, with("exp_month=1"), nil},
-		{payment.Payment, with("exp_month=01"), nil},
-		{payment.Payment, with("exp_month=012"), []string{"exp_month: invalid exp_month"}},
-		{payment.Payment, with("exp_month=0"), []string{"exp_month: invalid exp_month"}},
-		{payment.Payment, with("exp_month=13"), []string{"exp_month: invalid exp_month"}},
-		{payment.Payment, with("exp_month=-1"), []string{"exp_month: invalid exp_month"}},
-		{payment.Payment, with("exp_month="), []string{"exp_month: invalid exp_month"}},
-		{payment.Payment, with("exp_year=30"), nil},
-		{payment.Payment, with("exp_year=030"), []string{"exp_year: invalid exp_year"}},
-		{payment.Payment, with("exp_year=3"), []string{"exp_year: invalid exp_year"}},
-		{payment.Payment, with("exp_year=20300"), []string{"exp_year: invalid exp_year"}},
-		{payment.Payment, with("exp_year=2o30"), []string{"exp_year: invalid exp_year"}},
-		{payment.Payment, with("cardholder="), []string{"cardholder: invalid cardholder"}},
-		{payment.Payment, with("cardholder=" + strings.Repeat("ж", 255)), nil},
-		{payment.Payment, with("cardholder=" + strings.Repeat("ж", 256)), []string{"cardholder: invalid cardholder"}},
-		{payment.Payment, with("cardnumber=4242424242424241"), []string{"cardnumber: invalid cardnumber"}},
-		{payment.Payment, with("cardnumber=4242 4242 4242 4242"), []string{"cardnumber: invalid cardnumber"}},
-		{payment.Payment, with("cardnumber=４２４２４２４２４２４２４２４２"), []string{"cardnumber: invalid cardnumber"}},
-		{payment.Payment, with("cardnumber=04242424242424242"), []string{"cardnumber: invalid cardnumber"}},
-		{payment.Payment, with("cardnumber=0004242424242424242"), []string{"cardnumber: invalid cardnumber"}},
-		{payment.Payout, with("cardnumber=04242424242424242"), []string{"cardnumber: invalid cardnumber"}},
-		{payment.Payment, with("cardnumber=18"), []string{"cardnumber: invalid cardnumber"}},
-		{payment.Payment, with("cardnumber=" + strings.Repeat("0", 20)), []string{"cardnumber: invalid cardnumber"}},
+		{payment.Payment, changedCard("cardnumber"), []string{"cardnumber: cardnumber is required"}},
+		{payment.Payment, changedCard("cardholder"), []string{"cardholder: cardholder is required"}},
+		{payment.Payment, changedCard("exp_month"), []string{"exp_month: exp_month is required"}},
+		{payment.Payment, changedCard("exp_year"), []string{"exp_year: exp_year is required"}},
+		{payment.Payment, changedCard("cvv"), []string{"cvv: cvv is required"}},
+		{payment.Payment, changedCard("cvv=1234"), []string{"cvv: invalid cvv"}},
+		{payment.Payment, changedCard("cvv=12"), []string{"cvv: invalid cvv"}},
+		{payment.Payment, changedCard("cvv=12a"), []string{"cvv: invalid cvv"}},
+		{payment.Payment, changedCard("cvv="), []string{"cvv: invalid cvv"}},
+		{payment.Payment, changedCard("exp_month=1"), nil},
+		{payment.Payment, changedCard("exp_month=01"), nil},
+		{payment.Payment, changedCard("exp_month=012"), []string{"exp_month: invalid exp_month"}},
+		{payment.Payment, changedCard("exp_month=0"), []string{"exp_month: invalid exp_month"}},
+		{payment.Payment, changedCard("exp_month=13"), []string{"exp_month: invalid exp_month"}},
+		{payment.Payment, changedCard("exp_month=-1"), []string{"exp_month: invalid exp_month"}},
+		{payment.Payment, changedCard("exp_month="), []string{"exp_month: invalid exp_month"}},
+		{payment.Payment, changedCard("exp_year=30"), nil},
+		{payment.Payment, changedCard("exp_year=030"), []string{"exp_year: invalid exp_year"}},
+		{payment.Payment, changedCard("exp_year=3"), []string{"exp_year: invalid exp_year"}},
+		{payment.Payment, changedCard("exp_year=20300"), []string{"exp_year: invalid exp_year"}},
+		{payment.Payment, changedCard("exp_year=2o30"), []string{"exp_year: invalid exp_year"}},
+		{payment.Payment, changedCard("cardholder="), []string{"cardholder: invalid cardholder"}},
+		{payment.Payment, changedCard("cardholder=" + strings.Repeat("ж", 255)), nil},
+		{payment.Payment, changedCard("cardholder=" + strings.Repeat("ж", 256)), []string{"cardholder: invalid cardholder"}},
+		{payment.Payment, changedCard("cardnumber=4242424242424241"), []string{"cardnumber: invalid cardnumber"}},
+		{payment.Payment, changedCard("cardnumber=4242 4242 4242 4242"), []string{"cardnumber: invalid cardnumber"}},
+		{payment.Payment, changedCard("cardnumber=４２４２４２４２４２４２４２４２"), []string{"cardnumber: invalid cardnumber"}},
+		{payment.Payment, changedCard("cardnumber=04242424242424242"), []string{"cardnumber: invalid cardnumber"}},
+		{payment.Payment, changedCard("cardnumber=0004242424242424242"), []string{"cardnumber: invalid cardnumber"}},
+		{payment.Payout, changedCard("cardnumber=04242424242424242"), []string{"cardnumber: invalid cardnumber"}},
+		{payment.Payment, changedCard("cardnumber=18"), []string{"cardnumber: invalid cardnumber"}},
+		{payment.Payment, changedCard("cardnumber=" + strings.Repeat("0", 20)), []string{"cardnumber: invalid cardnumber"}},
 		{payment.Payment, []string{"type=bank_card"}, []string{
 			"cardnumber: cardnumber is required", "cardholder: cardholder is required",
 			"exp_month: exp_month is required", "exp_year: exp_year is required", "cvv: cvv is required",
@@ -91,7 +91,7 @@ func TestStorageRules(t *testing.T) {
 
 		{payment.Payout, []string{"type=bank_card", "cardnumber=4242424242424242"}, nil},
 		{payment.Payout, []string{"type=bank_card"}, []string{"cardnumber: cardnumber is required"}},
-		{payment.Payout, with("cvv=1234"), []string{"cvv: invalid cvv"}},
+		{payment.Payout, changedCard("cvv=1234"), []string{"cvv: invalid cvv"}},
 
 		{payment.Payment, []string{"type=direct_debit"}, []string{schemes}},
 		{payment.Payment, []string{"type=direct_debit", "scheme=sepa"}, []string{schemes}},
@@ -167,7 +167,7 @@ func TestOnlyOneCheckDigitPassesLuhn(t *testing.T) {
 }
 
 func TestRefusalsNeverShowCredentials(t *testing.T) {
-	s := storage(t, with("cardnumber=4111111111111112")...)
+	s := storage(t, changedCard("cardnumber=4111111111111112")...)
 	s.CVV, s.CardHolder = []byte("9876"), []byte(strings.Repeat("CANARY", 100))
 	for _, got := range append(refusals(s, payment.Payment), fmt.Sprintf("%v %+v %#v %s", s, *s, *s, s)) {
 		if strings.Contains(got, "4111111111111112") || strings.Contains(got, "9876") || strings.Contains(got, "CANARY") {

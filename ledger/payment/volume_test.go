@@ -17,8 +17,8 @@ var (
 	monthly = uuid.MustParse("eeeeeeee-eeee-4eee-8eee-eeeeeeeeeeee")
 )
 
-// bounded returns terms with a daily volume of one card and a monthly one of the partner.
-func bounded(on *payment.Terms) *payment.Terms {
+// boundedTerms returns terms with a daily volume of one card and a monthly one of the partner.
+func boundedTerms(on *payment.Terms) *payment.Terms {
 	on.Bounds = []payment.Bound{
 		{Volume: payment.Volume{Limit: daily, Window: "2026-09-03", Subject: "card"}, Max: money.FromUint64(2_000), Breach: payment.Failure{Detail: "the day"}},
 		{Volume: payment.Volume{Limit: monthly, Window: "2026-09"}, Max: money.FromUint64(9_000), Breach: payment.Failure{Detail: "the month"}},
@@ -58,7 +58,7 @@ const (
 
 func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 	l := &scenario{t: t, c: cas}
-	d := l.apply(l.c.Create(txid, 1, request(payment.Payment, "1000"), bounded(terms(onTop(250, "3")))))
+	d := l.apply(l.c.Create(txid, 1, request(payment.Payment, "1000"), boundedTerms(terms(feeOnTop(250, "3")))))
 	l.counts(d, reserves, true) // the amount, without the fee
 	for i, most := range map[int]uint64{len(d.Counters) - 2: 2_000, len(d.Counters) - 1: 9_000} {
 		if g := d.Counters[i]; g.Max != money.FromUint64(most) || g.Refuse != ledger.LimitExceeded || g.Org != cas.Org || g.Window != "" {
@@ -76,15 +76,15 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 	l.counts(l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged}), "", true)
 }
 
-func TestAChargebackGivesNoVolumeBack(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
+func TestChargebackReleasesNoVolume(t *testing.T) {
+	l := newCharged(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 	d, ok := l.c.DecideReversal(l.r, 7, uuid.UUID{5}, payment.Failure{})
 	if !ok || volumes(&d) != "" || volumes(d.Return) != "" || len(d.Record.Volumes) != 2 || d.Return.Record.Volumes != nil {
 		t.Errorf("%s, %s, %+v", volumes(&d), volumes(d.Return), d.Return.Record.Volumes)
 	}
 }
 
-func TestWhatEndsWithoutMoneyGivesItsVolumeBackOnce(t *testing.T) {
+func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 	refusal := payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	for name, ends := range map[string]func(*scenario) payment.Decision{
 		"refused":    func(l *scenario) payment.Decision { return l.onAnswer(refusal) },
@@ -102,7 +102,7 @@ func TestWhatEndsWithoutMoneyGivesItsVolumeBackOnce(t *testing.T) {
 	} {
 		for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
 			t.Run(name+", "+kind.String(), func(t *testing.T) {
-				l := newScenario(t, kind, "1000", bounded(terms(deducted(0, "0"))))
+				l := newScenario(t, kind, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 				l.t = t
 				l.counts(ends(l), givesAll, false)
 				if d, ok := l.c.Answered(l.r, refusal); ok {
@@ -121,20 +121,20 @@ func TestWhatEndsWithoutMoneyGivesItsVolumeBackOnce(t *testing.T) {
 
 func TestACaptureOfAPartKeepsThatPartOfTheVolume(t *testing.T) {
 	const part = "reserve 400 settled day, reserve 400 settled month, release 600 volume day, release 600 volume month"
-	l := suspend(t, payment.Payment, "1000", bounded(terms(onTop(250, "3"))))
+	l := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeOnTop(250, "3"))))
 	l.counts(l.commits("400"), "", true)
 	l.counts(l.onOpAnswer(answers["charged"]), part, true)
 
-	l = suspend(t, payment.Payout, "1000", bounded(terms(deducted(0, "0"))))
+	l = newHeld(t, payment.Payout, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 	l.commits("")
 	l.counts(l.onOpAnswer(answers["charged"]), settles, true)
 
-	lost := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // considered lost, but was not
+	lost := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // considered lost, but was not
 	lost.commits("400")
 	lost.counts(lost.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
 	lost.counts(lost.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), part, true)
 
-	over := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // never captured
+	over := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // never captured
 	if _, d, decided := over.onDue(week); !decided || volumes(&d) != "" {
 		t.Errorf("the hold's end: %s", volumes(&d))
 	}
@@ -143,10 +143,10 @@ func TestACaptureOfAPartKeepsThatPartOfTheVolume(t *testing.T) {
 
 // The amount in the first terminal's volumes is released in the Change that reserves the next
 // terminal's, before it.
-func TestAnotherTerminalsVolumesTakeTheFirstOnesPlace(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
-	on := elsewhere(deducted(0, "0"))
-	on.Bounds = bounded(terms(payment.Fees{})).Bounds[:1]
+func TestFailoverReplacesTheVolumesOfTheFirstTerminal(t *testing.T) {
+	l := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
+	on := elsewhere(feeDeducted(0, "0"))
+	on.Bounds = boundedTerms(terms(payment.Fees{})).Bounds[:1]
 	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, on)
 	if !ok || volumes(&d) != givesAll+", reserve 1000 volume day" || len(d.Record.Volumes) != 1 {
 		t.Fatalf("%s", volumes(&d))
@@ -157,7 +157,7 @@ func TestAnotherTerminalsVolumesTakeTheFirstOnesPlace(t *testing.T) {
 	if len(l.r.Volumes) != 2 {
 		t.Error("the record decided on was changed")
 	}
-	free, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(deducted(0, "0")))
+	free, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(feeDeducted(0, "0")))
 	if !ok || volumes(&free) != givesAll || free.Record.Volumes != nil {
 		t.Errorf("%s", volumes(&free))
 	}
@@ -171,12 +171,12 @@ func TestAHostedPaymentCountsOnceItIsRouted(t *testing.T) {
 	if volumes(&refused) != "" || refused.Record.Volumes != nil {
 		t.Errorf("refused: %s", volumes(&refused))
 	}
-	l.counts(l.apply(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, bounded(terms(deducted(0, "0"))))), reserves, true)
+	l.counts(l.apply(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, boundedTerms(terms(feeDeducted(0, "0"))))), reserves, true)
 }
 
 // A rejected transaction shows the network of its credentials or of its terminal, which the
 // limits have used.
-func TestWhatIsRejectedKeepsTheNetworkThatWasJudged(t *testing.T) {
+func TestRejectedTransactionKeepsTheCheckedNetwork(t *testing.T) {
 	unresolved := request(payment.Payment, "1000")
 	unresolved.Asset.Currency = "USDT"
 	hosted := cas.Host(txid, 1, unresolved)
@@ -195,23 +195,23 @@ func TestWhatIsRejectedKeepsTheNetworkThatWasJudged(t *testing.T) {
 }
 
 // A terminal whose terms exclude a transaction counts nothing.
-func TestWhatItsTermsRuleOutCountsNowhere(t *testing.T) {
+func TestTransactionExcludedByItsTermsCountsInNoVolume(t *testing.T) {
 	l := &scenario{t: t, c: cas}
-	l.counts(l.apply(l.c.Create(txid, 1, request(payment.Payout, "10"), bounded(terms(deducted(0, "10"))))), "", false)
+	l.counts(l.apply(l.c.Create(txid, 1, request(payment.Payout, "10"), boundedTerms(terms(feeDeducted(0, "10"))))), "", false)
 	if l.r.Failure.Code != payment.FeeExceedsAmount {
 		t.Errorf("%q", l.r.Failure.Describe("en"))
 	}
 }
 
-// shares returns the bounds of bounded, as many transactions share them.
-func shares(on *payment.Terms) *payment.Terms {
-	on = bounded(on)
+// sharedTerms returns boundedTerms with bounds that many transactions share.
+func sharedTerms(on *payment.Terms) *payment.Terms {
+	on = boundedTerms(on)
 	payment.Share(on.Bounds)
 	return on
 }
 
-func TestSharedBoundsBindEveryTransactionAsItsOwnWould(t *testing.T) {
-	on := shares(terms(deducted(0, "0")))
+func TestSharedBoundsHaveTheEffectOfOwnBounds(t *testing.T) {
+	on := sharedTerms(terms(feeDeducted(0, "0")))
 	begin := func() *scenario {
 		l := &scenario{t: t, c: cas}
 		d := l.apply(l.c.Create(txid, 1, request(payment.Payment, "1000"), on))
@@ -234,7 +234,7 @@ func TestSharedBoundsBindEveryTransactionAsItsOwnWould(t *testing.T) {
 }
 
 func TestAPartOfSharedBoundsIsThatPart(t *testing.T) {
-	on := shares(terms(deducted(0, "0")))
+	on := sharedTerms(terms(feeDeducted(0, "0")))
 	for part, want := range map[int]string{0: "", 1: "reserve 1000 volume day"} {
 		on := *on
 		on.Bounds = on.Bounds[:part]
@@ -247,12 +247,12 @@ func TestAPartOfSharedBoundsIsThatPart(t *testing.T) {
 
 // The keys of counters are not stored: a record from the store counts like one that never left
 // memory.
-func TestVolumesThatWereStoredCountAsThoseThatWereNot(t *testing.T) {
+func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 	for name, outcome := range map[string]struct {
 		says payment.Verdict
 		want string
 	}{"charged": {payment.VerdictCharged, settles}, "refused": {payment.VerdictRefused, givesAll}} {
-		l := newScenario(t, payment.Payment, "1000", shares(terms(deducted(0, "0"))))
+		l := newScenario(t, payment.Payment, "1000", sharedTerms(terms(feeDeducted(0, "0"))))
 		for i, v := range l.r.Volumes {
 			stored := payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject}
 			if v == stored {
@@ -272,11 +272,11 @@ func TestVolumesThatWereStoredCountAsThoseThatWereNot(t *testing.T) {
 
 // Room only provides memory for an outcome's counters: with any content and any size, the
 // counters are the same.
-func TestAnOutcomesCountersAreTheSameInWhateverRoom(t *testing.T) {
+func TestCountersDoNotDependOnTheReusedMemory(t *testing.T) {
 	litter := ledger.CounterGuard{Key: "litter", Add: money.FromUint64(9), Max: money.Max, Release: true, Refuse: ledger.Invalid}
 	for verdict, want := range map[payment.Verdict]string{payment.VerdictCharged: settles, payment.VerdictRefused: givesAll} {
 		for size := range 6 {
-			l := newScenario(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
+			l := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 			for range size {
 				l.c.Room = append(l.c.Room, litter)
 			}
@@ -294,7 +294,7 @@ func TestAnOutcomesCountersAreTheSameInWhateverRoom(t *testing.T) {
 
 // A create under shared volumes, and its outcome, allocate nothing for them except the slice of
 // counters. Nearly every payment of a partner with limits is of that kind.
-func TestSharedVolumesTakeNoAllocationOfTheirOwn(t *testing.T) {
+func TestSharedVolumesDoNotAllocate(t *testing.T) {
 	request := request(payment.Payment, "1000")
 	allocations := func(on *payment.Terms) float64 {
 		return testing.AllocsPerRun(100, func() {
@@ -306,7 +306,7 @@ func TestSharedVolumesTakeNoAllocationOfTheirOwn(t *testing.T) {
 			}
 		})
 	}
-	free, bound := allocations(terms(deducted(0, "0"))), allocations(shares(terms(deducted(0, "0"))))
+	free, bound := allocations(terms(feeDeducted(0, "0"))), allocations(sharedTerms(terms(feeDeducted(0, "0"))))
 	if bound != free {
 		t.Errorf("%v allocations, %v without volumes", bound, free)
 	}

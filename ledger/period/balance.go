@@ -36,7 +36,7 @@ func NewBalance(org ledger.ID, m Month) *Balance {
 	return b
 }
 
-// Add adds an account, which must come after the previous one in the order of Compare.
+// Add adds an account. Accounts must be added in the order of Compare.
 func (b *Balance) Add(a ledger.Account, t *ledger.Totals) {
 	assert.That(b.last == (ledger.Account{}) || Compare(b.last, a) < 0, "period: %s %v is not behind %s %v", a.Path, a.Asset, b.last.Path, b.last.Asset)
 	b.last = a

@@ -3,8 +3,8 @@
 //
 // Invariants:
 //  1. Months are closed in order and without a gap, beginning with the month in which the
-//     organization's journal began. The first closing also closes all days before it. So one
-//     day separates closed from open: everything up to it is closed.
+//     organization's journal began. The first closing also closes all days before that month. So
+//     every day up to the last closed month's end is closed, and every later day is open.
 //  2. A closed month is never opened again: the machine has no step for that.
 //  3. A month can be closed only after its end, and only if nothing is due in it any more.
 //  4. The closing's event has the SHA-256 of the trial balance by effective date at the

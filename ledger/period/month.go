@@ -7,8 +7,8 @@ import (
 	"mizan/ledger"
 )
 
-// Month is a UTC calendar month: one more than the months since January 1970, so that the zero
-// value means none.
+// Month is a UTC calendar month: 1 for January 1970, 2 for February 1970 and so on. The zero value
+// means no month.
 type Month int32
 
 // firstYear and lastYear bound months in the same way as the dates of contracts.

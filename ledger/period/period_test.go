@@ -102,7 +102,7 @@ func TestIdsAreInTheOrderOfMonths(t *testing.T) {
 }
 
 // Invariants 1 and 3: each reason alone, and before the later ones.
-func TestAMonthIsClosedWhenItHasEndedInOrderWithNothingDue(t *testing.T) {
+func TestMonthsAreClosedInOrderAfterTheirEndWithNothingDue(t *testing.T) {
 	now := func(text string) ledger.Micros {
 		at, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
@@ -197,7 +197,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 }
 
 // Invariant 4: the event itself has the closed month and the hash.
-func TestTheEventSaysWhatItCloses(t *testing.T) {
+func TestClosingEventHasMonthAndHash(t *testing.T) {
 	r := closed(t)
 	e := r.Event()
 	if e.Name != "close" || e.From != "" || e.To != "closed 2026-10 ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" {

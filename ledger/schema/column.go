@@ -11,11 +11,11 @@ type Place uint8
 
 // The places.
 const (
-	Detail   Place = iota // in the answers to a read by ID and to a change
-	Short                 // in those and in short lists
-	Deep                  // as Detail, but in no list
-	Metadata              // in the detail, inside metadata beside the keys that were sent
-	Hidden                // never
+	Detail   Place = iota // in responses to a read by ID and to a change, and in full lists
+	Short                 // in all responses: as Detail, and in short lists
+	Deep                  // in responses to a read by ID and to a change, but in no list
+	Metadata              // as Detail, inside the object metadata beside the keys that were sent
+	Hidden                // in no response
 )
 
 // Column is a field of a record, of a request's body, or of a row inside one.
@@ -42,14 +42,14 @@ type Column struct {
 	Of            *Table   // of rows and of a review
 	Single        bool     // rows have at most one row, shown as an object
 	OneLine       bool     // a text has no control characters at all
-	RefuseEmpty   string   // what an empty text in a request is refused with; empty: it counts as null
-	ShownAfter    string   // the column that this one is shown behind; empty: the one that is declared before it
+	RefuseEmpty   string   // the message that refuses an empty text in a request; empty: an empty text counts as null
+	ShownAfter    string   // the column after which this one is shown; empty: the one declared before it
 	Flag          string   // of the command line; empty: the name
 	InputOnly     bool     // in requests only: neither stored nor shown
 	Shared        bool     // few different texts: records share them in memory
-	AbsentWhenNew bool     // no new record has a value: it is left out of the answer to a creation
+	AbsentWhenNew bool     // no new record has a value: it is left out of the response to a creation
 
-	Rule func(value any) (problem string) // beyond what the kind checks; nil: nothing
+	Rule func(value any) (problem string) // a check in addition to the kind's; nil: none
 
 	// From computes the value from other columns; the column is then not stored.
 	From func(Row) any
@@ -76,8 +76,8 @@ type Ref interface{ column() *Column }
 
 func (c *Column) column() *Column { return c }
 
-// NewTable makes a table of the columns of base, which keep their indexes, and of others. A column is in one table and
-// in those that are based on it.
+// NewTable makes a table of the columns of base, if it is not nil, followed by further columns. The columns of base keep
+// their indexes. A column may only be in one table and in tables that are based on it.
 func NewTable(base *Table, own ...Ref) *Table {
 	t := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
 	if base != nil {
@@ -93,7 +93,7 @@ func NewTable(base *Table, own ...Ref) *Table {
 	return t
 }
 
-// WithPlace returns the table with one of its columns shown at another place.
+// WithPlace returns a copy of the table in which one of the columns has another Place.
 func (t *Table) WithPlace(c *Column, at Place) *Table {
 	moved := *c
 	moved.Place, moved.Sparse = at, false
@@ -136,13 +136,13 @@ func (c *Column) Value(r Row) any {
 	return r[c.index]
 }
 
-// Stored returns the value that a row itself holds, computed columns having none.
+// Stored returns the value that is stored in the row; nil for a computed column.
 func (c *Column) Stored(r Row) any { return r[c.index] }
 
 // Put sets a value of the kind's Go type, or removes it. The row must not be shared yet.
 func (c *Column) Put(r Row, value any) { r[c.index] = value }
 
-// Cell gives a column its Go type.
+// Cell is a column whose values have the Go type T.
 type Cell[T any] struct{ *Column }
 
 // Get returns the column's value in a row, or the zero value.
@@ -197,7 +197,7 @@ func Shared(c *Column)        { c.Shared = true }
 // Help is the column's line for people.
 func Help(line string) Option { return func(c *Column) { c.Help = line } }
 
-// Rule checks a value beyond what its kind does.
+// Rule adds a check of values to that of the column's kind.
 func Rule(problem func(value any) string) Option { return func(c *Column) { c.Rule = problem } }
 
 // RefuseEmpty refuses an empty text in a request with the message.
@@ -220,7 +220,7 @@ func (c *Column) FlagName() string {
 	return name
 }
 
-// ShownAfter shows the column behind another one than the one that is declared before it.
+// ShownAfter shows the column after the named one, instead of after the one declared before it.
 func ShownAfter(name string) Option { return func(c *Column) { c.ShownAfter = name } }
 
 // LongerThan makes a text have more than n characters, not counting blanks at its ends.

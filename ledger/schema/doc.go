@@ -5,15 +5,16 @@
 // Invariants:
 //  1. A column's key is its number in the stored form. It never changes its meaning and is never used again; a reader
 //     skips keys that it does not know.
-//  2. Two columns of a table share neither key nor name, and each has a kind and a help line: anything else panics at
-//     start, so that a column which is not stored, shown or documented cannot be declared.
-//  3. A value has the Go type of its column's kind. nil is no value; it is neither stored nor compared.
+//  2. The columns of a table have different keys and names, and each has a kind and a help line: anything else panics at
+//     start, so that a column that cannot be stored, shown or documented is found at once.
+//  3. A value has the Go type of its column's kind. nil means that there is no value; it is neither stored nor compared.
 //  4. A request is read in the order of the columns, and every fault is reported, not only the first.
 //  5. What ReadStored returns does not alias the stored bytes.
 //
-// A record is a Row, whose values lie in the order of its table's columns (contracts, whose products differ), or a Go
-// struct (Type) whose fields the columns point to (Field, Bound), which the path of a payment reads directly. A column
-// may also be in requests only (ForInput) or in answers only (Shown).
+// A record is either a Row, with one value for each column of its table, or a Go struct (Type), with fields that columns
+// are bound to (Field, Bound). Contracts are Rows, because each product has different columns. The directory's records
+// are structs, because every payment reads their fields. A column may also be in requests only (ForInput) or in responses
+// only (Shown).
 //
 // Callers: ledger/directory, ledger/contract; api, the client and the checker through them.
 //

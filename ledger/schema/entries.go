@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// Entries is a column of lists of values of another record type. Faults name the entry and its column:
+// Entries makes a column whose values are lists of records of another type. Faults name the entry and its column:
 // "overdraft_limit.0.amount".
 func Entries[E any](key uint8, name string, of *Type[E], o ...Option) Cell[[]E] {
 	return NewCell[[]E](key, name, entriesKind[E]{of}, append(o, func(c *Column) { c.Of = of.Table }))
 }
 
-// entriesKind is the kind of lists whose entries are records: []E.
+// entriesKind is the kind of columns whose values are lists of records, of type []E.
 type entriesKind[E any] struct{ of *Type[E] }
 
 // String names the kind by its columns.
@@ -23,14 +23,14 @@ func (k entriesKind[E]) String() string {
 	return "list of " + JoinWords(names, "and")
 }
 
-// Parse is not called: the kind is MultiPart.
+// Parse implements Kind. It is not called, because the kind is MultiPart.
 func (k entriesKind[E]) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	var f Faults
 	value := k.ParseParts(c, raw, &f)
 	return value, firstOf(&f)
 }
 
-// Check is not called either.
+// Check implements Kind. It is not called either.
 func (k entriesKind[E]) Check(c *Column, value any) string {
 	var f Faults
 	k.CheckParts(c, value, &f)

@@ -9,8 +9,8 @@ import (
 // Fault is the reason why a field is refused.
 type Fault struct{ Field, Message string }
 
-// Faults are the reasons of a refusal in the order of the checks. They become the details of an error (specification,
-// error shape).
+// Faults are the reasons of a refusal in the order of the checks. They become the details of an error response
+// (specification, error shape).
 type Faults struct{ List []Fault }
 
 // Add adds the reason why a field is refused.
@@ -18,7 +18,7 @@ func (f *Faults) Add(field, format string, args ...any) {
 	f.List = append(f.List, Fault{field, fmt.Sprintf(format, args...)})
 }
 
-// AddProblem adds the reason why a field is refused, unless it is empty.
+// AddProblem adds the reason why a field is refused, unless the reason is empty.
 func (f *Faults) AddProblem(field, problem string) {
 	if problem != "" {
 		f.Add(field, "%s", problem)

@@ -14,27 +14,29 @@ type field struct {
 	zero   any                         // the value of a new record
 }
 
-// Field binds a column to a field of the struct R. The zero value of T is no value, unless the column is always shown.
-func Field[R, T any](c Cell[T], at func(*R) *T) *Column {
-	return bind(c.Column, at, func(v T) any { return v }, func(v any) T { return v.(T) })
+// Field binds a column to a field of the struct R. The zero value of T means that there is no value, unless the column
+// is NotNull.
+func Field[R, T any](c Cell[T], fieldOf func(*R) *T) *Column {
+	return bind(c.Column, fieldOf, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
 
 // TextField is Field for a named type of texts.
-func TextField[R any, T ~string](c Cell[string], at func(*R) *T) *Column {
-	return bind(c.Column, at, func(v T) any { return string(v) }, func(v any) T { return T(v.(string)) })
+func TextField[R any, T ~string](c Cell[string], fieldOf func(*R) *T) *Column {
+	return bind(c.Column, fieldOf, func(v T) any { return string(v) }, func(v any) T { return T(v.(string)) })
 }
 
 // NumberField is Field for another type of integers.
-func NumberField[R any, T ~int | ~int64 | ~uint32 | ~uint64](c Cell[int64], at func(*R) *T) *Column {
-	return bind(c.Column, at, func(v T) any { return int64(v) }, func(v any) T { return T(v.(int64)) })
+func NumberField[R any, T ~int | ~int64 | ~uint32 | ~uint64](c Cell[int64], fieldOf func(*R) *T) *Column {
+	return bind(c.Column, fieldOf, func(v T) any { return int64(v) }, func(v any) T { return T(v.(int64)) })
 }
 
-// Bound binds a column to what two functions read and write, such as a part of a field.
+// Bound binds a column to a value that two functions read and write, such as a part of a field.
 func Bound[R, T any](c Cell[T], get func(*R) T, set func(*R, T)) *Column {
 	return bindTo(c.Column, get, set, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
 
-// Shown binds a column to a value that follows from the record: it is shown, and neither asked for nor stored.
+// Shown binds a column to a value that is derived from the record: it is shown in responses, but neither requested nor
+// stored.
 func Shown[R, T any](c Cell[T], get func(*R) (value T, has bool)) *Column {
 	assert.That(c.field == nil && !c.Settable, "schema: column %s cannot be set", c.Name)
 	c.Transient = true
@@ -51,14 +53,14 @@ func Shown[R, T any](c Cell[T], get func(*R) (value T, has bool)) *Column {
 	return c.Column
 }
 
-// ForInput makes a column of what requests hold and records do not, such as a password.
+// ForInput makes a column that is in requests and not in records, such as a password.
 func ForInput[T any](c Cell[T]) *Column {
 	c.InputOnly, c.Settable = true, true
 	return c.Column
 }
 
-func bind[R, T any](c *Column, at func(*R) *T, out func(T) any, in func(any) T) *Column {
-	return bindTo(c, func(r *R) T { return *at(r) }, func(r *R, v T) { *at(r) = v }, out, in)
+func bind[R, T any](c *Column, fieldOf func(*R) *T, out func(T) any, in func(any) T) *Column {
+	return bindTo(c, func(r *R) T { return *fieldOf(r) }, func(r *R, v T) { *fieldOf(r) = v }, out, in)
 }
 
 func bindTo[R, T any](c *Column, get func(*R) T, set func(*R, T), out func(T) any, in func(any) T) *Column {

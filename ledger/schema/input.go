@@ -55,7 +55,7 @@ func (c *Column) ReadMembers(raw []byte, how Reader) (row Row, problem string) {
 	return row, ""
 }
 
-// equalJSON tells whether two values that are no object or list are the same.
+// equalJSON tells whether two JSON scalars are equal.
 func equalJSON(a, b []byte) bool {
 	var textA, textB string
 	if a[0] == '"' && b[0] == '"' && json.Unmarshal(a, &textA) == nil && json.Unmarshal(b, &textB) == nil {
@@ -66,9 +66,10 @@ func equalJSON(a, b []byte) bool {
 
 // ReadMembers reads the settable columns from the members of an object that is part of another record, such as the
 // parameters of a terminal. null counts as absent, and so does an empty text in a text with a default or an
-// optional word. A member that is none of the column's kind is read as absent; one that only the column's bounds or
-// rule refuse is read all the same, so that stored objects can be read under newer rules. A secret that is sent as the
-// Mask is refused and read as absent. Faults are added under the prefix and the name of the field. The record is a *R.
+// optional word. A member that is not of the column's kind is a fault and read as absent. A member that only the
+// column's bounds or rule refuse is read nevertheless, so that stored objects can be read under newer rules. A secret that
+// is sent as the Mask is refused and read as absent. Faults are added under the prefix and the name of the field. The
+// record is a *R.
 func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any) {
 	r := t.New()
 	for _, c := range t.Columns {
@@ -96,5 +97,5 @@ func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any
 	return r
 }
 
-// UnknownSecret is the refusal of the Mask in place of a secret that is not stored.
+// UnknownSecret is the message for a Mask that was sent in place of a secret that is not stored.
 const UnknownSecret = "is not known here: send the secret itself"

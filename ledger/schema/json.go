@@ -6,10 +6,10 @@ import (
 	"mizan/ledger"
 )
 
-// InstantLayout is how answers write a time: "2026-09-03T10:15:30.123456+00:00".
+// InstantLayout is the layout of times in responses: "2026-09-03T10:15:30.123456+00:00".
 const InstantLayout = "2006-01-02T15:04:05.000000-07:00"
 
-// separate appends a comma unless a value or member may follow directly.
+// separate appends a comma if one is needed before the next value or member.
 func separate(dst []byte) []byte {
 	if n := len(dst); n > 0 {
 		switch dst[n-1] {
@@ -28,7 +28,7 @@ func AppendName(dst []byte, name string) []byte {
 	return append(dst, '"', ':')
 }
 
-// AppendField appends a column's value as a member, or nothing where the style or the column leaves it out.
+// AppendField appends a column's value as a member, or nothing if the style or the column omits it.
 func AppendField(dst []byte, c *Column, value any, style Style) []byte {
 	switch {
 	case value == nil && c.Kind == KindRows && !c.Single && !style.OmitEmpty:
@@ -68,7 +68,7 @@ func appendWord(dst []byte, word string) []byte {
 // AppendText appends a JSON string (RFC 8259). Broken UTF-8 is replaced by U+FFFD.
 func AppendText(dst []byte, text string) []byte {
 	dst = append(dst, '"')
-	copied := 0 // what precedes it is in dst
+	copied := 0 // text[:copied] is already in dst
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c >= utf8.RuneSelf {

@@ -6,18 +6,18 @@ type Kind interface {
 	// String names the kind in documentation: "text", "amount".
 	String() string
 
-	// Parse reads a value of strict JSON, which is not null. problem says why it is none of the kind, empty if it
-	// is one; a nil value without a problem counts as not sent.
+	// Parse reads a value of strict JSON, which is not null. problem says why it is not a value of the kind; empty if
+	// it is one. A nil value without a problem counts as not sent.
 	Parse(c *Column, raw []byte, how Reader) (value any, problem string)
 
-	// Check says what keeps a value of the kind out of the column, empty if nothing does.
+	// Check returns why a value of the kind is not allowed in the column, or an empty text if it is.
 	Check(c *Column, value any) (problem string)
 
 	// AppendStored appends a value's stored form, and ReadStored reads it.
 	AppendStored(c *Column, dst []byte, value any) []byte
 	ReadStored(c *Column, stored []byte) (value any, ok bool)
 
-	// AppendJSON appends a value as answers show it.
+	// AppendJSON appends a value as responses show it.
 	AppendJSON(c *Column, dst []byte, value any, style Style) []byte
 
 	// Empty tells whether a value is left out by a style that omits empty values. Zero and false are not empty.
@@ -29,12 +29,12 @@ type Shape uint8
 
 // The shapes.
 const (
-	Scalar   Shape = iota // a string, a number or a condition
+	Scalar   Shape = iota // a string, a number or a boolean
 	TextList              // a list of strings
 	Document              // an object, or a list of objects
 )
 
-// Shaped is a kind whose values are no scalars.
+// Shaped is implemented by kinds whose values are not scalars.
 type Shaped interface{ Shape() Shape }
 
 // Shape returns the shape of the column's values.
@@ -45,8 +45,8 @@ func (c *Column) Shape() Shape {
 	return Scalar
 }
 
-// MultiPart is a kind of whose values a part may be at fault. It is parsed and checked by these instead; faults name the
-// part behind the column's name, as in "overdraft_limit.0.amount".
+// MultiPart is implemented by kinds whose values have parts that can be wrong separately. Its methods are called instead
+// of Parse and Check. Faults name the part after the column's name, as in "overdraft_limit.0.amount".
 type MultiPart interface {
 	Kind
 	ParseParts(c *Column, raw []byte, f *Faults) (value any)
@@ -61,12 +61,12 @@ type Reader struct {
 // Style says how a family of routes shows records.
 type Style struct {
 	NumericAmounts bool // amounts are JSON integers of any size, else strings
-	OmitEmpty      bool // what is empty is left out
+	OmitEmpty      bool // empty values are left out
 
 	JustCreated bool // the record has just been created: columns that are set later are left out
 
-	// Unbooked stands for an instant that is not known yet, and Unnumbered for a number that the writer assigns;
-	// empty: null and 0 do.
+	// Unbooked is written in place of an instant that is not known yet, and Unnumbered in place of a number that the
+	// writer will assign. If they are empty, null and 0 are written.
 	Unbooked, Unnumbered []byte
 }
 
@@ -76,13 +76,13 @@ type Unsettable struct{ Unbounded }
 // Parse implements Kind.
 func (Unsettable) Parse(*Column, []byte, Reader) (any, string) { return nil, "cannot be set" }
 
-// Unbounded can be embedded by kinds of which every value may be in every column.
+// Unbounded can be embedded by kinds whose values are all allowed in every column.
 type Unbounded struct{}
 
 // Check implements Kind.
 func (Unbounded) Check(*Column, any) string { return "" }
 
-// NeverEmpty can be embedded by kinds whose every value says something.
+// NeverEmpty can be embedded by kinds without an empty value.
 type NeverEmpty struct{}
 
 // Empty implements Kind.

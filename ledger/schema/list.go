@@ -21,22 +21,22 @@ var (
 	KindRows   Kind = rowsKind{}   // []Row of Column.Of
 )
 
-// Texts is a column of lists of texts.
+// Texts makes a column whose values are lists of texts.
 func Texts(key uint8, name string, o ...Option) Cell[[]string] {
 	return NewCell[[]string](key, name, KindTexts, o)
 }
 
-// Object is a column of JSON objects, kept as they were sent.
+// Object makes a column whose values are JSON objects, stored as they were sent.
 func Object(key uint8, name string, o ...Option) Cell[[]byte] {
 	return NewCell[[]byte](key, name, KindObject, o)
 }
 
-// List is a column of JSON lists of texts and objects, kept as they were sent.
+// List makes a column whose values are JSON lists of texts and objects, stored as they were sent.
 func List(key uint8, name string, o ...Option) Cell[[]byte] {
 	return NewCell[[]byte](key, name, KindList, o)
 }
 
-// Rows is a column of rows of another table.
+// Rows makes a column whose values are lists of rows of another table.
 func Rows(key uint8, name string, of *Table, o ...Option) Cell[[]Row] {
 	return NewCell[[]Row](key, name, KindRows, append(o, func(c *Column) { c.Of = of }))
 }
@@ -45,9 +45,9 @@ type textsKind struct{}
 
 func (textsKind) String() string { return "list of texts" }
 
-// Parse takes an empty list as not sent.
+// Parse implements Kind. An empty list counts as not sent.
 func (textsKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
-	var sent []*string // null is no text
+	var sent []*string // pointers, to detect null
 	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || slices.Contains(sent, nil) {
 		return nil, "must be a list of strings"
 	}
@@ -115,7 +115,7 @@ func (textsKind) Shape() Shape { return TextList }
 
 func (textsKind) Empty(value any) bool { return len(value.([]string)) == 0 }
 
-// verbatim is a document that is stored and shown as it was sent.
+// verbatim implements the storing and showing of a document exactly as it was sent.
 type verbatim struct{}
 
 func (verbatim) AppendStored(_ *Column, dst []byte, value any) []byte {
@@ -176,7 +176,7 @@ type listKind struct {
 
 func (listKind) String() string { return "list" }
 
-// Parse takes a list whose entries are kept as they were sent.
+// Parse implements Kind. The entries are stored as they were sent.
 func (listKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	var sent []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || len(raw) > MaxObject {
@@ -210,7 +210,7 @@ type rowsKind struct{ Unbounded }
 
 func (rowsKind) String() string { return "rows" }
 
-// Parse takes an object as the only row of a single column; other rows cannot be set.
+// Parse implements Kind. For a Single column it reads an object as the only row; other rows cannot be set by requests.
 func (rowsKind) Parse(c *Column, raw []byte, how Reader) (any, string) {
 	if !c.Single {
 		return nil, "cannot be set"

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// The kinds of numbers, conditions, amounts and instants.
+// The kinds of numbers, booleans, amounts and instants.
 var (
 	KindInteger Kind = integerKind{"integer"} // int64
 	KindPercent Kind = integerKind{"percent"} // int64, whole percent
@@ -21,49 +21,49 @@ var (
 	KindSeq     Kind = seqKind{}              // int64, which the writer assigns
 )
 
-// Integer is a column of integers within bounds.
+// Integer makes a column of integers within bounds.
 func Integer(key uint8, name string, low, high int64, o ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindInteger, append(o, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
-// Percent is a column of whole percent within bounds.
+// Percent makes a column of whole percent within bounds.
 func Percent(key uint8, name string, low, high int64, o ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindPercent, append(o, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
-// Derived is a column of integers that no request sets.
+// Derived makes a column of integers that no request sets.
 func Derived(key uint8, name string, o ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindInteger, o)
 }
 
-// Bool is a column of conditions.
+// Bool makes a column of booleans.
 func Bool(key uint8, name string, o ...Option) Cell[bool] {
 	return NewCell[bool](key, name, KindBool, o)
 }
 
-// Amount is a column of amounts in minor units.
+// Amount makes a column of amounts in minor units.
 func Amount(key uint8, name string, o ...Option) Cell[money.Amount] {
 	return NewCell[money.Amount](key, name, KindAmount, o)
 }
 
-// Signed is a column of amounts that may be below zero.
+// Signed makes a column of amounts that may be below zero.
 func Signed(key uint8, name string, o ...Option) Cell[money.Signed] {
 	return NewCell[money.Signed](key, name, KindSigned, o)
 }
 
-// Instant is a column of instants.
+// Instant makes a column of instants.
 func Instant(key uint8, name string, o ...Option) Cell[ledger.Micros] {
 	return NewCell[ledger.Micros](key, name, KindInstant, o)
 }
 
-// Seq is a column of numbers that the writer assigns.
+// Seq makes a column of numbers that the writer assigns.
 func Seq(key uint8, name string, o ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindSeq, o)
 }
 
 func appendNumber(dst []byte, n int64) []byte { return binary.AppendVarint(dst, n) }
 
-// readNumber reads what appendNumber wrote, and nothing else.
+// readNumber reads what appendNumber wrote. ok is false for any other bytes.
 func readNumber(stored []byte) (int64, bool) {
 	n, size := binary.Varint(stored)
 	return n, size > 0 && size == len(stored)
@@ -154,7 +154,7 @@ type amountKind struct{ NeverEmpty }
 
 func (amountKind) String() string { return "amount" }
 
-// Parse takes minor units: digits without a leading zero.
+// Parse implements Kind. It accepts minor units: digits without a leading zero.
 func (amountKind) Parse(_ *Column, raw []byte, how Reader) (any, string) {
 	form := "must be a string of minor units"
 	if how.LooseAmounts {
@@ -239,7 +239,7 @@ type instantKind struct {
 
 func (instantKind) String() string { return "instant" }
 
-// Parse takes an RFC 3339 time.
+// Parse implements Kind. It accepts an RFC 3339 time.
 func (instantKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	const form = "must be an RFC 3339 time"
 	text, problem := readString(raw)

@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// market is a record with columns of each further option.
-type market struct {
+// optionsRecord is a record with columns of each further option.
+type optionsRecord struct {
 	ID     ledger.ID
 	Made   ledger.Micros
 	Ended  ledger.Micros
@@ -33,35 +33,35 @@ var offers = schema.NewType[offer]("offer",
 
 var envs = []string{"prod", "test"}
 
-var markets = schema.NewType[market]("market",
-	schema.Field(schema.ID(0, "id", schema.NotNull, schema.Transient, schema.Constant, schema.Help("i")), func(s *market) *ledger.ID { return &s.ID }),
-	schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("c")), func(s *market) *ledger.Micros { return &s.Made }),
-	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.ShownAfter("id"), schema.Help("n")), func(s *market) *string { return &s.Name }),
+var markets = schema.NewType[optionsRecord]("market",
+	schema.Field(schema.ID(0, "id", schema.NotNull, schema.Transient, schema.Constant, schema.Help("i")), func(s *optionsRecord) *ledger.ID { return &s.ID }),
+	schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("c")), func(s *optionsRecord) *ledger.Micros { return &s.Made }),
+	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.ShownAfter("id"), schema.Help("n")), func(s *optionsRecord) *string { return &s.Name }),
 	schema.ForInput(schema.Text(0, "pass", schema.Help("p"))),
-	schema.Field(schema.Text(2, "site", schema.RefuseEmpty("must not be empty; null takes it away"), schema.Help("s")), func(s *market) *string { return &s.Site }),
+	schema.Field(schema.Text(2, "site", schema.RefuseEmpty("must not be empty; null takes it away"), schema.Help("s")), func(s *optionsRecord) *string { return &s.Site }),
 	schema.Bound(schema.Word(3, "env", envs, schema.Required, schema.DefaultTo("prod"), schema.Help("e")),
-		func(s *market) string { return append([]string{""}, envs...)[s.Env] },
-		func(s *market, word string) { s.Env = map[string]int{"prod": 1, "test": 2}[word] }),
-	schema.Field(schema.Entries(4, "offers", offers, schema.Settable, schema.NotNull, schema.AtMost(2), schema.Help("l")), func(s *market) *[]offer { return &s.Offers }),
-	schema.Shown(schema.Text(0, "label", schema.Sparse, schema.Help("l")), func(s *market) (string, bool) { return s.Name + "!", s.Env == 2 }),
-	schema.Field(schema.Instant(5, "ended_at", schema.AbsentWhenNew, schema.Help("e")), func(s *market) *ledger.Micros { return &s.Ended }),
-	schema.Field(schema.Derived(6, "share", schema.NotShown, schema.Needed), func(s *market) *int64 { return &s.Share }),
-).OnCreate(func(input schema.Input, s *market, f *schema.Faults) {
+		func(s *optionsRecord) string { return append([]string{""}, envs...)[s.Env] },
+		func(s *optionsRecord, word string) { s.Env = map[string]int{"prod": 1, "test": 2}[word] }),
+	schema.Field(schema.Entries(4, "offers", offers, schema.Settable, schema.NotNull, schema.AtMost(2), schema.Help("l")), func(s *optionsRecord) *[]offer { return &s.Offers }),
+	schema.Shown(schema.Text(0, "label", schema.Sparse, schema.Help("l")), func(s *optionsRecord) (string, bool) { return s.Name + "!", s.Env == 2 }),
+	schema.Field(schema.Instant(5, "ended_at", schema.AbsentWhenNew, schema.Help("e")), func(s *optionsRecord) *ledger.Micros { return &s.Ended }),
+	schema.Field(schema.Derived(6, "share", schema.NotShown, schema.Needed), func(s *optionsRecord) *int64 { return &s.Share }),
+).OnCreate(func(input schema.Input, s *optionsRecord, f *schema.Faults) {
 	if _, sent := input["site"]; !sent && s.Env == 2 {
 		f.Add("site", "is required in env test")
 	}
-}).CrossCheck(func(old, s *market, f *schema.Faults) {
+}).CrossCheck(func(old, s *optionsRecord, f *schema.Faults) {
 	if old != nil && len(s.Offers) < len(old.Offers) {
 		f.Add("offers", "may only grow")
 	}
-}).Invariant(func(s *market) string {
+}).Invariant(func(s *optionsRecord) string {
 	if s.Share < 0 {
 		return "has a share below zero"
 	}
 	return ""
-}).WithEnvelope(func(s *market, at schema.Envelope) { s.ID, s.Made = at.ID, at.Created })
+}).WithEnvelope(func(s *optionsRecord, at schema.Envelope) { s.ID, s.Made = at.ID, at.Created })
 
-func TestEachOptionOfAColumnIsKept(t *testing.T) {
+func TestEachColumnOptionIsEnforced(t *testing.T) {
 	for _, c := range []struct{ document, refused, message string }{
 		{`{"name":"a","pass":7}`, "", ""}, // who reads a password checks it
 		{`{"name":"a\tb"}`, "name", "name must not hold control characters"},
@@ -81,14 +81,14 @@ func TestEachOptionOfAColumnIsKept(t *testing.T) {
 		faults := new(schema.Faults)
 		made := markets.Create(input(t, c.document), faults)
 		markets.Check(nil, made, faults)
-		if fields := named(faults); fields != c.refused || c.refused != "" && faults.List[0].Message != c.message {
+		if fields := faultyFields(faults); fields != c.refused || c.refused != "" && faults.List[0].Message != c.message {
 			t.Errorf("%s: refused are %q (%v), want %q: %s", c.document, fields, faults.List, c.refused, c.message)
 		}
 	}
 }
 
-func TestAChangeIsRelatedToWhatWas(t *testing.T) {
-	old := market{Name: "a", Env: 1, Offers: []offer{{"x", 1}}}
+func TestCrossCheckComparesWithTheOldRecord(t *testing.T) {
+	old := optionsRecord{Name: "a", Env: 1, Offers: []offer{{"x", 1}}}
 	for document, refused := range map[string]string{
 		`{"offers":[]}`:   "offers",
 		`{"offers":null}`: "offers",
@@ -99,14 +99,14 @@ func TestAChangeIsRelatedToWhatWas(t *testing.T) {
 		next, faults := old, new(schema.Faults)
 		markets.Patch(input(t, document), &next, faults)
 		markets.Check(&old, &next, faults)
-		if fields := named(faults); fields != refused {
+		if fields := faultyFields(faults); fields != refused {
 			t.Errorf("%s: refused are %q, want %q", document, fields, refused)
 		}
 	}
 }
 
 func TestColumnsAreShownInTheirPlaces(t *testing.T) {
-	s := market{Name: "a", Env: 2, Offers: []offer{{"x", 0}}}
+	s := optionsRecord{Name: "a", Env: 2, Offers: []offer{{"x", 0}}}
 	later := schema.Style{Unbooked: []byte("later"), JustCreated: true}
 	for want, style := range map[string]schema.Style{
 		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":null,"site":null,"env":"test","offers":[{"name":"x","size":0}],"label":"a!","ended_at":null`: {},
@@ -125,18 +125,18 @@ func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestAStoredRecordHasWhatItNeeds(t *testing.T) {
+func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 	at := schema.Envelope{ID: ledger.ID{1}, Created: 5}
-	whole := market{ID: at.ID, Made: at.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
+	whole := optionsRecord{ID: at.ID, Made: at.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
 	for name, c := range map[string]struct {
-		change func(*market)
+		change func(*optionsRecord)
 		read   bool
 	}{
-		"whole":        {func(*market) {}, true},
-		"no name":      {func(s *market) { s.Name = "" }, false},
-		"no share":     {func(s *market) { s.Share = 0 }, false},
-		"unsound":      {func(s *market) { s.Share = -1 }, false},
-		"a part empty": {func(s *market) { s.Offers = []offer{{"", 1}} }, false},
+		"whole":        {func(*optionsRecord) {}, true},
+		"no name":      {func(s *optionsRecord) { s.Name = "" }, false},
+		"no share":     {func(s *optionsRecord) { s.Share = 0 }, false},
+		"unsound":      {func(s *optionsRecord) { s.Share = -1 }, false},
+		"a part empty": {func(s *optionsRecord) { s.Offers = []offer{{"", 1}} }, false},
 	} {
 		s := whole
 		c.change(&s)

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// stall is a record whose fields cannot hold all that requests may send.
-type stall struct {
+// narrowRecord is a record whose fields cannot hold all that requests may send.
+type narrowRecord struct {
 	Number int64
 	Kind   string
 	Open   time.Duration
@@ -23,12 +23,12 @@ type stall struct {
 
 var hours = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
 
-var stalls = schema.NewType[stall]("stall",
-	schema.Field(schema.Derived(1, "number", schema.Needed, schema.Help("its number")), func(s *stall) *int64 { return &s.Number }),
+var stalls = schema.NewType[narrowRecord]("stall",
+	schema.Field(schema.Derived(1, "number", schema.Needed, schema.Help("its number")), func(s *narrowRecord) *int64 { return &s.Number }),
 	schema.Field(schema.Word(2, "kind", []string{"food", "books"}, schema.Required, schema.DefaultTo("food"),
-		schema.Help("what it sells")), func(s *stall) *string { return &s.Kind }),
+		schema.Help("what it sells")), func(s *narrowRecord) *string { return &s.Kind }),
 	schema.Bound(schema.Word(3, "open", []string{"minute", "hour"}, schema.Settable, schema.Help("how long it is open")),
-		func(s *stall) string {
+		func(s *narrowRecord) string {
 			for name, length := range hours {
 				if length == s.Open {
 					return name
@@ -36,11 +36,11 @@ var stalls = schema.NewType[stall]("stall",
 			}
 			return ""
 		},
-		func(s *stall, name string) { s.Open = hours[name] }),
-	schema.Field(schema.Instant(4, "ends_at", schema.Settable, schema.Help("when it ends")), func(s *stall) *ledger.Micros { return &s.Ends }),
-	schema.Field(schema.Integer(5, "most", 1, 9, schema.Settable, schema.Help("most visitors")), func(s *stall) *int64 { return &s.Most }),
-	schema.Field(schema.Object(6, "rules", schema.Settable, schema.NotNull, schema.Help("rules")), func(s *stall) *[]byte { return &s.Rules }),
-	schema.Field(schema.Text(7, "note", schema.Settable, schema.NotNull, schema.Help("a note")), func(s *stall) *string { return &s.Note }),
+		func(s *narrowRecord, name string) { s.Open = hours[name] }),
+	schema.Field(schema.Instant(4, "ends_at", schema.Settable, schema.Help("when it ends")), func(s *narrowRecord) *ledger.Micros { return &s.Ends }),
+	schema.Field(schema.Integer(5, "most", 1, 9, schema.Settable, schema.Help("most visitors")), func(s *narrowRecord) *int64 { return &s.Most }),
+	schema.Field(schema.Object(6, "rules", schema.Settable, schema.NotNull, schema.Help("rules")), func(s *narrowRecord) *[]byte { return &s.Rules }),
+	schema.Field(schema.Text(7, "note", schema.Settable, schema.NotNull, schema.Help("a note")), func(s *narrowRecord) *string { return &s.Note }),
 )
 
 // sorted sorts the words of a text.
@@ -50,8 +50,8 @@ func sorted(text string) string {
 	return strings.Join(words, " ")
 }
 
-// What a record cannot hold is refused where it is read, since the check of the record does not see it.
-func TestWhatARecordCannotHoldIsRefused(t *testing.T) {
+// A value that does not fit into its field is refused when it is read, because the check of the record does not see it.
+func TestValueThatDoesNotFitItsFieldIsRefused(t *testing.T) {
 	for body, refused := range map[string]string{
 		`{}`:                                    "",
 		`{"kind":""}`:                           "", // as if there were none
@@ -78,13 +78,13 @@ func TestWhatARecordCannotHoldIsRefused(t *testing.T) {
 	} {
 		var faults schema.Faults
 		stalls.Check(nil, stalls.Create(input(t, body), &faults), &faults)
-		if got := sorted(named(&faults)); got != sorted(refused) {
+		if got := sorted(faultyFields(&faults)); got != sorted(refused) {
 			t.Errorf("%s: refused are %q, want %q", body, got, refused)
 		}
 	}
 }
 
-func TestAnInstantIsReadFromItsText(t *testing.T) {
+func TestInstantIsParsedFromText(t *testing.T) {
 	for text, want := range map[string]ledger.Micros{
 		"1970-01-01T00:00:01.5Z": 1_500_000, "1970-01-01T01:00:01+01:00": 1_000_000, "1970-01-01T00:00:00.000001+00:00": 1, "1969-12-31T23:59:59Z": -1_000_000,
 	} {
@@ -95,18 +95,18 @@ func TestAnInstantIsReadFromItsText(t *testing.T) {
 	}
 }
 
-// A change can take away what has an empty value, be it shown or not.
-func TestNullTakesAValueAway(t *testing.T) {
-	old := stall{Number: 1, Kind: "books", Open: time.Hour, Ends: 5, Most: 3, Rules: []byte(`{"a":1}`), Note: "n"}
+// A change can remove the value of a column whose type has an empty value, whether the column is shown or not.
+func TestNullRemovesAValue(t *testing.T) {
+	old := narrowRecord{Number: 1, Kind: "books", Open: time.Hour, Ends: 5, Most: 3, Rules: []byte(`{"a":1}`), Note: "n"}
 	for body, c := range map[string]struct {
 		refused string
-		want    func(*stall)
+		want    func(*narrowRecord)
 	}{
-		`{"open":null}`:    {"", func(s *stall) { s.Open = 0 }},
-		`{"ends_at":null}`: {"", func(s *stall) { s.Ends = 0 }},
-		`{"most":null}`:    {"", func(s *stall) { s.Most = 0 }},
-		`{"rules":null}`:   {"", func(s *stall) { s.Rules = nil }},
-		`{"note":null}`:    {"", func(s *stall) { s.Note = "" }},
+		`{"open":null}`:    {"", func(s *narrowRecord) { s.Open = 0 }},
+		`{"ends_at":null}`: {"", func(s *narrowRecord) { s.Ends = 0 }},
+		`{"most":null}`:    {"", func(s *narrowRecord) { s.Most = 0 }},
+		`{"rules":null}`:   {"", func(s *narrowRecord) { s.Rules = nil }},
+		`{"note":null}`:    {"", func(s *narrowRecord) { s.Note = "" }},
 		`{"kind":null}`:    {"kind", nil},
 		`{"number":null}`:  {"number", nil},
 	} {
@@ -114,7 +114,7 @@ func TestNullTakesAValueAway(t *testing.T) {
 		var faults schema.Faults
 		stalls.Patch(input(t, body), &next, &faults)
 		stalls.Check(&old, &next, &faults)
-		if got := named(&faults); got != c.refused {
+		if got := faultyFields(&faults); got != c.refused {
 			t.Errorf("%s: refused are %q, want %q", body, got, c.refused)
 		}
 		if c.want == nil {
@@ -128,14 +128,14 @@ func TestNullTakesAValueAway(t *testing.T) {
 	}
 }
 
-func TestAStoredWordIsOneOfItsColumn(t *testing.T) {
-	stored, err := stalls.AppendStored(nil, &stall{Number: 1, Kind: "books"}, nil)
+func TestStoredWordOutsideTheColumnsWordsIsRefused(t *testing.T) {
+	stored, err := stalls.AppendStored(nil, &narrowRecord{Number: 1, Kind: "books"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for kind, taken := range map[string]bool{"books": true, "food": true, "shoes": false, "": false} {
 		other := schema.AppendBytes(append(stored[:len(stored):len(stored)], 2), kind) // the later value of a column counts
-		if err := stalls.ReadStored(other, new(stall), nil); (err == nil) != taken {
+		if err := stalls.ReadStored(other, new(narrowRecord), nil); (err == nil) != taken {
 			t.Errorf("%q is read: %v", kind, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-func FuzzATextIsQuotedAsTheJSONLibraryDoes(f *testing.F) {
+func FuzzTextIsQuotedAsByEncodingJSON(f *testing.F) {
 	for _, text := range []string{"", "plain", `"\`, "\x00\b\t\n\f\r\x1f\x7f", "<&>\u2028", "\U0001d11e", "\xff\xc3(", "a\xed\xa0\x80"} {
 		f.Add(text)
 	}
@@ -26,31 +26,31 @@ func FuzzATextIsQuotedAsTheJSONLibraryDoes(f *testing.F) {
 	})
 }
 
-// every is a table with a column of each kind.
+// everyKind is a table with a column of each kind.
 var (
-	words    = []string{"small", "large"}
-	inner    = schema.NewTable(nil, schema.Text(1, "word", schema.Required), schema.Integer(2, "n", 0, 9, schema.Settable))
-	theText  = schema.Text(1, "text", schema.Settable)
-	theEnum  = schema.Enum(2, "enum", words, schema.Settable)
-	theID    = schema.ID(3, "id", schema.Settable)
-	theDate  = schema.Date(4, "date", schema.Settable)
-	theInt   = schema.Integer(5, "integer", -5, 1<<40, schema.Settable)
-	thePart  = schema.Percent(6, "percent", 0, 100, schema.Settable)
-	theBool  = schema.Bool(7, "bool", schema.Settable)
-	theSum   = schema.Amount(8, "amount", schema.Settable)
-	theSign  = schema.Signed(9, "signed")
-	theTime  = schema.Instant(10, "instant")
-	theTexts = schema.Texts(11, "texts", schema.Settable)
-	theObj   = schema.Object(12, "object", schema.Settable)
-	theList  = schema.List(13, "list", schema.Settable)
-	theRows  = schema.Rows(14, "rows", inner)
-	theOne   = schema.Rows(15, "single", inner, schema.Single, schema.Settable)
-	every    = schema.NewTable(nil, theText, theEnum, theID, theDate, theInt, thePart, theBool, theSum, theSign, theTime, theTexts, theObj, theList, theRows, theOne)
+	words     = []string{"small", "large"}
+	inner     = schema.NewTable(nil, schema.Text(1, "word", schema.Required), schema.Integer(2, "n", 0, 9, schema.Settable))
+	theText   = schema.Text(1, "text", schema.Settable)
+	theEnum   = schema.Enum(2, "enum", words, schema.Settable)
+	theID     = schema.ID(3, "id", schema.Settable)
+	theDate   = schema.Date(4, "date", schema.Settable)
+	theInt    = schema.Integer(5, "integer", -5, 1<<40, schema.Settable)
+	thePart   = schema.Percent(6, "percent", 0, 100, schema.Settable)
+	theBool   = schema.Bool(7, "bool", schema.Settable)
+	theSum    = schema.Amount(8, "amount", schema.Settable)
+	theSign   = schema.Signed(9, "signed")
+	theTime   = schema.Instant(10, "instant")
+	theTexts  = schema.Texts(11, "texts", schema.Settable)
+	theObj    = schema.Object(12, "object", schema.Settable)
+	theList   = schema.List(13, "list", schema.Settable)
+	theRows   = schema.Rows(14, "rows", inner)
+	theOne    = schema.Rows(15, "single", inner, schema.Single, schema.Settable)
+	everyKind = schema.NewTable(nil, theText, theEnum, theID, theDate, theInt, thePart, theBool, theSum, theSign, theTime, theTexts, theObj, theList, theRows, theOne)
 )
 
-// full is a row with a value in each column, and shown what an answer shows of it.
-func full() (r schema.Row, shown map[string]string) {
-	r = every.New()
+// fullRow returns a row with a value in each column, and the JSON of each shown column.
+func fullRow() (r schema.Row, shown map[string]string) {
+	r = everyKind.New()
 	one := inner.New()
 	inner.ByName("word").Put(one, "x")
 	inner.ByName("n").Put(one, int64(3))
@@ -77,10 +77,10 @@ func full() (r schema.Row, shown map[string]string) {
 	}
 }
 
-func TestAStoredRowIsReadAsItWas(t *testing.T) {
-	r, _ := full()
-	for _, want := range []schema.Row{r, every.New()} {
-		got, err := every.ReadStored(every.AppendStored(nil, want))
+func TestStoredRowRoundTrip(t *testing.T) {
+	r, _ := fullRow()
+	for _, want := range []schema.Row{r, everyKind.New()} {
+		got, err := everyKind.ReadStored(everyKind.AppendStored(nil, want))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("read %v, %v; want %v", got, err, want)
 		}
@@ -88,11 +88,11 @@ func TestAStoredRowIsReadAsItWas(t *testing.T) {
 }
 
 func TestStoredBytesOfAnotherFormAreRefused(t *testing.T) {
-	r, _ := full()
-	stored := every.AppendStored(nil, r)
+	r, _ := fullRow()
+	stored := everyKind.AppendStored(nil, r)
 	for n := range stored {
-		if _, err := every.ReadStored(stored[:n]); err == nil {
-			if again, _ := every.ReadStored(stored[:n]); len(every.AppendStored(nil, again)) != n {
+		if _, err := everyKind.ReadStored(stored[:n]); err == nil {
+			if again, _ := everyKind.ReadStored(stored[:n]); len(everyKind.AppendStored(nil, again)) != n {
 				t.Errorf("%d of %d bytes are read as a row", n, len(stored))
 			}
 		}
@@ -105,18 +105,18 @@ func TestStoredBytesOfAnotherFormAreRefused(t *testing.T) {
 		"an amount of none": {8, 0},
 		"a text beyond it":  {11, 1, 9},
 	} {
-		if _, err := every.ReadStored(bad); err == nil {
+		if _, err := everyKind.ReadStored(bad); err == nil {
 			t.Errorf("%s is read", name)
 		}
 	}
-	if r, err := every.ReadStored([]byte{200, 1, 7}); err != nil || !reflect.DeepEqual(r, every.New()) {
+	if r, err := everyKind.ReadStored([]byte{200, 1, 7}); err != nil || !reflect.DeepEqual(r, everyKind.New()) {
 		t.Errorf("an unknown key is read as %v, %v", r, err)
 	}
 }
 
-func TestAFieldIsShownAsItsKindSays(t *testing.T) {
-	r, shown := full()
-	for _, c := range every.Columns {
+func TestFieldsAreShownAccordingToTheirKind(t *testing.T) {
+	r, shown := fullRow()
+	for _, c := range everyKind.Columns {
 		got := string(schema.AppendField([]byte("{"), c, c.Value(r), schema.Style{}))
 		if want := `{"` + c.Name + `":` + shown[c.Name]; got != want {
 			t.Errorf("shown is %s, want %s", got, want)
@@ -145,7 +145,7 @@ func TestAFieldIsShownAsItsKindSays(t *testing.T) {
 }
 
 func TestARequestIsReadByItsColumns(t *testing.T) {
-	r, shown := full()
+	r, shown := fullRow()
 	input := make(schema.Input)
 	for name, value := range shown {
 		input[name] = json.RawMessage(value)
@@ -163,11 +163,11 @@ func TestARequestIsReadByItsColumns(t *testing.T) {
 		}
 	}
 	var faults schema.Faults
-	got := every.Read(input, schema.Reader{}, "", &faults)
+	got := everyKind.Read(input, schema.Reader{}, "", &faults)
 	if !faults.Empty() {
 		t.Fatal(faults.List)
 	}
-	for _, c := range every.Columns {
+	for _, c := range everyKind.Columns {
 		if c.Kind == schema.KindObject || c.Kind == schema.KindList {
 			if string(c.Value(got).([]byte)) != string(c.Value(r).([]byte)) {
 				t.Errorf("%s is read as %s", c.Name, c.Value(got))
@@ -190,7 +190,7 @@ func TestEveryFaultOfARequestIsNamed(t *testing.T) {
 		input[name] = json.RawMessage(value)
 	}
 	var faults schema.Faults
-	every.Read(input, schema.Reader{}, "terms.", &faults)
+	everyKind.Read(input, schema.Reader{}, "terms.", &faults)
 	var named []string
 	for _, fault := range faults.List {
 		named = append(named, fault.Field)
@@ -201,7 +201,7 @@ func TestEveryFaultOfARequestIsNamed(t *testing.T) {
 	}
 }
 
-func TestATableWithTwoOfAKeyOrNameIsRefused(t *testing.T) {
+func TestDuplicateKeyOrNameInATablePanics(t *testing.T) {
 	for name, make := range map[string]func(){
 		"key":  func() { schema.NewTable(nil, schema.Text(1, "a"), schema.Text(1, "b")) },
 		"name": func() { schema.NewTable(nil, schema.Text(1, "a"), schema.Text(2, "a")) },

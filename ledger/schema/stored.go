@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// The stored form of a row: for each column that has a value its key, the value's length and the value.
+// The stored form of a row has, for each column with a value, the column's key, the value's length and the value.
 
-// ErrStored is what stored bytes that no AppendStored wrote are refused with.
+// ErrStored is the error for stored bytes that AppendStored can't have written.
 var ErrStored = errors.New("schema: unknown stored form")
 
 // AppendBytes appends bytes after their length.

@@ -22,32 +22,32 @@ const MaxText = 255
 var (
 	KindText Kind = textKind{} // string
 	KindEnum Kind = enumKind{} // string, one of Column.Words
-	KindWord Kind = wordKind{} // likewise; a refusal lists the words as people do
+	KindWord Kind = wordKind{} // likewise; a refusal lists the words as a sentence
 	KindID   Kind = idKind{}   // ledger.ID
 	KindDate Kind = dateKind{} // ledger.Date
 )
 
-// Text is a column of texts.
+// Text makes a column of texts.
 func Text(key uint8, name string, o ...Option) Cell[string] {
 	return NewCell[string](key, name, KindText, o)
 }
 
-// Enum is a column of texts that are one of the words.
+// Enum makes a column whose texts are each one of the words.
 func Enum(key uint8, name string, words []string, o ...Option) Cell[string] {
 	return NewCell[string](key, name, KindEnum, append(o, func(c *Column) { c.Words = words }))
 }
 
-// Word is a column of texts that are one of the words, named in a sentence: "must be prod or test".
+// Word is Enum with a refusal that lists the words as a sentence: "must be prod or test".
 func Word(key uint8, name string, words []string, o ...Option) Cell[string] {
 	return NewCell[string](key, name, KindWord, append(o, func(c *Column) { c.Words = words }))
 }
 
-// ID is a column of UUIDs.
+// ID makes a column of UUIDs.
 func ID(key uint8, name string, o ...Option) Cell[ledger.ID] {
 	return NewCell[ledger.ID](key, name, KindID, o)
 }
 
-// Date is a column of days.
+// Date makes a column of days.
 func Date(key uint8, name string, o ...Option) Cell[ledger.Date] {
 	return NewCell[ledger.Date](key, name, KindDate, o)
 }
@@ -67,7 +67,7 @@ type textKind struct{}
 
 func (textKind) String() string { return "text" }
 
-// Parse takes an empty text that is not required as not sent.
+// Parse implements Kind. An empty text counts as not sent if the column is not required.
 func (textKind) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" || text == "" && !c.Required && !c.DateOrTime {
@@ -145,7 +145,8 @@ func (enumKind) ReadStored(c *Column, stored []byte) (any, bool) {
 
 type wordKind struct{ enumKind }
 
-// Parse refuses other words at once: a field may not be able to hold them.
+// Parse implements Kind. It refuses other words itself, before Check, because the record's field may be unable to hold
+// them.
 func (k wordKind) Parse(c *Column, raw []byte, how Reader) (any, string) {
 	value, problem := k.enumKind.Parse(c, raw, how)
 	if problem == "" {
@@ -164,7 +165,7 @@ func (wordKind) Check(c *Column, value any) string {
 	return "must be " + JoinWords(c.Words, "or")
 }
 
-// ReadStored refuses what is none of the words.
+// ReadStored implements Kind. It refuses other words.
 func (wordKind) ReadStored(c *Column, stored []byte) (any, bool) {
 	i := slices.Index(c.Words, string(stored))
 	if i < 0 {
@@ -173,7 +174,7 @@ func (wordKind) ReadStored(c *Column, stored []byte) (any, bool) {
 	return c.Words[i], true
 }
 
-// JoinWords joins words as a sentence does: "a, b or c".
+// JoinWords lists words for a sentence: "a, b or c".
 func JoinWords(words []string, conjunction string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -223,7 +224,7 @@ type dateKind struct {
 
 func (dateKind) String() string { return "date" }
 
-// Parse tells a date out of range from what is no date.
+// Parse implements Kind. Its message for a date out of range differs from that for a text that is not a date.
 func (dateKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" {

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger"
 )
 
-// Mask is shown instead of a secret. A change that sends it back keeps what is stored.
+// Mask is shown instead of a secret. A change that sends it back keeps the stored secret.
 const Mask = "•••"
 
 // Type is a record type whose records are values of the struct R.
@@ -38,7 +38,7 @@ func (t *Type[R]) WithEnvelope(set func(*R, Envelope)) *Type[R] {
 	return t
 }
 
-// Change sets fields of a record, and adds faults for what it cannot set.
+// Change sets fields of a record, and adds a fault for each field that it cannot set.
 type Change[R any] func(*R, *Faults)
 
 // OnCreate registers a check of several fields of a request, which Create runs after it has read them.
@@ -61,8 +61,8 @@ func (t *Type[R]) Invariant(check func(*R) (problem string)) *Type[R] {
 	return t
 }
 
-// NewType makes a type of columns that are bound to fields of R. Their order is that in which requests are checked and,
-// except for ShownAfter, records are shown.
+// NewType makes a record type from columns that are bound to fields of R. Requests are checked in the order of the
+// columns, and records are shown in that order, except for ShownAfter.
 func NewType[R any](name string, columns ...*Column) *Type[R] {
 	t := &Type[R]{Name: name, Table: NewTable(nil)}
 	for _, c := range columns {
@@ -118,7 +118,7 @@ func (t *Type[R]) Create(input Input, f *Faults) *R {
 		raw, sent := input[c.Name]
 		switch sent = sent && string(raw) != "null"; {
 		case !c.Settable || c.InputOnly:
-		case !sent && c.Required && c.NotNull: // zero is a legal value, so Check cannot detect that none was sent
+		case !sent && c.Required && c.NotNull: // zero is a legal value, so Check cannot detect a missing one
 			f.Add(c.Name, "%s", missingMessage(c))
 		case !sent, string(raw) == `""` && c.emptyIsAbsent():
 		default:
@@ -137,8 +137,8 @@ func (c *Column) emptyIsAbsent() bool {
 	return c.RefuseEmpty == "" && (text || c.Kind == KindWord && !c.Required)
 }
 
-// Patch sets the columns that a change of a record gives (RFC 7396): null takes a value away, a list is replaced as a
-// whole. A fixed column may be sent with its present value. A secret that is sent as the Mask is kept.
+// Patch sets the columns that a merge patch has (RFC 7396): null removes a value, and a list is replaced as a whole. A
+// fixed column may be sent with its current value. A secret that is sent as the Mask does not change.
 func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		raw, sent := input[c.Name]
@@ -175,7 +175,7 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	}
 	value, problem := c.Kind.Parse(c, raw, Reader{})
 	if problem == "" && value != nil && !c.Kind.Empty(value) {
-		problem = c.Kind.Check(c, value) // Check would take a zero of a nullable column for no value
+		problem = c.Kind.Check(c, value) // done here, because Type.Check counts a zero of a nullable column as missing
 	}
 	switch {
 	case problem == "":
@@ -187,7 +187,7 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	c.field.set(r, value)
 }
 
-// sameAsShown tells whether a value was sent as an answer shows it.
+// sameAsShown tells whether a value was sent exactly as a response shows it.
 func sameAsShown(c *Column, raw []byte, value any) bool {
 	if value == nil || string(raw) == "null" {
 		return string(raw) == "null" && (value == nil || c.Kind.Empty(value))
@@ -195,8 +195,8 @@ func sameAsShown(c *Column, raw []byte, value any) bool {
 	return equalJSON(raw, c.Kind.AppendJSON(c, nil, value, Style{}))
 }
 
-// Check checks the columns that requests can set: all of a new record (old is nil), else those that have changed. A stored
-// value that today's rules refuse therefore does not block a change of another column.
+// Check checks the columns that requests can set: for a new record (old is nil) all of them, for a change those that have
+// changed. So a stored value that today's rules refuse does not block a change of another column.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		if !c.Settable || c.InputOnly {
@@ -236,7 +236,7 @@ func missingMessage(c *Column) string {
 	return c.Name + " is required"
 }
 
-// problem says what is wrong with a value, empty if nothing is.
+// problem returns what is wrong with a value, or an empty text.
 func (c *Column) problem(value any) string {
 	if problem := c.Kind.Check(c, value); problem != "" || c.Rule == nil {
 		return problem

@@ -18,8 +18,8 @@ type (
 	level uint32
 )
 
-// shop is a record with a field of each way to bind one.
-type shop struct {
+// boundRecord is a record with a field for each way of binding a column.
+type boundRecord struct {
 	Number int64
 	Name   string
 	Size   size
@@ -31,7 +31,7 @@ type shop struct {
 	Made   ledger.Micros
 }
 
-// gatesKind is a kind of which a part may be at fault.
+// gatesKind is a kind whose values have parts that can be wrong separately.
 type gatesKind struct{ schema.NeverEmpty }
 
 func (gatesKind) String() string { return "gates" }
@@ -86,16 +86,16 @@ func noSpaces(value any) string {
 	return ""
 }
 
-var shops = schema.NewType[shop]("shop",
-	schema.Field(schema.Derived(1, "id", schema.NotNull, schema.Help("its number")), func(s *shop) *int64 { return &s.Number }),
-	schema.Field(schema.Text(2, "name", schema.Required, schema.Rule(noSpaces), schema.Help("what people call it")), func(s *shop) *string { return &s.Name }),
-	schema.TextField(schema.Enum(3, "size", words, schema.Fixed, schema.Help("how large it is")), func(s *shop) *size { return &s.Size }),
-	schema.Field(schema.Bool(4, "open", schema.NotNull, schema.DefaultTo(true), schema.Help("whether it sells")), func(s *shop) *bool { return &s.Open }),
-	schema.NumberField(schema.Derived(5, "level", schema.NotShown), func(s *shop) *level { return &s.Level }),
-	schema.Field(schema.Text(6, "secret", schema.Secret, schema.Help("signs")), func(s *shop) *string { return &s.Secret }),
-	schema.Field(schema.Texts(7, "tags", schema.Settable, schema.AtMost(2), schema.Help("words")), func(s *shop) *[]string { return &s.Tags }),
-	schema.Field(schema.NewCell[[]int64](8, "gates", gatesKind{}, []schema.Option{schema.Settable, schema.Help("doors")}), func(s *shop) *[]int64 { return &s.Gates }),
-	schema.Field(schema.Instant(9, "created_at", schema.NotNull, schema.Transient, schema.Help("when it was made")), func(s *shop) *ledger.Micros { return &s.Made }),
+var shops = schema.NewType[boundRecord]("shop",
+	schema.Field(schema.Derived(1, "id", schema.NotNull, schema.Help("its number")), func(s *boundRecord) *int64 { return &s.Number }),
+	schema.Field(schema.Text(2, "name", schema.Required, schema.Rule(noSpaces), schema.Help("what people call it")), func(s *boundRecord) *string { return &s.Name }),
+	schema.TextField(schema.Enum(3, "size", words, schema.Fixed, schema.Help("how large it is")), func(s *boundRecord) *size { return &s.Size }),
+	schema.Field(schema.Bool(4, "open", schema.NotNull, schema.DefaultTo(true), schema.Help("whether it sells")), func(s *boundRecord) *bool { return &s.Open }),
+	schema.NumberField(schema.Derived(5, "level", schema.NotShown), func(s *boundRecord) *level { return &s.Level }),
+	schema.Field(schema.Text(6, "secret", schema.Secret, schema.Help("signs")), func(s *boundRecord) *string { return &s.Secret }),
+	schema.Field(schema.Texts(7, "tags", schema.Settable, schema.AtMost(2), schema.Help("words")), func(s *boundRecord) *[]string { return &s.Tags }),
+	schema.Field(schema.NewCell[[]int64](8, "gates", gatesKind{}, []schema.Option{schema.Settable, schema.Help("doors")}), func(s *boundRecord) *[]int64 { return &s.Gates }),
+	schema.Field(schema.Instant(9, "created_at", schema.NotNull, schema.Transient, schema.Help("when it was made")), func(s *boundRecord) *ledger.Micros { return &s.Made }),
 )
 
 func input(t *testing.T, document string) (in schema.Input) {
@@ -106,8 +106,8 @@ func input(t *testing.T, document string) (in schema.Input) {
 	return in
 }
 
-// named are the fields at fault, in order.
-func named(f *schema.Faults) string {
+// faultyFields returns the names of the fields with faults, in order.
+func faultyFields(f *schema.Faults) string {
 	var fields []string
 	for _, fault := range f.List {
 		fields = append(fields, fault.Field)
@@ -118,22 +118,22 @@ func named(f *schema.Faults) string {
 func TestARecordIsCreatedByItsColumns(t *testing.T) {
 	for _, c := range []struct {
 		document string
-		want     shop
+		want     boundRecord
 		refused  string
 	}{
-		{`{"name":"a"}`, shop{Name: "a", Open: true}, ""},
+		{`{"name":"a"}`, boundRecord{Name: "a", Open: true}, ""},
 		{`{"id":7,"name":"a","size":"large","open":false,"secret":"s","tags":["x"],"gates":[1,2],"level":9,"created_at":"x"}`,
-			shop{Name: "a", Size: "large", Secret: "s", Tags: []string{"x"}, Gates: []int64{1, 2}}, ""},
-		{`{"name":"a","open":null,"size":null,"gates":null}`, shop{Name: "a", Open: true}, ""},
-		{`{}`, shop{Open: true}, "name"},
-		{`{"name":""}`, shop{Open: true}, "name"},
-		{`{"name":7}`, shop{Open: true}, "name"}, // one fault, not also that it is missing
-		{`{"name":"a b","size":"huge","open":1,"secret":2,"tags":["x","y","z"],"gates":[0,1,-1]}`, shop{}, "size open secret tags name gates.0 gates.2"},
+			boundRecord{Name: "a", Size: "large", Secret: "s", Tags: []string{"x"}, Gates: []int64{1, 2}}, ""},
+		{`{"name":"a","open":null,"size":null,"gates":null}`, boundRecord{Name: "a", Open: true}, ""},
+		{`{}`, boundRecord{Open: true}, "name"},
+		{`{"name":""}`, boundRecord{Open: true}, "name"},
+		{`{"name":7}`, boundRecord{Open: true}, "name"}, // one fault, not also that it is missing
+		{`{"name":"a b","size":"huge","open":1,"secret":2,"tags":["x","y","z"],"gates":[0,1,-1]}`, boundRecord{}, "size open secret tags name gates.0 gates.2"},
 	} {
 		var faults schema.Faults
 		got := *shops.Create(input(t, c.document), &faults)
 		shops.Check(nil, &got, &faults)
-		if fields := named(&faults); fields != c.refused {
+		if fields := faultyFields(&faults); fields != c.refused {
 			t.Errorf("%s: refused are %q, want %q", c.document, fields, c.refused)
 		}
 		if c.refused == "" && !reflect.DeepEqual(got, c.want) {
@@ -142,28 +142,28 @@ func TestARecordIsCreatedByItsColumns(t *testing.T) {
 	}
 }
 
-func TestAPatchChangesWhatItNames(t *testing.T) {
-	old := shop{Number: 7, Name: "bad name", Size: "small", Open: true, Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
+func TestPatchChangesOnlyNamedFields(t *testing.T) {
+	old := boundRecord{Number: 7, Name: "bad name", Size: "small", Open: true, Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
 	for _, c := range []struct {
 		document, refused string
-		change            func(*shop)
+		change            func(*boundRecord)
 	}{
-		{`{}`, "", func(*shop) {}},
-		{`{"id":7,"size":"small","secret":"•••","created_at":"1970-01-01T00:00:00.000005+00:00"}`, "", func(*shop) {}},
-		{`{"open":false}`, "", func(s *shop) { s.Open = false }}, // the stored name is not checked again
-		{`{"name":"b","tags":[],"gates":null,"secret":null}`, "", func(s *shop) { s.Name, s.Tags, s.Gates, s.Secret = "b", nil, nil, "" }},
-		{`{"level":9}`, "", func(*shop) {}}, // no request knows it
-		{`{"id":8,"size":"large","created_at":null}`, "id size created_at", func(*shop) {}},
-		{`{"id":null,"size":null}`, "id size", func(*shop) {}},
-		{`{"name":null}`, "name", func(*shop) {}},
-		{`{"open":null}`, "open", func(*shop) {}},
-		{`{"name":"c d"}`, "name", func(*shop) {}},
+		{`{}`, "", func(*boundRecord) {}},
+		{`{"id":7,"size":"small","secret":"•••","created_at":"1970-01-01T00:00:00.000005+00:00"}`, "", func(*boundRecord) {}},
+		{`{"open":false}`, "", func(s *boundRecord) { s.Open = false }}, // the stored name is not checked again
+		{`{"name":"b","tags":[],"gates":null,"secret":null}`, "", func(s *boundRecord) { s.Name, s.Tags, s.Gates, s.Secret = "b", nil, nil, "" }},
+		{`{"level":9}`, "", func(*boundRecord) {}}, // no request knows it
+		{`{"id":8,"size":"large","created_at":null}`, "id size created_at", func(*boundRecord) {}},
+		{`{"id":null,"size":null}`, "id size", func(*boundRecord) {}},
+		{`{"name":null}`, "name", func(*boundRecord) {}},
+		{`{"open":null}`, "open", func(*boundRecord) {}},
+		{`{"name":"c d"}`, "name", func(*boundRecord) {}},
 	} {
 		next := old
 		var faults schema.Faults
 		shops.Patch(input(t, c.document), &next, &faults)
 		shops.Check(&old, &next, &faults)
-		if fields := named(&faults); fields != c.refused {
+		if fields := faultyFields(&faults); fields != c.refused {
 			t.Errorf("%s: refused are %q, want %q", c.document, fields, c.refused)
 		}
 		want := old
@@ -176,12 +176,12 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 
 func TestARecordIsShownWithoutItsSecrets(t *testing.T) {
 	for _, c := range []struct {
-		record shop
+		record boundRecord
 		want   string
 	}{
-		{shop{Number: 7, Name: "a", Size: "small", Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Made: 5},
+		{boundRecord{Number: 7, Name: "a", Size: "small", Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Made: 5},
 			`{"id":7,"name":"a","size":"small","open":false,"secret":"•••","tags":["x"],"gates":[1],"created_at":"1970-01-01T00:00:00.000005+00:00"`},
-		{shop{Open: true}, `{"id":0,"name":null,"size":null,"open":true,"secret":null,"tags":null,"gates":null,"created_at":"later"`},
+		{boundRecord{Open: true}, `{"id":0,"name":null,"size":null,"open":true,"secret":null,"tags":null,"gates":null,"created_at":"later"`},
 	} {
 		if got := string(shops.AppendFields([]byte("{"), &c.record, schema.Style{Unbooked: []byte("later")})); got != c.want {
 			t.Errorf("shown is %s, want %s", got, c.want)
@@ -189,19 +189,21 @@ func TestARecordIsShownWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-// vault seals by turning bytes over; locked: it opens and seals nothing.
+// vault seals by inverting bytes. If locked is set, it can neither seal nor open.
 type vault struct{ locked bool }
 
 func (v vault) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {
 	if v.locked {
 		return nil, errors.New("locked")
 	}
-	return turned(plaintext), nil
+	return inverted(plaintext), nil
 }
 
-func (v vault) Open(_ *schema.Column, sealed []byte) ([]byte, bool) { return turned(sealed), !v.locked }
+func (v vault) Open(_ *schema.Column, sealed []byte) ([]byte, bool) {
+	return inverted(sealed), !v.locked
+}
 
-func turned(b []byte) []byte {
+func inverted(b []byte) []byte {
 	out := make([]byte, len(b))
 	for i := range b {
 		out[i] = ^b[i]
@@ -210,12 +212,12 @@ func turned(b []byte) []byte {
 }
 
 func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
-	full := shop{Number: 7, Name: "a", Size: "small", Open: true, Level: 3, Secret: "hidden", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
+	full := boundRecord{Number: 7, Name: "a", Size: "small", Open: true, Level: 3, Secret: "hidden", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
 	stored, err := shops.AppendStored(nil, &full, vault{})
 	if err != nil || strings.Contains(string(stored), "hidden") {
 		t.Fatalf("stored is %q, %v", stored, err)
 	}
-	var got shop
+	var got boundRecord
 	if err := shops.ReadStored(stored, &got, vault{}); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +226,7 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read is %+v, want %+v", got, want)
 	}
-	got = shop{}
+	got = boundRecord{}
 	if err := shops.ReadStored(stored, &got, vault{locked: true}); err != nil || got.Secret != "" || got.Name != "a" {
 		t.Errorf("without keys %+v, %v is read", got, err)
 	}
@@ -232,15 +234,15 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 		t.Error("a secret is stored that cannot be sealed")
 	}
 	for _, bad := range [][]byte{nil, {1}, append([]byte{1}, stored[1:]...), stored[:len(stored)-1]} {
-		if err := shops.ReadStored(bad, new(shop), vault{}); !errors.Is(err, schema.ErrStored) {
+		if err := shops.ReadStored(bad, new(boundRecord), vault{}); !errors.Is(err, schema.ErrStored) {
 			t.Errorf("%x is read: %v", bad, err)
 		}
 	}
 }
 
-func TestWhatDiffersIsNamed(t *testing.T) {
-	a := shop{Name: "a", Tags: []string{"x"}}
-	b := shop{Name: "b", Tags: []string{"x"}, Made: 5}
+func TestChangedListsTheDifferingColumns(t *testing.T) {
+	a := boundRecord{Name: "a", Tags: []string{"x"}}
+	b := boundRecord{Name: "b", Tags: []string{"x"}, Made: 5}
 	var names []string
 	for _, c := range shops.Changed(&a, &b) {
 		names = append(names, c.Name)
@@ -253,16 +255,16 @@ func TestWhatDiffersIsNamed(t *testing.T) {
 func TestAColumnThatIsNotBoundOrNotExplainedIsRefused(t *testing.T) {
 	type other struct{ Name string }
 	for name, declare := range map[string]func(){
-		"no field": func() { schema.NewType[shop]("shop", schema.Text(1, "a", schema.Help("a")).Column) },
+		"no field": func() { schema.NewType[boundRecord]("shop", schema.Text(1, "a", schema.Help("a")).Column) },
 		"another struct": func() {
-			schema.NewType[shop]("shop", schema.Field(schema.Text(1, "a", schema.Help("a")), func(o *other) *string { return &o.Name }))
+			schema.NewType[boundRecord]("shop", schema.Field(schema.Text(1, "a", schema.Help("a")), func(o *other) *string { return &o.Name }))
 		},
 		"no help": func() {
-			schema.NewType[shop]("shop", schema.Field(schema.Text(1, "a"), func(s *shop) *string { return &s.Name }))
+			schema.NewType[boundRecord]("shop", schema.Field(schema.Text(1, "a"), func(s *boundRecord) *string { return &s.Name }))
 		},
 		"bound two times": func() {
 			c := schema.Text(1, "a")
-			at := func(s *shop) *string { return &s.Name }
+			at := func(s *boundRecord) *string { return &s.Name }
 			schema.Field(c, at)
 			schema.Field(c, at)
 		},

@@ -150,7 +150,7 @@ func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
 
 // After Resume the renewal is tried at once and only once, because earlier failures count. A
 // payment in the end moves no later renewal.
-func TestWhatTheServiceHasPausedGoesOnWithTheNextAttempt(t *testing.T) {
+func TestResumeAfterAnAutomaticPauseMakesOneAttempt(t *testing.T) {
 	l := start(t, 30)
 	for range 4 {
 		l.renews().onOutcome(false)
@@ -191,7 +191,7 @@ func TestARenewalHasABoundOfAttempts(t *testing.T) {
 	l.request(cancel).want("cancelled", -1)
 }
 
-func TestWhileARenewalIsUnderWayNobodyKnowsTheNext(t *testing.T) {
+func TestNextRenewalIsUnknownWhileOneIsUnderWay(t *testing.T) {
 	l := start(t, 30).renews()
 	if _, known := l.r.NextRenewal(); known || l.r.Status() != "active" {
 		t.Errorf("shown as %s with a next renewal", l.r.Status())
@@ -205,7 +205,7 @@ func TestARetryThatIsPaidMovesNoLaterRenewal(t *testing.T) {
 	start(t, 30).renews().onOutcome(false).renews().onOutcome(true).want("active", 60*day).wantNotified("renewed active")
 }
 
-func TestWhatWasMissedIsNotChargedInBulk(t *testing.T) {
+func TestMissedRenewalsAreChargedOnce(t *testing.T) {
 	// The service was down for a little more than three periods.
 	l := start(t, 30).after(100*day).renews().onOutcome(true).want("active", 120*day)
 	if l.r.Renewals != 1 {
@@ -222,11 +222,11 @@ func TestAPauseStopsRenewals(t *testing.T) {
 	}
 }
 
-func TestResumedBeforeItWasDueItIsRenewedWhenItWas(t *testing.T) {
+func TestResumeBeforeTheDueInstantKeepsIt(t *testing.T) {
 	start(t, 30).after(day).request(pause).after(day).request(resume).want("active", 30*day).wantNotified("resumed active")
 }
 
-func TestResumedAfterItWasDueItIsRenewedAtOnceAndOnce(t *testing.T) {
+func TestResumeAfterTheDueInstantRenewsOnceAtOnce(t *testing.T) {
 	l := start(t, 30).request(pause).after(100*day).request(resume).want("active", 100*day)
 	if at, ok := l.r.NextRenewal(); !ok || at != ledger.MicrosOf(l.now) {
 		t.Errorf("next at %v (%v), want at once", at.Time(), ok)
@@ -234,7 +234,7 @@ func TestResumedAfterItWasDueItIsRenewedAtOnceAndOnce(t *testing.T) {
 	l.renews().onOutcome(true).want("active", 120*day) // as if no attempt had failed
 }
 
-func TestARenewalUnderWayKeepsNobodyWaiting(t *testing.T) {
+func TestPauseAndCancelDoNotWaitForARenewal(t *testing.T) {
 	const look = time.Minute
 	l := start(t, 30).renews().request(pause).want("paused_renewing", 30*day+look).wantNotified("paused paused")
 	l.onOutcome(true).want("paused", -1).wantNotified("renewed paused")
@@ -260,7 +260,7 @@ func TestCancelIsFinal(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotPausedIsNotResumedAndWhatIsNotPausedTwice(t *testing.T) {
+func TestPauseAndResumeNeedTheRightState(t *testing.T) {
 	l := start(t, 30)
 	if _, err := l.r.Resume(l.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("resume: %v", err)
@@ -281,7 +281,7 @@ func TestAnInactivePartnerIsNotRenewedAndWaits(t *testing.T) {
 	l.after(65*day).renews().onOutcome(true).want("active", 120*day)
 }
 
-func TestWhatIsNotKnownIsLookedForLaterAndLaterAndNeverChargedAgain(t *testing.T) {
+func TestUnknownRenewalIsInquiredWithGrowingDelays(t *testing.T) {
 	l := start(t, 30).renews()
 	last := l.r.Last
 	gaps := []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute}
@@ -303,7 +303,7 @@ func TestWhatIsNotKnownIsLookedForLaterAndLaterAndNeverChargedAgain(t *testing.T
 	}
 }
 
-func TestOnlyTheRenewalUnderWayIsHeardOf(t *testing.T) {
+func TestOutcomeOfAnotherRenewalIsIgnored(t *testing.T) {
 	l := start(t, 30).renews()
 	if _, ok := l.r.OnOutcome(uuid.New(), true, l.now); ok {
 		t.Error("another transaction was taken for the renewal")
@@ -367,7 +367,7 @@ func TestTermsAreRefusedByTheirFields(t *testing.T) {
 	}
 }
 
-func TestARefusalSaysHowItStands(t *testing.T) {
+func TestRefusalNamesTheStatus(t *testing.T) {
 	l := start(t, 30).renews().onOutcome(false)
 	_, err := l.r.Resume(l.now)
 	var refusal *ledger.Refusal

@@ -35,7 +35,7 @@ var grid = map[subscription.State]steps{
 	"cancelled":          {},
 }
 
-func TestTheMachineIsTheGrid(t *testing.T) {
+func TestMachineEqualsTheGrid(t *testing.T) {
 	if got := subscription.Machine.Events(); !slices.Equal(got, vocabulary) {
 		t.Errorf("events %q, want %q", got, vocabulary)
 	}

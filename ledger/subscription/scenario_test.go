@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// ordinary is a naive second implementation of a subscription.
-type ordinary struct {
+// naiveSubscription is a naive second implementation of a subscription.
+type naiveSubscription struct {
 	paid, begun uint64
 	underWay    bool
 	paused      bool
@@ -20,7 +20,7 @@ type ordinary struct {
 	failures    int
 }
 
-func (o *ordinary) status() string {
+func (o *naiveSubscription) status() string {
 	switch {
 	case o.cancelled:
 		return "cancelled"
@@ -39,7 +39,7 @@ func TestLivesOfSubscriptions(t *testing.T) {
 		days := rapid.SampledFrom([]int{1, 2, 7, 30, 365}).Draw(t, "days")
 		l := &scenario{now: startTime}
 		l.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{PeriodDays: days}, of, startTime))
-		var o ordinary
+		var o naiveSubscription
 		paidAt := startTime
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			l.now = l.now.Add(time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minutes")) * time.Minute)
@@ -68,7 +68,7 @@ func TestLivesOfSubscriptions(t *testing.T) {
 	})
 }
 
-func wake(t *rapid.T, l *scenario, o *ordinary) {
+func wake(t *rapid.T, l *scenario, o *naiveSubscription) {
 	ripe := l.r.RenewalDue(l.now)
 	if ripe && (o.underWay || o.paused || o.cancelled || l.r.Next > ledger.MicrosOf(l.now)) {
 		t.Fatalf("%+v is to be renewed at %v", l.r, l.now)
@@ -83,7 +83,7 @@ func wake(t *rapid.T, l *scenario, o *ordinary) {
 
 // reportOutcome reports the outcome of the renewal under way, and returns whether there was one and
 // whether it was paid.
-func reportOutcome(t *rapid.T, l *scenario, o *ordinary, paid bool) bool {
+func reportOutcome(t *rapid.T, l *scenario, o *naiveSubscription, paid bool) bool {
 	d, ok := l.r.OnOutcome(l.r.Last, paid, l.now)
 	if ok != o.underWay {
 		t.Fatalf("%s hears: %v", l.r.State, ok)
@@ -103,7 +103,7 @@ func reportOutcome(t *rapid.T, l *scenario, o *ordinary, paid bool) bool {
 	return false
 }
 
-func ask(t *rapid.T, l *scenario, o *ordinary, what string) {
+func ask(t *rapid.T, l *scenario, o *naiveSubscription, what string) {
 	d, err := map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
 		"pause": pause, "resume": resume, "cancel": cancel,
 	}[what](l.r, l.now)
@@ -125,7 +125,7 @@ func ask(t *rapid.T, l *scenario, o *ordinary, what string) {
 	}
 }
 
-func agrees(t *rapid.T, l *scenario, o *ordinary) {
+func agrees(t *rapid.T, l *scenario, o *naiveSubscription) {
 	r := l.r
 	if r.Status() != o.status() || r.Renewals != o.paid || r.Number != o.begun || r.State.UnderWay() != o.underWay {
 		t.Fatalf("%s with %d of %d paid, under way %v; want %s, %d of %d, %v",

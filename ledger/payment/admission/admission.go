@@ -103,7 +103,7 @@ func (a *Admission) Object(reason payment.Failure) Task {
 	return a.found(reason)
 }
 
-// Lose reports that the writer refused for a reason that is no objection to the payment.
+// Lose reports that the writer refused for a reason that is not an objection to the payment.
 func (a *Admission) Lose() Task { return a.take(Lost) }
 
 // LookedAt returns the terminals that were considered for a transaction that is rejected at the given instant.

@@ -30,8 +30,8 @@ type fixture struct {
 	volumes   admission.Volumes
 }
 
-// with returns a fixture with so many terminals, the first of highest priority.
-func with(terminals int, limits ...*directory.Limit) *fixture {
+// newFixture returns a fixture with a number of terminals; the first has the highest priority.
+func newFixture(terminals int, limits ...*directory.Limit) *fixture {
 	f := &fixture{limits: limits}
 	for i := range terminals {
 		f.terminals = append(f.terminals, &directory.Terminal{
@@ -98,8 +98,8 @@ func limit(kind directory.LimitKind, terminal ledger.ID) *directory.Limit {
 	}
 }
 
-// is checks the progress of an admission.
-func is(t *testing.T, a *admission.Admission, task admission.Task, state admission.State, want admission.Task, reason payment.Failure) {
+// wantProgress checks the progress of an admission.
+func wantProgress(t *testing.T, a *admission.Admission, task admission.Task, state admission.State, want admission.Task, reason payment.Failure) {
 	t.Helper()
 	if a.State() != state || task != want || a.Reason != reason {
 		t.Errorf("%s, %s for %+v; want %s, %s for %+v", a.State(), task, a.Reason, state, want, reason)
@@ -110,10 +110,10 @@ func why(code payment.Code, detail string) payment.Failure {
 	return payment.Failure{Code: code, Detail: detail}
 }
 
-func TestNothingObjectsToMostPayments(t *testing.T) {
-	f := with(2)
+func TestPaymentWithoutObjectionsIsAdmitted(t *testing.T) {
+	f := newFixture(2)
 	a, task := f.start(10, "")
-	is(t, &a, task, admission.Admitted, admission.Begin, payment.Failure{})
+	wantProgress(t, &a, task, admission.Admitted, admission.Begin, payment.Failure{})
 	if a.Terms.Terminal != f.terminals[0].ID || a.Request.Attempted != at {
 		t.Errorf("at terminal %v, attempted at %v", a.Terms.Terminal, a.Request.Attempted)
 	}
@@ -133,15 +133,15 @@ func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 		"limit on a payment": {1, false, "", why(payment.LimitExceeded, "per_transaction")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := with(c.terminals, velocity, single)
+			f := newFixture(c.terminals, velocity, single)
 			f.blocks = c.blocks
 			a, task := f.start(10, c.lacks)
-			is(t, &a, task, admission.Counting, admission.Count, c.want)
+			wantProgress(t, &a, task, admission.Counting, admission.Count, c.want)
 			if !a.Waits() || len(a.CountedBy) != 1 || a.Attempt.Asset != usd {
 				t.Errorf("%+v is counted by %d limits", a.Attempt, len(a.CountedBy))
 			}
 			task = a.Velocity(velocity, nil)
-			is(t, &a, task, admission.Rejected, admission.Reject, c.want)
+			wantProgress(t, &a, task, admission.Rejected, admission.Reject, c.want)
 			if !a.Counted {
 				t.Error("it was not counted")
 			}
@@ -149,52 +149,52 @@ func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 	}
 }
 
-func TestAVelocityLimitObjectsToWhatNothingElseObjectsTo(t *testing.T) {
+func TestVelocityLimitRejects(t *testing.T) {
 	velocity := limit(directory.Velocity, ledger.ID{})
-	a, _ := with(1, velocity).start(10, "")
+	a, _ := newFixture(1, velocity).start(10, "")
 	task := a.Velocity(velocity, nil)
-	is(t, &a, task, admission.Rejected, admission.Reject, why(payment.LimitExceeded, "velocity"))
+	wantProgress(t, &a, task, admission.Rejected, admission.Reject, why(payment.LimitExceeded, "velocity"))
 }
 
-func TestWhatIsRepeatedOrCannotBeCountedIsWithdrawn(t *testing.T) {
+func TestRepeatedOrUncountableAttemptIsWithdrawn(t *testing.T) {
 	broken := errors.New("the store can't be read")
 	for err, want := range map[error]admission.Task{
 		ledger.Refuse("test", ledger.ClaimTaken, "a repetition"): admission.AnswerStored,
 		broken: admission.Withdraw,
 	} {
-		a, _ := with(1, limit(directory.Velocity, ledger.ID{})).start(10, "")
+		a, _ := newFixture(1, limit(directory.Velocity, ledger.ID{})).start(10, "")
 		task := a.Velocity(nil, err)
-		is(t, &a, task, admission.Withdrawn, want, payment.Failure{})
+		wantProgress(t, &a, task, admission.Withdrawn, want, payment.Failure{})
 		if a.Counted || want == admission.Withdraw && !errors.Is(a.Fault, broken) {
 			t.Errorf("counted %v, %v", a.Counted, a.Fault)
 		}
 	}
 }
 
-func TestWhatNoTerminalCouldTakeIsNoAttempt(t *testing.T) {
+func TestTransactionForNoTerminalIsNoAttempt(t *testing.T) {
 	a, task := admission.Refuse(search(10), payment.UnexpectedCard)
-	is(t, &a, task, admission.Rejected, admission.Reject, why(payment.UnexpectedCard, ""))
+	wantProgress(t, &a, task, admission.Rejected, admission.Reject, why(payment.UnexpectedCard, ""))
 	if a.Request.Attempted != 0 || a.LookedAt(nil, nil, at.Time()) != nil {
 		t.Errorf("attempted at %v", a.Request.Attempted)
 	}
 }
 
-func TestAVolumeIsLeftToTheWriterWhoseObjectionIsTheReason(t *testing.T) {
-	a, task := with(1, limit(directory.DailyVolume, ledger.ID{})).start(10, "")
-	is(t, &a, task, admission.Admitted, admission.Begin, payment.Failure{})
+func TestWriterChecksVolumesAndItsRefusalIsTheReason(t *testing.T) {
+	a, task := newFixture(1, limit(directory.DailyVolume, ledger.ID{})).start(10, "")
+	wantProgress(t, &a, task, admission.Admitted, admission.Begin, payment.Failure{})
 	if len(a.Terms.Bounds) != 1 {
 		t.Fatalf("%d bounds", len(a.Terms.Bounds))
 	}
 	breach := a.Terms.Bounds[0].Breach
 	task = a.Object(breach)
-	is(t, &a, task, admission.Rejected, admission.Reject, why(payment.LimitExceeded, "daily_volume"))
+	wantProgress(t, &a, task, admission.Rejected, admission.Reject, why(payment.LimitExceeded, "daily_volume"))
 	looked := a.LookedAt(nil, nil, at.Time())
 	if len(looked) != 1 || looked[0].Outcome != payment.AttemptStopped || looked[0].Failure != breach {
 		t.Errorf("looked at %+v", looked)
 	}
 }
 
-func TestAPayoutThatItsAccountCannotBearIsRejected(t *testing.T) {
+func TestPayoutWithoutFundsIsRejected(t *testing.T) {
 	for covered, want := range map[bool]struct {
 		state admission.State
 		task  admission.Task
@@ -203,16 +203,16 @@ func TestAPayoutThatItsAccountCannotBearIsRejected(t *testing.T) {
 		true:  {admission.Admitted, admission.Write, payment.Failure{}},
 		false: {admission.Rejected, admission.Reject, why(payment.InsufficientBalance, "")},
 	} {
-		a, _ := with(1).start(10, "")
+		a, _ := newFixture(1).start(10, "")
 		task := a.GuardFunds()
-		is(t, &a, task, admission.Funding, admission.AskAccount, payment.Failure{})
+		wantProgress(t, &a, task, admission.Funding, admission.AskAccount, payment.Failure{})
 		task = a.Funds(covered)
-		is(t, &a, task, want.state, want.task, want.why)
+		wantProgress(t, &a, task, want.state, want.task, want.why)
 	}
 }
 
 func TestATerminalThatIsDownIsSkippedAndRemembered(t *testing.T) {
-	f := with(2)
+	f := newFixture(2)
 	f.down = []ledger.ID{f.terminals[0].ID}
 	a, _ := f.start(10, "")
 	if a.Terms.Terminal != f.terminals[1].ID || len(a.Terms.Skipped) != 1 || a.Terms.Skipped[0].Outcome != payment.AttemptSkipped {
@@ -220,7 +220,7 @@ func TestATerminalThatIsDownIsSkippedAndRemembered(t *testing.T) {
 	}
 	f.down = append(f.down, f.terminals[1].ID)
 	a, task := f.start(10, "")
-	is(t, &a, task, admission.Rejected, admission.Reject, why(payment.NoTerminal, ""))
+	wantProgress(t, &a, task, admission.Rejected, admission.Reject, why(payment.NoTerminal, ""))
 	if looked := a.LookedAt(f.terminals, f, at.Time()); len(looked) != 2 {
 		t.Errorf("looked at %+v", looked)
 	}
@@ -229,15 +229,15 @@ func TestATerminalThatIsDownIsSkippedAndRemembered(t *testing.T) {
 // A limit of one terminal passes that terminal over; the blocklist, which names every payer, is
 // not checked.
 func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
-	f := with(3)
+	f := newFixture(3)
 	f.blocks, f.limits = true, []*directory.Limit{limit(directory.PerTransaction, f.terminals[1].ID)}
 	a, task := f.failOver()
-	is(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
+	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
 	if a.Terms.Terminal != f.terminals[2].ID || len(a.Stopped) != 1 || a.Stopped[0].Terminal != f.terminals[1].ID {
 		t.Errorf("at %v, stopped %+v", a.Terms.Terminal, a.Stopped)
 	}
 	task = f.resume(&a, a.Object(why(payment.InsufficientBalance, "")))
-	is(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
+	wantProgress(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
 	if len(a.Stopped) != 2 || a.Stopped[1].Failure != why(payment.InsufficientBalance, "") {
 		t.Errorf("stopped %+v", a.Stopped)
 	}
@@ -246,10 +246,10 @@ func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 // The record lists terminals to which a check objected, but not those that their own terms
 // exclude.
 func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
-	f := with(2)
+	f := newFixture(2)
 	a, _ := f.failOver()
 	task := f.resume(&a, a.RuleOut())
-	is(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
+	wantProgress(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
 	if len(a.Stopped) != 0 {
 		t.Errorf("stopped %+v", a.Stopped)
 	}
@@ -257,31 +257,31 @@ func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
 
 // A rerouted attempt is counted only by the limits of the other terminal, and never uncounted.
 func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
-	f := with(3)
+	f := newFixture(3)
 	own := limit(directory.Velocity, f.terminals[1].ID)
 	f.limits = []*directory.Limit{limit(directory.Velocity, ledger.ID{}), own}
 	a, task := f.failOver()
-	is(t, &a, task, admission.Recounting, admission.Recount, payment.Failure{})
+	wantProgress(t, &a, task, admission.Recounting, admission.Recount, payment.Failure{})
 	if len(a.CountedBy) != 1 || a.CountedBy[0] != own || !a.Attempt.Rescreened {
 		t.Errorf("counted by %+v", a.CountedBy)
 	}
 	other := a
 	task = f.resume(&a, a.Velocity(own, nil))
-	is(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
+	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
 	if a.Terms.Terminal != f.terminals[2].ID || a.Counted {
 		t.Errorf("at %v, counted %v", a.Terms.Terminal, a.Counted)
 	}
 	task = other.Velocity(nil, errors.New("the store can't be read"))
-	is(t, &other, task, admission.Exhausted, admission.LetStand, payment.Failure{})
+	wantProgress(t, &other, task, admission.Exhausted, admission.LetStand, payment.Failure{})
 }
 
-func TestFailoverEndsWhereTheRecordHoldsNoMore(t *testing.T) {
+func TestFailoverEndsAtTheMostAttemptsOfARecord(t *testing.T) {
 	for before, want := range map[int]admission.State{admission.MaxAttempts - 1: admission.Rerouted, admission.MaxAttempts: admission.Exhausted} {
 		attempts := make([]payment.Attempt, before)
 		for i := range attempts {
 			attempts[i].Terminal = uuid.UUID{100, byte(i)}
 		}
-		if a, _ := with(2).failOver(attempts...); a.State() != want {
+		if a, _ := newFixture(2).failOver(attempts...); a.State() != want {
 			t.Errorf("after %d attempts %s, want %s", before, a.State(), want)
 		}
 	}

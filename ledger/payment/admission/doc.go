@@ -4,7 +4,7 @@
 // Invariants:
 //  1. A transaction is checked against the terminals, the blocklist, the limits and the funds, in
 //     this order; the first objection is the reason of its rejection.
-//  2. The velocity limits that apply count every attempt once, whatever else objects. Only an
+//  2. The velocity limits that apply count every attempt once, even if another check objects. Only an
 //     attempt that repeats a stored one is uncounted.
 //  3. Limits on volumes become Terms.Bounds, which the writer checks: nothing is reserved here.
 //  4. Failover tries the other terminals one by one, each under its own limits. It does not check

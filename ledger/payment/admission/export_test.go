@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// KeptPartners returns how many partners' bounds the cache holds after so many partners have
-// paid on one day, and how many after the first payment of the next day.
+// KeptPartners returns how many partners' bounds are cached after paid partners have paid on one
+// day, and how many after the first payment of the next day.
 func KeptPartners(paid int) (today, tomorrow int64) {
 	v, of := new(Volumes), new(chosen)
 	of.add(0)
@@ -20,8 +20,8 @@ func KeptPartners(paid int) (today, tomorrow int64) {
 	return today, v.today.Load().kept.Load()
 }
 
-// KeptSets returns how many bound sets of one partner the cache holds after so many different
-// sets of limits have bounded a payment, the last one twice.
+// KeptSets returns how many sets of bounds of one partner are cached after the given number of
+// different sets of limits have bounded a payment, the last one twice.
 func KeptSets(different int) int {
 	v, limits := new(Volumes), make([]*directory.Limit, different)
 	for i := range limits {

@@ -17,8 +17,8 @@ import (
 	paymentcodec "mizan/ledger/payment/codec"
 )
 
-// dice returns a random source whose seed is printed; MIZAN_SEED repeats a run.
-func dice(t testing.TB) *rand.Rand {
+// newRandom returns a random source whose seed is printed; MIZAN_SEED repeats a run.
+func newRandom(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
@@ -31,8 +31,8 @@ func dice(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// whole lists types that are stored as one value.
-var whole = map[reflect.Type]func(*rand.Rand) any{
+// wholeValues lists types that are stored as one value.
+var wholeValues = map[reflect.Type]func(*rand.Rand) any{
 	reflect.TypeFor[money.Amount]():   func(d *rand.Rand) any { return money.FromUint64(1 + d.Uint64N(1<<63)) },
 	reflect.TypeFor[money.Rate]():     func(d *rand.Rand) any { return rate(fmt.Sprint(1+d.IntN(1_000), ".", 1+d.IntN(8))) },
 	reflect.TypeFor[money.Env]():      func(*rand.Rand) any { return money.Test },
@@ -53,7 +53,7 @@ func rate(text string) money.Rate {
 
 // fill sets every field that set selects, at every depth, to a value other than zero.
 func fill(v reflect.Value, d *rand.Rand, set func() bool) {
-	if make, ok := whole[v.Type()]; ok {
+	if make, ok := wholeValues[v.Type()]; ok {
 		if set() {
 			v.Set(reflect.ValueOf(make(d)))
 		}
@@ -120,7 +120,7 @@ func record(d *rand.Rand, set func() bool) *payment.Record {
 
 // A new field of the record or of a nested type that the codec does not store fails here.
 func TestEveryFieldOfATransactionIsStored(t *testing.T) {
-	want := record(dice(t), func() bool { return true })
+	want := record(newRandom(t), func() bool { return true })
 	got, err := paymentcodec.Decode(paymentcodec.Encode(want))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("stored\n%+v (%v), want\n%+v", got, err, want)
@@ -131,9 +131,9 @@ func TestEveryFieldOfATransactionIsStored(t *testing.T) {
 	}
 }
 
-// No field is read as another, and none is lost if its neighbours are empty.
-func TestAnyFieldsOfATransactionAreStoredWithoutTheOthers(t *testing.T) {
-	d := dice(t)
+// No field is decoded into another one, and none is lost if its neighbours are empty.
+func TestAnySubsetOfFieldsIsStored(t *testing.T) {
+	d := newRandom(t)
 	for range 2_000 {
 		few := 1 + d.IntN(6)
 		want := record(d, func() bool { return d.IntN(few) == 0 })
@@ -144,7 +144,7 @@ func TestAnyFieldsOfATransactionAreStoredWithoutTheOthers(t *testing.T) {
 }
 
 func TestADamagedTransactionIsAnErrorAndNeverAPanic(t *testing.T) {
-	payload := paymentcodec.Encode(record(dice(t), func() bool { return true }))
+	payload := paymentcodec.Encode(record(newRandom(t), func() bool { return true }))
 	for i := range payload {
 		if _, err := paymentcodec.Decode(payload[:i]); err == nil {
 			t.Fatalf("cut to %d bytes: read", i)

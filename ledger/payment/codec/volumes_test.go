@@ -11,9 +11,9 @@ import (
 	paymentcodec "mizan/ledger/payment/codec"
 )
 
-// counting returns a record that counts towards a day, a card's month, and a window that is
+// recordWithVolumes returns a record that counts towards a day, a card's month, and a window that is
 // neither.
-func counting() *payment.Record {
+func recordWithVolumes() *payment.Record {
 	return &payment.Record{ID: ledger.ID{1}, Volumes: []payment.Volume{
 		{Limit: ledger.ID{2}, Window: "2026-11-21"},
 		{Limit: ledger.ID{3}, Window: "2026-11", Subject: "f00d"},
@@ -37,20 +37,20 @@ func TestVolumesAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := paymentcodec.Decode(payload); err != nil || !reflect.DeepEqual(got, counting()) {
-		t.Errorf("read\n%+v (%v), want\n%+v", got, err, counting())
+	if got, err := paymentcodec.Decode(payload); err != nil || !reflect.DeepEqual(got, recordWithVolumes()) {
+		t.Errorf("read\n%+v (%v), want\n%+v", got, err, recordWithVolumes())
 	}
 }
 
-func TestVolumesAreWrittenInTheFormThatIsRead(t *testing.T) {
-	if got := hex.EncodeToString(paymentcodec.Encode(counting())); got != countingNumbers {
+func TestVolumesRoundTrip(t *testing.T) {
+	if got := hex.EncodeToString(paymentcodec.Encode(recordWithVolumes())); got != countingNumbers {
 		t.Errorf("written as\n%s, want\n%s", got, countingNumbers)
 	}
 }
 
 // The keys of counters that are kept with a volume are not stored.
-func TestAVolumesNamesAreNotStored(t *testing.T) {
-	named := counting()
+func TestCounterKeysOfVolumesAreNotStored(t *testing.T) {
+	named := recordWithVolumes()
 	for i := range named.Volumes {
 		named.Volumes[i].Name()
 	}
