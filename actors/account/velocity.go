@@ -237,12 +237,12 @@ func (p *velocityActor) read(limits []*directory.Limit, at ledger.Micros) ([]*wi
 		windows[i] = newWindow(l)
 		from = min(from, windows[i].since(at)-disorder)
 	}
-	err := p.service.history(p.key.org, p.key.partner, p.key.env, from, func(booked, tried ledger.Micros, a *directory.Attempt) (more bool) {
+	err := p.service.history(p.key.org, p.key.partner, p.key.env, from, func(booked, countResult ledger.Micros, a *directory.Attempt) (more bool) {
 		for i, l := range limits {
 			t := windows[i]
 			since := t.since(at) - disorder
-			if subject, bounds := l.Bounds(a); bounds && tried > since {
-				t.addPast(subject, tried)
+			if subject, bounds := l.Bounds(a); bounds && countResult > since {
+				t.addPast(subject, countResult)
 			}
 			more = more || booked > since && !t.full(booked)
 		}

@@ -28,7 +28,8 @@ func storedOf[R any](k kind[R], r *R) storedRow {
 	return storedRow{must(k.columns.AppendStored(nil, r, nil)), func(b []byte) error { _, err := readAt(keyless, k, id, id, b); return err }}
 }
 
-// stored returns a payload of each kind that is read by more than its columns, and of those that are read without a kind.
+// stored returns a payload of each kind that has a reading function besides its columns, and of each
+// that is read without a kind.
 func stored() map[string]storedRow {
 	return map[string]storedRow{
 		"terminal": storedOf(terminals, &directory.Terminal{

@@ -168,7 +168,7 @@ func TestLeastRecentlyFailedLoginIsForgottenBeyondTheBound(t *testing.T) {
 	if err := guess(t, l, c, key(0), true); err != nil {
 		t.Errorf("the first of them: %v", err)
 	}
-	if err := guess(t, l, c, key(1), true); err != nil { // the first login's return has pushed it out
+	if err := guess(t, l, c, key(1), true); err != nil { // the first login failed again and has displaced this one
 		t.Errorf("the second of them: %v", err)
 	}
 }

@@ -66,7 +66,7 @@ func (f *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
 }
 
 // Sixty addresses of six networks fill the waiting places. A login from another network is still
-// admitted, in place of one of theirs.
+// admitted and displaces one of theirs.
 func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
@@ -121,7 +121,7 @@ func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 		t.Errorf("from another address: %v", err)
 	}
 	ended()
-	f.in(o.ID, "anna", goodPass)
+	f.mustLogIn(o.ID, "anna", goodPass)
 	_, _, err = f.logIn(o.ID, "anna", "wrong")
 	wantCode(t, "a wrong password", err, ledger.Unauthorized, "")
 }

@@ -121,8 +121,8 @@ func TestQuickDestinationHasAtMostSixteenWorkers(t *testing.T) {
 	}
 }
 
-// A hundred receivers have failed and hang. The others get all of their notifications while each of
-// those hangs: the test counts and does not measure time.
+// A hundred receivers have failed and hang. The others get all of their notifications while those hang.
+// The test counts and does not measure time.
 func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 	const dead, alive, each = 100, 50, 20
 	f := newFixture(t, onRealClock)
@@ -132,7 +132,7 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 		}
 		return hangs
 	})
-	good := receive(t, always(200))
+	good := receive(t, alwaysStatus(200))
 	var all, known []ledger.ID
 	for range dead {
 		all = append(all, f.destinationOf(hanging))
@@ -157,8 +157,8 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 // Many notices to many destinations at once, on the machine's clock.
 func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	f := newFixture(t, onRealClock)
-	random := random(t)
-	r := receive(t, always(200))
+	newRandom := newRandom(t)
+	r := receive(t, alwaysStatus(200))
 	var to []ledger.ID
 	for range 30 {
 		to = append(to, f.destinationOf(r))
@@ -169,7 +169,7 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	for range 4 {
 		batches := make([]int, 50)
 		for i := range batches {
-			batches[i] = 1 + random.IntN(len(to))
+			batches[i] = 1 + newRandom.IntN(len(to))
 		}
 		tellers.Go(func() {
 			for _, n := range batches {
@@ -195,14 +195,14 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 // order of their due times, four at a time.
 func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	f := newFixture(t)
-	random := random(t)
-	dead := receive(t, always(500))
+	newRandom := newRandom(t)
+	dead := receive(t, alwaysStatus(500))
 	to := f.destinationOf(dead)
 	var order []string
 	for range 300 {
 		order = append(order, EventID(here, f.notifyOne(to)).String())
 		f.quiesce() // tried at this time
-		f.advance(time.Duration(1+random.IntN(90)) * time.Millisecond)
+		f.advance(time.Duration(1+newRandom.IntN(90)) * time.Millisecond)
 	}
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 500 }, g)
@@ -218,7 +218,7 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 			under = 1 // until it has failed
 		}
 		waitFor(t, "the next ones", func() bool { return r.count() == min(n+under, len(order)) })
-		g.let(t)
+		g.releaseOne(t)
 	}
 	f.quiesce()
 	var got []string
@@ -239,7 +239,7 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 // Fresh and due notices take turns: neither waits for the end of the other.
 func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	to := f.destinationOf(r)
 	old := f.notifyMany(to, 300)
 	f.quiesce()
@@ -261,7 +261,7 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	seen := 0
 	for seen < len(fresh) {
 		all := second.count()
-		g.let(t)
+		g.releaseOne(t)
 		waitFor(t, "the next one", func() bool { return second.count() > all })
 		seen = 0
 		for _, a := range second.got() {
@@ -291,7 +291,7 @@ func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 		}
 		return hangs
 	})
-	good := receive(t, always(200))
+	good := receive(t, alwaysStatus(200))
 	var all []ledger.ID
 	for range dead {
 		all = append(all, f.destinationOf(hanging))

@@ -107,7 +107,7 @@ func awaits(a payerAction) decision {
 }
 
 // held returns the decision for a call that is to authorise only.
-func (d decision) held() decision {
+func (d decision) heldCall() decision {
 	switch {
 	case d.verdict == payment.VerdictCharged:
 		d.verdict, d.after = payment.VerdictHeld, 0
@@ -177,7 +177,7 @@ func decide(call *actors.Call, now time.Time) decision {
 	assert.That(opens(call.Operation), "simulator: operation %d opens no charge", call.Operation)
 	d := decideAtOnce(call, now)
 	if call.Hold {
-		return d.held()
+		return d.heldCall()
 	}
 	return d
 }
