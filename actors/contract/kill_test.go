@@ -45,7 +45,7 @@ func (p *placement) post(action, body, key string) (*testkit.Answer, error) {
 func (p *placement) perform(action, body string) {
 	p.t.Helper()
 	key := uuid.NewString()
-	runWithKills := p.d.IntN(3) == 0 // whether the server is killed before it responds
+	kill := p.d.IntN(3) == 0 // whether the server is killed before it responds
 	answered := make(chan *testkit.Answer, 1)
 	go func() {
 		a, err := p.post(action, body, key)
@@ -54,12 +54,12 @@ func (p *placement) perform(action, body string) {
 		}
 		answered <- a
 	}()
-	if runWithKills {
+	if kill {
 		p.kill()
 	}
 	a := <-answered
 	if a == nil || a.Status != 200 {
-		if !runWithKills {
+		if !kill {
 			p.t.Fatalf("%s: %+v", action, a)
 		}
 		var err error

@@ -55,7 +55,7 @@ func (s *Service) Screen(org ledger.ID, screened contract.Screened, key actors.K
 		}
 		return found, r.Err
 	case <-timer.C:
-		return found, late()
+		return found, timedOut()
 	}
 }
 

@@ -80,8 +80,8 @@ func TestWhoIsLetIn(t *testing.T) {
 	}
 	check("an expired key", o.ID, []byte(shortLived), false)
 
-	deactivation := false
-	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = deactivation }))
+	inactive := false
+	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	if _, p, ok := f.Authenticate(o.ID, value); !ok || p.Active {
 		t.Error("a partner that is switched off is for the caller to refuse, with 403")
 	}
@@ -100,10 +100,10 @@ func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 	p := f.partnerOf(o.ID, "one")
 	revoked, value := f.keyOf(p)
 	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	deactivation := f.organization("Off")
-	_, offValue := f.keyOf(f.partnerOf(deactivation.ID, "off"))
+	inactive := f.organization("Off")
+	_, offValue := f.keyOf(f.partnerOf(inactive.ID, "off"))
 	status := directory.Maintenance
-	must(f.PatchOrganization(t.Context(), deactivation.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	must(f.PatchOrganization(t.Context(), inactive.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := []byte(secret.NewToken(keyPrefix, rand.Reader))
 	for what, c := range map[string]struct {
 		org ledger.ID
@@ -113,7 +113,7 @@ func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 		"an unknown key":                 {o.ID, unknown},
 		"an unknown organization":        {uuid.New(), value},
 		"no organization":                {ledger.ID{}, value},
-		"an organization in maintenance": {deactivation.ID, offValue},
+		"an organization in maintenance": {inactive.ID, offValue},
 	} {
 		if _, _, ok := f.Authenticate(c.org, c.key); ok {
 			t.Fatalf("%s is not refused", what)
@@ -140,20 +140,20 @@ func (f *fixture) lookupSteps(id ledger.ID, key []byte) map[string]func() (mend 
 	if held {
 		owner = found.record().Partner
 	}
-	fullPayer, self := o.everyone, o.self
-	mend := func() { o.everyone, o.self = fullPayer, self }
+	global, self := o.global, o.self
+	mend := func() { o.global, o.self = global, self }
 	return map[string]func() func(){
 		"the key": func() func() {
-			o.everyone = new(globalIndex)
-			o.everyone.keys.put(keyPlace{o.id, hash}, new(viewRecord[directory.APIKey])) // reading an empty record panics
+			o.global = new(globalIndex)
+			o.global.keys.put(keyPlace{o.id, hash}, new(viewRecord[directory.APIKey])) // reading an empty record panics
 			return mend
 		},
 		"its partner": func() func() {
-			o.everyone = new(globalIndex)
+			o.global = new(globalIndex)
 			if held {
-				o.everyone.keys.put(keyPlace{o.id, hash}, found)
+				o.global.keys.put(keyPlace{o.id, hash}, found)
 			}
-			o.everyone.partners.put(partnerPlace{o.id, owner}, new(viewRecord[directory.Partner]))
+			o.global.partners.put(partnerPlace{o.id, owner}, new(viewRecord[directory.Partner]))
 			return mend
 		},
 		"the organization": func() func() {

@@ -125,8 +125,8 @@ func TestValueIsListedOnceAndCanBeListedAgain(t *testing.T) {
 	if again := must(f.DeleteBlock(ctx, o.ID, first.ID)); *again != *gone {
 		t.Errorf("%+v, then %+v", gone, again)
 	}
-	if read := must(f.Block(o.ID, first.ID)); *read != *gone {
-		t.Errorf("%+v, read %+v", gone, read)
+	if found := must(f.Block(o.ID, first.ID)); *found != *gone {
+		t.Errorf("%+v, read %+v", gone, found)
 	}
 	f.restart()
 	f.wantBlocked(o.ID, fullPayer(), "")
@@ -145,17 +145,17 @@ func TestConcurrentCreatesMakeOneEntry(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	var wait sync.WaitGroup
-	answers := make(chan error, 32)
-	for range cap(answers) {
+	results := make(chan error, 32)
+	for range cap(results) {
 		wait.Go(func() {
 			_, err := f.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
-			answers <- err
+			results <- err
 		})
 	}
 	wait.Wait()
 	listed := 0
-	for range cap(answers) {
-		if err := <-answers; err == nil {
+	for range cap(results) {
+		if err := <-results; err == nil {
 			listed++
 		} else {
 			wantCode(t, "the value", err, ledger.Conflict, "")

@@ -42,8 +42,8 @@ func TestFinishedSessionsAreNotLoadedAtStart(t *testing.T) {
 	f.commitSessions(anna, 2_000)
 	f.advance(31 * time.Minute) // they expire by inactivity
 	f.commitSessions(boris, 20)
-	deactivation := false
-	must(f.PatchUser(t.Context(), o.ID, boris.ID, func(r *directory.User, _ *schema.Faults) { r.Active = deactivation }, nil))
+	inactive := false
+	must(f.PatchUser(t.Context(), o.ID, boris.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
 	must(0, f.LogOut(t.Context(), f.sessionOf(o.ID, f.mustLogIn(o.ID, "anna", goodPass))))
 	var live [][]byte
 	for range 3 {

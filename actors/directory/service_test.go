@@ -71,8 +71,8 @@ func TestPatchesArePublished(t *testing.T) {
 	term := f.terminalOf(p, `{"priority":1}`)
 	other := f.terminalOf(p, `{"priority":2}`)
 
-	deactivation, name, params, status := false, "Renamed", []byte(`{"priority":3}`), directory.Maintenance
-	if next := must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = deactivation })); next.Active || next.Created != p.Created {
+	inactive, name, params, status := false, "Renamed", []byte(`{"priority":3}`), directory.Maintenance
+	if next := must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })); next.Active || next.Created != p.Created {
 		t.Error("partner not switched off", next)
 	}
 	if got, _ := f.Partner(o.ID, p.Number); got.Active || !p.Active {
@@ -89,7 +89,7 @@ func TestPatchesArePublished(t *testing.T) {
 	}
 	before := len(f.events(o.ID))
 	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
-	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = deactivation }))
+	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	must(f.PatchTerminal(ctx, o.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
 	if events := f.events(o.ID); len(events) != before {
 		t.Errorf("changes that change nothing were written: %v", events[before:])
@@ -414,10 +414,10 @@ func TestStaleViewIsReadAgain(t *testing.T) {
 	if err := f.commit(&posting.Change{Steps: []posting.Step{must(recordStep(f.Service, directory.Partners, o.ID, 1, &behind, event))}}); err != nil {
 		t.Fatal(err)
 	}
-	deactivation := false
-	_, err := f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = deactivation })
+	inactive := false
+	_, err := f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })
 	wantCode(t, "against another version", err, ledger.StaleVersion, "")
-	next := must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = deactivation }))
+	next := must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	if next.Name != behind.Name || next.Active {
 		t.Errorf("%+v", next)
 	}

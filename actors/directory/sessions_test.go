@@ -100,9 +100,9 @@ func TestWhoLogsIn(t *testing.T) {
 	f.restart()
 	f.wantLive("a partner's session after a restart", o.ID, token, true)
 
-	deactivation, status := false, directory.Maintenance
+	inactive, status := false, directory.Maintenance
 	gone := f.userOf(o.ID, "gone", "admin")
-	must(f.PatchUser(ctx, o.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = deactivation }, nil))
+	must(f.PatchUser(ctx, o.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
 	idle := f.organization("Idle")
 	f.userOf(idle.ID, "anna", "admin")
 	must(f.PatchOrganization(ctx, idle.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
@@ -144,10 +144,10 @@ func TestDeactivatedPartnerIsForbiddenOnlyWithItsPassword(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	p := f.partnerOf(o.ID, "shop")
-	deactivation := false
+	inactive := false
 	user := must(f.CreateUser(t.Context(), o.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
 	token, hers := f.mustLogIn(o.ID, "shop", goodPass), f.mustLogIn(o.ID, "staff", goodPass)
-	must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = deactivation }))
+	must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	for login, pass := range map[string]string{"shop": goodPass, user.Login: goodPass} {
 		_, _, err := f.logIn(o.ID, login, pass)
 		wantCode(t, "the right password of "+login, err, ledger.Forbidden, "")
@@ -248,7 +248,7 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 	ctx := t.Context()
 	o := f.organization("One")
 	p, q := f.partnerOf(o.ID, "shop"), f.partnerOf(o.ID, "till")
-	on, deactivation, name := true, false, "Other"
+	on, inactive, name := true, false, "Other"
 	roles, partner := directory.Roles{directory.Auditor}, q.Number
 	for what, c := range map[string]struct {
 		patch schema.Change[directory.User]
@@ -260,8 +260,8 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 		"a password":    {func(_ *directory.User, _ *schema.Faults) {}, goodPass + " again", true},
 		"other roles":   {func(r *directory.User, _ *schema.Faults) { r.Roles = roles }, "", true},
 		"a partner":     {func(r *directory.User, _ *schema.Faults) { r.Partner = partner }, "", true},
-		"deactivation":  {func(r *directory.User, _ *schema.Faults) { r.Active = deactivation }, "", true},
-		"and once more": {func(r *directory.User, _ *schema.Faults) { r.Active = deactivation }, "", true},
+		"deactivation":  {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
+		"and once more": {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
 	} {
 		u := must(f.CreateUser(ctx, o.ID, directory.User{Login: uuid.NewString(), Name: "U", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
 		one, two := f.mustLogIn(o.ID, u.Login, goodPass), f.mustLogIn(o.ID, u.Login, goodPass)

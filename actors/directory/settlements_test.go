@@ -52,8 +52,8 @@ func TestReferenceBelongsToOneSettlement(t *testing.T) {
 	if err != nil || !replay || !reflect.DeepEqual(again, first) {
 		t.Errorf("after a restart: %+v, %v, %v", again, replay, err)
 	}
-	if read, found, err := f.Settlement(o.ID, first.ID); err != nil || !found || !reflect.DeepEqual(read, first) {
-		t.Errorf("it is read as %+v, %v, %v", read, found, err)
+	if settlement, found, err := f.Settlement(o.ID, first.ID); err != nil || !found || !reflect.DeepEqual(settlement, first) {
+		t.Errorf("it is read as %+v, %v, %v", settlement, found, err)
 	}
 }
 

@@ -20,7 +20,7 @@ func (f *fixture) takePlaces() (leave func()) {
 	f.t.Helper()
 	var places []*fair.Place[netip.Prefix]
 	for i := range maxHashing {
-		places = append(places, must(f.attempts.enter(f.t.Context(), netip.AddrFrom4([4]byte{10, byte(i), 0, 1}))))
+		places = append(places, must(f.hashing.enter(f.t.Context(), netip.AddrFrom4([4]byte{10, byte(i), 0, 1}))))
 	}
 	return func() {
 		for _, place := range places {
@@ -97,7 +97,7 @@ func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 }
 
 // waiting returns how many attempts wait for a place to hash.
-func (f *fixture) waiting() int { return f.attempts.gate.Waiting() }
+func (f *fixture) waiting() int { return f.hashing.gate.Waiting() }
 
 func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 	f := open(t)

@@ -160,7 +160,7 @@ func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	o := f.organization("One")
 	_, value := f.keyOf(f.partnerOf(o.ID, "one"))
 	known := f.orgs.slots.Swap(nil)
-	f.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (written, bool) { t.Error("asked"); return written{}, false }})
+	f.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (publishableStep, bool) { t.Error("asked"); return publishableStep{}, false }})
 	f.notes.reserved.Add(1)
 	f.Runtime.Quiesce()
 	f.orgs.slots.Store(known)

@@ -116,8 +116,8 @@ func (d *Delivery) notice() posting.Notice {
 
 func idOf(n *posting.Notice) ID { return ID{n.Booked, n.Channel} }
 
-// keep turns a notice into a delivery with a row of its own.
-func keep(n *posting.Notice, now ledger.Micros) *Delivery {
+// keptDelivery turns a notice into a delivery with a row of its own.
+func keptDelivery(n *posting.Notice, now ledger.Micros) *Delivery {
 	return &Delivery{
 		ID: idOf(n), Source: n.Source, To: n.To, State: Pending, Next: now, page: n.Page, body: n.Body,
 	}

@@ -157,7 +157,7 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 // Many notices to many destinations at once, on the machine's clock.
 func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	f := newFixture(t, onRealClock)
-	newRandom := newRandom(t)
+	random := newRandom(t)
 	r := receive(t, alwaysStatus(200))
 	var to []ledger.ID
 	for range 30 {
@@ -169,7 +169,7 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	for range 4 {
 		batches := make([]int, 50)
 		for i := range batches {
-			batches[i] = 1 + newRandom.IntN(len(to))
+			batches[i] = 1 + random.IntN(len(to))
 		}
 		tellers.Go(func() {
 			for _, n := range batches {
@@ -195,14 +195,14 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 // order of their due times, four at a time.
 func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	f := newFixture(t)
-	newRandom := newRandom(t)
+	random := newRandom(t)
 	dead := receive(t, alwaysStatus(500))
 	to := f.destinationOf(dead)
 	var order []string
 	for range 300 {
 		order = append(order, EventID(here, f.notifyOne(to)).String())
 		f.quiesce() // tried at this time
-		f.advance(time.Duration(1+newRandom.IntN(90)) * time.Millisecond)
+		f.advance(time.Duration(1+random.IntN(90)) * time.Millisecond)
 	}
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 500 }, g)
@@ -283,7 +283,7 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 // After a restart, or a long idle time, the waiting deliveries in the store mark a destination as
 // failing: its retries take no place from destinations that answer.
 func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
-	const dead = briskPool + 50
+	const dead = maxQuickWorkers + 50
 	f := newFixture(t)
 	hanging := receive(t, func(a *arrival) int {
 		if a.nth == 1 {
@@ -303,10 +303,10 @@ func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.start()
-	waitFor(t, "as many hang as may", func() bool { return hanging.count() == dead+doubtfulPool })
+	waitFor(t, "as many hang as may", func() bool { return hanging.count() == dead+maxFailingWorkers })
 	f.notifyOne(f.destinationOf(good))
 	waitFor(t, "the other one has its own", func() bool { return good.count() == 1 })
-	if got := hanging.count(); got != dead+doubtfulPool {
-		t.Errorf("%d have answered meanwhile", got-dead-doubtfulPool)
+	if got := hanging.count(); got != dead+maxFailingWorkers {
+		t.Errorf("%d have answered meanwhile", got-dead-maxFailingWorkers)
 	}
 }

@@ -184,7 +184,7 @@ func TestDuplicateAcknowledgementKeepsOtherMarks(t *testing.T) {
 		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, Page: page, Source: f.delivery(id).Source}
 		f.rescan(uuid.New(), nil) // after a rescan duplicates are possible
 		f.quiesce()
-		f.logs.Tell(here, outcomes{[]tried{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
+		f.logs.Tell(here, outcomes{[]attemptedNotice{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
 		f.quiesce()
 	}
 	for _, id := range ids {

@@ -261,7 +261,7 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others 
 		terminals[i] = uuid.New()
 	}
 	now := ledger.MicrosOf(time.Now())
-	var written sync.WaitGroup
+	var writes sync.WaitGroup
 	for first := 0; first < waiting; first += 500 {
 		c := &posting.Change{Outcome: true}
 		for n := first; n < first+500; n++ {
@@ -284,15 +284,15 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others 
 			c.KVs = append(c.KVs, posting.KV{Org: org, Key: keyKept(d.ID), Value: row},
 				posting.KV{Org: org, Key: keyRetry(d.key(org), d.Next, d.ID), Value: []byte{}})
 		}
-		written.Add(1)
+		writes.Add(1)
 		j.Submit(c, func(r posting.Receipt) {
 			if r.Err != nil {
 				t.Error(r.Err)
 			}
-			written.Done()
+			writes.Done()
 		})
 	}
-	written.Wait()
+	writes.Wait()
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}

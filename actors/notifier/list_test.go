@@ -51,16 +51,16 @@ func allShown(all []*Delivery) (countingLog []string) {
 // itself, newest first.
 func TestListAgreesWithSingleReads(t *testing.T) {
 	t.Parallel()
-	newRandom := newRandom(t)
+	random := newRandom(t)
 	f := newFixture(t)
 	good, bad := f.destinationOf(receive(t, alwaysStatus(200))), uuid.New()
 	var ids []ID
 	add := func(id ...ID) { ids = append(ids, id...) }
 	for i := range 60 {
-		to := [...]ledger.ID{good, bad}[newRandom.IntN(2)]
-		switch newRandom.IntN(6) {
+		to := [...]ledger.ID{good, bad}[random.IntN(2)]
+		switch random.IntN(6) {
 		case 0:
-			add(f.notifyMany(to, 1+newRandom.IntN(20))...)
+			add(f.notifyMany(to, 1+random.IntN(20))...)
 		case 1:
 			add(f.notify(here, posting.Operators, to)...)
 		case 2:
@@ -68,11 +68,11 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 				t.Fatal(err)
 			}
 		case 3:
-			f.advance(time.Duration(newRandom.IntN(3000)) * time.Second)
+			f.advance(time.Duration(random.IntN(3000)) * time.Second)
 		case 4:
 			if len(ids) > 0 {
 				f.quiesce()
-				if _, err := f.Replay(here, ids[newRandom.IntN(len(ids))], nil); err != nil {
+				if _, err := f.Replay(here, ids[random.IntN(len(ids))], nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -97,18 +97,18 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 	}
 	slices.SortFunc(all, func(a, b *Delivery) int { return b.compare(a.ID) })
 	for range 200 {
-		q := Query{Limit: 1 + newRandom.IntN(30), State: State(newRandom.IntN(4))}
-		if newRandom.IntN(2) == 0 {
-			q.To = [...]ledger.ID{good, bad, uuid.New()}[newRandom.IntN(3)]
+		q := Query{Limit: 1 + random.IntN(30), State: State(random.IntN(4))}
+		if random.IntN(2) == 0 {
+			q.To = [...]ledger.ID{good, bad, uuid.New()}[random.IntN(3)]
 		}
-		if newRandom.IntN(2) == 0 {
-			q.From = all[newRandom.IntN(len(all))].Booked + ledger.Micros(newRandom.IntN(2))
+		if random.IntN(2) == 0 {
+			q.From = all[random.IntN(len(all))].Booked + ledger.Micros(random.IntN(2))
 		}
-		if newRandom.IntN(2) == 0 {
-			q.Until = all[newRandom.IntN(len(all))].Booked - ledger.Micros(newRandom.IntN(2))
+		if random.IntN(2) == 0 {
+			q.Until = all[random.IntN(len(all))].Booked - ledger.Micros(random.IntN(2))
 		}
-		if newRandom.IntN(4) == 0 {
-			q.Transaction = all[newRandom.IntN(len(all))].Source.ID
+		if random.IntN(4) == 0 {
+			q.Transaction = all[random.IntN(len(all))].Source.ID
 		}
 		var want []*Delivery
 		for _, d := range all {

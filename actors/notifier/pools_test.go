@@ -20,7 +20,7 @@ func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 	f.quiesce()
 	f.restart()
 	g := newGate()
-	f.fillPool(g, f.brisk.Go, briskPool)
+	f.fillPool(g, f.quickPool.Go, maxQuickWorkers)
 	fresh := f.notifyOne(to)
 	waitFor(t, "told by a worker for those that have failed", func() bool { return r.count() == 2 })
 	g.open()
@@ -45,7 +45,7 @@ func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	f.notifyOne(to)
 	f.quiesce()
 	closed.Store(first)
-	f.fillPool(brisk, f.brisk.Go, briskPool)
+	f.fillPool(brisk, f.quickPool.Go, maxQuickWorkers)
 	ids := f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 500)...)
 	under := func() int {
 		r.mu.Lock()
@@ -80,9 +80,9 @@ func TestDestinationWithoutAFreeWorkerTriesAgain(t *testing.T) {
 	t.Cleanup(g.open)
 	var running atomic.Int64
 	jobs := int64(0)
-	for f.brisk.Go(func() { running.Add(1); g.wait() }) == nil {
-		if jobs++; jobs == briskPool {
-			waitFor(t, "all workers are busy", func() bool { return running.Load() == briskPool })
+	for f.quickPool.Go(func() { running.Add(1); g.wait() }) == nil {
+		if jobs++; jobs == maxQuickWorkers {
+			waitFor(t, "all workers are busy", func() bool { return running.Load() == maxQuickWorkers })
 		}
 	}
 	id := f.notifyOne(f.destinationOf(r))

@@ -146,18 +146,18 @@ func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
-	keep := func(c *posting.Change, d *Delivery) error {
+	keepReply := func(c *posting.Change, d *Delivery) error {
 		if d.ID != id || d.State != Pending {
 			t.Errorf("given %v", d)
 		}
 		c.Claims = append(c.Claims, claim)
 		return nil
 	}
-	if _, err := f.Replay(here, id, keep); err != nil {
+	if _, err := f.Replay(here, id, keepReply); err != nil {
 		t.Fatal(err)
 	}
 	f.quiesce()
-	_, err := f.Replay(here, id, keep)
+	_, err := f.Replay(here, id, keepReply)
 	wantCode(t, err, ledger.ClaimTaken)
 	f.quiesce()
 	if r.count() != 2 {
@@ -386,8 +386,8 @@ func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 		}
 	}
 	if err := f.writeLog(here, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
-		if len(o.posted) != 0 {
-			t.Errorf("%d keys are remembered", len(o.posted))
+		if len(o.postingKeys) != 0 {
+			t.Errorf("%d keys are remembered", len(o.postingKeys))
 		}
 		return nil
 	}); err != nil {

@@ -93,7 +93,7 @@ func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 }
 
 func TestDelayAfterPanicsGrowsAndIsReset(t *testing.T) {
-	f := &faults{byDestination: make(map[key]*fault)}
+	f := &faults{byDestination: make(map[key]*panicRecord)}
 	a, b := key{org: here}, key{here, merchants, there}
 	at := startTime
 	wants := func(what string, k key, times int, asked bool) {
@@ -374,7 +374,7 @@ func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	}
 	f.submit(c)
 	f.quiesce()
-	if with.Load() != maxDoubtful || without.Load() != 200-maxDoubtful {
-		t.Errorf("%d are written with their record at hand and %d without, want %d and the rest", with.Load(), without.Load(), maxDoubtful)
+	if with.Load() != maxFailing || without.Load() != 200-maxFailing {
+		t.Errorf("%d are written with their record at hand and %d without, want %d and the rest", with.Load(), without.Load(), maxFailing)
 	}
 }

@@ -190,9 +190,9 @@ func (c *camera) Apply(g *store.Group) error {
 // After a kill at any group, the restarted notifier has sent every durable notice at least once,
 // with one id and the same data, and makes at most six attempts.
 func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
-	newRandom := newRandom(t)
+	random := newRandom(t)
 	var mu sync.Mutex
-	seed := newRandom.Uint64()
+	seed := random.Uint64()
 	answer := func(a *arrival) int { // depends on event and attempt only, so it is the same in each run
 		return []int{200, 500, 302}[(uint64(a.EventID[35])*7+uint64(a.nth)+seed)%3]
 	}
@@ -228,10 +228,10 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	})
 	to := []ledger.ID{f.destinationOf(r), f.destinationOf(r), f.destinationOf(r)}
 	for range 4 {
-		for range 1 + newRandom.IntN(6) {
-			f.notify(here, posting.Webhook, to[newRandom.IntN(3)], to[newRandom.IntN(3)])
+		for range 1 + random.IntN(6) {
+			f.notify(here, posting.Webhook, to[random.IntN(3)], to[random.IntN(3)])
 		}
-		f.advance(time.Duration(newRandom.IntN(200)) * time.Second)
+		f.advance(time.Duration(random.IntN(200)) * time.Second)
 	}
 	f.advance(8 * time.Hour)
 	data := make(map[string]string)

@@ -191,7 +191,7 @@ func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 	o := openFixture(t)
 	o.setClockAfter(september)
 	reads := 0
-	o.service.read = func() {
+	o.service.afterRead = func() {
 		reads++
 		err := o.submit(september.Last())
 		switch {
@@ -212,7 +212,7 @@ func TestFailedClosingBlocksNoCommands(t *testing.T) {
 	o := openFixture(t)
 	o.setClockAfter(september)
 	reads := 0
-	o.service.read = func() {
+	o.service.afterRead = func() {
 		if reads++; reads == 1 {
 			o.book(september.Last())
 			return
@@ -234,7 +234,7 @@ func TestClosingFailsAfterTooManyLateEntries(t *testing.T) {
 	o := openFixture(t)
 	o.setClockAfter(september)
 	reads := 0
-	o.service.read = func() {
+	o.service.afterRead = func() {
 		reads++
 		o.bookOutcome(september.First())
 	}
@@ -243,7 +243,7 @@ func TestClosingFailsAfterTooManyLateEntries(t *testing.T) {
 	if reads != maxTries {
 		t.Errorf("it was read %d times", reads)
 	}
-	o.service.read = nil
+	o.service.afterRead = nil
 	o.mustClose(september)
 }
 
@@ -309,7 +309,7 @@ func TestRequestGetsTheMonthThatItsKeyClosedMeanwhile(t *testing.T) {
 	o.setClockAfter(september)
 	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	var first Result
-	o.service.read = func() {
+	o.service.afterRead = func() {
 		var err error
 		if first, err = New(o.service.rt).Close(request); err != nil || first.Replay {
 			t.Fatal(first, err)
@@ -326,7 +326,7 @@ func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 	o := openFixture(t)
 	o.setClockAfter(september)
 	reads := 0
-	o.service.read = func() {
+	o.service.afterRead = func() {
 		reads++
 		select {
 		case o.service.balanceTurn <- struct{}{}:

@@ -51,7 +51,7 @@ type fixture struct {
 	directory *directoryactor.Service
 	payments  *paymentactor.Service
 	*subscriptionactor.Service
-	first, errorOf directoryactor.Demo
+	first, second directoryactor.Demo
 
 	wrapPayments func(subscriptionactor.Payments) subscriptionactor.Payments   // wraps the payments; nil: not wrapped
 	wrap         func(actors.Provider) actors.Provider                         // wraps the rail
@@ -69,7 +69,7 @@ func openAs(t testing.TB, set func(*fixture)) *fixture {
 	if sandbox == nil {
 		sandbox = seeded(t)
 	}
-	f := &fixture{World: sandbox.image.World(t), t: t, first: sandbox.seed.First, errorOf: sandbox.seed.Second}
+	f := &fixture{World: sandbox.image.World(t), t: t, first: sandbox.seed.First, second: sandbox.seed.Second}
 	set(f)
 	f.start()
 	t.Cleanup(func() {

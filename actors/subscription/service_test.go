@@ -66,7 +66,7 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
 	var refused []string
-	_, err := f.Create(subscriptionactor.Create{Org: f.errorOf.Org, Partner: f.errorOf.Partner, Terms: terms(s.Initial), Refuse: func(field, detail string) {
+	_, err := f.Create(subscriptionactor.Create{Org: f.second.Org, Partner: f.second.Partner, Terms: terms(s.Initial), Refuse: func(field, detail string) {
 		refused = append(refused, field+": "+detail)
 	}})
 	if !errors.Is(err, subscriptionactor.ErrTerms) || !slices.Equal(refused, []string{"initial_payment_id: there is no such payment"}) {
@@ -75,7 +75,7 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	for _, c := range []subscriptionactor.Command{
 		{Org: f.first.Org, Partner: f.first.Partner, ID: randomID()},
 		{Org: f.first.Org, Partner: f.first.Partner + 1000, ID: s.ID},
-		{Org: f.errorOf.Org, Partner: f.errorOf.Partner, ID: s.ID},
+		{Org: f.second.Org, Partner: f.second.Partner, ID: s.ID},
 	} {
 		_, read := f.Read(c.Org, c.Partner, c.ID)
 		for name, err := range map[string]error{
@@ -271,7 +271,7 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 	if got, _ := walk(subscriptionactor.Page{Env: money.Prod, Limit: 5}); got != nil {
 		t.Errorf("prod: %v", got)
 	}
-	if rows, _, err := f.List(f.errorOf.Org, f.errorOf.Partner, subscriptionactor.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
+	if rows, _, err := f.List(f.second.Org, f.second.Partner, subscriptionactor.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
 		t.Errorf("another's: %v (%v)", rows, err)
 	}
 }

@@ -85,9 +85,9 @@ func TestUnconfiguredChannelIsNoFailure(t *testing.T) {
 func TestAttemptWithoutReachableContactsFails(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	deliver(t, open(t, Options{}), both).want(t, 0, nobody, Contacts{})
-	deliver(t, open(t, telegramOptions(api.URL)), Contacts{}).want(t, 0, nobody, Contacts{})
-	deliver(t, open(t, telegramOptions(api.URL)), emails("ops@bank.example")).want(t, 0, nobody, Contacts{})
+	deliver(t, open(t, Options{}), both).want(t, 0, nobodyReachable, Contacts{})
+	deliver(t, open(t, telegramOptions(api.URL)), Contacts{}).want(t, 0, nobodyReachable, Contacts{})
+	deliver(t, open(t, telegramOptions(api.URL)), emails("ops@bank.example")).want(t, 0, nobodyReachable, Contacts{})
 	a := open(t, telegramOptions(api.URL)).Send(t.Context(), both, chats("1"), message)
 	a.want(t, 0, "", Contacts{}) // a contact that an earlier attempt has reached counts
 	if len(api.chats()) != 0 || fmt.Sprint(a.Reached) != fmt.Sprint(chats("1")) {

@@ -84,8 +84,8 @@ func dialFailure(err error, late string) string {
 
 // scarce tells whether the connection failed because this machine has run out of something.
 func scarce(err error) bool {
-	for _, lackFiles := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
-		if errors.Is(err, lackFiles) {
+	for _, lacking := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
+		if errors.Is(err, lacking) {
 			return true
 		}
 	}

@@ -180,7 +180,7 @@ func TestConnectionsHaveAMaximumAge(t *testing.T) {
 func (s *connections) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open
+	return s.openCount
 }
 
 // oldestUnusable tells whether the connection that has been idle longest has unread bytes or has ended.
@@ -208,10 +208,10 @@ func (s *connections) checkedCount(t *testing.T) int {
 			t.Errorf("%s is remembered for nothing", to.host)
 		}
 	}
-	if idle != of || len(s.all) != s.open || idle > s.open || s.open > s.maxOpen {
-		t.Errorf("%d lines are open, %d of them known, %d idle, %d by destination, of at most %d", s.open, len(s.all), idle, of, s.maxOpen)
+	if idle != of || len(s.all) != s.openCount || idle > s.openCount || s.openCount > s.maxOpen {
+		t.Errorf("%d lines are open, %d of them known, %d idle, %d by destination, of at most %d", s.openCount, len(s.all), idle, of, s.maxOpen)
 	}
-	return s.open
+	return s.openCount
 }
 
 // The number of open connections is bounded, and a new destination replaces the connection that was

@@ -74,8 +74,8 @@ func check(t *testing.T, call *actors.Call, want expectation) {
 	got.Action = nil
 	b.expect("submit", got, outcome)
 	b.advance(time.Minute)
-	inquiryOf := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, ChargeState: actors.ChargeState{ActionKnown: true}}
-	b.expect("inquiry", b.Inquire(context.Background(), inquiryOf), later)
+	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, ChargeState: actors.ChargeState{ActionKnown: true}}
+	b.expect("inquiry", b.Inquire(context.Background(), question), later)
 	lines := b.logLines()
 	if len(lines) != 1 || lines[0]["reference"] != call.Reference.String() || lines[0]["terminal"] != call.Terminal.ID.String() ||
 		lines[0]["operation"] != call.Operation.String() || lines[0]["outcome"] != outcome.Verdict.String() {

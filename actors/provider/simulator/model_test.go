@@ -245,7 +245,7 @@ func randomCall(random *rand.Rand, ref uint64, opened *actors.Call) *actors.Call
 // restarts at random, and compares all outcomes.
 func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
 	random := newRandom(t)
-	const charges = 4
+	const chargeCount = 4
 	rounds := 60
 	if testing.Short() {
 		rounds = 15
@@ -253,12 +253,12 @@ func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
 	for range rounds {
 		b := open(t)
 		b.log.chunk = 2000
-		rails, opened := make([]*naive, charges), make([]*actors.Call, charges)
+		rails, opened := make([]*naive, chargeCount), make([]*actors.Call, chargeCount)
 		for i := range rails {
 			rails[i] = &naive{status: "none", past: make(map[[2]uint64]*naiveCall)}
 		}
 		for step := 0; step < 60 && !t.Failed(); step++ {
-			ref := random.Uint64N(charges)
+			ref := random.Uint64N(chargeCount)
 			rail := rails[ref]
 			switch random.IntN(8) {
 			case 0:

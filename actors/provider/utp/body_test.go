@@ -38,7 +38,7 @@ func FuzzTransactionsAreReadOrRefused(f *testing.F) {
 		if id, _ := storedIDs(tx.idsToStore(tx.refundID)); id != tx.id {
 			t.Errorf("kept %q of %q", id, tx.id)
 		}
-		if o := tx.charge(nil); o.Verdict == 0 {
+		if o := tx.chargeOutcome(nil); o.Verdict == 0 {
 			t.Errorf("no verdict of %q", text)
 		}
 	})
