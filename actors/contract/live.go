@@ -31,7 +31,7 @@ func (m *act) Refuse(err error) { m.answer(answer{err: err}) }
 func (m *act) answer(a answer) {
 	select {
 	case m.done <- a:
-	default: // it already has an answer
+	default: // it already has a result
 	}
 }
 

@@ -57,7 +57,7 @@ type Act struct {
 	Key     actors.Key
 }
 
-// Result is a contract in the answer to a request.
+// Result is a contract in the response to a request.
 type Result struct {
 	Record *contract.Record
 	Stamp  posting.Stamp

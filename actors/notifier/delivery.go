@@ -30,7 +30,7 @@ func (s State) String() string {
 // Attempt is one try to deliver.
 type Attempt struct {
 	At      ledger.Micros // when the envelope was formed
-	Status  int           // HTTP status of the answer; 0: no answer
+	Status  int           // HTTP status of the response; 0: no response
 	Failure string        // why it was not acknowledged; empty: acknowledged
 	Took    int64         // milliseconds
 }

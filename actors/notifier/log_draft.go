@@ -72,7 +72,7 @@ type logCommand struct {
 func (e *logCommand) Refuse(err error) {
 	select {
 	case e.done <- err:
-	default: // it already has an answer
+	default: // it already has a result
 	}
 }
 
