@@ -25,7 +25,7 @@ func (f *fixture) bookTransfer(phase ledger.Phase, debit, credit ledger.Path, as
 func (f *fixture) enter(entry *ledger.Entry) {
 	f.t.Helper()
 	done := make(chan posting.Receipt, 1)
-	f.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "book", To: "done", Entry: entry}},
 	}}}, func(r posting.Receipt) { done <- r })

@@ -185,7 +185,7 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 		Runtime: runtime, Addresses: f.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: f.payments}, AllowPrivate: true,
 	})
 	must(t, err)
-	runtime.Start(paymentactor.Resumes)
+	runtime.Start(paymentactor.ResumesAtStart)
 	f.notifier.Resume()
 	f.stop = sync.OnceFunc(func() {
 		f.notifier.Close()

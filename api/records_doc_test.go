@@ -77,9 +77,13 @@ An optional field without a value or a default is null, or an empty text or list
 		}
 		writeColumns(&page, columns)
 	}
+	page.WriteString("\n## Settings of terminals\n\nMembers of a terminal's `provider_params`, whatever its provider is.\n\n")
+	writeColumns(&page, directory.SettingsColumns.Requested())
+	page.WriteString("\n## Notification settings of terminals\n\nMembers of a terminal's `merchant_params`.\n\n")
+	writeColumns(&page, directory.NotificationColumns.Requested())
 	for _, provider := range directory.Providers() {
 		if provider.Parameters != nil {
-			fmt.Fprintf(&page, "\n## Parameters of provider %s\n\nMembers of a terminal's `provider_params`, besides the settings of all terminals.\n\n", provider.Name)
+			fmt.Fprintf(&page, "\n## Parameters of provider %s\n\nMembers of a terminal's `provider_params`, besides the [settings of all terminals](#settings-of-terminals).\n\n", provider.Name)
 			writeColumns(&page, provider.Parameters.Requested())
 		}
 	}

@@ -39,7 +39,7 @@ func (f *fixture) storeVersion(version uint64, events int, records ...*payment.R
 	left.Add(len(records))
 	for i, r := range records {
 		list, also := payment.Lists.Of(r)
-		f.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+		f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 			Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentcodec.Encode(r),
 			List: list, Also: also, Finish: r.Status.Final(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),

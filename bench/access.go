@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// mostT is the largest t between two cases that counts as no difference.
-	mostT = 4.5
+	// mostT is the largest absolute t with which two cases still count as equal.
+	maxEqualT = 4.5
 
-	// kept is the fraction of samples that is compared. The slowest samples are dropped, because
-	// other work of the machine delayed them.
-	kept = 0.95
+	// comparedFraction is the fraction of samples that is compared. The slowest samples are dropped,
+	// because other work of the machine has delayed them.
+	comparedFraction = 0.95
 
 	// warmUp is how many requests are made before samples are recorded.
 	warmUp = 2_000
@@ -63,10 +63,10 @@ type AccessReport struct {
 	Cases   []Timing    `json:"cases"`
 	T       [][]float64 `json:"t"`         // t of each pair of cases
 	Largest float64     `json:"largest_t"` // largest absolute value in T
-	Pair    [2]string   `json:"pair"`      // the pair of cases with Largest
+	Pair    [2]string   `json:"pair"`      // the two cases whose t is Largest
 }
 
-// Timing is the distribution of a case's answer times in µs, without the slowest.
+// Timing is the distribution of a case's response times in µs, without the slowest.
 type Timing struct {
 	Case     string  `json:"case"`
 	Kept     int     `json:"kept"`
@@ -74,14 +74,14 @@ type Timing struct {
 	Deviance float64 `json:"standard_deviation_us"`
 }
 
-// Access sends requests with every kind of refused API key, in random order on one connection,
-// and prints Welch's t between the times of each two kinds. An error means that there is a
+// Access sends requests with every kind of refused API key, in random order on one connection, and
+// prints Welch's t for the response times of each pair of kinds. An error means that there is a
 // difference, or that nothing was measured.
 func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	dir, remove, err := workplace(cfg.Data)
+	dir, remove, err := dataDirectory(cfg.Data)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	report.compare(names, crop(samples, kept))
+	report.compare(names, cropSlowest(samples, comparedFraction))
 	report.print(out)
 	return errors.Join(report.err(), writeReport(cfg.Report, report))
 }
@@ -174,15 +174,15 @@ func (r *AccessReport) compare(names []string, samples [][]float64) {
 }
 
 func (r *AccessReport) err() error {
-	if r.Largest < mostT {
+	if r.Largest < maxEqualT {
 		return nil
 	}
-	return fmt.Errorf("bench: %s and %s differ: t is %.2f, and has to be below %v", r.Pair[0], r.Pair[1], r.Largest, mostT)
+	return fmt.Errorf("bench: %s and %s differ: t is %.2f, and has to be below %v", r.Pair[0], r.Pair[1], r.Largest, maxEqualT)
 }
 
 func (r *AccessReport) print(out io.Writer) {
 	printLine(out, "machine    %v", r.Machine)
-	printLine(out, "samples    %d of each case, the slowest %.0f%% of all left out, seed %d", r.Samples, 100*(1-kept), r.Seed)
+	printLine(out, "samples    %d of each case, the slowest %.0f%% of all left out, seed %d", r.Samples, 100*(1-comparedFraction), r.Seed)
 	printLine(out, "%-26s %7s %10s %10s   t against the case of each number", "", "kept", "mean µs", "deviation")
 	for i, c := range r.Cases {
 		row := ""
@@ -195,5 +195,5 @@ func (r *AccessReport) print(out io.Writer) {
 		}
 		printLine(out, "%s %-24s %7d %10.3f %10.3f  %s", strconv.Itoa(i+1), c.Case, c.Kept, c.Mean, c.Deviance, row)
 	}
-	printLine(out, "largest    t %.2f, between %s and %s; merchantCounts: below %v", r.Largest, r.Pair[0], r.Pair[1], mostT)
+	printLine(out, "largest    t %.2f, between %s and %s; wanted: below %v", r.Largest, r.Pair[0], r.Pair[1], maxEqualT)
 }

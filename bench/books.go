@@ -20,10 +20,10 @@ type auditor struct {
 	base    string
 	sandbox *server.Sandbox
 
-	everyone bool // the payments are those of all partners, not of the sandbox's own partner
+	allPartners bool // all partners make payments, not only the sandbox's own partner
 }
 
-// row is one asset of an account, as the auditor sees it.
+// row is one asset of an account in the auditor's lists.
 type row struct {
 	Account       string          `json:"account"`
 	Asset         json.RawMessage `json:"asset"`
@@ -50,8 +50,8 @@ func (d *decimal) UnmarshalJSON(b []byte) error {
 
 var errNotFound = errors.New("not found")
 
-// list calls fn with the rows of a ledger list, page by page.
-func (a *auditor) list(ctx context.Context, path string, query url.Values, fn func(*row) error) error {
+// eachRow calls fn with the rows of a ledger list, page by page.
+func (a *auditor) eachRow(ctx context.Context, path string, query url.Values, fn func(*row) error) error {
 	for {
 		var page struct {
 			Data   []row `json:"data"`
@@ -101,20 +101,20 @@ const pageSize = "500"
 
 // books are the totals that a run of payments changes.
 type books struct {
-	available big.Int // posted credits of the partner's available account, or of all partners'
+	available big.Int // posted credits of the partner's available account, or of the accounts of all partners
 	provider  big.Int // posted debits of all provider accounts
 }
 
-// read reads the totals, in the asset of the payments.
-func (a *auditor) read(ctx context.Context) (*books, error) {
+// readBooks reads the totals, in the asset of the payments.
+func (a *auditor) readBooks(ctx context.Context) (*books, error) {
 	b := new(books)
 	path := fmt.Sprintf("/ledger/accounts/L:partner:%d:available", a.sandbox.PartnerID)
 	query := url.Values{"env": {"prod"}, "currency": {paymentCurrency}, "limit": {pageSize}}
-	if a.everyone {
+	if a.allPartners {
 		path = "/ledger/accounts"
 		query.Set("prefix", "L:partner:")
 	}
-	err := a.list(ctx, path, query, func(r *row) error {
+	err := a.eachRow(ctx, path, query, func(r *row) error {
 		if strings.HasSuffix(r.Account, ":available") {
 			b.available.Add(&b.available, &r.CreditsPosted.Int)
 		}
@@ -124,14 +124,14 @@ func (a *auditor) read(ctx context.Context) (*books, error) {
 		return nil, err
 	}
 	query = url.Values{"env": {"prod"}, "currency": {paymentCurrency}, "prefix": {"A:provider:"}, "limit": {pageSize}}
-	return b, a.list(ctx, "/ledger/accounts", query, func(r *row) error {
+	return b, a.eachRow(ctx, "/ledger/accounts", query, func(r *row) error {
 		b.provider.Add(&b.provider, &r.DebitsPosted.Int)
 		return nil
 	})
 }
 
-// moved checks that the totals have risen by the amount of each payment charged.
-func (b *books) moved(before *books, charged uint64) error {
+// checkCharged checks that the totals have risen by the amounts of all charged payments.
+func (b *books) checkCharged(before *books, charged uint64) error {
 	want := new(big.Int).Mul(new(big.Int).SetUint64(charged), big.NewInt(paymentAmount))
 	available := new(big.Int).Sub(&b.available, &before.available)
 	provider := new(big.Int).Sub(&b.provider, &before.provider)
@@ -142,12 +142,12 @@ func (b *books) moved(before *books, charged uint64) error {
 	return nil
 }
 
-// balanced checks the trial balance: debits equal credits in each asset, posted and pending. It
+// checkTrialBalance checks the trial balance: debits equal credits in each asset, posted and pending. It
 // returns the number of accounts.
-func (a *auditor) balanced(ctx context.Context) (accounts int, err error) {
+func (a *auditor) checkTrialBalance(ctx context.Context) (accounts int, err error) {
 	type sums struct{ posted, pending big.Int }
 	assets := make(map[string]*sums)
-	err = a.list(ctx, "/ledger/trial-balance", url.Values{"env": {"prod"}, "limit": {pageSize}}, func(r *row) error {
+	err = a.eachRow(ctx, "/ledger/trial-balance", url.Values{"env": {"prod"}, "limit": {pageSize}}, func(r *row) error {
 		s := assets[string(r.Asset)]
 		if s == nil {
 			s = new(sums)

@@ -31,7 +31,7 @@ type PaymentsConfig struct {
 	Notify      bool          `name:"notify" help:"Notify each partner of its payments at a sink on this machine, signed; all have to come."`
 }
 
-// merchants returns the numbers in --partners, --terminals and --keys.
+// merchants returns the values of --partners, --terminals and --keys.
 func (c *PaymentsConfig) merchants() merchantCounts {
 	w := merchantCounts{partners: c.Partners, terminals: c.Terminals, keys: c.Keys}
 	if w.keys == 0 {

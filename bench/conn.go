@@ -14,7 +14,7 @@ import (
 
 const (
 	dialTimeout = 10 * time.Second
-	firstBuffer = 8 << 10 // bytes; the buffer grows to the longest answer
+	firstBuffer = 8 << 10 // bytes; the buffer grows to the longest response
 )
 
 // dialer opens connections to the target.
@@ -58,10 +58,10 @@ type conn struct {
 	raw  syscall.RawConn // nil with TLS
 	step func(fd uintptr) bool
 
-	out    []byte // bytes that are still to be sent
-	in     []byte // bytes that have arrived
-	answer answer
-	err    error
+	out      []byte // bytes that are still to be sent
+	in       []byte // bytes that have arrived
+	response response
+	err      error
 }
 
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
@@ -79,28 +79,28 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	}
 	c.Conn = opened
 	c.raw, err = opened.(*net.TCPConn).SyscallConn()
-	c.step = c.move
+	c.step = c.onPoll
 	return c, err
 }
 
-// exchange sends a request and waits for its answer, which is valid until the next exchange.
-// After an error the connection can't be used any more.
-func (c *conn) exchange(request []byte) (*answer, error) {
+// exchange sends a request and waits for the response, which is valid until the next exchange. After an
+// error the connection can't be used any more.
+func (c *conn) exchange(request []byte) (*response, error) {
 	c.out, c.in, c.err = request, c.in[:0], nil
 	if c.raw == nil {
-		return &c.answer, c.exchangeStream()
+		return &c.response, c.exchangeStream()
 	}
 	if err := c.raw.Read(c.step); err != nil {
 		return nil, err
 	}
-	return &c.answer, c.err
+	return &c.response, c.err
 }
 
-// move is called by the runtime's poller: first immediately, when it sends, and then each time
-// there is something to read. It sends inside the poller's callback so that the poller is armed
-// before the request leaves. Then the usual first read, which finds nothing, can be left out.
-// That saves one system call of three.
-func (c *conn) move(fd uintptr) bool {
+// onPoll is called by the runtime's poller: first immediately, to send the request, and then each time
+// the connection can be read. Because it sends in the poller's callback, the poller is armed before the
+// request leaves. So the read before waiting, which usually finds nothing, can be omitted. That saves
+// one of three system calls.
+func (c *conn) onPoll(fd uintptr) bool {
 	if len(c.out) > 0 {
 		n, err := retry(syscall.Write, fd, c.out)
 		if err == nil && n < len(c.out) {
@@ -110,7 +110,7 @@ func (c *conn) move(fd uintptr) bool {
 		return err != nil
 	}
 	for {
-		n, err := retry(syscall.Read, fd, c.room())
+		n, err := retry(syscall.Read, fd, c.freeBuffer())
 		if errors.Is(err, syscall.EAGAIN) {
 			return false
 		}
@@ -121,11 +121,11 @@ func (c *conn) move(fd uintptr) bool {
 			c.err = err
 			return true
 		}
-		if c.arrived(n) {
+		if c.received(n) {
 			return true
 		}
-		// Read until there is nothing more: the poller reports each change only once, and the end
-		// of the connection may have come with these bytes.
+		// Read until no bytes are left: the poller reports each change only once, and the end of the
+		// connection may have arrived together with these bytes.
 	}
 }
 
@@ -144,8 +144,8 @@ func (c *conn) exchangeStream() error {
 		return err
 	}
 	for {
-		n, err := c.Read(c.room())
-		if n > 0 && c.arrived(n) {
+		n, err := c.Read(c.freeBuffer())
+		if n > 0 && c.received(n) {
 			return c.err
 		}
 		if err != nil {
@@ -154,21 +154,21 @@ func (c *conn) exchangeStream() error {
 	}
 }
 
-// room returns the free part of the buffer for the next bytes.
-func (c *conn) room() []byte {
+// freeBuffer returns the free part of the buffer for the next bytes.
+func (c *conn) freeBuffer() []byte {
 	if len(c.in) == cap(c.in) {
 		c.in = append(make([]byte, 0, 2*cap(c.in)), c.in...)
 	}
 	return c.in[len(c.in):cap(c.in)]
 }
 
-// arrived adds n bytes and tells whether the answer is complete or malformed.
-func (c *conn) arrived(n int) bool {
+// received adds n bytes and tells whether the response is complete or malformed.
+func (c *conn) received(n int) bool {
 	c.in = c.in[:len(c.in)+n]
-	a, size, err := parseAnswer(c.in)
+	a, size, err := parseResponse(c.in)
 	if err == nil && size != 0 && size != len(c.in) {
-		err = errAnswer // more bytes than one answer
+		err = errResponse // more bytes than one response
 	}
-	c.answer, c.err = a, err
+	c.response, c.err = a, err
 	return err != nil || size != 0
 }

@@ -82,8 +82,8 @@ func readRequest(r *bufio.Reader) (path string, err error) {
 	}
 }
 
-// script answers GET /slow byte by byte, GET /big with a large body, GET /more with more than
-// one answer, GET /half with half of one.
+// script responds to GET /slow byte by byte, to GET /big with a large body, to GET /more with more than
+// one response, and to GET /half with half a response.
 func script(c net.Conn) {
 	r := bufio.NewReader(c)
 	for {
@@ -140,7 +140,7 @@ func TestExchange(t *testing.T) {
 					}
 				}
 			}
-			if _, err := c.exchange([]byte("GET /half HTTP/1.1\r\n\r\n")); err == nil || kindOf(err) != "connection closed" {
+			if _, err := c.exchange([]byte("GET /half HTTP/1.1\r\n\r\n")); err == nil || errorKind(err) != "connection closed" {
 				t.Errorf("half an answer: %v", err)
 			}
 			if _, err := dialTo(t, base, transport.own).exchange([]byte("GET /more HTTP/1.1\r\n\r\n")); err == nil {
@@ -155,13 +155,13 @@ func TestExchangeEndsAtItsDeadline(t *testing.T) {
 	c := dialTo(t, serve(t, nil, func(c net.Conn) {
 		_, _ = readRequest(bufio.NewReader(c))
 		close(asked)
-		_, _ = io.Copy(io.Discard, c) // never answers
+		_, _ = io.Copy(io.Discard, c) // never responds
 	}), nil)
 	go func() {
 		<-asked
 		_ = c.SetDeadline(time.Unix(1, 0))
 	}()
-	if _, err := c.exchange([]byte("GET / HTTP/1.1\r\n\r\n")); err == nil || kindOf(err) != "time-out" {
+	if _, err := c.exchange([]byte("GET / HTTP/1.1\r\n\r\n")); err == nil || errorKind(err) != "time-out" {
 		t.Errorf("exchange = %v, want a time-out", err)
 	}
 }

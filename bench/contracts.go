@@ -46,7 +46,7 @@ func (c *ContractsConfig) Validate() error {
 	return nil
 }
 
-// lifecycles returns the lifecycles for the products and readings of the run.
+// lifecycles returns the lifecycles that the run's flags select.
 func (c *ContractsConfig) lifecycles() (chosen []*lifecycle) {
 	for i := range contractLifecycles {
 		l := &contractLifecycles[i]
@@ -70,13 +70,13 @@ type ContractsReport struct {
 	Ledger      string  `json:"ledger"` // "ok", or a description of the fault
 }
 
-// Contracts loads a server with contracts from their creation to their end, prints the figures
-// and checks the ledger afterwards. Each action is durable when it is answered.
+// Contracts loads a server with contracts from their creation to their end, prints the figures and
+// checks the ledger afterwards. Each action is durable when its response arrives.
 func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	dir, remove, err := workplace(cfg.Data)
+	dir, remove, err := dataDirectory(cfg.Data)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err err
 	report := ContractsReport{Header: newHeader(dir), Reading: cfg.Reading, Connections: cfg.Connections, Rate: cfg.Rate, Ledger: "ok"}
 	work := &contracts{host: r.dialer.host, sandbox: &r.sandbox, lifecycles: cfg.lifecycles()}
 	if cfg.Preload > 0 {
-		l := r.load(func() job { return &contractor{contracts: work, only: true, random: newRandom()} })
+		l := r.load(func() job { return &contractor{contracts: work, creationsOnly: true, random: newRandom()} })
 		l.limit = uint64(cfg.Preload)
 		if report.Preload, err = r.drive(ctx, "preload", l, 0); err != nil {
 			return err
@@ -111,7 +111,7 @@ func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err err
 	if err != nil {
 		return err
 	}
-	_, unbalanced := r.auditor.balanced(ctx)
+	_, unbalanced := r.auditor.checkTrialBalance(ctx)
 	if unbalanced != nil {
 		report.Ledger = unbalanced.Error()
 	}
@@ -151,23 +151,23 @@ type contracts struct {
 // contractor takes one contract at a time through its lifecycle, on one connection.
 type contractor struct {
 	*contracts
-	random  *rand.Rand
-	only    bool // it makes creations only
-	current *lifecycle
-	at      int    // index of the next step; 0: the creation
-	id      string // id of the contract
-	bytes   []byte
+	random        *rand.Rand
+	creationsOnly bool // it only creates contracts
+	current       *lifecycle
+	nextStep      int    // index of the next step; 0: the creation
+	id            string // id of the contract
+	bytes         []byte
 }
 
 // request implements job: it returns the contract's next step, or the creation of another
 // contract.
 func (c *contractor) request(uint64) []byte {
-	if c.current == nil || c.at > len(c.current.steps) || c.only {
-		c.current, c.at, c.id = c.lifecycles[c.random.IntN(len(c.lifecycles))], 0, ""
+	if c.current == nil || c.nextStep > len(c.current.steps) || c.creationsOnly {
+		c.current, c.nextStep, c.id = c.lifecycles[c.random.IntN(len(c.lifecycles))], 0, ""
 	}
 	path, body := c.current.path, c.current.create
-	if c.at > 0 {
-		s := &c.current.steps[c.at-1]
+	if c.nextStep > 0 {
+		s := &c.current.steps[c.nextStep-1]
 		path, body = path+"/"+c.id+"/"+s.action, s.body
 	}
 	body = strings.ReplaceAll(fillIDs(body), thisDay, time.Now().UTC().Format(time.DateOnly))
@@ -182,25 +182,24 @@ func (c *contractor) request(uint64) []byte {
 	return c.bytes
 }
 
-// check implements job. After any answer other than success the connection begins another
-// contract.
-func (c *contractor) check(_ uint64, a *answer) string {
+// check implements job. After any response other than success the connection begins another contract.
+func (c *contractor) check(_ uint64, a *response) string {
 	want := 200
-	if c.at == 0 {
+	if c.nextStep == 0 {
 		want = 201
 	}
 	if a.status != want {
 		kind := "HTTP " + strconv.Itoa(a.status) + " of " + c.current.product
-		if c.at > 0 {
-			kind += " " + c.current.steps[c.at-1].action
+		if c.nextStep > 0 {
+			kind += " " + c.current.steps[c.nextStep-1].action
 		}
 		c.current = nil
 		return kind
 	}
-	if c.at == 0 {
-		c.id = string(textOf(a.body, `"id":`))
+	if c.nextStep == 0 {
+		c.id = string(memberValue(a.body, `"id":`))
 	}
-	c.at++
+	c.nextStep++
 	return ""
 }
 

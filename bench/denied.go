@@ -17,12 +17,12 @@ import (
 	"mizan/bench/server"
 )
 
-// deniedCase is one reason for a 401. Keys and organizations have the same length in all cases,
-// so that length can't make a difference.
+// deniedCase is one reason for a 401 response. Keys and organizations have the same length in all
+// cases, so that the length can't make a difference.
 type deniedCase struct{ name, key, organization string }
 
 const (
-	expiresIn   = 5 * time.Second // after the key is created, because the API creates no expired keys
+	expiresIn   = 5 * time.Second // lifetime of the key that must expire; the API can't create an expired one
 	expiredPoll = 50 * time.Millisecond
 )
 
@@ -31,28 +31,28 @@ const (
 func deniedCases(ctx context.Context, s *server.Sandbox, client *http.Client) ([]deniedCase, error) {
 	a := &operator{client: client, sandbox: s, run: uuid.NewString()}
 	here := s.OrganizationID
-	there := a.organization(ctx, "Neighbours")
-	resting := a.organization(ctx, "Resting")
-	partner := a.partner(ctx, here, nil)
-	away := a.partner(ctx, here, []string{"192.0.2.0/24"})
-	good := a.key(ctx, here, partner, time.Time{})
-	expired := a.key(ctx, here, partner, time.Now().Add(expiresIn))
-	revoked := a.key(ctx, here, partner, time.Time{})
-	outside := a.key(ctx, here, away, time.Time{})
-	sleeping := a.key(ctx, resting, a.partner(ctx, resting, nil), time.Time{})
-	for _, k := range []issued{good, revoked, expired} {
+	there := a.createOrganization(ctx, "Neighbours")
+	resting := a.createOrganization(ctx, "Resting")
+	partner := a.createPartner(ctx, here, nil)
+	away := a.createPartner(ctx, here, []string{"192.0.2.0/24"})
+	good := a.createKey(ctx, here, partner, time.Time{})
+	expired := a.createKey(ctx, here, partner, time.Now().Add(expiresIn))
+	revoked := a.createKey(ctx, here, partner, time.Time{})
+	outside := a.createKey(ctx, here, away, time.Time{})
+	sleeping := a.createKey(ctx, resting, a.createPartner(ctx, resting, nil), time.Time{})
+	for _, k := range []issuedKey{good, revoked, expired} {
 		a.requireAdmitted(ctx, here, k.Key)
 	}
 	a.requireAdmitted(ctx, resting, sleeping.Key)
 	a.do(ctx, http.MethodDelete, "/api_keys/"+revoked.ID, here, nil, nil)
 	a.do(ctx, http.MethodPatch, "/organizations/"+resting, "", map[string]any{"status": "maintenance"}, nil)
-	a.await(ctx, here, expired.Key)
+	a.waitUntilRefused(ctx, here, expired.Key)
 	if a.err != nil {
 		return nil, fmt.Errorf("bench: access: %w", a.err)
 	}
 	return []deniedCase{
-		{"unknown key", unknownLike(good.Key, "A"), here},
-		{"another unknown key", unknownLike(good.Key, "B"), here},
+		{"unknown key", unknownKeyLike(good.Key, "A"), here},
+		{"another unknown key", unknownKeyLike(good.Key, "B"), here},
 		{"wrong organization", good.Key, there},
 		{"unknown organization", good.Key, uuid.NewString()},
 		{"expired", expired.Key, here},
@@ -62,29 +62,30 @@ func deniedCases(ctx context.Context, s *server.Sandbox, client *http.Client) ([
 	}, nil
 }
 
-// unknownLike returns a value with the form of a key that does not exist.
-func unknownLike(key, letter string) string {
+// unknownKeyLike returns a value with the form of a key that does not exist.
+func unknownKeyLike(key, letter string) string {
 	prefix, value, _ := strings.Cut(key, "_")
 	return prefix + "_" + strings.Repeat(letter, len(value))
 }
 
-// operator calls the administration's API until the first error, which it keeps.
+// operator calls the administration's API. After the first error, which it remembers, it makes no
+// further call.
 type operator struct {
-	client  *http.Client
-	sandbox *server.Sandbox
-	run     string // prefix of the logins of this run
-	once    string // the Idempotency-Key of its writes; empty: none
-	made    int
-	err     error
+	client         *http.Client
+	sandbox        *server.Sandbox
+	run            string // prefix of the logins of this run
+	idempotencyKey string // sent with writes; empty: none
+	made           int
+	err            error
 }
 
-// issued is a new key with its value.
-type issued struct {
+// issuedKey is a new key with its value.
+type issuedKey struct {
 	ID  string `json:"id"`
 	Key string `json:"key"`
 }
 
-func (o *operator) organization(ctx context.Context, name string) string {
+func (o *operator) createOrganization(ctx context.Context, name string) string {
 	var made struct {
 		Data struct {
 			ID string `json:"id"`
@@ -94,7 +95,7 @@ func (o *operator) organization(ctx context.Context, name string) string {
 	return made.Data.ID
 }
 
-func (o *operator) partner(ctx context.Context, organization string, sources []string) int64 {
+func (o *operator) createPartner(ctx context.Context, organization string, sources []string) int64 {
 	var made struct {
 		ID int64 `json:"id"`
 	}
@@ -105,7 +106,7 @@ func (o *operator) partner(ctx context.Context, organization string, sources []s
 	return made.ID
 }
 
-func (o *operator) key(ctx context.Context, organization string, partner int64, expires time.Time) (made issued) {
+func (o *operator) createKey(ctx context.Context, organization string, partner int64, expires time.Time) (made issuedKey) {
 	draft := map[string]any{"partner_id": partner, "name": "access"}
 	if !expires.IsZero() {
 		draft["expires_at"] = expires.Format(time.RFC3339Nano)
@@ -114,7 +115,7 @@ func (o *operator) key(ctx context.Context, organization string, partner int64, 
 	return made
 }
 
-// do makes one request with the administration token and reads its answer.
+// do makes one request with the administration token and reads the response.
 func (o *operator) do(ctx context.Context, method, path, organization string, body, into any) {
 	if o.err != nil {
 		return
@@ -134,8 +135,8 @@ func (o *operator) do(ctx context.Context, method, path, organization string, bo
 	if organization != "" {
 		request.Header.Set("x-organization-id", organization)
 	}
-	if o.once != "" {
-		request.Header.Set("Idempotency-Key", o.once)
+	if o.idempotencyKey != "" {
+		request.Header.Set("Idempotency-Key", o.idempotencyKey)
 	}
 	status, answer, err := o.send(request)
 	switch {
@@ -153,12 +154,12 @@ func (o *operator) send(request *http.Request) (status int, body []byte, err err
 	if err != nil {
 		return 0, nil, err
 	}
-	body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	return response.StatusCode, body, errors.Join(err, response.Body.Close())
 }
 
-// status returns the HTTP status of a request with the key.
-func (o *operator) status(ctx context.Context, organization, key string) int {
+// requestStatus returns the HTTP status of a request with the key.
+func (o *operator) requestStatus(ctx context.Context, organization, key string) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.sandbox.BaseURL+"/api/v1/balances", nil)
 	if err != nil {
 		o.err = err
@@ -173,20 +174,20 @@ func (o *operator) status(ctx context.Context, organization, key string) int {
 	return status
 }
 
-// requireAdmitted checks that a key is accepted before it expires or is revoked. Otherwise the
-// server would refuse it for another reason than the case's.
+// requireAdmitted checks that a key is accepted before it expires or is revoked. Without this check the
+// server might refuse the key for another reason than the case's.
 func (o *operator) requireAdmitted(ctx context.Context, organization, key string) {
 	if o.err != nil {
 		return
 	}
-	if status := o.status(ctx, organization, key); o.err == nil && status != http.StatusOK {
+	if status := o.requestStatus(ctx, organization, key); o.err == nil && status != http.StatusOK {
 		o.err = fmt.Errorf("a good key got HTTP %d", status)
 	}
 }
 
-// await waits until a key is refused.
-func (o *operator) await(ctx context.Context, organization, key string) {
-	for o.err == nil && o.status(ctx, organization, key) == http.StatusOK {
+// waitUntilRefused waits until a key is refused.
+func (o *operator) waitUntilRefused(ctx context.Context, organization, key string) {
+	for o.err == nil && o.requestStatus(ctx, organization, key) == http.StatusOK {
 		select {
 		case <-ctx.Done():
 			o.err = ctx.Err()

@@ -27,38 +27,39 @@ func newHistogram() *hdrhistogram.Histogram {
 // connections would not fit into the CPU cache.
 type figures struct {
 	mu      sync.Mutex
-	latency *hdrhistogram.Histogram // µs, of good answers and of requests that were never sent
+	latency *hdrhistogram.Histogram // µs, of good responses and of requests that were never sent
 	late    *hdrhistogram.Histogram // µs from the due time of a request until it was sent
-	sent    *hdrhistogram.Histogram // µs from sending a request to its good answer
+	sent    *hdrhistogram.Histogram // µs from sending a request to its good response
 	good    uint64
 	errors  map[string]uint64 // by kind
 	longest time.Duration
-	last    time.Duration // time of the last good answer, since the run began
+	last    time.Duration // time of the last good response, since the run began
 }
 
 func newFigures() *figures {
 	return &figures{latency: newHistogram(), late: newHistogram(), sent: newHistogram(), errors: make(map[string]uint64)}
 }
 
-// succeeded counts a good answer that arrived at now to a request that was due at due and sent
-// at sent. All times are since the run began.
+// succeeded counts a request that was due at due and sent at sent, with a good response that arrived at
+// now. All times are since the run began.
 func (f *figures) succeeded(due, sent, now time.Duration) {
 	f.mu.Lock()
 	f.good++
-	f.took(now - due)
+	f.recordLatency(now - due)
 	f.last = max(f.last, now)
 	record(f.late, sent-due)
 	record(f.sent, now-sent)
 	f.mu.Unlock()
 }
 
-// took records a latency; f.mu is held.
-func (f *figures) took(d time.Duration) {
+// recordLatency records a latency. The caller holds f.mu.
+func (f *figures) recordLatency(d time.Duration) {
 	record(f.latency, d)
 	f.longest = max(f.longest, d)
 }
 
-// record never fails, because the value is kept within the histogram's range.
+// record adds a value to a histogram. A value outside the histogram's range is replaced by the nearest
+// bound, so adding never fails.
 func record(h *hdrhistogram.Histogram, d time.Duration) {
 	_ = h.RecordValue(int64(min(max(d, minLatency), maxLatency) / time.Microsecond))
 }
@@ -70,12 +71,12 @@ func (f *figures) failed(kind string) {
 	f.mu.Unlock()
 }
 
-// notSent counts a request that was due and never sent, with the time that it waited. Leaving
-// it out would hide the delays that a run with a rate is meant to show.
+// notSent counts a request that was due and never sent, with the time that it waited. Omitting such
+// requests would hide the delays that a run with a rate is meant to show.
 func (f *figures) notSent(waited time.Duration) {
 	f.mu.Lock()
 	f.errors["not sent in time"]++
-	f.took(waited)
+	f.recordLatency(waited)
 	f.mu.Unlock()
 }
 
@@ -92,11 +93,11 @@ type Latency struct {
 // Outcome is the result of a run.
 type Outcome struct {
 	Good      uint64            `json:"good"`
-	Seconds   float64           `json:"seconds"` // until the last good answer
+	Seconds   float64           `json:"seconds"` // until the last good response
 	PerSecond float64           `json:"per_second"`
 	Latency   Latency           `json:"latency_ms"`
-	LateP99   float64           `json:"sent_late_p99_ms"`  // the part that the generator itself was late
-	SentP99   float64           `json:"since_sent_p99_ms"` // of good answers, without that part
+	LateP99   float64           `json:"sent_late_p99_ms"`  // delay between the due time and the sending, caused by the generator
+	SentP99   float64           `json:"since_sent_p99_ms"` // of good responses, without that delay
 	Errors    map[string]uint64 `json:"errors"`            // by kind
 }
 
@@ -129,8 +130,8 @@ func (l Latency) String() string {
 	return fmt.Sprintf("p50 %.2f ms  p99 %.2f ms  p99.9 %.2f ms  max %.2f ms", l.P50, l.P99, l.P999, l.Max)
 }
 
-// wrong returns how many requests had no good answer.
-func (o *Outcome) wrong() (n uint64) {
+// failedRequests returns the number of requests without a good response.
+func (o *Outcome) failedRequests() (n uint64) {
 	for _, count := range o.Errors {
 		n += count
 	}
@@ -154,7 +155,7 @@ func (o *Outcome) errorText() string {
 	return strings.Join(kinds, ", ")
 }
 
-// say prints a line. It ignores errors of the output.
+// printLine prints a line. It ignores errors of the output.
 func printLine(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }

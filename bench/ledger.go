@@ -55,7 +55,7 @@ func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	dir, remove, err := workplace(cfg.Data)
+	dir, remove, err := dataDirectory(cfg.Data)
 	if err != nil {
 		return err
 	}
@@ -117,12 +117,12 @@ func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, t *transf
 	r.Groups = sizes.groups(&j.Stats)
 	if n := float64(r.Outcome.Good); n > 0 {
 		r.Written = float64(j.Stats.Bytes.Load()) / n
-		r.OnDisk = float64(filesIn(dir)) / n
+		r.OnDisk = float64(diskUsage(dir)) / n
 	}
 	return err
 }
 
-// groupSizes is called with each group.
+// groupSizes collects the sizes of groups; add is called with each group.
 type groupSizes struct {
 	mu      sync.Mutex
 	sizes   *hdrhistogram.Histogram

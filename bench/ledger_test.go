@@ -80,7 +80,7 @@ func TestTransfersUseTheHotAccountAsConfigured(t *testing.T) {
 		run := newTransfers(&LedgerConfig{Accounts: 100, Batch: 1, Hot: hot}, 1)
 		touched := 0
 		for range n {
-			from, to := run.pair()
+			from, to := run.chooseAccounts()
 			if from == to || from < 0 || to < 0 || from >= 100 || to >= 100 {
 				t.Fatalf("pair %d, %d", from, to)
 			}

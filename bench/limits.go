@@ -27,10 +27,10 @@ type limit struct {
 	Window    string `json:"window,omitempty"`
 }
 
-// neverReached returns the limits that --limits creates for each partner. All of them count
-// each payment, and none refuses one. With one partner the velocity limit would be reached at
-// 16,666 payments a second for a minute.
-func neverReached(partner int64) []limit {
+// unreachableLimits returns the limits that --limits creates for each partner. Each of them counts
+// every payment and refuses none. With one partner the velocity limit would be reached at 16,666
+// payments a second for a minute.
+func unreachableLimits(partner int64) []limit {
 	volume := ledger.MaxAmount.String()
 	return []limit{
 		{Partner: partner, Kind: "daily_volume", Currency: paymentCurrency, Env: "prod", Scope: "partner", MaxAmount: volume},
@@ -42,9 +42,9 @@ func neverReached(partner int64) []limit {
 	}
 }
 
-// restrict creates limits for all partners of the run's payments. Each request has an
-// Idempotency-Key, so that a second run on the same data adds none.
-func (r *paymentsRun) restrict(ctx context.Context) error {
+// createLimits creates limits for all partners of the run's payments. Each request has an
+// Idempotency-Key, so that a second run on the same data adds no limits.
+func (r *paymentsRun) createLimits(ctx context.Context) error {
 	partners := r.partners()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -57,7 +57,7 @@ func (r *paymentsRun) restrict(ctx context.Context) error {
 				if i >= len(partners) {
 					return
 				}
-				if err := r.restrictOne(ctx, partners[i]); err != nil {
+				if err := r.createLimitsOf(ctx, partners[i]); err != nil {
 					cancel(err)
 				}
 			}
@@ -67,11 +67,11 @@ func (r *paymentsRun) restrict(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("bench: limits: %w", err)
 	}
-	r.report.Limits = len(neverReached(0))
+	r.report.Limits = len(unreachableLimits(0))
 	return nil
 }
 
-// partners returns the partners of the run's payments.
+// partners returns the numbers of the partners that make the run's payments.
 func (r *paymentsRun) partners() []int64 {
 	if r.merchants == nil {
 		return []int64{r.sandbox.PartnerID}
@@ -83,10 +83,10 @@ func (r *paymentsRun) partners() []int64 {
 	return partners
 }
 
-func (r *paymentsRun) restrictOne(ctx context.Context, partner int64) error {
+func (r *paymentsRun) createLimitsOf(ctx context.Context, partner int64) error {
 	o := &operator{client: r.auditor.client, sandbox: &r.sandbox}
-	for _, l := range neverReached(partner) {
-		o.once = "bench-limit-" + strconv.FormatInt(partner, 10) + "-" + l.Kind
+	for _, l := range unreachableLimits(partner) {
+		o.idempotencyKey = "bench-limit-" + strconv.FormatInt(partner, 10) + "-" + l.Kind
 		o.do(ctx, http.MethodPost, "/limits", r.sandbox.OrganizationID, l, nil)
 	}
 	return o.err

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// drainFor is how long, at most, a run with a rate continues after its end to send the requests
-// that were due before.
+// drainFor is the longest time that a run with a rate continues after its end, in order to send
+// requests that were due before the end.
 const drainFor = 10 * time.Second
 
-// redialAfter is the pause after a connection could not be opened.
+// redialAfter is the pause after a failure to open a connection.
 const redialAfter = 50 * time.Millisecond
 
-// job makes the requests of one connection and checks their answers.
+// job makes the requests of one connection and checks the responses.
 type job interface {
 	// request returns the bytes of request n, valid until the next call.
 	request(n uint64) []byte
-	// check returns what is wrong with the answer to request n; "" if nothing is.
-	check(n uint64, a *answer) string
-	// lost is called for a request that was sent and not answered.
+	// check returns a description of what is wrong with the response to request n; "" if nothing is.
+	check(n uint64, a *response) string
+	// lost is called for a request that was sent and got no response.
 	lost(n uint64)
 }
 
@@ -45,14 +45,14 @@ type load struct {
 	active []slot
 }
 
-// stopwatch returns the time since a run began. Tests have their own.
+// stopwatch measures the time since a run began. Tests use their own implementation.
 type stopwatch interface {
 	elapsed() time.Duration
 	// await waits until the instant, or until ctx ends.
 	await(ctx context.Context, due time.Duration)
 }
 
-// realWatch counts from its instant.
+// realWatch measures the real time since began.
 type realWatch struct{ began time.Time }
 
 func (w realWatch) elapsed() time.Duration { return time.Since(w.began) }
@@ -70,15 +70,15 @@ func (w realWatch) await(ctx context.Context, due time.Duration) {
 	}
 }
 
-// slot is a connection as the guard sees it.
+// slot holds one connection, so that the guard can end an exchange on it.
 type slot struct {
 	sent atomic.Int64 // start of the exchange under way, in nanoseconds since the run began, plus one; 0: none
 	mu   sync.Mutex
 	conn *conn // guarded by mu
 }
 
-// run opens the connections, sends until the end, and waits for the answers. The number of the
-// first request is first. An error means that nothing was measured.
+// run opens the connections, sends requests until the end, and waits for the responses. Requests are
+// numbered from first on. An error means that nothing was measured.
 func (l *load) run(ctx context.Context, first uint64) error {
 	l.next.Store(first)
 	l.active = make([]slot, l.connections)
@@ -137,7 +137,7 @@ func (l *load) work(ctx context.Context, s *slot, first uint64) {
 	}
 }
 
-// send makes one exchange and returns the time after it.
+// send makes one exchange and returns the time at its end.
 func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time.Duration) time.Duration {
 	if s.conn == nil && !l.redial(ctx, s) {
 		return l.watch.elapsed()
@@ -148,9 +148,9 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 	sent := now
 	now = l.watch.elapsed()
 	if err != nil {
-		l.figures.failed(kindOf(err))
+		l.figures.failed(errorKind(err))
 		j.lost(n)
-		s.drop()
+		s.closeConn()
 		return now
 	}
 	if kind := j.check(n, a); kind != "" {
@@ -159,7 +159,7 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 		l.figures.succeeded(due, sent, now)
 	}
 	if a.closes {
-		s.drop()
+		s.closeConn()
 	}
 	return now
 }
@@ -168,7 +168,7 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 func (l *load) redial(ctx context.Context, s *slot) bool {
 	c, err := l.dialer.dial(ctx)
 	if err != nil {
-		l.figures.failed("connect: " + kindOf(err))
+		l.figures.failed("connect: " + errorKind(err))
 		l.watch.await(ctx, l.watch.elapsed()+redialAfter)
 		return false
 	}
@@ -178,8 +178,8 @@ func (l *load) redial(ctx context.Context, s *slot) bool {
 	return true
 }
 
-// drop closes the slot's connection.
-func (s *slot) drop() {
+// closeConn closes the slot's connection.
+func (s *slot) closeConn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conn != nil {
@@ -190,7 +190,7 @@ func (s *slot) drop() {
 
 func (l *load) close() {
 	for i := range l.active {
-		l.active[i].drop()
+		l.active[i].closeConn()
 	}
 }
 
@@ -205,7 +205,7 @@ func (l *load) guard(ctx context.Context, done <-chan struct{}) {
 		case <-done:
 			return
 		case <-ended:
-			ended, allowed = nil, 0 // from now on every exchange is ended, including new ones
+			ended, allowed = nil, 0 // from now on the guard ends every exchange, including new ones
 		case <-tick.C:
 		}
 		l.interrupt(allowed)
@@ -227,12 +227,12 @@ func (l *load) interrupt(d time.Duration) {
 	}
 }
 
-// kindOf returns a short name for an error of the network.
-func kindOf(err error) string {
+// errorKind returns a short name for an error of the network.
+func errorKind(err error) string {
 	var network net.Error
 	switch {
-	case errors.Is(err, errAnswer):
-		return errAnswer.Error()
+	case errors.Is(err, errResponse):
+		return errResponse.Error()
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return "time-out"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// handWatch is a stopwatch that the server under test moves.
+// handWatch is a stopwatch that the fake server moves.
 type handWatch struct{ now atomic.Int64 }
 
 func (w *handWatch) elapsed() time.Duration { return time.Duration(w.now.Load()) }
@@ -24,7 +24,7 @@ type getJob struct{ unanswered atomic.Uint64 }
 
 func (*getJob) request(uint64) []byte { return []byte("GET / HTTP/1.1\r\n\r\n") }
 
-func (*getJob) check(_ uint64, a *answer) string {
+func (*getJob) check(_ uint64, a *response) string {
 	if a.status != 200 {
 		return "refused"
 	}
@@ -33,9 +33,9 @@ func (*getJob) check(_ uint64, a *answer) string {
 
 func (j *getJob) lost(uint64) { j.unanswered.Add(1) }
 
-// runAgainst runs a load of one connection against a server. took returns how long, by the
-// stopwatch, the server takes for each request, counted from 0; if it is negative, the server
-// closes the connection instead of answering.
+// runAgainst runs a load of one connection against a server. took returns the time by the stopwatch
+// that the server takes for a request, counted from 0. If the time is negative, the server closes the
+// connection instead of responding.
 func runAgainst(t *testing.T, l *load, took func(request int) time.Duration) (*getJob, Outcome) {
 	t.Helper()
 	watch, j := new(handWatch), new(getJob)
@@ -76,7 +76,7 @@ func near(got, want float64) bool { return got > want*0.998 && got < want*1.002 
 
 func TestClosedLoopMeasuresEachExchange(t *testing.T) {
 	_, o := runAgainst(t, &load{duration: time.Second}, steady(100*time.Millisecond))
-	if o.Good != 10 || o.wrong() != 0 || !near(o.Latency.Max, 100) || !near(o.Latency.P50, 100) || !near(o.PerSecond, 10) {
+	if o.Good != 10 || o.failedRequests() != 0 || !near(o.Latency.Max, 100) || !near(o.Latency.P50, 100) || !near(o.PerSecond, 10) {
 		t.Errorf("%+v", o)
 	}
 }
@@ -88,9 +88,9 @@ func TestClosedLoopStopsAtItsLimit(t *testing.T) {
 	}
 }
 
-// The rate is ten requests a second, and the fifth (due at 400 ms) takes a second. A loop that
-// waits for the answer would see one slow request. Counted from the due times, the ten requests
-// of 0.4 s to 1.3 s waited: 1000, 901, 802, … down to 109 ms.
+// The rate is ten requests a second, and the fifth request (due at 400 ms) takes a second. A loop that
+// waits for each response would see one slow request. Counted from their due times, the ten requests
+// due from 0.4 s to 1.3 s took 1000, 901, 802, … down to 109 ms.
 func TestOpenLoopCountsWaitingDuringAStall(t *testing.T) {
 	_, o := runAgainst(t, &load{rate: 10, duration: 2 * time.Second}, func(request int) time.Duration {
 		if request == 4 {
@@ -98,7 +98,7 @@ func TestOpenLoopCountsWaitingDuringAStall(t *testing.T) {
 		}
 		return time.Millisecond
 	})
-	if o.Good != 20 || o.wrong() != 0 {
+	if o.Good != 20 || o.failedRequests() != 0 {
 		t.Fatalf("%+v", o)
 	}
 	sum := 0.0
@@ -120,9 +120,9 @@ func TestOpenLoopCountsWaitingDuringAStall(t *testing.T) {
 	}
 }
 
-// The rate is a thousand a second for a second, and the server handles ten a second. It gets
-// another second, and the 979 requests that were never sent are counted as errors, with the
-// time that they waited.
+// The rate is a thousand a second for a second, and the server handles ten a second. The load continues
+// for another second, and the 979 requests that were never sent are counted as errors, with their
+// waiting times.
 func TestOpenLoopCountsUnsentRequests(t *testing.T) {
 	_, o := runAgainst(t, &load{rate: 1000, duration: time.Second}, steady(100*time.Millisecond))
 	if o.Good != 21 || o.Errors["not sent in time"] != 979 {
@@ -165,7 +165,7 @@ func TestLoadEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	base := serve(t, nil, func(c net.Conn) {
 		_, _ = readRequest(bufio.NewReader(c))
-		cancel() // and no answer
+		cancel() // the server sends no response
 		_, _ = io.Copy(io.Discard, c)
 	})
 	d, err := newDialer(base, nil)

@@ -97,15 +97,15 @@ func fileSystem(dir string) string {
 	return fmt.Sprintf("type %#x", s.Type)
 }
 
-// inMemory tells whether a directory's files never reach a disk.
+// inMemory tells whether a directory is on a file system in memory.
 func inMemory(dir string) bool {
 	name := fileSystem(dir)
 	return name == fileSystems[magicTmpfs] || name == fileSystems[magicRamfs]
 }
 
-// workplace returns the data directory: the named one, or a new one on a disk. remove deletes
-// what workplace has created.
-func workplace(named string) (dir string, remove func(), err error) {
+// dataDirectory returns the named data directory or, without a name, a new one on a disk. remove
+// deletes the directory if it is new.
+func dataDirectory(named string) (dir string, remove func(), err error) {
 	if named != "" {
 		if dir, err = filepath.Abs(named); err == nil {
 			err = os.MkdirAll(dir, 0o700)
@@ -125,7 +125,7 @@ func workplace(named string) (dir string, remove func(), err error) {
 	return "", nil, fmt.Errorf("bench: no directory on a disk found; give --data")
 }
 
-// writeReport writes a report; without a name it does nothing.
+// writeReport writes a report to the named file; without a name it does nothing.
 func writeReport(name string, report any) error {
 	if name == "" {
 		return nil
@@ -140,9 +140,9 @@ func writeReport(name string, report any) error {
 	return nil
 }
 
-// filesIn returns the disk space that the files below a directory occupy, in bytes. It does not
+// diskUsage returns the disk space that the files below a directory occupy, in bytes. It does not
 // add up their lengths, because some files are sparse.
-func filesIn(dir string) (bytes int64) {
+func diskUsage(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		var stat syscall.Stat_t
 		if err == nil && entry.Type().IsRegular() && syscall.Stat(path, &stat) == nil {

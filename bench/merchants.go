@@ -21,8 +21,8 @@ import (
 	"mizan/internal/secret"
 )
 
-// merchantsFile, in the data directory, has the values of the keys that a bench has created
-// there, because the store has only their hashes.
+// merchantsFile, in the data directory, has the values of the keys that a bench has created. The store
+// has only their hashes.
 const merchantsFile = "bench-merchants.json"
 
 // merchants are the partners that a bench has added to a sandbox's first organization.
@@ -38,7 +38,8 @@ type merchant struct {
 	Keys []string `json:"keys"`
 }
 
-// merchantCounts is how many merchants a run needs.
+// merchantCounts has the numbers of merchants, and of terminals and keys of each merchant, that a run
+// needs.
 type merchantCounts struct{ partners, terminals, keys int }
 
 // String describes the counts for people.
@@ -70,9 +71,8 @@ func (m *merchants) keys() (keys []string) {
 	}
 }
 
-// readMerchants reads the merchants that an earlier run has created in a data directory; nil if
-// there are none. A number that differs from the wanted one is an error, because merchants
-// can't be removed.
+// readMerchants reads the merchants that an earlier run has created in a data directory; nil if there
+// are none. If their numbers differ from want, it returns an error, because merchants can't be removed.
 func readMerchants(dir string, s *server.Sandbox, want merchantCounts) (*merchants, error) {
 	content, err := os.ReadFile(filepath.Join(dir, merchantsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,9 +134,9 @@ func addMerchants(ctx context.Context, dir string, s *server.Sandbox, want merch
 	return m, os.WriteFile(filepath.Join(dir, merchantsFile), content, 0o600)
 }
 
-// populate makes sure that the server's organization has the merchants of the run. Creating
+// ensureMerchants makes sure that the server's organization has the merchants of the run. Creating
 // them requires a closed store, so it stops the server and starts it again.
-func (r *paymentsRun) populate(ctx context.Context, dir string) (err error) {
+func (r *paymentsRun) ensureMerchants(ctx context.Context, dir string) (err error) {
 	want := r.cfg.merchants()
 	if r.merchants, err = readMerchants(dir, &r.sandbox, want); err != nil || r.merchants != nil {
 		return err

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// few are three merchants with keys as long as the platform's.
+// few are three merchants whose keys are as long as the platform's own key.
 var few = merchants{Organization: "org", Terminals: 3, Partners: []merchant{
 	{ID: 7, Keys: []string{"k71", "k72"}}, {ID: 8, Keys: []string{"k81"}}, {ID: 9, Keys: []string{"k91", "k92"}},
 }}
@@ -84,7 +84,7 @@ func TestMerchantsOfAnEarlierRunAreReusedOrRefused(t *testing.T) {
 
 func TestPaymentsSpreadOverAllKeys(t *testing.T) {
 	p := &platform{keys: map[string]int{"k71": 0, "k81": 0, "k91": 0, "k72": 0, "k92": 0}}
-	r, out, err := against(t, p, func(c *PaymentsConfig) {
+	r, out, err := runPayments(t, p, func(c *PaymentsConfig) {
 		c.Preload, c.Partners, c.Terminals, c.Keys = 99, 3, 3, 5
 		writeMerchants(t, c.Data, few)
 	})
@@ -102,11 +102,11 @@ func TestPaymentsSpreadOverAllKeys(t *testing.T) {
 }
 
 func TestPaymentsSpreadNeedMerchantsAtTheTarget(t *testing.T) {
-	_, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Partners, c.Terminals = 3, 3 })
+	_, out, err := runPayments(t, new(platform), func(c *PaymentsConfig) { c.Partners, c.Terminals = 3, 3 })
 	if err == nil || !strings.Contains(err.Error(), merchantsFile) {
 		t.Errorf("%v\n%s", err, out)
 	}
-	_, out, err = against(t, new(platform), func(c *PaymentsConfig) {
+	_, out, err = runPayments(t, new(platform), func(c *PaymentsConfig) {
 		c.Partners, c.Terminals = 1, 1
 		writeMerchants(t, c.Data, merchants{Organization: "org", Terminals: 1, Partners: []merchant{{ID: 7, Keys: []string{"longer"}}}})
 	})
@@ -209,7 +209,7 @@ func run(t *testing.T, arguments ...string) (string, error) {
 
 func TestPaymentsSpreadOverMerchantsOfARealServer(t *testing.T) {
 	data := t.TempDir()
-	for _, preload := range []string{"120", "60"} { // the second run uses what the first has created
+	for _, preload := range []string{"120", "60"} { // the second run uses the merchants that the first has created
 		out, err := run(t, "bench", "payments", "--data", data, "--partners", "20", "--keys", "60", "--limits",
 			"--preload", preload, "--duration", "1h", "--rate", fmt.Sprint(1.0/7200), "--connections", "4")
 		if err != nil {
@@ -234,7 +234,7 @@ func TestAccessTriesEveryDeniedCase(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var value float64
-	if _, scan := fmt.Sscan(found[1], &value); scan != nil || (err == nil) != (value < mostT) {
+	if _, scan := fmt.Sscan(found[1], &value); scan != nil || (err == nil) != (value < maxEqualT) {
 		t.Errorf("%v with t %s\n%s", err, found[1], out)
 	}
 	for _, name := range []string{"unknown key", "another unknown key", "wrong organization", "unknown organization",

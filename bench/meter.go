@@ -23,7 +23,7 @@ func startMeter(s *server.Server) *meter {
 	return m
 }
 
-// sample reads both usages; a usage that can't be read stays zero.
+// sample reads the usage of the server and of the generator. A usage that can't be read stays zero.
 func (m *meter) sample() (u [2]server.Usage) {
 	if m.server != nil {
 		u[0], _ = server.UsageOf(m.server.PID())
@@ -49,7 +49,7 @@ func (m *meter) watch() {
 	}
 }
 
-// stop returns the resources that the server, if the run has started it, and the generator have
+// stop returns the resources that the server (nil if the run has not started it) and the generator have
 // used.
 func (m *meter) stop() (theirs *Costs, own Costs) {
 	close(m.end)
@@ -60,7 +60,7 @@ func (m *meter) stop() (theirs *Costs, own Costs) {
 	}
 	if m.server != nil {
 		c := costs(0)
-		c.ReadyAfter = m.server.Took.Seconds()
+		c.ReadyAfter = m.server.ReadyAfter.Seconds()
 		theirs = &c
 	}
 	return theirs, costs(1)

@@ -18,14 +18,14 @@ import (
 
 // Notices counts what the sink of --notify has received.
 type Notices struct {
-	During   int     `json:"during"`        // until the run's last answer
+	During   int     `json:"during"`        // until the run's last response
 	Unique   int     `json:"unique"`        // distinct event ids, after everything has arrived
 	Repeated int     `json:"repeated"`      // deliveries of an id that had arrived before
 	Unsigned int     `json:"unsigned"`      // without the signature headers that the specification requires
-	Drained  float64 `json:"drain_seconds"` // seconds from the run's last answer to the last notification
+	Drained  float64 `json:"drain_seconds"` // seconds from the run's last response to the last notification
 }
 
-// drainWait bounds the time until the last notification.
+// drainWait bounds the wait for the last notification after the run.
 const drainWait = 2 * time.Minute
 
 // sink receives notifications on this machine and acknowledges each immediately, like a
@@ -73,7 +73,7 @@ func (s *sink) close() {
 	}
 }
 
-// serve answers the requests of one connection.
+// serve handles the requests of one connection.
 func (s *sink) serve(c net.Conn) {
 	defer func() {
 		_ = c.Close()
@@ -173,8 +173,8 @@ func (s *sink) drain(ctx context.Context, want int, during int) (Notices, error)
 	}
 }
 
-// notify sets the sink as the notification address of every partner of the run's payments.
-func (r *paymentsRun) notify(ctx context.Context) (err error) {
+// setNotificationAddress sets the sink as the notification address of every partner of the run's payments.
+func (r *paymentsRun) setNotificationAddress(ctx context.Context) (err error) {
 	if r.sink, err = newSink(); err != nil {
 		return err
 	}

@@ -9,19 +9,20 @@ import (
 // overloadFactors are the loads that --overload offers, in multiples of the capacity.
 var overloadFactors = []float64{1, 2, 5}
 
-// capacityConnections measure the capacity, each with one request at a time.
+// capacityConnections is the number of connections that measure the capacity, each with one request at
+// a time.
 const capacityConnections = 256
 
-// Offered is the result of one offered load, whether or not it was answered.
+// Offered is the result of offering one load.
 type Offered struct {
 	Factor  float64 `json:"factor"` // multiple of the capacity
 	Rate    float64 `json:"rate"`   // requests a second
 	Outcome Outcome `json:"outcome"`
 }
 
-// overload measures the capacity, and then the payments charged when one, two and five times as
-// many are offered. Latencies are those of charged payments and count from their due times.
-// Payments that the server sheds are among the errors, as HTTP 503.
+// overload measures the capacity, and then how many payments are charged when one, two and five times
+// as many are offered. Latencies are those of charged payments and count from their due times. Payments
+// that the server sheds are among the errors, as HTTP 503.
 func (r *paymentsRun) overload(ctx context.Context, first uint64) (Outcome, error) {
 	l := r.load(r.payments.job)
 	l.connections, l.duration = capacityConnections, r.cfg.Duration

@@ -35,15 +35,15 @@ type PaymentsReport struct {
 	Generator   Costs     `json:"generator"`
 	Ledger      string    `json:"ledger"` // "ok", or a description of the fault
 	Charged     uint64    `json:"charged"`
-	Resolved    int       `json:"resolved"` // payments looked up, because their outcomes were unknown
-	Partners    int       `json:"partners"` // partners of the payments
+	Resolved    int       `json:"resolved"` // number of payments whose unknown outcome was looked up afterwards
+	Partners    int       `json:"partners"` // number of partners that made payments
 	Keys        int       `json:"keys"`
-	Limits      int       `json:"limits"` // limits of each partner
+	Limits      int       `json:"limits"` // number of limits of each partner
 
 	Notices *Notices `json:"notices,omitempty"` // with --notify
 }
 
-// Costs are the resources that a process used while it was measured. The fields with Ready
+// Costs are the resources that a process used while it was measured. ReadyAfter and ReadyResident
 // describe its start: the seconds until it accepted requests, and its memory at that time.
 type Costs struct {
 	CPUSeconds    float64 `json:"cpu_seconds"`
@@ -60,7 +60,7 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	dir, remove, err := workplace(cfg.Data)
+	dir, remove, err := dataDirectory(cfg.Data)
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ type paymentsRun struct {
 
 	sink      *sink        // nil without --notify
 	merchants *merchants   // nil: the sandbox's own partner makes the payments
-	atReady   server.Usage // usage of the started server when it was ready
-	ledger    error        // result of the check of the ledger
+	atReady   server.Usage // usage of the server at the time when it was ready
+	ledger    error        // error of checkLedger
 }
 
 // open starts the server, unless the flags name a target, and reads its sandbox.json.
@@ -118,16 +118,16 @@ func (r *paymentsRun) open(ctx context.Context, dir string) (err error) {
 		r.sandbox.BaseURL = r.cfg.Target
 	}
 	if r.cfg.Partners > 0 {
-		err = r.populate(ctx, dir)
+		err = r.ensureMerchants(ctx, dir)
 	}
 	if err == nil {
 		err = r.connect()
 	}
 	if err == nil && r.cfg.Limits {
-		err = r.restrict(ctx)
+		err = r.createLimits(ctx)
 	}
 	if err == nil && r.cfg.Notify {
-		err = r.notify(ctx)
+		err = r.setNotificationAddress(ctx)
 	}
 	if err != nil {
 		err = errors.Join(err, r.close())
@@ -146,7 +146,7 @@ func (r *paymentsRun) start(ctx context.Context, dir string) error {
 	}
 	wait, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	if err := s.Ready(wait); err != nil {
+	if err := s.WaitReady(wait); err != nil {
 		select {
 		case <-s.Exited():
 			return err
@@ -172,16 +172,16 @@ func (r *paymentsRun) connect() error {
 		return err
 	}
 	r.auditor = &auditor{client: client, base: r.sandbox.BaseURL, sandbox: &r.sandbox}
-	run := strconv.FormatUint(rand.Uint64()|1<<63, 16) // a run never repeats the txids of another
+	run := strconv.FormatUint(rand.Uint64()|1<<63, 16) // different runs have different txids
 	r.payments = newPayments(r.dialer.host, run, &r.sandbox, r.cfg.Workload == workloadRead)
 	r.report.Partners, r.report.Keys = 1, 1
 	if r.merchants == nil {
 		return nil
 	}
-	r.auditor.everyone = true
+	r.auditor.allPartners = true
 	size := r.merchants.size()
 	r.report.Partners, r.report.Keys = size.partners, size.keys
-	if err := r.payments.spread(r.merchants.keys(), &r.sandbox); err != nil {
+	if err := r.payments.useKeys(r.merchants.keys(), &r.sandbox); err != nil {
 		return err
 	}
 	for i := range r.merchants.Partners {
@@ -205,7 +205,7 @@ func (r *paymentsRun) close() error {
 	return err
 }
 
-// whileServed returns a context that ends when the started server ends. Otherwise the run would
+// whileServed returns a context that also ends when the started server ends, so that the run does not
 // continue and count refused connections.
 func (r *paymentsRun) whileServed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -223,7 +223,7 @@ func (r *paymentsRun) whileServed(ctx context.Context) (context.Context, context
 
 // measure runs the preload and the measured load, and checks the ledger.
 func (r *paymentsRun) measure(ctx context.Context) error {
-	before, err := r.auditor.read(ctx)
+	before, err := r.auditor.readBooks(ctx)
 	if err != nil {
 		return err
 	}
@@ -285,7 +285,7 @@ func (r *paymentsRun) load(newJob func() job) *load {
 	}
 }
 
-// drive runs a load and prints its progress every second.
+// drive runs a load, and prints its progress every second.
 func (r *paymentsRun) drive(ctx context.Context, name string, l *load, first uint64) (Outcome, error) {
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
@@ -314,19 +314,19 @@ func progress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
 		case <-tick.C:
 		}
 		o := f.outcome()
-		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-last, o.Latency.P50, o.Latency.P99, o.wrong())
+		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-last, o.Latency.P50, o.Latency.P99, o.failedRequests())
 		last = o.Good
 	}
 }
 
 // checkLedger compares the ledger with the charged payments.
 func (r *paymentsRun) checkLedger(ctx context.Context, before *books) error {
-	after, err := r.auditor.read(ctx)
+	after, err := r.auditor.readBooks(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = r.auditor.balanced(ctx)
-	return errors.Join(after.moved(before, r.report.Charged), err)
+	_, err = r.auditor.checkTrialBalance(ctx)
+	return errors.Join(after.checkCharged(before, r.report.Charged), err)
 }
 
 // print prints the report for people.

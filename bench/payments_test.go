@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// against runs Payments against a platform and returns its output and its report. It measures
-// one request, because the number of requests in a given time depends on the machine: the
-// second request is due after the end of the run.
-func against(t *testing.T, p *platform, change func(*PaymentsConfig)) (PaymentsReport, string, error) {
+// runPayments runs Payments against a platform and returns its report and output. The run measures only one
+// request, because the second one is due after the end of the run; so the result does not depend on the
+// machine's speed.
+func runPayments(t *testing.T, p *platform, change func(*PaymentsConfig)) (PaymentsReport, string, error) {
 	t.Helper()
 	base, dir := p.start(t)
 	cfg := PaymentsConfig{
@@ -37,11 +37,11 @@ func against(t *testing.T, p *platform, change func(*PaymentsConfig)) (PaymentsR
 func TestPayments(t *testing.T) {
 	processors := runtime.GOMAXPROCS(0)
 	p := new(platform)
-	r, out, err := against(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
+	r, out, err := runPayments(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if r.Preload.Good != 50 || r.Outcome.Good != 1 || r.Outcome.wrong() != 0 || r.Ledger != "ok" || r.Server != nil || r.Resolved != 0 {
+	if r.Preload.Good != 50 || r.Outcome.Good != 1 || r.Outcome.failedRequests() != 0 || r.Ledger != "ok" || r.Server != nil || r.Resolved != 0 {
 		t.Errorf("%+v", r)
 	}
 	if r.Charged != 50+r.Outcome.Good || int(r.Charged) != len(p.byTxid) {
@@ -57,30 +57,30 @@ func TestPayments(t *testing.T) {
 
 func TestPaymentsRunForADuration(t *testing.T) {
 	p := new(platform)
-	r, out, err := against(t, p, func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 0 })
+	r, out, err := runPayments(t, p, func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 0 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if r.Outcome.wrong() != 0 || r.Ledger != "ok" || r.Charged != r.Outcome.Good || int(r.Charged) != len(p.byTxid) {
+	if r.Outcome.failedRequests() != 0 || r.Ledger != "ok" || r.Charged != r.Outcome.Good || int(r.Charged) != len(p.byTxid) {
 		t.Errorf("%+v, %d charged by the platform", r, len(p.byTxid))
 	}
 }
 
 func TestPaymentsKeepARate(t *testing.T) {
-	r, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 500 })
+	r, out, err := runPayments(t, new(platform), func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 500 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if sent := r.Outcome.Good + r.Outcome.wrong(); sent != 50 {
+	if sent := r.Outcome.Good + r.Outcome.failedRequests(); sent != 50 {
 		t.Errorf("%d requests in 100 ms at 500 a second", sent)
 	}
 }
 
-// Lost and late answers do not make the ledger untrustworthy: the outcomes of those payments
-// are looked up, and then the totals must match exactly.
+// The outcomes of payments whose responses were lost or late are looked up. Then the ledger's totals
+// must match exactly.
 func TestPaymentsResolvesUnknownOutcomes(t *testing.T) {
-	p := &platform{troubled: true}
-	r, out, err := against(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
+	p := &platform{losesResponses: true}
+	r, out, err := runPayments(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -99,12 +99,12 @@ func TestPaymentsReportsAWrongLedger(t *testing.T) {
 		platform *platform
 		says     string
 	}{
-		"a payment not booked":   {&platform{loses: true}, "has risen by"},
-		"a payment booked twice": {&platform{repeats: true}, "has risen by"},
+		"a payment not booked":   {&platform{losesPayments: true}, "has risen by"},
+		"a payment booked twice": {&platform{repeatsPayments: true}, "has risen by"},
 		"a side not booked":      {&platform{oneSided: true}, "trial balance"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, out, err := against(t, c.platform, func(c *PaymentsConfig) { c.Preload = 50 })
+			r, out, err := runPayments(t, c.platform, func(c *PaymentsConfig) { c.Preload = 50 })
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("Payments = %v\n%s", err, out)
 			}
@@ -116,21 +116,21 @@ func TestPaymentsReportsAWrongLedger(t *testing.T) {
 }
 
 func TestPaymentsStopsIfNothingListens(t *testing.T) {
-	_, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Target = "http://127.0.0.1:1" })
+	_, out, err := runPayments(t, new(platform), func(c *PaymentsConfig) { c.Target = "http://127.0.0.1:1" })
 	if err == nil {
 		t.Errorf("no error\n%s", out)
 	}
 }
 
 func TestReads(t *testing.T) {
-	r, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
+	r, out, err := runPayments(t, new(platform), func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if r.Outcome.Good == 0 || r.Outcome.wrong() != 0 || r.Charged != 20 {
+	if r.Outcome.Good == 0 || r.Outcome.failedRequests() != 0 || r.Charged != 20 {
 		t.Errorf("%+v", r)
 	}
-	r, _, err = against(t, &platform{confused: true}, func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
+	r, _, err = runPayments(t, &platform{readsOtherPayments: true}, func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
 	if err != nil || r.Outcome.Good != 0 || r.Outcome.Errors["another payment"] == 0 {
 		t.Errorf("%v, %+v", err, r.Outcome)
 	}
@@ -138,11 +138,11 @@ func TestReads(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	lists := func(c *PaymentsConfig) { c.Workload, c.Query = "list", "limit=7" }
-	r, out, err := against(t, new(platform), lists)
-	if err != nil || r.Outcome.Good == 0 || r.Outcome.wrong() != 0 {
+	r, out, err := runPayments(t, new(platform), lists)
+	if err != nil || r.Outcome.Good == 0 || r.Outcome.failedRequests() != 0 {
 		t.Fatalf("%v, %+v\n%s", err, r.Outcome, out)
 	}
-	r, _, err = against(t, &platform{confused: true}, lists)
+	r, _, err = runPayments(t, &platform{readsOtherPayments: true}, lists)
 	if err != nil || r.Outcome.Good != 0 || r.Outcome.Errors["HTTP 400"] == 0 {
 		t.Errorf("%v, %+v", err, r.Outcome)
 	}

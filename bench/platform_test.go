@@ -14,14 +14,14 @@ import (
 	"mizan/bench/server"
 )
 
-// platform is a naive second version of the service: enough of its API for the load generator,
-// with faults that a test can switch on.
+// platform is a simple fake of the service. It has enough of the API for the load generator, and faults
+// that a test can switch on.
 type platform struct {
-	troubled bool // correct, but answers get lost, come late, or are 503
-	loses    bool // does not book every tenth payment that it reports as charged
-	repeats  bool // books every tenth payment twice
-	oneSided bool // books every tenth payment on one side only
-	confused bool // reads answer with another payment
+	losesResponses     bool // the platform works correctly, but responses get lost, come late, or are 503
+	losesPayments      bool // does not book every tenth payment that it reports as charged
+	repeatsPayments    bool // books every tenth payment twice
+	oneSided           bool // books every tenth payment on one side only
+	readsOtherPayments bool // reads return another payment
 
 	keys      map[string]int // number of creates by key; nil: only the key of the sandbox's own partner
 	mu        sync.Mutex
@@ -61,7 +61,7 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
 	forLedger := strings.HasPrefix(path, "/ledger/")
 	allowed := r.Header.Get("x-organization-id") == "org" &&
-		(forLedger && r.Header.Get("Authorization") == "Bearer auditor" || !forLedger && p.knows(r.Header.Get("x-api-key")))
+		(forLedger && r.Header.Get("Authorization") == "Bearer auditor" || !forLedger && p.acceptsKey(r.Header.Get("x-api-key")))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -70,7 +70,7 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && path == "/transactions":
 		p.create(w, r)
 	case path == "/transactions":
-		if r.URL.Query().Get("limit") != "7" || p.confused {
+		if r.URL.Query().Get("limit") != "7" || p.readsOtherPayments {
 			http.Error(w, `{"error":"bad_request"}`, http.StatusBadRequest)
 			return
 		}
@@ -91,7 +91,7 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (p *platform) knows(key string) bool {
+func (p *platform) acceptsKey(key string) bool {
 	if p.keys == nil {
 		return key == "key"
 	}
@@ -113,7 +113,7 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 		p.keys[r.Header.Get("x-api-key")]++
 	}
 	trouble := 0
-	if p.troubled {
+	if p.losesResponses {
 		trouble = p.creates % 10
 	}
 	switch trouble {
@@ -127,7 +127,7 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 	if x == nil {
 		x = &paid{id: fmt.Sprintf("%08x-0000-4000-8000-000000000000", len(p.byTxid))}
 		p.byTxid[body.Params.TxID], p.byID[x.id] = x, x
-	} else if trouble == 0 && !p.troubled {
+	} else if trouble == 0 && !p.losesResponses {
 		http.Error(w, "a txid was used twice", http.StatusInternalServerError)
 		return
 	}
@@ -136,7 +136,7 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 		p.book(len(p.byTxid))
 	}
 	if trouble == 3 {
-		panic(http.ErrAbortHandler) // the request arrived, and the answer is lost
+		panic(http.ErrAbortHandler) // the request arrived, and its response is lost
 	}
 	w.WriteHeader(http.StatusCreated)
 	p.show(w, x)
@@ -146,9 +146,9 @@ func (p *platform) book(n int) {
 	available, provider := paymentAmount, paymentAmount
 	if n%10 == 0 {
 		switch {
-		case p.loses:
+		case p.losesPayments:
 			available, provider = 0, 0
-		case p.repeats:
+		case p.repeatsPayments:
 			available, provider = 2*available, 2*provider
 		case p.oneSided:
 			provider = 0
@@ -164,7 +164,7 @@ func (p *platform) read(w http.ResponseWriter, id string) {
 		http.Error(w, "{}", http.StatusNotFound)
 		return
 	}
-	if p.confused {
+	if p.readsOtherPayments {
 		x = &paid{id: "ffffffff-0000-4000-8000-000000000000", charged: true}
 	}
 	p.show(w, x)
@@ -180,7 +180,7 @@ func (p *platform) show(w http.ResponseWriter, x *paid) {
 
 func (p *platform) partnerRow() string { return ledgerRow("L:partner:7:available", 0, p.available) }
 
-// providerRow returns the row of one of two terminals; the second has the odd thousand.
+// providerRow returns the row of one of two terminals; the second terminal has the odd thousand.
 func (p *platform) providerRow(terminal int) string {
 	share := p.provider / 2
 	if terminal == 1 {
@@ -194,7 +194,7 @@ func ledgerRow(account string, debits, credits int) string {
 		`"debits_pending":"0","credits_pending":"0","balance":"0"}`, account, debits, credits)
 }
 
-// pages writes one row on each page: the cursor is the row's number.
+// pages writes pages of one row each; the cursor is the row's number.
 func (p *platform) pages(w http.ResponseWriter, r *http.Request, rows ...string) {
 	at := 0
 	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &at)

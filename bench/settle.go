@@ -11,9 +11,9 @@ const (
 	settleAgain = 10 * time.Millisecond
 )
 
-// settle resolves each payment with an unknown outcome: it creates the payment again with its
-// txid, and the server answers with the existing transaction or creates it now. It returns the
-// number of such payments.
+// settle resolves each payment with an unknown outcome: it creates the payment again with the same
+// txid, and the server returns the existing transaction or creates it now. It returns the number of
+// such payments.
 func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	p.mu.Lock()
 	open := p.unresolved
@@ -26,9 +26,9 @@ func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleFor)
 	defer cancel()
 	s := &settler{payer: p.job().(*payer), dialer: d}
-	defer s.drop()
+	defer s.closeConn()
 	for _, n := range open {
-		for !s.final(ctx, n) {
+		for !s.resolve(ctx, n) {
 			select {
 			case <-ctx.Done():
 				return len(open), fmt.Errorf("bench: payment %d still has no outcome: %w", n, ctx.Err())
@@ -39,15 +39,15 @@ func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	return len(open), nil
 }
 
-// settler sends these requests on its own connection.
+// settler sends the requests of settle on its own connection.
 type settler struct {
 	payer  *payer
 	dialer *dialer
 	slot
 }
 
-// final creates payment n once more and tells whether its outcome is known now.
-func (s *settler) final(ctx context.Context, n uint64) bool {
+// resolve creates payment n once more and tells whether its outcome is known now.
+func (s *settler) resolve(ctx context.Context, n uint64) bool {
 	if s.conn == nil {
 		c, err := s.dialer.dial(ctx)
 		if err != nil {
@@ -58,12 +58,12 @@ func (s *settler) final(ctx context.Context, n uint64) bool {
 	_ = s.conn.SetDeadline(time.Now().Add(dialTimeout))
 	a, err := s.conn.exchange(s.payer.request(n))
 	if err != nil {
-		s.drop()
+		s.closeConn()
 		return false
 	}
 	if a.closes {
-		defer s.drop()
+		defer s.closeConn()
 	}
 	kind := s.payer.check(n, a)
-	return kind == "" || (a.status == 201 && unpaid(string(textOf(a.body, `"status":`)))) || (a.status >= 400 && a.status < 500 && a.status != 429)
+	return kind == "" || (a.status == 201 && neverCharged(string(memberValue(a.body, `"status":`)))) || (a.status >= 400 && a.status < 500 && a.status != 429)
 }

@@ -18,8 +18,8 @@ const maxTransfer = 1_000
 
 var transferAsset = money.Asset{Currency: "USD", Env: money.Prod}
 
-// transfer is one Change with two postings and everything that it points to. A fixed number of
-// transfers is reused, so that none is allocated.
+// transfer is one Change with two postings, and everything to which the Change points. A fixed number
+// of transfers is reused, so that the run allocates none.
 type transfer struct {
 	change   posting.Change
 	steps    [1]posting.Step
@@ -30,7 +30,7 @@ type transfer struct {
 	done     func(posting.Receipt)
 }
 
-// transfers makes random transfers and records what every account must have.
+// transfers makes random transfers and records the totals that every account must have.
 type transfers struct {
 	org     ledger.ID
 	hot     float64
@@ -68,8 +68,8 @@ func newTransfers(cfg *LedgerConfig, seed uint64) *transfers {
 	return t
 }
 
-// newID returns a UUID v4 from the seeded generator: it is cheap, and the same seed repeats the
-// run.
+// newID returns a UUID v4 from the seeded generator, which is cheap and gives the same ids for the same
+// seed.
 func (t *transfers) newID() (id ledger.ID) {
 	high, low := t.random.Uint64(), t.random.Uint64()
 	for i := range 8 {
@@ -82,7 +82,7 @@ func (t *transfers) newID() (id ledger.ID) {
 
 // fill makes x a new transfer.
 func (t *transfers) fill(x *transfer) {
-	from, to := t.pair()
+	from, to := t.chooseAccounts()
 	amount := 1 + t.random.Uint64N(maxTransfer)
 	t.debits[from] += amount
 	t.credits[to] += amount
@@ -97,8 +97,8 @@ func (t *transfers) fill(x *transfer) {
 	x.change = posting.Change{Steps: x.steps[:]}
 }
 
-// pair chooses two accounts. Account 0 is the hot one; it is in the hot pair only.
-func (t *transfers) pair() (from, to int) {
+// chooseAccounts chooses two accounts. Account 0 is the hot one; it only occurs in the hot pair.
+func (t *transfers) chooseAccounts() (from, to int) {
 	others := len(t.paths) - 1
 	from = 1 + t.random.IntN(others)
 	if others == 1 || (t.hot > 0 && t.random.Float64() < t.hot) {
@@ -114,7 +114,8 @@ func (t *transfers) pair() (from, to int) {
 	return from, to
 }
 
-// committed runs on the writer's goroutine, so it only counts the transfer and makes it idle.
+// committed counts the transfer and makes it idle. It runs on the writer's goroutine, so it must be
+// quick.
 func (t *transfers) committed(x *transfer, r posting.Receipt) {
 	now := time.Since(t.began)
 	t.mu.Lock()
@@ -132,8 +133,8 @@ func (t *transfers) committed(x *transfer, r posting.Receipt) {
 	}
 }
 
-// take waits until at least half of the transfers are idle, or all of them if all is set, and
-// takes the idle ones.
+// take waits until at least half of the transfers are idle (with all: until all are), appends the idle
+// ones to into, and removes them from idle.
 func (t *transfers) take(all bool, into []*transfer) ([]*transfer, error) {
 	want := len(t.all) / 2
 	if all {
@@ -163,12 +164,12 @@ func (t *transfers) run(ctx context.Context, j *posting.Journal, cfg *LedgerConf
 		ended := ctx.Err() != nil || (cfg.Transfers == 0 && now >= cfg.Duration) || (cfg.Transfers > 0 && left == 0)
 		if cfg.Transfers > 0 {
 			keep := min(left, len(batch))
-			t.giveBack(batch[keep:])
+			t.makeIdle(batch[keep:])
 			batch = batch[:keep]
 			left -= keep
 		}
 		if ended {
-			t.giveBack(batch)
+			t.makeIdle(batch)
 			break
 		}
 		for _, x := range batch {
@@ -183,7 +184,7 @@ func (t *transfers) run(ctx context.Context, j *posting.Journal, cfg *LedgerConf
 	return context.Cause(ctx)
 }
 
-func (t *transfers) giveBack(unused []*transfer) {
+func (t *transfers) makeIdle(unused []*transfer) {
 	t.mu.Lock()
 	t.idle = append(t.idle, unused...)
 	t.mu.Unlock()

@@ -35,10 +35,10 @@ func welch(a, b moments) float64 {
 	return difference / math.Sqrt(a.variance/float64(a.n)+b.variance/float64(b.n))
 }
 
-// crop removes from each sample the values above the quantile of all samples together, because
-// other work delayed the slowest requests. All samples have the same bound, because otherwise a
+// cropSlowest removes from each sample the values above the quantile of all samples together, because other
+// work delayed the slowest requests. All samples have the same bound; with a bound for each sample, a
 // slower case could be hidden.
-func crop(samples [][]float64, quantile float64) [][]float64 {
+func cropSlowest(samples [][]float64, quantile float64) [][]float64 {
 	all := slices.Concat(samples...)
 	slices.Sort(all)
 	bound := all[max(0, int(math.Ceil(quantile*float64(len(all))))-1)]

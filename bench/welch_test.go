@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The samples of the usual example for the test; another program computed its t, -2.455356.
+// Samples from a common example of the test. Another program has computed their t, -2.455356.
 var (
 	fifteen = []float64{27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4}
 	others  = []float64{27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4}
@@ -37,7 +37,7 @@ func TestWelch(t *testing.T) {
 
 func TestCropHasOneBoundForAllSamples(t *testing.T) {
 	slow, fast := []float64{1, 50, 60, 70, 80}, []float64{1, 2, 3, 4, 5}
-	got := crop([][]float64{slow, fast}, 0.8)
+	got := cropSlowest([][]float64{slow, fast}, 0.8)
 	if want := []float64{1, 50, 60}; !slices.Equal(got[0], want) {
 		t.Errorf("the slow one keeps %v, want %v", got[0], want)
 	}
@@ -51,7 +51,7 @@ func TestCropKeepsValuesAtTheBound(t *testing.T) {
 		quantile float64
 		want     []float64
 	}{{1, []float64{1, 2, 2, 3}}, {0.75, []float64{1, 2, 2}}, {0.5, []float64{1, 2, 2}}, {0.25, []float64{1}}, {0, []float64{1}}} {
-		if got := crop([][]float64{{1, 2, 2, 3}}, c.quantile); !slices.Equal(got[0], c.want) {
+		if got := cropSlowest([][]float64{{1, 2, 2, 3}}, c.quantile); !slices.Equal(got[0], c.want) {
 			t.Errorf("at %v: %v, want %v", c.quantile, got[0], c.want)
 		}
 	}

@@ -14,10 +14,10 @@ const (
 	paymentAmount   = 1_000 // minor units
 	paymentCurrency = "USD"
 
-	// maxUnresolved bounds the payments whose outcome is looked up after a run, and maxKept the
-	// ids from which the read workload chooses.
+	// maxUnresolved bounds the number of payments whose outcome is looked up after a run. maxIDs
+	// bounds the number of ids from which the read workload chooses.
 	maxUnresolved = 20_000
-	maxKept       = 4_000_000
+	maxIDs        = 4_000_000
 
 	idSize = len("00000000-0000-0000-0000-000000000000")
 )
@@ -48,30 +48,30 @@ func paymentRequest(host, run string, s *server.Sandbox) []byte {
 // payments makes payments, each with its own txid, and records those whose outcome is unknown.
 type payments struct {
 	template []byte
-	at       int    // position of the number
+	numberAt int    // position of the payment's number in template
 	keys     []byte // the payments' API keys in turn, keySize bytes each; empty: all use the template's key
 	keySize  int
-	keyAt    int // position of the key
+	keyAt    int // position of the API key in template
 	keepIDs  bool
 
 	mu         sync.Mutex
 	charged    uint64
 	unresolved []uint64 // numbers of payments with unknown outcome
-	overflow   bool     // there were more than fit into unresolved
+	overflow   bool     // there were more such payments than maxUnresolved
 	ids        []byte   // ids of charged payments, idSize bytes each
 }
 
 func newPayments(host, run string, s *server.Sandbox, keepIDs bool) *payments {
 	p := &payments{template: paymentRequest(host, run, s), keepIDs: keepIDs}
-	p.at = bytes.Index(p.template, []byte(number16))
+	p.numberAt = bytes.Index(p.template, []byte(number16))
 	const keyHeader = "x-api-key: "
 	p.keyAt = bytes.Index(p.template, []byte(keyHeader)) + len(keyHeader)
 	return p
 }
 
-// spread uses all given keys in turn for the payments. They must be as long as the sandbox's
-// own key.
-func (p *payments) spread(keys []string, s *server.Sandbox) error {
+// useKeys makes the payments use all given keys in turn. The keys must be as long as the sandbox's own
+// key.
+func (p *payments) useKeys(keys []string, s *server.Sandbox) error {
 	p.keySize = len(s.APIKey)
 	p.keys = make([]byte, 0, len(keys)*p.keySize)
 	for _, key := range keys {
@@ -83,7 +83,7 @@ func (p *payments) spread(keys []string, s *server.Sandbox) error {
 	return nil
 }
 
-// payer is one connection's part of payments.
+// payer makes the requests of payments on one connection.
 type payer struct {
 	*payments
 	bytes []byte
@@ -98,7 +98,7 @@ func (p *payer) request(n uint64) []byte {
 		i := int(n%uint64(len(p.keys)/p.keySize)) * p.keySize
 		copy(p.bytes[p.keyAt:], p.keys[i:i+p.keySize])
 	}
-	for i := p.at + len(number16) - 1; i >= p.at; i-- {
+	for i := p.numberAt + len(number16) - 1; i >= p.numberAt; i-- {
 		p.bytes[i] = digits[n&15]
 		n >>= 4
 	}
@@ -107,11 +107,11 @@ func (p *payer) request(n uint64) []byte {
 
 var statusCharged = []byte(`"status":"charged"`)
 
-// check implements job. The answer to a create is 201 whatever the payment's status is. A
-// refusal, including 503, means that nothing is stored.
-func (p *payer) check(n uint64, a *answer) string {
+// check implements job. The response to a create is 201 for every status of the payment. A refusal,
+// including 503, means that nothing is stored.
+func (p *payer) check(n uint64, a *response) string {
 	if a.status == 201 && bytes.Contains(a.body, statusCharged) {
-		p.settled(a)
+		p.recordCharged(a)
 		return ""
 	}
 	if a.status != 201 {
@@ -120,22 +120,22 @@ func (p *payer) check(n uint64, a *answer) string {
 		}
 		return "HTTP " + strconv.Itoa(a.status)
 	}
-	status := string(textOf(a.body, `"status":`))
-	if !unpaid(status) {
+	status := string(memberValue(a.body, `"status":`))
+	if !neverCharged(status) {
 		p.lost(n)
 	}
 	return "status " + status
 }
 
-// unpaid tells whether a payment with the status will never be charged.
-func unpaid(status string) bool { return status == "rejected" || status == "failed" }
+// neverCharged tells whether a payment with this status will never be charged.
+func neverCharged(status string) bool { return status == "rejected" || status == "failed" }
 
-func (p *payments) settled(a *answer) {
+func (p *payments) recordCharged(a *response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.charged++
-	if p.keepIDs && len(p.ids) < maxKept*idSize {
-		if id := textOf(a.body, `"id":`); len(id) == idSize {
+	if p.keepIDs && len(p.ids) < maxIDs*idSize {
+		if id := memberValue(a.body, `"id":`); len(id) == idSize {
 			p.ids = append(p.ids, id...)
 		}
 	}
@@ -152,7 +152,7 @@ func (p *payments) lost(n uint64) {
 	p.unresolved = append(p.unresolved, n)
 }
 
-// reads GETs random payments of the ids.
+// reads is the workload that GETs random payments from ids.
 type reads struct {
 	template []byte
 	at       int
@@ -165,7 +165,7 @@ func newReads(host string, s *server.Sandbox, ids []byte) *reads {
 	return &reads{template: head, at: len("GET " + path), ids: ids}
 }
 
-// reader is one connection's part of reads.
+// reader makes the requests of reads on one connection.
 type reader struct {
 	*reads
 	bytes  []byte
@@ -183,15 +183,15 @@ func (r *reader) request(uint64) []byte {
 	return r.bytes
 }
 
-// check implements job: the answer must be the requested payment, charged.
-func (r *reader) check(_ uint64, a *answer) string {
+// check implements job: the response must be the requested payment, charged.
+func (r *reader) check(_ uint64, a *response) string {
 	switch {
 	case a.status != 200:
 		return "HTTP " + strconv.Itoa(a.status)
-	case !bytes.Equal(textOf(a.body, `"id":`), r.bytes[r.at:r.at+idSize]):
+	case !bytes.Equal(memberValue(a.body, `"id":`), r.bytes[r.at:r.at+idSize]):
 		return "another payment"
 	case !bytes.Contains(a.body, statusCharged):
-		return "status " + string(textOf(a.body, `"status":`))
+		return "status " + string(memberValue(a.body, `"status":`))
 	}
 	return ""
 }
@@ -199,7 +199,7 @@ func (r *reader) check(_ uint64, a *answer) string {
 // lost implements job: a read changes nothing.
 func (r *reader) lost(uint64) {}
 
-// lists GETs one page of the transaction list, always the same page.
+// lists is the workload that always GETs the same page of the list of transactions.
 type lists struct{ bytes []byte }
 
 func newLists(host, query string, s *server.Sandbox) *lists {
@@ -213,8 +213,8 @@ func (l *lists) request(uint64) []byte { return l.bytes }
 
 var cursorKey = []byte(`"cursor":{`)
 
-// check implements job: the answer must be a page, with any number of rows.
-func (l *lists) check(_ uint64, a *answer) string {
+// check implements job: the response must be a page, with any number of rows.
+func (l *lists) check(_ uint64, a *response) string {
 	switch {
 	case a.status != 200:
 		return "HTTP " + strconv.Itoa(a.status)

@@ -89,7 +89,7 @@ func posts(entry *ledger.Entry, p *ledger.Posting) bool {
 	return false
 }
 
-// line appends a posting's line to its account's page.
+// line appends the line of a posting to the page of the posting's account.
 func (w *writer) line(b *balance, e *ledger.Event, index int, p *ledger.Posting) {
 	page := &b.page
 	w.appendTo(page, e.Booked)
@@ -106,8 +106,8 @@ func (w *writer) line(b *balance, e *ledger.Event, index int, p *ledger.Posting)
 	}
 }
 
-// newLines returns memory for a page's lines; recycle takes it back. Pages without lines don't
-// keep memory, because each cached page would keep as much as its busiest group needed.
+// newLines returns memory for a page's lines; recycle reuses it afterwards. A page without lines has no
+// memory of its own, because otherwise each cached page would hold as much as its busiest group needed.
 func (w *writer) newLines() []byte {
 	n := len(w.buffers) - 1
 	if n < 0 {
@@ -118,7 +118,7 @@ func (w *writer) newLines() []byte {
 	return b
 }
 
-// maxBuffers bounds the buffers that are kept from group to group.
+// maxBuffers bounds the number of spare buffers that are reused from group to group.
 const maxBuffers = 8_192
 
 func (w *writer) recycle(buffer []byte) {

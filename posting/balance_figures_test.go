@@ -81,7 +81,7 @@ func figureAccount(n int64) ledger.Path { return ledger.PartnerAvailable(n + 1) 
 
 // movements returns a group's entries.
 func movements(random *rand.Rand) *posting.Change {
-	c := &posting.Change{Outcome: true}
+	c := &posting.Change{MustRecord: true}
 	for n := range figureGroup {
 		s := ledger.Source{Kind: ledger.Transfer}
 		binary.BigEndian.PutUint64(s.ID[:], random.Uint64())

@@ -1,14 +1,14 @@
 package posting
 
-// cache holds what the orderer has written or read, in two generations. An entry moves to the
-// young generation when it is used; when that is full, the old one is dropped. A generation
-// lives for at least minRotation groups, so that no entry is dropped before its group is durable
-// (invariant 5 of the package).
+// cache holds what the orderer has written or read, in two generations. An entry moves to the young
+// generation when it is used. When the young generation is full, the old one is dropped and the young
+// one becomes old. A generation lives for at least minRotation groups, so that no entry is dropped
+// before its group is durable (invariant 5 of the package).
 type cache[K comparable, V any] struct {
 	young, old map[K]V
 	limit      int
 	rotated    uint64       // group number of the last rotation
-	pinned     func(V) bool // optional: tells whether a value must not be dropped
+	pinned     func(V) bool // tells whether a value must not be dropped; nil: any value may be
 }
 
 const minRotation = 4

@@ -19,10 +19,10 @@ type Change struct {
 	Dates    []DateGuard
 	Close    *Closing // nil: it closes no month
 
-	// Outcome marks a Change that records what has already happened (an outcome, a capture, a
-	// void, something due). It is refused only for its version, or for a claim that it takes,
-	// because moved money must always be recorded.
-	Outcome bool
+	// MustRecord marks a Change that records what has already happened (an outcome, a capture, a void, a
+	// due instant that has passed). It is refused only if its version is stale or one of its claims is
+	// taken, because moved money must always be recorded.
+	MustRecord bool
 }
 
 // Step moves one record by one or more events.
@@ -76,13 +76,12 @@ type Receipt struct {
 	// nothing, or ErrStopped: the outcome is unknown, and the process is about to end.
 	Err error
 
-	// Claim is the index in Change.Claims of the first claim that was taken, and Owner its
-	// value, for ledger.ClaimTaken. Owner must not be changed.
+	// If Err has the code ledger.ClaimTaken, Claim is the index in Change.Claims of the first claim
+	// that already has an owner, and Owner is that owner. The caller must not modify Owner.
 	Claim int
 	Owner []byte
 
-	// Counter is the index in Change.Counters of the guard that refused, if Err has the guard's
-	// code.
+	// If Err has the code of a counter's guard, Counter is that guard's index in Change.Counters.
 	Counter int
 
 	// Stamps has the stamp of each step, in order.
@@ -144,8 +143,8 @@ func (c *Change) check() error {
 	return c.checkSources()
 }
 
-// checkSources refuses a Change in which two steps move one record, because the second would be
-// checked against the version before the first.
+// checkSources refuses a Change in which two steps move one record, because both would be checked
+// against the version before the Change.
 func (c *Change) checkSources() error {
 	if len(c.Steps) < 2 {
 		return nil
@@ -189,8 +188,8 @@ func (s *Step) check() error {
 	return s.checkNotices()
 }
 
-// bare tells whether the step's record consists only of its event, so that no later change and
-// no timer looks for it.
+// bare tells whether the step's record consists only of its event. Neither a later change nor a timer
+// reads such a record.
 func (s *Step) bare() bool {
 	return s.Source.Kind == ledger.Transfer && s.Expect == 0 && s.Due == 0 && s.Sealed == nil && !s.Unseal
 }

@@ -24,7 +24,7 @@ func (w *writer) check(c *Change) Receipt {
 			return Receipt{Err: ledger.Refuse("posting.Submit", ledger.StaleVersion, "version %d is stored, %d was expected", stamp.Version, s.Expect)}
 		}
 	}
-	if c.Outcome {
+	if c.MustRecord {
 		return Receipt{}
 	}
 	if refusal := w.checkDates(c.Dates); refusal != nil {
@@ -86,14 +86,14 @@ func (w *writer) stamp(s *Step) Stamp {
 	return stamp
 }
 
-// fresh tells whether the record cannot be in the store, because its id is random and was
-// generated for this change. Changes in flight are in the cache anyway.
+// fresh tells whether the record certainly is not in the store, because its random id was generated for
+// this change. Records of changes that are not durable yet are found in the cache.
 func (s *Step) fresh() bool {
 	return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer) && s.Source.ID.Version() == 4
 }
 
-// checkCounters checks each guard on its counter after the guards before it, and returns the
-// index of the first that refuses.
+// checkCounters checks each guard against its counter, as the preceding guards leave the counter. It
+// returns the index of the first guard that refuses.
 func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	for i := range c.Counters {
 		g := &c.Counters[i]
@@ -111,7 +111,7 @@ func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	return 0, nil
 }
 
-// projectedCounter returns a guard's counter after the guards before it.
+// projectedCounter returns a guard's counter as the preceding guards leave it.
 func (w *writer) projectedCounter(earlier []ledger.CounterGuard, g *ledger.CounterGuard) (money.Amount, error) {
 	amount := w.counter(counterKey{g.Org, g.Key, g.Window}).amount
 	var err error
@@ -191,9 +191,9 @@ func (w *writer) projectAll(c *Change) error {
 	return nil
 }
 
-// checkRange refuses a command that would take a total to half of its range: it may begin in the
-// lower quarter and move less than a quarter. The headroom counter that an outcome's intent
-// moved keeps outcomes in range.
+// checkRange refuses a command that could bring a total to half of its range: a command may begin only
+// with totals in the lowest quarter of their range, and move less than a quarter. Outcomes stay in
+// range because their intents have counted them in the headroom counter.
 func (w *writer) checkRange(c *Change) *ledger.Refusal {
 	var sum money.Amount
 	for i := range c.Steps {
@@ -222,7 +222,7 @@ var quarter = func() money.Amount {
 	return a
 }()
 
-// small tells whether all totals of a posting's accounts are in the lower quarter.
+// small tells whether all totals of a posting's accounts are in the lowest quarter of their range.
 func (w *writer) small(org ledger.ID, p *ledger.Posting) bool {
 	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).small() &&
 		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).small())

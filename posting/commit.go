@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// prepared is a group on its way to the disk, with the callers that wait for it. Two of them
-// alternate between the orderer and the committer.
+// prepared is a group on its way to the disk, with the callers that wait for it. There are two prepared
+// values: while the committer writes one, the orderer fills the other.
 type prepared struct {
 	group    *store.Group
 	waiters  []waiter
@@ -89,8 +89,8 @@ func (j *Journal) commit() {
 	}
 }
 
-// apply makes the group durable. A group without rows contains only refusals; it passes through
-// here so that its refusals wait for the groups that they are based on.
+// apply makes the group durable. A group without rows contains only refusals; it passes through apply
+// so that its refusals are sent only after the groups that they are based on are durable.
 func (j *Journal) apply(p *prepared) error {
 	if p.group.Rows() == 0 {
 		return nil

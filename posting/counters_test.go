@@ -84,7 +84,7 @@ func TestCountersAreCheckedAfterVersionsAndBeforeFunds(t *testing.T) {
 	stale.Steps[0].Expect = 3
 	wantCode(t, f.submit(stale).Err, ledger.StaleVersion)
 	outcome := guards(takes("a", 101))
-	outcome.Outcome = true
+	outcome.MustRecord = true
 	f.must(outcome)
 	f.stops(0, guards(takes("a", 1)))
 }

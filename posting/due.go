@@ -9,13 +9,12 @@ import (
 	"mizan/posting/store"
 )
 
-// Due holds the items that are due soon in memory, in time order, and loads later items from the
-// store when their time comes near. Due rows are never removed one by one: an item counts only
-// while its record still wants that instant, and whole rows are removed once the low-water mark
-// has passed them.
+// Due holds the items that are due soon in memory, in time order, and loads later items from the store
+// when their time comes near. Due rows are never removed one by one: an item counts only while it has
+// its record's current due instant, and whole rows are removed once the low-water mark has passed them.
 type Due struct {
 	journal *Journal
-	wake    chan struct{} // receives when an earlier instant than before becomes known
+	wake    chan struct{} // receives a value when the earliest known due instant becomes earlier
 
 	mu         sync.Mutex
 	heap       []ticketed               // by At; stale items stay until they reach the top
@@ -24,7 +23,7 @@ type Due struct {
 	horizon    ledger.Micros            // all items due before it are in memory
 	ticket     uint64                   // the last ticket given
 
-	mark int64 // the second below which no row is live; only the orderer moves it
+	mark int64 // the second below which no row has a current item; only the orderer moves it
 }
 
 type dueKey struct {
@@ -32,8 +31,8 @@ type dueKey struct {
 	source ledger.Source
 }
 
-// wanted is the instant for which a record waits, and the ticket of its item in the heap; 0: the
-// item was handed out. All other items of the record are stale.
+// wanted is a record's current due instant and the ticket of the record's item in the heap; ticket 0:
+// the item was handed out. All other items of the record are stale.
 type wanted struct {
 	at     ledger.Micros
 	ticket uint64
@@ -57,7 +56,7 @@ func newDue(j *Journal) *Due {
 	return &Due{journal: j, wake: make(chan struct{}, 1), live: make(map[dueKey]wanted), dispatched: make(map[dueKey]ledger.Micros)}
 }
 
-// Wake receives when an instant earlier than before may be due.
+// Wake returns a channel that receives a value when the earliest due instant may have become earlier.
 func (d *Due) Wake() <-chan struct{} { return d.wake }
 
 // Next returns the earliest due instant within the window.
@@ -71,9 +70,9 @@ func (d *Due) Next() (ledger.Micros, bool) {
 	return d.heap[0].At, true
 }
 
-// Take hands out the items due at or before the instant, in order, at most max of them. An item
-// comes again only after Return or a restart, so the caller must make sure that its record moves
-// on.
+// Take hands out the items due at or before the instant, in order, at most max of them. An item is
+// handed out again only after Return or a restart, so the caller must make sure that the record gets
+// another due instant or none.
 func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,8 +100,8 @@ func (d *Due) Return(item store.DueItem) {
 	}
 }
 
-// All returns all items in memory that ready accepts, whatever their time. At start it finds the
-// intents whose outcome is unknown, which are inquired at once.
+// All returns all items in memory that ready accepts, whatever their time. When the server starts, this
+// finds the intents whose outcome is unknown, and they are inquired at once.
 func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +114,7 @@ func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 	return found
 }
 
-// fresh tells whether an item's record still waits for it.
+// fresh tells whether an item still has its record's current due instant.
 func (d *Due) fresh(item *ticketed) bool {
 	return d.live[dueKey{item.Org, item.Source}].ticket == item.ticket
 }
@@ -126,8 +125,8 @@ func (d *Due) dropStale() {
 	}
 }
 
-// want makes the record wait for the instant. An item that is already in the heap stays; if it
-// was handed out, the record becomes due once more.
+// want sets the record's due instant. An item that is already in the heap stays; if it was handed out,
+// the record becomes due once more.
 func (d *Due) want(k dueKey, at ledger.Micros) {
 	if w := d.live[k]; w.at == at && w.ticket != 0 {
 		return
@@ -143,7 +142,7 @@ func (d *Due) forget(k dueKey) {
 	delete(d.dispatched, k)
 }
 
-// changed takes over the due instants of a durable group.
+// changed applies the new due instants of a durable group.
 func (d *Due) changed(changes []dueChange) {
 	if len(changes) == 0 {
 		return
@@ -174,8 +173,8 @@ func (d *Due) changed(changes []dueChange) {
 // minCompact is the size of the heap below which compacting is not worth while.
 const minCompact = 4_096
 
-// compact bounds the heap by the number of waiting records. Otherwise records that often move a
-// due instant in the far future would fill it with stale items.
+// compact bounds the heap by the number of waiting records. Without it, records whose due instant moves
+// often and lies far in the future would fill the heap with stale items.
 func (d *Due) compact() {
 	if len(d.heap) < max(minCompact, 2*len(d.live)) {
 		return
@@ -233,10 +232,10 @@ func (d *Due) loadTo(to ledger.Micros) error {
 // maxLoad is the number of items after which a step of loading ends at the next second.
 const maxLoad = 4_096
 
-// load reads rows from the horizon on, keeps the items that their records still want, and moves
-// the horizon to where it stopped. After an error, items beyond the old horizon are still only
-// in the store. The lock is held from before the snapshot is opened: a group that the snapshot
-// does not show reports its changes afterwards, so no stale item stays.
+// load reads rows from the horizon on, adds the items that have their record's current due instant, and
+// moves the horizon to where it stopped. After an error, items beyond the old horizon are still only in
+// the store. The lock is held from before the snapshot is opened: a group that the snapshot does not
+// show reports its changes afterwards, so no stale item stays.
 func (d *Due) load(to ledger.Micros) error {
 	snap := d.journal.store.Snapshot()
 	defer snap.Close()
@@ -297,9 +296,9 @@ func (d *Due) keepWanted(snap *store.Snapshot, items []store.DueItem) error {
 	return nil
 }
 
-// clean returns the second below which no due row can be live: no item in memory is due before
-// it, and neither is an item that is not loaded yet, nor one that the orderer has prepared but
-// the committer has not reported.
+// clean returns the second below which no due row has a current item. No item is due before it: neither
+// one in memory, nor one that is not loaded yet, nor one that the orderer has prepared but the
+// committer has not reported.
 func (d *Due) clean(now, prepared ledger.Micros) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -308,7 +307,7 @@ func (d *Due) clean(now, prepared ledger.Micros) int64 {
 	if len(d.heap) > 0 {
 		earliest = min(earliest, d.heap[0].At)
 	}
-	for _, at := range d.dispatched { // their records have not moved yet
+	for _, at := range d.dispatched { // their records still have this due instant
 		earliest = min(earliest, at)
 	}
 	if prepared != 0 {

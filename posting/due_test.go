@@ -17,7 +17,7 @@ import (
 // wake sets a record's due instant; the first call creates the record.
 func (f *fixture) wake(s ledger.Source, version uint64, at ledger.Micros) {
 	f.t.Helper()
-	f.must(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	f.must(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: s, Expect: version, Record: []byte{1}, Due: at, Events: []ledger.Event{{Name: "wait", To: "waiting"}},
 	}}})
 }
@@ -248,7 +248,7 @@ func TestTimerMemoryIsBoundedByWaitingRecords(t *testing.T) {
 		c := note(uuid.New())
 		c.Steps[0].Due = ledger.MicrosOf(start) + 500_000_000
 		done := note(c.Steps[0].Source.ID)
-		done.Outcome, done.Steps[0].Expect = true, 1
+		done.MustRecord, done.Steps[0].Expect = true, 1
 		changes = append(changes, &c, &done)
 	}
 	waiter := newSource()
@@ -256,7 +256,7 @@ func TestTimerMemoryIsBoundedByWaitingRecords(t *testing.T) {
 	last.Steps[0].Due = ledger.MicrosOf(start) + 550_000_000
 	changes = append(changes, &last)
 	for i := range changes {
-		changes[i].Outcome = true // the queue accepts all outcomes
+		changes[i].MustRecord = true // the queue accepts all outcomes
 	}
 	for _, receipt := range f.together(d, changes) {
 		if receipt.Err != nil {

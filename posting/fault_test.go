@@ -142,7 +142,7 @@ func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 		f.Submit(deposit(), done)
 	}
 	outcome := deposit()
-	outcome.Outcome = true
+	outcome.MustRecord = true
 	f.Submit(outcome, done)
 	refused = len(refusals)
 	if refused == 0 {
@@ -173,7 +173,7 @@ func TestNearlyFullDiskRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 	f.reopen()
 	wantCode(t, f.submit(deposit()).Err, ledger.Unavailable)
 	outcome := deposit()
-	outcome.Outcome = true
+	outcome.MustRecord = true
 	f.must(outcome)
 }
 

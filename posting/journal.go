@@ -41,8 +41,8 @@ type Options struct {
 	Clock clock.Clock
 	Log   *slog.Logger
 
-	// Fatal is called once, with the error of the Log or of the store's background work. It must
-	// end the process without any further acknowledgement. Nil: panic.
+	// Fatal is called once, with the error of the Log or of the store's background work. It must end
+	// the process without any further acknowledgement. If Fatal is nil, the journal panics.
 	Fatal func(error)
 
 	// Cached is the least number of accounts, records and counters that the orderer caches; 0:
@@ -53,7 +53,7 @@ type Options struct {
 	// 0 nothing is buffered: each group stores a page for every account it touches.
 	BufferedGroups int
 
-	// WrapLog, if set, wraps the store as seen by the committer: for tests with failing or
+	// WrapLog, if set, wraps the Log to which the committer writes. Tests use it to simulate failing or
 	// blocking disks.
 	WrapLog func(Log) Log
 }
@@ -167,7 +167,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.OutOfRange, "a change of up to %d rows and %d bytes is more than a group", bound.rows, bound.bytes)
 	}
-	if !c.Outcome && j.store.LowSpace() {
+	if !c.MustRecord && j.store.LowSpace() {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the disk is nearly full")
 	}
@@ -176,7 +176,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	if j.closed {
 		return ErrStopped
 	}
-	if !c.Outcome && len(j.queue)+j.dequeued >= MaxQueue {
+	if !c.MustRecord && len(j.queue)+j.dequeued >= MaxQueue {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full")
 	}
@@ -194,7 +194,7 @@ func (j *Journal) QueueDepth() int {
 	return len(j.queue) + j.dequeued
 }
 
-// LowSpace tells whether commands are refused because the disk is nearly full.
+// LowSpace tells whether commands are being refused because the disk is nearly full.
 func (j *Journal) LowSpace() bool { return j.store.LowSpace() }
 
 // Bind ties the store to a keyring by the keyring's identity. If the store is already tied to

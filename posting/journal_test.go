@@ -254,7 +254,7 @@ func TestStepRequiresTheStoredVersion(t *testing.T) {
 	f := open(t)
 	source := ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
 	move := func(expect uint64) *posting.Change {
-		return &posting.Change{Outcome: true, Steps: []posting.Step{{Org: org, Source: source, Expect: expect, Record: []byte{9},
+		return &posting.Change{MustRecord: true, Steps: []posting.Step{{Org: org, Source: source, Expect: expect, Record: []byte{9},
 			Events: []ledger.Event{{Name: "a", To: "x"}, {Name: "b", From: "x", To: "y"}}}}}
 	}
 	f.must(move(0))

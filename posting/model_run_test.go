@@ -208,7 +208,7 @@ func (p *play) draft() draft {
 		}
 	default:
 		c.Steps = []posting.Step{p.again(org)}
-		c.Outcome = p.random.IntN(2) == 0
+		c.MustRecord = p.random.IntN(2) == 0
 	}
 	p.guard(c)
 	return d
@@ -258,7 +258,7 @@ func (p *play) outcome(d *draft) bool {
 			events = append(events, p.events(1+p.random.IntN(2), p.entry(ledger.Pending))...)
 		}
 		s := p.step(k.org, k.source, r.stamp.Version, events)
-		d.change.Steps, d.change.Outcome = []posting.Step{s}, true
+		d.change.Steps, d.change.MustRecord = []posting.Step{s}, true
 		if r.reserved > 0 {
 			d.change.Counters = []ledger.CounterGuard{{Org: k.org, Key: "reserved", Add: amount(uint64(r.reserved)), Release: true}}
 		}

@@ -123,7 +123,7 @@ func (m *model) expect(c *posting.Change) (code ledger.Code, at int, owner strin
 			return ledger.StaleVersion, 0, ""
 		}
 	}
-	if c.Outcome {
+	if c.MustRecord {
 		return "", 0, ""
 	}
 	counters := map[counted]int64{}

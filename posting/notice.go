@@ -7,15 +7,15 @@ import (
 	"mizan/posting/store"
 )
 
-// Channel is the way of a notice to its destination. It is stored.
+// Channel is the way in which a notice reaches its destination. Its value is stored.
 type Channel byte
 
 // The channels. The zero value is invalid.
 const (
 	Webhook   Channel = iota + 1 // the signed envelope, to a merchant's address
-	Stream                       // the same address, with a different body (specification, "Events")
+	Stream                       // the merchant's address too, with a different body (specification, "Events")
 	Operators                    // Telegram and e-mail of the terminal's operators
-	Bulletin                     // the same, without an event: never a Notice of a Step
+	Bulletin                     // the same recipients, but not about an event: never in Step.Notices
 )
 
 // String names the channel.
@@ -27,32 +27,32 @@ func (c Channel) String() string {
 	return names[0]
 }
 
-// ofEvents tells whether the channel carries notices about events.
+// ofEvents tells whether notices on this channel are about events.
 func (c Channel) ofEvents() bool { return c >= Webhook && c <= Operators }
 
 // Notice is a notification about an event. It becomes durable with the event.
 type Notice struct {
 	Event   int     // index of the event in Step.Events
-	Channel Channel // how it goes
+	Channel Channel // how it is sent
 	To      ledger.ID
 	Body    []byte // stored beside the record: at most MaxNotice bytes
 
-	// About is not stored: it saves the first attempt from reading the record. About and Body
-	// must not change any more.
+	// About is the notice's subject in memory. It is not stored; with it the first delivery attempt
+	// need not read the record. The submitter must not modify About and Body afterwards.
 	About any
 
 	// Late fields: the writer fills them.
 	Source ledger.Source
-	Booked ledger.Micros // of the event: with the channel it identifies the notice in its organization
+	Booked ledger.Micros // booked time of the event; together with Channel it identifies the notice in its organization
 	Page   ledger.Micros // booked time of the first notice on the same page
 }
 
 // MaxNotice is the most bytes of a notice's body.
 const MaxNotice = store.MaxNotice
 
-// KV is a row that an actor keeps for itself. The journal writes it with the Change and does not
-// interpret it. Keys that begin with 'n' are the writer's pages of notices: a KV can only remove
-// them. Keys that begin with 't' are checkpoints, which readers of the trial balance use.
+// KV is a row that belongs to an actor. The journal writes it with the Change and does not interpret
+// it. Keys that begin with 'n' are the writer's pages of notices: a KV can only remove them. Keys that
+// begin with 't' are checkpoints, which readers of the trial balance use.
 type KV struct {
 	Org   ledger.ID
 	Key   []byte // at most 256 bytes
@@ -152,16 +152,16 @@ func (v *View) KV(org ledger.ID, key []byte) ([]byte, bool, error) {
 	return v.snap.Get(store.KeyKV(nil, org, key), nil)
 }
 
-// KVsAscending calls fn with the KVs whose keys begin with prefix, beginning with the first key
-// that is not below from (nil: with the first of all). The slices are valid until fn returns.
+// KVsAscending calls fn with the KVs whose keys begin with prefix, beginning with the first key ≥ from
+// (nil: with the first of all). The slices are valid until fn returns.
 func (v *View) KVsAscending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key, value []byte) (bool, error) {
 		return fn(store.KVKey(key), value)
 	})
 }
 
-// KVKeys is KVsAscending without the values. If skipTo is not nil, the next key is the first
-// that is not below skipTo, which must be above the current key.
+// KVKeys is KVsAscending without the values. If fn returns a skipTo that is not nil, the iteration
+// continues with the first key ≥ skipTo, which must be above the current key.
 func (v *View) KVKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
 	return v.snap.AscendKeys(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key []byte) ([]byte, bool, error) {
 		skip, more, err := fn(store.KVKey(key))
@@ -172,8 +172,7 @@ func (v *View) KVKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (s
 	})
 }
 
-// KVsDescending is KVsAscending backwards, beginning with the greatest key that is not above
-// from (nil: with the last).
+// KVsDescending is KVsAscending backwards, beginning with the greatest key ≤ from (nil: with the last).
 func (v *View) KVsDescending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return v.snap.Descend(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key, value []byte) (bool, error) {
 		return fn(store.KVKey(key), value)

@@ -142,7 +142,7 @@ func TestRefusedChangeWritesNoNotices(t *testing.T) {
 	first, taken, stale := change(stepWithNotices(org, 1, "first")), change(stepWithNotices(org, 1, "taken")), change(stepWithNotices(org, 1, "stale"))
 	first.Claims, taken.Claims = claim, claim
 	stale.Steps[0].Source, stale.Steps[0].Expect = first.Steps[0].Source, 7
-	stale.Outcome = true
+	stale.MustRecord = true
 	receipts := f.together(d, []*posting.Change{first, taken, stale}) // in one group, or in two
 	if receipts[0].Err != nil {
 		t.Fatal(receipts[0].Err)

@@ -16,7 +16,7 @@ type orgState struct {
 	tree  tree
 	block store.Block
 
-	crossing   []store.Subtree // completed by the block, but begun before it
+	crossing   []store.Subtree // subtrees that the block completed but that begin before it
 	chunks     int             // number of this group's chunks for the page buffer
 	bufferRows []bufferRow     // this group's page-buffer rows
 	touched    bool            // the group being prepared has changes of the organization
@@ -67,7 +67,8 @@ func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 	return b, nil
 }
 
-// next assigns the next event's place: a gap-free seq and a strictly later time.
+// next assigns the seq of the next event, without a gap, and its booked time, later than the previous
+// one.
 func (b *orgState) next(now ledger.Micros) (uint64, ledger.Micros) {
 	b.last++
 	b.time = max(b.time+1, now)
@@ -125,9 +126,9 @@ func (w *writer) flushOrg(b *orgState) {
 
 // Bounds of memory that is kept from group to group for reuse.
 const (
-	maxWarm          = 256     // with more organizations than this, blocks' memory is not kept
-	maxBufferingOrgs = 16      // likewise for buffer rows, which may be ten times as large
-	maxKept          = 4 << 10 // largest kept capacity of a page's line buffer
+	maxWarm          = 256     // with more organizations than this, the memory of blocks is not reused
+	maxBufferingOrgs = 16      // with more organizations than this, the memory of buffer rows is not reused; it may be ten times as large
+	maxKept          = 4 << 10 // largest capacity of a page's line buffer that is reused
 )
 
 func (w *writer) flushBlock(b *orgState) {
@@ -166,7 +167,7 @@ func (t *tree) add(leaf []byte, completed func(store.Subtree)) {
 	t.edge = append(t.edge, s)
 }
 
-// root returns the hash of the whole tree; for a tree without leaves, the hash of nothing.
+// root returns the root hash of the tree; for a tree without leaves, the hash of an empty input.
 func (t *tree) root() [32]byte {
 	if len(t.edge) == 0 {
 		return sha256.Sum256(nil)

@@ -10,22 +10,22 @@ import (
 	"mizan/posting/store"
 )
 
-// page collects the lines of an account, or the rows of a list, until they are written
-// as one stored page. Until then the lines are durable in the page buffer. If a group's changes
-// have few accounts in common, one row for each touched page would be most of the group's
-// bytes.
+// page collects the lines of an account, or the rows of a list, until they are written as one stored
+// page. Until then the lines are durable in the page buffer. Without the buffer, each page that a group
+// touches would get a row; if the group's changes have few accounts in common, these rows would be most
+// of the group's bytes.
 type page struct {
-	balance *balance // the account's; nil: it is a page of a list
+	balance *balance // balance of the page's account; nil: it is a page of a list
 	list    listKey
 	prefix  []byte // of the stored pages' keys
 
-	group         uint64        // the last one that wrote to it
+	group         uint64        // the last group that wrote to it
 	bufferedSince uint64        // the group whose buffer rows have its first line; 0: none is buffered
 	first         ledger.Micros // booked time of its first line
-	last          ledger.Micros // and of its last
-	lines         []byte        // not on a stored page yet; between groups nil if there are none
-	cuts          []cut         // where in lines a further row begins, if they are too long for one
-	fresh         int           // where the lines of the group being prepared begin
+	last          ledger.Micros // booked time of its last line
+	lines         []byte        // lines that are not on a stored page yet; between groups nil if there are none
+	cuts          []cut         // offsets in lines at which further rows begin, if they are too long for one row
+	fresh         int           // offset at which the lines of the group being prepared begin
 }
 
 // cut is the offset at which a row begins, and the booked time of its first line.
@@ -34,7 +34,8 @@ type cut struct {
 	first ledger.Micros
 }
 
-// buffered tells whether the page buffer has lines of the page. Such a page must stay in memory.
+// buffered tells whether the page buffer has lines of the page. A page with such lines must stay in
+// memory.
 func (p *page) buffered() bool { return p.bufferedSince != 0 }
 
 type listKey struct {
@@ -47,7 +48,7 @@ func (p *page) org() ledger.ID { return ledger.ID(p.prefix[1:17]) }
 // bufferedGroup has the page-buffer rows that one group wrote.
 type bufferedGroup struct {
 	group uint64
-	pages []*page // their oldest buffered lines are in this group's rows
+	pages []*page // pages whose oldest buffered lines are in this group's rows
 	rows  []store.BufferKey
 	bytes int
 }
@@ -57,7 +58,7 @@ type pageBuffer struct {
 	groups    []bufferedGroup // oldest first
 	bytes     int
 	maxGroups int  // from Options.BufferedGroups
-	lagging   bool // the last group had no room for all that it should have flushed
+	lagging   bool // the last group had no room for all the lines that it should have flushed
 }
 
 // Lines move from the page buffer to a stored page when the page has flushFrom bytes, when
@@ -94,7 +95,7 @@ func (w *writer) appendTo(p *page, at ledger.Micros) {
 	p.last = at
 }
 
-// long tells whether n more bytes would make the page's last row too long.
+// long tells whether the page's last row would be too long with n more bytes.
 func (p *page) long(n int) bool {
 	from := 0
 	if k := len(p.cuts); k > 0 {
@@ -125,10 +126,10 @@ func (w *writer) storePage(p *page, first ledger.Micros, lines []byte) {
 	w.group.Set(w.key, lines)
 }
 
-// finishPages ends the group's pages. Pages with enough lines are flushed; the lines of the other
-// pages go into the page buffer. A page also goes there if the group has no room for the page's
-// lines of earlier groups, which the size estimate of this group's changes does not include. An
-// account's first lines are flushed at once, because only a stored page shows that the account
+// finishPages ends the group's pages. Pages with enough lines are flushed; the lines of the other pages
+// go into the page buffer. A page's lines also go there if flushing the page does not fit into the
+// group, because the lines of earlier groups are not part of the size estimate of this group's changes.
+// An account's first lines are flushed at once, because only a stored page shows that the account
 // exists.
 func (w *writer) finishPages() {
 	room := w.room()
@@ -151,11 +152,12 @@ func (w *writer) finishPages() {
 	w.pages = w.pages[:0]
 }
 
-// unknown tells whether the account has no stored page yet, which would show that it exists.
+// unknown tells whether the account has no stored page yet; only a stored page shows that an account
+// exists.
 func (p *page) unknown() bool { return p.balance != nil && !p.balance.paged }
 
-// older returns the size of flushing the page beyond the size that the group has counted for its
-// own lines.
+// older returns how many bytes flushing the page adds to what the group has already counted for its own
+// lines.
 func (p *page) older() size {
 	older := size{bytes: p.fresh}
 	for _, c := range p.cuts {
@@ -233,7 +235,7 @@ func (b *orgState) bufferRow(shard byte) *bufferRow {
 	return &b.bufferRows[len(b.bufferRows)-1]
 }
 
-// addChunk writes lines of the page with the head w.head.
+// addChunk writes lines of the page whose head is w.head.
 func (w *writer) addChunk(b *orgState, shard byte, lines []byte, d *bufferedGroup) {
 	s := b.bufferRow(shard)
 	if len(s.row) > 0 && len(s.row)+chunkLengths+len(w.head)+len(lines) > store.MaxPage {
@@ -271,8 +273,8 @@ func (w *writer) drain() {
 	}
 }
 
-// drainGroup flushes the lines in one group's buffer rows and removes the rows. It returns
-// whether there was room for all of them.
+// drainGroup flushes the lines in one group's buffer rows and removes the rows. It returns false if
+// there was no room for all of them.
 func (w *writer) drainGroup(d *bufferedGroup, room *size) bool {
 	for n := len(d.pages) - 1; n >= 0; n-- {
 		if p := d.pages[n]; p.bufferedSince == d.group {
@@ -335,8 +337,8 @@ func (w *writer) loadBuffer() error {
 	return nil
 }
 
-// unreadable returns the error for a buffer row that cannot be parsed. It returns an error that
-// already names the damage unchanged.
+// unreadable returns the error for a buffer row that cannot be parsed. If err already names the damage,
+// it is returned unchanged.
 func unreadable(k store.BufferKey, err error) error {
 	if damage, ok := errors.AsType[*store.DamageError](err); ok {
 		return damage
@@ -400,7 +402,7 @@ func (p *page) keep(w *writer) {
 	w.lists.set(p.list, p)
 }
 
-// page returns the page of a chunk's head.
+// page returns the page to which a chunk's head belongs.
 func (r *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
 	prefix := store.PagePrefix(nil, org, head)
 	if p := r.pages[string(prefix)]; p != nil {

@@ -60,7 +60,7 @@ func (d *bufferFixture) burst(v *testLog, steps ...posting.Step) {
 	receipts := make(chan posting.Receipt, len(steps))
 	var drafts []draft
 	for _, s := range steps {
-		c := &posting.Change{Steps: []posting.Step{s}, Outcome: true}
+		c := &posting.Change{Steps: []posting.Step{s}, MustRecord: true}
 		drafts = append(drafts, draft{change: copyOf(c)})
 		d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 	}
@@ -199,7 +199,7 @@ func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 		receipts := make(chan posting.Receipt, 2)
 		var drafts []draft
 		for n, s := range []posting.Step{other(), d.step(org, listed, [2]ledger.Path{pair1, quiet1})} {
-			c := &posting.Change{Steps: []posting.Step{s}, Outcome: true}
+			c := &posting.Change{Steps: []posting.Step{s}, MustRecord: true}
 			drafts = append(drafts, draft{change: copyOf(c)})
 			d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 			if n == 0 {
@@ -279,7 +279,7 @@ func (h *heavy) change(accounts ...ledger.Path) *posting.Change {
 		entry.Postings = append(entry.Postings, p)
 		h.lines[path]++
 	}
-	return &posting.Change{Outcome: true, Steps: []posting.Step{{
+	return &posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{{Name: "move", To: "done", Entry: entry}},
 	}}}
 }
@@ -440,7 +440,7 @@ func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 			d.restart()
 			restarted = true
 		}
-		c := &posting.Change{Outcome: true}
+		c := &posting.Change{MustRecord: true}
 		for k := range 20 { // many pages with long names and few buffered lines each
 			s := d.step(org, ledger.List{})
 			s.Events[0].Entry = &ledger.Entry{Phase: ledger.Posted}

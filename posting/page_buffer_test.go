@@ -54,7 +54,7 @@ func (d *bufferFixture) step(of ledger.ID, list ledger.List, pairs ...[2]ledger.
 // group books steps as one change, and so as one group.
 func (d *bufferFixture) group(steps ...posting.Step) {
 	d.t.Helper()
-	c := &posting.Change{Steps: steps, Outcome: true}
+	c := &posting.Change{Steps: steps, MustRecord: true}
 	pristine := copyOf(c)
 	receipt := d.must(c)
 	d.model.now = ledger.MicrosOf(d.clock.Now())

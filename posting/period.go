@@ -18,22 +18,22 @@ type DateGuard struct {
 	On    ledger.Date
 }
 
-// Closing closes an organization's month. One step of the Change must be the new record of that
-// month. Afterwards no entry takes effect in or before the month: a DateGuard refuses a command
-// that names such a day, and an entry that would be dated there by itself is dated on the first
-// open day.
+// Closing closes an organization's month. One step of the Change must be the new record of that month.
+// Afterwards no entry takes effect in or before the month: a DateGuard refuses a command that names
+// such a day, and an entry without a chosen day takes effect on the first open day at the earliest.
 //
-// Seen is the seq of the last event in the record's trial balance. If a later event took effect
-// in the month, the Change is refused with StaleVersion and must be made again. It is refused
-// with Conflict if the month is closed, or has not ended at the instant at which the closing
-// would be booked.
+// Seen is the seq of the last event in the record's trial balance. If a later event took effect in the
+// month, the Change is refused with StaleVersion, and the trial balance must be computed again. The
+// Change is refused with Conflict if the month is already closed, or has not ended at the instant at
+// which the closing would be booked.
 type Closing struct {
 	Org   ledger.ID
 	Month period.Month
 	Seen  uint64
 }
 
-// checkClosing refuses a month's record without its closing, and a closing without its record.
+// checkClosing refuses a Change with the record of a closed month but without Change.Close, and one
+// with Change.Close but without that record.
 func (c *Change) checkClosing() error {
 	closes := 0
 	for i := range c.Steps {
@@ -41,7 +41,7 @@ func (c *Change) checkClosing() error {
 		if s.Source.Kind != ledger.Period {
 			continue
 		}
-		if c.Outcome || c.Close == nil || s.Org != c.Close.Org || s.Source != c.Close.Month.Source() || s.Expect != 0 {
+		if c.MustRecord || c.Close == nil || s.Org != c.Close.Org || s.Source != c.Close.Month.Source() || s.Expect != 0 {
 			return fmt.Errorf("record %v of a month without its closing", s.Source.ID)
 		}
 		closes++
@@ -56,16 +56,16 @@ func (c *Change) checkClosing() error {
 type dates struct {
 	closed      period.Month            // the last closed month; 0: none
 	datedBefore map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked later
-	lost        uint64                  // seq of the last event that past does not cover
+	lost        uint64                  // seq of the last event that datedBefore does not cover
 
 	today  ledger.Date // the booked day of the last entry; 0: none since the start
 	last   uint64      // seq of the last entry
 	turned uint64      // seq of the last entry booked on an earlier day
 }
 
-// give sets the effective day of an event's entry: the booked day if the entry has none, and
-// never a day in a closed month. Entries are booked after the closing, so their booked day is
-// never in a closed month.
+// give sets the effective day of an event's entry to the booked day if the entry has none, and to the
+// first open day if its day is in a closed month. Entries are booked after the closing, so their booked
+// day is never in a closed month.
 func (d *dates) give(e *ledger.Event) {
 	entry, booked := e.Entry, e.Booked.Date()
 	if entry.Effective == 0 {
@@ -81,7 +81,7 @@ func (d *dates) give(e *ledger.Event) {
 	if entry.Effective >= booked {
 		return
 	}
-	if m := period.Of(entry.Effective); m < period.Of(booked) {
+	if m := period.MonthOf(entry.Effective); m < period.MonthOf(booked) {
 		if d.datedBefore == nil {
 			d.datedBefore = make(map[period.Month]uint64)
 		}
@@ -89,8 +89,8 @@ func (d *dates) give(e *ledger.Event) {
 	}
 }
 
-// changed tells whether an event after the seq may have taken effect in or before the month. It
-// may also be an event booked in the month: a group that began before midnight becomes durable
+// changed tells whether an event after the seq may have taken effect in or before the month. Such an
+// event may even be booked in the month, because a group that began before midnight becomes durable
 // after midnight.
 func (d *dates) changed(seq uint64, in period.Month) bool {
 	if d.lost > seq || d.turned > seq || d.today <= in.Last() && d.last > seq {
@@ -104,7 +104,7 @@ func (d *dates) changed(seq uint64, in period.Month) bool {
 	return false
 }
 
-// close records that a month is closed. Nothing takes effect in it any more.
+// close records that a month is closed. No later entry takes effect in it.
 func (d *dates) close(m period.Month) {
 	d.closed = m
 	maps.DeleteFunc(d.datedBefore, func(of period.Month, _ uint64) bool { return of <= m })
@@ -203,9 +203,9 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 	return nil
 }
 
-// Overdue returns the number of an organization's records with a due instant before the given
-// one, and of contracts that are due now. Contracts count because a timer's entry takes effect
-// on the day it was due, which may be long ago.
+// Overdue returns the number of an organization's records with a due instant before the given one, plus
+// the number of contracts that are due now. Contracts that are due now count because the entry of their
+// timer takes effect on the day it was due, which may be long ago.
 func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -230,11 +230,11 @@ func (f *fences) of(org ledger.ID) period.Month {
 	return f.months[org]
 }
 
-// Fence makes the writer refuse commands that name a day in or before the month of an
-// organization, with Unavailable, until down is called. Without it, commands that date entries
-// into the month while it is being closed would force the closer to read the trial balance again
-// and again. Entries of commands that were ordered before the fence are in the journal after a
-// few groups. An organization has at most one fence at a time.
+// Fence makes the writer refuse commands that name a day in or before the month of an organization,
+// with Unavailable, until the returned function down is called. Without it, commands that date entries
+// into the month while it is being closed would force the closer to read the trial balance again and
+// again. Entries of commands that were ordered before the fence are in the journal after a few groups.
+// An organization has at most one fence at a time.
 func (j *Journal) Fence(org ledger.ID, m period.Month) (down func()) {
 	j.fences.mu.Lock()
 	defer j.fences.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 )
 
 // september is the month in which every fixture begins.
-var september = period.Of(ledger.DateOf(start))
+var september = period.MonthOf(ledger.DateOf(start))
 
 // dated returns a transfer that takes effect on a day, which its command names.
 func dated(on ledger.Date) *posting.Change {
@@ -125,7 +125,7 @@ func TestEntryForAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 		{true, september.Last() + 1, september.Last() + 1}, {true, 0, september.Last() + 2}, {false, september.Last() + 9, september.Last() + 9},
 	} {
 		change := dated(c.on)
-		change.Outcome = c.outcome
+		change.MustRecord = c.outcome
 		if !c.outcome {
 			change.Dates = nil
 		}
@@ -145,7 +145,7 @@ func TestOutcomeIsNotRefusedForItsDate(t *testing.T) {
 	f.october()
 	f.close(september)
 	c := dated(september.Last())
-	c.Outcome = true
+	c.MustRecord = true
 	if got := f.effectiveOf(f.must(c).Stamps[0].LastSeq); got != september.Last()+1 {
 		t.Errorf("it takes effect on %v", got)
 	}
@@ -404,7 +404,7 @@ func TestMonthRecordRequiresItsClosing(t *testing.T) {
 		"another month's":        func(c *posting.Change) { c.Close.Month-- },
 		"another organization's": func(c *posting.Change) { c.Close.Org = uuid.New() },
 		"a second version":       func(c *posting.Change) { c.Steps[0].Expect = 1 },
-		"an outcome":             func(c *posting.Change) { c.Outcome = true },
+		"an outcome":             func(c *posting.Change) { c.MustRecord = true },
 	} {
 		c := closing(org, september, 0, [32]byte{})
 		change(c)

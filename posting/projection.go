@@ -5,8 +5,8 @@ import (
 	"mizan/ledger"
 )
 
-// projection computes the totals that accounts would have after entries are booked. It splits
-// the postings that spill, and checkFunds compares with it.
+// projection computes the totals that accounts would have after entries are booked. It splits the
+// postings that spill. checkFunds checks the projected totals.
 type projection struct {
 	writer   *writer
 	accounts []projected // few, so they are searched linearly
@@ -31,8 +31,8 @@ func (f *projection) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
 	return &f.accounts[len(f.accounts)-1].totals
 }
 
-// split replaces the entry's postings that spill by the postings that follow from the accounts'
-// totals.
+// split replaces each posting of the entry that spills by the postings on both accounts. Their amounts
+// follow from the accounts' totals.
 func (f *projection) split(org ledger.ID, entry *ledger.Entry) {
 	if !spills(entry) {
 		return
@@ -51,8 +51,8 @@ func spills(entry *ledger.Entry) bool {
 	return false
 }
 
-// book books an entry in the projection: first what a capture releases, then each posting, split
-// by the totals after the previous postings. It leaves the split postings in f.postings.
+// book books an entry in the projection: first what a capture releases, then each posting, split by the
+// totals after the previous postings. Afterwards f.postings has the postings as split.
 func (f *projection) book(org ledger.ID, entry *ledger.Entry) error {
 	for i := range entry.Released {
 		p := &entry.Released[i]

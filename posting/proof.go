@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// Inclusion proves that an event is in an organization's journal (RFC 6962, section 2.1.1): the
-// leaf at index Seq-1 and the path give the root of the tree of Size events.
+// Inclusion proves that an event is in an organization's journal (RFC 6962, section 2.1.1): the root of
+// the tree of Size events follows from the leaf at index Seq-1 and the path.
 type Inclusion struct {
 	Seq, Size uint64
 	Leaf      []byte // the event's canonical bytes
@@ -100,7 +100,7 @@ func (v *View) provable(org ledger.ID, op, field string, size uint64) (tlog.Tree
 type branches struct {
 	view  *View
 	org   ledger.ID
-	known []*branch // each is read once; a proof needs few
+	known []*branch // branches already read; a proof needs few
 	rows  int       // number of rows read
 }
 
@@ -128,9 +128,9 @@ func (b *branches) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// subtree returns the hash of the complete subtree whose leaves begin at n<<level. The block
-// with its last leaf completed it. If the subtree began earlier, the block's tree row has its
-// hash; otherwise the hash follows from the block's events.
+// subtree returns the hash of the complete subtree whose leaves begin at n<<level. The block that has
+// the subtree's last leaf completed the subtree. If the subtree began before that block, the block's
+// tree row has its hash; otherwise the hash follows from the block's events.
 func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 	begin, end := n<<level, (n+1)<<level
 	at, err := b.branch(end - 1)
@@ -151,7 +151,7 @@ func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 	return hashOf(at.hashes[begin-at.first : end-at.first]), nil
 }
 
-// hashOf returns the root over the leaves, whose number is a power of two.
+// hashOf returns the root over the leaves. Their number must be a power of two.
 func hashOf(leaves []tlog.Hash) tlog.Hash {
 	if len(leaves) == 1 {
 		return leaves[0]

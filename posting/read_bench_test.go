@@ -55,7 +55,7 @@ func stock(b *testing.B, j *posting.Journal) (sources []ledger.Source) {
 		})
 	}
 	for len(sources) < benched {
-		created, moved := &posting.Change{Outcome: true}, &posting.Change{Outcome: true}
+		created, moved := &posting.Change{MustRecord: true}, &posting.Change{MustRecord: true}
 		for i := range 100 {
 			s := newTransaction()
 			sources = append(sources, s)
@@ -189,7 +189,7 @@ func diarized(b *testing.B, days int) *posting.Journal {
 // payments returns a group of payments: each is listed, and moves money between its partner, one
 // of three terminals and the fees.
 func payments(random *rand.Rand) *posting.Change {
-	c := &posting.Change{Outcome: true}
+	c := &posting.Change{MustRecord: true}
 	for n := range paymentsInGroup {
 		partner := random.Int64N(partners)
 		if n%10 == 0 {

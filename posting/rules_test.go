@@ -124,7 +124,7 @@ func TestOutcomeIsCountedEvenByAFullCounter(t *testing.T) {
 	f := open(t)
 	for range 2 {
 		c := deposit()
-		c.Outcome = true
+		c.MustRecord = true
 		c.Counters = []ledger.CounterGuard{ledger.Headroom(org, usd, money.Max)}
 		f.must(c)
 	}

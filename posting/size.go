@@ -5,8 +5,8 @@ import (
 	"mizan/posting/store"
 )
 
-// size counts rows and bytes as store.Group does. What is not in a group yet counts with its
-// upper bound, so that a group ends before it exceeds what the store takes in one transaction.
+// size counts rows and bytes as store.Group does. Rows that are not in a group yet count with their
+// upper bounds, so that a group ends before it exceeds what the store accepts in one transaction.
 type size struct{ rows, bytes int }
 
 func (s *size) add(rows, bytes int) {
@@ -16,7 +16,7 @@ func (s *size) add(rows, bytes int) {
 
 func (s size) plus(other size) size { return size{s.rows + other.rows, s.bytes + other.bytes} }
 
-// take subtracts part from what is left, if enough is left.
+// take subtracts part from the size if part fits into it, and tells whether it does.
 func (s *size) take(part size) bool {
 	if !part.within(*s) {
 		return false
@@ -60,7 +60,7 @@ const (
 	entrySize   = 1 + 4*10
 	postingSize = 1 + 2 + 3 + 33 // in the event, without path, currency and network
 
-	// What the removal of passed due rows may add to any group, with the mark.
+	// What removing passed due rows, and writing the mark, may add to any group.
 	removalRows  = maxDueRemovals + 1
 	removalBytes = removalRows * (rowSize + 17)
 )
@@ -80,7 +80,7 @@ func (c *Change) size() (total size) {
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		if i == 0 || s.Org != c.Steps[i-1].Org {
-			blocks += 2 // the Change's own block, and a full one that was begun before
+			blocks += 2 // the Change's own block, and one that was begun before and is full
 		}
 		total = total.plus(s.rows())
 		for k := range s.Events {

@@ -14,18 +14,18 @@ type View struct {
 	low       uint64               // no older group has page-buffer rows
 	searches  int                  // searches of page buffers for a single page
 	buffers   map[ledger.ID]chunks // loaded as a whole
-	preloaded chunks               // of the pages that PreloadBuffer loaded
+	preloaded chunks               // chunks of the pages that PreloadBuffer loaded
 	blockOrg  ledger.ID
-	block     store.BlockRow // the last block read, of that organization
+	block     store.BlockRow // the last block read
 }
 
 // View opens a view of everything that is durable now.
 func (j *Journal) View() *View {
-	low := j.low.Load() // read before the snapshot: rows below it are only ever removed
+	low := j.low.Load() // read before the snapshot is taken; rows of groups below it are never added, only removed
 	return &View{snap: j.store.Snapshot(), clock: j.clock, low: low}
 }
 
-// Now returns the business time, for results that depend on it.
+// Now returns the current business time.
 func (v *View) Now() ledger.Micros { return ledger.MicrosOf(v.clock.Now()) }
 
 // Close ends the view.
@@ -154,21 +154,21 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 
 // Walk selects rows of a list.
 //
-// The bounds apply to Booked, which increases strictly in an organization, so that a walk
-// continues exactly where another ended. A creation's row is booked at the last event of the
-// creating Step. The record's Started is earlier by one microsecond for each event before it,
-// which are fewer than MaxEvents. The order is the same, but a caller that wants everything that
-// started in a window must extend the walk by MaxEvents microseconds and check each record.
+// The bounds apply to Booked, which increases strictly in an organization, so that one walk can
+// continue exactly where another ended. The Booked of a creation's row is that of the last event of the
+// creating Step. The record's Started is that of the Step's first event, and so at most MaxEvents
+// microseconds earlier. Rows are in the order of Started too, but a caller that needs all records with
+// Started in a window must extend the walk by MaxEvents microseconds and check each record.
 type Walk struct {
 	From   ledger.Micros // inclusive
 	Before ledger.Micros // exclusive; 0: no bound
 	First  bool          // only creations
 }
 
-// List calls fn with the rows of a list, newest first. A record that was
-// written again has a newer row too: for an order by the last change, a row counts only if its
-// Booked equals the record's Updated. The cost is proportional to all rows between the bounds,
-// also with First.
+// List calls fn with the rows of a list, newest first. A record that was listed again later has a newer
+// row as well: a caller that orders records by their last change must ignore the rows whose Booked
+// differs from the record's Updated. The cost is proportional to the number of all rows between the
+// bounds, even with First.
 func (v *View) List(org ledger.ID, l ledger.List, w Walk, fn func(Listed) (more bool, err error)) error {
 	if w.Before < 0 {
 		return nil // nothing is booked before 1970, and keys are unsigned

@@ -8,22 +8,24 @@ import (
 	"mizan/posting/store"
 )
 
-// sought is the line of a posting that has to be found, for its account's totals after it.
+// sought is a posting whose line has to be found, because the line has the account's totals after the
+// posting.
 type sought struct {
 	seq    uint64
 	index  int
 	booked ledger.Micros
-	totals *ledger.Totals // where to store the totals; nil: they are found
+	totals *ledger.Totals // where to store the totals; nil: the line has been found
 }
 
-// seeking has the lines of one account that have to be found, the newest first.
+// seeking has the lines of one account that have to be found, newest first.
 type seeking struct {
 	account ledger.Account
 	lines   []sought
 	left    int
 }
 
-// search has the accounts whose lines a page of events needs, by the heads of their pages.
+// search has the accounts whose lines are needed for a page of events, by the heads of the accounts'
+// pages.
 type search struct {
 	org      ledger.ID
 	accounts map[string]*seeking
@@ -31,10 +33,10 @@ type search struct {
 	from, to ledger.Micros // the earliest and the latest booked time of the lines
 }
 
-// TotalsAfter returns the totals of accounts after each posting of events' entries: for each
-// event one element for each posting, zero if its path is not wanted. The lines of consecutive
-// events are in the same groups' page buffers and on the same pages, so TotalsAfter reads each
-// of them once. Searching line by line would read a hot account's page, or the whole page
+// TotalsAfter returns the totals of accounts after each posting of events' entries: for each event a
+// slice with one element for each posting, which is zero if the posting's path is not wanted. The lines
+// of consecutive events are in the same groups' page buffers and on the same pages, so TotalsAfter
+// reads each of them once. Searching line by line would read a hot account's page, or the whole page
 // buffer, for each line. Errors: *DamageError, also for a posting without a line.
 func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, selects func(ledger.Path) bool) ([][]ledger.Totals, error) {
 	s := search{org: org, accounts: make(map[string]*seeking)}
@@ -107,8 +109,8 @@ func (a *seeking) take(lines []byte) (taken int, err error) {
 	return taken, err
 }
 
-// inBuffers searches the page-buffer rows of the groups that may have booked the lines. Rows
-// may still have lines that have been flushed; they equal the lines on the page.
+// inBuffers searches the page-buffer rows of the groups that may have booked the lines. The rows may
+// also have lines that have been flushed since; those equal the lines on the stored page.
 func (v *View) inBuffers(s *search) error {
 	if s.left == 0 || v.low > v.snap.Group() {
 		return nil
@@ -137,8 +139,8 @@ func (v *View) inBuffers(s *search) error {
 	return nil
 }
 
-// inPreloaded searches what PreloadBuffer has found, and returns which shards may hold lines
-// of other accounts. If none may, the unsharded rows need not be read either.
+// inPreloaded searches the chunks that PreloadBuffer has loaded. It returns the shards that may hold
+// lines of other accounts; if there are none, the unsharded rows need not be read either.
 func (v *View) inPreloaded(s *search) (looked [256]bool, err error) {
 	for head, a := range s.accounts {
 		found, preloaded := v.preloaded[string(store.KeyPages(nil, s.org, a.account))]
@@ -167,8 +169,8 @@ func (s *search) take(a *seeking, lines []byte) error {
 // groupRange is a range of groups, both bounds included.
 type groupRange struct{ first, last uint64 }
 
-// Bounds of the search for the groups that booked something: a range too small to narrow,
-// and the most shards by whose rows it is narrowed.
+// Bounds of the search for the groups that booked something: the size below which a range is not
+// narrowed any more, and the maximum number of shards whose rows are used to narrow it.
 const (
 	fewGroups = 4
 	narrowing = 3
@@ -204,9 +206,10 @@ func (v *View) bookedBy(s *search, looked [256]bool) (groupRange, error) {
 	return all, nil
 }
 
-// groupAt searches a shard's rows of a range for the last group that had begun to book at an
-// instant and the first that began later; if there is none, it returns the range's bound.
-// Groups book one after the other, so any line of a group is enough to place it.
+// groupAt searches a shard's rows of a range of groups. It returns the last group that began to book at
+// or before an instant, and the first that began later; where there is no such group, it returns the
+// range's bound. Groups book one after the other, so the booked time of any line of a group is enough
+// to compare the group with the instant.
 func (v *View) groupAt(org ledger.ID, shard byte, in groupRange, at ledger.Micros) (began, later uint64, err error) {
 	began, later = in.first, in.last
 	for low, high := in.first, in.last; low <= high; {
@@ -266,8 +269,9 @@ func (v *View) bufferRowsOf(org ledger.ID, shard byte, in groupRange, fn func(ro
 	})
 }
 
-// onPages searches an account's stored pages for its lines, the newest first. It walks back
-// page by page while it finds lines, and seeks anew when a page had none.
+// onPages searches an account's stored pages for its lines, the newest first. It walks back page by
+// page while it finds lines. After a page without any sought line, it seeks directly to the next sought
+// line.
 func (v *View) onPages(org ledger.ID, a *seeking) error {
 	prefix := store.KeyPages(nil, org, a.account)
 	for n := range a.lines {

@@ -8,7 +8,7 @@ import (
 	"mizan/posting/store"
 )
 
-// RowKind is a kind of row of organizations.
+// RowKind is a kind of stored row that belongs to an organization.
 type RowKind byte
 
 // Kinds of rows.
@@ -99,8 +99,8 @@ func (v *View) LinesAscending(org ledger.ID, a ledger.Account, fn func(*Line) (m
 	return each(lines)
 }
 
-// OrganizationsWith calls fn with every organization that has rows of the kind, even if no
-// other row mentions it.
+// OrganizationsWith calls fn with every organization that has rows of the kind, even if the
+// organization has no other row.
 func (v *View) OrganizationsWith(s RowKind, fn func(ledger.ID) (more bool, err error)) error {
 	return v.snap.AscendKeys(s.prefix(ledger.ID{})[:1], nil, func(key []byte) ([]byte, bool, error) {
 		if len(key) < sectionHead {
@@ -113,8 +113,8 @@ func (v *View) OrganizationsWith(s RowKind, fn func(ledger.ID) (more bool, err e
 	})
 }
 
-// DueItems calls fn with every item of every due row, including items that their records no
-// longer want. It returns the mark: no reader uses rows of seconds below it.
+// DueItems calls fn with every item of every due row, including stale items, whose records have another
+// due instant by now. It returns the low-water mark: no reader uses rows of seconds below it.
 func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error) {
 	row, found, err := v.snap.Get(store.KeyMark, nil)
 	if err == nil && found {
@@ -159,10 +159,10 @@ func (v *View) Groups(fn func(GroupRow) (more bool, err error)) error {
 // StoredRow is a row in its stored form, with the group that wrote it.
 type StoredRow = store.StoredRow
 
-// StoredRows calls fn with the rows of a backup of this moment, by ascending key, beginning with
-// the first key that is not below from (nil: with the first of all). With a group since, it
-// calls fn only with rows written after that group and with all rows of the kinds that can be
-// removed. The slices are valid until fn returns.
+// StoredRows calls fn with the rows of a backup of this moment, by ascending key, beginning with the
+// first key ≥ from (nil: with the first of all). If since is not 0, it calls fn only with rows written
+// after that group and with all rows of the kinds that can be removed. The slices are valid until fn
+// returns.
 func (v *View) StoredRows(from []byte, since uint64, fn func(StoredRow) (more bool, err error)) error {
 	return v.snap.StoredRows(from, since, fn)
 }

@@ -18,9 +18,9 @@ type chunk struct {
 // chunks are the buffered chunks of each page, by the prefix of its keys.
 type chunks map[string][]chunk
 
-// maxBufferSearches is how many times a view searches an organization's page buffer for a
-// single page. A reader of more pages than that probably reads many, so the view then loads
-// the whole page buffer and keeps it.
+// maxBufferSearches is how many times a view searches an organization's page buffer for a single page.
+// A reader that needs more pages than that probably needs many, so the view then loads the whole page
+// buffer.
 const maxBufferSearches = 16
 
 // bufferedLines returns a page's lines that are not on a stored page, in the order of booking.
@@ -51,9 +51,8 @@ func (v *View) bufferedLines(prefix []byte) ([]byte, error) {
 	return v.join(prefix, found)
 }
 
-// PreloadBuffer searches the page buffer for the lines of several accounts at once, before a
-// caller reads them all. Reading one after the other would search it for each account, or
-// keep all of it in memory.
+// PreloadBuffer searches the page buffer for the lines of several accounts at once, before a caller
+// reads them all. Without it, the page buffer would be searched for each account, or loaded as a whole.
 func (v *View) PreloadBuffer(org ledger.ID, accounts []ledger.Account) error {
 	if v.buffers[org] != nil {
 		return nil
@@ -98,8 +97,9 @@ func (v *View) PreloadBuffer(org ledger.ID, accounts []ledger.Account) error {
 	return nil
 }
 
-// eachBufferRow calls fn with the page-buffer rows of a shard, oldest first. It begins at
-// the oldest group that still has rows: iterating over removed ones would take ever longer.
+// eachBufferRow calls fn with the page-buffer rows of a shard, oldest first. It begins at the oldest
+// group that still has rows: iterating over the removed rows of older groups would take longer and
+// longer.
 func (v *View) eachBufferRow(org ledger.ID, shard byte, fn func(group uint64, row []byte) error) error {
 	from := store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: v.low})
 	return v.snap.Ascend(store.KeyBufferShard(nil, org, shard), from, func(key, row []byte) (bool, error) {
@@ -153,7 +153,7 @@ func (v *View) BufferedPages(org ledger.ID, fn func(prefix, lines []byte) error)
 	return nil
 }
 
-// loadBuffer reads an organization's whole page buffer; the view keeps it.
+// loadBuffer reads an organization's whole page buffer into the view.
 func (v *View) loadBuffer(org ledger.ID) (chunks, error) {
 	if all := v.buffers[org]; all != nil {
 		return all, nil

@@ -32,8 +32,8 @@ func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t le
 }
 
 // ShiftedLines calls fn with an organization's lines whose effective day is not their booked day,
-// ordered by account, day and seq, beginning with the first account whose key is not below from.
-// An account's key is that of store.AccountKey; it is valid until fn returns.
+// ordered by account, day and seq, beginning with the first account whose key is ≥ from. An account's
+// key is that of store.AccountKey; it is valid until fn returns.
 func (v *View) ShiftedLines(org ledger.ID, from []byte, fn func(account []byte, on ledger.Date, l *Line) (more bool, err error)) error {
 	head := Shifted.prefix(org)
 	more := true
@@ -139,8 +139,9 @@ func (v *View) Event(org ledger.ID, seq uint64) (ledger.Event, []byte, bool, err
 	return found, bytes, err == nil, err
 }
 
-// blockOf returns the block with an event, or the last one before it; its Count is zero if there
-// is none. The view caches the block, because callers often read neighbouring events.
+// blockOf returns the block with the event or, if the event does not exist, the last block before it;
+// Count is zero if there is no such block. The view caches the block, because callers often read
+// neighbouring events.
 func (v *View) blockOf(org ledger.ID, seq uint64) (store.BlockRow, error) {
 	if b := &v.block; v.blockOrg == org && seq >= b.First && seq-b.First < b.Count {
 		return *b, nil
@@ -161,7 +162,7 @@ func (v *View) blockOf(org ledger.ID, seq uint64) (store.BlockRow, error) {
 func (v *View) Events(org ledger.ID, before uint64, fn func(ledger.Event) (more bool, err error)) error {
 	var from []byte
 	if before != 0 {
-		// A caller that reads in batches continues in the block in which the last batch ended.
+		// A caller that reads in batches continues in the block in which the previous batch ended.
 		if b := v.block; v.blockOrg == org && before > b.First && before-b.First <= b.Count {
 			if more, err := eachBefore(org, &b, before, fn); err != nil || !more {
 				return err

@@ -19,7 +19,7 @@ func (w *writer) write(c *Change, r *Receipt) {
 	r.Stamps = w.stampsFor(len(c.Steps))
 	for i := range c.Steps {
 		r.Stamps[i] = w.step(&c.Steps[i], claims)
-		claims = nil // the first step's last event has their hashes
+		claims = nil // only the last event of the first step has the claims' hashes
 	}
 	if c.Close != nil {
 		w.org(c.Close.Org).dates.close(c.Close.Month)
@@ -53,8 +53,8 @@ func (w *writer) move(g *ledger.CounterGuard) {
 	c := w.touch(counterKey{g.Org, g.Key, g.Window})
 	amount, err := moved(c.amount, g)
 	if err != nil && !g.Release {
-		// An Outcome is not refused. The counter becomes full, and a full counter refuses later
-		// changes.
+		// A Change marked Outcome can't be refused. Its counter becomes full, and a full counter
+		// refuses later changes.
 		amount, err = money.Max, nil
 	}
 	assert.NoError(err)
@@ -70,8 +70,8 @@ func (w *writer) putKV(s *KV) {
 	w.group.Set(w.key, s.Value)
 }
 
-// claim takes the keys of a change. It returns the hashes of the claims that an event has to
-// prove.
+// claim records the owners of a change's keys. It returns the hashes of those claims whose hash has to
+// be in an event.
 func (w *writer) claim(claims []ledger.Claim) (hashes []ledger.Hash) {
 	for i := range claims {
 		claim := &claims[i]
@@ -86,8 +86,8 @@ func (w *writer) claim(claims []ledger.Claim) (hashes []ledger.Hash) {
 	return hashes
 }
 
-// step moves one record: its events, its row, its lists and its due instant. The events' leaves
-// come after the row, because the last event has the row's hash.
+// step writes one record's events, row, list rows and due instant. The row is written before the
+// events' leaves, because the last event contains the row's hash.
 func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 	b := w.org(s.Org)
 	stamp := w.stamp(s)
@@ -115,7 +115,7 @@ func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 	}
 	stamp.Due = s.Due
 	if s.Due != 0 {
-		stamp.Due = max(s.Due, w.now) // events may be booked ahead of a clock that stands still; due instants are not
+		stamp.Due = max(s.Due, w.now) // if the clock stands still, events are booked ahead of it, but a due instant must not be
 		w.due(s, stamp.Due)
 	}
 	k := dueKey{s.Org, s.Source}

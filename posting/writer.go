@@ -38,7 +38,7 @@ type writer struct {
 	longest   int              // length in bytes of the longest of these rows
 	inflight  ledger.Micros    // earliest due instant of the previous group
 	cleaned   time.Time        // when passed due rows were last removed
-	behind    bool             // there were more passed due rows than one group may remove
+	behind    bool             // more passed due rows are left than one group may remove
 	removedTo []byte           // all due rows below this key are removed
 
 	slab       []Stamp         // memory for receipts' stamps
@@ -71,7 +71,7 @@ func newWriter(j *Journal, n uint64, hash [32]byte, o Options) *writer {
 		counters: newCache[counterKey, *counter](o.Cached),
 		claims:   [2]map[string][]byte{make(map[string][]byte), make(map[string][]byte)},
 		dues:     make(map[int64][]byte),
-		// Nothing may become due below the mark, because rows below it are never read again.
+		// No due instant may be below the mark, because rows below it are never read again.
 		now: ledger.Micros(j.Due.mark) * 1_000_000,
 	}
 	w.balances.pinned = func(b *balance) bool { return b.page.buffered() }
@@ -94,10 +94,10 @@ func (w *writer) prepare(p *prepared, batch []submitted) int {
 	return taken
 }
 
-// fits tells whether a change certainly fits into the group. All its due items may be in one
-// second, whose row must not exceed the store's limit. If the previous group had no room to
-// flush what it should have, this group reserves half of its room for flushing, unless it is
-// still empty. Otherwise the page buffer would grow as long as every group is full.
+// fits tells whether a change certainly fits into the group. All its due items may be in one second,
+// whose row must not exceed the store's limit. If the previous group had no room for all the lines that
+// it should have flushed, this group reserves half of its room for flushing, unless it is still empty.
+// Without that, the page buffer would grow for as long as every group is full.
 func (w *writer) fits(s *submitted) bool {
 	now, limit := size{w.group.Rows(), w.group.Bytes()}.plus(w.tail), w.journal.limit
 	if w.buffer.lagging && now != (size{}) {
@@ -160,7 +160,7 @@ func (w *writer) finish() {
 	}
 	clear(w.dues)
 	if w.group.Rows() == 0 {
-		w.n-- // only refusals: no group
+		w.n-- // the changes were all refused, so there is no group
 		w.closeSnapshot()
 		return
 	}
@@ -173,8 +173,8 @@ func (w *writer) finish() {
 	w.previous = w.group.Seal()
 }
 
-// removalEvery is the minimum time between two searches for passed due rows, maxSweep the most
-// that one group removes. If there are more, the following groups remove them.
+// removalEvery is the minimum time between two searches for passed due rows. maxSweep is the maximum
+// number that one group removes; the following groups remove the rest.
 const (
 	removalEvery   = time.Second
 	maxDueRemovals = 512
@@ -235,8 +235,8 @@ func (w *writer) closeSnapshot() {
 	}
 }
 
-// must ends the process on a read error: the store is damaged, and writing after a failed read
-// could overwrite data.
+// must ends the process after a read error: the store is damaged, and writing after a failed read could
+// overwrite data.
 func (w *writer) must(err error) {
 	if err != nil {
 		w.journal.fail(err)

@@ -25,7 +25,7 @@ func (s *Service) CountNow(org ledger.ID, partner int64, limits []*directory.Lim
 func (p *velocityActor) countsFar(limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) bool {
 	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range limits {
-		subject, bounds := l.Bounds(a)
+		subject, bounds := l.AppliesTo(a)
 		if !bounds {
 			continue
 		}

@@ -17,7 +17,7 @@ func (s *Service) Usage(ctx context.Context, l *directory.Limit, subject string)
 	switch {
 	case l.Kind.Measure() == directory.Attempts:
 		return s.velocityUsage(ctx, l, subject)
-	case l.Kind.Volume():
+	case l.Kind.IsVolume():
 		return s.volumeUsage(l, subject, now)
 	}
 	return directory.Usage{}, nil

@@ -136,7 +136,7 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 		m.answer(breached, err)
 	case *uncount:
 		for _, l := range m.limits {
-			subject, bounds := l.Bounds(&m.attempt)
+			subject, bounds := l.AppliesTo(&m.attempt)
 			if t := p.windows[l.ID]; t != nil && bounds {
 				t.uncount(subject, m.at)
 			}
@@ -159,7 +159,7 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.Limit, err error) {
 	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range m.limits {
-		if subject, bounds := l.Bounds(&m.attempt); bounds {
+		if subject, bounds := l.AppliesTo(&m.attempt); bounds {
 			p.appliedLimits = append(p.appliedLimits, appliedLimit{l, p.windows[l.ID], subject})
 		}
 	}
@@ -241,7 +241,7 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 		for i, l := range limits {
 			t := windows[i]
 			since := t.since(at) - disorder
-			if subject, bounds := l.Bounds(a); bounds && attemptedAt > since {
+			if subject, bounds := l.AppliesTo(a); bounds && attemptedAt > since {
 				t.addPast(subject, attemptedAt)
 			}
 			more = more || booked > since && !t.noLongerMatters(booked)

@@ -131,7 +131,7 @@ func (f *fixture) start() {
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute, Observe: f.monitor.Observe,
 	})
 	accounts.Recall(f.payments.Attempts)
-	f.Runtime.Start(paymentactor.Resumes)
+	f.Runtime.Start(paymentactor.ResumesAtStart)
 	f.Runtime.Quiesce()
 }
 
@@ -222,7 +222,7 @@ func (f *fixture) pay(p *directory.Partner, card, currency string, amount uint64
 func (f *fixture) refund(r *payment.Record, p *directory.Partner, amount uint64) {
 	f.t.Helper()
 	part := money.FromUint64(amount)
-	c := paymentactor.Amount{Command: paymentactor.Command{Org: p.Org, Partner: p.Number, ID: r.ID}, Amount: &part}
+	c := paymentactor.AmountCommand{Command: paymentactor.Command{Org: p.Org, Partner: p.Number, ID: r.ID}, Amount: &part}
 	if _, err := f.payments.Refund(c); err != nil {
 		f.t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func TestSpikeThatCannotBePostedIsPostedWithTheNextOutcome(t *testing.T) {
 	}
 }
 
-func TestUnreachableOperatorsGetNoSpikes(t *testing.T) {
+func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	f.terminal(p, "T", "USD", contacts)

@@ -75,7 +75,7 @@ func (f *fixture) bookDebt(org ledger.ID, path string) {
 	line := func(path string, side ledger.Side) ledger.Posting {
 		return ledger.Posting{Account: ledger.Path(path), Asset: usd, Side: side, Amount: money.FromUint64(10)}
 	}
-	f.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	f.submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			line("A:bank", ledger.Debit), line(path, ledger.Credit),

@@ -39,7 +39,7 @@ func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 	}
 	late := func(r Result, want string) {
 		t.Helper()
-		if got := contract.Plain(column(t, r.Record, "days_past_due")); got != want {
+		if got := contract.FormatValue(column(t, r.Record, "days_past_due")); got != want {
 			t.Errorf("%s days past due, want %s", got, want)
 		}
 	}

@@ -33,7 +33,7 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Chan
 	if d.Joined != (ledger.ID{}) {
 		step.Also = append(step.Also, ListOfPerson(r.Product, r.Reading, d.Joined))
 	}
-	change := &posting.Change{Outcome: d.Outcome, Steps: []posting.Step{step}, KVs: registerRows(org, d)}
+	change := &posting.Change{MustRecord: d.MustRecord, Steps: []posting.Step{step}, KVs: registerRows(org, d)}
 	if version == 0 {
 		change.Counters = []ledger.CounterGuard{{
 			Org: org, Key: CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),

@@ -135,7 +135,7 @@ func (c *holdersFixture) commitWithoutActor(action contract.Action, body string,
 		if n < 0 {
 			requested = action
 		}
-		was.Record.Register, err = Extract(view, c.org, c.id, was.Record.Reads(requested, parseInput(c.t, body)))
+		was.Record.Register, err = Extract(view, c.org, c.id, was.Record.RegisterExtract(requested, parseInput(c.t, body)))
 		view.Close()
 		if err != nil {
 			c.t.Fatal(err)

@@ -132,7 +132,7 @@ func (l *contractActor) due(c *actors.Context, m actors.Due) {
 // the record's version, the writer refuses the Change.
 func (l *contractActor) readRegister(action contract.Action, input schema.Input) {
 	l.record.Register = contract.Register{}
-	wanted := l.record.Reads(action, input)
+	wanted := l.record.RegisterExtract(action, input)
 	if wanted == (contract.Extract{}) {
 		return
 	}

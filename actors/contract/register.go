@@ -139,13 +139,13 @@ func Extract(view *posting.View, org, id ledger.ID, e contract.Extract) (part co
 	if e.Investor != (ledger.ID{}) {
 		part.Position, _, err = Position(view, org, id, e.Investor)
 	}
-	if e.Most == 0 || err != nil {
+	if e.MaxHolders == 0 || err != nil {
 		return part, err
 	}
-	part.Holders = make([]contract.Holder, 0, e.Most)
+	part.Holders = make([]contract.Holder, 0, e.MaxHolders)
 	err = Holders(view, org, id, e.From, func(h contract.Holder) (bool, error) {
 		part.Holders = append(part.Holders, h)
-		return len(part.Holders) < e.Most, nil
+		return len(part.Holders) < e.MaxHolders, nil
 	})
 	return part, err
 }

@@ -25,7 +25,7 @@ const screeningVersion = 1
 
 // Screen applies the rules to the input and stores both. With a key it does so once: the error is a
 // Conflict if the key was used for another request.
-func (s *Service) Screen(org ledger.ID, screened contract.Screened, key actors.Key) (Screening, error) {
+func (s *Service) Screen(org ledger.ID, screened contract.ScreeningInput, key actors.Key) (Screening, error) {
 	if earlier, found, err := s.screenedAlready(org, &key); found || err != nil {
 		return earlier, err
 	}

@@ -90,7 +90,7 @@ func (o *fixture) balance(r Result) string {
 	o.t.Helper()
 	for _, c := range r.Record.Product.Columns.Columns {
 		if c.Name == "balance" {
-			return contract.Plain(c.Value(r.Record.Values))
+			return contract.FormatValue(c.Value(r.Record.Values))
 		}
 	}
 	o.t.Fatal("there is no balance")

@@ -48,7 +48,7 @@ func (o *fixture) wantOwed(id ledger.ID, want string) {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	if got := contract.Plain(column(o.t, r.Record, "rent_receivable")); got != want {
+	if got := contract.FormatValue(column(o.t, r.Record, "rent_receivable")); got != want {
 		o.t.Errorf("%s are owed, want %s", got, want)
 	}
 }
@@ -61,7 +61,7 @@ func TestOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := contract.Plain(column(t, r.Record, "rent_receivable")); got != "0" {
+	if got := contract.FormatValue(column(t, r.Record, "rent_receivable")); got != "0" {
 		t.Errorf("the answer is that of the activation: %s are owed", got)
 	}
 	o.wantOwed(a.ID, "300")
@@ -130,7 +130,7 @@ func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 			if again == 1 {
 				made, err = o.service.Read(o.org, contract.Safekeeping, reading, made.Record.ID)
 			}
-			at := contract.ReviewedAt.Of(made.Record.Values)
+			at := contract.ReviewedAt.Get(made.Record.Values)
 			if err != nil || at < made.Stamp.Started || at > made.Stamp.Updated {
 				t.Errorf("%s: reviewed at %d, made at %d, moved at %d, %v", reading.Name, at, made.Stamp.Started, made.Stamp.Updated, err)
 			}
@@ -162,7 +162,7 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	}
 	submitted := does(contract.Submit, `{}`)
 	reviewed := does(contract.Pass, `{"approved_by":"the board"}`)
-	at, before, after := contract.ReviewedAt.Of(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
+	at, before, after := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
 	if before == made.Stamp.Started || at < before || at > after {
 		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", made.Stamp.Started, before, at, after)
 	}

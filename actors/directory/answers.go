@@ -83,7 +83,7 @@ func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
 	if err != nil || !found {
 		return Answer{}, false, err
 	}
-	id := directory.AnswerID(key.ClaimKey())
+	id := directory.CachedReplyID(key.ClaimKey())
 	if len(place) != len(ledger.ID{}) {
 		return Answer{}, false, s.unreadableReply(ledger.ID{}, id, errForm)
 	}
@@ -175,7 +175,7 @@ func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting
 	if !keyed {
 		return nil
 	}
-	answer := ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(o.key.ClaimKey())} // no other record is stored under the key's id
+	answer := ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(o.key.ClaimKey())} // no other record is stored under the key's id
 	return s.addReply("directory.KeepAnswer", o, change, org, answer, made)
 }
 
@@ -183,7 +183,7 @@ func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting
 // event of the record in about, if that record has one: Answered takes the booked time from the event
 // before the reply.
 func (s *Service) addReply(op string, o *idempotentReply, change *posting.Change, org ledger.ID, about ledger.Source, made any) error {
-	id := directory.AnswerID(o.key.ClaimKey())
+	id := directory.CachedReplyID(o.key.ClaimKey())
 	answer := o.answer(made)
 	plaintext, err := replyType.AppendStored(nil, &answer, nil)
 	defer clear(plaintext)

@@ -152,7 +152,7 @@ func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 	f.Service.sealer = own
 	source := func(key string) ledger.Source {
 		k := adminKey(key)
-		return ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(k.ClaimKey())}
+		return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(k.ClaimKey())}
 	}
 	v := f.Journal.View()
 	moved, _, _ := v.Record(p.Org, source("other"))

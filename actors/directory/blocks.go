@@ -279,7 +279,7 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 			return nil, nil, err
 		}
 		if old != nil {
-			if b, event = old.Switch(true); event.Name == "" {
+			if b, event = old.SetActive(true); event.Name == "" {
 				return nil, nil, ledger.Refuse(op, ledger.Internal, "the view lacks an entry that is in force")
 			}
 		}
@@ -328,7 +328,7 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 		if err != nil {
 			return nil, nil, err
 		}
-		b, event := old.Switch(false)
+		b, event := old.SetActive(false)
 		if next = b; event.Name == "" {
 			return nil, nil, nil
 		}

@@ -22,7 +22,7 @@ func (f *fixture) commitSessions(u *directory.User, many int) {
 		change := new(posting.Change)
 		for range min(many, each) {
 			id := uuid.New()
-			n, event := u.Begin(id, secret.HashToken(id[:]), ledger.MicrosOf(f.Clock.Now()))
+			n, event := u.BeginSession(id, secret.HashToken(id[:]), ledger.MicrosOf(f.Clock.Now()))
 			change.Steps = append(change.Steps, plainStep(directory.Sessions, u.Org, 0, n, event))
 			change.Claims = append(change.Claims, hashClaim(u.Org, n.Hash, n.ID))
 			many--

@@ -87,7 +87,7 @@ func (s *Service) reserveAll(ctx context.Context, n int) ([]int64, error) {
 	err := s.changePlatform(ctx, "directory.reserve", func(p *directory.Platform) (*directory.Platform, error) {
 		for range n {
 			var number int64
-			p, number = p.Reserve()
+			p, number = p.ReservePartnerNumber()
 			numbers = append(numbers, number)
 		}
 		return p, nil

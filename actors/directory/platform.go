@@ -30,7 +30,7 @@ func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 		return ledger.Refuse(op, ledger.Invalid, "an administration token has at least %d bytes", MinAdminToken)
 	}
 	hash := secret.HashToken(token)
-	return s.changePlatform(ctx, op, func(p *directory.Platform) (*directory.Platform, error) { return p.Admit(hash) })
+	return s.changePlatform(ctx, op, func(p *directory.Platform) (*directory.Platform, error) { return p.AcceptAdminToken(hash) })
 }
 
 // RotateAdminToken retires the administration token and makes another in its place, in one Change.
@@ -38,7 +38,7 @@ func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 func (s *Service) RotateAdminToken(ctx context.Context, token []byte) (secret.Text, error) {
 	hash, retired := secret.HashToken(token), secret.Text(token)
 	return s.rotate(ctx, retired, func(p *directory.Platform, successor [32]byte) (*directory.Platform, error) {
-		return p.Rotate(hash, successor)
+		return p.RotateAdminToken(hash, successor)
 	})
 }
 
@@ -49,7 +49,7 @@ func (s *Service) RotateAllAdminTokens(ctx context.Context) (secret.Text, error)
 		if len(p.AdminTokens) == 0 {
 			return nil, ledger.Refuse("directory.RotateAllAdminTokens", ledger.Conflict, "there is no administration token yet")
 		}
-		return p.RotateAll(successor), nil
+		return p.RotateAllAdminTokens(successor), nil
 	})
 }
 
@@ -68,7 +68,7 @@ func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p
 			return nil, nil, err
 		}
 		return &posting.Change{Steps: []posting.Step{
-			plainStep(directory.Platforms, directory.PlatformOrg, old.stamp.Version, next, next.Rotated()),
+			plainStep(directory.Platforms, directory.PlatformOrg, old.stamp.Version, next, next.RotationEvent()),
 		}}, successor, nil
 	}, func(stamps []posting.Stamp) {
 		s.putPlatform(next, stamps[0])
@@ -103,7 +103,7 @@ func (s *Service) changePlatform(ctx context.Context, op string, change func(*di
 }
 
 func platformStep(expect uint64, p *directory.Platform) posting.Step {
-	return plainStep(directory.Platforms, directory.PlatformOrg, expect, p, p.Event(expect == 0))
+	return plainStep(directory.Platforms, directory.PlatformOrg, expect, p, p.ChangeEvent(expect == 0))
 }
 
 // maxSpare bounds the reserved partner numbers that are kept for future partners; any more are lost.
@@ -116,7 +116,7 @@ func (s *Service) reserve(ctx context.Context) (int64, error) {
 	}
 	var number int64
 	err := s.changePlatform(ctx, "directory.reserve", func(p *directory.Platform) (next *directory.Platform, err error) {
-		next, number = p.Reserve()
+		next, number = p.ReservePartnerNumber()
 		return next, nil
 	})
 	if err != nil {

@@ -111,7 +111,7 @@ func (n *seeding) all(in SeedInput, passHash string) (err error) {
 		token = secret.Text(secret.NewToken(adminPrefix, n.service.random))
 		n.sandbox.AdminToken = token
 	}
-	if n.platform, err = n.platform.Admit(secret.HashToken([]byte(token))); err != nil {
+	if n.platform, err = n.platform.AcceptAdminToken(secret.HashToken([]byte(token))); err != nil {
 		return err
 	}
 	platform := n.platform
@@ -130,8 +130,8 @@ func (n *seeding) organization(draft directory.Organization, partner, passHash s
 	n.add(func(stamp posting.Stamp) { n.service.putOrganization(o, record, stamp) }, plainStep(directory.Organizations, record.ID, 0, record, event))
 
 	var number int64
-	n.platform, number = n.platform.Reserve()
-	n.platform.Sandbox = append(n.platform.Sandbox, directory.Demo{Org: record.ID, Partner: number})
+	n.platform, number = n.platform.ReservePartnerNumber()
+	n.platform.Sandbox = append(n.platform.Sandbox, directory.SandboxOrg{Org: record.ID, Partner: number})
 	p, err := n.partner(o, directory.Partner{Number: number, Name: partner, Login: demoLogin, PassHash: passHash})
 	if err != nil {
 		return err

@@ -141,12 +141,12 @@ func (w *person) session(hash [32]byte, now ledger.Micros) (*directory.Session, 
 	if w.user != nil {
 		c, _ := w.org.users.get(w.user.ID)
 		u := c.record()
-		n, event := u.Begin(id, hash, now)
+		n, event := u.BeginSession(id, hash, now)
 		return n, event, u.Active && u.Epoch == w.user.Epoch
 	}
 	c, _ := w.org.partners.get(w.partner.ID)
 	p := c.record()
-	n, event := p.Begin(id, hash, now)
+	n, event := p.BeginSession(id, hash, now)
 	return n, event, p.Active && p.Epoch == w.partner.Epoch
 }
 
@@ -241,7 +241,7 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 		n, used = place.record(), ledger.Micros(place.used.Load())
 	}
 	same := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
-	valid, sessionsByOwner, rested, active := n.Valid(now), o.begunAs(n), n.Rested(used, now), o.self.record().Active()
+	valid, sessionsByOwner, rested, active := n.Valid(now), o.begunAs(n), n.IdleTooLong(used, now), o.self.record().Active()
 	if !(known && found && same && valid && sessionsByOwner && !rested && active) {
 		return nil, nil, false
 	}
@@ -258,14 +258,14 @@ func (o *organization) begunAs(n *directory.Session) bool {
 	if c, ok := o.partner(n.Partner); ok {
 		p = c.record()
 	}
-	return n.Epoch == 0 || u.Begun(n) || p.Begun(n)
+	return n.Epoch == 0 || u.AllowsSession(n) || p.AllowsSession(n)
 }
 
 // sessionOver tells whether a session can never be used again. The caller must make sure that the
 // record has the latest use, which may be in memory only.
 func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
-	return !n.Valid(now) || !o.begunAs(n) || n.Rested(ledger.Micros(c.used.Load()), now)
+	return !n.Valid(now) || !o.begunAs(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
 }
 
 func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], bool) {
@@ -322,7 +322,7 @@ func (o *organization) drop(c *viewRecord[directory.Session]) {
 // the view before.
 func (o *organization) readSessions(v *posting.View, now ledger.Micros) ([]storedRecord[directory.Session], error) {
 	return readKind(v, o.id, ledger.Session, readSession, func(n *directory.Session) bool {
-		return n.Valid(now) && o.begunAs(n) && !n.Rested(0, now)
+		return n.Valid(now) && o.begunAs(n) && !n.IdleTooLong(0, now)
 	})
 }
 

@@ -85,7 +85,7 @@ func keyUse(place *viewRecord[directory.APIKey], id ledger.ID) use {
 			return publishableStep{}, false
 		}
 		old := current.now.Load()
-		next, event := old.record.Note(ledger.Micros(place.used.Load()))
+		next, event := old.record.RecordUse(ledger.Micros(place.used.Load()))
 		if event.Name == "" {
 			return publishableStep{}, false
 		}
@@ -109,7 +109,7 @@ func sessionUse(place *viewRecord[directory.Session], hash [32]byte) use {
 			return publishableStep{}, false
 		}
 		old := current.now.Load()
-		next, event := old.record.Note(ledger.Micros(place.used.Load()))
+		next, event := old.record.RecordUse(ledger.Micros(place.used.Load()))
 		if event.Name == "" {
 			return publishableStep{}, false
 		}

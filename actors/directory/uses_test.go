@@ -82,7 +82,7 @@ func TestRefusedNoteIsTriedAgain(t *testing.T) {
 	o := f.organization("One")
 	k, value := f.keyOf(f.partnerOf(o.ID, "one"))
 	// The stored key moves past the view, so the view's version is stale.
-	noted, event := k.Note(1)
+	noted, event := k.RecordUse(1)
 	if err := f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, o.ID, 1, noted, event)}}); err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func (o *deliveryLog) write(c *actors.Context) {
 			o.durable(nil, ledger.MicrosOf(c.Now()))
 			continue
 		}
-		d.change.Outcome = true
+		d.change.MustRecord = true
 		service, org := o.service, o.org
 		c.Submit(&d.change, func(r posting.Receipt) { service.logs.Tell(org, changeWritten{r.Err}) })
 		c.Expect()

@@ -263,7 +263,7 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others 
 	now := ledger.MicrosOf(time.Now())
 	var writes sync.WaitGroup
 	for first := 0; first < waiting; first += 500 {
-		c := &posting.Change{Outcome: true}
+		c := &posting.Change{MustRecord: true}
 		for n := first; n < first+500; n++ {
 			d := &Delivery{
 				ID: ID{from.Booked - ledger.Micros(1+n), posting.Webhook}, Source: from.Source, To: from.To, State: Pending,

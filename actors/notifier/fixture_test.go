@@ -310,7 +310,7 @@ func (f *fixture) fillPool(g *gate, run func(func()) error, jobs int) {
 // plant writes a KV.
 func (f *fixture) plant(org ledger.ID, row, value []byte) {
 	f.t.Helper()
-	f.submit(&posting.Change{Outcome: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
+	f.submit(&posting.Change{MustRecord: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
 }
 
 // removedBefore stores the time before which deliveries were removed.
@@ -322,7 +322,7 @@ func (f *fixture) removedBefore(before ledger.Micros) {
 	if err := d.removedBefore(view, here, before); err != nil {
 		f.t.Fatal(err)
 	}
-	d.change.Outcome = true
+	d.change.MustRecord = true
 	f.submit(&d.change)
 }
 

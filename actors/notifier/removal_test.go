@@ -220,7 +220,7 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 	f := newFixture(t)
 	const stay = maxPassed + 100
-	c, to := &posting.Change{Outcome: true}, uuid.New()
+	c, to := &posting.Change{MustRecord: true}, uuid.New()
 	for i := range stay {
 		d := &Delivery{ID: ID{ledger.Micros(i + 1), posting.Webhook}, To: to, State: Pending, Next: 1 << 60, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
 		row, err := encodeKept(d)
@@ -229,7 +229,7 @@ func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 		}
 		if c.KVs = append(c.KVs, posting.KV{Org: here, Key: keyKept(d.ID), Value: row}); len(c.KVs) == 1_000 || i == stay-1 {
 			f.submit(c)
-			c = &posting.Change{Outcome: true}
+			c = &posting.Change{MustRecord: true}
 		}
 	}
 	var steps []*removalProgress

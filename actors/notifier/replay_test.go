@@ -326,7 +326,7 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 	to := f.destinationOf(receive(t, alwaysStatus(500)))
 	k := key{here, merchants, to}
 	const n = maxReplayed + 44
-	c := &posting.Change{Outcome: true}
+	c := &posting.Change{MustRecord: true}
 	var rows [][]byte
 	for i := range n {
 		d := &Delivery{ID: ID{ledger.MicrosOf(f.Clock.Now()) + ledger.Micros(i), posting.Webhook}, To: to, State: Parked, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}

@@ -30,20 +30,20 @@ const (
 	password = "4000002500003155"
 )
 
-func material(id ledger.ID, object string) paymentactor.Material {
-	return paymentactor.Material{Command: of(id), Object: []byte(object)}
+func materialCommand(id ledger.ID, object string) paymentactor.Material {
+	return paymentactor.Material{Command: partnerCommand(id), Object: []byte(object)}
 }
 
-func choice(id ledger.ID, bank string) paymentactor.Choice {
-	return paymentactor.Choice{Command: of(id), Bank: bank}
+func choiceCommand(id ledger.ID, bank string) paymentactor.Choice {
+	return paymentactor.Choice{Command: partnerCommand(id), Bank: bank}
 }
 
-// method makes a create use a method without a card.
-func method(name string) func(*paymentactor.Create) {
+// withMethod makes a create use a method without a card.
+func withMethod(name string) func(*paymentactor.Create) {
 	return func(c *paymentactor.Create) { c.Request.Method, c.Card = name, nil }
 }
 
-func TestAPayerWhoApprovesIsCharged(t *testing.T) {
+func TestApprovedActionIsCharged(t *testing.T) {
 	f := open(t)
 	for card, kind := range map[string]string{redirect: "redirect get", form: "auth_3ds_form post"} {
 		r := f.create(payment.Payment, card, 70, "").Record
@@ -53,27 +53,27 @@ func TestAPayerWhoApprovesIsCharged(t *testing.T) {
 		if got := r.Action.Until.Time().Sub(start); got != 30*time.Minute {
 			t.Errorf("the payer has %v", got)
 		}
-		f.decides(r.ID, true)
-		charged := f.must(f.Returned(org, r.ID))
+		f.answerChallenge(r.ID, true)
+		charged := f.mustRecord(f.Returned(org, r.ID))
 		if charged.Status != payment.Charged || charged.Action != nil || len(charged.RRN) != 12 {
 			t.Errorf("%+v", charged)
 		}
-		f.went(r.ID, "created new authorizing charging action_required charging charged")
-		f.submitted(r.ID, actors.Pay, 1)
-		f.submitted(r.ID, actors.Complete, 1)
+		f.wantPath(r.ID, "created new authorizing charging action_required charging charged")
+		f.wantSubmissions(r.ID, actors.Pay, 1)
+		f.wantSubmissions(r.ID, actors.Complete, 1)
 	}
-	f.has("100140 / 0")
+	f.wantBalance("100140 / 0")
 }
 
 // The rail sends the payer back to an address that is valid longer than the payer's time.
-func TestTheRailKnowsWhereToSendThePayerBack(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+func TestChargeCallHasTheReturnURL(t *testing.T) {
+	f := openWith(t, func(f *fixture) {
 		f.returnURL = func(org, id ledger.ID, until time.Time) string {
 			return fmt.Sprint("https://mizan.example/", org, "/", id, "?until=", until.Unix())
 		}
 	})
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
-	page, err := url.Parse(f.read(id).Action.URL)
+	page, err := url.Parse(f.readRecord(id).Action.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,32 +83,32 @@ func TestTheRailKnowsWhereToSendThePayerBack(t *testing.T) {
 	}
 }
 
-func TestAPayerWhoRefusesIsRejected(t *testing.T) {
+func TestRefusedActionIsRejected(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
-	f.decides(id, false)
-	if r := f.must(f.Returned(org, id)); r.Status != payment.Rejected || why(r.Failure) != "authentication_failed" {
-		t.Errorf("%s %q", r.Status, why(r.Failure))
+	f.answerChallenge(id, false)
+	if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.Rejected || failureText(r.Failure) != "authentication_failed" {
+		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
-	f.has("100000 / 0")
+	f.wantBalance("100000 / 0")
 }
 
-func TestAPayerWhoComesBackWithoutHavingActedCanStillAct(t *testing.T) {
+func TestReturningWithoutActingKeepsTheActionOpen(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
-	before := f.read(id).Action
+	before := f.readRecord(id).Action
 	f.advance(10 * time.Minute)
 	for range 3 {
-		if r := f.must(f.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != before.URL || r.Action.Until != before.Until {
+		if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != before.URL || r.Action.Until != before.Until {
 			t.Errorf("%s %+v", r.Status, r.Action)
 		}
 	}
-	f.decides(id, true)
-	f.must(f.Returned(org, id))
-	f.is(id, payment.Charged, "")
+	f.answerChallenge(id, true)
+	f.mustRecord(f.Returned(org, id))
+	f.wantStatus(id, payment.Charged, "")
 }
 
-func TestAPasswordIsSubmittedOnceAndDecides(t *testing.T) {
+func TestPasswordIsSubmittedOnceAndDecidesTheCharge(t *testing.T) {
 	for submitted, want := range map[string]struct {
 		status payment.Status
 		reason string
@@ -121,84 +121,84 @@ func TestAPasswordIsSubmittedOnceAndDecides(t *testing.T) {
 		if r.Status != payment.ActionRequired || !bytes.Contains(r.Action.Material, []byte("otp")) {
 			t.Fatalf("%s %+v", r.Status, r.Action)
 		}
-		sent := material(r.ID, submitted)
-		if got := f.must(f.Complete(sent)); got.Status != want.status || why(got.Failure) != want.reason {
-			t.Errorf("%s: %s %q", submitted, got.Status, why(got.Failure))
+		sent := materialCommand(r.ID, submitted)
+		if got := f.mustRecord(f.Complete(sent)); got.Status != want.status || failureText(got.Failure) != want.reason {
+			t.Errorf("%s: %s %q", submitted, got.Status, failureText(got.Failure))
 		}
-		if !wiped(sent.Object) {
+		if !isWiped(sent.Object) {
 			t.Errorf("what was submitted is still there: %s", sent.Object)
 		}
-		f.submitted(r.ID, actors.Complete, 1)
-		_, err := f.Complete(material(r.ID, submitted))
-		f.refused(err, ledger.Conflict)
+		f.wantSubmissions(r.ID, actors.Complete, 1)
+		_, err := f.Complete(materialCommand(r.ID, submitted))
+		f.wantRefusal(err, ledger.Conflict)
 	}
 }
 
-// Material without the password never reaches the rail, and the payer can still act.
-func TestMaterialWithoutWhatTheRailAskedForIsNotSent(t *testing.T) {
+// Material without the password is not sent to the rail, and the payer can still act.
+func TestMaterialWithoutRequiredMembersIsNotSent(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, password, 70, "").Record.ID
-	before := f.whole(f.Find(org, id)).Stamp
+	before := f.mustResult(f.Find(org, id)).Stamp
 	for _, submitted := range []string{
 		``, `{}`, `{"status":"charged"}`, `{"otp":""}`, `{"otp":" \t"}`, `{"otp":123456}`, `{"otp":null}`, `{"otp":["123456"]}`, `{"OTP":"123456"}`, `{"a":{"otp":"123456"}}`,
 	} {
-		sent := material(id, submitted)
+		sent := materialCommand(id, submitted)
 		_, err := f.Complete(sent)
-		f.refused(err, ledger.Invalid)
+		f.wantRefusal(err, ledger.Invalid)
 		var refusal *ledger.Refusal
 		if errors.As(err, &refusal); refusal.Field != "additional_params_for_auth.otp" {
 			t.Errorf("%s: field %q", submitted, refusal.Field)
 		}
-		if !wiped(sent.Object) {
+		if !isWiped(sent.Object) {
 			t.Errorf("what was submitted is still there: %s", sent.Object)
 		}
 	}
-	if after := f.whole(f.Find(org, id)).Stamp; after != before {
+	if after := f.mustResult(f.Find(org, id)).Stamp; after != before {
 		t.Errorf("version %d, before %d", after.Version, before.Version)
 	}
-	f.submitted(id, actors.Complete, 0)
-	f.must(f.Complete(material(id, `{"otp":"123456"}`)))
-	f.is(id, payment.Charged, "")
+	f.wantSubmissions(id, actors.Complete, 0)
+	f.mustRecord(f.Complete(materialCommand(id, `{"otp":"123456"}`)))
+	f.wantStatus(id, payment.Charged, "")
 }
 
-func TestMaterialAfterItsDeadlineIsRefusedAndNotSent(t *testing.T) {
-	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
+func TestMaterialAfterTheDeadlineIsRefusedAndNotSent(t *testing.T) {
+	r := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
 		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
-	}}).says(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction})
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	}}).answerInquiries(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction})
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(time.Minute + time.Microsecond)
-	late := material(id, `{"signature":"x"}`)
+	late := materialCommand(id, `{"signature":"x"}`)
 	_, err := f.Complete(late)
-	f.refused(err, ledger.Expired)
-	if !wiped(late.Object) {
+	f.wantRefusal(err, ledger.Expired)
+	if !isWiped(late.Object) {
 		t.Error("the material is still there")
 	}
-	f.is(id, payment.ActionRequired, "")
-	f.submitted(id, actors.Complete, 0)
+	f.wantStatus(id, payment.ActionRequired, "")
+	f.wantSubmissions(id, actors.Complete, 0)
 }
 
-func TestOnlyWhatWaitsForItsPayerTakesMaterial(t *testing.T) {
+func TestMaterialIsRefusedUnlessTheTransactionWaitsForIt(t *testing.T) {
 	f := open(t)
 	for _, card := range []string{"4242424242424242", "4000000000000002", "4000000000000077"} {
-		_, err := f.Complete(material(f.create(payment.Payment, card, 70, "").Record.ID, `{}`))
-		f.refused(err, ledger.Conflict)
+		_, err := f.Complete(materialCommand(f.create(payment.Payment, card, 70, "").Record.ID, `{}`))
+		f.wantRefusal(err, ledger.Conflict)
 	}
 }
 
-func TestARailWithoutAnActionHasOnlyItsPage(t *testing.T) {
+func TestActionWithoutContentShowsOnlyTheRailsPage(t *testing.T) {
 	f := open(t)
 	for _, name := range []string{"sbp", "qr_code", "crypto"} {
 		for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
-			r := f.must(f.begin(kind, "", 70, method(name)))
+			r := f.mustRecord(f.createWith(kind, "", 70, withMethod(name)))
 			if r.Status != payment.ActionRequired || r.Action.Type != "" || r.Action.Page == "" {
 				t.Fatalf("%s: %s %+v", name, r.Status, r.Action)
 			}
 			if meta := string(r.RailMeta); (name == "crypto") != (meta == `{"status":"awaiting_deposit"}`) {
 				t.Errorf("%s has meta %s", name, meta)
 			}
-			f.decides(r.ID, true)
-			r = f.must(f.Returned(org, r.ID))
+			f.answerChallenge(r.ID, true)
+			r = f.mustRecord(f.Returned(org, r.ID))
 			if r.Status != payment.Charged {
 				t.Errorf("%s: %s", name, r.Status)
 			}
@@ -207,108 +207,108 @@ func TestARailWithoutAnActionHasOnlyItsPage(t *testing.T) {
 			}
 		}
 	}
-	f.has("100000 / 0")
+	f.wantBalance("100000 / 0")
 }
 
-func TestAPayoutWaitsForTheChoiceOfAnInstitutionThatWasOffered(t *testing.T) {
+func TestPayoutWaitsUntilAnOfferedInstitutionIsChosen(t *testing.T) {
 	f := open(t)
 	for _, name := range []string{"open_banking", "sepa"} {
-		r := f.must(f.begin(payment.Payout, "", 70, method(name)))
+		r := f.mustRecord(f.createWith(payment.Payout, "", 70, withMethod(name)))
 		if r.Status != payment.ActionRequired || len(r.Action.Destinations) == 0 || r.Action.Destinations[0].Name == "" {
 			t.Fatalf("%s %+v", r.Status, r.Action)
 		}
 		bank := r.Action.Destinations[0].ID
 		f.advance(time.Second)
-		_, err := f.Choose(choice(r.ID, "another"))
-		f.refused(err, ledger.Invalid)
-		if got := f.must(f.Returned(org, r.ID)); got.Status != payment.ActionRequired {
+		_, err := f.Choose(choiceCommand(r.ID, "another"))
+		f.wantRefusal(err, ledger.Invalid)
+		if got := f.mustRecord(f.Returned(org, r.ID)); got.Status != payment.ActionRequired {
 			t.Errorf("%s after its payer came back", got.Status)
 		}
-		f.submitted(r.ID, actors.Complete, 0)
-		if got := f.must(f.Choose(choice(r.ID, bank))); got.Status != payment.Charged {
-			t.Errorf("%s %q", got.Status, why(got.Failure))
+		f.wantSubmissions(r.ID, actors.Complete, 0)
+		if got := f.mustRecord(f.Choose(choiceCommand(r.ID, bank))); got.Status != payment.Charged {
+			t.Errorf("%s %q", got.Status, failureText(got.Failure))
 		}
-		_, err = f.Choose(choice(r.ID, bank))
-		f.refused(err, ledger.Conflict)
+		_, err = f.Choose(choiceCommand(r.ID, bank))
+		f.wantRefusal(err, ledger.Conflict)
 	}
-	_, err := f.Choose(choice(f.create(payment.Payment, redirect, 70, "").Record.ID, "sim-bank-1"))
-	f.refused(err, ledger.Conflict)
-	f.has("99860 / 0")
+	_, err := f.Choose(choiceCommand(f.create(payment.Payment, redirect, 70, "").Record.ID, "sim-bank-1"))
+	f.wantRefusal(err, ledger.Conflict)
+	f.wantBalance("99860 / 0")
 }
 
-func TestAPayerWhoDoesNothingForHalfAnHourIsRejectedOnceTheProviderHasVoidedIt(t *testing.T) {
+func TestExpiredActionIsRejectedAfterTheProviderHasVoidedTheCharge(t *testing.T) {
 	f := open(t)
 	payIn := f.create(payment.Payment, redirect, 70, "").Record.ID
-	payOut := f.must(f.begin(payment.Payout, "", 50, method("sepa"))).ID
-	f.has("100000 / 50")
+	payOut := f.mustRecord(f.createWith(payment.Payout, "", 50, withMethod("sepa"))).ID
+	f.wantBalance("100000 / 50")
 	f.advance(30*time.Minute - time.Second)
-	f.is(payIn, payment.ActionRequired, "")
+	f.wantStatus(payIn, payment.ActionRequired, "")
 	f.advance(time.Second)
 	for _, id := range []ledger.ID{payIn, payOut} {
-		f.is(id, payment.Rejected, "payer action expired")
-		f.submitted(id, actors.Void, 1)
-		_, err := f.Complete(material(id, `{"otp":"123456"}`))
-		f.refused(err, ledger.Expired)
-		_, err = f.Choose(choice(id, "sim-bank-1"))
-		f.refused(err, ledger.Expired)
+		f.wantStatus(id, payment.Rejected, "payer action expired")
+		f.wantSubmissions(id, actors.Void, 1)
+		_, err := f.Complete(materialCommand(id, `{"otp":"123456"}`))
+		f.wantRefusal(err, ledger.Expired)
+		_, err = f.Choose(choiceCommand(id, "sim-bank-1"))
+		f.wantRefusal(err, ledger.Expired)
 	}
-	f.has("100000 / 0")
+	f.wantBalance("100000 / 0")
 }
 
-func TestWhatAProviderHadChargedWhenThePayersTimeWasOverIsCharged(t *testing.T) {
-	r := scripted(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}).says(actors.Pay, done)
-	f := openAs(t, func(f *fixture) { f.on(r) })
+func TestChargeThatSettledBeforeTheActionExpiredIsCharged(t *testing.T) {
+	r := scriptedProvider(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}).answerInquiries(actors.Pay, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.advance(30 * time.Minute)
-	f.is(id, payment.Charged, "")
-	f.has("100070 / 0")
-	f.submitted(id, actors.Void, 1)
+	f.wantStatus(id, payment.Charged, "")
+	f.wantBalance("100070 / 0")
+	f.wantSubmissions(id, actors.Void, 1)
 }
 
-func TestWhileTheVoidOfAnExpiredActionIsUnknownNothingElseIsTried(t *testing.T) {
-	r := scripted(actors.Void, lostAnswer).says(actors.Void, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
-	f := openAs(t, func(f *fixture) { f.on(r) })
+func TestUnknownVoidOfAnExpiredActionIsOnlyInquired(t *testing.T) {
+	r := scriptedProvider(actors.Void, lostAnswer).answerInquiries(actors.Void, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, password, 70, "").Record.ID
 	f.advance(30 * time.Minute)
-	f.is(id, payment.ActionRequired, "")
-	_, err := f.Cancel(of(id))
-	f.refused(err, ledger.Conflict)
-	_, err = f.Complete(material(id, `{"otp":"123456"}`))
-	f.refused(err, ledger.Expired)
+	f.wantStatus(id, payment.ActionRequired, "")
+	_, err := f.Cancel(partnerCommand(id))
+	f.wantRefusal(err, ledger.Conflict)
+	_, err = f.Complete(materialCommand(id, `{"otp":"123456"}`))
+	f.wantRefusal(err, ledger.Expired)
 	f.advance(2 * time.Minute)
-	f.is(id, payment.Rejected, "payer action expired")
-	f.submitted(id, actors.Void, 1)
+	f.wantStatus(id, payment.Rejected, "payer action expired")
+	f.wantSubmissions(id, actors.Void, 1)
 }
 
-func TestAnExpiredActionWhoseVoidIsRefusedIsVoidedAgainByAnotherName(t *testing.T) {
+func TestRefusedVoidOfAnExpiredActionIsSentAgainUnderANewID(t *testing.T) {
 	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
-	r := scripted(actors.Void, busy, busy, done)
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	r := scriptedProvider(actors.Void, busy, busy, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.advance(2 * time.Hour)
-	f.is(id, payment.Rejected, "payer action expired")
-	f.submitted(id, actors.Void, 3)
+	f.wantStatus(id, payment.Rejected, "payer action expired")
+	f.wantSubmissions(id, actors.Void, 3)
 }
 
-func TestARailMayAskForOneActionAfterAnother(t *testing.T) {
+func TestRailMayRequestSeveralActionsInTurn(t *testing.T) {
 	second := actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail.example/2"}}
-	r := scripted(actors.Complete, second, done)
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	r := scriptedProvider(actors.Complete, second, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.advance(time.Minute)
-	if r := f.must(f.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != "https://rail.example/2" || !r.KeepCard {
+	if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != "https://rail.example/2" || !r.KeepCard {
 		t.Errorf("%s %+v", r.Status, r.Action)
 	}
-	if got := f.read(id).Action.Until.Time().Sub(start); got != 31*time.Minute {
+	if got := f.readRecord(id).Action.Until.Time().Sub(start); got != 31*time.Minute {
 		t.Errorf("the payer has %v in all, 30 minutes for each thing that is done", got)
 	}
-	f.must(f.Returned(org, id))
-	f.is(id, payment.Charged, "")
+	f.mustRecord(f.Returned(org, id))
+	f.wantStatus(id, payment.Charged, "")
 }
 
-// Only the sealed row contains the number, only while the payer acts, and never the CVV (sound
-// looks for it in each test).
-func TestTheCardIsKeptSealedForThePayersActionAndGoneAfterwards(t *testing.T) {
+// The card's number is only in the sealed row, only until the payer has acted, and the CVV is never
+// stored (checkAtEnd looks for it in each test).
+func TestCardIsSealedDuringThePayersActionAndRemovedAfterwards(t *testing.T) {
 	var number string
 	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -317,22 +317,22 @@ func TestTheCardIsKeptSealedForThePayersActionAndGoneAfterwards(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	plain := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	given := f.create(payment.Payment, redirect, 70, "").Record.ID
-	if f.sealed(plain) || !f.sealed(id) || !f.read(id).KeepCard {
-		t.Fatalf("sealed: %v of a card that is charged, %v of one whose payer acts", f.sealed(plain), f.sealed(id))
+	if f.hasSealedCard(plain) || !f.hasSealedCard(id) || !f.readRecord(id).KeepCard {
+		t.Fatalf("sealed: %v of a card that is charged, %v of one whose payer acts", f.hasSealedCard(plain), f.hasSealedCard(id))
 	}
 	f.restart()
-	f.decides(id, true)
-	f.must(f.Returned(org, id))
-	f.is(id, payment.Charged, "")
+	f.answerChallenge(id, true)
+	f.mustRecord(f.Returned(org, id))
+	f.wantStatus(id, payment.Charged, "")
 	if number != redirect {
 		t.Errorf("the provider had card %q", number)
 	}
-	f.must(f.Cancel(of(given)))
-	if f.sealed(id) || f.sealed(given) {
+	f.mustRecord(f.Cancel(partnerCommand(given)))
+	if f.hasSealedCard(id) || f.hasSealedCard(given) {
 		t.Error("a card is kept after the end")
 	}
 	f.stop()
@@ -352,42 +352,42 @@ func TestTheCardIsKeptSealedForThePayersActionAndGoneAfterwards(t *testing.T) {
 	f.start()
 }
 
-// forgetful is a keyring that has lost its keys.
-type forgetful struct{ paymentactor.Sealer }
+// keylessSealer is a keyring that has lost its keys.
+type keylessSealer struct{ paymentactor.Sealer }
 
-func (forgetful) OpenCard([]byte, []byte) (*secret.Card, error) {
+func (keylessSealer) OpenCard([]byte, []byte) (*secret.Card, error) {
 	return nil, errors.New("the key is lost")
 }
 
-// A charge whose sealed card can no longer be opened ends; it does not wait for ever.
-func TestAnActionWhoseSealedCardIsLostFails(t *testing.T) {
+// If the sealed card can no longer be opened, the charge ends and does not wait for ever.
+func TestActionFailsIfTheSealedCardCannotBeOpened(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.stop()
-	f.sealer = forgetful{f.Keyring}
+	f.sealer = keylessSealer{f.Keyring}
 	f.start()
-	f.decides(id, true)
-	f.must(f.Returned(org, id))
-	f.is(id, payment.Failed, "The card's data did not reach the provider.")
+	f.answerChallenge(id, true)
+	f.mustRecord(f.Returned(org, id))
+	f.wantStatus(id, payment.Failed, "The card's data did not reach the provider.")
 }
 
-// A rail that always answers "ready" is told to complete only at its due instants.
-func TestARailThatIsAlwaysReadyIsToldAtItsInstantsOnly(t *testing.T) {
+// A rail that always answers "ready" is asked to complete only at the due instants.
+func TestAlwaysReadyRailIsAskedToCompleteOnlyAtDueInstants(t *testing.T) {
 	readyOutcome := actors.Outcome{Verdict: payment.VerdictReady}
-	r := scripted(actors.Complete, readyOutcome, readyOutcome, readyOutcome, done).says(actors.Pay, readyOutcome)
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	r := scriptedProvider(actors.Complete, readyOutcome, readyOutcome, readyOutcome, done).answerInquiries(actors.Pay, readyOutcome)
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
-	if got := f.must(f.Returned(org, id)).Status; got != payment.Charging {
+	if got := f.mustRecord(f.Returned(org, id)).Status; got != payment.Charging {
 		t.Errorf("%s", got)
 	}
-	f.submitted(id, actors.Complete, 1)
+	f.wantSubmissions(id, actors.Complete, 1)
 	f.advance(time.Hour)
-	f.is(id, payment.Charged, "")
-	f.submitted(id, actors.Complete, 4)
+	f.wantStatus(id, payment.Charged, "")
+	f.wantSubmissions(id, actors.Complete, 4)
 }
 
-// The longest answer of a rail fits into the record beside the longest request.
-func TestWhatARailSaysIsBounded(t *testing.T) {
+// The longest answer of a rail fits into a record together with the longest request.
+func TestProviderAnswerIsBounded(t *testing.T) {
 	long := strings.Repeat("€", 1<<20)
 	object := []byte(`{"k":"` + long + `"}`)
 	action := &payment.Action{
@@ -405,11 +405,11 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 		}
 		return actors.Outcome{Verdict: payment.VerdictAction, Failure: payment.Failure{Detail: long}, RRN: long, Status: payment.Status(long), Meta: object, Action: action}
 	}
-	f := openAs(t, func(f *fixture) {
-		f.on(r)
-		f.JournalOptions.Store.MemTable = store.DefaultMemTable // the bound is the record's, not that of a small group
+	f := openWith(t, func(f *fixture) {
+		f.useProvider(r)
+		f.JournalOptions.Store.MemTable = store.DefaultMemTable // with a small memtable the bound of a group, and not of a record, would apply
 	})
-	got := f.must(f.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
+	got := f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
 		c.Request.Customer = []byte(`"` + strings.Repeat("x", 1<<20-2) + `"`)
 	}))
 	if got.Status != payment.ActionRequired || got.Action.URL != "" || got.Action.Material != nil || got.Action.Params != nil || got.RailMeta != nil {
@@ -424,15 +424,15 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 	if got := got.Action.Requires; len(got) != 7 || len(got[0]) != 255 || got[1] != "1" {
 		t.Errorf("%d members are required: %.50q", len(got), got)
 	}
-	f.must(f.Cancel(of(got.ID)))
-	f.is(got.ID, payment.Failed, "cancelled")
-	if a := money.FromUint64(70); f.read(got.ID).Amount != a {
+	f.mustRecord(f.Cancel(partnerCommand(got.ID)))
+	f.wantStatus(got.ID, payment.Failed, "cancelled")
+	if a := money.FromUint64(70); f.readRecord(got.ID).Amount != a {
 		t.Error("it has another amount")
 	}
 }
 
 // If a rail quotes a card's number, the number is neither stored nor shown.
-func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
+func TestCardNumberInAProviderAnswerIsNotStored(t *testing.T) {
 	const number = "4242424242424242"
 	quotes := `{"pan":"` + number + `"}`
 	address := "https://rail.example/?pan=" + number
@@ -443,7 +443,7 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 			Type: "redirect", URL: address, Page: address, Code: address, Deposit: number, Material: []byte(quotes), Params: payment.ActionParams(map[string]string{"pan": number})}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) { f.on(scripted(actors.Pay, o).says(actors.Pay, done)) })
+			f := openWith(t, func(f *fixture) { f.useProvider(scriptedProvider(actors.Pay, o).answerInquiries(actors.Pay, done)) })
 			r := f.create(payment.Payment, number, 70, "").Record
 			if payload := paymentcodec.Encode(r); bytes.Contains(payload, []byte(number)) || r.RailMeta == nil {
 				t.Errorf("%s", payload)
@@ -452,28 +452,30 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 				if !strings.Contains(r.Action.URL, "[redacted]") || o.Action.URL != address {
 					t.Errorf("%q; the rail's own: %q", r.Action.URL, o.Action.URL)
 				}
-				f.must(f.Returned(org, r.ID))
+				f.mustRecord(f.Returned(org, r.ID))
 			}
 		})
 	}
 }
 
-// Frequent questions about a charge do not postpone the due inquiry.
-func TestAPayerWhoKeepsComingBackDelaysNothing(t *testing.T) {
+// Frequent reads of a charge do not postpone its due inquiry.
+func TestFrequentReturnsDoNotPostponeTheInquiry(t *testing.T) {
 	pending := actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}
 	answers := []actors.Outcome{pending, lostAnswer, pending, lostAnswer, pending, done}
-	f := openAs(t, func(f *fixture) { f.on(scripted(actors.Pay, pending).says(actors.Pay, answers...)) })
+	f := openWith(t, func(f *fixture) {
+		f.useProvider(scriptedProvider(actors.Pay, pending).answerInquiries(actors.Pay, answers...))
+	})
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	due := f.whole(f.Find(org, id)).Stamp
+	due := f.mustResult(f.Find(org, id)).Stamp
 	for range 5 {
 		f.advance(10 * time.Second)
-		if got := f.must(f.Returned(org, id)).Status; got != payment.Charging {
+		if got := f.mustRecord(f.Returned(org, id)).Status; got != payment.Charging {
 			t.Errorf("%s", got)
 		}
-		if got := f.whole(f.Find(org, id)).Stamp; got != due {
+		if got := f.mustResult(f.Find(org, id)).Stamp; got != due {
 			t.Errorf("version %d is due at %v, before: version %d, %v", got.Version, got.Due.Time(), due.Version, due.Due.Time())
 		}
 	}
 	f.advance(10 * time.Second)
-	f.is(id, payment.Charged, "")
+	f.wantStatus(id, payment.Charged, "")
 }

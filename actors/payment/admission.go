@@ -16,9 +16,9 @@ import (
 	"mizan/posting"
 )
 
-// admit carries out the admission's tasks until it waits for an answer or its Change is with the
-// writer. The cause is the message that is being admitted: a *create, the *operation that continues
-// a hosted transaction, or a *failover.
+// admit carries out the admission's tasks until the admission waits for an answer or has submitted its
+// Change. The cause is the message that is being admitted: a *create, the *operation that continues a
+// hosted transaction, or a *failover.
 func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 	a := &t.admission
 	t.cause = cause
@@ -29,10 +29,10 @@ func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 		case admission.Screen:
 			task = a.Screen(t.rules(cause))
 		case admission.Count:
-			task = t.count(c)
+			task = t.countAttempt(c)
 		case admission.Recount:
 			cause.(*failover).admissionStarted = true
-			task = t.countLater(c)
+			task = t.countThroughActor(c)
 		case admission.Begin:
 			task = t.beginCharge(c, cause)
 		case admission.AskAccount:
@@ -49,14 +49,14 @@ func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 			t.answerStored()
 			return
 		case admission.Withdraw:
-			t.uncountable(c, cause)
+			t.attemptNotCounted(c, cause)
 			return
 		case admission.TakeBack:
-			t.uncount()
+			t.uncountAttempt()
 			t.admission = admission.Admission{}
 			return
 		case admission.LetStand:
-			t.letStand(c, cause.(*failover))
+			t.settleWithRefusal(c, cause.(*failover))
 			return
 		}
 	}
@@ -74,7 +74,7 @@ func (t *transaction) rules(cause any) admission.Rules {
 	case *create:
 		card = m.Card
 	case *operation:
-		card = m.with.Card
+		card = m.continuation.Card
 	case *failover:
 		card = m.card
 	}
@@ -84,7 +84,7 @@ func (t *transaction) rules(cause any) admission.Rules {
 	return rules
 }
 
-// velocityResult is the account package's answer to an attempt.
+// velocityResult is the result of counting an attempt: the limit that it exceeds, if any.
 type velocityResult struct {
 	exceeded *directory.Limit
 	err      error
@@ -93,23 +93,24 @@ type velocityResult struct {
 // Expected implements actors.Expected.
 func (velocityResult) Expected() {}
 
-// count counts the attempt against the velocity limits: at once if none is near its bound, else
-// through the account package's actor.
-func (t *transaction) count(c *actors.Context) admission.Task {
+// countAttempt counts the attempt against the velocity limits: at once if none of them is near its
+// bound, otherwise through the account package's actor.
+func (t *transaction) countAttempt(c *actors.Context) admission.Task {
 	a := &t.admission
 	if t.service.admission.CountNow(a.Org, a.Partner.Number, a.CountedBy, a.At, &a.Attempt) {
 		return a.Velocity(nil, nil)
 	}
-	return t.countLater(c)
+	return t.countThroughActor(c)
 }
 
-// countLater makes the account package's actor count the attempt.
-func (t *transaction) countLater(c *actors.Context) admission.Task {
+// countThroughActor makes the account package's actor count the attempt; the result arrives as a
+// velocityResult.
+func (t *transaction) countThroughActor(c *actors.Context) admission.Task {
 	service, key, a := t.service, t.key, &t.admission
 	var repeats func() (bool, error)
 	if m := t.create; m != nil && m.Request.TxID != "" {
 		repeats = func() (bool, error) {
-			_, keyUsed, err := service.claimed(key.Org, m)
+			_, keyUsed, err := service.findByTxID(key.Org, m)
 			return keyUsed, err
 		}
 	}
@@ -121,13 +122,13 @@ func (t *transaction) countLater(c *actors.Context) admission.Task {
 }
 
 func (t *transaction) onVelocity(c *actors.Context, m velocityResult) {
-	if t.admission.Waits() { // else a panic has answered it meanwhile
+	if t.admission.Waits() { // false: Failed has answered the request meanwhile, after a panic
 		t.admit(c, t.cause, t.admission.Velocity(m.exceeded, m.err))
 	}
 }
 
-// claimed returns the transaction that already has a create's txid.
-func (s *Service) claimed(org ledger.ID, m *create) (id ledger.ID, keyUsed bool, err error) {
+// findByTxID returns the transaction that already has a create's txid.
+func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, keyUsed bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	owner, keyUsed, err := view.Claim(org, ledger.ClaimTxID, TxIDKey(m.Partner.Number, m.Request.TxID))
@@ -141,32 +142,33 @@ func (s *Service) claimed(org ledger.ID, m *create) (id ledger.ID, keyUsed bool,
 // answerStored answers a create whose txid is taken and that was not counted.
 func (t *transaction) answerStored() {
 	m := t.create
-	id, _, err := t.service.claimed(t.key.Org, m)
+	id, _, err := t.service.findByTxID(t.key.Org, m)
 	t.submission.wipe()
 	t.create, t.cause, t.admission = nil, nil, admission.Admission{}
 	m.answer(reply{existing: id, err: err})
 }
 
-// uncountable answers an attempt that could not be counted. Nothing is stored for it.
-func (t *transaction) uncountable(c *actors.Context, cause any) {
-	t.giveUp(cause, t.admission.Fault)
+// attemptNotCounted answers a request whose attempt could not be counted. Nothing is stored for it.
+func (t *transaction) attemptNotCounted(c *actors.Context, cause any) {
+	t.abort(cause, t.admission.Fault)
 	t.cause = nil
 	if t.record != nil {
-		t.withdraw(c)
+		t.dropAdmission(c)
 	}
 }
 
-// withdraw ends the admission of a hosted transaction without a trace, and handles due work that
-// came meanwhile.
-func (t *transaction) withdraw(c *actors.Context) {
+// dropAdmission ends the admission of a hosted transaction without storing anything, and handles due
+// work that arrived meanwhile.
+func (t *transaction) dropAdmission(c *actors.Context) {
 	t.submission.wipe()
-	t.uncount()
+	t.uncountAttempt()
 	t.admission = admission.Admission{}
 	t.resumeDue(c)
 }
 
-// uncount takes back what was counted for a repetition.
-func (t *transaction) uncount() {
+// uncountAttempt subtracts the attempt again, if it was counted: the request is a repetition or could
+// not be stored.
+func (t *transaction) uncountAttempt() {
 	if a := &t.admission; a.Counted {
 		a.Counted = false
 		t.service.admission.Uncount(a.Org, a.Partner.Number, a.CountedBy, a.At, &a.Attempt)
@@ -177,12 +179,12 @@ func (t *transaction) uncount() {
 func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 	a := &t.admission
 	if m, ok := cause.(*operation); ok {
-		m.with.Credentials.Attempted = a.At
-		t.commit(c, t.context(c).Continue(t.record, m.with.Credentials, &a.Terms), m)
+		m.continuation.Credentials.Attempted = a.At
+		t.commit(c, t.decisionContext(c).Continue(t.record, m.continuation.Credentials, &a.Terms), m)
 		return ""
 	}
 	m := t.create
-	d := t.context(c).Create(m.id, m.Partner.Number, m.Request, &a.Terms)
+	d := t.decisionContext(c).Create(m.id, m.Partner.Number, m.Request, &a.Terms)
 	if len(d.Funds) > 0 && len(a.Terms.Bounds) == 0 { // the writer checks limits before funds
 		t.decision = d
 		return a.GuardFunds()
@@ -191,13 +193,13 @@ func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 	return ""
 }
 
-// fundsResult is the account's answer to a payout.
+// fundsResult tells whether the account covers a payout.
 type fundsResult struct{ covered bool }
 
 // Expected implements actors.Expected.
 func (fundsResult) Expected() {}
 
-// askAccount asks whether the account can bear the payout that was decided on.
+// askAccount asks whether the account can cover the payout that was decided on.
 func (t *transaction) askAccount(c *actors.Context) admission.Task {
 	service, key, d := t.service, t.key, &t.decision
 	g := &d.Funds[0]
@@ -209,7 +211,7 @@ func (t *transaction) askAccount(c *actors.Context) admission.Task {
 }
 
 func (t *transaction) onFunds(c *actors.Context, covered bool) {
-	if t.create != nil { // else a panic has answered it meanwhile
+	if t.create != nil { // false: Failed has answered the request meanwhile, after a panic
 		t.admit(c, t.create, t.admission.Funds(covered))
 	}
 }
@@ -219,16 +221,16 @@ func (t *transaction) reject(c *actors.Context, cause any) {
 	s, a := t.service, &t.admission
 	attempts := a.LookedAt(s.directory.Terminals(a.Org, a.Partner.Number), rails{s}, c.Now())
 	if m, ok := cause.(*operation); ok {
-		m.with.Credentials.Attempted = a.At
-		with := m.with.Credentials
+		m.continuation.Credentials.Attempted = a.At
+		with := m.continuation.Credentials
 		with.Network = a.Terms.Asset.Network
-		t.commit(c, t.context(c).RefuseContinue(t.record, with, a.Reason, attempts...), m)
+		t.commit(c, t.decisionContext(c).RefuseContinue(t.record, with, a.Reason, attempts...), m)
 		return
 	}
 	m := t.create
 	request := m.Request
 	request.Asset = a.Terms.Asset
-	d := t.context(c).Reject(m.id, m.Partner.Number, request, a.Reason, attempts...)
+	d := t.decisionContext(c).Reject(m.id, m.Partner.Number, request, a.Reason, attempts...)
 	d.Record.Hosted = m.Hosted
 	t.commit(c, d, m)
 }
@@ -247,9 +249,9 @@ func (t *transaction) objection(refusal *ledger.Refusal, r posting.Receipt) paym
 	return payment.Failure{}
 }
 
-// lose tells an admission in progress that the writer refused for a reason that is no objection to
-// the payment.
-func (t *transaction) lose(c *actors.Context, cause any) {
+// admissionLost tells an admission in progress that the writer has refused its Change, for a reason
+// that is no objection to the payment itself.
+func (t *transaction) admissionLost(c *actors.Context, cause any) {
 	if t.admission.State() != "" {
 		t.admit(c, cause, t.admission.Lose())
 	}
@@ -259,12 +261,12 @@ func (t *transaction) lose(c *actors.Context, cause any) {
 type failover struct {
 	providerAnswer
 	answer           payment.Answer
-	admissionStarted bool // the velocity limits or the writer were asked about a terminal
+	admissionStarted bool // the velocity limits have counted the attempt, or the writer has got a Change, for another terminal
 }
 
-// failOver looks for another terminal; it returns false if none may be tried after this answer, or
-// if the card is gone, without which no other terminal can be tried.
-func (t *transaction) failOver(c *actors.Context, m providerAnswer, answer payment.Answer) bool {
+// tryFailover looks for another terminal. It returns false if none may be tried after this answer, or
+// if the charge was by card and the card is no longer in memory.
+func (t *transaction) tryFailover(c *actors.Context, m providerAnswer, answer payment.Answer) bool {
 	r := t.record
 	if !payment.Reroutable(r, answer) {
 		return false
@@ -289,9 +291,9 @@ func (t *transaction) reroute(c *actors.Context, m *failover) admission.Task {
 	a := &t.admission
 	terms := a.Terms
 	terms.Skipped = append(slices.Clone(a.Stopped), terms.Skipped...)
-	at := t.context(c)
-	at.Now = a.At.Time() // the time at which it is counted there, so that the stored attempt has the same time
-	d, ok := at.Reroute(t.record, m.answer, &terms)
+	decider := t.decisionContext(c)
+	decider.Now = a.At.Time() // the time at which the velocity limits have counted the attempt, so that the stored attempt has the same time
+	d, ok := decider.Reroute(t.record, m.answer, &terms)
 	if !ok {
 		return a.RuleOut()
 	}
@@ -300,8 +302,8 @@ func (t *transaction) reroute(c *actors.Context, m *failover) admission.Task {
 	return ""
 }
 
-// failoverRefused continues after the writer has refused the terminal that was being tried: a limit
-// that is full there may have room at the next terminal.
+// failoverRefused continues after the writer has refused the terminal that was being tried: another
+// terminal may have other limits, which still have room.
 func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	errors.As(r.Err, &refusal)
@@ -314,22 +316,23 @@ func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.
 	t.admit(c, m, t.admission.Object(objection))
 }
 
-// letStand takes the answer of the terminal that refused as the charge's result. If the velocity
-// limits or the writer were asked about another terminal, it also stores the objections against the
-// others, because stored attempts count towards the velocity limits there (admission.Attempts).
-func (t *transaction) letStand(c *actors.Context, m *failover) {
-	var stopped []payment.Attempt
+// settleWithRefusal takes the first terminal's refusal as the charge's result, because no other
+// terminal can be used. If other terminals were tried (admissionStarted), it also stores the objections
+// against them, because stored attempts count towards the velocity limits of those terminals
+// (admission.Attempts).
+func (t *transaction) settleWithRefusal(c *actors.Context, m *failover) {
+	var passedOver []payment.Attempt
 	if m.admissionStarted {
-		stopped = t.admission.Stopped
+		passedOver = t.admission.Stopped
 	}
 	t.cause, t.admission = nil, admission.Admission{}
-	t.settleFor(c, m.providerAnswer, stopped...)
+	t.settleFor(c, m.providerAnswer, passedOver...)
 	if !c.Committing() {
 		t.resumeDue(c)
 	}
 }
 
-// rails is a Service as routing sees it.
+// rails implements admission.Rails, routing's view of the Service.
 type rails struct{ *Service }
 
 // Accepts implements admission.Rails.

@@ -24,7 +24,7 @@ type Create struct {
 // Command is a request about an existing transaction.
 type Command struct {
 	Org     ledger.ID
-	Partner int64 // the partner that must own it; 0: the request comes from the payer's page, which has checked its token
+	Partner int64 // number of the partner that must own it; 0: the request comes from the payer's page, whose token was checked
 	ID      ledger.ID
 	Key     actors.Key
 }
@@ -33,31 +33,31 @@ type Command struct {
 type Continue struct {
 	Command
 	Credentials payment.Credentials
-	Route       string // the rail that the payer chose; empty: any
+	Route       string // name of the rail that the payer has chosen; empty: any
 	Browser     []byte // JSON object; nil: none was sent
 	Card        *secret.Card
 }
 
-// Amount is a Command about a part of a transaction's amount; nil: all of it.
-type Amount struct {
+// AmountCommand is a Command about a part of a transaction's amount. A nil Amount means all of it.
+type AmountCommand struct {
 	Command
 	Amount *money.Amount
 }
 
-// Material is what the payer's side submits for a charge that waits for it: a JSON object that is
-// never stored.
+// Material is a request with the data for which a charge waits from the payer's side: a JSON object
+// that is never stored.
 type Material struct {
 	Command
 	Object []byte
 }
 
-// Choice is a request that names the receiving institution of a payout that waits for it.
+// Choice is a request that chooses the receiving institution for a payout that waits for this choice.
 type Choice struct {
 	Command
 	Bank string
 }
 
-// Result is a transaction in the answer to a request.
+// Result is the transaction with which a request is answered.
 type Result struct {
 	Record *payment.Record // read only
 	Stamp  posting.Stamp

@@ -22,7 +22,7 @@ func BenchmarkCreate(b *testing.B) {
 	} {
 		b.Run(run.name, func(b *testing.B) {
 			parallel := run.parallel
-			f := openAs(b, func(f *fixture) { f.limits = run.limits })
+			f := openWith(b, func(f *fixture) { f.limits = run.limits })
 			var n atomic.Int64
 			b.ReportAllocs()
 			b.SetParallelism(parallel)

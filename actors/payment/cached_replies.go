@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-// stampNumbers is how many numbers of a stamp a reply has.
+// stampNumbers is the number of integers with which a reply stores its stamp.
 const stampNumbers = 8
 
 // ReplyID returns the id of the record with the cached reply to a request, derived from the
@@ -22,11 +22,12 @@ func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "reply|"+key)
 }
 
-// keep stores the reply to a request with a key before it is sent, so that a repeated request gets
-// the same reply, however the transaction has changed. The request's own Change claims the key; the
-// reply is stored later, because it is known only after the provider's first answer. keep returns
-// the stored reply, which is another caller's if that came first.
-func (s *Service) keep(org ledger.ID, key *actors.Key, r Result) (Result, error) {
+// storeReply stores the reply to a request with a key before the reply is sent, so that a repeated
+// request gets the same reply even if the transaction has changed. The request's own Change claims the
+// key; the reply is stored by a later Change, because it is known only after the provider's first
+// answer. storeReply returns the stored reply. If another caller with the same key has stored a reply
+// first, that reply is returned.
+func (s *Service) storeReply(org ledger.ID, key *actors.Key, r Result) (Result, error) {
 	if key.IsZero() {
 		return r, nil
 	}
@@ -35,56 +36,56 @@ func (s *Service) keep(org ledger.ID, key *actors.Key, r Result) (Result, error)
 	if err != nil {
 		return r, err
 	}
-	done := make(chan error, 1)
-	s.rt.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	committed := make(chan error, 1)
+	s.rt.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: source, Record: sealed, Events: []ledger.Event{directory.NewReply(source.ID)},
-	}}}, func(receipt posting.Receipt) { done <- receipt.Err })
-	timer := time.NewTimer(s.wait)
+	}}}, func(receipt posting.Receipt) { committed <- receipt.Err })
+	timer := time.NewTimer(s.createWait)
 	defer timer.Stop()
 	select {
-	case err = <-done:
+	case err = <-committed:
 	case <-timer.C:
 		return r, ledger.Refuse("payment.keep", ledger.Unavailable, "the answer is not stored yet; ask again with the same key")
 	}
 	if ledger.IsRefusal(err, ledger.StaleVersion) {
-		kept, is, err := s.kept(org, key)
-		if err == nil && is == readable {
-			kept.Replay = r.Replay
-			return kept, nil
+		stored, state, err := s.storedReply(org, key)
+		if err == nil && state == replyReadable {
+			stored.Replay = r.Replay
+			return stored, nil
 		}
 		return r, err
 	}
 	return r, err
 }
 
-// keptReply tells whether there is a reply.
-type keptReply uint8
+// replyState tells whether a reply is stored and can be read.
+type replyState uint8
 
 const (
-	absent     keptReply = iota // no reply to the key's request is stored
-	readable                    // the reply that was sent
-	unreadable                  // a reply is stored and cannot be decrypted
+	replyAbsent     replyState = iota // no reply to the key's request is stored
+	replyReadable                     // the stored reply was decrypted
+	replyUnreadable                   // a reply is stored and cannot be decrypted
 )
 
-// kept returns the stored reply to the request with the key. A reply that cannot be decrypted
-// raises an alarm; the caller then answers with the transaction's current state.
-func (s *Service) kept(org ledger.ID, key *actors.Key) (Result, keptReply, error) {
+// storedReply returns the stored reply to the request with the key. If the reply cannot be decrypted,
+// storedReply raises an alarm, and its caller replies with the transaction's current state.
+func (s *Service) storedReply(org ledger.ID, key *actors.Key) (Result, replyState, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	id := ReplyID(org, key.ClaimKey())
-	r, found, err := s.read(view, org, id)
+	r, found, err := s.readReply(view, org, id)
 	switch {
 	case errors.Is(err, actors.ErrReply):
 		s.rt.ReplyUnreadable(org, id, err)
-		return Result{}, unreadable, nil
+		return Result{}, replyUnreadable, nil
 	case err != nil || !found:
-		return Result{}, absent, err
+		return Result{}, replyAbsent, err
 	}
-	return r, readable, nil
+	return r, replyReadable, nil
 }
 
-// read reads a reply; false if there is none. The error is actors.ErrReply, or the store's.
-func (s *Service) read(view *posting.View, org, id ledger.ID) (Result, bool, error) {
+// readReply reads a reply; false if no reply is stored. The error is actors.ErrReply, or the store's.
+func (s *Service) readReply(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	stored, found, err := actors.ReplyRecord(view, org, ledger.Source{Kind: ledger.Reply, ID: id})
 	if err != nil || !found {
 		return Result{}, false, err
@@ -113,8 +114,8 @@ func encodeReply(r *Result) []byte {
 	return append(payload, paymentcodec.Encode(r.Record)...)
 }
 
-// OpenReply reads the payload of a ledger.Reply about a transaction with the keys that it was
-// sealed with. The error says that the payload has another form or was changed.
+// OpenReply decrypts and parses the payload of a ledger.Reply about a transaction. keys must be those
+// with which the payload was sealed. An error means that the payload is malformed or was changed.
 func OpenReply(keys actors.Sealer, org, id ledger.ID, payload []byte) (Result, error) {
 	plaintext, err := actors.OpenReply(keys, actors.PaymentReply, org, id, payload)
 	if err != nil {

@@ -12,81 +12,81 @@ import (
 	"mizan/ledger/payment"
 )
 
-func TestWhatHasNotSettledIsCancelledAtTheProviderAndFailed(t *testing.T) {
+func TestUnsettledChargeIsCancelledAtTheProviderAndFails(t *testing.T) {
 	f := open(t)
 	for name, r := range map[string]*payment.Record{
 		"charging":             f.create(payment.Payment, "4000000000000077", 70, "").Record,
 		"unknown":              f.create(payment.Payment, "4000000000000341", 70, "").Record,
 		"waiting":              f.create(payment.Payment, redirect, 70, "").Record,
 		"a charging payout":    f.create(payment.Payout, "4000000000000077", 70, "").Record,
-		"a payout that waits":  f.must(f.begin(payment.Payout, "", 70, method("sepa"))),
-		"a payment on a page":  f.must(f.begin(payment.Payment, "", 70, method("sbp"))),
-		"a payment by deposit": f.must(f.begin(payment.Payment, "", 70, method("crypto"))),
+		"a payout that waits":  f.mustRecord(f.createWith(payment.Payout, "", 70, withMethod("sepa"))),
+		"a payment on a page":  f.mustRecord(f.createWith(payment.Payment, "", 70, withMethod("sbp"))),
+		"a payment by deposit": f.mustRecord(f.createWith(payment.Payment, "", 70, withMethod("crypto"))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			cancelled := f.must(f.Cancel(of(r.ID)))
-			if cancelled.Status != payment.Failed || why(cancelled.Failure) != "cancelled" || cancelled.Action != nil {
-				t.Errorf("%s %q", cancelled.Status, why(cancelled.Failure))
+			cancelled := f.mustRecord(f.Cancel(partnerCommand(r.ID)))
+			if cancelled.Status != payment.Failed || failureText(cancelled.Failure) != "cancelled" || cancelled.Action != nil {
+				t.Errorf("%s %q", cancelled.Status, failureText(cancelled.Failure))
 			}
-			f.submitted(r.ID, actors.Void, 1)
-			_, err := f.Cancel(of(r.ID))
-			f.refused(err, ledger.NotReversible)
+			f.wantSubmissions(r.ID, actors.Void, 1)
+			_, err := f.Cancel(partnerCommand(r.ID))
+			f.wantRefusal(err, ledger.NotReversible)
 		})
 	}
 	f.advance(time.Hour)
-	f.has("100000 / 0")
+	f.wantBalance("100000 / 0")
 	if got := f.headroom(usd); got != "0" {
 		t.Errorf("headroom %s", got)
 	}
 }
 
-func TestWhatNeverReachedAProviderOrIsOverIsNotCancelled(t *testing.T) {
+func TestCancelIsRefusedForUnsentAndFinishedTransactions(t *testing.T) {
 	f := open(t)
 	for name, r := range map[string]*payment.Record{
 		"charged":  f.create(payment.Payment, "4242424242424242", 70, "").Record,
 		"declined": f.create(payment.Payment, "4000000000000002", 70, "").Record,
-		"rejected": f.must(f.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.FailURL = "" })),
-		"hosted":   f.hosted("").Record,
+		"rejected": f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.FailURL = "" })),
+		"hosted":   f.createHosted("").Record,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := f.Cancel(of(r.ID))
-			f.refused(err, ledger.NotReversible)
-			f.submitted(r.ID, actors.Void, 0)
+			_, err := f.Cancel(partnerCommand(r.ID))
+			f.wantRefusal(err, ledger.NotReversible)
+			f.wantSubmissions(r.ID, actors.Void, 0)
 		})
 	}
 }
 
-// If the provider answers that the charge has settled, the transaction is charged, and the caller
-// of the cancel is told that it was too late.
-func TestACancelThatComesAfterTheSettlementIsRefusedByWhatTheProviderSays(t *testing.T) {
+// If the provider answers that the charge has settled, the transaction is charged, and the caller of
+// the cancel gets the error that it was too late.
+func TestCancelIsRefusedIfTheProviderReportsTheSettlement(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
-	r := scripted(actors.Void, refused).says(actors.Pay, done)
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	r := scriptedProvider(actors.Void, refused).answerInquiries(actors.Pay, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	for _, card := range []string{"4000000000000077", redirect} {
 		id := f.create(payment.Payment, card, 70, "").Record.ID
-		_, err := f.Cancel(of(id))
-		f.refused(err, ledger.NotReversible)
-		f.is(id, payment.Charged, "")
-		if f.sealed(id) {
+		_, err := f.Cancel(partnerCommand(id))
+		f.wantRefusal(err, ledger.NotReversible)
+		f.wantStatus(id, payment.Charged, "")
+		if f.hasSealedCard(id) {
 			t.Error("its card is kept")
 		}
 	}
-	f.has("100140 / 0")
+	f.wantBalance("100140 / 0")
 }
 
-func TestACancelThatTheProviderDoesNotGrantLeavesTheChargeAsItIs(t *testing.T) {
+func TestCancelRefusedByTheProviderLeavesTheChargeUnchanged(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
-	r := scripted(actors.Void, refused).says(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done)
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	r := scriptedProvider(actors.Void, refused).answerInquiries(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	if r := f.must(f.Cancel(of(id))); r.Status != payment.Charging || why(r.Failure) != "" {
-		t.Errorf("%s %q", r.Status, why(r.Failure))
+	if r := f.mustRecord(f.Cancel(partnerCommand(id))); r.Status != payment.Charging || failureText(r.Failure) != "" {
+		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
 	f.advance(time.Second)
-	f.is(id, payment.Charged, "")
+	f.wantStatus(id, payment.Charged, "")
 }
 
-func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.T) {
+func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		says   []actors.Outcome
@@ -101,7 +101,7 @@ func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 			actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, payment.Rejected, "card_declined"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := scripted(actors.Void, lostAnswer, done)
+			r := scriptedProvider(actors.Void, lostAnswer, done)
 			r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
 				if q.Operation == actors.Void {
 					o := c.says[0]
@@ -110,27 +110,27 @@ func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 				}
 				return c.charge
 			}
-			f := openAs(t, func(f *fixture) { f.on(r) })
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-			if r := f.must(f.Cancel(of(id))); r.Status != payment.Charging {
-				t.Errorf("%s %q", r.Status, why(r.Failure))
+			if r := f.mustRecord(f.Cancel(partnerCommand(id))); r.Status != payment.Charging {
+				t.Errorf("%s %q", r.Status, failureText(r.Failure))
 			}
-			_, err := f.Cancel(of(id))
-			f.refused(err, ledger.Conflict)
-			_, err = f.Commit(part(id, 0))
-			f.refused(err, ledger.Conflict)
+			_, err := f.Cancel(partnerCommand(id))
+			f.wantRefusal(err, ledger.Conflict)
+			_, err = f.Commit(amountCommand(id, 0))
+			f.wantRefusal(err, ledger.Conflict)
 			f.advance(time.Minute)
-			f.is(id, c.status, c.reason)
-			f.submitted(id, actors.Void, 1+strings.Count(c.name, "again"))
+			f.wantStatus(id, c.status, c.reason)
+			f.wantSubmissions(id, actors.Void, 1+strings.Count(c.name, "again"))
 		})
 	}
 }
 
 // An operation waits for the answer to the call in progress, which may decide it.
-func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
+func TestOperationsWaitForTheAnswerToTheCallInProgress(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome   actors.Outcome
-		cancelled ledger.Code // empty: granted
+		cancelled ledger.Code // empty: the cancel succeeds
 		refunded  ledger.Code
 	}{
 		"charged":  {done, ledger.NotReversible, ""},
@@ -148,17 +148,17 @@ func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
 				<-resume
 				return c.outcome
 			}
-			f := openAs(t, func(f *fixture) { f.on(r) })
-			go func() { _, _ = f.try(payment.Payment, "") }()
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
+			go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 			id := <-submitted
-			cancelled, refunded := f.SendCancel(of(id)), f.SendRefund(of(id))
+			cancelled, refunded := f.SendCancel(partnerCommand(id)), f.SendRefund(partnerCommand(id))
 			close(resume)
 			for _, answer := range []struct {
 				err  error
 				want ledger.Code
-			}{{answered(t, cancelled), c.cancelled}, {answered(t, refunded), c.refunded}} {
+			}{{receiveAnswer(t, cancelled), c.cancelled}, {receiveAnswer(t, refunded), c.refunded}} {
 				if answer.want != "" {
-					f.refused(answer.err, answer.want)
+					f.wantRefusal(answer.err, answer.want)
 				} else if answer.err != nil {
 					t.Error(answer.err)
 				}
@@ -167,7 +167,7 @@ func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestOperationsThatWaitAreBoundedAndEachIsAnswered(t *testing.T) {
+func TestWaitingOperationsAreBoundedAndAllAnswered(t *testing.T) {
 	r := new(fakeProvider)
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
@@ -175,23 +175,23 @@ func TestOperationsThatWaitAreBoundedAndEachIsAnswered(t *testing.T) {
 		<-resume
 		return done
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
-	go func() { _, _ = f.try(payment.Payment, "") }()
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 	id := <-submitted
 	answers := make([]<-chan error, paymentactor.MaxStashed)
 	for i := range answers {
-		answers[i] = f.SendCancel(of(id))
+		answers[i] = f.SendCancel(partnerCommand(id))
 	}
-	f.refused(answered(t, f.SendCancel(of(id))), ledger.Unavailable)
+	f.wantRefusal(receiveAnswer(t, f.SendCancel(partnerCommand(id))), ledger.Unavailable)
 	close(resume)
 	for _, answer := range answers {
-		f.refused(answered(t, answer), ledger.NotReversible)
+		f.wantRefusal(receiveAnswer(t, answer), ledger.NotReversible)
 	}
-	soon(t, "at rest", f.Runtime.Quiesce)
+	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 }
 
-// A waiting caller gets an answer, whatever goes wrong meanwhile.
-func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
+// A waiting caller gets a reply even if the actor panics meanwhile.
+func TestWaitingOperationsAreAnsweredAfterAPanic(t *testing.T) {
 	r := new(fakeProvider)
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
@@ -199,29 +199,29 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 		<-resume
 		return done
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
-	go func() { _, _ = f.try(payment.Payment, "") }()
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 	id := <-submitted
-	cancelled := f.SendCancel(of(id))
+	cancelled := f.SendCancel(partnerCommand(id))
 	f.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
-	f.refused(answered(t, cancelled), ledger.Internal)
+	f.wantRefusal(receiveAnswer(t, cancelled), ledger.Internal)
 	close(resume)
-	soon(t, "at rest", f.Runtime.Quiesce)
-	f.is(id, payment.Charged, "")
+	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
+	f.wantStatus(id, payment.Charged, "")
 }
 
 // The second "unknown reference" is inquired at its due instant, even if the payer returns or the
 // merchant cancels meanwhile, because the call may still be on its way.
-func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
+func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
 	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	for name, meddle := range map[string]func(*fixture, ledger.ID) (paymentactor.Result, error){
 		"the payer comes back": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Returned(org, id) },
-		"the merchant cancels": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Cancel(of(id)) },
+		"the merchant cancels": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Cancel(partnerCommand(id)) },
 		"the process restarts": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { f.restart(); return f.Find(org, id) },
 		"nobody does anything": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Find(org, id) },
 		"a due item comes twice": func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
-			f.due(id)
-			f.due(id)
+			f.wakeAtDueInstant(id)
+			f.wakeAtDueInstant(id)
 			f.Runtime.Quiesce()
 			return f.Find(org, id)
 		},
@@ -233,25 +233,25 @@ func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 				}
 				return lostAnswer
 			}}
-			r.says(actors.Pay, notKnown)
-			f := openAs(t, func(f *fixture) { f.on(r) })
+			r.answerInquiries(actors.Pay, notKnown)
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.advance(10 * time.Second)
-			if r := f.is(id, payment.Charging, ""); r.NotFoundAnswers != 1 {
+			if r := f.wantStatus(id, payment.Charging, ""); r.NotFoundAnswers != 1 {
 				t.Fatalf("unheard %d", r.NotFoundAnswers)
 			}
 			f.advance(time.Second)
-			if got := f.must(meddle(f, id)); got.Status != payment.Charging {
-				t.Errorf("%s %q before the provider time-out has passed", got.Status, why(got.Failure))
+			if got := f.mustRecord(meddle(f, id)); got.Status != payment.Charging {
+				t.Errorf("%s %q before the provider time-out has passed", got.Status, failureText(got.Failure))
 			}
 			f.advance(time.Minute)
-			f.is(id, payment.Failed, "interrupted")
+			f.wantStatus(id, payment.Failed, "interrupted")
 		})
 	}
 }
 
-// If a rail never knows the operation under any id, the transaction still ends.
-func TestAnOperationThatNeverArrivesIsGivenUp(t *testing.T) {
+// The transaction ends even if the rail knows the operation under none of its ids.
+func TestOperationThatNeverArrivesEndsTheTransaction(t *testing.T) {
 	for name, c := range map[string]struct {
 		operation actors.Operation
 		set       func(*fixture)
@@ -259,33 +259,33 @@ func TestAnOperationThatNeverArrivesIsGivenUp(t *testing.T) {
 		do        func(f *fixture, id ledger.ID) (paymentactor.Result, error)
 		want      payment.Status
 	}{
-		"refund": {actors.Refund, plain, "4242424242424242", func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
-			return f.Refund(part(id, 0))
+		"refund": {actors.Refund, unchanged, "4242424242424242", func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+			return f.Refund(amountCommand(id, 0))
 		}, payment.Charged},
-		"commit": {actors.Capture, func(f *fixture) { f.set(0, twoPhase) }, "4242424242424242", func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
-			return f.Commit(part(id, 0))
+		"commit": {actors.Capture, func(f *fixture) { f.changeTerminal(0, twoPhase) }, "4242424242424242", func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+			return f.Commit(amountCommand(id, 0))
 		}, payment.PaymentHeld},
-		"cancel": {actors.Void, plain, "4000000000000077", func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
-			return f.Cancel(of(id))
+		"cancel": {actors.Void, unchanged, "4000000000000077", func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+			return f.Cancel(partnerCommand(id))
 		}, payment.Charged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := scripted(c.operation, lostAnswer).says(c.operation, notKnown)
-			f := openAs(t, func(f *fixture) { c.set(f); f.on(r) })
+			r := scriptedProvider(c.operation, lostAnswer).answerInquiries(c.operation, notKnown)
+			f := openWith(t, func(f *fixture) { c.set(f); f.useProvider(r) })
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
-			f.must(c.do(f, id))
+			f.mustRecord(c.do(f, id))
 			f.advance(10 * time.Minute)
-			if got := f.read(id); got.Status != c.want || got.Op != nil {
+			if got := f.readRecord(id); got.Status != c.want || got.Op != nil {
 				t.Errorf("%s with operation %+v", got.Status, got.Op)
 			}
-			f.submitted(id, c.operation, 2)
+			f.wantSubmissions(id, c.operation, 2)
 		})
 	}
 }
 
-// An operation that has not begun when its caller stops waiting is not begun any more, because the
-// caller was told that nothing was done.
-func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
+// An operation that has not begun when its caller stops waiting is never begun, because the caller got
+// the error that nothing was done.
+func TestOperationIsNotBegunAfterItsCallerStopsWaiting(t *testing.T) {
 	r := new(fakeProvider)
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
@@ -293,27 +293,27 @@ func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
 		<-resume
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`)}}
 	}
-	f := openAs(t, func(f *fixture) { f.wait = 50 * time.Millisecond; f.on(r) })
-	go func() { _, _ = f.try(payment.Payment, "") }()
+	f := openWith(t, func(f *fixture) { f.createWait = 50 * time.Millisecond; f.useProvider(r) })
+	go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 	id := <-submitted
-	_, err := f.Cancel(of(id))
-	f.refused(err, ledger.Unavailable)
-	secret := material(id, `{"otp":"123456"}`)
+	_, err := f.Cancel(partnerCommand(id))
+	f.wantRefusal(err, ledger.Unavailable)
+	secret := materialCommand(id, `{"otp":"123456"}`)
 	_, err = f.Complete(secret)
-	f.refused(err, ledger.Unavailable)
+	f.wantRefusal(err, ledger.Unavailable)
 	close(resume)
-	soon(t, "at rest", f.Runtime.Quiesce)
-	f.is(id, payment.ActionRequired, "")
-	f.submitted(id, actors.Void, 0)
-	f.submitted(id, actors.Complete, 0)
-	if !wiped(secret.Object) {
+	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
+	f.wantStatus(id, payment.ActionRequired, "")
+	f.wantSubmissions(id, actors.Void, 0)
+	f.wantSubmissions(id, actors.Complete, 0)
+	if !isWiped(secret.Object) {
 		t.Error("the material is still there")
 	}
 }
 
-// An operation that has begun is answered with the state reached, and a repeated request gets the
-// same answer, whatever happened since.
-func TestAnOperationThatTakesTooLongIsAnsweredWithTheStateReached(t *testing.T) {
+// When the wait for an operation that has begun is over, the caller gets the current state. A repeated
+// request gets the same reply, even if the transaction has changed since.
+func TestSlowOperationIsAnsweredWithTheCurrentState(t *testing.T) {
 	r := new(fakeProvider)
 	submitted, resume := make(chan struct{}), make(chan struct{})
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -323,21 +323,21 @@ func TestAnOperationThatTakesTooLongIsAnsweredWithTheStateReached(t *testing.T) 
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	refund := part(id, 0)
-	refund.Key = keyed("k", "a")
+	refund := amountCommand(id, 0)
+	refund.Key = newKey("k", "a")
 	overdue := f.BeginRefund(refund)
 	<-submitted
-	first := f.whole(overdue())
+	first := f.mustResult(overdue())
 	if first.Record.Status != payment.Charged || first.Record.Op == nil {
 		t.Errorf("%s, operation %+v", first.Record.Status, first.Record.Op)
 	}
 	close(resume)
-	soon(t, "at rest", f.Runtime.Quiesce)
-	f.is(id, payment.Refunded, "")
-	if again := f.whole(f.Refund(refund)); !again.Replay || again.Stamp != first.Stamp || again.Record.Status != payment.Charged {
+	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
+	f.wantStatus(id, payment.Refunded, "")
+	if again := f.mustResult(f.Refund(refund)); !again.Replay || again.Stamp != first.Stamp || again.Record.Status != payment.Charged {
 		t.Errorf("%s %+v, replay %v", again.Record.Status, again.Stamp, again.Replay)
 	}
-	f.submitted(id, actors.Refund, 1)
+	f.wantSubmissions(id, actors.Refund, 1)
 }

@@ -16,35 +16,36 @@ import (
 	"mizan/ledger/payment"
 )
 
-// failing sets the outcome and the priority of a simulator terminal.
-func failing(how string, priority int) func(terminalSettings) {
+// withOutcome sets the outcome and the priority of a simulator terminal.
+func withOutcome(how string, priority int) func(terminalSettings) {
 	return func(s terminalSettings) { s.Fail, s.Priority = how, priority }
 }
 
-// three is a fixture with three terminals of a kind: two that refuse, then one that does not.
-func three(t *testing.T, i int, set func(*fixture)) (f *fixture, ids [3]ledger.ID) {
-	f = openAs(t, func(f *fixture) {
-		f.set(i, failing(simulator.FailRejected, 1))
+// openThreeTerminals returns a fixture with three terminals of a kind: two that refuse, then one that
+// does not.
+func openThreeTerminals(t *testing.T, i int, set func(*fixture)) (f *fixture, ids [3]ledger.ID) {
+	f = openWith(t, func(f *fixture) {
+		f.changeTerminal(i, withOutcome(simulator.FailRejected, 1))
 		ids[0] = f.terminals[i].ID
-		ids[1] = f.add(i, failing(simulator.FailRejected, 2))
-		ids[2] = f.add(i, failing("", 3))
+		ids[1] = f.addTerminal(i, withOutcome(simulator.FailRejected, 2))
+		ids[2] = f.addTerminal(i, withOutcome("", 3))
 		set(f)
 	})
 	return f, ids
 }
 
-func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
+func TestRefusalFailsOverToTheNextTerminal(t *testing.T) {
 	var cards []string
 	var mu sync.Mutex
 	var statuses []string
-	f, ids := three(t, 0, func(f *fixture) {
+	f, ids := openThreeTerminals(t, 0, func(f *fixture) {
 		r := new(fakeProvider)
 		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 			cards = append(cards, string(call.Card.Number)+" "+string(call.Card.CVV))
 			return r.Provider.Submit(ctx, call)
 		}
-		f.on(r)
-		f.scripted = false // the rail only observes
+		f.useProvider(r)
+		f.skipRailComparison = false // the rail only observes
 		f.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -52,16 +53,16 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 		}
 	})
 	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
-	if r.Status != payment.Charged || r.Terminal != ids[2] || why(r.Failure) != "" {
-		t.Fatalf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
+	if r.Status != payment.Charged || r.Terminal != ids[2] || failureText(r.Failure) != "" {
+		t.Fatalf("%s %q by %v", r.Status, failureText(r.Failure), r.Terminal)
 	}
 	if len(r.Attempts) != 2 || r.Attempts[0].Terminal != ids[0] || r.Attempts[1].Terminal != ids[1] ||
-		why(r.Attempts[1].Failure) != "forced_by_terminal" || r.Attempts[1].At != ledger.MicrosOf(start) {
+		failureText(r.Attempts[1].Failure) != "forced_by_terminal" || r.Attempts[1].At != ledger.MicrosOf(start) {
 		t.Errorf("attempts %+v", r.Attempts)
 	}
-	f.went(r.ID, "created new authorizing new authorizing new authorizing charging charged")
-	f.submitted(r.ID, actors.Pay, 3)
-	f.has("100070 / 0")
+	f.wantPath(r.ID, "created new authorizing new authorizing new authorizing charging charged")
+	f.wantSubmissions(r.ID, actors.Pay, 3)
+	f.wantBalance("100070 / 0")
 	if got := f.headroom(usd); got != "70" {
 		t.Errorf("headroom %s", got)
 	}
@@ -75,21 +76,21 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 	}
 }
 
-// At every moment, also during each call, the payout's money is held once.
-func TestAPayoutsMoneyIsHeldOnceWhicheverTerminalItIsAt(t *testing.T) {
+// At every moment, even during the calls, the payout's money is held exactly once.
+func TestPayoutMoneyIsHeldOnceDuringFailover(t *testing.T) {
 	var during []string
-	f, ids := three(t, 1, func(f *fixture) {
+	f, ids := openThreeTerminals(t, 1, func(f *fixture) {
 		r := new(fakeProvider)
 		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 			during = append(during, f.balance())
 			return r.Provider.Submit(ctx, call)
 		}
-		f.on(r)
-		f.scripted = false
+		f.useProvider(r)
+		f.skipRailComparison = false
 	})
 	r := f.create(payment.Payout, "4242424242424242", 100_000, "").Record // the whole balance
 	if r.Status != payment.Charged || r.Terminal != ids[2] {
-		t.Fatalf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
+		t.Fatalf("%s %q by %v", r.Status, failureText(r.Failure), r.Terminal)
 	}
 	if want := slices.Repeat([]string{"100000 / 100000"}, 3); !slices.Equal(during, want) {
 		t.Errorf("balance during the calls: %v", during)
@@ -97,55 +98,55 @@ func TestAPayoutsMoneyIsHeldOnceWhicheverTerminalItIsAt(t *testing.T) {
 	held := func(event, phase string, i int) string {
 		return event + " " + phase + ": Dr L:partner:1:available 100000, Cr A:provider:" + ids[i].String() + " 100000"
 	}
-	f.booked(r.ID, held("authorise", "pending", 0), held("reroute", "void", 0), held("authorise", "pending", 1),
+	f.wantEntries(r.ID, held("authorise", "pending", 0), held("reroute", "void", 0), held("authorise", "pending", 1),
 		held("reroute", "void", 1), held("authorise", "pending", 2), held("settle", "capture", 2))
-	f.has("0 / 0")
+	f.wantBalance("0 / 0")
 }
 
-func TestWhereAllTerminalsRefuseTheLastAnswerStands(t *testing.T) {
-	f, ids := three(t, 0, plain)
+func TestLastRefusalDecidesIfAllTerminalsRefuse(t *testing.T) {
+	f, ids := openThreeTerminals(t, 0, unchanged)
 	r := f.create(payment.Payment, "4000000000009995", 70, "").Record
-	if r.Status != payment.Rejected || why(r.Failure) != "insufficient_funds" || r.Terminal != ids[2] || len(r.Attempts) != 2 {
-		t.Errorf("%s %q by %v after %+v", r.Status, why(r.Failure), r.Terminal, r.Attempts)
+	if r.Status != payment.Rejected || failureText(r.Failure) != "insufficient_funds" || r.Terminal != ids[2] || len(r.Attempts) != 2 {
+		t.Errorf("%s %q by %v after %+v", r.Status, failureText(r.Failure), r.Terminal, r.Attempts)
 	}
 	if got := f.headroom(usd); got != "0" {
 		t.Errorf("headroom %s", got)
 	}
 }
 
-func TestAnUnknownOutcomeIsNeverSentOn(t *testing.T) {
-	f, ids := three(t, 0, func(f *fixture) { f.set(0, failing(simulator.FailTimeout, 0)) })
+func TestUnknownOutcomeDoesNotFailOver(t *testing.T) {
+	f, ids := openThreeTerminals(t, 0, func(f *fixture) { f.changeTerminal(0, withOutcome(simulator.FailTimeout, 0)) })
 	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Charging {
 		t.Errorf("%s", r.Status)
 	}
 	f.advance(10 * time.Second)
-	if r := f.is(r.ID, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
+	if r := f.wantStatus(r.ID, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
 		t.Errorf("by %v after %+v", r.Terminal, r.Attempts)
 	}
-	f.submitted(r.ID, actors.Pay, 1)
+	f.wantSubmissions(r.ID, actors.Pay, 1)
 }
 
 // After an unknown outcome no other terminal is tried, even if the provider finally refuses.
-func TestARefusalAfterAnUnknownOutcomeIsTheEnd(t *testing.T) {
+func TestRefusalAfterAnUnknownOutcomeDoesNotFailOver(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
-	r := scripted(actors.Pay, lostAnswer).says(actors.Pay, refused)
-	f, _ := three(t, 0, func(f *fixture) { f.on(r) })
+	r := scriptedProvider(actors.Pay, lostAnswer).answerInquiries(actors.Pay, refused)
+	f, _ := openThreeTerminals(t, 0, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(10 * time.Second)
-	f.is(id, payment.Rejected, "card_declined")
-	f.submitted(id, actors.Pay, 1)
+	f.wantStatus(id, payment.Rejected, "card_declined")
+	f.wantSubmissions(id, actors.Pay, 1)
 }
 
-func TestAFailureIsNeverSentOn(t *testing.T) {
-	f, ids := three(t, 0, func(f *fixture) { f.set(0, failing(simulator.FailFailed, 0)) })
+func TestFailureDoesNotFailOver(t *testing.T) {
+	f, ids := openThreeTerminals(t, 0, func(f *fixture) { f.changeTerminal(0, withOutcome(simulator.FailFailed, 0)) })
 	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
-	if r.Status != payment.Failed || why(r.Failure) != "forced_by_terminal" || r.Terminal != ids[0] || r.Attempts != nil {
-		t.Errorf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
+	if r.Status != payment.Failed || failureText(r.Failure) != "forced_by_terminal" || r.Terminal != ids[0] || r.Attempts != nil {
+		t.Errorf("%s %q by %v", r.Status, failureText(r.Failure), r.Terminal)
 	}
 }
 
-func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testing.T) {
+func TestUnsentCallFailsOverOrFailsWithoutAnotherTerminal(t *testing.T) {
 	notSent := actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}}
 	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -154,22 +155,22 @@ func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testin
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f, ids := three(t, 0, func(f *fixture) { f.on(r) })
+	f, ids := openThreeTerminals(t, 0, func(f *fixture) { f.useProvider(r) })
 	charged := f.create(payment.Payment, "4242424242424242", 70, "").Record
-	if charged.Status != payment.Charged || charged.Terminal != ids[2] || why(charged.Attempts[0].Failure) != "no route to host" {
+	if charged.Status != payment.Charged || charged.Terminal != ids[2] || failureText(charged.Attempts[0].Failure) != "no route to host" {
 		t.Errorf("%s by %v after %+v", charged.Status, charged.Terminal, charged.Attempts)
 	}
 	f.terminals = f.terminals[:1]
 	alone := f.create(payment.Payment, "4242424242424242", 70, "").Record
-	if alone.Status != payment.Failed || why(alone.Failure) != "no route to host" {
-		t.Errorf("%s %q", alone.Status, why(alone.Failure))
+	if alone.Status != payment.Failed || failureText(alone.Failure) != "no route to host" {
+		t.Errorf("%s %q", alone.Status, failureText(alone.Failure))
 	}
 }
 
-// An inquiry that was never sent says nothing about its call, which may have charged: no other
-// terminal is tried.
-func TestAnInquiryThatNeverLeftSendsNothingOn(t *testing.T) {
-	f, id := lostOn(t, payment.Payment, &flaky{after: true}, func(f *fixture) { f.add(0, failing("", 1)) }, func(f *fixture) {
+// If only the inquiry was not sent, the call itself may have charged the card, so no other terminal is
+// tried.
+func TestUnsentInquiryDoesNotFailOver(t *testing.T) {
+	f, id := openFixtureWithLostCall(t, payment.Payment, &flaky{after: true}, func(f *fixture) { f.addTerminal(0, withOutcome("", 1)) }, func(f *fixture) {
 		r := &fakeProvider{}
 		first := true
 		r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
@@ -179,45 +180,45 @@ func TestAnInquiryThatNeverLeftSendsNothingOn(t *testing.T) {
 			}
 			return r.Provider.Inquire(ctx, q)
 		}
-		f.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
+		f.wrapProvider = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
 	})
 	f.advance(time.Minute)
-	f.is(id, payment.Charged, "")
-	f.submitted(id, actors.Pay, 1)
-	f.has("100070 / 0")
+	f.wantStatus(id, payment.Charged, "")
+	f.wantSubmissions(id, actors.Pay, 1)
+	f.wantBalance("100070 / 0")
 }
 
-// After a restart the card is gone: no other terminal is tried for a card payment, but one is for
-// methods without a card.
-func TestARefusalHeardAfterARestartIsSentOnOnlyWithoutACard(t *testing.T) {
+// After a restart the card is no longer in memory, so a card payment does not fail over; a payment
+// without a card does.
+func TestRefusalAfterARestartFailsOverOnlyWithoutACard(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*paymentactor.Create)
 		status payment.Status
 		calls  int
 	}{
 		"card":     {nil, payment.Rejected, 1},
-		"voucher":  {method("voucher"), payment.Charged, 2},
-		"e-wallet": {method("e_wallet"), payment.Charged, 2},
+		"voucher":  {withMethod("voucher"), payment.Charged, 2},
+		"e-wallet": {withMethod("e_wallet"), payment.Charged, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			provider := &flaky{after: true, change: c.change}
-			f, id := lostOn(t, payment.Payment, provider, func(f *fixture) {
-				f.set(0, failing(simulator.FailRejected, 0))
-				f.add(0, failing("", 1))
-			}, func(f *fixture) { f.wrap = nil })
+			f, id := openFixtureWithLostCall(t, payment.Payment, provider, func(f *fixture) {
+				f.changeTerminal(0, withOutcome(simulator.FailRejected, 0))
+				f.addTerminal(0, withOutcome("", 1))
+			}, func(f *fixture) { f.wrapProvider = nil })
 			f.Runtime.Quiesce()
-			if got := f.read(id).Status; got != c.status {
+			if got := f.readRecord(id).Status; got != c.status {
 				t.Errorf("%s", got)
 			}
-			f.submitted(id, actors.Pay, c.calls)
+			f.wantSubmissions(id, actors.Pay, c.calls)
 		})
 	}
 }
 
 // A terminal whose terms exclude the transaction is skipped.
-func TestATerminalWhoseTermsRuleItOutIsPassedOver(t *testing.T) {
-	f, ids := three(t, 0, func(f *fixture) {
-		f.set(2, func(s terminalSettings) { s.Fail, s.SettlementCurrency = "", "EUR" }) // there is no rate
+func TestTerminalWhoseTermsExcludeTheTransactionIsSkipped(t *testing.T) {
+	f, ids := openThreeTerminals(t, 0, func(f *fixture) {
+		f.changeTerminal(2, func(s terminalSettings) { s.Fail, s.SettlementCurrency = "", "EUR" }) // no rate to that currency exists
 	})
 	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Charged || r.Terminal != ids[2] || len(r.Attempts) != 1 {
@@ -226,42 +227,43 @@ func TestATerminalWhoseTermsRuleItOutIsPassedOver(t *testing.T) {
 }
 
 // If the next terminal's fee makes a payout too expensive, the first terminal's refusal stands.
-func TestWhereTheMoneyDoesNotReachForTheNextTerminalTheFirstAnswerStands(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
-		f.add(1, func(s terminalSettings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
+func TestFirstRefusalDecidesIfTheNextTerminalIsTooExpensive(t *testing.T) {
+	f := openWith(t, func(f *fixture) {
+		f.addTerminal(1, func(s terminalSettings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
 	})
 	r := f.create(payment.Payout, "4000000000000002", 99_995, "").Record
-	if r.Status != payment.Rejected || why(r.Failure) != "card_declined" || r.Terminal != f.terminals[1].ID || len(r.Attempts) != 1 ||
-		r.Attempts[0].Outcome != payment.AttemptStopped || why(r.Attempts[0].Failure) != "insufficient balance" {
-		t.Errorf("%s %q by %v after %+v", r.Status, why(r.Failure), r.Terminal, r.Attempts)
+	if r.Status != payment.Rejected || failureText(r.Failure) != "card_declined" || r.Terminal != f.terminals[1].ID || len(r.Attempts) != 1 ||
+		r.Attempts[0].Outcome != payment.AttemptStopped || failureText(r.Attempts[0].Failure) != "insufficient balance" {
+		t.Errorf("%s %q by %v after %+v", r.Status, failureText(r.Failure), r.Terminal, r.Attempts)
 	}
-	f.has("100000 / 0")
-	f.submitted(r.ID, actors.PayOut, 1)
+	f.wantBalance("100000 / 0")
+	f.wantSubmissions(r.ID, actors.PayOut, 1)
 }
 
 // The record has a bounded number of attempts.
-func TestTheTerminalsThatAreTriedAreBounded(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
-		f.set(0, failing(simulator.FailRejected, 1))
+func TestNumberOfTriedTerminalsIsBounded(t *testing.T) {
+	f := openWith(t, func(f *fixture) {
+		f.changeTerminal(0, withOutcome(simulator.FailRejected, 1))
 		for range 40 {
-			f.add(0, failing(simulator.FailRejected, 1))
+			f.addTerminal(0, withOutcome(simulator.FailRejected, 1))
 		}
 	})
 	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Rejected || len(r.Attempts) != 32 {
 		t.Errorf("%s after %d attempts", r.Status, len(r.Attempts))
 	}
-	f.submitted(r.ID, actors.Pay, 33)
+	f.wantSubmissions(r.ID, actors.Pay, 33)
 }
 
-// A terminal is chosen by its type, asset, method and amount, by priority, then id.
-func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
+// Among the terminals that accept the type, asset, method and amount, the one with the highest priority
+// is chosen, then by id.
+func TestFirstSuitableTerminalIsChosen(t *testing.T) {
 	amount := func(n uint64) *money.Amount { a := money.FromUint64(n); return &a }
-	f := openAs(t, func(f *fixture) {
-		f.set(0, func(s terminalSettings) { s.Priority, s.MaxAmount = 1, amount(50) })
-		f.add(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Methods = 2, nil, []string{"voucher"} })
-		f.add(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD"} })
-		f.add(0, func(s terminalSettings) {
+	f := openWith(t, func(f *fixture) {
+		f.changeTerminal(0, func(s terminalSettings) { s.Priority, s.MaxAmount = 1, amount(50) })
+		f.addTerminal(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Methods = 2, nil, []string{"voucher"} })
+		f.addTerminal(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD"} })
+		f.addTerminal(0, func(s terminalSettings) {
 			s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD", "EUR"}
 		})
 	})
@@ -270,15 +272,15 @@ func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 		change func(*paymentactor.Create)
 		want   int
 	}{
-		{50, nil, 0}, {51, nil, 3}, {51, method("voucher"), 2},
+		{50, nil, 0}, {51, nil, 3}, {51, withMethod("voucher"), 2},
 		{51, func(c *paymentactor.Create) { c.Request.Asset.Currency = "EUR" }, 4},
 		{51, func(c *paymentactor.Create) { c.Request.Asset.Currency = "GBP" }, -1},
 		{1, func(c *paymentactor.Create) { c.Request.Asset.Env = money.Test }, -1},
 	} {
-		r := f.must(f.begin(payment.Payment, "4242424242424242", c.amount, c.change))
+		r := f.mustRecord(f.createWith(payment.Payment, "4242424242424242", c.amount, c.change))
 		if c.want < 0 {
-			if r.Status != payment.Rejected || why(r.Failure) != "no terminal available" || r.Route != "" {
-				t.Errorf("%+v: %s %q", c, r.Status, why(r.Failure))
+			if r.Status != payment.Rejected || failureText(r.Failure) != "no terminal available" || r.Route != "" {
+				t.Errorf("%+v: %s %q", c, r.Status, failureText(r.Failure))
 			}
 			continue
 		}
@@ -290,46 +292,46 @@ func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 
 // DECISIONS, "Conversion": the fee first, in the source currency; then floor((amount − fee) ×
 // rate × 10^(scale difference)), at routing's rate.
-func TestMoneyIsConvertedAtTheRateOfItsRouting(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+func TestAmountsAreConvertedAtTheRateOfTheRouting(t *testing.T) {
+	f := openWith(t, func(f *fixture) {
 		f.rates = map[string]money.Rate{"USD/USDT": rate("0.9999")}
-		f.set(0, func(s terminalSettings) {
+		f.changeTerminal(0, func(s terminalSettings) {
 			s.SettlementCurrency, s.SettlementNetwork, s.FeeBps = "USDT", "tron", 150
 		})
 	})
 	id := f.create(payment.Payment, "4242424242424242", 1_001, "").Record.ID
-	r := f.read(id)
+	r := f.readRecord(id)
 	// fee floor(1001 × 0.015) = 15; (1001 − 15) × 0.9999 × 10^4 = 9 859 014
 	if r.Fee != money.FromUint64(15) || r.Merchant.Abs != money.FromUint64(986) || r.Dest != money.FromUint64(9_859_014) || r.DestAsset().Network != "tron" {
 		t.Errorf("fee %v, merchant %v, arrives %v", r.Fee, r.Merchant, r.Dest)
 	}
 	f.rates = map[string]money.Rate{"USD/USDT": rate("2")}
-	f.must(f.Refund(part(id, 501)))
+	f.mustRecord(f.Refund(amountCommand(id, 501)))
 	// (501 at the charge's rate) × 0.9999 × 10^4 = 5 009 499; the fee is not refundable
-	f.booked(id,
+	f.wantEntries(id,
 		"settle posted: Dr A:provider 1001, Cr Q:fx_position 986, Dr Q:fx_position 9859014, Cr L:partner:1:available 9859014, Cr I:fees 15",
 		"refund pending: Cr A:provider 501, Dr Q:fx_position 501, Cr Q:fx_position 5009499, Dr L:partner:1:available 5009499",
 		"refund_done capture: Cr A:provider 501, Dr Q:fx_position 501, Cr Q:fx_position 5009499, Dr L:partner:1:available 5009499")
 }
 
-func TestAPayoutIsConvertedAndWithoutARateRejected(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+func TestPayoutIsConvertedOrRejectedWithoutARate(t *testing.T) {
+	f := openWith(t, func(f *fixture) {
 		f.rates = map[string]money.Rate{"USD/EUR": rate("0.5")}
-		f.set(1, func(s terminalSettings) { s.SettlementCurrency = "EUR" })
+		f.changeTerminal(1, func(s terminalSettings) { s.SettlementCurrency = "EUR" })
 	})
 	id := f.create(payment.Payout, "4242424242424242", 71, "").Record.ID
-	f.is(id, payment.Charged, "")
+	f.wantStatus(id, payment.Charged, "")
 	provider := "A:provider:" + f.terminals[1].ID.String()
-	f.booked(id,
+	f.wantEntries(id,
 		"authorise pending: Dr L:partner:1:available 71, Cr Q:fx_position 71, Dr Q:fx_position 35, Cr "+provider+" 35",
 		"settle capture: Dr L:partner:1:available 71, Cr Q:fx_position 71, Dr Q:fx_position 35, Cr "+provider+" 35")
-	f.has("99929 / 0")
+	f.wantBalance("99929 / 0")
 	f.rates = nil
 	r := f.create(payment.Payout, "4242424242424242", 71, "").Record
-	if r.Status != payment.Rejected || why(r.Failure) != "no exchange rate" {
-		t.Errorf("%s %q", r.Status, why(r.Failure))
+	if r.Status != payment.Rejected || failureText(r.Failure) != "no exchange rate" {
+		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
-	if n := f.calls(r.ID); n != 0 || strings.Contains(f.path(r.ID), "authorizing") {
-		t.Errorf("%d calls, went %s", n, f.path(r.ID))
+	if n := f.callCount(r.ID); n != 0 || strings.Contains(f.statusPath(r.ID), "authorizing") {
+		t.Errorf("%d calls, went %s", n, f.statusPath(r.ID))
 	}
 }

@@ -10,25 +10,25 @@ import (
 
 // commit submits a decision to the writer. If the writer refuses, the cause is handled again.
 func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
-	whole := new(struct { // one allocation for the parts of nearly every change
+	parts := new(struct { // one allocation for the parts of nearly every change
 		posting.Change
 		steps  [1]posting.Step
 		claims [2]ledger.Claim
 	})
-	change := &whole.Change
-	change.Funds, change.Counters, change.Outcome = d.Funds, d.Counters, d.Outcome
-	whole.steps[0] = t.step(&d, t.stamp.Version)
-	t.keepCard(&d, &whole.steps[0])
-	change.Steps = whole.steps[:]
+	change := &parts.Change
+	change.Funds, change.Counters, change.MustRecord = d.Funds, d.Counters, d.MustRecord
+	parts.steps[0] = t.step(&d, t.stamp.Version)
+	t.keepCard(&d, &parts.steps[0])
+	change.Steps = parts.steps[:]
 	if d.Return != nil {
 		change.Steps = append(change.Steps, t.step(d.Return, 0))
 	}
-	change.Claims = t.claims(whole.claims[:0], cause)
+	change.Claims = t.claims(parts.claims[:0], cause)
 	t.decision, t.cause = d, cause
 	c.Commit(change)
 }
 
-// claims appends the keys that a command claims: the caller's idempotency key first.
+// claims appends the claims of a command; the caller's idempotency key is the first.
 func (t *transaction) claims(to []ledger.Claim, cause any) []ledger.Claim {
 	source := ledger.Source{Kind: ledger.Transaction, ID: t.key.ID}
 	switch m := cause.(type) {
@@ -50,14 +50,14 @@ func (t *transaction) claims(to []ledger.Claim, cause any) []ledger.Claim {
 }
 
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
-	reached := t.service.recipient(t.key.Org, d.Record)
-	notices := t.service.notices(t.key.Org, d, &reached)
+	merchant := t.service.recipient(t.key.Org, d.Record)
+	notices := t.service.notices(t.key.Org, d, &merchant)
 	before := t.record
 	if version == 0 {
 		before = nil
 	}
-	countNotified(d, before, &reached, notices)
-	list, also := payment.Lists.Of(d.Record)
+	countNotified(d, before, &merchant, notices)
+	list, otherLists := payment.Lists.Of(d.Record)
 	return posting.Step{
 		Notices: notices,
 		Org:     t.key.Org,
@@ -65,15 +65,15 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 		Expect:  version,
 		Record:  paymentcodec.Encode(d.Record),
 		List:    list,
-		Also:    also,
+		Also:    otherLists,
 		Due:     d.Due,
 		Finish:  d.Finish,
 		Events:  d.Events,
 	}
 }
 
-// keepCard encrypts the card beside a record that needs it later, and removes it when the record no
-// longer needs it.
+// keepCard adds the encrypted card to the step if the record needs the card later, and removes the
+// stored card when the record no longer needs it.
 func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	kept := t.record != nil && t.record.KeepCard
 	switch {
@@ -82,7 +82,7 @@ func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	case !kept && d.Record.KeepCard:
 		sealed, err := t.service.sealer.SealCard(t.submission.card, t.cardContext())
 		if err != nil {
-			panic(err) // no record may say that the card is kept if it is not
+			panic(err) // a record must not say that its card is stored if it is not
 		}
 		step.Sealed = sealed
 	}

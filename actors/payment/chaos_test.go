@@ -28,15 +28,15 @@ type chaos struct {
 	calm   bool
 }
 
-// one returns true about once in n times, and never once the test is calm.
-func (c *chaos) one(n int) bool {
+// happens returns true about once in n calls, and never after the test has become calm.
+func (c *chaos) happens(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.calm && c.random.IntN(n) == 0
 }
 
 func (c *chaos) mayPanic(n int) {
-	if c.one(n) {
+	if c.happens(n) {
 		panic("chaos")
 	}
 }
@@ -46,41 +46,41 @@ func (c *chaos) newFakeProvider() *fakeProvider {
 	r := &fakeProvider{}
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		c.mayPanic(10)
-		if c.one(10) {
+		if c.happens(10) {
 			return lost // never arrived
 		}
 		o := r.Provider.Submit(ctx, call)
 		c.mayPanic(10)
-		if c.one(10) {
+		if c.happens(10) {
 			return lost // the answer was lost
 		}
 		return o
 	}
 	r.inquire = func(ctx context.Context, _ *actors.Question) actors.Outcome {
 		c.mayPanic(5)
-		if c.one(5) {
+		if c.happens(5) {
 			return lost
 		}
-		return actors.Outcome{} // filled in by chaotic
+		return actors.Outcome{} // the wrapper chaotic answers inquiries
 	}
 	return r
 }
 
-// Whatever panics, is lost or is requested twice, and however often the process restarts: each call
-// of the rail belongs to exactly one transaction, which ends as the rail says; money and counters
-// balance, and no work is left.
-func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
+// Calls and answers are lost, components panic, requests are repeated and the process restarts, all at
+// random. Still each call that the rail has received belongs to exactly one transaction, which ends
+// with the rail's outcome; money and counters balance, and no work is left.
+func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
 	c := &chaos{random: newRandom(t)}
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		r := c.newFakeProvider()
 		lose := r.inquire
-		f.wrap = func(p actors.Provider) actors.Provider {
+		f.wrapProvider = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil
 			return chaotic{r, lose}
 		}
-		f.asked = func() { c.mayPanic(10) }
+		f.onTerminalLookup = func() { c.mayPanic(10) }
 		f.handling = 5 * time.Millisecond
-		f.wait = 50 * time.Millisecond // a create without an answer is repeated
+		f.createWait = 50 * time.Millisecond // a create without a reply is repeated soon
 	})
 	const many = 120
 	cards := []string{"4242424242424242", "4000000000000002", "4000000000000119", "4000000000000077", "4000000000000341"}
@@ -96,7 +96,7 @@ func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 	for round := range 3 {
 		var all sync.WaitGroup
 		for i := range many {
-			for range 2 { // and a repetition
+			for range 2 { // the request and a repetition
 				all.Add(1)
 				go func() { defer all.Done(); create(i) }()
 			}
@@ -110,15 +110,15 @@ func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 	c.mu.Lock()
 	c.calm = true
 	c.mu.Unlock()
-	f.until("all of them have ended", func() bool {
+	f.waitUntil("all of them have ended", func() bool {
 		f.advance(time.Hour)
 		return f.unfinished() == 0
 	})
-	f.accounted(many)
-	f.until("no actor is left", func() bool { return f.Runtime.Outstanding() == 0 })
+	f.compareWithRail(many)
+	f.waitUntil("no actor is left", func() bool { return f.Runtime.Outstanding() == 0 })
 }
 
-// chaotic loses some of the inquiries.
+// chaotic is a provider that loses some of the inquiries.
 type chaotic struct {
 	*fakeProvider
 	lose func(context.Context, *actors.Question) actors.Outcome
@@ -132,7 +132,7 @@ func (c chaotic) Inquire(ctx context.Context, q *actors.Question) actors.Outcome
 	return c.fakeProvider.Inquire(ctx, q)
 }
 
-func (f *fixture) records(fn func(*payment.Record)) int {
+func (f *fixture) countRecords(fn func(*payment.Record)) int {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -144,14 +144,14 @@ func (f *fixture) records(fn func(*payment.Record)) int {
 		}
 		if found {
 			n++
-			fn(f.read(ledger.ID(owner)))
+			fn(f.readRecord(ledger.ID(owner)))
 		}
 	}
 	return n
 }
 
 func (f *fixture) unfinished() (n int) {
-	f.records(func(r *payment.Record) {
+	f.countRecords(func(r *payment.Record) {
 		if !r.Status.Final() {
 			n++
 		}
@@ -159,8 +159,8 @@ func (f *fixture) unfinished() (n int) {
 	return n
 }
 
-// accounted compares the fixture's transactions with the rail's own log.
-func (f *fixture) accounted(many int) {
+// compareWithRail compares the fixture's transactions with the rail's own log.
+func (f *fixture) compareWithRail(many int) {
 	f.t.Helper()
 	log, err := os.ReadFile(filepath.Join(f.Dir, "simulator.log"))
 	if err != nil {
@@ -176,12 +176,12 @@ func (f *fixture) accounted(many int) {
 		calls[reference] = line
 	}
 	balance, charged := 100_000, 0
-	n := f.records(func(r *payment.Record) {
+	n := f.countRecords(func(r *payment.Record) {
 		line, called := calls[r.ID.String()]
 		delete(calls, r.ID.String())
 		moved := called && (strings.Contains(line, `"outcome":"charged"`) || strings.Contains(line, `"then":"charged"`))
 		if moved != (r.Status == payment.Charged) {
-			f.t.Errorf("%v %v is %s %q, the rail has %q", r.Type, r.ID, r.Status, why(r.Failure), line)
+			f.t.Errorf("%v %v is %s %q, the rail has %q", r.Type, r.ID, r.Status, failureText(r.Failure), line)
 		}
 		if !called && r.Status != payment.Failed {
 			f.t.Errorf("%v never arrived and is %s", r.ID, r.Status)
@@ -206,11 +206,11 @@ func (f *fixture) accounted(many int) {
 	}
 }
 
-// operates makes a random operation on one of the existing transactions.
-func (c *chaos) operates(f *fixture, n int) {
+// requestRandomOperation requests a random operation on one of the existing transactions.
+func (c *chaos) requestRandomOperation(f *fixture, n int) {
 	c.mu.Lock()
 	i, what, amount := c.random.IntN(n), c.random.IntN(7), 1+c.random.Uint64N(40)
-	key := keyed(fmt.Sprint("op", c.random.IntN(3*n)), "")
+	key := newKey(fmt.Sprint("op", c.random.IntN(3*n)), "")
 	c.mu.Unlock()
 	v := f.Journal.View()
 	owner, found, err := v.Claim(org, ledger.ClaimTxID, fmt.Sprint("1/tx", i))
@@ -218,16 +218,16 @@ func (c *chaos) operates(f *fixture, n int) {
 	if err != nil || !found {
 		return
 	}
-	command := of(ledger.ID(owner))
+	command := partnerCommand(ledger.ID(owner))
 	command.Key = key
 	command.Key.Hash[0], command.Key.Hash[1] = byte(i), byte(what)
 	switch what {
 	case 0, 1:
-		_, err = f.Refund(paymentactor.Amount{Command: command, Amount: part(command.ID, amount).Amount})
+		_, err = f.Refund(paymentactor.AmountCommand{Command: command, Amount: amountCommand(command.ID, amount).Amount})
 	case 2:
 		_, err = f.Cancel(command)
 	case 3:
-		_, err = f.Commit(paymentactor.Amount{Command: command, Amount: part(command.ID, amount).Amount})
+		_, err = f.Commit(paymentactor.AmountCommand{Command: command, Amount: amountCommand(command.ID, amount).Amount})
 	case 4:
 		_, err = f.Complete(paymentactor.Material{Command: command, Object: []byte(`{"otp":"123456"}`)})
 	case 5:
@@ -242,25 +242,24 @@ func (c *chaos) operates(f *fixture, n int) {
 	}
 }
 
-// Refunds, cancels, commits and payers' actions, over two terminals, one with holds: in the end
-// the books agree with the rail (sound compares them with its log), no call was made twice, and
-// everything has ended.
-func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
+// Refunds, cancels, commits and payers' actions at two terminals, one of them with holds. In the end
+// the books agree with the rail's log, no call was made twice, and all transactions have ended.
+func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 	c := &chaos{random: newRandom(t)}
-	f := openAs(t, func(f *fixture) {
-		f.lossy = true
+	f := openWith(t, func(f *fixture) {
+		f.mayGiveUpCharges = true
 		r := c.newFakeProvider()
 		lose := r.inquire
-		f.wrap = func(p actors.Provider) actors.Provider {
+		f.wrapProvider = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil
-			return reports{chaotic{r, lose}, p.(timed)}
+			return polledProvider{chaotic{r, lose}, p.(timed)}
 		}
-		f.set(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
-		f.add(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = part(ledger.ID{}, 30).Amount })
-		f.add(0, func(s terminalSettings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
-		f.asked = func() { c.mayPanic(20) }
+		f.changeTerminal(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
+		f.addTerminal(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = amountCommand(ledger.ID{}, 30).Amount })
+		f.addTerminal(0, func(s terminalSettings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
+		f.onTerminalLookup = func() { c.mayPanic(20) }
 		f.handling = 5 * time.Millisecond
-		f.wait = 50 * time.Millisecond
+		f.createWait = 50 * time.Millisecond
 	})
 	const many = 60
 	cards := []string{"4242424242424242", password, redirect, "4000000000000077", "4000000000000341", delaysRefunds, refusesRefunds, "4000000000000259"}
@@ -270,14 +269,14 @@ func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 			all.Add(1)
 			go func() {
 				defer all.Done()
-				_, _ = f.begin(payment.Payment, cards[i%len(cards)], uint64(10+i), func(create *paymentactor.Create) {
+				_, _ = f.createWith(payment.Payment, cards[i%len(cards)], uint64(10+i), func(create *paymentactor.Create) {
 					create.Request.TxID = fmt.Sprint("tx", i)
 					if i%5 == 0 {
 						create.Hosted, create.Card, create.Request.Method = true, nil, ""
 					}
 				})
-				c.operates(f, many)
-				c.operates(f, many)
+				c.requestRandomOperation(f, many)
+				c.requestRandomOperation(f, many)
 			}()
 		}
 		all.Wait()
@@ -287,25 +286,25 @@ func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 	c.mu.Lock()
 	c.calm = true
 	c.mu.Unlock()
-	f.until("all of them have ended", func() bool {
+	f.waitUntil("all of them have ended", func() bool {
 		f.advance(24 * time.Hour)
 		v := f.Journal.View()
 		defer v.Close()
 		n := 0
 		f.transactions(v, func(r *payment.Record, _ posting.Stamp) {
-			if waits(r) {
+			if needsWakeup(r) {
 				n++
 			}
 		})
 		return n == 0
 	})
-	f.until("no actor is left", func() bool { return f.Runtime.Outstanding() == 0 })
+	f.waitUntil("no actor is left", func() bool { return f.Runtime.Outstanding() == 0 })
 }
 
-// reports is a rail that is polled at its own times.
-type reports struct {
+// polledProvider is a provider that decides when it is polled.
+type polledProvider struct {
 	chaotic
 	at timed
 }
 
-func (r reports) NextReport(since time.Time) (time.Time, bool) { return r.at.NextReport(since) }
+func (r polledProvider) NextReport(since time.Time) (time.Time, bool) { return r.at.NextReport(since) }

@@ -14,37 +14,37 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// Breaker configures the circuit breakers. A terminal counts as down after Failures charges in a
-// row for which its provider could not be reached or did not answer. It is skipped for Rest, in
-// real time; then one charge is let through as a probe.
+// Breaker configures the circuit breakers. A terminal counts as down after Failures charges in a row
+// for which its provider could not be reached or did not answer. It is skipped for OpenTime, in real
+// time; then one charge is let through as a probe.
 type Breaker struct {
 	Failures uint32        // 0: 20
-	Rest     time.Duration // 0: 30 s
+	OpenTime time.Duration // 0: 30 s
 }
 
-// circuits are the terminals' circuit breakers. A terminal gets one in this process when its
-// provider first fails to answer.
+// circuits are the terminals' circuit breakers. A terminal's circuit breaker is created when its
+// provider first fails to answer this process.
 type circuits struct {
-	set  Breaker
-	log  *slog.Logger
-	each sync.Map // ledger.ID of a terminal → *circuit
+	options    Breaker
+	log        *slog.Logger
+	byTerminal sync.Map // ledger.ID of a terminal → *circuit
 }
 
 type circuit = gobreaker.TwoStepCircuitBreaker[struct{}]
 
-func newCircuits(set Breaker, log *slog.Logger) *circuits {
-	if set.Failures == 0 {
-		set.Failures = 20
+func newCircuits(options Breaker, log *slog.Logger) *circuits {
+	if options.Failures == 0 {
+		options.Failures = 20
 	}
-	if set.Rest == 0 {
-		set.Rest = 30 * time.Second
+	if options.OpenTime == 0 {
+		options.OpenTime = 30 * time.Second
 	}
-	return &circuits{set: set, log: log}
+	return &circuits{options: options, log: log}
 }
 
-// open tells whether the terminal is to be skipped, also while a probe is in progress.
+// open tells whether the terminal is to be skipped. It is skipped while a probe is in progress too.
 func (s *circuits) open(terminal ledger.ID) bool {
-	found, ok := s.each.Load(terminal)
+	found, ok := s.byTerminal.Load(terminal)
 	if !ok {
 		return false
 	}
@@ -58,15 +58,15 @@ func (s *circuits) open(terminal ledger.ID) bool {
 	return false
 }
 
-func (s *circuits) of(terminal ledger.ID) *circuit {
-	if c, ok := s.each.Load(terminal); ok {
+func (s *circuits) forTerminal(terminal ledger.ID) *circuit {
+	if c, ok := s.byTerminal.Load(terminal); ok {
 		return c.(*circuit)
 	}
-	c, _ := s.each.LoadOrStore(terminal, gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+	c, _ := s.byTerminal.LoadOrStore(terminal, gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:        terminal.String(),
 		MaxRequests: 1,
-		Timeout:     s.set.Rest,
-		ReadyToTrip: func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= s.set.Failures },
+		Timeout:     s.options.OpenTime,
+		ReadyToTrip: func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= s.options.Failures },
 		OnStateChange: func(name string, from, to gobreaker.State) {
 			s.log.Warn("a terminal's circuit", "terminal", name, "was", from.String(), "is", to.String())
 		},
@@ -76,7 +76,8 @@ func (s *circuits) of(terminal ledger.ID) *circuit {
 
 var errDown = errors.New("the provider is down")
 
-// permit lets a call through its terminal's circuit and receives whether the provider answered.
+// permit is a call's permission to pass its terminal's circuit; report later tells the circuit whether
+// the provider answered.
 type permit struct {
 	circuits *circuits // nil: the call does not count
 	terminal ledger.ID
@@ -85,12 +86,12 @@ type permit struct {
 
 // permit asks the terminal's circuit to let a call through. Only charges count, because an
 // operation on a charge cannot go to another terminal.
-func (s *circuits) permit(call *actors.Call) (p permit, let bool) {
+func (s *circuits) permit(call *actors.Call) (p permit, allowed bool) {
 	if call.Operation != actors.Pay && call.Operation != actors.PayOut {
 		return p, true
 	}
 	p = permit{circuits: s, terminal: call.Terminal.ID}
-	found, ok := s.each.Load(p.terminal)
+	found, ok := s.byTerminal.Load(p.terminal)
 	if !ok {
 		return p, true
 	}
@@ -99,8 +100,8 @@ func (s *circuits) permit(call *actors.Call) (p permit, let bool) {
 	return p, err == nil
 }
 
-// circuitOpen is the answer to a charge that its circuit did not let through: the charge was never
-// sent.
+// circuitOpen is the outcome of a charge that the terminal's circuit did not let through: the charge
+// was never sent.
 func circuitOpen() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: admission.ReasonCircuitOpen}}
 }
@@ -114,7 +115,7 @@ func (p permit) report(answer *actors.Outcome) {
 	case p.done != nil:
 		p.done(nil)
 	case answer.Unreachable:
-		if done, err := p.circuits.of(p.terminal).Allow(); err == nil {
+		if done, err := p.circuits.forTerminal(p.terminal).Allow(); err == nil {
 			done(errDown)
 		}
 	}

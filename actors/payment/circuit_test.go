@@ -15,8 +15,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// twoRails is a fixture with two payment terminals; down switches the provider of the first.
-func twoRails(t *testing.T, rest time.Duration) (f *fixture, ids [2]ledger.ID, down *atomic.Bool) {
+// openTwoTerminals returns a fixture with two payment terminals. down makes the provider of the first
+// one unreachable.
+func openTwoTerminals(t *testing.T, openTime time.Duration) (f *fixture, ids [2]ledger.ID, down *atomic.Bool) {
 	down = new(atomic.Bool)
 	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -25,119 +26,119 @@ func twoRails(t *testing.T, rest time.Duration) (f *fixture, ids [2]ledger.ID, d
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f = openAs(t, func(f *fixture) {
-		f.on(r)
-		f.breaker = paymentactor.Breaker{Failures: 3, Rest: rest}
-		f.set(0, failing("", 1))
-		ids = [2]ledger.ID{f.terminals[0].ID, f.add(0, failing("", 2))}
+	f = openWith(t, func(f *fixture) {
+		f.useProvider(r)
+		f.breaker = paymentactor.Breaker{Failures: 3, OpenTime: openTime}
+		f.changeTerminal(0, withOutcome("", 1))
+		ids = [2]ledger.ID{f.terminals[0].ID, f.addTerminal(0, withOutcome("", 2))}
 	})
 	return f, ids, down
 }
 
-func TestATerminalWhoseProviderIsDownIsPassedOver(t *testing.T) {
-	f, ids, down := twoRails(t, 24*time.Hour)
+func TestTerminalIsSkippedWhileItsProviderIsDown(t *testing.T) {
+	f, ids, down := openTwoTerminals(t, 24*time.Hour)
 	down.Store(true)
 	for range 3 {
-		r := f.ends(good, 1, payment.Charged, "")
+		r := f.wantCreated(good, 1, payment.Charged, "")
 		if r.Terminal != ids[1] || len(r.Attempts) != 1 || r.Attempts[0].Outcome != payment.AttemptNotSent {
 			t.Fatalf("by %v after %+v", r.Terminal, r.Attempts)
 		}
 	}
-	down.Store(false) // it is not called, so its recovery is not noticed
-	r := f.ends(good, 1, payment.Charged, "")
+	down.Store(false) // the terminal is not called, so its recovery is not noticed
+	r := f.wantCreated(good, 1, payment.Charged, "")
 	want := payment.Attempt{Terminal: ids[0], Outcome: payment.AttemptSkipped, Failure: payment.Failure{Detail: "the terminal's circuit is open"}, Priority: 1,
 		At: ledger.MicrosOf(f.Clock.Now())}
 	if r.Terminal != ids[1] || len(r.Attempts) != 1 || r.Attempts[0] != want {
 		t.Errorf("by %v after %+v, want %+v", r.Terminal, r.Attempts, want)
 	}
-	f.set(1, func(terminalSettings) {})
-	f.terminals[2] = off(f.terminals[2])
-	r = f.ends(good, 1, payment.Rejected, "no terminal available")
-	if len(r.Attempts) != 2 || r.Attempts[0] != want || r.Attempts[1].Outcome != payment.AttemptExcluded || why(r.Attempts[1].Failure) != "it is switched off" {
+	f.changeTerminal(1, func(terminalSettings) {})
+	f.terminals[2] = inactive(f.terminals[2])
+	r = f.wantCreated(good, 1, payment.Rejected, "no terminal available")
+	if len(r.Attempts) != 2 || r.Attempts[0] != want || r.Attempts[1].Outcome != payment.AttemptExcluded || failureText(r.Attempts[1].Failure) != "it is switched off" {
 		t.Errorf("looked at %+v", r.Attempts)
 	}
 }
 
-func off(t *directory.Terminal) *directory.Terminal {
+func inactive(t *directory.Terminal) *directory.Terminal {
 	next := *t
 	next.Active = false
 	return &next
 }
 
-func TestACircuitClosesWhenTheProviderAnswersAgain(t *testing.T) {
-	f, ids, down := twoRails(t, time.Nanosecond) // after which one call is let through as a probe
+func TestCircuitClosesWhenTheProviderAnswersAgain(t *testing.T) {
+	f, ids, down := openTwoTerminals(t, time.Nanosecond) // after this time one call is let through as a probe
 	down.Store(true)
 	for range 10 {
-		if r := f.ends(good, 1, payment.Charged, ""); r.Terminal != ids[1] {
+		if r := f.wantCreated(good, 1, payment.Charged, ""); r.Terminal != ids[1] {
 			t.Fatalf("by %v", r.Terminal)
 		}
 	}
 	down.Store(false)
 	for range 10 {
-		if r := f.ends(good, 1, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
+		if r := f.wantCreated(good, 1, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
 			t.Fatalf("by %v after %+v", r.Terminal, r.Attempts)
 		}
 	}
 }
 
-func TestOneAnswerBetweenSilencesKeepsTheCircuitClosed(t *testing.T) {
-	f, ids, down := twoRails(t, 24*time.Hour)
+func TestOneAnswerBetweenFailuresKeepsTheCircuitClosed(t *testing.T) {
+	f, ids, down := openTwoTerminals(t, 24*time.Hour)
 	for range 5 {
 		down.Store(true)
-		f.ends(good, 1, payment.Charged, "")
-		f.ends(good, 1, payment.Charged, "")
+		f.wantCreated(good, 1, payment.Charged, "")
+		f.wantCreated(good, 1, payment.Charged, "")
 		down.Store(false)
-		if r := f.ends(declined, 1, payment.Rejected, "card_declined"); r.Attempts[0].Terminal != ids[0] || r.Attempts[0].Outcome != payment.AttemptRefused {
+		if r := f.wantCreated(declined, 1, payment.Rejected, "card_declined"); r.Attempts[0].Terminal != ids[0] || r.Attempts[0].Outcome != payment.AttemptRefused {
 			t.Fatalf("after %+v", r.Attempts)
 		}
 	}
 }
 
-// A terminal that never answers leaves its payments' outcomes unknown: those payments stay with it,
-// and later ones go elsewhere.
-func TestASilentTerminalIsPassedOverAndItsPaymentsAreInquired(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
-		f.breaker = paymentactor.Breaker{Failures: 3, Rest: 24 * time.Hour}
-		f.set(0, failing(simulator.FailTimeout, 1))
-		f.add(0, failing("", 2))
+// The payments at a terminal that never answers have unknown outcomes and stay at that terminal. Later
+// payments go to another one.
+func TestSilentTerminalIsSkippedAndItsPaymentsAreInquired(t *testing.T) {
+	f := openWith(t, func(f *fixture) {
+		f.breaker = paymentactor.Breaker{Failures: 3, OpenTime: 24 * time.Hour}
+		f.changeTerminal(0, withOutcome(simulator.FailTimeout, 1))
+		f.addTerminal(0, withOutcome("", 2))
 	})
 	var first []ledger.ID
 	for range 3 {
 		r := f.create(payment.Payment, good, 1, "").Record
-		f.is(r.ID, payment.Charging, "")
+		f.wantStatus(r.ID, payment.Charging, "")
 		first = append(first, r.ID)
 	}
-	if r := f.ends(good, 1, payment.Charged, ""); r.Terminal != f.terminals[2].ID {
+	if r := f.wantCreated(good, 1, payment.Charged, ""); r.Terminal != f.terminals[2].ID {
 		t.Errorf("by %v", r.Terminal)
 	}
 	f.advance(time.Minute)
 	for _, id := range first {
-		if r := f.is(id, payment.Charged, ""); r.Terminal != f.terminals[0].ID {
+		if r := f.wantStatus(id, payment.Charged, ""); r.Terminal != f.terminals[0].ID {
 			t.Errorf("by %v", r.Terminal)
 		}
 	}
 }
 
-func TestWhereNoTerminalIsFoundEachSaysWhy(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+func TestRejectionListsWhyEachTerminalWasSkipped(t *testing.T) {
+	f := openWith(t, func(f *fixture) {
 		for _, change := range []func(terminalSettings){
 			func(s terminalSettings) { s.Currencies = []money.Currency{"EUR"} },
 			func(s terminalSettings) { s.Methods = []string{"sbp"} },
 			func(s terminalSettings) { most := money.FromUint64(9); s.MaxAmount = &most },
 			func(s terminalSettings) { least := money.FromUint64(11); s.MinAmount = &least },
 		} {
-			f.add(0, change)
+			f.addTerminal(0, change)
 		}
-		f.terminals[0] = off(f.terminals[0])
+		f.terminals[0] = inactive(f.terminals[0])
 	})
-	r := f.ends(good, 10, payment.Rejected, "no terminal available")
+	r := f.wantCreated(good, 10, payment.Rejected, "no terminal available")
 	want := []string{"it is switched off", "it does not take the currency", "it does not take the method",
 		"the amount is above its max_amount", "the amount is below its min_amount"}
 	if len(r.Attempts) != len(want) {
 		t.Fatalf("looked at %+v", r.Attempts)
 	}
 	for i, a := range r.Attempts {
-		if why(a.Failure) != want[i] || a.Outcome != payment.AttemptExcluded || a.At != ledger.MicrosOf(start) {
+		if failureText(a.Failure) != want[i] || a.Outcome != payment.AttemptExcluded || a.At != ledger.MicrosOf(start) {
 			t.Errorf("attempt %d: %+v, want %q", i, a, want[i])
 		}
 	}

@@ -10,22 +10,22 @@ import (
 	"mizan/posting"
 )
 
-// begin begins the admission of a create. It refuses in this order: missing fields, no terminal,
-// block list, limits and, for a payout, funds.
-func (t *transaction) begin(c *actors.Context, m *create) {
+// beginCreate begins the admission of a create. The checks are, in this order: missing fields,
+// terminal, block list, limits and, for a payout, funds.
+func (t *transaction) beginCreate(c *actors.Context, m *create) {
 	t.create, t.submission.card = m, m.Card
-	lacks := payment.Unacceptable(&m.Request, m.Hosted)
+	unacceptable := payment.Unacceptable(&m.Request, m.Hosted)
 	search := admission.Search{Org: t.key.Org, Partner: m.Partner, Request: &m.Request}
 	var task admission.Task
 	switch {
-	case lacks != "" && (m.Hosted || lacks != payment.AmountOutOfRange):
-		t.admission, task = admission.Refuse(search, lacks)
+	case unacceptable != "" && (m.Hosted || unacceptable != payment.AmountOutOfRange):
+		t.admission, task = admission.Refuse(search, unacceptable)
 	case m.Hosted:
-		t.commit(c, t.context(c).Host(m.id, m.Partner.Number, m.Request), m)
+		t.commit(c, t.decisionContext(c).Host(m.id, m.Partner.Number, m.Request), m)
 		return
-	default: // whatever its amount is, it counts as an attempt
+	default: // counts as an attempt even if the amount is out of range
 		search.At = ledger.MicrosOf(c.Now())
-		t.admission, task = admission.Start(search, lacks)
+		t.admission, task = admission.Start(search, unacceptable)
 	}
 	t.admit(c, m, task)
 }
@@ -36,7 +36,7 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 	switch {
 	case refusal.Code == ledger.ClaimTaken:
 		t.submission.wipe()
-		t.lose(c, m)
+		t.admissionLost(c, m)
 		t.create = nil
 		if m.claimsKey() && r.Claim == 0 {
 			m.answer(keyTaken(&m.Key, r.Owner))
@@ -47,7 +47,7 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 	case !objection.IsZero() && t.admission.State() != "":
 		t.admit(c, m, t.admission.Object(objection))
 	default: // also if the random id of the new record is in use
-		t.giveUp(m, refusal)
+		t.abort(m, refusal)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// entries returns a transaction's entries as the auditor sees them, oldest first.
+// entries formats a transaction's entries, oldest first.
 func (f *fixture) entries(id ledger.ID) string {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -40,16 +40,16 @@ func (f *fixture) entries(id ledger.ID) string {
 	return strings.Join(all, "; ")
 }
 
-// fee replaces the payment terminal's fee.
-func (f *fixture) fee(fixed uint64) {
+// setFee replaces the payment terminal's fee.
+func (f *fixture) setFee(fixed uint64) {
 	next := *f.terminals[0]
 	next.Settings.FeeFixed = money.FromUint64(fixed)
 	f.terminals = append([]*directory.Terminal{&next}, f.terminals[1:]...)
 }
 
-// POSTINGS.md, "Payments": what a partner lacks becomes a debt; a credit first repays it, and a
-// return does the reverse.
-func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testing.T) {
+// POSTINGS.md, "Payments": a debit beyond the partner's balance becomes debt. A credit first repays the
+// debt, and the return of that credit restores it.
+func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 	f := open(t)
 	f.partner = &directory.Partner{Number: 2, Org: org, Active: true} // has no balance
 	pay := func(kind payment.Type, card string, amount uint64) ledger.ID {
@@ -76,21 +76,21 @@ func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testi
 	}
 	const normal, takenBack = "4242424242424242", "4000000000000259"
 
-	f.fee(100) // more than the amount, for a partner without a balance
+	f.setFee(100) // more than the amount, for a partner without a balance
 	owing := pay(payment.Payment, takenBack, 70)
 	want(owing, "settle posted: Dr A:provider 70, Dr A:partner:2:receivable 30, Cr I:fees 100")
-	f.fee(0)
+	f.setFee(0)
 	want(pay(payment.Payment, normal, 10), "settle posted: Dr A:provider 10, Cr A:partner:2:receivable 10")
 	want(pay(payment.Payment, normal, 50), "settle posted: Dr A:provider 50, Cr L:partner:2:available 30, Cr A:partner:2:receivable 20")
-	f.fee(100) // more than the amount, for a partner whose balance covers a part of it
+	f.setFee(100) // more than the amount, for a partner whose balance covers a part of it
 	want(pay(payment.Payment, normal, 60), "settle posted: Dr A:provider 60, Dr L:partner:2:available 30, Dr A:partner:2:receivable 10, Cr I:fees 100")
-	f.fee(0)
+	f.setFee(0)
 	taken := pay(payment.Payment, takenBack, 40)
 	want(taken, "settle posted: Dr A:provider 40, Cr L:partner:2:available 30, Cr A:partner:2:receivable 10")
 	want(pay(payment.Payout, normal, 25), "authorise pending: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25; "+
 		"settle capture: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25")
 
-	f.advance(time.Minute) // both are charged back, in the order of their ids
+	f.advance(time.Minute) // both payments are charged back, in the order of their ids
 	first, second := back(owing), back(taken)
 	a, b := f.entries(first), f.entries(second)
 	for _, ok := range []bool{
@@ -118,16 +118,16 @@ func (f *fixture) headroom(asset money.Asset) string {
 	return amount.String()
 }
 
-// What an intent reserves of the range is released exactly if no money moved, in the asset that the
-// terminal has resolved.
-func TestHeadroomIsKeptByWhatMovedAndGivenBackByWhatDidNot(t *testing.T) {
+// An intent reserves a part of the range of totals, in the asset of the chosen terminal. The
+// reservation is released if no money has moved, and stays otherwise.
+func TestHeadroomIsReleasedOnlyIfNoMoneyMoved(t *testing.T) {
 	f := open(t)
 	for i, terminal := range f.terminals {
 		next := *terminal
 		next.Settings.Networks = []money.Network{"tron"}
 		f.terminals[i] = &next
 	}
-	f.fee(3)
+	f.setFee(3)
 	bare := money.Asset{Currency: "USDT", Env: money.Prod}
 	resolved := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	for _, step := range []struct {
@@ -166,8 +166,8 @@ func TestHeadroomIsKeptByWhatMovedAndGivenBackByWhatDidNot(t *testing.T) {
 	}
 }
 
-// A fee that exceeds every amount never reaches the ledger.
-func TestAFeeBeyondTheRangeIsRejected(t *testing.T) {
+// A fee that exceeds the range of amounts never reaches the ledger.
+func TestFeeBeyondTheRangeIsRejected(t *testing.T) {
 	f := open(t)
 	next := *f.terminals[0]
 	next.Settings.FeeFixed = money.Max
@@ -175,9 +175,9 @@ func TestAFeeBeyondTheRangeIsRejected(t *testing.T) {
 	f.terminals = []*directory.Terminal{&next}
 	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Rejected || r.Failure.Code != payment.AmountOutOfRange {
-		t.Errorf("%s %q", r.Status, why(r.Failure))
+		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
-	if n := f.calls(r.ID); n != 0 {
+	if n := f.callCount(r.ID); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
 }

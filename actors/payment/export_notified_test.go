@@ -6,9 +6,9 @@ import (
 	"mizan/posting"
 )
 
-// CountTold calls countNotified for a merchant whose terminal wants notifications of these
-// statuses; nil: the default.
-func CountTold(d *payment.Decision, before *payment.Record, statuses []string, notices []posting.Notice) {
+// CountNotified calls countNotified for a merchant whose terminal selects these statuses for
+// notifications; nil: the default.
+func CountNotified(d *payment.Decision, before *payment.Record, statuses []string, notices []posting.Notice) {
 	terminal := &directory.Terminal{Notification: directory.Notification{Statuses: statuses}}
 	countNotified(d, before, &recipient{terminal: terminal}, notices)
 }

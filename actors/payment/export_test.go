@@ -5,14 +5,14 @@ import "mizan/actors"
 // Send sends a message to a transaction's actor.
 func (s *Service) Send(key actors.RecordKey, m any) { s.registry.Tell(key, m) }
 
-// Waiters returns how many callers an actor keeps after a number of callers have asked it and given
-// up.
+// Waiters returns how many callers an actor still has after the given number of callers have asked and
+// stopped waiting.
 func Waiters(attempts int) int {
 	t, c := &transaction{create: &create{}}, new(actors.Context)
 	for range attempts {
 		m := &await{caller: newCaller()}
 		t.await(c, m)
-		m.gone.Store(true)
+		m.stoppedWaiting.Store(true)
 	}
 	return len(t.waiters)
 }
@@ -20,31 +20,31 @@ func Waiters(attempts int) int {
 // Reported returns the message for a rail's report.
 func Reported(r actors.Report) any { return providerReport{r} }
 
-// SendCancel sends a cancel to the transaction's actor before it returns, and returns the channel
-// of the answer.
-func (s *Service) SendCancel(c Command) <-chan error { return s.send(c, cancel) }
+// SendCancel sends a cancel to the transaction's actor and returns without waiting. The channel
+// receives the error of the reply.
+func (s *Service) SendCancel(c Command) <-chan error { return s.send(c, opCancel) }
 
 // SendRefund is SendCancel for a refund of everything that is left.
-func (s *Service) SendRefund(c Command) <-chan error { return s.send(c, refund) }
+func (s *Service) SendRefund(c Command) <-chan error { return s.send(c, opRefund) }
 
 // SendContinue is SendCancel for a payer's credentials.
 func (s *Service) SendContinue(c Continue) <-chan error {
-	return s.sendOperation(&operation{Command: c.Command, caller: newCaller(), what: proceed, with: c})
+	return s.sendOperation(&operation{Command: c.Command, caller: newCaller(), kind: opContinue, continuation: c})
 }
 
-// BeginRefund sends a refund to its actor, as Refund does. The caller stops waiting when the
-// returned function is called, and not before; that function returns the answer.
-func (s *Service) BeginRefund(a Amount) (overdue func() (Result, error)) {
-	c, m := a.Command, &operation{Command: a.Command, caller: newCaller(), what: refund, amount: a.Amount}
+// BeginRefund sends a refund to its actor, as Refund does. The caller stops waiting when the returned
+// function is called; that function then returns the caller's reply.
+func (s *Service) BeginRefund(a AmountCommand) (replyAfterWait func() (Result, error)) {
+	c, m := a.Command, &operation{Command: a.Command, caller: newCaller(), kind: opRefund, amount: a.Amount}
 	s.registry.Tell(actors.RecordKey{Org: c.Org, ID: c.ID}, m)
 	return func() (Result, error) {
-		m.gone.Store(true)
-		return s.overdue(&c, m)
+		m.stoppedWaiting.Store(true)
+		return s.replyAfterWait(&c, m)
 	}
 }
 
-func (s *Service) send(c Command, what what) <-chan error {
-	return s.sendOperation(&operation{Command: c, caller: newCaller(), what: what})
+func (s *Service) send(c Command, kind operationKind) <-chan error {
+	return s.sendOperation(&operation{Command: c, caller: newCaller(), kind: kind})
 }
 
 func (s *Service) sendOperation(m *operation) <-chan error {

@@ -17,39 +17,39 @@ import (
 	"mizan/posting"
 )
 
-// unsealing is a keyring that cannot seal.
-type unsealing struct{ paymentactor.Sealer }
+// failingSealer is a keyring that cannot seal.
+type failingSealer struct{ paymentactor.Sealer }
 
-func (unsealing) SealCard(*secret.Card, []byte) ([]byte, error) { return nil, errors.New("no key") }
+func (failingSealer) SealCard(*secret.Card, []byte) ([]byte, error) { return nil, errors.New("no key") }
 
-// A card that cannot be sealed is stored nowhere: its caller gets an error, and the charge ends
-// when the payer's time is over.
-func TestACardThatCannotBeSealedIsNotStored(t *testing.T) {
-	f := openAs(t, func(f *fixture) { f.sealer, f.handling = unsealing{f.Keyring}, time.Millisecond })
+// A card that cannot be sealed is not stored. The caller gets an error, and the charge ends when the
+// payer's time is over.
+func TestCardThatCannotBeSealedIsNotStored(t *testing.T) {
+	f := openWith(t, func(f *fixture) { f.sealer, f.handling = failingSealer{f.Keyring}, time.Millisecond })
 	create := request(payment.Payment, redirect, 70, "tx")
 	create.Partner = f.partner
 	number := create.Card.Number
 	_, err := f.Create(create)
-	f.refused(err, ledger.Internal)
-	soon(t, "at rest", f.Runtime.Quiesce)
-	if !wiped(number) {
+	f.wantRefusal(err, ledger.Internal)
+	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
+	if !isWiped(number) {
 		t.Error("the card is still there")
 	}
 	f.advance(time.Minute)
 	again := f.create(payment.Payment, redirect, 70, "tx")
-	if again.Record.Status != payment.ActionRequired || again.Record.KeepCard || f.sealed(again.Record.ID) {
+	if again.Record.Status != payment.ActionRequired || again.Record.KeepCard || f.hasSealedCard(again.Record.ID) {
 		t.Errorf("%s, a card is kept: %v", again.Record.Status, again.Record.KeepCard)
 	}
 	f.advance(time.Hour)
-	f.is(again.Record.ID, payment.Rejected, "payer action expired")
+	f.wantStatus(again.Record.ID, payment.Rejected, "payer action expired")
 }
 
 // A waiting caller is answered at once if the actor panics after its decision is durable.
-func TestAnOperationWhoseActorFailsIsAnsweredAtOnce(t *testing.T) {
+func TestOperationIsAnsweredAtOnceIfItsActorPanics(t *testing.T) {
 	var fail atomic.Bool
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		f.handling = time.Millisecond
-		f.asked = func() {
+		f.onTerminalLookup = func() {
 			if fail.Swap(false) {
 				panic("a bug")
 			}
@@ -57,16 +57,16 @@ func TestAnOperationWhoseActorFailsIsAnsweredAtOnce(t *testing.T) {
 	})
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	fail.Store(true)
-	_, err := f.Refund(part(id, 0))
-	f.refused(err, ledger.Internal)
-	f.advance(time.Minute) // inquiries answer that it never arrived, and it is sent again
-	f.is(id, payment.Refunded, "")
-	f.submitted(id, actors.Refund, 1)
+	_, err := f.Refund(amountCommand(id, 0))
+	f.wantRefusal(err, ledger.Internal)
+	f.advance(time.Minute) // the provider's answers say that the call never arrived, and it is sent again
+	f.wantStatus(id, payment.Refunded, "")
+	f.wantSubmissions(id, actors.Refund, 1)
 }
 
-// Observers are called after a status is durable, and a panic of an observer affects nothing else.
-func TestAnObserverThatFailsHarmsNobody(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
+// Observers are called after a status is durable, and an observer's panic affects nothing else.
+func TestPanickingObserverHasNoEffect(t *testing.T) {
+	f := openWith(t, func(f *fixture) {
 		f.handling = time.Millisecond
 		f.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
 			if r.Status == payment.Charged || r.Status == payment.Refunded {
@@ -74,20 +74,20 @@ func TestAnObserverThatFailsHarmsNobody(t *testing.T) {
 			}
 		}
 	})
-	_, err := f.try(payment.Payment, "tx")
-	f.refused(err, ledger.Internal)
+	_, err := f.tryCreate(payment.Payment, "tx")
+	f.wantRefusal(err, ledger.Internal)
 	r := f.create(payment.Payment, "4242424242424242", 70, "tx")
 	if !r.Replay || r.Record.Status != payment.Charged {
 		t.Errorf("%s, replay %v", r.Record.Status, r.Replay)
 	}
-	_, err = f.Refund(part(r.Record.ID, 0))
-	f.refused(err, ledger.Internal)
-	f.is(r.Record.ID, payment.Refunded, "")
+	_, err = f.Refund(amountCommand(r.Record.ID, 0))
+	f.wantRefusal(err, ledger.Internal)
+	f.wantStatus(r.Record.ID, payment.Refunded, "")
 }
 
-// fill brings the partner's totals to a quarter of their range, where no command may begin; each
-// step moves less than that, counting both of its sides.
-func (f *fixture) fill() {
+// fillTotals brings the partner's totals to a quarter of their range, where no command may begin. Each
+// step moves less than a quarter, counting debits and credits.
+func (f *fixture) fillTotals() {
 	f.t.Helper()
 	eighth := money.FromUint64(1)
 	for range 253 {
@@ -101,23 +101,23 @@ func (f *fixture) fill() {
 	f.fundWith(step)
 }
 
-func TestWhereTotalsHaveNoRoomNothingIsBegun(t *testing.T) {
+func TestNothingBeginsIfTotalsCouldOverflow(t *testing.T) {
 	f := open(t)
 	charged := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	hosted := f.must(f.begin(payment.Payout, "", 70, func(c *paymentactor.Create) {
+	hosted := f.mustRecord(f.createWith(payment.Payout, "", 70, func(c *paymentactor.Create) {
 		c.Hosted, c.Card, c.Request.Method = true, nil, ""
 	})).ID
-	f.fill()
+	f.fillTotals()
 	r := f.create(payment.Payout, "4242424242424242", 70, "").Record
-	if r.Status != payment.Rejected || why(r.Failure) != "amount out of range" {
-		t.Errorf("a payout is %s %q", r.Status, why(r.Failure))
+	if r.Status != payment.Rejected || failureText(r.Failure) != "amount out of range" {
+		t.Errorf("a payout is %s %q", r.Status, failureText(r.Failure))
 	}
-	if r := f.must(f.Continue(brings(hosted, "4242424242424242"))); r.Status != payment.Rejected || why(r.Failure) != "amount out of range" {
-		t.Errorf("a hosted payout is %s %q", r.Status, why(r.Failure))
+	if r := f.mustRecord(f.Continue(cardContinue(hosted, "4242424242424242"))); r.Status != payment.Rejected || failureText(r.Failure) != "amount out of range" {
+		t.Errorf("a hosted payout is %s %q", r.Status, failureText(r.Failure))
 	}
-	_, err := f.Refund(part(charged, 0))
-	f.refused(err, ledger.Unavailable)
-	f.is(charged, payment.Charged, "")
+	_, err := f.Refund(amountCommand(charged, 0))
+	f.wantRefusal(err, ledger.Unavailable)
+	f.wantStatus(charged, payment.Charged, "")
 	for _, id := range []ledger.ID{charged, hosted, r.ID} {
 		if f.submissions(id, actors.PayOut)+f.submissions(id, actors.Refund) != 0 {
 			t.Errorf("the provider was called for %v", id)
@@ -125,24 +125,24 @@ func TestWhereTotalsHaveNoRoomNothingIsBegun(t *testing.T) {
 	}
 }
 
-// touch writes a record like another writer: its state stays, its version changes.
-func (f *fixture) touch(id ledger.ID) {
+// changeVersion writes a record unchanged, so that its stored version is newer than the actor's.
+func (f *fixture) changeVersion(id ledger.ID) {
 	f.t.Helper()
-	r := f.whole(f.Find(org, id))
+	r := f.mustResult(f.Find(org, id))
 	answer := make(chan error, 1)
 	list, also := payment.Lists.Of(r.Record)
-	f.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
 		List: list, Also: also,
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
 	}}}, func(r posting.Receipt) { answer <- r.Err })
-	if err := answered(f.t, answer); err != nil {
+	if err := receiveAnswer(f.t, answer); err != nil {
 		f.t.Error(err)
 	}
 }
 
 // If the writer refuses because the record has changed meanwhile, the decision is made again.
-func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
+func TestDecisionOnAStaleRecordIsMadeAgain(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	for name, c := range map[string]struct {
 		outcome actors.Outcome
@@ -154,42 +154,42 @@ func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(fakeProvider)
-			f := openAs(t, func(f *fixture) { f.add(0, func(terminalSettings) {}); f.on(r) })
+			f := openWith(t, func(f *fixture) { f.addTerminal(0, func(terminalSettings) {}); f.useProvider(r) })
 			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
-				f.touch(call.Reference)
+				f.changeVersion(call.Reference)
 				return c.outcome
 			}
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-			f.is(id, c.want, c.reason)
+			f.wantStatus(id, c.want, c.reason)
 		})
 	}
 }
 
 // If the second decision on an operation panics, the operation is answered.
-func TestAnOperationThatFailsWhenItIsDecidedOnAgainIsAnswered(t *testing.T) {
+func TestOperationIsAnsweredIfItsSecondDecisionPanics(t *testing.T) {
 	f := open(t)
-	f.foreign = true
-	id := f.hosted("").Record.ID
+	f.skipChecker = true
+	id := f.createHosted("").Record.ID
 	times := 0
-	f.sought = func() {
+	f.onPartnerLookup = func() {
 		if times++; times == 1 {
-			f.touch(id) // the record changes before the decision is durable
+			f.changeVersion(id) // the record changes before the decision is durable
 			return
 		}
 		panic("a bug")
 	}
-	c := brings(id, "4242424242424242")
+	c := cardContinue(id, "4242424242424242")
 	number := c.Card.Number
-	f.refused(answered(t, f.SendContinue(c)), ledger.Internal)
-	soon(t, "at rest", f.Runtime.Quiesce)
-	if times != 2 || !wiped(number) {
-		t.Errorf("decided on %d times, the card is wiped: %v", times, wiped(number))
+	f.wantRefusal(receiveAnswer(t, f.SendContinue(c)), ledger.Internal)
+	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
+	if times != 2 || !isWiped(number) {
+		t.Errorf("decided on %d times, the card is wiped: %v", times, isWiped(number))
 	}
-	f.is(id, payment.Created, "")
+	f.wantStatus(id, payment.Created, "")
 }
 
-// A provider keeps what it was given until it answers, even if the actor panics meanwhile.
-func TestAPanicTakesNothingFromACallThatIsUnderWay(t *testing.T) {
+// The card and material of a call in progress are not wiped if the actor panics.
+func TestPanicDoesNotWipeTheCardOfACallInProgress(t *testing.T) {
 	r := new(fakeProvider)
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
 	var given string
@@ -201,19 +201,19 @@ func TestAPanicTakesNothingFromACallThatIsUnderWay(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, password, 70, "").Record.ID
 	answer := make(chan error, 1)
 	go func() {
-		_, err := f.Complete(material(id, `{"otp":"123456"}`))
+		_, err := f.Complete(materialCommand(id, `{"otp":"123456"}`))
 		answer <- err
 	}()
 	<-submitted
 	f.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
-	f.refused(answered(t, answer), ledger.Internal)
+	f.wantRefusal(receiveAnswer(t, answer), ledger.Internal)
 	close(resume)
-	soon(t, "at rest", f.Runtime.Quiesce)
-	f.is(id, payment.Charged, "")
+	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
+	f.wantStatus(id, payment.Charged, "")
 	if given != `{"otp":"123456"}`+password {
 		t.Errorf("the provider had %q", given)
 	}

@@ -37,41 +37,41 @@ var (
 // fixture is the runtime with the payment service on a real store and simulator.
 type fixture struct {
 	*testkit.World
-	t         testing.TB
-	simulator *simulator.Simulator
-	wrap      func(actors.Provider) actors.Provider
+	t            testing.TB
+	simulator    *simulator.Simulator
+	wrapProvider func(actors.Provider) actors.Provider
 	*paymentactor.Service
 	terminals []*directory.Terminal
 	partner   *directory.Partner
 	rates     map[string]money.Rate
-	sealer    paymentactor.Sealer // instead of the keyring
+	sealer    paymentactor.Sealer // nil: the keyring
 
-	real          bool          // uses the machine's clock
-	wait, inquire time.Duration // 0: patience, longer than any test waits; ten seconds by the clock
-	asked         func()        // called when a terminal is looked up
-	sought        func()        // called when a partner is looked up
-	accounts      *account.Service
-	limits        []*directory.Limit
-	breaker       paymentactor.Breaker
-	blocked       func(*directory.Payer) string // nil: no payer is blocked
-	admission     paymentactor.Admission
-	before        func(paymentactor.Admission) paymentactor.Admission // wraps the account service; nil: not wrapped
-	handling      time.Duration
-	closed        bool // the journal was closed early
-	scripted      bool // the simulator's log does not show what the rail did
-	lossy         bool // charges that never reached the rail may be given up
-	foreign       bool // the test has written what no state machine writes
-	observe       func(ledger.ID, payment.Status, *payment.Record)
-	operators     paymentactor.CanReachOperators
-	returnURL     func(org, id ledger.ID, until time.Time) string
-	seen          seen
-	witness       *witness // of the current runtime
-	dead          []*actors.Runtime
+	realClock                   bool          // uses the machine's clock
+	createWait, providerTimeout time.Duration // 0: for createWait patience, longer than any test waits; for providerTimeout ten seconds
+	onTerminalLookup            func()        // called when a terminal is looked up
+	onPartnerLookup             func()        // called when a partner is looked up
+	accounts                    *account.Service
+	limits                      []*directory.Limit
+	breaker                     paymentactor.Breaker
+	blocked                     func(*directory.Payer) string // nil: no payer is blocked
+	admission                   paymentactor.Admission
+	wrapAdmission               func(paymentactor.Admission) paymentactor.Admission // wraps the account service; nil: not wrapped
+	handling                    time.Duration
+	journalClosed               bool // the journal was closed early
+	skipRailComparison          bool // the simulator's log does not show what the rail did
+	mayGiveUpCharges            bool // charges that never reached the rail may be cancelled (onlyVoidsOfLostCharges)
+	skipChecker                 bool // the test has written records that no state machine would write
+	observe                     func(ledger.ID, payment.Status, *payment.Record)
+	canReachOperators           paymentactor.CanReachOperators
+	returnURL                   func(org, id ledger.ID, waitUntil time.Time) string
+	history                     callHistory
+	witness                     *witness // of the current runtime
+	abandonedRuntimes           []*actors.Runtime
 }
 
 func (f *fixture) Partner(ledger.ID, int64) (*directory.Partner, bool) {
-	if f.sought != nil {
-		f.sought()
+	if f.onPartnerLookup != nil {
+		f.onPartnerLookup()
 	}
 	return f.partner, true
 }
@@ -104,8 +104,8 @@ func (f *fixture) Terminals(ledger.ID, int64) []*directory.Terminal {
 }
 
 func (f *fixture) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
-	if f.asked != nil {
-		f.asked()
+	if f.onTerminalLookup != nil {
+		f.onTerminalLookup()
 	}
 	for _, t := range f.terminals {
 		if t.ID == id {
@@ -115,11 +115,11 @@ func (f *fixture) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
 	return nil, false
 }
 
-func open(t testing.TB) *fixture { return openAs(t, func(*fixture) {}) }
+func open(t testing.TB) *fixture { return openWith(t, func(*fixture) {}) }
 
-func openAs(t testing.TB, set func(*fixture)) *fixture {
+func openWith(t testing.TB, set func(*fixture)) *fixture {
 	f := &fixture{World: testkit.NewWorld(t, start), t: t, partner: &directory.Partner{Number: 1, Org: org, Active: true}}
-	f.seen = seen{calls: make(map[made]int), active: make(map[*posting.Journal]map[ledger.ID]bool), again: make(map[ledger.ID]int)}
+	f.history = callHistory{calls: make(map[callID]int), active: make(map[*posting.Journal]map[ledger.ID]bool), notFoundInARow: make(map[ledger.ID]int)}
 	for i, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
 		f.terminals = append(f.terminals, &directory.Terminal{
 			ID: uuid.UUID{0xaa, byte(i)}, Org: org, Partner: 1, Provider: "simulator", Type: kind, Active: true, Env: money.Prod,
@@ -128,12 +128,12 @@ func openAs(t testing.TB, set func(*fixture)) *fixture {
 	set(f)
 	f.start()
 	t.Cleanup(func() {
-		if _, timed := t.(*testing.B); !f.closed && !timed {
-			soon(t, "at rest", f.Runtime.Quiesce)
-			f.sound()
+		if _, timed := t.(*testing.B); !f.journalClosed && !timed {
+			mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
+			f.checkAtEnd()
 		}
 		f.stop()
-		for _, dead := range f.dead {
+		for _, dead := range f.abandonedRuntimes {
 			dead.Stop()
 		}
 	})
@@ -144,7 +144,7 @@ func openAs(t testing.TB, set func(*fixture)) *fixture {
 func (f *fixture) start() {
 	f.t.Helper()
 	running := clock.Clock(f.Clock)
-	if f.real {
+	if f.realClock {
 		running = clock.Real{}
 	}
 	f.JournalOptions.Clock, f.RuntimeOptions.Clock, f.RuntimeOptions.Handling = running, running, f.handling
@@ -157,12 +157,12 @@ func (f *fixture) start() {
 		f.t.Fatal(err)
 	}
 	provider := actors.Provider(f.simulator)
-	if f.wrap != nil {
-		provider = f.wrap(provider)
+	if f.wrapProvider != nil {
+		provider = f.wrapProvider(provider)
 	}
 	if _, timed := f.t.(*testing.B); !timed {
-		f.witness = &witness{Provider: provider, f: f, journal: f.Journal}
-		provider = reporting(f.witness, provider)
+		f.witness = &witness{Provider: provider, fixture: f, journal: f.Journal}
+		provider = withCapabilities(f.witness, provider)
 	}
 	admission := f.admission
 	if admission == nil {
@@ -172,8 +172,8 @@ func (f *fixture) start() {
 			return f.Attempts(org, partner, env, since, fn)
 		})
 		admission, f.accounts = accounts, accounts
-		if f.before != nil {
-			admission = f.before(accounts)
+		if f.wrapAdmission != nil {
+			admission = f.wrapAdmission(accounts)
 		}
 	}
 	sealer := paymentactor.Sealer(f.Keyring)
@@ -183,14 +183,14 @@ func (f *fixture) start() {
 	f.Service = paymentactor.New(paymentactor.Options{
 		Runtime: f.Runtime, Directory: f, Admission: admission, Sealer: sealer,
 		Providers:  map[string]actors.Provider{"simulator": provider},
-		CreateWait: cmp.Or(f.wait, patience), ProviderTimeout: cmp.Or(f.inquire, 10*time.Second),
-		ActionTTL: 30 * time.Minute, Breaker: f.breaker, Observe: f.observe, CanReachOperators: f.operators, ReturnURL: f.returnURL,
+		CreateWait: cmp.Or(f.createWait, patience), ProviderTimeout: cmp.Or(f.providerTimeout, 10*time.Second),
+		ActionTTL: 30 * time.Minute, Breaker: f.breaker, Observe: f.observe, CanReachOperators: f.canReachOperators, ReturnURL: f.returnURL,
 	})
-	f.Runtime.Start(paymentactor.Resumes)
+	f.Runtime.Start(paymentactor.ResumesAtStart)
 }
 
 func (f *fixture) stop() {
-	if f.closed {
+	if f.journalClosed {
 		f.Journal = nil
 	}
 	f.Close()
@@ -242,7 +242,7 @@ func (f *fixture) create(kind payment.Type, card string, amount uint64, txid str
 	return result
 }
 
-func (f *fixture) read(id ledger.ID) *payment.Record {
+func (f *fixture) readRecord(id ledger.ID) *payment.Record {
 	f.t.Helper()
 	result, err := f.Read(org, 1, id)
 	if err != nil {
@@ -257,7 +257,7 @@ func (f *fixture) advance(d time.Duration) {
 		f.t.Fatal(err)
 	}
 	if f.Runtime.Outstanding() == 0 {
-		f.recordInquiry()
+		f.checkStoredState()
 	}
 }
 
@@ -273,8 +273,8 @@ func (f *fixture) balance() string {
 	return fmt.Sprintf("%v / %v", totals.Balance(ledger.Credit), totals.DebitsPending)
 }
 
-// path returns the states that a transaction went through.
-func (f *fixture) path(id ledger.ID) string {
+// statusPath returns the statuses that a transaction has had.
+func (f *fixture) statusPath(id ledger.ID) string {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -289,7 +289,7 @@ func (f *fixture) path(id ledger.ID) string {
 	return strings.Join(states, " ")
 }
 
-func (f *fixture) calls(id ledger.ID) int {
+func (f *fixture) callCount(id ledger.ID) int {
 	log, err := os.ReadFile(filepath.Join(f.Dir, "simulator.log"))
 	if err != nil {
 		f.t.Fatal(err)
@@ -297,16 +297,16 @@ func (f *fixture) calls(id ledger.ID) int {
 	return strings.Count(string(log), id.String())
 }
 
-// set replaces a terminal by one with other settings.
-func (f *fixture) set(i int, change func(terminalSettings)) {
+// changeTerminal replaces a terminal by a copy with changed settings.
+func (f *fixture) changeTerminal(i int, change func(terminalSettings)) {
 	next := *f.terminals[i]
 	change(settingsOf(&next))
 	f.terminals = slices.Clone(f.terminals)
 	f.terminals[i] = &next
 }
 
-// add adds a changed copy of a terminal, after it.
-func (f *fixture) add(i int, change func(terminalSettings)) ledger.ID {
+// addTerminal inserts a changed copy of a terminal after the terminal, and returns the copy's id.
+func (f *fixture) addTerminal(i int, change func(terminalSettings)) ledger.ID {
 	next := *f.terminals[i]
 	next.ID = uuid.UUID{0xaa, byte(len(f.terminals))}
 	next.Settings.Priority++
@@ -321,7 +321,7 @@ type terminalSettings struct {
 	*simulator.Params
 }
 
-// settingsOf returns the settings of a copy of a terminal, which can be changed.
+// settingsOf returns the settings of a copy of the terminal. A caller may change them.
 func settingsOf(t *directory.Terminal) terminalSettings {
 	var own simulator.Params
 	if shared, has := t.Parameters.(*simulator.Params); has {
@@ -333,8 +333,8 @@ func settingsOf(t *directory.Terminal) terminalSettings {
 
 func twoPhase(s terminalSettings) { s.TwoPhase, s.HoldTTL = true, directory.DefaultHoldTTL }
 
-// begin creates a transaction from request, with a change; it returns what the caller gets.
-func (f *fixture) begin(kind payment.Type, card string, amount uint64, change func(*paymentactor.Create)) (paymentactor.Result, error) {
+// createWith creates a transaction from request after a change, and returns the caller's result.
+func (f *fixture) createWith(kind payment.Type, card string, amount uint64, change func(*paymentactor.Create)) (paymentactor.Result, error) {
 	c := request(kind, card, amount, "")
 	c.Partner = f.partner
 	if change != nil {
@@ -343,12 +343,14 @@ func (f *fixture) begin(kind payment.Type, card string, amount uint64, change fu
 	return f.Create(c)
 }
 
-// of returns a partner's command about a transaction.
-func of(id ledger.ID) paymentactor.Command { return paymentactor.Command{Org: org, Partner: 1, ID: id} }
+// partnerCommand returns the partner's command about a transaction.
+func partnerCommand(id ledger.ID) paymentactor.Command {
+	return paymentactor.Command{Org: org, Partner: 1, ID: id}
+}
 
-// part returns a partner's command about a part of a transaction; 0: all of it.
-func part(id ledger.ID, amount uint64) paymentactor.Amount {
-	a := paymentactor.Amount{Command: of(id)}
+// amountCommand returns the partner's command about a part of a transaction's amount; 0: all of it.
+func amountCommand(id ledger.ID, amount uint64) paymentactor.AmountCommand {
+	a := paymentactor.AmountCommand{Command: partnerCommand(id)}
 	if amount != 0 {
 		n := money.FromUint64(amount)
 		a.Amount = &n
@@ -356,8 +358,8 @@ func part(id ledger.ID, amount uint64) paymentactor.Amount {
 	return a
 }
 
-// must returns the record of a result that must not be an error.
-func (f *fixture) must(r paymentactor.Result, err error) *payment.Record {
+// mustRecord returns the record of a result, and fails the test after an error.
+func (f *fixture) mustRecord(r paymentactor.Result, err error) *payment.Record {
 	f.t.Helper()
 	if err != nil {
 		f.t.Fatal(err)
@@ -365,15 +367,15 @@ func (f *fixture) must(r paymentactor.Result, err error) *payment.Record {
 	return r.Record
 }
 
-// whole returns a result that must not be an error.
-func (f *fixture) whole(r paymentactor.Result, err error) paymentactor.Result {
+// mustResult returns a result, and fails the test after an error.
+func (f *fixture) mustResult(r paymentactor.Result, err error) paymentactor.Result {
 	f.t.Helper()
-	f.must(r, err)
+	f.mustRecord(r, err)
 	return r
 }
 
-// refused fails the test unless the error is a refusal with the code.
-func (f *fixture) refused(err error, want ledger.Code) {
+// wantRefusal checks that the error is a refusal with the code.
+func (f *fixture) wantRefusal(err error, want ledger.Code) {
 	f.t.Helper()
 	if !isRefusal(err, want) {
 		f.t.Errorf("refused with %v, want %s", err, want)
@@ -385,52 +387,52 @@ func isRefusal(err error, code ledger.Code) bool {
 	return errors.As(err, &refusal) && refusal.Code == code
 }
 
-// is checks a transaction's status and failure.
-func (f *fixture) is(id ledger.ID, status payment.Status, reason string) *payment.Record {
+// wantStatus checks a transaction's status and failure.
+func (f *fixture) wantStatus(id ledger.ID, status payment.Status, reason string) *payment.Record {
 	f.t.Helper()
-	r := f.read(id)
-	if r.Status != status || why(r.Failure) != reason {
-		f.t.Errorf("%v is %s %q, want %s %q", r.Type, r.Status, why(r.Failure), status, reason)
+	r := f.readRecord(id)
+	if r.Status != status || failureText(r.Failure) != reason {
+		f.t.Errorf("%v is %s %q, want %s %q", r.Type, r.Status, failureText(r.Failure), status, reason)
 	}
 	return r
 }
 
-// has checks the partner's balance.
-func (f *fixture) has(want string) {
+// wantBalance checks the partner's balance.
+func (f *fixture) wantBalance(want string) {
 	f.t.Helper()
 	if got := f.balance(); got != want {
 		f.t.Errorf("balance %s, want %s", got, want)
 	}
 }
 
-// booked checks a transaction's entries.
-func (f *fixture) booked(id ledger.ID, want ...string) {
+// wantEntries checks a transaction's entries.
+func (f *fixture) wantEntries(id ledger.ID, want ...string) {
 	f.t.Helper()
 	if got := f.entries(id); got != strings.Join(want, "; ") {
 		f.t.Errorf("booked\n%s, want\n%s", got, strings.Join(want, "; "))
 	}
 }
 
-// went checks the states that a transaction went through.
-func (f *fixture) went(id ledger.ID, want string) {
+// wantPath checks the statuses that a transaction has had.
+func (f *fixture) wantPath(id ledger.ID, want string) {
 	f.t.Helper()
-	if got := f.path(id); got != want {
+	if got := f.statusPath(id); got != want {
 		f.t.Errorf("went through %s, want %s", got, want)
 	}
 }
 
-// submitted checks how often an operation was submitted for a transaction.
-func (f *fixture) submitted(id ledger.ID, operation actors.Operation, want int) {
+// wantSubmissions checks how often an operation was submitted for a transaction.
+func (f *fixture) wantSubmissions(id ledger.ID, operation actors.Operation, want int) {
 	f.t.Helper()
 	if got := f.submissions(id, operation); got != want {
 		f.t.Errorf("%v was submitted %d times, want %d", operation, got, want)
 	}
 }
 
-// decides answers for the payer on the simulator's challenge page.
-func (f *fixture) decides(id ledger.ID, approve bool) {
+// answerChallenge approves or refuses as the payer on the simulator's challenge page.
+func (f *fixture) answerChallenge(id ledger.ID, approve bool) {
 	f.t.Helper()
-	action := f.read(id).Action
+	action := f.readRecord(id).Action
 	if action == nil {
 		f.t.Fatal("there is nothing to decide")
 	}
@@ -445,8 +447,8 @@ func (f *fixture) decides(id ledger.ID, approve bool) {
 	}
 }
 
-// sealed tells whether a card is stored beside the transaction.
-func (f *fixture) sealed(id ledger.ID) bool {
+// hasSealedCard tells whether a card is stored beside the transaction.
+func (f *fixture) hasSealedCard(id ledger.ID) bool {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -457,16 +459,17 @@ func (f *fixture) sealed(id ledger.ID) bool {
 	return found
 }
 
-// why returns a failure in short: the code if the text is only the catalogue's sentence, else the
-// text.
-func why(f payment.Failure) string {
+// failureText returns a short form of a failure: the code if the failure's text is the default text of
+// the code, otherwise the text.
+func failureText(f payment.Failure) string {
 	if text := f.Describe("en"); f.Detail != "" || !strings.HasSuffix(text, ".") {
 		return text
 	}
 	return string(f.Code)
 }
 
-// refundMsg returns the state of the last refund: "refunded", "refund pending", or why it failed.
+// refundMsg returns the state of the last refund: "refunded", "refund pending", or the reason why it
+// failed.
 func refundMsg(r *payment.Record) string {
 	f := r.LastRefund()
 	switch {
@@ -477,7 +480,7 @@ func refundMsg(r *payment.Record) string {
 	case f.Status == payment.RefundIsPending:
 		return "refund pending"
 	}
-	return why(f.Failure)
+	return failureText(f.Failure)
 }
 
 func refundID(r *payment.Record) ledger.ID {

@@ -10,14 +10,15 @@ import (
 	"mizan/posting"
 )
 
-// Attempts calls fn with a partner's attempts since a time, as the limits have seen them, the last
-// booked first, until fn returns false; it is an account.History. It reads everything that was
-// booked since then.
+// Attempts calls fn with the attempts that the limits have counted for a partner since a time, the last
+// booked first, until fn returns false; it is an account.History. It reads all of the partner's
+// transactions that were booked since then.
 func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 	fn func(booked, at ledger.Micros, a *directory.Attempt) (more bool)) error {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	seen := make(map[ledger.ID]bool) // transactions already passed: one may be listed again when it is attempted or rerouted after its creation
+	// Transactions already passed to fn: a transaction is listed again when it is attempted or rerouted after its creation.
+	seen := make(map[ledger.ID]bool)
 	return view.List(org, payment.Transactions.Of(partner, env), posting.Walk{From: since}, func(row posting.Listed) (bool, error) {
 		if seen[row.ID] {
 			return true, nil

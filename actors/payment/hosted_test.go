@@ -17,19 +17,19 @@ import (
 	"mizan/ledger/payment"
 )
 
-// hosted creates a transaction whose payer enters the credentials later.
-func (f *fixture) hosted(txid string) paymentactor.Result {
+// createHosted creates a transaction whose payer enters the credentials later.
+func (f *fixture) createHosted(txid string) paymentactor.Result {
 	f.t.Helper()
-	r, err := f.begin(payment.Payment, "", 70, func(c *paymentactor.Create) {
+	r, err := f.createWith(payment.Payment, "", 70, func(c *paymentactor.Create) {
 		c.Hosted, c.Card, c.Request.Method, c.Request.TxID = true, nil, "", txid
 		c.Request.ReturnURL, c.Request.FailURL = "", ""
 	})
-	f.must(r, err)
+	f.mustRecord(r, err)
 	return r
 }
 
-// brings returns what a payer with a card enters on the hosted page.
-func brings(id ledger.ID, number string) paymentactor.Continue {
+// cardContinue returns the request of a payer who enters a card on the hosted page.
+func cardContinue(id ledger.ID, number string) paymentactor.Continue {
 	return paymentactor.Continue{
 		Command:     paymentactor.Command{Org: org, ID: id}, // the page's token identifies the transaction
 		Credentials: payment.Credentials{Method: payment.BankCard, CardBIN: number[:6], CardLast4: number[12:], CardFingerprint: "f00d"},
@@ -38,152 +38,151 @@ func brings(id ledger.ID, number string) paymentactor.Continue {
 	}
 }
 
-func TestAHostedPaymentWaitsForItsPayerWhoIsThenCharged(t *testing.T) {
+func TestHostedPaymentIsChargedAfterThePayerContinues(t *testing.T) {
 	var browser string
 	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		browser = string(call.Browser)
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
-	id := f.hosted("t").Record.ID
-	created := f.is(id, payment.Created, "")
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	id := f.createHosted("t").Record.ID
+	created := f.wantStatus(id, payment.Created, "")
 	if created.Terminal != (ledger.ID{}) || created.Route != "" || !created.Hosted {
 		t.Errorf("%+v", created)
 	}
-	f.went(id, "created")
-	if again := f.hosted("t"); !again.Replay || again.Record.ID != id {
+	f.wantPath(id, "created")
+	if again := f.createHosted("t"); !again.Replay || again.Record.ID != id {
 		t.Errorf("the txid again: %v, replay %v", again.Record.ID, again.Replay)
 	}
-	c := brings(id, "4242424242424242")
+	c := cardContinue(id, "4242424242424242")
 	number := c.Card.Number
-	charged := f.must(f.Continue(c))
+	charged := f.mustRecord(f.Continue(c))
 	if charged.Status != payment.Charged || charged.Method != "bank_card" || charged.CardBIN != "424242" || charged.CardLast4 != "4242" || charged.CardFingerprint != "f00d" {
 		t.Errorf("%+v", charged)
 	}
-	f.went(id, "created new authorizing charging charged")
-	if !wiped(number) || browser != `{"language":"en"}` {
-		t.Errorf("wiped %v, the rail had %q of the browser", wiped(number), browser)
+	f.wantPath(id, "created new authorizing charging charged")
+	if !isWiped(number) || browser != `{"language":"en"}` {
+		t.Errorf("wiped %v, the rail had %q of the browser", isWiped(number), browser)
 	}
-	f.has("100070 / 0")
-	_, err := f.Continue(brings(id, "4242424242424242"))
-	f.refused(err, ledger.NotContinuable)
-	f.submitted(id, actors.Pay, 1)
+	f.wantBalance("100070 / 0")
+	_, err := f.Continue(cardContinue(id, "4242424242424242"))
+	f.wantRefusal(err, ledger.NotContinuable)
+	f.wantSubmissions(id, actors.Pay, 1)
 }
 
-func TestAHostedPaymentGoesOnToThePayersActionAsAnyOther(t *testing.T) {
+func TestHostedPaymentMayRequireAPayerAction(t *testing.T) {
 	f := open(t)
-	id := f.hosted("").Record.ID
-	if r := f.must(f.Continue(brings(id, redirect))); r.Status != payment.ActionRequired || !f.sealed(id) {
-		t.Errorf("%s, sealed %v", r.Status, f.sealed(id))
+	id := f.createHosted("").Record.ID
+	if r := f.mustRecord(f.Continue(cardContinue(id, redirect))); r.Status != payment.ActionRequired || !f.hasSealedCard(id) {
+		t.Errorf("%s, sealed %v", r.Status, f.hasSealedCard(id))
 	}
-	f.decides(id, true)
-	f.must(f.Returned(org, id))
-	f.is(id, payment.Charged, "")
+	f.answerChallenge(id, true)
+	f.mustRecord(f.Returned(org, id))
+	f.wantStatus(id, payment.Charged, "")
 }
 
-func TestAHostedPageThatIsNotUsedInHalfAnHourIsRejectedWithoutAProvider(t *testing.T) {
+func TestUnusedHostedPaymentIsRejectedWithoutAProvider(t *testing.T) {
 	f := open(t)
-	id := f.hosted("").Record.ID
+	id := f.createHosted("").Record.ID
 	f.advance(30*time.Minute - time.Second)
 	f.restart()
-	f.is(id, payment.Created, "")
+	f.wantStatus(id, payment.Created, "")
 	f.advance(time.Second)
-	if r := f.is(id, payment.Rejected, "payer action expired"); r.Finished == 0 {
+	if r := f.wantStatus(id, payment.Rejected, "payer action expired"); r.Finished == 0 {
 		t.Error("it has no end")
 	}
-	f.went(id, "created rejected")
-	if n := f.calls(id); n != 0 {
+	f.wantPath(id, "created rejected")
+	if n := f.callCount(id); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
-	late := brings(id, "4242424242424242")
+	late := cardContinue(id, "4242424242424242")
 	number := late.Card.Number
 	_, err := f.Continue(late)
-	f.refused(err, ledger.NotContinuable)
+	f.wantRefusal(err, ledger.NotContinuable)
 	if !strings.Contains(err.Error(), "the payer's time is over") {
 		t.Error(err)
 	}
-	if !wiped(number) {
+	if !isWiped(number) {
 		t.Error("the card is still there")
 	}
 }
 
-func TestOnlyAHostedPaymentThatWaitsIsContinued(t *testing.T) {
+func TestContinueIsRefusedUnlessAHostedPaymentWaits(t *testing.T) {
 	f := open(t)
 	for _, card := range []string{"4242424242424242", redirect, "4000000000000077"} {
-		_, err := f.Continue(brings(f.create(payment.Payment, card, 70, "").Record.ID, "4242424242424242"))
-		f.refused(err, ledger.NotContinuable)
+		_, err := f.Continue(cardContinue(f.create(payment.Payment, card, 70, "").Record.ID, "4242424242424242"))
+		f.wantRefusal(err, ledger.NotContinuable)
 	}
 }
 
-func TestAHostedPaymentThatNoTerminalServesIsRejectedAndItsCardWiped(t *testing.T) {
+func TestHostedPaymentWithoutATerminalIsRejectedAndItsCardWiped(t *testing.T) {
 	f := open(t)
-	id := f.hosted("").Record.ID
-	c := brings(id, "4242424242424242")
+	id := f.createHosted("").Record.ID
+	c := cardContinue(id, "4242424242424242")
 	f.terminals = nil
 	number := c.Card.Number
-	if r := f.must(f.Continue(c)); r.Status != payment.Rejected || why(r.Failure) != "no terminal available" || r.CardLast4 != "4242" {
-		t.Errorf("%s %q", r.Status, why(r.Failure))
+	if r := f.mustRecord(f.Continue(c)); r.Status != payment.Rejected || failureText(r.Failure) != "no terminal available" || r.CardLast4 != "4242" {
+		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
-	if !wiped(number) {
+	if !isWiped(number) {
 		t.Error("the card is still there")
 	}
-	f.went(id, "created rejected")
-	if n := f.calls(id); n != 0 {
+	f.wantPath(id, "created rejected")
+	if n := f.callCount(id); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
 }
 
-// DECISIONS: a route that is not offered leaves the payment waiting, as any other flow that can't
-// continue.
-func TestARouteThatIsNotOfferedLeavesTheHostedPaymentWaiting(t *testing.T) {
+// DECISIONS: if the payer names a route that is not offered, the payment keeps waiting for its payer.
+func TestUnofferedRouteLeavesTheHostedPaymentWaiting(t *testing.T) {
 	f := open(t)
-	id := f.hosted("").Record.ID
+	id := f.createHosted("").Record.ID
 	offered := f.terminals
 	for name, change := range map[string]func(*paymentactor.Continue){
 		"a rail that there is not":          func(c *paymentactor.Continue) { c.Route = "another" },
 		"a rail in another case":            func(c *paymentactor.Continue) { c.Route = "Simulator" },
 		"a rail that has no terminal":       func(*paymentactor.Continue) { f.terminals = nil },
-		"a rail whose terminal is too dear": func(*paymentactor.Continue) { f.terminals = dear(offered[0]) },
+		"a rail whose terminal is too dear": func(*paymentactor.Continue) { f.terminals = withHighMinimum(offered[0]) },
 	} {
-		c := brings(id, "4242424242424242")
+		c := cardContinue(id, "4242424242424242")
 		c.Route = "simulator"
 		change(&c)
 		number := c.Card.Number
 		_, err := f.Continue(c)
-		f.refused(err, ledger.NotContinuable)
+		f.wantRefusal(err, ledger.NotContinuable)
 		var refusal *ledger.Refusal
 		if errors.As(err, &refusal); refusal.Field != "route" {
 			t.Errorf("%s: field %q", name, refusal.Field)
 		}
-		if !wiped(number) {
+		if !isWiped(number) {
 			t.Errorf("%s: the card is still there", name)
 		}
-		f.is(id, payment.Created, "")
+		f.wantStatus(id, payment.Created, "")
 		f.terminals = offered
 	}
-	f.went(id, "created")
-	c := brings(id, "4242424242424242")
+	f.wantPath(id, "created")
+	c := cardContinue(id, "4242424242424242")
 	c.Route = "simulator"
-	f.must(f.Continue(c))
-	f.is(id, payment.Charged, "")
-	f.submitted(id, actors.Pay, 1)
+	f.mustRecord(f.Continue(c))
+	f.wantStatus(id, payment.Charged, "")
+	f.wantSubmissions(id, actors.Pay, 1)
 }
 
-// dear returns a terminal that accepts no small amounts.
-func dear(from *directory.Terminal) []*directory.Terminal {
+// withHighMinimum returns a copy of the terminal that accepts no small amounts.
+func withHighMinimum(from *directory.Terminal) []*directory.Terminal {
 	terminal, least := *from, money.FromUint64(1_000_000)
 	terminal.Settings.MinAmount = &least
 	return []*directory.Terminal{&terminal}
 }
 
-func TestOfManyWhoContinueOneGoesOn(t *testing.T) {
+func TestOneOfManyContinuesSucceeds(t *testing.T) {
 	f := open(t)
-	id := f.hosted("").Record.ID
+	id := f.createHosted("").Record.ID
 	var all sync.WaitGroup
 	errs, cards := make([]error, 64), make([][]byte, 64)
 	for i := range errs {
-		c := brings(id, "4242424242424242")
+		c := cardContinue(id, "4242424242424242")
 		cards[i] = c.Card.Number
 		all.Add(1)
 		go func() {
@@ -197,45 +196,46 @@ func TestOfManyWhoContinueOneGoesOn(t *testing.T) {
 		if err == nil {
 			won++
 		} else {
-			f.refused(err, ledger.NotContinuable)
+			f.wantRefusal(err, ledger.NotContinuable)
 		}
-		if !wiped(cards[i]) {
+		if !isWiped(cards[i]) {
 			t.Errorf("card %d is still there", i)
 		}
 	}
 	if won != 1 {
 		t.Errorf("%d went on", won)
 	}
-	f.is(id, payment.Charged, "")
-	f.submitted(id, actors.Pay, 1)
-	f.has("100070 / 0")
+	f.wantStatus(id, payment.Charged, "")
+	f.wantSubmissions(id, actors.Pay, 1)
+	f.wantBalance("100070 / 0")
 }
 
-func TestTheNetworkThatThePayersCredentialsNameIsTaken(t *testing.T) {
+func TestHostedPaymentTakesTheNetworkOfThePayersCredentials(t *testing.T) {
 	f := open(t)
-	r := f.must(f.begin(payment.Payment, "", 70, func(c *paymentactor.Create) {
+	r := f.mustRecord(f.createWith(payment.Payment, "", 70, func(c *paymentactor.Create) {
 		c.Hosted, c.Card, c.Request.Method = true, nil, ""
 		c.Request.Asset = money.Asset{Currency: "USDT", Env: money.Prod}
 	}))
 	c := paymentactor.Continue{Command: paymentactor.Command{Org: org, ID: r.ID}, Credentials: payment.Credentials{Method: "e_wallet", Network: "tron"}}
-	if got := f.must(f.Continue(c)); got.Status != payment.Charged || got.Asset.Network != "tron" {
+	if got := f.mustRecord(f.Continue(c)); got.Status != payment.Charged || got.Asset.Network != "tron" {
 		t.Errorf("%s in %v", got.Status, got.Asset)
 	}
 }
 
 // If another request claims the key at the same moment, the payer's request is refused and its card
 // is wiped.
-func TestAContinueWhoseKeyIsTakenMeanwhileIsAConflictAndItsCardWiped(t *testing.T) {
+func TestContinueWithAClaimedKeyIsAConflictAndItsCardIsWiped(t *testing.T) {
 	f := open(t)
-	f.must(f.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key = keyed("k", "create") }))
-	id := f.hosted("").Record.ID
-	c := brings(id, "4242424242424242")
-	c.Key = keyed("k", "continue")
+	f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key = newKey("k", "create") }))
+	id := f.createHosted("").Record.ID
+	c := cardContinue(id, "4242424242424242")
+	c.Key = newKey("k", "continue")
 	number := c.Card.Number
-	f.refused(answered(t, f.SendContinue(c)), ledger.Conflict) // without the check that finds most used keys
-	soon(t, "at rest", f.Runtime.Quiesce)
-	if !wiped(number) {
+	// Sent directly to the actor, without the earlier check that would find the used key.
+	f.wantRefusal(receiveAnswer(t, f.SendContinue(c)), ledger.Conflict)
+	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
+	if !isWiped(number) {
 		t.Error("the card is still there")
 	}
-	f.is(id, payment.Created, "")
+	f.wantStatus(id, payment.Created, "")
 }

@@ -17,8 +17,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// patience is how long a test waits for what happens at once or never. It is longer than any
-// machine or disk takes.
+// patience is how long a test waits for an event that happens at once or never. No machine or disk
+// takes that long.
 const patience = 2 * time.Minute
 
 // fakeProvider is a provider that a test controls.
@@ -62,21 +62,22 @@ func (r *fakeProvider) NextReport(since time.Time) (time.Time, bool) {
 	return r.next(since)
 }
 
-// on puts the rail before the simulator, whose log then no longer shows what the rail did.
-func (f *fixture) on(r *fakeProvider) {
-	f.scripted = true
-	f.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
+// useProvider puts the provider in front of the simulator. The simulator's log then no longer shows all
+// calls.
+func (f *fixture) useProvider(r *fakeProvider) {
+	f.skipRailComparison = true
+	f.wrapProvider = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
 }
 
-// try creates a transaction and returns what the caller gets.
-func (f *fixture) try(kind payment.Type, txid string) (paymentactor.Result, error) {
+// tryCreate creates a transaction and returns the caller's result.
+func (f *fixture) tryCreate(kind payment.Type, txid string) (paymentactor.Result, error) {
 	c := request(kind, "4242424242424242", 70, txid)
 	c.Partner = f.partner
 	return f.Create(c)
 }
 
-// soon fails the test unless fn returns.
-func soon(t testing.TB, what string, fn func()) {
+// mustReturnSoon fails the test if fn does not return within patience.
+func mustReturnSoon(t testing.TB, what string, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -90,8 +91,8 @@ func soon(t testing.TB, what string, fn func()) {
 	}
 }
 
-// answered returns an answer that must come soon.
-func answered(t testing.TB, answer <-chan error) error {
+// receiveAnswer receives an answer, which must come within patience.
+func receiveAnswer(t testing.TB, answer <-chan error) error {
 	t.Helper()
 	select {
 	case err := <-answer:
@@ -102,8 +103,8 @@ func answered(t testing.TB, answer <-chan error) error {
 	}
 }
 
-// until waits for a condition.
-func (f *fixture) until(what string, holds func() bool) {
+// waitUntil waits until a condition holds.
+func (f *fixture) waitUntil(what string, holds func() bool) {
 	f.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -118,35 +119,36 @@ func (f *fixture) until(what string, holds func() bool) {
 	}
 }
 
-// reaches waits until a transaction has a status; only with a real clock.
-func (f *fixture) reaches(id ledger.ID, want payment.Status) {
+// waitForStatus waits until a transaction has a status. It works only with a real clock.
+func (f *fixture) waitForStatus(id ledger.ID, want payment.Status) {
 	f.t.Helper()
-	f.until(string(want), func() bool { return f.read(id).Status == want })
+	f.waitUntil(string(want), func() bool { return f.readRecord(id).Status == want })
 }
 
-// Less than a provider time-out passes between two restarts: the second "unknown reference" must
-// not be inquired before, because the call may still be on its way.
-func TestASecondRestartDoesNotShortenTheWaitForACallOnItsWay(t *testing.T) {
-	f, id := lost(t, payment.Payment, &flaky{before: true})
+// Less than a provider time-out passes between two restarts. The second inquiry must wait for the whole
+// time-out, because the call may still be on its way.
+func TestRestartDoesNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
+	f, id := openWithLostCall(t, payment.Payment, &flaky{before: true})
 	for range 3 {
 		f.restart()
-		if r := f.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
-			t.Fatalf("after another restart: %s %q, unheard %d", r.Status, why(r.Failure), r.NotFoundAnswers)
+		if r := f.readRecord(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+			t.Fatalf("after another restart: %s %q, unheard %d", r.Status, failureText(r.Failure), r.NotFoundAnswers)
 		}
 	}
 	f.advance(9 * time.Second)
 	f.restart()
-	if got := f.read(id).Status; got != payment.Authorizing {
+	if got := f.readRecord(id).Status; got != payment.Authorizing {
 		t.Fatalf("%s before the provider time-out has passed", got)
 	}
 	f.advance(time.Second)
-	if r := f.read(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
-		t.Errorf("%s %q", r.Status, why(r.Failure))
+	if r := f.readRecord(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
+		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
 }
 
-// A full pool loses no inquiry: otherwise its transaction would wait until the next restart.
-func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
+// If the pool is full, the inquiry is made later. If it were lost, its transaction would wait until the
+// next restart.
+func TestInquiryIsMadeLaterIfThePoolIsFull(t *testing.T) {
 	r := &fakeProvider{
 		submit: func(context.Context, *actors.Call) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictUnknown, Again: time.Second}
@@ -155,7 +157,7 @@ func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.Runtime.Quiesce()
 	if err := f.Clock.Set(start.Add(time.Second)); err != nil {
@@ -167,17 +169,17 @@ func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
 	release := make(chan struct{})
 	for f.Runtime.Go(func() { <-release }) == nil {
 	}
-	f.due(id)
-	f.until("the actor has gone", func() bool { return f.Runtime.Live() == 0 })
+	f.wakeAtDueInstant(id)
+	f.waitUntil("the actor has gone", func() bool { return f.Runtime.Live() == 0 })
 	close(release)
 	f.advance(0)
-	if got := f.read(id).Status; got != payment.Charged {
+	if got := f.readRecord(id).Status; got != payment.Charged {
 		t.Errorf("%s", got)
 	}
 }
 
-// due wakes a transaction at its due instant.
-func (f *fixture) due(id ledger.ID) {
+// wakeAtDueInstant wakes a transaction at its due instant.
+func (f *fixture) wakeAtDueInstant(id ledger.ID) {
 	f.t.Helper()
 	result, err := f.Read(org, 1, id)
 	if err != nil {
@@ -187,9 +189,9 @@ func (f *fixture) due(id ledger.ID) {
 	f.Send(key, actors.Due{Key: key, At: result.Stamp.Due})
 }
 
-// A panic during a submission must not forget the submission: an inquiry meanwhile would answer
-// "unknown reference" for a call that is about to charge.
-func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
+// After a panic the actor must still know that a submission is in progress. An inquiry at this time
+// would return "unknown reference" for a call that is about to charge.
+func TestNoInquiryRunsDuringASubmissionEvenAfterAPanic(t *testing.T) {
 	r := &fakeProvider{}
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -197,10 +199,10 @@ func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
 		<-resume
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	answers := make(chan error, 1)
 	go func() {
-		_, err := f.try(payment.Payment, "")
+		_, err := f.tryCreate(payment.Payment, "")
 		answers <- err
 	}()
 	id := <-submitted
@@ -209,21 +211,21 @@ func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
 	if err := <-answers; !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
 		t.Errorf("the create was answered %v", err)
 	}
-	f.due(id)
-	f.due(id)
+	f.wakeAtDueInstant(id)
+	f.wakeAtDueInstant(id)
 	close(resume)
-	soon(t, "at rest", f.Runtime.Quiesce)
+	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	if n := r.inquired.Load(); n != 0 {
 		t.Errorf("%d inquiries while the submission was under way", n)
 	}
-	if got := f.read(id).Status; got != payment.Charged || f.Runtime.Live() != 0 {
+	if got := f.readRecord(id).Status; got != payment.Charged || f.Runtime.Live() != 0 {
 		t.Errorf("%s, %d actors live", got, f.Runtime.Live())
 	}
 }
 
 // A panic at each point at which an actor calls another component: the create is answered, the card
 // is wiped, nothing is stuck and no money is lost.
-func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
+func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 	once := func() func() {
 		var done atomic.Bool
 		return func() {
@@ -237,11 +239,11 @@ func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 		set  func(*fixture)
 		want payment.Status
 	}{
-		"looking for the terminal of the call": {payment.Payment, func(f *fixture) { f.asked = once() }, payment.Failed},
-		"admission":                            {payment.Payout, func(f *fixture) { f.admission = admitting(once()) }, ""},
+		"looking for the terminal of the call": {payment.Payment, func(f *fixture) { f.onTerminalLookup = once() }, payment.Failed},
+		"admission":                            {payment.Payout, func(f *fixture) { f.admission = callOnCount(once()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) { c.set(f); f.handling = time.Millisecond })
+			f := openWith(t, func(f *fixture) { c.set(f); f.handling = time.Millisecond })
 			create := request(c.kind, "4242424242424242", 70, "once")
 			create.Partner = f.partner
 			number := create.Card.Number
@@ -250,8 +252,8 @@ func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 			if !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
 				t.Fatalf("answered %v", err)
 			}
-			soon(t, "at rest", f.Runtime.Quiesce)
-			if !wiped(number) {
+			mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
+			if !isWiped(number) {
 				t.Error("the card is still there")
 			}
 			f.advance(30 * time.Second)
@@ -271,33 +273,33 @@ func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 	}
 }
 
-type admitting func()
+type callOnCount func()
 
-func (a admitting) Count(_ ledger.ID, _ int64, _ []*directory.Limit, _ ledger.Micros, _ *directory.Attempt, _ func() (bool, error),
+func (a callOnCount) Count(_ ledger.ID, _ int64, _ []*directory.Limit, _ ledger.Micros, _ *directory.Attempt, _ func() (bool, error),
 	answer func(*directory.Limit, error)) {
 	a()
 	answer(nil, nil)
 }
 
-func (a admitting) CountNow(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) bool {
+func (a callOnCount) CountNow(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) bool {
 	return false
 }
 
-func (a admitting) Uncount(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) {
+func (a callOnCount) Uncount(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) {
 }
 
-func (a admitting) Admit(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answer func(bool)) {
+func (a callOnCount) Admit(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answer func(bool)) {
 	a()
 	answer(true)
 }
 
-// Due work whose handling panics comes again.
-func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
+// Due work whose handling has panicked is handled again.
+func TestInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 	var fail atomic.Bool
-	f := openAs(t, func(f *fixture) {
-		f.real, f.handling = true, time.Millisecond
-		f.inquire = 10 * time.Millisecond
-		f.asked = func() {
+	f := openWith(t, func(f *fixture) {
+		f.realClock, f.handling = true, time.Millisecond
+		f.providerTimeout = 10 * time.Millisecond
+		f.onTerminalLookup = func() {
 			if fail.Swap(false) {
 				panic("a bug")
 			}
@@ -309,44 +311,44 @@ func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 		r.inquire = func(context.Context, *actors.Question) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		}
-		f.on(r)
+		f.useProvider(r)
 	})
-	result, err := f.try(payment.Payment, "")
+	result, err := f.tryCreate(payment.Payment, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.reaches(result.Record.ID, payment.Charged)
+	f.waitForStatus(result.Record.ID, payment.Charged)
 	if fail.Load() {
 		t.Error("nothing panicked")
 	}
 }
 
-// A provider that hangs delays a transaction by a provider time-out; then the outcome is unknown,
-// and not failed.
-func TestAProviderThatHangsIsAnUnknownOutcome(t *testing.T) {
+// A provider that hangs delays a transaction by the provider time-out. Then the outcome counts as
+// unknown, not as failed.
+func TestHangingProviderGivesAnUnknownOutcome(t *testing.T) {
 	r := &fakeProvider{submit: func(ctx context.Context, _ *actors.Call) actors.Outcome {
 		<-ctx.Done()
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}}
-	f := openAs(t, func(f *fixture) { f.on(r); f.inquire = 20 * time.Millisecond })
-	soon(t, "the create is answered", func() {
-		result, err := f.try(payment.Payment, "")
+	f := openWith(t, func(f *fixture) { f.useProvider(r); f.providerTimeout = 20 * time.Millisecond })
+	mustReturnSoon(t, "the create is answered", func() {
+		result, err := f.tryCreate(payment.Payment, "")
 		if err != nil || result.Record.Status != payment.Charging {
 			t.Errorf("%v, %v", result.Record, err)
 		}
 	})
 }
 
-func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
+func TestConcurrentCreatesOfOneTxIDGetTheSameResult(t *testing.T) {
 	const racers = 400 // more than an actor's queue has room for
 	r := &fakeProvider{}
 	var asked sync.WaitGroup
 	asked.Add(racers)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
-		asked.Wait() // all of them use the txid before there is an outcome
+		asked.Wait() // all creates use the txid before an outcome exists
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	var all sync.WaitGroup
 	ids := make([]ledger.ID, racers)
 	for i := range racers {
@@ -354,7 +356,7 @@ func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
 		go func() {
 			defer all.Done()
 			asked.Done()
-			result, err := f.try(payment.Payment, "same")
+			result, err := f.tryCreate(payment.Payment, "same")
 			if err != nil {
 				t.Error(err)
 				return
@@ -369,24 +371,24 @@ func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
 	if len(slices.Compact(ids)) != 1 || r.submitted.Load() != 1 {
 		t.Errorf("%d submissions, ids %v", r.submitted.Load(), slices.Compact(ids))
 	}
-	soon(t, "at rest", f.Runtime.Quiesce)
+	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	if f.Runtime.Live() != 0 {
 		t.Errorf("%d actors stay", f.Runtime.Live())
 	}
 }
 
-func TestCallersThatGaveUpAreForgotten(t *testing.T) {
+func TestCallersThatStoppedWaitingAreRemoved(t *testing.T) {
 	if n := paymentactor.Waiters(1_000); n > 1 {
 		t.Errorf("an actor keeps %d callers that wait no more", n)
 	}
 }
 
-func wiped(secret []byte) bool {
+func isWiped(secret []byte) bool {
 	return !slices.ContainsFunc(secret, func(b byte) bool { return b != 0 })
 }
 
-// The card is wiped after its use, whatever happens to the create.
-func TestTheCardIsWipedOnEveryPath(t *testing.T) {
+// The card is wiped after its use, whether the create succeeds or fails.
+func TestCardIsWipedOnEveryPath(t *testing.T) {
 	release := make(chan struct{})
 	full := func(f *fixture) {
 		for f.Runtime.Go(func() { <-release }) == nil {
@@ -403,17 +405,20 @@ func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 		"refused at once":      {kind: payment.Payment, change: func(c *paymentactor.Create) { c.Request.ReturnURL = "" }},
 		"no terminal":          {kind: payment.Payment, before: func(f *fixture) { f.terminals = nil }},
 		"insufficient balance": {kind: payment.Payout, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
-		"the writer refuses":   {kind: payment.Payout, set: func(f *fixture) { f.admission = admitting(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
+		"the writer refuses":   {kind: payment.Payout, set: func(f *fixture) { f.admission = callOnCount(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
 		"the txid is taken":    {kind: payment.Payment, before: func(f *fixture) { f.create(payment.Payment, "4242424242424242", 70, "taken") }},
-		"the pool is full":     {kind: payment.Payment, set: func(f *fixture) { f.wait = 50 * time.Millisecond }, before: full},
+		"the pool is full":     {kind: payment.Payment, set: func(f *fixture) { f.createWait = 50 * time.Millisecond }, before: full},
 		"an adapter panics": {kind: payment.Payment, set: func(f *fixture) {
-			f.on(&fakeProvider{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
+			f.useProvider(&fakeProvider{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
 		}},
-		"no provider any more":  {kind: payment.Payment, set: func(f *fixture) { f.wait = 50 * time.Millisecond; f.asked = func() { f.terminals = nil } }},
-		"the journal is closed": {kind: payment.Payout, set: func(f *fixture) { f.admission = admitting(func() {}) }, before: func(f *fixture) { f.closeJournal() }},
+		"no provider any more": {kind: payment.Payment, set: func(f *fixture) {
+			f.createWait = 50 * time.Millisecond
+			f.onTerminalLookup = func() { f.terminals = nil }
+		}},
+		"the journal is closed": {kind: payment.Payout, set: func(f *fixture) { f.admission = callOnCount(func() {}) }, before: func(f *fixture) { f.closeJournal() }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) {
+			f := openWith(t, func(f *fixture) {
 				if c.set != nil {
 					c.set(f)
 				}
@@ -432,8 +437,8 @@ func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 			if name == "the pool is full" {
 				close(release)
 			}
-			soon(t, "at rest", f.Runtime.Quiesce)
-			if !wiped(card.Number) || !wiped(card.CVV) || !wiped(card.Holder) || !wiped(card.ExpMonth) {
+			mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
+			if !isWiped(card.Number) || !isWiped(card.CVV) || !isWiped(card.Holder) || !isWiped(card.ExpMonth) {
 				t.Error("the card is still there")
 			}
 			if create.Card.Number != nil {
@@ -448,5 +453,5 @@ func (f *fixture) closeJournal() {
 	if err := f.Journal.Close(); err != nil {
 		f.t.Error(err)
 	}
-	f.closed = true
+	f.journalClosed = true
 }

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// flaky wraps the simulator and loses a call, or its answer, as a process that dies does: nothing
-// ever returns.
+// flaky wraps the simulator and loses a call or its answer, as if the process had died: Submit never
+// returns.
 type flaky struct {
 	actors.Provider
 	before, after bool
@@ -34,8 +34,9 @@ func (provider *flaky) Submit(ctx context.Context, call *actors.Call) actors.Out
 	return o
 }
 
-// dieAnd abandons the runtime and opens the store again, as after a kill, with the changes of set.
-func (f *fixture) dieAnd(set func(*fixture)) {
+// killAndReopen abandons the runtime, applies set to the fixture and opens the store again, as after a
+// kill.
+func (f *fixture) killAndReopen(set func(*fixture)) {
 	f.t.Helper()
 	f.witness.dead.Store(true)
 	if err := f.Journal.Close(); err != nil {
@@ -44,22 +45,23 @@ func (f *fixture) dieAnd(set func(*fixture)) {
 	if err := f.simulator.Close(); err != nil {
 		f.t.Fatal(err)
 	}
-	f.dead = append(f.dead, f.Runtime)
+	f.abandonedRuntimes = append(f.abandonedRuntimes, f.Runtime)
 	set(f)
 	f.start()
 }
 
-func lost(t *testing.T, kind payment.Type, provider *flaky) (*fixture, ledger.ID) {
-	return lostOn(t, kind, provider, plain, func(f *fixture) { f.wrap = nil })
+func openWithLostCall(t *testing.T, kind payment.Type, provider *flaky) (*fixture, ledger.ID) {
+	return openFixtureWithLostCall(t, kind, provider, unchanged, func(f *fixture) { f.wrapProvider = nil })
 }
 
-// lostOn loses a call in a fixture that set has set up, and restarts it with the changes of next.
-func lostOn(t *testing.T, kind payment.Type, provider *flaky, set, next func(*fixture)) (*fixture, ledger.ID) {
-	f := openAs(t, set)
+// openFixtureWithLostCall opens a fixture that set prepares, loses a call in it, and restarts it after
+// next has changed it.
+func openFixtureWithLostCall(t *testing.T, kind payment.Type, provider *flaky, set, next func(*fixture)) (*fixture, ledger.ID) {
+	f := openWith(t, set)
 	provider.reached, provider.forever = make(chan ledger.ID, 1), make(chan struct{})
 	t.Cleanup(func() { close(provider.forever) })
 	f.stop()
-	f.wrap = func(p actors.Provider) actors.Provider { provider.Provider = p; return provider }
+	f.wrapProvider = func(p actors.Provider) actors.Provider { provider.Provider = p; return provider }
 	f.start()
 	go func() {
 		c := request(kind, "4242424242424242", 70, "lost")
@@ -67,92 +69,92 @@ func lostOn(t *testing.T, kind payment.Type, provider *flaky, set, next func(*fi
 		if provider.change != nil {
 			provider.change(&c)
 		}
-		_, _ = f.Create(c) // its process dies before it answers
+		_, _ = f.Create(c) // its process dies before the reply
 	}()
 	id := <-provider.reached
-	f.dieAnd(next)
+	f.killAndReopen(next)
 	f.Runtime.Quiesce()
 	return f, id
 }
 
-func TestACallThatNeverArrivedIsInquiredTwiceAndInterrupted(t *testing.T) {
+func TestCallThatNeverArrivedIsInquiredTwiceAndInterrupted(t *testing.T) {
 	for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
-		f, id := lost(t, kind, &flaky{before: true})
-		if r := f.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+		f, id := openWithLostCall(t, kind, &flaky{before: true})
+		if r := f.readRecord(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
 			t.Fatalf("%v: right after the restart: %s, unheard %d", kind, r.Status, r.NotFoundAnswers)
 		}
 		f.advance(9 * time.Second)
-		if got := f.read(id).Status; got != payment.Authorizing {
+		if got := f.readRecord(id).Status; got != payment.Authorizing {
 			t.Errorf("%v: %s before the provider time-out has passed", kind, got)
 		}
 		f.advance(time.Second)
-		if r := f.read(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
-			t.Errorf("%v: %s %q", kind, r.Status, why(r.Failure))
+		if r := f.readRecord(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
+			t.Errorf("%v: %s %q", kind, r.Status, failureText(r.Failure))
 		}
 		if got := f.balance(); got != "100000 / 0" {
 			t.Errorf("%v: balance %s", kind, got)
 		}
-		if n := f.calls(id); n != 0 {
+		if n := f.callCount(id); n != 0 {
 			t.Errorf("%v: %d provider calls", kind, n)
 		}
 	}
 }
 
-func TestACallWhoseAnswerWasLostIsInquiredAndNeverRepeated(t *testing.T) {
+func TestCallWhoseAnswerWasLostIsInquiredAndNeverRepeated(t *testing.T) {
 	for kind, want := range map[payment.Type]string{payment.Payment: "100070 / 0", payment.Payout: "99930 / 0"} {
-		f, id := lost(t, kind, &flaky{after: true})
-		if got := f.read(id).Status; got != payment.Charged {
+		f, id := openWithLostCall(t, kind, &flaky{after: true})
+		if got := f.readRecord(id).Status; got != payment.Charged {
 			t.Errorf("%v: %s", kind, got)
 		}
 		if got := f.balance(); got != want {
 			t.Errorf("%v: balance %s, want %s", kind, got, want)
 		}
-		if n := f.calls(id); n != 1 {
+		if n := f.callCount(id); n != 1 {
 			t.Errorf("%v: %d provider calls", kind, n)
 		}
-		// The txid answers with the transaction's result.
+		// A repeated create with the txid gets the transaction's result.
 		if r := f.create(kind, "4242424242424242", 70, "lost"); !r.Replay || r.Record.ID != id {
 			t.Errorf("%v: the txid answers %v, replay %v", kind, r.Record.ID, r.Replay)
 		}
 	}
 }
 
-// broken panics in the middle of a call.
-type broken struct{ actors.Provider }
+// panickingProvider panics in the middle of a call.
+type panickingProvider struct{ actors.Provider }
 
-func (b broken) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+func (b panickingProvider) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	b.Provider.Submit(ctx, call)
 	panic("adapter bug")
 }
 
-func (b broken) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+func (b panickingProvider) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 	return b.Provider.Inquire(ctx, q)
 }
 
-func TestAnAdapterThatPanicsHasVerdictUnknownAndIsInquired(t *testing.T) {
+func TestPanickingAdapterGivesAnUnknownOutcomeAndIsInquired(t *testing.T) {
 	f := open(t)
 	f.stop()
-	f.wrap = func(p actors.Provider) actors.Provider { return broken{p} }
+	f.wrapProvider = func(p actors.Provider) actors.Provider { return panickingProvider{p} }
 	f.start()
 	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Charging {
-		t.Fatalf("%s %q", r.Status, why(r.Failure))
+		t.Fatalf("%s %q", r.Status, failureText(r.Failure))
 	}
 	f.advance(10 * time.Second)
-	if got := f.read(r.ID).Status; got != payment.Charged || f.calls(r.ID) != 1 {
-		t.Errorf("%s after %d calls", got, f.calls(r.ID))
+	if got := f.readRecord(r.ID).Status; got != payment.Charged || f.callCount(r.ID) != 1 {
+		t.Errorf("%s after %d calls", got, f.callCount(r.ID))
 	}
 }
 
-func TestADelayedOutcomeSurvivesARestart(t *testing.T) {
+func TestDelayedOutcomeSurvivesARestart(t *testing.T) {
 	f := open(t)
 	r := f.create(payment.Payment, "4000000000000077", 70, "").Record
 	f.restart()
-	if got := f.read(r.ID).Status; got != payment.Charging {
+	if got := f.readRecord(r.ID).Status; got != payment.Charging {
 		t.Errorf("%s right after the restart", got)
 	}
 	f.advance(5 * time.Second)
-	if got := f.read(r.ID).Status; got != payment.Charged {
+	if got := f.readRecord(r.ID).Status; got != payment.Charged {
 		t.Errorf("%s after 5 s", got)
 	}
 }

@@ -17,12 +17,12 @@ import (
 	"mizan/posting"
 )
 
-// killer ends the process at some of the points that it passes: after each change becomes durable
-// and before its consequences, and before and after each call and each inquiry of the provider.
+// killer ends the process at some of its points: after a Change has become durable and before its
+// consequences, and before and after each call and each inquiry of the provider.
 type killer struct {
 	mu      sync.Mutex
 	at      map[int]bool // guarded by mu: points at which to kill
-	points  int          // guarded by mu: passed so far
+	points  int          // guarded by mu: number of points passed so far
 	reached chan struct{}
 	forever chan struct{}
 }
@@ -38,31 +38,31 @@ func (k *killer) point() {
 	select {
 	case k.reached <- struct{}{}:
 		<-k.forever
-	case <-k.forever: // what is left of an earlier process, at the end of the test
+	case <-k.forever: // ends the goroutines of earlier processes at the end of the test
 	}
 }
 
-func (k *killer) passed() int {
+func (k *killer) pointsPassed() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.points
 }
 
-// deadly wraps the simulator.
-type deadly struct {
+// killingProvider wraps the simulator with the killer's points.
+type killingProvider struct {
 	actors.Provider
 	timed
 	*killer
 }
 
-func (d deadly) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+func (d killingProvider) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	d.point()
 	o := d.Provider.Submit(ctx, call)
 	d.point()
 	return o
 }
 
-func (d deadly) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+func (d killingProvider) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 	d.point()
 	o := d.Provider.Inquire(ctx, q)
 	d.point()
@@ -76,8 +76,8 @@ type script struct {
 	id ledger.ID
 }
 
-// do makes a request, and after a kill makes it again.
-func (s *script) do(name string, request func(*paymentactor.Service, actors.Key) (paymentactor.Result, error)) {
+// requestUntilAnswered makes a request, and repeats it after a kill.
+func (s *script) requestUntilAnswered(name string, request func(*paymentactor.Service, actors.Key) (paymentactor.Result, error)) {
 	s.t.Helper()
 	type answer struct {
 		paymentactor.Result
@@ -87,7 +87,7 @@ func (s *script) do(name string, request func(*paymentactor.Service, actors.Key)
 		service, runtime, answers := s.Service, s.Runtime, make(chan answer, 1)
 		returned := make(chan struct{})
 		go func() {
-			r, err := request(service, keyed(name, name))
+			r, err := request(service, newKey(name, name))
 			close(returned)
 			runtime.Quiesce()
 			answers <- answer{r, err}
@@ -97,20 +97,20 @@ func (s *script) do(name string, request func(*paymentactor.Service, actors.Key)
 			if a.error == nil {
 				s.id = a.Record.ID
 			} else if isRefusal(a.error, ledger.Unavailable) {
-				continue // its wait is short and the machine slow: it repeats the request, as clients do
+				continue // the create-wait is short and the machine may be slow: repeat the request, as clients do
 			} else if !isRefusal(a.error, ledger.NotReversible) && !isRefusal(a.error, ledger.Conflict) && !isRefusal(a.error, ledger.NotContinuable) {
 				s.t.Errorf("%s: %v", name, a.error)
 			}
 			return
 		case <-s.reached:
-			<-returned // its wait is short; meanwhile it may read the store, which must not be closed under it
-			s.dies()
+			<-returned // the request may still read the store, which must not be closed before it returns
+			s.restartAfterKill()
 		}
 	}
 }
 
-// pass moves the clock, now and, after a kill, again after the restart.
-func (s *script) pass(d time.Duration) {
+// advance moves the clock and, after a kill, moves it again after the restart.
+func (s *script) advance(d time.Duration) {
 	s.t.Helper()
 	to := s.fixture.Clock.Now().Add(d)
 	for {
@@ -123,16 +123,17 @@ func (s *script) pass(d time.Duration) {
 			}
 			return
 		case <-s.reached:
-			s.dies()
+			s.restartAfterKill()
 		}
 	}
 }
 
-// dies ends this process. An abandoned runtime must not move the clock of the next one.
-func (s *script) dies() {
+// restartAfterKill abandons this process and starts another. An abandoned runtime must not move the
+// next one's clock.
+func (s *script) restartAfterKill() {
 	for killed := true; killed; {
 		now := s.fixture.Clock.Now()
-		s.dieAnd(func(f *fixture) { f.Clock = clock.NewManual(now) })
+		s.killAndReopen(func(f *fixture) { f.Clock = clock.NewManual(now) })
 		runtime, rested := s.Runtime, make(chan struct{})
 		go func() {
 			defer close(rested)
@@ -141,15 +142,15 @@ func (s *script) dies() {
 		select {
 		case <-rested:
 			killed = false
-		case <-s.reached: // again, during recovery
+		case <-s.reached: // killed again, during recovery
 		}
 	}
 }
 
-func (s *script) status() payment.Status { return s.read(s.id).Status }
+func (s *script) status() payment.Status { return s.readRecord(s.id).Status }
 
 func (s *script) create(kind payment.Type, card string, change func(*paymentactor.Create)) {
-	s.do("create", func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
+	s.requestUntilAnswered("create", func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
 		c := request(kind, card, 70, "t")
 		c.Partner, c.Key = s.partner, key
 		if change != nil {
@@ -157,42 +158,42 @@ func (s *script) create(kind payment.Type, card string, change func(*paymentacto
 		}
 		return service.Create(c)
 	})
-	s.pass(25 * time.Second)
+	s.advance(25 * time.Second)
 }
 
-// approves makes the payer act, if the published action survived.
-func (s *script) approves() {
-	if r := s.read(s.id); r.Status == payment.ActionRequired && r.Action.URL+r.Action.Page != "" {
-		s.decides(s.id, true)
+// approve makes the payer approve the published action, if it has survived.
+func (s *script) approve() {
+	if r := s.readRecord(s.id); r.Status == payment.ActionRequired && r.Action.URL+r.Action.Page != "" {
+		s.answerChallenge(s.id, true)
 	}
-	s.do("returned", func(service *paymentactor.Service, _ actors.Key) (paymentactor.Result, error) {
+	s.requestUntilAnswered("returned", func(service *paymentactor.Service, _ actors.Key) (paymentactor.Result, error) {
 		return service.Returned(org, s.id)
 	})
-	s.pass(25 * time.Second)
+	s.advance(25 * time.Second)
 }
 
 func (s *script) operate(name string, operation func(*paymentactor.Service, paymentactor.Command) (paymentactor.Result, error)) {
-	s.do(name, func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
-		c := of(s.id)
+	s.requestUntilAnswered(name, func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
+		c := partnerCommand(s.id)
 		c.Key = key
 		return operation(service, c)
 	})
-	s.pass(25 * time.Second)
+	s.advance(25 * time.Second)
 }
 
-func commits(amount uint64) func(*paymentactor.Service, paymentactor.Command) (paymentactor.Result, error) {
+func commitRequest(amount uint64) func(*paymentactor.Service, paymentactor.Command) (paymentactor.Result, error) {
 	return func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
-		return service.Commit(paymentactor.Amount{Command: c, Amount: part(c.ID, amount).Amount})
+		return service.Commit(paymentactor.AmountCommand{Command: c, Amount: amountCommand(c.ID, amount).Amount})
 	}
 }
 
-func refunds(amount uint64) func(*paymentactor.Service, paymentactor.Command) (paymentactor.Result, error) {
+func refundRequest(amount uint64) func(*paymentactor.Service, paymentactor.Command) (paymentactor.Result, error) {
 	return func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
-		return service.Refund(paymentactor.Amount{Command: c, Amount: part(c.ID, amount).Amount})
+		return service.Refund(paymentactor.AmountCommand{Command: c, Amount: amountCommand(c.ID, amount).Amount})
 	}
 }
 
-// scripts are sequences of requests for a transaction, with the final state when there is no kill.
+// scripts are sequences of requests about one transaction, with its final state if there is no kill.
 var scripts = []struct {
 	name string
 	set  func(*fixture)
@@ -200,56 +201,56 @@ var scripts = []struct {
 	ends payment.Status
 	has  string
 }{
-	{"a password, a hold, a commit of part, two refunds", func(f *fixture) { f.set(0, twoPhase) }, func(s *script) {
+	{"a password, a hold, a commit of part, two refunds", func(f *fixture) { f.changeTerminal(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, password, nil)
 		s.operate("password", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
 			return service.Complete(paymentactor.Material{Command: c, Object: []byte(`{"otp":"123456"}`)})
 		})
-		s.operate("commit", commits(50))
+		s.operate("commit", commitRequest(50))
 		if s.status() == payment.Charged {
-			s.operate("refund", refunds(20))
-			s.operate("refund again", refunds(10))
+			s.operate("refund", refundRequest(20))
+			s.operate("refund again", refundRequest(10))
 		}
 	}, payment.Refunded, "100020 / 0"},
-	{"a redirect and a cancel", plain, func(s *script) {
+	{"a redirect and a cancel", unchanged, func(s *script) {
 		s.create(payment.Payment, redirect, nil)
-		s.approves()
+		s.approve()
 		s.operate("cancel", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
 			return service.Cancel(c)
 		})
 	}, payment.Charged, "100070 / 0"},
 	{"a payout over three terminals", func(f *fixture) {
-		f.set(1, failing(simulator.FailRejected, 1))
-		f.add(1, failing(simulator.FailRejected, 2))
-		f.add(1, failing("", 3))
+		f.changeTerminal(1, withOutcome(simulator.FailRejected, 1))
+		f.addTerminal(1, withOutcome(simulator.FailRejected, 2))
+		f.addTerminal(1, withOutcome("", 3))
 	}, func(s *script) { s.create(payment.Payout, "4242424242424242", nil) }, payment.Charged, "99930 / 0"},
-	{"a payout whose recipient does not choose", plain, func(s *script) {
-		s.create(payment.Payout, "", method("sepa"))
-		s.pass(time.Hour)
+	{"a payout whose recipient does not choose", unchanged, func(s *script) {
+		s.create(payment.Payout, "", withMethod("sepa"))
+		s.advance(time.Hour)
 	}, payment.Rejected, "100000 / 0"},
-	{"a payout whose recipient chooses", plain, func(s *script) {
-		s.create(payment.Payout, "", method("open_banking"))
+	{"a payout whose recipient chooses", unchanged, func(s *script) {
+		s.create(payment.Payout, "", withMethod("open_banking"))
 		s.operate("choose", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
 			return service.Choose(paymentactor.Choice{Command: c, Bank: "sim-bank-1"})
 		})
 	}, payment.Charged, "99930 / 0"},
-	{"a hold that expires", func(f *fixture) { f.set(0, twoPhase) }, func(s *script) {
+	{"a hold that expires", func(f *fixture) { f.changeTerminal(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, "4000000000000341", nil)
 	}, payment.Failed, "100000 / 0"},
-	{"a hosted page, a refund that takes its time and a chargeback", plain, func(s *script) {
+	{"a hosted page, a refund that takes its time and a chargeback", unchanged, func(s *script) {
 		s.create(payment.Payment, "", func(c *paymentactor.Create) { c.Hosted, c.Card, c.Request.Method = true, nil, "" })
 		s.operate("continue", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
-			with := brings(c.ID, "4000000000000259")
+			with := cardContinue(c.ID, "4000000000000259")
 			with.Key = c.Key
 			return service.Continue(with)
 		})
 		if s.status() == payment.Charged {
-			s.operate("refund", refunds(20))
+			s.operate("refund", refundRequest(20))
 		}
-		s.pass(time.Hour)
+		s.advance(time.Hour)
 	}, payment.Reversed, "100000 / 0"},
-	{"a cancel of a slow card", plain, func(s *script) {
-		s.do("create", func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
+	{"a cancel of a slow card", unchanged, func(s *script) {
+		s.requestUntilAnswered("create", func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
 			c := request(payment.Payment, "4000000000000077", 70, "t")
 			c.Partner, c.Key = s.partner, key
 			return service.Create(c)
@@ -260,29 +261,29 @@ var scripts = []struct {
 	}, payment.Failed, "100000 / 0"},
 }
 
-// killedAt runs a script in a fixture that is killed at some points, until everything has ended, and
-// returns how many points there were. The witness checks the invariants (no call twice, none
-// without its intent), and sound checks that all have ended and the books agree with the
-// simulator's log.
+// killedAt runs a script in a fixture that is killed at some points, until its transactions have ended,
+// and returns the number of points passed. The witness checks the invariants (no call is made twice, or
+// without its intent). checkAtEnd checks that all transactions have ended and that the books agree with
+// the simulator's log.
 func killedAt(t *testing.T, i int, at ...int) (points int) {
 	c := &scripts[i]
 	k := &killer{at: make(map[int]bool), reached: make(chan struct{}), forever: make(chan struct{})}
 	for _, n := range at {
 		k.at[n] = true
 	}
-	f := openAs(t, func(f *fixture) {
+	f := openWith(t, func(f *fixture) {
 		if len(at) > 0 {
-			f.wait = 50 * time.Millisecond // a request whose answer a kill has taken waits only briefly
+			f.createWait = 50 * time.Millisecond // a request whose reply is lost by a kill waits only briefly
 		}
 		f.observe = func(ledger.ID, payment.Status, *payment.Record) { k.point() }
-		f.wrap = func(p actors.Provider) actors.Provider { return deadly{p, p.(timed), k} }
-		f.limits = tight(70)
+		f.wrapProvider = func(p actors.Provider) actors.Provider { return killingProvider{p, p.(timed), k} }
+		f.limits = limitsFilledBy(70)
 		c.set(f)
 	})
 	t.Cleanup(func() { close(k.forever) })
 	s := &script{fixture: f, killer: k}
 	c.run(s)
-	s.pass(8 * 24 * time.Hour) // longer than any hold
+	s.advance(8 * 24 * time.Hour) // longer than any hold
 	v := f.Journal.View()
 	defer v.Close()
 	n := 0
@@ -290,26 +291,26 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 		if r.ReversalOf == (ledger.ID{}) {
 			n++
 		}
-		if waits(r) {
+		if needsWakeup(r) {
 			t.Errorf("%v is %s for ever", r.ID, r.Status)
 		}
-		if strings.HasPrefix(why(r.Failure), "limit exceeded: ") {
-			t.Errorf("%v stands in its own way: %s", r.ID, why(r.Failure))
+		if strings.HasPrefix(failureText(r.Failure), "limit exceeded: ") {
+			t.Errorf("%v stands in its own way: %s", r.ID, failureText(r.Failure))
 		}
 	})
 	if n != 1 {
 		t.Errorf("%d transactions", n)
 	}
 	if len(at) == 0 {
-		f.has(c.has)
+		f.wantBalance(c.has)
 		if got := s.status(); got != c.ends {
 			t.Errorf("it ends as %s, want %s", got, c.ends)
 		}
 	}
-	return k.passed()
+	return k.pointsPassed()
 }
 
-func TestAKillAtAnyPointLeadsToNoSecondCallAndEverythingEnds(t *testing.T) {
+func TestKillAtAnyPointCausesNoSecondCall(t *testing.T) {
 	for i := range scripts {
 		t.Run(scripts[i].name, func(t *testing.T) {
 			points := 0
@@ -318,7 +319,7 @@ func TestAKillAtAnyPointLeadsToNoSecondCallAndEverythingEnds(t *testing.T) {
 				t.Errorf("only %d points", points)
 			}
 			first, step := 1, 1
-			if testing.Short() { // the points differ in what is stored, which make test tries; a race shows at any of them
+			if testing.Short() { // for a data race any points suffice; make test tries all of them
 				first, step = 1+newRandom(t).IntN(3), 3
 			}
 			for at := first; at <= points; at += step {
@@ -328,8 +329,8 @@ func TestAKillAtAnyPointLeadsToNoSecondCallAndEverythingEnds(t *testing.T) {
 	}
 }
 
-// A second kill soon after the first one, also during its recovery.
-func TestTwoKillsAtAnyPoints(t *testing.T) {
+// The second kill comes soon after the first, sometimes during the recovery.
+func TestTwoKillsAtAnyPointsCauseNoSecondCall(t *testing.T) {
 	d, pairs := newRandom(t), 24
 	if testing.Short() {
 		pairs = 8

@@ -12,12 +12,12 @@ import (
 	"mizan/ledger/payment"
 )
 
-// report makes the rail report something about a transaction, and waits for the immediate
+// reportAndWait makes the rail report something about a transaction, and waits for the immediate
 // consequences.
-func (f *fixture) report(id ledger.ID, what actors.Reported, reason string) {
+func (f *fixture) reportAndWait(id ledger.ID, what actors.Reported, reason string) {
 	f.t.Helper()
 	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{
-		Org: org, Reference: id, Terminal: f.read(id).Terminal, What: what, Failure: payment.Failure{Detail: reason},
+		Org: org, Reference: id, Terminal: f.readRecord(id).Terminal, What: what, Failure: payment.Failure{Detail: reason},
 	}))
 	f.Runtime.Quiesce()
 }
@@ -27,71 +27,71 @@ const (
 	lateBack = "gave_back posted: Cr A:provider 70, Dr L:suspense:1 70"
 )
 
-func TestMoneyThatMovesForAClosedPaymentWaitsInSuspenseAndIsGivenBack(t *testing.T) {
+func TestLateSettlementIsHeldInSuspenseAndReturned(t *testing.T) {
 	for name, card := range map[string]string{"cancelled": "4000000000000077", "declined": "4000000000000002", "failed": "4000000000000119"} {
 		t.Run(name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) { f.on(scripted(actors.Refund, done)) })
+			f := openWith(t, func(f *fixture) { f.useProvider(scriptedProvider(actors.Refund, done)) })
 			closed := f.create(payment.Payment, card, 70, "").Record
 			if name == "cancelled" {
-				closed = f.must(f.Cancel(of(closed.ID)))
+				closed = f.mustRecord(f.Cancel(partnerCommand(closed.ID)))
 			}
-			f.report(closed.ID, actors.Settled, "")
+			f.reportAndWait(closed.ID, actors.Settled, "")
 			f.advance(time.Second)
-			r := f.is(closed.ID, closed.Status, why(closed.Failure))
+			r := f.wantStatus(closed.ID, closed.Status, failureText(closed.Failure))
 			if !r.SettledLate || refundID(r) == (ledger.ID{}) || refundMsg(r) != "refunded" || r.Finished != closed.Finished {
 				t.Errorf("%+v", r)
 			}
-			f.booked(r.ID, lateIn, lateBack)
-			f.has("100000 / 0")
-			f.submitted(r.ID, actors.Refund, 1)
-			f.report(r.ID, actors.Settled, "") // the rail repeats the report
+			f.wantEntries(r.ID, lateIn, lateBack)
+			f.wantBalance("100000 / 0")
+			f.wantSubmissions(r.ID, actors.Refund, 1)
+			f.reportAndWait(r.ID, actors.Settled, "") // the rail repeats the report
 			f.advance(time.Hour)
-			f.booked(r.ID, lateIn, lateBack)
-			f.submitted(r.ID, actors.Refund, 1)
+			f.wantEntries(r.ID, lateIn, lateBack)
+			f.wantSubmissions(r.ID, actors.Refund, 1)
 		})
 	}
 }
 
-func TestMoneyInSuspenseThatTheRailDoesNotTakeBackStaysThere(t *testing.T) {
-	f := openAs(t, func(f *fixture) {
-		f.on(scripted(actors.Refund, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}))
+func TestMoneyInSuspenseStaysIfTheRailRefusesTheReturn(t *testing.T) {
+	f := openWith(t, func(f *fixture) {
+		f.useProvider(scriptedProvider(actors.Refund, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}))
 	})
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
-	f.report(id, actors.Settled, "")
+	f.reportAndWait(id, actors.Settled, "")
 	f.advance(time.Hour)
-	if r := f.is(id, payment.Rejected, "card_declined"); refundMsg(r) != "no" {
+	if r := f.wantStatus(id, payment.Rejected, "card_declined"); refundMsg(r) != "no" {
 		t.Errorf("%q", refundMsg(r))
 	}
-	f.booked(id, lateIn)
+	f.wantEntries(id, lateIn)
 }
 
-func TestTheWayBackOfMoneyInSuspenseIsInquiredWhereItsAnswerIsLost(t *testing.T) {
-	r := scripted(actors.Refund, lostAnswer).says(actors.Refund, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
-	f := openAs(t, func(f *fixture) { f.on(r) })
+func TestLostReturnOfMoneyInSuspenseIsInquired(t *testing.T) {
+	r := scriptedProvider(actors.Refund, lostAnswer).answerInquiries(actors.Refund, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
-	f.report(id, actors.Settled, "")
+	f.reportAndWait(id, actors.Settled, "")
 	f.advance(time.Second)
 	f.restart()
 	f.advance(time.Hour)
-	f.booked(id, lateIn, lateBack)
-	f.submitted(id, actors.Refund, 1)
+	f.wantEntries(id, lateIn, lateBack)
+	f.wantSubmissions(id, actors.Refund, 1)
 }
 
-// A payout that was sent after all cannot be called back.
-func TestAPayoutThatSettlesLateStaysInSuspense(t *testing.T) {
-	f := openAs(t, func(f *fixture) { f.on(new(fakeProvider)) })
+// A payout that settles after it was given up cannot be returned.
+func TestLatePayoutStaysInSuspense(t *testing.T) {
+	f := openWith(t, func(f *fixture) { f.useProvider(new(fakeProvider)) })
 	id := f.create(payment.Payout, "4000000000000002", 70, "").Record.ID
-	f.report(id, actors.Settled, "")
+	f.reportAndWait(id, actors.Settled, "")
 	f.advance(time.Hour)
 	provider := "A:provider:" + f.terminals[1].ID.String()
-	f.booked(id,
+	f.wantEntries(id,
 		"authorise pending: Dr L:partner:1:available 70, Cr "+provider+" 70", "decline void: Dr L:partner:1:available 70, Cr "+provider+" 70",
 		"settle_late posted: Cr "+provider+" 70, Dr L:suspense:1 70")
-	f.submitted(id, actors.Refund, 0)
+	f.wantSubmissions(id, actors.Refund, 0)
 }
 
-// A rail's report during another call is not forgotten.
-func TestASettlementThatIsReportedWhileAVoidIsUnderWayIsWrittenDownAfterIt(t *testing.T) {
+// A rail's report that arrives during a call is handled after the call.
+func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		void   actors.Outcome
@@ -119,68 +119,69 @@ func TestASettlementThatIsReportedWhileAVoidIsUnderWayIsWrittenDownAfterIt(t *te
 				return r.Provider.Submit(ctx, call)
 			}
 			r.inquire = func(context.Context, *actors.Question) actors.Outcome { return c.says }
-			f := openAs(t, func(f *fixture) { f.on(r) })
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-			cancelled := f.SendCancel(of(id))
+			cancelled := f.SendCancel(partnerCommand(id))
 			<-submitted
 			f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[0].ID, What: actors.Settled}))
 			close(resume)
-			_ = answered(t, cancelled) // granted or not
+			_ = receiveAnswer(t, cancelled) // the cancel may succeed or fail
 			f.advance(time.Hour)
-			if got := f.read(id).Status; got != c.status {
+			if got := f.readRecord(id).Status; got != c.status {
 				t.Errorf("%s", got)
 			}
-			f.booked(id, c.booked...)
+			f.wantEntries(id, c.booked...)
 		})
 	}
 }
 
-func TestAChargeThatIsReportedAsSettledIsChargedWithoutAnInquiry(t *testing.T) {
-	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour})
-	f := openAs(t, func(f *fixture) { f.on(r) })
+func TestSettlementReportChargesWithoutAnInquiry(t *testing.T) {
+	r := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour})
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	f.report(id, actors.Settled, "")
-	f.is(id, payment.Charged, "")
-	f.has("100070 / 0")
+	f.reportAndWait(id, actors.Settled, "")
+	f.wantStatus(id, payment.Charged, "")
+	f.wantBalance("100070 / 0")
 	if n := r.inquired.Load(); n != 0 {
 		t.Errorf("%d inquiries", n)
 	}
 }
 
-func TestARejectedPaymentThatTheRailCorrectsIsFailed(t *testing.T) {
+func TestCorrectedRejectionBecomesAFailure(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	for range 2 {
-		f.report(id, actors.Corrected, "processing_error")
-		f.is(id, payment.Failed, "processing_error")
+		f.reportAndWait(id, actors.Corrected, "processing_error")
+		f.wantStatus(id, payment.Failed, "processing_error")
 	}
-	f.went(id, "created new authorizing rejected failed")
+	f.wantPath(id, "created new authorizing rejected failed")
 	for _, c := range []struct {
 		card string
 		want payment.Status
 	}{{"4242424242424242", payment.Charged}, {"4000000000000077", payment.Charging}, {redirect, payment.ActionRequired}} {
 		other := f.create(payment.Payment, c.card, 70, "").Record.ID
-		f.report(other, actors.Corrected, "processing_error")
-		f.is(other, c.want, "")
+		f.reportAndWait(other, actors.Corrected, "processing_error")
+		f.wantStatus(other, c.want, "")
 	}
 	f.terminals = nil
 	unrouted := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	f.report(unrouted, actors.Corrected, "processing_error")
-	f.is(unrouted, payment.Rejected, "no terminal available")
+	f.reportAndWait(unrouted, actors.Corrected, "processing_error")
+	f.wantStatus(unrouted, payment.Rejected, "no terminal available")
 }
 
-func TestWhatARailReportsOfAnotherTerminalIsNotBelieved(t *testing.T) {
+func TestReportFromAnotherTerminalIsIgnored(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	for _, what := range []actors.Reported{actors.TakenBack, actors.Corrected, actors.Settled} {
 		f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[1].ID, What: what}))
 	}
 	f.Runtime.Quiesce()
-	f.is(id, payment.Charged, "")
+	f.wantStatus(id, payment.Charged, "")
 }
 
-// Only what was not refunded yet is taken back, after the result of a refund in progress is known.
-func TestAReversalWhileARefundIsUnderWayTakesWhatIsLeft(t *testing.T) {
+// The return waits for the result of a refund in progress, and covers only the amount that has not been
+// refunded.
+func TestReversalDuringARefundReturnsTheRest(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		refund actors.Outcome
@@ -194,51 +195,53 @@ func TestAReversalWhileARefundIsUnderWayTakesWhatIsLeft(t *testing.T) {
 		{"unknown, then refunded", lostAnswer, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) { f.on(scripted(actors.Refund, c.refund).says(actors.Refund, c.says)) })
+			f := openWith(t, func(f *fixture) {
+				f.useProvider(scriptedProvider(actors.Refund, c.refund).answerInquiries(actors.Refund, c.says))
+			})
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-			f.must(f.Refund(part(id, 30)))
-			f.report(id, actors.TakenBack, "the bank's own words")
-			if r := f.read(id); r.Status == payment.Reversed {
+			f.mustRecord(f.Refund(amountCommand(id, 30)))
+			f.reportAndWait(id, actors.TakenBack, "the bank's own words")
+			if r := f.readRecord(id); r.Status == payment.Reversed {
 				t.Error("reversed under a refund")
 			}
 			f.advance(time.Minute)
-			r := f.is(id, payment.Reversed, "the bank's own words")
+			r := f.wantStatus(id, payment.Reversed, "the bank's own words")
 			if r.Failure.Code != payment.TakenBack {
 				t.Errorf("reversed for %+v", r.Failure)
 			}
-			reloaded := f.is(r.ReturnID, payment.Charged, "")
+			reloaded := f.wantStatus(r.ReturnID, payment.Charged, "")
 			if reloaded.Type != payment.Payout || reloaded.Amount != money.FromUint64(c.amount) || string(reloaded.MerchantMeta) != `{"reversal_of":"`+id.String()+`"}` {
 				t.Errorf("the return is %+v", reloaded)
 			}
-			f.booked(r.ReturnID, c.booked)
-			f.has("100000 / 0")
-			_, err := f.Refund(part(id, 0))
-			f.refused(err, ledger.NotReversible)
+			f.wantEntries(r.ReturnID, c.booked)
+			f.wantBalance("100000 / 0")
+			_, err := f.Refund(amountCommand(id, 0))
+			f.wantRefusal(err, ledger.NotReversible)
 		})
 	}
 }
 
-func TestAReversalOfWhatWasRefundedWhollyTakesNothing(t *testing.T) {
+func TestReversalAfterAFullRefundReturnsNothing(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	f.must(f.Refund(part(id, 0)))
-	f.report(id, actors.TakenBack, "taken_back")
-	f.is(id, payment.Refunded, "")
-	f.has("100000 / 0")
+	f.mustRecord(f.Refund(amountCommand(id, 0)))
+	f.reportAndWait(id, actors.TakenBack, "taken_back")
+	f.wantStatus(id, payment.Refunded, "")
+	f.wantBalance("100000 / 0")
 	if n := f.Runtime.Live(); n != 0 {
 		t.Errorf("%d actors stay", n)
 	}
 }
 
-// A chargeback after a partial capture takes back what was captured.
-func TestAReversalOfACommitTakesWhatWasCaptured(t *testing.T) {
-	f := twoPhased(t, plain)
+// A chargeback after a partial capture returns the captured amount.
+func TestReversalAfterAPartialCommitReturnsTheCapturedAmount(t *testing.T) {
+	f := openTwoPhase(t, unchanged)
 	id := f.create(payment.Payment, "4000000000000259", 70, "").Record.ID
-	f.must(f.Commit(part(id, 50)))
+	f.mustRecord(f.Commit(amountCommand(id, 50)))
 	f.advance(time.Minute)
-	r := f.is(id, payment.Reversed, "taken_back")
-	if reloaded := f.read(r.ReturnID); reloaded.Amount != money.FromUint64(50) {
+	r := f.wantStatus(id, payment.Reversed, "taken_back")
+	if reloaded := f.readRecord(r.ReturnID); reloaded.Amount != money.FromUint64(50) {
 		t.Errorf("%v is taken back", reloaded.Amount)
 	}
-	f.has("100000 / 0")
+	f.wantBalance("100000 / 0")
 }

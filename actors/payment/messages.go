@@ -15,36 +15,37 @@ import (
 // reply is what a waiting caller gets.
 type reply struct {
 	result   Result
-	existing ledger.ID // the owner of the txid or the key, instead of a result
-	byKey    bool      // existing owns the key
+	existing ledger.ID // instead of a result: the transaction that has claimed the txid or the key
+	byKey    bool      // existing has claimed the key, not the txid
 	err      error
 }
 
-// caller waits for a reply. Answering never blocks: the channel has room for one reply, and a
-// second one (after a panic) is dropped.
+// caller waits for a reply. Sending the reply never blocks: the channel has room for one, and a second
+// reply (after a panic) is dropped.
 type caller struct {
-	reply chan reply
-	gone  atomic.Bool // it has stopped waiting
-	phase atomic.Int32
+	reply          chan reply
+	stoppedWaiting atomic.Bool
+	phase          atomic.Int32
 
 	// For the actor only.
-	patient bool // waits also for the answer to the call in progress
-	cancels bool // wants the reason if a cancel was not granted
+	waitsForCall bool // the caller also waits for the answer to the provider call in progress
+	isCancel     bool // the request is a cancel; if the charge has settled, the reply is the error NotReversible
 }
 
-// The phases of a request: the actor begins it or the caller gives it up, whichever comes first.
+// The phases of a request. The phase changes once: either the actor begins the request or the caller
+// gives it up.
 const (
 	notBegun int32 = iota
 	begun
 	givenUp
 )
 
-// begin begins the request; false if its caller has given it up.
+// begin marks the request as begun; false if its caller has given it up.
 func (c *caller) begin() bool {
 	return c.phase.CompareAndSwap(notBegun, begun) || c.phase.Load() == begun
 }
 
-// giveUp gives the request up; false if it has begun.
+// giveUp marks the request as given up; false if it has begun.
 func (c *caller) giveUp() bool { return c.phase.CompareAndSwap(notBegun, givenUp) }
 
 func newCaller() *caller { return &caller{reply: make(chan reply, 1)} }
@@ -55,7 +56,7 @@ func (c *caller) wait(timer *time.Timer) (reply, bool) {
 	case r := <-c.reply:
 		return r, true
 	case <-timer.C:
-		c.gone.Store(true)
+		c.stoppedWaiting.Store(true)
 		return reply{}, false
 	}
 }
@@ -99,10 +100,10 @@ func (m *await) LogValue() slog.Value { return slog.StringValue("await") }
 // brings the card back, because another terminal or a later step may need it.
 type providerAnswer struct {
 	actors.Outcome
-	inquiry bool      // it answers an inquiry; else a submission
+	inquiry bool      // the answer is to an inquiry, not to a submission
 	early   bool      // the inquiry was made before the record's due instant
 	reissue bool      // the inquiry asked the rail to publish the payer's action again
-	op      ledger.ID // the operation on the charge that it is about; zero: the charge
+	opID    ledger.ID // id of the operation on the charge that was submitted or inquired; zero: the charge itself
 	card    *secret.Card
 }
 
@@ -113,35 +114,35 @@ func (providerAnswer) Expected() {}
 type providerReport struct{ actors.Report }
 
 // failure returns the rail's reason, bounded.
-func (m *providerReport) failure() payment.Failure { return shorten(m.Failure) }
+func (m *providerReport) failure() payment.Failure { return boundedFailure(m.Failure) }
 
-// Lasting implements actors.Lasting: the rail does not send it again.
+// Lasting implements actors.Lasting: the rail does not send a report again.
 func (providerReport) Lasting() {}
 
-// what is the kind of an operation on an existing transaction. The zero value is invalid.
-type what uint8
+// operationKind is the kind of an operation on an existing transaction. The zero value is invalid.
+type operationKind uint8
 
 const (
-	refund what = iota + 1
-	cancel
-	commit
-	complete
-	choose
-	proceed
-	returned
-	reissue
+	opRefund operationKind = iota + 1
+	opCancel
+	opCommit
+	opComplete
+	opChoose
+	opContinue
+	opPayerReturned
+	opReissue
 )
 
 // operation asks for an operation on an existing transaction.
 type operation struct {
 	Command
 	*caller
-	what     what
-	amount   *money.Amount
-	material []byte
-	choice   string
-	page     bool // for reissue: the request comes from the payer's page
-	with     Continue
+	kind         operationKind
+	amount       *money.Amount
+	material     []byte
+	bank         string
+	onPayerPage  bool // for opReissue: the request comes from the payer's page
+	continuation Continue
 }
 
 // Refuse implements actors.Refusable.
@@ -152,7 +153,7 @@ func (m *operation) Refuse(err error) {
 
 // wipe overwrites the secrets of an operation that is not carried out.
 func (m *operation) wipe() {
-	m.with.Card.Wipe()
+	m.continuation.Card.Wipe()
 	clear(m.material)
 }
 

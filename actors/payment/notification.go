@@ -15,44 +15,45 @@ import (
 	"mizan/posting"
 )
 
-// changeable has the fields of a notification that may change in the record later; a notice stores
-// them.
-type changeable struct {
+// changeableFields has the fields of a notification that may change in the record later. So a notice
+// stores their values.
+type changeableFields struct {
 	status        payment.Status
 	failure       payment.Failure
 	amountWithFee money.Amount
 	dest          money.Amount
-	lang          string // the partner's
+	lang          string // the partner's language
 	railMeta      []byte // JSON object of the rail's own keys; nil: none
 }
 
-// notification is a notice with its record. The first attempt finds it in memory (Notice.About);
-// that is safe, because a record never changes: a change makes a new one.
+// notification is a notice's fields and the transaction's record. The first delivery attempt finds it
+// in memory (Notice.About). That is safe because a *payment.Record is never modified: each change of
+// the transaction makes a new one.
 type notification struct {
-	record     *payment.Record
-	changeable changeable
+	record *payment.Record
+	fields changeableFields
 }
 
-// recipient is who is notified of a record's transitions, by the current settings.
+// recipient is the merchant's destination for notifications, according to the current settings.
 type recipient struct {
-	to       ledger.ID // the destination of webhooks
-	set      bool      // it has an address
-	terminal *directory.Terminal
+	destination ledger.ID // destination of webhooks: a terminal's id (see actors.Addresses)
+	hasAddress  bool      // false: no address is set, so nobody is notified
+	terminal    *directory.Terminal
 }
 
-// recipient finds the merchant's destination: the terminal's, or the partner's if there is none.
+// recipient returns the merchant's destination for notifications about a transaction.
 func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 	if s.addresses == nil {
 		return a
 	}
-	if a.to, a.set = s.addresses.Recipient(org, r.Partner, r.Asset.Env, r.Terminal); a.to != (ledger.ID{}) {
-		a.terminal, _ = s.directory.Terminal(org, a.to)
+	if a.destination, a.hasAddress = s.addresses.Recipient(org, r.Partner, r.Asset.Env, r.Terminal); a.destination != (ledger.ID{}) {
+		a.terminal, _ = s.directory.Terminal(org, a.destination)
 	}
 	return a
 }
 
-// selects tells whether the merchant wants notifications of the event's status. Without a terminal
-// the default applies.
+// selects tells whether the merchant's settings select the event's status for notifications. Without a
+// terminal the default applies.
 func (a *recipient) selects(e *ledger.Event) bool {
 	byDefault := payment.NotifiedByDefault(payment.Status(e.To))
 	if a.terminal == nil {
@@ -61,21 +62,21 @@ func (a *recipient) selects(e *ledger.Event) bool {
 	return a.terminal.Notification.Notifies(e.To, byDefault)
 }
 
-// notices returns a step's notices to the merchant and to the terminal's operators. Each has its
-// own event's status, and all other fields as after the last event.
+// notices returns a step's notices to the merchant and to the terminal's operators. Each notice has the
+// status after its own event; all other fields are as after the last event.
 func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (notices []posting.Notice) {
 	for i := range d.Events {
 		e := &d.Events[i]
 		if !payment.Notifiable(e) {
 			continue
 		}
-		if a.set && a.selects(e) {
+		if a.hasAddress && a.selects(e) {
 			about := s.notification(org, d.Record, e)
 			notices = append(notices, posting.Notice{
-				Event: i, Channel: posting.Webhook, To: a.to, Body: about.changeable.append(nil, d.Record), About: about,
+				Event: i, Channel: posting.Webhook, To: a.destination, Body: about.fields.append(nil, d.Record), About: about,
 			})
 		}
-		if body := s.alert(org, d.Record, e); body != nil {
+		if body := s.operatorAlert(org, d.Record, e); body != nil {
 			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body})
 		}
 	}
@@ -84,7 +85,7 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (not
 
 // notification returns the merchant's notification of an event.
 func (s *Service) notification(org ledger.ID, r *payment.Record, e *ledger.Event) *notification {
-	return &notification{record: r, changeable: changeable{
+	return &notification{record: r, fields: changeableFields{
 		status: payment.Status(e.To), failure: r.Failure, amountWithFee: r.AmountWithFee, dest: r.Dest,
 		lang: s.lang(org, r.Partner), railMeta: r.RailMeta,
 	}}
@@ -97,8 +98,8 @@ func (s *Service) lang(org ledger.ID, partner int64) string {
 	return ""
 }
 
-// A notice's body: version, flags, status, then the fields that the flags announce. A field that
-// equals the record's, as nearly always, is omitted.
+// A notice's body: version, flags, status, then the fields that the flags announce. A field that equals
+// the record's field is omitted; nearly all do.
 const (
 	noticeVersion = 1
 
@@ -106,10 +107,10 @@ const (
 	hasDest          = 1 << 1
 	hasFailure       = 1 << 2
 	hasLang          = 1 << 3
-	hasRail          = 1 << 4
+	hasRailMeta      = 1 << 4
 )
 
-func (f *changeable) append(dst []byte, r *payment.Record) []byte {
+func (f *changeableFields) append(dst []byte, r *payment.Record) []byte {
 	number, _ := payment.NotifiedNumber(f.status)
 	var flags byte
 	for _, has := range []struct {
@@ -117,7 +118,7 @@ func (f *changeable) append(dst []byte, r *payment.Record) []byte {
 		set  bool
 	}{
 		{hasAmountWithFee, f.amountWithFee != r.Amount}, {hasDest, f.dest != r.Amount},
-		{hasFailure, !f.failure.IsZero()}, {hasLang, f.lang != ""}, {hasRail, len(f.railMeta) > 0},
+		{hasFailure, !f.failure.IsZero()}, {hasLang, f.lang != ""}, {hasRailMeta, len(f.railMeta) > 0},
 	} {
 		if has.set {
 			flags |= has.flag
@@ -136,7 +137,7 @@ func (f *changeable) append(dst []byte, r *payment.Record) []byte {
 	if flags&hasLang != 0 {
 		dst = appendBytes(dst, f.lang)
 	}
-	if flags&hasRail != 0 {
+	if flags&hasRailMeta != 0 {
 		dst = appendBytes(dst, f.railMeta)
 	}
 	return dst
@@ -149,7 +150,7 @@ func appendBytes[T string | []byte](dst []byte, text T) []byte {
 var errNotice = errors.New("notice: unknown form")
 
 // readChangeable parses what append wrote.
-func readChangeable(body []byte, r *payment.Record) (f changeable, err error) {
+func readChangeable(body []byte, r *payment.Record) (f changeableFields, err error) {
 	if len(body) < 3 || body[0] != noticeVersion {
 		return f, errNotice
 	}
@@ -169,7 +170,7 @@ func readChangeable(body []byte, r *payment.Record) (f changeable, err error) {
 		}
 	}
 	texts := [4][]byte{}
-	for i, flag := range [4]byte{hasFailure, hasFailure, hasLang, hasRail} {
+	for i, flag := range [4]byte{hasFailure, hasFailure, hasLang, hasRailMeta} {
 		if flags&flag == 0 {
 			continue
 		}
@@ -203,7 +204,7 @@ var _ actors.NotificationWriter = (*Service)(nil)
 
 // WriteNotification implements actors.NotificationWriter for transactions.
 func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
-	about, ok := n.About.(*notification)
+	content, ok := n.About.(*notification)
 	if !ok {
 		result, found, err := s.load(org, n.Source.ID)
 		if err != nil {
@@ -216,14 +217,14 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 		if err != nil {
 			return actors.NotificationBody{}, fmt.Errorf("transaction %v: %w", n.Source.ID, err)
 		}
-		about = &notification{record: result.Record, changeable: f}
+		content = &notification{record: result.Record, fields: f}
 	}
-	return actors.NotificationBody{Type: "transaction." + string(about.changeable.status), Data: about.append(dst)}, nil
+	return actors.NotificationBody{Type: "transaction." + string(content.fields.status), Data: content.append(dst)}, nil
 }
 
 // append appends the data object of the specification's envelope, in its order.
 func (t *notification) append(dst []byte) []byte {
-	r, f := t.record, &t.changeable
+	r, f := t.record, &t.fields
 	dst = append(append(dst, `{"type":"`...), r.Type.String()...)
 	dst = append(dst, `","txid":`...)
 	if r.TxID == "" && !r.EmptyTxID {

@@ -5,11 +5,11 @@ import (
 	"mizan/posting"
 )
 
-// countNotified adds up in the next record for how many of its transitions the merchant was
-// notified, did not want a notification, or could not be notified. The checker finds a missing
-// notice by these counts, because the settings of that moment are not stored elsewhere. before is
-// the record that was decided on (nil: none), so that a decision that is submitted twice is counted
-// once.
+// countNotified updates three counts in the decision's record: the transitions of which the merchant
+// was notified, of which it wanted no notification, and of which it could not be notified. With these
+// counts the checker finds a missing notice; the settings at the time of the transition are not stored
+// elsewhere. The counts are added to those of before, the record that was decided on (nil: none), so
+// that a decision that is submitted twice is counted once.
 func countNotified(d *payment.Decision, before *payment.Record, a *recipient, notices []posting.Notice) {
 	r := d.Record
 	if before == nil {
@@ -17,7 +17,7 @@ func countNotified(d *payment.Decision, before *payment.Record, a *recipient, no
 	} else {
 		r.Notified, r.Unnotified, r.Unwanted = before.Notified, before.Unnotified, before.Unwanted
 	}
-	all, notified := uint32(0), uint32(0)
+	due, notified := uint32(0), uint32(0)
 	for i := range d.Events {
 		e := &d.Events[i]
 		switch {
@@ -25,7 +25,7 @@ func countNotified(d *payment.Decision, before *payment.Record, a *recipient, no
 		case !a.selects(e):
 			r.Unwanted++
 		default:
-			all++
+			due++
 		}
 	}
 	for i := range notices {
@@ -34,15 +34,15 @@ func countNotified(d *payment.Decision, before *payment.Record, a *recipient, no
 		}
 	}
 	r.Notified += notified
-	r.Unnotified += all - notified
+	r.Unnotified += due - notified
 }
 
-// ReadNotice returns the status in the body of a transaction's posting.Notice by posting.Webhook.
-// The error says that the body has no known form.
+// ReadNotice parses the body of a transaction's posting.Notice on channel posting.Webhook and returns
+// the status in it. An error means that the body is malformed.
 func ReadNotice(body []byte) (payment.Status, error) {
 	f, err := readChangeable(body, &noRecord)
 	return f.status, err
 }
 
-// noRecord takes the record's place when only the form of a notice is checked.
+// noRecord is used instead of the transaction's record when only the form of a notice is checked.
 var noRecord payment.Record

@@ -9,9 +9,9 @@ import (
 	"mizan/posting"
 )
 
-// charging is a decision that passes through an intent, asks the payer to act and ends charged: of
-// its three transitions a merchant can be notified, and of the last two it is by default.
-func charging() *payment.Decision {
+// chargedDecision is a decision with an intent, a payer's action and a charge. All three transitions
+// can be selected for notifications, and by default the last two are.
+func chargedDecision() *payment.Decision {
 	return &payment.Decision{Record: new(payment.Record), Events: []ledger.Event{
 		{Name: string(payment.Create), To: string(payment.Created)},
 		{Name: string(payment.Act), From: string(payment.Authorizing), To: string(payment.ActionRequired)},
@@ -43,26 +43,26 @@ func TestTransitionsWithAndWithoutANoticeAreCounted(t *testing.T) {
 		"none is":                         {[]string{}, nil, 0, 0, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := charging()
-			paymentactor.CountTold(d, nil, c.statuses, c.notices)
+			d := chargedDecision()
+			paymentactor.CountNotified(d, nil, c.statuses, c.notices)
 			wantCounts(t, d.Record, c.notified, c.unnotified, c.unwanted)
 		})
 	}
 }
 
 func TestCountsContinueFromTheRecordDecidedOn(t *testing.T) {
-	d := charging()
+	d := chargedDecision()
 	before := &payment.Record{Notified: 3, Unnotified: 4, Unwanted: 5}
-	paymentactor.CountTold(d, before, nil, []posting.Notice{{Event: 2, Channel: posting.Webhook}})
+	paymentactor.CountNotified(d, before, nil, []posting.Notice{{Event: 2, Channel: posting.Webhook}})
 	wantCounts(t, d.Record, 4, 5, 6)
 	wantCounts(t, before, 3, 4, 5)
 }
 
-// The writer may refuse a Change for a temporary reason.
-func TestADecisionThatIsHandedOverOnceMoreIsNotCountedTwice(t *testing.T) {
-	d := charging()
+// A decision is submitted again if the writer has refused it for a temporary reason.
+func TestResubmittedDecisionIsNotCountedTwice(t *testing.T) {
+	d := chargedDecision()
 	for range 2 {
-		paymentactor.CountTold(d, &payment.Record{Notified: 3}, nil, nil)
+		paymentactor.CountNotified(d, &payment.Record{Notified: 3}, nil, nil)
 	}
 	wantCounts(t, d.Record, 3, 2, 1)
 }

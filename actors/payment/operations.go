@@ -25,36 +25,36 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 		return
 	}
 	if !t.load() {
-		m.Refuse(unknown())
+		m.Refuse(errNotFound())
 		return
 	}
 	if !m.begin() {
-		m.wipe() // its caller has given up and was told that the operation was not carried out
+		m.wipe() // the caller has given up and got the error that the operation was not carried out
 		return
 	}
-	if m.what == proceed {
+	if m.kind == opContinue {
 		t.proceed(c, m)
 		return
 	}
 	d, decided, err := t.decide(c, m)
 	switch {
 	case err != nil:
-		t.refuse(m, err)
+		t.refuseOperation(m, err)
 	case decided:
-		m.caller.cancels = m.what == cancel
-		m.caller.patient = m.what == cancel || m.what == returned
+		m.caller.isCancel = m.kind == opCancel
+		m.caller.waitsForCall = m.kind == opCancel || m.kind == opPayerReturned
 		t.commit(c, d, m)
 	default:
-		m.caller.patient = true
+		m.caller.waitsForCall = true
 		t.waiters = append(t.waiters, m.caller)
-		t.answer(c)
+		t.answerWaiters(c)
 	}
 }
 
-// refuse answers an operation that is not allowed; if its key repeats a stored operation, with that
-// operation's reply.
-func (t *transaction) refuse(m *operation, err error) {
-	existing, repeated, keyErr := t.service.used(t.key.Org, &m.Key)
+// refuseOperation answers an operation that is not allowed: with the error or, if the operation's key
+// repeats an earlier request, with that request's transaction.
+func (t *transaction) refuseOperation(m *operation, err error) {
+	existing, repeated, keyErr := t.service.findByKey(t.key.Org, &m.Key)
 	switch {
 	case keyErr != nil:
 		m.Refuse(keyErr)
@@ -66,27 +66,27 @@ func (t *transaction) refuse(m *operation, err error) {
 	}
 }
 
-// decide makes the operation's decision; decided is false if the operation only waits for the first
-// outcome.
+// decide makes the operation's decision. If there is nothing to decide, decided is false and the
+// operation only waits for the first outcome.
 func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decision, decided bool, err error) {
-	at, request := t.context(c), uuid.New()
-	switch m.what {
-	case refund:
-		d, err = at.Refund(t.record, m.amount, request)
-	case cancel:
-		d, err = at.Cancel(t.record, request)
-	case commit:
-		d, err = at.Commit(t.record, m.amount, request)
-	case complete:
-		if d, err = at.Submit(t.record, hasText(m.material), request); err == nil {
+	decider, request := t.decisionContext(c), uuid.New()
+	switch m.kind {
+	case opRefund:
+		d, err = decider.Refund(t.record, m.amount, request)
+	case opCancel:
+		d, err = decider.Cancel(t.record, request)
+	case opCommit:
+		d, err = decider.Commit(t.record, m.amount, request)
+	case opComplete:
+		if d, err = decider.Submit(t.record, hasText(m.material), request); err == nil {
 			t.submission.material = m.material
 		}
-	case choose:
-		d, err = at.Choose(t.record, m.choice, request)
-	case returned:
-		return t.payerReturned(c, at, request)
-	case reissue:
-		if t.record.Ended(ledger.MicrosOf(at.Now), m.page) {
+	case opChoose:
+		d, err = decider.Choose(t.record, m.bank, request)
+	case opPayerReturned:
+		return t.payerReturned(c, decider, request)
+	case opReissue:
+		if t.record.Ended(ledger.MicrosOf(decider.Now), m.onPayerPage) {
 			if err := t.ask(c, payment.AskReissue, true); err != nil {
 				t.logNotAsked(err) // the next read of the transaction asks again
 			}
@@ -96,7 +96,8 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	return d, err == nil, err
 }
 
-// hasText returns a function that tells whether a member of the object is a text and not blank.
+// hasText returns a function that tells whether the object has a member with the name whose value is a
+// text that is not blank.
 func hasText(object []byte) func(name string) bool {
 	return func(name string) bool {
 		if len(object) == 0 {
@@ -115,24 +116,25 @@ func hasText(object []byte) func(name string) bool {
 	}
 }
 
-// proceed begins the admission of a hosted transaction whose payer has entered credentials.
+// proceed handles opContinue: it begins the admission of a hosted transaction whose payer has entered
+// credentials.
 func (t *transaction) proceed(c *actors.Context, m *operation) {
 	const op = "payment.Continue"
 	switch r := t.record; {
 	case r.AwaitsPayer() && t.stamp.Due <= ledger.MicrosOf(c.Now()), r.Failure.Code == payment.PayerActionExpired:
-		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the payer's time is over"))
+		t.refuseOperation(m, ledger.Refuse(op, ledger.NotContinuable, "the payer's time is over"))
 		return
 	case !r.AwaitsPayer():
-		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the transaction does not wait for its payer"))
+		t.refuseOperation(m, ledger.Refuse(op, ledger.NotContinuable, "the transaction does not wait for its payer"))
 		return
 	}
 	partner, known := t.service.directory.Partner(t.key.Org, t.record.Partner)
 	organization, exists := t.service.directory.Organization(t.key.Org)
 	if !known || !exists || !partner.Active || !organization.Active() {
-		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the merchant takes no payments at present"))
+		t.refuseOperation(m, ledger.Refuse(op, ledger.NotContinuable, "the merchant takes no payments at present"))
 		return
 	}
-	with := &m.with
+	with := &m.continuation
 	request := t.record.Request
 	request.Method, request.CardBIN, request.CardFingerprint = with.Credentials.Method, with.Credentials.CardBIN, with.Credentials.CardFingerprint
 	request.PayerIP = with.Credentials.PayerIP
@@ -143,7 +145,7 @@ func (t *transaction) proceed(c *actors.Context, m *operation) {
 	if with.Route != "" && !search.Offers(t.service.directory.Terminals(t.key.Org, partner.Number), rails{t.service}) {
 		refusal := ledger.Refuse(op, ledger.NotContinuable, "the route is not offered for this transaction")
 		refusal.Field = "route"
-		t.refuse(m, refusal)
+		t.refuseOperation(m, refusal)
 		return
 	}
 	t.submission.card, t.submission.browser = with.Card, with.Browser
@@ -153,11 +155,11 @@ func (t *transaction) proceed(c *actors.Context, m *operation) {
 }
 
 // payerReturned inquires the charge after its payer came back from the rail.
-func (t *transaction) payerReturned(c *actors.Context, at payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
+func (t *transaction) payerReturned(c *actors.Context, decider payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
 	r := t.record
 	submits := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
 	if r.Status == payment.ActionRequired && r.Op == nil && !submits {
-		d, err := at.Complete(r, request)
+		d, err := decider.Complete(r, request)
 		return d, err == nil, err
 	}
 	if r.Status.AtProvider() && r.Op == nil && !r.NotKnown() {
@@ -173,20 +175,20 @@ func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal 
 	objection := t.objection(refusal, r)
 	switch {
 	case refusal.Code == ledger.ClaimTaken:
-		t.lose(c, m)
-		t.withdraw(c)
+		t.admissionLost(c, m)
+		t.dropAdmission(c)
 		m.answer(keyTaken(&m.Key, r.Owner))
 	case refusal.Code == ledger.StaleVersion:
-		t.lose(c, m)
+		t.admissionLost(c, m)
 		t.operate(c, m)
-	case m.what == proceed && !objection.IsZero():
+	case m.kind == opContinue && !objection.IsZero():
 		t.admit(c, m, t.admission.Object(objection))
 	case refusal.Code == ledger.OutOfRange:
 		t.submission.wipe()
 		m.Refuse(ledger.Refuse("payment", ledger.Unavailable, "the totals have no room for it"))
 	default:
-		t.lose(c, m)
-		t.withdraw(c)
+		t.admissionLost(c, m)
+		t.dropAdmission(c)
 		m.Refuse(refusal)
 	}
 }
@@ -207,7 +209,7 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 			t.deferred.takenBack = &m
 		}
 	case actors.Corrected:
-		if d, ok := t.context(c).DecideCorrection(t.record, m.failure()); ok {
+		if d, ok := t.decisionContext(c).DecideCorrection(t.record, m.failure()); ok {
 			t.commit(c, d, m)
 		}
 	case actors.Settled:
@@ -217,7 +219,7 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 	}
 }
 
-// resumeDeferred handles the rail's reports and updates that came while something else was in
+// resumeDeferred handles the rail's reports and updates that arrived while a call or a Change was in
 // progress.
 func (t *transaction) resumeDeferred(c *actors.Context) {
 	if m := t.deferred.settled; m != nil && t.record != nil && !c.Committing() && t.settle(c, *m) {
@@ -233,13 +235,13 @@ func (t *transaction) resumeDeferred(c *actors.Context) {
 }
 
 // settle decides on a report that money has moved after all. It returns false while a call is in
-// progress whose answer may say the same.
+// progress, because the call's answer may report the same.
 func (t *transaction) settle(c *actors.Context, m providerReport) (done bool) {
 	r := t.record
 	if c.Expecting() > 0 || r.Op != nil && r.Op.Kind != payment.OpComplete {
 		return false
 	}
-	if d, ok := t.context(c).Answered(r, payment.Answer{Verdict: payment.VerdictCharged}); ok {
+	if d, ok := t.decisionContext(c).Answered(r, payment.Answer{Verdict: payment.VerdictCharged}); ok {
 		t.commit(c, d, m)
 	}
 	return true
@@ -252,9 +254,9 @@ func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) 
 	if c.Expecting() > 0 || r.Op != nil {
 		return false
 	}
-	if d, ok := t.context(c).DecideReversal(r, t.stamp.Settled, uuid.New(), m.failure()); ok {
+	if d, ok := t.decisionContext(c).DecideReversal(r, t.stamp.Settled, uuid.New(), m.failure()); ok {
 		t.commit(c, d, m)
 		return true
 	}
-	return r.Status.Final() || r.Status == payment.Refunded // there is nothing left to take back
+	return r.Status.Final() || r.Status == payment.Refunded // nothing is left that could be taken back
 }

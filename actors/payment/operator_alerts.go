@@ -7,13 +7,14 @@ import (
 	"mizan/ledger/payment"
 )
 
-// CanReachOperators tells whether any of the operators in a terminal's notification settings can be reached.
+// CanReachOperators tells whether a message can reach at least one of the operators in a terminal's
+// notification settings.
 type CanReachOperators func(n *directory.Notification) bool
 
-// alert returns the body of the notice to the terminal's operators about the event after which the transaction
-// is as r says; nil if the event needs no notice. The body contains everything that a later attempt to send it
-// needs.
-func (s *Service) alert(org ledger.ID, r *payment.Record, e *ledger.Event) []byte {
+// operatorAlert returns the body of a notice about the event to the terminal's operators; nil if the
+// event needs no notice. r is the transaction's record after the event. The body contains everything
+// that a later delivery attempt needs.
+func (s *Service) operatorAlert(org ledger.ID, r *payment.Record, e *ledger.Event) []byte {
 	if s.canReachOperators == nil || !payment.IsFirstCharge(e) {
 		return nil
 	}
@@ -25,8 +26,8 @@ func (s *Service) alert(org ledger.ID, r *payment.Record, e *ledger.Event) []byt
 		ID: r.ID, Type: r.Type.String(), Amount: r.Settled(), Asset: r.Asset, Fee: r.Fee, Merchant: r.Merchant,
 		ReversalOf: r.ReversalOf, At: ledger.MicrosOf(s.rt.Clock.Now()),
 	}
-	place := alerts.Terminal{ID: t.ID, Name: t.Name, Partner: t.Partner, Env: t.Env}
-	m, notifies := charge.Alert(place, t.Notification.Large)
+	terminal := alerts.Terminal{ID: t.ID, Name: t.Name, Partner: t.Partner, Env: t.Env}
+	m, notifies := charge.Alert(terminal, t.Notification.Large)
 	if !notifies {
 		return nil
 	}

@@ -15,21 +15,21 @@ import (
 
 const threshold = 50
 
-// openWithAlerts is a fixture whose terminals have operators and a threshold.
+// openWithAlerts returns a fixture whose terminals have operators and a threshold for large amounts.
 func openWithAlerts(t *testing.T, set func(*fixture)) *fixture {
-	return openAs(t, func(f *fixture) {
+	return openWith(t, func(f *fixture) {
 		large := money.FromUint64(threshold)
 		for _, terminal := range f.terminals {
 			terminal.Name = "T"
 			terminal.Notification = directory.Notification{Telegram: []string{"1"}, Large: &large}
 		}
-		f.operators = func(n *directory.Notification) bool { return len(n.Telegram) > 0 }
+		f.canReachOperators = func(n *directory.Notification) bool { return len(n.Telegram) > 0 }
 		set(f)
 	})
 }
 
-// alerts returns the operators' messages about transactions, in the order of booking: the first
-// word of each, and whether it is about a return.
+// alerts returns the messages to operators about transactions, in the order of booking: the first word
+// of each message, and whether it is about a return.
 func (f *fixture) alerts() string {
 	f.t.Helper()
 	view := f.Journal.View()
@@ -43,7 +43,7 @@ func (f *fixture) alerts() string {
 		if err != nil {
 			return false, err
 		}
-		r := f.read(n.Source.ID)
+		r := f.readRecord(n.Source.ID)
 		if n.To != r.Terminal || !strings.Contains(m.Text, r.ID.String()) {
 			f.t.Errorf("%v is told of %v: %s", n.To, r.ID, m.Text)
 		}
@@ -65,8 +65,8 @@ func (f *fixture) wantAlerts(want string) {
 	}
 }
 
-func TestOperatorsAreToldOfALargeTransactionThatIsCharged(t *testing.T) {
-	f := openWithAlerts(t, plain)
+func TestOperatorsAreAlertedOfALargeCharge(t *testing.T) {
+	f := openWithAlerts(t, unchanged)
 	f.create(payment.Payment, "4242424242424242", threshold-1, "")
 	f.create(payment.Payment, "4000000000000002", threshold, "")
 	f.create(payment.Payment, "4000000000000119", threshold, "")
@@ -77,46 +77,46 @@ func TestOperatorsAreToldOfALargeTransactionThatIsCharged(t *testing.T) {
 	f.wantAlerts("Large payment: 0.50 USD; Large payout: 0.51 USD")
 }
 
-func TestOperatorsAreToldWhenItIsChargedNotBefore(t *testing.T) {
-	f := openWithAlerts(t, plain)
+func TestOperatorsAreAlertedOnlyAfterTheCharge(t *testing.T) {
+	f := openWithAlerts(t, unchanged)
 	f.create(payment.Payment, "4000000000000077", threshold, "")
 	f.wantAlerts("")
 	f.advance(5 * time.Second)
 	f.wantAlerts("Large payment: 0.50 USD")
 }
 
-func TestOfAHoldWhatIsCapturedIsLargeOrNot(t *testing.T) {
-	f := openWithAlerts(t, func(f *fixture) { f.set(0, twoPhase) })
+func TestAlertThresholdAppliesToTheCapturedAmount(t *testing.T) {
+	f := openWithAlerts(t, func(f *fixture) { f.changeTerminal(0, twoPhase) })
 	whole := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
 	small := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
 	f.wantAlerts("")
-	f.must(f.Commit(part(small, threshold-1)))
+	f.mustRecord(f.Commit(amountCommand(small, threshold-1)))
 	f.wantAlerts("")
-	f.must(f.Commit(part(whole, 0)))
+	f.mustRecord(f.Commit(amountCommand(whole, 0)))
 	f.wantAlerts("Large payment: 1.00 USD")
 }
 
-func TestOperatorsAreToldOnceWhateverBecomesOfARefund(t *testing.T) {
-	f := openWithAlerts(t, plain)
+func TestRefundsCauseNoSecondAlert(t *testing.T) {
+	f := openWithAlerts(t, unchanged)
 	refused := f.create(payment.Payment, refusesRefunds, threshold, "").Record.ID
 	delayed := f.create(payment.Payment, delaysRefunds, threshold, "").Record.ID
-	f.must(f.Refund(part(refused, 0)))
-	f.must(f.Refund(part(delayed, 0)))
+	f.mustRecord(f.Refund(amountCommand(refused, 0)))
+	f.mustRecord(f.Refund(amountCommand(delayed, 0)))
 	f.advance(time.Minute)
-	f.is(delayed, payment.Refunded, "")
+	f.wantStatus(delayed, payment.Refunded, "")
 	f.wantAlerts("Large payment: 0.50 USD; Large payment: 0.50 USD")
 }
 
-func TestOperatorsAreToldOfALargeReturn(t *testing.T) {
-	f := openWithAlerts(t, plain)
+func TestOperatorsAreAlertedOfALargeReturn(t *testing.T) {
+	f := openWithAlerts(t, unchanged)
 	f.create(payment.Payment, "4000000000000259", threshold, "")
 	f.advance(2 * time.Minute)
 	f.wantAlerts("Large payment: 0.50 USD; Large payout: 0.50 USD")
 }
 
-func TestOperatorsAreToldOfAFeeAboveTheAmount(t *testing.T) {
+func TestOperatorsAreAlertedOfAFeeAboveTheAmount(t *testing.T) {
 	f := openWithAlerts(t, func(f *fixture) {
-		f.set(0, func(s terminalSettings) { s.FeeFixed = money.FromUint64(20) })
+		f.changeTerminal(0, func(s terminalSettings) { s.FeeFixed = money.FromUint64(20) })
 	})
 	f.create(payment.Payment, "4242424242424242", 20, "")
 	f.wantAlerts("")
@@ -124,11 +124,11 @@ func TestOperatorsAreToldOfAFeeAboveTheAmount(t *testing.T) {
 	f.wantAlerts("Negative revenue: fee above the amount of a payment of 0.19 USD")
 }
 
-func TestOperatorsWhoCannotBeToldAreNot(t *testing.T) {
+func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
 	for name, set := range map[string]func(*fixture){
 		"no operators": func(f *fixture) { f.terminals[0].Notification.Telegram = nil },
-		"no way":       func(f *fixture) { f.operators = func(*directory.Notification) bool { return false } },
-		"nobody looks": func(f *fixture) { f.operators = nil },
+		"no way":       func(f *fixture) { f.canReachOperators = func(*directory.Notification) bool { return false } },
+		"nobody looks": func(f *fixture) { f.canReachOperators = nil },
 		"no threshold": func(f *fixture) { f.terminals[0].Notification.Large = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,9 +139,10 @@ func TestOperatorsWhoCannotBeToldAreNot(t *testing.T) {
 	}
 }
 
-// A later attempt sends the stored message of the first, whatever has happened to the transaction.
-func TestAnAlertSaysTheSameAfterARefund(t *testing.T) {
-	f := openWithAlerts(t, plain)
+// A later delivery attempt sends the message as it was stored first, even if the transaction has
+// changed.
+func TestAlertTextDoesNotChangeAfterARefund(t *testing.T) {
+	f := openWithAlerts(t, unchanged)
 	id := f.create(payment.Payment, "4242424242424242", threshold, "").Record.ID
 	body := func() (found string) {
 		view := f.Journal.View()
@@ -158,7 +159,7 @@ func TestAnAlertSaysTheSameAfterARefund(t *testing.T) {
 		return found
 	}
 	before := body()
-	f.must(f.Refund(part(id, 0)))
+	f.mustRecord(f.Refund(amountCommand(id, 0)))
 	if after := body(); before == "" || after != before {
 		t.Errorf("%q became %q", before, after)
 	}

@@ -10,9 +10,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// toAnswer bounds a provider's answer for storage. An invalid verdict counts as no answer: the
-// provider is asked again. An inquiry that was never sent says nothing about its call, which was
-// sent.
+// toAnswer bounds a provider's answer for storage. An invalid verdict becomes VerdictUnknown, so the
+// provider is asked again. So does VerdictNotSent from an inquiry: only the inquiry was not sent, and
+// the call itself may have been.
 func toAnswer(m *providerAnswer) payment.Answer {
 	m.conceal()
 	verdict := m.Verdict
@@ -20,8 +20,8 @@ func toAnswer(m *providerAnswer) payment.Answer {
 		verdict = payment.VerdictUnknown
 	}
 	a := payment.Answer{
-		Verdict: verdict, Failure: shorten(m.Failure), RRN: text(m.RRN), Again: m.Again, Status: m.Status,
-		Meta: object(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0, Inquired: m.inquiry, Reissued: m.reissue,
+		Verdict: verdict, Failure: boundedFailure(m.Failure), RRN: boundedText(m.RRN), Again: m.Again, Status: m.Status,
+		Meta: boundedObject(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0, Inquired: m.inquiry, Reissued: m.reissue,
 	}
 	if m.Action != nil {
 		a.Action = boundedAction(m.Action)
@@ -29,8 +29,8 @@ func toAnswer(m *providerAnswer) payment.Answer {
 	return a
 }
 
-// conceal removes the card's number from everything in the answer, because a rail may quote the
-// number, and its answer is shown and stored.
+// conceal removes the card's number from all texts of the answer, because a rail may quote the number,
+// and the answer is stored and shown.
 func (m *providerAnswer) conceal() {
 	if m.card == nil || len(m.card.Number) == 0 {
 		return
@@ -52,28 +52,28 @@ func (m *providerAnswer) conceal() {
 	m.Action = &a
 }
 
-// boundedAction returns a rail's action within the bounds below.
+// boundedAction returns a copy of a rail's action within the bounds below.
 func boundedAction(a *payment.Action) *payment.Action {
 	action := &payment.Action{
-		Type: text(a.Type), Method: text(a.Method), URL: address(a.URL), Params: object(a.Params), Page: address(a.Page), PageUntil: a.PageUntil,
-		Code: code(a.Code), Deposit: text(a.Deposit), Material: object(a.Material), ExpiresAt: a.ExpiresAt,
+		Type: boundedText(a.Type), Method: boundedText(a.Method), URL: boundedAddress(a.URL), Params: boundedObject(a.Params), Page: boundedAddress(a.Page), PageUntil: a.PageUntil,
+		Code: boundedCode(a.Code), Deposit: boundedText(a.Deposit), Material: boundedObject(a.Material), ExpiresAt: a.ExpiresAt,
 	}
 	for _, name := range a.Requires[:min(len(a.Requires), maxRequired)] {
-		if name = text(name); name != "" {
+		if name = boundedText(name); name != "" {
 			action.Requires = append(action.Requires, name)
 		}
 	}
 	for _, d := range a.Destinations[:min(len(a.Destinations), maxDestinations)] {
 		if len(d.ID) <= maxText && utf8.ValidString(d.ID) {
-			action.Destinations = append(action.Destinations, payment.Destination{ID: d.ID, Name: text(d.Name)})
+			action.Destinations = append(action.Destinations, payment.Destination{ID: d.ID, Name: boundedText(d.Name)})
 		}
 	}
 	return action
 }
 
-// Bounds of a rail's answer: even beside a request of the greatest size, a record has room for all
-// of it (posting.MaxRecord). A longer answer is still accepted: a part that is too long is cut, or
-// omitted if it has no meaning when cut.
+// Bounds of a rail's answer. A record with an answer of this size fits into posting.MaxRecord even if
+// the request has its maximum size. A longer answer is still accepted: a part that is too long is cut,
+// or omitted if it has no meaning when cut.
 const (
 	maxText         = 255
 	maxAddress      = 2 << 10
@@ -83,38 +83,38 @@ const (
 	maxRequired     = 8
 )
 
-// text returns the stored part of a rail's text, in valid UTF-8.
-func text(s string) string {
+// boundedText returns the part of a rail's text that is stored, in valid UTF-8.
+func boundedText(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxText)], "")
 }
 
-// shorten bounds the words of a rail's failure and drops a code that is not published.
-func shorten(f payment.Failure) payment.Failure {
-	f.Detail = text(f.Detail)
+// boundedFailure cuts the text of a rail's failure and drops a code that is not published.
+func boundedFailure(f payment.Failure) payment.Failure {
+	f.Detail = boundedText(f.Detail)
 	if !f.Code.Published() {
 		f.Code = ""
 	}
 	return f
 }
 
-func address(s string) string {
+func boundedAddress(s string) string {
 	if len(s) > maxAddress || !utf8.ValidString(s) {
 		return ""
 	}
 	return s
 }
 
-func code(s string) string {
+func boundedCode(s string) string {
 	if len(s) > maxCode || !utf8.ValidString(s) {
 		return ""
 	}
 	return s
 }
 
-// object returns a rail's JSON if it is an object, as the API promises; else nil.
-func object(text []byte) []byte {
-	if text = bytes.TrimSpace(text); len(text) == 0 || len(text) > maxObject || text[0] != '{' || !utf8.Valid(text) || !json.Valid(text) {
+// boundedObject returns a rail's JSON if it is an object, as the API promises; otherwise nil.
+func boundedObject(data []byte) []byte {
+	if data = bytes.TrimSpace(data); len(data) == 0 || len(data) > maxObject || data[0] != '{' || !utf8.Valid(data) || !json.Valid(data) {
 		return nil
 	}
-	return text
+	return data
 }

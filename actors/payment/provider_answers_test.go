@@ -14,16 +14,16 @@ import (
 )
 
 // If a rail quotes the card in its answer, the number is not stored.
-func TestACardThatARailQuotesIsConcealed(t *testing.T) {
+func TestCardNumberQuotedByARailIsRedacted(t *testing.T) {
 	const number = "4242424242424242"
 	r := new(fakeProvider)
 	r.submit = func(context.Context, *actors.Call) actors.Outcome {
 		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "declined: " + number}, Meta: []byte(`{"pan":"` + number + `"}`)}
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	got := f.create(payment.Payment, number, 70, "").Record
-	if why(got.Failure) != "declined: [redacted]" || string(got.RailMeta) != `{"pan":"[redacted]"}` {
-		t.Errorf("%q %s", why(got.Failure), got.RailMeta)
+	if failureText(got.Failure) != "declined: [redacted]" || string(got.RailMeta) != `{"pan":"[redacted]"}` {
+		t.Errorf("%q %s", failureText(got.Failure), got.RailMeta)
 	}
 	if strings.Contains(string(paymentcodec.Encode(got)), number) {
 		t.Error("the record has the number")
@@ -31,12 +31,12 @@ func TestACardThatARailQuotesIsConcealed(t *testing.T) {
 }
 
 // A payer who reloads the return page does not postpone the due inquiry.
-func TestWhoComesBackOftenDoesNotPutTheInquiryOff(t *testing.T) {
+func TestReloadingTheReturnPageDoesNotPostponeTheInquiry(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	before, version := f.dueAt(id), f.version(id)
 	for range 5 {
-		if r := f.must(f.Returned(org, id)); r.Status != payment.Charging {
+		if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.Charging {
 			t.Errorf("%s", r.Status)
 		}
 	}
@@ -44,14 +44,14 @@ func TestWhoComesBackOftenDoesNotPutTheInquiryOff(t *testing.T) {
 		t.Errorf("due %v and version %d became %v and %d", before, version, f.dueAt(id), f.version(id))
 	}
 	f.advance(10 * time.Second)
-	f.is(id, payment.Charged, "")
+	f.wantStatus(id, payment.Charged, "")
 }
 
-func (f *fixture) dueAt(id ledger.ID) ledger.Micros { return f.found(id).Stamp.Due }
+func (f *fixture) dueAt(id ledger.ID) ledger.Micros { return f.mustFind(id).Stamp.Due }
 
-func (f *fixture) version(id ledger.ID) uint64 { return f.found(id).Stamp.Version }
+func (f *fixture) version(id ledger.ID) uint64 { return f.mustFind(id).Stamp.Version }
 
-func (f *fixture) found(id ledger.ID) paymentactor.Result {
+func (f *fixture) mustFind(id ledger.ID) paymentactor.Result {
 	f.t.Helper()
 	r, err := f.Find(org, id)
 	if err != nil {
@@ -60,9 +60,9 @@ func (f *fixture) found(id ledger.ID) paymentactor.Result {
 	return r
 }
 
-// An operation that was requested during a slow call and given up by its caller is not carried out
-// later.
-func TestAnOperationThatNobodyWaitsForAnyMoreIsNotBegun(t *testing.T) {
+// An operation that was requested during a slow call is not carried out later if its caller has stopped
+// waiting.
+func TestAbandonedOperationIsNotBegun(t *testing.T) {
 	release, calls := make(chan struct{}), make(chan struct{}, 8)
 	r := new(fakeProvider)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -72,24 +72,24 @@ func TestAnOperationThatNobodyWaitsForAnyMoreIsNotBegun(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.inquire = time.Minute; f.on(r) })
+	f := openWith(t, func(f *fixture) { f.providerTimeout = time.Minute; f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	overdue := f.BeginRefund(part(id, 10))
+	overdue := f.BeginRefund(amountCommand(id, 10))
 	<-calls
-	if first := f.must(overdue()); first.Status != payment.Charged {
+	if first := f.mustRecord(overdue()); first.Status != payment.Charged {
 		t.Errorf("%s", first.Status)
 	}
-	again := part(id, 20)
+	again := amountCommand(id, 20)
 	again.Key = actors.Key{Scope: actors.PartnerKeyScope(1), Text: "k"}
 	_, err := f.BeginRefund(again)()
-	f.refused(err, ledger.Unavailable)
+	f.wantRefusal(err, ledger.Unavailable)
 	close(release)
 	f.Runtime.Quiesce()
-	f.is(id, payment.Refunded, "")
-	if got := f.read(id).Refunded.String(); got != "10" {
+	f.wantStatus(id, payment.Refunded, "")
+	if got := f.readRecord(id).Refunded.String(); got != "10" {
 		t.Errorf("refunded %s", got)
 	}
-	if r := f.must(f.Refund(again)); r.Refunded.String() != "30" {
+	if r := f.mustRecord(f.Refund(again)); r.Refunded.String() != "30" {
 		t.Errorf("with the key as good as new: %s", r.Refunded)
 	}
 }

@@ -13,41 +13,42 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Reissuer is a provider whose rail can publish the payer's action again after the first
-// publication has expired. Reissue answers like an inquiry, with the Action. It moves no money and
-// needs no durable intent: if the answer is lost, the next reader asks again.
+// Reissuer is a provider whose rail can publish the payer's action again after the first publication
+// has expired. Reissue's outcome is like that of an inquiry, with the new Action. It moves no money and
+// needs no durable intent: if the outcome is lost, the next read of the transaction asks again.
 type Reissuer interface {
 	Reissue(ctx context.Context, q *actors.Question) actors.Outcome
 }
 
-// ask calls the provider on the pool; the registry delivers the answer. The error says why the call
-// could not be queued. early says that the record's due instant has not come.
-func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error {
+// ask calls the provider on the pool; the registry delivers the answer as a providerAnswer. The error
+// says why the call could not be queued. early tells that the record's due instant has not come yet.
+func (t *transaction) ask(c *actors.Context, request payment.Ask, early bool) error {
 	service, key := t.service, t.key
 	terminal, provider := service.provider(key.Org, t.record.Terminal)
 	if provider == nil {
 		return errNoProvider
 	}
-	q, err := t.question(what, terminal)
+	q, err := t.buildRequest(request, terminal)
 	if err != nil {
 		return err
 	}
-	if what == payment.AskReissue {
-		able := false
-		if q.reissuer, able = provider.(Reissuer); !able {
-			return nil // its publications do not expire
+	if request == payment.AskReissue {
+		supported := false
+		if q.reissuer, supported = provider.(Reissuer); !supported {
+			return nil // this provider's published actions do not expire
 		}
 		q.inquiry.ActionKnown = false
 	}
 	job := func() {
-		// An adapter that panics has not answered: an inquiry finds the result of its call.
-		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
-		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
-		var through permit
+		// If the adapter panics, this outcome stays: unknown. A later inquiry finds the result of the
+		// call.
+		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, opID: q.opID, card: q.card}
+		ctx, cancel := context.WithTimeout(service.rt.Context(), service.providerTimeout)
+		var circuitPermit permit
 		defer func() {
 			cancel()
 			service.rt.Recovered("provider "+terminal.Provider, recover())
-			through.report(&answer.Outcome)
+			circuitPermit.report(&answer.Outcome)
 			service.registry.Tell(key, answer)
 		}()
 		if q.reissuer != nil {
@@ -63,12 +64,12 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 			answer.Outcome = tokenMissing()
 			return
 		}
-		let := false
-		if through, let = service.circuits.permit(q.call); !let {
+		allowed := false
+		if circuitPermit, allowed = service.circuits.permit(q.call); !allowed {
 			answer.Outcome = circuitOpen()
 			return
 		}
-		answer.Unreachable = true // until it answers; an adapter that panics has not
+		answer.Unreachable = true // until Submit returns; it stays true if the adapter panics
 		answer.Outcome = provider.Submit(ctx, q.call)
 	}
 	if err := c.Runtime.Go(job); err != nil {
@@ -80,36 +81,35 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 	return nil
 }
 
-// question is a call or an inquiry to a provider.
-type question struct {
+// providerRequest is either a call or an inquiry to a provider.
+type providerRequest struct {
 	call     *actors.Call
 	inquiry  *actors.Question
-	reissuer Reissuer     // asked to publish again, with inquiry; nil: a plain inquiry
-	op       ledger.ID    // the operation on the charge that the answer is about; zero: the charge
-	card     *secret.Card // comes back with the answer
+	reissuer Reissuer     // gets the inquiry and publishes the action again; nil: a plain inquiry
+	opID     ledger.ID    // id of the operation on the charge; zero: the request is about the charge itself
+	card     *secret.Card // returned with the answer
 	noToken  bool         // the stored credential is not readable: the call is not made
 }
 
-// question builds the call or inquiry that the record needs. A submission takes the card from the
-// actor.
-func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (q question, err error) {
+// buildRequest builds the call or inquiry that the record needs. A call takes the card from the actor.
+func (t *transaction) buildRequest(ask payment.Ask, terminal *directory.Terminal) (q providerRequest, err error) {
 	r := t.record
-	about := chargeOf(r)
-	if (what == payment.AskOp || what == payment.AskInquireOp) && r.Op.Kind != payment.OpComplete {
-		about, q.op = operations[r.Op.Kind], r.Op.Request
+	kind := chargeOperation(r)
+	if (ask == payment.AskOp || ask == payment.AskInquireOp) && r.Op.Kind != payment.OpComplete {
+		kind, q.opID = providerOperations[r.Op.Kind], r.Op.Request
 	}
-	switch what {
+	switch ask {
 	case payment.AskSubmit:
-		q.call = t.charge(terminal)
+		q.call = t.chargeCall(terminal)
 		q.card, q.noToken = q.call.Card, !t.takeToken(q.call)
 	case payment.AskOp:
-		if q.call, err = t.follows(terminal); err != nil {
+		if q.call, err = t.operationCall(terminal); err != nil {
 			return q, err
 		}
 		q.card = q.call.Card
 	default:
-		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: about, Request: q.op, ChargeState: t.chargeState()}
-		if q.op != (ledger.ID{}) {
+		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: kind, Request: q.opID, ChargeState: t.chargeState()}
+		if q.opID != (ledger.ID{}) {
 			q.inquiry.Amount, _ = r.OperationAmount()
 		}
 	}
@@ -129,25 +129,25 @@ func (s *Service) provider(org, id ledger.ID) (*directory.Terminal, actors.Provi
 	return terminal, s.providers[terminal.Provider]
 }
 
-func chargeOf(r *payment.Record) actors.Operation {
+func chargeOperation(r *payment.Record) actors.Operation {
 	if r.Type == payment.Payout {
 		return actors.PayOut
 	}
 	return actors.Pay
 }
 
-var operations = map[payment.OpKind]actors.Operation{
+var providerOperations = map[payment.OpKind]actors.Operation{
 	payment.OpComplete: actors.Complete,
 	payment.OpCapture:  actors.Capture,
 	payment.OpVoid:     actors.Void,
 	payment.OpRefund:   actors.Refund,
 }
 
-// charge builds the submission of the charge itself, which takes the card from the actor.
-func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
+// chargeCall builds the call for the charge itself, which takes the card from the actor.
+func (t *transaction) chargeCall(terminal *directory.Terminal) *actors.Call {
 	r := t.record
 	call := &actors.Call{
-		Org: t.key.Org, Reference: r.ID, Operation: chargeOf(r), Terminal: terminal, Amount: r.AmountWithFee, Asset: r.Asset,
+		Org: t.key.Org, Reference: r.ID, Operation: chargeOperation(r), Terminal: terminal, Amount: r.AmountWithFee, Asset: r.Asset,
 		Method: r.Method, Hold: r.TwoPhase, Browser: t.submission.browser, Card: t.submission.card,
 		ChargeState: t.chargeState(),
 	}
@@ -161,11 +161,11 @@ func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	return call
 }
 
-// follows builds the submission of the operation on the charge that the record names.
-func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error) {
+// operationCall builds the call for the record's current operation on the charge.
+func (t *transaction) operationCall(terminal *directory.Terminal) (*actors.Call, error) {
 	r := t.record
 	call := &actors.Call{
-		Org: t.key.Org, Reference: r.ID, Operation: operations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
+		Org: t.key.Org, Reference: r.ID, Operation: providerOperations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
 		Method: r.Method, Material: t.submission.material, Choice: r.Op.Choice,
 		ChargeState: t.chargeState(),
 	}
@@ -180,8 +180,8 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 		return nil, err
 	}
 	if call.Card, err = t.service.sealer.OpenCard(sealed, t.cardContext()); err != nil {
-		// A lost key does not come back. The rail ends a charge that lacks its card, while we could
-		// only inquire for ever.
+		// A lost key does not come back. Without its card the rail ends the charge. If we did not send
+		// the call, we could only inquire for ever.
 		t.service.rt.Log.Error("a sealed card can't be opened", "transaction", r.ID.String(), "error", err)
 		call.Card = nil
 	}
@@ -195,59 +195,59 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 		t.submission.wipe()
 		return
 	}
-	if m.op != (ledger.ID{}) {
-		if d, ok := t.context(c).OpAnswered(t.record, m.op, t.sealedAnswer(&m)); ok {
+	if m.opID != (ledger.ID{}) {
+		if d, ok := t.decisionContext(c).OpAnswered(t.record, m.opID, t.sealedAnswer(&m)); ok {
 			t.commit(c, d, m)
 		} else {
-			t.answer(c)
+			t.answerWaiters(c)
 		}
 		return
 	}
 	if m.Verdict == payment.VerdictReady && !m.inquiry && t.record.Op != nil {
-		m.Verdict = payment.VerdictPending // the provider was just told to complete; telling it again at once could repeat for ever
+		m.Verdict = payment.VerdictPending // the provider was asked to complete just now; asking it again at once could go on for ever
 	}
 	a := toAnswer(&m)
 	if m.early && t.record.SaysNothing(a) {
-		t.submission.wipe() // the due instant stays: callers who ask often must not move it
-		t.answer(c)
+		t.submission.wipe() // the due instant does not change, because frequent reads must not postpone it
+		t.answerWaiters(c)
 		return
 	}
-	if !t.failOver(c, m, a) {
+	if !t.tryFailover(c, m, a) {
 		t.settleFor(c, m)
 	}
 }
 
-// settleFor takes a provider's answer as the charge's result. stopped are the terminals that
-// failover passed over before.
-func (t *transaction) settleFor(c *actors.Context, m providerAnswer, stopped ...payment.Attempt) {
+// settleFor takes a provider's answer as the charge's result. passedOver are the attempts at the
+// terminals that failover could not use.
+func (t *transaction) settleFor(c *actors.Context, m providerAnswer, passedOver ...payment.Attempt) {
 	r := t.record
 	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.AtProvider()) {
-		if d, err := t.context(c).Complete(r, uuid.New()); err == nil {
-			d.Outcome = true // no caller waits who could be refused
+		if d, err := t.decisionContext(c).Complete(r, uuid.New()); err == nil {
+			d.MustRecord = true // no caller waits to whom a refusal could be sent
 			t.commit(c, d, m)
 			return
 		}
 	}
-	d, ok := t.context(c).Answered(r, t.sealedAnswer(&m))
+	d, ok := t.decisionContext(c).Answered(r, t.sealedAnswer(&m))
 	if !ok {
 		t.submission.wipe()
-		t.answer(c)
+		t.answerWaiters(c)
 		return
 	}
-	if len(stopped) > 0 {
-		d.Record.Attempts = append(slices.Clone(d.Record.Attempts), stopped...)
+	if len(passedOver) > 0 {
+		d.Record.Attempts = append(slices.Clone(d.Record.Attempts), passedOver...)
 	}
 	t.commit(c, d, m)
 }
 
-// chargeState returns what the record keeps of the charge for its provider.
+// chargeState returns the part of the record that the provider needs to know about the charge.
 func (t *transaction) chargeState() actors.ChargeState {
 	r := t.record
-	m := actors.ChargeState{
+	state := actors.ChargeState{
 		Since: t.stamp.Started.Time(), Charge: r.Submitted(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
 	}
 	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.Late {
-		m.Returned = r.Returned()
+		state.Returned = r.Returned()
 	}
-	return m
+	return state
 }

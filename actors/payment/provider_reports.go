@@ -8,8 +8,8 @@ import (
 	"mizan/actors"
 )
 
-// poll polls a provider for its rail's reports since the last answer, and after a restart for all
-// of them: a report that is already stored changes nothing.
+// poll polls a provider for its rail's reports since the last successful poll. After a restart it
+// requests all reports; one that is already stored changes nothing.
 func (s *Service) poll(p actors.Provider) {
 	timed, ok := p.(interface {
 		NextReport(since time.Time) (time.Time, bool)
@@ -17,7 +17,7 @@ func (s *Service) poll(p actors.Provider) {
 	if !ok {
 		return
 	}
-	var mu sync.Mutex // the pool calls Run, the clock calls Next
+	var mu sync.Mutex // guards since: the pool calls Run, the clock calls Next
 	var since time.Time
 	from := func() time.Time {
 		mu.Lock()

@@ -9,9 +9,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Examiner is a provider that can be asked about a charge that is closed here: whether its rail has
-// reversed, corrected or settled the charge after all. Examine returns false if there is nothing to
-// report.
+// Examiner is a provider that can be asked whether its rail has reversed, corrected or settled a charge
+// that has ended for us. Examine returns false if there is nothing to report.
 type Examiner interface {
 	Examine(ctx context.Context, q *actors.Question) (actors.Report, bool)
 }
@@ -19,15 +18,16 @@ type Examiner interface {
 // providerUpdate says that a provider may have news of a transaction.
 type providerUpdate struct{ terminal ledger.ID }
 
-// Refuse implements actors.Refusable: no caller waits, and a poll finds what is lost.
+// Refuse implements actors.Refusable. No caller waits for the update, and a later poll reports what a
+// lost update announced.
 func (*providerUpdate) Refuse(error) {}
 
 // LogValue implements slog.LogValuer.
 func (*providerUpdate) LogValue() slog.Value { return slog.StringValue("provider update") }
 
-// ProviderUpdate inquires at once about a transaction for which the terminal's provider has
-// announced an update. The announcement itself is not trusted. If the transaction does not exist,
-// or is at another terminal, nothing happens. The error is the store's, or Unavailable.
+// ProviderUpdate inquires at once about a transaction for which the terminal's provider has announced
+// an update. The content of the announcement is not trusted. If the transaction does not exist, or is
+// at another terminal, nothing happens. The error is the store's, or Unavailable.
 func (s *Service) ProviderUpdate(org, terminal, id ledger.ID) error {
 	found, err := s.Find(org, id)
 	if ledger.IsRefusal(err, ledger.NotFound) || err == nil && found.Record.Terminal != terminal {
@@ -39,8 +39,8 @@ func (s *Service) ProviderUpdate(org, terminal, id ledger.ID) error {
 	return s.registry.Command(actors.RecordKey{Org: org, ID: id}, &providerUpdate{terminal})
 }
 
-// onProviderUpdate inquires the provider. If a call is in progress it does so later, because the
-// call's answer may be older than the update.
+// onProviderUpdate inquires of the provider. If a call is in progress, it inquires afterwards, because
+// the call's answer may be older than the update.
 func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 	if !t.load() || t.record.Terminal != m.terminal {
 		return
@@ -53,39 +53,39 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 	if r.NotKnown() {
 		return // after "unknown reference" the provider is not asked before the due instant
 	}
-	what := payment.AskNothing
+	ask := payment.AskNothing
 	switch {
 	case r.Op != nil && r.Op.Kind != payment.OpComplete:
-		what = payment.AskInquireOp
+		ask = payment.AskInquireOp
 	case r.Status == payment.Authorizing, r.Status == payment.ActionRequired, r.Status.AtProvider(), r.Status.Held():
-		what = payment.AskInquire
+		ask = payment.AskInquire
 	case r.Status.Final(), r.Status == payment.Refunded:
 		if err := t.examine(c); err != nil {
 			t.logNotAsked(err)
 		}
 	}
-	if what == payment.AskNothing {
+	if ask == payment.AskNothing {
 		return
 	}
-	if err := t.ask(c, what, true); err != nil {
+	if err := t.ask(c, ask, true); err != nil {
 		t.logNotAsked(err) // the due instant asks again
 	}
 }
 
-// examine asks the provider about a charge that is closed here.
+// examine asks the provider about a charge that has ended for us.
 func (t *transaction) examine(c *actors.Context) error {
 	service, key := t.service, t.key
 	terminal, provider := service.provider(key.Org, t.record.Terminal)
-	examiner, able := provider.(Examiner)
-	if !able {
+	examiner, supported := provider.(Examiner)
+	if !supported {
 		return nil
 	}
-	q, err := t.question(payment.AskInquire, terminal)
+	q, err := t.buildRequest(payment.AskInquire, terminal)
 	if err != nil {
 		return err
 	}
 	return c.Runtime.Go(func() {
-		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
+		ctx, cancel := context.WithTimeout(service.rt.Context(), service.providerTimeout)
 		defer func() {
 			cancel()
 			service.rt.Recovered("provider "+terminal.Provider, recover())

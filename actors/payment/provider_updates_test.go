@@ -22,18 +22,19 @@ func (w *witness) Examine(ctx context.Context, q *actors.Question) (actors.Repor
 	return actors.Report{}, false
 }
 
-// examined is a rail that also answers about charges that are closed here.
-type examined struct {
+// examinableProvider is a provider that implements payment.Examiner.
+type examinableProvider struct {
 	*fakeProvider
 	examine func(q *actors.Question) (actors.Report, bool)
 }
 
-// Examine implements live.Examiner.
-func (e examined) Examine(_ context.Context, q *actors.Question) (actors.Report, bool) {
+// Examine implements payment.Examiner.
+func (e examinableProvider) Examine(_ context.Context, q *actors.Question) (actors.Report, bool) {
 	return e.examine(q)
 }
 
-// providerUpdate makes the terminal announce an update, and waits for the consequences.
+// providerUpdate makes the terminal announce an update of a transaction, and waits for the
+// consequences.
 func (f *fixture) providerUpdate(terminal, id ledger.ID) {
 	f.t.Helper()
 	if err := f.ProviderUpdate(org, terminal, id); err != nil {
@@ -42,40 +43,40 @@ func (f *fixture) providerUpdate(terminal, id ledger.ID) {
 	f.Runtime.Quiesce()
 }
 
-func saying(v payment.Verdict) func(context.Context, *actors.Question) actors.Outcome {
+func answering(v payment.Verdict) func(context.Context, *actors.Question) actors.Outcome {
 	return func(context.Context, *actors.Question) actors.Outcome { return actors.Outcome{Verdict: v} }
 }
 
-func TestAProviderUpdateHasTheProviderAskedAtOnce(t *testing.T) {
+func TestProviderUpdateTriggersAnInquiry(t *testing.T) {
 	for card, status := range map[string]payment.Status{"4000000000000077": payment.Charging, "4000000000003220": payment.ActionRequired} {
-		r := &fakeProvider{inquire: saying(payment.VerdictCharged)}
-		f := openAs(t, func(f *fixture) { f.on(r) })
+		r := &fakeProvider{inquire: answering(payment.VerdictCharged)}
+		f := openWith(t, func(f *fixture) { f.useProvider(r) })
 		id := f.create(payment.Payment, card, 70, "").Record.ID
-		f.is(id, status, "")
+		f.wantStatus(id, status, "")
 		f.providerUpdate(f.terminals[0].ID, id)
-		f.is(id, payment.Charged, "")
+		f.wantStatus(id, payment.Charged, "")
 	}
 }
 
-// The announcement itself is not trusted: only the provider's answer counts.
-func TestAProviderUpdateThatTheProviderKnowsNothingOfChangesNothing(t *testing.T) {
-	r := &fakeProvider{inquire: saying(payment.VerdictPending)}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+// The announcement is not trusted: only the provider's answer to the inquiry counts.
+func TestProviderUpdateIsNotTrustedWithoutAnInquiry(t *testing.T) {
+	r := &fakeProvider{inquire: answering(payment.VerdictPending)}
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	before := f.path(id)
+	before := f.statusPath(id)
 	for range 3 {
 		f.providerUpdate(f.terminals[0].ID, id)
 	}
-	f.is(id, payment.Charging, "")
-	f.went(id, before)
+	f.wantStatus(id, payment.Charging, "")
+	f.wantPath(id, before)
 	if n := r.inquired.Load(); n != 3 {
 		t.Errorf("asked %d times for three hints", n)
 	}
 }
 
-func TestAProviderUpdateOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
-	r := &fakeProvider{inquire: saying(payment.VerdictCharged)}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+func TestProviderUpdateForAnotherTerminalIsIgnored(t *testing.T) {
+	r := &fakeProvider{inquire: answering(payment.VerdictCharged)}
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	f.providerUpdate(f.terminals[1].ID, id)
 	f.providerUpdate(f.terminals[0].ID, uuid.New())
@@ -85,11 +86,11 @@ func TestAProviderUpdateOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
 	if n := r.inquired.Load(); n != 0 {
 		t.Errorf("asked %d times", n)
 	}
-	f.is(id, payment.Charging, "")
+	f.wantStatus(id, payment.Charging, "")
 }
 
-// The answer that is expected may be older than the update.
-func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsHandledAfterwards(t *testing.T) {
+// The answer of the call in progress may be older than the update.
+func TestProviderUpdateDuringACallIsHandledAfterwards(t *testing.T) {
 	inquired, release := make(chan struct{}), make(chan struct{})
 	r := &fakeProvider{}
 	r.inquire = func(context.Context, *actors.Question) actors.Outcome {
@@ -100,7 +101,7 @@ func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsHandledAfterwards(t *t
 		<-release
 		return actors.Outcome{Verdict: payment.VerdictPending}
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	if err := f.ProviderUpdate(org, f.terminals[0].ID, id); err != nil {
 		t.Fatal(err)
@@ -111,26 +112,26 @@ func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsHandledAfterwards(t *t
 	}
 	close(release)
 	f.Runtime.Quiesce()
-	f.is(id, payment.Charged, "")
+	f.wantStatus(id, payment.Charged, "")
 	if n := r.inquired.Load(); n != 2 {
 		t.Errorf("asked %d times", n)
 	}
 }
 
-func TestAProviderUpdateAboutARefundAsksForTheRefund(t *testing.T) {
+func TestProviderUpdateDuringARefundInquiresTheRefund(t *testing.T) {
 	var questions []actors.Question
 	r := &fakeProvider{}
 	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
 		questions = append(questions, *q)
 		return actors.Outcome{Verdict: payment.VerdictCharged}
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4000000000007726", 70, "").Record.ID
-	f.must(f.Refund(part(id, 30)))
-	f.is(id, payment.Refunding, "")
+	f.mustRecord(f.Refund(amountCommand(id, 30)))
+	f.wantStatus(id, payment.Refunding, "")
 	f.providerUpdate(f.terminals[0].ID, id)
-	f.is(id, payment.Refunded, "")
-	f.must(f.Refund(part(id, 20)))
+	f.wantStatus(id, payment.Refunded, "")
+	f.mustRecord(f.Refund(amountCommand(id, 20)))
 	f.providerUpdate(f.terminals[0].ID, id)
 	if len(questions) != 2 || questions[0].Operation != actors.Refund || questions[0].Amount != money.FromUint64(30) || !questions[0].Returned.IsZero() ||
 		questions[1].Amount != money.FromUint64(20) || questions[1].Returned != money.FromUint64(30) {
@@ -138,18 +139,18 @@ func TestAProviderUpdateAboutARefundAsksForTheRefund(t *testing.T) {
 	}
 }
 
-// A second "unknown reference" is not inquired before its due instant, even after an update.
-func TestAProviderUpdateDoesNotShortenTheWaitForACallThatIsNotKnown(t *testing.T) {
-	f, id := lost(t, payment.Payment, &flaky{before: true})
+// After "unknown reference" the provider is not asked before the due instant, even after an update.
+func TestProviderUpdateDoesNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
+	f, id := openWithLostCall(t, payment.Payment, &flaky{before: true})
 	for range 3 {
 		f.providerUpdate(f.terminals[0].ID, id)
-		if r := f.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+		if r := f.readRecord(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
 			t.Fatalf("%s, not known %d times", r.Status, r.NotFoundAnswers)
 		}
 	}
 }
 
-func TestAProviderUpdateAboutAClosedTransactionHasItExamined(t *testing.T) {
+func TestProviderUpdateExaminesAnEndedTransaction(t *testing.T) {
 	for card, c := range map[string]struct {
 		status payment.Status
 		what   actors.Reported
@@ -160,35 +161,35 @@ func TestAProviderUpdateAboutAClosedTransactionHasItExamined(t *testing.T) {
 		"4000000000000002": {payment.Rejected, actors.Corrected, payment.Failed, false},
 		"4000000000000119": {payment.Failed, actors.Settled, payment.Failed, true},
 	} {
-		e := examined{fakeProvider: &fakeProvider{}}
+		e := examinableProvider{fakeProvider: &fakeProvider{}}
 		e.examine = func(q *actors.Question) (actors.Report, bool) {
 			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, What: c.what, Failure: payment.Failure{Detail: "said so"}}, true
 		}
-		f := openAs(t, func(f *fixture) {
-			f.scripted = true
-			f.wrap = func(p actors.Provider) actors.Provider { e.fakeProvider.Provider = p; return e }
+		f := openWith(t, func(f *fixture) {
+			f.skipRailComparison = true
+			f.wrapProvider = func(p actors.Provider) actors.Provider { e.fakeProvider.Provider = p; return e }
 		})
 		id := f.create(payment.Payment, card, 70, "").Record.ID
-		if got := f.read(id).Status; got != c.status {
+		if got := f.readRecord(id).Status; got != c.status {
 			t.Fatalf("%s is %s", card, got)
 		}
 		f.providerUpdate(f.terminals[0].ID, id)
-		if r := f.read(id); r.Status != c.want || r.SettledLate != c.late {
+		if r := f.readRecord(id); r.Status != c.want || r.SettledLate != c.late {
 			t.Errorf("%s: a report %v makes %s %s, settled late %v", card, c.what, c.status, r.Status, r.SettledLate)
 		}
 	}
 }
 
-func TestAProviderUpdateThatHasNothingToExamineChangesNothing(t *testing.T) {
-	f := open(t) // whose simulator is not an Examiner
+func TestProviderUpdateWithoutAnExaminerChangesNothing(t *testing.T) {
+	f := open(t) // the simulator is not an Examiner
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	before := f.path(id)
+	before := f.statusPath(id)
 	f.providerUpdate(f.terminals[0].ID, id)
-	f.went(id, before)
+	f.wantPath(id, before)
 }
 
-// Every inquiry brings what the record has kept for its provider.
-func TestAProviderIsToldWhatWasRemembered(t *testing.T) {
+// Every inquiry contains the charge's stored state for its provider.
+func TestInquiriesContainTheStoredChargeState(t *testing.T) {
 	var reported []actors.ChargeState
 	r := &fakeProvider{}
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
@@ -199,11 +200,11 @@ func TestAProviderIsToldWhatWasRemembered(t *testing.T) {
 		reported = append(reported, q.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail.example"}, Again: time.Second}
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.restart()
 	f.advance(time.Second)
-	f.is(id, payment.ActionRequired, "")
+	f.wantStatus(id, payment.ActionRequired, "")
 	f.providerUpdate(f.terminals[0].ID, id)
 	first, second, last := reported[0], reported[1], reported[len(reported)-1]
 	if first.Meta != nil || first.ActionKnown || first.Charge != money.FromUint64(70) || first.Since.Before(start) || first.Since.After(start.Add(time.Second)) {

@@ -12,7 +12,7 @@ import (
 
 const racers = 64
 
-// race makes all calls concurrently and returns the answers.
+// race makes all calls concurrently and returns their results.
 func race(run func(i int) (paymentactor.Result, error)) (results []paymentactor.Result, errs []error) {
 	results, errs = make([]paymentactor.Result, racers), make([]error, racers)
 	var all sync.WaitGroup
@@ -30,8 +30,9 @@ func race(run func(i int) (paymentactor.Result, error)) (results []paymentactor.
 	return results, errs
 }
 
-// wins counts the calls that were not refused; the others must be refused with one of the codes.
-func (f *fixture) wins(errs []error, codes ...ledger.Code) (won int) {
+// countSuccesses counts the calls that succeeded, and checks that each other call was refused with one
+// of the codes.
+func (f *fixture) countSuccesses(errs []error, codes ...ledger.Code) (won int) {
 	f.t.Helper()
 	for _, err := range errs {
 		if err == nil {
@@ -49,104 +50,104 @@ func (f *fixture) wins(errs []error, codes ...ledger.Code) (won int) {
 	return won
 }
 
-func TestOfManyFullRefundsOneIsMade(t *testing.T) {
+func TestOneOfManyConcurrentFullRefundsSucceeds(t *testing.T) {
 	for _, card := range []string{"4242424242424242", delaysRefunds} {
 		f := open(t)
 		id := f.create(payment.Payment, card, 70, "").Record.ID
-		_, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(part(id, 0)) })
-		if won := f.wins(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 1 {
+		_, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(amountCommand(id, 0)) })
+		if won := f.countSuccesses(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 1 {
 			t.Errorf("%d won", won)
 		}
-		f.submitted(id, actors.Refund, 1)
+		f.wantSubmissions(id, actors.Refund, 1)
 		f.advance(delayed)
-		f.is(id, payment.Refunded, "")
-		f.has("100000 / 0")
+		f.wantStatus(id, payment.Refunded, "")
+		f.wantBalance("100000 / 0")
 	}
 }
 
-// Concurrent refunds of 3 of 70: 23 of them succeed, and no more is returned.
-func TestOfManyPartialRefundsNoMoreAreMadeThanThereIs(t *testing.T) {
+// Of many concurrent refunds of 3 each, 23 succeed for a payment of 70, and no more is returned.
+func TestConcurrentPartialRefundsNeverExceedTheAmount(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	_, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(part(id, 3)) })
-	if won := f.wins(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 23 {
+	_, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(amountCommand(id, 3)) })
+	if won := f.countSuccesses(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 23 {
 		t.Errorf("%d won", won)
 	}
-	f.submitted(id, actors.Refund, 23)
-	f.has("100001 / 0")
+	f.wantSubmissions(id, actors.Refund, 23)
+	f.wantBalance("100001 / 0")
 }
 
-func TestOfManyRefundsThatTheRailRefusesEachHearsOfIt(t *testing.T) {
+func TestEachOfManyRefundsGetsTheRailsRefusal(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, refusesRefunds, 70, "").Record.ID
-	results, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(part(id, 0)) })
-	won := f.wins(errs, ledger.Conflict)
+	results, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(amountCommand(id, 0)) })
+	won := f.countSuccesses(errs, ledger.Conflict)
 	for i, r := range results {
 		if errs[i] == nil && (r.Record.Status != payment.Charged || refundMsg(r.Record) != "refund_refused") {
 			t.Errorf("%s %q", r.Record.Status, refundMsg(r.Record))
 		}
 	}
-	f.submitted(id, actors.Refund, won)
-	f.has("100070 / 0")
+	f.wantSubmissions(id, actors.Refund, won)
+	f.wantBalance("100070 / 0")
 }
 
-func TestOfManyCommitsAndCancelsOneWins(t *testing.T) {
+func TestOneOfManyConcurrentCommitsAndCancelsSucceeds(t *testing.T) {
 	for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
-		f := twoPhased(t, plain)
+		f := openTwoPhase(t, unchanged)
 		id := f.create(kind, "4242424242424242", 70, "").Record.ID
 		_, errs := race(func(i int) (paymentactor.Result, error) {
 			if i%2 == 0 {
-				return f.Commit(part(id, 0))
+				return f.Commit(amountCommand(id, 0))
 			}
-			return f.Cancel(of(id))
+			return f.Cancel(partnerCommand(id))
 		})
-		if won := f.wins(errs, ledger.Conflict, ledger.NotReversible); won != 1 {
+		if won := f.countSuccesses(errs, ledger.Conflict, ledger.NotReversible); won != 1 {
 			t.Errorf("%v: %d won", kind, won)
 		}
 		if n := f.submissions(id, actors.Capture) + f.submissions(id, actors.Void); n != 1 {
 			t.Errorf("%v: %d calls", kind, n)
 		}
-		r := f.read(id)
+		r := f.readRecord(id)
 		want := map[payment.Status]map[payment.Type]string{
 			payment.Charged: {payment.Payment: "100070 / 0", payment.Payout: "99930 / 0"},
 			payment.Failed:  {payment.Payment: "100000 / 0", payment.Payout: "100000 / 0"},
 		}
-		f.has(want[r.Status][kind])
+		f.wantBalance(want[r.Status][kind])
 	}
 }
 
-func TestOfManyPasswordsOneIsSubmitted(t *testing.T) {
+func TestOneOfManyConcurrentPasswordsIsSubmitted(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, password, 70, "").Record.ID
-	_, errs := race(func(int) (paymentactor.Result, error) { return f.Complete(material(id, `{"otp":"123456"}`)) })
-	if won := f.wins(errs, ledger.Conflict); won != 1 {
+	_, errs := race(func(int) (paymentactor.Result, error) { return f.Complete(materialCommand(id, `{"otp":"123456"}`)) })
+	if won := f.countSuccesses(errs, ledger.Conflict); won != 1 {
 		t.Errorf("%d won", won)
 	}
-	f.submitted(id, actors.Complete, 1)
-	f.is(id, payment.Charged, "")
+	f.wantSubmissions(id, actors.Complete, 1)
+	f.wantStatus(id, payment.Charged, "")
 }
 
 // The payer's browser returns many times while the merchant cancels.
-func TestAPayerWhoComesBackManyTimesIsChargedOnceOrNotAtAll(t *testing.T) {
+func TestRepeatedReturnsDuringACancelChargeAtMostOnce(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
-	f.decides(id, true)
+	f.answerChallenge(id, true)
 	_, errs := race(func(i int) (paymentactor.Result, error) {
 		if i%8 == 0 {
-			return f.Cancel(of(id))
+			return f.Cancel(partnerCommand(id))
 		}
 		return f.Returned(org, id)
 	})
-	f.wins(errs, ledger.NotReversible, ledger.Conflict)
-	switch r := f.read(id); r.Status {
+	f.countSuccesses(errs, ledger.NotReversible, ledger.Conflict)
+	switch r := f.readRecord(id); r.Status {
 	case payment.Charged:
-		f.has("100070 / 0")
-		f.submitted(id, actors.Complete, 1)
-		f.submitted(id, actors.Void, 0)
+		f.wantBalance("100070 / 0")
+		f.wantSubmissions(id, actors.Complete, 1)
+		f.wantSubmissions(id, actors.Void, 0)
 	case payment.Failed:
-		f.has("100000 / 0")
-		f.submitted(id, actors.Complete, 0)
-		f.submitted(id, actors.Void, 1)
+		f.wantBalance("100000 / 0")
+		f.wantSubmissions(id, actors.Complete, 0)
+		f.wantSubmissions(id, actors.Void, 1)
 	default:
 		t.Errorf("%s", r.Status)
 	}

@@ -16,20 +16,20 @@ const (
 	delaysRefunds  = "4000000000007726"
 )
 
-func TestARefundWithoutAnAmountReturnsAllOfIt(t *testing.T) {
+func TestRefundWithoutAnAmountReturnsAllOfIt(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	r := f.must(f.Refund(part(id, 0)))
-	if r.Status != payment.Refunded || why(r.Failure) != "" || refundMsg(r) != "refunded" || refundID(r) == (ledger.ID{}) || r.Refunded != money.FromUint64(70) {
+	r := f.mustRecord(f.Refund(amountCommand(id, 0)))
+	if r.Status != payment.Refunded || failureText(r.Failure) != "" || refundMsg(r) != "refunded" || refundID(r) == (ledger.ID{}) || r.Refunded != money.FromUint64(70) {
 		t.Errorf("%+v", r)
 	}
-	f.booked(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
+	f.wantEntries(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
 		"refund pending: Cr A:provider 70, Dr L:partner:1:available 70",
 		"refund_done capture: Cr A:provider 70, Dr L:partner:1:available 70")
-	f.has("100000 / 0")
-	f.submitted(id, actors.Refund, 1)
-	_, err := f.Refund(part(id, 0))
-	f.refused(err, ledger.InvalidRefundAmount)
+	f.wantBalance("100000 / 0")
+	f.wantSubmissions(id, actors.Refund, 1)
+	_, err := f.Refund(amountCommand(id, 0))
+	f.wantRefusal(err, ledger.InvalidRefundAmount)
 }
 
 func TestPartialRefundsContinueUntilNothingIsLeft(t *testing.T) {
@@ -40,77 +40,77 @@ func TestPartialRefundsContinueUntilNothingIsLeft(t *testing.T) {
 		amount uint64
 		has    string
 	}{{30, "100040 / 0"}, {30, "100010 / 0"}, {11, ""}, {10, "100000 / 0"}, {1, ""}} {
-		r, err := f.Refund(part(id, step.amount))
+		r, err := f.Refund(amountCommand(id, step.amount))
 		if step.has == "" {
-			f.refused(err, ledger.InvalidRefundAmount)
+			f.wantRefusal(err, ledger.InvalidRefundAmount)
 			continue
 		}
-		if f.must(r, err); r.Record.Status != payment.Refunded {
+		if f.mustRecord(r, err); r.Record.Status != payment.Refunded {
 			t.Errorf("refund %d: %s", i, r.Record.Status)
 		}
-		f.has(step.has)
+		f.wantBalance(step.has)
 		refunds = append(refunds, refundID(r.Record))
 	}
 	if refunds[0] == refunds[1] || refunds[1] == refunds[2] {
 		t.Errorf("the refunds' identifiers are %v", refunds)
 	}
-	f.submitted(id, actors.Refund, 3)
-	_, err := f.Refund(part(id, 0))
-	f.refused(err, ledger.InvalidRefundAmount)
+	f.wantSubmissions(id, actors.Refund, 3)
+	_, err := f.Refund(amountCommand(id, 0))
+	f.wantRefusal(err, ledger.InvalidRefundAmount)
 }
 
-func TestARefundOfNothingIsRefused(t *testing.T) {
+func TestRefundOfZeroIsRefused(t *testing.T) {
 	f := open(t)
-	nothing := part(f.create(payment.Payment, "4242424242424242", 70, "").Record.ID, 0)
+	nothing := amountCommand(f.create(payment.Payment, "4242424242424242", 70, "").Record.ID, 0)
 	nothing.Amount = new(money.Amount)
 	_, err := f.Refund(nothing)
-	f.refused(err, ledger.InvalidRefundAmount)
+	f.wantRefusal(err, ledger.InvalidRefundAmount)
 }
 
-func TestARefundThatTheRailRefusesLeavesThePaymentCharged(t *testing.T) {
+func TestRefundRefusedByTheRailLeavesThePaymentCharged(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, refusesRefunds, 70, "").Record.ID
-	for range 2 { // it may be tried again
-		r := f.must(f.Refund(part(id, 0)))
-		if r.Status != payment.Charged || why(r.Failure) != "" || refundMsg(r) != "refund_refused" || refundID(r) == (ledger.ID{}) || !r.Refunded.IsZero() {
+	for range 2 { // the refund may be requested again
+		r := f.mustRecord(f.Refund(amountCommand(id, 0)))
+		if r.Status != payment.Charged || failureText(r.Failure) != "" || refundMsg(r) != "refund_refused" || refundID(r) == (ledger.ID{}) || !r.Refunded.IsZero() {
 			t.Errorf("%+v", r)
 		}
-		f.has("100070 / 0")
+		f.wantBalance("100070 / 0")
 	}
-	f.went(id, "created new authorizing charging charged charged charged charged charged")
+	f.wantPath(id, "created new authorizing charging charged charged charged charged charged")
 	if got := f.headroom(usd); got != "70" {
 		t.Errorf("headroom %s", got)
 	}
 }
 
-func TestARefundThatTakesItsTimeIsRefundingAndThenRefunded(t *testing.T) {
+func TestSlowRefundIsRefundingAndThenRefunded(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, delaysRefunds, 70, "").Record.ID
-	if r := f.must(f.Refund(part(id, 30))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" {
+	if r := f.mustRecord(f.Refund(amountCommand(id, 30))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" {
 		t.Errorf("%s %q", r.Status, refundMsg(r))
 	}
-	f.has("100070 / 30")
-	_, err := f.Refund(part(id, 10))
-	f.refused(err, ledger.Conflict)
-	_, err = f.Cancel(of(id))
-	f.refused(err, ledger.NotReversible)
+	f.wantBalance("100070 / 30")
+	_, err := f.Refund(amountCommand(id, 10))
+	f.wantRefusal(err, ledger.Conflict)
+	_, err = f.Cancel(partnerCommand(id))
+	f.wantRefusal(err, ledger.NotReversible)
 	f.advance(5*time.Second - time.Millisecond)
-	f.is(id, payment.Refunding, "")
+	f.wantStatus(id, payment.Refunding, "")
 	f.restart()
-	f.is(id, payment.Refunding, "")
+	f.wantStatus(id, payment.Refunding, "")
 	f.advance(time.Millisecond)
-	if r := f.is(id, payment.Refunded, ""); refundMsg(r) != "refunded" {
+	if r := f.wantStatus(id, payment.Refunded, ""); refundMsg(r) != "refunded" {
 		t.Errorf("%q", refundMsg(r))
 	}
-	f.has("100040 / 0")
-	f.must(f.Refund(part(id, 0)))
+	f.wantBalance("100040 / 0")
+	f.mustRecord(f.Refund(amountCommand(id, 0)))
 	f.advance(5 * time.Second)
-	f.is(id, payment.Refunded, "")
-	f.went(id, "created new authorizing charging charged charged refunding refunding refunded refunded refunding refunded")
-	f.has("100000 / 0")
+	f.wantStatus(id, payment.Refunded, "")
+	f.wantPath(id, "created new authorizing charging charged charged refunding refunding refunded refunded refunding refunded")
+	f.wantBalance("100000 / 0")
 }
 
-func TestARefundWhoseAnswerIsLostIsInquired(t *testing.T) {
+func TestRefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		says   []actors.Outcome
@@ -128,45 +128,45 @@ func TestARefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 		{"never arrived, and is sent again by its name", []actors.Outcome{notKnown}, payment.Refunded, "refunded", "100000 / 0", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := scripted(actors.Refund, lostAnswer, done).says(actors.Refund, c.says...)
-			f := openAs(t, func(f *fixture) { f.on(r) })
+			r := scriptedProvider(actors.Refund, lostAnswer, done).answerInquiries(actors.Refund, c.says...)
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-			if r := f.must(f.Refund(part(id, 0))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" || refundID(r) == (ledger.ID{}) {
+			if r := f.mustRecord(f.Refund(amountCommand(id, 0))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" || refundID(r) == (ledger.ID{}) {
 				t.Errorf("%s while it is unknown", r.Status)
 			}
-			f.has("100070 / 70")
-			_, err := f.Refund(part(id, 0))
-			f.refused(err, ledger.Conflict)
+			f.wantBalance("100070 / 70")
+			_, err := f.Refund(amountCommand(id, 0))
+			f.wantRefusal(err, ledger.Conflict)
 			f.advance(5 * time.Minute)
-			if got := refundMsg(f.is(id, c.status, "")); got != c.msg {
+			if got := refundMsg(f.wantStatus(id, c.status, "")); got != c.msg {
 				t.Errorf("%q", got)
 			}
-			f.has(c.has)
-			f.submitted(id, actors.Refund, c.calls)
+			f.wantBalance(c.has)
+			f.wantSubmissions(id, actors.Refund, c.calls)
 		})
 	}
 }
 
-func TestAFurtherRefundThatIsRefusedLeavesThePaymentRefunded(t *testing.T) {
+func TestRefusalOfASecondRefundLeavesThePaymentRefunded(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no more"}}
 	for name, second := range map[string]actors.Outcome{"at once": refused, "later": {Verdict: payment.VerdictPending, Again: time.Second}} {
 		t.Run(name, func(t *testing.T) {
-			r := scripted(actors.Refund, done, second).says(actors.Refund, refused)
-			f := openAs(t, func(f *fixture) { f.on(r) })
+			r := scriptedProvider(actors.Refund, done, second).answerInquiries(actors.Refund, refused)
+			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-			f.must(f.Refund(part(id, 50)))
-			f.must(f.Refund(part(id, 0)))
+			f.mustRecord(f.Refund(amountCommand(id, 50)))
+			f.mustRecord(f.Refund(amountCommand(id, 0)))
 			f.advance(time.Second)
-			if r := f.is(id, payment.Refunded, ""); r.Refunded != money.FromUint64(50) || refundMsg(r) != "no more" {
+			if r := f.wantStatus(id, payment.Refunded, ""); r.Refunded != money.FromUint64(50) || refundMsg(r) != "no more" {
 				t.Errorf("refunded %v, %q", r.Refunded, refundMsg(r))
 			}
-			f.has("100020 / 0")
+			f.wantBalance("100020 / 0")
 		})
 	}
 }
 
 // floor(fee × refunded so far ÷ amount), cumulative: 7 × 33/100, 66/100, 100/100.
-func TestTheFeeGoesBackByCumulativeFloorsWhereItIsRefundable(t *testing.T) {
+func TestRefundableFeeIsReturnedByCumulativeFloors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		terms func(terminalSettings)
@@ -193,34 +193,34 @@ func TestTheFeeGoesBackByCumulativeFloorsWhereItIsRefundable(t *testing.T) {
 		}, "99993 / 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := openAs(t, func(f *fixture) {
-				f.set(0, func(s terminalSettings) { s.FeeFixed, s.FeeRefundable = money.FromUint64(7), true; c.terms(s) })
+			f := openWith(t, func(f *fixture) {
+				f.changeTerminal(0, func(s terminalSettings) { s.FeeFixed, s.FeeRefundable = money.FromUint64(7), true; c.terms(s) })
 			})
 			id := f.create(payment.Payment, "4242424242424242", 100, "").Record.ID
 			want := c.want[:1:1]
 			for i, amount := range []uint64{33, 33, 0} {
-				f.must(f.Refund(part(id, amount)))
+				f.mustRecord(f.Refund(amountCommand(id, amount)))
 				want = append(want, "refund pending"+c.want[i+1][len("refund_done capture"):], c.want[i+1])
 			}
-			f.booked(id, want...)
-			f.has(c.has)
+			f.wantEntries(id, want...)
+			f.wantBalance(c.has)
 		})
 	}
 }
 
-// POSTINGS.md: what the partner lacks for a refund becomes a debt.
-func TestARefundThatAPartnerCannotPayIsOwed(t *testing.T) {
+// POSTINGS.md: the part of a refund that the partner's balance does not cover becomes debt.
+func TestRefundBeyondTheBalanceBecomesDebt(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	f.must(f.begin(payment.Payout, "4242424242424242", 100_050, nil))
-	f.has("20 / 0")
-	f.must(f.Refund(part(id, 0)))
-	f.booked(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
+	f.mustRecord(f.createWith(payment.Payout, "4242424242424242", 100_050, nil))
+	f.wantBalance("20 / 0")
+	f.mustRecord(f.Refund(amountCommand(id, 0)))
+	f.wantEntries(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
 		"refund pending: Cr A:provider 70, Dr L:partner:1:available 70",
 		"refund_done capture: Cr A:provider 70, Dr L:partner:1:available 20, Dr A:partner:1:receivable 50")
 }
 
-func TestOnlyASettledPaymentIsRefunded(t *testing.T) {
+func TestRefundIsRefusedUnlessThePaymentIsSettled(t *testing.T) {
 	f := open(t)
 	for name, r := range map[string]*payment.Record{
 		"a payout":   f.create(payment.Payout, "4242424242424242", 70, "").Record,
@@ -228,39 +228,39 @@ func TestOnlyASettledPaymentIsRefunded(t *testing.T) {
 		"failed":     f.create(payment.Payment, "4000000000000119", 70, "").Record,
 		"charging":   f.create(payment.Payment, "4000000000000077", 70, "").Record,
 		"waiting":    f.create(payment.Payment, redirect, 70, "").Record,
-		"not routed": f.must(f.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.ReturnURL = "" })),
+		"not routed": f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.ReturnURL = "" })),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := f.Refund(part(r.ID, 0))
-			f.refused(err, ledger.NotReversible)
-			f.submitted(r.ID, actors.Refund, 0)
+			_, err := f.Refund(amountCommand(r.ID, 0))
+			f.wantRefusal(err, ledger.NotReversible)
+			f.wantSubmissions(r.ID, actors.Refund, 0)
 		})
 	}
 }
 
-func TestAForeignTransactionIsUnknownToEveryOperation(t *testing.T) {
+func TestForeignTransactionIsNotFoundForEveryOperation(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	for name, foreign := range map[string]paymentactor.Command{
 		"another partner's": {Org: org, Partner: 2, ID: id}, "another organization's": {Org: ledger.ID{9}, Partner: 1, ID: id},
 		"nobody's": {Org: org, Partner: 1, ID: ledger.ID{9}},
 	} {
-		_, err := f.Refund(paymentactor.Amount{Command: foreign})
-		f.refused(err, ledger.NotFound)
+		_, err := f.Refund(paymentactor.AmountCommand{Command: foreign})
+		f.wantRefusal(err, ledger.NotFound)
 		_, err = f.Cancel(foreign)
-		f.refused(err, ledger.NotFound)
-		_, err = f.Commit(paymentactor.Amount{Command: foreign})
-		f.refused(err, ledger.NotFound)
+		f.wantRefusal(err, ledger.NotFound)
+		_, err = f.Commit(paymentactor.AmountCommand{Command: foreign})
+		f.wantRefusal(err, ledger.NotFound)
 		sent := paymentactor.Material{Command: foreign, Object: []byte(`{"otp":"1"}`)}
 		_, err = f.Complete(sent)
-		f.refused(err, ledger.NotFound)
+		f.wantRefusal(err, ledger.NotFound)
 		_, err = f.Choose(paymentactor.Choice{Command: foreign, Bank: "sim-bank-1"})
-		f.refused(err, ledger.NotFound)
+		f.wantRefusal(err, ledger.NotFound)
 		card := request(payment.Payment, "4242424242424242", 1, "").Card
 		number := card.Number
 		_, err = f.Continue(paymentactor.Continue{Command: foreign, Card: card})
-		f.refused(err, ledger.NotFound)
-		if !wiped(number) || !wiped(sent.Object) {
+		f.wantRefusal(err, ledger.NotFound)
+		if !isWiped(number) || !isWiped(sent.Object) {
 			t.Errorf("%s: a secret is still there", name)
 		}
 	}

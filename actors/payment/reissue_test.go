@@ -16,118 +16,120 @@ import (
 	"mizan/ledger/payment"
 )
 
-// signs returns the material for what a record publishes.
-func signs(t *testing.T, r *payment.Record) paymentactor.Material {
+// signedMaterial returns the material with the signature that the record's action requires.
+func signedMaterial(t *testing.T, r *payment.Record) paymentactor.Material {
 	t.Helper()
 	var published struct{ Payload string }
 	if r.Action == nil || json.Unmarshal(r.Action.Material, &published) != nil || published.Payload == "" {
 		t.Fatalf("%s publishes nothing to sign: %+v", r.Status, r.Action)
 	}
 	digest := sha256.Sum256([]byte(published.Payload))
-	return material(r.ID, `{"signature":"`+hex.EncodeToString(digest[:])+`"}`)
+	return materialCommand(r.ID, `{"signature":"`+hex.EncodeToString(digest[:])+`"}`)
 }
 
-// chain creates a payment whose payer has to sign.
-func (f *fixture) chain() *payment.Record {
+// createForSigning creates a payment whose payer has to sign.
+func (f *fixture) createForSigning() *payment.Record {
 	f.t.Helper()
-	r := f.must(f.begin(payment.Payment, "", 70, method("native_gas")))
+	r := f.mustRecord(f.createWith(payment.Payment, "", 70, withMethod("native_gas")))
 	if r.Status != payment.ActionRequired || r.Action.ExpiresAt != ledger.MicrosOf(f.Clock.Now().Add(time.Minute)) {
 		f.t.Fatalf("%s %+v", r.Status, r.Action)
 	}
 	return r
 }
 
-func mine(id ledger.ID) paymentactor.Command {
+func payerCommand(id ledger.ID) paymentactor.Command {
 	return paymentactor.Command{Org: org, Partner: 1, ID: id}
 }
 
-func TestASignatureOfWhatIsPublishedIsCharged(t *testing.T) {
+func TestSignatureOfThePublishedMaterialIsCharged(t *testing.T) {
 	f := open(t)
-	r := f.chain()
-	if got := f.must(f.Complete(signs(t, r))); got.Status != payment.Charged || got.Action != nil {
-		t.Errorf("%s %q", got.Status, why(got.Failure))
+	r := f.createForSigning()
+	if got := f.mustRecord(f.Complete(signedMaterial(t, r))); got.Status != payment.Charged || got.Action != nil {
+		t.Errorf("%s %q", got.Status, failureText(got.Failure))
 	}
-	r = f.chain()
-	wrong := signs(t, r)
+	r = f.createForSigning()
+	wrong := signedMaterial(t, r)
 	wrong.Object[len(wrong.Object)-3] ^= 1
-	if got := f.must(f.Complete(wrong)); got.Status != payment.Rejected || got.Failure.Code != payment.AuthenticationFailed {
-		t.Errorf("%s %q", got.Status, why(got.Failure))
+	if got := f.mustRecord(f.Complete(wrong)); got.Status != payment.Rejected || got.Failure.Code != payment.AuthenticationFailed {
+		t.Errorf("%s %q", got.Status, failureText(got.Failure))
 	}
-	f.has("100070 / 0")
+	f.wantBalance("100070 / 0")
 }
 
-// "Request fresh material and start again": the next reader makes the rail publish again; what is
-// published is durable, and the rail is not asked while it is valid.
-func TestTheNextReaderFindsFreshMaterial(t *testing.T) {
+// "Request fresh material and start again": after the material has expired, the next reader makes the
+// rail publish again. The published material is stored, and the rail is not asked again while it is
+// valid.
+func TestExpiredMaterialIsPublishedAgainForTheNextReader(t *testing.T) {
 	f := open(t)
-	r := f.chain()
-	late := signs(t, r)
+	r := f.createForSigning()
+	late := signedMaterial(t, r)
 	f.advance(time.Minute)
-	if again := f.must(f.Current(mine(r.ID), false)); string(again.Action.Material) != string(r.Action.Material) {
+	if again := f.mustRecord(f.Current(payerCommand(r.ID), false)); string(again.Action.Material) != string(r.Action.Material) {
 		t.Errorf("at its deadline it is %s", again.Action.Material)
 	}
 	f.advance(time.Microsecond)
 	_, err := f.Complete(late)
-	f.refused(err, ledger.Expired)
-	fresh := f.must(f.Current(mine(r.ID), false))
+	f.wantRefusal(err, ledger.Expired)
+	fresh := f.mustRecord(f.Current(payerCommand(r.ID), false))
 	if string(fresh.Action.Material) == string(r.Action.Material) || fresh.Action.ExpiresAt != ledger.MicrosOf(f.Clock.Now().Add(time.Minute)) || fresh.Action.Until != r.Action.Until {
 		t.Errorf("%s until %v, the payer until %v", fresh.Action.Material, fresh.Action.ExpiresAt.Time(), fresh.Action.Until.Time())
 	}
 	f.restart()
 	for range 3 {
-		if again := f.must(f.Current(mine(r.ID), true)); string(again.Action.Material) != string(fresh.Action.Material) {
+		if again := f.mustRecord(f.Current(payerCommand(r.ID), true)); string(again.Action.Material) != string(fresh.Action.Material) {
 			t.Errorf("after a restart it is %s", again.Action.Material)
 		}
 	}
-	f.went(r.ID, "created new authorizing charging action_required action_required")
-	if n := f.calls(r.ID); n != 2 { // the payment, and one more
+	f.wantPath(r.ID, "created new authorizing charging action_required action_required")
+	if n := f.callCount(r.ID); n != 2 { // the payment's call, and one reissue
 		t.Errorf("the rail's log names it %d times", n)
 	}
 	f.advance(5 * time.Minute)
-	f.must(f.Complete(signs(t, f.must(f.Current(mine(r.ID), false)))))
-	f.is(r.ID, payment.Charged, "")
-	f.submitted(r.ID, actors.Complete, 1)
+	f.mustRecord(f.Complete(signedMaterial(t, f.mustRecord(f.Current(payerCommand(r.ID), false)))))
+	f.wantStatus(r.ID, payment.Charged, "")
+	f.wantSubmissions(r.ID, actors.Complete, 1)
 }
 
-func TestManyReadersHaveItPublishedAnewOnce(t *testing.T) {
+func TestConcurrentReadersTriggerOneReissue(t *testing.T) {
 	f := open(t)
-	r := f.chain()
+	r := f.createForSigning()
 	f.advance(2 * time.Minute)
-	results, errs := race(func(int) (paymentactor.Result, error) { return f.Current(mine(r.ID), false) })
+	results, errs := race(func(int) (paymentactor.Result, error) { return f.Current(payerCommand(r.ID), false) })
 	for i, got := range results {
 		if errs[i] != nil || string(got.Record.Action.Material) != string(results[0].Record.Action.Material) || string(got.Record.Action.Material) == string(r.Action.Material) {
 			t.Errorf("reader %d: %v, %s", i, errs[i], got.Record.Action.Material)
 		}
 	}
-	f.went(r.ID, "created new authorizing charging action_required action_required")
+	f.wantPath(r.ID, "created new authorizing charging action_required action_required")
 }
 
-// After the payer's time, or while the transaction is being given up, nothing is published again.
-func TestNothingIsPublishedAnewAfterThePayersTime(t *testing.T) {
+// After the payer's time, or while the charge is being voided, nothing is published again.
+func TestNothingIsReissuedAfterThePayersTime(t *testing.T) {
 	f := open(t)
-	over, cancelled := f.chain().ID, f.chain().ID
-	f.must(f.Cancel(of(cancelled)))
+	over, cancelled := f.createForSigning().ID, f.createForSigning().ID
+	f.mustRecord(f.Cancel(partnerCommand(cancelled)))
 	f.advance(30 * time.Minute)
 	for id, want := range map[ledger.ID]payment.Status{over: payment.Rejected, cancelled: payment.Failed} {
-		if got := f.must(f.Current(mine(id), true)); got.Status != want || got.Action != nil {
+		if got := f.mustRecord(f.Current(payerCommand(id), true)); got.Status != want || got.Action != nil {
 			t.Errorf("%s %+v", got.Status, got.Action)
 		}
 	}
 }
 
-func TestOnlyWhoseItIsReadsIt(t *testing.T) {
+func TestOnlyTheOwnPartnerReadsATransaction(t *testing.T) {
 	f := open(t)
-	r := f.chain()
+	r := f.createForSigning()
 	f.advance(2 * time.Minute)
 	_, err := f.Current(paymentactor.Command{Org: org, Partner: 2, ID: r.ID}, false)
-	f.refused(err, ledger.NotFound)
-	f.went(r.ID, "created new authorizing charging action_required")
-	if got := f.must(f.Current(of(r.ID), true)); got.Action.ExpiresAt == r.Action.ExpiresAt { // the payer's page names no partner
+	f.wantRefusal(err, ledger.NotFound)
+	f.wantPath(r.ID, "created new authorizing charging action_required")
+	// A request from the payer's page has no partner.
+	if got := f.mustRecord(f.Current(partnerCommand(r.ID), true)); got.Action.ExpiresAt == r.Action.ExpiresAt {
 		t.Errorf("%+v", got.Action)
 	}
 }
 
-// publisher is a rail that publishes again as a test sets.
+// publisher is a provider whose Reissue a test sets.
 type publisher struct {
 	*fakeProvider
 	reissue   func(q *actors.Question) actors.Outcome
@@ -139,23 +141,24 @@ func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcom
 	return p.reissue(q)
 }
 
-// publishes opens a fixture whose rail asks for an action and publishes it again with reissue.
-func publishes(t *testing.T, action payment.Action, reissue func(f *fixture, q *actors.Question) actors.Outcome) (*fixture, *publisher, ledger.ID) {
+// openWithPublisher opens a fixture whose rail asks for the action and publishes it again with reissue.
+// It returns the id of a payment that waits for the action.
+func openWithPublisher(t *testing.T, action payment.Action, reissue func(f *fixture, q *actors.Question) actors.Outcome) (*fixture, *publisher, ledger.ID) {
 	t.Helper()
 	p := new(publisher)
-	p.fakeProvider = scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &action}).says(actors.Void, done)
-	f := openAs(t, func(f *fixture) {
-		f.scripted = true
-		f.wrap = func(inner actors.Provider) actors.Provider { p.fakeProvider.Provider = inner; return p }
+	p.fakeProvider = scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &action}).answerInquiries(actors.Void, done)
+	f := openWith(t, func(f *fixture) {
+		f.skipRailComparison = true
+		f.wrapProvider = func(inner actors.Provider) actors.Provider { p.fakeProvider.Provider = inner; return p }
 		p.reissue = func(q *actors.Question) actors.Outcome { return reissue(f, q) }
 	})
 	return f, p, f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 }
 
 // The address of the rail's own page may expire before the payer's time does.
-func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
+func TestRailsPageIsReissuedOnlyForThePayer(t *testing.T) {
 	n := 1
-	f, p, id := publishes(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(f *fixture, q *actors.Question) actors.Outcome {
+	f, p, id := openWithPublisher(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(f *fixture, q *actors.Question) actors.Outcome {
 		if q.ActionKnown {
 			t.Error("the rail is told that the action is known")
 		}
@@ -163,26 +166,26 @@ func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: fmt.Sprint("https://rail.example/", n), PageUntil: ledger.MicrosOf(f.Clock.Now().Add(10 * time.Minute))}}
 	})
 	f.advance(10*time.Minute - time.Microsecond)
-	f.must(f.Current(of(id), true))
+	f.mustRecord(f.Current(partnerCommand(id), true))
 	f.advance(time.Microsecond)
-	f.must(f.Current(mine(id), false))
+	f.mustRecord(f.Current(payerCommand(id), false))
 	if p.inquiries.Load() != 0 {
 		t.Errorf("the rail was asked %d times", p.inquiries.Load())
 	}
-	if got := f.must(f.Current(of(id), true)).Action; got.Page != "https://rail.example/2" || got.PageUntil != ledger.MicrosOf(f.Clock.Now().Add(10*time.Minute)) {
+	if got := f.mustRecord(f.Current(partnerCommand(id), true)).Action; got.Page != "https://rail.example/2" || got.PageUntil != ledger.MicrosOf(f.Clock.Now().Add(10*time.Minute)) {
 		t.Errorf("%+v", got)
 	}
-	f.must(f.Current(of(id), true))
+	f.mustRecord(f.Current(partnerCommand(id), true))
 	f.advance(10 * time.Minute)
-	f.must(f.Current(of(id), true))
-	if p.inquiries.Load() != 2 || f.read(id).Action.Page != "https://rail.example/3" {
-		t.Errorf("asked %d times, %+v", p.inquiries.Load(), f.read(id).Action)
+	f.mustRecord(f.Current(partnerCommand(id), true))
+	if p.inquiries.Load() != 2 || f.readRecord(id).Action.Page != "https://rail.example/3" {
+		t.Errorf("asked %d times, %+v", p.inquiries.Load(), f.readRecord(id).Action)
 	}
 }
 
-// A rail that cannot publish again does not prevent reading, and what it says about the charge
-// counts.
-func TestAReaderLearnsWhatTheRailSaysInstead(t *testing.T) {
+// If the rail cannot publish again, the transaction can still be read, and an outcome of the charge
+// that the rail reports instead is stored.
+func TestReissueRefusedByTheRailReportsTheChargesState(t *testing.T) {
 	expiring := payment.Action{Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute))}
 	for name, c := range map[string]struct {
 		answer actors.Outcome
@@ -195,10 +198,10 @@ func TestAReaderLearnsWhatTheRailSaysInstead(t *testing.T) {
 		"that it is denied": {actors.Outcome{Verdict: payment.VerdictRefused}, payment.Rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, p, id := publishes(t, expiring, func(*fixture, *actors.Question) actors.Outcome { return c.answer })
+			f, p, id := openWithPublisher(t, expiring, func(*fixture, *actors.Question) actors.Outcome { return c.answer })
 			f.advance(2 * time.Minute)
 			before := f.version(id)
-			got := f.must(f.Current(mine(id), false))
+			got := f.mustRecord(f.Current(payerCommand(id), false))
 			if got.Status != c.status || p.inquiries.Load() != 1 {
 				t.Errorf("%s, asked %d times", got.Status, p.inquiries.Load())
 			}
@@ -210,15 +213,15 @@ func TestAReaderLearnsWhatTheRailSaysInstead(t *testing.T) {
 }
 
 // A provider whose actions do not expire is never asked.
-func TestAProviderThatPublishesOnceIsNotAskedAgain(t *testing.T) {
-	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
+func TestProviderWithoutReissueIsNotAsked(t *testing.T) {
+	r := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
 		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
-	}}).says(actors.Void, done)
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	}}).answerInquiries(actors.Void, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(2 * time.Minute)
 	inquiries := r.inquired.Load()
-	if got := f.must(f.Current(mine(id), false)); got.Status != payment.ActionRequired || r.inquired.Load() != inquiries {
+	if got := f.mustRecord(f.Current(payerCommand(id), false)); got.Status != payment.ActionRequired || r.inquired.Load() != inquiries {
 		t.Errorf("%s, inquired %d times", got.Status, r.inquired.Load()-inquiries)
 	}
 }

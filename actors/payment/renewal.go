@@ -11,7 +11,8 @@ import (
 )
 
 // TokenSealer is a Sealer that also encrypts the tokens that providers return for charged cards;
-// *secret.Keyring implements it. With another Sealer no payment leaves a credential.
+// *secret.Keyring implements it. With a Sealer that is no TokenSealer, no token is stored, and so no
+// payment can be renewed.
 type TokenSealer interface {
 	Seal(plaintext, context []byte) ([]byte, error)
 	Open(sealed, context []byte) ([]byte, error)
@@ -19,16 +20,16 @@ type TokenSealer interface {
 
 var _ TokenSealer = (*secret.Keyring)(nil)
 
-// renew begins a subscription's renewal. No caller waits for it; if it is lost, its subscription
-// begins it again.
+// renew begins a subscription's renewal. No caller waits for it; if the message is lost, the
+// subscription sends it again.
 type renew struct{ actors.Renewal }
 
 // LogValue implements slog.LogValuer.
 func (m renew) LogValue() slog.Value { return slog.StringValue("renewal " + m.ID.String()) }
 
-// Renew begins a renewal's payment, unless it exists. The request may be lost if the process ends,
-// so the caller asks Charge and calls Renew again. Renew is never refused, and repeated calls make
-// one payment.
+// Renew begins a renewal's payment, unless it exists. The request may be lost if the process ends, so
+// the caller checks with Charge and, if necessary, calls Renew again. Renew is never refused, and
+// repeated calls make one payment.
 func (s *Service) Renew(r actors.Renewal) {
 	s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.ID}, renew{r})
 }
@@ -39,10 +40,10 @@ func (s *Service) Charge(org, id ledger.ID) (actors.Charge, error) {
 	if err != nil || !found {
 		return 0, err
 	}
-	return chargeAt(result.Record), nil
+	return chargeProgress(result.Record), nil
 }
 
-func chargeAt(r *payment.Record) actors.Charge {
+func chargeProgress(r *payment.Record) actors.Charge {
 	switch paid, over := r.ChargeProgress(); {
 	case paid:
 		return actors.ChargePaid
@@ -58,8 +59,8 @@ func (s *Service) Payment(org, id ledger.ID) (*payment.Record, bool, error) {
 	return result.Record, found, err
 }
 
-// OnRenewal registers a function that is called when a renewal's payment has ended, at least once,
-// on the payment's actor's goroutine. It must be set before the runtime starts.
+// OnRenewal registers a function that is called at least once for each renewal whose payment has ended,
+// on the goroutine of the payment's actor. OnRenewal must be called before the runtime starts.
 func (s *Service) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool)) {
 	s.onRenewal = fn
 }
@@ -75,20 +76,20 @@ func (t *transaction) notifySubscription() {
 	}
 }
 
-// renew begins the payment, once. From here on it is an ordinary create, except that it claims the
-// renewal's key in place of a txid.
+// renew begins the renewal's payment, unless it exists. The payment is an ordinary create, except that
+// it claims the renewal's key in place of a txid.
 func (t *transaction) renew(c *actors.Context, m renew) {
 	if t.create != nil {
 		return
 	}
 	if t.load() {
-		t.notifySubscription() // the subscription does not know that the renewal has ended
+		t.notifySubscription() // the subscription has not been notified if the renewal has ended
 		return
 	}
 	service := t.service
 	initial, found, err := service.load(m.Org, m.Initial)
 	if err != nil {
-		panic(err) // its subscription begins it again
+		panic(err) // the subscription begins the renewal again
 	}
 	if !found {
 		service.rt.Log.Error("a renewal's initial payment is not there", "transaction", m.ID.String())
@@ -99,17 +100,17 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 		service.rt.Log.Error("a renewal's partner is not there", "transaction", m.ID.String())
 		return
 	}
-	begun := &create{
-		Create: Create{Org: m.Org, Partner: partner, Request: renewalOf(&m.Renewal, initial.Record), Key: m.Key()},
+	newPayment := &create{
+		Create: Create{Org: m.Org, Partner: partner, Request: renewalRequest(&m.Renewal, initial.Record), Key: m.Key()},
 		id:     m.ID, caller: newCaller(),
 	}
-	begun.gone.Store(true) // no caller waits
-	t.begin(c, begun)
+	newPayment.stoppedWaiting.Store(true) // no caller waits
+	t.beginCreate(c, newPayment)
 }
 
-// renewalOf repeats the initial payment's request, with the payer's address of that time, so that
+// renewalRequest repeats the initial payment's request, including the payer's IP address, so that
 // limits and the block list see the same payer.
-func renewalOf(r *actors.Renewal, initial *payment.Record) payment.Request {
+func renewalRequest(r *actors.Renewal, initial *payment.Record) payment.Request {
 	return payment.Request{
 		Type: payment.Payment, Amount: r.Amount, Asset: initial.Asset, Method: payment.ProviderToken,
 		Customer: initial.Customer, PayerIP: initial.PayerIP, MerchantMeta: r.Meta, Lang: initial.Lang,
@@ -120,21 +121,22 @@ func renewalOf(r *actors.Renewal, initial *payment.Record) payment.Request {
 	}
 }
 
-// sealedAnswer returns a provider's answer with its token encrypted, if the token is kept.
+// sealedAnswer returns a provider's answer. If its token is to be stored, the answer contains the token
+// encrypted.
 func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	a := toAnswer(m)
 	r := t.record
-	keeps := a.Verdict == payment.VerdictCharged && r.Type == payment.Payment && r.Method == payment.BankCard && r.Token == nil
-	if n := len(m.Token); !keeps || n == 0 || n > actors.MaxToken || !utf8.ValidString(string(m.Token)) {
+	storesToken := a.Verdict == payment.VerdictCharged && r.Type == payment.Payment && r.Method == payment.BankCard && r.Token == nil
+	if n := len(m.Token); !storesToken || n == 0 || n > actors.MaxToken || !utf8.ValidString(string(m.Token)) {
 		return a
 	}
-	sealer, able := t.service.sealer.(TokenSealer)
-	if !able {
+	sealer, supported := t.service.sealer.(TokenSealer)
+	if !supported {
 		return a
 	}
 	sealed, err := sealer.Seal([]byte(m.Token), tokenContext(t.key.Org, r.ID))
 	if err != nil {
-		// The money has moved, and that is stored with or without the token.
+		// The money has moved, which is stored even if the token can't be.
 		t.service.rt.Log.Error("a provider's token can't be sealed and is not kept", "transaction", r.ID.String(), "error", err)
 		return a
 	}
@@ -142,8 +144,8 @@ func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	return a
 }
 
-// takeToken puts the stored credential into a renewal's charge; false if the credential is missing
-// or cannot be decrypted. It leaves any other charge unchanged.
+// takeToken puts the stored credential into the call of a renewal's charge. It returns false if the
+// credential is missing or cannot be decrypted. It does not change the call of any other charge.
 func (t *transaction) takeToken(call *actors.Call) bool {
 	renewal := t.record.Renewal
 	if renewal == nil {
@@ -153,8 +155,8 @@ func (t *transaction) takeToken(call *actors.Call) bool {
 	if err != nil {
 		panic(err)
 	}
-	sealer, able := t.service.sealer.(TokenSealer)
-	if !able || !found || initial.Record.Token == nil {
+	sealer, supported := t.service.sealer.(TokenSealer)
+	if !supported || !found || initial.Record.Token == nil {
 		return false
 	}
 	token, err := sealer.Open(initial.Record.Token, tokenContext(t.key.Org, renewal.Initial))
@@ -167,7 +169,8 @@ func (t *transaction) takeToken(call *actors.Call) bool {
 	return true
 }
 
-// tokenMissing is the answer for a renewal without its credential: the charge was never sent.
+// tokenMissing is the outcome of a renewal whose stored credential is missing: the charge was never
+// sent.
 func tokenMissing() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}}
 }

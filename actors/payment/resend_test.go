@@ -11,9 +11,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// An operation whose intent is durable and which never reached its provider, as after a kill in
-// between, is sent once more under its own id.
-func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
+// If an operation's intent is durable and its call never reached the provider, as after a kill in
+// between, the call is sent once more under the same id.
+func TestOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	for name, c := range map[string]struct {
 		card      string
 		twoPhase  bool
@@ -21,8 +21,8 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 		ask       func(f *fixture, id ledger.ID) (paymentactor.Result, error)
 		ends      payment.Status
 	}{
-		"commit": {"4242424242424242", true, actors.Capture, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Commit(part(id, 0)) }, payment.Charged},
-		"refund": {"4242424242424242", false, actors.Refund, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Refund(part(id, 0)) }, payment.Refunded},
+		"commit": {"4242424242424242", true, actors.Capture, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Commit(amountCommand(id, 0)) }, payment.Charged},
+		"refund": {"4242424242424242", false, actors.Refund, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Refund(amountCommand(id, 0)) }, payment.Refunded},
 		"cancel of what is held": {"4242424242424242", true, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
 			return f.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
 		}, payment.Failed},
@@ -38,15 +38,15 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 				if call.Operation == c.operation {
 					names = append(names, call.Request)
 					if lost++; lost == 1 {
-						return actors.Outcome{Verdict: payment.VerdictUnknown} // it was never sent
+						return actors.Outcome{Verdict: payment.VerdictUnknown} // the call was never sent
 					}
 				}
 				return r.Provider.Submit(ctx, call)
 			}
-			f := openAs(t, func(f *fixture) {
-				f.on(r)
+			f := openWith(t, func(f *fixture) {
+				f.useProvider(r)
 				if c.twoPhase {
-					f.set(0, twoPhase)
+					f.changeTerminal(0, twoPhase)
 				}
 			})
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
@@ -55,7 +55,7 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 			}
 			f.restart()
 			f.advance(5 * time.Minute)
-			f.is(id, c.ends, map[bool]string{true: "cancelled"}[c.ends == payment.Failed])
+			f.wantStatus(id, c.ends, map[bool]string{true: "cancelled"}[c.ends == payment.Failed])
 			if len(names) != 2 || names[0] != names[1] {
 				t.Errorf("it was sent as %v", names)
 			}
@@ -63,18 +63,18 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	}
 }
 
-func TestTheChoiceOfABankOutlivesAKill(t *testing.T) {
+func TestChoiceOfABankSurvivesAKill(t *testing.T) {
 	r := new(fakeProvider)
 	lost := false
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Complete && !lost {
 			lost = true
-			return actors.Outcome{} // as if the process had ended here: nothing is known
+			return actors.Outcome{} // as if the process had ended here: the outcome is unknown
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
-	result, err := f.begin(payment.Payout, "", 70, func(c *paymentactor.Create) { c.Request.Method, c.Card = "sepa", nil })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	result, err := f.createWith(payment.Payout, "", 70, func(c *paymentactor.Create) { c.Request.Method, c.Card = "sepa", nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,5 +84,5 @@ func TestTheChoiceOfABankOutlivesAKill(t *testing.T) {
 	}
 	f.restart()
 	f.advance(5 * time.Minute)
-	f.is(result.Record.ID, payment.Charged, "")
+	f.wantStatus(result.Record.ID, payment.Charged, "")
 }

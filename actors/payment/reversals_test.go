@@ -15,8 +15,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A poll that fails, or that always has something to report, neither stops the clock nor spins.
-func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
+// A poll that fails, or always has a report, neither stops the clock nor repeats without a pause.
+func TestFailingPollDoesNotBlockTheClock(t *testing.T) {
 	var polls atomic.Int64
 	var broken atomic.Bool
 	broken.Store(true)
@@ -32,9 +32,9 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 			return []actors.Report{{Org: org, What: actors.TakenBack, Reference: ledger.ID{9}}}, nil
 		},
 	}
-	f := openAs(t, func(f *fixture) { f.on(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	started := time.Now()
-	soon(t, "the clock is moved", func() {
+	mustReturnSoon(t, "the clock is moved", func() {
 		if err := f.Runtime.Advance(start.Add(time.Hour)); err == nil {
 			t.Error("the clock was moved over a poll that failed, and nobody was told")
 		}
@@ -42,14 +42,14 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 	if got := f.Clock.Now(); !got.Equal(start.Add(time.Hour)) {
 		t.Errorf("the clock shows %v", got)
 	}
-	most := 1 + int64(time.Since(started)/time.Second) // it waits for a second at least, in real time
+	most := 1 + int64(time.Since(started)/time.Second) // polls are at least a second apart, in real time
 	if n := polls.Load(); n < 1 || n > most {
 		t.Errorf("polled %d times while the rail is down, want 1 to %d", n, most)
 	}
 }
 
-// A rail whose list takes long does not delay due work.
-func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
+// A slow poll does not delay due work.
+func TestHangingPollDoesNotDelayDueWork(t *testing.T) {
 	release := make(chan struct{})
 	began := make(chan struct{})
 	r := &fakeProvider{
@@ -66,19 +66,19 @@ func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
-	f := openAs(t, func(f *fixture) { f.real = true; f.on(r) })
+	f := openWith(t, func(f *fixture) { f.realClock = true; f.useProvider(r) })
 	defer close(release)
 	<-began
-	result, err := f.try(payment.Payment, "")
+	result, err := f.tryCreate(payment.Payment, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.reaches(result.Record.ID, payment.Charged)
+	f.waitForStatus(result.Record.ID, payment.Charged)
 }
 
-// A chargeback of a payment whose charge is not known yet waits for the charge, also over a panic
-// of the actor.
-func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
+// A chargeback that is reported before the payment's charge waits for the charge, even if the actor
+// panics.
+func TestReversalReportedBeforeTheChargeIsHandledAfterIt(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		var due atomic.Bool
 		r := &fakeProvider{
@@ -94,11 +94,11 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 		r.reversals = func(time.Time, time.Time) ([]actors.Report, error) {
 			return []actors.Report{{Org: org, Terminal: uuid.UUID{0xaa, 0}, What: actors.TakenBack, Reference: id, Failure: payment.Failure{Detail: "chargeback"}}}, nil
 		}
-		f := openAs(t, func(f *fixture) { f.on(r) })
+		f := openWith(t, func(f *fixture) { f.useProvider(r) })
 		id = f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 		due.Store(true)
 		f.advance(time.Second)
-		if got := f.read(id).Status; got != payment.Charging {
+		if got := f.readRecord(id).Status; got != payment.Charging {
 			t.Fatalf("%s", got)
 		}
 		if panics {
@@ -106,30 +106,31 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 			f.Runtime.Quiesce()
 		}
 		f.advance(10 * time.Second)
-		if got := f.read(id).Status; got != payment.Reversed || f.balance() != "100000 / 0" {
+		if got := f.readRecord(id).Status; got != payment.Reversed || f.balance() != "100000 / 0" {
 			t.Errorf("panics %v: %s, balance %s", panics, got, f.balance())
 		}
 	}
 }
 
-// Two reversals of one payment are one return; one of a payment that does not exist is none.
-func TestAPaymentIsReturnedOnceWhateverTheRailRepeats(t *testing.T) {
+// Two reports of a reversal of one payment make one return. A report about an unknown payment is
+// ignored.
+func TestRepeatedReversalReportsReturnAPaymentOnce(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4000000000000259", 70, "").Record.ID
 	declined := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	f.advance(time.Minute)
-	first := f.read(id).ReturnID
+	first := f.readRecord(id).ReturnID
 	for range 3 {
-		f.restart() // polls from the beginning again
+		f.restart() // after a restart all reports are requested again
 		f.advance(time.Second)
-		f.reverse(id)
-		f.reverse(declined)
-		f.reverse(uuid.UUID{7})
+		f.reportReversal(id)
+		f.reportReversal(declined)
+		f.reportReversal(uuid.UUID{7})
 	}
-	if r := f.read(id); r.Status != payment.Reversed || r.ReturnID != first || f.balance() != "100000 / 0" {
+	if r := f.readRecord(id); r.Status != payment.Reversed || r.ReturnID != first || f.balance() != "100000 / 0" {
 		t.Errorf("%s, return %v instead of %v, balance %s", r.Status, r.ReturnID, first, f.balance())
 	}
-	if got := f.read(declined).Status; got != payment.Rejected {
+	if got := f.readRecord(declined).Status; got != payment.Rejected {
 		t.Errorf("%s", got)
 	}
 	if f.Runtime.Live() != 0 {
@@ -137,7 +138,7 @@ func TestAPaymentIsReturnedOnceWhateverTheRailRepeats(t *testing.T) {
 	}
 }
 
-func (f *fixture) reverse(id ledger.ID) {
+func (f *fixture) reportReversal(id ledger.ID) {
 	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Terminal: f.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"}}))
 	f.Runtime.Quiesce()
 }

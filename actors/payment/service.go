@@ -31,17 +31,19 @@ type Directory interface {
 	Limits(org ledger.ID, partner int64) []*directory.Limit
 	// HasBlocks tells whether the block list has any entry.
 	HasBlocks(org ledger.ID) bool
-	// Blocked returns the kind of the first entry of the block list that matches the payer.
+	// Blocked tells whether an entry of the block list matches the payer, and returns the kind of the
+	// first such entry.
 	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
-// Admission refuses early what an account certainly cannot bear, and counts attempts;
-// actors/account implements it. Answers come by callback because they may take a while.
+// Admission refuses early a payout that its account certainly cannot cover, and counts attempts;
+// actors/account implements it. Results arrive by callback, because they may take a while.
 type Admission interface {
 	Admit(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
 	Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt, repeats func() (bool, error),
 		answer func(breached *directory.Limit, err error))
-	// CountNow counts at once if no limit could refuse; false: nothing was counted.
+	// CountNow counts the attempt at once if no limit could refuse it. It returns false if it has
+	// counted nothing.
 	CountNow(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool)
 	Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt)
 }
@@ -65,17 +67,16 @@ type Options struct {
 	Addresses         actors.Addresses  // nil: no merchant is notified
 	CanReachOperators CanReachOperators // nil: no operator is alerted
 	CreateWait        time.Duration     // real time
-	ProviderTimeout   time.Duration     // by the clock: when an unanswered call is inquired; in real time: the most that one call may take
+	ProviderTimeout   time.Duration     // by the clock: time after which an unanswered call is inquired; in real time: maximum duration of a call
 	ActionTTL         time.Duration     // by the clock: how long a payer may take
 	Breaker           Breaker
 
-	// ReturnURL, if set, makes the address to which a rail sends the payer after the payer has
-	// acted.
+	// ReturnURL, if set, returns the address to which a rail sends the payer after the payer has acted.
 	ReturnURL func(org, id ledger.ID, until time.Time) string
 
-	// Observe, if set, is called after every durable change of a transaction's status, on its
-	// actor's goroutine: with the previous status (payment.Absent: the transaction is new) and the
-	// record, which it must not change.
+	// Observe, if set, is called after every durable change of a transaction's status, on its actor's
+	// goroutine: with the previous status (payment.Absent: the transaction is new) and the record,
+	// which Observe must not modify.
 	Observe func(org ledger.ID, from payment.Status, r *payment.Record)
 }
 
@@ -88,14 +89,14 @@ type Service struct {
 	providers         map[string]actors.Provider
 	addresses         actors.Addresses
 	canReachOperators CanReachOperators
-	wait              time.Duration
-	inquire           time.Duration
+	createWait        time.Duration
+	providerTimeout   time.Duration
 	actionTTL         time.Duration
 	returnURL         func(org, id ledger.ID, until time.Time) string
 	registry          *actors.Registry[actors.RecordKey]
 	circuits          *circuits
 	volumes           admission.Volumes
-	onRenewal         func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) // written before the runtime starts
+	onRenewal         func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) // set before the runtime starts
 	observe           func(ledger.ID, payment.Status, *payment.Record)
 }
 
@@ -103,7 +104,7 @@ type Service struct {
 func New(o Options) *Service {
 	s := &Service{
 		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, canReachOperators: o.CanReachOperators,
-		wait: o.CreateWait, inquire: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, observe: o.Observe,
+		createWait: o.CreateWait, providerTimeout: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, observe: o.Observe,
 		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
@@ -116,22 +117,22 @@ func New(o Options) *Service {
 	return s
 }
 
-// Resumes tells which due work is handled at start, whatever its due time: that of every
-// transaction, so that transactions that wait for a provider are inquired.
-func Resumes(item posting.Item) bool { return item.Source.Kind == ledger.Transaction }
+// ResumesAtStart tells whether due work is handled when the runtime starts, even before its due
+// instant. That is true for all transactions, so that those that wait for a provider are inquired.
+func ResumesAtStart(item posting.Item) bool { return item.Source.Kind == ledger.Transaction }
 
-// Create creates a transaction and waits for its first outcome, or for the create-wait. The error
-// is a *ledger.Refusal. Nothing was stored, unless its code is Internal, or Unavailable after the
-// create-wait.
+// Create creates a transaction and waits for its first outcome, or for the create-wait. The error is a
+// *ledger.Refusal. If its code is neither Internal nor, after the create-wait, Unavailable, nothing is
+// stored.
 func (s *Service) Create(c Create) (Result, error) {
-	if existing, found, err := s.used(c.Org, &c.Key); found || err != nil {
+	if existing, found, err := s.findByKey(c.Org, &c.Key); found || err != nil {
 		c.Card.Wipe()
 		if err != nil {
 			return Result{}, err
 		}
 		return s.replay(c.Org, c.Partner.Number, existing, &c.Key)
 	}
-	timer := time.NewTimer(s.wait)
+	timer := time.NewTimer(s.createWait)
 	defer timer.Stop()
 	id := uuid.New()
 	m := &create{Create: c, id: id, caller: newCaller()}
@@ -142,20 +143,20 @@ func (s *Service) Create(c Create) (Result, error) {
 	r, answered := m.wait(timer)
 	switch {
 	case !answered:
-		r.result, r.err = s.reached(c.Org, id)
+		r.result, r.err = s.currentState(c.Org, id)
 	case r.existing != (ledger.ID{}) && r.byKey:
 		return s.replay(c.Org, c.Partner.Number, r.existing, &c.Key)
 	case r.existing != (ledger.ID{}):
-		return s.await(c.Org, c.Partner.Number, r.existing, timer)
+		return s.awaitFirstOutcome(c.Org, c.Partner.Number, r.existing, timer)
 	}
 	if r.err != nil {
 		return Result{}, r.err
 	}
-	return s.keep(c.Org, &c.Key, r.result)
+	return s.storeReply(c.Org, &c.Key, r.result)
 }
 
-// used finds the transaction for which a caller's key was used before.
-func (s *Service) used(org ledger.ID, key *actors.Key) (id ledger.ID, found bool, err error) {
+// findByKey finds the transaction for which an idempotency key was used before.
+func (s *Service) findByKey(org ledger.ID, key *actors.Key) (id ledger.ID, found bool, err error) {
 	if key.IsZero() {
 		return id, false, nil
 	}
@@ -165,32 +166,33 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (id ledger.ID, found bool
 	return source.ID, found, err
 }
 
-// replay answers a request whose key was used before with the first request's reply. If there is
-// none, because the process ended before it answered, or if the reply is damaged, the answer is the
-// current state of the first request's transaction.
+// replay returns the reply to the first request with the same key. If that reply was not stored,
+// because the process ended before it, or can't be decrypted, replay returns the current state of the
+// first request's transaction.
 func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key) (Result, error) {
-	kept, is, err := s.kept(org, key)
-	if err != nil || is == readable {
-		kept.Replay = true
-		return kept, err
+	stored, state, err := s.storedReply(org, key)
+	if err != nil || state == replyReadable {
+		stored.Replay = true
+		return stored, err
 	}
-	timer := time.NewTimer(s.wait)
+	timer := time.NewTimer(s.createWait)
 	defer timer.Stop()
-	result, err := s.await(org, partner, id, timer)
+	result, err := s.awaitFirstOutcome(org, partner, id, timer)
 	if err == nil {
 		err = undecided(result.Record)
 	}
 	if err != nil {
 		return Result{}, err
 	}
-	if is == unreadable {
-		return result, nil // the id of the key's reply record is taken, so it cannot be stored again
+	if state == replyUnreadable {
+		return result, nil // a reply record with this key's id exists, so no other can be stored
 	}
-	return s.keep(org, key, result)
+	return s.storeReply(org, key, result)
 }
 
-// await answers a repeated request with the first outcome, for which it waits.
-func (s *Service) await(org ledger.ID, partner int64, id ledger.ID, timer *time.Timer) (Result, error) {
+// awaitFirstOutcome waits until the transaction of a repeated request has its first outcome, or until
+// the timer ends.
+func (s *Service) awaitFirstOutcome(org ledger.ID, partner int64, id ledger.ID, timer *time.Timer) (Result, error) {
 	result, err := s.Read(org, partner, id)
 	if err == nil && !result.Record.Answered() {
 		m := &await{caller: newCaller()}
@@ -200,15 +202,15 @@ func (s *Service) await(org ledger.ID, partner int64, id ledger.ID, timer *time.
 		if r, answered := m.wait(timer); answered {
 			result, err = r.result, r.err
 		} else {
-			result, err = s.reached(org, id)
+			result, err = s.currentState(org, id)
 		}
 	}
 	result.Replay = true
 	return result, err
 }
 
-// reached returns a transaction's state when its create-wait is over.
-func (s *Service) reached(org, id ledger.ID) (Result, error) {
+// currentState returns a transaction's state after the create-wait is over.
+func (s *Service) currentState(org, id ledger.ID) (Result, error) {
 	result, found, err := s.load(org, id)
 	if err != nil {
 		return Result{}, err
@@ -219,12 +221,12 @@ func (s *Service) reached(org, id ledger.ID) (Result, error) {
 	return result, nil
 }
 
-// Read returns a partner's transaction as stored. Another partner's id is answered like an unknown
-// one.
+// Read returns a partner's transaction as stored. For another partner's transaction the error is the
+// same as for an unknown id.
 func (s *Service) Read(org ledger.ID, partner int64, id ledger.ID) (Result, error) {
 	result, err := s.Find(org, id)
 	if err == nil && result.Record.Partner != partner {
-		return Result{}, unknown()
+		return Result{}, errNotFound()
 	}
 	return result, err
 }
@@ -233,12 +235,14 @@ func (s *Service) Read(org ledger.ID, partner int64, id ledger.ID) (Result, erro
 func (s *Service) Find(org, id ledger.ID) (Result, error) {
 	result, found, err := s.load(org, id)
 	if err == nil && !found {
-		err = unknown()
+		err = errNotFound()
 	}
 	return result, err
 }
 
-func unknown() error { return ledger.Refuse("payment.Read", ledger.NotFound, "no such transaction") }
+func errNotFound() error {
+	return ledger.Refuse("payment.Read", ledger.NotFound, "no such transaction")
+}
 
 func (s *Service) load(org, id ledger.ID) (Result, bool, error) {
 	view := s.rt.Journal.View()

@@ -8,68 +8,67 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Refund returns settled money and waits for the first outcome, at most the create-wait. The errors
-// of this and the other operations are NotFound, what ledger/payment refuses, Conflict for a key
-// that was used for another request, and Unavailable.
-func (s *Service) Refund(a Amount) (Result, error) {
-	return s.operate(a.Command, &operation{what: refund, amount: a.Amount})
+// Refund returns settled money and waits for the first outcome, at most the create-wait. The errors of
+// Refund and the other operations are NotFound, the refusals of ledger/payment, Conflict for a key that
+// was used for another request, and Unavailable.
+func (s *Service) Refund(a AmountCommand) (Result, error) {
+	return s.operate(a.Command, &operation{kind: opRefund, amount: a.Amount})
 }
 
-// Cancel gives up a charge that has not settled. The error is NotReversible if the charge settles
-// first.
+// Cancel cancels a charge that has not settled. The error is NotReversible if the charge settles first.
 func (s *Service) Cancel(c Command) (Result, error) {
-	return s.operate(c, &operation{what: cancel})
+	return s.operate(c, &operation{kind: opCancel})
 }
 
 // Commit captures held money.
-func (s *Service) Commit(a Amount) (Result, error) {
-	return s.operate(a.Command, &operation{what: commit, amount: a.Amount})
+func (s *Service) Commit(a AmountCommand) (Result, error) {
+	return s.operate(a.Command, &operation{kind: opCommit, amount: a.Amount})
 }
 
-// Complete passes what the payer's side submits to the provider.
+// Complete passes to the provider what the payer's side submits.
 func (s *Service) Complete(m Material) (Result, error) {
-	return s.operate(m.Command, &operation{what: complete, material: m.Object})
+	return s.operate(m.Command, &operation{kind: opComplete, material: m.Object})
 }
 
 // Choose names the receiving institution. The error is Invalid if it is not one of those offered.
 func (s *Service) Choose(c Choice) (Result, error) {
-	return s.operate(c.Command, &operation{what: choose, choice: c.Bank})
+	return s.operate(c.Command, &operation{kind: opChoose, bank: c.Bank})
 }
 
 // Continue continues a hosted transaction. The error is NotContinuable if it does not wait for its
 // payer.
 func (s *Service) Continue(c Continue) (Result, error) {
-	return s.operate(c.Command, &operation{what: proceed, with: c})
+	return s.operate(c.Command, &operation{kind: opContinue, continuation: c})
 }
 
-// Returned says that the payer came back from the rail; the provider is then inquired.
+// Returned reports that the payer came back from the rail, and inquires of the provider.
 func (s *Service) Returned(org, id ledger.ID) (Result, error) {
-	return s.operate(Command{Org: org, ID: id}, &operation{what: returned})
+	return s.operate(Command{Org: org, ID: id}, &operation{kind: opPayerReturned})
 }
 
-// Current returns a transaction to be shown to the payer's side. If the rail's published action has
-// expired (page: or the rail's own page), the rail publishes it again first. If the rail cannot be
-// asked, or does not answer within the create-wait, Current returns the transaction's current
-// state. The error is NotFound, or the store's.
-func (s *Service) Current(c Command, page bool) (Result, error) {
+// Current returns a transaction to be shown to the payer's side. If the action that the rail has
+// published has expired (or, with onPayerPage, the rail's own page), the rail publishes it again first.
+// If the rail cannot be asked, or does not answer within the create-wait, Current returns the
+// transaction's current state. The error is NotFound, or the store's.
+func (s *Service) Current(c Command, onPayerPage bool) (Result, error) {
 	found, err := s.Find(c.Org, c.ID)
 	switch {
 	case err == nil && c.Partner != 0 && found.Record.Partner != c.Partner:
-		return Result{}, unknown()
-	case err != nil || !found.Record.Ended(ledger.MicrosOf(s.rt.Clock.Now()), page):
+		return Result{}, errNotFound()
+	case err != nil || !found.Record.Ended(ledger.MicrosOf(s.rt.Clock.Now()), onPayerPage):
 		return found, err
 	}
 	c.Key = actors.Key{}
-	if result, err := s.operate(c, &operation{what: reissue, page: page}); err == nil {
+	if result, err := s.operate(c, &operation{kind: opReissue, onPayerPage: onPayerPage}); err == nil {
 		return result, nil
 	}
 	return found, nil
 }
 
-// operate sends an operation to its transaction's actor, which wipes the operation's secrets. If
-// the operation does not reach the actor, operate wipes them.
+// operate sends an operation to its transaction's actor, which wipes the operation's secrets. If the
+// operation can't be sent to the actor, operate wipes them itself.
 func (s *Service) operate(c Command, m *operation) (Result, error) {
-	partner, repeated, err := s.known(&c)
+	partner, repeated, err := s.findPartner(&c)
 	if err != nil {
 		m.wipe()
 		return Result{}, err
@@ -78,7 +77,7 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 		m.wipe()
 		return m.replayed(s.replay(c.Org, partner, c.ID, &c.Key))
 	}
-	timer := time.NewTimer(s.wait)
+	timer := time.NewTimer(s.createWait)
 	defer timer.Stop()
 	m.Command, m.caller = c, newCaller()
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: c.ID}, m); err != nil {
@@ -88,52 +87,52 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 	r, answered := m.wait(timer)
 	switch {
 	case !answered:
-		return s.overdue(&c, m)
+		return s.replyAfterWait(&c, m)
 	case r.existing != (ledger.ID{}):
 		return m.replayed(s.replay(c.Org, partner, c.ID, &c.Key))
 	}
 	if r.err != nil {
-		s.keepLost(&c, m)
+		s.storeLateCancel(&c, m)
 		return Result{}, r.err
 	}
-	return s.keep(c.Org, &c.Key, r.result)
+	return s.storeReply(c.Org, &c.Key, r.result)
 }
 
-// keepLost stores the transaction as the reply to a cancel that had begun when the charge settled,
-// so that a repeated cancel is refused too.
-func (s *Service) keepLost(c *Command, m *operation) {
-	if m.what != cancel {
+// storeLateCancel handles a cancel that had begun when the charge settled: it stores the charged
+// transaction as the reply, so that a repetition of the cancel is refused too.
+func (s *Service) storeLateCancel(c *Command, m *operation) {
+	if m.kind != opCancel {
 		return
 	}
-	if _, used, err := s.used(c.Org, &c.Key); err != nil || !used {
+	if _, used, err := s.findByKey(c.Org, &c.Key); err != nil || !used {
 		return
 	}
 	if found, err := s.Find(c.Org, c.ID); err == nil && found.Record.Status == payment.Charged {
-		_, _ = s.keep(c.Org, &c.Key, found) // without it, the transaction's state decides
+		_, _ = s.storeReply(c.Org, &c.Key, found) // after an error, the transaction's state decides about the repetition
 	}
 }
 
-// overdue answers an operation whose create-wait is over with the state reached. If the operation
-// has not begun, or is not stored yet, it is refused and its key may be used again.
-func (s *Service) overdue(c *Command, m *operation) (Result, error) {
+// replyAfterWait returns the reply to an operation whose create-wait is over: the transaction's current
+// state. If the operation has not begun, or is not stored yet, it is refused, and its key may be used
+// again.
+func (s *Service) replyAfterWait(c *Command, m *operation) (Result, error) {
 	const op = "payment.overdue"
-	if m.what != returned && m.what != reissue && m.giveUp() {
+	if m.kind != opPayerReturned && m.kind != opReissue && m.giveUp() {
 		return Result{}, ledger.Refuse(op, ledger.Unavailable, "another operation takes its time; nothing was done")
 	}
-	result, err := s.reached(c.Org, c.ID)
+	result, err := s.currentState(c.Org, c.ID)
 	if err != nil || c.Key.IsZero() {
 		return result, err
 	}
-	if _, used, err := s.used(c.Org, &c.Key); err != nil || !used {
+	if _, used, err := s.findByKey(c.Org, &c.Key); err != nil || !used {
 		return Result{}, ledger.Refuse(op, ledger.Unavailable, "it is not stored yet; ask again with the same key")
 	}
-	return s.keep(c.Org, &c.Key, result)
+	return s.storeReply(c.Org, &c.Key, result)
 }
 
-// undecided refuses to answer a repeated request from a record whose refund the provider has not
-// answered yet. Such a record still has a final status, from which a caller who comes back after a
-// kill would conclude that no refund was made. Nothing is stored for the key, so a later repetition
-// gets an answer.
+// undecided returns a refusal if the provider has not answered the record's refund yet. Such a record
+// still has its final status, and a caller who repeats the refund after a kill would conclude from it
+// that no refund was made. No reply is stored for the key, so a later repetition can get the result.
 func undecided(r *payment.Record) error {
 	if r.Op == nil || r.Op.Kind != payment.OpRefund || r.Op.Late || r.Op.Answered {
 		return nil
@@ -142,31 +141,31 @@ func undecided(r *payment.Record) error {
 		"the refund is under way and the provider has not answered yet; repeat the request with the same key, or read the transaction")
 }
 
-// known finds the partner of a command's transaction, and whether the same command was given
-// before.
-func (s *Service) known(c *Command) (partner int64, repeated bool, err error) {
+// findPartner returns the partner of a command's transaction, and whether a command with the same key
+// was given before.
+func (s *Service) findPartner(c *Command) (partner int64, repeated bool, err error) {
 	found, err := s.Find(c.Org, c.ID)
 	if err != nil {
 		return 0, false, err
 	}
 	partner = found.Record.Partner
 	if c.Partner != 0 && partner != c.Partner {
-		return 0, false, unknown()
+		return 0, false, errNotFound()
 	}
-	_, repeated, err = s.used(c.Org, &c.Key)
+	_, repeated, err = s.findByKey(c.Org, &c.Key)
 	return partner, repeated, err
 }
 
-// replayed is the answer to a repeated operation by its transaction's state. A cancel that was not
-// granted is refused again.
+// replayed turns a replayed result into the reply to the repeated operation: a cancel that was refused
+// because the charge had settled is refused again.
 func (m *operation) replayed(r Result, err error) (Result, error) {
-	if err == nil && m.what == cancel && r.Record.Status == payment.Charged {
+	if err == nil && m.kind == opCancel && r.Record.Status == payment.Charged {
 		return Result{Replay: true}, settledFirst()
 	}
 	return r, err
 }
 
-// settledFirst refuses a cancel that came too late.
+// settledFirst is the error of a cancel that came too late.
 func settledFirst() error {
 	return ledger.Refuse("payment.Cancel", ledger.NotReversible, "the provider has settled it")
 }

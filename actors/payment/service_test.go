@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-func TestEveryCardLeadsWhereTheSandboxSaysItDoes(t *testing.T) {
+func TestSandboxCardsLeadToTheirDocumentedOutcomes(t *testing.T) {
 	f := open(t)
 	for _, row := range []struct {
 		kind         payment.Type
@@ -40,31 +40,31 @@ func TestEveryCardLeadsWhereTheSandboxSaysItDoes(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%v with %s", row.kind, row.card)
 		result := f.create(row.kind, row.card, 70, "")
-		if result.Record.Status != row.status || why(result.Record.Failure) != row.text {
-			t.Errorf("%s: %s %q, want %s %q", name, result.Record.Status, why(result.Record.Failure), row.status, row.text)
+		if result.Record.Status != row.status || failureText(result.Record.Failure) != row.text {
+			t.Errorf("%s: %s %q, want %s %q", name, result.Record.Status, failureText(result.Record.Failure), row.status, row.text)
 		}
-		if got := f.path(result.Record.ID); got != row.path {
+		if got := f.statusPath(result.Record.ID); got != row.path {
 			t.Errorf("%s: went through %s, want %s", name, got, row.path)
 		}
 		f.advance(row.after)
-		if got := f.read(result.Record.ID).Status; got != row.later {
+		if got := f.readRecord(result.Record.ID).Status; got != row.later {
 			t.Errorf("%s: %s after %v, want %s", name, got, row.after, row.later)
 		}
 		if got := f.balance(); got != row.moved {
 			t.Errorf("%s: balance %s, want %s", name, got, row.moved)
 		}
-		if n := f.calls(result.Record.ID); n != 1 {
+		if n := f.callCount(result.Record.ID); n != 1 {
 			t.Errorf("%s: %d provider calls", name, n)
 		}
 	}
 }
 
-func TestAReturnIsItsOwnTransactionThatMirrorsTheCharge(t *testing.T) {
+func TestReturnIsATransactionThatMirrorsTheCharge(t *testing.T) {
 	f := open(t)
 	original := f.create(payment.Payment, "4000000000000259", 70, "r1").Record
 	f.advance(time.Minute)
-	original = f.read(original.ID)
-	reloaded := f.read(original.ReturnID)
+	original = f.readRecord(original.ID)
+	reloaded := f.readRecord(original.ReturnID)
 	if reloaded.Type != payment.Payout || reloaded.Status != payment.Charged || reloaded.Amount != original.Amount || reloaded.ReversalOf != original.ID {
 		t.Errorf("the return is %+v", reloaded)
 	}
@@ -85,7 +85,7 @@ func TestAReturnIsItsOwnTransactionThatMirrorsTheCharge(t *testing.T) {
 	}
 }
 
-func TestSixtyFourCreatesOfOneTxIDAreOneTransactionAndOneCall(t *testing.T) {
+func TestConcurrentCreatesOfOneTxIDMakeOneCall(t *testing.T) {
 	f := open(t)
 	var all sync.WaitGroup
 	results := make([]paymentactor.Result, 64)
@@ -111,21 +111,21 @@ func TestSixtyFourCreatesOfOneTxIDAreOneTransactionAndOneCall(t *testing.T) {
 			firsts++
 		}
 	}
-	if n := f.calls(results[0].Record.ID); n != 1 || firsts != 1 {
+	if n := f.callCount(results[0].Record.ID); n != 1 || firsts != 1 {
 		t.Errorf("%d provider calls, %d answers that are no replay", n, firsts)
 	}
 }
 
-func TestAPayoutBeyondTheBalanceIsRejectedAndNothingIsHeld(t *testing.T) {
+func TestPayoutBeyondTheBalanceIsRejectedAndHoldsNothing(t *testing.T) {
 	f := open(t)
 	r := f.create(payment.Payout, "4242424242424242", 100_001, "p").Record
-	if r.Status != payment.Rejected || why(r.Failure) != "insufficient balance" {
-		t.Errorf("%s %q", r.Status, why(r.Failure))
+	if r.Status != payment.Rejected || failureText(r.Failure) != "insufficient balance" {
+		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
 	if got := f.balance(); got != "100000 / 0" {
 		t.Errorf("balance %s", got)
 	}
-	if n := f.calls(r.ID); n != 0 {
+	if n := f.callCount(r.ID); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
 }
@@ -162,7 +162,7 @@ func TestConcurrentPayoutsNeverOverdraw(t *testing.T) {
 	}
 }
 
-func TestAmountsBeyondTheRangeAreRejectedAndSoIsWhatCouldOverflowATotal(t *testing.T) {
+func TestAmountsThatCouldOverflowATotalAreRejected(t *testing.T) {
 	f := open(t)
 	huge := "1" + strings.Repeat("0", 72)
 	for amount, want := range map[string]string{huge: "", huge[:72] + "01": "amount out of range"} {
@@ -172,8 +172,8 @@ func TestAmountsBeyondTheRangeAreRejectedAndSoIsWhatCouldOverflowATotal(t *testi
 		if err != nil {
 			t.Fatal(err)
 		}
-		if why(result.Record.Failure) != want {
-			t.Errorf("%s: %q, want %q", amount, why(result.Record.Failure), want)
+		if failureText(result.Record.Failure) != want {
+			t.Errorf("%s: %q, want %q", amount, failureText(result.Record.Failure), want)
 		}
 	}
 	c := request(payment.Payout, "4242424242424242", 1, "")

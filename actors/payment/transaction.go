@@ -24,16 +24,16 @@ type transaction struct {
 
 	create     *create             // until its Change is durable or refused
 	admission  admission.Admission // until its Change is durable
-	overdue    *actors.Due         // due work that came while the velocity limits were being asked
+	delayedDue *actors.Due         // due work that arrived while the velocity limits were being checked
 	submission submission
-	decision   payment.Decision // the decision that is being made durable; afterwards only its Counters, whose memory the next decision reuses
-	cause      any              // the message that is being admitted or was decided on; it is handled again if the writer refuses
-	stashed    []*operation     // wait for the answer to the provider call in progress
+	decision   payment.Decision // the decision that is being made durable; afterwards only its Counters, whose memory is reused
+	cause      any              // the message that is being admitted or decided on; it is handled again if the writer refuses the decision
+	stashed    []*operation     // operations that wait for the answer to the provider call in progress
 	waiters    []*caller
 	deferred   deferred
 }
 
-// submission is what is passed to the provider and never stored.
+// submission has the values that are passed to the provider and never stored.
 type submission struct {
 	card     *secret.Card // until no provider needs it
 	browser  []byte       // browser_data, until the provider has it
@@ -47,10 +47,10 @@ func (s *submission) wipe() {
 	*s = submission{}
 }
 
-// deferred has a rail's reports that came while something else was in progress.
+// deferred has the rail's reports and updates that arrived while a call or a Change was in progress.
 type deferred struct {
 	settled   *providerReport // money has moved after all
-	takenBack *providerReport // settled money was taken back: before we knew that it had settled, or during a refund
+	takenBack *providerReport // settled money was taken back; the report came before we knew that the money had settled, or during a refund
 	update    *providerUpdate // the provider is to be inquired again
 }
 
@@ -61,7 +61,7 @@ const maxStashed = 64
 func (t *transaction) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case *create:
-		t.begin(c, m)
+		t.beginCreate(c, m)
 	case velocityResult:
 		t.onVelocity(c, m)
 	case fundsResult:
@@ -86,9 +86,8 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 	t.resume(c)
 }
 
-// resume handles the messages that waited, after the provider has answered and the answer is
-// durable. An operation stays in the queue while it is handled, so that a panic answers all
-// operations in the queue.
+// resume handles the messages that have waited until the provider's answer is durable. An operation
+// stays in the queue while it is handled, so that after a panic Failed answers it too.
 func (t *transaction) resume(c *actors.Context) {
 	t.resumeDeferred(c)
 	for len(t.stashed) > 0 && c.Expecting() == 0 && !c.Committing() {
@@ -99,13 +98,13 @@ func (t *transaction) resume(c *actors.Context) {
 
 // Idle implements actors.Behaviour.
 func (t *transaction) Idle() bool {
-	t.dropGone()
+	t.dropStoppedWaiters()
 	return t.create == nil && len(t.waiters) == 0 && t.deferred.settled == nil && t.deferred.takenBack == nil && len(t.stashed) == 0
 }
 
-// dropGone removes the callers that have stopped waiting.
-func (t *transaction) dropGone() {
-	t.waiters = slices.DeleteFunc(t.waiters, func(w *caller) bool { return w.gone.Load() })
+// dropStoppedWaiters removes the callers that have stopped waiting.
+func (t *transaction) dropStoppedWaiters() {
+	t.waiters = slices.DeleteFunc(t.waiters, func(w *caller) bool { return w.stoppedWaiting.Load() })
 }
 
 // Failed implements actors.Behaviour.
@@ -149,19 +148,19 @@ func (t *transaction) observeStatus(d *payment.Decision) {
 	}
 }
 
-// onDue handles due work at the record's due instant or, after a restart, earlier. If the provider
-// has answered "unknown reference", it is never asked before the due instant, because the call may
-// still be on its way to it.
+// onDue handles due work at the record's due instant or, after a restart, earlier. If the provider has
+// answered "unknown reference", it is never asked before the due instant, because the call may still be
+// on its way.
 func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	if t.admission.Waits() {
-		t.overdue = &m
+		t.delayedDue = &m
 		return
 	}
 	if !t.load() || t.stamp.Due != m.At || c.Expecting() > 0 {
 		return // the due instant has changed, or an answer is expected
 	}
 	early := m.At > ledger.MicrosOf(c.Now())
-	ask, d, decided := t.context(c).OnDue(t.record, early, uuid.New())
+	ask, d, decided := t.decisionContext(c).OnDue(t.record, early, uuid.New())
 	if decided {
 		t.commit(c, d, m)
 		return
@@ -174,20 +173,21 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	case err == nil:
 	case !errors.Is(err, actors.ErrBusy):
 		t.logNotAsked(err)
-	case !early: // due work that came early comes again at its due instant
+	case !early: // due work that is handled early is handled again at its due instant
 		c.Runtime.Postpone(ledger.Transaction, m)
 	}
 }
 
-// resumeDue handles the due work that came while the velocity limits were being asked.
+// resumeDue handles the due work that arrived while the velocity limits were being checked.
 func (t *transaction) resumeDue(c *actors.Context) {
-	if m := t.overdue; m != nil {
-		t.overdue = nil
+	if m := t.delayedDue; m != nil {
+		t.delayedDue = nil
 		t.onDue(c, *m)
 	}
 }
 
-// logNotAsked logs that a provider could not be asked. The transaction's due work comes again.
+// logNotAsked logs that a provider could not be asked. The transaction's due work is handled again
+// later.
 func (t *transaction) logNotAsked(err error) {
 	t.service.rt.Log.Error("a provider was not asked", "transaction", t.key.ID.String(), "error", err)
 }
@@ -197,12 +197,13 @@ func (t *transaction) await(c *actors.Context, m *await) {
 		m.Refuse(ledger.Refuse("payment.Create", ledger.Unavailable, "the transaction is not stored yet"))
 		return
 	}
-	t.dropGone()
+	t.dropStoppedWaiters()
 	t.waiters = append(t.waiters, m.caller)
-	t.answer(c)
+	t.answerWaiters(c)
 }
 
-// load reads the record from the store, if the actor does not have it; false if it does not exist.
+// load reads the record from the store unless the actor has it already. It returns false if the record
+// does not exist.
 func (t *transaction) load() bool {
 	if t.record != nil {
 		return true
@@ -217,16 +218,16 @@ func (t *transaction) load() bool {
 	return found
 }
 
-// context returns the context of a decision that is made now.
-func (t *transaction) context(c *actors.Context) payment.DecisionContext {
+// decisionContext returns the context for a decision that is made now.
+func (t *transaction) decisionContext(c *actors.Context) payment.DecisionContext {
 	s := t.service
 	return payment.DecisionContext{
-		Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, Inquire: s.inquire, ActionTTL: s.actionTTL, Room: t.decision.Counters[:0],
+		Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, Inquire: s.providerTimeout, ActionTTL: s.actionTTL, Room: t.decision.Counters[:0],
 	}
 }
 
-// Committed implements actors.Behaviour: the actor takes over the durable state, then calls the
-// provider and answers.
+// Committed implements actors.Behaviour: the actor takes the durable state as its own, then calls the
+// provider and replies to the callers.
 func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
 	d, cause := t.decision, t.cause
 	if r.Err != nil {
@@ -240,7 +241,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.resume(c)
 		return
 	}
-	t.decision, t.cause, t.overdue = payment.Decision{Counters: d.Counters}, nil, nil // the writer no longer uses them
+	t.decision, t.cause, t.delayedDue = payment.Decision{Counters: d.Counters}, nil, nil // the writer no longer uses them
 	if t.admission.State() != "" {
 		t.admission = admission.Admission{}
 	}
@@ -254,15 +255,15 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	t.observeStatus(&d)
 	t.record, t.stamp = d.Record, r.Stamps[0]
 	t.record.Finished = t.stamp.Finished
-	t.follow(c, d.Ask)
+	t.askAfterCommit(c, d.Ask)
 	t.notifySubscription()
-	t.answer(c)
+	t.answerWaiters(c)
 	t.resume(c)
 }
 
-// follow asks the provider what the durable decision needs. After "unknown reference" the provider
-// is only asked at the due instant.
-func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
+// askAfterCommit makes the provider call that the durable decision requires. After "unknown reference"
+// the provider is only asked at the due instant.
+func (t *transaction) askAfterCommit(c *actors.Context, ask payment.Ask) {
 	if ask != payment.AskSubmit && ask != payment.AskOp {
 		t.submission.wipe() // no later call needs the card
 	}
@@ -271,15 +272,15 @@ func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
 	}
 	if err := t.ask(c, ask, false); err != nil {
 		t.submission.wipe()
-		t.logNotAsked(err) // the due instant finds that nothing was submitted
+		t.logNotAsked(err) // at the due instant an inquiry will show that nothing was submitted
 	}
 }
 
-// refused handles a message again whose decision the writer refused.
+// refused handles again the message whose decision the writer has refused.
 func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if !errors.As(r.Err, &refusal) {
-		t.giveUp(cause, r.Err)
+		t.abort(cause, r.Err)
 		return
 	}
 	if refusal.Code == ledger.StaleVersion {
@@ -299,14 +300,14 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 	case providerReport:
 		t.onReport(c, m)
 	default:
-		t.giveUp(cause, refusal)
+		t.abort(cause, refusal)
 	}
 }
 
-// giveUp answers all waiting callers with the reason why nothing could be stored.
-func (t *transaction) giveUp(cause any, err error) {
+// abort ends the admission and answers all waiting callers with the reason why nothing could be stored.
+func (t *transaction) abort(cause any, err error) {
 	t.submission.wipe()
-	t.uncount()
+	t.uncountAttempt()
 	t.admission = admission.Admission{}
 	if t.create != nil {
 		t.create.Refuse(err)
@@ -321,18 +322,18 @@ func (t *transaction) giveUp(cause any, err error) {
 	t.waiters = nil
 }
 
-// answer replies to all waiting callers once there is a first outcome. The caller of a cancel that
-// was not granted gets the reason.
-func (t *transaction) answer(c *actors.Context) {
+// answerWaiters replies to all waiting callers once there is a first outcome. The caller of a cancel
+// that was not granted gets the reason.
+func (t *transaction) answerWaiters(c *actors.Context) {
 	if t.record == nil || t.create != nil || !t.record.Answered() || len(t.waiters) == 0 {
 		return
 	}
 	r := reply{result: Result{Record: t.record, Stamp: t.stamp}}
 	t.waiters = slices.DeleteFunc(t.waiters, func(w *caller) bool {
 		switch {
-		case w.patient && (c.Expecting() > 0 || c.Committing()):
+		case w.waitsForCall && (c.Expecting() > 0 || c.Committing()):
 			return false
-		case w.cancels && t.record.Status == payment.Charged:
+		case w.isCancel && t.record.Status == payment.Charged:
 			w.answer(reply{err: settledFirst()})
 		default:
 			w.answer(r)

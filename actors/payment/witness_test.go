@@ -17,35 +17,35 @@ import (
 	"mizan/posting"
 )
 
-// witness wraps every provider of a fixture, over all restarts, and checks the service's invariants:
-// the intent is durable before the call, a call is made once, a charge has one request at a time,
-// and no card is passed where it is not needed.
+// witness wraps every provider of a fixture, across all restarts, and checks the service's invariants:
+// the intent is durable before the call, each call is made once, a charge has at most one request in
+// progress, and a card is passed only to calls that need it.
 type witness struct {
 	actors.Provider
-	f       *fixture
+	fixture *fixture
 	journal *posting.Journal
-	dead    atomic.Bool // the process is dead: its remaining calls have no effect
+	dead    atomic.Bool // the process was killed: its remaining calls have no effect
 }
 
-// timed is a provider that says when to poll it.
+// timed is a provider that decides when it is polled.
 type timed interface {
 	NextReport(since time.Time) (time.Time, bool)
 }
 
-// reissuing is a Reissuer behind a witness.
-type reissuing struct {
+// reissuingWitness is a Reissuer behind a witness.
+type reissuingWitness struct {
 	paymentactor.Reissuer
-	w *witness
+	witness *witness
 }
 
-// Reissue implements live.Reissuer.
-func (r reissuing) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
-	defer r.w.f.seen.enter(r.w.f.t, r.w.journal, q.Reference)()
+// Reissue implements payment.Reissuer.
+func (r reissuingWitness) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
+	defer r.witness.fixture.history.beginRequest(r.witness.fixture.t, r.witness.journal, q.Reference)()
 	return r.Reissuer.Reissue(ctx, q)
 }
 
-// reporting makes the witness implement timed and Reissuer if the wrapped provider does.
-func reporting(w *witness, before actors.Provider) actors.Provider {
+// withCapabilities makes the witness implement timed and Reissuer if the wrapped provider does.
+func withCapabilities(w *witness, before actors.Provider) actors.Provider {
 	t, reports := before.(timed)
 	r, reissues := before.(paymentactor.Reissuer)
 	switch {
@@ -53,8 +53,8 @@ func reporting(w *witness, before actors.Provider) actors.Provider {
 		return struct {
 			*witness
 			timed
-			reissuing
-		}{w, t, reissuing{r, w}}
+			reissuingWitness
+		}{w, t, reissuingWitness{r, w}}
 	case reports:
 		return struct {
 			*witness
@@ -63,28 +63,28 @@ func reporting(w *witness, before actors.Provider) actors.Provider {
 	case reissues:
 		return struct {
 			*witness
-			reissuing
-		}{w, reissuing{r, w}}
+			reissuingWitness
+		}{w, reissuingWitness{r, w}}
 	}
 	return w
 }
 
-// made identifies a call.
-type made struct {
+// callID identifies a call.
+type callID struct {
 	terminal, reference ledger.ID
 	operation           actors.Operation
 	request             ledger.ID
 }
 
-// seen is what the witnesses of a fixture have seen.
-type seen struct {
-	mu     sync.Mutex
-	calls  map[made]int                            // guarded by mu
-	active map[*posting.Journal]map[ledger.ID]bool // guarded by mu: charges with a request in progress, per runtime
-	again  map[ledger.ID]int                       // guarded by mu: how often in a row the provider has said that the last submission never arrived
+// callHistory has the calls that the witnesses of a fixture have seen.
+type callHistory struct {
+	mu             sync.Mutex
+	calls          map[callID]int                          // guarded by mu
+	active         map[*posting.Journal]map[ledger.ID]bool // guarded by mu: charges with a request in progress, per runtime
+	notFoundInARow map[ledger.ID]int                       // guarded by mu: how often in a row the provider has said that the last submission never arrived
 }
 
-func (s *seen) enter(t testing.TB, j *posting.Journal, id ledger.ID) (leave func()) {
+func (s *callHistory) beginRequest(t testing.TB, j *posting.Journal, id ledger.ID) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.active[j] == nil {
@@ -101,38 +101,38 @@ func (s *seen) enter(t testing.TB, j *posting.Journal, id ledger.ID) (leave func
 	}
 }
 
-func (s *seen) call(t testing.TB, c made) {
+func (s *callHistory) recordCall(t testing.TB, c callID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[c]++
-	if s.calls[c] > 1 && s.again[c.reference] < 2 {
+	if s.calls[c] > 1 && s.notFoundInARow[c.reference] < 2 {
 		t.Errorf("%v %v was submitted %d times to terminal %v", c.operation, c.reference, s.calls[c], c.terminal)
 	}
-	delete(s.again, c.reference)
+	delete(s.notFoundInARow, c.reference)
 }
 
-// recordAnswer records what allows a second submission: that an operation on a charge never arrived, twice
-// in a row; or that the charge still waits for Complete.
-func (s *seen) recordAnswer(about made, o actors.Outcome) {
+// recordAnswer records the answers that allow a second submission: "never arrived" twice in a row, for
+// an operation on a charge; or that the charge still waits for Complete.
+func (s *callHistory) recordAnswer(about callID, o actors.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	charge := about.operation == actors.Pay || about.operation == actors.PayOut
 	switch {
 	case !charge && o.Verdict == payment.VerdictNotFound:
-		s.again[about.reference]++
-	case o.Verdict == payment.VerdictUnknown || o.Verdict == payment.VerdictNotSent: // no answer says nothing
+		s.notFoundInARow[about.reference]++
+	case o.Verdict == payment.VerdictUnknown || o.Verdict == payment.VerdictNotSent: // the provider did not answer
 	case charge && (o.Verdict == payment.VerdictReady || o.Verdict == payment.VerdictAction):
-		s.again[about.reference] = 2
+		s.notFoundInARow[about.reference] = 2
 	default:
-		delete(s.again, about.reference)
+		delete(s.notFoundInARow, about.reference)
 	}
 }
 
 // submissions counts the calls of an operation for a transaction.
 func (f *fixture) submissions(id ledger.ID, operation actors.Operation) (n int) {
-	f.seen.mu.Lock()
-	defer f.seen.mu.Unlock()
-	for c, times := range f.seen.calls {
+	f.history.mu.Lock()
+	defer f.history.mu.Unlock()
+	for c, times := range f.history.calls {
 		if c.reference == id && c.operation == operation {
 			n += times
 		}
@@ -145,36 +145,36 @@ func (w *witness) Submit(ctx context.Context, call *actors.Call) actors.Outcome 
 	if w.dead.Load() {
 		return lostAnswer
 	}
-	w.f.seen.call(w.f.t, made{call.Terminal.ID, call.Reference, call.Operation, call.Request})
-	defer w.f.seen.enter(w.f.t, w.journal, call.Reference)()
-	w.intended(call)
+	w.fixture.history.recordCall(w.fixture.t, callID{call.Terminal.ID, call.Reference, call.Operation, call.Request})
+	defer w.fixture.history.beginRequest(w.fixture.t, w.journal, call.Reference)()
+	w.requireIntent(call)
 	if _, bounded := ctx.Deadline(); !bounded {
-		w.f.t.Errorf("%v %v has all the time in the world", call.Operation, call.Reference)
+		w.fixture.t.Errorf("%v %v has all the time in the world", call.Operation, call.Reference)
 	}
 	switch {
 	case call.Card == nil:
 	case call.Operation == actors.Complete && len(call.Card.CVV) != 0:
-		w.f.t.Errorf("%v: a CVV was kept", call.Reference)
+		w.fixture.t.Errorf("%v: a CVV was kept", call.Reference)
 	case call.Operation != actors.Complete && call.Operation != actors.Pay && call.Operation != actors.PayOut:
-		w.f.t.Errorf("%v %v has a card", call.Operation, call.Reference)
+		w.fixture.t.Errorf("%v %v has a card", call.Operation, call.Reference)
 	}
 	o := w.Provider.Submit(ctx, call)
-	w.f.seen.recordAnswer(made{operation: call.Operation, reference: call.Reference}, o)
+	w.fixture.history.recordAnswer(callID{operation: call.Operation, reference: call.Reference}, o)
 	return o
 }
 
-// intended checks that the intent of a call is durable.
-func (w *witness) intended(call *actors.Call) {
+// requireIntent checks that the intent of a call is durable.
+func (w *witness) requireIntent(call *actors.Call) {
 	v := w.journal.View()
 	defer v.Close()
 	stored, found, err := v.Record(call.Org, ledger.Source{Kind: ledger.Transaction, ID: call.Reference})
 	if err != nil || !found {
-		w.f.t.Errorf("%v %v: there is no intent (%v)", call.Operation, call.Reference, err)
+		w.fixture.t.Errorf("%v %v: there is no intent (%v)", call.Operation, call.Reference, err)
 		return
 	}
 	r, err := paymentcodec.Decode(stored.Payload)
 	if err != nil {
-		w.f.t.Error(err)
+		w.fixture.t.Error(err)
 		return
 	}
 	intent := r.Op != nil && r.Op.Request == call.Request
@@ -182,7 +182,7 @@ func (w *witness) intended(call *actors.Call) {
 		intent = r.Status == payment.Authorizing && call.Request == ledger.ID{}
 	}
 	if !intent || r.Terminal != call.Terminal.ID {
-		w.f.t.Errorf("%v of %v is made without an intent: the record is %s, its operation %+v", call.Operation, call.Reference, r.Status, r.Op)
+		w.fixture.t.Errorf("%v of %v is made without an intent: the record is %s, its operation %+v", call.Operation, call.Reference, r.Status, r.Op)
 	}
 }
 
@@ -191,14 +191,14 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 	if w.dead.Load() {
 		return lostAnswer
 	}
-	defer w.f.seen.enter(w.f.t, w.journal, q.Reference)()
+	defer w.fixture.history.beginRequest(w.fixture.t, w.journal, q.Reference)()
 	o := w.Provider.Inquire(ctx, q)
-	w.f.seen.recordAnswer(made{operation: q.Operation, reference: q.Reference}, o)
+	w.fixture.history.recordAnswer(callID{operation: q.Operation, reference: q.Reference}, o)
 	return o
 }
 
-// waits tells whether a transaction will still change by itself.
-func waits(r *payment.Record) bool {
+// needsWakeup tells whether a transaction has not ended, so that it must have a due instant.
+func needsWakeup(r *payment.Record) bool {
 	switch {
 	case r.Op != nil, r.SettledLate && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
 		return true
@@ -221,28 +221,28 @@ func (f *fixture) transactions(v *posting.View, fn func(r *payment.Record, s pos
 	}
 }
 
-// sound is checked at the end of a test.
-func (f *fixture) sound() {
+// checkAtEnd checks the stored state and runs the checker at the end of a test.
+func (f *fixture) checkAtEnd() {
 	f.t.Helper()
-	f.recordInquiry()
-	if !f.foreign {
-		f.checked()
+	f.checkStoredState()
+	if !f.skipChecker {
+		f.runChecker()
 	}
 }
 
-// recordInquiry is checked whenever no work is in progress: every transaction that has not ended wants to
-// be woken, and no other does; what only a live charge needs is gone after its end; and sealed
-// cards exist exactly where a later step needs them.
-func (f *fixture) recordInquiry() {
+// checkStoredState can be called whenever no work is in progress. It checks that exactly the
+// transactions that have not ended have a due instant, that ended transactions have no action and no
+// card, and that sealed cards exist exactly for the records that need them.
+func (f *fixture) checkStoredState() {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
 	keep := make(map[ledger.ID]bool)
 	f.transactions(v, func(r *payment.Record, s posting.Stamp) {
-		if waits(r) != (s.Due != 0) {
+		if needsWakeup(r) != (s.Due != 0) {
 			f.t.Errorf("%v %v is %s with operation %+v and due at %d", r.Type, r.ID, r.Status, r.Op, s.Due)
 		}
-		if !waits(r) && (r.Action != nil || r.KeepCard) {
+		if !needsWakeup(r) && (r.Action != nil || r.KeepCard) {
 			f.t.Errorf("%v is %s and keeps action %+v, card %v", r.ID, r.Status, r.Action, r.KeepCard)
 		}
 		if r.KeepCard {

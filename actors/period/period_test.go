@@ -19,7 +19,7 @@ import (
 
 var (
 	startTime = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
-	september = period.Of(ledger.DateOf(startTime))
+	september = period.MonthOf(ledger.DateOf(startTime))
 	eur       = money.Asset{Currency: "EUR", Env: money.Prod}
 )
 

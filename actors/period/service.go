@@ -141,9 +141,9 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 // falls due in the month takes effect on the first open day.
 func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, err error) {
 	books.Now = ledger.MicrosOf(s.rt.Clock.Now())
-	books.FirstMonth = period.Of(books.Now.Date())
+	books.FirstMonth = period.MonthOf(books.Now.Date())
 	err = view.EventsAscending(c.Org, 1, func(e ledger.Event, _ []byte) (bool, error) {
-		books.FirstMonth = period.Of(e.Booked.Date())
+		books.FirstMonth = period.MonthOf(e.Booked.Date())
 		return false, nil
 	})
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, e
 	if err = s.rt.Journal.Due.LookAhead(books.Now.Time()); err != nil {
 		return books, err
 	}
-	books.Overdue = s.rt.Journal.Due.Overdue(c.Org, c.Month.End(), books.Now)
+	books.PendingItems = s.rt.Journal.Due.Overdue(c.Org, c.Month.End(), books.Now)
 	return books, nil
 }
 

@@ -148,7 +148,7 @@ func (a *subscriptionActor) inquire(c *actors.Context, m actors.Due) {
 			a.commit(c, d, m)
 		}
 	default:
-		a.commit(c, r.KeepWaiting(charge != actors.ChargeUnderWay, c.Now()), m)
+		a.commit(c, r.ContinueWaiting(charge != actors.ChargeUnderWay, c.Now()), m)
 	}
 }
 
@@ -163,7 +163,7 @@ func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, c
 		Org: a.key.Org, Source: source, Expect: a.stamp.Version, Record: Encode(r), Due: d.Due, Events: d.Events,
 		Notices: notices,
 	}
-	change := &posting.Change{Outcome: d.Outcome}
+	change := &posting.Change{MustRecord: d.MustRecord}
 	if step.Expect == 0 {
 		step.List, step.Also = subscription.Lists.Of(r)
 	}

@@ -151,7 +151,7 @@ func (f *fixture) start() {
 		guide = f.guide(guide)
 	}
 	f.Service = subscriptionactor.New(subscriptionactor.Options{Runtime: f.Runtime, Payments: payments, Directory: guide})
-	f.Runtime.Start(paymentactor.Resumes)
+	f.Runtime.Start(paymentactor.ResumesAtStart)
 }
 
 func (f *fixture) stop() {

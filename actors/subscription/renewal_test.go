@@ -425,7 +425,7 @@ func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 		t.Fatalf("%s, and the subscription %s", held.Status, r.State)
 	}
 	f.advance(12 * time.Hour)
-	if _, err := f.payments.Commit(paymentactor.Amount{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: r.Last}}); err != nil {
+	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: r.Last}}); err != nil {
 		t.Fatal(err)
 	}
 	f.Runtime.Quiesce()

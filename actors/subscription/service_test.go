@@ -28,14 +28,14 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	f.set(`{"two_phase":true}`, "")
 	held := f.pay(nil)
 	captured := f.pay(nil)
-	if _, err := f.payments.Commit(paymentactor.Amount{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: captured.ID}}); err != nil {
+	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: captured.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	f.set(`{}`, "")
 	wallet := func(c *paymentactor.Create) { c.Request.Method, c.Card = "e_wallet", nil }
 	declined := f.pay(card("4000000000000002"))
 	refunded := f.pay(nil)
-	if _, err := f.payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: refunded.ID}}); err != nil {
+	if _, err := f.payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: refunded.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	renewed := f.subscribe(nil)

@@ -20,7 +20,7 @@ func appendDelivery(e *schema.Encoder, org ledger.ID, d *notifier.Delivery) {
 // appendWholeDelivery writes a delivery with each of its attempts.
 func appendWholeDelivery(e *schema.Encoder, org ledger.ID, d *notifier.Delivery) {
 	appendDeliveryHead(e, org, d)
-	e.Enter("attempts", '[')
+	e.OpenField("attempts", '[')
 	for i := range d.Attempts {
 		e.Open('{')
 		e.Instant("at", d.Attempts[i].At)

@@ -17,7 +17,7 @@ var (
 	// showNewKey leaves out what no new key has.
 	showNewKey = func(e *schema.Encoder, k *directory.APIKey) {
 		style := shown
-		style.New = true
+		style.JustCreated = true
 		e.Buf = directory.APIKeys.AppendFields(e.Buf, k, style)
 	}
 )

@@ -101,7 +101,7 @@ func (h *Handlers) cardOf(q *web.Query, l *directory.Limit, id ledger.ID) string
 // cardPrint reads a card's fingerprint: 32 hex digits.
 func cardPrint(q *web.Query, name string) string {
 	text, sent := q.Sent(name)
-	if sent && (len(text) != directory.CardPrintLength || strings.Trim(text, "0123456789abcdef") != "") {
+	if sent && (len(text) != directory.CardFingerprintLength || strings.Trim(text, "0123456789abcdef") != "") {
 		q.Problems.Add(name, name+" must be a card's fingerprint")
 		return ""
 	}

@@ -84,10 +84,10 @@ func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) err
 		l.Close('}')
 	}
 	l.Close(']')
-	l.Enter("meta", '{')
+	l.OpenField("meta", '{')
 	f.appendTotals(&l.Encoder, want.totals)
 	l.Close('}')
-	l.Enter("cursor", '{')
+	l.OpenField("cursor", '{')
 	l.Word("cursor_field", "seq")
 	l.TextOrNull("cursor_value", want.next)
 	l.Close('}')
@@ -278,7 +278,7 @@ func (f *family) appendGift(e *schema.Encoder, g *gift) {
 
 // appendTotals writes the totals of the assets that have gifts.
 func (f *family) appendTotals(e *schema.Encoder, totals []charityTotal) {
-	e.Enter("totals", '[')
+	e.OpenField("totals", '[')
 	for i := range totals {
 		t := &totals[i]
 		if t.postings == 0 {

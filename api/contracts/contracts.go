@@ -23,7 +23,7 @@ type Service interface {
 	Create(contractactor.Create) (contractactor.Result, error)
 	Act(contractactor.Act) (contractactor.Result, error)
 	Read(org ledger.ID, p *contract.Product, reading *contract.Reading, id ledger.ID) (contractactor.Result, error)
-	Screen(org ledger.ID, given contract.Screened, key actors.Key) (contractactor.Screening, error)
+	Screen(org ledger.ID, given contract.ScreeningInput, key actors.Key) (contractactor.Screening, error)
 }
 
 // family is a set of paths for one reading, and the module that they require.
@@ -168,7 +168,7 @@ func (h *Handlers) writeContract(req *web.Request, status int, result *contracta
 	}
 	e := schema.Encoder{Buf: make([]byte, 0, 2<<10)}
 	e.Open('{')
-	e.Enter("data", '{')
+	e.OpenField("data", '{')
 	jsonform.AppendContract(&e, result.Record, viewOf(req.Principal.Org, result))
 	e.Close('}')
 	e.Close('}')
@@ -185,7 +185,7 @@ func viewOf(org ledger.ID, result *contractactor.Result) *jsonform.ContractView 
 // appendListed appends a contract as a list shows it.
 func appendListed(e *schema.Encoder, org ledger.ID, result *contractactor.Result) {
 	view := viewOf(org, result)
-	view.Listed = true
+	view.InList = true
 	jsonform.AppendContract(e, result.Record, view)
 }
 

@@ -79,7 +79,7 @@ func filtersOf(p *contract.Product) (names []string) {
 	if p.Customer != "" {
 		names = append(names, "customer_id")
 	}
-	if p.Reads != nil {
+	if p.RegisterExtract != nil {
 		names = append(names, "investor_id")
 	}
 	if p.Arrears != nil {
@@ -179,7 +179,7 @@ func (q *contractQuery) matches(r *contractactor.Result) bool {
 		return false
 	case q.status != "" && c.Status != q.status, q.env != 0 && c.Asset.Env != q.env:
 		return false
-	case q.region != "" && contract.Region.Of(c.Values) != q.region, q.kind != "" && c.Type() != q.kind:
+	case q.region != "" && contract.Region.Get(c.Values) != q.region, q.kind != "" && c.Type() != q.kind:
 		return false
 	case q.person != nil && q.customer && c.Customer() != *q.person:
 		return false
@@ -247,7 +247,7 @@ func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.
 	rows, _ := product.Schedule.Value(result.Record.Values).([]schema.Row)
 	for _, row := range rows {
 		for i, column := range table.Columns {
-			header[i] = contract.Plain(column.Value(row))
+			header[i] = contract.FormatValue(column.Value(row))
 		}
 		_ = w.Write(header)
 	}

@@ -74,7 +74,7 @@ func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 // writeRegister responds with a page of the rows that read finds in a contract's register. The
 // error is NotFound for a product without a register.
 func (h *Handlers) writeRegister(req *web.Request, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
-	if product.Reads == nil {
+	if product.RegisterExtract == nil {
 		return web.NotFound()
 	}
 	result, err := h.contractAt(req, f, product)

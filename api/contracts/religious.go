@@ -62,14 +62,14 @@ func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contrac
 	}
 	e := schema.Encoder{Buf: make([]byte, 0, 8<<10)}
 	e.Open('{')
-	e.Enter("data", '[')
+	e.OpenField("data", '[')
 	for i := range found {
 		e.Open('{')
 		appendListed(&e, req.Principal.Org, &found[i])
 		e.Close('}')
 	}
 	e.Close(']')
-	e.Enter("meta", '{')
+	e.OpenField("meta", '{')
 	e.Integer("total", int64(want.Total))
 	e.Text("product_type", product.Variants[f.reading].Name)
 	e.Integer("page", int64(page))

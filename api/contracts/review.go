@@ -20,14 +20,14 @@ func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Pro
 	r := result.Record
 	var e schema.Encoder
 	e.Open('{')
-	e.Enter("data", '{')
+	e.OpenField("data", '{')
 	e.ID("id", r.ID)
 	e.Text("contract_number", r.Number(result.Stamp.Started, result.Stamp.Number))
 	e.Text("product_type", product.Variants[f.reading].Name)
 	e.Word("status", string(r.Status))
 	appendConclusion(&e, &result)
 	if contract.ScreeningID.Has(r.Values) {
-		if err := h.appendScreeningOf(&e, req.Principal.Org, contract.ScreeningID.Of(r.Values)); err != nil {
+		if err := h.appendScreeningOf(&e, req.Principal.Org, contract.ScreeningID.Get(r.Values)); err != nil {
 			return err
 		}
 	}
@@ -41,14 +41,14 @@ func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Pro
 // contract never changes again, so its last update is the time of the review.
 func appendConclusion(e *schema.Encoder, result *contractactor.Result) {
 	r := result.Record
-	switch approval := contract.Reviewed.Of(r.Values); {
+	switch approval := contract.Reviewed.Get(r.Values); {
 	case approval.Concluded():
 		e.Word("conclusion", "approved")
 		approval.Texts(e.Text)
-		e.Instant("reviewed_at", contract.ReviewedAt.Of(r.Values))
+		e.Instant("reviewed_at", contract.ReviewedAt.Get(r.Values))
 	case r.Status == contract.Refused:
 		e.Word("conclusion", "rejected")
-		e.Text("reason", contract.Why.Of(r.Values))
+		e.Text("reason", contract.Why.Get(r.Values))
 		e.Instant("reviewed_at", result.Stamp.Updated)
 	default:
 		e.Null("conclusion")
@@ -62,7 +62,7 @@ func (h *Handlers) appendScreeningOf(e *schema.Encoder, org, id ledger.ID) error
 	if err != nil || !there {
 		return err
 	}
-	e.Enter("screening", '{')
+	e.OpenField("screening", '{')
 	e.ID("screening_id", id)
 	e.Word("decision", string(found.Decision))
 	e.Integer("ruleset_version", int64(found.Ruleset))

@@ -96,7 +96,7 @@ func (h *Handlers) secularRoutes() (routes []web.Route) {
 		add(post, base, h.createContract, product)
 		add(get, base+"/:id", h.readContract, product)
 		add(get, base+"/:id/entries", h.listEntries, product)
-		if product.Reads != nil {
+		if product.RegisterExtract != nil {
 			add(get, base+"/:id/subscriptions", h.listSubscriptions, product)
 			add(get, base+"/:id/holders", h.listHolders, product)
 		}

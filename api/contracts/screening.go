@@ -18,7 +18,7 @@ import (
 // nothing, because it must not write.
 func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")
-	given := contract.Screened{
+	given := contract.ScreeningInput{
 		Subject: q.Choice("subject", "asset", "transaction"), Region: q.Text("region"), AssetType: q.Text("asset_type"),
 		Activity: q.Text("activity"), Description: q.Text("description"), Currency: q.Text("currency"),
 		Debt: percentOf(q, "debt_percent"), Impure: percentOf(q, "impure_income_percent"),
@@ -26,10 +26,10 @@ func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) erro
 	if _, sent := q.Sent("subject"); !sent {
 		q.Problems.Add("subject", "subject is required: asset or transaction")
 	}
-	if _, known := contract.Regions[given.Region]; !schema.Blank(given.Region) && !known {
+	if _, known := contract.Regions[given.Region]; !schema.IsBlank(given.Region) && !known {
 		q.Problems.Add("region", "region is not supported by the chart of accounts")
 	}
-	if !schema.Blank(given.Currency) && !contract.Currencies[money.Currency(given.Currency)] {
+	if !schema.IsBlank(given.Currency) && !contract.Currencies[money.Currency(given.Currency)] {
 		q.Problems.Add("currency", "currency is not one that contracts are made in")
 	}
 	if text, sent := q.Sent("amount"); sent {

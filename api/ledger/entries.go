@@ -63,7 +63,7 @@ func (h *Handlers) readEntry(req *web.Request) error {
 	}
 	var out schema.Encoder
 	out.Open('{')
-	out.Enter("data", '{')
+	out.OpenField("data", '{')
 	jsonform.AppendEntry(&out, &e, b[0])
 	out.Close('}')
 	out.Close('}')

@@ -133,12 +133,12 @@ func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
 func (a *aggregate) write(req *web.Request, asOf ledger.Micros) {
 	var e schema.Encoder
 	e.Open('{')
-	e.Enter("data", '[')
+	e.OpenField("data", '[')
 	for _, g := range slices.SortedFunc(maps.Keys(a.groups), group.compare) {
 		a.writeRow(&e, g, a.groups[g])
 	}
 	e.Close(']')
-	e.Enter("meta", '{')
+	e.OpenField("meta", '{')
 	e.Instant("as_of", asOf)
 	e.Close('}')
 	e.Close('}')

@@ -70,7 +70,7 @@ func (h *Handlers) listBalances(req *web.Request) error {
 	defer view.Close()
 	var e schema.Encoder
 	e.Open('{')
-	e.Enter("data", '[')
+	e.OpenField("data", '[')
 	rows, path := 0, ledger.PartnerAvailable(req.Principal.Partner.Number)
 	for _, env := range q.envs {
 		err := view.Accounts(req.Principal.Org, string(path), env, func(a ledger.Account) (bool, error) {

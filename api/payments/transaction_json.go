@@ -43,10 +43,10 @@ func (h *Handlers) appendHosted(dst []byte, org ledger.ID, result *paymentactor.
 func (h *Handlers) viewOf(org ledger.ID, result *paymentactor.Result, v viewed) jsonform.TransactionView {
 	r, now := result.Record, ledger.MicrosOf(v.at)
 	view := jsonform.TransactionView{
-		Started: result.Stamp.Started, Action: awaited(r, now), Waits: r.AwaitsPayer() && now < result.Stamp.Due,
+		Started: result.Stamp.Started, Action: awaited(r, now), WaitsForPayer: r.AwaitsPayer() && now < result.Stamp.Due,
 	}
-	if v.links && (view.Waits || view.Action != nil) {
-		view.Page = h.cfg.Pages.Address(org, r.ID, v.at.Add(payerpage.Lifetime))
+	if v.links && (view.WaitsForPayer || view.Action != nil) {
+		view.PageURL = h.cfg.Pages.Address(org, r.ID, v.at.Add(payerpage.Lifetime))
 	}
 	return view
 }

@@ -42,7 +42,7 @@ func (h *Handlers) changeTransaction(req *web.Request) error {
 		if err != nil {
 			return err
 		}
-		result, err := h.cfg.Payments.Refund(paymentactor.Amount{Command: command, Amount: amount})
+		result, err := h.cfg.Payments.Refund(paymentactor.AmountCommand{Command: command, Amount: amount})
 		return h.changed(req, &result, err)
 	case "cancel":
 		result, err := h.cfg.Payments.Cancel(command)
@@ -66,7 +66,7 @@ func (h *Handlers) commitTransaction(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := h.cfg.Payments.Commit(paymentactor.Amount{Command: command, Amount: amount})
+	result, err := h.cfg.Payments.Commit(paymentactor.AmountCommand{Command: command, Amount: amount})
 	return h.changed(req, &result, err)
 }
 

@@ -32,11 +32,11 @@ type Transactions interface {
 	// Find returns the stored transaction, of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Refund returns settled money. Errors: NotReversible, InvalidRefundAmount, Conflict.
-	Refund(paymentactor.Amount) (paymentactor.Result, error)
+	Refund(paymentactor.AmountCommand) (paymentactor.Result, error)
 	// Cancel ends a transaction that has not settled. Errors: NotReversible, Conflict.
 	Cancel(paymentactor.Command) (paymentactor.Result, error)
 	// Commit captures the hold. Errors: InvalidCaptureAmount, Conflict.
-	Commit(paymentactor.Amount) (paymentactor.Result, error)
+	Commit(paymentactor.AmountCommand) (paymentactor.Result, error)
 	// Complete submits the material for which a charge waits. Errors: Conflict, Expired.
 	Complete(paymentactor.Material) (paymentactor.Result, error)
 	// Choose names the institution that receives a payout. Errors: Conflict, Invalid.

@@ -142,7 +142,7 @@ func (p *listPage) begin(h *Handlers, q *listQuery, view *posting.View, req *web
 	p.server, p.partner, p.query, p.now = h, req.Principal.Partner, q, h.cfg.Clock.Now()
 	p.walk = walk{view: view, org: req.Principal.Org, of: q.listOf(req), moved: q.moved, span: *q.order()}
 	p.out.Open('{')
-	p.out.Enter("data", '[')
+	p.out.OpenField("data", '[')
 }
 
 func (p *listPage) release() {

@@ -169,7 +169,7 @@ func appendFaults(dst []byte, faults *schema.Faults) []byte {
 			break
 		}
 	}
-	e.Enter("details", '{')
+	e.OpenField("details", '{')
 	listed := make(map[string]bool)
 	list := faults.List[:min(len(faults.List), maxProblems)]
 	for _, fault := range list {

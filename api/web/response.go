@@ -29,7 +29,7 @@ func OneBody[T any](bare bool, record T, appendFields func(*schema.Encoder, T)) 
 	if bare {
 		appendFields(&e, record)
 	}
-	e.Enter("data", '{')
+	e.OpenField("data", '{')
 	appendFields(&e, record)
 	e.Close('}')
 	e.Close('}')
@@ -46,7 +46,7 @@ type List struct {
 func NewList() *List {
 	l := new(List)
 	l.Open('{')
-	l.Enter("data", '[')
+	l.OpenField("data", '[')
 	return l
 }
 
@@ -59,7 +59,7 @@ func (l *List) Row() {
 // Finish ends the list and returns it. next is the cursor's value; empty on the last page.
 func (l *List) Finish(field, next string) []byte {
 	l.Close(']')
-	l.Enter("cursor", '{')
+	l.OpenField("cursor", '{')
 	l.Word("cursor_field", field)
 	l.TextOrNull("cursor_value", next)
 	l.Close('}')

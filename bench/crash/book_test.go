@@ -9,22 +9,22 @@ import (
 	"sync"
 )
 
-// book is what the clients of a campaign know: every order, and every answer in the form that
+// book records what the clients of a campaign know: every order, and every response in the form that
 // `mizan audit verify --answers` reads.
 type book struct {
 	organization string
-	path         string // of the answers
+	path         string // path of the answers file
 
-	mu         sync.Mutex
-	orders     []*order
-	byTxid     map[string]*order
-	file       *os.File
-	answers    *bufio.Writer
-	answered   int             // requests with an answer
-	unanswered int             // requests without
-	bells      map[int]signal  // by the number of answers at which they are closed
-	wrong      []error         // errors found
-	statuses   map[outcome]int // final statuses of transactions, for the log
+	mu           sync.Mutex
+	orders       []*order
+	byTxid       map[string]*order
+	file         *os.File
+	answers      *bufio.Writer
+	answered     int             // number of requests with a response
+	unanswered   int             // number of requests without a response
+	closeAtCount map[int]signal  // by the number of responses at which they are closed
+	wrong        []error         // errors found
+	statuses     map[outcome]int // final statuses of transactions, for the log
 }
 
 // signal is a channel that is closed once.
@@ -37,7 +37,7 @@ func openBook(path string) (*book, error) {
 	}
 	return &book{
 		path: path, file: f, answers: bufio.NewWriterSize(f, 1<<20),
-		byTxid: make(map[string]*order), bells: make(map[int]signal), statuses: make(map[outcome]int),
+		byTxid: make(map[string]*order), closeAtCount: make(map[int]signal), statuses: make(map[outcome]int),
 	}, nil
 }
 
@@ -47,13 +47,13 @@ type answerLine struct {
 	Path         string          `json:"path"`
 	Organization string          `json:"organization_id"`
 	Body         json.RawMessage `json:"body"`
-	Status       int             `json:"status"` // 0: no answer came
+	Status       int             `json:"status"` // 0: no response came
 	Response     json.RawMessage `json:"response"`
 }
 
-// note records an answer, or that none came. It compares the answer with what was known when
+// record records a response, or that no response came. It compares the response with what was known when
 // the request was sent.
-func (b *book) note(o *order, before reading, line answerLine) {
+func (b *book) record(o *order, before reading, line answerLine) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	line.Organization = b.organization
@@ -67,9 +67,9 @@ func (b *book) note(o *order, before reading, line answerLine) {
 	}
 	if err == nil {
 		b.answered++
-		if ring, waits := b.bells[b.answered]; waits {
+		if ring, waits := b.closeAtCount[b.answered]; waits {
 			close(ring)
-			delete(b.bells, b.answered)
+			delete(b.closeAtCount, b.answered)
 		}
 		err = b.apply(o, before, &line)
 	}
@@ -78,7 +78,7 @@ func (b *book) note(o *order, before reading, line answerLine) {
 	}
 }
 
-// apply updates the order with an answer.
+// apply updates the order with a response.
 func (b *book) apply(o *order, before reading, line *answerLine) error {
 	switch {
 	case line.Status == 503 && line.Method == "POST":
@@ -105,7 +105,7 @@ func (b *book) apply(o *order, before reading, line *answerLine) error {
 	return nil
 }
 
-// add takes a new order into the book.
+// add creates a new order and adds it to the book.
 func (b *book) add(random *rand.Rand, calm bool) *order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,27 +115,27 @@ func (b *book) add(random *rand.Rand, calm bool) *order {
 	return o
 }
 
-// any chooses an existing order; nil if there is none.
-func (b *book) any(random *rand.Rand) *order {
+// randomOrder chooses an existing order at random; nil if there is none.
+func (b *book) randomOrder(random *rand.Rand) *order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.orders) == 0 {
 		return nil
 	}
-	// Mostly a recent one, so that orders under way at the last kill are requested again.
+	// Mostly a recent order, so that orders in progress at the last kill are requested again.
 	back := min(1+int(random.ExpFloat64()*100), len(b.orders))
 	return b.orders[len(b.orders)-back]
 }
 
-// known returns the last answer about the order.
-func (b *book) known(o *order) reading {
+// lastReading returns the content of the last response about the order.
+func (b *book) lastReading(o *order) reading {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return o.last
 }
 
-// where lists the orders that match.
-func (b *book) where(fits func(*reading) bool) (list []*order) {
+// ordersMatching lists the orders that match.
+func (b *book) ordersMatching(fits func(*reading) bool) (list []*order) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, o := range b.orders {
@@ -146,20 +146,20 @@ func (b *book) where(fits func(*reading) bool) (list []*order) {
 	return list
 }
 
-// after returns a channel that is closed after n more answers.
+// after returns a channel that is closed after n more responses.
 func (b *book) after(n int) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	at := b.answered + n
-	ring, set := b.bells[at]
+	ring, set := b.closeAtCount[at]
 	if !set {
 		ring = make(signal)
-		b.bells[at] = ring
+		b.closeAtCount[at] = ring
 	}
 	return ring
 }
 
-// settle writes the answers to the file and returns the errors since the last call.
+// settle writes the buffered responses to the file and returns the errors since the last call.
 func (b *book) settle() []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

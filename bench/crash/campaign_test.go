@@ -17,11 +17,11 @@ import (
 
 const (
 	readyWithin = 5 * time.Second // RELIABILITY, rule 9 of the checker
-	readyBound  = 2 * time.Minute // after this time the server hangs
-	loadBound   = 5 * time.Minute // for the number of answers after which a kill comes
-	finishBound = 5 * time.Minute // until every transaction is final
+	readyBound  = 2 * time.Minute // after this time the server counts as hanging
+	loadBound   = 5 * time.Minute // longest wait for the number of responses after which a kill comes
+	finishBound = 5 * time.Minute // longest wait until every transaction is final
 
-	// A kill comes after this number of answers since the start, or after this time.
+	// A kill comes after this number of responses since the start, or after this time.
 	minAnswers, maxAnswers   = 20, 1_000
 	minRecovery, maxRecovery = 5 * time.Millisecond, 300 * time.Millisecond
 )
@@ -75,7 +75,7 @@ func newCampaign(t *testing.T, seed uint64, kills int, manual bool) *campaign {
 	return c
 }
 
-// canaries are texts that nothing may store.
+// canaries returns texts that must not be in any file.
 func canaries() []string {
 	list := []string{cardholder}
 	for card := range outcomes {
@@ -123,20 +123,20 @@ func (c *campaign) launch() *server.Server {
 	return s
 }
 
-// start starts the server and waits until it is ready.
+// start starts the server and waits until the server is ready.
 func (c *campaign) start() *server.Server {
 	c.t.Helper()
 	s := c.launch()
 	ctx, cancel := context.WithTimeout(c.t.Context(), readyBound)
 	defer cancel()
-	if err := s.Ready(ctx); err != nil {
+	if err := s.WaitReady(ctx); err != nil {
 		c.t.Fatal(err)
 	}
-	if c.fastest == 0 || s.Took < c.fastest {
-		c.fastest = s.Took
+	if c.fastest == 0 || s.ReadyAfter < c.fastest {
+		c.fastest = s.ReadyAfter
 	}
-	if c.slowest = max(c.slowest, s.Took); c.timed && s.Took > readyWithin {
-		c.t.Errorf("ready after %v, more than %v", s.Took, readyWithin)
+	if c.slowest = max(c.slowest, s.ReadyAfter); c.timed && s.ReadyAfter > readyWithin {
+		c.t.Errorf("ready after %v, more than %v", s.ReadyAfter, readyWithin)
 	}
 	return s
 }
@@ -155,7 +155,7 @@ func (c *campaign) kill(s *server.Server) {
 	}
 }
 
-// open creates the store and reads what the partner has before all orders.
+// open creates the store and reads the partner's totals before the first order.
 func (c *campaign) open() {
 	c.t.Helper()
 	s := c.start()
@@ -168,7 +168,7 @@ func (c *campaign) open() {
 func (c *campaign) killLoaded(kill int) {
 	c.t.Helper()
 	s := c.start()
-	calm := kill*3 > c.kills*2 // late orders must end before the campaign does
+	calm := kill*3 > c.kills*2 // in the last third: orders that end late must end before the campaign does
 	clientPool, err := newClientPool(c.book, s, calm)
 	if err != nil {
 		c.t.Fatal(err)
@@ -234,7 +234,7 @@ func (c *campaign) killRecovering() {
 	c.t.Helper()
 	s := c.launch()
 	longest := maxRecovery
-	if c.random.IntN(2) == 0 { // certainly before it is ready
+	if c.random.IntN(2) == 0 { // in this case certainly before the server is ready
 		longest = max(min(longest, c.fastest), 2*minRecovery)
 	}
 	wait := minRecovery + time.Duration(c.random.Int64N(int64(longest-minRecovery)))
@@ -271,7 +271,7 @@ func (c *campaign) finish() {
 		clientPool.each(left, func(o *order) { clientPool.read(ctx, o) })
 	})
 	heard := b.unanswered
-	clientPool.each(b.where(func(*reading) bool { return true }), func(o *order) { clientPool.read(ctx, o) })
+	clientPool.each(b.ordersMatching(func(*reading) bool { return true }), func(o *order) { clientPool.read(ctx, o) })
 	if b.unanswered != heard {
 		c.t.Errorf("%d of the last reads had no answer", b.unanswered-heard)
 	}
@@ -282,10 +282,10 @@ func (c *campaign) finish() {
 	c.searchLog()
 }
 
-// until calls fn with the orders that match still, again and again, until none matches.
+// until calls fn again and again with the orders for which still is true, until there are none.
 func (c *campaign) until(ctx context.Context, what string, still func(*reading) bool, fn func(left []*order)) {
 	c.t.Helper()
-	for left := c.book.where(still); len(left) > 0; left = c.book.where(still) {
+	for left := c.book.ordersMatching(still); len(left) > 0; left = c.book.ordersMatching(still) {
 		fn(left)
 		if wrong := c.book.settle(); len(wrong) > 0 {
 			c.t.Fatalf("%d things that must not be, for example %v", len(wrong), wrong[0])

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	clients = 32 // at a time
-	racers  = 64 // creates of one txid at once
+	clients = 32 // concurrent clients
+	racers  = 64 // concurrent creates of one txid
 )
 
 // clientPool is the set of clients of a running server.
@@ -35,11 +35,11 @@ func newClientPool(b *book, s *server.Server, calm bool) (*clientPool, error) {
 func (c *clientPool) work(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
 		roll := random.IntN(100)
-		o := c.book.any(random)
+		o := c.book.randomOrder(random)
 		switch {
 		case o == nil || roll < 70:
 			c.create(ctx, c.book.add(random, c.calm))
-		case roll < 85 || c.book.known(o).ID == "":
+		case roll < 85 || c.book.lastReading(o).ID == "":
 			c.create(ctx, o)
 		default:
 			c.read(ctx, o)
@@ -64,22 +64,22 @@ func (c *clientPool) race(ctx context.Context, random *rand.Rand) {
 
 // create requests the order's transaction.
 func (c *clientPool) create(ctx context.Context, o *order) {
-	c.exchange(ctx, o, http.MethodPost, "/api/v1/transactions", o.body, o.noted)
+	c.exchange(ctx, o, http.MethodPost, "/api/v1/transactions", o.body, o.redactedBody)
 }
 
 // read reads the order's transaction.
 func (c *clientPool) read(ctx context.Context, o *order) {
-	c.exchange(ctx, o, http.MethodGet, "/api/v1/transactions/"+c.book.known(o).ID, nil, nil)
+	c.exchange(ctx, o, http.MethodGet, "/api/v1/transactions/"+c.book.lastReading(o).ID, nil, nil)
 }
 
 func (c *clientPool) exchange(ctx context.Context, o *order, method, path string, body, noted []byte) {
-	before := c.book.known(o)
+	before := c.book.lastReading(o)
 	s := &c.server.Sandbox
 	status, response := c.do(ctx, method, path, body, "x-api-key", s.APIKey)
-	c.book.note(o, before, answerLine{Method: method, Path: path, Body: noted, Status: status, Response: response})
+	c.book.record(o, before, answerLine{Method: method, Path: path, Body: noted, Status: status, Response: response})
 }
 
-// do makes one request. Status 0 means that no complete answer came.
+// do makes one request. Status 0 means that no complete response came.
 func (c *clientPool) do(ctx context.Context, method, path string, body []byte, header, credential string) (int, json.RawMessage) {
 	s := &c.server.Sandbox
 	request, err := http.NewRequestWithContext(ctx, method, s.BaseURL+path, bytes.NewReader(body))
@@ -103,7 +103,7 @@ func (c *clientPool) do(ctx context.Context, method, path string, body []byte, h
 	return response.StatusCode, content
 }
 
-// advance moves a manual clock. A refusal is an error; a missing answer is not.
+// advance moves a manual clock. A refusal is an error; a missing response is not.
 func (c *clientPool) advance(ctx context.Context, seconds int) error {
 	body := fmt.Appendf(nil, `{"advance_seconds":%d}`, seconds)
 	status, response := c.do(ctx, http.MethodPut, "/api/v1/sandbox/clock", body, "authorization", "Bearer "+c.server.Sandbox.AdminToken)

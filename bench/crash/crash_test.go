@@ -10,7 +10,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// Numbers of kills in a campaign: in `make test`, and in each campaign of a soak.
+// Numbers of kills in the campaigns of `make test`, and in each campaign of a soak.
 const (
 	fewKills    = 14
 	fewByManual = 5 // on a manual clock

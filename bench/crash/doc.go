@@ -2,21 +2,21 @@
 // including during recovery, and checks the store after each kill.
 //
 // Invariants, each checked after every kill or, if marked, at the end:
-//  1. `mizan audit verify` finds no fault in the closed store. Its input is every answer that
-//     any client has had so far.
+//  1. `mizan audit verify` finds no fault in the closed store. Its input has every response that any
+//     client has received so far.
 //  2. Two openings in a row give the same digest: recovery is idempotent.
 //  3. The server is ready again within five seconds.
-//  4. All answers about one txid name one transaction, also after concurrent creates and across
-//     kills. A final answer never changes.
+//  4. All responses about one txid are about one transaction, even after concurrent creates and kills.
+//     A final status never changes.
 //  5. At the end every transaction is final, with an outcome that its card allows. Each txid
 //     has exactly one transaction, and each transaction that reached the provider has exactly
 //     one call in the provider's log.
 //  6. At the end the ledger's totals are the sum of what was charged and paid out.
 //  7. No card number in plaintext, and no cardholder, is in any file or in the log.
-//  8. In a separate campaign with a merchant that alternately acknowledges, fails and hangs:
-//     the merchant has acknowledged each status of each answered transaction, under one
-//     event_id and with the same data at each attempt. MIZAN_NOTICE_KILLS=200 sets the number
-//     of kills.
+//  8. In a separate campaign with a merchant that alternately acknowledges, fails and hangs: the
+//     merchant has acknowledged a notification of each status of each transaction for which a client
+//     got a response. All attempts have the same event_id and data. MIZAN_NOTICE_KILLS=200 sets the
+//     number of kills.
 //
 // A kill can't reveal an acknowledgement before the sync, because the page cache outlives the
 // process. posting's tests check that with a store that delays the sync.
@@ -25,5 +25,6 @@
 // the kernel delivers a signal. MIZAN_SOAK=30m runs new campaigns for that time, alternately on
 // the real and on a manual clock.
 //
-// Rejected: failpoints in the server. They kill only where a developer expected it.
+// Rejected: failpoints in the server. They kill the server only at places that a developer has thought
+// of.
 package crash

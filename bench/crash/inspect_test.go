@@ -40,7 +40,7 @@ func (c *campaign) inspect() {
 	}
 }
 
-// withJournal opens the closed store.
+// withJournal opens the closed store and calls fn with its journal.
 func (c *campaign) withJournal(fn func(*posting.Journal) error) {
 	c.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -72,7 +72,7 @@ func (c *campaign) digest() (sum [32]byte) {
 // totals are the totals of the partner's available account.
 type totals struct{ credits, debits, held *big.Int }
 
-// totals reads the totals as the auditor does.
+// totals reads the totals over the API, as an auditor would.
 func (c *campaign) totals(s *server.Server) map[string]totals {
 	c.t.Helper()
 	clientPool, err := newClientPool(c.book, s, true)
@@ -114,7 +114,7 @@ func (c *campaign) compareTotals(now map[string]totals) {
 	c.t.Helper()
 	for env, opening := range c.opening {
 		credits, debits := new(big.Int).Set(opening.credits), new(big.Int).Set(opening.debits)
-		for _, o := range c.book.where(func(r *reading) bool { return r.Status == "charged" && r.Env == env }) {
+		for _, o := range c.book.ordersMatching(func(r *reading) bool { return r.Status == "charged" && r.Env == env }) {
 			moved := big.NewInt(int64(o.amount))
 			if o.kind == "payment" {
 				credits.Add(credits, moved)

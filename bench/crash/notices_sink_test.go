@@ -15,13 +15,13 @@ import (
 // sinkSecret signs the notifications to the sink.
 const sinkSecret = "whsec-crash"
 
-// patient is how many attempts of an event the sink may fail before it acknowledges.
-const patient = 3
+// patient is the number of attempts of an event that the sink may fail before it must acknowledge.
+const maxFailedAttempts = 3
 
-// delivered is what has arrived about one event.
+// delivered records the notifications that have arrived about one event.
 type delivered struct {
 	transaction, status string
-	data                string // the same at each attempt
+	data                string // must be the same at each attempt
 	attempts            int
 	acknowledged        bool
 }
@@ -32,26 +32,26 @@ type sink struct {
 	*httptest.Server
 	t testing.TB
 
-	mu     sync.Mutex
-	events map[string]*delivered // guarded by mu: by event_id
-	ids    map[[2]string]string  // guarded by mu: the event_id of a transaction's status
-	came   int                   // guarded by mu
-	hangs  chan struct{}         // guarded by mu: closed to release hanging requests; nil: none hangs
+	mu       sync.Mutex
+	events   map[string]*delivered // guarded by mu: by event_id
+	ids      map[[2]string]string  // guarded by mu: the event_id of a transaction's status
+	arrivals int                   // guarded by mu
+	hangs    chan struct{}         // guarded by mu: closed to release hanging requests; nil: no request hangs
 }
 
 func newSink(t testing.TB) *sink {
 	s := &sink{t: t, events: make(map[string]*delivered), ids: make(map[[2]string]string)}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.receive))
 	t.Cleanup(func() {
-		s.mayHang(false)
+		s.allowHanging(false)
 		s.CloseClientConnections()
 		s.Close()
 	})
 	return s
 }
 
-// mayHang sets whether a third of the requests is never answered.
-func (s *sink) mayHang(may bool) {
+// allowHanging sets whether a third of the requests is never answered.
+func (s *sink) allowHanging(may bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hangs != nil {
@@ -68,7 +68,7 @@ func (s *sink) receive(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the sending server was killed
 	}
-	status, hang := s.note(r.Header, body)
+	status, hang := s.receiveNotification(r.Header, body)
 	if hang == nil {
 		w.WriteHeader(status)
 		return
@@ -80,8 +80,8 @@ func (s *sink) receive(w http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// note compares a notification with the earlier ones of its event.
-func (s *sink) note(header http.Header, body []byte) (status int, hang <-chan struct{}) {
+// receiveNotification compares a notification with the earlier ones of its event.
+func (s *sink) receiveNotification(header http.Header, body []byte) (status int, hang <-chan struct{}) {
 	var n struct {
 		EventID string          `json:"event_id"`
 		Type    string          `json:"type"`
@@ -98,7 +98,7 @@ func (s *sink) note(header http.Header, body []byte) (status int, hang <-chan st
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.came++
+	s.arrivals++
 	of := [2]string{data.ID, data.Status}
 	if id, ok := s.ids[of]; ok && id != n.EventID {
 		s.t.Errorf("%v has two event ids, %s and %s", of, id, n.EventID)
@@ -114,18 +114,18 @@ func (s *sink) note(header http.Header, body []byte) (status int, hang <-chan st
 	}
 	e.attempts++
 	switch {
-	case e.attempts > patient: // no event may be given up by chance
-	case s.came%3 == 0:
+	case e.attempts > maxFailedAttempts: // the server must not give up an event by chance
+	case s.arrivals%3 == 0:
 		return http.StatusInternalServerError, nil
-	case s.came%3 == 1 && s.hangs != nil:
+	case s.arrivals%3 == 1 && s.hangs != nil:
 		return 0, s.hangs
 	}
 	e.acknowledged = true
 	return http.StatusOK, nil
 }
 
-// has returns how often a transaction's status arrived, and whether it was acknowledged.
-func (s *sink) has(transaction, status string) (attempts int, acknowledged bool) {
+// attemptsOf returns how often a transaction's status arrived, and whether it was acknowledged.
+func (s *sink) attemptsOf(transaction, status string) (attempts int, acknowledged bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.events[s.ids[[2]string{transaction, status}]]
@@ -143,5 +143,5 @@ func (s *sink) counts() (came, events, repeated int) {
 			repeated++
 		}
 	}
-	return s.came, len(s.events), repeated
+	return s.arrivals, len(s.events), repeated
 }

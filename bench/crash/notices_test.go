@@ -23,7 +23,7 @@ var notified = map[string]bool{
 	"failed": true, "reversed": true, "refunding": true, "refunded": true,
 }
 
-// noticeCards lead to statuses of many kinds, some of them later than the answer.
+// noticeCards lead to statuses of many kinds, some of which come after the response to the create.
 var noticeCards = []string{
 	"4242424242424242", "4000000000000002", "4000000000000119", "4000000000003220", "4000000000000077", "4000000000000259", "4242424242424242",
 }
@@ -37,10 +37,10 @@ type noticeRun struct {
 	txids  atomic.Int64
 
 	mu       sync.Mutex
-	answered []string // guarded by mu: ids of transactions
+	answered []string // guarded by mu: ids of transactions for which a response came
 }
 
-// load creates transactions until the server has been killed, or until is closed.
+// load creates transactions until the server has been killed, or the channel until is closed.
 func (r *noticeRun) load(until <-chan struct{}, answers chan<- struct{}) (wait func()) {
 	var clients sync.WaitGroup
 	for range 4 {
@@ -81,15 +81,15 @@ func (r *noticeRun) load(until <-chan struct{}, answers chan<- struct{}) (wait f
 	return clients.Wait
 }
 
-// lifecycle runs the server under load and kills it: after some answers, or some milliseconds
-// after it was ready.
+// lifecycle runs the server under load and kills it: after some responses, or some milliseconds after
+// it was ready.
 func (r *noticeRun) lifecycle(n int) {
 	r.t.Helper()
-	r.sink.mayHang(n%3 == 0)
+	r.sink.allowHanging(n%3 == 0)
 	until, answers := make(chan struct{}), make(chan struct{})
 	wait := r.load(until, answers)
 	var stepping sync.WaitGroup
-	if n%3 != 0 { // a move of the clock waits for hanging requests
+	if n%3 != 0 { // moving the clock waits for hanging requests
 		admin := r.Admin()
 		stepping.Go(func() { _, _ = admin.Put("/api/v1/sandbox/clock", `{"advance_seconds":45}`) })
 	}
@@ -108,7 +108,7 @@ func (r *noticeRun) lifecycle(n int) {
 	close(until)
 	wait()
 	stepping.Wait()
-	r.sink.mayHang(false)
+	r.sink.allowHanging(false)
 }
 
 // transitions returns the statuses that a transaction has had.
@@ -172,7 +172,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 				continue
 			}
 			statuses[status]++
-			if attempts, acknowledged := r.sink.has(id, status); !acknowledged {
+			if attempts, acknowledged := r.sink.attemptsOf(id, status); !acknowledged {
 				t.Errorf("%s became %s: told %d times, never acknowledged", id, status, attempts)
 			}
 		}
@@ -182,7 +182,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 	if statuses["charged"] == 0 || statuses["action_required"] == 0 || repeated == 0 {
 		t.Errorf("too little happened: %v", statuses)
 	}
-	r.advance(32 * 24 * 3600) // what has ended is removed
+	r.advance(32 * 24 * 3600) // rows of ended notifications are removed
 	if code := r.Stop(); code != 0 {
 		t.Errorf("the server stopped with %d\n%s", code, r.Stderr())
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// reading is the content of an answer about a transaction: the fields that must never change
-// once it is final.
+// reading has those fields of a response about a transaction that must never change once the
+// transaction is final.
 type reading struct {
 	ID             string  `json:"id"`
 	TxID           string  `json:"txid"`
@@ -48,7 +48,7 @@ var outcomes = map[string]outcome{
 	"4000000000009995": {"rejected", "insufficient_funds"},
 	"4000000000000119": {"failed", "processing_error"},
 	"4000000000000077": charged, // 5 s later
-	"4000000000000341": charged, // an inquiry learns it 10 s later
+	"4000000000000341": charged, // an inquiry returns the outcome 10 s later
 }
 
 // underWay are the statuses before a final one.
@@ -65,13 +65,13 @@ type order struct {
 	txid, kind, card, env string
 	amount                int
 	body                  []byte // as sent
-	noted                 []byte // as recorded: without the CVV, and with only the last four digits of the card
+	redactedBody          []byte // as recorded: without the CVV, and with only the last four digits of the card
 
-	last reading // guarded by book.mu: the latest answer; zero: none yet
+	last reading // guarded by book.mu: the latest response; zero: none yet
 }
 
-// newOrder makes a random order. Delayed orders are rare because they make a campaign wait;
-// with calm there are none.
+// newOrder makes a random order. Orders with a delayed outcome are rare, because a campaign has to wait
+// for them; with calm there are none.
 func newOrder(txid string, random *rand.Rand, calm bool) *order {
 	o := &order{txid: txid, kind: "payment", env: "prod", card: "4242424242424242", amount: 1 + random.IntN(maxAmount)}
 	switch roll := random.IntN(100); {
@@ -96,7 +96,7 @@ func newOrder(txid string, random *rand.Rand, calm bool) *order {
 		o.env = "test"
 	}
 	o.body = o.render(o.card, `,"cvv":"737"`)
-	o.noted = o.render(o.card[len(o.card)-4:], "")
+	o.redactedBody = o.render(o.card[len(o.card)-4:], "")
 	return o
 }
 
@@ -107,7 +107,7 @@ func (o *order) render(card, cvv string) []byte {
 		o.txid, o.kind, o.env, o.amount, currency, card, cardholder, cvv)
 }
 
-// check compares an answer with the order and with the last answer before the request was sent.
+// check compares a response with the order and with the last response before the request was sent.
 func (o *order) check(before, got *reading) error {
 	want := reading{TxID: o.txid, Type: o.kind, Amount: fmt.Sprint(o.amount), Currency: currency, Env: o.env}
 	has := reading{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
@@ -120,7 +120,7 @@ func (o *order) check(before, got *reading) error {
 		return fmt.Errorf("txid %s: was transaction %s of %s, is now %s of %s", o.txid, before.ID, before.Started, got.ID, got.Started)
 	case before.final() && !same(before, got):
 		return fmt.Errorf("txid %s: was final as %s, is now %s", o.txid, show(before), show(got))
-	case got.final() && !o.may(outcome{got.Status, got.Error}):
+	case got.final() && !o.allows(outcome{got.Status, got.Error}):
 		return fmt.Errorf("txid %s: card %s ended as %s %q", o.txid, o.card[len(o.card)-4:], got.Status, got.Error)
 	case !got.final() && !slices.Contains(underWay, got.Status):
 		return fmt.Errorf("txid %s: unexpected status %q", o.txid, got.Status)
@@ -128,7 +128,7 @@ func (o *order) check(before, got *reading) error {
 	return nil
 }
 
-func (o *order) may(end outcome) bool { return end == outcomes[o.card] || end == interrupted }
+func (o *order) allows(end outcome) bool { return end == outcomes[o.card] || end == interrupted }
 
 func same(a, b *reading) bool { return show(a) == show(b) }
 

@@ -75,8 +75,8 @@ func (s *Sandbox) Client() (*http.Client, error) {
 	}, nil
 }
 
-// healthy tells whether the server reports that it is ready. No answer means false.
-func healthy(ctx context.Context, client *http.Client, base string) bool {
+// isReady tells whether the server reports that it is ready. Without a response it returns false.
+func isReady(ctx context.Context, client *http.Client, base string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/v1/health", nil)
 	if err != nil {
 		return false

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// pollEvery is how often a starting server is asked whether it is ready. It is the precision of
-// the time to ready.
+// pollEvery is the interval at which a starting server is asked whether it is ready. It is the
+// precision of Server.ReadyAfter.
 const pollEvery = 5 * time.Millisecond
 
 // Options configures the start of a server.
@@ -23,21 +23,21 @@ type Options struct {
 	Dir    string    // its data directory
 	TLS    string    // "off" or "auto"
 	Args   []string  // further arguments of serve
-	Log    io.Writer // receives the server's stderr; nil: only its end is kept
+	Log    io.Writer // receives the server's stderr; nil: only StderrEnd has a part of it
 }
 
 // Server is a running process.
 type Server struct {
-	Sandbox Sandbox       // set by Ready
-	Took    time.Duration // from the start of the process until it was ready
+	Sandbox    Sandbox       // set by Ready
+	ReadyAfter time.Duration // from the start of the process until it was ready
 
 	options Options
 	process *os.Process
 	began   time.Time
-	stale   os.FileInfo // sandbox.json of the start before; nil: none
+	stale   os.FileInfo // sandbox.json of the previous start; nil: none
 	end     *tail
 	exited  chan struct{} // closed when the process has ended
-	exit    error         // the reason, after exited is closed
+	exit    error         // how the process ended; valid after exited is closed
 }
 
 // Start starts `serve --sandbox` on a port that the kernel chooses, and returns without
@@ -56,7 +56,7 @@ func Start(o Options) (*Server, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	s.began = time.Now()
 	started := make(chan error, 1)
-	go s.follow(cmd, started)
+	go s.runProcess(cmd, started)
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
@@ -64,9 +64,9 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// follow starts the process and waits for its end on one thread, because the kernel treats the
+// runProcess starts the process and waits for its end on one thread, because the kernel treats the
 // end of the thread that started a child as the end of its parent.
-func (s *Server) follow(cmd *exec.Cmd, started chan<- error) {
+func (s *Server) runProcess(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	err := cmd.Start()
 	started <- err
@@ -76,29 +76,29 @@ func (s *Server) follow(cmd *exec.Cmd, started chan<- error) {
 	close(s.exited)
 }
 
-// Ready waits until the server accepts requests. If the server ends instead, the error contains
-// the end of its output.
-func (s *Server) Ready(ctx context.Context) error {
+// WaitReady waits until the server accepts requests. If the server ends before that, the error contains the
+// end of its output.
+func (s *Server) WaitReady(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
 		ready, err := s.probe(ctx)
 		if err != nil || ready {
-			s.Took = time.Since(s.began)
+			s.ReadyAfter = time.Since(s.began)
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("server: not ready after %v: %w\n%s", time.Since(s.began).Round(time.Millisecond), ctx.Err(), s.end)
 		case <-s.exited:
-			return fmt.Errorf("server: ended before it was ready: %w\n%s", s.reason(), s.end)
+			return fmt.Errorf("server: ended before it was ready: %w\n%s", s.exitError(), s.end)
 		case <-tick.C:
 		}
 	}
 }
 
-// probe checks once whether the server is ready. A missing sandbox.json is no error. One that
-// can't be read is an error, because the server replaces the file as a whole.
+// probe checks once whether the server is ready. A missing sandbox.json is no error. A malformed one is
+// an error, because the server replaces the file as a whole.
 func (s *Server) probe(ctx context.Context) (bool, error) {
 	path := filepath.Join(s.options.Dir, sandboxFile)
 	stat, err := os.Stat(path)
@@ -114,7 +114,7 @@ func (s *Server) probe(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer client.CloseIdleConnections()
-	if !healthy(ctx, client, sandbox.BaseURL) {
+	if !isReady(ctx, client, sandbox.BaseURL) {
 		return false, nil
 	}
 	s.Sandbox = sandbox
@@ -137,8 +137,8 @@ func (s *Server) Kill() error {
 	return err
 }
 
-// Stop sends SIGTERM and waits. If the process still runs after the wait, it is killed. That is
-// an error, and so is an exit code other than 0.
+// Stop sends SIGTERM and waits. If the process still runs after the wait, Stop kills it and returns an
+// error. An exit code other than 0 is an error too.
 func (s *Server) Stop(wait time.Duration) error {
 	if err := s.signal(syscall.SIGTERM); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (s *Server) Stop(wait time.Duration) error {
 func (s *Server) signal(sig syscall.Signal) error {
 	select {
 	case <-s.exited:
-		return fmt.Errorf("server: has already ended: %w\n%s", s.reason(), s.end)
+		return fmt.Errorf("server: has already ended: %w\n%s", s.exitError(), s.end)
 	default:
 	}
 	if err := s.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -169,7 +169,7 @@ func (s *Server) signal(sig syscall.Signal) error {
 	return nil
 }
 
-func (s *Server) reason() error {
+func (s *Server) exitError() error {
 	if s.exit == nil {
 		return errors.New("exit 0")
 	}

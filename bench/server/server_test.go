@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// stubEnv makes the test binary act as a server: "good" becomes ready and ends on SIGTERM,
-// "deaf" ignores it, "broken" ends immediately.
+// stubEnv makes the test binary act as a server: "good" becomes ready and ends on SIGTERM, "deaf"
+// ignores SIGTERM, "broken" ends immediately.
 const stubEnv = "MIZAN_SERVER_STUB"
 
 func TestMain(m *testing.M) {
@@ -91,14 +91,14 @@ func TestReadyIgnoresAnEarlierStart(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {
 		s := start(t, "good", dir)
-		if err := s.Ready(soon(t)); err != nil {
+		if err := s.WaitReady(soon(t)); err != nil {
 			t.Fatal(err)
 		}
 		if want := fmt.Sprint(s.PID()); s.Sandbox.AuditorToken != want {
 			t.Errorf("sandbox.json of process %s, want %s", s.Sandbox.AuditorToken, want)
 		}
-		if s.Took <= 0 {
-			t.Errorf("ready after %v", s.Took)
+		if s.ReadyAfter <= 0 {
+			t.Errorf("ready after %v", s.ReadyAfter)
 		}
 		if err := s.Kill(); err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestReadyIgnoresAnEarlierStart(t *testing.T) {
 
 func TestReadyReportsAnEndedProcess(t *testing.T) {
 	s := start(t, "broken", t.TempDir())
-	err := s.Ready(soon(t))
+	err := s.WaitReady(soon(t))
 	if err == nil || !strings.Contains(err.Error(), "nothing fits") || !strings.Contains(err.Error(), "exit status 2") {
 		t.Fatalf("Ready = %v", err)
 	}
@@ -119,7 +119,7 @@ func TestReadyReportsAnEndedProcess(t *testing.T) {
 
 func TestStopWaitsForTheEnd(t *testing.T) {
 	s := start(t, "good", t.TempDir())
-	if err := s.Ready(soon(t)); err != nil {
+	if err := s.WaitReady(soon(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Stop(time.Minute); err != nil {
@@ -132,7 +132,7 @@ func TestStopWaitsForTheEnd(t *testing.T) {
 
 func TestStopKillsAProcessThatIgnoresSignals(t *testing.T) {
 	s := start(t, "deaf", t.TempDir())
-	if err := s.Ready(soon(t)); err != nil {
+	if err := s.WaitReady(soon(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Stop(time.Millisecond); err == nil || !strings.Contains(err.Error(), "still running") {
@@ -176,13 +176,13 @@ func TestUsageForms(t *testing.T) {
 		t.Error("a short line was accepted")
 	}
 	status := []byte("Name:\tx\nVmRSS:\t    1033 kB\nRssAnon:\t    1024 kB\nRssFile:\t 9 kB\n")
-	if got, err := sizeOf(status, "RssAnon"); err != nil || got != 1<<20 {
+	if got, err := statusBytes(status, "RssAnon"); err != nil || got != 1<<20 {
 		t.Errorf("RssAnon = %v, %v; want 1 MiB", got, err)
 	}
-	if got, err := sizeOf(status, "VmRSS"); err != nil || got != 1033<<10 {
+	if got, err := statusBytes(status, "VmRSS"); err != nil || got != 1033<<10 {
 		t.Errorf("VmRSS = %v, %v; want 1033 KiB", got, err)
 	}
-	if got, err := sizeOf([]byte("Name:\tx\n"), "VmRSS"); err != nil || got != 0 {
+	if got, err := statusBytes([]byte("Name:\tx\n"), "VmRSS"); err != nil || got != 0 {
 		t.Errorf("a process that has ended: %v, %v", got, err)
 	}
 }

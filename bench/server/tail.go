@@ -2,7 +2,7 @@ package server
 
 import "sync"
 
-// keptTail is how much of a server's output is kept for an error's text.
+// keptTail is the number of bytes at the end of a server's output that are kept for error texts.
 const keptTail = 8 << 10
 
 // tail keeps the end of what is written to it.

@@ -35,11 +35,11 @@ func UsageOf(pid int) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	anon, err := sizeOf(status, "RssAnon")
+	anon, err := statusBytes(status, "RssAnon")
 	if err != nil {
 		return Usage{}, err
 	}
-	resident, err := sizeOf(status, "VmRSS")
+	resident, err := statusBytes(status, "VmRSS")
 	return Usage{CPU: cpu, Anon: anon, Resident: resident}, err
 }
 
@@ -63,9 +63,9 @@ func cpuTime(stat []byte) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / userHZ, nil
 }
 
-// sizeOf returns a line of /proc/pid/status in bytes; 0 if there is no such line, because a
+// statusBytes returns a line of /proc/pid/status in bytes; 0 if there is no such line, because a
 // process that has just ended has no memory.
-func sizeOf(status []byte, name string) (int64, error) {
+func statusBytes(status []byte, name string) (int64, error) {
 	_, rest, found := strings.Cut(string(status), "\n"+name+":")
 	if !found {
 		return 0, nil

@@ -18,7 +18,7 @@ type paymentsBench struct{ bench.PaymentsConfig }
 
 // Run implements the command.
 func (c *paymentsBench) Run(s *cli.Streams) error {
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	return bench.Payments(ctx, c.PaymentsConfig, s.Out)
 }
@@ -28,7 +28,7 @@ type contractsBench struct{ bench.ContractsConfig }
 
 // Run implements the command.
 func (c *contractsBench) Run(s *cli.Streams) error {
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	return bench.Contracts(ctx, c.ContractsConfig, s.Out)
 }
@@ -38,7 +38,7 @@ type ledgerBench struct{ bench.LedgerConfig }
 
 // Run implements the command.
 func (c *ledgerBench) Run(s *cli.Streams) error {
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	return bench.Ledger(ctx, c.LedgerConfig, s.Out)
 }
@@ -48,7 +48,7 @@ type accessBench struct{ bench.AccessConfig }
 
 // Run implements the command.
 func (c *accessBench) Run(s *cli.Streams) error {
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	return bench.Access(ctx, c.AccessConfig, s.Out)
 }

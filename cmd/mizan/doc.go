@@ -9,9 +9,9 @@
 //
 // Invariants:
 //  1. main hides the process's memory from other processes before it does anything else.
-//  2. Exit codes, except for admin and contracts, which have their own: 0 clean stop, 1 storage
-//     fault, 2 bad configuration or address in use, 3 directory locked or of another schema, 4
-//     an answer or file given to an auditor's command is not proven.
+//  2. Exit codes, except for admin and contracts, which have their own: 0 clean stop, 1 storage fault,
+//     2 bad configuration or address in use, 3 directory locked or of another schema, 4 a response or
+//     file given to an auditor's command is not proven.
 //
 // Callers: people, the Makefile, internal/testkit.
 //

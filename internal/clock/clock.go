@@ -16,17 +16,17 @@ type Clock interface {
 // machine's clock has caught up.
 type Real struct{}
 
-// shown is the latest instant that a Real clock of this process has returned.
-var shown latest
+// lastShown is the latest instant that a Real clock of this process has returned.
+var lastShown latest
 
 // Now implements Clock.
-func (Real) Now() time.Time { return shown.after(time.Now()) }
+func (Real) Now() time.Time { return lastShown.advance(time.Now()) }
 
 // latest is an instant that never goes back, in microseconds.
 type latest struct{ micros atomic.Int64 }
 
-// after advances to the instant if it is later, and returns the current value.
-func (l *latest) after(at time.Time) time.Time {
+// advance advances to the instant if it is later, and returns the current value.
+func (l *latest) advance(at time.Time) time.Time {
 	micros := at.UnixMicro()
 	for {
 		before := l.micros.Load()

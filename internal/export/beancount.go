@@ -27,7 +27,7 @@ func writeBeancount(out io.Writer, x *exporter) error {
 	if err := b.preamble(); err != nil {
 		return err
 	}
-	if err := x.each(b.entry); err != nil {
+	if err := x.eachEntry(b.entry); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "\n; end of the export: %d entries\n", x.count.Entries)
@@ -46,7 +46,7 @@ func (b *beancount) preamble() error {
 	err := b.eachPath(func(path ledger.Path, assets []money.Asset) error {
 		names := make([]string, len(assets))
 		for i, a := range assets {
-			c, err := b.commodities.of(a)
+			c, err := b.commodities.lookup(a)
 			if err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ func (b *beancount) preamble() error {
 	}
 	for _, c := range b.commodities.byName() {
 		dst := fmt.Appendf(b.buf[:0], "%s commodity %s\n", opened, c.name)
-		if hashed(c.name) {
+		if containsHash(c.name) {
 			dst = append(quoted(append(dst, "  asset: "...), c.asset.String()), '\n')
 		}
 		if !c.resolved {
@@ -79,7 +79,7 @@ func (b *beancount) preamble() error {
 func (b *beancount) entry(e *ledger.Event) error {
 	dst := append(b.buf[:0], '\n')
 	dst = append(dst, day(e.Entry.Effective)...)
-	dst = append(dst, ' ', mark(e.Entry.Phase), ' ')
+	dst = append(dst, ' ', statusFlag(e.Entry.Phase), ' ')
 	dst = quoted(dst, e.Name)
 	dst = reference(dst, " ^seq-", e.Seq)
 	dst = reference(dst, " ^seq-", e.Entry.Reverses)
@@ -96,7 +96,7 @@ func (b *beancount) entry(e *ledger.Event) error {
 	dst = append(dst, '\n')
 	var err error
 	if e.Entry.Phase != ledger.Void {
-		if dst, err = b.postings(dst, e.Entry.Postings, !posts(e.Entry.Phase), false); err != nil {
+		if dst, err = b.postings(dst, e.Entry.Postings, !movesPostedTotals(e.Entry.Phase), false); err != nil {
 			return err
 		}
 	}
@@ -112,17 +112,17 @@ func (b *beancount) entry(e *ledger.Event) error {
 	return err
 }
 
-func (b *beancount) postings(dst []byte, postings []ledger.Posting, pending, back bool) ([]byte, error) {
+func (b *beancount) postings(dst []byte, postings []ledger.Posting, pending, released bool) ([]byte, error) {
 	for i := range postings {
 		p := &postings[i]
-		c, err := b.commodities.of(p.Asset)
+		c, err := b.commodities.lookup(p.Asset)
 		if err != nil {
 			return dst, err
 		}
 		dst = append(dst, "  "...)
 		dst = appendBeancountAccount(dst, p.Account, pending)
 		dst = append(dst, "  "...)
-		dst = signed(dst, p.Amount, c.scale, sideOf(p, back))
+		dst = signed(dst, p.Amount, c.scale, sideOf(p, released))
 		dst = append(append(append(dst, ' '), c.name...), '\n')
 	}
 	return dst, nil

@@ -23,13 +23,13 @@ const (
 	XLSX
 )
 
-// form describes a format.
-type form struct {
+// formatInfo describes a format.
+type formatInfo struct {
 	name, extension, media string
 	write                  func(io.Writer, *exporter) error
 }
 
-var forms = [...]form{
+var formatInfos = [...]formatInfo{
 	HLedger:   {"hledger", "journal", "text/plain; charset=utf-8", writeHLedger},
 	Beancount: {"beancount", "beancount", "text/plain; charset=utf-8", writeBeancount},
 	CSV:       {"csv", "csv", "text/csv; charset=utf-8", writeCSV},
@@ -39,7 +39,7 @@ var forms = [...]form{
 
 // Names returns the formats' names in the order of the constants.
 func Names() (names []string) {
-	for _, f := range forms[HLedger:] {
+	for _, f := range formatInfos[HLedger:] {
 		names = append(names, f.name)
 	}
 	return names
@@ -47,8 +47,8 @@ func Names() (names []string) {
 
 // ParseFormat finds a format by its exact name.
 func ParseFormat(name string) (Format, bool) {
-	for f := HLedger; int(f) < len(forms); f++ {
-		if forms[f].name == name {
+	for f := HLedger; int(f) < len(formatInfos); f++ {
+		if formatInfos[f].name == name {
 			return f, true
 		}
 	}
@@ -56,13 +56,13 @@ func ParseFormat(name string) (Format, bool) {
 }
 
 // String returns the format's name.
-func (f Format) String() string { return forms[f].name }
+func (f Format) String() string { return formatInfos[f].name }
 
 // Extension returns the usual file extension, without the dot.
-func (f Format) Extension() string { return forms[f].extension }
+func (f Format) Extension() string { return formatInfos[f].extension }
 
 // MediaType returns the Content-Type.
-func (f Format) MediaType() string { return forms[f].media }
+func (f Format) MediaType() string { return formatInfos[f].media }
 
 // Book is the content of an export: one organization's entries in one environment.
 type Book struct {
@@ -91,12 +91,12 @@ type Count struct{ Entries, Postings uint64 }
 // Write writes the book in the format. An error is the Book's, the Writer's, or that of an
 // asset without a unique name in the format. After an error the output is incomplete.
 func Write(w io.Writer, f Format, b *Book) (Count, error) {
-	if f < HLedger || int(f) >= len(forms) {
+	if f < HLedger || int(f) >= len(formatInfos) {
 		return Count{}, fmt.Errorf("export: format %d", f)
 	}
 	x := &exporter{Book: b, holds: newHolds()}
 	out := bufio.NewWriterSize(w, bufferSize)
-	if err := forms[f].write(out, x); err != nil {
+	if err := formatInfos[f].write(out, x); err != nil {
 		return x.count, err
 	}
 	return x.count, out.Flush()
@@ -112,8 +112,8 @@ type exporter struct {
 	count Count
 }
 
-// each calls fn with the entries of the export.
-func (x *exporter) each(fn func(*ledger.Event) error) error {
+// eachEntry calls fn with the entries of the export.
+func (x *exporter) eachEntry(fn func(*ledger.Event) error) error {
 	for e, err := range x.Entries {
 		if err != nil {
 			return err
@@ -143,17 +143,17 @@ func (x *exporter) each(fn func(*ledger.Event) error) error {
 // includes tells whether an entry has an account with the prefix, in its postings or in those
 // that it releases: if a hold is in the export, its capture or void is too.
 func (x *exporter) includes(entry *ledger.Entry) (bool, error) {
-	if x.Prefix == "" || below(x.Prefix, entry.Postings) {
+	if x.Prefix == "" || anyBelow(x.Prefix, entry.Postings) {
 		return true, nil
 	}
 	if entry.Phase != ledger.Capture {
 		return false, nil
 	}
 	held, err := x.held(entry.Closes)
-	return below(x.Prefix, held), err
+	return anyBelow(x.Prefix, held), err
 }
 
-func below(prefix string, postings []ledger.Posting) bool {
+func anyBelow(prefix string, postings []ledger.Posting) bool {
 	for i := range postings {
 		if strings.HasPrefix(string(postings[i].Account), prefix) {
 			return true

@@ -24,7 +24,7 @@ var (
 func Named(name func(money.Asset) (string, error), assets ...money.Asset) error {
 	known := newCommodities(name)
 	for _, a := range assets {
-		if _, err := known.of(a); err != nil {
+		if _, err := known.lookup(a); err != nil {
 			return err
 		}
 	}

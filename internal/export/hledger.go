@@ -40,7 +40,7 @@ func writeHLedger(out io.Writer, x *exporter) error {
 	if err := h.preamble(); err != nil {
 		return err
 	}
-	if err := x.each(h.entry); err != nil {
+	if err := x.eachEntry(h.entry); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "\n; end of the export: %d entries\n", x.count.Entries)
@@ -76,7 +76,7 @@ func (h *hledger) preamble() error {
 	}
 	err := h.eachPath(func(path ledger.Path, assets []money.Asset) error {
 		for _, a := range assets {
-			if _, err := h.commodities.of(a); err != nil {
+			if _, err := h.commodities.lookup(a); err != nil {
 				return err
 			}
 		}
@@ -111,7 +111,7 @@ func (h *hledger) entry(e *ledger.Event) error {
 	b = append(b, e.Entry.Effective.String()...)
 	b = append(b, '=')
 	b = append(b, e.Booked.Date().String()...)
-	b = append(b, ' ', mark(e.Entry.Phase), ' ', '(')
+	b = append(b, ' ', statusFlag(e.Entry.Phase), ' ', '(')
 	b = strconv.AppendUint(b, e.Seq, 10)
 	b = append(b, ") "...)
 	b = append(b, oneLine(e.Name)...)
@@ -127,7 +127,7 @@ func (h *hledger) entry(e *ledger.Event) error {
 	b = reference(b, "\n    ; closes:", e.Entry.Closes)
 	b = append(b, '\n')
 	var err error
-	if posts(e.Entry.Phase) {
+	if movesPostedTotals(e.Entry.Phase) {
 		b, err = h.postings(b, e.Entry.Postings, false, false)
 	} else if e.Entry.Phase == ledger.Pending {
 		b, err = h.postings(b, e.Entry.Postings, true, false)
@@ -147,12 +147,12 @@ func (h *hledger) entry(e *ledger.Event) error {
 	return err
 }
 
-// posts tells whether an entry of the phase moves posted totals.
-func posts(p ledger.Phase) bool { return p == ledger.Posted || p == ledger.Capture }
+// movesPostedTotals tells whether an entry of the phase moves posted totals.
+func movesPostedTotals(p ledger.Phase) bool { return p == ledger.Posted || p == ledger.Capture }
 
-// mark returns the status that hledger and beancount give an entry.
-func mark(p ledger.Phase) byte {
-	if posts(p) {
+// statusFlag returns the status that hledger and beancount give an entry.
+func statusFlag(p ledger.Phase) byte {
+	if movesPostedTotals(p) {
 		return '*'
 	}
 	return '!'
@@ -166,10 +166,10 @@ func reference(dst []byte, label string, seq uint64) []byte {
 	return strconv.AppendUint(append(dst, label...), seq, 10)
 }
 
-func (h *hledger) postings(dst []byte, postings []ledger.Posting, pending, back bool) ([]byte, error) {
+func (h *hledger) postings(dst []byte, postings []ledger.Posting, pending, released bool) ([]byte, error) {
 	for i := range postings {
 		p := &postings[i]
-		c, err := h.commodities.of(p.Asset)
+		c, err := h.commodities.lookup(p.Asset)
 		if err != nil {
 			return dst, err
 		}
@@ -182,15 +182,15 @@ func (h *hledger) postings(dst []byte, postings []ledger.Posting, pending, back 
 			dst = append(dst, p.Account...)
 		}
 		dst = append(dst, "  "...)
-		dst = signed(dst, p.Amount, c.scale, sideOf(p, back))
+		dst = signed(dst, p.Amount, c.scale, sideOf(p, released))
 		dst = append(append(append(dst, ' '), c.name...), '\n')
 	}
 	return dst, nil
 }
 
 // sideOf returns a posting's side, or the other side if the posting is released.
-func sideOf(p *ledger.Posting, back bool) ledger.Side {
-	if back {
+func sideOf(p *ledger.Posting, released bool) ledger.Side {
+	if released {
 		return p.Side.Opposite()
 	}
 	return p.Side

@@ -66,9 +66,9 @@ func newCommodities(name func(money.Asset) (string, error)) *commodities {
 	return &commodities{name: name, seen: make(map[money.Asset]commodity), taken: make(map[string]money.Asset)}
 }
 
-// of returns the asset's commodity. The error is for an asset without a name, or with the name
+// lookup returns the asset's commodity. The error is for an asset without a name, or with the name
 // of another asset.
-func (c *commodities) of(a money.Asset) (commodity, error) {
+func (c *commodities) lookup(a money.Asset) (commodity, error) {
 	if known, ok := c.seen[a]; ok {
 		return known, nil
 	}
@@ -141,8 +141,8 @@ func beancountName(a money.Asset) (string, error) {
 	return name[:beancountLength], nil
 }
 
-// hashed tells whether a beancount name contains a hash and so does not show its asset.
-func hashed(name string) bool {
+// containsHash tells whether a beancount name contains a hash and so does not show its asset.
+func containsHash(name string) bool {
 	currency, _, _ := strings.Cut(name, ".")
 	return strings.Contains(currency, "_")
 }
@@ -165,9 +165,9 @@ const beancountPending = "Equity:Pending"
 // capital letter, with which every segment may begin, and no path contains it.
 const escape = "Ξ"
 
-// capitals matches segments that beancount accepts unchanged: a region's code. In other
+// regionCode matches segments that beancount accepts unchanged: a region's code. In other
 // segments the second character is never a capital letter.
-var capitals = regexp.MustCompile(`^[A-Z]{2}[A-Z0-9-]*$`)
+var regionCode = regexp.MustCompile(`^[A-Z]{2}[A-Z0-9-]*$`)
 
 // beancountAccount returns a path's name in beancount. A segment must begin with a capital
 // letter or a digit and must not contain an underscore: "accumulated_depreciation" becomes
@@ -191,7 +191,7 @@ func appendBeancountAccount(dst []byte, path ledger.Path, pending bool) []byte {
 }
 
 func appendSegment(dst []byte, s string) []byte {
-	if len(s) > 1 && s[0] <= 'Z' && capitals.MatchString(s) {
+	if len(s) > 1 && s[0] <= 'Z' && regionCode.MatchString(s) {
 		return append(dst, s...)
 	}
 	for i := 0; i < len(s); i++ {

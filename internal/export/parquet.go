@@ -6,15 +6,15 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Bounds of what is kept in memory of a Parquet file before it is written.
+// Bounds of the rows of a Parquet file that are buffered in memory before they are written.
 const (
-	groupRows = 64 << 10 // rows of a row group
-	batchRows = 512
+	groupRows = 64 << 10 // rows in one row group
+	batchRows = 512      // rows passed to the Parquet writer at once
 )
 
-// stored is a row in Parquet. Amounts are text, because no decimal type that readers share has
-// 78 digits.
-type stored struct {
+// parquetRow is a row of a Parquet file. Amounts are text, because no decimal type that all readers
+// support has 78 digits.
+type parquetRow struct {
 	Seq         int64   `parquet:"seq,delta"`
 	Line        int32   `parquet:"line"`
 	BookedAt    int64   `parquet:"booked_at,timestamp(microsecond)"`
@@ -37,22 +37,22 @@ type stored struct {
 }
 
 func writeParquet(out io.Writer, x *exporter) error {
-	w := parquet.NewGenericWriter[stored](out, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(groupRows))
-	batch := make([]stored, 0, batchRows)
+	w := parquet.NewGenericWriter[parquetRow](out, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(groupRows))
+	batch := make([]parquetRow, 0, batchRows)
 	var buf []byte
 	flush := func() error {
 		_, err := w.Write(batch)
 		batch = batch[:0]
 		return err
 	}
-	err := x.eachRow(func(one *row) error {
-		buf = decimal(buf[:0], one.amount, one.scale)
-		batch = append(batch, stored{
-			Seq: int64(one.seq), Line: int32(one.line), BookedAt: int64(one.booked), Effective: int32(one.effective) - 1,
-			Phase: one.phase, Event: one.event, SourceKind: one.kind, Source: one.source.String(), Version: int64(one.version),
-			Reverses: some(one.reverses), Closes: some(one.closes), Account: one.account, Side: one.side,
-			Currency: one.currency, Network: someText(one.network), Env: one.env, Scale: someScale(one),
-			AmountMinor: one.amount.String(), Amount: string(buf),
+	err := x.eachRow(func(r *row) error {
+		buf = decimal(buf[:0], r.amount, r.scale)
+		batch = append(batch, parquetRow{
+			Seq: int64(r.seq), Line: int32(r.line), BookedAt: int64(r.booked), Effective: int32(r.effective) - 1,
+			Phase: r.phase, Event: r.event, SourceKind: r.kind, Source: r.source.String(), Version: int64(r.version),
+			Reverses: optionalSeq(r.reverses), Closes: optionalSeq(r.closes), Account: r.account, Side: r.side,
+			Currency: r.currency, Network: optionalText(r.network), Env: r.env, Scale: optionalScale(r),
+			AmountMinor: r.amount.String(), Amount: string(buf),
 		})
 		if len(batch) < batchRows {
 			return nil
@@ -68,7 +68,7 @@ func writeParquet(out io.Writer, x *exporter) error {
 	return w.Close()
 }
 
-func some(seq uint64) *int64 {
+func optionalSeq(seq uint64) *int64 {
 	if seq == 0 {
 		return nil
 	}
@@ -76,15 +76,15 @@ func some(seq uint64) *int64 {
 	return &n
 }
 
-func someScale(one *row) *int32 {
-	if !one.resolved {
+func optionalScale(r *row) *int32 {
+	if !r.resolved {
 		return nil
 	}
-	n := int32(one.scale)
+	n := int32(r.scale)
 	return &n
 }
 
-func someText(s string) *string {
+func optionalText(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -32,22 +32,22 @@ type row struct {
 // eachRow calls fn with every posting of the export. The row is valid until fn returns.
 func (x *exporter) eachRow(fn func(*row) error) error {
 	known := newCommodities(func(a money.Asset) (string, error) { return a.String(), nil })
-	var one row
-	return x.each(func(e *ledger.Event) error {
-		one = row{
+	var r row
+	return x.eachEntry(func(e *ledger.Event) error {
+		r = row{
 			seq: e.Seq, version: e.Version, reverses: e.Entry.Reverses, closes: e.Entry.Closes, booked: e.Booked, effective: e.Entry.Effective,
-			phase: e.Entry.Phase.String(), event: inert(e.Name), kind: inert(kindOf(e.Source.Kind)), source: e.Source.ID,
+			phase: e.Entry.Phase.String(), event: escapeFormula(e.Name), kind: escapeFormula(kindOf(e.Source.Kind)), source: e.Source.ID,
 		}
 		for i := range e.Entry.Postings {
 			p := &e.Entry.Postings[i]
-			c, err := known.of(p.Asset)
+			c, err := known.lookup(p.Asset)
 			if err != nil {
 				return err
 			}
-			one.line, one.account, one.side = i+1, inert(string(p.Account)), p.Side.String()
-			one.currency, one.network, one.env = inert(string(p.Asset.Currency)), inert(string(p.Asset.Network)), p.Asset.Env.String()
-			one.scale, one.resolved, one.amount = c.scale, c.resolved, p.Amount
-			if err := fn(&one); err != nil {
+			r.line, r.account, r.side = i+1, escapeFormula(string(p.Account)), p.Side.String()
+			r.currency, r.network, r.env = escapeFormula(string(p.Asset.Currency)), escapeFormula(string(p.Asset.Network)), p.Asset.Env.String()
+			r.scale, r.resolved, r.amount = c.scale, c.resolved, p.Amount
+			if err := fn(&r); err != nil {
 				return err
 			}
 		}
@@ -55,9 +55,9 @@ func (x *exporter) eachRow(fn func(*row) error) error {
 	})
 }
 
-// inert returns text that no spreadsheet computes: an apostrophe is put before text that begins
+// escapeFormula returns text that no spreadsheet computes: an apostrophe is put before text that begins
 // like a formula.
-func inert(s string) string {
+func escapeFormula(s string) string {
 	if s == "" {
 		return s
 	}
@@ -77,13 +77,13 @@ func writeCSV(out io.Writer, x *exporter) error {
 	}
 	var buf []byte
 	cells := make([]string, len(columns))
-	err := x.eachRow(func(one *row) error {
-		buf = decimal(one.booked.Time().AppendFormat(buf[:0], instant), one.amount, one.scale)
+	err := x.eachRow(func(r *row) error {
+		buf = decimal(r.booked.Time().AppendFormat(buf[:0], instant), r.amount, r.scale)
 		at, amount := string(buf[:len(instant)]), string(buf[len(instant):])
 		cells = append(cells[:0],
-			number(one.seq), strconv.Itoa(one.line), at, day(one.effective), one.phase, one.event, one.kind, one.source.String(),
-			number(one.version), absent(one.reverses), absent(one.closes), one.account, one.side, one.currency, one.network, one.env,
-			scaleCell(one), one.amount.String(), amount)
+			number(r.seq), strconv.Itoa(r.line), at, day(r.effective), r.phase, r.event, r.kind, r.source.String(),
+			number(r.version), optionalNumber(r.reverses), optionalNumber(r.closes), r.account, r.side, r.currency, r.network, r.env,
+			scaleCell(r), r.amount.String(), amount)
 		return w.Write(cells)
 	})
 	if err != nil {
@@ -94,17 +94,17 @@ func writeCSV(out io.Writer, x *exporter) error {
 }
 
 // scaleCell returns an asset's number of decimals; empty if it is unknown.
-func scaleCell(one *row) string {
-	if !one.resolved {
+func scaleCell(r *row) string {
+	if !r.resolved {
 		return ""
 	}
-	return strconv.Itoa(one.scale)
+	return strconv.Itoa(r.scale)
 }
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// absent formats a reference to another entry; empty if there is none.
-func absent(seq uint64) string {
+// optionalNumber formats a reference to another entry; empty if there is none.
+func optionalNumber(seq uint64) string {
 	if seq == 0 {
 		return ""
 	}

@@ -108,7 +108,7 @@ func (w *workbook) emptyCell(dst []byte) []byte { return append(w.beginCell(dst)
 func sheetPath(n int) string { return "xl/worksheets/sheet" + strconv.Itoa(n) + ".xml" }
 
 // row writes a posting, in a new sheet if the current one is full.
-func (w *workbook) row(one *row) error {
+func (w *workbook) row(r *row) error {
 	if w.rows == w.limit {
 		if _, err := io.WriteString(w.sheet, sheetTail); err != nil {
 			return err
@@ -119,31 +119,31 @@ func (w *workbook) row(one *row) error {
 	}
 	w.rows++
 	b := w.beginRow(w.buf[:0])
-	b = w.numberCell(b, one.seq)
-	b = w.numberCell(b, uint64(one.line))
-	b = w.textCell(b, one.booked.Time().Format(instant))
-	b = w.textCell(b, day(one.effective))
-	for _, text := range [...]string{one.phase, one.event, one.kind, one.source.String()} {
+	b = w.numberCell(b, r.seq)
+	b = w.numberCell(b, uint64(r.line))
+	b = w.textCell(b, r.booked.Time().Format(instant))
+	b = w.textCell(b, day(r.effective))
+	for _, text := range [...]string{r.phase, r.event, r.kind, r.source.String()} {
 		b = w.textCell(b, text)
 	}
-	b = w.numberCell(b, one.version)
-	for _, seq := range [...]uint64{one.reverses, one.closes} {
+	b = w.numberCell(b, r.version)
+	for _, seq := range [...]uint64{r.reverses, r.closes} {
 		if seq == 0 {
 			b = w.emptyCell(b)
 		} else {
 			b = w.numberCell(b, seq)
 		}
 	}
-	for _, text := range [...]string{one.account, one.side, one.currency, one.network, one.env} {
+	for _, text := range [...]string{r.account, r.side, r.currency, r.network, r.env} {
 		b = w.textCell(b, text)
 	}
-	if one.resolved {
-		b = w.numberCell(b, uint64(one.scale))
+	if r.resolved {
+		b = w.numberCell(b, uint64(r.scale))
 	} else {
 		b = w.emptyCell(b)
 	}
-	b = w.amountCell(b, one.amount, 0)
-	b = w.amountCell(b, one.amount, one.scale)
+	b = w.amountCell(b, r.amount, 0)
+	b = w.amountCell(b, r.amount, r.scale)
 	w.buf = append(b, "</row>"...)
 	_, err := w.sheet.Write(w.buf)
 	return err

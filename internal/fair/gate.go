@@ -42,8 +42,8 @@ type share struct {
 	served          uint64 // order of its last turn or, before the first, of its arrival
 }
 
-// fewer orders shares by whose turn is next.
-func (s *share) fewer(o *share) int {
+// compare orders shares by whose turn is next.
+func (s *share) compare(o *share) int {
 	return cmp.Or(cmp.Compare(s.inside, o.inside), cmp.Compare(s.served, o.served))
 }
 
@@ -63,8 +63,8 @@ type member[K comparable] struct {
 // waiter is a caller that waits. Its result is nil once it has a place, or the reason why
 // it gets none.
 type waiter struct {
-	result chan error // buffer of one
-	again  bool       // it is in Share, so it is never refused
+	result  chan error // buffer of one
+	sharing bool       // it is in Share, so it is never refused
 }
 
 // New returns a gate.
@@ -191,7 +191,7 @@ func (g *Gate[K]) admit(m *member[K]) error {
 	}
 	if of != m.group || most.waiting > m.waiting+1 {
 		for at := len(most.queue) - 1; at >= 0; at-- {
-			if w := most.queue[at]; !w.again {
+			if w := most.queue[at]; !w.sharing {
 				g.dequeue(most, at)
 				w.result <- ErrCrowded
 				g.forget(most)
@@ -210,7 +210,7 @@ func (g *Gate[K]) grant() {
 	for g.inside < g.bounds.Inside {
 		var of *group[K]
 		for _, other := range g.groups {
-			if other.waiting > 0 && (of == nil || other.fewer(&of.share) < 0) {
+			if other.waiting > 0 && (of == nil || other.compare(&of.share) < 0) {
 				of = other
 			}
 		}
@@ -219,7 +219,7 @@ func (g *Gate[K]) grant() {
 		}
 		var m *member[K]
 		for _, other := range of.members {
-			if other.waiting > 0 && (m == nil || other.fewer(&m.share) < 0) {
+			if other.waiting > 0 && (m == nil || other.compare(&m.share) < 0) {
 				m = other
 			}
 		}
@@ -240,8 +240,8 @@ func (g *Gate[K]) release(m *member[K]) {
 	m.group.inside--
 }
 
-func (g *Gate[K]) enqueue(m *member[K], again bool) *waiter {
-	w := &waiter{result: make(chan error, 1), again: again}
+func (g *Gate[K]) enqueue(m *member[K], sharing bool) *waiter {
+	w := &waiter{result: make(chan error, 1), sharing: sharing}
 	m.queue = append(m.queue, w)
 	m.waiting++
 	m.group.waiting++

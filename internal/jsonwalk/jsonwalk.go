@@ -26,7 +26,7 @@ func (m *Members) Next() (name, value []byte, more bool) {
 	name, _ = Text(m.rest[:n])
 	m.rest = m.rest[n:]
 	m.skip()
-	return name, m.take(), true
+	return name, m.cutValue(), true
 }
 
 // Element returns the next element of an array.
@@ -35,7 +35,7 @@ func (m *Members) Element() (value []byte, more bool) {
 	if len(m.rest) == 0 || m.rest[0] == ']' {
 		return nil, false
 	}
-	return m.take(), true
+	return m.cutValue(), true
 }
 
 // skip skips white space and separators. Their places were checked before.
@@ -53,8 +53,8 @@ func (m *Members) skip() {
 	m.rest = nil
 }
 
-// take removes the value at the beginning of rest and returns it.
-func (m *Members) take() []byte {
+// cutValue removes the value at the beginning of rest and returns it.
+func (m *Members) cutValue() []byte {
 	n := valueLength(m.rest)
 	value := m.rest[:n:n]
 	m.rest = m.rest[n:]

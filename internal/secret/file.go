@@ -19,9 +19,9 @@ const (
 	// less than half of it.
 	maxPrivate = 1 << 20
 
-	// maxTurns bounds how often other processes may replace a file while this process waits to
+	// maxReplacements bounds how often other processes may replace a file while this process waits to
 	// replace it.
-	maxTurns = 1000
+	maxReplacements = 1000
 )
 
 // readPrivate reads a file that only its owner can open.
@@ -79,7 +79,7 @@ func rewritePrivate(path string, change func(content []byte) ([]byte, error)) er
 	if err != nil {
 		return err
 	}
-	f, err := holdPrivate(path)
+	f, err := lockPrivate(path)
 	if err != nil {
 		return err
 	}
@@ -96,16 +96,16 @@ func rewritePrivate(path string, change func(content []byte) ([]byte, error)) er
 	return durable.Replace(path, privateMode, content)
 }
 
-// holdPrivate opens the file with the name and locks it until it is closed. The lock is on the
+// lockPrivate opens the file with the name and locks it until it is closed. The lock is on the
 // file itself, so that no lock file is needed beside it. A process that waited may get the lock
 // of a file that was replaced meanwhile; it then tries again.
-func holdPrivate(path string) (*os.File, error) {
-	for range maxTurns {
+func lockPrivate(path string) (*os.File, error) {
+	for range maxReplacements {
 		f, err := openPrivate(path)
 		if err != nil {
 			return nil, err
 		}
-		held, err := holds(f, path)
+		held, err := lockIfCurrent(f, path)
 		if held {
 			return f, nil
 		}
@@ -116,8 +116,8 @@ func holdPrivate(path string) (*os.File, error) {
 	return nil, fmt.Errorf("%s is being replaced all the time", path)
 }
 
-// holds locks the file and tells whether it still has the name.
-func holds(f *os.File, path string) (bool, error) {
+// lockIfCurrent locks the file and tells whether it still has the name.
+func lockIfCurrent(f *os.File, path string) (bool, error) {
 	if err := filelock.Wait(f); err != nil {
 		return false, &os.PathError{Op: "lock", Path: path, Err: err}
 	}

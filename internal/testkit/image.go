@@ -44,7 +44,7 @@ func (w *World) Image() *Image {
 // World makes a world with the files, the keyring and the time of the image. It is not open.
 func (i *Image) World(tb testing.TB) *World {
 	tb.Helper()
-	w := i.lay(tb, i.at)
+	w := i.writeInto(tb, i.at)
 	var err error
 	if w.Keyring, err = secret.LoadKeyring(filepath.Join(w.Dir, keyringName)); err != nil {
 		tb.Fatal(err)
@@ -70,8 +70,8 @@ func imageOf(dir string) (*Image, error) {
 	return i, err
 }
 
-// lay writes the files into a new directory of a test.
-func (i *Image) lay(tb testing.TB, at time.Time) *World {
+// writeInto writes the files into a new directory of a test.
+func (i *Image) writeInto(tb testing.TB, at time.Time) *World {
 	tb.Helper()
 	w := &World{Dir: filepath.Join(tb.TempDir(), "world"), Clock: clock.NewManual(at), tb: tb}
 	for _, f := range i.files {

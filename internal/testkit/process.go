@@ -67,7 +67,7 @@ func launch(tb testing.TB, path string, openFiles int, env, args []string) *proc
 		cmd = exec.Command("/bin/sh", limited...) // exec replaces the shell by the binary
 	}
 	p := &process{cmd: cmd, ready: make(chan string, 1), ended: make(chan struct{})}
-	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), ofTests), env...)
+	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), isTestSetting), env...)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	stdout, err := p.cmd.StdoutPipe()
@@ -100,9 +100,9 @@ func launch(tb testing.TB, path string, openFiles int, env, args []string) *proc
 	return p
 }
 
-// ofTests tells whether a variable is for the tests' own processes: make test spares them most of
+// isTestSetting tells whether a variable is for the tests' own processes: make test spares them most of
 // the garbage collection, and a server must not run with other settings than it has alone.
-func ofTests(variable string) bool { return strings.HasPrefix(variable, "GOGC=") }
+func isTestSetting(variable string) bool { return strings.HasPrefix(variable, "GOGC=") }
 
 // follow copies stdout and sends the address to ready.
 func (p *process) follow(stdout io.Reader) {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// patience bounds how long a test waits for a condition.
-const patience = 2 * time.Minute
+// maxWait bounds how long a test waits for a condition.
+const maxWait = 2 * time.Minute
 
-// Card returns the body of a card payment that the simulator charges immediately.
-func Card(txid string) string {
+// CardPayment returns the body of a card payment that the simulator charges immediately.
+func CardPayment(txid string) string {
 	return `{"params":{"type":"payment","txid":"` + txid + `","amount":"1000","currency":"USD","env":"test",` +
 		`"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/failed","money_storage":{"type":"bank_card",` +
 		`"cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}}}`
@@ -22,7 +22,7 @@ func Card(txid string) string {
 // Pay makes a payment, which must be charged, and returns its id.
 func Pay(tb testing.TB, c *Client, txid string) string {
 	tb.Helper()
-	answer, err := c.Post("/api/v1/transactions", Card(txid))
+	answer, err := c.Post("/api/v1/transactions", CardPayment(txid))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -50,9 +50,9 @@ func WaitUntil(tb testing.TB, condition string, holds func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(patience); !holds(); <-tick.C {
+	for end := time.Now().Add(maxWait); !holds(); <-tick.C {
 		if time.Now().After(end) {
-			tb.Fatalf("%s: not within %v", condition, patience)
+			tb.Fatalf("%s: not within %v", condition, maxWait)
 		}
 	}
 }
@@ -67,8 +67,8 @@ func Succeed(tb testing.TB, args ...string) string {
 	return r.Stdout
 }
 
-// Quiet checks that a run exited with 0 and wrote nothing to stderr, and returns its stdout.
-func Quiet(tb testing.TB, r Result) string {
+// WantQuietSuccess checks that a run exited with 0 and wrote nothing to stderr, and returns its stdout.
+func WantQuietSuccess(tb testing.TB, r Result) string {
 	tb.Helper()
 	if r.Exit != 0 || r.Stderr != "" {
 		tb.Fatalf("exit %d: %s", r.Exit, r.Stderr)
@@ -94,8 +94,8 @@ func File(tb testing.TB, name, content string) string {
 	return path
 }
 
-// Page reads a file of docs/.
-func Page(tb testing.TB, name string) string {
+// ReadDoc reads a file of docs/.
+func ReadDoc(tb testing.TB, name string) string {
 	tb.Helper()
 	root, err := moduleRoot()
 	if err != nil {

@@ -44,7 +44,7 @@ func NewWorld(tb testing.TB, at time.Time) *World {
 	if emptyStore.err != nil {
 		tb.Fatal(emptyStore.err)
 	}
-	w := emptyStore.image.lay(tb, at)
+	w := emptyStore.image.writeInto(tb, at)
 	var err error
 	if w.Keyring, err = secret.CreateKeyring(filepath.Join(w.Dir, keyringName), rand.Reader); err != nil {
 		tb.Fatal(err)

@@ -46,8 +46,8 @@ func (r *Report) machinePaths(root, name string) error {
 	return nil
 }
 
-// documented checks that every package has a doc.go with a package comment.
-func (r *Report) documented(files []*file) {
+// packagesDocumented checks that every package has a doc.go with a package comment.
+func (r *Report) packagesDocumented(files []*file) {
 	docs := make(map[string]bool) // folder → has a package comment
 	for _, f := range files {
 		if !f.test {
@@ -80,9 +80,9 @@ func (r *Report) packageSizes(files []*file) {
 // dependencies is the file that gives the reason for every imported module.
 const dependencies = "docs/dependencies.md"
 
-// explained checks that every imported module has its line. The line has the module's path in
+// dependenciesExplained checks that every imported module has its line. The line has the module's path in
 // backquotes, and covers the packages below it.
-func (r *Report) explained(root string, files []*file) error {
+func (r *Report) dependenciesExplained(root string, files []*file) error {
 	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(dependencies)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -67,9 +67,9 @@ func Check(root string) (*Report, error) {
 		r.sleeps(set, f)
 		r.sizes(set, f)
 	}
-	r.documented(files)
+	r.packagesDocumented(files)
 	r.packageSizes(files)
-	if err := r.explained(root, files); err != nil {
+	if err := r.dependenciesExplained(root, files); err != nil {
 		return nil, err
 	}
 	return r, r.rootNames(root)

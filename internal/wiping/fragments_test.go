@@ -55,7 +55,7 @@ func TestTLSRecordHoldsAtMostAFragmentOfABody(t *testing.T) {
 	tap.writes = nil
 	content := bytes.Repeat(mark, 40)
 	b, o := NewBody(bytes.Clone(content)), &outgoing{Conn: secured, bodies: (&fragments{secured, below}).write}
-	b.On(o)
+	b.AttachTo(o)
 	if n, err := o.Write(append([]byte(head), bytes.Repeat([]byte(" "), len(content))...)); n != len(head)+len(content) || err != nil {
 		t.Fatalf("%d, %v", n, err)
 	}

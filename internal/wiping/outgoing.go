@@ -60,12 +60,12 @@ func (b *Body) wipe() {
 	}
 }
 
-// On sets the body of the connection's next request; nil: it has none. Call it in
+// AttachTo sets the body of the connection's next request; nil: it has none. Call it in
 // httptrace.ClientTrace.GotConn, for each request of a transport. It does nothing for
 // connections that are not of Dial or DialTLS.
-func (b *Body) On(c net.Conn) {
+func (b *Body) AttachTo(c net.Conn) {
 	if o, ok := c.(*outgoing); ok {
-		o.body, o.ended = b, 0
+		o.body, o.endOfHeadBytes = b, 0
 	}
 }
 
@@ -90,8 +90,8 @@ func (b *Body) write(to func([]byte) (int, error), n int) (int, error) {
 	return n, err
 }
 
-// left returns how many bytes are still to be written.
-func (b *Body) left() int {
+// remaining returns how many bytes are still to be written.
+func (b *Body) remaining() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.content) - b.written
@@ -102,8 +102,8 @@ type outgoing struct {
 	net.Conn
 	bodies func([]byte) (int, error) // writes the bodies
 
-	body  *Body // the body of the current request; nil: it has no Body
-	ended int   // bytes of endOfHead that were written
+	body           *Body // the body of the current request; nil: it has no Body
+	endOfHeadBytes int   // bytes of endOfHead that were written
 }
 
 // endOfHead ends a request's head (RFC 9112, 2.1).
@@ -114,32 +114,32 @@ func (o *outgoing) Write(p []byte) (int, error) {
 	if o.body == nil {
 		return o.Conn.Write(p)
 	}
-	head := o.head(p)
+	head := o.headBytes(p)
 	n, err := 0, error(nil)
 	if head > 0 {
 		n, err = o.Conn.Write(p[:head])
 	}
-	if body := min(len(p)-head, o.body.left()); err == nil && body > 0 {
+	if body := min(len(p)-head, o.body.remaining()); err == nil && body > 0 {
 		var more int
 		more, err = o.body.write(o.bodies, body)
 		n += more
 	}
-	if o.body.left() == 0 {
+	if o.body.remaining() == 0 {
 		o.body = nil
 	}
 	return n, err
 }
 
-// head returns how many of the bytes belong to the head.
-func (o *outgoing) head(p []byte) int {
+// headBytes returns how many of the bytes belong to the head.
+func (o *outgoing) headBytes(p []byte) int {
 	for i, c := range p {
 		switch {
-		case o.ended == len(endOfHead):
+		case o.endOfHeadBytes == len(endOfHead):
 			return i
-		case c == endOfHead[o.ended]:
-			o.ended++
+		case c == endOfHead[o.endOfHeadBytes]:
+			o.endOfHeadBytes++
 		default:
-			o.ended = bytes.IndexByte(endOfHead[:1], c) + 1 // after a mismatch only this byte can begin the end anew
+			o.endOfHeadBytes = bytes.IndexByte(endOfHead[:1], c) + 1 // after a mismatch only this byte can begin the end anew
 		}
 	}
 	return len(p)

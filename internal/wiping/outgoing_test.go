@@ -47,14 +47,14 @@ func TestBodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
 		for range 1 + random.IntN(3) {
 			content := bytes.Repeat(mark, random.IntN(9))
 			if len(content) == 0 {
-				(*Body)(nil).On(o)
+				(*Body)(nil).AttachTo(o)
 				want = append(want, head...)
 				pieces(t, o, strings.NewReader(head), random.IntN)
 				continue
 			}
 			b := NewBody(content)
 			want = append(append(want, head...), content...)
-			b.On(o)
+			b.AttachTo(o)
 			pieces(t, o, io.MultiReader(strings.NewReader(head), b), random.IntN)
 			if len(bytes.Trim(content, "\x00")) > 0 {
 				t.Fatalf("%q was written and is still there", content)
@@ -111,7 +111,7 @@ func TestUnwrittenBodyIsOverwritten(t *testing.T) {
 		content := bytes.Clone(mark)
 		c := &tape{}
 		b, o := NewBody(content), &outgoing{Conn: c, bodies: c.Write}
-		b.On(o)
+		b.AttachTo(o)
 		use(b, o)
 		if len(bytes.Trim(content, "\x00")) > 0 {
 			t.Errorf("%s: %q is still there", name, content)
@@ -160,7 +160,7 @@ func TestTransportDeliversBodiesCompletely(t *testing.T) {
 						body = NewBody(content)
 						h.Body, h.ContentLength = body, int64(len(content))
 					}
-					h = h.WithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { body.On(got.Conn) }}))
+					h = h.WithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { body.AttachTo(got.Conn) }}))
 					answer, err := transport.RoundTrip(h)
 					if err != nil {
 						t.Error(err)
@@ -171,7 +171,7 @@ func TestTransportDeliversBodiesCompletely(t *testing.T) {
 					if err != nil || string(received) != want {
 						t.Errorf("%q, %v, want %q", received, err, want)
 					}
-					if body != nil && body.left() > 0 {
+					if body != nil && body.remaining() > 0 {
 						t.Error("it is not written")
 					}
 				}

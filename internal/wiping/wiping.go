@@ -47,7 +47,7 @@ func (c *Conn) Wipe() {
 	if !c.ConnectionState().HandshakeComplete {
 		return // only handshakes were read
 	}
-	to := lend()
+	to := borrowBuffer()
 	for {
 		// First the remaining bytes are taken. Then the next record is requested, which is the
 		// end.
@@ -88,7 +88,7 @@ func (r *records) Read(p []byte) (int, error) {
 	if len(r.ahead) == 0 {
 		if r.head == headerBytes {
 			n, err := r.Conn.Read(p[:min(len(p), r.payload)])
-			r.took(n)
+			r.countPayload(n)
 			return n, err
 		}
 		// More than a header arrives at once. It is received into the buffer in which it will be
@@ -97,7 +97,7 @@ func (r *records) Read(p []byte) (int, error) {
 		if n == 0 {
 			return 0, err
 		}
-		r.received = lend()
+		r.received = borrowBuffer()
 		*r.received = append((*r.received)[:0], p[:n]...)
 		r.ahead = *r.received
 	}
@@ -105,10 +105,10 @@ func (r *records) Read(p []byte) (int, error) {
 	if r.head < headerBytes {
 		n = copy(p, r.ahead[:min(len(r.ahead), headerBytes-r.head)])
 		copy(r.header[r.head:], p[:n])
-		r.began(n)
+		r.countHeader(n)
 	} else {
 		n = copy(p, r.ahead[:min(len(r.ahead), r.payload)])
-		r.took(n)
+		r.countPayload(n)
 	}
 	if r.ahead = r.ahead[n:]; len(r.ahead) == 0 {
 		buffers.Put(r.received)
@@ -117,16 +117,16 @@ func (r *records) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// began counts the bytes of a header.
-func (r *records) began(n int) {
+// countHeader counts the bytes of a header.
+func (r *records) countHeader(n int) {
 	if r.head += n; r.head == headerBytes {
 		r.payload = int(r.header[3])<<8 | int(r.header[4])
-		r.took(0)
+		r.countPayload(0)
 	}
 }
 
-// took counts the bytes of a payload.
-func (r *records) took(n int) {
+// countPayload counts the bytes of a payload.
+func (r *records) countPayload(n int) {
 	if r.payload -= n; r.payload == 0 {
 		r.head = 0
 	}
@@ -135,7 +135,7 @@ func (r *records) took(n int) {
 // buffers hold received bytes that were not returned yet. They are ciphertext.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 2<<10); return &b }}
 
-func lend() *[]byte {
+func borrowBuffer() *[]byte {
 	b := buffers.Get().(*[]byte)
 	*b = (*b)[:cap(*b)]
 	return b

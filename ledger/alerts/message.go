@@ -33,8 +33,8 @@ type Message struct {
 	Text    string // lines, without the subject
 }
 
-// stored is the stored form of a message.
-type stored struct {
+// storedMessage is the stored form of a message.
+type storedMessage struct {
 	Kind    Kind   `json:"kind"`
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
@@ -42,7 +42,7 @@ type stored struct {
 
 // Append appends the stored form of the message, a JSON object.
 func (m Message) Append(dst []byte) []byte {
-	body, err := json.Marshal(stored(m))
+	body, err := json.Marshal(storedMessage(m))
 	if err != nil {
 		panic(err) // three strings can always be encoded
 	}
@@ -51,7 +51,7 @@ func (m Message) Append(dst []byte) []byte {
 
 // ReadMessage decodes the stored form of a message.
 func ReadMessage(body []byte) (Message, error) {
-	var m stored
+	var m storedMessage
 	if err := json.Unmarshal(body, &m); err != nil {
 		return Message{}, fmt.Errorf("message to operators: %w", err)
 	}
@@ -85,13 +85,13 @@ type textBuilder struct {
 	dropped int // lines that did not fit
 }
 
-// dropNote is the room for the last line, which counts the dropped ones.
-const dropNote = 120
+// dropNoteBytes is the room for the last line, which counts the dropped ones.
+const dropNoteBytes = 120
 
 // add appends a line, or drops it if it or an earlier one does not fit.
 func (l *textBuilder) add(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
-	if l.dropped > 0 || l.text.Len()+len(line)+1+dropNote > MaxText {
+	if l.dropped > 0 || l.text.Len()+len(line)+1+dropNoteBytes > MaxText {
 		l.dropped++
 		return
 	}

@@ -34,7 +34,7 @@ type SpikeDetector struct {
 	buckets     []bucket      // those in the window, the oldest first
 	all, failed uint64        // sums of the buckets
 	latest      ledger.Micros // the latest outcome
-	highUntil   ledger.Micros // when the last spike ended, as far as is known; 0: there was none
+	spikeEnd    ledger.Micros // when the last spike ended, as far as is known; 0: there was none
 	alertedAt   ledger.Micros // when the last alarm was raised; 0: never, or it was retracted
 }
 
@@ -53,8 +53,8 @@ func (s *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, bool) {
 	if !s.isHigh() {
 		return Alarm{}, false
 	}
-	fresh := s.highUntil == 0 || s.latest.Time().Sub(s.highUntil.Time()) >= SpikeCalm
-	s.highUntil = s.latest
+	fresh := s.spikeEnd == 0 || s.latest.Time().Sub(s.spikeEnd.Time()) >= SpikeCalm
+	s.spikeEnd = s.latest
 	if s.alertedAt != 0 && !fresh && s.latest.Time().Sub(s.alertedAt.Time()) < SpikeRepeat {
 		return Alarm{}, false
 	}
@@ -103,13 +103,13 @@ func (s *SpikeDetector) advance(to ledger.Micros) {
 			break
 		}
 		if s.isHigh() {
-			s.highUntil = leaves
+			s.spikeEnd = leaves
 		}
 		s.all -= uint64(e.all)
 		s.failed -= uint64(e.failed)
 	}
 	if s.isHigh() {
-		s.highUntil = to
+		s.spikeEnd = to
 	}
 	s.buckets = slices.Delete(s.buckets, 0, gone)
 }

@@ -283,7 +283,7 @@ func quoted(sum *big.Int) string { return `"` + sum.String() + `"` }
 // says checks a column's sum.
 func says(t rapid.TB, r *Record, column schema.Cell[money.Amount], want *big.Int) {
 	t.Helper()
-	if got := column.Of(r.Values).String(); got != want.String() {
+	if got := column.Get(r.Values).String(); got != want.String() {
 		t.Fatalf("the %s contract's %s is %s, want %v", r.Status, column.Name, got, want)
 	}
 }

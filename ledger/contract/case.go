@@ -9,10 +9,10 @@ import (
 
 // Case is a decision in progress: the input of a handler, and what the handler decides.
 type Case struct {
-	Now   ledger.Micros
-	Today ledger.Date // the UTC day of the clock; for a timer, the day it was due
-	r     *Record     // the record after the decision
-	input schema.Row  // the body, a row of the handler's Body
+	Now    ledger.Micros
+	Today  ledger.Date // the UTC day of the clock; for a timer, the day it was due
+	record *Record     // the record after the decision
+	input  schema.Row  // the body, a row of the handler's Body
 
 	reading        *Reading
 	faults         *schema.Faults
@@ -21,34 +21,34 @@ type Case struct {
 	entries        [][]ledger.Posting
 	effectiveDate  ledger.Date    // the effective date; 0: today
 	dated          []Dated        // dates in the body
-	joined         ledger.ID      // a person who becomes a party
+	newParty       ledger.ID      // a person who becomes a party
 	reserved       money.Amount   // what timers may book on shared accounts
 	extendedColumn *schema.Column // the Rows column that got a row
 
-	register   Register     // the extract of the register
-	position   Holder       // the holder's new row; Number 0: none
-	subscribed Subscription // the subscription behind it
-	underWay   UnderWay
+	register       Register     // the extract of the register
+	holderPosition Holder       // the holder's new row; Number 0: none
+	subscription   Subscription // the subscription behind it
+	underWay       UnderWay
 }
 
 // values returns the values of the record after the decision.
-func (c *Case) values() schema.Row { return c.r.Values }
+func (c *Case) values() schema.Row { return c.record.Values }
 
 // refuse adds a fault: a wrong field or an unmet condition.
 func (c *Case) refuse(field, format string, args ...any) { c.faults.Add(field, format, args...) }
 
-// ok tells whether there is no fault so far.
-func (c *Case) ok() bool { return c.faults.None() }
+// noFaults tells whether there is no fault so far.
+func (c *Case) noFaults() bool { return c.faults.Empty() }
 
 // setTransition selects one of the action's transitions.
 func (c *Case) setTransition(event Action) { c.event = event }
 
-// effective sets the effective date of the entry.
-func (c *Case) effective(on ledger.Date) { c.effectiveDate = on }
+// setEffectiveDate sets the effective date of the entry.
+func (c *Case) setEffectiveDate(on ledger.Date) { c.effectiveDate = on }
 
-// reserve sets the most that timers may book on any shared account. A timer is never refused, so
+// setReserve sets the most that timers may book on any shared account. A timer is never refused, so
 // the writer refuses the action that starts the timer if the account has no room.
-func (c *Case) reserve(most money.Amount) { c.reserved = most }
+func (c *Case) setReserve(most money.Amount) { c.reserved = most }
 
 // line is one side of an entry.
 type line struct {
@@ -70,7 +70,7 @@ func (c *Case) book(lines ...line) {
 	}
 	for _, l := range lines {
 		if !l.amount.IsZero() {
-			c.lines = append(c.lines, ledger.Posting{Account: l.account, Asset: c.r.Asset, Side: l.side, Amount: l.amount})
+			c.lines = append(c.lines, ledger.Posting{Account: l.account, Asset: c.record.Asset, Side: l.side, Amount: l.amount})
 		}
 	}
 }
@@ -80,18 +80,18 @@ func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
 	c.book(dr(debit, amount), cr(credit, amount))
 }
 
-// restate sets the memorandum account of arrears to an amount. It books only the difference from
+// setArrears sets the memorandum account of arrears to an amount. It books only the difference from
 // the amount reported before; the debt itself does not change.
-func (c *Case) restate(late schema.Cell[money.Amount], to money.Amount) {
-	was, account := late.Of(c.values()), c.r.account("M:arrears")
+func (c *Case) setArrears(late schema.Cell[money.Amount], to money.Amount) {
+	was, account := late.Get(c.values()), c.record.account("M:arrears")
 	const control ledger.Path = "M:arrears_control"
-	c.move(account, control, less(to, was))
-	c.move(control, account, less(was, to))
+	c.move(account, control, minusOrZero(to, was))
+	c.move(control, account, minusOrZero(was, to))
 	late.Set(c.values(), to)
 }
 
-// difference returns the line of a gain or a loss: the proceeds less the carrying amount.
-func (c *Case) difference(got, carried money.Amount, gain, loss ledger.Path) []line {
+// gainOrLoss returns the line of a gain or a loss: the proceeds less the carrying amount.
+func (c *Case) gainOrLoss(got, carried money.Amount, gain, loss ledger.Path) []line {
 	if carried.Less(got) {
 		return []line{cr(gain, minus(got, carried))}
 	}

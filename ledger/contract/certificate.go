@@ -28,7 +28,7 @@ var Certificate = define(&Product{
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, Offering, Subscribed, Active, Matured, Redeemed, Defaulted},
 	Steps: concat(
-		reviewed(Offer, Offering, "the window for subscriptions is set"),
+		reviewSteps(Offer, Offering, "the window for subscriptions is set"),
 		[]Step{
 			{From: Offering, By: Subscribe, To: Offering, Why: "somebody subscribed"},
 			{From: Offering, By: CloseSubscription, To: Subscribed, Why: "no more subscriptions are taken"},
@@ -53,7 +53,7 @@ var Certificate = define(&Product{
 		&ActionHandler{Name: Batch, Moves: true, Timer: true, Do: ciBatch},
 	),
 	Type: "backing_type",
-	Open: ciOpen, Due: ciDue, Reads: ciReads, Holdings: ciHoldings,
+	Open: ciOpen, Due: ciDue, RegisterExtract: ciReads, Holdings: ciHoldings,
 })
 
 // States and actions that only this product has.
@@ -139,8 +139,8 @@ const maxCertificates = maxExact
 
 func ciOpen(c *Case) {
 	v := c.values()
-	total, face := ciTotal.Of(v), ciFace.Of(v)
-	if ciAssetValue.Of(v).Less(total) {
+	total, face := ciTotal.Get(v), ciFace.Get(v)
+	if ciAssetValue.Get(v).Less(total) {
 		c.refuse(ciAssetValue.Name, "must be at least total_value")
 	}
 	certificates := must(total.DivFloor(face))
@@ -152,10 +152,10 @@ func ciOpen(c *Case) {
 	case !fits || n > maxCertificates:
 		c.refuse(ciFace.Name, "makes more than %d certificates", int64(maxCertificates))
 		return
-	case ciLeast.Has(v) && ciMost.Has(v) && ciMost.Of(v) < ciLeast.Of(v):
+	case ciLeast.Has(v) && ciMost.Has(v) && ciMost.Get(v) < ciLeast.Get(v):
 		c.refuse(ciMost.Name, "is less than min_subscription")
 		return
-	case ciLeast.Has(v) && uint64(ciLeast.Of(v)) > n:
+	case ciLeast.Has(v) && uint64(ciLeast.Get(v)) > n:
 		c.refuse(ciLeast.Name, "is more than the %d certificates that there are", n)
 		return
 	}
@@ -165,19 +165,19 @@ func ciOpen(c *Case) {
 		n.Set(v, 0)
 	}
 	ciDistributed.Set(v, money.Amount{})
-	ciCode.Set(v, code(Region.Of(v), c.reading.CertificateMark, c.r.ID))
+	ciCode.Set(v, internalCode(Region.Get(v), c.reading.CertificateMark, c.record.ID))
 }
 
 // ciWindow refuses a window that ends before it begins.
 func ciWindow(c *Case) {
-	if v := c.values(); ciFrom.Has(v) && ciUntil.Has(v) && ciUntil.Of(v) < ciFrom.Of(v) {
+	if v := c.values(); ciFrom.Has(v) && ciUntil.Has(v) && ciUntil.Get(v) < ciFrom.Get(v) {
 		c.refuse(ciUntil.Name, "is before subscription_start")
 	}
 }
 
-// code returns the issue's internal code: the region, the reading's mark, ten hexadecimal digits
+// internalCode returns the issue's internal code: the region, the reading's mark, ten hexadecimal digits
 // of the contract's random id, and a check digit by the rule of ISO 6166.
-func code(region, mark string, id ledger.ID) string {
+func internalCode(region, mark string, id ledger.ID) string {
 	body := strings.ToUpper(region + mark + hex.EncodeToString(id[:5]))
 	return body + string(rune('0'+checkDigit(body)))
 }
@@ -210,7 +210,7 @@ func ciOffer(c *Case) {
 	v := c.values()
 	for _, day := range []struct{ sent, kept schema.Cell[ledger.Date] }{{ciInFrom, ciFrom}, {ciInUntil, ciUntil}} {
 		if day.sent.Has(c.input) {
-			day.kept.Set(v, day.sent.Of(c.input))
+			day.kept.Set(v, day.sent.Get(c.input))
 		}
 		if !day.kept.Has(v) {
 			c.refuse(day.kept.Name, "is required")
@@ -222,87 +222,87 @@ func ciOffer(c *Case) {
 // ciSubscribe checks a subscription in the order that the specification gives.
 func ciSubscribe(c *Case) {
 	v := c.values()
-	investor, n := ciInInvestor.Of(c.input), ciInCertificates.Of(c.input)
+	investor, n := ciInInvestor.Get(c.input), ciInCertificates.Get(c.input)
 	position := c.register.Position
-	held, left := position.Certificates, ciCertificates.Of(v)-ciSold.Of(v)
+	held, left := position.Certificates, ciCertificates.Get(v)-ciSold.Get(v)
 	switch {
-	case c.r.Status != Offering:
-		c.refuse("status", "the issue is not offered: it is %s", c.r.Status)
-	case c.Today < ciFrom.Of(v):
-		c.refuse(ciFrom.Name, "subscriptions are taken from %v to %v", ciFrom.Of(v), ciUntil.Of(v))
-	case c.Today > ciUntil.Of(v):
-		c.refuse(ciUntil.Name, "subscriptions are taken from %v to %v", ciFrom.Of(v), ciUntil.Of(v))
-	case ciLeast.Has(v) && n < ciLeast.Of(v):
-		c.refuse(ciInCertificates.Name, "must be at least %d", ciLeast.Of(v))
-	case ciMost.Has(v) && (n > ciMost.Of(v) || held > ciMost.Of(v)-n):
-		c.refuse(ciInCertificates.Name, "would be more than %d together with the %d already held", ciMost.Of(v), held)
+	case c.record.Status != Offering:
+		c.refuse("status", "the issue is not offered: it is %s", c.record.Status)
+	case c.Today < ciFrom.Get(v):
+		c.refuse(ciFrom.Name, "subscriptions are taken from %v to %v", ciFrom.Get(v), ciUntil.Get(v))
+	case c.Today > ciUntil.Get(v):
+		c.refuse(ciUntil.Name, "subscriptions are taken from %v to %v", ciFrom.Get(v), ciUntil.Get(v))
+	case ciLeast.Has(v) && n < ciLeast.Get(v):
+		c.refuse(ciInCertificates.Name, "must be at least %d", ciLeast.Get(v))
+	case ciMost.Has(v) && (n > ciMost.Get(v) || held > ciMost.Get(v)-n):
+		c.refuse(ciInCertificates.Name, "would be more than %d together with the %d already held", ciMost.Get(v), held)
 	case n > left:
 		c.refuse(ciInCertificates.Name, "only %d are left", left)
-	case ciApplications.Of(v) >= maxApplications:
-		c.refuse(ciInCertificates.Name, "the issue has %d subscriptions: no more are taken", int64(maxApplications))
+	case ciApplications.Get(v) >= maxSubscriptions:
+		c.refuse(ciInCertificates.Name, "the issue has %d subscriptions: no more are taken", int64(maxSubscriptions))
 	default:
 		if position.Number == 0 {
-			ciHolders.Set(v, ciHolders.Of(v)+1)
-			position = Holder{Number: ciHolders.Of(v), Investor: investor}
-			c.joined = investor
+			ciHolders.Set(v, ciHolders.Get(v)+1)
+			position = Holder{Number: ciHolders.Get(v), Investor: investor}
+			c.newParty = investor
 		}
 		position.Certificates += n
-		ciApplications.Set(v, ciApplications.Of(v)+1)
-		ciSold.Set(v, ciSold.Of(v)+n)
-		c.position = position
-		c.subscribed = Subscription{Number: ciApplications.Of(v), Holder: position.Number, Investor: investor, Certificates: n, On: c.Today}
-		c.move(c.r.cash(), c.r.accountFor("L:subscription", investor), times(ciFace.Of(v), n))
+		ciApplications.Set(v, ciApplications.Get(v)+1)
+		ciSold.Set(v, ciSold.Get(v)+n)
+		c.holderPosition = position
+		c.subscription = Subscription{Number: ciApplications.Get(v), Holder: position.Number, Investor: investor, Certificates: n, On: c.Today}
+		c.move(c.record.cash(), c.record.accountFor("L:subscription", investor), times(ciFace.Get(v), n))
 	}
 }
 
 func ciNeedsSubscriptions(c *Case) {
-	if ciApplications.Of(c.values()) == 0 {
+	if ciApplications.Get(c.values()) == 0 {
 		c.refuse(ciSubscriptions.Name, "there is no subscription")
 	}
 }
 
 func ciActivate(c *Case) {
-	if ciNeedsSubscriptions(c); !c.ok() {
+	if ciNeedsSubscriptions(c); !c.noFaults() {
 		return
 	}
-	v, r := c.values(), c.r
+	v, r := c.values(), c.record
 	issued := orToday(c, ciInIssued)
 	ciIssued.Set(v, issued)
-	ciMaturity.Set(v, after(issued, ciMonths.Of(v)))
+	ciMaturity.Set(v, addMonths(issued, ciMonths.Get(v)))
 	if ciFrequency.Has(v) {
-		ciNext.Set(v, after(issued, periodMonths(ciFrequency.Of(v))))
+		ciNext.Set(v, addMonths(issued, periodMonths(ciFrequency.Get(v))))
 	}
-	ciOutstanding.Set(v, ciSold.Of(v))
-	c.effective(issued)
-	ciForHolders(c, Activate, r.account("A:underlying"), times(ciFace.Of(v), ciSold.Of(v)))
+	ciOutstanding.Set(v, ciSold.Get(v))
+	c.setEffectiveDate(issued)
+	ciForHolders(c, Activate, r.account("A:underlying"), times(ciFace.Get(v), ciSold.Get(v)))
 }
 
 func ciDistribute(c *Case) {
-	v, r := c.values(), c.r
+	v, r := c.values(), c.record
 	on, fine := periodEnd(c, ciInPeriodEnd, ciIssued)
 	if !fine {
 		return
 	}
-	profit, outstanding := ciInProfit.Of(c.input), ciOutstanding.Of(v)
-	each := part(profit, 1, outstanding)
+	profit, outstanding := ciInProfit.Get(c.input), ciOutstanding.Get(v)
+	each := portion(profit, 1, outstanding)
 	row := ciDistribution.New()
 	ciDistributedOn.Set(row, on)
 	ciDistributedSum.Set(row, profit)
 	ciEach.Set(row, each)
 	ciThen.Set(row, outstanding)
-	if !c.grow(ciDistributed, profit, ciInProfit.Name) || !c.keep(ciDistributions, row, ciInProfit.Name) {
+	if !c.addToTotal(ciDistributed, profit, ciInProfit.Name) || !c.addRow(ciDistributions, row, ciInProfit.Name) {
 		return
 	}
-	yield, exact := wholePercent(ciDistributed.Of(v), ciTotal.Of(v))
+	yield, exact := wholePercent(ciDistributed.Get(v), ciTotal.Get(v))
 	if !exact {
 		c.refuse(ciInProfit.Name, "takes %s above %d", ciActual.Name, int64(maxExact))
 		return
 	}
 	ciActual.Set(v, yield)
 	if ciNext.Has(v) {
-		c.advance(ciNext, periodMonths(ciFrequency.Of(v)))
+		c.advance(ciNext, periodMonths(ciFrequency.Get(v)))
 	}
-	c.effective(on)
+	c.setEffectiveDate(on)
 	if each.IsZero() { // less than one minor unit per certificate: no holder gets anything
 		c.book(ciPayProfit(c, r.cash(), nil, true)...)
 		return
@@ -311,13 +311,13 @@ func ciDistribute(c *Case) {
 }
 
 func ciMature(c *Case) {
-	if maturity := ciMaturity.Of(c.values()); c.Today < maturity {
+	if maturity := ciMaturity.Get(c.values()); c.Today < maturity {
 		c.refuse(ciMaturity.Name, "is %v, which has not arrived", maturity)
 	}
 }
 
 func ciRedeemEarly(c *Case) {
-	if !ciEarly.Of(c.values()) {
+	if !ciEarly.Get(c.values()) {
 		c.refuse(ciEarly.Name, "the issue does not allow it")
 		return
 	}
@@ -326,26 +326,26 @@ func ciRedeemEarly(c *Case) {
 
 // ciRepay pays each holder the face of the holder's certificates, less the holder's part of a
 // penalty for early redemption, and closes every account of the issue.
-func ciRepay(c *Case, doing Action) {
-	v, r := c.values(), c.r
+func ciRepay(c *Case, action Action) {
+	v, r := c.values(), c.record
 	on := orToday(c, ciInRedeemed)
 	ciRedeemed.Set(v, on)
-	c.effective(on)
-	ciForHolders(c, doing, r.cash(), times(ciFace.Of(v), ciSold.Of(v)))
+	c.setEffectiveDate(on)
+	ciForHolders(c, action, r.cash(), times(ciFace.Get(v), ciSold.Get(v)))
 	ciGiveAway(c)
 }
 
 // ciGiveAway pays the indivisible remainders of the distributions to charity.
 func ciGiveAway(c *Case) {
 	v := c.values()
-	c.move(c.r.account("L:undistributed"), "L:charity", ciUndistributed.Of(v))
+	c.move(c.record.account("L:undistributed"), "L:charity", ciUndistributed.Get(v))
 	ciUndistributed.Set(v, money.Amount{})
 	ciNext.Clear(v)
 }
 
 func ciGiveUp(c *Case) {
 	v := c.values()
-	ciDefault.Set(v, reason.Of(c.input))
-	ciForHolders(c, Default, c.r.account("A:underlying_impaired"), times(ciFace.Of(v), ciSold.Of(v)))
+	ciDefault.Set(v, reason.Get(c.input))
+	ciForHolders(c, Default, c.record.account("A:underlying_impaired"), times(ciFace.Get(v), ciSold.Get(v)))
 	ciGiveAway(c)
 }

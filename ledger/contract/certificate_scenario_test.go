@@ -63,12 +63,12 @@ func TestAnIssueGoesItsWay(t *testing.T) {
 // issueSums checks that an issue's columns agree with each other.
 func issueSums(x *contractFixture) {
 	v := x.r.Values
-	sold, distributed := int64(0), ciDistributed.Of(v)
+	sold, distributed := int64(0), ciDistributed.Get(v)
 	for _, s := range x.registerOf(x.r).subscriptions {
 		sold += s.Certificates
 	}
-	for _, row := range ciDistributions.Of(v) {
-		distributed = minus(distributed, ciDistributedSum.Of(row))
+	for _, row := range ciDistributions.Get(v) {
+		distributed = minus(distributed, ciDistributedSum.Get(row))
 	}
 	outstanding := sold
 	switch x.r.Status {
@@ -76,11 +76,11 @@ func issueSums(x *contractFixture) {
 	default:
 		outstanding = 0
 	}
-	if sold != ciSold.Of(v) || sold > ciCertificates.Of(v) || ciOutstanding.Of(v) != outstanding || !distributed.IsZero() {
-		x.t.Fatalf("%d sold of %d, %d outstanding, %v distributed without a row; it is %s", sold, ciCertificates.Of(v), ciOutstanding.Of(v), distributed, x.r.Status)
+	if sold != ciSold.Get(v) || sold > ciCertificates.Get(v) || ciOutstanding.Get(v) != outstanding || !distributed.IsZero() {
+		x.t.Fatalf("%d sold of %d, %d outstanding, %v distributed without a row; it is %s", sold, ciCertificates.Get(v), ciOutstanding.Get(v), distributed, x.r.Status)
 	}
 	for _, h := range x.registerOf(x.r).holders {
-		if most := ciMost.Of(v); most > 0 && h.Certificates > most {
+		if most := ciMost.Get(v); most > 0 && h.Certificates > most {
 			x.t.Fatalf("somebody holds %d of at most %d", h.Certificates, most)
 		}
 	}

@@ -132,7 +132,7 @@ func TestAnIssuesInternalCode(t *testing.T) {
 		{"AE", "CRT", "AECRT01234567895"},
 		{"MY", "SKK", "MYSKK01234567892"},
 	} {
-		got := code(c.region, c.mark, id)
+		got := internalCode(c.region, c.mark, id)
 		if len(got) != 16 || got[:15] != c.want[:15] || luhn(got) != 0 {
 			t.Errorf("%s (%d); want %s", got, luhn(got), c.want)
 		}
@@ -143,7 +143,7 @@ func TestAnIssuesInternalCode(t *testing.T) {
 		}
 	}
 	for reading, form := range map[*Reading]string{Secular: "^MYCRT[0-9A-F]{10}[0-9]$", Religious: "^MYSKK[0-9A-F]{10}[0-9]$"} {
-		if got := ciCode.Of(openContract(t, Certificate, reading, issueBody()).r.Values); !regexp.MustCompile(form).MatchString(got) {
+		if got := ciCode.Get(openContract(t, Certificate, reading, issueBody()).r.Values); !regexp.MustCompile(form).MatchString(got) {
 			t.Errorf("%s is not %s", got, form)
 		}
 	}
@@ -260,7 +260,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	x := offered(t, "total_value", `"1000000"`, "underlying_asset_value", `"1000000"`)
 	x.do(Subscribe, "investor_id", someone, "certificates", "1")
 	x.r = x.r.next()
-	ciApplications.Set(x.r.Values, maxApplications)
+	ciApplications.Set(x.r.Values, maxSubscriptions)
 	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1")
 }
 
@@ -296,7 +296,7 @@ func TestDistributionsAreBounded(t *testing.T) {
 	x.r = x.r.next()
 	full := make([]schema.Row, maxRows)
 	for i := range full {
-		full[i] = ciDistributions.Of(x.r.Values)[0]
+		full[i] = ciDistributions.Get(x.r.Values)[0]
 	}
 	ciDistributions.Set(x.r.Values, full)
 	x.wantRefused("total_profit", Profit, "total_profit", `"1"`)
@@ -386,14 +386,14 @@ func TestManyHoldersAreBookedInSeveralEntries(t *testing.T) {
 		t.Errorf("%d events, the last %s", n, x.d.Events[n-1].Name)
 	}
 	x.do(Profit, "total_profit", `"131"`)
-	if got := x.balance(x.r.account("L:undistributed")); got != (money.Signed{Abs: count(1)}) {
+	if got := x.balance(x.r.account("L:undistributed")); got != (money.Signed{Abs: amountOf(1)}) {
 		t.Errorf("%v are undistributed", got)
 	}
 	x.passDays(60)
 	x.do(Mature)
 	x.do(Redeem, "redemption_date", `"2026-03-02"`)
 	for i := range 130 {
-		if got := x.balance(current(uuid.UUID{6, byte(i)})); got != (money.Signed{Abs: count(11)}) {
+		if got := x.balance(current(uuid.UUID{6, byte(i)})); got != (money.Signed{Abs: amountOf(11)}) {
 			t.Fatalf("holder %d has %v", i, got)
 		}
 	}
@@ -414,8 +414,8 @@ func TestAnIssueIsRedeemed(t *testing.T) {
 	w.now += 31 * 24 * 3600 * 1_000_000
 	r = w.act(r, Mature, nil)
 	r = w.act(r, Redeem, input("redemption_date", `"2026-02-10"`))
-	if r.Status != Redeemed || len(ciCode.Of(r.Values)) != 16 {
-		t.Errorf("%s, code %s", r.Status, ciCode.Of(r.Values))
+	if r.Status != Redeemed || len(ciCode.Get(r.Values)) != 16 {
+		t.Errorf("%s, code %s", r.Status, ciCode.Get(r.Values))
 	}
 }
 
@@ -424,7 +424,7 @@ func TestASukuksReviewMayNameItsBoard(t *testing.T) {
 	x.wantRefused("approved_by fatwa_reference", Pass)
 	x.wantRefused("board_id", Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `" "`)
 	x.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
-	if got := saysOf(Reviewed.Of(x.r.Values)); got != "approved_by=x fatwa_reference=F-7 board_id=B-1" {
+	if got := saysOf(Reviewed.Get(x.r.Values)); got != "approved_by=x fatwa_reference=F-7 board_id=B-1" {
 		t.Errorf("the review is %v", got)
 	}
 	if got := x.outcomeOf(Pass, board()); got != "409" {
@@ -435,7 +435,7 @@ func TestASukuksReviewMayNameItsBoard(t *testing.T) {
 func TestOnlyASukuksReviewNamesItsBoard(t *testing.T) {
 	x := openContract(t, InstalmentSale, Religious, saleBody())
 	x.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
-	if got := saysOf(Reviewed.Of(x.r.Values)); got != "approved_by=x fatwa_reference=F-7" {
+	if got := saysOf(Reviewed.Get(x.r.Values)); got != "approved_by=x fatwa_reference=F-7" {
 		t.Errorf("the review is %v", got)
 	}
 }

@@ -41,7 +41,7 @@ func ReadRecord(id ledger.ID, stored []byte) (*Record, error) {
 		return nil, err
 	}
 	r.Values = values
-	r.Asset = money.Asset{Currency: money.Currency(Currency.Of(values)), Env: money.Env(stored[3])}
+	r.Asset = money.Asset{Currency: money.Currency(Currency.Get(values)), Env: money.Env(stored[3])}
 	if !r.Asset.Env.Valid() || r.Asset.Currency == "" {
 		return nil, schema.ErrStored
 	}

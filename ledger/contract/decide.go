@@ -11,11 +11,11 @@ import (
 
 // Decision is the outcome of an action or a timer, to be made durable in one Change.
 type Decision struct {
-	Record  *Record // the record after the decision; never the old record
-	Events  []ledger.Event
-	Due     ledger.Micros // when the next timer is due; 0: none
-	Finish  bool          // the contract has ended
-	Outcome bool          // a timer's decision, which must not be refused
+	Record     *Record // the record after the decision; never the old record
+	Events     []ledger.Event
+	Due        ledger.Micros // when the next timer is due; 0: none
+	Finish     bool          // the contract has ended
+	MustRecord bool          // a timer's decision, which must not be refused
 
 	// Reserve is the most that timers may book on any shared account because of this
 	// decision.
@@ -71,9 +71,9 @@ func Open(d Proposal) (Decision, error) {
 	r := &Record{ID: d.ID, Product: d.Product, Reading: d.Reading, Status: Absent}
 	r.Values = d.Product.Columns.Read(d.Input, d.Reading.Requests, "", faults)
 	d.resolveAsset(r, faults)
-	c := &Case{Now: d.Now, Today: d.Now.Date(), r: r, reading: d.Reading, faults: faults}
-	made.Set(r.Values, c.Today)
-	if faults.None() {
+	c := &Case{Now: d.Now, Today: d.Now.Date(), record: r, reading: d.Reading, faults: faults}
+	madeOn.Set(r.Values, c.Today)
+	if faults.Empty() {
 		d.Product.Open(c)
 	}
 	variant := d.Product.Variants[d.Reading]
@@ -88,20 +88,20 @@ func Open(d Proposal) (Decision, error) {
 	decision.move(c, Create, Create)
 	for _, name := range variant.Opening {
 		handler := d.Product.Handler(name)
-		c = &Case{Now: d.Now, Today: d.Now.Date(), r: r, reading: d.Reading, faults: faults}
+		c = &Case{Now: d.Now, Today: d.Now.Date(), record: r, reading: d.Reading, faults: faults}
 		if c.input = approval; handler.Name != Pass {
 			c.input = handler.input(schema.Input{}, r, faults)
 		}
-		if err := decision.do(c, handler); err != nil {
+		if err := decision.run(c, handler); err != nil {
 			return Decision{}, err
 		}
 	}
-	return decision.end(), nil
+	return decision.finish(), nil
 }
 
 // resolveAsset sets the contract's asset: in the currency sent, or else the region's.
 func (d *Proposal) resolveAsset(r *Record, f *schema.Faults) {
-	region, known := Regions[Region.Of(r.Values)]
+	region, known := Regions[Region.Get(r.Values)]
 	switch {
 	case !Region.Has(r.Values):
 	case !known:
@@ -120,7 +120,7 @@ func (d *Proposal) resolveAsset(r *Record, f *schema.Faults) {
 			Currency.Set(r.Values, string(region.Currency))
 		}
 	}
-	currency := money.Currency(Currency.Of(r.Values))
+	currency := money.Currency(Currency.Get(r.Values))
 	if currency != "" && !Currencies[currency] {
 		f.Add(Currency.Name, "is not one that contracts are made in")
 	}
@@ -161,7 +161,7 @@ func (r *Record) Act(name Action, sent schema.Input, now ledger.Micros) (Decisio
 	if handler == nil || handler.Timer {
 		return Decision{}, Unsupported(string(name))
 	}
-	if !handler.ChecksState && !r.has(handler) {
+	if !handler.ChecksState && !r.allows(handler) {
 		return Decision{}, refuseState(r.Status, r.Product.ActionName(r.Reading, name))
 	}
 	faults := new(schema.Faults)
@@ -170,11 +170,11 @@ func (r *Record) Act(name Action, sent schema.Input, now ledger.Micros) (Decisio
 		return Decision{}, err
 	}
 	d := Decision{Record: r.next()}
-	c := &Case{Now: max(now, r.Booked), Today: now.Date(), r: d.Record, input: in, reading: r.Reading, faults: faults, register: r.Register}
-	if err := d.do(c, handler); err != nil {
+	c := &Case{Now: max(now, r.Booked), Today: now.Date(), record: d.Record, input: in, reading: r.Reading, faults: faults, register: r.Register}
+	if err := d.run(c, handler); err != nil {
 		return Decision{}, err
 	}
-	return d.end(), nil
+	return d.finish(), nil
 }
 
 // Unsupported is the error for an action that does not exist.
@@ -184,8 +184,8 @@ func Unsupported(name string) error {
 	return f
 }
 
-// has tells whether the current state allows one of the handler's transitions.
-func (r *Record) has(handler *ActionHandler) bool {
+// allows tells whether the current state allows one of the handler's transitions.
+func (r *Record) allows(handler *ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)
 	for _, by := range handler.Transitions {
 		if _, ok := machine.Next(r.Status, by); ok {
@@ -201,29 +201,29 @@ func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 		return Decision{}, false
 	}
 	on, name := r.Product.Due(r)
-	if on == 0 || at(on) > now {
+	if on == 0 || startOfDay(on) > now {
 		return Decision{}, false
 	}
 	handler := r.Product.Handler(name)
-	d := Decision{Record: r.next(), Outcome: true}
-	c := &Case{Now: max(now, r.Booked), Today: on, r: d.Record, reading: r.Reading, faults: new(schema.Faults), effectiveDate: on, register: r.Register}
+	d := Decision{Record: r.next(), MustRecord: true}
+	c := &Case{Now: max(now, r.Booked), Today: on, record: d.Record, reading: r.Reading, faults: new(schema.Faults), effectiveDate: on, register: r.Register}
 	c.input = handler.input(nil, r, c.faults) // a timer has no body: optional columns take their defaults
-	assert.NoError(d.do(c, handler))
-	return d.end(), true
+	assert.NoError(d.run(c, handler))
+	return d.finish(), true
 }
 
-// do runs a handler on the record of the decision.
-func (d *Decision) do(c *Case, handler *ActionHandler) error {
+// run runs a handler on the record of the decision.
+func (d *Decision) run(c *Case, handler *ActionHandler) error {
 	c.event = handler.Name
 	handler.Do(c)
 	if err := c.faults.Err(); err != nil {
 		return err
 	}
-	d.Joined, d.Reserve = c.joined, c.reserved
-	d.Subscribed, d.Position, d.UnderWay = c.subscribed, c.position, c.underWay
+	d.Joined, d.Reserve = c.newParty, c.reserved
+	d.Subscribed, d.Position, d.UnderWay = c.subscription, c.holderPosition, c.underWay
 	d.Dated = append(d.Dated, c.dated...)
 	d.move(c, c.event, handler.Name)
-	return c.full()
+	return c.checkRoom()
 }
 
 // move takes the record through a transition and books the lines of the case under the
@@ -266,12 +266,12 @@ func (c *Case) entry(i int) *ledger.Entry {
 	return &ledger.Entry{Phase: ledger.Posted, Effective: on, Postings: c.entries[i]}
 }
 
-// end completes the decision with the next timer, and with whether the contract has ended.
-func (d *Decision) end() Decision {
+// finish completes the decision with the next timer, and with whether the contract has ended.
+func (d *Decision) finish() Decision {
 	r := d.Record
 	if r.Product.Due != nil {
 		if on, _ := r.Product.Due(r); on != 0 {
-			d.Due = at(on)
+			d.Due = startOfDay(on)
 		}
 	}
 	d.Finish = r.Ended()
@@ -284,8 +284,8 @@ func (r *Record) Ended() bool {
 	return r.Product.Machine(r.Reading).Final(r.Status) && !under
 }
 
-// at returns the first instant of a day.
-func at(on ledger.Date) ledger.Micros { return ledger.MicrosOf(on.Time()) }
+// startOfDay returns the first instant of a day.
+func startOfDay(on ledger.Date) ledger.Micros { return ledger.MicrosOf(on.Time()) }
 
 // must asserts that arithmetic on bounded amounts does not fail.
 func must[T any](value T, err error) T {

@@ -117,70 +117,70 @@ func dpOpen(c *Case) {
 // dpActivate takes the money in. If the reading requires a review, the activation must bring it,
 // because deposits have no separate review step.
 func dpActivate(c *Case) {
-	v, r := c.values(), c.r
+	v, r := c.values(), c.record
 	switch {
 	case dpInReview.Has(c.input):
-		Reviewed.Set(v, dpInReview.Of(c.input))
+		Reviewed.Set(v, dpInReview.Get(c.input))
 		ReviewedAt.Set(v, c.Now)
 	case c.reading.ReviewFirst:
 		c.refuse(dpInReview.Name, "is required")
 		return
 	}
 	dpOpened.Set(v, c.Today)
-	dpBegin(c)
-	dpValue.Set(v, dpPrincipal.Of(v))
-	c.effective(c.Today)
-	c.move(r.cash(), r.account("Q:capital"), dpPrincipal.Of(v))
-	c.move("A:pool", r.cash(), dpPrincipal.Of(v))
+	dpBeginTerm(c)
+	dpValue.Set(v, dpPrincipal.Get(v))
+	c.setEffectiveDate(c.Today)
+	c.move(r.cash(), r.account("Q:capital"), dpPrincipal.Get(v))
+	c.move("A:pool", r.cash(), dpPrincipal.Get(v))
 }
 
-// dpBegin sets the dates of a term that begins today.
-func dpBegin(c *Case) {
+// dpBeginTerm sets the dates of a term that begins today.
+func dpBeginTerm(c *Case) {
 	v := c.values()
-	dpMaturity.Set(v, after(c.Today, dpTerm.Of(v)))
-	dpNext.Set(v, dpDistribute(v, c.Today))
+	dpMaturity.Set(v, addMonths(c.Today, dpTerm.Get(v)))
+	dpNext.Set(v, dpDistributionAfter(v, c.Today))
 }
 
-// dpDistribute returns the day of the distribution that follows the given day: one period later,
+// dpDistributionAfter returns the day of the distribution that follows the given day: one period later,
 // and the maturity date at the latest. A deposit with a single distribution has it on the
 // maturity date.
-func dpDistribute(v schema.Row, on ledger.Date) ledger.Date {
-	if every := dpFrequency.Of(v); every != "" && every != atMaturity {
-		return min(after(on, periodMonths(every)), dpMaturity.Of(v))
+func dpDistributionAfter(v schema.Row, on ledger.Date) ledger.Date {
+	if every := dpFrequency.Get(v); every != "" && every != atMaturity {
+		return min(addMonths(on, periodMonths(every)), dpMaturity.Get(v))
 	}
-	return dpMaturity.Of(v)
+	return dpMaturity.Get(v)
 }
 
 func dpShareProfit(c *Case) {
-	v, r := c.values(), c.r
+	v, r := c.values(), c.record
 	on, fine := periodEnd(c, dpInProfitEnd, dpOpened)
-	if !fine || dpFrequency.Of(v) == atMaturity && !dpOnce(c, on) {
+	if !fine || dpFrequency.Get(v) == atMaturity && !dpCheckSingleProfit(c, on) {
 		return
 	}
-	gross := dpInGross.Of(c.input)
-	bank, theirs := dpRatio.Of(v).split(gross)
+	gross := dpInGross.Get(c.input)
+	bank, theirs := dpRatio.Get(v).split(gross)
 	row := dpDistribution.New()
 	dpDistributedOn.Set(row, on)
 	dpGross.Set(row, gross)
 	dpTheirShare.Set(row, theirs)
 	dpBankShare.Set(row, bank)
-	if !c.keep(dpDistributions, row, dpInGross.Name) || !c.grow(dpValue, theirs, dpInGross.Name) ||
-		!c.grow(dpTheirProfit, theirs, dpInGross.Name) || !c.grow(dpBankProfit, bank, dpInGross.Name) {
+	if !c.addRow(dpDistributions, row, dpInGross.Name) || !c.addToTotal(dpValue, theirs, dpInGross.Name) ||
+		!c.addToTotal(dpTheirProfit, theirs, dpInGross.Name) || !c.addToTotal(dpBankProfit, bank, dpInGross.Name) {
 		return
 	}
-	dpAdvance(v)
-	c.effective(on)
+	dpSetNextDistribution(v)
+	c.setEffectiveDate(on)
 	c.book(dr("A:pool", gross), cr(r.account("Q:profit"), theirs), cr("I:mudarib_share", bank))
 }
 
-// dpOnce checks the single profit of a term whose frequency is atMaturity. That profit is
+// dpCheckSingleProfit checks the single profit of a term whose frequency is atMaturity. That profit is
 // allowed from the maturity date on. A profit that was not shared before the renewal may still
 // be shared once afterwards.
-func dpOnce(c *Case, on ledger.Date) bool {
+func dpCheckSingleProfit(c *Case, on ledger.Date) bool {
 	v := c.values()
-	from := dpMaturity.Of(v)
+	from := dpMaturity.Get(v)
 	if dpUnshared.Has(v) {
-		from = dpUnshared.Of(v)
+		from = dpUnshared.Get(v)
 	}
 	switch {
 	case !dpUnshared.Has(v) && !dpNext.Has(v):
@@ -195,12 +195,12 @@ func dpOnce(c *Case, on ledger.Date) bool {
 	return false
 }
 
-// dpAdvance sets the day of the next distribution. A deposit with a single distribution has no
+// dpSetNextDistribution sets the day of the next distribution. A deposit with a single distribution has no
 // next one.
-func dpAdvance(v schema.Row) {
+func dpSetNextDistribution(v schema.Row) {
 	switch {
-	case dpFrequency.Of(v) != atMaturity:
-		dpNext.Set(v, dpDistribute(v, dpNext.Of(v)))
+	case dpFrequency.Get(v) != atMaturity:
+		dpNext.Set(v, dpDistributionAfter(v, dpNext.Get(v)))
 	case dpUnshared.Has(v):
 		dpUnshared.Clear(v)
 	default:
@@ -212,7 +212,7 @@ func dpAdvance(v schema.Row) {
 // shares of profit.
 func dpBearLoss(c *Case) {
 	v := c.values()
-	if dpValue.Of(v).IsZero() {
+	if dpValue.Get(v).IsZero() {
 		c.refuse(dpInLoss.Name, "nothing is left that could be lost")
 		return
 	}
@@ -220,20 +220,20 @@ func dpBearLoss(c *Case) {
 	if !fine {
 		return
 	}
-	lost := dpInLoss.Of(c.input).Min(dpValue.Of(v))
-	dpValue.Set(v, minus(dpValue.Of(v), lost))
-	dpLost.Set(v, plus(dpLost.Of(v), lost)) // at most the principal and the depositor's profit
-	c.effective(on)
-	c.move(c.r.account(lossStem), "A:pool", lost)
+	lost := dpInLoss.Get(c.input).Min(dpValue.Get(v))
+	dpValue.Set(v, minus(dpValue.Get(v), lost))
+	dpLost.Set(v, plus(dpLost.Get(v), lost)) // at most the principal and the depositor's profit
+	c.setEffectiveDate(on)
+	c.move(c.record.account(lossStem), "A:pool", lost)
 }
 
 func dpMature(c *Case) {
-	if maturity := dpMaturity.Of(c.values()); c.Today < maturity {
+	if maturity := dpMaturity.Get(c.values()); c.Today < maturity {
 		c.refuse(dpMaturity.Name, "is %v, which has not arrived", maturity)
 		return
 	}
-	if v := c.values(); dpFrequency.Of(v) == atMaturity && dpNext.Has(v) {
-		dpUnshared.Set(v, dpMaturity.Of(v))
+	if v := c.values(); dpFrequency.Get(v) == atMaturity && dpNext.Has(v) {
+		dpUnshared.Set(v, dpMaturity.Get(v))
 	}
 	dpNext.Clear(c.values())
 }
@@ -241,26 +241,26 @@ func dpMature(c *Case) {
 // dpRenew starts a new term today. The accumulated value becomes the principal, and the totals
 // of profit and loss start at zero.
 func dpRenew(c *Case) {
-	v, r := c.values(), c.r
-	if dpValue.Of(v).IsZero() {
+	v, r := c.values(), c.record
+	if dpValue.Get(v).IsZero() {
 		c.refuse(dpValue.Name, "nothing is left that could be renewed")
 		return
 	}
 	if dpInTerm.Has(c.input) {
-		dpTerm.Set(v, dpInTerm.Of(c.input))
+		dpTerm.Set(v, dpInTerm.Get(c.input))
 	}
 	if dpInRatio.Has(c.input) {
-		dpRatio.Set(v, dpInRatio.Of(c.input))
+		dpRatio.Set(v, dpInRatio.Get(c.input))
 	}
-	c.move(r.account("Q:profit"), r.account("Q:capital"), dpTheirProfit.Of(v))
-	c.move(r.account("Q:capital"), r.account(lossStem), dpLost.Of(v))
-	dpPrincipal.Set(v, dpValue.Of(v))
+	c.move(r.account("Q:profit"), r.account("Q:capital"), dpTheirProfit.Get(v))
+	c.move(r.account("Q:capital"), r.account(lossStem), dpLost.Get(v))
+	dpPrincipal.Set(v, dpValue.Get(v))
 	for _, total := range []schema.Cell[money.Amount]{dpTheirProfit, dpBankProfit, dpLost} {
 		total.Set(v, money.Amount{})
 	}
 	dpRenewed.Set(v, c.Today)
-	dpRenewals.Set(v, dpRenewals.Of(v)+1)
-	dpBegin(c)
+	dpRenewals.Set(v, dpRenewals.Get(v)+1)
+	dpBeginTerm(c)
 }
 
 // dpWithdraw pays before maturity. The penalty is a part of the depositor's profit, so it never
@@ -268,20 +268,20 @@ func dpRenew(c *Case) {
 // paid.
 func dpWithdraw(c *Case) {
 	v := c.values()
-	if !dpEarly.Of(v) {
+	if !dpEarly.Get(v) {
 		c.refuse(dpEarly.Name, "the deposit does not allow it")
 		return
 	}
-	rate := dpPenalty.Of(v)
-	penalty := share(dpTheirProfit.Of(v), rate)
-	final := less(dpValue.Of(v), penalty)
+	rate := dpPenalty.Get(v)
+	penalty := share(dpTheirProfit.Get(v), rate)
+	final := minusOrZero(dpValue.Get(v), penalty)
 	row := dpWithdrawalRow.New()
 	dpForfeited.Set(row, penalty)
 	dpForfeitRate.Set(row, rate)
 	dpFinal.Set(row, final)
 	dpWithdrawal.Set(v, []schema.Row{row})
 	dpNext.Clear(v)
-	dpCloser.Set(v, dpInWithdrawer.Of(c.input))
+	dpCloser.Set(v, dpInWithdrawer.Get(c.input))
 	dpPay(c, final)
 	dpValue.Set(v, final)
 }
@@ -289,19 +289,19 @@ func dpWithdraw(c *Case) {
 func dpClose(c *Case) {
 	v := c.values()
 	dpClosed.Set(v, c.Now)
-	dpCloser.Set(v, dpInCloser.Of(c.input))
-	if c.r.Status == Matured { // a withdrawn deposit was paid at its withdrawal
-		dpPay(c, dpValue.Of(v))
+	dpCloser.Set(v, dpInCloser.Get(c.input))
+	if c.record.Status == Matured { // a withdrawn deposit was paid at its withdrawal
+		dpPay(c, dpValue.Get(v))
 	}
 }
 
 // dpPay closes the deposit's accounts. The depositor is owed the amount paid; the rest of the
 // value is the penalty and stays in the pool.
 func dpPay(c *Case, paid money.Amount) {
-	v, r := c.values(), c.r
+	v, r := c.values(), c.record
 	c.book(
-		dr(r.account("Q:capital"), dpPrincipal.Of(v)), dr(r.account("Q:profit"), dpTheirProfit.Of(v)),
-		cr(r.account(lossStem), dpLost.Of(v)), cr(current(dpCustomer.Of(v)), paid), cr(c.reading.WithdrawalPenalty, minus(dpValue.Of(v), paid)),
+		dr(r.account("Q:capital"), dpPrincipal.Get(v)), dr(r.account("Q:profit"), dpTheirProfit.Get(v)),
+		cr(r.account(lossStem), dpLost.Get(v)), cr(current(dpCustomer.Get(v)), paid), cr(c.reading.WithdrawalPenalty, minus(dpValue.Get(v), paid)),
 	)
 	c.move(r.cash(), "A:pool", paid)
 }
@@ -311,12 +311,12 @@ func dpPay(c *Case, paid money.Amount) {
 func dpDue(r *Record) (ledger.Date, Action) {
 	v := r.Values
 	switch {
-	case !dpRenews.Of(v):
+	case !dpRenews.Get(v):
 		return 0, ""
 	case r.Status == Active:
-		return dpMaturity.Of(v), Mature
-	case r.Status == Matured && !dpValue.Of(v).IsZero():
-		return dpMaturity.Of(v), Renew
+		return dpMaturity.Get(v), Mature
+	case r.Status == Matured && !dpValue.Get(v).IsZero():
+		return dpMaturity.Get(v), Renew
 	}
 	return 0, ""
 }
@@ -325,7 +325,7 @@ func dpHoldings(r *Record) []Holding {
 	v := r.Values
 	capital, profit, lost := money.Amount{}, money.Amount{}, money.Amount{}
 	if r.Status == Active || r.Status == Matured {
-		capital, profit, lost = dpPrincipal.Of(v), dpTheirProfit.Of(v), dpLost.Of(v)
+		capital, profit, lost = dpPrincipal.Get(v), dpTheirProfit.Get(v), dpLost.Get(v)
 	}
 	return []Holding{
 		{r.account("Q:capital"), capital},

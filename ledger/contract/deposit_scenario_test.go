@@ -167,15 +167,15 @@ func (p *dpPlain) do(name Action, sum *big.Int) {
 }
 
 func (p *dpPlain) agrees(t *rapid.T, w *orgFixture, r *Record) {
-	if r.Status != p.status || dpRenewals.Of(r.Values) != p.renewals || p.status == Active && dpMaturity.Of(r.Values) != p.maturity {
+	if r.Status != p.status || dpRenewals.Get(r.Values) != p.renewals || p.status == Active && dpMaturity.Get(r.Values) != p.maturity {
 		t.Fatalf("the deposit is %s, renewed %d times, until %v; want %s, %d, %v",
-			r.Status, dpRenewals.Of(r.Values), dpMaturity.Of(r.Values), p.status, p.renewals, p.maturity)
+			r.Status, dpRenewals.Get(r.Values), dpMaturity.Get(r.Values), p.status, p.renewals, p.maturity)
 	}
 	says(t, r, dpPrincipal, p.principal)
 	says(t, r, dpValue, p.value)
 	says(t, r, dpTheirProfit, p.theirs)
 	says(t, r, dpBankProfit, p.bank)
-	if got := int64(len(dpDistributions.Of(r.Values))); got != p.distributions {
+	if got := int64(len(dpDistributions.Get(r.Values))); got != p.distributions {
 		t.Fatalf("%d distributions, want %d", got, p.distributions)
 	}
 	if p.status == Withdrawn || p.status == Closed {
@@ -184,7 +184,7 @@ func (p *dpPlain) agrees(t *rapid.T, w *orgFixture, r *Record) {
 				t.Fatalf("%s of a deposit that is %s holds %v", stem, p.status, held)
 			}
 		}
-		if owed := w.balance(current(dpCustomer.Of(r.Values))).String(); owed != p.value.String() {
+		if owed := w.balance(current(dpCustomer.Get(r.Values))).String(); owed != p.value.String() {
 			t.Fatalf("the depositor is owed %s of %v", owed, p.value)
 		}
 	}

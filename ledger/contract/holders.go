@@ -19,12 +19,12 @@ const (
 	// maxAtOnce is the largest number of holders that one group of the writer holds.
 	maxAtOnce = 1_500
 
-	// maxApplications is the most subscriptions of an issue.
-	maxApplications = 10_000_000
+	// maxSubscriptions is the most subscriptions of an issue.
+	maxSubscriptions = 10_000_000
 
-	// bookedTogether is how many holders are booked in one call of book. A holder takes at most
+	// holdersPerBooking is how many holders are booked in one call of book. A holder takes at most
 	// two lines, and all of them together three more.
-	bookedTogether = 64
+	holdersPerBooking = 64
 )
 
 // Batch is the event of a batch of holders. It does not change the state, so it is in no
@@ -33,9 +33,9 @@ const Batch Action = "batch"
 
 // perBatch returns how many holders a batch has. They fill its entry: a profit takes one line
 // for each holder, the other actions two, and the batch as a whole up to three.
-func perBatch(doing Action) int64 {
+func perBatch(action Action) int64 {
 	const whole = 3
-	if doing == Profit {
+	if action == Profit {
 		return ledger.MaxPostings - whole
 	}
 	return (ledger.MaxPostings - whole) / 2
@@ -43,21 +43,21 @@ func perBatch(doing Action) int64 {
 
 // Batches returns how many batches an action takes for so many holders; 0 if the action itself
 // books them all.
-func Batches(doing Action, holders int64) int64 {
+func Batches(action Action, holders int64) int64 {
 	if holders <= maxAtOnce {
 		return 0
 	}
-	return (holders + perBatch(doing) - 1) / perBatch(doing)
+	return (holders + perBatch(action) - 1) / perBatch(action)
 }
 
 var (
-	ciDoneAction   = schema.Text(1, "action") // the action's name in the contract's reading
-	ciDoneHolders  = schema.Derived(2, "done")
-	ciDoneOf       = schema.Derived(3, "total")
-	ciDoneKernel   = schema.Text(4, "doing", schema.NotShown)        // the action's name in this package
-	ciDoneOn       = schema.Date(5, "effective_on", schema.NotShown) // the effective date of all entries of the action
-	ciDoneDeclared = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day of the declaration
-	ciProgressRow  = schema.NewTable(nil, ciDoneAction, ciDoneHolders, ciDoneOf, ciDoneKernel, ciDoneOn, ciDoneDeclared)
+	ciDoneAction     = schema.Text(1, "action") // the action's name in the contract's reading
+	ciDoneHolders    = schema.Derived(2, "done")
+	ciDoneOf         = schema.Derived(3, "total")
+	ciDoneActionCode = schema.Text(4, "doing", schema.NotShown)        // the action's name in this package
+	ciDoneOn         = schema.Date(5, "effective_on", schema.NotShown) // the effective date of all entries of the action
+	ciDoneDeclared   = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day of the declaration
+	ciProgressRow    = schema.NewTable(nil, ciDoneAction, ciDoneHolders, ciDoneOf, ciDoneActionCode, ciDoneOn, ciDoneDeclared)
 )
 
 // Progress is how much of an action in batches is done.
@@ -68,20 +68,20 @@ type Progress struct {
 }
 
 // Progress returns the action that is under way; false if there is none.
-func (r *Record) Progress() (p Progress, under bool) {
-	if r.Product.Reads == nil {
+func (r *Record) Progress() (p Progress, underWay bool) {
+	if r.Product.RegisterExtract == nil {
 		return p, false
 	}
 	row := ciUnderWay(r.Values)
 	if row == nil {
 		return p, false
 	}
-	return Progress{Action(ciDoneKernel.Of(row)), ciDoneHolders.Of(row), ciDoneOf.Of(row), ciDoneOn.Of(row)}, true
+	return Progress{Action(ciDoneActionCode.Get(row)), ciDoneHolders.Get(row), ciDoneOf.Get(row), ciDoneOn.Get(row)}, true
 }
 
 // ciUnderWay returns the row of the action that is under way; nil if there is none.
 func ciUnderWay(v schema.Row) schema.Row {
-	if rows := ciProgress.Of(v); len(rows) > 0 {
+	if rows := ciProgress.Get(v); len(rows) > 0 {
 		return rows[0]
 	}
 	return nil
@@ -93,14 +93,14 @@ func ciReads(r *Record, name Action, sent schema.Input) Extract {
 	switch name {
 	case Subscribe:
 		in := r.Product.Handler(Subscribe).input(sent, r, new(schema.Faults)) // Act reports the faults of the body
-		return Extract{Investor: ciInInvestor.Of(in)}
+		return Extract{Investor: ciInInvestor.Get(in)}
 	case Activate, Profit, Redeem, RedeemEarly, Default:
-		if n := ciHolders.Of(v); n <= maxAtOnce {
-			return Extract{From: 1, Most: int(n)}
+		if n := ciHolders.Get(v); n <= maxAtOnce {
+			return Extract{From: 1, MaxHolders: int(n)}
 		}
 	case Batch:
-		if p, under := r.Progress(); under {
-			return Extract{From: p.Done + 1, Most: int(min(perBatch(p.Doing), p.Total-p.Done))}
+		if p, underWay := r.Progress(); underWay {
+			return Extract{From: p.Done + 1, MaxHolders: int(min(perBatch(p.Doing), p.Total-p.Done))}
 		}
 	}
 	return Extract{}
@@ -109,44 +109,44 @@ func ciReads(r *Record, name Action, sent schema.Input) Extract {
 // ciDue returns the next batch. It is due on the day on which the action was declared.
 func ciDue(r *Record) (ledger.Date, Action) {
 	if row := ciUnderWay(r.Values); row != nil {
-		return ciDoneDeclared.Of(row), Batch
+		return ciDoneDeclared.Get(row), Batch
 	}
 	return 0, ""
 }
 
 // ciForHolders books an action for all holders, or declares it if there are too many. debit is
 // the account on which the whole sum is booked, opposite to the holders' lines.
-func ciForHolders(c *Case, doing Action, debit ledger.Path, whole money.Amount) {
-	total := ciHolders.Of(c.values())
+func ciForHolders(c *Case, action Action, debit ledger.Path, whole money.Amount) {
+	total := ciHolders.Get(c.values())
 	if total > maxAtOnce {
-		ciDeclare(c, doing, debit, whole)
+		ciDeclare(c, action, debit, whole)
 		return
 	}
 	holders := c.register.Holders
 	assert.That(int64(len(holders)) == total, "contract: %d holders of %d were read", len(holders), total)
 	for len(holders) > 0 {
-		n := min(len(holders), bookedTogether)
-		c.book(ciLines(c, doing, debit, holders[:n], n == len(holders))...)
+		n := min(len(holders), holdersPerBooking)
+		c.book(ciLines(c, action, debit, holders[:n], n == len(holders))...)
 		holders = holders[n:]
 	}
 }
 
 // ciDeclare books the whole sum against the account that the batches reduce.
-func ciDeclare(c *Case, doing Action, debit ledger.Path, whole money.Amount) {
-	c.move(debit, c.r.account(distributions), whole)
+func ciDeclare(c *Case, action Action, debit ledger.Path, whole money.Amount) {
+	c.move(debit, c.record.account(distributions), whole)
 	on := c.effectiveDate
 	if on == 0 {
 		on = c.Today
 	}
 	row := ciProgressRow.New()
-	ciDoneAction.Set(row, c.r.Product.ActionName(c.reading, doing))
+	ciDoneAction.Set(row, c.record.Product.ActionName(c.reading, action))
 	ciDoneHolders.Set(row, 0)
-	ciDoneOf.Set(row, ciHolders.Of(c.values()))
-	ciDoneKernel.Set(row, string(doing))
+	ciDoneOf.Set(row, ciHolders.Get(c.values()))
+	ciDoneActionCode.Set(row, string(action))
 	ciDoneOn.Set(row, on)
 	ciDoneDeclared.Set(row, c.Today)
 	ciProgress.Set(c.values(), []schema.Row{row})
-	c.reserve(whole)
+	c.setReserve(whole)
 	c.underWay = Begins
 }
 
@@ -157,68 +157,68 @@ const distributions = "L:distributions"
 // ciBatch books the next batch of holders.
 func ciBatch(c *Case) {
 	v := c.values()
-	p, under := c.r.Progress()
-	some := c.register.Holders
+	p, underWay := c.record.Progress()
+	holders := c.register.Holders
 	left := p.Total - p.Done
-	assert.That(under && int64(len(some)) == min(left, perBatch(p.Doing)) && some[0].Number == p.Done+1, "contract: a batch of %d holders at %d of %d", len(some), p.Done, p.Total)
-	last := int64(len(some)) == left
-	c.effective(p.On)
-	c.book(ciLines(c, p.Doing, c.r.account(distributions), some, last)...)
+	assert.That(underWay && int64(len(holders)) == min(left, perBatch(p.Doing)) && holders[0].Number == p.Done+1, "contract: a batch of %d holders at %d of %d", len(holders), p.Done, p.Total)
+	last := int64(len(holders)) == left
+	c.setEffectiveDate(p.On)
+	c.book(ciLines(c, p.Doing, c.record.account(distributions), holders, last)...)
 	if last {
 		ciProgress.Clear(v)
 		c.underWay = Ends
 		return
 	}
 	row := append(schema.Row(nil), ciUnderWay(v)...)
-	ciDoneHolders.Set(row, p.Done+int64(len(some)))
+	ciDoneHolders.Set(row, p.Done+int64(len(holders)))
 	ciProgress.Set(v, []schema.Row{row})
 }
 
 // ciLines returns the lines of an action for some holders and updates the contract's columns.
 // The lines balance.
-func ciLines(c *Case, doing Action, debit ledger.Path, some []Holder, last bool) []line {
-	switch doing {
+func ciLines(c *Case, action Action, debit ledger.Path, holders []Holder, last bool) []line {
+	switch action {
 	case Activate:
-		return ciMoveFaces(c, "L:subscription", "Q:holders", debit, c.r.cash(), some)
+		return ciMoveFaces(c, "L:subscription", "Q:holders", debit, c.record.cash(), holders)
 	case Default:
-		return ciMoveFaces(c, "Q:holders", "Q:holders_defaulted", debit, c.r.account("A:underlying"), some)
+		return ciMoveFaces(c, "Q:holders", "Q:holders_defaulted", debit, c.record.account("A:underlying"), holders)
 	case Profit:
-		return ciPayProfit(c, debit, some, last)
+		return ciPayProfit(c, debit, holders, last)
 	case Redeem:
-		return ciPayFace(c, debit, money.Amount{}, some)
+		return ciPayFace(c, debit, money.Amount{}, holders)
 	case RedeemEarly:
-		return ciPayFace(c, debit, ciPenalty.Of(c.values()), some)
+		return ciPayFace(c, debit, ciPenalty.Get(c.values()), holders)
 	}
-	panic("contract: " + string(doing) + " is not for all holders")
+	panic("contract: " + string(action) + " is not for all holders")
 }
 
 // ciFaces returns the total face of the certificates of some holders.
-func ciFaces(c *Case, some []Holder) money.Amount {
+func ciFaces(c *Case, holders []Holder) money.Amount {
 	certificates := int64(0)
-	for i := range some {
-		certificates += some[i].Certificates
+	for i := range holders {
+		certificates += holders[i].Certificates
 	}
-	return times(ciFace.Of(c.values()), certificates)
+	return times(ciFace.Get(c.values()), certificates)
 }
 
 // ciMoveFaces moves each holder's face from one of the holder's accounts to another, and the sum
 // of the faces between two common accounts.
-func ciMoveFaces(c *Case, from, to string, debit, credit ledger.Path, some []Holder) (lines []line) {
-	for _, h := range some {
-		face := times(ciFace.Of(c.values()), h.Certificates)
-		lines = append(lines, dr(c.r.accountFor(from, h.Investor), face), cr(c.r.accountFor(to, h.Investor), face))
+func ciMoveFaces(c *Case, from, to string, debit, credit ledger.Path, holders []Holder) (lines []line) {
+	for _, h := range holders {
+		face := times(ciFace.Get(c.values()), h.Certificates)
+		lines = append(lines, dr(c.record.accountFor(from, h.Investor), face), cr(c.record.accountFor(to, h.Investor), face))
 	}
-	sum := ciFaces(c, some)
+	sum := ciFaces(c, holders)
 	return append(lines, dr(debit, sum), cr(credit, sum))
 }
 
 // ciPayProfit pays holders their parts of the last distribution. The entry of the last holders
 // also books the remainder that could not be divided.
-func ciPayProfit(c *Case, debit ledger.Path, some []Holder, last bool) []line {
-	v, r := c.values(), c.r
+func ciPayProfit(c *Case, debit ledger.Path, holders []Holder, last bool) []line {
+	v, r := c.values(), c.record
 	each, rest := ciLastDistribution(v)
 	paid, lines := money.Amount{}, []line(nil)
-	for _, h := range some {
+	for _, h := range holders {
 		part := times(each, h.Certificates)
 		paid = plus(paid, part)
 		lines = append(lines, cr(current(h.Investor), part))
@@ -226,7 +226,7 @@ func ciPayProfit(c *Case, debit ledger.Path, some []Holder, last bool) []line {
 	if last {
 		paid = plus(paid, rest)
 		lines = append(lines, cr(r.account("L:undistributed"), rest))
-		ciUndistributed.Set(v, plus(ciUndistributed.Of(v), rest))
+		ciUndistributed.Set(v, plus(ciUndistributed.Get(v), rest))
 	}
 	return append([]line{dr(debit, paid)}, lines...)
 }
@@ -234,24 +234,24 @@ func ciPayProfit(c *Case, debit ledger.Path, some []Holder, last bool) []line {
 // ciLastDistribution returns what each certificate gets of the last distribution, and the
 // remainder that could not be divided.
 func ciLastDistribution(v schema.Row) (each, rest money.Amount) {
-	rows := ciDistributions.Of(v)
+	rows := ciDistributions.Get(v)
 	row := rows[len(rows)-1]
-	each = ciEach.Of(row)
-	return each, minus(ciDistributedSum.Of(row), times(each, ciThen.Of(row)))
+	each = ciEach.Get(row)
+	return each, minus(ciDistributedSum.Get(row), times(each, ciThen.Get(row)))
 }
 
 // ciPayFace pays each holder the face of the certificates less the holder's part of a penalty.
 // That part is rounded down and is at most the face.
-func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, some []Holder) []line {
-	v, r := c.values(), c.r
-	sum, kept := ciFaces(c, some), money.Amount{}
+func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, holders []Holder) []line {
+	v, r := c.values(), c.record
+	sum, kept := ciFaces(c, holders), money.Amount{}
 	lines := []line{dr(debit, sum), cr(r.account("A:underlying"), sum)}
-	for _, h := range some {
-		face := times(ciFace.Of(v), h.Certificates)
-		less := part(penalty, h.Certificates, ciSold.Of(v)).Min(face)
+	for _, h := range holders {
+		face := times(ciFace.Get(v), h.Certificates)
+		less := portion(penalty, h.Certificates, ciSold.Get(v)).Min(face)
 		lines = append(lines, dr(r.accountFor("Q:holders", h.Investor), face), cr(current(h.Investor), minus(face, less)))
 		kept = plus(kept, less)
-		ciOutstanding.Set(v, ciOutstanding.Of(v)-h.Certificates)
+		ciOutstanding.Set(v, ciOutstanding.Get(v)-h.Certificates)
 	}
 	return append(lines, cr(c.reading.EarlyPenalty, kept))
 }
@@ -260,17 +260,17 @@ func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, some []Holder) 
 // whole register.
 func ciHoldings(r *Record) (all []Holding) {
 	v := r.Values
-	before, after := ciStems(r.Status), ciStems(r.Status)
-	p, under := r.Progress()
+	before, after := ciStemIn(r.Status), ciStemIn(r.Status)
+	p, underWay := r.Progress()
 	done := p.Done
-	if !under {
-		done = ciHolders.Of(v)
+	if !underWay {
+		done = ciHolders.Get(v)
 	} else {
 		before = ciStemBefore[p.Doing]
 	}
 	open, carriedOut := money.Amount{}, money.Amount{} // face of the holders still to be booked, and of the others
 	for _, h := range r.Register.Holders {
-		face, stem := times(ciFace.Of(v), h.Certificates), after
+		face, stem := times(ciFace.Get(v), h.Certificates), after
 		if h.Number > done {
 			stem = before
 			open = plus(open, face)
@@ -285,7 +285,7 @@ func ciHoldings(r *Record) (all []Holding) {
 			all = append(all, Holding{r.accountFor(of, h.Investor), held})
 		}
 	}
-	return append(all, ciCommonHoldings(r, p, under, open, carriedOut)...)
+	return append(all, ciCommonHoldings(r, p, underWay, open, carriedOut)...)
 }
 
 // ciStemBefore maps an action to the stem of the holders' accounts before it.
@@ -293,9 +293,9 @@ var ciStemBefore = map[Action]string{
 	Activate: "L:subscription", Profit: "Q:holders", Redeem: "Q:holders", RedeemEarly: "Q:holders", Default: "Q:holders",
 }
 
-// ciStems returns the stem of the holders' accounts in a status; empty if the holders have no
+// ciStemIn returns the stem of the holders' accounts in a status; empty if the holders have no
 // balance.
-func ciStems(status Status) string {
+func ciStemIn(status Status) string {
 	switch status {
 	case Active, Matured:
 		return "Q:holders"
@@ -309,7 +309,7 @@ func ciStems(status Status) string {
 
 // ciCommonHoldings returns the balances of the accounts that an issue has for all holders
 // together.
-func ciCommonHoldings(r *Record, p Progress, under bool, open, carriedOut money.Amount) []Holding {
+func ciCommonHoldings(r *Record, p Progress, underWay bool, open, carriedOut money.Amount) []Holding {
 	v := r.Values
 	faces := plus(open, carriedOut)
 	underlying, impaired, waiting := money.Amount{}, money.Amount{}, money.Amount{}
@@ -319,7 +319,7 @@ func ciCommonHoldings(r *Record, p Progress, under bool, open, carriedOut money.
 	case Defaulted:
 		impaired = faces
 	}
-	if under {
+	if underWay {
 		switch waiting = open; p.Doing {
 		case Profit:
 			each, rest := ciLastDistribution(v)
@@ -335,6 +335,6 @@ func ciCommonHoldings(r *Record, p Progress, under bool, open, carriedOut money.
 	}
 	return []Holding{
 		{r.account("A:underlying"), underlying}, {r.account("A:underlying_impaired"), impaired},
-		{r.account("L:undistributed"), ciUndistributed.Of(v)}, {r.account(distributions), waiting},
+		{r.account("L:undistributed"), ciUndistributed.Get(v)}, {r.account(distributions), waiting},
 	}
 }

@@ -97,7 +97,7 @@ func (c *issueWithHolders) carriedOut(doing Action, to Status) {
 			c.t.Fatalf("batch %d of %s: %+v, due %v, finished: %v", batches, doing, p, c.d.Due, c.d.Finish)
 		}
 		d, due := c.happens(c.r, c.now)
-		if !due || !d.Outcome || len(d.Events) != 1 || d.Events[0].Name != "batch" || d.Events[0].From != string(to) || d.Events[0].To != string(to) {
+		if !due || !d.MustRecord || len(d.Events) != 1 || d.Events[0].Name != "batch" || d.Events[0].From != string(to) || d.Events[0].To != string(to) {
 			c.t.Fatalf("batch %d of %s: %v, due: %v", batches, doing, d.Events, due)
 		}
 		if e := d.Events[0].Entry; len(e.Postings) > ledger.MaxPostings || e.Effective != first.Events[0].Entry.Effective {
@@ -219,8 +219,8 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 				}
 				c.givenAway()
 				c.stands("")
-				if !c.d.Finish || ciOutstanding.Of(c.r.Values) != 0 {
-					t.Errorf("finished: %v, %d outstanding", c.d.Finish, ciOutstanding.Of(c.r.Values))
+				if !c.d.Finish || ciOutstanding.Get(c.r.Values) != 0 {
+					t.Errorf("finished: %v, %d outstanding", c.d.Finish, ciOutstanding.Get(c.r.Values))
 				}
 			})
 		}

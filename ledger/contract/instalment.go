@@ -26,7 +26,7 @@ var InstalmentSale = define(&Product{
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, AssetOrdered, AssetPurchased, AssetDelivered, Active, Completed, Cancelled},
 	Steps: concat(
-		reviewed(OrderAsset, AssetOrdered, "the supplier has the order"),
+		reviewSteps(OrderAsset, AssetOrdered, "the supplier has the order"),
 		[]Step{
 			{From: AssetOrdered, By: PurchaseAsset, To: AssetPurchased, Why: "the institution owns the asset, and the price is fixed"},
 			{From: AssetPurchased, By: DeliverAsset, To: AssetDelivered, Why: "the customer has the asset"},
@@ -35,8 +35,8 @@ var InstalmentSale = define(&Product{
 			{From: Active, By: PayOff, To: Completed, Why: "the customer has paid the rest"},
 			{From: Active, By: RecordDelinquency, To: Active, Why: "what is late was reported"},
 		},
-		within(Secular, steps(Cancel, Cancelled, "it was given up before delivery", Draft, UnderReview, ReviewPassed, AssetOrdered, AssetPurchased)),
-		within(Secular, steps(SettleEarly, Completed, "the customer has paid all at once", Active)),
+		onlyIn(Secular, steps(Cancel, Cancelled, "it was given up before delivery", Draft, UnderReview, ReviewPassed, AssetOrdered, AssetPurchased)),
+		onlyIn(Secular, steps(SettleEarly, Completed, "the customer has paid all at once", Active)),
 	),
 	Handlers: withReview(
 		&ActionHandler{Name: OrderAsset, Moves: true, Body: schema.NewTable(nil, slInAdvance), Do: slOrder},
@@ -124,21 +124,21 @@ var (
 const rowSettled = "settled"
 
 // slUpfront returns what the customer pays before the first instalment.
-func slUpfront(v schema.Row) money.Amount { return plus(slDown.Of(v), slEarnest.Of(v)) }
+func slUpfront(v schema.Row) money.Amount { return plus(slDown.Get(v), slEarnest.Get(v)) }
 
-// slSpent returns the asset's cost to the institution. The actual cost is known from the
+// slAssetCost returns the asset's cost to the institution. The actual cost is known from the
 // purchase on.
-func slSpent(v schema.Row) money.Amount {
+func slAssetCost(v schema.Row) money.Amount {
 	if slActual.Has(v) {
-		return slActual.Of(v)
+		return slActual.Get(v)
 	}
-	return slCost.Of(v)
+	return slCost.Get(v)
 }
 
 func slOpen(c *Case) {
 	v := c.values()
 	upfront := slDown.Name
-	if slDown.Of(v).IsZero() {
+	if slDown.Get(v).IsZero() {
 		upfront = slEarnest.Name
 	}
 	slSetPrice(c, slCost.Name, upfront)
@@ -152,8 +152,8 @@ func slOpen(c *Case) {
 // fields to refuse if the price is out of range or the payments up front reach it.
 func slSetPrice(c *Case, costs, upfront string) {
 	v := c.values()
-	cost := slSpent(v)
-	markup := share(cost, slRate.Of(v))
+	cost := slAssetCost(v)
+	markup := share(cost, slRate.Get(v))
 	price := plus(cost, markup)
 	switch {
 	case ledger.MaxAmount.Less(price):
@@ -163,101 +163,101 @@ func slSetPrice(c *Case, costs, upfront string) {
 	default:
 		slMarkup.Set(v, markup)
 		slPrice.Set(v, price)
-		slEach.Set(v, part(minus(price, slUpfront(v)), 1, slCount.Of(v)))
+		slEach.Set(v, portion(minus(price, slUpfront(v)), 1, slCount.Get(v)))
 	}
 }
 
 func slOrder(c *Case) {
-	v, r := c.values(), c.r
-	advance := slInAdvance.Of(c.input)
+	v, r := c.values(), c.record
+	advance := slInAdvance.Get(c.input)
 	if slInAdvance.Has(c.input) {
 		slAdvance.Set(v, advance)
 	}
-	c.move(r.cash(), r.account("L:earnest_deposit"), slEarnest.Of(v))
+	c.move(r.cash(), r.account("L:earnest_deposit"), slEarnest.Get(v))
 	c.move(r.account("A:supplier_advance"), r.cash(), advance)
 }
 
 func slPurchase(c *Case) {
-	v, r := c.values(), c.r
-	cost := slCost.Of(v)
+	v, r := c.values(), c.record
+	cost := slCost.Get(v)
 	if slInActual.Has(c.input) {
-		cost = slInActual.Of(c.input)
+		cost = slInActual.Get(c.input)
 	}
 	slActual.Set(v, cost)
-	slDocuments.Set(v, slInDocuments.Of(c.input))
-	if slSetPrice(c, slInActual.Name, slInActual.Name); !c.ok() {
+	slDocuments.Set(v, slInDocuments.Get(c.input))
+	if slSetPrice(c, slInActual.Name, slInActual.Name); !c.noFaults() {
 		return
 	}
-	advance := slAdvance.Of(v)
+	advance := slAdvance.Get(v)
 	c.book(
-		dr(r.account("A:inventory"), cost), dr(r.cash(), less(advance, cost)),
-		cr(r.account("A:supplier_advance"), advance), cr(r.cash(), less(cost, advance)),
+		dr(r.account("A:inventory"), cost), dr(r.cash(), minusOrZero(advance, cost)),
+		cr(r.account("A:supplier_advance"), advance), cr(r.cash(), minusOrZero(cost, advance)),
 	)
 }
 
 func slDeliver(c *Case) {
 	on := orToday(c, slInDelivered)
 	slDelivered.Set(c.values(), on)
-	c.effective(on)
-	c.move(c.r.account("A:inventory_delivered"), c.r.account("A:inventory"), slSpent(c.values()))
+	c.setEffectiveDate(on)
+	c.move(c.record.account("A:inventory_delivered"), c.record.account("A:inventory"), slAssetCost(c.values()))
 }
 
 func slActivate(c *Case) {
-	v, r := c.values(), c.r
+	v, r := c.values(), c.record
 	on := orToday(c, slInStart)
 	slStart.Set(v, on)
-	c.effective(on)
-	price, markup, upfront := slPrice.Of(v), slMarkup.Of(v), slUpfront(v)
+	c.setEffectiveDate(on)
+	price, markup, upfront := slPrice.Get(v), slMarkup.Get(v), slUpfront(v)
 	slOutstanding.Set(v, price)
 	slDeferred.Set(v, markup)
 	receivable, deferred := r.account("A:receivable"), r.account("L:deferred_profit")
-	c.book(dr(receivable, price), cr(r.account("A:inventory_delivered"), slSpent(v)), cr(deferred, markup))
-	c.book(dr(r.cash(), slDown.Of(v)), dr(r.account("L:earnest_deposit"), slEarnest.Of(v)), cr(receivable, upfront))
-	slTake(c, upfront)
+	c.book(dr(receivable, price), cr(r.account("A:inventory_delivered"), slAssetCost(v)), cr(deferred, markup))
+	c.book(dr(r.cash(), slDown.Get(v)), dr(r.account("L:earnest_deposit"), slEarnest.Get(v)), cr(receivable, upfront))
+	slAddPayment(c, upfront)
 }
 
-// slTake adds a payment to the totals and recognises its profit: floor(markup × paid to date ÷
+// slAddPayment adds a payment to the totals and recognises its profit: floor(markup × paid to date ÷
 // price), less the profit recognised before.
-func slTake(c *Case, paid money.Amount) {
+func slAddPayment(c *Case, paid money.Amount) {
 	v := c.values()
-	slPaid.Set(v, plus(slPaid.Of(v), paid))
-	slOutstanding.Set(v, minus(slOutstanding.Of(v), paid))
-	earned := minus(slEarned(v, slPaid.Of(v)), slRecognised.Of(v))
+	slPaid.Set(v, plus(slPaid.Get(v), paid))
+	slOutstanding.Set(v, minus(slOutstanding.Get(v), paid))
+	earned := minus(slEarned(v, slPaid.Get(v)), slRecognised.Get(v))
 	slRecognise(c, earned)
 }
 
 // slEarned returns the profit contained in the paid part of the price.
 func slEarned(v schema.Row, paid money.Amount) money.Amount {
-	return must(slMarkup.Of(v).MulDivFloor(paid, slPrice.Of(v)))
+	return must(slMarkup.Get(v).MulDivFloor(paid, slPrice.Get(v)))
 }
 
 func slRecognise(c *Case, earned money.Amount) {
 	v := c.values()
-	slRecognised.Set(v, plus(slRecognised.Of(v), earned))
-	slDeferred.Set(v, minus(slDeferred.Of(v), earned))
-	c.move(c.r.account("L:deferred_profit"), "I:murabaha", earned)
+	slRecognised.Set(v, plus(slRecognised.Get(v), earned))
+	slDeferred.Set(v, minus(slDeferred.Get(v), earned))
+	c.move(c.record.account("L:deferred_profit"), "I:murabaha", earned)
 }
 
 func slPay(c *Case) {
-	v, r := c.values(), c.r
-	paid := slInPayment.Of(c.input)
-	if owed := slOutstanding.Of(v); owed.Less(paid) {
+	v, r := c.values(), c.record
+	paid := slInPayment.Get(c.input)
+	if owed := slOutstanding.Get(v); owed.Less(paid) {
 		c.refuse(slInPayment.Name, "is more than the %v outstanding", owed)
 		return
 	}
 	c.move(r.cash(), r.account("A:receivable"), paid)
-	slTake(c, paid)
-	if slOutstanding.Of(v).IsZero() {
+	slAddPayment(c, paid)
+	if slOutstanding.Get(v).IsZero() {
 		c.setTransition(PayOff)
 		slComplete(c)
 	}
 }
 
-func slReportLate(c *Case) { c.restate(slDelinquent, slInLate.Of(c.input)) }
+func slReportLate(c *Case) { c.setArrears(slDelinquent, slInLate.Get(c.input)) }
 
 // slComplete ends a sale that was paid in full: no amount is in arrears any more.
 func slComplete(c *Case) {
-	c.restate(slDelinquent, money.Amount{})
+	c.setArrears(slDelinquent, money.Amount{})
 	slCompleted.Set(c.values(), c.Now)
 }
 
@@ -266,42 +266,42 @@ func slDaysLate(v schema.Row) any {
 	if !slStart.Has(v) || slCompleted.Has(v) {
 		return int64(0)
 	}
-	row, each := slCount.Of(v)-1, slEach.Of(v)
+	row, each := slCount.Get(v)-1, slEach.Get(v)
 	if !each.IsZero() {
-		whole, small := must(minus(slPaid.Of(v), slUpfront(v)).DivFloor(each)).Uint64()
+		whole, small := must(minus(slPaid.Get(v), slUpfront(v)).DivFloor(each)).Uint64()
 		if small && whole < uint64(row) {
 			row = int64(whole)
 		}
 	}
-	return max(0, int64(asOf.Of(v)-after(slStart.Of(v), row+1)))
+	return max(0, int64(asOf.Get(v)-addMonths(slStart.Get(v), row+1)))
 }
 
 func slCancel(c *Case) {
-	v, r := c.values(), c.r
+	v, r := c.values(), c.record
 	switch r.Status {
 	case AssetOrdered:
-		c.move(r.account("L:earnest_deposit"), r.cash(), slEarnest.Of(v))
-		c.move(r.cash(), r.account("A:supplier_advance"), slAdvance.Of(v))
+		c.move(r.account("L:earnest_deposit"), r.cash(), slEarnest.Get(v))
+		c.move(r.cash(), r.account("A:supplier_advance"), slAdvance.Get(v))
 	case AssetPurchased:
-		c.move(r.account("L:earnest_deposit"), r.cash(), slEarnest.Of(v))
-		c.move("A:returned_assets", r.account("A:inventory"), slSpent(v))
+		c.move(r.account("L:earnest_deposit"), r.cash(), slEarnest.Get(v))
+		c.move("A:returned_assets", r.account("A:inventory"), slAssetCost(v))
 	}
 }
 
 func slSettle(c *Case) {
-	v, r := c.values(), c.r
-	rebate, owed, deferred := slInRebate.Of(c.input), slOutstanding.Of(v), slDeferred.Of(v)
+	v, r := c.values(), c.record
+	rebate, owed, deferred := slInRebate.Get(c.input), slOutstanding.Get(v), slDeferred.Get(v)
 	if deferred.Less(rebate) {
 		c.refuse(slInRebate.Name, "is more than the deferred profit of %v", deferred)
 		return
 	}
 	paid := minus(owed, rebate)
 	slRebate.Set(v, rebate)
-	slPaid.Set(v, plus(slPaid.Of(v), paid))
+	slPaid.Set(v, plus(slPaid.Get(v), paid))
 	slOutstanding.Set(v, money.Amount{})
 	slDeferred.Set(v, minus(deferred, rebate))
 	c.book(dr(r.cash(), paid), dr(r.account("L:deferred_profit"), rebate), cr(r.account("A:receivable"), owed))
-	slRecognise(c, slDeferred.Of(v))
+	slRecognise(c, slDeferred.Get(v))
 	slComplete(c)
 }
 
@@ -312,8 +312,8 @@ func slInstalments(v schema.Row) any {
 	if !slStart.Has(v) {
 		return nil
 	}
-	n, each, cum := slCount.Of(v), slEach.Of(v), slUpfront(v)
-	left, earned := minus(slPrice.Of(v), cum), slEarned(v, cum)
+	n, each, cum := slCount.Get(v), slEach.Get(v), slUpfront(v)
+	left, earned := minus(slPrice.Get(v), cum), slEarned(v, cum)
 	all := make([]schema.Row, n)
 	for i := range all {
 		if i == len(all)-1 {
@@ -324,21 +324,21 @@ func slInstalments(v schema.Row) any {
 		earned = plus(earned, profit)
 		row := slInstalment.New()
 		slNumber.Set(row, int64(i+1))
-		slDue.Set(row, after(slStart.Of(v), int64(i+1)))
+		slDue.Set(row, addMonths(slStart.Get(v), int64(i+1)))
 		slAmount.Set(row, each)
 		slCostPart.Set(row, minus(each, profit))
 		slProfitPart.Set(row, profit)
-		slStatus.Set(row, slFate(v, cum))
+		slStatus.Set(row, slRowStatus(v, cum))
 		all[i] = row
 	}
 	return all
 }
 
-// slFate returns the status of a row. cum is how much of the price must be paid for the row to
+// slRowStatus returns the status of a row. cum is how much of the price must be paid for the row to
 // be paid.
-func slFate(v schema.Row, cum money.Amount) string {
+func slRowStatus(v schema.Row, cum money.Amount) string {
 	switch {
-	case !slPaid.Of(v).Less(cum):
+	case !slPaid.Get(v).Less(cum):
 		return rowPaid
 	case slCompleted.Has(v):
 		return rowSettled
@@ -351,19 +351,19 @@ func slHoldings(r *Record) []Holding {
 	var earnest, advance, inventory, delivered money.Amount
 	switch r.Status {
 	case AssetOrdered:
-		earnest, advance = slEarnest.Of(v), slAdvance.Of(v)
+		earnest, advance = slEarnest.Get(v), slAdvance.Get(v)
 	case AssetPurchased:
-		earnest, inventory = slEarnest.Of(v), slSpent(v)
+		earnest, inventory = slEarnest.Get(v), slAssetCost(v)
 	case AssetDelivered:
-		earnest, delivered = slEarnest.Of(v), slSpent(v)
+		earnest, delivered = slEarnest.Get(v), slAssetCost(v)
 	}
 	return []Holding{
 		{r.account("L:earnest_deposit"), earnest},
 		{r.account("A:supplier_advance"), advance},
 		{r.account("A:inventory"), inventory},
 		{r.account("A:inventory_delivered"), delivered},
-		{r.account("A:receivable"), slOutstanding.Of(v)},
-		{r.account("L:deferred_profit"), slDeferred.Of(v)},
-		{r.account("M:arrears"), slDelinquent.Of(v)},
+		{r.account("A:receivable"), slOutstanding.Get(v)},
+		{r.account("L:deferred_profit"), slDeferred.Get(v)},
+		{r.account("M:arrears"), slDelinquent.Get(v)},
 	}
 }

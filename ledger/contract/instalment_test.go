@@ -397,23 +397,23 @@ func saleSums(x *contractFixture) {
 		return sum
 	}
 	if x.r.Status != Active && x.r.Status != Completed {
-		if !slPaid.Of(v).IsZero() {
-			x.t.Fatalf("%v are paid of a sale that is %s", slPaid.Of(v), x.r.Status)
+		if !slPaid.Get(v).IsZero() {
+			x.t.Fatalf("%v are paid of a sale that is %s", slPaid.Get(v), x.r.Status)
 		}
 		return
 	}
-	if total(slPaid.Of(v), slOutstanding.Of(v), slRebate.Of(v)) != slPrice.Of(v) {
-		x.t.Fatalf("paid %v, outstanding %v and rebate %v are not the price of %v", slPaid.Of(v), slOutstanding.Of(v), slRebate.Of(v), slPrice.Of(v))
+	if total(slPaid.Get(v), slOutstanding.Get(v), slRebate.Get(v)) != slPrice.Get(v) {
+		x.t.Fatalf("paid %v, outstanding %v and rebate %v are not the price of %v", slPaid.Get(v), slOutstanding.Get(v), slRebate.Get(v), slPrice.Get(v))
 	}
-	if total(slRecognised.Of(v), slDeferred.Of(v), slRebate.Of(v)) != slMarkup.Of(v) {
-		x.t.Fatalf("profit %v, deferred %v and rebate %v are not the markup of %v", slRecognised.Of(v), slDeferred.Of(v), slRebate.Of(v), slMarkup.Of(v))
+	if total(slRecognised.Get(v), slDeferred.Get(v), slRebate.Get(v)) != slMarkup.Get(v) {
+		x.t.Fatalf("profit %v, deferred %v and rebate %v are not the markup of %v", slRecognised.Get(v), slDeferred.Get(v), slRebate.Get(v), slMarkup.Get(v))
 	}
 	sum := slUpfront(v)
-	schedule := slSchedule.Of(v)
+	schedule := slSchedule.Get(v)
 	for _, row := range schedule {
-		sum = total(sum, slCostPart.Of(row), slProfitPart.Of(row))
+		sum = total(sum, slCostPart.Get(row), slProfitPart.Get(row))
 	}
-	if sum != slPrice.Of(v) || int64(len(schedule)) != slCount.Of(v) {
-		x.t.Fatalf("%d rows and what was paid up front add up to %v; the price is %v", len(schedule), sum, slPrice.Of(v))
+	if sum != slPrice.Get(v) || int64(len(schedule)) != slCount.Get(v) {
+		x.t.Fatalf("%d rows and what was paid up front add up to %v; the price is %v", len(schedule), sum, slPrice.Get(v))
 	}
 }

@@ -24,11 +24,11 @@ var Lease = define(&Product{
 		lsSerial, lsLocation, lsSpecifications, lsProduct,
 		lsPurchase, lsDue, lsPaid, lsSchedule, lsExpenses, lsExpenseRows, lsReturned, lsTransferred,
 		lsDocuments, lsRegistration, lsInsurance, lsInsured, lsStart, lsEnd, lsArrears, lsReceivable, lsTerminated, lsReason,
-		lsFallen, lsPrepaid,
+		lsRowsDue, lsPrepaid,
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, AssetAcquired, Active, TransferPending, Completed, Terminated},
 	Steps: concat(
-		reviewed(Acquire, AssetAcquired, "the institution owns the asset"),
+		reviewSteps(Acquire, AssetAcquired, "the institution owns the asset"),
 		[]Step{
 			{From: AssetAcquired, By: Activate, To: Active, Why: "the asset was delivered and its rent begins"},
 			{From: Active, By: ReturnAsset, To: Completed, Why: "the asset came back"},
@@ -43,7 +43,7 @@ var Lease = define(&Product{
 	Handlers: withReview(
 		&ActionHandler{Name: Acquire, Moves: true, Body: schema.NewTable(nil, lsInDocuments, lsInSerial, lsInRegistration, lsInInsurance, lsInInsured), Do: lsAcquire},
 		&ActionHandler{Name: Activate, Moves: true, Body: schema.NewTable(nil, lsInDelivered), Do: lsActivate},
-		&ActionHandler{Name: RentDue, Moves: true, Timer: true, Do: lsFallDue},
+		&ActionHandler{Name: RentDue, Moves: true, Timer: true, Do: lsRowDue},
 		&ActionHandler{Name: PayRent, Moves: true, Body: schema.NewTable(nil, lsInAmount), Do: lsPay},
 		&ActionHandler{Name: RecordArrears, Moves: true, Body: schema.NewTable(nil, lsInArrears), Do: lsRecordArrears},
 		&ActionHandler{Name: BearExpense, Moves: true, Body: schema.NewTable(nil, lsInExpense, lsInDescription, lsInExpenseType), Do: lsBearExpense},
@@ -121,7 +121,7 @@ var (
 	lsReceivable   = schema.Amount(75, "rent_receivable") // the balance of A:rent_receivable
 	lsTerminated   = schema.Date(76, "termination_date")
 	lsReason       = schema.Text(77, "termination_reason", schema.Sparse)
-	lsFallen       = schema.Derived(78, "rows_due", schema.NotShown)    // how many rows of the schedule have fallen due
+	lsRowsDue      = schema.Derived(78, "rows_due", schema.NotShown)    // how many rows of the schedule have fallen due
 	lsPrepaid      = schema.Amount(79, "prepaid_rent", schema.NotShown) // the balance of L:prepaid_rent
 
 	lsNumber    = schema.Derived(1, "payment_number")
@@ -161,20 +161,20 @@ func lsRunning(state Status) []Step {
 
 func lsOpen(c *Case) {
 	v := c.values()
-	lsPurchase.Set(v, lsKind.Of(v) == finance)
-	if lsPurchase.Of(v) && !lsOption.Has(v) {
+	lsPurchase.Set(v, lsKind.Get(v) == finance)
+	if lsPurchase.Get(v) && !lsOption.Has(v) {
 		c.refuse(lsOption.Name, "is required for a finance lease")
 	}
 	for _, left := range []schema.Cell[money.Amount]{lsOption, lsResidual} {
-		if lsCost.Of(v).Less(left.Of(v)) {
+		if lsCost.Get(v).Less(left.Get(v)) {
 			c.refuse(left.Name, "is above asset_cost")
 		}
 	}
 	for _, total := range []schema.Cell[money.Amount]{lsDue, lsPaid, lsExpenses, lsArrears, lsReceivable} {
 		total.Set(v, money.Amount{})
 	}
-	c.grow(lsDue, times(lsRental.Of(v), lsTerm.Of(v)), lsRental.Name)
-	c.grow(lsDue, lsAdvance.Of(v), lsAdvance.Name)
+	c.addToTotal(lsDue, times(lsRental.Get(v), lsTerm.Get(v)), lsRental.Name)
+	c.addToTotal(lsDue, lsAdvance.Get(v), lsAdvance.Name)
 }
 
 // Statuses of the schedule's rows. A row is cancelled if the lease ended before the row fell
@@ -192,49 +192,49 @@ func lsRows(v schema.Row) any {
 	if !lsStart.Has(v) {
 		return nil
 	}
-	paid := lsCovered(v)
+	paid := lsCoveredRows(v)
 	ended := lsReturned.Has(v) || lsTransferred.Has(v) || lsTerminated.Has(v)
-	schedule := make([]schema.Row, lsTerm.Of(v))
+	schedule := make([]schema.Row, lsTerm.Get(v))
 	for i := range schedule {
 		number := int64(i) + 1
 		status := rowPending
 		switch {
-		case ended && number > lsFallen.Of(v):
+		case ended && number > lsRowsDue.Get(v):
 			status = rowCancelled
 		case number <= paid:
 			status = rowPaid
 		}
 		row := lsRow.New()
 		lsNumber.Set(row, number)
-		lsDueOn.Set(row, after(lsStart.Of(v), number))
-		lsRowAmount.Set(row, lsRental.Of(v))
+		lsDueOn.Set(row, addMonths(lsStart.Get(v), number))
+		lsRowAmount.Set(row, lsRental.Get(v))
 		lsRowStatus.Set(row, status)
 		schedule[i] = row
 	}
 	return schedule
 }
 
-// lsCovered returns how many rows are covered, by payments or, at the lease's end, by money that
+// lsCoveredRows returns how many rows are covered, by payments or, at the lease's end, by money that
 // the institution owed the lessee. The covered amount is the billed rent less the receivable,
 // plus the prepaid rent.
-func lsCovered(v schema.Row) int64 {
-	covered := plus(less(lsBilled(v), lsReceivable.Of(v)), lsPrepaid.Of(v))
-	n, _ := must(less(covered, lsAdvance.Of(v)).DivFloor(lsRental.Of(v))).Uint64()
+func lsCoveredRows(v schema.Row) int64 {
+	covered := plus(minusOrZero(lsBilled(v), lsReceivable.Get(v)), lsPrepaid.Get(v))
+	n, _ := must(minusOrZero(covered, lsAdvance.Get(v)).DivFloor(lsRental.Get(v))).Uint64()
 	return int64(n)
 }
 
 // lsBilled returns the advance rental plus the rent of the rows that have fallen due.
 func lsBilled(v schema.Row) money.Amount {
-	return plus(lsAdvance.Of(v), times(lsRental.Of(v), lsFallen.Of(v)))
+	return plus(lsAdvance.Get(v), times(lsRental.Get(v), lsRowsDue.Get(v)))
 }
 
 // lsInDelay tells whether an active lease has recorded arrears.
-func lsInDelay(r *Record) bool { return r.Status == Active && !lsArrears.Of(r.Values).IsZero() }
+func lsInDelay(r *Record) bool { return r.Status == Active && !lsArrears.Get(r.Values).IsZero() }
 
 // lsEnds returns the day on which an active lease's term ends; 0 if the lease is not active.
 func lsEnds(r *Record) ledger.Date {
 	if r.Status != Active {
 		return 0
 	}
-	return lsEnd.Of(r.Values)
+	return lsEnd.Get(r.Values)
 }

@@ -84,7 +84,7 @@ func (l *leaseFixture) until(day string) {
 	if !ok {
 		l.t.Fatalf("no date: %s", day)
 	}
-	l.now = at(on) + 12*3600*1_000_000
+	l.now = startOfDay(on) + 12*3600*1_000_000
 	l.wake()
 }
 
@@ -143,7 +143,7 @@ func (l *leaseFixture) holds(stem, amount string) {
 // says checks a column's amount.
 func (l *leaseFixture) says(c schema.Cell[money.Amount], amount string) {
 	l.t.Helper()
-	if got := c.Of(l.r.Values).String(); !c.Has(l.r.Values) || got != amount {
+	if got := c.Get(l.r.Values).String(); !c.Has(l.r.Values) || got != amount {
 		l.t.Errorf("%s is %s; want %s", c.Name, got, amount)
 	}
 }
@@ -153,8 +153,8 @@ func (l *leaseFixture) rows() string {
 	l.t.Helper()
 	letters := map[string]string{"paid": "p", "pending": "o", "cancelled": "c"}
 	var all strings.Builder
-	for _, row := range lsSchedule.Of(l.r.Values) {
-		all.WriteString(letters[lsRowStatus.Of(row)])
+	for _, row := range lsSchedule.Get(l.r.Values) {
+		all.WriteString(letters[lsRowStatus.Get(row)])
 	}
 	return all.String()
 }

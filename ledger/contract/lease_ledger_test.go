@@ -59,7 +59,7 @@ func TestLateRowsFallDueInOrderOnTheirDays(t *testing.T) {
 	l.do(Activate, "delivery_date", `"2025-10-15"`)
 	for _, day := range []string{"2025-11-14", "2025-12-14"} {
 		d, due := l.r.OnDue(l.now)
-		if !due || !d.Outcome || d.Events[0].Name != "rent_due" {
+		if !due || !d.MustRecord || d.Events[0].Name != "rent_due" {
 			t.Fatalf("nothing is due for %s", day)
 		}
 		l.apply(d)
@@ -68,7 +68,7 @@ func TestLateRowsFallDueInOrderOnTheirDays(t *testing.T) {
 	if _, due := l.r.OnDue(l.now); due {
 		t.Error("a row falls due before its day")
 	}
-	l.now = at(leaseDay(t, "2026-01-13")) - 1
+	l.now = startOfDay(leaseDay(t, "2026-01-13")) - 1
 	if l.wake() != 0 {
 		t.Error("a row falls due a microsecond before its day")
 	}
@@ -156,8 +156,8 @@ func TestAnExpenseIsTheOwners(t *testing.T) {
 	l.do(BearExpense, "amount", `"1"`, "description", `"a bolt"`, "type", `""`)
 	l.says(lsExpenses, "43")
 	want := []string{"2026-01-01 12 new tyres maintenance", "2026-01-05 30 a policy insurance", "2026-01-05 1 a bolt maintenance"}
-	for i, row := range lsExpenseRows.Of(l.r.Values) {
-		got := strings.Join([]string{lsExpenseOn.Of(row).String(), lsExpenseAmount.Of(row).String(), lsExpenseFor.Of(row), lsExpenseType.Of(row)}, " ")
+	for i, row := range lsExpenseRows.Get(l.r.Values) {
+		got := strings.Join([]string{lsExpenseOn.Get(row).String(), lsExpenseAmount.Get(row).String(), lsExpenseFor.Get(row), lsExpenseType.Get(row)}, " ")
 		if i >= len(want) || got != want[i] {
 			t.Errorf("expense %d is %q; want one of %q", i, got, want)
 		}
@@ -175,8 +175,8 @@ func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 	l.booked("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:prepaid_rent:{c} 15", "Cr A:cash:AE 15", "Dr L:unearned_rent:{c} 23", "Cr A:cash:AE 23",
 		"Dr L:security_deposit:{c} 70", "Cr A:cash:AE 70", "Dr M:arrears_control 9", "Cr M:arrears:{c} 9")
-	if l.r.Status != Completed || lsReturned.Of(l.r.Values) != leaseDay(t, "2026-02-10") || l.d.Due != 0 {
-		t.Errorf("%s on %v, due %v", l.r.Status, lsReturned.Of(l.r.Values), l.d.Due)
+	if l.r.Status != Completed || lsReturned.Get(l.r.Values) != leaseDay(t, "2026-02-10") || l.d.Due != 0 {
+		t.Errorf("%s on %v, due %v", l.r.Status, lsReturned.Get(l.r.Values), l.d.Due)
 	}
 	if got := l.rows(); got != "pccc" {
 		t.Errorf("rows %s: those that were not due are nobody's", got)
@@ -193,7 +193,7 @@ func TestWhatTheLesseeIsOwedIsSetAgainstItsRentFirst(t *testing.T) {
 	l.booked("Dr A:accumulated_depreciation:{c} 450", "Dr A:returned_assets 550", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:unearned_rent:{c} 15", "Cr A:rent_receivable:{c} 15", "Dr L:security_deposit:{c} 20", "Cr A:rent_receivable:{c} 20")
 	l.says(lsReceivable, "95")
-	if v := l.r.Values; l.r.Status != Terminated || lsReason.Of(v) != "insolvent" || lsTerminated.Of(v) != leaseDay(t, "2026-03-02") || lsReturned.Has(v) {
+	if v := l.r.Values; l.r.Status != Terminated || lsReason.Get(v) != "insolvent" || lsTerminated.Get(v) != leaseDay(t, "2026-03-02") || lsReturned.Has(v) {
 		t.Errorf("%s: %v", l.r.Status, v)
 	}
 	if got := l.rows(); got != "oocc" {
@@ -273,8 +273,8 @@ func TestATransferLetsTheRowsLeftFallDueFirst(t *testing.T) {
 		"Dr L:unearned_rent:{c} 23", "Cr I:rent 23", "Dr E:depreciation 675", "Cr A:accumulated_depreciation:{c} 675",
 		"Dr A:cash:AE 100", "Dr A:accumulated_depreciation:{c} 900", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:security_deposit:{c} 70", "Cr A:cash:AE 70", "Dr M:arrears_control 9", "Cr M:arrears:{c} 9")
-	if v := l.r.Values; lsTransferred.Of(v) != leaseDay(t, "2026-01-31") || l.rows() != "pppp" || l.d.Due != 0 {
-		t.Errorf("%v, rows %s", lsTransferred.Of(v), l.rows())
+	if v := l.r.Values; lsTransferred.Get(v) != leaseDay(t, "2026-01-31") || l.rows() != "pppp" || l.d.Due != 0 {
+		t.Errorf("%v, rows %s", lsTransferred.Get(v), l.rows())
 	}
 	l.until("2027-01-01")
 	l.refused("amount", PayRent, "amount", `"1"`)

@@ -129,7 +129,7 @@ func (l *leaseLife) attempt(t *rapid.T, name string) {
 	case BearExpense:
 		l.spent.Add(l.spent, sum)
 	case Activate:
-		l.started = lsStart.Of(l.r.Values)
+		l.started = lsStart.Get(l.r.Values)
 		l.wake()
 	}
 }
@@ -148,7 +148,7 @@ func (l *leaseLife) passes(t *rapid.T) {
 	}
 }
 
-func (l *leaseLife) fallen() int64 { return lsFallen.Of(l.r.Values) }
+func (l *leaseLife) fallen() int64 { return lsRowsDue.Get(l.r.Values) }
 
 // body returns an action's body and the amount in it.
 func (l *leaseLife) body(t *rapid.T, name string) (Action, schema.Input, *big.Int) {
@@ -181,7 +181,7 @@ func (l *leaseLife) most(r *Record) *big.Int {
 	if r.Status == Active || r.Status == TransferPending {
 		return new(big.Int).Sub(l.due(), l.paid)
 	}
-	return leaseBig(lsReceivable.Of(r.Values))
+	return leaseBig(lsReceivable.Get(r.Values))
 }
 
 func (l *leaseLife) due() *big.Int {
@@ -191,7 +191,7 @@ func (l *leaseLife) due() *big.Int {
 // expects returns the specification's answer to an action, from the hand-written grid.
 func (l *leaseLife) expects(r *Record, name Action, sum *big.Int) string {
 	row := leaseGrid[r.Status]
-	kind := lsKind.Of(r.Values)
+	kind := lsKind.Get(r.Values)
 	if other, differs := financeGrid[r.Status]; differs && kind == finance {
 		row = other
 	}
@@ -233,8 +233,8 @@ func (l *leaseLife) adds(t *rapid.T) {
 			t.Fatalf("%s of a %s lease: %v; want %v", what, l.r.Status, got, want)
 		}
 	}
-	is("total_rentals_paid", money.Signed{Abs: lsPaid.Of(v)}, l.paid)
-	is("total_owner_expenses", money.Signed{Abs: lsExpenses.Of(v)}, l.spent)
+	is("total_rentals_paid", money.Signed{Abs: lsPaid.Get(v)}, l.paid)
+	is("total_owner_expenses", money.Signed{Abs: lsExpenses.Get(v)}, l.spent)
 	is("E:owner_expense", l.balance("E:owner_expense"), l.spent)
 	rent := new(big.Int).Mul(l.rental, big.NewInt(n))
 	is("I:rent", l.balance("I:rent"), rent.Add(rent, l.floor(l.advance, n)))
@@ -262,7 +262,7 @@ func (l *leaseLife) closed(t *rapid.T) {
 	if l.d.Due != 0 {
 		t.Fatal("something is due of a lease that has ended")
 	}
-	if owed := l.balance(l.r.account("A:rent_receivable")); owed.String() != lsReceivable.Of(l.r.Values).String() || lsTransferred.Has(l.r.Values) && !owed.IsZero() {
+	if owed := l.balance(l.r.account("A:rent_receivable")); owed.String() != lsReceivable.Get(l.r.Values).String() || lsTransferred.Has(l.r.Values) && !owed.IsZero() {
 		t.Fatalf("%v is owed", owed)
 	}
 }
@@ -281,7 +281,7 @@ func (l *leaseLife) counted(t *rapid.T) {
 		cash.Add(cash, l.due()).Add(cash, l.left)
 	case lsReturned.Has(v) || lsTerminated.Has(v):
 		n := l.fallen()
-		cash.Add(cash, new(big.Int).Mul(l.rental, big.NewInt(n))).Add(cash, l.floor(l.advance, n)).Sub(cash, leaseBig(lsReceivable.Of(v)))
+		cash.Add(cash, new(big.Int).Mul(l.rental, big.NewInt(n))).Add(cash, l.floor(l.advance, n)).Sub(cash, leaseBig(lsReceivable.Get(v)))
 	case lsStart.Has(v):
 		cash.Add(cash, l.deposit).Add(cash, l.paid)
 	}
@@ -292,17 +292,17 @@ func (l *leaseLife) counted(t *rapid.T) {
 
 // wholeSchedule checks that the rows sum to the term's rent, and that paid rows come first.
 func (l *leaseLife) wholeSchedule(t *rapid.T) {
-	schedule := lsSchedule.Of(l.r.Values)
+	schedule := lsSchedule.Get(l.r.Values)
 	if schedule == nil {
 		return
 	}
 	sum, last := new(big.Int), rowPaid
 	order := map[string]int{rowPaid: 0, rowPending: 1, rowCancelled: 2}
 	for i, row := range schedule {
-		sum.Add(sum, leaseBig(lsRowAmount.Of(row)))
-		status := lsRowStatus.Of(row)
-		if order[status] < order[last] || lsDueOn.Of(row) != l.started+ledger.Date(30*(i+1)) {
-			t.Fatalf("row %d, %s after %s, due %v", i+1, status, last, lsDueOn.Of(row))
+		sum.Add(sum, leaseBig(lsRowAmount.Get(row)))
+		status := lsRowStatus.Get(row)
+		if order[status] < order[last] || lsDueOn.Get(row) != l.started+ledger.Date(30*(i+1)) {
+			t.Fatalf("row %d, %s after %s, due %v", i+1, status, last, lsDueOn.Get(row))
 		}
 		last = status
 	}

@@ -108,10 +108,10 @@ func TestAFinanceLeaseNeedsAPriceAndHasTheOption(t *testing.T) {
 			t.Errorf("price %s: refused for %q; want %q", c.price, got, c.refused)
 		}
 	}
-	if l := newLease(t, Secular, leaseBody(forFinance...)); !lsPurchase.Of(l.r.Values) {
+	if l := newLease(t, Secular, leaseBody(forFinance...)); !lsPurchase.Get(l.r.Values) {
 		t.Error("a finance lease has no purchase option")
 	}
-	if l := newLease(t, Secular, leaseBody()); lsPurchase.Of(l.r.Values) || !lsPurchase.Has(l.r.Values) {
+	if l := newLease(t, Secular, leaseBody()); lsPurchase.Get(l.r.Values) || !lsPurchase.Has(l.r.Values) {
 		t.Error("an operating lease does not say that it has no purchase option")
 	}
 }
@@ -123,7 +123,7 @@ func TestDerivedFieldsOfALeaseCannotBeSet(t *testing.T) {
 	l.says(lsPaid, "0")
 	l.says(lsArrears, "0")
 	l.says(lsExpenses, "0")
-	if v := l.r.Values; l.r.Status != Draft || lsPurchase.Of(v) || lsReturned.Has(v) || lsSchedule.Has(v) {
+	if v := l.r.Values; l.r.Status != Draft || lsPurchase.Get(v) || lsReturned.Has(v) || lsSchedule.Has(v) {
 		t.Errorf("status %s, values %v", l.r.Status, v)
 	}
 	if l.d.Events[0].Entry != nil || l.d.Due != 0 {
@@ -138,7 +138,7 @@ func TestRentalsDueAreTheTermsRentAndTheAdvance(t *testing.T) {
 }
 
 func TestALeasesCurrencyIsItsRegionsUnlessSent(t *testing.T) {
-	if l := newLease(t, Secular, leaseBody("region", `"KW"`)); l.r.Asset.Currency != "KWD" || Currency.Of(l.r.Values) != "KWD" {
+	if l := newLease(t, Secular, leaseBody("region", `"KW"`)); l.r.Asset.Currency != "KWD" || Currency.Get(l.r.Values) != "KWD" {
 		t.Errorf("%v", l.r.Asset)
 	}
 	if l := newLease(t, Secular, leaseBody("currency", `"EUR"`)); l.r.Asset.Currency != "EUR" {
@@ -312,7 +312,7 @@ func TestAReligiousLeaseTakesIntegersAndAnApproval(t *testing.T) {
 		t.Errorf("an approval without a reference: %q", got)
 	}
 	l.do(Pass, "approved_by", `"board"`, "fatwa_reference", `"F-9"`)
-	if a := saysOf(Reviewed.Of(l.r.Values)); a != "approved_by=board fatwa_reference=F-9" {
+	if a := saysOf(Reviewed.Get(l.r.Values)); a != "approved_by=board fatwa_reference=F-9" {
 		t.Errorf("%+v", a)
 	}
 	l.do(Acquire, "ownership_documents", `["deed"]`)
@@ -347,7 +347,7 @@ func TestWhatALeasesActionsNeed(t *testing.T) {
 	review.refused("approved_by", Pass)
 	review.refused("approved_by", Pass, "approved_by", `" "`)
 	review.do(Reject, "reason", `"too old"`)
-	if got := Why.Of(review.r.Values); got != "too old" {
+	if got := Why.Get(review.r.Values); got != "too old" {
 		t.Errorf("rejected because of %q", got)
 	}
 }
@@ -366,15 +366,15 @@ func TestAcquiringKeepsWhatWasSaidOfTheAsset(t *testing.T) {
 	l := newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`, "asset_location", `"Dubai"`))
 	l.do(Acquire, "ownership_documents", `["deed",{"ref":7}]`, "asset_registration", `"D 1234"`, "insurance_policy", `"P-1"`, "insurance_expires", `"2027-01-01"`)
 	v := l.r.Values
-	if string(lsDocuments.Of(v)) != `["deed",{"ref":7}]` || lsRegistration.Of(v) != "D 1234" || lsInsurance.Of(v) != "P-1" || lsInsured.Of(v) != leaseDay(t, "2027-01-01") {
+	if string(lsDocuments.Get(v)) != `["deed",{"ref":7}]` || lsRegistration.Get(v) != "D 1234" || lsInsurance.Get(v) != "P-1" || lsInsured.Get(v) != leaseDay(t, "2027-01-01") {
 		t.Errorf("%v", v)
 	}
-	if lsSerial.Of(v) != "S-1" || lsLocation.Of(v) != "Dubai" {
+	if lsSerial.Get(v) != "S-1" || lsLocation.Get(v) != "Dubai" {
 		t.Error("what creation said of the asset is lost")
 	}
 	l = newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`))
 	l.do(Acquire, "ownership_documents", `["deed"]`, "asset_serial_number", `"S-2"`)
-	if got := lsSerial.Of(l.r.Values); got != "S-2" {
+	if got := lsSerial.Get(l.r.Values); got != "S-2" {
 		t.Errorf("serial number %s; want the one of the asset acquired", got)
 	}
 }
@@ -389,16 +389,16 @@ func TestTheScheduleIsGeneratedAtActivation(t *testing.T) {
 	l.wantEffective("2026-01-15")
 	want := []string{"1 2026-02-14 50 pending", "2 2026-03-16 50 pending", "3 2026-04-15 50 pending", "4 2026-05-15 50 pending"}
 	var got []string
-	for _, row := range lsSchedule.Of(l.r.Values) {
-		got = append(got, strings.Join([]string{strconv.FormatInt(lsNumber.Of(row), 10), lsDueOn.Of(row).String(), lsRowAmount.Of(row).String(), lsRowStatus.Of(row)}, " "))
+	for _, row := range lsSchedule.Get(l.r.Values) {
+		got = append(got, strings.Join([]string{strconv.FormatInt(lsNumber.Get(row), 10), lsDueOn.Get(row).String(), lsRowAmount.Get(row).String(), lsRowStatus.Get(row)}, " "))
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("schedule %q; want %q", got, want)
 	}
-	if v := l.r.Values; lsStart.Of(v) != leaseDay(t, "2026-01-15") || lsEnd.Of(v) != leaseDay(t, "2026-05-15") {
-		t.Errorf("from %v to %v", lsStart.Of(v), lsEnd.Of(v))
+	if v := l.r.Values; lsStart.Get(v) != leaseDay(t, "2026-01-15") || lsEnd.Get(v) != leaseDay(t, "2026-05-15") {
+		t.Errorf("from %v to %v", lsStart.Get(v), lsEnd.Get(v))
 	}
-	if want := at(leaseDay(t, "2026-02-14")); l.d.Due != want {
+	if want := startOfDay(leaseDay(t, "2026-02-14")); l.d.Due != want {
 		t.Errorf("due %v; want the first row's day", l.d.Due.Time())
 	}
 }
@@ -415,7 +415,7 @@ func TestTheScheduleIsWhatALeaseShowsAsItsSchedule(t *testing.T) {
 
 func TestALeaseIsDeliveredTodayUnlessSaidOtherwise(t *testing.T) {
 	l := runningLease(t)
-	if got := lsStart.Of(l.r.Values); got != leaseDay(t, "2026-01-01") {
+	if got := lsStart.Get(l.r.Values); got != leaseDay(t, "2026-01-01") {
 		t.Errorf("started %v", got)
 	}
 	l.wantEffective("2026-01-01")

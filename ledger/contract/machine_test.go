@@ -209,7 +209,7 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 			}
 		}
 		d, err := r.Act(Pass, board(), 0)
-		if err != nil || d.Record.Status != ReviewPassed || !Reviewed.Of(d.Record.Values).Concluded() {
+		if err != nil || d.Record.Status != ReviewPassed || !Reviewed.Get(d.Record.Values).Concluded() {
 			t.Errorf("%s: %v", p.Variants[Religious].Name, err)
 		}
 	}

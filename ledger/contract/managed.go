@@ -24,7 +24,7 @@ var Managed = define(&Product{
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, Funded, Active, Completed, Liquidated},
 	Steps: concat(
-		reviewed(Fund, Funded, "the capital was handed to the manager"),
+		reviewSteps(Fund, Funded, "the capital was handed to the manager"),
 		[]Step{
 			{From: Funded, By: Activate, To: Active, Why: "the manager works with the capital"},
 			{From: Active, By: Profit, To: Active, Why: "profit was shared"},
@@ -109,35 +109,35 @@ func miOpen(c *Case) {
 func miFund(c *Case) {
 	v := c.values()
 	miStart.Set(v, c.Today)
-	miExpected.Set(v, after(c.Today, miTerm.Of(v)))
-	miValue.Set(v, miCapital.Of(v))
-	c.effective(c.Today)
-	c.move(c.r.account("A:mudaraba"), c.r.cash(), miCapital.Of(v))
+	miExpected.Set(v, addMonths(c.Today, miTerm.Get(v)))
+	miValue.Set(v, miCapital.Get(v))
+	c.setEffectiveDate(c.Today)
+	c.move(c.record.account("A:mudaraba"), c.record.cash(), miCapital.Get(v))
 }
 
 func miActivate(c *Case) {
 	if v := c.values(); miFrequency.Has(v) {
-		miNextReport.Set(v, after(c.Today, periodMonths(miFrequency.Of(v))))
+		miNextReport.Set(v, addMonths(c.Today, periodMonths(miFrequency.Get(v))))
 	}
 }
 
 // miShareProfit adds the bank's share to the value. The manager's share becomes due and is paid
 // in the same entry.
 func miShareProfit(c *Case) {
-	v, r := c.values(), c.r
+	v, r := c.values(), c.record
 	on, fine := periodEnd(c, miInProfitEnd, miStart)
 	if !fine {
 		return
 	}
-	gross := miInGross.Of(c.input)
-	bank, theirs := miRatio.Of(v).split(gross)
+	gross := miInGross.Get(c.input)
+	bank, theirs := miRatio.Get(v).split(gross)
 	row := miDistribution.New()
 	miDistributedOn.Set(row, on)
 	miGross.Set(row, gross)
 	miBankShare.Set(row, bank)
 	miTheirShare.Set(row, theirs)
-	if !c.keep(miDistributions, row, miInGross.Name) || !c.grow(miValue, bank, miInGross.Name) ||
-		!c.grow(miBankProfit, bank, miInGross.Name) || !c.grow(miTheirProfit, theirs, miInGross.Name) {
+	if !c.addRow(miDistributions, row, miInGross.Name) || !c.addToTotal(miValue, bank, miInGross.Name) ||
+		!c.addToTotal(miBankProfit, bank, miInGross.Name) || !c.addToTotal(miTheirProfit, theirs, miInGross.Name) {
 		return
 	}
 	miReport(c, on)
@@ -150,11 +150,11 @@ func miShareProfit(c *Case) {
 // day. A late report of an earlier period does not move the recorded day back.
 func miReport(c *Case, on ledger.Date) {
 	v := c.values()
-	miReported.Set(v, max(on, miReported.Of(v)))
+	miReported.Set(v, max(on, miReported.Get(v)))
 	if miNextReport.Has(v) {
-		c.advance(miNextReport, periodMonths(miFrequency.Of(v)))
+		c.advance(miNextReport, periodMonths(miFrequency.Get(v)))
 	}
-	c.effective(on)
+	c.setEffectiveDate(on)
 }
 
 // miBearLoss deducts a loss from the capital, at most the whole capital. The manager owes
@@ -165,19 +165,19 @@ func miBearLoss(c *Case) {
 	if !fine {
 		return
 	}
-	lost := miInLoss.Of(c.input).Min(miValue.Of(v))
-	left := minus(miValue.Of(v), lost)
+	lost := miInLoss.Get(c.input).Min(miValue.Get(v))
+	left := minus(miValue.Get(v), lost)
 	row := miLossRow.New()
 	miLossDate.Set(row, on)
 	miLossAmount.Set(row, lost)
 	miLossLeft.Set(row, left)
-	if !c.keep(miLosses, row, miInLoss.Name) {
+	if !c.addRow(miLosses, row, miInLoss.Name) {
 		return
 	}
 	miValue.Set(v, left)
-	miLost.Set(v, plus(miLost.Of(v), lost)) // at most the capital and the bank's profit
+	miLost.Set(v, plus(miLost.Get(v), lost)) // at most the capital and the bank's profit
 	miReport(c, on)
-	c.move("E:mudaraba_loss", c.r.account("A:mudaraba"), lost)
+	c.move("E:mudaraba_loss", c.record.account("A:mudaraba"), lost)
 	if left.IsZero() {
 		c.setTransition(Liquidate)
 		miEnd(c)
@@ -193,22 +193,22 @@ func miEnd(c *Case) {
 // found; they settle its difference from the book value outside the system.
 func miComplete(c *Case) {
 	v := c.values()
-	returned := miValue.Of(v)
+	returned := miValue.Get(v)
 	row := miSettlementRow.New()
 	miReturned.Set(row, returned)
-	miSettledProfit.Set(row, miBankProfit.Of(v))
-	miSettledLoss.Set(row, miLost.Of(v))
-	miVariance.Set(row, money.Difference(miInFinal.Of(c.input), returned))
+	miSettledProfit.Set(row, miBankProfit.Get(v))
+	miSettledLoss.Set(row, miLost.Get(v))
+	miVariance.Set(row, money.Difference(miInFinal.Get(c.input), returned))
 	miSettlement.Set(v, []schema.Row{row})
-	miValue.Set(v, miInFinal.Of(c.input))
+	miValue.Set(v, miInFinal.Get(c.input))
 	miEnd(c)
-	c.move(c.r.cash(), c.r.account("A:mudaraba"), returned)
+	c.move(c.record.cash(), c.record.account("A:mudaraba"), returned)
 }
 
 func miHoldings(r *Record) []Holding {
 	carried := money.Amount{}
 	if r.Status == Funded || r.Status == Active {
-		carried = miValue.Of(r.Values)
+		carried = miValue.Get(r.Values)
 	}
 	return []Holding{
 		{r.account("A:mudaraba"), carried},

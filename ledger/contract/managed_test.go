@@ -39,14 +39,14 @@ func TestManagedInvestmentFieldsHaveTheirBounds(t *testing.T) {
 
 func TestAManagedInvestmentIsRestrictedUnlessItIsSaidOtherwise(t *testing.T) {
 	r, _ := asks(Managed, Secular, venture)
-	if got := miMandate.Of(r.Values); got != "restricted" || r.Status != Draft {
+	if got := miMandate.Get(r.Values); got != "restricted" || r.Status != Draft {
 		t.Errorf("%s, %s", got, r.Status)
 	}
 }
 
 func TestWhatFollowsInAManagedInvestmentCannotBeSet(t *testing.T) {
 	r, fields := asks(Managed, Secular, but(venture, "current_value", `"5"`, "actual_end_date", `"2026-01-01"`, "total_loss", `"5"`))
-	if fields != nil || !miValue.Of(r.Values).IsZero() || miEnded.Has(r.Values) || !miLost.Of(r.Values).IsZero() {
+	if fields != nil || !miValue.Get(r.Values).IsZero() || miEnded.Has(r.Values) || !miLost.Get(r.Values).IsZero() {
 		t.Errorf("%q, %v", fields, r.Values)
 	}
 }
@@ -136,8 +136,8 @@ func TestFundingHandsTheCapitalToTheManager(t *testing.T) {
 	r := w.open(Managed, Secular, venture)
 	r = w.books(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
 	v := r.Values
-	if miStart.Of(v).String() != "2026-01-10" || miExpected.Of(v).String() != "2027-01-05" || miValue.Of(v) != money.FromUint64(1000) {
-		t.Errorf("from %v to %v, worth %v", miStart.Of(v), miExpected.Of(v), miValue.Of(v))
+	if miStart.Get(v).String() != "2026-01-10" || miExpected.Get(v).String() != "2027-01-05" || miValue.Get(v) != money.FromUint64(1000) {
+		t.Errorf("from %v to %v, worth %v", miStart.Get(v), miExpected.Get(v), miValue.Get(v))
 	}
 	w.books(r, Activate, nil)
 }
@@ -148,12 +148,12 @@ func TestManagedProfitIsSplitByTheRatioAndTheValueGrowsByTheBanksShare(t *testin
 	r = w.books(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-02-01"`),
 		"2026-02-01", "Dr A:mudaraba:{c} 60", "Dr A:venture_due:{c} 41", "Cr I:mudaraba 60", "Cr L:manager_profit:{c} 41",
 		"Dr L:manager_profit:{c} 41", "Cr A:venture_due:{c} 41")
-	v, d := r.Values, miDistributions.Of(r.Values)[0]
-	if miValue.Of(v) != money.FromUint64(1060) || miBankProfit.Of(v) != money.FromUint64(60) || miTheirProfit.Of(v) != money.FromUint64(41) {
-		t.Errorf("value %v, shares %v and %v", miValue.Of(v), miBankProfit.Of(v), miTheirProfit.Of(v))
+	v, d := r.Values, miDistributions.Get(r.Values)[0]
+	if miValue.Get(v) != money.FromUint64(1060) || miBankProfit.Get(v) != money.FromUint64(60) || miTheirProfit.Get(v) != money.FromUint64(41) {
+		t.Errorf("value %v, shares %v and %v", miValue.Get(v), miBankProfit.Get(v), miTheirProfit.Get(v))
 	}
-	if miDistributedOn.Of(d).String() != "2026-02-01" || miGross.Of(d) != money.FromUint64(101) ||
-		miBankShare.Of(d) != money.FromUint64(60) || miTheirShare.Of(d) != money.FromUint64(41) {
+	if miDistributedOn.Get(d).String() != "2026-02-01" || miGross.Get(d) != money.FromUint64(101) ||
+		miBankShare.Get(d) != money.FromUint64(60) || miTheirShare.Get(d) != money.FromUint64(41) {
 		t.Errorf("distribution %v", d)
 	}
 }
@@ -170,18 +170,18 @@ func TestAManagerWithoutAShareAndABankWithoutOne(t *testing.T) {
 
 func TestManagedProfitOfZeroMovesTheReportingDateAndNoMoney(t *testing.T) {
 	w, r := miRunning(t, but(venture, "reporting_frequency", `"quarterly"`))
-	if got := miNextReport.Of(r.Values).String(); got != "2026-04-10" {
+	if got := miNextReport.Get(r.Values).String(); got != "2026-04-10" {
 		t.Errorf("first report on %s", got)
 	}
 	w.pass(100) // 2026-04-20
 	r = w.books(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"2026-04-10"`))
 	v := r.Values
-	if miReported.Of(v).String() != "2026-04-10" || miNextReport.Of(v).String() != "2026-07-09" || len(miDistributions.Of(v)) != 1 {
-		t.Errorf("reported %v, next %v", miReported.Of(v), miNextReport.Of(v))
+	if miReported.Get(v).String() != "2026-04-10" || miNextReport.Get(v).String() != "2026-07-09" || len(miDistributions.Get(v)) != 1 {
+		t.Errorf("reported %v, next %v", miReported.Get(v), miNextReport.Get(v))
 	}
 	r = w.act(r, Loss, input("amount", `"1"`, "period_end_date", `"2026-03-01"`))
-	if v = r.Values; miReported.Of(v).String() != "2026-04-10" || miNextReport.Of(v).String() != "2026-10-07" {
-		t.Errorf("a late report: reported %v, next %v", miReported.Of(v), miNextReport.Of(v))
+	if v = r.Values; miReported.Get(v).String() != "2026-04-10" || miNextReport.Get(v).String() != "2026-10-07" {
+		t.Errorf("a late report: reported %v, next %v", miReported.Get(v), miNextReport.Get(v))
 	}
 }
 
@@ -191,7 +191,7 @@ func TestTheReportingDateStaysInTheCalendar(t *testing.T) {
 	last, _ := schema.ParseDate("9000-12-31")
 	miNextReport.Set(r.Values, last)
 	r = w.act(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`))
-	if got := miNextReport.Of(r.Values); got != last {
+	if got := miNextReport.Get(r.Values); got != last {
 		t.Errorf("next report on %v", got)
 	}
 }
@@ -202,11 +202,11 @@ func TestALossIsBorneByTheCapitalAlone(t *testing.T) {
 	r = w.books(r, Loss, input("amount", `"300"`, "period_end_date", `"2026-02-01"`),
 		"2026-02-01", "Dr E:mudaraba_loss 300", "Cr A:mudaraba:{c} 300")
 	r = w.books(r, Loss, input("amount", `"1"`), "2026-02-09", "Dr E:mudaraba_loss 1", "Cr A:mudaraba:{c} 1")
-	v, rows := r.Values, miLosses.Of(r.Values)
-	if r.Status != Active || miValue.Of(v) != money.FromUint64(699) || miLost.Of(v) != money.FromUint64(301) || len(rows) != 2 {
-		t.Fatalf("%s, worth %v, lost %v", r.Status, miValue.Of(v), miLost.Of(v))
+	v, rows := r.Values, miLosses.Get(r.Values)
+	if r.Status != Active || miValue.Get(v) != money.FromUint64(699) || miLost.Get(v) != money.FromUint64(301) || len(rows) != 2 {
+		t.Fatalf("%s, worth %v, lost %v", r.Status, miValue.Get(v), miLost.Get(v))
 	}
-	if miLossDate.Of(rows[0]).String() != "2026-02-01" || miLossDate.Of(rows[1]).String() != "2026-02-09" || miLossAmount.Of(rows[0]) != money.FromUint64(300) || miLossLeft.Of(rows[0]) != money.FromUint64(700) {
+	if miLossDate.Get(rows[0]).String() != "2026-02-01" || miLossDate.Get(rows[1]).String() != "2026-02-09" || miLossAmount.Get(rows[0]) != money.FromUint64(300) || miLossLeft.Get(rows[0]) != money.FromUint64(700) {
 		t.Errorf("first loss %v", rows[0])
 	}
 }
@@ -225,9 +225,9 @@ func TestALossIsCappedAtTheValueAndLiquidates(t *testing.T) {
 	}
 	r = d.Record
 	v := r.Values
-	if r.Status != Liquidated || !d.Finish || d.Events[0].Name != "loss" || !miValue.Of(v).IsZero() ||
-		miEnded.Of(v).String() != "2026-01-15" || miNextReport.Has(v) || miLossAmount.Of(miLosses.Of(v)[0]) != money.FromUint64(1000) {
-		t.Errorf("%s on %v, worth %v", r.Status, miEnded.Of(v), miValue.Of(v))
+	if r.Status != Liquidated || !d.Finish || d.Events[0].Name != "loss" || !miValue.Get(v).IsZero() ||
+		miEnded.Get(v).String() != "2026-01-15" || miNextReport.Has(v) || miLossAmount.Get(miLosses.Get(v)[0]) != money.FromUint64(1000) {
+		t.Errorf("%s on %v, worth %v", r.Status, miEnded.Get(v), miValue.Get(v))
 	}
 }
 
@@ -261,11 +261,11 @@ func TestAReviewOfAManagedInvestmentNamesWhoApproved(t *testing.T) {
 	w.refuses(r, Reject, nil, "reason")
 	w.refuses(r, Reject, input("reason", `""`), "reason")
 	passed := w.books(r, Pass, input("approved_by", `"Amina"`, "note", `"fine"`))
-	if a := saysOf(Reviewed.Of(passed.Values)); a != "approved_by=Amina note=fine" {
+	if a := saysOf(Reviewed.Get(passed.Values)); a != "approved_by=Amina note=fine" {
 		t.Errorf("%+v", a)
 	}
-	if refused := w.books(r, Reject, input("reason", `"too risky"`)); Why.Of(refused.Values) != "too risky" {
-		t.Errorf("refused for %q", Why.Of(refused.Values))
+	if refused := w.books(r, Reject, input("reason", `"too risky"`)); Why.Get(refused.Values) != "too risky" {
+		t.Errorf("refused for %q", Why.Get(refused.Values))
 	}
 }
 
@@ -289,15 +289,15 @@ func TestCompletionReturnsCapitalAndProfitLessLosses(t *testing.T) {
 		w := *w
 		w.debit, w.other = maps.Clone(w.debit), maps.Clone(w.other)
 		r := w.books(r, Complete, input("final_value", strconv.Quote(final)), "Dr A:cash:AE 760", "Cr A:mudaraba:{c} 760")
-		v, s := r.Values, miSettlement.Of(r.Values)[0]
-		if miReturned.Of(s) != money.FromUint64(760) || miSettledProfit.Of(s) != money.FromUint64(60) || miSettledLoss.Of(s) != money.FromUint64(300) {
+		v, s := r.Values, miSettlement.Get(r.Values)[0]
+		if miReturned.Get(s) != money.FromUint64(760) || miSettledProfit.Get(s) != money.FromUint64(60) || miSettledLoss.Get(s) != money.FromUint64(300) {
 			t.Errorf("settled with %v", s)
 		}
-		if got := miVariance.Of(s).String(); got != variance {
+		if got := miVariance.Get(s).String(); got != variance {
 			t.Errorf("a final value of %s leaves %s, want %s", final, got, variance)
 		}
-		if r.Status != Completed || miValue.Of(v).String() != final || miEnded.Of(v).String() != "2026-01-10" || miNextReport.Has(v) {
-			t.Errorf("%s on %v, worth %v", r.Status, miEnded.Of(v), miValue.Of(v))
+		if r.Status != Completed || miValue.Get(v).String() != final || miEnded.Get(v).String() != "2026-01-10" || miNextReport.Has(v) {
+			t.Errorf("%s on %v, worth %v", r.Status, miEnded.Get(v), miValue.Get(v))
 		}
 	}
 }
@@ -316,7 +316,7 @@ func TestAManagedInvestmentTakesSoManyReports(t *testing.T) {
 	miDistributions.Set(full.Values, make([]schema.Row, maxRows-1))
 	miLosses.Set(full.Values, make([]schema.Row, maxRows-1))
 	for i := range miDistributions.Stored(full.Values).([]schema.Row) {
-		miDistributions.Of(full.Values)[i], miLosses.Of(full.Values)[i] = miDistribution.New(), miLossRow.New()
+		miDistributions.Get(full.Values)[i], miLosses.Get(full.Values)[i] = miDistribution.New(), miLossRow.New()
 	}
 	profit, loss := input("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`), input("amount", `"1"`)
 	full = w.act(w.act(full, Profit, profit), Loss, loss)
@@ -335,10 +335,10 @@ func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
 	for _, column := range []schema.Cell[money.Amount]{miGross, miBankShare, miTheirShare} {
 		column.Set(row, ledger.MaxAmount)
 	}
-	miDistributedOn.Set(row, miReported.Of(r.Values))
+	miDistributedOn.Set(row, miReported.Get(r.Values))
 	miLossAmount.Set(loss, ledger.MaxAmount)
 	miLossLeft.Set(loss, ledger.MaxAmount)
-	miLossDate.Set(loss, miReported.Of(r.Values))
+	miLossDate.Set(loss, miReported.Get(r.Values))
 	miDistributions.Set(r.Values, slices.Repeat([]schema.Row{row}, maxRows))
 	miLosses.Set(r.Values, slices.Repeat([]schema.Row{loss}, maxRows))
 	if n := len(AppendRecord(nil, r)); n > 1<<20 {
@@ -456,7 +456,7 @@ func (p *miPlain) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 	case Complete:
 		returned := new(big.Int).Add(p.capital, p.bank)
 		returned.Sub(returned, p.lost)
-		if got := miReturned.Of(miSettlement.Of(next.Values)[0]).String(); got != returned.String() {
+		if got := miReturned.Get(miSettlement.Get(next.Values)[0]).String(); got != returned.String() {
 			t.Fatalf("%s is returned of %v + %v − %v", got, p.capital, p.bank, p.lost)
 		}
 		p.value = sum
@@ -473,7 +473,7 @@ func (p *miPlain) agrees(t *rapid.T, w *orgFixture, r *Record) {
 	says(t, r, miBankProfit, p.bank)
 	says(t, r, miTheirProfit, p.theirs)
 	says(t, r, miLost, p.lost)
-	if len(miDistributions.Of(r.Values)) != p.distributions || len(miLosses.Of(r.Values)) != p.lossReports {
+	if len(miDistributions.Get(r.Values)) != p.distributions || len(miLosses.Get(r.Values)) != p.lossReports {
 		t.Fatalf("%d distributions and %d losses", p.distributions, p.lossReports)
 	}
 	if p.status == Completed || p.status == Liquidated {

@@ -14,7 +14,7 @@ import (
 func TestWhatMovesMoneySaysSo(t *testing.T) {
 	dated := func(name string, most money.Amount) func(*dice, schema.Row) schema.Input {
 		return func(d *dice, v schema.Row) schema.Input {
-			return input(name, d.sum(most), "period_end_date", d.dayFrom(miStart.Of(v)))
+			return input(name, d.sum(most), "period_end_date", d.dayFrom(miStart.Get(v)))
 		}
 	}
 	thousand := money.FromUint64(1000)
@@ -44,7 +44,7 @@ func TestWhatMovesMoneySaysSo(t *testing.T) {
 				bodies: map[Action]func(*dice, schema.Row) schema.Input{
 					Reject: reasoned, Terminate: reasoned,
 					Acquire:       func(*dice, schema.Row) schema.Input { return input("ownership_documents", `["deed"]`) },
-					PayRent:       amountsOf("amount", func(v schema.Row) money.Amount { return less(lsDue.Of(v), lsPaid.Of(v)) }),
+					PayRent:       amountsOf("amount", func(v schema.Row) money.Amount { return minusOrZero(lsDue.Get(v), lsPaid.Get(v)) }),
 					RecordArrears: amountsOf("amount", some),
 					BearExpense: func(d *dice, _ schema.Row) schema.Input {
 						return input("amount", d.sum(thousand), "description", `"tyres"`)

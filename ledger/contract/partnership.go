@@ -22,7 +22,7 @@ var Partnership = define(&Product{
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, Funded, Active, BuyingOut, Completed, Dissolved},
 	Steps: concat(
-		reviewed(Fund, Funded, "both have put their capital in"),
+		reviewSteps(Fund, Funded, "both have put their capital in"),
 		[]Step{{From: Funded, By: Activate, To: Active, Why: "the venture has begun"}},
 		steps(Profit, Active, "profit was shared", Active),
 		steps(Profit, BuyingOut, "profit was shared", BuyingOut),
@@ -96,7 +96,7 @@ var (
 	pnLastLoss     = schema.Rows(64, "last_loss", pnLossRow, schema.InMetadata, schema.Single)
 	pnReported     = schema.Date(65, "last_profit_date")
 	pnDissolved    = schema.Text(66, "dissolution_reason", schema.Sparse)
-	pnRentNow      = schema.Amount(67, "current_rental_amount", schema.Computed(pnPresentRent)) // key 67 is never stored
+	pnRentNow      = schema.Amount(67, "current_rental_amount", schema.Computed(pnCurrentRent)) // key 67 is never stored
 
 	pnCarried     = schema.Amount(70, "carried", schema.NotShown)         // the balance of A:musharaka
 	pnCapital     = schema.Amount(71, "partner_capital", schema.NotShown) // the balance of M:partner_capital and of M:venture_assets
@@ -134,22 +134,22 @@ const (
 
 func pnOpen(c *Case) {
 	v := c.values()
-	bank, theirs := pnBank.Of(v), pnTheirs.Of(v)
-	if sum, err := bank.Add(theirs); err != nil || sum != pnTotal.Of(v) {
+	bank, theirs := pnBank.Get(v), pnTheirs.Get(v)
+	if sum, err := bank.Add(theirs); err != nil || sum != pnTotal.Get(v) {
 		c.refuse(pnTotal.Name, "must equal the sum of the two contributions")
 		return
 	}
-	if pnKind.Of(v) == diminishing {
+	if pnKind.Get(v) == diminishing {
 		if !pnTerm.Has(v) {
 			c.refuse(pnTerm.Name, "is required for a diminishing partnership")
 			return
 		}
-		months := periodMonths(pnSchedule.Of(v))
-		units := (pnTerm.Of(v) + months - 1) / months
+		months := periodMonths(pnSchedule.Get(v))
+		units := (pnTerm.Get(v) + months - 1) / months
 		pnUnits.Set(v, units)
-		pnUnitValue.Set(v, part(bank, 1, units))
+		pnUnitValue.Set(v, portion(bank, 1, units))
 		pnBought.Set(v, 0)
-		if pnUnitValue.Of(v).IsZero() {
+		if pnUnitValue.Get(v).IsZero() {
 			c.refuse(pnBank.Name, "is less than one minor unit for each of %d units", units)
 		}
 	}
@@ -162,14 +162,14 @@ func pnOpen(c *Case) {
 // pnOwnership sets the percentages of ownership from contributions and units bought: customer =
 // floor((contribution + unit value × units bought) × 100 ÷ total).
 func pnOwnership(v schema.Row) {
-	owned := pnTheirs.Of(v)
-	if bought := pnBought.Of(v); bought > 0 {
-		owned = plus(owned, times(pnUnitValue.Of(v), bought))
+	owned := pnTheirs.Get(v)
+	if bought := pnBought.Get(v); bought > 0 {
+		owned = plus(owned, times(pnUnitValue.Get(v), bought))
 	}
-	percent := must(owned.MulDivFloor(count(100), pnTotal.Of(v)))
+	percent := must(owned.MulDivFloor(amountOf(100), pnTotal.Get(v)))
 	whole, _ := percent.Uint64()
 	theirs := int64(whole)
-	if units := pnUnits.Of(v); units > 0 && pnBought.Of(v) == units {
+	if units := pnUnits.Get(v); units > 0 && pnBought.Get(v) == units {
 		theirs = 100 // with the last unit the customer owns all, whatever rounding down has left
 	}
 	pnTheirPercent.Set(v, theirs)
@@ -180,44 +180,44 @@ func pnFund(c *Case) {
 	v := c.values()
 	term := int64(termWithoutEnd)
 	if pnTerm.Has(v) {
-		term = pnTerm.Of(v)
+		term = pnTerm.Get(v)
 	}
 	pnStart.Set(v, c.Today)
-	pnEnd.Set(v, after(c.Today, term))
-	if pnKind.Of(v) == diminishing {
-		pnNextBuyout.Set(v, after(c.Today, periodMonths(pnSchedule.Of(v))))
+	pnEnd.Set(v, addMonths(c.Today, term))
+	if pnKind.Get(v) == diminishing {
+		pnNextBuyout.Set(v, addMonths(c.Today, periodMonths(pnSchedule.Get(v))))
 	}
-	pnCarried.Set(v, pnBank.Of(v))
-	pnCapital.Set(v, pnTheirs.Of(v))
-	pnAtStart.Set(v, pnBankPercent.Of(v))
-	c.effective(c.Today)
-	c.move(c.r.account("A:musharaka"), c.r.cash(), pnBank.Of(v))
-	c.move(c.r.account("M:venture_assets"), c.r.account("M:partner_capital"), pnTheirs.Of(v))
+	pnCarried.Set(v, pnBank.Get(v))
+	pnCapital.Set(v, pnTheirs.Get(v))
+	pnAtStart.Set(v, pnBankPercent.Get(v))
+	c.setEffectiveDate(c.Today)
+	c.move(c.record.account("A:musharaka"), c.record.cash(), pnBank.Get(v))
+	c.move(c.record.account("M:venture_assets"), c.record.account("M:partner_capital"), pnTheirs.Get(v))
 }
 
 func pnActivate(c *Case) {
 	if v := c.values(); pnRental.Has(v) {
 		pnRentStarted.Set(v, c.Today)
 		pnRentDone.Set(v, 0)
-		c.reserve(times(pnRental.Of(v), pnRents(v)))
+		c.setReserve(times(pnRental.Get(v), pnRents(v)))
 	}
 }
 
 func pnShareProfit(c *Case) {
-	v, r := c.values(), c.r
+	v, r := c.values(), c.record
 	on, fine := periodEnd(c, pnInPeriodEnd, pnStart)
 	if !fine {
 		return
 	}
-	gross := pnInGross.Of(c.input)
-	bank, theirs := pnRatio.Of(v).split(gross)
-	if !c.grow(pnProfit, gross, pnInGross.Name) {
+	gross := pnInGross.Get(c.input)
+	bank, theirs := pnRatio.Get(v).split(gross)
+	if !c.addToTotal(pnProfit, gross, pnInGross.Name) {
 		return
 	}
-	pnBankProfit.Set(v, plus(pnBankProfit.Of(v), bank))
-	pnTheirProfit.Set(v, plus(pnTheirProfit.Of(v), theirs))
-	pnReported.Set(v, max(on, pnReported.Of(v))) // a late report of an earlier period does not move the date back
-	c.effective(on)
+	pnBankProfit.Set(v, plus(pnBankProfit.Get(v), bank))
+	pnTheirProfit.Set(v, plus(pnTheirProfit.Get(v), theirs))
+	pnReported.Set(v, max(on, pnReported.Get(v))) // a late report of an earlier period does not move the date back
+	c.setEffectiveDate(on)
 	due, partner := r.account("A:venture_due"), r.account("L:partner_profit")
 	c.book(dr(due, gross), cr("I:musharaka", bank), cr(partner, theirs))
 	c.book(dr(r.cash(), bank), dr(partner, theirs), cr(due, gross))
@@ -226,24 +226,24 @@ func pnShareProfit(c *Case) {
 // pnBearLoss splits a loss by the current percentages of ownership. The part that exceeds one
 // side's balance goes to the other side. The loss is at most what both sides still have.
 func pnBearLoss(c *Case) {
-	v, r := c.values(), c.r
-	left := less(pnTotal.Of(v), pnLoss.Of(v))
-	if carried := plus(pnCarried.Of(v), pnCapital.Of(v)); carried.Less(left) {
+	v, r := c.values(), c.record
+	left := minusOrZero(pnTotal.Get(v), pnLoss.Get(v))
+	if carried := plus(pnCarried.Get(v), pnCapital.Get(v)); carried.Less(left) {
 		left = carried
 	}
 	if left.IsZero() {
 		c.refuse(pnInLoss.Name, "nothing is left that could be lost")
 		return
 	}
-	lost := pnInLoss.Of(c.input).Min(left)
-	bank := share(lost, pnBankPercent.Of(v)).Min(pnCarried.Of(v))
+	lost := pnInLoss.Get(c.input).Min(left)
+	bank := share(lost, pnBankPercent.Get(v)).Min(pnCarried.Get(v))
 	theirs := minus(lost, bank)
-	if more := less(theirs, pnCapital.Of(v)); !more.IsZero() {
-		theirs, bank = pnCapital.Of(v), plus(bank, more)
+	if more := minusOrZero(theirs, pnCapital.Get(v)); !more.IsZero() {
+		theirs, bank = pnCapital.Get(v), plus(bank, more)
 	}
-	pnLoss.Set(v, plus(pnLoss.Of(v), lost))
-	pnCarried.Set(v, minus(pnCarried.Of(v), bank))
-	pnCapital.Set(v, minus(pnCapital.Of(v), theirs))
+	pnLoss.Set(v, plus(pnLoss.Get(v), lost))
+	pnCarried.Set(v, minus(pnCarried.Get(v), bank))
+	pnCapital.Set(v, minus(pnCapital.Get(v), theirs))
 	row := pnLossRow.New()
 	pnLossAmount.Set(row, lost)
 	pnLossBank.Set(row, bank)
@@ -255,69 +255,69 @@ func pnBearLoss(c *Case) {
 }
 
 func pnBuyOut(c *Case) {
-	v, r := c.values(), c.r
-	if pnKind.Of(v) != diminishing {
+	v, r := c.values(), c.record
+	if pnKind.Get(v) != diminishing {
 		c.refuse(pnKind.Name, "only a diminishing partnership has units to buy")
 		return
 	}
-	units, left := pnInUnits.Of(c.input), pnUnits.Of(v)-pnBought.Of(v)
+	units, left := pnInUnits.Get(c.input), pnUnits.Get(v)-pnBought.Get(v)
 	if units > left {
 		c.refuse(pnInUnits.Name, "only %d are left", left)
 		return
 	}
-	price, carried := times(pnUnitValue.Of(v), units), pnCarried.Of(v)
-	sold := part(carried, units, left) // for the last units this is all of it
-	pnBought.Set(v, pnBought.Of(v)+units)
+	price, carried := times(pnUnitValue.Get(v), units), pnCarried.Get(v)
+	sold := portion(carried, units, left) // for the last units this is all of it
+	pnBought.Set(v, pnBought.Get(v)+units)
 	pnOwnership(v)
 	pnCarried.Set(v, minus(carried, sold))
-	pnCapital.Set(v, plus(pnCapital.Of(v), sold))
+	pnCapital.Set(v, plus(pnCapital.Get(v), sold))
 	row := pnBuyout.New()
 	pnBuyoutDate.Set(row, c.Today)
 	pnBuyoutUnits.Set(row, units)
 	pnBuyoutPrice.Set(row, price)
-	pnBuyoutTheir.Set(row, pnTheirPercent.Of(v))
-	pnBuyoutBank.Set(row, pnBankPercent.Of(v))
-	c.keep(pnBuyouts, row, pnInUnits.Name) // the list has room: a partnership has no more units than the longest term has months
-	c.book(append([]line{dr(r.cash(), price), cr(r.account("A:musharaka"), sold)}, c.difference(price, sold, "I:unit_gain", "E:unit_loss")...)...)
+	pnBuyoutTheir.Set(row, pnTheirPercent.Get(v))
+	pnBuyoutBank.Set(row, pnBankPercent.Get(v))
+	c.addRow(pnBuyouts, row, pnInUnits.Name) // the list has room: a partnership has no more units than the longest term has months
+	c.book(append([]line{dr(r.cash(), price), cr(r.account("A:musharaka"), sold)}, c.gainOrLoss(price, sold, "I:unit_gain", "E:unit_loss")...)...)
 	c.move(r.account("M:venture_assets"), r.account("M:partner_capital"), sold)
 	if units < left {
-		pnNextBuyout.Set(v, after(pnNextBuyout.Of(v), periodMonths(pnSchedule.Of(v))))
+		pnNextBuyout.Set(v, addMonths(pnNextBuyout.Get(v), periodMonths(pnSchedule.Get(v))))
 		return
 	}
 	c.setTransition(BuyoutDone)
 	pnNextBuyout.Clear(v)
-	pnGiveUpCapital(c)
+	pnReverseCapital(c)
 }
 
-// pnGiveUpCapital reverses the memorandum pair, because the contract no longer holds a part of
+// pnReverseCapital reverses the memorandum pair, because the contract no longer holds a part of
 // the venture.
-func pnGiveUpCapital(c *Case) {
-	c.move(c.r.account("M:partner_capital"), c.r.account("M:venture_assets"), pnCapital.Of(c.values()))
+func pnReverseCapital(c *Case) {
+	c.move(c.record.account("M:partner_capital"), c.record.account("M:venture_assets"), pnCapital.Get(c.values()))
 	pnCapital.Set(c.values(), money.Amount{})
 }
 
 func pnDissolve(c *Case) {
 	v := c.values()
-	pnDissolved.Set(v, reason.Of(c.input))
+	pnDissolved.Set(v, reason.Get(c.input))
 	pnNextBuyout.Clear(v)
-	c.move(ledger.Path("A:partner_receivable:"+pnCustomer.Of(v).String()), c.r.account("A:musharaka"), pnCarried.Of(v))
+	c.move(ledger.Path("A:partner_receivable:"+pnCustomer.Get(v).String()), c.record.account("A:musharaka"), pnCarried.Get(v))
 	pnCarried.Set(v, money.Amount{})
-	pnGiveUpCapital(c)
+	pnReverseCapital(c)
 }
 
 // pnRents returns the number of periods of rent. The first begins at activation, and the last
 // ends on or before the expected end.
 func pnRents(v schema.Row) int64 {
-	return max(0, int64(pnEnd.Of(v)-pnRentStarted.Of(v))) / (days * periodMonths(pnSchedule.Of(v)))
+	return max(0, int64(pnEnd.Get(v)-pnRentStarted.Get(v))) / (daysPerMonth * periodMonths(pnSchedule.Get(v)))
 }
 
-// pnPresentRent returns the current rent of a period.
-func pnPresentRent(v schema.Row) any {
+// pnCurrentRent returns the current rent of a period.
+func pnCurrentRent(v schema.Row) any {
 	switch {
 	case !pnRental.Has(v):
 		return nil
 	case !pnAtStart.Has(v): // not funded yet
-		return pnRental.Of(v)
+		return pnRental.Get(v)
 	}
 	return pnRent(v)
 }
@@ -326,32 +326,32 @@ func pnPresentRent(v schema.Row) any {
 // institution still owns. That percentage is at least one at the start, since the customer's
 // percentage is rounded down.
 func pnRent(v schema.Row) money.Amount {
-	return part(pnRental.Of(v), pnBankPercent.Of(v), pnAtStart.Of(v))
+	return portion(pnRental.Get(v), pnBankPercent.Get(v), pnAtStart.Get(v))
 }
 
 func pnTakeRent(c *Case) {
 	v := c.values()
 	rent := pnRent(v)
-	pnRentDone.Set(v, pnRentDone.Of(v)+1)
-	pnRentPaid.Set(v, plus(pnRentPaid.Of(v), rent))
-	c.move(c.r.cash(), "I:musharaka_rent", rent)
+	pnRentDone.Set(v, pnRentDone.Get(v)+1)
+	pnRentPaid.Set(v, plus(pnRentPaid.Get(v), rent))
+	c.move(c.record.cash(), "I:musharaka_rent", rent)
 }
 
 // pnDue returns the end of the next period of rent, until the last period has ended.
 func pnDue(r *Record) (ledger.Date, Action) {
 	v := r.Values
-	if (r.Status != Active && r.Status != BuyingOut) || !pnRentStarted.Has(v) || pnRentDone.Of(v) >= pnRents(v) {
+	if (r.Status != Active && r.Status != BuyingOut) || !pnRentStarted.Has(v) || pnRentDone.Get(v) >= pnRents(v) {
 		return 0, ""
 	}
-	return after(pnRentStarted.Of(v), periodMonths(pnSchedule.Of(v))*(pnRentDone.Of(v)+1)), Rent
+	return addMonths(pnRentStarted.Get(v), periodMonths(pnSchedule.Get(v))*(pnRentDone.Get(v)+1)), Rent
 }
 
 func pnHoldings(r *Record) []Holding {
 	v := r.Values
 	return []Holding{
-		{r.account("A:musharaka"), pnCarried.Of(v)},
-		{r.account("M:venture_assets"), pnCapital.Of(v)},
-		{r.account("M:partner_capital"), pnCapital.Of(v)},
+		{r.account("A:musharaka"), pnCarried.Get(v)},
+		{r.account("M:venture_assets"), pnCapital.Get(v)},
+		{r.account("M:partner_capital"), pnCapital.Get(v)},
 		{r.account("A:venture_due"), money.Amount{}},
 		{r.account("L:partner_profit"), money.Amount{}},
 	}

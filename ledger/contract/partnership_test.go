@@ -258,7 +258,7 @@ func TestAReviewNeedsSomebody(t *testing.T) {
 	x.wantRefused("approved_by", Pass, "approved_by", `" "`)
 	x.wantRefused("note", Pass, "approved_by", `"a committee"`, "note", `7`)
 	x.do(Pass, "approved_by", `"a committee"`, "signed_at", `"2026-01-01"`, "document_ref", `"D-1"`, "note", `"fine"`)
-	if got := saysOf(Reviewed.Of(x.r.Values)); got != "approved_by=a committee signed_at=2026-01-01 document_ref=D-1 note=fine" {
+	if got := saysOf(Reviewed.Get(x.r.Values)); got != "approved_by=a committee signed_at=2026-01-01 document_ref=D-1 note=fine" {
 		t.Errorf("the review is %v", got)
 	}
 }
@@ -311,8 +311,8 @@ func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
 	for range 3 {
 		r = w.act(r, Buyout, nil)
 	}
-	if r.Status != Completed || pnTheirPercent.Of(r.Values) != 100 {
-		t.Errorf("%s with %d%%", r.Status, pnTheirPercent.Of(r.Values))
+	if r.Status != Completed || pnTheirPercent.Get(r.Values) != 100 {
+		t.Errorf("%s with %d%%", r.Status, pnTheirPercent.Get(r.Values))
 	}
 }
 
@@ -328,8 +328,8 @@ func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 		{"total_value", `1000.0`, "total_value"},
 	})
 	x := openContract(t, Partnership, Religious, body)
-	if x.r.Status != Active || saysOf(Reviewed.Of(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
-		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Of(x.r.Values))
+	if x.r.Status != Active || saysOf(Reviewed.Get(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
+		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Get(x.r.Values))
 	}
 	var events []string
 	for _, e := range x.d.Events {
@@ -372,24 +372,24 @@ func TestAPartnershipsShortForm(t *testing.T) {
 // shareSums checks that a partnership's columns agree with each other.
 func shareSums(x *contractFixture) {
 	v := x.r.Values
-	if pnBankPercent.Of(v)+pnTheirPercent.Of(v) != 100 || pnBankPercent.Of(v) < 0 {
-		x.t.Fatalf("%d%% and %d%%", pnBankPercent.Of(v), pnTheirPercent.Of(v))
+	if pnBankPercent.Get(v)+pnTheirPercent.Get(v) != 100 || pnBankPercent.Get(v) < 0 {
+		x.t.Fatalf("%d%% and %d%%", pnBankPercent.Get(v), pnTheirPercent.Get(v))
 	}
-	if plus(pnBankProfit.Of(v), pnTheirProfit.Of(v)) != pnProfit.Of(v) {
-		x.t.Fatalf("%v and %v are not the profit of %v", pnBankProfit.Of(v), pnTheirProfit.Of(v), pnProfit.Of(v))
+	if plus(pnBankProfit.Get(v), pnTheirProfit.Get(v)) != pnProfit.Get(v) {
+		x.t.Fatalf("%v and %v are not the profit of %v", pnBankProfit.Get(v), pnTheirProfit.Get(v), pnProfit.Get(v))
 	}
 	units := int64(0)
-	for _, row := range pnBuyouts.Of(v) {
-		units += pnBuyoutUnits.Of(row)
+	for _, row := range pnBuyouts.Get(v) {
+		units += pnBuyoutUnits.Get(row)
 	}
-	if units != pnBought.Of(v) || units > pnUnits.Of(v) || (x.r.Status == Completed) != (units > 0 && units == pnUnits.Of(v)) {
-		x.t.Fatalf("%d units are in the history and %d of %d bought; it is %s", units, pnBought.Of(v), pnUnits.Of(v), x.r.Status)
+	if units != pnBought.Get(v) || units > pnUnits.Get(v) || (x.r.Status == Completed) != (units > 0 && units == pnUnits.Get(v)) {
+		x.t.Fatalf("%d units are in the history and %d of %d bought; it is %s", units, pnBought.Get(v), pnUnits.Get(v), x.r.Status)
 	}
 	if x.r.Status != Active && x.r.Status != BuyingOut {
 		return
 	}
-	if left := plus(pnCarried.Of(v), pnCapital.Of(v)); plus(left, pnLoss.Of(v)) != pnTotal.Of(v) {
-		x.t.Fatalf("%v are left and %v lost of %v", left, pnLoss.Of(v), pnTotal.Of(v))
+	if left := plus(pnCarried.Get(v), pnCapital.Get(v)); plus(left, pnLoss.Get(v)) != pnTotal.Get(v) {
+		x.t.Fatalf("%v are left and %v lost of %v", left, pnLoss.Get(v), pnTotal.Get(v))
 	}
 }
 
@@ -410,9 +410,9 @@ func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 				return g
 			}
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				Reject: reasoned, Dissolve: reasoned, Loss: amountsOf("amount", pnTotal.Of),
+				Reject: reasoned, Dissolve: reasoned, Loss: amountsOf("amount", pnTotal.Get),
 				Profit: func(d *dice, v schema.Row) schema.Input {
-					return input("gross_profit", d.sum(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Of(v)))
+					return input("gross_profit", d.sum(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Get(v)))
 				},
 				Buyout: func(d *dice, _ schema.Row) schema.Input {
 					g := schema.Input{}
@@ -425,4 +425,4 @@ func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 	}
 }
 
-func quote(n int) string { return `"` + count(int64(n)).String() + `"` }
+func quote(n int) string { return `"` + amountOf(int64(n)).String() + `"` }

@@ -117,9 +117,9 @@ type Product struct {
 	Open func(c *Case)
 	// Due returns the next timer and its day; 0 if there is none.
 	Due func(r *Record) (on ledger.Date, what Action)
-	// Reads returns the extract of the register of holders that an action needs; nil if the
+	// RegisterExtract returns the extract of the register of holders that an action needs; nil if the
 	// product has no register.
-	Reads func(r *Record, name Action, sent schema.Input) Extract
+	RegisterExtract func(r *Record, name Action, sent schema.Input) Extract
 	// Holdings returns the balances of the contract's own accounts, computed from its columns.
 	// Own accounts that it does not list are zero.
 	Holdings func(r *Record) []Holding
@@ -191,18 +191,18 @@ func steps(by Action, to Status, why string, from ...Status) []Step {
 	return all
 }
 
-// within restricts steps to one reading.
-func within(reading *Reading, all []Step) []Step {
+// onlyIn restricts steps to one reading.
+func onlyIn(reading *Reading, all []Step) []Step {
 	for i := range all {
 		all[i].Only = reading
 	}
 	return all
 }
 
-// reviewed returns the steps of the review that most products have, and of the first action that
+// reviewSteps returns the steps of the review that most products have, and of the first action that
 // moves money. In a reading that requires a review, that action is possible only from
 // ReviewPassed (specification, "States and transitions").
-func reviewed(first Action, to Status, why string) []Step {
+func reviewSteps(first Action, to Status, why string) []Step {
 	return []Step{
 		{From: Draft, By: Submit, To: UnderReview, Why: "it is to be reviewed"},
 		{From: UnderReview, By: Pass, To: ReviewPassed, Why: "the review has passed it"},
@@ -221,10 +221,10 @@ var (
 
 	submitHandler = &ActionHandler{Name: Submit, Do: func(*Case) {}}
 	passHandler   = &ActionHandler{Name: Pass, Do: func(c *Case) {
-		Reviewed.Set(c.values(), approvalOf(c.r.Product.reviews(c.reading), c.input))
+		Reviewed.Set(c.values(), approvalOf(c.record.Product.reviews(c.reading), c.input))
 		ReviewedAt.Set(c.values(), c.Now)
 	}}
-	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.values(), reason.Of(c.input)) }}
+	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.values(), reason.Get(c.input)) }}
 )
 
 // overridable returns a product's copy of a shared handler, since define changes handlers.

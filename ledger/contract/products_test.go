@@ -55,14 +55,14 @@ func (w *orgFixture) enter(d *Decision) {
 
 // extract returns the extract of a contract's register for an action.
 func (w *orgFixture) extract(r *Record, name Action, sent schema.Input) (part Register) {
-	e, overridable := r.Reads(name, sent), w.registerOf(r)
+	e, overridable := r.RegisterExtract(name, sent), w.registerOf(r)
 	for _, h := range overridable.holders {
 		if h.Investor == e.Investor {
 			part.Position = h
 		}
 	}
-	if e.Most > 0 {
-		part.Holders = overridable.holders[e.From-1 : min(len(overridable.holders), int(e.From)-1+e.Most)]
+	if e.MaxHolders > 0 {
+		part.Holders = overridable.holders[e.From-1 : min(len(overridable.holders), int(e.From)-1+e.MaxHolders)]
 	}
 	return part
 }
@@ -90,7 +90,7 @@ func newOrgFixture(t rapid.TB, today string) *orgFixture {
 	if !ok {
 		t.Fatalf("no date: %s", today)
 	}
-	return &orgFixture{t: t, now: at(day) + 12*3600*1_000_000, debit: map[ledger.Path]money.Amount{}, other: map[ledger.Path]money.Amount{}}
+	return &orgFixture{t: t, now: startOfDay(day) + 12*3600*1_000_000, debit: map[ledger.Path]money.Amount{}, other: map[ledger.Path]money.Amount{}}
 }
 
 // book books a decision's entries.

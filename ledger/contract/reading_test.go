@@ -45,7 +45,7 @@ func adopt(t *testing.T, variants map[*Product]*Variant) map[*Product]*Product {
 		other := *p
 		other.Variants = maps.Clone(p.Variants)
 		other.Variants[ethical] = variant
-		other.Steps = append(slices.Clone(p.Steps), within(ethical, steps(Pass, ReviewPassed, "the committee has approved it", Draft))...)
+		other.Steps = append(slices.Clone(p.Steps), onlyIn(ethical, steps(Pass, ReviewPassed, "the committee has approved it", Draft))...)
 		adopted[p] = define(&other)
 		Products[slices.Index(Products, p)] = adopted[p]
 	}
@@ -94,7 +94,7 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 	if err != nil || stored.Reading != ethical || stored.Product != managed || stored.Status != Active {
 		t.Fatalf("it is read back as %+v, %v", stored, err)
 	}
-	if text := saysOf(Reviewed.Of(stored.Values)); text != "approved_by=Ada committee=north charter=2026" {
+	if text := saysOf(Reviewed.Get(stored.Values)); text != "approved_by=Ada committee=north charter=2026" {
 		t.Errorf("its review says %s", text)
 	}
 	r = stored
@@ -114,7 +114,7 @@ func TestANewReadingSaysWhereItsPenaltiesGo(t *testing.T) {
 		"total_value", "1000", "certificate_value", "100", "expected_yield", "5", "maturity_months", "12",
 		"early_redemption_allowed", "true", "early_redemption_penalty", "15", "subscription_start", `"2026-03-01"`, "subscription_end", `"2026-03-31"`,
 	))
-	if code := ciCode.Of(r.Values); code[:5] != "GBETH" {
+	if code := ciCode.Get(r.Values); code[:5] != "GBETH" {
 		t.Errorf("its code is %s", code)
 	}
 	r = x.act(r, Pass, input("approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`))

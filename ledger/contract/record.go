@@ -45,7 +45,7 @@ func (r *Record) accountFor(stem string, whose ledger.ID) ledger.Path {
 }
 
 // cash returns the institution's cash account in the contract's region.
-func (r *Record) cash() ledger.Path { return ledger.Path("A:cash:" + Region.Of(r.Values)) }
+func (r *Record) cash() ledger.Path { return ledger.Path("A:cash:" + Region.Get(r.Values)) }
 
 // current returns a person's current account.
 func current(whose ledger.ID) ledger.Path {
@@ -79,13 +79,13 @@ var (
 	// ScreeningID is the screening that a request for the contract names.
 	ScreeningID = schema.ID(7, "screening_id", schema.Settable)
 
-	// made is the day of creation by the clock. Its year is in the contract's number.
-	made = schema.Date(8, "made_on", schema.NotShown)
+	// madeOn is the day of creation by the clock. Its year is in the contract's number.
+	madeOn = schema.Date(8, "made_on", schema.NotShown)
 
 	// asOf is the day on which the record is read.
 	asOf = schema.Date(9, "as_of", schema.NotShown, schema.Transient)
 
-	base = schema.NewTable(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, made, asOf)
+	base = schema.NewTable(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, madeOn, asOf)
 )
 
 // AsOf returns the record as it is shown on a day, for columns that depend on the day. An
@@ -106,8 +106,8 @@ func (r *Record) AsOf(first ledger.Micros, day ledger.Date) *Record {
 // creation, and the place n in their sequence.
 func (r *Record) Number(booked ledger.Micros, n uint64) string {
 	on := booked.Date()
-	if made.Has(r.Values) {
-		on = made.Of(r.Values)
+	if madeOn.Has(r.Values) {
+		on = madeOn.Get(r.Values)
 	}
 	return fmt.Sprintf("%s-%d-%06d", r.Product.Variants[r.Reading].Prefix, on.Time().Year(), n)
 }
@@ -136,8 +136,8 @@ func (r *Record) Type() (name string) {
 	return name
 }
 
-// Plain formats a value for people.
-func Plain(value any) string {
+// FormatValue formats a value for people.
+func FormatValue(value any) string {
 	if value == nil {
 		return ""
 	}

@@ -37,27 +37,27 @@ type Register struct {
 
 // Extract says which part of a register a decision needs.
 type Extract struct {
-	Investor ledger.ID // whose position is needed; zero: none
-	From     int64     // the number of the first holder
-	Most     int       // how many holders at most; 0: none
+	Investor   ledger.ID // whose position is needed; zero: none
+	From       int64     // the number of the first holder
+	MaxHolders int       // how many holders at most; 0: none
 }
 
-// Reads returns the extract of the register that an action (Act) needs, or a due batch (OnDue,
+// RegisterExtract returns the extract of the register that an action (Act) needs, or a due batch (OnDue,
 // with the action Batch).
-func (r *Record) Reads(name Action, sent schema.Input) Extract {
-	if r.Product.Reads == nil {
+func (r *Record) RegisterExtract(name Action, sent schema.Input) Extract {
+	if r.Product.RegisterExtract == nil {
 		return Extract{}
 	}
-	return r.Product.Reads(r, name, sent)
+	return r.Product.RegisterExtract(r, name, sent)
 }
 
 // Registered returns the numbers of subscriptions and holders in the contract's register; has is
 // false if the contract has no register.
 func (r *Record) Registered() (subscriptions, holders int64, has bool) {
-	if r.Product.Reads == nil {
+	if r.Product.RegisterExtract == nil {
 		return 0, 0, false
 	}
-	return ciApplications.Of(r.Values), ciHolders.Of(r.Values), true
+	return ciApplications.Get(r.Values), ciHolders.Get(r.Values), true
 }
 
 // ShownSubscriptions is how many subscriptions, the first ones, a contract's detail shows.

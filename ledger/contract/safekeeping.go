@@ -23,11 +23,11 @@ var Safekeeping = define(&Product{
 	),
 	States: []Status{Pending, ReviewPassed, Active, Closed},
 	Steps: concat(
-		within(Religious, []Step{
+		onlyIn(Religious, []Step{
 			{From: Pending, By: Pass, To: ReviewPassed, Why: "the board has approved it"},
 			{From: ReviewPassed, By: Activate, To: Active, Why: "the customer has brought the money"},
 		}),
-		within(Secular, steps(Activate, Active, "the customer has brought the money", Pending)),
+		onlyIn(Secular, steps(Activate, Active, "the customer has brought the money", Pending)),
 		steps(PutIn, Active, "the customer has brought more", Active),
 		steps(Withdraw, Active, "the customer has taken some back", Active),
 		steps(GrantHibah, Active, "the institution has given a gift", Active),
@@ -36,7 +36,7 @@ var Safekeeping = define(&Product{
 	Handlers: []*ActionHandler{
 		overridable(passHandler),
 		{Name: Activate, Moves: true, Body: schema.NewTable(nil, skInReview), Do: skActivate},
-		{Name: PutIn, Moves: true, Body: schema.NewTable(nil, skInAmount), Do: func(c *Case) { skTake(c, skInAmount.Of(c.input), skInAmount.Name) }},
+		{Name: PutIn, Moves: true, Body: schema.NewTable(nil, skInAmount), Do: func(c *Case) { skDeposit(c, skInAmount.Get(c.input), skInAmount.Name) }},
 		{Name: Withdraw, Moves: true, Body: schema.NewTable(nil, skInTaken), Do: skWithdraw},
 		{Name: GrantHibah, Moves: true, Body: schema.NewTable(nil, skInGift, skInGranted, skInNote), Do: skGrant},
 		{Name: Close, Moves: true, Body: schema.NewTable(nil, skInClosedBy), Do: skClose},
@@ -91,7 +91,7 @@ func skOpen(c *Case) {
 
 // skPaths returns the account that holds the money and the account that shows it as owed.
 func skPaths(r *Record) (kept, owed ledger.Path) {
-	if skCustody.Of(r.Values) == inTrust {
+	if skCustody.Get(r.Values) == inTrust {
 		return r.account("A:segregated_cash"), r.account("L:trust")
 	}
 	return r.cash(), r.account("L:wadiah")
@@ -100,32 +100,32 @@ func skPaths(r *Record) (kept, owed ledger.Path) {
 func skActivate(c *Case) {
 	v := c.values()
 	if skInReview.Has(c.input) {
-		Reviewed.Set(v, skInReview.Of(c.input))
+		Reviewed.Set(v, skInReview.Get(c.input))
 		ReviewedAt.Set(v, c.Now)
 	}
-	skTake(c, skInitial.Of(v), skInitial.Name)
+	skDeposit(c, skInitial.Get(v), skInitial.Name)
 }
 
-func skTake(c *Case, brought money.Amount, field string) {
-	if !c.grow(skBalance, brought, field) {
+func skDeposit(c *Case, brought money.Amount, field string) {
+	if !c.addToTotal(skBalance, brought, field) {
 		return
 	}
-	kept, owed := skPaths(c.r)
+	kept, owed := skPaths(c.record)
 	c.move(kept, owed, brought)
 }
 
 func skWithdraw(c *Case) {
-	taken, balance := skInTaken.Of(c.input), skBalance.Of(c.values())
+	taken, balance := skInTaken.Get(c.input), skBalance.Get(c.values())
 	if balance.Less(taken) {
 		c.refuse(skInTaken.Name, "is more than the balance of %v", balance)
 		return
 	}
-	skGiveBack(c, taken)
+	skReturn(c, taken)
 }
 
-func skGiveBack(c *Case, taken money.Amount) {
-	skBalance.Set(c.values(), minus(skBalance.Of(c.values()), taken))
-	kept, owed := skPaths(c.r)
+func skReturn(c *Case, taken money.Amount) {
+	skBalance.Set(c.values(), minus(skBalance.Get(c.values()), taken))
+	kept, owed := skPaths(c.record)
 	c.move(owed, kept, taken)
 }
 
@@ -133,36 +133,36 @@ func skGiveBack(c *Case, taken money.Amount) {
 // money and earns nothing with it.
 func skGrant(c *Case) {
 	v := c.values()
-	if skCustody.Of(v) != guaranteed {
+	if skCustody.Get(v) != guaranteed {
 		c.refuse(skCustody.Name, "only a guaranteed deposit is given hibah")
 		return
 	}
-	gift := skInGift.Of(c.input)
+	gift := skInGift.Get(c.input)
 	row := skHibah.New()
 	skHibahOn.Set(row, c.Today)
 	skHibahAmount.Set(row, gift)
-	skHibahBy.Set(row, skInGranted.Of(c.input))
+	skHibahBy.Set(row, skInGranted.Get(c.input))
 	if skInNote.Has(c.input) {
-		skHibahNote.Set(row, skInNote.Of(c.input))
+		skHibahNote.Set(row, skInNote.Get(c.input))
 	}
-	if !c.grow(skBalance, gift, skInGift.Name) || !c.grow(skHibahTotal, gift, skInGift.Name) || !c.keep(skHibahs, row, skInGift.Name) {
+	if !c.addToTotal(skBalance, gift, skInGift.Name) || !c.addToTotal(skHibahTotal, gift, skInGift.Name) || !c.addRow(skHibahs, row, skInGift.Name) {
 		return
 	}
-	_, owed := skPaths(c.r)
+	_, owed := skPaths(c.record)
 	c.move("E:hibah", owed, gift)
 }
 
 func skClose(c *Case) {
 	v := c.values()
 	skClosed.Set(v, c.Now)
-	skClosedBy.Set(v, skInClosedBy.Of(c.input))
-	skGiveBack(c, skBalance.Of(v))
+	skClosedBy.Set(v, skInClosedBy.Get(c.input))
+	skReturn(c, skBalance.Get(v))
 }
 
 func skHoldings(r *Record) []Holding {
-	balance := skBalance.Of(r.Values)
+	balance := skBalance.Get(r.Values)
 	var owed, trust money.Amount
-	if skCustody.Of(r.Values) == inTrust {
+	if skCustody.Get(r.Values) == inTrust {
 		trust = balance
 	} else {
 		owed = balance

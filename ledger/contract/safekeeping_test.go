@@ -149,7 +149,7 @@ func TestActivatingSafekeepingTakesAReview(t *testing.T) {
 	x.wantRefused("compliance_review", Activate, "compliance_review", `{"approved_by":" "}`)
 	x.wantRefused("compliance_review", Activate, "compliance_review", `"yes"`)
 	x.do(Activate, "compliance_review", `{"approved_by":"the board","note":"fine"}`)
-	if got := saysOf(Reviewed.Of(x.r.Values)); got != "approved_by=the board note=fine" || ReviewedAt.Of(x.r.Values) != x.now {
+	if got := saysOf(Reviewed.Get(x.r.Values)); got != "approved_by=the board note=fine" || ReviewedAt.Get(x.r.Values) != x.now {
 		t.Errorf("the review is %v", got)
 	}
 	if Reviewed.Has(kept(t).r.Values) {
@@ -185,8 +185,8 @@ func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 		{"compliance_review", `{"approved_by":"the board","fatwa_reference":" "}`, "compliance_review.fatwa_reference"},
 	})
 	x := openContract(t, Safekeeping, Religious, but(body, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`, "initial_amount", `1000`))
-	if x.r.Status != Active || saysOf(Reviewed.Of(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
-		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Of(x.r.Values))
+	if x.r.Status != Active || saysOf(Reviewed.Get(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
+		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Get(x.r.Values))
 	}
 	var events []string
 	for _, e := range x.d.Events {
@@ -210,9 +210,9 @@ func TestAWadiahsActionsAreTheListedOnes(t *testing.T) {
 // keepingSums checks that the gifts add up.
 func keepingSums(x *contractFixture) {
 	v := x.r.Values
-	sum := skHibahTotal.Of(v)
-	for _, row := range skHibahs.Of(v) {
-		sum = minus(sum, skHibahAmount.Of(row))
+	sum := skHibahTotal.Get(v)
+	for _, row := range skHibahs.Get(v) {
+		sum = minus(sum, skHibahAmount.Get(row))
 	}
 	if !sum.IsZero() {
 		x.t.Fatalf("gifts of %v are not in the history", sum)

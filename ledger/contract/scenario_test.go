@@ -65,13 +65,13 @@ func (d *dice) sum(most money.Amount) string {
 
 // day draws a day around an instant.
 func (d *dice) day() string {
-	return at(ledger.Date(20_455 + d.number(0, 400))).Time().Format(`"2006-01-02"`)
+	return startOfDay(ledger.Date(20_455 + d.number(0, 400))).Time().Format(`"2006-01-02"`)
 }
 
 // dayFrom draws a day on which a period may end that began on the given day. It may be some days
 // too early, or in the future.
 func (d *dice) dayFrom(start ledger.Date) string {
-	return at(max(20_000, start) + ledger.Date(d.number(0, 12)) - 2).Time().Format(`"2006-01-02"`)
+	return startOfDay(max(20_000, start) + ledger.Date(d.number(0, 12)) - 2).Time().Format(`"2006-01-02"`)
 }
 
 func (d *dice) ratio() string {
@@ -206,10 +206,10 @@ func (l fates) step(x *contractFixture, d *dice, done map[Action]int) {
 	var faults *schema.Faults
 	switch {
 	case errors.As(err, &faults):
-		if !handler.ChecksState && !handler.Timer && !x.r.has(handler) {
+		if !handler.ChecksState && !handler.Timer && !x.r.allows(handler) {
 			d.Fatalf("%s in state %s is refused for %v, before its state", handler.Name, x.r.Status, err)
 		}
-	case !ledger.IsRefusal(err, ledger.Conflict) || x.r.has(handler):
+	case !ledger.IsRefusal(err, ledger.Conflict) || x.r.allows(handler):
 		d.Fatalf("%s in state %s: %v", handler.Name, x.r.Status, err)
 	}
 }
@@ -218,7 +218,7 @@ func (l fates) step(x *contractFixture, d *dice, done map[Action]int) {
 func (l fates) possible(x *contractFixture, d *dice, checkGrid *ActionHandler) *ActionHandler {
 	var legal []*ActionHandler
 	for _, handler := range l.product.Handlers {
-		if !handler.Timer && x.r.has(handler) {
+		if !handler.Timer && x.r.allows(handler) {
 			legal = append(legal, handler)
 		}
 	}
@@ -263,7 +263,7 @@ func (l fates) moved(x *contractFixture, d Decision, done map[Action]int) {
 		if e.Entry != nil && !movesOf(l.product, Action(d.Events[0].Name)) {
 			x.t.Fatalf("%s moves money, and does not say so", d.Events[0].Name)
 		}
-		if e.Entry != nil && l.reading.ReviewFirst && !Reviewed.Of(d.Record.Values).Concluded() {
+		if e.Entry != nil && l.reading.ReviewFirst && !Reviewed.Get(d.Record.Values).Concluded() {
 			x.t.Fatalf("%s moves money without a review", e.Name)
 		}
 	}
@@ -334,12 +334,12 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 				},
 				PurchaseAsset: func(d *dice, v schema.Row) schema.Input {
 					g := input("ownership_documents", d.pick(`["invoice"]`, `["invoice"]`, `[]`))
-					d.maybe(g, "actual_cost", d.sum(slCost.Of(v)))
+					d.maybe(g, "actual_cost", d.sum(slCost.Get(v)))
 					return g
 				},
-				RecordPayment:     amountsOf("amount", slOutstanding.Of),
-				RecordDelinquency: amountsOf("amount", slEach.Of),
-				SettleEarly:       amountsOf("rebate", slDeferred.Of),
+				RecordPayment:     amountsOf("amount", slOutstanding.Get),
+				RecordDelinquency: amountsOf("amount", slEach.Get),
+				SettleEarly:       amountsOf("rebate", slDeferred.Get),
 			}
 			l.rare = []Action{Submit, Reject, Cancel, SettleEarly}
 			l.lived(t)
@@ -357,7 +357,7 @@ func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 			}
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				PutIn:    amountsOf("amount", some),
-				Withdraw: amountsOf("amount", skBalance.Of),
+				Withdraw: amountsOf("amount", skBalance.Get),
 				GrantHibah: func(d *dice, _ schema.Row) schema.Input {
 					return input("amount", d.sum(money.FromUint64(50)), "granted_by", d.text("the board", "the board", ""))
 				},

@@ -43,9 +43,9 @@ const (
 	maxImpure = 5
 )
 
-// Screened is the subject of a screening: an asset or a transaction. A blank text counts as not
+// ScreeningInput is the subject of a screening: an asset or a transaction. A blank text counts as not
 // given.
-type Screened struct {
+type ScreeningInput struct {
 	Subject     string // "asset" or "transaction"
 	Region      string
 	AssetType   string
@@ -67,24 +67,24 @@ type Finding struct {
 
 // Screening is the input and the result of a screening. It is stored once and never changes.
 type Screening struct {
-	ID       ledger.ID     `json:"-"`
-	Input    Screened      `json:"given"`
-	Decision Outcome       `json:"decision"`
-	Findings []Finding     `json:"findings"`
-	Ruleset  int           `json:"ruleset"`
-	At       ledger.Micros `json:"at"`
+	ID       ledger.ID      `json:"-"`
+	Input    ScreeningInput `json:"given"`
+	Decision Outcome        `json:"decision"`
+	Findings []Finding      `json:"findings"`
+	Ruleset  int            `json:"ruleset"`
+	At       ledger.Micros  `json:"at"`
 }
 
 // NewScreening screens an input at an instant.
-func NewScreening(id ledger.ID, input Screened, at ledger.Micros) Screening {
+func NewScreening(id ledger.ID, input ScreeningInput, at ledger.Micros) Screening {
 	s := Screening{ID: id, Input: input, Ruleset: RulesetVersion, At: at}
 	s.Decision, s.Findings = Screen(&input)
 	return s
 }
 
 // Screen applies the rules. A screening never replaces a board's approval.
-func Screen(s *Screened) (decision Outcome, findings []Finding) {
-	findings = []Finding{s.sector(), ratio(ruleDebt, s.Debt, maxDebt), ratio(ruleImpure, s.Impure, maxImpure), s.complete()}
+func Screen(s *ScreeningInput) (decision Outcome, findings []Finding) {
+	findings = []Finding{s.sector(), ratio(ruleDebt, s.Debt, maxDebt), ratio(ruleImpure, s.Impure, maxImpure), s.isComplete()}
 	decision = Passed
 	for _, f := range findings {
 		switch {
@@ -100,11 +100,11 @@ func Screen(s *Screened) (decision Outcome, findings []Finding) {
 // sector searches the texts for the names of excluded sectors as whole words. It ignores case
 // and the characters between words: "non-alcoholic" names no sector, "alcohol-based" does. An
 // invisible character may be within a word or between two words, so sector tries both.
-func (s *Screened) sector() Finding {
+func (s *ScreeningInput) sector() Finding {
 	for _, text := range []string{s.AssetType, s.Activity, s.Description} {
 		joined, parted := wordsOf(text, -1), wordsOf(text, ' ')
 		for _, sector := range excluded {
-			if name := strings.Split(sector, "_"); holds(joined, name) || holds(parted, name) {
+			if name := strings.Split(sector, "_"); containsWords(joined, name) || containsWords(parted, name) {
 				return Finding{ruleSector, Failed, "the sector " + sector + " is excluded"}
 			}
 		}
@@ -122,21 +122,21 @@ const (
 
 // wordsOf returns the words of a text in lower case. It replaces invisible characters by unseen,
 // or removes them if unseen is -1.
-func wordsOf(said string, unseen rune) []string {
+func wordsOf(text string, unseen rune) []string {
 	folded := strings.Map(func(r rune) rune {
 		switch {
-		case schema.Ignorable(r):
+		case schema.IsIgnorable(r):
 			return unseen
 		case r >= fullWidthFirst && r <= fullWidthLast:
 			r -= fullWidth
 		}
 		return unicode.ToLower(r)
-	}, said)
+	}, text)
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// holds tells whether words contains the sought words consecutively.
-func holds(words, sought []string) bool {
+// containsWords tells whether words contains the sought words consecutively.
+func containsWords(words, sought []string) bool {
 	for i := 0; i+len(sought) <= len(words); i++ {
 		same := true
 		for k := range sought {
@@ -150,32 +150,32 @@ func holds(words, sought []string) bool {
 }
 
 // ratio compares a percentage with a bound. An unknown percentage passes.
-func ratio(code, said string, most int64) Finding {
-	if said == "" {
+func ratio(code, text string, most int64) Finding {
+	if text == "" {
 		return Finding{code, Passed, "not given"}
 	}
-	whole, fraction, _ := strings.Cut(said, ".")
+	whole, fraction, _ := strings.Cut(text, ".")
 	n, err := money.Parse(whole)
-	bound := count(most)
+	bound := amountOf(most)
 	if err != nil || bound.Less(n) || n == bound && strings.Trim(fraction, "0") != "" {
 		return Finding{code, Failed, "is more than " + bound.String() + " percent"}
 	}
 	return Finding{code, Passed, "is at most " + bound.String() + " percent"}
 }
 
-// complete checks that the request gives the region and, for an asset, what the asset is, or,
+// isComplete checks that the request gives the region and, for an asset, what the asset is, or,
 // for a transaction, its purpose and amount.
-func (s *Screened) complete() Finding {
+func (s *ScreeningInput) isComplete() Finding {
 	var missing []string
-	if schema.Blank(s.Region) {
+	if schema.IsBlank(s.Region) {
 		missing = append(missing, "region")
 	}
 	if s.Subject == "asset" {
-		if schema.Blank(s.AssetType) && schema.Blank(s.Description) {
+		if schema.IsBlank(s.AssetType) && schema.IsBlank(s.Description) {
 			missing = append(missing, "asset_type or description")
 		}
 	} else {
-		if schema.Blank(s.Activity) {
+		if schema.IsBlank(s.Activity) {
 			missing = append(missing, "activity")
 		}
 		if !s.HasAmount {

@@ -22,13 +22,15 @@ func periodMonths(frequency string) int64 {
 	return 1
 }
 
-// after returns the day that is so many months of 30 days later.
-func after(on ledger.Date, months int64) ledger.Date { return on + ledger.Date(months*days) }
+// addMonths returns the day that is so many months of 30 days later.
+func addMonths(on ledger.Date, months int64) ledger.Date {
+	return on + ledger.Date(months*daysPerMonth)
+}
 
-// grow adds an amount to a total. If the sum is out of range, grow refuses the field that the
+// addToTotal adds an amount to a total. If the sum is out of range, grow refuses the field that the
 // amount came from and returns false.
-func (c *Case) grow(total schema.Cell[money.Amount], by money.Amount, field string) bool {
-	sum, err := total.Of(c.values()).Add(by)
+func (c *Case) addToTotal(total schema.Cell[money.Amount], by money.Amount, field string) bool {
+	sum, err := total.Get(c.values()).Add(by)
 	if err != nil || ledger.MaxAmount.Less(sum) {
 		c.refuse(field, "takes %s out of range", total.Name)
 		return false
@@ -41,10 +43,10 @@ func (c *Case) grow(total schema.Cell[money.Amount], by money.Amount, field stri
 // sets no bound. Two such lists of the largest amounts fit into a record.
 const maxRows = 3_000
 
-// keep adds a row to a list of reports. If the list is full, keep refuses the field that the row
+// addRow adds a row to a list of reports. If the list is full, keep refuses the field that the row
 // came from and returns false.
-func (c *Case) keep(list schema.Cell[[]schema.Row], row schema.Row, field string) bool {
-	before, most := list.Of(c.values()), list.MaxLength
+func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row, field string) bool {
+	before, most := list.Get(c.values()), list.MaxLength
 	if most == 0 {
 		most = maxRows
 	}
@@ -63,16 +65,16 @@ func (c *Case) keep(list schema.Cell[[]schema.Row], row schema.Row, field string
 // for the end of the contract.
 const MaxStored = 3 * ((1 << 20) + (64 << 10)) / 4
 
-// fewRows is a number of rows that always fits into a record, whatever the rows contain.
-const fewRows = 32
+// alwaysFittingRows is a number of rows that always fits into a record, whatever the rows contain.
+const alwaysFittingRows = 32
 
-// full returns an error if the record has no room for the row that the decision adds.
-func (c *Case) full() error {
+// checkRoom returns an error if the record has no room for the row that the decision adds.
+func (c *Case) checkRoom() error {
 	if c.extendedColumn == nil {
 		return nil
 	}
 	rows, _ := c.extendedColumn.Value(c.values()).([]schema.Row)
-	if len(rows) <= fewRows || c.r.Product.Machine(c.reading).Final(c.r.Status) || len(AppendRecord(nil, c.r)) <= MaxStored {
+	if len(rows) <= alwaysFittingRows || c.record.Product.Machine(c.reading).Final(c.record.Status) || len(AppendRecord(nil, c.record)) <= MaxStored {
 		return nil
 	}
 	c.refuse(c.extendedColumn.Name, "is full: the contract has no room for more")
@@ -81,7 +83,7 @@ func (c *Case) full() error {
 
 // advance moves a date one period forward, unless the result is after schema.MaxYear.
 func (c *Case) advance(next schema.Cell[ledger.Date], months int64) {
-	if on := after(next.Of(c.values()), months); on.Time().Year() <= schema.MaxYear {
+	if on := addMonths(next.Get(c.values()), months); on.Time().Year() <= schema.MaxYear {
 		next.Set(c.values(), on)
 	}
 }
@@ -106,7 +108,7 @@ func orToday(c *Case, sent schema.Cell[ledger.Date]) ledger.Date {
 	if !sent.Has(c.input) {
 		return c.Today
 	}
-	on := sent.Of(c.input)
+	on := sent.Get(c.input)
 	c.dated = append(c.dated, Dated{sent.Name, on})
 	return on
 }
@@ -116,7 +118,7 @@ func orToday(c *Case, sent schema.Cell[ledger.Date]) ledger.Date {
 // false.
 func periodEnd(c *Case, sent schema.Cell[ledger.Date], putIn schema.Cell[ledger.Date]) (on ledger.Date, fine bool) {
 	on = orToday(c, sent)
-	switch from := putIn.Of(c.values()); {
+	switch from := putIn.Get(c.values()); {
 	case on < from:
 		c.refuse(sent.Name, "is %v, and the money was put in on %v", on, from)
 	case on > c.Today:
@@ -130,7 +132,7 @@ func periodEnd(c *Case, sent schema.Cell[ledger.Date], putIn schema.Cell[ledger.
 // wholePercent returns floor(part × 100 ÷ whole). exact is false if the result exceeds maxExact,
 // so that a reader of JSON might round it.
 func wholePercent(part, whole money.Amount) (percent int64, exact bool) {
-	n, small := must(part.MulDivFloor(count(100), whole)).Uint64()
+	n, small := must(part.MulDivFloor(amountOf(100), whole)).Uint64()
 	return int64(n), small && n <= maxExact
 }
 

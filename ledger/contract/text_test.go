@@ -170,7 +170,7 @@ func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
 		x.do(Submit)
 		x.do(Reject, "reason", `"no"`)
 		x.wantColumns("rejection_reason", "no")
-		if Why.Of(x.r.Values) != "no" {
+		if Why.Get(x.r.Values) != "no" {
 			t.Error("the reason is not where it is read")
 		}
 	}

@@ -48,26 +48,26 @@ func plus(a, b money.Amount) money.Amount { return must(a.Add(b)) }
 
 func minus(a, b money.Amount) money.Amount { return must(a.Sub(b)) }
 
-// less returns a − b, or zero if b is larger.
-func less(a, b money.Amount) money.Amount {
+// minusOrZero returns a − b, or zero if b is larger.
+func minusOrZero(a, b money.Amount) money.Amount {
 	if a.Less(b) {
 		return money.Amount{}
 	}
 	return minus(a, b)
 }
 
-// part returns floor(a × num ÷ den).
-func part(a money.Amount, num, den int64) money.Amount {
-	return must(a.MulDivFloor(count(num), count(den)))
+// portion returns floor(a × num ÷ den).
+func portion(a money.Amount, num, den int64) money.Amount {
+	return must(a.MulDivFloor(amountOf(num), amountOf(den)))
 }
 
 // share returns floor(a × percent ÷ 100).
-func share(a money.Amount, percent int64) money.Amount { return part(a, percent, 100) }
+func share(a money.Amount, percent int64) money.Amount { return portion(a, percent, 100) }
 
-func times(a money.Amount, n int64) money.Amount { return must(a.Mul(count(n))) }
+func times(a money.Amount, n int64) money.Amount { return must(a.Mul(amountOf(n))) }
 
-// count converts a number that is not negative to an amount.
-func count(n int64) money.Amount { return money.FromUint64(uint64(n)) }
+// amountOf converts a number that is not negative to an amount.
+func amountOf(n int64) money.Amount { return money.FromUint64(uint64(n)) }
 
-// days is the length of a contract month in days.
-const days = 30
+// daysPerMonth is the length of a contract month in days.
+const daysPerMonth = 30

@@ -33,8 +33,8 @@ const (
 	MinBIN, MaxBIN     = 6, 8  // digits
 	MinPhone, MaxPhone = 5, 15 // digits; E.164 has at most 15
 
-	// CardPrintLength is the length of a card's keyed fingerprint, in hex.
-	CardPrintLength = 32
+	// CardFingerprintLength is the length of a card's keyed fingerprint, in hex.
+	CardFingerprintLength = 32
 )
 
 // Valid tells whether k is one of the kinds.
@@ -60,7 +60,7 @@ type Block struct {
 	Updated ledger.Micros // booked time of the last event: the listing or the removal
 }
 
-// Shown returns the value in the form in which it may be shown.
+// Shown returns the value as clients may see it.
 func (b *Block) Shown() string {
 	if b.Kind == BlockCard {
 		return b.Masked
@@ -78,8 +78,8 @@ func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 	return prefix, err == nil
 }
 
-// Blocks are the columns of entries of blocklists. The value that is compared is in a column of its own, because a card's
-// is its fingerprint.
+// Blocks are the columns of blocklist entries. The value that payers' data are compared with has a column of its own,
+// because for a card it is the fingerprint and not the shown digits.
 var Blocks = schema.NewType[Block]("blocklist entry",
 	idColumn(func(b *Block) *ledger.ID { return &b.ID }),
 	schema.TextField(schema.Word(1, "kind", blockKindNames(), schema.Required, schema.Fixed,
@@ -135,7 +135,7 @@ type BlockDraft struct {
 // NewBlock decides the first listing of a value. The error is a *ledger.Refusal.
 func NewBlock(org ledger.ID, d BlockDraft) (*Block, ledger.Event, error) {
 	const op = "directory.CreateBlock"
-	value, err := d.normal(op)
+	value, err := d.normalized(op)
 	if err != nil {
 		return nil, ledger.Event{}, err
 	}
@@ -143,8 +143,8 @@ func NewBlock(org ledger.ID, d BlockDraft) (*Block, ledger.Event, error) {
 	return b, createdEvent(ledger.Block, b.ID, StateActive), nil
 }
 
-// Switch decides whether the entry is active. If it already is in that state, nothing changes.
-func (b *Block) Switch(on bool) (*Block, ledger.Event) {
+// SetActive decides whether the entry is active. If it already is in that state, nothing changes.
+func (b *Block) SetActive(on bool) (*Block, ledger.Event) {
 	if b.Active == on {
 		return b, ledger.Event{}
 	}
@@ -153,8 +153,8 @@ func (b *Block) Switch(on bool) (*Block, ledger.Event) {
 	return &next, movedEvent(ledger.Block, b.ID, switching(b.Active, on), onOff(b.Active), onOff(on))
 }
 
-// normal returns the form of a value that is compared and stored.
-func (d *BlockDraft) normal(op string) (string, error) {
+// normalized returns the form of a value that is compared and stored.
+func (d *BlockDraft) normalized(op string) (string, error) {
 	const field = "value"
 	bad := func(detail string) (string, error) { return "", ledger.RefuseField(op, field, "%s", detail) }
 	switch d.Kind {
@@ -164,7 +164,7 @@ func (d *BlockDraft) normal(op string) (string, error) {
 		}
 		return d.Value, nil
 	case BlockCard:
-		if len(d.Value) != CardPrintLength || strings.ContainsFunc(d.Value, notHex) || d.Masked == "" {
+		if len(d.Value) != CardFingerprintLength || strings.ContainsFunc(d.Value, notHex) || d.Masked == "" {
 			return bad("invalid cardnumber")
 		}
 		return d.Value, nil
@@ -176,7 +176,7 @@ func (d *BlockDraft) normal(op string) (string, error) {
 		return address, nil
 	case BlockPhone:
 		number := NormalPhone(d.Value)
-		if len(number) < MinPhone || len(number) > MaxPhone || strings.ContainsFunc(d.Value, notOfPhone) {
+		if len(number) < MinPhone || len(number) > MaxPhone || strings.ContainsFunc(d.Value, notInPhoneNumber) {
 			return bad("must be a telephone number of 5 to 15 digits")
 		}
 		return number, nil
@@ -205,5 +205,5 @@ func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 func notHex(r rune) bool { return notDigit(r) && (r < 'a' || r > 'f') }
 
-// notOfPhone tells whether people do not write the character in telephone numbers.
-func notOfPhone(r rune) bool { return notDigit(r) && !strings.ContainsRune("+-.() /", r) }
+// notInPhoneNumber tells whether the character is none that people write in telephone numbers.
+func notInPhoneNumber(r rune) bool { return notDigit(r) && !strings.ContainsRune("+-.() /", r) }

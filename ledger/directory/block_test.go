@@ -61,17 +61,17 @@ func TestABlockIsTakenOffAndListedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if same, event := b.Switch(true); same != b || event.Name != "" {
+	if same, event := b.SetActive(true); same != b || event.Name != "" {
 		t.Errorf("listed twice: %+v", event)
 	}
-	off, event := b.Switch(false)
+	off, event := b.SetActive(false)
 	if off.Active || !b.Active || event.Name != "deactivate" || event.To != "inactive" || event.Source != (ledger.Source{Kind: ledger.Block, ID: b.ID}) {
 		t.Errorf("%+v %+v", off, event)
 	}
-	if same, event := off.Switch(false); same != off || event.Name != "" {
+	if same, event := off.SetActive(false); same != off || event.Name != "" {
 		t.Errorf("taken off twice: %+v", event)
 	}
-	on, event := off.Switch(true)
+	on, event := off.SetActive(true)
 	if !on.Active || on.ID != b.ID || event.Name != "activate" {
 		t.Errorf("%+v %+v", on, event)
 	}

@@ -13,14 +13,15 @@ import (
 	"mizan/ledger/schema"
 )
 
-// This file has the columns that several records share, and what connects the rules of package schema with refusals.
+// This file has the columns that several record types share, and converts between the rules of package schema and
+// ledger.Refusal.
 
-// idColumn is the record's id, which its key in the store holds.
+// idColumn is the record's id, which is part of its key in the store.
 func idColumn[R any](at func(*R) *ledger.ID, o ...schema.Option) *schema.Column {
 	return schema.Field(schema.ID(0, "id", append(o, schema.NotNull, schema.Transient, schema.Constant, schema.Help("id of the record"))...), at)
 }
 
-// createdColumn is the booked time of the record's first event, which the store's envelope holds.
+// createdColumn is the booked time of the record's first event, which is in the store's envelope.
 func createdColumn[R any](at func(*R) *ledger.Micros) *schema.Column {
 	return schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("when it was created")), at)
 }
@@ -53,7 +54,7 @@ func currencyColumn[R any](key uint8, at func(*R) *money.Asset, o ...schema.Opti
 		func(r *R) *money.Currency { return &at(r).Currency })
 }
 
-// networkColumn is the network of an asset. An empty one stands for money whose network is not known.
+// networkColumn is the network of an asset. It is empty if the network of the money is not known.
 func networkColumn[R any](key uint8, at func(*R) *money.Asset, o ...schema.Option) *schema.Column {
 	return schema.TextField(schema.Text(key, "network", append(o, schema.Settable, schema.NotNull,
 		schema.Help("network of the currency; required if it is on several, empty if the network is not known"))...),
@@ -79,48 +80,49 @@ func envOf[R any](key uint8, at func(*R) *money.Env, o ...schema.Option) *schema
 		func(r *R, word string) { *at(r), _ = money.ParseEnv(word) })
 }
 
-// withAsset adds to a type with the columns of an asset that the asset has to exist.
+// withAsset adds checks to a record type that has the columns of an asset: the asset must exist.
 func withAsset[R any](t *schema.Type[R], at func(*R) *money.Asset) *schema.Type[R] {
 	return t.
-		OnCreate(func(input schema.Input, r *R, f *schema.Faults) { completeAsset(input, at(r), f) }).
-		CrossCheck(func(_, r *R, f *schema.Faults) { relateAsset(at(r), f) })
+		OnCreate(func(input schema.Input, r *R, f *schema.Faults) { requireNetwork(input, at(r), f) }).
+		CrossCheck(func(_, r *R, f *schema.Faults) { crossCheckAsset(at(r), f) })
 }
 
-// completeAsset requires a network in a request if the currency is on several.
-func completeAsset(input schema.Input, a *money.Asset, f *schema.Faults) {
+// requireNetwork refuses a request without a network if the currency is on several networks.
+func requireNetwork(input schema.Input, a *money.Asset, f *schema.Faults) {
 	raw, sent := input["network"]
-	if sent = sent && string(raw) != "null"; !sent && onSeveral(a.Currency) && !f.Has("network") {
+	if sent = sent && string(raw) != "null"; !sent && onSeveralNetworks(a.Currency) && !f.Has("network") {
 		f.Add("network", "network is required: %s is on several networks", a.Currency)
 	}
 }
 
-// onSeveral tells whether a currency is on several networks.
-func onSeveral(c money.Currency) bool {
-	bare := resolved(money.Asset{Currency: c, Env: money.Prod})
+// onSeveralNetworks tells whether a currency is on several networks.
+func onSeveralNetworks(c money.Currency) bool {
+	bare := resolveNetwork(money.Asset{Currency: c, Env: money.Prod})
 	_, alone := bare.Scale()
 	return c != "" && !alone
 }
 
-// resolved returns the asset with the network of a currency that has only one.
-func resolved(a money.Asset) money.Asset {
+// resolveNetwork returns the asset with the network of a currency that has only one.
+func resolveNetwork(a money.Asset) money.Asset {
 	a.Network = money.ResolveNetwork(a.Currency, a.Network)
 	return a
 }
 
-// relateAsset requires that a network that is named is one of the currency.
-func relateAsset(a *money.Asset, f *schema.Faults) {
-	of := resolved(*a)
-	if _, known := of.Scale(); of.Network != "" && of.Currency != "" && of.Env.Valid() && !known && !f.Has("network") && !f.Has("currency") {
+// crossCheckAsset refuses a network on which the currency does not exist.
+func crossCheckAsset(a *money.Asset, f *schema.Faults) {
+	asset := resolveNetwork(*a)
+	if _, known := asset.Scale(); asset.Network != "" && asset.Currency != "" && asset.Env.Valid() && !known && !f.Has("network") && !f.Has("currency") {
 		f.Add("network", "is no network of %s", a.Currency)
 	}
 }
 
-// currencyKind is the kind of currencies that transactions accept: string.
+// currencyKind is the kind of columns for currencies that transactions accept. Its values are strings.
 type currencyKind struct{ schema.Kind }
 
 func (currencyKind) String() string { return "currency" }
 
-// ParseParts implements schema.MultiPart. The refusal has the specification's words; what is no string is quoted as sent.
+// ParseParts implements schema.MultiPart. The refusal has the specification's words. A value that is not a string is
+// quoted as it was sent.
 func (currencyKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {
 	value, problem := schema.KindText.Parse(c, raw, schema.Reader{})
 	if problem != "" {
@@ -152,12 +154,12 @@ func noSpaces(value any) string {
 	return ""
 }
 
-// textRule makes a rule for a column of a check that refuses a field.
+// textRule makes a column's rule from a function that returns a refusal.
 func textRule(check func(op, field, text string) error) func(any) string {
 	return func(value any) string { return problemOf(check("", "", value.(string))) }
 }
 
-// problemOf returns what a check has found, empty if it has refused nothing.
+// problemOf returns the detail of a check's refusal, or an empty text if the check refused nothing.
 func problemOf(err error) string {
 	var refusal *ledger.Refusal
 	if errors.As(err, &refusal) {
@@ -166,7 +168,7 @@ func problemOf(err error) string {
 	return ""
 }
 
-// refusals returns the faults of a record's fields as an error, which is Join's.
+// refusals converts the faults of a record's fields to an error, as Join makes it.
 func refusals(op string, f *schema.Faults) error {
 	errs := make([]error, len(f.List))
 	for i, fault := range f.List {
@@ -175,22 +177,22 @@ func refusals(op string, f *schema.Faults) error {
 	return Join(slices.Clip(errs)...)
 }
 
-// secretRule refuses what is no text, and the mask, which is public.
+// secretRule refuses a text that is too long or not UTF-8, and the mask, which is public.
 func secretRule(value any) string {
 	const field = keySecret
 	secret := value.(string)
 	return problemOf(Join(checkSecret("", field, secret), checkUnmasked("", field, secret)))
 }
 
-// negativeTimes refuses an instant before 1970 in a stored record.
-func negativeTimes(times ...ledger.Micros) string {
+// timesProblem returns what is wrong with the instants in a stored record if one is before 1970.
+func timesProblem(times ...ledger.Micros) string {
 	if slices.Min(times) < 0 {
 		return "has a time before 1970"
 	}
 	return ""
 }
 
-// notPositive refuses a stored partner number below 1.
+// notPositive returns what is wrong with a stored partner number below 1.
 func notPositive(number int64) string {
 	if number < 1 {
 		return "has a partner number below 1"
@@ -198,15 +200,16 @@ func notPositive(number int64) string {
 	return ""
 }
 
-// actsOddly refuses a stored user or session that has PartnerRole without a partner, or a partner without the role.
-func actsOddly(roles Roles, partner int64) string {
+// partnerRoleProblem returns what is wrong with a stored user or session that has PartnerRole without a partner, or a
+// partner without the role.
+func partnerRoleProblem(roles Roles, partner int64) string {
 	if partner < 0 || roles.Has(PartnerRole) != (partner > 0) {
 		return "is of role partner or has a partner, and not both"
 	}
 	return ""
 }
 
-// Types has the record types of the directory by the kind of their records in the journal.
+// Types maps the kinds of the directory's records in the journal to their record types.
 var Types = map[ledger.Kind]schema.AnyType{
 	ledger.Organization: Organizations,
 	ledger.Partner:      Partners,

@@ -7,9 +7,9 @@
 //     changes and nothing is to be written.
 //  2. Nothing is deleted. A partner, a user or a terminal is switched off, a key or a session
 //     is revoked, an administration token is retired, and an organization is archived for good.
-//  3. Of the passwords, keys and tokens of callers a record has only hashes, and it prints only
-//     its identity. Credentials for providers and signing secrets are in a terminal's
-//     parameters or the partner's secret; a stored mask is never used as a credential.
+//  3. A record has only hashes of callers' passwords, keys and tokens, and prints as its identity
+//     only. Credentials for providers and signing secrets are in a terminal's parameters or the
+//     partner's secret; a stored mask is never used as a credential.
 //  4. Created is the booked time of the record's first event. The store's envelope has it, and
 //     decisions do not write it.
 //  5. ParseSettings and ParseNotification accept forever what they once accepted: stored
@@ -18,7 +18,7 @@
 //     has every value that the rate ever had.
 //  7. A settlement is decided and booked in one step and never changes. Its entry, its funds
 //     guard, its counters and its claim all follow from its record.
-//  8. A limit never changes what it bounds: only its amount or count and its switch change.
+//  8. A limit always applies to the same transactions: only its bound and Active change.
 //     Payers' data, limits and the blocklist use one normalised form (NormalEmail and others)
 //     so that they can be compared. A card is known by its keyed fingerprint; its number never
 //     reaches this package.
@@ -27,7 +27,7 @@
 //  10. A session is valid only in its owner's epoch: one change of the owner's record (password,
 //     roles) ends all of the owner's sessions.
 //  11. A record is a table of columns (package schema): each field of its stored form, its requests and
-//     its answers is declared there and nowhere else. A decision reports every wrong field, each once,
+//     its responses is declared there and nowhere else. A decision reports every wrong field, each once,
 //     in one error made by Join.
 //  12. Partners and terminals have the same rule for notification addresses. It is checked when
 //     the address is set or changed; what a host name resolves to is checked when something is
@@ -36,8 +36,8 @@
 // Callers: actors/directory (makes decisions durable and keeps the view), ledger/payment
 // (routing, fees, conversion), actors/provider, api.
 //
-// Rejected: records without Go fields (package schema's Row): routing and limits read these fields for
-// each payment. A JSON struct for the settings, because encoding/json accepts AMOUNT for amount.
+// Rejected: records without Go fields (package schema's Row), because routing and limits read these
+// fields for each payment. A JSON struct for the settings, because encoding/json accepts AMOUNT for amount.
 // Revoking each session of a user who is switched off: there may be many, and a session that
 // begins meanwhile would be missed.
 package directory

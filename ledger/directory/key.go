@@ -17,7 +17,7 @@ type APIKey struct {
 	Name    string
 	Prefix  string // the value's first characters, to tell keys apart
 	Hash    [32]byte
-	Value   string // in the answer to its creation only, and never stored
+	Value   string // only in the response to its creation, and never stored
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
 	Revoked ledger.Micros // 0: not revoked
@@ -52,13 +52,13 @@ var APIKeys = schema.NewType[APIKey]("key",
 		schema.Help("when the key expires; absent means never")), func(k *APIKey) *ledger.Micros { return &k.Expires }),
 	schema.Field(schema.Instant(6, "revoked_at", schema.AbsentWhenNew,
 		schema.Help("when it was revoked")), func(k *APIKey) *ledger.Micros { return &k.Revoked }),
-	schema.Field(hash(7, "hash", schema.Needed), func(k *APIKey) *[32]byte { return &k.Hash }),
+	schema.Field(hashColumn(7, "hash", schema.Needed), func(k *APIKey) *[32]byte { return &k.Hash }),
 ).Invariant(func(k *APIKey) string {
-	return cmp.Or(notPositive(k.Partner), negativeTimes(k.Expires, k.Revoked, k.Used))
+	return cmp.Or(notPositive(k.Partner), timesProblem(k.Expires, k.Revoked, k.Used))
 }).
 	WithEnvelope(func(k *APIKey, at schema.Envelope) { k.Org, k.ID, k.Created = at.Org, at.ID, at.Created })
 
-// Check reports what is wrong with a new key. The error is Join's.
+// Check checks a new key. The error is Join's.
 func (k *APIKey) Check(now ledger.Micros) error {
 	faults := new(schema.Faults)
 	APIKeys.Check(nil, k, faults)
@@ -87,9 +87,9 @@ func (k *APIKey) Revoke(now ledger.Micros) (*APIKey, ledger.Event) {
 	return &next, movedEvent(ledger.APIKey, k.ID, Revoke, StateActive, StateRevoked)
 }
 
-// Note decides to record a use of the key. It changes nothing if a later use is already recorded
+// RecordUse decides to record a use of the key. It changes nothing if a later use is already recorded
 // or the key is revoked.
-func (k *APIKey) Note(used ledger.Micros) (*APIKey, ledger.Event) {
+func (k *APIKey) RecordUse(used ledger.Micros) (*APIKey, ledger.Event) {
 	if k.Revoked != 0 || used <= k.Used {
 		return k, ledger.Event{}
 	}

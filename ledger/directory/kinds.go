@@ -11,24 +11,24 @@ import (
 	"mizan/ledger/schema"
 )
 
-// roleset is a column of sets of roles.
-func roleset(key uint8, name string, o ...schema.Option) schema.Cell[Roles] {
+// rolesColumn makes a column whose values are sets of roles.
+func rolesColumn(key uint8, name string, o ...schema.Option) schema.Cell[Roles] {
 	return schema.NewCell[Roles](key, name, rolesKind{}, o)
 }
 
-// hash is a column of SHA-256 hashes, which no answer shows.
-func hash(key uint8, name string, o ...schema.Option) schema.Cell[[32]byte] {
+// hashColumn makes a column whose values are SHA-256 hashes. No response shows them.
+func hashColumn(key uint8, name string, o ...schema.Option) schema.Cell[[32]byte] {
 	return schema.NewCell[[32]byte](key, name, hashKind{}, append(o, schema.NotShown))
 }
 
-// hashes is a column of lists of SHA-256 hashes, which no answer shows.
-func hashes(key uint8, name string, o ...schema.Option) schema.Cell[[][32]byte] {
+// hashesColumn makes a column whose values are lists of SHA-256 hashes. No response shows them.
+func hashesColumn(key uint8, name string, o ...schema.Option) schema.Cell[[][32]byte] {
 	return schema.NewCell[[][32]byte](key, name, hashesKind{}, append(o, schema.NotShown))
 }
 
-// stringsOf reads a JSON list of strings.
-func stringsOf(raw []byte) (texts []string, ok bool) {
-	var sent []*string // null is no string
+// parseStrings reads a JSON list of strings.
+func parseStrings(raw []byte) (texts []string, ok bool) {
+	var sent []*string // pointers, to detect null
 	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || slices.Contains(sent, nil) || !utf8.Valid(raw) {
 		return nil, false
 	}
@@ -50,20 +50,20 @@ func appendTexts[T any](dst []byte, list []T, text func(T) string) []byte {
 	return append(dst, ']')
 }
 
-// rolesKind is the kind of sets of roles: Roles.
+// rolesKind is the kind of columns whose values are of type Roles.
 type rolesKind struct{ schema.Unbounded }
 
 func (rolesKind) String() string { return "list of roles" }
 
 func (rolesKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
-	names, ok := stringsOf(raw)
+	names, ok := parseStrings(raw)
 	if !ok {
 		return nil, "must be a list of strings"
 	}
 	return rolesOf(names), ""
 }
 
-// Check requires at least one role, and each once.
+// Check refuses an unknown role and a repeated one.
 func (rolesKind) Check(_ *schema.Column, value any) string {
 	roles := value.(Roles)
 	for i, r := range roles {
@@ -105,7 +105,7 @@ func (rolesKind) Shape() schema.Shape { return schema.TextList }
 
 func (rolesKind) Empty(value any) bool { return len(value.(Roles)) == 0 }
 
-// hashKind is the kind of hashes: [32]byte.
+// hashKind is the kind of columns whose values are hashes of type [32]byte.
 type hashKind struct {
 	schema.NeverEmpty
 	schema.Unsettable
@@ -129,7 +129,7 @@ func (hashKind) AppendJSON(_ *schema.Column, dst []byte, _ any, _ schema.Style) 
 	return append(dst, "null"...)
 }
 
-// hashesKind is the kind of lists of hashes: [][32]byte.
+// hashesKind is the kind of columns whose values are lists of hashes of type [][32]byte.
 type hashesKind struct{ hashKind }
 
 func (hashesKind) AppendStored(_ *schema.Column, dst []byte, value any) []byte {
@@ -151,19 +151,19 @@ func (hashesKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
 	return list, true
 }
 
-// sources is a column of addresses and CIDR prefixes.
-func sources(key uint8, name string, o ...schema.Option) schema.Cell[[]netip.Prefix] {
+// sourcesColumn makes a column whose values are lists of addresses and CIDR prefixes.
+func sourcesColumn(key uint8, name string, o ...schema.Option) schema.Cell[[]netip.Prefix] {
 	return schema.NewCell[[]netip.Prefix](key, name, sourcesKind{}, o)
 }
 
-// sourcesKind is the kind of lists of address ranges: []netip.Prefix.
+// sourcesKind is the kind of columns whose values are address ranges of type []netip.Prefix.
 type sourcesKind struct{ schema.Unsettable }
 
 func (sourcesKind) String() string { return "list of addresses and CIDR prefixes" }
 
-// ParseParts implements schema.MultiPart: a fault names the entry.
+// ParseParts implements schema.MultiPart: a fault names the wrong entry of the list.
 func (sourcesKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {
-	texts, ok := stringsOf(raw)
+	texts, ok := parseStrings(raw)
 	switch {
 	case !ok:
 		f.Add(c.Name, "%s must be a list of strings", c.Name)
@@ -219,16 +219,16 @@ func (sourcesKind) Shape() schema.Shape { return schema.TextList }
 
 func (sourcesKind) Empty(value any) bool { return len(value.([]netip.Prefix)) == 0 }
 
-var errNoSource = errors.New("no address or prefix of one meaning")
+var errInvalidSource = errors.New("no address or prefix of one meaning")
 
 // ParseSource parses a CIDR prefix or an address, which becomes a prefix with all bits. It
 // clears the host bits of a prefix and converts IPv4 in IPv6 form to IPv4. It refuses addresses
-// with a zone, which have a meaning on one machine only, and shorter prefixes of IPv4 in IPv6
-// form, which would contain more than IPv4.
+// with a zone, because a zone has a meaning on one machine only. It also refuses an IPv4-mapped
+// prefix of less than 96 bits, which would contain more than IPv4 addresses.
 func ParseSource(text string) (netip.Prefix, error) {
 	if address, err := netip.ParseAddr(text); err == nil {
 		if address.Zone() != "" {
-			return netip.Prefix{}, errNoSource
+			return netip.Prefix{}, errInvalidSource
 		}
 		address = address.Unmap()
 		return netip.PrefixFrom(address, address.BitLen()), nil
@@ -240,7 +240,7 @@ func ParseSource(text string) (netip.Prefix, error) {
 	const mapped = 96 // bits of ::ffff:0:0/96
 	if address := prefix.Addr(); address.Is4In6() {
 		if prefix.Bits() < mapped {
-			return netip.Prefix{}, errNoSource
+			return netip.Prefix{}, errInvalidSource
 		}
 		prefix = netip.PrefixFrom(address.Unmap(), prefix.Bits()-mapped)
 	}

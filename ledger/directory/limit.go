@@ -31,13 +31,13 @@ const (
 	Attempts                        // the number of attempts in a sliding window
 )
 
-// limitKind says what the limits of a kind do. A kind is one value of limitKinds.
+// limitKind defines a kind of limit. All kinds are in limitKinds.
 type limitKind struct {
 	name    LimitKind
 	measure Measure
 
-	// The calendar period of a SumOfAmounts: as much of the layout of a date as names it ("2006-01-02", "2006-01" or
-	// "2006": ledger.WindowNumber), and its length.
+	// The calendar period of a SumOfAmounts: the beginning of the layout of a date that identifies the period
+	// ("2006-01-02", "2006-01" or "2006", as in ledger.WindowNumber), and its length.
 	period       string
 	months, days int
 }
@@ -49,17 +49,17 @@ var limitKinds = []limitKind{
 	{name: Velocity, measure: Attempts},
 }
 
-// row returns the kind's value; the zero value for an unknown kind.
-func (k LimitKind) row() *limitKind {
+// definition returns the kind's definition; an empty one for an unknown kind.
+func (k LimitKind) definition() *limitKind {
 	for i := range limitKinds {
 		if limitKinds[i].name == k {
 			return &limitKinds[i]
 		}
 	}
-	return &noKind
+	return &unknownKind
 }
 
-var noKind limitKind
+var unknownKind limitKind
 
 // LimitKinds lists the names of all kinds.
 func LimitKinds() (names []string) {
@@ -70,20 +70,20 @@ func LimitKinds() (names []string) {
 }
 
 // Valid tells whether k is one of the kinds.
-func (k LimitKind) Valid() bool { return k.row().measure != 0 }
+func (k LimitKind) Valid() bool { return k.definition().measure != 0 }
 
 // Measure returns what limits of the kind compare with their bound; 0 for an unknown kind.
-func (k LimitKind) Measure() Measure { return k.row().measure }
+func (k LimitKind) Measure() Measure { return k.definition().measure }
 
-// Volume tells whether the limit bounds a sum of amounts.
-func (k LimitKind) Volume() bool { return k.Measure() == SumOfAmounts }
+// IsVolume tells whether the limit bounds a sum of amounts.
+func (k LimitKind) IsVolume() bool { return k.Measure() == SumOfAmounts }
 
 // Period returns the layout (package time) of the calendar period of a volume limit's counters; empty for other kinds.
-func (k LimitKind) Period() string { return k.row().period }
+func (k LimitKind) Period() string { return k.definition().period }
 
-// PeriodEnd returns the first instant after the period that holds the instant.
+// PeriodEnd returns the first instant after the calendar period that contains now.
 func (k LimitKind) PeriodEnd(now time.Time) time.Time {
-	row := k.row()
+	row := k.definition()
 	start, err := time.Parse(row.period, now.UTC().Format(row.period))
 	assert.NoError(err)
 	return start.AddDate(0, row.months, row.days)
@@ -120,34 +120,34 @@ type Limit struct {
 
 // Attempt is a transaction that is about to be routed, as limits see it.
 type Attempt struct {
-	Type     TerminalType // PaymentTerminal or PayoutTerminal
-	Asset    money.Asset
-	Terminal ledger.ID // zero: no terminal was found
-	Payer    Payer
-	Again    bool // screened before at another terminal: only velocity limits of this terminal count it again
+	Type       TerminalType // PaymentTerminal or PayoutTerminal
+	Asset      money.Asset
+	Terminal   ledger.ID // zero: no terminal was found
+	Payer      Payer
+	Rescreened bool // screened before at another terminal: only velocity limits of this terminal count it again
 }
 
-// Bounds tells whether the limit applies to the attempt, and returns the subject whose use it
-// counts. The subject is empty in the partner scope. The limit does not apply if the payer's
-// value in its scope is unknown.
-func (l *Limit) Bounds(a *Attempt) (subject string, bounds bool) {
+// AppliesTo tells whether the limit applies to the attempt. subject identifies the payer for whom
+// the limit counts; it is empty in the partner scope. The limit does not apply if the payer's value
+// in its scope (card, e-mail or address) is unknown.
+func (l *Limit) AppliesTo(a *Attempt) (subject string, applies bool) {
 	switch {
 	case !l.Active, l.Asset.Env != a.Asset.Env, l.Type != "" && l.Type != a.Type:
 		return "", false
 	case l.Terminal != ledger.ID{} && l.Terminal != a.Terminal:
 		return "", false
-	case l.Terminal == ledger.ID{} && l.Kind.Measure() == Attempts && a.Again:
+	case l.Terminal == ledger.ID{} && l.Kind.Measure() == Attempts && a.Rescreened:
 		return "", false
-	case l.Asset.Currency != "" && !l.takes(a.Asset):
+	case l.Asset.Currency != "" && !l.coversAsset(a.Asset):
 		return "", false
 	}
 	return a.Payer.Subject(l.Scope)
 }
 
-// takes tells whether the limit is on the asset's currency and network. If the asset's scale is
-// unknown, its amount cannot be compared, so every limit on the currency applies. Otherwise a
-// request could evade a limit by naming no network, or one that the currency does not have.
-func (l *Limit) takes(a money.Asset) bool {
+// coversAsset tells whether the limit is on the asset's currency and network. If the asset's scale is
+// unknown, its amount cannot be compared, so every limit on the currency applies. If none did, a
+// request could evade limits by naming no network, or one that the currency does not have.
+func (l *Limit) coversAsset(a money.Asset) bool {
 	if l.Asset.Currency != a.Currency {
 		return false
 	}
@@ -215,15 +215,16 @@ var Limits = schema.NewType[Limit]("limit",
 	schema.Field(schema.Bool(12, "active", schema.NotNull, schema.DefaultTo(true),
 		schema.Help("whether the limit is in force")), func(l *Limit) *bool { return &l.Active }),
 	createdColumn(func(l *Limit) *ledger.Micros { return &l.Created }),
-).OnCreate(completeLimit).CrossCheck(relateLimit).Invariant(soundLimit).
+).OnCreate(requireLimitNetwork).CrossCheck(crossCheckLimit).Invariant(limitProblem).
 	WithEnvelope(func(l *Limit, at schema.Envelope) { l.Org, l.ID, l.Created = at.Org, at.ID, at.Created })
 
-// soundLimit says what keeps a stored limit from being one that NewLimit made, whatever the currencies were then.
-func soundLimit(l *Limit) string {
+// limitProblem returns why NewLimit can't have made a stored limit. It does not check the currency, because the accepted
+// currencies may have been different then.
+func limitProblem(l *Limit) string {
 	f := new(schema.Faults)
-	relateBound(l, f)
+	crossCheckBound(l, f)
 	switch {
-	case !f.None():
+	case !f.Empty():
 		return "bounds nothing: " + f.Error()
 	case l.Asset.Currency == "" && l.Kind.Measure() != Attempts:
 		return "bounds no currency"
@@ -231,32 +232,32 @@ func soundLimit(l *Limit) string {
 	return notPositive(l.Partner)
 }
 
-// completeLimit requires a network if the currency is on several, as for an overdraft.
-func completeLimit(input schema.Input, l *Limit, f *schema.Faults) {
+// requireLimitNetwork refuses a request without a network if the currency is on several networks, as for an overdraft.
+func requireLimitNetwork(input schema.Input, l *Limit, f *schema.Faults) {
 	if l.Asset.Currency == "" {
 		return
 	}
 	raw, sent := input["network"]
-	if sent = sent && string(raw) != "null"; !sent && onSeveral(l.Asset.Currency) {
+	if sent = sent && string(raw) != "null"; !sent && onSeveralNetworks(l.Asset.Currency) {
 		f.Add("network", `is required: %s is on several networks ("" is for transactions whose network is unresolved)`, l.Asset.Currency)
 	}
 }
 
-// relateLimit checks the fields that depend on the kind. Of an unknown kind it requires nothing.
-func relateLimit(old, l *Limit, f *schema.Faults) {
+// crossCheckLimit checks the fields that depend on the kind. If the kind is unknown it checks only the asset.
+func crossCheckLimit(old, l *Limit, f *schema.Faults) {
 	if old == nil && l.Kind.Valid() {
-		relateScope(l, f)
+		crossCheckScope(l, f)
 	}
 	if old == nil {
-		relateAsset(&l.Asset, f)
+		crossCheckAsset(&l.Asset, f)
 	}
 	if l.Kind.Valid() {
-		relateBound(l, f)
+		crossCheckBound(l, f)
 	}
 }
 
-// relateBound requires the bound of the limit's kind, and refuses the others.
-func relateBound(l *Limit, f *schema.Faults) {
+// crossCheckBound requires the field with the bound of the limit's kind, and refuses the bounds of other kinds.
+func crossCheckBound(l *Limit, f *schema.Faults) {
 	attempts := l.Kind.Measure() == Attempts
 	note := func(field string, wrong bool, problem string) {
 		if wrong && !f.Has(field) {
@@ -271,7 +272,7 @@ func relateBound(l *Limit, f *schema.Faults) {
 	note("window", attempts && l.Window == 0, "must be minute or hour")
 }
 
-func relateScope(l *Limit, f *schema.Faults) {
+func crossCheckScope(l *Limit, f *schema.Faults) {
 	attempts := l.Kind.Measure() == Attempts
 	switch {
 	case l.Asset.Currency == "" && !attempts && !f.Has("currency"):
@@ -284,21 +285,21 @@ func relateScope(l *Limit, f *schema.Faults) {
 	}
 }
 
-// NewLimit decides the creation of a limit, whose fields the caller has set. terminal is the one that it names; nil if
-// it names none, or one that the organization doesn't have. The error is Join's.
+// NewLimit decides the creation of a limit, whose fields the caller has set. terminal is the terminal that the limit
+// names; nil if it names none, or one that the organization doesn't have. The error is Join's.
 func NewLimit(draft Limit, terminal *Terminal) (*Limit, ledger.Event, error) {
 	l, faults := &draft, new(schema.Faults)
-	l.Asset = resolved(l.Asset)
+	l.Asset = resolveNetwork(l.Asset)
 	Limits.Check(nil, l, faults)
-	l.relateTerminal(terminal, faults)
+	l.checkTerminal(terminal, faults)
 	if err := refusals("directory.CreateLimit", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	return l, createdEvent(ledger.Limit, l.ID, onOff(l.Active)), nil
 }
 
-// relateTerminal checks the terminal that the limit names. Fields that are refused are not compared with it.
-func (l *Limit) relateTerminal(t *Terminal, f *schema.Faults) {
+// checkTerminal checks the terminal that the limit names. It does not compare the terminal with fields that have a fault.
+func (l *Limit) checkTerminal(t *Terminal, f *schema.Faults) {
 	const field = "terminal_id"
 	switch {
 	case l.Terminal == ledger.ID{}:
@@ -326,8 +327,8 @@ func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error)
 	return &next, movedEvent(ledger.Limit, l.ID, action, onOff(l.Active), onOff(next.Active)), nil
 }
 
-// Usage is the use of a limit in its window, by the partner or by one subject of the limit's
-// scope.
+// Usage is how much of a limit is used in its window, by the partner or by one payer in the
+// limit's scope.
 type Usage struct {
 	Used     money.Amount // settled in the window, in minor units
 	Reserved money.Amount // pending or held in the window, in minor units; counts as well

@@ -267,7 +267,7 @@ func TestWhatALimitBounds(t *testing.T) {
 		"none was found":      {Limit{Active: true, Asset: usd, Terminal: testID(3), Scope: ScopePartner}, Attempt{Asset: usd}, false},
 		"of the whole, found": {Limit{Active: true, Asset: usd, Scope: ScopePartner}, Attempt{Asset: usd}, true},
 	} {
-		if _, got := c.limit.Bounds(&c.attempt); got != c.want {
+		if _, got := c.limit.AppliesTo(&c.attempt); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

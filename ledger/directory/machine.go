@@ -8,8 +8,8 @@ import (
 // State is a record's state in the journal. An organization's states are its OrgStatus.
 type State string
 
-// States of partners, terminals, keys, sessions, limits, entries of the blocklist, settlements,
-// answers and the platform.
+// States of partners, terminals, keys, sessions, limits, blocklist entries, settlements, cached
+// replies and the platform.
 const (
 	StateActive   State = "active"
 	StateInactive State = "inactive"
@@ -38,7 +38,7 @@ const (
 	Give       Action = "give"
 )
 
-// Step is a cell of a machine's table.
+// Step is an entry of a machine's table.
 type Step struct {
 	To  State
 	Why string
@@ -113,9 +113,9 @@ var settlementMachine = fsm.MustCompile(
 // lifecycle describes the first action, the first states and the machine of a kind's records. A
 // record of a kind without a machine never changes.
 type lifecycle struct {
-	begins  Action
-	first   []State
-	machine machine
+	firstAction Action
+	firstStates []State
+	machine     machine
 }
 
 var lifecycles = map[ledger.Kind]lifecycle{
@@ -131,7 +131,7 @@ var lifecycles = map[ledger.Kind]lifecycle{
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
 	ledger.Answer:       {Give, []State{StateGiven}, nil},
 	ledger.Reply:        {Give, []State{StateGiven}, nil},
-	ledger.Rate:         {begins: Create}, // its states are values: legalRate
+	ledger.Rate:         {firstAction: Create}, // its states are values: legalRate
 }
 
 // Legal tells whether an event of that name may take a record of the kind from one state to
@@ -145,9 +145,9 @@ func Legal(kind ledger.Kind, event, from, to string) bool {
 		return legalRate(event, from, to)
 	}
 	if from == "" {
-		for _, state := range l.first {
+		for _, state := range l.firstStates {
 			if string(state) == to {
-				return event == string(l.begins)
+				return event == string(l.firstAction)
 			}
 		}
 		return false
@@ -167,8 +167,8 @@ func toward(from, to OrgStatus) Action {
 	return map[OrgStatus]Action{Provisioning: Withdraw, Active: Activate, Maintenance: Suspend, Archived: Archive}[to]
 }
 
-// switching returns the action for a change of the switch of a partner, a terminal, a limit or
-// an entry of the blocklist.
+// switching returns the action for a change of the field Active of a partner, a terminal, a limit
+// or a blocklist entry.
 func switching(from, to bool) Action {
 	switch {
 	case from == to:
@@ -186,9 +186,9 @@ func onOff(on bool) State {
 	return StateInactive
 }
 
-// createdEvent and moved return a record's events.
+// createdEvent returns a record's first event, and movedEvent a later one.
 func createdEvent(kind ledger.Kind, id ledger.ID, state State) ledger.Event {
-	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(lifecycles[kind].begins), To: string(state)}
+	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(lifecycles[kind].firstAction), To: string(state)}
 }
 
 func movedEvent(kind ledger.Kind, id ledger.ID, action Action, from, to State) ledger.Event {

@@ -152,13 +152,11 @@ func checkUnmasked(op, field, secret string) error {
 // checkEmptied refuses an empty address or secret in a request. The sender may have meant
 // another value, and would get no notifications, or unsigned ones.
 func (t *Terminal) checkEmptied(op string) error {
-	asked := readParams(op, merchantParams, t.MerchantParams)
-	emptied := func(key string) bool { return string(asked.raw(key)) == `""` }
-	return Join(
-		check(!emptied(keyNotifyURL), op, asked.field(keyNotifyURL), "%s", EmptyNotifyURL),
-		check(!emptied(keySecret), op, asked.field(keySecret), "%s", EmptySecret),
-		check(!emptied(keySecretPrevious), op, asked.field(keySecretPrevious), "%s", EmptySecret),
-	)
+	sent, _ := members(t.MerchantParams)
+	refuseEmpty := func(key, message string) error {
+		return check(string(sent[key]) != `""`, op, merchantParams+"."+key, "%s", message)
+	}
+	return Join(refuseEmpty(keyNotifyURL, EmptyNotifyURL), refuseEmpty(keySecret, EmptySecret), refuseEmpty(keySecretPrevious, EmptySecret))
 }
 
 // Messages for an empty address or secret, used wherever one is accepted.
@@ -166,13 +164,3 @@ const (
 	EmptyNotifyURL = "must be an http or https address, or null"
 	EmptySecret    = "must not be empty; null takes it away"
 )
-
-// forgetMasks removes secrets whose stored value is a mask (they could not be decrypted),
-// because the mask is public and must not sign anything.
-func (n *Notification) forgetMasks() {
-	for _, secret := range []*string{&n.Secret, &n.SecretPrevious} {
-		if *secret == Mask {
-			*secret = ""
-		}
-	}
-}

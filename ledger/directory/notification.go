@@ -1,12 +1,12 @@
 package directory
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 const (
@@ -57,26 +57,8 @@ const StatusesField = merchantParams + "." + keyStatuses
 const MethodsField = providerParams + ".methods"
 
 // Methods returns the types of money_storage in an object of provider_params, whatever else is wrong with it.
-func Methods(providerParams []byte) []string {
-	return readParams("directory.Methods", "", providerParams).methods("methods")
-}
-
-// statuses reads a list of statuses, or "all". A nil list without all means that the key is
-// absent. The list's words are checked where terminals are changed, because they belong to
-// transactions.
-func (r *params) statuses(key string) (list []string, all bool) {
-	raw := r.raw(key)
-	if raw == nil {
-		return nil, false
-	}
-	var word string
-	if json.Unmarshal(raw, &word) == nil {
-		if word != allStatuses {
-			r.refuse(key, "%s", StatusesRule)
-		}
-		return nil, word == allStatuses
-	}
-	return append([]string{}, r.strings(key)...), false
+func Methods(object []byte) []string {
+	return readParameters(SettingsColumns, providerParams, object, new(schema.Faults)).Methods
 }
 
 // Notifies tells whether the merchant is notified of a status. byDefault is the result if the

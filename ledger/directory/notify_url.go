@@ -121,10 +121,10 @@ func onInternet(ip netip.Addr) bool {
 // checkNotifyURL checks the notify_url in a request's parameters (invariant 5). An unchanged
 // stored address is accepted, whatever rule applied when it was stored.
 func (t *Terminal) checkNotifyURL(op, stored string, private bool) error {
-	n := readParams(op, merchantParams, t.MerchantParams)
-	address := n.text(keyNotifyURL, MaxURL)
+	sent, _ := members(t.MerchantParams)
+	address := textMember(sent, keyNotifyURL)
 	if address == stored {
 		return nil
 	}
-	return checkNotifyURL(op, n.field(keyNotifyURL), address, private)
+	return checkNotifyURL(op, merchantParams+"."+keyNotifyURL, address, private)
 }

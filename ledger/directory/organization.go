@@ -23,7 +23,8 @@ func (t OrgType) Valid() bool { return t == Bank || t == Merchant }
 // OrgStatus is an organization's state. The zero value is invalid.
 type OrgStatus string
 
-// The states of organizations. Keys and sessions are accepted only while it is active.
+// The states of organizations. An organization's keys and sessions are accepted only while it is
+// active.
 const (
 	Provisioning OrgStatus = "provisioning"
 	Active       OrgStatus = "active"
@@ -137,7 +138,7 @@ func (o *Organization) Patch(change schema.Change[Organization]) (*Organization,
 }
 
 func (o *Organization) check(op string, old *Organization, f *schema.Faults) error {
-	o.Modules, o.Regions = sorted(o.Modules), sorted(o.Regions)
+	o.Modules, o.Regions = sortedUnique(o.Modules), sortedUnique(o.Regions)
 	Organizations.Check(old, o, f)
 	return refusals(op, f)
 }

@@ -57,7 +57,7 @@ var Partners = schema.NewType[Partner]("partner",
 		schema.Help("address of notifications, used for terminals that have none")), func(p *Partner) *string { return &p.NotifyURL }),
 	schema.Field(schema.Text(7, keySecret, schema.Secret, schema.RefuseEmpty(EmptySecret), schema.AtMost(MaxSecret), schema.Rule(secretRule),
 		schema.Help("signs notifications to notify_url")), func(p *Partner) *string { return &p.Secret }),
-	schema.Field(sources(8, "source_addresses", schema.Flag("source"), schema.Settable, schema.NotNull,
+	schema.Field(sourcesColumn(8, "source_addresses", schema.Flag("source"), schema.Settable, schema.NotNull,
 		schema.Help("addresses and CIDR prefixes from which requests may come; an empty list means any")), func(p *Partner) *[]netip.Prefix { return &p.Sources }),
 	schema.Field(schema.Entries(9, "overdraft_limit", overdrafts, schema.Settable, schema.NotNull, schema.AtMost(MaxOverdraft),
 		schema.Help("how far below zero the partner's balances may go")), func(p *Partner) *[]Overdraft { return &p.Overdraft }),
@@ -65,7 +65,7 @@ var Partners = schema.NewType[Partner]("partner",
 		schema.Help("whether the partner's requests are accepted")), func(p *Partner) *bool { return &p.Active }),
 	schema.Field(schema.Text(11, "pass_hash", schema.NotShown), func(p *Partner) *string { return &p.PassHash }),
 	schema.NumberField(schema.Derived(12, "epoch", schema.NotShown), func(p *Partner) *uint32 { return &p.Epoch }),
-).CrossCheck(relatePartner).
+).CrossCheck(crossCheckPartner).
 	Invariant(func(p *Partner) string { return notPositive(p.Number) }).
 	WithEnvelope(func(p *Partner, at schema.Envelope) { p.Org, p.ID, p.Created = at.Org, at.ID, at.Created })
 
@@ -126,8 +126,8 @@ func CheckPass(pass []byte) error {
 }
 
 // NewPartner decides the creation of a partner, whose fields the caller has set; PassHash is the hash of a password that
-// CheckPass accepted. The claim on the login decides whether the login is free. privateHooks: NotifyURL may name an
-// address that is not on the internet. The error is Join's.
+// CheckPass accepted. The claim on the login decides whether the login is free. privateHooks tells whether NotifyURL may
+// name an address that is not on the internet. The error is Join's.
 func NewPartner(draft Partner, privateHooks bool) (*Partner, ledger.Event, error) {
 	p := &draft
 	if err := p.check("directory.CreatePartner", nil, privateHooks, new(schema.Faults)); err != nil {
@@ -157,17 +157,17 @@ func (p *Partner) Patch(change schema.Change[Partner], privateHooks bool) (*Part
 func (p *Partner) check(op string, old *Partner, privateHooks bool, f *schema.Faults) error {
 	p.Overdraft = slices.Clone(p.Overdraft)
 	for i := range p.Overdraft {
-		p.Overdraft[i].Asset = resolved(p.Overdraft[i].Asset)
+		p.Overdraft[i].Asset = resolveNetwork(p.Overdraft[i].Asset)
 	}
 	Partners.Check(old, p, f)
 	if isNew := old == nil || p.NotifyURL != old.NotifyURL; isNew && !f.Has(keyNotifyURL) {
-		f.Note(keyNotifyURL, problemOf(checkNotifyURL(op, keyNotifyURL, p.NotifyURL, privateHooks)))
+		f.AddProblem(keyNotifyURL, problemOf(checkNotifyURL(op, keyNotifyURL, p.NotifyURL, privateHooks)))
 	}
 	return refusals(op, f)
 }
 
-// relatePartner requires that each asset appears once among the overdrafts.
-func relatePartner(_, p *Partner, f *schema.Faults) {
+// crossCheckPartner requires that each asset appears once among the overdrafts.
+func crossCheckPartner(_, p *Partner, f *schema.Faults) {
 	seen := make(map[money.Asset]bool, len(p.Overdraft))
 	for i, limit := range p.Overdraft {
 		if seen[limit.Asset] && limit.Asset.Currency != "" {

@@ -8,16 +8,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// PlatformOrg is the organization of the platform's own record. It is the zero id, which no
+// PlatformOrg is the organization id of the platform's own records. It is the zero id, which no
 // organization can have.
 var PlatformOrg = ledger.ID{}
 
 // PlatformID is the id of the one Platform record.
 var PlatformID = ledger.ID{6: 0x80, 8: 0x80, 15: 1} // a UUID of version 8: chosen, not random
 
-// Bounds of administration tokens: accepted ones, and retired ones that are remembered. Above
-// the bound the oldest retired tokens are forgotten, because otherwise 32 bytes each would be
-// kept forever.
+// The most administration tokens that are accepted, and the most retired ones whose hashes are
+// stored. Above that bound the oldest retired tokens are forgotten, because otherwise 32 bytes for
+// each would be stored forever.
 const (
 	MaxAdminTokens   = 64
 	MaxRetiredTokens = 1024
@@ -25,30 +25,30 @@ const (
 
 // Platform is the state that all organizations share.
 type Platform struct {
-	NextPartner int64      // the number of the next partner
-	AdminTokens [][32]byte // SHA-256, oldest first
-	Retired     [][32]byte // once accepted, oldest first: never accepted again
-	Sandbox     []Demo     // what the first start of the sandbox created
+	NextPartner int64        // the number of the next partner
+	AdminTokens [][32]byte   // SHA-256, oldest first
+	Retired     [][32]byte   // once accepted, oldest first: never accepted again
+	Sandbox     []SandboxOrg // what the first start of the sandbox created
 }
 
-// Demo names an organization of the sandbox and its partner.
-type Demo struct {
+// SandboxOrg names an organization of the sandbox and its partner.
+type SandboxOrg struct {
 	Org     ledger.ID
 	Partner int64
 }
 
-// Platforms are the columns of the platform's record, which no answer shows.
+// Platforms are the columns of the platform's record, which no response shows.
 var Platforms = schema.NewType[Platform]("platform",
 	schema.Field(schema.Derived(1, "next_partner", schema.NotShown, schema.Needed), func(p *Platform) *int64 { return &p.NextPartner }),
-	schema.Field(hashes(2, "admin_tokens"), func(p *Platform) *[][32]byte { return &p.AdminTokens }),
-	schema.Field(hashes(3, "retired"), func(p *Platform) *[][32]byte { return &p.Retired }),
-	schema.Field(schema.Entries(4, "sandbox", demos, schema.NotShown), func(p *Platform) *[]Demo { return &p.Sandbox }),
+	schema.Field(hashesColumn(2, "admin_tokens"), func(p *Platform) *[][32]byte { return &p.AdminTokens }),
+	schema.Field(hashesColumn(3, "retired"), func(p *Platform) *[][32]byte { return &p.Retired }),
+	schema.Field(schema.Entries(4, "sandbox", sandboxOrgs, schema.NotShown), func(p *Platform) *[]SandboxOrg { return &p.Sandbox }),
 ).Invariant(func(p *Platform) string { return notPositive(p.NextPartner) }).WithEnvelope(func(*Platform, schema.Envelope) {})
 
-var demos = schema.NewType[Demo]("demo",
-	schema.Field(schema.ID(1, "org", schema.NotShown, schema.Needed), func(d *Demo) *ledger.ID { return &d.Org }),
-	schema.Field(schema.Derived(2, "partner", schema.NotShown, schema.Needed), func(d *Demo) *int64 { return &d.Partner }),
-).Invariant(func(d *Demo) string { return notPositive(d.Partner) })
+var sandboxOrgs = schema.NewType[SandboxOrg]("demo",
+	schema.Field(schema.ID(1, "org", schema.NotShown, schema.Needed), func(d *SandboxOrg) *ledger.ID { return &d.Org }),
+	schema.Field(schema.Derived(2, "partner", schema.NotShown, schema.Needed), func(d *SandboxOrg) *int64 { return &d.Partner }),
+).Invariant(func(d *SandboxOrg) string { return notPositive(d.Partner) })
 
 // NewPlatform returns the platform before its first change.
 func NewPlatform() *Platform { return &Platform{NextPartner: 1} }
@@ -56,16 +56,16 @@ func NewPlatform() *Platform { return &Platform{NextPartner: 1} }
 // LogValue implements slog.LogValuer.
 func (p *Platform) LogValue() slog.Value { return slog.Int64Value(p.NextPartner) }
 
-// Reserve takes the next partner number.
-func (p *Platform) Reserve() (next *Platform, number int64) {
+// ReservePartnerNumber takes the next partner number.
+func (p *Platform) ReservePartnerNumber() (next *Platform, number int64) {
 	next = p.clone()
 	next.NextPartner++
 	return next, p.NextPartner
 }
 
-// Admit accepts a further administration token. A token that is already accepted changes
+// AcceptAdminToken accepts a further administration token. A token that is already accepted changes
 // nothing, a retired one is a Conflict. The error is a *ledger.Refusal.
-func (p *Platform) Admit(hash [32]byte) (*Platform, error) {
+func (p *Platform) AcceptAdminToken(hash [32]byte) (*Platform, error) {
 	if slices.Contains(p.AdminTokens, hash) {
 		return p, nil
 	}
@@ -80,9 +80,9 @@ func (p *Platform) Admit(hash [32]byte) (*Platform, error) {
 	return next, nil
 }
 
-// Rotate replaces an administration token by another and retires it. The error is a
+// RotateAdminToken replaces an administration token by another and retires it. The error is a
 // *ledger.Refusal: Unauthorized if the old token is not accepted.
-func (p *Platform) Rotate(hash, successor [32]byte) (*Platform, error) {
+func (p *Platform) RotateAdminToken(hash, successor [32]byte) (*Platform, error) {
 	at := slices.Index(p.AdminTokens, hash)
 	if at < 0 {
 		return nil, ledger.Refuse("directory.RotateAdminToken", ledger.Unauthorized, "unauthorized")
@@ -93,8 +93,8 @@ func (p *Platform) Rotate(hash, successor [32]byte) (*Platform, error) {
 	return next, nil
 }
 
-// RotateAll retires all administration tokens and accepts only the new one.
-func (p *Platform) RotateAll(successor [32]byte) *Platform {
+// RotateAllAdminTokens retires all administration tokens and accepts only the new one.
+func (p *Platform) RotateAllAdminTokens(successor [32]byte) *Platform {
 	next := p.clone()
 	next.AdminTokens = [][32]byte{successor}
 	next.retire(p.AdminTokens...)
@@ -106,16 +106,16 @@ func (p *Platform) retire(hashes ...[32]byte) {
 	p.Retired = slices.Delete(p.Retired, 0, max(0, len(p.Retired)-MaxRetiredTokens))
 }
 
-// Event returns the event that explains the platform's change, its first or a later one.
-func (p *Platform) Event(first bool) ledger.Event {
+// ChangeEvent returns the event that explains the platform's change, its first or a later one.
+func (p *Platform) ChangeEvent(first bool) ledger.Event {
 	if first {
 		return createdEvent(ledger.Platform, PlatformID, StateOpen)
 	}
 	return movedEvent(ledger.Platform, PlatformID, Update, StateOpen, StateOpen)
 }
 
-// Rotated returns the event that explains a rotation.
-func (p *Platform) Rotated() ledger.Event {
+// RotationEvent returns the event that explains a rotation.
+func (p *Platform) RotationEvent() ledger.Event {
 	return movedEvent(ledger.Platform, PlatformID, Rotate, StateOpen, StateOpen)
 }
 
@@ -127,12 +127,12 @@ func (p *Platform) clone() *Platform {
 	return &next
 }
 
-// AnswerID returns the id of the record that keeps the reply to the request that claimed the key
-// (the claim's scope and text).
-func AnswerID(key string) ledger.ID { return ledger.DerivedID(PlatformOrg, "answer|"+key) }
+// CachedReplyID returns the id of the record with the cached reply to the request that claimed the
+// key. key is the claim's scope and text.
+func CachedReplyID(key string) ledger.ID { return ledger.DerivedID(PlatformOrg, "answer|"+key) }
 
-// NewAnswer decides to store a reply. The record never changes.
+// NewAnswer decides to store the response to a write of the administration. The record never changes.
 func NewAnswer(id ledger.ID) ledger.Event { return createdEvent(ledger.Answer, id, StateGiven) }
 
-// NewReply decides to store the reply that a partner received. The record never changes.
+// NewReply decides to store the response to a partner's request. The record never changes.
 func NewReply(id ledger.ID) ledger.Event { return createdEvent(ledger.Reply, id, StateGiven) }

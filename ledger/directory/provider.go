@@ -37,10 +37,8 @@ var registered = make(map[string]*Provider)
 // contradicts itself or another one panics.
 func RegisterProvider(p Provider) {
 	assert.That(p.Name != "" && registered[p.Name] == nil, "directory: provider %q is registered twice", p.Name)
-	common := readParams("", providerParams, nil)
-	_, _ = common.settings() // notes the keys of settings
 	for _, c := range p.columns() {
-		assert.That(!common.read[c.Name], "directory: %s of provider %s is a setting of every terminal", c.Name, p.Name)
+		assert.That(SettingsColumns.ByName(c.Name) == nil, "directory: %s of provider %s is a setting of every terminal", c.Name, p.Name)
 		assert.That(c.Secret == SecretParam(c.Name), "directory: the name of %s of provider %s does not tell whether it is secret", c.Name, p.Name)
 	}
 	for _, name := range []string{p.Address, p.Credential, p.SigningSecret} {
@@ -110,19 +108,19 @@ func (t *Terminal) readProvider(f *schema.Faults) {
 	if len(p.columns()) == 0 {
 		return
 	}
-	r := readParams("directory.readProvider", providerParams, t.ProviderParams)
-	t.Parameters = p.Parameters.ReadMembers(r.keys, providerParams+".", f)
-	t.Server.Address = r.text(p.Address, MaxURL)
-	if secret := r.text(p.SigningSecret, MaxSecret); secret != Mask { // the mask is public
+	sent, ok := members(t.ProviderParams)
+	if !ok {
+		f.Add(providerParams, "must be an object")
+	}
+	t.Parameters = p.Parameters.ReadMembers(sent, providerParams+".", f)
+	t.Server.Address = textMember(sent, p.Address)
+	if secret := textMember(sent, p.SigningSecret); secret != Mask { // the mask is public
 		t.Server.SigningSecret = secret
 	}
 }
 
 // checkProvider refuses parameters in a request that the provider's columns refuse. The error is Join's.
 func (t *Terminal) checkProvider(op string) error {
-	if r := readParams(op, providerParams, t.ProviderParams); r.broken {
-		return r.refused
-	}
 	faults := new(schema.Faults)
 	t.readProvider(faults)
 	return refusals(op, faults)
@@ -136,9 +134,9 @@ func (t *Terminal) checkCredential(op string, sent []byte) error {
 	if p == nil || p.Credential == "" {
 		return nil
 	}
-	r := readParams(op, providerParams, sent)
-	moved := originOf(r.text(p.Address, MaxURL)) != originOf(t.Server.Address)
-	return check(!moved || !isMask(r.raw(p.Credential)), op, r.field(p.Credential),
+	m, _ := members(sent)
+	moved := originOf(textMember(m, p.Address)) != originOf(t.Server.Address)
+	return check(!moved || !isMask(m[p.Credential]), op, providerParams+"."+p.Credential,
 		"must be sent again, as %s names another server than the stored key is for", p.Address)
 }
 

@@ -43,7 +43,7 @@ var Rates = schema.NewType[Rate]("rate",
 		schema.Help("how many major units of the currency to one major unit of from is worth, above zero")}), func(r *Rate) *money.Rate { return &r.Value }),
 	createdColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
 	updatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
-).CrossCheck(relateRate).
+).CrossCheck(crossCheckRate).
 	Invariant(func(r *Rate) string {
 		_, from := money.Accepted(string(r.From))
 		_, to := money.Accepted(string(r.To))
@@ -59,12 +59,12 @@ var Rates = schema.NewType[Rate]("rate",
 		r.Org, r.ID, r.Created, r.Updated = at.Org, at.ID, at.Created, at.Updated
 	})
 
-// currencyCode is a column of currencies that transactions accept.
+// currencyCode makes a column whose values are currencies that transactions accept.
 func currencyCode(key uint8, name, help string) schema.Cell[string] {
 	return schema.NewCell[string](key, name, currencyKind{schema.KindText}, []schema.Option{schema.Required, schema.Fixed, schema.Help(help)})
 }
 
-func relateRate(_, r *Rate, f *schema.Faults) {
+func crossCheckRate(_, r *Rate, f *schema.Faults) {
 	if r.From == r.To && r.From != "" {
 		f.Add("to", "must be another currency than from")
 	}
@@ -120,7 +120,7 @@ func isRate(text string) bool {
 	return err == nil && value.String() == text
 }
 
-// rateKind is the kind of exchange rates: money.Rate.
+// rateKind is the kind of columns whose values are exchange rates of type money.Rate.
 type rateKind struct{ schema.NeverEmpty }
 
 func (rateKind) String() string { return "decimal number" }

@@ -406,7 +406,7 @@ func TestKeys(t *testing.T) {
 		t.Error("revoked twice")
 	}
 	s, event := NewSession(testID(4), testID(2), [32]byte{2}, Auditor)
-	if event.Name != "create" || !s.Valid(1<<60) || s.Rested(0, 1<<60) || !s.Roles.Valid() || Role("root").Valid() {
+	if event.Name != "create" || !s.Valid(1<<60) || s.IdleTooLong(0, 1<<60) || !s.Roles.Valid() || Role("root").Valid() {
 		t.Error(s, event)
 	}
 	if expired := (Session{Expires: now}); expired.Valid(now) {
@@ -416,21 +416,21 @@ func TestKeys(t *testing.T) {
 
 func TestPlatform(t *testing.T) {
 	p := NewPlatform()
-	next, number := p.Reserve()
+	next, number := p.ReservePartnerNumber()
 	if number != 1 || next.NextPartner != 2 || p.NextPartner != 1 {
 		t.Error(number, next, p)
 	}
 	for i := range MaxAdminTokens {
-		admitted, err := next.Admit([32]byte{byte(i + 1)})
+		admitted, err := next.AcceptAdminToken([32]byte{byte(i + 1)})
 		if err != nil || len(admitted.AdminTokens) != i+1 || len(next.AdminTokens) != i {
 			t.Fatal(i, err)
 		}
 		next = admitted
 	}
-	if same, err := next.Admit([32]byte{1}); err != nil || same != next {
+	if same, err := next.AcceptAdminToken([32]byte{1}); err != nil || same != next {
 		t.Error("a token in force was admitted again")
 	}
-	if _, err := next.Admit([32]byte{0xff}); err == nil || refusal(t, err).Code != ledger.Conflict {
+	if _, err := next.AcceptAdminToken([32]byte{0xff}); err == nil || refusal(t, err).Code != ledger.Conflict {
 		t.Error("more tokens than the bound")
 	}
 }

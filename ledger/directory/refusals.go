@@ -26,8 +26,7 @@ func (r Refusals) Unwrap() []error {
 
 // Join makes one error of the results of several checks: nil if none refused, the refusal itself
 // if there is only one, else Refusals in the order of the checks. It keeps only the first
-// refusal of each field. It returns an error that is not about a field alone, because then the
-// fields are not the problem.
+// refusal of each field. If an error is not about a field, Join returns only that error.
 func Join(errs ...error) error {
 	var all Refusals
 	for _, err := range errs {
@@ -45,7 +44,7 @@ func Join(errs ...error) error {
 	}
 	var kept Refusals
 	for _, refusal := range all {
-		if !kept.about(refusal.Field) {
+		if !kept.hasField(refusal.Field) {
 			kept = append(kept, refusal)
 		}
 	}
@@ -58,12 +57,12 @@ func Join(errs ...error) error {
 	return kept
 }
 
-// about tells whether there is already a refusal of the field.
-func (r Refusals) about(field string) bool {
+// hasField tells whether there is already a refusal of the field.
+func (r Refusals) hasField(field string) bool {
 	return slices.ContainsFunc(r, func(refusal *ledger.Refusal) bool { return refusal.Field == field })
 }
 
-// check refuses a field unless the condition holds.
+// check returns a refusal of the field unless the condition holds.
 func check(holds bool, op, field, format string, args ...any) error {
 	if holds {
 		return nil

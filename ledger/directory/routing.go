@@ -12,12 +12,12 @@ import (
 // money_storage type) and amount. An empty method is not known yet and excludes no terminal. An
 // empty network excludes a terminal that accepts none of the currency's networks.
 func (t *Terminal) Serves(kind TerminalType, asset money.Asset, method string, amount money.Amount) bool {
-	return t.Unfit(kind, asset, method, amount) == ""
+	return t.UnsuitableReason(kind, asset, method, amount) == ""
 }
 
-// Unfit returns why the terminal does not serve such a transaction, as a text for the operator;
+// UnsuitableReason returns why the terminal does not serve such a transaction, as a text for the operator;
 // empty if it does.
-func (t *Terminal) Unfit(kind TerminalType, asset money.Asset, method string, amount money.Amount) string {
+func (t *Terminal) UnsuitableReason(kind TerminalType, asset money.Asset, method string, amount money.Amount) string {
 	s := &t.Settings
 	switch {
 	case t.Type != kind || t.Type == MerchantTerminal:
@@ -28,7 +28,7 @@ func (t *Terminal) Unfit(kind TerminalType, asset money.Asset, method string, am
 		return "it is switched off"
 	case len(s.Currencies) != 0 && !slices.Contains(s.Currencies, asset.Currency):
 		return "it does not take the currency"
-	case len(s.Networks) != 0 && !s.takesNetwork(asset):
+	case len(s.Networks) != 0 && !s.acceptsNetwork(asset):
 		return "it does not take the network"
 	case method != "" && len(s.Methods) != 0 && !slices.Contains(s.Methods, method):
 		return "it does not take the method"
@@ -40,10 +40,10 @@ func (t *Terminal) Unfit(kind TerminalType, asset money.Asset, method string, am
 	return ""
 }
 
-// takesNetwork tells whether the terminal accepts the asset's network. An unresolved network may
+// acceptsNetwork tells whether the terminal accepts the asset's network. An unresolved network may
 // still become any network of the currency. A currency without networks, such as a national one,
 // is accepted on all of them.
-func (s *Settings) takesNetwork(asset money.Asset) bool {
+func (s *Settings) acceptsNetwork(asset money.Asset) bool {
 	if asset.Network != "" {
 		return slices.Contains(s.Networks, asset.Network)
 	}
@@ -79,8 +79,9 @@ func (t *Terminal) Resolve(asset money.Asset) money.Asset {
 }
 
 // SettlementAsset returns the asset in which the terminal settles a transaction of the source
-// asset, and true if its currency differs, so that the amount is converted. Otherwise it returns
-// the source. Another asset has the source's environment and, because of checkSettlement, a scale.
+// asset, and whether its currency differs, so that the amount has to be converted. If not, it is
+// the source. A different asset has the source's environment and, because of checkSettlement, a
+// scale.
 func (t *Terminal) SettlementAsset(source money.Asset) (money.Asset, bool) {
 	s := &t.Settings
 	if s.SettlementCurrency == "" || s.SettlementCurrency == source.Currency {

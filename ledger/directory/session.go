@@ -11,8 +11,8 @@ import (
 
 // Lifetimes of a session that began with a login.
 const (
-	SessionLife = 12 * time.Hour
-	SessionIdle = 30 * time.Minute // between two uses
+	SessionLife    = 12 * time.Hour
+	MaxSessionIdle = 30 * time.Minute // between two uses
 )
 
 // Session lets requests act in roles inside one organization. Hash is the SHA-256 of its token.
@@ -31,10 +31,10 @@ type Session struct {
 	Used    ledger.Micros // the last recorded use; the login is one
 }
 
-// Sessions are the columns of sessions, which no answer shows.
+// Sessions are the columns of sessions, which no response shows.
 var Sessions = schema.NewType[Session]("session",
-	schema.Field(hash(1, "hash", schema.Needed), func(s *Session) *[32]byte { return &s.Hash }),
-	schema.Field(roleset(2, "roles", schema.Needed, schema.NotShown), func(s *Session) *Roles { return &s.Roles }),
+	schema.Field(hashColumn(1, "hash", schema.Needed), func(s *Session) *[32]byte { return &s.Hash }),
+	schema.Field(rolesColumn(2, "roles", schema.Needed, schema.NotShown), func(s *Session) *Roles { return &s.Roles }),
 	schema.Field(schema.ID(3, "user", schema.NotShown), func(s *Session) *ledger.ID { return &s.User }),
 	schema.Field(schema.Derived(4, "partner", schema.NotShown), func(s *Session) *int64 { return &s.Partner }),
 	schema.NumberField(schema.Derived(5, "epoch", schema.NotShown), func(s *Session) *uint32 { return &s.Epoch }),
@@ -46,19 +46,19 @@ var Sessions = schema.NewType[Session]("session",
 	if s.Idle < 0 {
 		return "has an idle time below zero"
 	}
-	return cmp.Or(actsOddly(s.Roles, s.Partner), negativeTimes(s.Expires, s.Revoked, s.Used))
+	return cmp.Or(partnerRoleProblem(s.Roles, s.Partner), timesProblem(s.Expires, s.Revoked, s.Used))
 }).
 	WithEnvelope(func(s *Session, at schema.Envelope) { s.Org, s.ID, s.Created = at.Org, at.ID, at.Created })
 
 // Valid tells whether the record allows the session at the instant. The record does not know
-// later uses or the owner's state: the caller checks them with Rested and Begun.
+// later uses or the owner's state: the caller checks them with IdleTooLong and AllowsSession.
 func (s *Session) Valid(now ledger.Micros) bool {
 	return s.Revoked == 0 && (s.Expires == 0 || now < s.Expires)
 }
 
-// Rested tells whether the session, last used at the given instant, has been idle for too long.
-// A recorded use counts too.
-func (s *Session) Rested(used, now ledger.Micros) bool {
+// IdleTooLong tells whether the session has been idle for too long since its last use: the later of
+// used and the recorded use.
+func (s *Session) IdleTooLong(used, now ledger.Micros) bool {
 	return s.Idle > 0 && now-max(used, s.Used) >= ledger.Micros(s.Idle.Microseconds())
 }
 
@@ -74,14 +74,14 @@ func NewSession(id, org ledger.ID, hash [32]byte, roles ...Role) (*Session, ledg
 	return s, createdEvent(ledger.Session, id, StateActive)
 }
 
-// Begin decides the creation of a session of the user.
-func (u *User) Begin(id ledger.ID, hash [32]byte, now ledger.Micros) (*Session, ledger.Event) {
+// BeginSession decides the creation of a session of the user.
+func (u *User) BeginSession(id ledger.ID, hash [32]byte, now ledger.Micros) (*Session, ledger.Event) {
 	s := &Session{ID: id, Org: u.Org, Hash: hash, Roles: u.Roles, User: u.ID, Partner: u.Partner, Epoch: u.Epoch}
 	return s.begin(now)
 }
 
-// Begin decides the creation of a session of the partner, which acts as itself.
-func (p *Partner) Begin(id ledger.ID, hash [32]byte, now ledger.Micros) (*Session, ledger.Event) {
+// BeginSession decides the creation of a session of the partner, which acts as itself.
+func (p *Partner) BeginSession(id ledger.ID, hash [32]byte, now ledger.Micros) (*Session, ledger.Event) {
 	s := &Session{ID: id, Org: p.Org, Hash: hash, Roles: Roles{PartnerRole}, Partner: p.Number, Epoch: p.epoch()}
 	return s.begin(now)
 }
@@ -89,17 +89,19 @@ func (p *Partner) Begin(id ledger.ID, hash [32]byte, now ledger.Micros) (*Sessio
 // epoch returns the partner's epoch. It is above zero even if the password was never changed.
 func (p *Partner) epoch() uint32 { return p.Epoch + 1 }
 
-// Begun tells whether the session belongs to the user's current epoch and the user is active.
-func (u *User) Begun(s *Session) bool { return u.Active && u.ID == s.User && u.Epoch == s.Epoch }
+// AllowsSession tells whether the session belongs to the user's current epoch and the user is active.
+func (u *User) AllowsSession(s *Session) bool {
+	return u.Active && u.ID == s.User && u.Epoch == s.Epoch
+}
 
-// Begun tells whether the session belongs to the partner's current epoch, that is, its current
+// AllowsSession tells whether the session belongs to the partner's current epoch, that is, its current
 // password. The caller checks whether the partner is active.
-func (p *Partner) Begun(s *Session) bool {
+func (p *Partner) AllowsSession(s *Session) bool {
 	return s.User == (ledger.ID{}) && p.Number == s.Partner && p.epoch() == s.Epoch
 }
 
 func (s *Session) begin(now ledger.Micros) (*Session, ledger.Event) {
-	s.Used, s.Idle = now, SessionIdle
+	s.Used, s.Idle = now, MaxSessionIdle
 	s.Expires = now + ledger.Micros(SessionLife.Microseconds())
 	return s, createdEvent(ledger.Session, s.ID, StateActive)
 }
@@ -114,9 +116,9 @@ func (s *Session) Revoke(now ledger.Micros) (*Session, ledger.Event) {
 	return &next, movedEvent(ledger.Session, s.ID, Revoke, StateActive, StateRevoked)
 }
 
-// Note decides to record a use of the session. It changes nothing if a later use is already
+// RecordUse decides to record a use of the session. It changes nothing if a later use is already
 // recorded or the session is revoked.
-func (s *Session) Note(used ledger.Micros) (*Session, ledger.Event) {
+func (s *Session) RecordUse(used ledger.Micros) (*Session, ledger.Event) {
 	if s.Revoked != 0 || used <= s.Used {
 		return s, ledger.Event{}
 	}

@@ -1,11 +1,13 @@
 package directory
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 const (
@@ -18,8 +20,7 @@ const (
 	MaxPriority    = 1_000_000
 	MaxListed      = 100 // entries of currencies, networks and methods
 	MaxHoldTTL     = 366 * 24 * time.Hour
-	MaxFeeBps      = 1_000_000 // a hundred times the amount
-	MaxDescription = 2000      // characters, as in a transaction
+	MaxDescription = 2000 // characters, as in a transaction
 
 	// DefaultHoldTTL is the time after which a hold expires: 7 days.
 	DefaultHoldTTL = 604800 * time.Second
@@ -48,52 +49,75 @@ type Settings struct {
 	Description        string         // replaces the description that the payer sees; empty: does not
 }
 
+// SettingsColumns are the columns of Settings.
+var SettingsColumns = schema.NewType[Settings]("settings of a terminal",
+	schema.NumberField(schema.Integer(0, "priority", -MaxPriority, MaxPriority, parameter("terminals with lower values are tried first; of equal values, the lower id is first")...),
+		func(s *Settings) *int { return &s.Priority }),
+	schema.Field(schema.Bool(0, "two_phase", parameter("whether money is held until commit or cancel")...), func(s *Settings) *bool { return &s.TwoPhase }),
+	schema.Bound(schema.Integer(0, "hold_ttl_seconds", 1, int64(MaxHoldTTL/time.Second), parameter("after how many seconds a hold is released",
+		schema.DefaultTo(int64(DefaultHoldTTL/time.Second)))...),
+		func(s *Settings) int64 { return int64(s.HoldTTL / time.Second) },
+		func(s *Settings, seconds int64) { s.HoldTTL = time.Duration(seconds) * time.Second }),
+	listParameter("currencies", "accepted currencies; empty: all", currencyList, func(s *Settings) *[]money.Currency { return &s.Currencies }),
+	listParameter("networks", "accepted networks; empty: all. Only those of the transaction's currency count", networkList,
+		func(s *Settings) *[]money.Network { return &s.Networks }),
+	listParameter("methods", "accepted types of money_storage; empty: all", methodList, func(s *Settings) *[]string { return &s.Methods }),
+	amountParameter("min_amount", "lower bound, included, in minor units", func(s *Settings) **money.Amount { return &s.MinAmount }),
+	amountParameter("max_amount", "upper bound, included, in minor units: above zero", func(s *Settings) **money.Amount { return &s.MaxAmount }),
+	schema.Field(schema.NewCell[money.BasisPoints](0, "fee_bps", basisPointsKind{schema.KindText}, parameter("fee as a part of the amount, in basis points")),
+		func(s *Settings) *money.BasisPoints { return &s.FeeBps }),
+	schema.Field(schema.Amount(0, "fee_fixed", parameter("fixed fee, in minor units", schema.OrZero)...), func(s *Settings) *money.Amount { return &s.FeeFixed }),
+	schema.Bound(schema.Word(0, "fee_mode", []string{feeDeducted, feeOnTop}, parameter("deduct (the default): the merchant receives less; on_top: the payer pays the fee")...),
+		func(s *Settings) string {
+			if s.FeeOnTop {
+				return feeOnTop
+			}
+			return feeDeducted
+		},
+		func(s *Settings, mode string) { s.FeeOnTop = mode == feeOnTop }),
+	schema.Field(schema.Bool(0, "fee_refundable", parameter("whether a refund returns the fee too")...), func(s *Settings) *bool { return &s.FeeRefundable }),
+	schema.Bound(schema.Text(0, "settlement_currency", parameter("currency to which transactions in other currencies are converted, at the organization's rate",
+		schema.Rule(currencyRule))...),
+		func(s *Settings) string { return string(s.SettlementCurrency) },
+		func(s *Settings, code string) { s.SettlementCurrency, _ = money.Accepted(code) }),
+	schema.Bound(schema.Text(0, "settlement_network", parameter("network of settlement_currency; required if that currency is on several",
+		schema.Rule(networkRule))...),
+		func(s *Settings) string { return string(s.SettlementNetwork) },
+		func(s *Settings, name string) { s.SettlementNetwork, _ = money.ParseNetwork(name) }),
+	schema.Field(schema.Text(0, "description", parameter("replaces the description that the payer sees", schema.AtMost(MaxDescription))...),
+		func(s *Settings) *string { return &s.Description }),
+)
+
+// Values of fee_mode.
+const (
+	feeDeducted = "deduct"
+	feeOnTop    = "on_top"
+)
+
 // ParseSettings reads provider_params, a JSON object that was strictly parsed before. Empty
 // input and null give the defaults. The error is Join's; each wrong value has a field like
 // "provider_params.fee_bps".
 func ParseSettings(object []byte) (Settings, error) {
-	return readParams("directory.ParseSettings", providerParams, object).settings()
+	faults := new(schema.Faults)
+	s := readParameters(SettingsColumns, providerParams, object, faults)
+	if s.MinAmount != nil && s.MaxAmount != nil && s.MaxAmount.Less(*s.MinAmount) {
+		faults.Add(providerParams+".max_amount", "is less than min_amount")
+	}
+	if !faults.Empty() {
+		return Settings{}, refusals("directory.ParseSettings", faults)
+	}
+	return *s, nil
 }
 
 // Unknown returns the sorted keys of the terminal's provider_params that neither this platform
 // nor the provider's adapter reads. They may be typing errors or keys of the provider, so they
 // are kept.
 func (t *Terminal) Unknown() []string {
-	r := readParams("directory.Unknown", providerParams, t.ProviderParams)
-	_, _ = r.settings() // errors are reported where the parameters are checked
-	for _, c := range t.provider().columns() {
-		r.raw(c.Name)
+	sent, _ := members(t.ProviderParams)
+	for _, c := range slices.Concat(SettingsColumns.Columns, t.provider().columns()) {
+		delete(sent, c.Name)
 	}
-	return r.unread()
-}
-
-func (r *params) settings() (Settings, error) {
-	s := Settings{
-		Priority:           int(r.integer("priority", -MaxPriority, MaxPriority, 0)),
-		TwoPhase:           r.boolean("two_phase"),
-		HoldTTL:            time.Second * time.Duration(r.integer("hold_ttl_seconds", 1, int64(MaxHoldTTL/time.Second), int64(DefaultHoldTTL/time.Second))),
-		Currencies:         r.currencies("currencies"),
-		Networks:           r.networks("networks"),
-		Methods:            r.methods("methods"),
-		MinAmount:          r.amount("min_amount"),
-		MaxAmount:          r.amount("max_amount"),
-		FeeBps:             r.basisPoints("fee_bps", MaxFeeBps),
-		FeeOnTop:           r.choice("fee_mode", "deduct", "on_top") == "on_top",
-		FeeRefundable:      r.boolean("fee_refundable"),
-		SettlementCurrency: r.currency("settlement_currency"),
-		Description:        r.text("description", MaxDescription),
-	}
-	s.SettlementNetwork = r.network("settlement_network")
-	if fixed := r.amount("fee_fixed"); fixed != nil {
-		s.FeeFixed = *fixed
-	}
-	if s.MinAmount != nil && s.MaxAmount != nil && s.MaxAmount.Less(*s.MinAmount) {
-		r.refuse("max_amount", "is less than min_amount")
-	}
-	if r.refused != nil {
-		return Settings{}, r.refused
-	}
-	return s, nil
+	return slices.Sorted(maps.Keys(sent))
 }
 
 // Notification holds the keys of a terminal's merchant_params.
@@ -109,56 +133,59 @@ type Notification struct {
 	AllStatuses bool     // notify of all statuses
 }
 
-// ParseNotification reads merchant_params in the way ParseSettings reads provider_params.
+// NotificationColumns are the columns of Notification.
+var NotificationColumns = schema.NewType[Notification]("notification settings of a terminal",
+	schema.Field(schema.Text(0, keyNotifyURL, parameter("address of notifications", schema.AtMost(MaxURL), schema.Rule(textRule(checkURL)))...),
+		func(n *Notification) *string { return &n.NotifyURL }),
+	schema.Field(schema.Text(0, keySecret, parameter("signs notifications", schema.Secret, schema.AtMost(MaxSecret))...),
+		func(n *Notification) *string { return &n.Secret }),
+	schema.Field(schema.Text(0, keySecretPrevious, parameter("the secret before, for a second signature while it is replaced", schema.Secret, schema.AtMost(MaxSecret))...),
+		func(n *Notification) *string { return &n.SecretPrevious }),
+	listParameter(keyTelegram, "Telegram chats that alerts go to", chatList, func(n *Notification) *[]string { return &n.Telegram }),
+	listParameter(keyEmails, "e-mail addresses that alerts go to", emailList, func(n *Notification) *[]string { return &n.Emails }),
+	amountParameter("large_transaction_threshold", "alerts are sent of transactions of this amount or more, in minor units",
+		func(n *Notification) **money.Amount { return &n.Large }),
+	schema.Bound(schema.NewCell[statusSelection](0, keyStatuses, statusesKind{schema.KindTexts}, parameter(`statuses that are notified: a list, or "all"`)),
+		func(n *Notification) statusSelection { return statusSelection{n.Statuses, n.AllStatuses} },
+		func(n *Notification, selected statusSelection) {
+			n.Statuses, n.AllStatuses = selected.list, selected.all
+		}),
+)
+
+// ParseNotification reads merchant_params in the way ParseSettings reads provider_params. A secret
+// that is stored as the Mask could not be decrypted; it is read as absent, because the Mask is
+// public and must not sign anything.
 func ParseNotification(object []byte) (Notification, error) {
-	r := readParams("directory.ParseNotification", merchantParams, object)
-	n := Notification{
-		NotifyURL:      r.text(keyNotifyURL, MaxURL),
-		Secret:         r.text(keySecret, MaxSecret),
-		SecretPrevious: r.text(keySecretPrevious, MaxSecret),
-		Telegram:       distinct(r.identifiers(keyTelegram)),
-		Emails:         distinct(r.strings(keyEmails)),
-		Large:          r.amount("large_transaction_threshold"),
+	faults := new(schema.Faults)
+	n := readParameters(NotificationColumns, merchantParams, object, faults)
+	faults.List = slices.DeleteFunc(faults.List, func(f schema.Fault) bool { return f.Message == schema.UnknownSecret })
+	if !faults.Empty() {
+		return Notification{}, refusals("directory.ParseNotification", faults)
 	}
-	n.Statuses, n.AllStatuses = r.statuses(keyStatuses)
-	r.keep(checkURL(r.op, r.field(keyNotifyURL), n.NotifyURL))
-	for _, address := range n.Emails {
-		if address == "" {
-			r.refuse(keyEmails, "holds an empty address")
-		}
-		r.keep(checkEmail(r.op, r.field(keyEmails), address))
-	}
-	if r.refused != nil {
-		return Notification{}, r.refused
-	}
-	return n, nil
+	return *n, nil
 }
 
 // checkSettings refuses settings that are well-formed but could never serve a transaction. It is
 // for requests only; stored settings are parsed without it (invariant 5).
 func (t *Terminal) checkSettings(op string) error {
-	r := readParams(op, providerParams, t.ProviderParams)
-	if slices.ContainsFunc(r.networks("networks"), unknownNetwork) {
-		r.refuse("networks", "names a network that no currency is on")
-	}
-	if most := r.amount("max_amount"); most != nil && most.IsZero() {
-		r.refuse("max_amount", "must be greater than zero")
-	}
-	r.keep(t.checkSettlement(op))
-	return r.refused
+	s := &t.Settings
+	return Join(
+		check(!slices.ContainsFunc(s.Networks, unknownNetwork), op, providerParams+".networks", "names a network that no currency is on"),
+		check(s.MaxAmount == nil || !s.MaxAmount.IsZero(), op, providerParams+".max_amount", "must be greater than zero"),
+		t.checkSettlement(op),
+	)
 }
 
 // checkSettlement refuses settlement settings that don't name exactly one asset: without the
 // asset's scale no amount could be converted to it.
 func (t *Terminal) checkSettlement(op string) error {
-	const key = "settlement_network"
-	r := readParams(op, providerParams, t.ProviderParams)
-	asset := money.Asset{Currency: r.currency("settlement_currency"), Network: r.network(key), Env: t.Env}
-	if r.refused != nil || !t.Env.Valid() {
-		return r.refused
+	const field = providerParams + ".settlement_network"
+	asset := money.Asset{Currency: t.Settings.SettlementCurrency, Network: t.Settings.SettlementNetwork, Env: t.Env}
+	if !t.Env.Valid() {
+		return nil
 	}
 	if asset.Currency == "" {
-		return check(asset.Network == "", op, r.field(key), "is of no use without settlement_currency")
+		return check(asset.Network == "", op, field, "is of no use without settlement_currency")
 	}
 	named := asset.Network != ""
 	asset.Network = money.ResolveNetwork(asset.Currency, asset.Network)
@@ -166,9 +193,9 @@ func (t *Terminal) checkSettlement(op string) error {
 		return nil
 	}
 	if named {
-		return ledger.RefuseField(op, r.field(key), "is no network of %s", asset.Currency)
+		return ledger.RefuseField(op, field, "is no network of %s", asset.Currency)
 	}
-	return ledger.RefuseField(op, r.field(key), "is required: %s is on several networks", asset.Currency)
+	return ledger.RefuseField(op, field, "is required: %s is on several networks", asset.Currency)
 }
 
 // unknownNetwork tells whether the network has none of the assets that transactions can name.

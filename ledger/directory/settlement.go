@@ -19,7 +19,7 @@ type Settlement struct {
 	Partner   int64     // the settled partner, or the owner of Terminal
 	Terminal  ledger.ID // the terminal whose provider settled; zero: the settlement is with the partner's bank
 	Reference string    // the bank's reference; unique per partner, or per terminal
-	Out       bool      // to the partner's bank; else from that bank, or from the provider
+	Outgoing  bool      // to the partner's bank; else from that bank, or from the provider
 	Lines     []SettlementLine
 	Fee       money.Amount // kept by the provider, out of the one line's amount
 	Created   ledger.Micros
@@ -39,12 +39,14 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	partnerColumn(1, func(s *Settlement) *int64 { return &s.Partner }, schema.Required, schema.Fixed),
 	schema.Field(schema.ID(2, "terminal_id", schema.Fixed, schema.Sparse,
 		schema.Help("the terminal whose provider settled")), func(s *Settlement) *ledger.ID { return &s.Terminal }),
-	settlementAmount("gross", "amount that the provider settled, its fee included", func(s *Settlement) (money.Amount, bool) { return s.first(), s.WithProvider() }),
+	settlementAmount("gross", "amount that the provider settled, its fee included", func(s *Settlement) (money.Amount, bool) { return s.firstAmount(), s.WithProvider() }),
 	settlementAmount("fee", "fee that the provider kept", func(s *Settlement) (money.Amount, bool) { return s.Fee, s.WithProvider() }),
 	settlementAmount("net", "amount that arrived: gross less fee", func(s *Settlement) (money.Amount, bool) { return s.net(), s.WithProvider() }),
 	schema.Shown(schema.Word(0, "direction", []string{Inward, Outward}, schema.Sparse, schema.Constant,
 		schema.Help("in: from the partner's bank; out: to it")), func(s *Settlement) (string, bool) { return s.direction(), !s.WithProvider() }),
-	settlementAmount("amount", "minor units", func(s *Settlement) (money.Amount, bool) { return s.first(), !s.WithProvider() && len(s.Lines) == 1 }),
+	settlementAmount("amount", "minor units", func(s *Settlement) (money.Amount, bool) {
+		return s.firstAmount(), !s.WithProvider() && len(s.Lines) == 1
+	}),
 	schema.Shown(schema.Entries(0, "lines", settlementLines, schema.Sparse, schema.Constant,
 		schema.Help("amounts in several assets")), func(s *Settlement) ([]SettlementLine, bool) { return s.Lines, len(s.Lines) > 1 }),
 	settlementText("currency", "currency code", func(a money.Asset) string { return string(a.Currency) }),
@@ -55,12 +57,12 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	createdColumn(func(s *Settlement) *ledger.Micros { return &s.Created }),
 	schema.NumberField(schema.Seq(0, "seq", schema.NotNull, schema.Transient, schema.Constant,
 		schema.Help("number of its first entry in the journal")), func(s *Settlement) *uint64 { return &s.Seq }),
-	schema.Field(schema.Bool(4, "out", schema.NotShown), func(s *Settlement) *bool { return &s.Out }),
+	schema.Field(schema.Bool(4, "out", schema.NotShown), func(s *Settlement) *bool { return &s.Outgoing }),
 	schema.Field(schema.Entries(5, "stored_lines", settlementLines, schema.NotShown, schema.Needed), func(s *Settlement) *[]SettlementLine { return &s.Lines }),
 	schema.Field(schema.Amount(6, "stored_fee", schema.NotShown, schema.OrZero), func(s *Settlement) *money.Amount { return &s.Fee }),
 ).Invariant(func(s *Settlement) string {
 	switch of := s.WithProvider(); {
-	case of && (len(s.Lines) != 1 || s.Out), !of && !s.Fee.IsZero():
+	case of && (len(s.Lines) != 1 || s.Outgoing), !of && !s.Fee.IsZero():
 		return "is neither with a bank nor with a provider"
 	case of && s.Lines[0].Amount.Less(s.Fee):
 		return "has a fee above what it says"
@@ -95,28 +97,28 @@ const (
 )
 
 func (s *Settlement) direction() string {
-	if s.Out {
+	if s.Outgoing {
 		return Outward
 	}
 	return Inward
 }
 
-func (s *Settlement) first() money.Amount { return s.Lines[0].Amount }
+func (s *Settlement) firstAmount() money.Amount { return s.Lines[0].Amount }
 
 func (s *Settlement) net() money.Amount {
-	net, _ := s.first().Sub(s.Fee) // a fee is never above gross
+	net, _ := s.firstAmount().Sub(s.Fee) // a fee is never above gross
 	return net
 }
 
 // LogValue implements slog.LogValuer.
 func (s *Settlement) LogValue() slog.Value { return slog.StringValue(s.ID.String()) }
 
-// SettlementLists are the lists of settlements. Each partner has each of them in each environment. A
-// settlement has one row in its lists. A settlement that moved money in several environments, as
-// the sandbox's opening balance does, is in no list.
+// SettlementLists declares the lists of settlements. Each partner has its own copy of each list in
+// each environment, and a settlement is in at most one list. A settlement that moved money in
+// several environments, as the sandbox's opening balance does, is in none.
 var SettlementLists = ledger.NewPartnerLists(ledger.Settlement, func(s *Settlement) (partner int64, env money.Env) { return s.Partner, s.Lines[0].Asset.Env })
 
-// The lists of settlements, one row each.
+// The lists of settlements.
 var (
 	SettlementsWithBank     = SettlementLists.Declare(1, func(s *Settlement) bool { return len(s.Lines) == 1 && !s.WithProvider() })
 	SettlementsWithProvider = SettlementLists.Declare(2, func(s *Settlement) bool { return len(s.Lines) == 1 && s.WithProvider() })
@@ -125,11 +127,11 @@ var (
 // WithProvider tells whether the settlement is with a provider rather than a partner's bank.
 func (s *Settlement) WithProvider() bool { return s.Terminal != ledger.ID{} }
 
-// Same tells whether the other settlement moved the same money for the same reference. Then it
-// is a repeated request.
+// Same tells whether the other settlement moved the same money for the same reference, so that it
+// comes from a repeated request.
 func (s *Settlement) Same(o *Settlement) bool {
 	return s.Org == o.Org && s.Partner == o.Partner && s.Terminal == o.Terminal && s.Reference == o.Reference &&
-		s.Out == o.Out && s.Fee == o.Fee && slices.Equal(s.Lines, o.Lines)
+		s.Outgoing == o.Outgoing && s.Fee == o.Fee && slices.Equal(s.Lines, o.Lines)
 }
 
 // Key returns the claim that the settlement takes on its reference.
@@ -178,16 +180,16 @@ func (d *SettlementDraft) asset(op string) (money.Asset, error) {
 	if d.Network != nil {
 		named = *d.Network
 	}
-	_, well := money.ParseNetwork(string(named))
+	_, validName := money.ParseNetwork(string(named))
 	wrong := Join(
 		check(claimed, op, "currency", "unsupported currency"),
-		check(well || named == "", op, "network", "is not a network's name"),
+		check(validName || named == "", op, "network", "is not a network's name"),
 		check(d.Env.Valid(), op, "env", "must be prod or test"),
 	)
 	if wrong != nil {
 		return asset, wrong
 	}
-	if _, alone := asset.Scale(); alone {
+	if _, withoutNetworks := asset.Scale(); withoutNetworks {
 		return asset, nil
 	}
 	if asset.Network = money.ResolveNetwork(d.Currency, ""); asset.Network == "" && d.Network == nil {
@@ -211,51 +213,51 @@ func NewSettlement(id ledger.ID, owner *Partner, out bool, d SettlementDraft) (*
 		return nil, ledger.Event{}, err
 	}
 	s := &Settlement{
-		ID: id, Org: owner.Org, Partner: owner.Number, Reference: d.Reference, Out: out,
+		ID: id, Org: owner.Org, Partner: owner.Number, Reference: d.Reference, Outgoing: out,
 		Lines: []SettlementLine{{asset, d.Amount}},
 	}
 	available := ledger.Posting{Account: ledger.PartnerAvailable(owner.Number), Asset: asset, Amount: d.Amount}
 	bank := ledger.Posting{Account: ledger.Bank, Asset: asset, Amount: d.Amount}
 	if out {
 		available.Side, bank.Side = ledger.Debit, ledger.Credit
-		return s, s.settled(available, bank), nil
+		return s, s.bookingEvent(available, bank), nil
 	}
 	available.Side, bank.Side = ledger.Credit, ledger.Debit
 	available.Spill = ledger.PartnerReceivable(owner.Number)
-	return s, s.settled(bank, available), nil
+	return s, s.bookingEvent(bank, available), nil
 }
 
-// NewProviderSettlement decides that a terminal's provider has paid its debt less a fee. The
+// NewProviderSettlement decides that a terminal's provider has paid what it owes, less a fee. The
 // claim decides whether the reference is free. The error is Join's, or a Conflict for a terminal
 // of type merchant.
-func NewProviderSettlement(id ledger.ID, at *Terminal, fee money.Amount, d SettlementDraft) (*Settlement, ledger.Event, error) {
+func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, d SettlementDraft) (*Settlement, ledger.Event, error) {
 	const op = "directory.SettleProvider"
 	asset, err := d.check(op, "gross")
-	net, above := d.Amount.Sub(fee)
+	net, feeExceeds := d.Amount.Sub(fee)
 	err = Join(
-		check(above == nil || d.Amount.IsZero(), op, "fee", "is above gross"),
+		check(feeExceeds == nil || d.Amount.IsZero(), op, "fee", "is above gross"),
 		err,
-		check(d.Env == at.Env || !d.Env.Valid(), op, "env", "must be the terminal's: %v", at.Env),
+		check(d.Env == terminal.Env || !d.Env.Valid(), op, "env", "must be the terminal's: %v", terminal.Env),
 	)
 	if err != nil {
 		return nil, ledger.Event{}, err
 	}
-	if at.Type == MerchantTerminal {
+	if terminal.Type == MerchantTerminal {
 		return nil, ledger.Event{}, ledger.Refuse(op, ledger.Conflict, "a terminal of type merchant moves no money")
 	}
 	s := &Settlement{
-		ID: id, Org: at.Org, Partner: at.Partner, Terminal: at.ID, Reference: d.Reference,
+		ID: id, Org: terminal.Org, Partner: terminal.Partner, Terminal: terminal.ID, Reference: d.Reference,
 		Lines: []SettlementLine{{asset, d.Amount}}, Fee: fee,
 	}
-	return s, s.settled(
+	return s, s.bookingEvent(
 		ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: net},
 		ledger.Posting{Account: ledger.ProviderFees, Asset: asset, Side: ledger.Debit, Amount: fee},
-		ledger.Posting{Account: ledger.ProviderReceivable(at.ID), Asset: asset, Side: ledger.Credit, Amount: d.Amount},
+		ledger.Posting{Account: ledger.ProviderReceivable(terminal.ID), Asset: asset, Side: ledger.Credit, Amount: d.Amount},
 	), nil
 }
 
-// settled returns the event that books the postings, without those of zero.
-func (s *Settlement) settled(postings ...ledger.Posting) ledger.Event {
+// bookingEvent returns the event that books the postings, without those of zero.
+func (s *Settlement) bookingEvent(postings ...ledger.Posting) ledger.Event {
 	event := createdEvent(ledger.Settlement, s.ID, StateSettled)
 	nothing := func(p ledger.Posting) bool { return p.Amount.IsZero() }
 	event.Entry = &ledger.Entry{Phase: ledger.Posted, Postings: slices.DeleteFunc(postings, nothing)}
@@ -266,7 +268,7 @@ func (s *Settlement) settled(postings ...ledger.Posting) ledger.Event {
 // Funds returns guards against paying out more than the partner has, including its overdraft, as
 // for a payout.
 func (s *Settlement) Funds(owner *Partner) (guards []ledger.FundsGuard) {
-	if !s.Out {
+	if !s.Outgoing {
 		return nil
 	}
 	for _, line := range s.Lines {
@@ -295,8 +297,8 @@ func (s *Settlement) Claim() ledger.Claim {
 // OpeningReference is the reference of the opening balances of the sandbox's partners.
 const OpeningReference = "sandbox-opening-balance"
 
-// openingMajor is the opening balance in each asset, in major units.
-var openingMajor = money.FromUint64(1_000_000)
+// openingMajorUnits is the opening balance in each asset, in major units.
+var openingMajorUnits = money.FromUint64(1_000_000)
 
 // NewOpening decides the settlement that gives a sandbox partner 1,000,000 major units of every
 // asset that a transaction can name and that has a scale. Each environment has an event of its
@@ -331,7 +333,7 @@ func NewOpening(id ledger.ID, owner *Partner) (*Settlement, []ledger.Event, erro
 
 func openingAmount(asset money.Asset) (money.Amount, error) {
 	digits, _ := asset.Scale()
-	amount := openingMajor
+	amount := openingMajorUnits
 	for range digits {
 		var err error
 		if amount, err = amount.Mul(money.FromUint64(10)); err != nil {

@@ -173,7 +173,7 @@ func TestASettlementIsTheSameIfAllOfItIs(t *testing.T) {
 		"partner":   func(s *Settlement) { s.Partner = 5 },
 		"terminal":  func(s *Settlement) { s.Terminal = testID(3) },
 		"reference": func(s *Settlement) { s.Reference = "R" },
-		"direction": func(s *Settlement) { s.Out = true },
+		"direction": func(s *Settlement) { s.Outgoing = true },
 		"fee":       func(s *Settlement) { s.Fee = money.FromUint64(1) },
 		"amount":    func(s *Settlement) { s.Lines[0].Amount = money.FromUint64(6) },
 		"asset":     func(s *Settlement) { s.Lines[0].Asset.Env = money.Prod },

@@ -75,7 +75,7 @@ func eachRecord(t *testing.T) map[string]kept {
 	tether := money.Asset{Currency: "USDT", Network: "tron", Env: money.Test}
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	rate, address := RateID(org, "USD", "RUB"), BlockID(org, BlockIP, "192.0.2.0/24")
-	card := strings.Repeat("0a", CardPrintLength/2)
+	card := strings.Repeat("0a", CardFingerprintLength/2)
 	return map[string]kept{
 		"partner": keep(t, Partners, org, id, Partner{
 			ID: id, Org: org, Number: 7, Name: "Shop", Login: "shop", PassHash: "$argon2id$x", Email: "a@shop.example", Lang: "ru",
@@ -150,10 +150,10 @@ func eachRecord(t *testing.T) map[string]kept {
 			Idle: time.Minute, Revoked: 8, Used: 6,
 		}, func(s *Session) { s.Created = 0 }, `{}`, "hash", "roles", "partner"),
 		"platform": keep(t, Platforms, PlatformOrg, PlatformID, Platform{
-			NextPartner: 3, AdminTokens: [][32]byte{{1}, {31: 2}}, Retired: [][32]byte{{3}}, Sandbox: []Demo{{org, 1}, {other, 2}},
+			NextPartner: 3, AdminTokens: [][32]byte{{1}, {31: 2}}, Retired: [][32]byte{{3}}, Sandbox: []SandboxOrg{{org, 1}, {other, 2}},
 		}, func(*Platform) {}, `{}`, "next_partner"),
 		"settlement": keep(t, Settlements, org, id, Settlement{
-			ID: id, Org: org, Partner: 7, Reference: "wire", Out: true, Lines: []SettlementLine{{tether, ledger.MaxAmount}}, Created: created, Seq: 12,
+			ID: id, Org: org, Partner: 7, Reference: "wire", Outgoing: true, Lines: []SettlementLine{{tether, ledger.MaxAmount}}, Created: created, Seq: 12,
 		}, func(s *Settlement) { s.Created, s.Seq = 0, 0 },
 			`{"id":`+idText+`,"partner_id":7,"direction":"out","amount":"1`+strings.Repeat("0", 72)+`","currency":"USDT","network":"tron","env":"test",`+
 				`"reference":"wire","created_at":`+createdAt+`,"seq":12}`,
@@ -255,7 +255,7 @@ func TestANewKeyIsShownWithItsValueOnly(t *testing.T) {
 	k := &APIKey{ID: testID(1), Partner: 7, Name: "k", Prefix: "mzk_1", Value: "mzk_12", Created: 5}
 	const want = `{"id":"00000000-0000-0000-0000-000000000001","key":"mzk_12","prefix":"mzk_1","name":"k","partner_id":7,` +
 		`"created_at":"1970-01-01T00:00:00.000005+00:00","expires_at":null`
-	if got := string(APIKeys.AppendFields([]byte("{"), k, schema.Style{New: true})); got != want {
+	if got := string(APIKeys.AppendFields([]byte("{"), k, schema.Style{JustCreated: true})); got != want {
 		t.Errorf("shown is %s, want %s", got, want)
 	}
 }

@@ -187,7 +187,6 @@ func (t *Terminal) Reparse() error {
 	t.Settings, unset = ParseSettings(t.ProviderParams)
 	t.readProvider(new(schema.Faults))
 	t.Notification, unheard = ParseNotification(t.MerchantParams)
-	t.Notification.forgetMasks()
 	return Join(unset, unheard)
 }
 

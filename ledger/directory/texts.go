@@ -19,8 +19,8 @@ const (
 	MaxSecret = 512
 )
 
-// sorted returns a sorted copy without repetitions, nil when empty.
-func sorted(list []string) []string {
+// sortedUnique returns a sorted copy without repetitions, nil when empty.
+func sortedUnique(list []string) []string {
 	if len(list) == 0 {
 		return nil
 	}
@@ -89,7 +89,7 @@ var LanguageRule = "must be one of " + strings.Join(languages, ", ")
 // languages.
 func IsLanguage(lang string) bool { return slices.Contains(languages, lang) }
 
-// langRule refuses a language that is not the service's.
+// langRule refuses a language that IsLanguage does not accept.
 func langRule(value any) string {
 	if IsLanguage(value.(string)) {
 		return ""

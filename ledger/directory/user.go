@@ -44,7 +44,7 @@ var Users = schema.NewType[User]("user",
 		schema.Help("e-mail address")), func(u *User) *string { return &u.Email }),
 	schema.Field(schema.Text(3, "name", schema.Required, schema.OneLine, schema.ShownAfter("login"),
 		schema.Help("name of the user")), func(u *User) *string { return &u.Name }),
-	schema.Field(roleset(4, "roles", schema.Required, schema.Flag("role"),
+	schema.Field(rolesColumn(4, "roles", schema.Required, schema.Flag("role"),
 		schema.Help("one or more of admin, auditor, client and partner")), func(u *User) *Roles { return &u.Roles }),
 	schema.Field(schema.Integer(5, "partner_id", 0, math.MaxInt64, schema.Settable, schema.Flag("partner"),
 		schema.Help("number of the partner for which the user acts; 0 means none")), func(u *User) *int64 { return &u.Partner }),
@@ -53,12 +53,12 @@ var Users = schema.NewType[User]("user",
 	createdColumn(func(u *User) *ledger.Micros { return &u.Created }),
 	schema.Field(schema.Text(7, "pass_hash", schema.NotShown, schema.Needed), func(u *User) *string { return &u.PassHash }),
 	schema.NumberField(schema.Derived(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
-).CrossCheck(relateUser).
-	Invariant(func(u *User) string { return actsOddly(u.Roles, u.Partner) }).
+).CrossCheck(crossCheckUser).
+	Invariant(func(u *User) string { return partnerRoleProblem(u.Roles, u.Partner) }).
 	WithEnvelope(func(u *User, at schema.Envelope) { u.Org, u.ID, u.Created = at.Org, at.ID, at.Created })
 
-// relateUser requires a partner for PartnerRole, and refuses one otherwise.
-func relateUser(_, u *User, f *schema.Faults) {
+// crossCheckUser requires a partner for PartnerRole, and refuses one otherwise.
+func crossCheckUser(_, u *User, f *schema.Faults) {
 	acts := u.Roles.Has(PartnerRole)
 	switch {
 	case f.Has("roles") || f.Has("partner_id"):
@@ -104,7 +104,7 @@ func (u *User) Patch(change schema.Change[User]) (*User, ledger.Event, error) {
 	return &next, movedEvent(ledger.User, u.ID, switching(u.Active, next.Active), onOff(u.Active), onOff(next.Active)), nil
 }
 
-// Role is what a person may do. The zero value is invalid.
+// Role names a set of rights. The zero value is invalid.
 type Role string
 
 // The roles.

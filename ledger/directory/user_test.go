@@ -126,19 +126,19 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 		"switched off":   {func(r *User, _ *schema.Faults) { r.Active = off }, "deactivate", true},
 		"off and a name": {func(r *User, _ *schema.Faults) { r.Active = off; r.Name = text }, "deactivate", true},
 	} {
-		session, _ := anna.Begin(testID(3), [32]byte{1}, 1)
+		session, _ := anna.BeginSession(testID(3), [32]byte{1}, 1)
 		next, event, err := anna.Patch(c.patch)
 		if err != nil || event.Name != c.event || (event.Name == "") != (next == anna) {
 			t.Errorf("%s: %+v %v", what, event, err)
 			continue
 		}
-		if ended := !next.Begun(session); ended != c.ends {
+		if ended := !next.AllowsSession(session); ended != c.ends {
 			t.Errorf("%s: ended %v, want %v", what, ended, c.ends)
 		}
 	}
 	gone, _, _ := anna.Patch(func(r *User, _ *schema.Faults) { r.Active = off })
-	session, _ := anna.Begin(testID(3), [32]byte{1}, 1)
-	if decoded, event, err := gone.Patch(func(r *User, _ *schema.Faults) { r.Active = on }); err != nil || event.Name != "activate" || decoded.Begun(session) {
+	session, _ := anna.BeginSession(testID(3), [32]byte{1}, 1)
+	if decoded, event, err := gone.Patch(func(r *User, _ *schema.Faults) { r.Active = on }); err != nil || event.Name != "activate" || decoded.AllowsSession(session) {
 		t.Error("a session came back with its user", event, err)
 	}
 	if other, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditor }); err != nil || other.Partner != 0 {
@@ -157,21 +157,21 @@ func TestAPartnersPasswordEndsItsSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, event := p.Begin(testID(3), [32]byte{1}, 5)
-	if event.Name != "create" || !p.Begun(session) || session.Partner != 7 || !slices.Equal(session.Roles, Roles{PartnerRole}) {
+	session, event := p.BeginSession(testID(3), [32]byte{1}, 5)
+	if event.Name != "create" || !p.AllowsSession(session) || session.Partner != 7 || !slices.Equal(session.Roles, Roles{PartnerRole}) {
 		t.Fatalf("%+v %+v", session, event)
 	}
 	off, hash := false, "other"
-	if switched, _, err := p.Patch(func(r *Partner, _ *schema.Faults) { r.Active = off }, false); err != nil || !switched.Begun(session) {
+	if switched, _, err := p.Patch(func(r *Partner, _ *schema.Faults) { r.Active = off }, false); err != nil || !switched.AllowsSession(session) {
 		t.Error("a deactivated partner's sessions are for the caller to refuse, with 403", err)
 	}
-	if next, event, err := p.Patch(func(r *Partner, _ *schema.Faults) { r.PassHash = hash }, false); err != nil || event.Name != "update" || next.Begun(session) || next.PassHash != hash {
+	if next, event, err := p.Patch(func(r *Partner, _ *schema.Faults) { r.PassHash = hash }, false); err != nil || event.Name != "update" || next.AllowsSession(session) || next.PassHash != hash {
 		t.Error("a session outlived its password", err)
 	}
 	other, _, _ := NewPartner(Partner{ID: testID(9), Org: testID(2), Number: 8, Name: "P", Login: "q", Active: true}, false)
 	anna, _, _ := aUser(t, func(d *User) { d.Roles, d.Partner = Roles{"partner"}, 7 })
-	hers, _ := anna.Begin(testID(4), [32]byte{2}, 5)
-	if other.Begun(session) || p.Begun(hers) || anna.Begun(session) {
+	hers, _ := anna.BeginSession(testID(4), [32]byte{2}, 5)
+	if other.AllowsSession(session) || p.AllowsSession(hers) || anna.AllowsSession(session) {
 		t.Error("a session is of more than one")
 	}
 }
@@ -184,20 +184,20 @@ func TestLivesOfASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := ledger.MicrosOf(time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC))
-	s, _ := anna.Begin(testID(3), [32]byte{1}, begun)
+	s, _ := anna.BeginSession(testID(3), [32]byte{1}, begun)
 	if end := begun + 12*3600*second; !s.Valid(end-1) || s.Valid(end) {
 		t.Error("the session doesn't end after 12 hours")
 	}
 	rest := ledger.Micros(30 * 60 * second)
 	used := begun + 3600*second
-	if s.Rested(0, begun+rest-1) || !s.Rested(0, begun+rest) || s.Rested(used, used+rest-1) || !s.Rested(used, used+rest) {
+	if s.IdleTooLong(0, begun+rest-1) || !s.IdleTooLong(0, begun+rest) || s.IdleTooLong(used, used+rest-1) || !s.IdleTooLong(used, used+rest) {
 		t.Error("the session doesn't end after 30 minutes of rest")
 	}
-	noted, event := s.Note(used)
-	if event.Name != "use" || noted.Rested(0, used+rest-1) || s.Used != begun {
+	noted, event := s.RecordUse(used)
+	if event.Name != "use" || noted.IdleTooLong(0, used+rest-1) || s.Used != begun {
 		t.Error("what was noted is no use", event)
 	}
-	if same, event := noted.Note(used); same != noted || event.Name != "" {
+	if same, event := noted.RecordUse(used); same != noted || event.Name != "" {
 		t.Error("noted twice")
 	}
 	gone, event := noted.Revoke(used)
@@ -207,56 +207,56 @@ func TestLivesOfASession(t *testing.T) {
 	if again, event := gone.Revoke(used + 1); again != gone || event.Name != "" {
 		t.Error("revoked twice")
 	}
-	if late, event := gone.Note(used + 1); late != gone || event.Name != "" {
+	if late, event := gone.RecordUse(used + 1); late != gone || event.Name != "" {
 		t.Error("a use of a revoked session was noted")
 	}
 }
 
 func TestUsesOfAKeyAreNoted(t *testing.T) {
 	k := &APIKey{ID: testID(1)}
-	noted, event := k.Note(5)
+	noted, event := k.RecordUse(5)
 	if noted.Used != 5 || k.Used != 0 || event.Name != "use" || event.From != "active" || event.To != "active" {
 		t.Errorf("%+v %+v", noted, event)
 	}
-	if older, event := noted.Note(4); older != noted || event.Name != "" {
+	if older, event := noted.RecordUse(4); older != noted || event.Name != "" {
 		t.Error("an older use was noted")
 	}
 	revoked, _ := noted.Revoke(6)
-	if late, event := revoked.Note(7); late != revoked || event.Name != "" {
+	if late, event := revoked.RecordUse(7); late != revoked || event.Name != "" {
 		t.Error("a use of a revoked key was noted")
 	}
 }
 
 func TestRotationRetiresATokenForEver(t *testing.T) {
-	p, err := NewPlatform().Admit([32]byte{1})
+	p, err := NewPlatform().AcceptAdminToken([32]byte{1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err = p.Admit([32]byte{2}); err != nil {
+	if p, err = p.AcceptAdminToken([32]byte{2}); err != nil {
 		t.Fatal(err)
 	}
-	next, err := p.Rotate([32]byte{1}, [32]byte{3})
+	next, err := p.RotateAdminToken([32]byte{1}, [32]byte{3})
 	if err != nil || !slices.Equal(next.AdminTokens, [][32]byte{{2}, {3}}) || !slices.Equal(next.Retired, [][32]byte{{1}}) {
 		t.Fatal(next, err)
 	}
 	if len(p.AdminTokens) != 2 || p.AdminTokens[0] != [32]byte{1} || len(p.Retired) != 0 {
 		t.Error("the old record changed")
 	}
-	if _, err := next.Rotate([32]byte{1}, [32]byte{4}); refusal(t, err).Code != ledger.Unauthorized {
+	if _, err := next.RotateAdminToken([32]byte{1}, [32]byte{4}); refusal(t, err).Code != ledger.Unauthorized {
 		t.Error("a retired token was rotated", err)
 	}
-	if _, err := next.Admit([32]byte{1}); refusal(t, err).Code != ledger.Conflict {
+	if _, err := next.AcceptAdminToken([32]byte{1}); refusal(t, err).Code != ledger.Conflict {
 		t.Error("a retired token was admitted", err)
 	}
-	all := next.RotateAll([32]byte{5})
+	all := next.RotateAllAdminTokens([32]byte{5})
 	if !slices.Equal(all.AdminTokens, [][32]byte{{5}}) || !slices.Equal(all.Retired, [][32]byte{{1}, {2}, {3}}) {
 		t.Error(all)
 	}
-	if e := all.Rotated(); e.Name != "rotate" || !Legal(ledger.Platform, e.Name, e.From, e.To) {
+	if e := all.RotationEvent(); e.Name != "rotate" || !Legal(ledger.Platform, e.Name, e.From, e.To) {
 		t.Error(e)
 	}
 	for i := range MaxRetiredTokens {
-		all = all.RotateAll([32]byte{9, byte(i), byte(i >> 8)})
+		all = all.RotateAllAdminTokens([32]byte{9, byte(i), byte(i >> 8)})
 	}
 	if len(all.Retired) != MaxRetiredTokens || slices.Contains(all.Retired, [32]byte{1}) || !slices.Contains(all.Retired, [32]byte{5}) {
 		t.Errorf("%d retired tokens are remembered, want the latest %d", len(all.Retired), MaxRetiredTokens)

@@ -26,11 +26,11 @@ type Machine[S comparable, E comparable, P Transition[S]] struct {
 	initial S
 	states  []S
 	events  []E
-	steps   map[cell[S, E]]P
+	steps   map[stateEvent[S, E]]P
 	final   map[S]bool // has an entry for each state
 }
 
-type cell[S comparable, E comparable] struct {
+type stateEvent[S comparable, E comparable] struct {
 	state S
 	event E
 }
@@ -45,13 +45,13 @@ func Compile[S comparable, E comparable, P Transition[S]](initial S, states []S,
 		initial: initial,
 		states:  slices.Clone(states),
 		events:  slices.Clone(events),
-		steps:   make(map[cell[S, E]]P),
+		steps:   make(map[stateEvent[S, E]]P),
 		final:   make(map[S]bool, len(states)),
 	}
 	for state, row := range table {
 		m.final[state] = len(row) == 0
 		for event, step := range row {
-			m.steps[cell[S, E]{state, event}] = step
+			m.steps[stateEvent[S, E]{state, event}] = step
 		}
 	}
 	return m, nil
@@ -69,7 +69,7 @@ func MustCompile[S comparable, E comparable, P Transition[S]](states []S, events
 // Next returns the step for an event in a state. ok is false if the machine refuses the event,
 // and for an unknown state or event.
 func (m *Machine[S, E, P]) Next(state S, event E) (step P, ok bool) {
-	step, ok = m.steps[cell[S, E]{state, event}]
+	step, ok = m.steps[stateEvent[S, E]{state, event}]
 	return step, ok
 }
 

@@ -12,7 +12,7 @@ type ContractView struct {
 	Org              ledger.ID
 	Started, Updated ledger.Micros // from the store's envelope
 	Number           uint64        // place in the sequence of contract numbers
-	Listed           bool          // the answer is a list
+	InList           bool          // the answer is a list
 }
 
 // AppendContract appends a contract's fields in the style of its reading: all of them or, in a
@@ -26,14 +26,14 @@ func AppendContract(e *schema.Encoder, r *contract.Record, v *ContractView) {
 	e.Text("contract_number", r.Number(v.Started, v.Number))
 	e.Word("status", string(r.Status))
 	e.Word("env", r.Asset.Env.String())
-	detail := !v.Listed || !r.Product.ShortLists
+	detail := !v.InList || !r.Product.ShortLists
 	for _, c := range r.Product.Columns.Columns {
 		switch {
 		case c == contract.Sent.Column:
 			if detail {
 				appendMetadata(e, r)
 			}
-		case c.Place == schema.Short, c.Place == schema.Detail && detail, c.Place == schema.Deep && !v.Listed:
+		case c.Place == schema.Short, c.Place == schema.Detail && detail, c.Place == schema.Deep && !v.InList:
 			appendColumn(e, r, c)
 		}
 	}
@@ -50,7 +50,7 @@ func appendMetadata(e *schema.Encoder, r *contract.Record) {
 			own[c.Name] = true
 		}
 	}
-	sent := contract.Sent.Of(r.Values)
+	sent := contract.Sent.Get(r.Values)
 	switch {
 	case len(own) == 0 && r.Reading.Answers.OmitEmpty && isEmpty(sent):
 		return
@@ -61,7 +61,7 @@ func appendMetadata(e *schema.Encoder, r *contract.Record) {
 		e.Object(contract.Sent.Name, sent)
 		return
 	}
-	e.Enter(contract.Sent.Name, '{')
+	e.OpenField(contract.Sent.Name, '{')
 	e.Members(sent, func(name []byte) bool { return !own[string(name)] })
 	for _, c := range r.Product.Columns.Columns {
 		if own[c.Name] && c.Place == schema.Metadata {

@@ -34,7 +34,7 @@ func appendMovement(out *schema.Encoder, entry *ledger.Entry, b *Balances) {
 	if entry.Closes != 0 {
 		out.Integer("closes", int64(entry.Closes))
 	}
-	out.Enter("postings", '[')
+	out.OpenField("postings", '[')
 	for i := range entry.Postings {
 		if !b.Shown[i] {
 			continue
@@ -61,7 +61,7 @@ func AppendEvent(out *schema.Encoder, e *ledger.Event, b *Balances) {
 	out.TextOrNull("to", e.To)
 	out.Instant("booked_at", e.Booked)
 	if e.Entry != nil {
-		out.Enter("entry", '{')
+		out.OpenField("entry", '{')
 		out.Word("phase", e.Entry.Phase.String())
 		appendMovement(out, e.Entry, b)
 		out.Close('}')

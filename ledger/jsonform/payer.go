@@ -30,7 +30,7 @@ func appendAuth(e *schema.Encoder, a *payment.Action) {
 	if method == "" {
 		method = "get" // type "none": nothing is called, and the specification has only two values
 	}
-	e.Enter(name, '{')
+	e.OpenField(name, '{')
 	e.Text("type", a.Type)
 	e.Word("version", authVersion)
 	e.Text("method", method)
@@ -42,7 +42,7 @@ func appendAuth(e *schema.Encoder, a *payment.Action) {
 // appendMaterial writes what the initiator must sign or complete, and the deadline.
 func appendMaterial(e *schema.Encoder, a *payment.Action) {
 	const deadline = "expires_at"
-	e.Enter(payment.MaterialField, '{')
+	e.OpenField(payment.MaterialField, '{')
 	if a != nil {
 		e.Members(a.Material, func(key []byte) bool { return a.ExpiresAt == 0 || string(key) != deadline })
 		if a.ExpiresAt != 0 {
@@ -56,15 +56,15 @@ func appendMaterial(e *schema.Encoder, a *payment.Action) {
 // institutions to choose from.
 func appendPayer(e *schema.Encoder, v *TransactionView) {
 	a := v.Action
-	if a == nil && !v.Waits {
+	if a == nil && !v.WaitsForPayer {
 		return
 	}
-	appendPage(e, "simple_auth_redirect_url", v.Page, true)
+	appendPage(e, "simple_auth_redirect_url", v.PageURL, true)
 	if a == nil {
 		return
 	}
 	if a.Destinations != nil {
-		e.Enter("availble_destinations", '[') // the specification's spelling
+		e.OpenField("availble_destinations", '[') // the specification's spelling
 		for i := range a.Destinations {
 			e.Open('{')
 			e.Text("target_bank_id", a.Destinations[i].ID)

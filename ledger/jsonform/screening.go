@@ -7,10 +7,10 @@ import (
 )
 
 // AppendScreening appends a screening's fields: the result and, with given, the input.
-func AppendScreening(e *schema.Encoder, s *contract.Screening, screened bool) {
+func AppendScreening(e *schema.Encoder, s *contract.Screening, withInput bool) {
 	e.ID("screening_id", s.ID)
 	e.Word("decision", string(s.Decision))
-	e.Enter("rules", '[')
+	e.OpenField("rules", '[')
 	for _, finding := range s.Findings {
 		e.Open('{')
 		e.Text("code", finding.Code)
@@ -21,15 +21,15 @@ func AppendScreening(e *schema.Encoder, s *contract.Screening, screened bool) {
 	e.Close(']')
 	e.Integer("ruleset_version", int64(s.Ruleset))
 	e.Instant("screened_at", s.At)
-	if screened {
-		e.Enter("given", '{')
+	if withInput {
+		e.OpenField("given", '{')
 		appendScreened(e, &s.Input)
 		e.Close('}')
 	}
 }
 
 // appendScreened writes the input of a screening under the parameter names of the query.
-func appendScreened(e *schema.Encoder, screened *contract.Screened) {
+func appendScreened(e *schema.Encoder, screened *contract.ScreeningInput) {
 	for _, field := range []struct{ name, value string }{
 		{"subject", screened.Subject}, {"region", screened.Region}, {"asset_type", screened.AssetType}, {"activity", screened.Activity},
 		{"description", screened.Description}, {"currency", screened.Currency},

@@ -8,11 +8,11 @@ import (
 
 // TransactionView is what an answer shows of a transaction besides its record.
 type TransactionView struct {
-	Started ledger.Micros   // from the store's envelope
-	Lang    string          // the partner's, for texts; empty: it has none
-	Action  *payment.Action // what the payer has to do; nil: nothing, or the time for it has passed
-	Waits   bool            // it waits for its payer on the hosted page
-	Page    string          // address of the payer's page; empty: this caller gets none
+	Started       ledger.Micros   // from the store's envelope
+	Lang          string          // the partner's, for texts; empty: it has none
+	Action        *payment.Action // what the payer has to do; nil: nothing, or the time for it has passed
+	WaitsForPayer bool            // it waits for its payer on the hosted page
+	PageURL       string          // address of the payer's page; empty: this caller gets none
 }
 
 // AppendTransaction appends a transaction as in the specification's table "Transaction", with
@@ -33,7 +33,7 @@ func AppendTransaction(dst []byte, r *payment.Record, v *TransactionView) []byte
 	appendPaidBy(&e, r)
 	e.Instant("started", v.Started)
 	e.Instant("finished", r.Finished)
-	appendPage(&e, "widget_url", v.Page, v.Waits)
+	appendPage(&e, "widget_url", v.PageURL, v.WaitsForPayer)
 	if r.Type == payment.Payment {
 		appendAuth(&e, v.Action)
 		appendMaterial(&e, v.Action)
@@ -58,7 +58,7 @@ func AppendHosted(dst []byte, r *payment.Record, v *TransactionView) []byte {
 	e.Amount("amount", r.Amount)
 	e.Word("currency", string(r.Asset.Currency))
 	e.Instant("started", v.Started)
-	appendPage(&e, "widget_url", v.Page, v.Waits)
+	appendPage(&e, "widget_url", v.PageURL, v.WaitsForPayer)
 	e.Close('}')
 	return e.Buf
 }
@@ -132,7 +132,7 @@ func appendMethod(e *schema.Encoder, r *payment.Record) {
 		e.Null(name)
 		return
 	}
-	e.Enter(name, '{')
+	e.OpenField(name, '{')
 	e.Word("type", r.Method)
 	if r.CardBIN != "" {
 		e.TextOrNull("brand", r.CardBrand())
@@ -171,7 +171,7 @@ func appendRefunds(e *schema.Encoder, r *payment.Record, lang string) {
 	e.ID("refund_id", last.ID)
 	e.Text("refund_msg", last.Describe(lang))
 	e.Amount("refunded_amount", r.Refunded)
-	e.Enter("refunds", '[')
+	e.OpenField("refunds", '[')
 	for i := range r.Refunds {
 		f := &r.Refunds[i]
 		e.Open('{')

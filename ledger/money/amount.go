@@ -30,11 +30,11 @@ var (
 func FromUint64(u uint64) Amount { return Amount{uint256.Int{u}} }
 
 // Uint64 returns the amount as a uint64, if it fits.
-func (a Amount) Uint64() (uint64, bool) { return a.v[0], a.small() }
+func (a Amount) Uint64() (uint64, bool) { return a.v[0], a.fitsUint64() }
 
-// small tells whether the amount is below 2^64. All operations have a fast path for such
+// fitsUint64 tells whether the amount is below 2^64. All operations have a fast path for such
 // amounts.
-func (a *Amount) small() bool { return a.v[1]|a.v[2]|a.v[3] == 0 }
+func (a *Amount) fitsUint64() bool { return a.v[1]|a.v[2]|a.v[3] == 0 }
 
 // IsZero tells whether the amount is 0.
 func (a Amount) IsZero() bool { return a == Amount{} }
@@ -55,7 +55,7 @@ func (a Amount) Min(b Amount) Amount {
 
 // Add returns a + b. The error is ErrOverflow.
 func (a Amount) Add(b Amount) (Amount, error) {
-	if a.small() && b.small() {
+	if a.fitsUint64() && b.fitsUint64() {
 		sum, carry := bits.Add64(a.v[0], b.v[0], 0)
 		return Amount{uint256.Int{sum, carry}}, nil
 	}
@@ -100,7 +100,7 @@ func (a Amount) MulDivFloor(num, den Amount) (Amount, error) {
 	if den.IsZero() { // uint256 would return 0 and no overflow
 		return Amount{}, ErrDivision
 	}
-	if a.small() && num.small() && den.small() {
+	if a.fitsUint64() && num.fitsUint64() && den.fitsUint64() {
 		if hi, lo := bits.Mul64(a.v[0], num.v[0]); hi < den.v[0] {
 			quotient, _ := bits.Div64(hi, lo, den.v[0])
 			return FromUint64(quotient), nil

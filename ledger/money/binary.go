@@ -11,7 +11,7 @@ const maxBytes = 32
 // AppendBinary appends the stored form: a byte with the length, 0 to 32, and that many
 // big-endian bytes without a leading zero. Zero is the single byte 0.
 func (a Amount) AppendBinary(dst []byte) []byte {
-	if a.small() {
+	if a.fitsUint64() {
 		var buf [8]byte
 		n := (bits.Len64(a.v[0]) + 7) / 8
 		binary.BigEndian.PutUint64(buf[:], a.v[0])

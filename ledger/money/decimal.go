@@ -93,7 +93,7 @@ func (a *Amount) shift(u uint64) bool {
 
 // String returns the amount in canonical digits, the form that Parse accepts.
 func (a Amount) String() string {
-	if a.small() {
+	if a.fitsUint64() {
 		return strconv.FormatUint(a.v[0], 10)
 	}
 	return string(a.AppendDecimal(make([]byte, 0, MaxDigits)))
@@ -101,13 +101,13 @@ func (a Amount) String() string {
 
 // AppendDecimal appends the canonical digits. It allocates only to grow dst.
 func (a Amount) AppendDecimal(dst []byte) []byte {
-	if a.small() {
+	if a.fitsUint64() {
 		return strconv.AppendUint(dst, a.v[0], 10)
 	}
 	var digits [MaxDigits]byte
 	base := uint256.Int{10_000_000_000_000_000_000}
 	at := len(digits)
-	for !a.small() {
+	for !a.fitsUint64() {
 		var rest uint256.Int
 		a.v.DivMod(&a.v, &base, &rest)
 		for range chunkDigits {

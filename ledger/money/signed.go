@@ -40,8 +40,8 @@ func ParseSigned(s string) (Signed, error) {
 	return Signed{Negative: negative, Abs: abs}, nil
 }
 
-// below tells whether s is less than 0.
-func (s Signed) below() bool { return s.Negative && !s.Abs.IsZero() }
+// isNegative tells whether s is less than 0.
+func (s Signed) isNegative() bool { return s.Negative && !s.Abs.IsZero() }
 
 // IsZero tells whether s is 0.
 func (s Signed) IsZero() bool { return s.Abs.IsZero() }
@@ -51,7 +51,7 @@ func (s Signed) Neg() Signed { return Signed{Negative: !s.Negative && !s.Abs.IsZ
 
 // Amount returns s as an Amount, if it is not negative.
 func (s Signed) Amount() (Amount, bool) {
-	if s.below() {
+	if s.isNegative() {
 		return Amount{}, false
 	}
 	return s.Abs, true
@@ -59,8 +59,8 @@ func (s Signed) Amount() (Amount, bool) {
 
 // Add returns s + o. The error is ErrOverflow if the magnitude is out of an Amount's range.
 func (s Signed) Add(o Signed) (Signed, error) {
-	if s.below() != o.below() {
-		if s.below() {
+	if s.isNegative() != o.isNegative() {
+		if s.isNegative() {
 			s, o = o, s
 		}
 		return Difference(s.Abs, o.Abs), nil
@@ -69,17 +69,17 @@ func (s Signed) Add(o Signed) (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
-	return Signed{Negative: s.below(), Abs: sum}, nil
+	return Signed{Negative: s.isNegative(), Abs: sum}, nil
 }
 
 // Cmp returns -1, 0 or +1 if s is less than, equal to or greater than o.
 func (s Signed) Cmp(o Signed) int {
 	switch {
-	case s.below() && o.below():
+	case s.isNegative() && o.isNegative():
 		return o.Abs.Cmp(s.Abs)
-	case s.below():
+	case s.isNegative():
 		return -1
-	case o.below():
+	case o.isNegative():
 		return 1
 	}
 	return s.Abs.Cmp(o.Abs)
@@ -90,7 +90,7 @@ func (s Signed) Less(o Signed) bool { return s.Cmp(o) < 0 }
 
 // String returns the digits, preceded by a minus sign if negative; never "-0".
 func (s Signed) String() string {
-	if s.below() {
+	if s.isNegative() {
 		return "-" + s.Abs.String()
 	}
 	return s.Abs.String()
@@ -117,7 +117,7 @@ func (s *Signed) UnmarshalJSON(b []byte) error {
 // an Amount.
 func (s Signed) AppendBinary(dst []byte) []byte {
 	sign := byte(0)
-	if s.below() {
+	if s.isNegative() {
 		sign = 1
 	}
 	return s.Abs.AppendBinary(append(dst, sign))

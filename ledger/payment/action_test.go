@@ -345,7 +345,7 @@ func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 			t.Fatalf("it asks %v early", ask)
 		}
 		_, d, decided := l.onDue(time.Microsecond)
-		if !decided || !d.Outcome {
+		if !decided || !d.MustRecord {
 			t.Fatal("it did not lapse")
 		}
 		l.want(d, "lapse action_required", "due 10s, ask op")

@@ -35,7 +35,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 		return Decision{}, false
 	}
 	d = next(r)
-	d.Outcome = true
+	d.MustRecord = true
 	if a.Meta != nil {
 		d.Record.RailMeta = a.Meta
 	}
@@ -279,7 +279,7 @@ func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask As
 	case r.AwaitsPayer() && !early:
 		d = next(r)
 		d.move(Expire, nil)
-		d.Outcome = true
+		d.MustRecord = true
 		d.end(Failure{Code: PayerActionExpired})
 		return AskNothing, d, true
 	case r.Status == ActionRequired && now >= r.Action.Until:
@@ -289,7 +289,7 @@ func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask As
 	case r.Status.Held() && c.Due < r.HoldUntil: // an earlier void failed
 		return AskInquire, Decision{}, false
 	case r.SettledLate:
-		d, decided = c.DecideGiveBack(r, request)
+		d, decided = c.DecideSuspenseRefund(r, request)
 		return AskNothing, d, decided
 	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider():
 		return AskInquire, Decision{}, false

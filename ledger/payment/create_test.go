@@ -140,7 +140,7 @@ func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 		t.Error("it expired early")
 	}
 	ask, d, decided := l.onDue(30 * time.Minute)
-	if ask != payment.AskNothing || !decided || !d.Outcome {
+	if ask != payment.AskNothing || !decided || !d.MustRecord {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
 	l.want(d, "expire rejected", "final")
@@ -179,7 +179,7 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	l := newScenario(t, payment.Payment, "1000", terms(onTop(0, "7")))
 	first, before := l.r, *l.r
 	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(deducted(0, "20")))
-	if !ok || d.Outcome {
+	if !ok || d.MustRecord {
 		t.Fatal("not rerouted by a command")
 	}
 	l.apply(d)

@@ -36,15 +36,15 @@ const (
 
 // Decision is the effect of a command or an answer on a transaction.
 type Decision struct {
-	Record   *Record // the next record, never the same pointer as the old one
-	Events   []ledger.Event
-	Funds    []ledger.FundsGuard
-	Counters []ledger.CounterGuard
-	Due      ledger.Micros // when the record is due; 0: never
-	Finish   bool          // the record reaches a final status
-	Outcome  bool          // the decision records what has already happened: the writer may not refuse it
-	Ask      Ask
-	Return   *Decision // the return transaction, for Reversed
+	Record     *Record // the next record, never the same pointer as the old one
+	Events     []ledger.Event
+	Funds      []ledger.FundsGuard
+	Counters   []ledger.CounterGuard
+	Due        ledger.Micros // when the record is due; 0: never
+	Finish     bool          // the record reaches a final status
+	MustRecord bool          // the decision records what has already happened: the writer may not refuse it
+	Ask        Ask
+	Return     *Decision // the return transaction, for Reversed
 
 	bounds     []Bound // the bounds whose counters begin at firstBound in Counters
 	firstBound int
@@ -241,17 +241,17 @@ func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
 }
 
 // Bounds of the gaps between inquiries. The gaps grow up to 2^maxBackOff provider time-outs. A gap is at least
-// minAgain, even if the rail wants an inquiry at once, so that a new due instant always differs from the old one.
+// minRetryDelay, even if the rail wants an inquiry at once, so that a new due instant always differs from the old one.
 const (
-	maxBackOff = 8
-	minAgain   = time.Millisecond
-	maxAgain   = 24 * time.Hour // even if the rail asks for a longer gap
+	maxBackOff    = 8
+	minRetryDelay = time.Millisecond
+	maxRetryDelay = 24 * time.Hour // even if the rail asks for a longer gap
 )
 
 // again returns the instant of the next inquiry after an answer that is not final.
 func (c DecisionContext) again(inquiries *uint8, a Answer) ledger.Micros {
 	if a.Again > 0 {
-		return c.after(min(max(a.Again, minAgain), maxAgain))
+		return c.after(min(max(a.Again, minRetryDelay), maxRetryDelay))
 	}
 	gap := c.Inquire << min(*inquiries, maxBackOff)
 	*inquiries = min(*inquiries+1, maxBackOff)

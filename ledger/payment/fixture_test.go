@@ -122,7 +122,7 @@ func (l *scenario) apply(d payment.Decision) payment.Decision {
 func (l *scenario) onAnswer(a payment.Answer) payment.Decision {
 	l.t.Helper()
 	d, ok := l.c.Answered(l.r, a)
-	if !ok || !d.Outcome {
+	if !ok || !d.MustRecord {
 		l.t.Fatalf("%s: %v was not decided on", l.r.Status, a.Verdict)
 	}
 	return l.apply(d)
@@ -133,7 +133,7 @@ func (l *scenario) onAnswer(a payment.Answer) payment.Decision {
 func (l *scenario) onOpAnswer(a payment.Answer) payment.Decision {
 	l.t.Helper()
 	d, ok := l.c.OpAnswered(l.r, l.r.Op.Request, a)
-	if !ok || !d.Outcome {
+	if !ok || !d.MustRecord {
 		l.t.Fatalf("%s: %v was not decided on", l.r.Status, a.Verdict)
 	}
 	return l.apply(d)
@@ -193,7 +193,7 @@ func (l *scenario) onRequest(d payment.Decision, err error) payment.Decision {
 	if err != nil {
 		l.t.Fatalf("%s: %v", l.r.Status, err)
 	}
-	if d.Outcome {
+	if d.MustRecord {
 		l.t.Fatalf("%s: what a caller asks for may be refused", l.r.Status)
 	}
 	return l.apply(d)

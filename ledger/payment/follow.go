@@ -67,7 +67,7 @@ func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) 
 // lapse decides the intent to void a charge that has waited too long.
 func (c DecisionContext) lapse(r *Record, request ledger.ID, why Code) Decision {
 	d := c.void(r, Lapse, why, request)
-	d.Outcome = true // a timer decided it, so no caller could receive a refusal
+	d.MustRecord = true // a timer decided it, so no caller could receive a refusal
 	return d
 }
 
@@ -260,7 +260,7 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 		return Decision{}, false
 	}
 	d = next(r)
-	d.Outcome = true
+	d.MustRecord = true
 	o := *r.Op
 	d.Record.Op = &o
 	if a.Meta != nil {

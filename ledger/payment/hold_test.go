@@ -298,7 +298,7 @@ func TestAHoldThatIsTooOldIsGivenUp(t *testing.T) {
 		t.Fatal("it lapsed early")
 	}
 	ask, d, decided := l.onDue(time.Microsecond)
-	if ask != payment.AskNothing || !decided || !d.Outcome {
+	if ask != payment.AskNothing || !decided || !d.MustRecord {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
 	l.want(d, "lapse payment_suspended", "due 10s, ask op")

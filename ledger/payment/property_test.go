@@ -401,7 +401,7 @@ func (o *one) correct() (payment.Decision, bool) {
 	return o.c.DecideCorrection(o.r, payment.Failure{Detail: "corrected"})
 }
 
-func (o *one) giveBack() (payment.Decision, bool) { return o.c.DecideGiveBack(o.r, o.name()) }
+func (o *one) giveBack() (payment.Decision, bool) { return o.c.DecideSuspenseRefund(o.r, o.name()) }
 
 // resume continues a hosted transaction.
 func (o *one) resume() (payment.Decision, bool) {

@@ -2,13 +2,13 @@ package payment
 
 import "mizan/ledger"
 
-// This file decides on later messages from a provider: those about a transaction whose charge has ended already.
+// This file decides on late messages from a provider: they are about a transaction whose charge has already ended.
 
-// DecideReversal decides on settled money that the provider has taken back. It marks the original transaction as
-// reversed and adds a return: a separate transaction that books back the part that was not refunded yet. charge is
-// the seq of the entry that settled the original. ok is false if nothing is left to take back, or while a refund is
-// under way, because its answer comes first.
-func (c DecisionContext) DecideReversal(r *Record, charge uint64, returnID ledger.ID, why Failure) (Decision, bool) {
+// DecideReversal decides on a chargeback: settled money that the provider has taken back. It marks the original
+// transaction as reversed and adds a return, a separate transaction that reverses the part that was not refunded yet.
+// chargeSeq is the seq of the entry that settled the original. The second result is false if everything was already
+// refunded, or while a refund is under way, because its outcome has to be recorded first.
+func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID ledger.ID, why Failure) (Decision, bool) {
 	if r.Status != Charged && r.Status != Refunded {
 		return Decision{}, false
 	}
@@ -18,7 +18,7 @@ func (c DecisionContext) DecideReversal(r *Record, charge uint64, returnID ledge
 	}
 	original := next(r)
 	original.Record.ReturnID = returnID
-	original.Outcome = true
+	original.MustRecord = true
 	original.move(Reverse, nil)
 	original.end(Failure{Code: TakenBack, Detail: why.Detail})
 
@@ -29,8 +29,8 @@ func (c DecisionContext) DecideReversal(r *Record, charge uint64, returnID ledge
 	returned.Dest, _ = parts.dest.Amount() // zero for a negative part; the postings use the signed part
 	returned.Request = Request{Type: Payout, Amount: unrefunded, Asset: r.Asset, Method: r.Method, CardBIN: r.CardBIN, CardLast4: r.CardLast4,
 		MerchantMeta: []byte(`{"reversal_of":"` + r.ID.String() + `"}`)}
-	original.Return = &Decision{Record: &returned, Outcome: true}
-	original.Return.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: charge, Postings: r.refundPostings(parts, true)})
+	original.Return = &Decision{Record: &returned, MustRecord: true}
+	original.Return.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: chargeSeq, Postings: r.refundPostings(parts, true)})
 	original.Return.Finish = true
 	return original, true
 }
@@ -43,22 +43,22 @@ func (c DecisionContext) DecideCorrection(r *Record, why Failure) (Decision, boo
 		return Decision{}, false
 	}
 	d := next(r)
-	d.Outcome = true
+	d.MustRecord = true
 	d.move(Correct, nil)
 	d.Record.Failure = why.as(ProcessingError)
 	d.Finish = true
-	d.Due = c.Due // unchanged: the timer still has to refund money in suspense
+	d.Due = c.Due // unchanged: the timer may still have to refund money on the suspense account
 	return d, true
 }
 
-// decideLateAnswer decides on an answer about a closed charge. If money has moved after all, it is booked to the
-// suspense account until it is refunded.
+// decideLateAnswer decides on a provider's answer about a charge that has already ended. If money has moved after
+// all, it is booked to the suspense account until it is refunded.
 func (c DecisionContext) decideLateAnswer(r *Record, a Answer) (Decision, bool) {
 	if a.Verdict != VerdictCharged || r.Terminal == (ledger.ID{}) || r.SettledLate {
 		return Decision{}, false
 	}
 	d := next(r)
-	d.Outcome = true
+	d.MustRecord = true
 	d.Record.SettledLate = true
 	if a.RRN != "" {
 		d.Record.RRN = a.RRN
@@ -66,19 +66,19 @@ func (c DecisionContext) decideLateAnswer(r *Record, a Answer) (Decision, bool) 
 	d.Counters = d.Record.reserve(c.Org, nil)
 	d.move(SettleLate, d.Record.suspense(ledger.Debit))
 	if r.Type == Payment {
-		d.Due = c.after(minAgain) // the timer refunds it, unless a caller has done so before
+		d.Due = c.after(minRetryDelay) // the timer refunds it, unless a caller has done so before
 	}
 	return d, true
 }
 
-// DecideGiveBack decides to refund money in suspense. ok is false if there is none, or if the transaction is a
-// payout, which can't be refunded.
-func (c DecisionContext) DecideGiveBack(r *Record, request ledger.ID) (Decision, bool) {
+// DecideSuspenseRefund decides to refund the transaction's money on the suspense account. The second result is false
+// if no money is there, or if the transaction is a payout, which can't be refunded.
+func (c DecisionContext) DecideSuspenseRefund(r *Record, request ledger.ID) (Decision, bool) {
 	if !r.SettledLate || r.Type != Payment || r.Op != nil || len(r.Refunds) > 0 {
 		return Decision{}, false
 	}
 	d := next(r)
-	d.Outcome = true
+	d.MustRecord = true
 	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: r.Amount, Late: true, From: r.Status}
 	d.Record.addRefund(c)
 	d.move(GiveBack, nil)

@@ -44,7 +44,7 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 		}
 		before, decided := *l.r, l.r
 		d, ok := l.c.DecideReversal(l.r, 7, next, payment.Failure{})
-		if !ok || !d.Outcome || !d.Return.Outcome {
+		if !ok || !d.MustRecord || !d.Return.MustRecord {
 			t.Fatalf("%s: not reversed", c.name)
 		}
 		l.want(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
@@ -120,7 +120,7 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	l.onAnswer(answers["refused"])
 	before, decided := *l.r, l.r
 	d, ok := l.c.DecideCorrection(l.r, payment.Failure{Code: payment.ProcessingError})
-	if !ok || !d.Outcome {
+	if !ok || !d.MustRecord {
 		t.Fatal("not corrected")
 	}
 	l.want(d, "correct failed", "final")
@@ -179,8 +179,8 @@ func TestALateSettlementIsGivenBack(t *testing.T) {
 	l.cancels()
 	l.onOpAnswer(answers["charged"])
 	l.onAnswer(answers["charged"])
-	d, ok := l.c.DecideGiveBack(l.r, l.name())
-	if !ok || !d.Outcome {
+	d, ok := l.c.DecideSuspenseRefund(l.r, l.name())
+	if !ok || !d.MustRecord {
 		t.Fatal("not given back")
 	}
 	l.apply(d)
@@ -193,7 +193,7 @@ func TestALateSettlementIsGivenBack(t *testing.T) {
 	if r := l.r; msg(r) != "The money was returned." || r.Op != nil || r.Failure.Describe("en") != "The transaction was cancelled before it settled." || !r.Refunded.IsZero() {
 		t.Errorf("%+v", r)
 	}
-	if _, again := l.c.DecideGiveBack(l.r, l.name()); again {
+	if _, again := l.c.DecideSuspenseRefund(l.r, l.name()); again {
 		t.Error("given back twice")
 	}
 }
@@ -204,7 +204,7 @@ func TestALateSettlementIsGivenBackAfterARestart(t *testing.T) {
 	l.onAnswer(answers["failed"])
 	l.onAnswer(answers["charged"])
 	ask, d, decided := l.onDue(time.Millisecond)
-	if ask != payment.AskNothing || !decided || !d.Outcome {
+	if ask != payment.AskNothing || !decided || !d.MustRecord {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
 	l.want(d, "give_back failed", "due 10s, ask op")
@@ -232,7 +232,7 @@ func TestALatePayoutIsNotGivenBack(t *testing.T) {
 	l := at(t, payment.Payout, payment.Charging)
 	l.onAnswer(answers["failed"])
 	l.onAnswer(answers["charged"])
-	if _, ok := l.c.DecideGiveBack(l.r, l.name()); ok {
+	if _, ok := l.c.DecideSuspenseRefund(l.r, l.name()); ok {
 		t.Error("a payout was given back")
 	}
 	if ask, _, decided := l.onDue(time.Hour); ask != payment.AskNothing || decided {
@@ -240,7 +240,7 @@ func TestALatePayoutIsNotGivenBack(t *testing.T) {
 	}
 	never := at(t, payment.Payment, payment.Charging)
 	never.onAnswer(answers["failed"])
-	if _, ok := never.c.DecideGiveBack(never.r, ledger.ID{9}); ok {
+	if _, ok := never.c.DecideSuspenseRefund(never.r, ledger.ID{9}); ok {
 		t.Error("what never moved was given back")
 	}
 }

@@ -14,14 +14,14 @@ const Field = "month"
 
 // Books is the state of an organization's books when a month is to be closed.
 type Books struct {
-	Now        ledger.Micros
-	FirstMonth Month // month of the journal's first event
-	LastClosed Month // the last closed one; 0: none
-	Overdue    int   // number of items due in the month or before that are still pending
+	Now          ledger.Micros
+	FirstMonth   Month // month of the journal's first event
+	LastClosed   Month // the last closed one; 0: none
+	PendingItems int   // number of items due in the month or before that are still pending
 }
 
-// next returns the only month that can be closed now.
-func (s *Books) next() Month {
+// nextToClose returns the only month that can be closed now.
+func (s *Books) nextToClose() Month {
 	if s.LastClosed != 0 {
 		return s.LastClosed + 1
 	}
@@ -39,10 +39,10 @@ func (m Month) CheckClose(s Books) error {
 		return ledger.Refuse(op, ledger.Conflict, "%v is closed already", m)
 	case s.Now < m.End():
 		return ledger.Refuse(op, ledger.Conflict, "%v has not ended", m)
-	case m != s.next():
-		return ledger.Refuse(op, ledger.Conflict, "%v has to be closed first", s.next())
-	case s.Overdue != 0:
-		return ledger.Refuse(op, ledger.Conflict, "%d items due in %v or earlier are still pending", s.Overdue, m)
+	case m != s.nextToClose():
+		return ledger.Refuse(op, ledger.Conflict, "%v has to be closed first", s.nextToClose())
+	case s.PendingItems != 0:
+		return ledger.Refuse(op, ledger.Conflict, "%d items due in %v or earlier are still pending", s.PendingItems, m)
 	}
 	return nil
 }

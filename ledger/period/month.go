@@ -23,11 +23,11 @@ func Parse(text string) (Month, bool) {
 	if err != nil || len(text) != len(layout) || at.Year() < firstYear || at.Year() > lastYear {
 		return 0, false
 	}
-	return Of(ledger.DateOf(at)), true
+	return MonthOf(ledger.DateOf(at)), true
 }
 
-// Of returns the month of a day, which must not be before 1970.
-func Of(on ledger.Date) Month {
+// MonthOf returns the month of a day, which must not be before 1970.
+func MonthOf(on ledger.Date) Month {
 	at := on.Time()
 	return Month((at.Year()-firstYear)*12+int(at.Month()-time.January)) + 1
 }

@@ -73,7 +73,7 @@ func TestAMonthHasItsCalendarDays(t *testing.T) {
 		if m.End().Date() != m.Last()+1 || (m.End()-1).Date() != m.Last() {
 			t.Errorf("%v ends at %v", m, m.End().Time())
 		}
-		if period.Of(m.First()) != m || period.Of(m.Last()) != m || period.Of(m.Last()+1) != m+1 {
+		if period.MonthOf(m.First()) != m || period.MonthOf(m.Last()) != m || period.MonthOf(m.Last()+1) != m+1 {
 			t.Errorf("days of %v are of other months", m)
 		}
 	}
@@ -128,7 +128,7 @@ func TestAMonthIsClosedWhenItHasEndedInOrderWithNothingDue(t *testing.T) {
 		{"not the next", "2026-11", "2026-12-01T00:00:00Z", "2026-09", "2026-09", 0, conflict},
 		{"something due", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "", 1, conflict},
 	} {
-		s := period.Books{Now: now(c.now), FirstMonth: month(t, c.firstMonth), Overdue: c.overdue}
+		s := period.Books{Now: now(c.now), FirstMonth: month(t, c.firstMonth), PendingItems: c.overdue}
 		if c.lastClosed != "" {
 			s.LastClosed = month(t, c.lastClosed)
 		}

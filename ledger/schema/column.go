@@ -34,7 +34,7 @@ type Column struct {
 	NotNull       bool     // in a struct: zero is a value, shown and stored
 	Default       any      // if nothing was sent; nil: none
 	Min, Max      int64    // of Integer and Percent
-	Zero          bool     // an amount may be zero
+	AllowZero     bool     // an amount may be zero
 	LongerThan    int      // a text must have more characters than this, not counting blanks at its ends
 	DateOrTime    bool     // a text is a date or an RFC 3339 time
 	MaxLength     int      // the most characters of a text, or entries of a list
@@ -57,7 +57,7 @@ type Column struct {
 	Sparse    bool // omitted if it has no value
 	Transient bool // computed for each viewer; not stored
 
-	place int    // index in its table and in a Row
+	index int    // index in its table and in a Row
 	field *field // in a struct; nil: the record is a Row
 }
 
@@ -87,7 +87,7 @@ func NewTable(base *Table, own ...Ref) *Table {
 	}
 	for _, ref := range own {
 		c := ref.column()
-		c.place = len(t.Columns)
+		c.index = len(t.Columns)
 		t.add(c)
 	}
 	return t
@@ -133,20 +133,20 @@ func (c *Column) Value(r Row) any {
 	if c.From != nil {
 		return c.From(r)
 	}
-	return r[c.place]
+	return r[c.index]
 }
 
 // Stored returns the value that a row itself holds, computed columns having none.
-func (c *Column) Stored(r Row) any { return r[c.place] }
+func (c *Column) Stored(r Row) any { return r[c.index] }
 
 // Put sets a value of the kind's Go type, or removes it. The row must not be shared yet.
-func (c *Column) Put(r Row, value any) { r[c.place] = value }
+func (c *Column) Put(r Row, value any) { r[c.index] = value }
 
 // Cell gives a column its Go type.
 type Cell[T any] struct{ *Column }
 
-// Of returns the column's value in a row, or the zero value.
-func (c Cell[T]) Of(r Row) T {
+// Get returns the column's value in a row, or the zero value.
+func (c Cell[T]) Get(r Row) T {
 	value, _ := c.Value(r).(T)
 	return value
 }
@@ -155,10 +155,10 @@ func (c Cell[T]) Of(r Row) T {
 func (c Cell[T]) Has(r Row) bool { return c.Value(r) != nil }
 
 // Set sets the column's value. The row must not be shared yet.
-func (c Cell[T]) Set(r Row, value T) { r[c.place] = value }
+func (c Cell[T]) Set(r Row, value T) { r[c.index] = value }
 
 // Clear removes the column's value.
-func (c Cell[T]) Clear(r Row) { r[c.place] = nil }
+func (c Cell[T]) Clear(r Row) { r[c.index] = nil }
 
 // Option sets a property of a column.
 type Option func(*Column)
@@ -180,7 +180,7 @@ func InDeep(c *Column)        { c.Place = Deep }
 func InMetadata(c *Column)    { c.Place = Metadata }
 func NotShown(c *Column)      { c.Place = Hidden }
 func Single(c *Column)        { c.Single = true }
-func OrZero(c *Column)        { c.Zero = true }
+func OrZero(c *Column)        { c.AllowZero = true }
 func IsDateOrTime(c *Column)  { c.DateOrTime = true }
 func Sparse(c *Column)        { c.Sparse = true }
 func Transient(c *Column)     { c.Transient = true }

@@ -37,8 +37,8 @@ func (e *Encoder) Open(bracket byte) {
 	e.Buf = append(e.Buf, bracket)
 }
 
-// Enter begins an object or an array that is a field.
-func (e *Encoder) Enter(name string, bracket byte) {
+// OpenField begins an object or an array that is a field.
+func (e *Encoder) OpenField(name string, bracket byte) {
 	e.Key(name)
 	e.Buf = append(e.Buf, bracket)
 }
@@ -67,7 +67,7 @@ func (e *Encoder) Object(name string, value []byte) {
 
 // Members writes those members of a JSON object whose names keep accepts. An absent object has
 // none.
-func (e *Encoder) Members(object []byte, keep func(name []byte) bool) {
+func (e *Encoder) Members(object []byte, include func(name []byte) bool) {
 	if len(object) == 0 {
 		return
 	}
@@ -77,7 +77,7 @@ func (e *Encoder) Members(object []byte, keep func(name []byte) bool) {
 		if !more {
 			return
 		}
-		if keep(name) {
+		if include(name) {
 			e.Comma()
 			e.Buf = append(AppendText(e.Buf, string(name)), ':')
 			e.Buf = append(e.Buf, value...)
@@ -110,7 +110,7 @@ func (e *Encoder) TextOrNull(name, value string) {
 
 // Texts writes a list of strings.
 func (e *Encoder) Texts(name string, values []string) {
-	e.Enter(name, '[')
+	e.OpenField(name, '[')
 	for _, value := range values {
 		e.Comma()
 		e.Buf = AppendText(e.Buf, value)
@@ -181,7 +181,7 @@ func (e *Encoder) Scale(name string, a money.Asset) {
 
 // Asset writes {currency, network, env}. An asset without a network has an empty one.
 func (e *Encoder) Asset(name string, a money.Asset) {
-	e.Enter(name, '{')
+	e.OpenField(name, '{')
 	e.Text("currency", string(a.Currency))
 	e.Text("network", string(a.Network))
 	e.Word("env", a.Env.String())

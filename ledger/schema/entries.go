@@ -20,7 +20,7 @@ func (k entriesKind[E]) String() string {
 	for _, c := range k.of.shown {
 		names = append(names, c.Name)
 	}
-	return "list of " + Listed(names, "and")
+	return "list of " + JoinWords(names, "and")
 }
 
 // Parse is not called: the kind is MultiPart.
@@ -38,7 +38,7 @@ func (k entriesKind[E]) Check(c *Column, value any) string {
 }
 
 func firstOf(f *Faults) string {
-	if f.None() {
+	if f.Empty() {
 		return ""
 	}
 	return f.Err().Error()
@@ -51,8 +51,8 @@ func (k entriesKind[E]) ParseParts(c *Column, raw []byte, f *Faults) any {
 		f.Add(c.Name, "%s must be a list", c.Name)
 		return []E(nil)
 	}
-	if len(sent) > c.mostEntries() {
-		f.Add(c.Name, "%s has more than %d entries", c.Name, c.mostEntries())
+	if len(sent) > c.maxEntries() {
+		f.Add(c.Name, "%s has more than %d entries", c.Name, c.maxEntries())
 		return []E(nil)
 	}
 	var entries []E
@@ -64,7 +64,7 @@ func (k entriesKind[E]) ParseParts(c *Column, raw []byte, f *Faults) any {
 		}
 		var own Faults
 		entries = append(entries, *k.of.Create(input, &own))
-		f.under(c, i, &own)
+		f.addEntry(c, i, &own)
 	}
 	return entries
 }
@@ -72,19 +72,19 @@ func (k entriesKind[E]) ParseParts(c *Column, raw []byte, f *Faults) any {
 // CheckParts implements MultiPart.
 func (k entriesKind[E]) CheckParts(c *Column, value any, f *Faults) {
 	entries := value.([]E)
-	if len(entries) > c.mostEntries() {
-		f.Add(c.Name, "has more than %d entries", c.mostEntries())
+	if len(entries) > c.maxEntries() {
+		f.Add(c.Name, "has more than %d entries", c.maxEntries())
 		return
 	}
 	for i := range entries {
 		var own Faults
 		k.of.Check(nil, &entries[i], &own)
-		f.under(c, i, &own)
+		f.addEntry(c, i, &own)
 	}
 }
 
-// under adds the faults of an entry of a list.
-func (f *Faults) under(c *Column, entry int, own *Faults) {
+// addEntry adds the faults of an entry of a list.
+func (f *Faults) addEntry(c *Column, entry int, own *Faults) {
 	for _, fault := range own.List {
 		if field := c.Name + "." + strconv.Itoa(entry) + "." + fault.Field; !f.Has(field) {
 			f.List = append(f.List, Fault{field, fault.Message})
@@ -135,8 +135,8 @@ func (entriesKind[E]) Shape() Shape { return Document }
 // Empty implements Kind.
 func (k entriesKind[E]) Empty(value any) bool { return len(value.([]E)) == 0 }
 
-// mostEntries is the bound of a list.
-func (c *Column) mostEntries() int {
+// maxEntries is the bound of a list.
+func (c *Column) maxEntries() int {
 	if c.MaxLength == 0 {
 		return MaxList
 	}

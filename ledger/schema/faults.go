@@ -18,15 +18,15 @@ func (f *Faults) Add(field, format string, args ...any) {
 	f.List = append(f.List, Fault{field, fmt.Sprintf(format, args...)})
 }
 
-// Note adds the reason why a field is refused, unless it is empty.
-func (f *Faults) Note(field, problem string) {
+// AddProblem adds the reason why a field is refused, unless it is empty.
+func (f *Faults) AddProblem(field, problem string) {
 	if problem != "" {
 		f.Add(field, "%s", problem)
 	}
 }
 
-// None tells whether nothing is refused.
-func (f *Faults) None() bool { return len(f.List) == 0 }
+// Empty tells whether nothing is refused.
+func (f *Faults) Empty() bool { return len(f.List) == 0 }
 
 // Has tells whether a field has a fault already.
 func (f *Faults) Has(field string) bool {
@@ -44,7 +44,7 @@ func (f *Faults) Error() string {
 
 // Err returns the faults as an error, nil if there are none.
 func (f *Faults) Err() error {
-	if f.None() {
+	if f.Empty() {
 		return nil
 	}
 	return f

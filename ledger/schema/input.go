@@ -19,7 +19,7 @@ func (t *Table) Read(input Input, how Reader, prefix string, f *Faults) Row {
 		}
 		raw, sent := input[c.Name]
 		if !sent || string(raw) == "null" {
-			r[c.place] = c.Default
+			r[c.index] = c.Default
 			if c.Required {
 				f.Add(prefix+c.Name, "is required")
 			}
@@ -36,7 +36,7 @@ func (t *Table) Read(input Input, how Reader, prefix string, f *Faults) Row {
 		if value == nil { // an empty text or list counts as not sent
 			value = c.Default
 		}
-		r[c.place] = value
+		r[c.index] = value
 	}
 	return r
 }
@@ -49,7 +49,7 @@ func (c *Column) ReadMembers(raw []byte, how Reader) (row Row, problem string) {
 	}
 	faults := new(Faults)
 	row = c.Of.Read(sent, how, "", faults)
-	if !faults.None() {
+	if !faults.Empty() {
 		return nil, faults.List[0].Field + " " + faults.List[0].Message
 	}
 	return row, ""
@@ -65,8 +65,8 @@ func equalJSON(a, b []byte) bool {
 }
 
 // ReadMembers reads the settable columns from the members of an object that is part of another record, such as the
-// parameters of a terminal. null counts as absent, and so does an empty text if the column has a default or is an
-// optional KindWord. A member that is none of the column's kind is read as absent; one that only the column's bounds or
+// parameters of a terminal. null counts as absent, and so does an empty text in a text with a default or an
+// optional word. A member that is none of the column's kind is read as absent; one that only the column's bounds or
 // rule refuse is read all the same, so that stored objects can be read under newer rules. A secret that is sent as the
 // Mask is refused and read as absent. Faults are added under the prefix and the name of the field. The record is a *R.
 func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any) {
@@ -88,7 +88,7 @@ func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any
 		case value != nil:
 			problem = c.problem(value)
 		}
-		f.Note(prefix+c.Name, problem)
+		f.AddProblem(prefix+c.Name, problem)
 		if value != nil {
 			c.field.set(r, value)
 		}

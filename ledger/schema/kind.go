@@ -63,7 +63,7 @@ type Style struct {
 	NumericAmounts bool // amounts are JSON integers of any size, else strings
 	OmitEmpty      bool // what is empty is left out
 
-	New bool // the record has just been created: columns that are set later are left out
+	JustCreated bool // the record has just been created: columns that are set later are left out
 
 	// Unbooked stands for an instant that is not known yet, and Unnumbered for a number that the writer assigns;
 	// empty: null and 0 do.

@@ -115,23 +115,23 @@ func (textsKind) Shape() Shape { return TextList }
 
 func (textsKind) Empty(value any) bool { return len(value.([]string)) == 0 }
 
-// asSent is a document that is stored and shown as it was sent.
-type asSent struct{}
+// verbatim is a document that is stored and shown as it was sent.
+type verbatim struct{}
 
-func (asSent) AppendStored(_ *Column, dst []byte, value any) []byte {
+func (verbatim) AppendStored(_ *Column, dst []byte, value any) []byte {
 	return append(dst, value.([]byte)...)
 }
 
-func (asSent) ReadStored(_ *Column, stored []byte) (any, bool) { return slices.Clone(stored), true }
+func (verbatim) ReadStored(_ *Column, stored []byte) (any, bool) { return slices.Clone(stored), true }
 
-func (asSent) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
+func (verbatim) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 	return append(dst, orEmptyObject(value.([]byte))...)
 }
 
 // Shape implements Shaped.
-func (asSent) Shape() Shape { return Document }
+func (verbatim) Shape() Shape { return Document }
 
-func (asSent) Empty(value any) bool { return emptyObject(orEmptyObject(value.([]byte))) }
+func (verbatim) Empty(value any) bool { return emptyObject(orEmptyObject(value.([]byte))) }
 
 func orEmptyObject(document []byte) []byte {
 	if len(document) == 0 {
@@ -156,7 +156,7 @@ func emptyObject(document []byte) bool {
 }
 
 type objectKind struct {
-	asSent
+	verbatim
 	Unbounded
 }
 
@@ -170,7 +170,7 @@ func (objectKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 }
 
 type listKind struct {
-	asSent
+	verbatim
 	Unbounded
 }
 

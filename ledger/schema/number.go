@@ -63,8 +63,8 @@ func Seq(key uint8, name string, o ...Option) Cell[int64] {
 
 func appendNumber(dst []byte, n int64) []byte { return binary.AppendVarint(dst, n) }
 
-// wholeNumber reads what appendNumber wrote, and nothing else.
-func wholeNumber(stored []byte) (int64, bool) {
+// readNumber reads what appendNumber wrote, and nothing else.
+func readNumber(stored []byte) (int64, bool) {
 	n, size := binary.Varint(stored)
 	return n, size > 0 && size == len(stored)
 }
@@ -102,7 +102,7 @@ func (integerKind) AppendStored(_ *Column, dst []byte, value any) []byte {
 }
 
 func (integerKind) ReadStored(_ *Column, stored []byte) (any, bool) {
-	n, ok := wholeNumber(stored)
+	n, ok := readNumber(stored)
 	return n, ok
 }
 
@@ -176,7 +176,7 @@ func (amountKind) Parse(_ *Column, raw []byte, how Reader) (any, string) {
 
 func (amountKind) Check(c *Column, value any) string {
 	switch a := value.(money.Amount); {
-	case a.IsZero() && !c.Zero:
+	case a.IsZero() && !c.AllowZero:
 		return "must be above zero"
 	case ledger.MaxAmount.Less(a):
 		return "is out of range"
@@ -258,7 +258,7 @@ func (instantKind) AppendStored(_ *Column, dst []byte, value any) []byte {
 }
 
 func (instantKind) ReadStored(_ *Column, stored []byte) (any, bool) {
-	n, ok := wholeNumber(stored)
+	n, ok := readNumber(stored)
 	return ledger.Micros(n), ok
 }
 

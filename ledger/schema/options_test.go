@@ -107,7 +107,7 @@ func TestAChangeIsRelatedToWhatWas(t *testing.T) {
 
 func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 	s := market{Name: "a", Env: 2, Offers: []offer{{"x", 0}}}
-	later := schema.Style{Unbooked: []byte("later"), New: true}
+	later := schema.Style{Unbooked: []byte("later"), JustCreated: true}
 	for want, style := range map[string]schema.Style{
 		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":null,"site":null,"env":"test","offers":[{"name":"x","size":0}],"label":"a!","ended_at":null`: {},
 		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":"later","site":null,"env":"test","offers":[{"name":"x","size":0}],"label":"a!"`:              later,

@@ -89,7 +89,7 @@ func TestAnInstantIsReadFromItsText(t *testing.T) {
 		"1970-01-01T00:00:01.5Z": 1_500_000, "1970-01-01T01:00:01+01:00": 1_000_000, "1970-01-01T00:00:00.000001+00:00": 1, "1969-12-31T23:59:59Z": -1_000_000,
 	} {
 		var faults schema.Faults
-		if got := stalls.Create(input(t, `{"ends_at":"`+text+`"}`), &faults).Ends; got != want || !faults.None() {
+		if got := stalls.Create(input(t, `{"ends_at":"`+text+`"}`), &faults).Ends; got != want || !faults.Empty() {
 			t.Errorf("%s is %d, want %d (%v)", text, got, want, faults.List)
 		}
 	}

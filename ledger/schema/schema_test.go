@@ -164,7 +164,7 @@ func TestARequestIsReadByItsColumns(t *testing.T) {
 	}
 	var faults schema.Faults
 	got := every.Read(input, schema.Reader{}, "", &faults)
-	if !faults.None() {
+	if !faults.Empty() {
 		t.Fatal(faults.List)
 	}
 	for _, c := range every.Columns {
@@ -221,7 +221,7 @@ func TestATableWithTwoOfAKeyOrNameIsRefused(t *testing.T) {
 func TestComputedAndTransientColumnsAreNotStored(t *testing.T) {
 	own := schema.Integer(1, "own", 0, 9, schema.Settable)
 	passing := schema.Derived(2, "passing", schema.Transient)
-	twice := schema.Derived(3, "twice", schema.Computed(func(r schema.Row) any { return 2 * own.Of(r) }))
+	twice := schema.Derived(3, "twice", schema.Computed(func(r schema.Row) any { return 2 * own.Get(r) }))
 	table := schema.NewTable(nil, own, passing, twice)
 	r := table.New()
 	own.Set(r, 3)
@@ -231,7 +231,7 @@ func TestComputedAndTransientColumnsAreNotStored(t *testing.T) {
 	forged := schema.AppendBytes(append(stored[:len(stored):len(stored)], 3), []byte{18})
 	for name, bytes := range map[string][]byte{"as stored": stored, "with a computed value": forged} {
 		got, err := table.ReadStored(bytes)
-		if err != nil || own.Of(got) != 3 || passing.Has(got) || twice.Of(got) != 6 || twice.Stored(got) != nil {
+		if err != nil || own.Get(got) != 3 || passing.Has(got) || twice.Get(got) != 6 || twice.Stored(got) != nil {
 			t.Errorf("%s: read %v, %v", name, got, err)
 		}
 	}

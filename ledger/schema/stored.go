@@ -29,10 +29,10 @@ func CutBytes(src []byte) (b, rest []byte, ok bool) {
 func (t *Table) AppendStored(dst []byte, r Row) []byte {
 	var value []byte
 	for _, c := range t.Columns {
-		if r[c.place] == nil || c.Transient {
+		if r[c.index] == nil || c.Transient {
 			continue
 		}
-		value = c.Kind.AppendStored(c, value[:0], r[c.place])
+		value = c.Kind.AppendStored(c, value[:0], r[c.index])
 		dst = AppendBytes(append(dst, c.Key), value)
 	}
 	return dst
@@ -43,7 +43,7 @@ func (t *Table) ReadStored(src []byte) (Row, error) {
 	r := t.New()
 	return r, t.eachStored(src, func(c *Column, stored []byte) bool {
 		value, ok := c.Kind.ReadStored(c, stored)
-		r[c.place] = value
+		r[c.index] = value
 		return ok
 	})
 }

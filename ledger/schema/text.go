@@ -91,7 +91,7 @@ func (textKind) Check(c *Column, value any) string {
 	switch {
 	case c.OneLine && strings.ContainsFunc(text, unicode.IsControl):
 		return "must not hold control characters"
-	case c.LongerThan > 0 && utf8.RuneCountInString(trimmed(text)) <= c.LongerThan:
+	case c.LongerThan > 0 && utf8.RuneCountInString(trimInvisible(text)) <= c.LongerThan:
 		return "must be longer than " + strconv.Itoa(c.LongerThan) + " characters"
 	case utf8.RuneCountInString(text) > most:
 		return "must be at most " + strconv.Itoa(most) + " characters"
@@ -161,7 +161,7 @@ func (wordKind) Check(c *Column, value any) string {
 	if slices.Contains(c.Words, value.(string)) {
 		return ""
 	}
-	return "must be " + Listed(c.Words, "or")
+	return "must be " + JoinWords(c.Words, "or")
 }
 
 // ReadStored refuses what is none of the words.
@@ -173,8 +173,8 @@ func (wordKind) ReadStored(c *Column, stored []byte) (any, bool) {
 	return c.Words[i], true
 }
 
-// Listed joins words as a sentence does: "a, b or c".
-func Listed(words []string, conjunction string) string {
+// JoinWords joins words as a sentence does: "a, b or c".
+func JoinWords(words []string, conjunction string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")
@@ -243,7 +243,7 @@ func (dateKind) AppendStored(_ *Column, dst []byte, value any) []byte {
 }
 
 func (dateKind) ReadStored(_ *Column, stored []byte) (any, bool) {
-	n, ok := wholeNumber(stored)
+	n, ok := readNumber(stored)
 	return ledger.Date(n), ok && int64(ledger.Date(n)) == n
 }
 

@@ -131,8 +131,10 @@ func (t *Type[R]) Create(input Input, f *Faults) *R {
 	return r
 }
 
+// emptyIsAbsent tells whether an empty text counts as not sent: in a text with a default, and in an optional word.
 func (c *Column) emptyIsAbsent() bool {
-	return c.RefuseEmpty == "" && (c.Default != nil || c.Kind == KindWord && !c.Required)
+	_, text := c.Default.(string)
+	return c.RefuseEmpty == "" && (text || c.Kind == KindWord && !c.Required)
 }
 
 // Patch sets the columns that a change of a record gives (RFC 7396): null takes a value away, a list is replaced as a
@@ -256,7 +258,7 @@ func (t *Type[R]) Changed(a, b *R) []*Column {
 func (t *Type[R]) AppendFields(dst []byte, r *R, style Style) []byte {
 	for _, c := range t.shown {
 		switch value := c.field.get(r); {
-		case c.AbsentWhenNew && style.New:
+		case c.AbsentWhenNew && style.JustCreated:
 		case c.Secret && value != nil:
 			dst = appendWord(AppendName(dst, c.Name), Mask)
 		default:

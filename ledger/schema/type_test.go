@@ -36,7 +36,9 @@ type gatesKind struct{ schema.NeverEmpty }
 
 func (gatesKind) String() string { return "gates" }
 
-func (gatesKind) Parse(*schema.Column, []byte, schema.Reader) (any, string) { panic("it has parts") }
+func (gatesKind) Parse(*schema.Column, []byte, schema.Reader) (any, string) {
+	panic("it has parts")
+}
 
 func (gatesKind) Check(*schema.Column, any) string { panic("it has parts") }
 

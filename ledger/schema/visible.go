@@ -6,25 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// Ignorable tells whether a character is drawn as nothing wherever it stands: one of format, such as a zero-width
+// IsIgnorable tells whether a character is drawn as nothing wherever it stands: one of format, such as a zero-width
 // space, a variation selector, or a filler (Unicode, Default_Ignorable_Code_Point).
-func Ignorable(r rune) bool {
+func IsIgnorable(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // emptyBraille is a symbol by its class, and looks like a blank.
 const emptyBraille = '\u2800'
 
-// invisible tells whether nothing is to be seen of a character.
-func invisible(r rune) bool {
-	return unicode.IsSpace(r) || unicode.IsControl(r) || Ignorable(r) || r == emptyBraille
+// isInvisible tells whether nothing is to be seen of a character.
+func isInvisible(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || IsIgnorable(r) || r == emptyBraille
 }
 
-// Blank tells whether a text has no visible character.
-func Blank(text string) bool { return trimmed(text) == "" }
+// IsBlank tells whether a text has no visible character.
+func IsBlank(text string) bool { return trimInvisible(text) == "" }
 
-// trimmed is a text without invisible characters at its ends.
-func trimmed(text string) string { return strings.TrimFunc(text, invisible) }
+// trimInvisible is a text without invisible characters at its ends.
+func trimInvisible(text string) string { return strings.TrimFunc(text, isInvisible) }
 
 // hasControl tells whether a text has control characters other than tabs and line ends.
 func hasControl(text string) bool {
@@ -38,7 +38,7 @@ func textProblem(text string) string {
 		return "must be UTF-8"
 	case hasControl(text):
 		return "must not hold control characters"
-	case Blank(text):
+	case IsBlank(text):
 		return "must not be blank"
 	}
 	return ""

@@ -6,24 +6,24 @@ import (
 	"mizan/ledger"
 )
 
-// Gaps of the business clock.
+// Delays, measured by the business clock.
 const (
-	// WaitGap is the time after which an inactive partner is checked again.
-	WaitGap = time.Hour
-	// firstInquiry and lastInquiry are the shortest and the longest gap between inquiries about a
-	// renewal under way. Normally its outcome is reported without an inquiry; an inquiry finds
-	// what a crash has lost.
-	firstInquiry = time.Minute
-	lastInquiry  = 24 * time.Hour
+	// PartnerCheckInterval is the time after which an inactive partner is checked again.
+	PartnerCheckInterval = time.Hour
+	// firstInquiryDelay and maxInquiryDelay are the shortest and the longest delay between inquiries
+	// about a renewal under way. Normally its outcome is reported without an inquiry; an inquiry
+	// finds an outcome whose report was lost in a crash.
+	firstInquiryDelay = time.Minute
+	maxInquiryDelay   = 24 * time.Hour
 )
 
-// MaxAttempts is the most attempts at one renewal. After the retries, each further attempt takes
-// a Resume.
+// MaxAttempts is the most attempts at one renewal. After the automatic retries, each further
+// attempt needs a Resume.
 const MaxAttempts = 255
 
-// retries are the gaps between a failed attempt and the next one. After the last retry the
+// retryDelays are the delays between a failed attempt and the next one. After the last retry the
 // subscription is paused.
-var retries = [...]time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
+var retryDelays = [...]time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
 
 // Decision is the effect of a command or a timer on a subscription.
 type Decision struct {
@@ -31,7 +31,7 @@ type Decision struct {
 	Events        []ledger.Event
 	Notifications []Notification // notifications to merchants, in the order of Events
 	Due           ledger.Micros  // the record's next due instant; 0: never
-	Outcome       bool           // a timer's, or a fact: must not be refused
+	MustRecord    bool           // a timer decided it, or it has already happened: the writer must not refuse it
 	Charge        bool           // charge the record's last renewal, unless its transaction exists
 }
 
@@ -52,8 +52,8 @@ func micros(at time.Time) ledger.Micros { return ledger.MicrosOf(at) }
 
 // New creates a subscription on terms that Check has accepted. The initial payment pays the
 // first period, so the first renewal is one period later.
-func New(id ledger.ID, partner int64, t Terms, of Credential, now time.Time) Decision {
-	d := Decision{Record: &Record{ID: id, Partner: partner, Terms: t, Terminal: of.Terminal, Asset: of.Asset}}
+func New(id ledger.ID, partner int64, t Terms, credential Credential, now time.Time) Decision {
+	d := Decision{Record: &Record{ID: id, Partner: partner, Terms: t, Terminal: credential.Terminal, Asset: credential.Asset}}
 	r := d.Record
 	r.State = Absent
 	r.Anchor = micros(now.Add(r.period()))
@@ -68,37 +68,37 @@ func (r *Record) RenewalDue(now time.Time) bool {
 	return (r.State == Active || r.State == PastDue) && r.Next <= micros(now)
 }
 
-// BeginRenewal decides the intent to charge a due renewal by a transaction with the given id, which is
-// new.
+// BeginRenewal decides the intent to charge a due renewal. transaction is the new id of the
+// transaction that will charge it.
 func (r *Record) BeginRenewal(transaction ledger.ID, now time.Time) Decision {
 	d := next(r)
 	d.Record.Number++
 	d.Record.Last, d.Record.Inquiries = transaction, 0
 	d.move(Renew)
-	d.Due = micros(now.Add(firstInquiry))
-	d.Outcome, d.Charge = true, true
+	d.Due = micros(now.Add(firstInquiryDelay))
+	d.MustRecord, d.Charge = true, true
 	return d
 }
 
 // Postpone makes a due renewal wait, because its partner or the organization is not active.
 func (r *Record) Postpone(now time.Time) Decision {
 	d := next(r)
-	d.move(Wait)
-	d.Due, d.Outcome = micros(now.Add(WaitGap)), true
+	d.move(WaitForPartner)
+	d.Due, d.MustRecord = micros(now.Add(PartnerCheckInterval)), true
 	return d
 }
 
-// KeepWaiting records that the outcome of the renewal under way is still unknown. If its transaction
-// does not exist, it is charged.
-func (r *Record) KeepWaiting(absent bool, now time.Time) Decision {
+// ContinueWaiting records that the outcome of the renewal under way is still unknown.
+// chargeMissing tells whether its transaction does not exist; the renewal is then charged.
+func (r *Record) ContinueWaiting(chargeMissing bool, now time.Time) Decision {
 	d := next(r)
-	gap := min(firstInquiry<<r.Inquiries, lastInquiry)
-	if gap < lastInquiry {
+	gap := min(firstInquiryDelay<<r.Inquiries, maxInquiryDelay)
+	if gap < maxInquiryDelay {
 		d.Record.Inquiries++
 	}
-	d.move(Await)
+	d.move(WaitForOutcome)
 	d.Due = micros(now.Add(gap))
-	d.Outcome, d.Charge = true, absent
+	d.MustRecord, d.Charge = true, chargeMissing
 	return d
 }
 
@@ -109,7 +109,7 @@ func (r *Record) OnOutcome(transaction ledger.ID, paid bool, now time.Time) (d D
 		return Decision{}, false
 	}
 	d = next(r)
-	d.Outcome = true
+	d.MustRecord = true
 	if paid {
 		d.paid(now)
 	} else {
@@ -134,15 +134,15 @@ func (d *Decision) paid(now time.Time) {
 
 func (d *Decision) unpaid(now time.Time) {
 	r := d.Record
-	last := int(r.Failures) >= len(retries)
-	if r.Inquiries = 0; last {
+	isLastRetry := int(r.Failures) >= len(retryDelays)
+	if r.Inquiries = 0; isLastRetry {
 		r.Next = micros(now) // no retry is left: the next attempt waits for Resume
 	} else {
-		r.Next = micros(now.Add(retries[r.Failures]))
+		r.Next = micros(now.Add(retryDelays[r.Failures]))
 	}
 	r.Failures++
 	d.move(Unpaid)
-	if last && r.State == PastDue {
+	if isLastRetry && r.State == PastDue {
 		d.move(Pause)
 	}
 }
@@ -178,8 +178,8 @@ func (r *Record) Resume(now time.Time) (Decision, error) {
 	return d, err
 }
 
-// onRequest decides on a partner's request if the machine allows it. A renewal under way is still
-// inquired.
+// onRequest decides on a partner's request if the machine allows it. Inquiries about a renewal
+// under way continue.
 func (r *Record) onRequest(e Event, op string, now time.Time) (Decision, error) {
 	if _, ok := Machine.Next(r.State, e); !ok {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the subscription is %s", r.Status())
@@ -187,7 +187,7 @@ func (r *Record) onRequest(e Event, op string, now time.Time) (Decision, error) 
 	d := next(r)
 	d.move(e)
 	if d.Record.State.UnderWay() {
-		d.Due = micros(now.Add(firstInquiry))
+		d.Due = micros(now.Add(firstInquiryDelay))
 	}
 	return d, nil
 }

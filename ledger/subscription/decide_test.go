@@ -119,7 +119,7 @@ func TestTheFirstRenewalIsAPeriodAfterTheInitialPayment(t *testing.T) {
 
 func TestARenewalIsAnIntentFirst(t *testing.T) {
 	l := start(t, 30).renews()
-	if l.r.State != "renewing" || !l.d.Charge || !l.d.Outcome || l.r.Number != 1 || l.r.Last == (ledger.ID{}) {
+	if l.r.State != "renewing" || !l.d.Charge || !l.d.MustRecord || l.r.Number != 1 || l.r.Last == (ledger.ID{}) {
 		t.Errorf("%+v %+v", l.d, l.r)
 	}
 	l.wantNotified()
@@ -274,7 +274,7 @@ func TestWhatIsNotPausedIsNotResumedAndWhatIsNotPausedTwice(t *testing.T) {
 func TestAnInactivePartnerIsNotRenewedAndWaits(t *testing.T) {
 	l := start(t, 30).after(30 * day)
 	l.apply(l.r.Postpone(l.now))
-	l.want("active", 30*day+subscription.WaitGap).wantNotified()
+	l.want("active", 30*day+subscription.PartnerCheckInterval).wantNotified()
 	if at, ok := l.r.NextRenewal(); !ok || at != ledger.MicrosOf(startTime.Add(30*day)) {
 		t.Errorf("next at %v (%v)", at.Time(), ok)
 	}
@@ -286,19 +286,19 @@ func TestWhatIsNotKnownIsLookedForLaterAndLaterAndNeverChargedAgain(t *testing.T
 	last := l.r.Last
 	gaps := []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute}
 	for _, gap := range gaps {
-		l.apply(l.r.KeepWaiting(false, l.now))
+		l.apply(l.r.ContinueWaiting(false, l.now))
 		if l.due != ledger.MicrosOf(l.now.Add(gap)) || l.d.Charge {
 			t.Errorf("looked for again after %v, charged: %v; want %v", l.due.Time().Sub(l.now), l.d.Charge, gap)
 		}
 	}
 	for range 100 {
-		l.apply(l.r.KeepWaiting(false, l.now))
+		l.apply(l.r.ContinueWaiting(false, l.now))
 	}
 	if l.due != ledger.MicrosOf(l.now.Add(day)) || l.r.Last != last || l.r.Number != 1 {
 		t.Errorf("looked for again after %v", l.due.Time().Sub(l.now))
 	}
 	// A charge that never arrived is submitted again under the same name.
-	if l.apply(l.r.KeepWaiting(true, l.now)); !l.d.Charge || l.r.Last != last || l.r.Number != 1 {
+	if l.apply(l.r.ContinueWaiting(true, l.now)); !l.d.Charge || l.r.Last != last || l.r.Number != 1 {
 		t.Errorf("%+v", l.r)
 	}
 }

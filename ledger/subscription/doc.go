@@ -13,9 +13,9 @@
 //  5. Pausing and cancelling do not wait for a renewal under way; its outcome is recorded
 //     afterwards. Cancelled is final.
 //  6. Periods are counted from the creation, so neither a late renewal nor a pause moves a
-//     later one. Missed renewals are not charged: one renewal is, and the next one is in the
-//     future. An unpaid renewal keeps its number of attempts over a pause, so an attempt's
-//     number is never used again.
+//     later one. Missed renewals are not made up for: of several overdue renewals one is charged,
+//     and the next one is due in the future. An unpaid renewal keeps its number of attempts over
+//     a pause, so an attempt's number is never used again.
 //  7. A notification about an event shows the record just after that event; everything in it
 //     that can change is in Progress. The record counts the notifications, and the events that
 //     had no address for one. These counts are stored nowhere else.

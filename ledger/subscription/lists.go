@@ -5,8 +5,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// Lists are the lists of subscriptions. Each partner has each of them in each environment. A
-// subscription has one row in its lists, for its creation.
+// Lists declares the lists of subscriptions. Each partner has its own copy of each list in each
+// environment. A subscription has one row in each of its lists, written at its creation.
 var Lists = ledger.NewPartnerLists(ledger.Subscription, func(r *Record) (partner int64, env money.Env) { return r.Partner, r.Asset.Env })
 
 // All is the list of all subscriptions.

@@ -21,7 +21,7 @@ const (
 	CancelledRenewing State = "cancelled_renewing"
 )
 
-// UnderWay tells whether a renewal began whose outcome is not known.
+// UnderWay tells whether a renewal has begun and its outcome is not known yet.
 func (s State) UnderWay() bool {
 	return s == Renewing || s == PausedRenewing || s == CancelledRenewing
 }
@@ -31,19 +31,19 @@ type Event string
 
 // The events.
 const (
-	Create  Event = "create"
-	Renew   Event = "renew" // the intent to charge
-	Wait    Event = "wait"
-	Await   Event = "await"
-	Renewed Event = "renewed"
-	Unpaid  Event = "payment_failed"
-	Pause   Event = "pause"
-	Resume  Event = "resume"
-	Cancel  Event = "cancel"
+	Create         Event = "create"
+	Renew          Event = "renew" // the intent to charge
+	WaitForPartner Event = "wait"
+	WaitForOutcome Event = "await"
+	Renewed        Event = "renewed"
+	Unpaid         Event = "payment_failed"
+	Pause          Event = "pause"
+	Resume         Event = "resume"
+	Cancel         Event = "cancel"
 )
 
-// lifecycle maps events to the names in notifications (specification, "Events").
-var lifecycle = map[Event]string{
+// notificationNames maps events to the names in notifications (specification, "Events").
+var notificationNames = map[Event]string{
 	Renewed: "subscription.renewed",
 	Unpaid:  "subscription.payment_failed",
 	Pause:   "subscription.paused",
@@ -53,11 +53,11 @@ var lifecycle = map[Event]string{
 
 // NotificationName returns the event's name in notifications; false if merchants are not notified of it.
 func (e Event) NotificationName() (name string, notified bool) {
-	name, notified = lifecycle[e]
+	name, notified = notificationNames[e]
 	return name, notified
 }
 
-// Step is a cell of the machine.
+// Step is an entry of the machine's table.
 type Step struct {
 	To  State
 	Why string
@@ -72,46 +72,46 @@ func (s Step) Reason() string { return s.Why }
 // Machine is the subscription's state machine; its report is testdata/machine.txt.
 var Machine = fsm.MustCompile(
 	[]State{Absent, Active, Renewing, PastDue, Paused, PausedRenewing, Cancelled, CancelledRenewing},
-	[]Event{Create, Renew, Wait, Await, Renewed, Unpaid, Pause, Resume, Cancel},
+	[]Event{Create, Renew, WaitForPartner, WaitForOutcome, Renewed, Unpaid, Pause, Resume, Cancel},
 	fsm.Table[State, Event, Step]{
 		Absent: {
 			Create: {To: Active, Why: "a partner asked for it, on a payment that left a stored credential"},
 		},
 		Active: {
-			Renew:  {To: Renewing, Why: "the intent to charge the stored credential"},
-			Wait:   {To: Active, Why: "the partner or its organization is not active: nothing is charged yet"},
-			Pause:  {To: Paused, Why: "the partner asked for it: nothing is charged until it is resumed"},
-			Cancel: {To: Cancelled, Why: "the partner asked for it: nothing is charged any more"},
+			Renew:          {To: Renewing, Why: "the intent to charge the stored credential"},
+			WaitForPartner: {To: Active, Why: "the partner or its organization is not active: nothing is charged yet"},
+			Pause:          {To: Paused, Why: "the partner asked for it: nothing is charged until it is resumed"},
+			Cancel:         {To: Cancelled, Why: "the partner asked for it: nothing is charged any more"},
 		},
 		Renewing: {
-			Renewed: {To: Active, Why: "the renewal settled"},
-			Unpaid:  {To: PastDue, Why: "the renewal moved no money"},
-			Await:   {To: Renewing, Why: "the renewal's outcome is unknown; the provider is asked again later"},
-			Pause:   {To: PausedRenewing, Why: "the partner asked for it; the renewal's outcome is still recorded"},
-			Cancel:  {To: CancelledRenewing, Why: "the partner asked for it; the renewal's outcome is still recorded"},
+			Renewed:        {To: Active, Why: "the renewal settled"},
+			Unpaid:         {To: PastDue, Why: "the renewal moved no money"},
+			WaitForOutcome: {To: Renewing, Why: "the renewal's outcome is unknown; the provider is asked again later"},
+			Pause:          {To: PausedRenewing, Why: "the partner asked for it; the renewal's outcome is still recorded"},
+			Cancel:         {To: CancelledRenewing, Why: "the partner asked for it; the renewal's outcome is still recorded"},
 		},
 		PastDue: {
-			Renew:  {To: Renewing, Why: "the intent to charge the stored credential once more"},
-			Wait:   {To: PastDue, Why: "the partner or its organization is not active: nothing is charged yet"},
-			Pause:  {To: Paused, Why: "the partner asked for it, or the last retry was not paid"},
-			Cancel: {To: Cancelled, Why: "the partner asked for it: nothing is charged any more"},
+			Renew:          {To: Renewing, Why: "the intent to charge the stored credential once more"},
+			WaitForPartner: {To: PastDue, Why: "the partner or its organization is not active: nothing is charged yet"},
+			Pause:          {To: Paused, Why: "the partner asked for it, or the last retry was not paid"},
+			Cancel:         {To: Cancelled, Why: "the partner asked for it: nothing is charged any more"},
 		},
 		Paused: {
 			Resume: {To: Active, Why: "the partner asked for it: the renewal that was due is the next one, with its attempts"},
 			Cancel: {To: Cancelled, Why: "the partner asked for it: nothing is charged any more"},
 		},
 		PausedRenewing: {
-			Renewed: {To: Paused, Why: "the renewal that was under way settled"},
-			Unpaid:  {To: Paused, Why: "the renewal that was under way moved no money"},
-			Await:   {To: PausedRenewing, Why: "the renewal's outcome is unknown; the provider is asked again later"},
-			Resume:  {To: Renewing, Why: "the partner asked for it before the renewal had ended"},
-			Cancel:  {To: CancelledRenewing, Why: "the partner asked for it; the renewal's outcome is still recorded"},
+			Renewed:        {To: Paused, Why: "the renewal that was under way settled"},
+			Unpaid:         {To: Paused, Why: "the renewal that was under way moved no money"},
+			WaitForOutcome: {To: PausedRenewing, Why: "the renewal's outcome is unknown; the provider is asked again later"},
+			Resume:         {To: Renewing, Why: "the partner asked for it before the renewal had ended"},
+			Cancel:         {To: CancelledRenewing, Why: "the partner asked for it; the renewal's outcome is still recorded"},
 		},
 		Cancelled: {},
 		CancelledRenewing: {
-			Renewed: {To: Cancelled, Why: "the renewal that was under way settled"},
-			Unpaid:  {To: Cancelled, Why: "the renewal that was under way moved no money"},
-			Await:   {To: CancelledRenewing, Why: "the renewal's outcome is unknown; the provider is asked again later"},
+			Renewed:        {To: Cancelled, Why: "the renewal that was under way settled"},
+			Unpaid:         {To: Cancelled, Why: "the renewal that was under way moved no money"},
+			WaitForOutcome: {To: CancelledRenewing, Why: "the renewal's outcome is unknown; the provider is asked again later"},
 		},
 	})
 
@@ -125,9 +125,9 @@ func Legal(event, from, to string) bool {
 	return ok && string(step.To) == to
 }
 
-// move takes the record through an event, and adds the event and its notification to the
-// decision. The caller must have changed the record before. An illegal move is a bug, because
-// the decision has checked before what is possible.
+// move applies an event to the record's state, and adds the event and its notification to the
+// decision. The caller must change the record's other fields first, because the notification
+// shows them. An illegal move is a bug: the caller has already checked that the event is possible.
 func (d *Decision) move(e Event) {
 	from := d.Record.State
 	step, ok := Machine.Next(from, e)

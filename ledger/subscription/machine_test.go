@@ -75,7 +75,7 @@ func TestTheMachinesReportIsCommitted(t *testing.T) {
 	}
 }
 
-// The specification's names of lifecycle events, "Events".
+// The names of lifecycle events in the specification, "Events".
 func TestTheLifecycleEventsAreTheSpecifications(t *testing.T) {
 	want := map[subscription.Event]string{
 		"renewed": "subscription.renewed", "payment_failed": "subscription.payment_failed", "cancel": "subscription.cancelled",

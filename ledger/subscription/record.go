@@ -70,19 +70,19 @@ func Statuses() []string {
 }
 
 // NextRenewal returns when the next renewal is charged, or since when it waits for its partner
-// to become active. It is false if there is none, or if it depends on the outcome of the renewal
-// under way.
+// to become active. ok is false if no renewal will follow, or if its time depends on the outcome
+// of the renewal under way.
 func (s *Progress) NextRenewal() (at ledger.Micros, ok bool) {
 	switch s.State {
 	case Active:
 		return s.Next, true
 	case PastDue:
-		return s.Next, int(s.Failures) <= len(retries) // after the last retry it is about to be paused
+		return s.Next, int(s.Failures) <= len(retryDelays) // after the last retry it is about to be paused
 	}
 	return 0, false
 }
 
-// Credential is what an initial payment left for further charges.
+// Credential describes the stored credential that an initial payment left for further charges.
 type Credential struct {
 	Terminal ledger.ID
 	Asset    money.Asset
@@ -90,16 +90,17 @@ type Credential struct {
 	Stored   bool // the provider's token is stored
 }
 
-// Check calls refuse for each wrong field of the terms, by the field's name in the request;
-// found tells whether the partner has the initial payment. The caller refuses missing fields.
-func (t *Terms) Check(of Credential, found bool, refuse func(field, detail string)) {
+// Check calls refuse for each wrong field of the terms, with the field's name in the request.
+// found tells whether the initial payment exists and is the partner's. The caller refuses missing
+// fields.
+func (t *Terms) Check(credential Credential, found bool, refuse func(field, detail string)) {
 	const initial = "initial_payment_id"
 	switch {
 	case !found:
 		refuse(initial, "there is no such payment")
-	case !of.Charged:
+	case !credential.Charged:
 		refuse(initial, "it is not a charged payment")
-	case !of.Stored:
+	case !credential.Stored:
 		refuse(initial, "the payment left no stored credential that could be charged again")
 	}
 	if t.Amount.IsZero() || ledger.MaxAmount.Less(t.Amount) {

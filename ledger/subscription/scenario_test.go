@@ -58,7 +58,7 @@ func TestLivesOfSubscriptions(t *testing.T) {
 				}
 			case "look":
 				if l.r.State.UnderWay() {
-					l.apply(l.r.KeepWaiting(false, l.now))
+					l.apply(l.r.ContinueWaiting(false, l.now))
 				}
 			default:
 				ask(t, l, &o, what)

@@ -11,10 +11,10 @@ import (
 	"mizan/posting/store"
 )
 
-// advance calls fn with the accounts of a checkpoint and of the events after it up to another
-// event, in the order of their keys, and with their totals then. If there are more accounts than
-// a turnover has, it reads the events once more for the next ones. The error is ErrNotWhole if a
-// part of the checkpoint is wrong, before fn gets an account of that part.
+// advance calls fn with the totals after a given event of all accounts that are in a checkpoint, or in
+// the events from the checkpoint up to the given event, in the order of the accounts' keys. If there
+// are more accounts than a turnover can have, it reads the events again for the next accounts. The
+// error is ErrNotWhole if a part of the checkpoint is wrong, before fn gets an account of that part.
 func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, upToSeq uint64, k keys, most int, fn each) error {
 	for {
 		t, err := r.turnover(view, org, k, c.Seq, upToSeq, most)
@@ -33,7 +33,7 @@ func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, upToS
 	}
 }
 
-// merge adds a turnover to a checkpoint's totals, for the accounts in the range k.
+// merge adds a turnover to the totals of a checkpoint, for the accounts in the range k.
 func merge(view *posting.View, c *Checkpoint, t *turnover, k keys, fn each) (more bool, err error) {
 	start, _ := slices.BinarySearch(t.order, k.from)
 	moved := t.order[start:]
@@ -114,7 +114,7 @@ func totalsOf(view *posting.View, org ledger.ID, c *Checkpoint, k keys, fn each)
 	return nil
 }
 
-// begins tells whether a part begins with the account.
+// begins tells whether the account is the first of a part.
 func begins(part, first []byte) (yes bool) {
 	err := store.DecodeCheckpointPart(part, func(key []byte, _ *ledger.Totals) (bool, error) {
 		yes = bytes.Equal(key, first)

@@ -13,9 +13,9 @@ type AsOf struct {
 	Env    money.Env
 	Prefix string          // of the accounts' paths; empty: all
 	After  *ledger.Account // begin after this account; nil: with the first
-	At     ledger.Micros   // count everything booked at or before
-	On     ledger.Date     // instead, count everything that takes effect on or before the day; 0: use At
-	Seen   ledger.Micros   // with On: count only what was booked at or before; 0: no bound
+	At     ledger.Micros   // count everything booked at or before this instant
+	On     ledger.Date     // count everything that takes effect on or before this day instead; 0: use At
+	Seen   ledger.Micros   // with On, count only what was booked at or before this instant; 0: no bound
 	Paged  bool            // the caller stops after a page and continues in another call
 }
 
@@ -30,7 +30,7 @@ func (q *AsOf) end() ledger.Micros {
 // endOf returns a day's last instant.
 func endOf(day ledger.Date) ledger.Micros { return ledger.MicrosOf((day + 1).Time()) - 1 }
 
-// seen returns the instant after which booked lines do not count, whatever their effective day.
+// seen returns the instant after which no booked line counts, whatever its effective day is.
 func (q *AsOf) seen() ledger.Micros {
 	if q.Seen != 0 {
 		return q.Seen
@@ -57,7 +57,7 @@ func (q *AsOf) keys() keys {
 	return k
 }
 
-// only returns the range of one account.
+// only returns the range that contains one account.
 func only(a ledger.Account) keys {
 	key := string(store.AccountKey(nil, a))
 	return keys{from: key, until: key + "\x00"}

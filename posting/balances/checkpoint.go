@@ -21,18 +21,18 @@ var ErrNotWhole = errors.New("a checkpoint is not whole")
 // ErrManyAccounts is the error for more accounts than a checkpoint has room for.
 var ErrManyAccounts = errors.New("there are more accounts than a checkpoint has room for")
 
-// Distances between checkpoints. A checkpoint is a row of some bytes for each account, so with
-// more accounts checkpoints are rarer: in a long day, one account's row is written for every
-// four events at most; at the end of a day, four accounts' rows for each event at most.
+// Distances between checkpoints. A checkpoint has an entry of some bytes for each account, so the more
+// accounts there are, the rarer are checkpoints: within a day, at most one entry is written for every
+// four events; at the end of a day, at most four entries for each event.
 const (
-	checkpointEvents   = 32_768 // minimum number of events from one to the next, except at the end of a day
-	checkpointAccounts = 4      // events per account from one to the next
+	checkpointEvents   = 32_768 // minimum number of events from one checkpoint to the next, except at the end of a day
+	checkpointAccounts = 4      // events per account from one checkpoint to the next
 )
 
-// NextCheckpoint returns the event after which the checkpoint that follows base comes (the zero
-// value: the first one); due is false if that event is not booked yet. It is the last event of a
-// UTC day, or in a long day the event at a fixed distance from base. The result depends on the
-// journal alone, so a rebuilt checkpoint equals the lost one.
+// NextCheckpoint returns the event after which the checkpoint that follows base comes (the zero value:
+// the first one); due is false if that event is not booked yet. It is the last event of a UTC day or,
+// on a day with many events, the event at a fixed distance from base. The result depends on the journal
+// alone, so a rebuilt checkpoint equals the lost one.
 func NextCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint) (seq uint64, due bool, err error) {
 	head, _, err := view.Head(org)
 	if err != nil {
@@ -60,7 +60,7 @@ func NextCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint) (seq ui
 	return day, day < head, nil
 }
 
-// distance returns the number of events from a checkpoint to the next in a long day.
+// distance returns the number of events from a checkpoint to the next on a day with many events.
 func distance(c *Checkpoint) uint64 { return max(checkpointEvents, checkpointAccounts*c.Accounts) }
 
 // seqUntil is SeqAt for an instant that is probably after the last event.
@@ -107,8 +107,8 @@ func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq ui
 	return &w.Head, err
 }
 
-// CheckpointsAfter calls fn with the removal of each row of an organization's checkpoints that
-// come after c (the zero value: of all checkpoints), heads first.
+// CheckpointsAfter calls fn with a KV for each row of an organization's checkpoints after c (the zero
+// value: of all checkpoints), heads first. The KV removes the row.
 func CheckpointsAfter(view *posting.View, org ledger.ID, c *Checkpoint, fn func(removal posting.KV) error) error {
 	for _, from := range [...]struct{ prefix, key []byte }{
 		{store.CheckpointHeads(), store.KeyCheckpointHead(c.Booked + 1)},

@@ -187,7 +187,7 @@ func TestLongDayHasSeveralCheckpoints(t *testing.T) {
 
 // addManyAccounts returns a change of many entries.
 func addManyAccounts(n int) *posting.Change {
-	c := &posting.Change{Outcome: true}
+	c := &posting.Change{MustRecord: true}
 	for range n {
 		c.Steps = append(c.Steps, posting.Step{
 			Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()},
@@ -280,7 +280,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 	}
 	book := func(step posting.Step, phase ledger.Phase, postings, released []ledger.Posting) {
 		step.Events = []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Effective: effective(), Postings: postings, Released: released}}}
-		instants = append(instants, f.MustSubmit(&posting.Change{Outcome: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
+		instants = append(instants, f.MustSubmit(&posting.Change{MustRecord: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
 	}
 	for day := range days {
 		f.at(day, 11)

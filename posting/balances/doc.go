@@ -1,31 +1,33 @@
 // Package balances reads balances of any moment, of one account or of all, by booked time or by
 // effective date, and makes the checkpoints from which trial balances start.
 //
-// A trial balance has two ways to the totals booked by a moment. Both give the same rows.
+// There are two ways to compute the totals booked by a moment for a trial balance. Both give the same
+// rows.
 //
-//   - From the pages: each account's last line by then has its totals. The cost is per account.
-//     This is for fewer than fewAccounts accounts, and for an organization whose checkpoints are
-//     missing or far behind.
-//   - From the last checkpoint by then and the events after it. The cost is per event, and the
-//     distance between checkpoints bounds it. The sums of those events are kept for the next
-//     page of the same trial balance.
+//   - From the pages: each account's last line by then has the account's totals. The cost is
+//     proportional to the number of accounts. This way is used for fewer than fewAccounts accounts, and
+//     for an organization whose checkpoints are missing or far behind.
+//   - From the last checkpoint by then and the events after it. The cost is proportional to the number
+//     of events since the checkpoint, which the distance between checkpoints bounds. The sums of those
+//     events are cached for the next page of the same trial balance.
 //
-// A balance by effective date is the one booked by the end of the day, corrected by the lines
-// whose booked time and effective day are on different sides of it. The correction is one pass
-// over the organization's shifted lines and does not depend on the way.
+// A balance by effective date is the balance booked by the end of the day, corrected by the lines whose
+// booked time and effective day are on different sides of that instant. The correction takes one pass
+// over the organization's shifted lines, and is the same for both ways.
 //
 // Invariants:
-//  1. A checkpoint never changes a result: a part that does not match its checkpoint's head is
-//     not used, and what it would have given is read from the pages.
-//  2. The position and the content of a checkpoint follow from the journal alone, so one that is
-//     made again equals the lost one.
-//  3. Accounts come in the order of their keys, each once, also when the way changes in between.
-//  4. A reader holds at most twice maxTurnover accounts in memory and keeps maxKept.
+//  1. A checkpoint never changes a result: a part that does not match its checkpoint's head is not
+//     used, and the totals of its accounts are read from the pages.
+//  2. The position and the content of a checkpoint follow from the journal alone, so a rebuilt
+//     checkpoint equals the lost one.
+//  3. Accounts come in the order of their keys, each once, even if the reader changes from one way to
+//     the other in between.
+//  4. A reader holds at most twice maxTurnover accounts in memory while it reads, and caches at most
+//     maxKept afterwards.
 //
 // Callers: api/ledger, actors/period, actors/checkpoint, and the tests of snapshots/check.
 //
-// Rejected: choosing the way by its estimated cost, with the time of a seek and of a page-buffer
-// row in events. The constants were those of one machine, and with checkpoints in their places
-// the estimate always chose them. A balance row per account and day: it costs a row for each
-// account that moves, and can drift from the journal.
+// Rejected: choosing the way by an estimate of its cost. The constants were those of one machine, and
+// wherever there were checkpoints the estimate chose them. A balance row per account and day: it costs
+// a row for each account that moves, and can drift from the journal.
 package balances

@@ -9,9 +9,8 @@ import (
 	"mizan/posting/store"
 )
 
-// shift calls fn with the accounts that read calls it with, which are the totals booked by the
-// moment. With On it applies the lines that cross the day's end, and adds the accounts that have
-// no other lines.
+// shift calls fn with each account from read and its totals booked by the moment. With On it corrects
+// the totals by the lines that cross the day's end, and adds the accounts that have only such lines.
 func shift(view *posting.View, org ledger.ID, q *AsOf, fn each, read func(each) error) error {
 	if q.On == 0 {
 		return read(fn)
@@ -52,14 +51,14 @@ func shift(view *posting.View, org ledger.ID, q *AsOf, fn each, read func(each) 
 	return err
 }
 
-// crosses tells whether a line with the effective day counts, and whether that differs from
-// being booked by the end.
+// crosses tells whether a line with the effective day counts, and whether it crosses the end: it counts
+// but was booked later, or was booked earlier but does not count.
 func (q *AsOf) crosses(l *posting.Line, effective ledger.Date) (counts, crosses bool) {
 	counts = effective <= q.On && l.Booked <= q.seen()
 	return counts, counts != (l.Booked <= q.end())
 }
 
-// crossed is the effect of one account's shifted lines on its totals by effective day.
+// crossed is the correction of one account's totals by its lines that cross the day's end.
 type crossed struct {
 	key      []byte
 	crossing crossing
@@ -103,8 +102,8 @@ func crossings(view *posting.View, org ledger.ID, k keys, q *AsOf) iter.Seq2[cro
 	}
 }
 
-// crossing sums what the lines that cross a day add to and subtract from an account's totals. It
-// is applied as a whole, since the lines are not in the order of booking.
+// crossing sums what the lines that cross a day add to and subtract from an account's totals. The sum
+// is applied at once, because the lines are not in the order of booking.
 type crossing struct {
 	movement
 	capture uint64 // the last capture whose hold was counted
@@ -131,8 +130,8 @@ func cross(view *posting.View, c *crossing, org ledger.ID, a ledger.Account, l *
 	return more.Post(l.Side, l.Amount)
 }
 
-// captured adds to t what a capture released on an account to which it also posts. No line has
-// that amount, so it is read from the entry that the capture closes.
+// captured adds to t what a capture released on an account to which it also posts. No line contains the
+// released amount, so it is read from the entry that the capture closes.
 func captured(view *posting.View, t *ledger.Totals, org ledger.ID, a ledger.Account, seq uint64) error {
 	capture, _, found, err := view.Event(org, seq)
 	if err != nil {

@@ -14,18 +14,18 @@ import (
 
 // Bounds of the choice between the two ways to read a trial balance.
 const (
-	fewAccounts = 16 // fewer accounts are read from their pages: most prefixes name one partner, who has no more
-	maxBehind   = 8  // distances of checkpoints between the last one and the moment; beyond, checkpoints are not being made
+	fewAccounts = 16 // fewer accounts than this are read from their pages; most prefixes name one partner, and a partner has fewer accounts
+	maxBehind   = 8  // if the moment is more distances than this after the last checkpoint, checkpoints are not being made
 )
 
-// Reader reads trial balances. It keeps the sums of events that the next page of the same trial
-// balance needs. The zero value is ready to use. It is safe for concurrent use.
+// Reader reads trial balances. It caches the sums of events for the next page of the same trial
+// balance. The zero value is ready to use. It is safe for concurrent use.
 type Reader struct {
 	kept atomic.Pointer[turnover]
 }
 
-// each gets an account, by its key in checkpoints, with its totals. The key is valid until it
-// returns.
+// each is called with an account's key in checkpoints and the account's totals. The key is valid until
+// the call returns.
 type each func(key []byte, t *ledger.Totals) (more bool, err error)
 
 // TrialBalance calls fn with the accounts of an organization that have postings by then, and
@@ -109,7 +109,7 @@ func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn each) error {
 	})
 }
 
-// fromCheckpoint continues a checkpoint up to an event, with memory for so many accounts.
+// fromCheckpoint continues a checkpoint up to an event, with memory for the given number of accounts.
 func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, upToSeq uint64, most int, fn each) error {
 	return shift(view, org, q, fn, func(fn each) error {
 		return r.advance(view, org, c, upToSeq, q.keys(), most, fn)

@@ -11,10 +11,10 @@ import (
 
 // Bounds of turnovers.
 const (
-	maxTurnover = 65_536 // accounts in a turnover that is cut, which may have up to twice as many before
+	maxTurnover = 65_536 // maximum number of accounts; a turnover with twice as many is cut to this number
 	maxHolds    = 65_536 // cached pending entries that a capture may close; others are read from the journal
-	maxKept     = 16_384 // accounts in the turnover kept for the next page: about 8 MB
-	minKept     = 1_024  // events; a turnover of fewer is not worth keeping
+	maxKept     = 16_384 // maximum number of accounts in the cached turnover: about 8 MB
+	minKept     = 1_024  // minimum number of events in a cached turnover; one with fewer is computed again
 )
 
 // turnover is the sum of what the events after a checkpoint add to and subtract from accounts'
@@ -22,7 +22,7 @@ const (
 type turnover struct {
 	org            ledger.ID
 	after, upToSeq uint64 // the range of events: exclusive, inclusive
-	keys           keys   // until is lowered when there are too many accounts
+	keys           keys   // keys.until is lowered when there are too many accounts
 	moved          map[string]*movement
 	order          []string // the sorted keys of moved
 }
@@ -36,8 +36,8 @@ type turnoverBuilder struct {
 	key   []byte
 }
 
-// most returns the number of accounts to which a turnover for the query is cut if it has twice as
-// many: for pages so few that it is always kept.
+// most returns the number of accounts to which a turnover for the query is cut when it has twice as
+// many. For a caller that reads pages, the number is so small that the turnover can always be cached.
 func (q *AsOf) most() int {
 	if q.Paged {
 		return maxKept / 2
@@ -45,9 +45,10 @@ func (q *AsOf) most() int {
 	return maxTurnover
 }
 
-// turnover returns the turnover of the events after one and up to another, for accounts from the
-// beginning of the range: the kept one, or a new one, which is kept if it is small and was not
-// cheap. A kept turnover stays valid because the events between two events never change.
+// turnover returns the turnover of the events after the seq after and up to upToSeq, for accounts from
+// the beginning of the range. It returns the cached turnover if that fits, or computes a new one, and
+// caches the new one if it is small and was not cheap. A cached turnover stays valid because the
+// journal's past never changes.
 func (r *Reader) turnover(view *posting.View, org ledger.ID, k keys, after, upToSeq uint64, most int) (*turnover, error) {
 	t := r.kept.Load()
 	if t != nil && t.org == org && t.after == after && t.upToSeq == upToSeq && t.keys.has(k.from) {
@@ -60,7 +61,7 @@ func (r *Reader) turnover(view *posting.View, org ledger.ID, k keys, after, upTo
 	return t, err
 }
 
-// turn sums the events after one and up to another.
+// turn sums the events after one seq and up to another.
 func turn(view *posting.View, org ledger.ID, k keys, after, upToSeq uint64, most int) (*turnover, error) {
 	done := &turnover{org: org, after: after, upToSeq: upToSeq, keys: k, moved: make(map[string]*movement)}
 	if after >= upToSeq {
@@ -160,7 +161,7 @@ func (t *turnoverBuilder) of(p *ledger.Posting) *movement {
 	return m
 }
 
-// shrink drops the last accounts and excludes them from now on.
+// shrink drops the last accounts of the turnover, and ignores them from now on.
 func (t *turnoverBuilder) shrink() {
 	all := slices.Sorted(maps.Keys(t.moved))
 	t.keys.until = all[t.most]

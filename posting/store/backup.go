@@ -21,13 +21,13 @@ func CarriedWhole(key []byte) bool { return len(key) > 0 && bytes.IndexByte(whol
 type StoredRow struct {
 	Key    []byte
 	Stored []byte // the value with its checksum
-	Group  uint64 // the group that wrote it; 0: it is as old as the store
+	Group  uint64 // the group that wrote it; 0: it was written when the store was created
 }
 
-// StoredRows calls fn with the rows of a backup, in ascending order, beginning with the first
-// key that is not below from (nil: with the first of all), until fn returns false. These are all
-// rows, or, with a group since, the rows written after that group and all rows of the kinds that
-// are carried whole. The slices are valid until fn returns. Errors: *DamageError, or fn's.
+// StoredRows calls fn with the rows of a backup, in ascending order, beginning with the first key ≥
+// from (nil: with the first of all), until fn returns false. These are all rows, or, if since is not 0,
+// the rows written after that group and all rows of the kinds that are carried whole. The slices are
+// valid until fn returns. Errors: *DamageError, or fn's.
 //
 // Badger keeps every table that an iterator has visited in memory, so a caller that reads much
 // should call StoredRows again and again.
@@ -58,8 +58,8 @@ func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (mo
 	return nil
 }
 
-// stored visits the newest visible version of each row that has the prefix and is newer than
-// after; 0: any version.
+// stored visits the newest visible version of each row whose key has the prefix, if that version is
+// newer than after (0: any version).
 func (sn *Snapshot) stored(prefix, from []byte, after uint64, fn func(StoredRow) (bool, error)) (more bool, err error) {
 	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix, SinceTs: after})
 	defer it.Close()

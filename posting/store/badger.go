@@ -18,8 +18,8 @@ import (
 //     deletes tables that a shortened list no longer names (examine);
 //   - it continues after a failed append to that list, and corrupts the list; after a failed
 //     sync of the list it deletes the tables that it has just listed (badgerLog, badgerfile/list.go);
-//   - it drops the error, and the rows, if a compaction cannot make a table
-//     (badgerfile.CompactionAudit, gate);
+//   - if a compaction cannot make a table, it drops the error and the rows (badgerfile.CompactionAudit,
+//     gate);
 //   - it never syncs the name of a new log (rotated);
 //   - it cannot open an empty log, which a crash may leave (badgerfile.Examine);
 //   - a full disk kills the process (space.go).
@@ -32,10 +32,10 @@ const (
 	baseTable       = 2 << 20   // the size of a table below level 0; larger tables take more memory to build
 )
 
-// badgerLog passes Badger's own log on, without keys and tables. It also stops the store in two
-// cases in which Badger would continue: after a failed append to its list of tables and after a
-// failed sync of that list. Then the list may name tables that Badger has deleted or end with
-// half a record, and Badger would try again and append after that.
+// badgerLog passes Badger's own log on, without keys and tables. It also stops the store in two cases
+// in which Badger would continue: after a failed append to its list of tables and after a failed sync
+// of that list. After such a failure the list may name tables that Badger has deleted, or end with half
+// a record, and Badger would try again and append to it.
 type badgerLog struct {
 	store *Store
 	audit *badgerfile.CompactionAudit // nil while the store is created
@@ -85,7 +85,7 @@ const (
 	badgerCompactFailed = "[Compactor: %d] LOG Compact FAILED"
 )
 
-// stop fails the store and blocks the goroutine, which Badger would use to try again. The
+// stop fails the store and blocks the calling goroutine of Badger, which would otherwise try again. The
 // process is about to end.
 func (l *badgerLog) stop(what string, args []any) {
 	l.store.fail(&backgroundError{what: what, cause: cause(args)})
@@ -150,7 +150,7 @@ func (s *Store) rotated() error {
 	return s.newLog()
 }
 
-// newLog does the work that is due once for each memtable.
+// newLog does the work that is needed once for each memtable.
 func (s *Store) newLog() error {
 	if err := durable.SyncDir(s.path); err != nil {
 		return fmt.Errorf("store: %w", err)

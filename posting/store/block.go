@@ -28,7 +28,7 @@ func (b *Block) Add(seq uint64, canonical []byte) {
 	b.events = append(b.events, canonical...)
 }
 
-// Full tells whether n more bytes of an event need a new block.
+// Full tells whether an event of n bytes needs a new block.
 func (b *Block) Full(n int) bool { return b.Count > 0 && len(b.events)+n+64 > MaxBlock }
 
 // Bytes returns the size of the events in the block.
@@ -49,7 +49,7 @@ func EncodeBlock(dst []byte, b *Block, root [32]byte) []byte {
 // BlockRow is a stored block.
 type BlockRow struct {
 	First, Count uint64
-	Root         [32]byte // of the tree of First+Count-1 events
+	Root         [32]byte // root of the tree of the first First+Count-1 events
 	events       []byte
 }
 
@@ -95,9 +95,9 @@ type Subtree struct {
 	Hash  [32]byte
 }
 
-// EncodeTree appends a block's tree row: the right edge of the tree after the block, lowest
-// level last, and the subtrees that the block completed but that began before it. Subtrees
-// inside the block follow from its events.
+// EncodeTree appends a block's tree row: the right edge of the tree after the block, lowest level last,
+// and the subtrees that the block completed but that begin before it. The hashes of subtrees inside the
+// block follow from its events.
 func EncodeTree(dst []byte, edge []Subtree, crossing []Subtree) []byte {
 	dst = append(dst, 1)
 	for _, list := range [2][]Subtree{edge, crossing} {

@@ -10,8 +10,9 @@ import (
 	"mizan/ledger"
 )
 
-// Checkpoints are KVs: one head each, keyed by the booked time of its event, and parts, keyed by
-// seq and place. All heads come first, so that they can be read together.
+// A checkpoint is stored as KVs: one head, whose key has the booked time of the checkpoint's event, and
+// parts, whose keys have the seq of that event and the part's place. All heads come first, so that they
+// can be read together.
 const (
 	kvCheckpointHeads = "th"
 	kvCheckpointParts = "tp"
@@ -30,8 +31,8 @@ type CheckpointHead struct {
 	Parts    []CheckpointPart
 }
 
-// CheckpointPart is the head's entry for a part: the key of the part's first account and the
-// part's SHA-256.
+// CheckpointPart describes a part in the head: the key of the part's first account and the part's
+// SHA-256.
 type CheckpointPart struct {
 	First []byte
 	Sum   [32]byte
@@ -64,8 +65,8 @@ func ParseCheckpointPart(key []byte) (seq uint64, place int, ok bool) {
 	return binary.BigEndian.Uint64(key[2:]), int(binary.BigEndian.Uint32(key[10:])), true
 }
 
-// AccountKey appends an account's key in checkpoints. It orders accounts as the keys of their
-// pages do, without those keys' first bytes.
+// AccountKey appends an account's key in checkpoints. It is the account's part of the keys of its
+// pages, so accounts have the same order in checkpoints as in pages.
 func AccountKey(dst []byte, a ledger.Account) []byte { return accountKey(dst, a) }
 
 // ParseAccountKey returns the account with the key.
@@ -120,8 +121,8 @@ func (w *CheckpointWriter) Full() bool {
 	return 1+3*binary.MaxVarintLen64+w.named > MaxKVValue
 }
 
-// Add adds an account. It returns the row of a part that is full, else nil; the caller owns the
-// row.
+// Add adds an account. If that completes a part, it returns the part's row, which the caller owns;
+// otherwise nil.
 func (w *CheckpointWriter) Add(key []byte, t *ledger.Totals) (part []byte) {
 	if len(w.row) >= maxCheckpointPart {
 		part = w.Flush()
@@ -147,7 +148,8 @@ func (w *CheckpointWriter) Add(key []byte, t *ledger.Totals) (part []byte) {
 	return part
 }
 
-// Flush returns the last part's row, nil if there is none. The head then has the row's hash.
+// Flush returns the row of the last part, or nil if there is no such part. Afterwards the head has the
+// row's hash.
 func (w *CheckpointWriter) Flush() (part []byte) {
 	if len(w.row) == 0 {
 		return nil
@@ -180,8 +182,8 @@ func DecodeCheckpointPart(row []byte, fn func(key []byte, t *ledger.Totals) (mor
 	return nil
 }
 
-// ParseShifted parses a shifted line's key into the account's key in checkpoints, which aliases
-// key, and the effective date.
+// ParseShifted splits a shifted line's key into the account's key in checkpoints and the effective
+// date. The account's key aliases key.
 func ParseShifted(key []byte) (account []byte, on ledger.Date, ok bool) {
 	const tail = 4 + 8 + 2
 	if on, ok = ParseShiftedDate(key); !ok {

@@ -43,7 +43,7 @@ func (s *Store) createIfNew() error {
 	return nil
 }
 
-// nothingLost refuses to make a new store if a HEAD exists that knows of an older one.
+// nothingLost refuses to make a new store if there is a HEAD of an older store.
 func (s *Store) nothingLost() error {
 	path := filepath.Join(s.options.Dir, headName)
 	h, err := openHead(path)

@@ -9,10 +9,10 @@ import (
 	"mizan/internal/assert"
 )
 
-// Badger's iterators parse two items ahead. By default they skip every deleted row on the way to
-// the second item, so one backwards seek beside a region of deleted rows reads the whole region.
-// With AllVersions a deleted row is an ordinary item, so only two items are read, and the code
-// below selects the versions.
+// Badger's iterators parse two items ahead. By default they skip every deleted row on the way to the
+// second item, so one backwards seek next to many deleted rows reads all of them. With AllVersions a
+// deleted row is an ordinary item, so only two items are read; the code below then chooses the version
+// of each row.
 
 // maxVersionSteps is how many versions of one key are stepped over before a seek skips the rest
 // (a counter has one version in every group until compaction).
@@ -62,8 +62,8 @@ func (sn *Snapshot) ascend(prefix, from []byte, fn func(*badger.Item) (skipTo []
 	return nil
 }
 
-// descend visits the newest visible version of each row in descending order.
-// fn's slices hold until it returns.
+// descend visits the newest visible version of each row in descending order. The slices given to fn are
+// valid until it returns.
 func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (more bool, err error)) error {
 	if err := sn.readable(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func descentStart(prefix, from []byte) (start, shared []byte, ok bool) {
 	return start, prefix[:i-1], true
 }
 
-// readable returns an error if the store is closed or known to have lost rows.
+// readable returns an error if the store is closed or is known to have lost rows.
 func (sn *Snapshot) readable() error {
 	if sn.late {
 		return ErrClosed

@@ -41,8 +41,8 @@ func IsOtherSchema(err error) bool {
 // DamageError is the error for a disk that does not hold what was written to it.
 type DamageError = damage.Error
 
-// verdictName is the file that records that rows are known to be lost. A later examination could
-// not find that out, because the remaining files are sound.
+// verdictName is the file that records that rows are known to be lost. A later examination could not
+// detect the loss, because the remaining files are sound.
 const verdictName = "DAMAGED"
 
 // condemn stops the store for good, and makes every later Open of it fail.
@@ -54,7 +54,7 @@ func (s *Store) condemn(what string) {
 	s.fail(damage.New(s.path, "%s", what))
 }
 
-// condemned refuses a store that was condemned.
+// condemned returns an error if the store was condemned.
 func (s *Store) condemned() error {
 	what, err := os.ReadFile(filepath.Join(s.options.Dir, verdictName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,8 +70,8 @@ func (s *Store) condemned() error {
 // accepted yet. A restore creates this file first and removes it last.
 const UnfinishedName = "RESTORING"
 
-// accepted refuses a directory whose restore is not finished, unless the restore itself opens
-// it.
+// accepted returns an error for a directory whose restore is not finished, unless the restore itself
+// opens it.
 func (s *Store) accepted() error {
 	if s.options.Unfinished {
 		return nil

@@ -12,7 +12,7 @@ import (
 // Consequences of damage, file by file (a test tries each):
 //
 //	HEAD          one slot: harmless, the other one suffices. Both, or an old HEAD: refused.
-//	IDENTITY      harmless, it is written again. Another store's: refused, as is a directory
+//	IDENTITY      harmless, it is written again. IDENTITY of another store: refused, as is a directory
 //	              without a store that still has IDENTITY or TABLES.
 //	TABLES        harmless, it is written again (then no table is compared with it).
 //	LOCK          harmless, only its lock counts. If it is deleted while a process
@@ -32,7 +32,7 @@ import (
 // outside of it could disagree), and damage in the index of a table while a process has it
 // open (the process does notice a damaged value, and the next start notices everything).
 
-// rowBounds are the most bytes of a row that Badger gets.
+// rowBounds are the largest sizes of a row, as Badger gets it.
 var rowBounds = badgerfile.Bounds{Key: MaxKey, Value: MaxValue + checksumSize}
 
 // examine checks every file of the store before Badger opens it, and that the versions in them
@@ -57,7 +57,7 @@ func (s *Store) examine(known mark, slots int) (*badgerfile.Survey, error) {
 	return found, nil
 }
 
-// compare compares what was found with TABLES and HEAD.
+// compare compares the files that were found with TABLES and HEAD.
 func (s *Store) compare(found *badgerfile.Survey, known mark, slots int) error {
 	if err := s.compareCatalog(found); err != nil {
 		return err
@@ -65,9 +65,9 @@ func (s *Store) compare(found *badgerfile.Survey, known mark, slots int) error {
 	if found.Last == 0 {
 		return damage.New(s.path, "nothing is in it, not even its schema version")
 	}
-	behind := uint64(1) // a crash between the commit and HEAD
+	behind := uint64(1) // after a crash between the commit and the write of HEAD
 	if slots == 1 {
-		behind = 2 // and the newer slot is the broken one
+		behind = 2 // and the slot that could not be read is the newer one
 	}
 	switch last := found.Last - 1; {
 	case last < known.n:
@@ -78,7 +78,7 @@ func (s *Store) compare(found *badgerfile.Survey, known mark, slots int) error {
 	return nil
 }
 
-// compareCatalog refuses a table that differs from the listed table of its number.
+// compareCatalog refuses a table that differs from the entry with its number in TABLES.
 func (s *Store) compareCatalog(found *badgerfile.Survey) error {
 	known, damaged, err := s.tables.Load()
 	if err != nil {

@@ -36,9 +36,9 @@ type row struct {
 	deleted bool
 }
 
-// Group is a set of rows that become durable together. Its owner prepares and serialises it;
-// Store.Apply only copies. Only one goroutine at a time may use a Group. Reset reuses its
-// memory.
+// Group is a set of rows that become durable together. Its owner adds the rows, which are serialised at
+// once; Store.Apply only copies the bytes. Only one goroutine at a time may use a Group. Reset reuses
+// its memory.
 type Group struct {
 	n        uint64
 	previous [32]byte
@@ -68,7 +68,7 @@ func (g *Group) Reset(n uint64, previous [32]byte) {
 // N returns the group's number.
 func (g *Group) N() uint64 { return g.n }
 
-// Previous returns the hash of the group before.
+// Previous returns the hash of the preceding group.
 func (g *Group) Previous() [32]byte { return g.previous }
 
 // Set adds a row to the group. It copies key and value, and adds the value's checksum. If a
@@ -122,7 +122,7 @@ func (g *Group) Seal() [32]byte {
 func (g *Group) fill(txn *badger.Txn) error {
 	n := len(g.rows)
 	g.entries = slices.Grow(g.entries[:0], n+1)[:n+1]
-	clear(g.entries) // Badger leaves its own marks in them
+	clear(g.entries) // Badger has changed them
 	for i, r := range g.rows {
 		if r.deleted {
 			if err := txn.Delete(g.key(r)); err != nil {
@@ -159,7 +159,7 @@ func groupRowKey(n uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefixGroup}, n)
 }
 
-// groupRow is the value of the row group/<n>. Group rows are never deleted.
+// groupRow is the value of the row whose key is KeyGroup. Group rows are never deleted.
 type groupRow struct {
 	n        uint64
 	previous [32]byte
@@ -176,8 +176,8 @@ func (r groupRow) append(dst []byte) []byte {
 	return binary.BigEndian.AppendUint64(dst, r.size)
 }
 
-// hash returns the group's hash. It chains the group to the one before, because the row contains
-// the previous hash.
+// hash returns the group's hash. The group row contains the hash of the preceding group, so the hashes
+// form a chain.
 func (r groupRow) hash() [32]byte {
 	return sha256.Sum256(r.append(make([]byte, 0, groupRowSize)))
 }

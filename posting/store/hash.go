@@ -42,9 +42,9 @@ func AppendHashedClaim(dst, key, owner []byte) []byte {
 	return append(append(dst, key...), owner...)
 }
 
-// HashClaim returns an item of ledger.Stored.Claims for the bytes from AppendHashedClaim.
+// HashClaim returns the hash in ledger.Stored.Claims for the bytes from AppendHashedClaim.
 func HashClaim(hashed []byte) ledger.Hash { return sha256.Sum256(hashed) }
 
-// ClaimIsHashed tells whether a claim's event has the claim's hash. An owner that is only an id
-// needs none: it follows from the record with that id, whose own hash proves it.
+// ClaimIsHashed tells whether a claim's event has the claim's hash. A claim whose owner is only an id
+// needs no hash: the claim follows from the record with that id, and that record has a hash of its own.
 func ClaimIsHashed(owner []byte) bool { return len(owner) > len(ledger.ID{}) }

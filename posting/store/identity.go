@@ -15,10 +15,9 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// identityName is the file beside the store that identifies the store. HEAD has the same
-// identity, and its first part follows from the store itself. So Open notices a part of the
-// directory that is lost or belongs to another store. If only one copy of the identity is lost,
-// it is written again.
+// identityName is the file beside the store that identifies the store. HEAD contains the same identity,
+// and the identity's first part can be computed from the store. So Open notices if one of these files
+// is lost or belongs to another store. If only one copy of the identity is lost, it is written again.
 const identityName = "IDENTITY"
 
 // identity distinguishes a store from all others. Zeros stand for unknown parts.
@@ -30,10 +29,11 @@ type identity struct {
 // ErrOtherKeyring is the error for a store that belongs to another keyring.
 var ErrOtherKeyring = errors.New("the store was made with another keyring")
 
-// ErrNoStore is the error if there is no store and none may be made.
+// ErrNoStore is the error for a missing store if Options.Existing forbids making one.
 var ErrNoStore = errors.New("there is no store in it")
 
-// ErrRemains is the error if there is no store, but files that only a store leaves behind.
+// ErrRemains is the error for a directory without a store but with files that only an earlier store can
+// have left.
 var ErrRemains = errors.New("the store is gone; restore from a backup, or, to begin anew, name an empty directory or move away all that is in this one")
 
 // appendIdentity appends the content of the file: lines that people can compare, the last line
@@ -118,8 +118,8 @@ func (s *Store) writeIdentity() error {
 }
 
 // Bind ties the store to the keyring with the identity. If the store is already tied to another
-// one, the error is ErrOtherKeyring. A store without groups has no content of any keyring, so it
-// is tied anew. Bind must not be called while a group is applied.
+// keyring, the error is ErrOtherKeyring, except for a store without groups: nothing in it depends on a
+// keyring, so it is tied to the new one. Bind must not be called while a group is applied.
 func (s *Store) Bind(keyring [32]byte) error {
 	known := &s.head.id.keyring
 	switch {
@@ -144,8 +144,8 @@ func (s *Store) Bound() [32]byte { return s.head.id.keyring }
 // shortHex returns the beginning of an identity, enough for people to compare.
 func shortHex(id [32]byte) string { return hex.EncodeToString(id[:8]) }
 
-// nothingRemains refuses to make a new store where an older one has been. Otherwise operators
-// would learn of the lost store only from empty balances.
+// nothingRemains refuses to make a new store where an older one has been. If a new store were made,
+// operators would learn of the loss only from empty balances.
 func (s *Store) nothingRemains() error {
 	for _, name := range slices.Concat([]string{identityName, catalogName}, s.options.Remains) {
 		path := filepath.Join(s.options.Dir, name)

@@ -205,7 +205,7 @@ func KeyCounter(dst []byte, org ledger.ID, key, window string) []byte {
 	return append(append(dst, 0), window...)
 }
 
-// KeyCounters is the prefix of an organization's counters.
+// KeyCounters is the prefix of the keys of an organization's counters.
 func KeyCounters(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixCounter, org) }
 
 // KeyDue is due/<second>/<group>: the items that a group makes due in that second.

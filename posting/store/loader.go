@@ -17,7 +17,7 @@ import (
 
 const (
 	loadBatch = 4 << 20             // bytes of rows that are given to Badger at once
-	loadTable = 256 << 10           // Badger makes the tables of its last level 32 times as large
+	loadTable = 256 << 10           // base size of tables; Badger makes those of its last level 32 times as large
 	loadRoom  = 17 * 32 * loadTable // the most that Badger writes at once: 16 tables and one more
 )
 
@@ -122,8 +122,8 @@ func (l *Loader) flush() error {
 // there was none. Finish makes a store that ends with it.
 func (l *Loader) LastGroup() (n uint64, hash [32]byte) { return l.check.LastGroup() }
 
-// Finish makes the store durable and gives it its name. Then it can be opened and continues
-// after its last group. After an error there is no store.
+// Finish makes the store durable and gives it its name. Then it can be opened and continues after its
+// last group. After an error the directory contains no store.
 func (l *Loader) Finish() error {
 	err := l.finish()
 	if err != nil {
@@ -156,8 +156,8 @@ func (l *Loader) finish() error {
 	return nil
 }
 
-// settle does the same as create once Badger's files exist: the store gets its name when it is
-// durable and HEAD exists.
+// settle completes the store as createIfNew does after Badger's files exist: the store gets its name
+// once it is durable and HEAD exists.
 func (l *Loader) settle() error {
 	s := l.store
 	files, err := os.ReadDir(s.path)

@@ -34,7 +34,7 @@ func lockBadger(path string) (*os.File, error) {
 	return take(f, path)
 }
 
-// take locks f, which represents dir, or closes it.
+// take locks the file f on behalf of the directory dir. If it can't, it closes f.
 func take(f *os.File, dir string) (*os.File, error) {
 	err := filelock.Try(f)
 	if err == nil {

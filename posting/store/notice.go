@@ -12,8 +12,8 @@ const kvNotices = 'n'
 
 // Bounds of KVs and notices, in bytes.
 const (
-	MaxKVKey   = 256      // of a row's key
-	MaxKVValue = 96 << 10 // of a row
+	MaxKVKey   = 256      // the key
+	MaxKVValue = 96 << 10 // the value
 	MaxNotice  = 16 << 10 // of a notice's body
 	MaxNotices = 48 << 10 // of a page of notices; more notices begin a new page
 )
@@ -63,10 +63,10 @@ type NoticePage struct {
 	row   []byte
 }
 
-// sameTo is a flag in a notice's channel: its destination is that of the previous notice.
+// sameTo is a flag in the byte of a notice's channel: the destination is that of the previous notice.
 const sameTo = 0x80
 
-// Full tells whether a notice with a body of n bytes needs a new page.
+// Full tells whether a notice with a body of n bytes does not fit into the page.
 func (p *NoticePage) Full(n int) bool { return p.First != 0 && len(p.row)+n+64 > MaxNotices }
 
 // Add appends a notice. Notices must be in the order of their booked times.

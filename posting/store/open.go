@@ -102,7 +102,7 @@ func (s *Store) makeReady() (known mark, found *badgerfile.Survey, err error) {
 	if err != nil {
 		return known, nil, err
 	}
-	defer func() { _ = held.Close() }() // a directory that was only locked
+	defer func() { _ = held.Close() }() // the directory was only locked, nothing was written
 	known, slots, err := s.openHead()
 	if err != nil {
 		return known, nil, err
@@ -215,15 +215,14 @@ func (s *Store) checkSchema() error {
 	return nil
 }
 
-// checkGroups walks the group rows back from the last one, for twice as many bytes as all
-// memtables can hold. That is the range in which Badger loses rows if its logs or its list of
-// tables are truncated.
+// checkGroups walks the group rows back from the last one, for twice as many bytes as all memtables can
+// hold. If Badger's logs or its list of tables are truncated, the lost rows are in that range.
 func (s *Store) checkGroups(known mark) error {
 	sn := s.Snapshot()
 	defer sn.Close()
 	var (
 		next   = s.last.n // the next group to be found, downwards
-		chain  [32]byte   // its hash, according to the group after it
+		chain  [32]byte   // its hash, according to the row of the following group
 		walked uint64
 		bound  = 2 * uint64(memTables+2) * uint64(s.options.MemTable)
 	)
@@ -258,7 +257,7 @@ func (s *Store) checkGroups(known mark) error {
 	return nil
 }
 
-// takeOver updates the files beside Badger to the last group.
+// takeOver brings the files beside Badger's up to the last group.
 func (s *Store) takeOver() error {
 	if err := s.rewriteHead(); err != nil {
 		return fmt.Errorf("store: %w", err)

@@ -14,7 +14,7 @@ const MaxPage = 32 << 10
 // Line is one posting on one account, with the account's totals after it.
 type Line struct {
 	Seq    uint64
-	Index  int // of the posting in its entry; releases without a posting have the following indexes
+	Index  int // index of the posting in its entry; releases without a posting have the indexes after the last posting
 	Booked ledger.Micros
 	Side   ledger.Side
 	Phase  ledger.Phase

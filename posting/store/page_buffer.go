@@ -22,7 +22,7 @@ const (
 	unsharded = 0xff
 )
 
-// Shard returns the shard of a page's chunks, if they are sharded.
+// Shard returns the shard for a page's chunks when a group's chunks are sharded.
 func Shard(head []byte) byte { return byte(crc32.Checksum(head, castagnoli) % shardCount) }
 
 // Shards returns all shards of an organization, Unsharded included.
@@ -47,9 +47,9 @@ func PagePrefix(dst []byte, org ledger.ID, head []byte) []byte {
 // BufferKey names a page-buffer row.
 type BufferKey struct {
 	Org   ledger.ID
-	Shard byte   // 0 to 15, or 255: of all pages
-	Group uint64 // whose lines it holds
-	Part  uint16 // rows are not longer than pages
+	Shard byte   // 0 to 15, or Unsharded
+	Group uint64 // the group that booked the lines
+	Part  uint16 // a group has several rows if the lines do not fit into one
 }
 
 // Unsharded is the shard of rows that may contain chunks of any page.
@@ -65,7 +65,7 @@ func KeyBufferRow(dst []byte, k BufferKey) []byte {
 // KeyBuffer is the prefix of an organization's page buffer.
 func KeyBuffer(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixBuffer, org) }
 
-// KeyBufferShard is the prefix of one of its shards.
+// KeyBufferShard is the prefix of one shard of an organization's page buffer.
 func KeyBufferShard(dst []byte, org ledger.ID, shard byte) []byte {
 	return append(KeyBuffer(dst, org), shard)
 }
@@ -110,7 +110,7 @@ func EachChunk(row []byte, fn func(head, lines []byte) error) error {
 	return nil
 }
 
-// FindChunks calls fn with the lines of each chunk of one head.
+// FindChunks calls fn with the lines of each chunk that has the given head.
 func FindChunks(row, head []byte, fn func(lines []byte)) error {
 	return EachChunk(row, func(h, lines []byte) error {
 		if bytes.Equal(h, head) {

@@ -17,7 +17,7 @@ type Envelope struct {
 	Settled  uint64
 	Finished ledger.Micros
 	Parts    uint64 // further rows with the rest of a long payload
-	Number   uint64 // from a sequence; 0: none
+	Number   uint64 // the record's number in its sequence; 0: none
 
 	// Sealed is the SHA-256 of the record's sealed row; zero: it has none. Thus the hash of the
 	// record proves the ciphertext too.

@@ -12,14 +12,14 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Snapshot reads the store as it was after one group, whatever is applied meanwhile. One
-// goroutine at a time may use it, and it must be closed exactly once. It should live for one
-// query only, because while it is open compaction keeps everything that it can see.
+// Snapshot reads the store as it was after one group, whatever is applied meanwhile. One goroutine at a
+// time may use it, and it must be closed exactly once. It should live for one query only, because while
+// it is open compaction can't drop any row that the snapshot sees.
 type Snapshot struct {
 	store  *Store
 	txn    *badger.Txn
 	n      uint64
-	late   bool // opened after the store was closed: reads nothing
+	late   bool // opened after the store was closed: every read fails
 	closed bool
 }
 
@@ -76,8 +76,8 @@ func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err e
 	return value, err == nil, err
 }
 
-// Last returns the greatest key that begins with prefix and is not above upTo, and its value.
-// The caller owns the slices. Errors: *DamageError.
+// Last returns the greatest key ≤ upTo that begins with prefix, and its value. The caller owns the
+// slices. Errors: *DamageError.
 func (sn *Snapshot) Last(prefix, upTo []byte) (key, value []byte, found bool, err error) {
 	err = sn.Descend(prefix, upTo, func(k, v []byte) (bool, error) {
 		key, value, found = bytes.Clone(k), bytes.Clone(v), true
@@ -86,9 +86,9 @@ func (sn *Snapshot) Last(prefix, upTo []byte) (key, value []byte, found bool, er
 	return key, value, found, err
 }
 
-// Ascend calls fn for every row whose key begins with prefix, in ascending order, beginning with
-// the first key that is not below from (nil: with the first of all), until fn returns false. The
-// slices are valid until fn returns. Errors: *DamageError, or fn's.
+// Ascend calls fn for every row whose key begins with prefix, in ascending order, beginning with the
+// first key ≥ from (nil: with the first of all), until fn returns false. The slices are valid until fn
+// returns. Errors: *DamageError, or fn's.
 func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.ascend(prefix, from, func(item *badger.Item) ([]byte, bool, error) {
 		more, err := withValue(item, fn)
@@ -96,16 +96,16 @@ func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more
 	})
 }
 
-// AscendKeys is Ascend without the values. If skipTo is not nil, the next key is the first that
-// is not below skipTo, which must be above the current key.
+// AscendKeys is Ascend without the values. If fn returns a skipTo that is not nil, the iteration
+// continues with the first key ≥ skipTo, which must be above the current key.
 func (sn *Snapshot) AscendKeys(prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
 	return sn.ascend(prefix, from, func(item *badger.Item) ([]byte, bool, error) {
 		return fn(item.Key())
 	})
 }
 
-// Descend is Ascend backwards, beginning with the greatest key that begins with prefix and is
-// not above from (nil: with the last).
+// Descend is Ascend backwards, beginning with the greatest key ≤ from that begins with prefix (nil:
+// with the last).
 func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.descend(prefix, from, func(key, stored []byte) (bool, error) {
 		value, err := checked(key, stored)

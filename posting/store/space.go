@@ -29,7 +29,7 @@ const (
 //   - last, when a group or the table of a memtable may not fit, Apply fails,
 //     and so does Open.
 
-// Free returns the bytes that are free on the store's disk for this user.
+// Free returns how many bytes this process may still write to the store's disk.
 func (s *Store) Free() (uint64, error) { return freeBytes(s.options.Dir) }
 
 func freeBytes(path string) (uint64, error) {
@@ -43,9 +43,9 @@ func freeBytes(path string) (uint64, error) {
 	return st.Bavail * uint64(st.Bsize), nil
 }
 
-// LowSpace tells whether commands from outside should be refused: less than MinFree is left, or
-// less than the store is about to need. The answer is at most 200 ms old. It is true if the free
-// space cannot be determined.
+// LowSpace tells whether commands from outside should be refused: less than MinFree is left, or less
+// than the store is about to need. The result may be 200 ms old. It is true if the free space cannot be
+// determined.
 func (s *Store) LowSpace() bool {
 	s.space.mu.Lock()
 	defer s.space.mu.Unlock()
@@ -65,7 +65,8 @@ func (s *Store) Size() int64 {
 	return size
 }
 
-// diskUsage is the space that files really take: Badger's logs have holes.
+// diskUsage returns the disk space that the files occupy. It can be less than their lengths, because
+// Badger's logs are sparse.
 func diskUsage(dir string, which func(name string) bool) (int64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -90,8 +91,8 @@ func diskUsage(dir string, which func(name string) bool) (int64, error) {
 	return sum, nil
 }
 
-// room refuses a group (nil: none) for which the disk has too little room, or that would have to
-// wait for a compaction that waits for room.
+// room returns an error if the disk has too little room for a group (nil: for no further group), or if
+// the group would have to wait for a compaction that waits for room itself.
 func (s *Store) room(g *Group) error {
 	need := uint64(minReserve)
 	if g != nil {
@@ -100,7 +101,7 @@ func (s *Store) room(g *Group) error {
 	if free, err := s.Free(); err != nil || free >= need+s.debt.Load() && !s.stuck() {
 		return err
 	}
-	// Badger may have written its debt meanwhile.
+	// Badger may have written what it owed meanwhile.
 	if err := s.weigh(); err != nil {
 		return err
 	}
@@ -115,12 +116,12 @@ func noSpace(dir string, free, need uint64) error {
 	return fmt.Errorf("store: %s: %w: %d MiB are free, %d MiB are needed", dir, ErrNoSpace, free>>20, need>>20+1)
 }
 
-// stuck tells whether flushing is behind because compaction waits at the gate. Then the next new
-// log would have to wait too.
+// stuck tells whether memtables can't be flushed because compaction waits at the gate. A group that
+// begins a new log would then have to wait too.
 func (s *Store) stuck() bool { return s.gated.Load() > 0 && s.logs.Load() >= memTables+2 }
 
-// weigh computes how much Badger still has to write: a table for each log, with a slightly
-// larger index. The current log counts as a full one.
+// weigh computes how much Badger still has to write: a table for each log, which is slightly larger
+// than the log because of its index. The current log counts as a full one.
 func (s *Store) weigh() error {
 	var logs int64
 	sealed, err := diskUsage(s.path, func(name string) bool {
@@ -199,7 +200,7 @@ func (s *Store) gateClosed() error {
 	return nil
 }
 
-// roomToServe returns the free space that an open store needs; with less, compaction waits.
+// roomToServe returns the free space that an open store needs. With less free space, compaction waits.
 func (s *Store) roomToServe() uint64 {
 	owed := uint64(s.options.MemTable)
 	return owed + owed/8 + s.buildRoom()

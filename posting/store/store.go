@@ -15,25 +15,26 @@ import (
 )
 
 const (
-	// DefaultMemTable is the size of Badger's memtables, in bytes. A group may take up to 13% of
-	// one. Badger holds three of them in memory and keeps the buffers of the last eight tables
-	// that it built, which take up to twice eight more. So this size bounds the memory of the
+	// DefaultMemTable is the size of Badger's memtables, in bytes. A group may take up to 13% of one.
+	// Badger holds three of them in memory and keeps the buffers of the last eight tables that it
+	// built, which take up to twice eight more. So the size of the memtables bounds the memory of the
 	// store.
 	DefaultMemTable = 24 << 20
 
-	// minMemTable keeps the largest value below Badger's value threshold.
+	// minMemTable is the smallest memtable with which Badger stores a value of MaxValue bytes in a
+	// table.
 	minMemTable = 1 << 20
 )
 
 // Options select the directory of a store and its behaviour.
 type Options struct {
-	Dir      string       // holds store/, HEAD, IDENTITY, TABLES and LOCK; made if absent
+	Dir      string       // holds store/, HEAD, IDENTITY, TABLES and LOCK; created if it is absent
 	MinFree  uint64       // bytes; below it LowSpace is true
 	MemTable int64        // bytes; 0: DefaultMemTable
 	Log      *slog.Logger // nil: slog.Default
 
-	// Remains are names of files that other packages put into Dir if there is a store. If one of
-	// them exists without a store, no store is made: ErrRemains.
+	// Remains are the names of files that other packages put into Dir if there is a store. If one of
+	// these files exists without a store, Open makes no store and returns ErrRemains.
 	Remains []string
 
 	Existing   bool // never make a store: ErrNoStore if there is none
@@ -55,10 +56,10 @@ type Store struct {
 	maxBytes int
 
 	logID     uint64        // the log that Badger writes; only Apply changes it
-	ready     atomic.Bool   // db is set; Badger's goroutines run before it is
+	ready     atomic.Bool   // db is set; Badger starts goroutines before that
 	debt      atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs      atomic.Int64  // number of logs
-	gated     atomic.Int32  // compactions that wait at the gate
+	gated     atomic.Int32  // number of compactions that wait at the gate
 	closing   atomic.Bool   // Close has checked that there is room for everything
 	throttled struct {      // spreads compaction over time
 		mu   sync.Mutex
@@ -75,7 +76,7 @@ type Store struct {
 	space spaceCache
 }
 
-// liveReads is the number of snapshots of one group.
+// liveReads is the number of open snapshots of one group.
 type liveReads struct {
 	n     uint64
 	count int
@@ -99,9 +100,10 @@ func (s *Store) LastGroup() (n uint64, hash [32]byte) {
 // may have. It is nine tenths of what Badger takes in one transaction.
 func (s *Store) MaxGroup() (rows int, bytes int) { return s.maxRows, s.maxBytes }
 
-// Apply makes a group durable: one Badger transaction and one sync, then HEAD. Only then new
-// snapshots see the group. After any error it is unknown whether the group is durable, so the
-// store accepts no further group and the caller must end the process; the next start finds out.
+// Apply makes a group durable: one Badger transaction and one sync, then HEAD. New snapshots see the
+// group only after that. After any error it is unknown whether the group is durable, so the store
+// accepts no further group and the caller must end the process. The next start determines which groups
+// are durable.
 func (s *Store) Apply(g *Group) error {
 	if err := s.failure(); err != nil {
 		return err
@@ -151,10 +153,10 @@ func (s *Store) apply(g *Group) error {
 	return s.failure()
 }
 
-// commit gives the rows to Badger, whose skiplist and log copy them. Badger keeps no reference
-// once the commit has returned, so the group's memory is free again. A commit waits for the
-// flush of older memtables. If that has failed for good, the commit would wait forever, so the
-// failure ends the wait.
+// commit gives the rows to Badger, whose skiplist and log copy them. Badger keeps no reference once the
+// commit has returned, so the caller may reuse the group's memory. A commit waits for the flush of
+// older memtables. If a flush has failed for good, the commit would wait forever; so the wait also ends
+// when the store has failed.
 func (s *Store) commit(g *Group) error {
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
 	err := g.fill(txn)
@@ -177,7 +179,7 @@ func (s *Store) commit(g *Group) error {
 	}
 }
 
-// publish makes the group visible to new snapshots, and lets compaction drop versions that no
+// publish makes the group visible to new snapshots, and allows compaction to drop the versions that no
 // snapshot sees any more.
 func (s *Store) publish(m mark) {
 	s.mu.Lock()
@@ -186,8 +188,8 @@ func (s *Store) publish(m mark) {
 	s.discard()
 }
 
-// discard tells Badger the oldest version that is still read. The caller holds s.mu, so that no
-// snapshot of an older version begins meanwhile.
+// discard tells Badger the oldest version that a snapshot still reads. The caller holds s.mu, so that
+// no snapshot of an older version begins meanwhile.
 func (s *Store) discard() {
 	oldest := s.last.n
 	if len(s.live) > 0 {
@@ -204,11 +206,11 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// Failed returns a channel that is closed when the store has failed for good. Then the process
-// must end, even if nothing is to be written. Failure returns the reason.
+// Failed returns a channel that is closed when the store has failed for good. The process must end
+// then, even if it has nothing to write. Failure returns the reason.
 func (s *Store) Failed() <-chan struct{} { return s.dead }
 
-// Failure returns why the store accepts no more writes; nil if it does.
+// Failure returns the reason why the store accepts no more writes; nil if it accepts them.
 func (s *Store) Failure() error { return s.failure() }
 
 func (s *Store) failure() error {
@@ -240,7 +242,7 @@ func (s *Store) Close() error {
 		s.fail(err)
 		return err
 	}
-	if err := s.gateClosed(); err != nil { // Badger would wait for its compaction
+	if err := s.gateClosed(); err != nil { // closing Badger would wait for the compaction at the gate
 		s.fail(err)
 		return err
 	}
@@ -288,7 +290,7 @@ func (s *Store) closeFiles() error {
 	return nil
 }
 
-// spaceCache is the last answer about free space.
+// spaceCache is the last measurement of the free space.
 type spaceCache struct {
 	mu   sync.Mutex
 	at   time.Time

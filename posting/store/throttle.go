@@ -2,24 +2,24 @@ package store
 
 import "time"
 
-// Badger compacts in bursts: five goroutines merge and a dozen more write tables through memory
-// maps, all at once and with as much processor time as they can get. On two cores a burst of
-// some seconds reduces the rate of groups to between a tenth and a third. The same work, one
-// table at a time, takes longer and hardly slows groups. It only has to finish before level 0 is
-// so long that flushing waits for it.
+// Badger compacts in bursts: five goroutines merge and a dozen more write tables through memory maps,
+// all at once and with as much processor time as they can get. On two cores a burst of some seconds
+// reduces the rate of groups to between a tenth and a third. The same work, one table at a time, takes
+// longer and hardly slows down groups. The compaction only has to finish before level 0 is so long that
+// flushing waits.
 const (
 	throttlePause = 50 * time.Millisecond // between two tables: about 40 MB/s
 	throttleStep  = 10 * time.Millisecond // subtracted for each table of level 0 beyond throttleFrom
 	throttleFrom  = levelZeroTables + 2
 )
 
-// pause returns how long compaction rests before its next table, given the number of tables in
-// level 0: less the longer level 0 is, and zero long before groups would have to wait.
+// pause returns how long compaction waits before it makes its next table, given the number of tables in
+// level 0. The pause is shorter the longer level 0 is, and zero long before groups would have to wait.
 func pause(levelZero int) time.Duration {
 	return max(0, min(throttlePause, throttlePause-time.Duration(levelZero-throttleFrom)*throttleStep))
 }
 
-// throttle lets one compactor after another pass, a pause apart.
+// throttle lets compactors pass one at a time, with a pause after each.
 func (s *Store) throttle() {
 	s.throttled.mu.Lock()
 	defer s.throttled.mu.Unlock()

@@ -20,21 +20,21 @@ import (
 
 // archive is a backup's file, open for reading.
 type archive struct {
-	path     string
-	f        *os.File
-	size     int64
-	written  time.Time
-	header   Header
-	manifest *Manifest // nil if the archive was opened without keys
-	first    int64     // offset of the first part
-	last     int64     // offset of the manifest's frame
-	sealed   []byte    // the sealed manifest
-	end      [sha256.Size]byte
-	keyring  Sealer
+	path           string
+	f              *os.File
+	size           int64
+	modTime        time.Time
+	header         Header
+	manifest       *Manifest // nil if the archive was opened without keys
+	partsStart     int64     // offset of the first part
+	manifestStart  int64     // offset of the manifest's frame
+	sealedManifest []byte    // the sealed manifest
+	endHash        [sha256.Size]byte
+	keyring        Sealer
 }
 
-// openArchive opens a backup and reads its header and its end. It reads no parts, and not the
-// manifest, which needs keys. Errors: *Error, or those of the file system.
+// openArchive opens a backup and reads its header, its end frame and the sealed manifest. It does not
+// decrypt the manifest, which needs keys. Errors: *Error, or those of the file system.
 func openArchive(path string) (*archive, error) {
 	a, err := openHeader(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func openArchive(path string) (*archive, error) {
 	}
 	if err := a.readEnd(); err != nil {
 		a.close()
-		return nil, a.fault(err)
+		return nil, a.asBackupError(err)
 	}
 	return a, nil
 }
@@ -57,13 +57,13 @@ func openHeader(path string) (*archive, error) {
 	for _, step := range []func() error{a.measure, a.readHeader} {
 		if err := step(); err != nil {
 			a.close()
-			return nil, a.fault(err)
+			return nil, a.asBackupError(err)
 		}
 	}
 	return a, nil
 }
 
-// openSealed is openArchive with keys: it also reads the manifest, which is the authority on
+// openSealed is openArchive with keys: it also decrypts the manifest, which is the authority on
 // the backup's contents.
 func openSealed(ctx context.Context, path string, keyring Sealer) (*archive, error) {
 	a, err := openArchive(path)
@@ -73,7 +73,7 @@ func openSealed(ctx context.Context, path string, keyring Sealer) (*archive, err
 	a.keyring = keyring
 	if err := a.openManifest(ctx); err != nil {
 		a.close()
-		return nil, a.fault(err)
+		return nil, a.asBackupError(err)
 	}
 	return a, nil
 }
@@ -86,14 +86,15 @@ func (a *archive) measure() error {
 	if !info.Mode().IsRegular() {
 		return &Error{Path: a.path, What: "it is no file", Cause: ErrChoice}
 	}
-	a.size, a.written = info.Size(), info.ModTime()
+	a.size, a.modTime = info.Size(), info.ModTime()
 	return nil
 }
 
 func (a *archive) close() { _ = a.f.Close() } // the file was only read
 
-// fault turns a read error into what the error means for the backup.
-func (a *archive) fault(err error) error {
+// asBackupError turns an error of reading the file into an *Error that says that the backup is damaged.
+// Errors of the file system, *Errors, a cancelled context and missing keys are returned as they are.
+func (a *archive) asBackupError(err error) error {
 	var fault *os.PathError
 	var known *Error
 	if errors.As(err, &fault) || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, secret.ErrNoSealingKey) {
@@ -106,7 +107,7 @@ func (a *archive) readHeader() error {
 	magic := make([]byte, len(backupMagic))
 	r := io.NewSectionReader(a.f, 0, a.size)
 	if _, err := io.ReadFull(r, magic); err != nil {
-		return cut(err)
+		return eofAsCut(err)
 	}
 	if string(magic) != backupMagic {
 		return &Error{Path: a.path, What: "it is no backup", Cause: ErrChoice}
@@ -117,7 +118,7 @@ func (a *archive) readHeader() error {
 	}
 	body := make([]byte, size)
 	if _, err := io.ReadFull(r, body); err != nil {
-		return cut(err)
+		return eofAsCut(err)
 	}
 	if json.Unmarshal(body, &a.header) != nil || a.header.Version < backupVersion {
 		return errors.New("its header can't be read")
@@ -125,14 +126,14 @@ func (a *archive) readHeader() error {
 	if a.header.Version > backupVersion {
 		return &Error{Path: a.path, What: "it was made by another release, a newer one: its form is not known", Cause: store.ErrNewerSchema}
 	}
-	a.first, _ = r.Seek(0, io.SeekCurrent)
+	a.partsStart, _ = r.Seek(0, io.SeekCurrent)
 	return nil
 }
 
-// readEnd reads the end and the sealed manifest before it.
+// readEnd reads the end frame and the sealed manifest before it.
 func (a *archive) readEnd() error {
 	at := a.size - frameHead - endSize
-	if at < a.first {
+	if at < a.partsStart {
 		return errCut
 	}
 	r := io.NewSectionReader(a.f, at, a.size-at)
@@ -148,20 +149,20 @@ func (a *archive) readEnd() error {
 		return errors.New("it does not end as a backup does; it was cut short")
 	}
 	length := int64(binary.BigEndian.Uint32(body[:]))
-	copy(a.end[:], body[4:])
-	if a.last = at - frameHead - length; length > maxManifest || a.last < a.first {
+	copy(a.endHash[:], body[4:])
+	if a.manifestStart = at - frameHead - length; length > maxManifest || a.manifestStart < a.partsStart {
 		return errors.New("its manifest does not fit")
 	}
-	r = io.NewSectionReader(a.f, a.last, frameHead+length)
+	r = io.NewSectionReader(a.f, a.manifestStart, frameHead+length)
 	if size, err = readFrameHead(r, frameManifest, maxManifest); err != nil {
 		return err
 	}
 	if int64(size) != length {
 		return errors.New("its manifest does not fit")
 	}
-	a.sealed = make([]byte, length)
-	_, err = io.ReadFull(r, a.sealed)
-	return cut(err)
+	a.sealedManifest = make([]byte, length)
+	_, err = io.ReadFull(r, a.sealedManifest)
+	return eofAsCut(err)
 }
 
 // openManifest opens the manifest and checks that it belongs to this file. If the file is whole
@@ -171,7 +172,7 @@ func (a *archive) openManifest(ctx context.Context) error {
 	if err == nil {
 		return a.readManifest(plaintext)
 	}
-	if whole := a.whole(ctx); whole != nil {
+	if whole := a.checkWhole(ctx); whole != nil {
 		return whole
 	}
 	if errors.Is(err, secret.ErrNoSealingKey) {
@@ -182,7 +183,7 @@ func (a *archive) openManifest(ctx context.Context) error {
 
 // unseal returns the manifest's plaintext.
 func (a *archive) unseal() ([]byte, error) {
-	return a.keyring.Open(a.sealed, manifestContext(a.header.ID))
+	return a.keyring.Open(a.sealedManifest, manifestContext(a.header.ID))
 }
 
 // readManifest compares the manifest with the file.
@@ -202,32 +203,32 @@ func (a *archive) readManifest(plaintext []byte) error {
 	if !bytes.Equal(named, shown) {
 		return damaged(a.path, "its header is not the one of its manifest")
 	}
-	at := a.first
-	sum := newSeal()
+	at := a.partsStart
+	sum := newChecksum()
 	sum.frame(frameHeader, shown)
 	for i := range a.manifest.Parts {
 		sum.Write(a.manifest.Parts[i].SHA256)
 		at += frameHead + int64(a.manifest.Parts[i].Size)
 	}
-	sum.frame(frameManifest, a.sealed)
-	if at != a.last || !bytes.Equal(sum.Sum(nil), a.end[:]) {
+	sum.frame(frameManifest, a.sealedManifest)
+	if at != a.manifestStart || !bytes.Equal(sum.Sum(nil), a.endHash[:]) {
 		return damaged(a.path, "its parts are not those of its manifest")
 	}
 	return nil
 }
 
-// whole reads the file without keys and compares it with its end.
-func (a *archive) whole(ctx context.Context) error {
-	sum := newSeal()
-	// The header's bytes as they are in the file.
-	body := make([]byte, a.first-int64(len(backupMagic))-frameHead)
+// checkWhole reads the whole file without keys and compares its hash with the one in the end frame.
+func (a *archive) checkWhole(ctx context.Context) error {
+	sum := newChecksum()
+	// The hash covers the header's bytes as they are in the file.
+	body := make([]byte, a.partsStart-int64(len(backupMagic))-frameHead)
 	if _, err := a.f.ReadAt(body, int64(len(backupMagic))+frameHead); err != nil {
-		return a.fault(cut(err))
+		return a.asBackupError(eofAsCut(err))
 	}
 	sum.frame(frameHeader, body)
-	in := bufio.NewReaderSize(io.NewSectionReader(a.f, a.first, a.last-a.first), 1<<20)
+	in := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
 	part := sha256.New()
-	for at := a.first; at < a.last; {
+	for at := a.partsStart; at < a.manifestStart; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -237,22 +238,22 @@ func (a *archive) whole(ctx context.Context) error {
 			_, err = io.CopyN(part, in, int64(size))
 		}
 		if err != nil {
-			return a.fault(cut(err))
+			return a.asBackupError(eofAsCut(err))
 		}
 		sum.Write(part.Sum(nil))
 		at += frameHead + int64(size)
 	}
-	sum.frame(frameManifest, a.sealed)
-	if !bytes.Equal(sum.Sum(nil), a.end[:]) {
+	sum.frame(frameManifest, a.sealedManifest)
+	if !bytes.Equal(sum.Sum(nil), a.endHash[:]) {
 		return damaged(a.path, "it does not match its checksum")
 	}
 	return nil
 }
 
-// parts calls fn with every part, in order, decrypted; fn may keep the plaintext. If a part
+// eachPart calls fn with every part, in order and decrypted; fn may keep the plaintext. If a part
 // differs from the manifest, the error is an *Error.
-func (a *archive) parts(fn func(file string, plaintext []byte) error) error {
-	in := bufio.NewReaderSize(io.NewSectionReader(a.f, a.first, a.last-a.first), 1<<20)
+func (a *archive) eachPart(fn func(file string, plaintext []byte) error) error {
+	in := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
 	var sealed []byte
 	for i := range a.manifest.Parts {
 		p := &a.manifest.Parts[i]
@@ -261,14 +262,14 @@ func (a *archive) parts(fn func(file string, plaintext []byte) error) error {
 			err = errors.New("a part has another length")
 		}
 		if err != nil {
-			return a.fault(err)
+			return a.asBackupError(err)
 		}
 		if cap(sealed) < size {
 			sealed = make([]byte, size)
 		}
 		sealed = sealed[:size]
 		if _, err := io.ReadFull(in, sealed); err != nil {
-			return a.fault(cut(err))
+			return a.asBackupError(eofAsCut(err))
 		}
 		if hash := sha256.Sum256(sealed); !bytes.Equal(hash[:], p.SHA256) {
 			return damaged(a.path, "part %d does not match its hash", i+1)

@@ -23,7 +23,7 @@ import (
 )
 
 // backupsOf returns a backup service for a running server.
-func backupsOf(h *fixture.Server) *backup.Service {
+func backupService(h *fixture.Server) *backup.Service {
 	b := backup.New(backup.Options{Journal: h.Journal, Keyring: fixture.Keyring(h.T, h.Dir), Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
 	h.T.Cleanup(b.Close)
 	return b
@@ -32,7 +32,7 @@ func backupsOf(h *fixture.Server) *backup.Service {
 // saveBackup takes a backup into the directory.
 func saveBackup(h *fixture.Server, dir string) backup.Listed {
 	h.T.Helper()
-	b := backupsOf(h)
+	b := backupService(h)
 	saved, err := b.Save(dir)
 	fixture.Must(h.T, err)
 	b.Close()
@@ -60,7 +60,7 @@ type fixedClock struct{}
 func (fixedClock) Now() time.Time { return fixture.StartTime }
 
 // restoreTo restores a backup and returns the new data directory.
-func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, done *backup.Restored) {
+func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, restored *backup.Restored) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "restored")
 	var instant time.Time
@@ -69,9 +69,9 @@ func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, d
 		instant, err = time.Parse(time.RFC3339Nano, at)
 		fixture.Must(t, err)
 	}
-	done, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, At: instant, Data: dir, Keyring: keys, Log: fixture.NoLog})
+	restored, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, At: instant, Data: dir, Keyring: keys, Log: fixture.NoLog})
 	fixture.Must(t, err)
-	return dir, done
+	return dir, restored
 }
 
 // A backup of a running server shows the store as it was at that time. A restore from it gives
@@ -182,7 +182,7 @@ func TestARestoredStoreGoesOn(t *testing.T) {
 func TestABackupOfAStoreThatIsWrittenShowsOneMoment(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
-	b, err := backupsOf(h).Begin(nil)
+	b, err := backupService(h).Begin(nil)
 	fixture.Must(t, err)
 	for range 200 {
 		h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
@@ -203,7 +203,7 @@ func TestABackupOfAStoreThatIsWrittenShowsOneMoment(t *testing.T) {
 
 func TestOneBackupAtATime(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
-	backups := backupsOf(h)
+	backups := backupService(h)
 	b, err := backups.Begin(nil)
 	fixture.Must(t, err)
 	var refused *ledger.Refusal
@@ -224,7 +224,7 @@ func TestOneBackupAtATime(t *testing.T) {
 // A stream whose reader stops reading ends, and releases the store.
 func TestAStreamThatIsClosedEarlyEnds(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
-	backups := backupsOf(h)
+	backups := backupService(h)
 	for _, end := range []func(io.Closer){func(c io.Closer) { fixture.Must(t, c.Close()) }, func(io.Closer) { backups.Stop() }} {
 		stream, err := backups.Stream(nil)
 		fixture.Must(t, err)
@@ -240,7 +240,7 @@ func TestAStreamThatIsClosedEarlyEnds(t *testing.T) {
 func TestAnIncrementNeedsABackupOfThisStoresPast(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	defer h.Close()
-	backups := backupsOf(h)
+	backups := backupService(h)
 	n, hash := h.Journal.LastGroup()
 	sound := backup.Base{ID: "3d560634-e283-41f4-8987-8974726a90a5", Group: n, GroupHash: hexOf(hash[:]), Depth: 1}
 	for name, spoil := range map[string]func(*backup.Base){
@@ -278,12 +278,12 @@ func hexOf(b []byte) string {
 }
 
 // newChain returns a directory with a full backup and an increment, and their keys.
-func newChain(t testing.TB) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
+func backUpChain(t testing.TB) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
-	return chainIn(t, fixture.Buffered)
+	return backUpChainAfter(t, fixture.Buffered)
 }
 
-func chainIn(t testing.TB, days int) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
+func backUpChainAfter(t testing.TB, days int) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
 	w := fixture.CopyWithLayout(t, days)
 	h := fixture.Start(t, w)
@@ -314,24 +314,24 @@ func wantRefused(t *testing.T, from string, keys backup.Sealer, says string) {
 }
 
 func TestABackupOfOtherKeysOrAnotherChainIsRefused(t *testing.T) {
-	dir, full, increment, keys := newChain(t)
+	dir, full, increment, keys := backUpChain(t)
 	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	fixture.Must(t, err)
 	wantRefused(t, full.Path, other, "made with another keyring")
 	wantRefused(t, dir, other, "made with another keyring")
 
-	strange, _, _, _ := chainIn(t, fixture.Paged)
+	strange, _, _, _ := backUpChainAfter(t, fixture.Paged)
 	moved := filepath.Join(strange, filepath.Base(increment.Path))
 	fixture.Must(t, os.Link(increment.Path, moved))
-	wantRefused(t, moved, keys, "rests on backup "+full.Header.ID)
+	wantRefused(t, moved, keys, "needs backup "+full.Header.ID)
 	wantRefused(t, strange, keys, "backups of several stores")
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
-	wantRefused(t, increment.Path, keys, "which is not beside it")
+	wantRefused(t, increment.Path, keys, "which is not in the same directory")
 	wantRefused(t, t.TempDir(), keys, "there is no backup in it")
 }
 
 func TestARestoreNeedsAnEmptyPlace(t *testing.T) {
-	dir, _, _, keys := newChain(t)
+	dir, _, _, keys := backUpChain(t)
 	place := filepath.Join(t.TempDir(), "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(place, "something"), 0o700))
 	cfg := backup.RestoreConfig{From: dir, Data: place, Keyring: keys, Log: fixture.NoLog}
@@ -351,7 +351,7 @@ func TestARestoreNeedsAnEmptyPlace(t *testing.T) {
 // The next restore removes what a killed restore has left. It does not touch a restore that is
 // still running.
 func TestAnUnfinishedRestoreIsReplaced(t *testing.T) {
-	dir, _, _, keys := newChain(t)
+	dir, _, _, keys := backUpChain(t)
 	place := filepath.Join(t.TempDir(), "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(place+backup.Restoring, "store.new"), 0o700))
 	fixture.Must(t, os.WriteFile(filepath.Join(place+backup.Restoring, store.UnfinishedName), nil, 0o600))
@@ -370,7 +370,7 @@ func TestAnUnfinishedRestoreIsReplaced(t *testing.T) {
 
 // A backup contains no plaintext of what the store was given.
 func TestABackupShowsNothing(t *testing.T) {
-	_, full, increment, _ := newChain(t)
+	_, full, increment, _ := backUpChain(t)
 	for _, path := range []string{full.Path, increment.Path} {
 		content, err := os.ReadFile(path)
 		fixture.Must(t, err)
@@ -386,9 +386,9 @@ func TestABackupShowsNothing(t *testing.T) {
 func TestARetentionKeepsWhatIncrementsRestOn(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
-	backups := backupsOf(h)
+	backups := backupService(h)
 	dir := t.TempDir()
-	_, others, _, _ := chainIn(t, fixture.Paged)
+	_, others, _, _ := backUpChainAfter(t, fixture.Paged)
 	strange := filepath.Join(dir, filepath.Base(others.Path))
 	fixture.Must(t, os.Link(others.Path, strange))
 	spoiled := filepath.Join(dir, "spoiled"+backup.Suffix)

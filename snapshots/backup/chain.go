@@ -13,8 +13,8 @@ import (
 // chain is a full backup and the increments after it, in order.
 type chain []*archive
 
-// openChain opens a backup and all backups that it needs. Other backups beside them that can't
-// be used are returned as errors in unused.
+// openChain opens a backup and all backups that it needs. unused says which other backups in the
+// directory can't be used, and why.
 func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (c chain, unused []error, err error) {
 	defer func() {
 		if err != nil {
@@ -37,7 +37,7 @@ func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (
 		}
 		c = append(c, a)
 		if a.header.Base() != l.Header.Base() {
-			return c, nil, &Error{Path: l.Path, What: "it was replaced by another one just now"}
+			return c, nil, &Error{Path: l.Path, What: "it was just replaced by another backup"}
 		}
 	}
 	return c, chosen.unused(links), nil
@@ -52,8 +52,8 @@ func (c chain) close() {
 // top returns the newest backup of the chain, whose state the chain restores.
 func (c chain) top() *archive { return c[len(c)-1] }
 
-// bytes returns an upper bound for the size of the rows.
-func (c chain) bytes() (sum uint64) {
+// maxBytes returns an upper bound for the size of the restored rows.
+func (c chain) maxBytes() (sum uint64) {
 	for _, a := range c {
 		sum += a.manifest.Bytes
 		for _, p := range a.manifest.Parts {
@@ -68,31 +68,31 @@ func (c chain) bytes() (sum uint64) {
 // rowSource reads the rows of one backup of a chain, one part ahead.
 type rowSource struct {
 	parts chan []byte
-	rest  []byte
+	part  []byte
 	row   posting.StoredRow
 	path  string
 }
 
 // next moves to the next row; false if there is none.
 func (s *rowSource) next() (bool, error) {
-	for len(s.rest) == 0 {
+	for len(s.part) == 0 {
 		part, open := <-s.parts
 		if !open {
 			return false, nil
 		}
-		s.rest, s.row.Key = part, s.row.Key[:0]
+		s.part, s.row.Key = part, s.row.Key[:0]
 	}
 	var ok bool
-	if s.rest, ok = takeRow(s.rest, &s.row); !ok {
+	if s.part, ok = readRow(s.part, &s.row); !ok {
 		return false, damaged(s.path, "a row is cut short")
 	}
 	return true, nil
 }
 
-// read sends the parts with rows to the channel parts, and calls file with the parts of files.
-func (a *archive) read(ctx context.Context, parts chan<- []byte, file func(name string, piece []byte) error) error {
+// sendParts sends the parts with rows to the channel parts, and calls file with the parts of files.
+func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, file func(name string, piece []byte) error) error {
 	defer close(parts)
-	return a.parts(func(name string, plaintext []byte) error {
+	return a.eachPart(func(name string, plaintext []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -108,10 +108,9 @@ func (a *archive) read(ctx context.Context, parts chan<- []byte, file func(name 
 	})
 }
 
-// merge calls fn with the rows of the chain's state, ordered by key. Of each row it takes the
-// newest version. Of the kinds of rows that every increment contains entirely, it takes only
-// the last backup's. It calls file with the files beside the store, as the last backup has
-// them.
+// merge calls fn with the newest version of each row in the chain, ordered by key. Every increment
+// contains all rows of some kinds (store.CarriedWhole); of those merge takes only the rows of the last
+// backup. It calls file with the files beside the store, as they are in the last backup.
 func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file func(name string, piece []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, len(c))
@@ -123,7 +122,7 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file f
 		if i < len(c)-1 {
 			keep = func(string, []byte) error { return nil }
 		}
-		go func() { ended <- a.read(ctx, s.parts, keep) }()
+		go func() { ended <- a.sendParts(ctx, s.parts, keep) }()
 	}
 	err := mergeRows(sources, fn)
 	if err != nil {
@@ -140,25 +139,27 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file f
 	return err
 }
 
+// mergeRows calls fn with the rows of all sources, ordered by key. Later sources replace rows of
+// earlier ones.
 func mergeRows(sources []*rowSource, fn func(store.StoredRow) error) error {
-	live := make([]bool, len(sources))
-	step := func(i int) (err error) {
+	hasRow := make([]bool, len(sources))
+	advance := func(i int) (err error) {
 		for {
-			live[i], err = sources[i].next()
-			if err != nil || !live[i] || i == len(sources)-1 || !store.CarriedWhole(sources[i].row.Key) {
+			hasRow[i], err = sources[i].next()
+			if err != nil || !hasRow[i] || i == len(sources)-1 || !store.CarriedWhole(sources[i].row.Key) {
 				return err
 			}
 		}
 	}
 	for i := range sources {
-		if err := step(i); err != nil {
+		if err := advance(i); err != nil {
 			return err
 		}
 	}
 	for {
 		newest := -1
 		for i, s := range sources {
-			if live[i] && (newest < 0 || string(s.row.Key) <= string(sources[newest].row.Key)) {
+			if hasRow[i] && (newest < 0 || string(s.row.Key) <= string(sources[newest].row.Key)) {
 				newest = i
 			}
 		}
@@ -170,13 +171,13 @@ func mergeRows(sources []*rowSource, fn func(store.StoredRow) error) error {
 		}
 		key := sources[newest].row.Key
 		for i := range sources {
-			if i != newest && live[i] && string(sources[i].row.Key) == string(key) {
-				if err := step(i); err != nil {
+			if i != newest && hasRow[i] && string(sources[i].row.Key) == string(key) {
+				if err := advance(i); err != nil {
 					return err
 				}
 			}
 		}
-		if err := step(newest); err != nil {
+		if err := advance(newest); err != nil {
 			return err
 		}
 	}

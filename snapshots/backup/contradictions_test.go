@@ -42,14 +42,14 @@ func (s sealer) Seal(plaintext, context []byte) ([]byte, error) {
 }
 
 // ofManifest tells whether the context is that of a manifest.
-func ofManifest(context []byte) bool {
+func isManifestContext(context []byte) bool {
 	return bytes.HasPrefix(context, []byte("mizan backup manifest"))
 }
 
 // changingManifest returns a sealer that changes the manifest before sealing it.
 func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Manifest)) backup.Sealer {
 	return sealer{Sealer: keys, before: func(plaintext, context []byte) []byte {
-		if !ofManifest(context) {
+		if !isManifestContext(context) {
 			return plaintext
 		}
 		var m backup.Manifest
@@ -134,14 +134,14 @@ func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
 	n, hash := h.Journal.LastGroup()
 	base.Group, base.GroupHash = n, hexOf(hash[:])
 	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "after")
-	wantRefused(t, writeBackup(h, dir, keys, &base, nil), keys, "it rests on another backup than")
+	wantRefused(t, writeBackup(h, dir, keys, &base, nil), keys, "its base is not the backup in")
 }
 
 // The checker runs before a restored directory gets its name. A store that was broken when it
 // was backed up is not restored.
 func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
 	w := fixture.Copy(t)
-	w.Plant(t, func(p *fixture.Planter) {
+	w.Corrupt(t, func(p *fixture.Corrupter) {
 		p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/order-2"))
 	})
 	h := fixture.Start(t, w)
@@ -164,7 +164,7 @@ func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
 // A restore with the wrong keys can be interrupted before it has read a large backup to its
 // end.
 func TestLookingForWhatIsWrongWithABackupCanBeInterrupted(t *testing.T) {
-	_, full, _, _ := newChain(t)
+	_, full, _, _ := backUpChain(t)
 	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	fixture.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -181,7 +181,7 @@ func TestABackupThatCannotBeReadBackIsNotKept(t *testing.T) {
 	defer h.Close()
 	dir := t.TempDir()
 	spoils := sealer{Sealer: fixture.Keyring(t, h.Dir), after: func(sealed, context []byte) []byte {
-		if !ofManifest(context) {
+		if !isManifestContext(context) {
 			sealed[len(sealed)/2] ^= 1
 		}
 		return sealed

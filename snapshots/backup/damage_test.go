@@ -38,7 +38,7 @@ func alterBackup(t testing.TB, dir string, from []backup.Listed, which int, chan
 
 // A flipped bit anywhere in a backup, or in its base, is found, with keys and without.
 func TestAFlippedBitAnywhereIsFound(t *testing.T) {
-	_, full, increment, keys := newChain(t)
+	_, full, increment, keys := backUpChain(t)
 	chain := []backup.Listed{full, increment}
 	random := fixture.Rand(t)
 	dir := t.TempDir()
@@ -62,7 +62,7 @@ func TestAFlippedBitAnywhereIsFound(t *testing.T) {
 // If bytes are missing at the end or in the middle, or are repeated, nothing is restored and
 // the message says that the backup is damaged.
 func TestWhatIsCutOrMovedIsNotRestored(t *testing.T) {
-	_, full, increment, keys := newChain(t)
+	_, full, increment, keys := backUpChain(t)
 	chain := []backup.Listed{full, increment}
 	for name, change := range map[string]func([]byte) []byte{
 		"nothing left":     func([]byte) []byte { return nil },

@@ -6,16 +6,16 @@
 //     a backup's name is whole and durable.
 //  2. The manifest, which only the keyring can seal, is the authority on the backup's contents.
 //     The end frame lets a reader without keys check that the bytes are whole.
-//  3. No iterator stays open between two parts. For a bounded time a backup keeps compaction
-//     from dropping versions of rows, but not from deleting tables.
-//  4. A restored directory gets its name after the checker has run and the heads of all
+//  3. No iterator stays open between two parts. While a backup is taken, for a bounded time,
+//     compaction can't drop versions of rows, but it can delete tables.
+//  4. A restored directory gets its name only after the checker has run and the heads of all
 //     journals match the manifest. Until then a mark in the directory keeps every process from
-//     opening it, and a restore removes no directory without such a mark.
+//     opening it. A restore removes no directory without such a mark.
 //  5. Retention removes no backup that a kept increment needs, and no file of another program
-//     or store. An increment is taken only after its base, and all backups that the base needs,
-//     have just been read to the end.
+//     or store. Before an increment is taken, its base and all backups that the base needs are
+//     read to the end.
 //  6. If several backups qualify, the newest is used; an unreadable one is never skipped in
-//     favor of an older one. Backups that are not needed do not matter.
+//     favor of an older one. Damage in backups that are not needed has no effect.
 //
 // Callers: cmd/mizan (commands and the schedule), api (the stream of a backup, through
 // cmd/mizan).

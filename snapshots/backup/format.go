@@ -20,7 +20,7 @@ import (
 //	header    open: id, store, and base of the backup
 //	part …    sealed: rows in the order of their keys; then files beside the store
 //	manifest  sealed: the header once more, every part's size and hash, the heads
-//	end       length of the manifest, and the SHA-256 of header, hashes of parts, manifest
+//	end       length of the manifest; and the SHA-256 over the header, the hashes of the parts, and the manifest
 //
 // Everything after the first line is in frames: one byte for the frame's kind, four bytes for
 // the length of its body, the body. A reader without keys can tell a whole file from one that
@@ -68,12 +68,12 @@ type Base struct {
 	Depth     int    `json:"depth"` // the number of backups in the chain up to this one, including it
 }
 
-// Base is the backup as the base of an increment.
+// Base describes the backup as the base of an increment.
 func (h *Header) Base() Base {
 	return Base{ID: h.ID, Group: h.Group, GroupHash: h.GroupHash, Depth: h.depth()}
 }
 
-// depth returns the number of backups that a restore needs; 1 for a full one.
+// depth returns the number of backups that a restore of this one needs, including it; 1 for a full backup.
 func (h *Header) depth() int {
 	if h.Since == nil {
 		return 1
@@ -81,7 +81,7 @@ func (h *Header) depth() int {
 	return h.Since.Depth + 1
 }
 
-// Kind is "full" or "incremental".
+// Kind returns "full" or "incremental".
 func (h *Header) Kind() string {
 	if h.Since == nil {
 		return "full"
@@ -101,7 +101,7 @@ type Manifest struct {
 
 // Part is one sealed part: rows, or a piece of a file beside the store.
 type Part struct {
-	Size   int    `json:"size"` // bytes, sealed
+	Size   int    `json:"size"` // in bytes, after sealing
 	SHA256 []byte `json:"sha256"`
 	File   string `json:"file,omitempty"` // empty: rows
 }
@@ -115,18 +115,18 @@ type Head struct {
 
 // The causes of an Error, besides store.ErrNewerSchema.
 var (
-	// ErrDamaged says that a file differs from the backup that was written.
+	// ErrDamaged says that a file is not as it was written.
 	ErrDamaged = errors.New("the backup is damaged")
 	// ErrChoice says that the named file is not a backup, or that no backup can be chosen.
 	ErrChoice = errors.New("no backup is named")
 )
 
-// Error says that a file differs from the backup that was written, or that backups do not
-// belong together.
+// Error says that a backup's file is not as it was written, or that backups do not belong
+// together.
 type Error struct {
 	Path  string
 	What  string
-	Cause error // nil, or the kind of error
+	Cause error // ErrDamaged, ErrChoice, store.ErrNewerSchema, or nil
 }
 
 // Error implements error.
@@ -154,7 +154,7 @@ func appendFrameHead(dst []byte, kind byte, size int) []byte {
 func readFrameHead(r io.Reader, kind byte, bound int) (size int, err error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return 0, cut(err)
+		return 0, eofAsCut(err)
 	}
 	size = int(binary.BigEndian.Uint32(head[1:]))
 	switch {
@@ -166,20 +166,21 @@ func readFrameHead(r io.Reader, kind byte, bound int) (size int, err error) {
 	return size, nil
 }
 
-func cut(err error) error {
+// eofAsCut replaces the end of the file by errCut.
+func eofAsCut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errCut
 	}
 	return err
 }
 
-// seal computes the hash that a backup's end frame holds.
-type seal struct{ hash.Hash }
+// checksum computes the hash that a backup's end frame holds.
+type checksum struct{ hash.Hash }
 
-func newSeal() seal { return seal{sha256.New()} }
+func newChecksum() checksum { return checksum{sha256.New()} }
 
 // frame adds a frame that is in plaintext, or the manifest.
-func (s seal) frame(kind byte, body []byte) {
+func (s checksum) frame(kind byte, body []byte) {
 	s.Write(appendFrameHead(nil, kind, len(body)))
 	s.Write(body)
 }
@@ -213,9 +214,9 @@ func appendRow(dst, before []byte, r *posting.StoredRow) []byte {
 	return append(dst, r.Stored...)
 }
 
-// takeRow reads the next row of a part into r. On entry r.Key is the key of the row before. The
-// value aliases the part.
-func takeRow(part []byte, r *posting.StoredRow) (rest []byte, ok bool) {
+// readRow reads the next row of a part into r. On entry r.Key is the key of the previous row. The
+// value that it stores in r aliases the part.
+func readRow(part []byte, r *posting.StoredRow) (rest []byte, ok bool) {
 	number := func() (n uint64) {
 		v, size := binary.Uvarint(part)
 		if size <= 0 {

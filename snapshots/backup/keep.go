@@ -17,9 +17,9 @@ import (
 	"mizan/internal/filelock"
 )
 
-// keptChain is the length of a schedule's chains: one full backup and its increments, after
-// which the next full one is taken.
-const keptChain = 24
+// scheduledChainLength is the number of backups in a schedule's chains: one full backup and its
+// increments. After them the next full backup is taken.
+const scheduledChainLength = 24
 
 // unfinishedBackup is the suffix of a file to which a backup is being written.
 const unfinishedBackup = ".unfinished"
@@ -29,8 +29,8 @@ func FileName(h *Header) string {
 	return fmt.Sprintf("mizan-%s-%.8s-%s%s", h.TakenAt.UTC().Format("20060102T150405Z"), h.ID, h.Kind(), Suffix)
 }
 
-// File is a backup that is being written. Until Keep, its name is not that of a backup. It
-// stays locked while it is written.
+// File is a backup that is being written. Until Keep is called, its name is not that of a backup. The
+// file stays locked while it is written.
 type File struct {
 	f    *os.File
 	kept bool
@@ -47,8 +47,8 @@ func CreateFile(dir string) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A process that removes unfinished files may hold the lock for a moment; it has removed
-		// this file then.
+		// A process that removes unfinished files may hold the lock for a moment. If it did, it has
+		// removed this file.
 		if err := filelock.Wait(f); err != nil {
 			return nil, errors.Join(&os.PathError{Op: "lock", Path: f.Name(), Err: err}, f.Close(), os.Remove(f.Name()))
 		}
@@ -59,7 +59,7 @@ func CreateFile(dir string) (*File, error) {
 			return nil, err
 		}
 	}
-	return nil, &os.PathError{Op: "create", Path: dir, Err: errors.New("whatever is made there is removed again")}
+	return nil, &os.PathError{Op: "create", Path: dir, Err: errors.New("every file created there is removed by another process")}
 }
 
 // Write implements io.Writer.
@@ -68,7 +68,7 @@ func (b *File) Write(p []byte) (int, error) { return b.f.Write(p) }
 // Name returns the file's temporary path.
 func (b *File) Name() string { return b.f.Name() }
 
-// Keep makes the file durable and gives it its name, which must be free (fs.ErrExist).
+// Keep makes the file durable and gives it its final name. The error is fs.ErrExist if a file has that name.
 func (b *File) Keep(path string) error {
 	if err := b.f.Sync(); err != nil {
 		return err
@@ -124,8 +124,9 @@ func RemoveUnfinished(dir string) error {
 }
 
 // Save takes a backup into a directory. It takes an increment to the newest backup of this
-// store in the directory, or a full backup if there is none, if its chain is long enough, or if
-// the chain is damaged. Save reads the backup again before giving it its name.
+// store in the directory. It takes a full backup if the directory has no backup of this store, or if
+// the newest one's chain is long enough or damaged. Save reads the new backup again before giving it
+// its name.
 func (s *Service) Save(dir string) (saved Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
@@ -166,7 +167,7 @@ func (s *Service) Save(dir string) (saved Listed, err error) {
 // is logged and does not keep new ones from being taken.
 func (s *Service) list(dir string) (list []Listed, err error) {
 	found, err := scanBackups(dir, nil)
-	bad := found.unread
+	bad := found.unreadable
 	for _, l := range found.list {
 		switch {
 		case !strings.HasSuffix(l.Path, Suffix):
@@ -177,14 +178,14 @@ func (s *Service) list(dir string) (list []Listed, err error) {
 		}
 	}
 	if len(bad) > 0 {
-		s.o.Log.Error("a backup can't be read", "dir", dir, "error", errors.Join(bad...))
+		s.options.Log.Error("a backup can't be read", "dir", dir, "error", errors.Join(bad...))
 	}
 	return list, err
 }
 
 // base returns the base of the next backup; nil if the next backup must be full. It first reads
-// the whole chain with the keys, because an increment to a damaged backup can't be restored.
-// The only error is that the service stops.
+// the whole chain with the keys, because an increment to a damaged backup can't be restored. It
+// returns an error only if the service stops.
 func (s *Service) base(list []Listed) (*Base, error) {
 	chain := s.newestChain(list)
 	if len(chain) == 0 {
@@ -196,7 +197,7 @@ func (s *Service) base(list []Listed) (*Base, error) {
 			return nil, s.ctx.Err()
 		}
 		if err != nil {
-			s.o.Log.Warn("a full backup is taken: an increment would rest on one that can't be restored", "error", err)
+			s.options.Log.Warn("a full backup is taken: an increment would need a backup that can't be restored", "error", err)
 			return nil, nil
 		}
 	}
@@ -205,16 +206,16 @@ func (s *Service) base(list []Listed) (*Base, error) {
 }
 
 // newestChain returns the newest backup of this store and all backups that it needs; nil if the
-// next one must be full.
+// next backup must be full.
 func (s *Service) newestChain(list []Listed) []Listed {
-	v := s.o.Journal.View()
+	v := s.options.Journal.View()
 	defer v.Close()
 	for _, l := range slices.Backward(list) {
 		if !isOfStore(v.GroupHash, &l.Header) {
 			continue
 		}
-		chain, depth := needs(list, l), l.Header.depth()
-		if depth >= keptChain || len(chain) != depth {
+		chain, depth := requiredBackups(list, l), l.Header.depth()
+		if depth >= scheduledChainLength || len(chain) != depth {
 			return nil
 		}
 		return chain
@@ -228,8 +229,9 @@ func isOfStore(hashOf func(uint64) ([32]byte, bool, error), h *Header) bool {
 	return err == nil && found && fmt.Sprintf("%x", hash) == h.GroupHash
 }
 
-// needs returns the backups that a restore of l needs, including l, as far as they exist.
-func needs(list []Listed, l Listed) (chain []Listed) {
+// requiredBackups returns the backups in the list that a restore of l needs, including l. If one is
+// missing, the result ends before it.
+func requiredBackups(list []Listed, l Listed) (chain []Listed) {
 	for range maxChain {
 		chain = append(chain, l)
 		since := l.Header.Since
@@ -245,29 +247,29 @@ func needs(list []Listed, l Listed) (chain []Listed) {
 	return chain
 }
 
-// reread reads a backup to its end, with the keys, no faster than backups are written.
+// reread reads a backup to its end, with the keys, at the rate at which backups are written.
 func (s *Service) reread(path string) error {
-	a, err := openSealed(s.ctx, path, s.o.Keyring)
+	a, err := openSealed(s.ctx, path, s.options.Keyring)
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	return a.parts(func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
+	return a.eachPart(func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
 }
 
-// Prune removes this store's backups, except the newest keep ones and the backups that those
-// need. It returns the removed ones.
+// Prune keeps as many of this store's newest backups as keep says, and the backups that those need.
+// It removes the store's other backups and returns them.
 func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
 		return nil, err
 	}
-	v := s.o.Journal.View()
+	v := s.options.Journal.View()
 	defer v.Close()
 	list = slices.DeleteFunc(list, func(l Listed) bool { return !isOfStore(v.GroupHash, &l.Header) })
 	wanted := make(map[string]bool)
 	for _, l := range list[max(0, len(list)-keep):] {
-		for _, n := range needs(list, l) {
+		for _, n := range requiredBackups(list, l) {
 			wanted[n.Header.ID] = true // all copies, because only one of them may be whole
 		}
 	}
@@ -287,18 +289,18 @@ func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	return removed, err
 }
 
-// Schedule saves a backup into the directory whenever the interval has passed since the newest
-// one in it, and keeps the given number of backups, until ctx ends. A failure is logged and
-// retried a minute later, or when the next backup is due.
+// Schedule saves a backup into the directory whenever the interval has passed since the newest backup
+// there, and prunes the directory to the given number of backups, until ctx ends. A failure is logged,
+// and the backup is tried again a minute later, or earlier if the next backup is due before that.
 func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration, keep int) {
 	const retry = time.Minute
-	log := s.o.Log.With("dir", dir)
+	log := s.options.Log.With("dir", dir)
 	wait := time.Duration(0)
 	if list, err := s.list(dir); err == nil {
-		v := s.o.Journal.View()
+		v := s.options.Journal.View()
 		for _, l := range list {
 			if isOfStore(v.GroupHash, &l.Header) {
-				wait = min(every, max(0, every-time.Since(l.written)))
+				wait = min(every, max(0, every-time.Since(l.modTime)))
 			}
 		}
 		v.Close()
@@ -326,8 +328,8 @@ func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration,
 	}
 }
 
-// saveAndPrune saves a backup and removes old ones. A failure to remove one is logged, because
-// it is no reason to take the next backup early.
+// saveAndPrune saves a backup and removes old ones. If an old one can't be removed, that is only
+// logged: an error would make the schedule take the next backup early.
 func (s *Service) saveAndPrune(dir string, keep int) (Listed, error) {
 	if err := RemoveUnfinished(dir); err != nil {
 		return Listed{}, err
@@ -338,10 +340,10 @@ func (s *Service) saveAndPrune(dir string, keep int) (Listed, error) {
 	}
 	removed, err := s.Prune(dir, keep)
 	for _, l := range removed {
-		s.o.Log.Info("a backup was removed", "file", filepath.Base(l.Path))
+		s.options.Log.Info("a backup was removed", "file", filepath.Base(l.Path))
 	}
 	if err != nil {
-		s.o.Log.Error("a backup that is not kept can't be removed", "dir", dir, "error", err)
+		s.options.Log.Error("an old backup can't be removed", "dir", dir, "error", err)
 	}
 	return saved, nil
 }

@@ -18,7 +18,7 @@ import (
 
 // A backup that was taken into a file may have any name, and is found under it.
 func TestABackupMayHaveAnyName(t *testing.T) {
-	dir, full, increment, keys := newChain(t)
+	dir, full, increment, keys := backUpChain(t)
 	monday, tuesday := filepath.Join(dir, "monday"), filepath.Join(dir, "tuesday.bak")
 	fixture.Must(t, os.Rename(full.Path, monday))
 	fixture.Must(t, os.Rename(increment.Path, tuesday))
@@ -40,7 +40,7 @@ func TestABackupMayHaveAnyName(t *testing.T) {
 // purpose.
 func TestABackupOfAnotherNameIsNotRemoved(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
-	backups, dir := backupsOf(h), t.TempDir()
+	backups, dir := backupService(h), t.TempDir()
 	kept := filepath.Join(dir, "before the migration")
 	first, err := backups.Save(dir)
 	fixture.Must(t, err)
@@ -65,8 +65,8 @@ func TestABackupOfAnotherNameIsNotRemoved(t *testing.T) {
 
 // A backup of an empty store matches any chain; later backups in the same directory do not.
 func TestBackupsOfSeveralStoresAreToldApart(t *testing.T) {
-	one, _, _, keys := chainIn(t, fixture.Buffered)
-	two, _, _, _ := chainIn(t, fixture.Paged)
+	one, _, _, keys := backUpChainAfter(t, fixture.Buffered)
+	two, _, _, _ := backUpChainAfter(t, fixture.Paged)
 	empty := t.TempDir()
 	j, err := posting.Open(posting.Options{Store: fixture.Options(empty), Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
@@ -247,7 +247,7 @@ func TestAScheduleGoesOnAndRemovesWhatIsNotKept(t *testing.T) {
 
 // A restore follows a link to its target, and removes nothing that it has not created.
 func TestARestoreFollowsALinkAndClearsNone(t *testing.T) {
-	from, _, _, keys := newChain(t)
+	from, _, _, keys := backUpChain(t)
 	place := t.TempDir()
 	disk, data := filepath.Join(place, "disk"), filepath.Join(place, "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(disk, "mizan"), 0o700))
@@ -273,7 +273,7 @@ func TestARestoreFollowsALinkAndClearsNone(t *testing.T) {
 
 // A restore into a mount point is refused before anything is done.
 func TestARestoreInThePlaceOfAMountedDiskIsRefused(t *testing.T) {
-	from, _, _, keys := newChain(t)
+	from, _, _, keys := backUpChain(t)
 	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: "/proc", Keyring: keys, Log: fixture.NoLog})
 	if !errors.Is(err, backup.ErrMountPoint) || !strings.HasPrefix(err.Error(), "/proc ") {
 		t.Errorf("a restore over a mounted disk: %v", err)
@@ -291,7 +291,7 @@ func TestFilesBesideTheStoreAreRestoredAsTheyWere(t *testing.T) {
 	full := saveBackup(h, dir)
 	fixture.Must(t, os.WriteFile(clock, []byte("another"), 0o600))
 	base := full.Header.Base()
-	b, err := backupsOf(h).Begin(&base)
+	b, err := backupService(h).Begin(&base)
 	fixture.Must(t, err)
 	f, err := os.OpenFile(clock, os.O_APPEND|os.O_WRONLY, 0)
 	fixture.Must(t, err)

@@ -20,41 +20,41 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Restoring is the suffix of the directory in which a restore works. It is beside the directory
-// that it will become.
+// Restoring is the suffix of the directory in which a restore works. After the restore the directory
+// loses the suffix.
 const Restoring = ".restoring"
 
-// rowsPerCheck is how many rows, or lines of a log, are read between two checks of the context.
+// rowsPerCheck is the number of rows, or lines of a log, that are read between two checks of the context.
 const rowsPerCheck = 4096
 
 // RestoreConfig says what is restored, and where to.
 type RestoreConfig struct {
-	From    string    // a backup, or a directory of them
-	At      time.Time // From is a directory: the newest backup that is not later; zero: the newest
-	Data    string    // the data directory to create; it must be absent or empty
-	Keyring Sealer
-	Bound   [32]byte     // the keyring's identity, to which the store is bound; zeros: the store is not bound
-	Log     *slog.Logger // nil: slog.Default
+	From      string    // a backup, or a directory of them
+	At        time.Time // if From is a directory, the newest backup that is not later than At is restored; zero: the newest of all
+	Data      string    // the data directory to create; it must be absent or empty
+	Keyring   Sealer
+	KeyringID [32]byte     // the keyring's identity, to which the store is bound; zeros: the store is not bound
+	Log       *slog.Logger // nil: slog.Default
 }
 
 // Restored is the result of a restore.
 type Restored struct {
 	Header Header  // of the newest backup that was used
 	Used   int     // the number of backups that were used
-	Unused []error // why other backups in the directory, which were not needed, can't be used
+	Unused []error // why further backups in the directory can't be used; they were not needed
 	Rows   uint64
 	Report *findings.Report
 }
 
 // Restore creates a data directory from a backup and the backups that it needs. It works under
-// another name, checks everything, and only then renames the directory. After an error nothing
-// new is left. Errors: *Error for the backups, *TargetError for the directory, store.ErrLocked,
+// another name, checks everything, and only then renames the directory. After an error it leaves
+// nothing behind. Errors: *Error for the backups, *TargetError for the directory, store.ErrLocked,
 // store.ErrNoSpace, or those of the file system.
 func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	if cfg.Data, err = target(cfg.Data); err != nil {
+	if cfg.Data, err = restoreTarget(cfg.Data); err != nil {
 		return nil, err
 	}
 	c, unused, err := openChain(ctx, cfg.From, cfg.At, cfg.Keyring)
@@ -62,7 +62,7 @@ func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error)
 		return nil, err
 	}
 	defer c.close()
-	if err := known(c); err != nil {
+	if err := checkSchemas(c); err != nil {
 		return nil, err
 	}
 	site, err := openSite(cfg.Data + Restoring)
@@ -71,10 +71,10 @@ func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error)
 	}
 	defer func() { err = errors.Join(err, site.close()) }()
 	done = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
-	if done.Rows, err = load(ctx, c, site.dir, cfg.Log); err != nil {
+	if done.Rows, err = loadStore(ctx, c, site.dir, cfg.Log); err != nil {
 		return nil, err
 	}
-	if done.Report, err = inspect(ctx, c.top(), site.dir, &cfg); err != nil {
+	if done.Report, err = openAndCheck(ctx, c.top(), site.dir, &cfg); err != nil {
 		return done, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -83,8 +83,8 @@ func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error)
 	return done, site.rename(cfg.Data)
 }
 
-// known refuses backups that this release can't read.
-func known(c chain) error {
+// checkSchemas refuses backups that this release can't read.
+func checkSchemas(c chain) error {
 	for _, a := range c {
 		switch {
 		case a.manifest.Schema > store.Schema:
@@ -96,11 +96,11 @@ func known(c chain) error {
 	return nil
 }
 
-// load writes the chain's rows into a new store, and the files beside it.
-func load(ctx context.Context, c chain, dir string, log *slog.Logger) (rows uint64, err error) {
-	files := pieces{dir: dir}
+// loadStore creates a store in dir with the chain's rows, and writes the files beside it.
+func loadStore(ctx context.Context, c chain, dir string, log *slog.Logger) (rows uint64, err error) {
+	files := fileWriter{dir: dir}
 	defer func() { err = errors.Join(err, files.close()) }()
-	l, err := store.NewLoader(store.Options{Dir: dir, Log: log}, c.bytes())
+	l, err := store.NewLoader(store.Options{Dir: dir, Log: log}, c.maxBytes())
 	if err != nil {
 		return 0, err
 	}
@@ -123,13 +123,13 @@ func load(ctx context.Context, c chain, dir string, log *slog.Logger) (rows uint
 	return rows, l.Finish()
 }
 
-// pieces writes the files beside the store.
-type pieces struct {
+// fileWriter writes the files beside the store.
+type fileWriter struct {
 	dir string
 	f   *os.File
 }
 
-func (p *pieces) add(name string, piece []byte) error {
+func (p *fileWriter) add(name string, piece []byte) error {
 	if !slices.Contains(backedFiles, name) {
 		return fmt.Errorf("the backup has a file %.40q, which no release of this form writes", name)
 	}
@@ -148,7 +148,7 @@ func (p *pieces) add(name string, piece []byte) error {
 	return err
 }
 
-func (p *pieces) close() error {
+func (p *fileWriter) close() error {
 	if p.f == nil {
 		return nil
 	}
@@ -157,17 +157,17 @@ func (p *pieces) close() error {
 	return err
 }
 
-// inspect opens the loaded store as a server does, binds it to its keyring, compares its
-// heads with the manifest and runs the checker.
-func inspect(ctx context.Context, a *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
+// openAndCheck opens the loaded store as a server does, binds it to its keyring, compares its
+// journals' heads with the manifest and runs the checker.
+func openAndCheck(ctx context.Context, a *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
 	log := cfg.Log
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, Unfinished: true}, Clock: clock.Real{}, Log: log})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	if cfg.Bound != [32]byte{} {
-		if err := j.Bind(cfg.Bound); err != nil {
+	if cfg.KeyringID != [32]byte{} {
+		if err := j.Bind(cfg.KeyringID); err != nil {
 			return nil, err
 		}
 	}
@@ -175,7 +175,7 @@ func inspect(ctx context.Context, a *archive, dir string, cfg *RestoreConfig) (r
 		return nil, err
 	}
 	log.Info("the store is loaded and is checked", "group", a.header.Group)
-	report, err = check.CheckRestored(ctx, j, check.Inputs{Data: dir, Keyring: cfg.Keyring, Log: log}, func(known *calls.Known) error { return cutCalls(ctx, dir, known) })
+	report, err = check.CheckRestored(ctx, j, check.Inputs{Data: dir, Keyring: cfg.Keyring, Log: log}, func(filter *calls.LogFilter) error { return cutCalls(ctx, dir, filter) })
 	if err == nil && report.Broken() {
 		err = &Error{Path: a.path, What: "the checker found the restored store broken"}
 	}
@@ -200,15 +200,15 @@ func compareHeads(j *posting.Journal, a *archive) error {
 }
 
 // Verify reads a backup, and all backups that it needs, to the end. It checks that every part
-// can be decrypted and agrees with the manifest, and that all rows belong to one store, by the
-// chain of its groups. It restores nothing. Its errors are those of Restore.
+// can be decrypted and agrees with the manifest, and that the groups of all rows are one chain, so that
+// all rows belong to one store. It restores nothing. Its errors are those of Restore.
 func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (done *Restored, err error) {
 	c, unused, err := openChain(ctx, from, at, keyring)
 	if err != nil {
 		return nil, err
 	}
 	defer c.close()
-	if err := known(c); err != nil {
+	if err := checkSchemas(c); err != nil {
 		return nil, err
 	}
 	done = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
@@ -235,7 +235,7 @@ func CheckTransfer(ctx context.Context, path string) (Header, error) {
 		return Header{}, err
 	}
 	defer a.close()
-	return a.header, a.whole(ctx)
+	return a.header, a.checkWhole(ctx)
 }
 
 // Read reads one backup to its end. It checks that the file is whole and that every part can be
@@ -246,5 +246,5 @@ func Read(ctx context.Context, path string, keyring Sealer) (Header, error) {
 		return Header{}, err
 	}
 	defer a.close()
-	return a.header, a.parts(func(string, []byte) error { return ctx.Err() })
+	return a.header, a.eachPart(func(string, []byte) error { return ctx.Err() })
 }

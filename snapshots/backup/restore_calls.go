@@ -12,10 +12,9 @@ import (
 	"mizan/snapshots/check/calls"
 )
 
-// cutCalls removes from the simulator's log the calls for which the store has no intent. They
-// were made after the group that the backup shows, and the restored simulator must not remember
-// them.
-func cutCalls(ctx context.Context, dir string, known *calls.Known) error {
+// cutCalls removes from the simulator's log the calls for which the store has no intent. Such calls
+// were made after the group that the backup shows, so the restored simulator must not know them.
+func cutCalls(ctx context.Context, dir string, filter *calls.LogFilter) error {
 	path := filepath.Join(dir, calls.LogName)
 	in, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -30,7 +29,7 @@ func cutCalls(ctx context.Context, dir string, known *calls.Known) error {
 	if err != nil {
 		return err
 	}
-	err = keepCalls(ctx, known, in, out)
+	err = keepCalls(ctx, filter, in, out)
 	if err == nil {
 		err = out.Sync()
 	}
@@ -41,12 +40,12 @@ func cutCalls(ctx context.Context, dir string, known *calls.Known) error {
 }
 
 // keepCalls copies the lines of calls for which the store has an intent.
-func keepCalls(ctx context.Context, known *calls.Known, in io.Reader, out io.Writer) error {
+func keepCalls(ctx context.Context, filter *calls.LogFilter, in io.Reader, out io.Writer) error {
 	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriterSize(out, 1<<20)
 	for n := 1; ; n++ {
 		line, err := r.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
-			return w.Flush() // the simulator never answered a call whose line is cut short
+			return w.Flush() // a line that is cut short is dropped: the simulator never answered that call
 		}
 		if err != nil {
 			return err
@@ -54,7 +53,7 @@ func keepCalls(ctx context.Context, known *calls.Known, in io.Reader, out io.Wri
 		if n%rowsPerCheck == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !known.Take(line) {
+		if !filter.Keeps(line) {
 			continue
 		}
 		if _, err := w.Write(line); err != nil {

@@ -23,8 +23,8 @@ var (
 	ErrMountPoint = errors.New("is where a disk is mounted, and can't be replaced; name a new directory in it")
 	// ErrNoDirectory says that the path is not a directory.
 	ErrNoDirectory = errors.New("is no directory")
-	// ErrInTheWay says that the path at which a restore would work exists and is not an
-	// unfinished restore.
+	// ErrInTheWay says that the path at which the restore would work exists already and is not that
+	// of an unfinished restore.
 	ErrInTheWay = errors.New("is in the way, and no unfinished restore; move it away, or restore under another name")
 )
 
@@ -46,16 +46,16 @@ func (e *TargetError) Error() string {
 // Unwrap returns the reason.
 func (e *TargetError) Unwrap() error { return e.Err }
 
-// target returns the directory to which a path leads. It follows a link, because a directory
-// can't replace the link itself. The directory is absent or empty, and can be replaced. Errors:
-// *TargetError, or those of the file system.
-func target(path string) (string, error) {
+// restoreTarget returns the path of the directory to restore into. It follows a link, because a
+// directory can't replace the link itself. The returned directory does not exist, or is empty and can
+// be replaced. Errors: *TargetError, or those of the file system.
+func restoreTarget(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
-	if where, err := filepath.EvalSymlinks(path); err == nil {
-		path = where
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
 	}
 	parent, err := os.Stat(filepath.Dir(path))
 	if err == nil && !parent.IsDir() {
@@ -64,13 +64,13 @@ func target(path string) (string, error) {
 	if err != nil {
 		return "", &TargetError{path, err}
 	}
-	there, err := os.Lstat(path)
+	existing, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return path, nil
 	case err != nil:
 		return "", &TargetError{path, err}
-	case !there.IsDir(): // a link to nothing is not a directory either
+	case !existing.IsDir(): // a link to nothing is not a directory either
 		return "", &TargetError{path, ErrNoDirectory}
 	}
 	if err := replaceable(path); err != nil {
@@ -95,7 +95,7 @@ func replaceable(dir string) error {
 		}
 		return nil
 	}
-	// An older kernel tells only on which disk a directory is.
+	// An older kernel does not report mount points, only the disk of a directory.
 	var here, above unix.Stat_t
 	if err := errors.Join(unix.Lstat(dir, &here), unix.Stat(filepath.Dir(dir), &above)); err != nil {
 		return &fs.PathError{Op: "stat", Path: dir, Err: err}
@@ -110,18 +110,18 @@ func replaceable(dir string) error {
 // directory, created first and removed last, says that it belongs to a restore: no server opens
 // it, and the next restore may clear it.
 type site struct {
-	dir  string
-	lock *os.File
-	gone bool // the directory has been renamed
+	dir     string
+	lock    *os.File
+	renamed bool // the directory has been renamed
 }
 
-// openSite creates the directory, and removes what an interrupted restore has left in it.
+// openSite creates and locks the directory, and removes what an interrupted restore has left in it.
 // Errors: store.ErrLocked if a restore or a server works in it, *TargetError if it has contents
 // that no restore has created, or those of the file system.
 func openSite(dir string) (s *site, err error) {
-	made := os.Mkdir(dir, 0o700)
-	if made != nil && !errors.Is(made, fs.ErrExist) {
-		return nil, made
+	mkdirErr := os.Mkdir(dir, 0o700)
+	if mkdirErr != nil && !errors.Is(mkdirErr, fs.ErrExist) {
+		return nil, mkdirErr
 	}
 	s = &site{dir: dir}
 	// A restore must not clear the target of a link.
@@ -132,9 +132,9 @@ func openSite(dir string) (s *site, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.take(); err != nil {
-		if made == nil {
-			_ = os.Remove(s.sign()) // these calls remove only what openSite has created
+	if err := s.claim(); err != nil {
+		if mkdirErr == nil {
+			_ = os.Remove(s.markPath()) // these calls remove only what openSite has created
 			_ = os.Remove(dir)
 		}
 		return nil, errors.Join(err, s.lock.Close())
@@ -142,9 +142,9 @@ func openSite(dir string) (s *site, err error) {
 	return s, nil
 }
 
-// take claims the directory for this restore. A directory that belongs to another process is
+// claim takes the directory for this restore. A directory that belongs to another process is
 // left unchanged.
-func (s *site) take() error {
+func (s *site) claim() error {
 	err := filelock.Try(s.lock)
 	switch {
 	case errors.Is(err, filelock.ErrHeld):
@@ -165,17 +165,18 @@ func (s *site) take() error {
 	if len(entries) == 0 {
 		return s.mark()
 	}
-	if info, err := os.Lstat(s.sign()); err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Lstat(s.markPath()); err != nil || !info.Mode().IsRegular() {
 		return &TargetError{s.dir, ErrInTheWay}
 	}
 	return s.clear()
 }
 
-// sign returns the path of the mark.
-func (s *site) sign() string { return filepath.Join(s.dir, store.UnfinishedName) }
+// markPath returns the path of the mark.
+func (s *site) markPath() string { return filepath.Join(s.dir, store.UnfinishedName) }
 
+// mark creates the mark durably.
 func (s *site) mark() error {
-	f, err := os.OpenFile(s.sign(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(s.markPath(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -198,9 +199,9 @@ func (s *site) clear() error {
 }
 
 // close removes the directory, unless it has been renamed or a server has been started in it.
-// It removes the mark just before the directory.
+// The mark is removed last.
 func (s *site) close() (err error) {
-	if !s.gone && store.Held(s.dir) == nil {
+	if !s.renamed && store.Held(s.dir) == nil {
 		if err = s.clear(); err == nil {
 			err = os.RemoveAll(s.dir)
 		}
@@ -211,7 +212,7 @@ func (s *site) close() (err error) {
 // rename removes the mark and renames the directory. The target may be an empty directory: the
 // system call replaces an empty directory and nothing else.
 func (s *site) rename(path string) error {
-	if err := os.Remove(s.sign()); err != nil {
+	if err := os.Remove(s.markPath()); err != nil {
 		return err
 	}
 	if err := durable.SyncDir(s.dir); err != nil {
@@ -223,6 +224,6 @@ func (s *site) rename(path string) error {
 		}
 		return &os.LinkError{Op: "rename", Old: s.dir, New: path, Err: err}
 	}
-	s.gone = true
+	s.renamed = true
 	return durable.SyncDir(filepath.Dir(path))
 }

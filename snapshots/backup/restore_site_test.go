@@ -18,7 +18,7 @@ import (
 // A restore works in a directory beside its target. If that directory exists and was not
 // created by a restore, it is not removed, in particular not a store that is being served.
 func TestARestoreRemovesNothingThatNoRestoreHasMade(t *testing.T) {
-	from, _, _, keys := newChain(t)
+	from, _, _, keys := backUpChain(t)
 	data := filepath.Join(t.TempDir(), "data")
 	there := data + backup.Restoring
 	cfg := backup.RestoreConfig{From: from, Data: data, Keyring: keys, Log: fixture.NoLog}

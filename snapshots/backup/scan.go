@@ -26,23 +26,23 @@ type Listed struct {
 	Size   int64
 	Header Header
 
-	written time.Time // modification time, by the file system's clock
+	modTime time.Time // modification time, by the file system's clock
 	fault   error     // what is wrong with the file's end; nil if nothing is
 }
 
 func (a *archive) listed() Listed {
-	return Listed{Path: a.path, Size: a.size, Header: a.header, written: a.written}
+	return Listed{Path: a.path, Size: a.size, Header: a.header, modTime: a.modTime}
 }
 
-// folder is the contents of a directory of backups.
+// folder describes the files in a directory of backups.
 type folder struct {
-	list   []Listed // oldest first, according to their headers
-	unread []error  // of files whose headers can't be trusted: each may be the one that the caller wants
+	list       []Listed // oldest first, according to their headers
+	unreadable []error  // errors of files whose headers can't be trusted: each file may be the backup that the caller wants
 }
 
 // scanBackups reads the headers of the files in a directory. Without keys it trusts each
-// header. With keys a header must equal the one in the manifest, if the manifest can be opened:
-// otherwise the newest backup could pass for an older one.
+// header. With keys, and if the manifest can be opened, the header must equal the one in the manifest.
+// Without that check a forged header could make the newest backup look like an older one.
 func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -60,14 +60,14 @@ func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 			}
 		}
 		if err != nil {
-			s.unread = append(s.unread, err)
+			s.unreadable = append(s.unreadable, err)
 			continue
 		}
 		s.list = append(s.list, l)
 	}
 	slices.SortFunc(s.list, func(a, b Listed) int {
 		// The clock may have shown the same time for both.
-		return cmp.Or(a.Header.TakenAt.Compare(b.Header.TakenAt), cmp.Compare(a.Header.Group, b.Header.Group), a.written.Compare(b.written))
+		return cmp.Or(a.Header.TakenAt.Compare(b.Header.TakenAt), cmp.Compare(a.Header.Group, b.Header.Group), a.modTime.Compare(b.modTime))
 	})
 	return s, nil
 }
@@ -81,7 +81,7 @@ func readListed(path string, keyring Sealer) (l Listed, err error) {
 	defer a.close()
 	l = a.listed()
 	if err := a.readEnd(); err != nil {
-		l.fault = a.fault(err)
+		l.fault = a.asBackupError(err)
 		return l, nil
 	}
 	if keyring != nil {
@@ -93,8 +93,8 @@ func readListed(path string, keyring Sealer) (l Listed, err error) {
 	return l, nil
 }
 
-// isBackup tells whether a file is a backup, by its name or by its first bytes: a backup that
-// was taken into a file may have any name.
+// isBackup tells whether a file is a backup, by its name or by its first bytes: whoever saves a backup's
+// stream to a file may choose any name.
 func isBackup(path string) bool {
 	named := strings.HasSuffix(path, Suffix)
 	info, err := os.Stat(path)
@@ -114,14 +114,14 @@ func isBackup(path string) bool {
 	return err == nil && string(magic[:]) == backupMagic
 }
 
-// choice is the chosen backup, and what is beside it.
+// choice is the chosen backup, and the files in its directory.
 type choice struct {
 	Listed
 	folder
 }
 
 // choose finds the backup at a path: the file itself or, if the path is a directory, the newest
-// backup in it that is not after the instant (zero: the newest).
+// backup in it that is not later than the instant (zero: the newest of all).
 func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -134,7 +134,7 @@ func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 		return c, err
 	}
 	if !at.IsZero() {
-		return c, &Error{Path: path, What: "it is one backup; a time chooses among those of a directory", Cause: ErrChoice}
+		return c, &Error{Path: path, What: "it is a single backup; a time can be given only for a directory of backups", Cause: ErrChoice}
 	}
 	a, err := openArchive(path)
 	if err != nil {
@@ -157,23 +157,23 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// newest chooses a backup from a directory. An unreadable backup is an error, because it may be
-// the wanted one: an older one would restore the wrong moment.
+// newest chooses the newest backup that is not later than the instant. An unreadable backup is an error,
+// because it may be the wanted one, and an older one would restore an earlier state.
 func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
-	if len(s.unread) > 0 {
-		err, cause := errors.Join(s.unread...), ErrDamaged
+	if len(s.unreadable) > 0 {
+		err, cause := errors.Join(s.unreadable...), ErrDamaged
 		if errors.Is(err, store.ErrNewerSchema) {
 			cause = store.ErrNewerSchema
 		}
-		what := fmt.Sprintf("which backup is meant can't be told, as one can't be read: name the file that is meant, or move this one away: %v", err)
+		what := fmt.Sprintf("a backup can't be read, so it is not known which one is the newest: name the file to use, or move the unreadable file away: %v", err)
 		return chosen, &Error{Path: dir, What: what, Cause: cause}
 	}
 	if len(s.list) == 0 {
 		return chosen, &Error{Path: dir, What: "there is no backup in it", Cause: ErrChoice}
 	}
-	one := "" // the store that they belong to; a backup of an empty store matches any store
+	storeID := "" // the store to which the backups belong; a backup of an empty store matches any store
 	for _, l := range s.list {
-		if one = cmp.Or(one, l.Header.Store); l.Header.Store != "" && l.Header.Store != one {
+		if storeID = cmp.Or(storeID, l.Header.Store); l.Header.Store != "" && l.Header.Store != storeID {
 			return chosen, &Error{Path: dir, What: "it has backups of several stores; name the file", Cause: ErrChoice}
 		}
 		if at.IsZero() || !l.Header.TakenAt.After(at) {
@@ -186,9 +186,9 @@ func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 	return chosen, nil
 }
 
-// links returns the backup and all backups that it needs, the full one last.
+// links returns the chosen backup and all backups that it needs. The full backup is the last.
 func (c *choice) links(ctx context.Context) (links []Listed, err error) {
-	next, err := c.sound(ctx, c.Listed)
+	next, err := c.wholeCopy(ctx, c.Listed)
 	for err == nil {
 		links = append(links, next)
 		since := next.Header.Since
@@ -201,23 +201,23 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 		}
 		switch {
 		case len(links) >= maxChain:
-			return nil, damaged(next.Path, "it rests on too many others")
+			return nil, damaged(next.Path, "it needs too many other backups")
 		case i < 0:
-			missed := &Error{Path: next.Path, What: fmt.Sprintf("it rests on backup %s of group %d, which is not beside it", since.ID, since.Group)}
-			return nil, errors.Join(append([]error{missed}, c.unread...)...)
+			missed := &Error{Path: next.Path, What: fmt.Sprintf("it needs backup %s of group %d, which is not in the same directory", since.ID, since.Group)}
+			return nil, errors.Join(append([]error{missed}, c.unreadable...)...)
 		}
 		base := &c.list[i].Header
 		if base.Base() != *since || base.Store != next.Header.Store || base.Group > next.Header.Group {
-			return nil, &Error{Path: next.Path, What: fmt.Sprintf("it rests on another backup than %s is", c.list[i].Path)}
+			return nil, &Error{Path: next.Path, What: fmt.Sprintf("its base is not the backup in %s", c.list[i].Path)}
 		}
-		next, err = c.sound(ctx, c.list[i])
+		next, err = c.wholeCopy(ctx, c.list[i])
 	}
 	return nil, err
 }
 
-// sound returns the backup, or the first whole copy of it in the directory. If there is only
-// one copy, it is not read here.
-func (c *choice) sound(ctx context.Context, l Listed) (Listed, error) {
+// wholeCopy returns l, if it is whole, or the first whole copy of it in the directory. If l is the only
+// copy, it is not read here.
+func (c *choice) wholeCopy(ctx context.Context, l Listed) (Listed, error) {
 	copies := []Listed{l}
 	for _, other := range c.list {
 		if other.Path != l.Path && other.Header.Base() == l.Header.Base() {
@@ -228,22 +228,22 @@ func (c *choice) sound(ctx context.Context, l Listed) (Listed, error) {
 		return l, l.fault
 	}
 	var faults []error
-	for _, one := range copies {
-		err := one.fault
+	for _, candidate := range copies {
+		err := candidate.fault
 		if err == nil {
-			_, err = CheckTransfer(ctx, one.Path)
+			_, err = CheckTransfer(ctx, candidate.Path)
 		}
 		if err == nil || ctx.Err() != nil {
-			return one, err
+			return candidate, err
 		}
 		faults = append(faults, err)
 	}
 	return l, errors.Join(faults...)
 }
 
-// unused returns the faults of the files that the chain does not need.
+// unused returns what is wrong with the files that the chain does not need.
 func (c *choice) unused(links []Listed) []error {
-	unused := slices.Clone(c.unread)
+	unused := slices.Clone(c.unreadable)
 	for _, l := range c.list {
 		if l.fault != nil && !slices.ContainsFunc(links, func(x Listed) bool { return x.Path == l.Path }) {
 			unused = append(unused, l.fault)
@@ -252,9 +252,9 @@ func (c *choice) unused(links []Listed) []error {
 	return unused
 }
 
-// ReadBase returns the header of a backup, or of the newest one in a directory, to which an
-// increment may be taken. It reads the backup and all that it needs to the end, with keys or
-// without (nil), as Read and CheckTransfer do. Errors: *Error, or those of the file system.
+// ReadBase returns the header of a backup, or of the newest backup in a directory, so that an increment
+// to it can be taken. It reads the backup and all backups that it needs to the end: with a keyring as
+// Read does, without one as CheckTransfer does. Errors: *Error, or those of the file system.
 func ReadBase(ctx context.Context, path string, keyring Sealer) (Header, error) {
 	c, err := choose(path, time.Time{}, keyring)
 	if err != nil {

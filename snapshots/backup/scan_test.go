@@ -17,7 +17,7 @@ import (
 )
 
 // corrupt flips a bit in the middle of a file, which is in one of its parts.
-func corrupt(t testing.TB, path string) {
+func flipBit(t testing.TB, path string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	fixture.Must(t, err)
@@ -52,7 +52,7 @@ func TestAScheduleBuildsOnNothingThatCannotBeRestored(t *testing.T) {
 			if chain[1].Header.Since == nil {
 				t.Fatal("the second backup is no increment")
 			}
-			corrupt(t, chain[which].Path)
+			flipBit(t, chain[which].Path)
 			h.Advance(time.Second)
 			next := saveBackup(h, dir)
 			if next.Header.Since != nil {
@@ -72,7 +72,7 @@ func TestAScheduleBuildsOnNothingThatCannotBeRestored(t *testing.T) {
 // A request for an increment to a backup that can't be restored is refused, with keys and
 // without.
 func TestABaseIsReadWithAllThatItRestsOn(t *testing.T) {
-	dir, full, increment, keys := newChain(t)
+	dir, full, increment, keys := backUpChain(t)
 	for _, sealer := range []backup.Sealer{nil, keys} {
 		for _, path := range []string{dir, increment.Path} {
 			if header, err := backup.ReadBase(t.Context(), path, sealer); err != nil || header.ID != increment.Header.ID {
@@ -80,32 +80,32 @@ func TestABaseIsReadWithAllThatItRestsOn(t *testing.T) {
 			}
 		}
 	}
-	corrupt(t, full.Path)
+	flipBit(t, full.Path)
 	for _, sealer := range []backup.Sealer{nil, keys} {
 		if _, err := backup.ReadBase(t.Context(), increment.Path, sealer); !errors.Is(err, backup.ErrDamaged) {
 			t.Errorf("an increment to what is spoiled: %v", err)
 		}
 	}
 	fixture.Must(t, os.Remove(full.Path))
-	if _, err := backup.ReadBase(t.Context(), increment.Path, nil); err == nil || !strings.Contains(err.Error(), "which is not beside it") {
+	if _, err := backup.ReadBase(t.Context(), increment.Path, nil); err == nil || !strings.Contains(err.Error(), "which is not in the same directory") {
 		t.Errorf("an increment to nothing: %v", err)
 	}
 }
 
 // half cuts a file in the middle, as an interrupted copy does.
-func half(b []byte) []byte { return b[:len(b)/2] }
+func firstHalf(b []byte) []byte { return b[:len(b)/2] }
 
 // A backup that was cut short still tells when it was taken. If it is not needed it is reported
 // and has no effect; if it is the newest, no older one replaces it.
 func TestASpoiledBackupMattersWhereItIsNeeded(t *testing.T) {
-	dir, _, increment, keys := newChain(t)
+	dir, _, increment, keys := backUpChain(t)
 	h := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
 	other := saveBackup(h, t.TempDir())
 	h.Close()
 	content, err := os.ReadFile(other.Path)
 	fixture.Must(t, err)
 	newest := filepath.Join(dir, "newest.backup")
-	fixture.Must(t, os.WriteFile(newest, half(content), 0o600))
+	fixture.Must(t, os.WriteFile(newest, firstHalf(content), 0o600))
 	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), "newest.backup") {
 		t.Errorf("the newest is half a backup: %v", err)
 	}
@@ -121,8 +121,8 @@ func TestASpoiledBackupMattersWhereItIsNeeded(t *testing.T) {
 }
 
 func TestHalfABackupIsNothingToRestOn(t *testing.T) {
-	dir, full, _, keys := newChain(t)
-	copyBackup(t, full, "half.backup", half)
+	dir, full, _, keys := backUpChain(t)
+	copyBackup(t, full, "half.backup", firstHalf)
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
 	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), "half.backup") {
 		t.Errorf("what rests on half a backup: %v", err)
@@ -132,9 +132,9 @@ func TestHalfABackupIsNothingToRestOn(t *testing.T) {
 // A file without a readable header may be the newest backup. A restore from its directory is
 // refused; a restore from a named file in the directory works.
 func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
-	dir, _, increment, keys := newChain(t)
+	dir, _, increment, keys := backUpChain(t)
 	blind := copyBackup(t, increment, "blind.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
-	wantRefused(t, dir, keys, "name the file that is meant")
+	wantRefused(t, dir, keys, "name the file to use")
 	wantRefused(t, dir, keys, blind)
 	done, err := verifyBackup(t, increment.Path, keys)
 	if err != nil || len(done.Unused) != 1 || !strings.Contains(done.Unused[0].Error(), blind) {
@@ -148,7 +148,7 @@ func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
 
 // The newest backup is not skipped if its header claims that it is older.
 func TestABackupCannotPassForAnOlderOne(t *testing.T) {
-	dir, _, increment, keys := newChain(t)
+	dir, _, increment, keys := backUpChain(t)
 	fixture.Must(t, os.Rename(copyBackup(t, increment, "x", func(b []byte) []byte {
 		return bytes.Replace(b, []byte(`"taken_at":"2026`), []byte(`"taken_at":"2025`), 1)
 	}), increment.Path))
@@ -159,10 +159,10 @@ func TestABackupCannotPassForAnOlderOne(t *testing.T) {
 func TestOfTwoCopiesTheWholeOneIsUsed(t *testing.T) {
 	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
 	for _, name := range []string{"a.backup", "z.backup"} {
-		dir, full, increment, keys := newChain(t)
+		dir, full, increment, keys := backUpChain(t)
 		copyBackup(t, full, "full-"+name, flip)
 		copyBackup(t, increment, "increment-"+name, flip)
-		copyBackup(t, increment, "half-"+name, half)
+		copyBackup(t, increment, "half-"+name, firstHalf)
 		for _, from := range []string{dir, increment.Path} {
 			if done, err := verifyBackup(t, from, keys); err != nil || done.Used != 2 || done.Header.ID != increment.Header.ID {
 				t.Errorf("%s: %+v, %v", from, done, err)
@@ -186,7 +186,7 @@ func TestAPipeIsNoBackup(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		h.Advance(time.Second)
-		service := backupsOf(h)
+		service := backupService(h)
 		_, err := service.SaveAndPrune(dir, 10)
 		if _, named := backup.ReadBase(ctx, pipe, nil); !errors.Is(named, backup.ErrChoice) {
 			err = errors.Join(err, errors.New("a pipe is taken for a backup"), named)
@@ -205,7 +205,7 @@ func TestAPipeIsNoBackup(t *testing.T) {
 
 // Messages about a bad file tell a person what to do.
 func TestWhatIsWrongWithAFileIsSaidInWords(t *testing.T) {
-	_, full, _, keys := newChain(t)
+	_, full, _, keys := backUpChain(t)
 	for says, change := range map[string]func([]byte) []byte{
 		"its header would have 70000 bytes, and none has more than 65536": func(b []byte) []byte { copy(b[9:], []byte{0, 1, 0x11, 0x70}); return b },
 		"there is something else where its header should begin":           func(b []byte) []byte { b[8] = 'x'; return b },

@@ -20,14 +20,14 @@ type Options struct {
 	Keyring Sealer
 	Clock   clock.Clock
 	Data    string // the data directory, for the files beside the store
-	Rate    uint64 // bytes a second; 0: as fast as it goes
+	Rate    uint64 // bytes per second; 0: unlimited
 	Log     *slog.Logger
 }
 
-// Service takes backups of a running server, one at a time: two at once would slow each other
-// down, and longer keep the store from reclaiming space.
+// Service takes backups of a running server, one at a time. Two at once would slow each other
+// down, and the store could not reclaim space until both had ended.
 type Service struct {
-	o       Options
+	options Options
 	limiter *limiting.Limiter
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -42,7 +42,7 @@ func New(o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	s := &Service{o: o}
+	s := &Service{options: o}
 	s.idle = sync.NewCond(&s.mu)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if o.Rate > 0 {
@@ -51,14 +51,13 @@ func New(o Options) *Service {
 	return s
 }
 
-// lowDisk is the reason for refusing or stopping a backup when the free space is below what
-// commands need.
+// lowDisk is the reason for refusing or stopping a backup when less space is free than commands need.
 const lowDisk = "the disk is nearly full, and a backup keeps the store from giving room back"
 
-// Begin begins a backup of everything durable now: a full one, or an increment to another.
-// Errors: a *ledger.Refusal if a backup is under way (Conflict), if the server stops or its
-// disk is nearly full (Unavailable), or if the base is not a backup of this store (InvalidField
-// since); or the store's.
+// Begin begins a backup of everything that is durable now: an increment to the base or, without a
+// base, a full backup. Errors: a *ledger.Refusal if a backup is under way (Conflict), if the server
+// stops or its disk is nearly full (Unavailable), or if the base is not a backup of this store
+// (InvalidField since); or an error of the store.
 func (s *Service) Begin(since *Base) (*Backup, error) {
 	const op = "backup.Begin"
 	s.mu.Lock()
@@ -71,7 +70,7 @@ func (s *Service) Begin(since *Base) (*Backup, error) {
 	case stopped:
 		s.release()
 		return nil, ledger.Refuse(op, ledger.Unavailable, "the server is stopping")
-	case s.o.Journal.LowSpace():
+	case s.options.Journal.LowSpace():
 		s.release()
 		return nil, ledger.Refuse(op, ledger.Unavailable, lowDisk)
 	}
@@ -85,8 +84,8 @@ func (s *Service) release() {
 	s.idle.Broadcast()
 }
 
-// Stream begins a backup from which the caller reads. Closing it early ends the backup; Close
-// returns when the backup no longer reads the store.
+// Stream begins a backup that the caller reads from the returned stream. Closing the stream early ends
+// the backup; Close returns when the backup no longer reads the store.
 func (s *Service) Stream(since *Base) (io.ReadCloser, error) {
 	b, err := s.Begin(since)
 	if err != nil {
@@ -101,7 +100,7 @@ func (s *Service) Stream(since *Base) (io.ReadCloser, error) {
 		unblock()
 		b.Close()
 		if err != nil {
-			s.o.Log.Warn("a backup was not finished", "id", b.header.ID, "error", err)
+			s.options.Log.Warn("a backup was not finished", "id", b.header.ID, "error", err)
 		}
 		_ = in.CloseWithError(err)
 	}()
@@ -115,7 +114,7 @@ type stream struct {
 }
 
 // errClosed is the reason for ending a backup whose reader has closed the stream.
-var errClosed = errors.New("whoever took it has gone away")
+var errClosed = errors.New("its reader has closed the stream")
 
 // Close implements io.Closer.
 func (st *stream) Close() error {
@@ -128,7 +127,7 @@ func (st *stream) Close() error {
 // Stop ends the backup that is under way. No backup begins afterwards.
 func (s *Service) Stop() { s.stop() }
 
-// Close is Stop, and then waits until no backup reads the store.
+// Close calls Stop and then waits until no backup reads the store.
 func (s *Service) Close() {
 	s.stop()
 	s.mu.Lock()

@@ -27,20 +27,20 @@ import (
 // clock may be ahead.
 var backedFiles = []string{"clock", calls.LogName}
 
-// maxBackup bounds the time of a backup, because compaction keeps what the backup shows.
+// maxBackup bounds the duration of a backup, because compaction can't drop rows that the backup shows.
 const maxBackup = 6 * time.Hour
 
-// Backup is a backup that is being taken. It shows the store as it was after one group,
-// whatever is written meanwhile. The caller must call Close.
+// Backup is a backup that is being taken. It shows the store as it was after one group; later
+// writes do not change it. The caller must call Close.
 type Backup struct {
-	owner  *Service
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	view   *posting.View
-	header Header
-	since  uint64
-	files  []openFile
-	done   bool
+	service    *Service
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
+	view       *posting.View
+	header     Header
+	sinceGroup uint64
+	files      []openFile
+	closed     bool
 }
 
 // openFile is a file with its length at the beginning of the backup.
@@ -50,17 +50,17 @@ type openFile struct {
 	size int64
 }
 
-// begin opens the view. Files are opened after it, so that they contain at least what the view
-// refers to.
+// begin opens a view of the store and then the files beside the store. In that order the files contain
+// at least what the view refers to.
 func (s *Service) begin(since *Base) (*Backup, error) {
-	b := &Backup{owner: s, view: s.o.Journal.View()}
+	b := &Backup{service: s, view: s.options.Journal.View()}
 	b.ctx, b.cancel = context.WithCancelCause(s.ctx)
-	if err := b.describe(since); err != nil {
+	if err := b.fillHeader(since); err != nil {
 		b.Close()
 		return nil, err
 	}
 	for _, name := range backedFiles {
-		f, err := os.Open(filepath.Join(s.o.Data, name))
+		f, err := os.Open(filepath.Join(s.options.Data, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -79,13 +79,14 @@ func (s *Service) begin(since *Base) (*Backup, error) {
 	return b, nil
 }
 
-func (b *Backup) describe(since *Base) error {
+// fillHeader sets the header. It refuses a base that is not an earlier backup of this store.
+func (b *Backup) fillHeader(since *Base) error {
 	n, hash, err := b.view.LastGroup()
 	if err != nil {
 		return err
 	}
 	b.header = Header{
-		Version: backupVersion, ID: uuid.NewString(), TakenAt: b.owner.o.Clock.Now().UTC().Truncate(time.Microsecond),
+		Version: backupVersion, ID: uuid.NewString(), TakenAt: b.service.options.Clock.Now().UTC().Truncate(time.Microsecond),
 		Group: n, GroupHash: hex.EncodeToString(hash[:]),
 	}
 	if first, found, err := b.view.GroupHash(1); err != nil {
@@ -110,48 +111,48 @@ func (b *Backup) describe(since *Base) error {
 	if _, err := uuid.Parse(base.ID); err != nil || len(base.ID) != len(b.header.ID) {
 		return ledger.RefuseField(op, "since", "id is not a UUID")
 	}
-	b.header.Since, b.since = &base, base.Group
+	b.header.Since, b.sinceGroup = &base, base.Group
 	return nil
 }
 
 // Close ends the backup, even if it is not completely written.
 func (b *Backup) Close() {
-	if b.done {
+	if b.closed {
 		return
 	}
-	b.done = true
+	b.closed = true
 	b.cancel(nil)
 	b.view.Close()
 	for _, open := range b.files {
 		_ = open.f.Close() // the file was only read
 	}
-	b.owner.release()
+	b.service.release()
 }
 
 // WriteTo writes the backup. After an error the output is not a backup.
 func (b *Backup) WriteTo(out io.Writer) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(b.ctx, maxBackup, fmt.Errorf("the backup took more than %v", maxBackup))
 	defer cancel()
-	w := &writer{ctx: ctx, out: &countingWriter{to: out}, owner: b.owner, sum: newSeal()}
+	w := &writer{ctx: ctx, out: &countingWriter{to: out}, service: b.service, sum: newChecksum()}
 	w.manifest = Manifest{Header: b.header, Schema: store.Schema}
-	err := w.run(b)
+	err := w.writeAll(b)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
 	return w.out.n, err
 }
 
-// writer writes frames.
+// writer writes the frames of a backup.
 type writer struct {
 	ctx      context.Context
 	out      *countingWriter
-	owner    *Service
-	sum      seal
+	service  *Service
+	sum      checksum
 	manifest Manifest
 	frame    []byte
 }
 
-func (w *writer) run(b *Backup) error {
+func (w *writer) writeAll(b *Backup) error {
 	if _, err := io.WriteString(w.out, backupMagic); err != nil {
 		return err
 	}
@@ -160,30 +161,30 @@ func (w *writer) run(b *Backup) error {
 		return err
 	}
 	w.sum.frame(frameHeader, header)
-	if err := w.write(frameHeader, header); err != nil {
+	if err := w.writeFrame(frameHeader, header); err != nil {
 		return err
 	}
-	if err := w.rows(b); err != nil {
+	if err := w.writeRows(b); err != nil {
 		return err
 	}
 	for _, f := range b.files {
-		if err := w.file(f); err != nil {
+		if err := w.writeFile(f); err != nil {
 			return err
 		}
 	}
 	if w.manifest.Heads, err = headsOf(b.view); err != nil {
 		return err
 	}
-	return w.end()
+	return w.writeEnd()
 }
 
-// rows writes the parts with rows. No iterator is open between two parts, so that Badger can
+// writeRows writes the parts with rows. No iterator is open between two parts, so that Badger can
 // delete the tables that it has replaced.
-func (w *writer) rows(b *Backup) error {
+func (w *writer) writeRows(b *Backup) error {
 	var part, last, from []byte
 	for more := true; more; {
 		part, last, more = part[:0], last[:0], false
-		err := b.view.StoredRows(from, b.since, func(r posting.StoredRow) (bool, error) {
+		err := b.view.StoredRows(from, b.sinceGroup, func(r posting.StoredRow) (bool, error) {
 			part = appendRow(part, last, &r)
 			last = append(last[:0], r.Key...)
 			w.manifest.Rows++
@@ -194,7 +195,7 @@ func (w *writer) rows(b *Backup) error {
 		if err != nil {
 			return err
 		}
-		if err := w.part("", part); err != nil {
+		if err := w.writePart("", part); err != nil {
 			return err
 		}
 		from = append(append(from[:0], last...), 0)
@@ -202,8 +203,8 @@ func (w *writer) rows(b *Backup) error {
 	return nil
 }
 
-// file writes a file as parts, up to its length at the beginning of the backup.
-func (w *writer) file(f openFile) error {
+// writeFile writes a file as parts, up to its length at the beginning of the backup.
+func (w *writer) writeFile(f openFile) error {
 	piece := make([]byte, partBytes)
 	for at := int64(0); ; at += partBytes {
 		n := min(f.size-at, partBytes)
@@ -211,55 +212,56 @@ func (w *writer) file(f openFile) error {
 			return nil
 		}
 		if _, err := f.f.ReadAt(piece[:n], at); err != nil {
-			return fmt.Errorf("%s: %w", f.name, cut(err))
+			return fmt.Errorf("%s: %w", f.name, eofAsCut(err))
 		}
-		if err := w.part(f.name, piece[:n]); err != nil {
+		if err := w.writePart(f.name, piece[:n]); err != nil {
 			return err
 		}
 	}
 }
 
-// part seals a part, waits for its turn and writes it.
-func (w *writer) part(file string, plaintext []byte) error {
-	if w.owner.o.Journal.LowSpace() {
+// writePart seals a part and writes it.
+func (w *writer) writePart(file string, plaintext []byte) error {
+	if w.service.options.Journal.LowSpace() {
 		return errors.New(lowDisk)
 	}
-	sealed, err := w.owner.o.Keyring.Seal(plaintext, partContext(w.manifest.Header.ID, len(w.manifest.Parts), file))
+	sealed, err := w.service.options.Keyring.Seal(plaintext, partContext(w.manifest.Header.ID, len(w.manifest.Parts), file))
 	if err != nil {
 		return err
 	}
 	hash := sha256.Sum256(sealed)
 	w.sum.Write(hash[:])
 	w.manifest.Parts = append(w.manifest.Parts, Part{Size: len(sealed), SHA256: hash[:], File: file})
-	return w.write(framePart, sealed)
+	return w.writeFrame(framePart, sealed)
 }
 
-func (w *writer) end() error {
+// writeEnd writes the manifest and the end frame.
+func (w *writer) writeEnd() error {
 	plaintext, err := encodeJSON(&w.manifest)
 	if err != nil {
 		return err
 	}
-	sealed, err := w.owner.o.Keyring.Seal(plaintext, manifestContext(w.manifest.Header.ID))
+	sealed, err := w.service.options.Keyring.Seal(plaintext, manifestContext(w.manifest.Header.ID))
 	if err != nil {
 		return err
 	}
 	w.sum.frame(frameManifest, sealed)
-	if err := w.write(frameManifest, sealed); err != nil {
+	if err := w.writeFrame(frameManifest, sealed); err != nil {
 		return err
 	}
 	end := appendFrameHead(nil, 0, len(sealed))[1:]
-	return w.write(frameEnd, w.sum.Sum(end))
+	return w.writeFrame(frameEnd, w.sum.Sum(end))
 }
 
-// pieceBytes is how much is written at once, so that a slow backup advances steadily: readers
-// give up on a stream that stands still.
+// pieceBytes is the number of bytes that are written at a time. It is small, so that a slow backup
+// advances steadily: readers give up on a stream that stands still.
 const pieceBytes = 64 << 10
 
-// write writes a frame, no faster than the rate allows.
-func (w *writer) write(kind byte, body []byte) error {
+// writeFrame writes a frame, no faster than the rate allows.
+func (w *writer) writeFrame(kind byte, body []byte) error {
 	w.frame = append(appendFrameHead(w.frame[:0], kind, len(body)), body...)
 	for piece := range slices.Chunk(w.frame, pieceBytes) {
-		if err := pause(w.ctx, w.owner.limiter, len(piece)); err != nil {
+		if err := pause(w.ctx, w.service.limiter, len(piece)); err != nil {
 			return err
 		}
 		if _, err := w.out.Write(piece); err != nil {
@@ -284,7 +286,7 @@ func pause(ctx context.Context, limiter *limiting.Limiter, n int) error {
 	return nil
 }
 
-// headsOf returns the heads of all organizations that have booked something.
+// headsOf returns the journal heads of all organizations that have events.
 func headsOf(v *posting.View) (heads []Head, err error) {
 	err = v.OrganizationsWith(posting.Blocks, func(org ledger.ID) (bool, error) {
 		size, root, err := v.Head(org)

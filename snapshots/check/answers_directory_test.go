@@ -24,7 +24,7 @@ import (
 )
 
 // answered is a record of the directory, and the request whose answer shows it.
-type answered struct {
+type shownAdminRecord struct {
 	source       ledger.Source
 	record       any
 	method, path string
@@ -32,21 +32,21 @@ type answered struct {
 }
 
 // line returns the line of an answers file with the request and its answer.
-func (a *answered) line(org ledger.ID, data string) string {
+func (a *shownAdminRecord) line(org ledger.ID, data string) string {
 	return fixture.RecordLine(a.method, a.path, org, a.status, data)
 }
 
 // administeredRecords gives the first organization records of every kind that answers show, with values in all columns.
-func administeredRecords(t *testing.T, w *fixture.Store) (all map[string]*answered) {
+func createShownRecords(t *testing.T, w *fixture.Store) (all map[string]*shownAdminRecord) {
 	t.Helper()
 	h := fixture.Start(t, w)
 	defer h.Close()
 	ctx, org := t.Context(), w.FirstDemo.Org
-	all = make(map[string]*answered)
+	all = make(map[string]*shownAdminRecord)
 	created := func(name string, kind ledger.Kind, id ledger.ID, path string, record any, err error) {
 		t.Helper()
 		fixture.Must(t, err)
-		all[name] = &answered{ledger.Source{Kind: kind, ID: id}, record, "POST", "/api/v1/" + path, 201}
+		all[name] = &shownAdminRecord{ledger.Source{Kind: kind, ID: id}, record, "POST", "/api/v1/" + path, 201}
 	}
 	o, err := h.Directory.CreateOrganization(ctx, directory.Organization{
 		Name: "Bank", Type: directory.Bank, Status: directory.Active, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE"},
@@ -92,7 +92,7 @@ func administeredRecords(t *testing.T, w *fixture.Store) (all map[string]*answer
 	fixture.Must(t, err)
 	created("velocity", ledger.Limit, velocity.ID, "limits", velocity, nil)
 
-	card, err := h.Directory.CreateBlock(ctx, org, directory.BlockDraft{Kind: directory.BlockCard, Value: strings.Repeat("a", directory.CardPrintLength), Masked: "424242******4242"})
+	card, err := h.Directory.CreateBlock(ctx, org, directory.BlockDraft{Kind: directory.BlockCard, Value: strings.Repeat("a", directory.CardFingerprintLength), Masked: "424242******4242"})
 	fixture.Must(t, err)
 	created("card", ledger.Block, card.ID, "blocklist", card, nil)
 
@@ -105,17 +105,17 @@ func administeredRecords(t *testing.T, w *fixture.Store) (all map[string]*answer
 	collected, _, err := h.Directory.SettleProvider(ctx, org, w.ChargedPayment.Terminal, money.FromUint64(7), week)
 	fixture.Must(t, err)
 	created("settlement with a provider", ledger.Settlement, collected.ID, "terminal/"+w.ChargedPayment.Terminal.String()+"/settlements", collected, nil)
-	opening := openingOf(t, h, org)
-	all["opening balance"] = &answered{ledger.Source{Kind: ledger.Settlement, ID: opening.ID}, opening, "GET", "/api/v1/settlements/" + opening.ID.String(), 200}
+	opening := openingBalance(t, h, org)
+	all["opening balance"] = &shownAdminRecord{ledger.Source{Kind: ledger.Settlement, ID: opening.ID}, opening, "GET", "/api/v1/settlements/" + opening.ID.String(), 200}
 
 	rate, err := h.Directory.PutRate(ctx, org, directory.Rate{From: "USD", To: "RUB", Value: parseRate(t, "90")})
 	fixture.Must(t, err)
-	all["rate"] = &answered{ledger.Source{Kind: ledger.Rate, ID: rate.ID}, rate, "PUT", "/api/v1/rates", 200}
+	all["rate"] = &shownAdminRecord{ledger.Source{Kind: ledger.Rate, ID: rate.ID}, rate, "PUT", "/api/v1/rates", 200}
 	return all
 }
 
 // openingOf returns the opening balance of the sandbox's partner, which is in several assets.
-func openingOf(t *testing.T, h *fixture.Server, org ledger.ID) (opening *directory.Settlement) {
+func openingBalance(t *testing.T, h *fixture.Server, org ledger.ID) (opening *directory.Settlement) {
 	t.Helper()
 	v := h.Journal.View()
 	defer v.Close()
@@ -137,7 +137,7 @@ func openingOf(t *testing.T, h *fixture.Server, org ledger.ID) (opening *directo
 }
 
 // another returns a value that no record of the test has in the column, as answers show it.
-func another(t *testing.T, c *schema.Column, value json.RawMessage) string {
+func differentValue(t *testing.T, c *schema.Column, value json.RawMessage) string {
 	t.Helper()
 	switch {
 	case c.Kind == schema.KindBool:
@@ -158,7 +158,7 @@ func another(t *testing.T, c *schema.Column, value json.RawMessage) string {
 
 // altered returns lines each of which shows another value of one column, and these columns. Secrets are shown as a mask,
 // and columns that are set later are not in the answer to a creation.
-func (a *answered) altered(t *testing.T, org ledger.ID) (columns []*schema.Column, lines []string) {
+func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []*schema.Column, lines []string) {
 	t.Helper()
 	var members map[string]json.RawMessage
 	fixture.Must(t, json.Unmarshal([]byte(fixture.Shown(a.source.Kind, a.record)), &members))
@@ -167,7 +167,7 @@ func (a *answered) altered(t *testing.T, org ledger.ID) (columns []*schema.Colum
 			continue
 		}
 		other := maps.Clone(members)
-		other[c.Name] = json.RawMessage(another(t, c, members[c.Name]))
+		other[c.Name] = json.RawMessage(differentValue(t, c, members[c.Name]))
 		data, err := json.Marshal(other)
 		fixture.Must(t, err)
 		columns, lines = append(columns, c), append(lines, a.line(org, string(data)))
@@ -176,7 +176,7 @@ func (a *answered) altered(t *testing.T, org ledger.ID) (columns []*schema.Colum
 }
 
 // denied tells whether rule 1 reports a line, counted from 0, in words that end so.
-func denied(report *findings.Report, line int, says string) bool {
+func isReported(report *findings.Report, line int, says string) bool {
 	return slices.ContainsFunc(report.Rules[findings.RuleAnswers-1].Details, func(detail string) bool {
 		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", line+1)) && strings.HasSuffix(detail, says)
 	})
@@ -185,13 +185,13 @@ func denied(report *findings.Report, line int, says string) bool {
 // Every column that answers show is compared with the store: an answer whose member differs is a breach of rule 1.
 func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 	w := fixture.Copy(t)
-	records, org := administeredRecords(t, w), w.FirstDemo.Org
+	records, org := createShownRecords(t, w), w.FirstDemo.Org
 	var sound []string
 	for _, a := range records {
 		sound = append(sound, a.line(org, fixture.Shown(a.source.Kind, a.record)))
 	}
 	compared := make(map[*schema.Column]bool)
-	w.Checks(t, func(run func(check.Inputs) *findings.Report) {
+	w.RunChecks(t, func(run func(check.Inputs) *findings.Report) {
 		report := run(check.Inputs{Answers: fixture.WriteLines(t, sound...)})
 		fixture.WantBroken(t, report)
 		if got := report.Rules[findings.RuleAnswers-1].Count; got != uint64(len(sound)) {
@@ -199,7 +199,7 @@ func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 		}
 		for name, a := range records {
 			t.Run(name, func(t *testing.T) {
-				columns, lines := a.altered(t, org)
+				columns, lines := a.alteredLines(t, org)
 				report := run(check.Inputs{Answers: fixture.WriteLines(t, lines...)})
 				fixture.WantBroken(t, report, findings.RuleAnswers)
 				for i, c := range columns {
@@ -208,7 +208,7 @@ func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 					if c.Name == "id" || a.source.Kind == ledger.Rate { // another record is shown; a rate is compared with its events
 						says = ""
 					}
-					if !denied(report, i, says) {
+					if !isReported(report, i, says) {
 						t.Errorf("another %s is not found", c.Name)
 					}
 				}
@@ -227,16 +227,16 @@ func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 // Of a record that was changed since, the answer to its creation is compared in the columns that never change.
 func TestTheAnswerToTheCreationOfAChangedRecordHoldsForWhatNeverChanges(t *testing.T) {
 	w := fixture.Copy(t)
-	records, org := administeredRecords(t, w), w.FirstDemo.Org
+	records, org := createShownRecords(t, w), w.FirstDemo.Org
 	changed := changeRecords(t, w, records)
-	w.Checks(t, func(run func(check.Inputs) *findings.Report) {
+	w.RunChecks(t, func(run func(check.Inputs) *findings.Report) {
 		for _, name := range changed {
 			t.Run(name, func(t *testing.T) {
-				columns, lines := records[name].altered(t, org)
+				columns, lines := records[name].alteredLines(t, org)
 				report := run(check.Inputs{Answers: fixture.WriteLines(t, lines...)})
 				fixture.WantBroken(t, report, findings.RuleAnswers)
 				for i, c := range columns {
-					if denied(report, i, "") != c.Fixed {
+					if isReported(report, i, "") != c.Fixed {
 						t.Errorf("column %s: it never changes: %v, another one is found: %v", c.Name, c.Fixed, !c.Fixed)
 					}
 				}
@@ -246,7 +246,7 @@ func TestTheAnswerToTheCreationOfAChangedRecordHoldsForWhatNeverChanges(t *testi
 }
 
 // changeRecords changes a record of every kind that can be changed, and returns their names.
-func changeRecords(t *testing.T, w *fixture.Store, records map[string]*answered) (names []string) {
+func changeRecords(t *testing.T, w *fixture.Store, records map[string]*shownAdminRecord) (names []string) {
 	t.Helper()
 	h := fixture.Start(t, w)
 	defer h.Close()
@@ -309,7 +309,7 @@ func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
 		{"a settlement's direction", "settlement with a bank", "out", false, []int{1, 3}, "another direction"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			wantDenied(t, f.record, f.broken, f.says, func(p *fixture.Planter, w *fixture.Store, s ledger.Source) {
+			wantReported(t, f.record, f.broken, f.says, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
 				p.Column(w.FirstDemo.Org, s, f.column, f.value)
 			})
 		})
@@ -323,7 +323,7 @@ func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
 		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.Envelope) { e.Settled++ }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			wantDenied(t, f.record, []int{1, 3}, f.says, func(p *fixture.Planter, w *fixture.Store, s ledger.Source) {
+			wantReported(t, f.record, []int{1, 3}, f.says, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
 				p.Record(w.FirstDemo.Org, s, func(e *store.Envelope, payload []byte) []byte {
 					f.change(e)
 					return payload
@@ -334,11 +334,11 @@ func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
 }
 
 // wantDenied changes a record that an answer has shown, and checks which rules that breaks and what rule 1 says.
-func wantDenied(t *testing.T, record string, broken []int, says string, change func(*fixture.Planter, *fixture.Store, ledger.Source)) {
+func wantReported(t *testing.T, record string, broken []int, says string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
 	t.Helper()
 	w := fixture.Copy(t)
-	a := administeredRecords(t, w)[record]
-	w.Plant(t, func(p *fixture.Planter) { change(p, w, a.source) })
+	a := createShownRecords(t, w)[record]
+	w.Corrupt(t, func(p *fixture.Corrupter) { change(p, w, a.source) })
 	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, a.line(w.FirstDemo.Org, fixture.Shown(a.source.Kind, a.record)))})
 	fixture.WantBroken(t, report, broken...)
 	for _, detail := range report.Rules[findings.RuleAnswers-1].Details {

@@ -65,7 +65,7 @@ func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 		"charged": w.ChargedPayment, "rejected": w.DeclinedPayment, "reversed": w.ReversedPayment, "charged before it was reversed": &was,
 		"charging before it was charged": &open,
 	} {
-		line := func(shown string) string { return fixture.AnswerLine(w.FirstDemo.Org, 201, r, shown) }
+		line := func(shown string) string { return fixture.CreateLine(w.FirstDemo.Org, 201, r, shown) }
 		lines := make(map[string]string)
 		for field, wrong := range fields {
 			value := regexp.MustCompile(`"` + field + `":("(\\.|[^"\\])*"|\{[^}]*\}|null|\d+)`)
@@ -80,7 +80,7 @@ func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 				lines["no "+field] = line(shown)
 			}
 		}
-		w.Checks(t, func(checkStore func(check.Inputs) *findings.Report) {
+		w.RunChecks(t, func(checkStore func(check.Inputs) *findings.Report) {
 			fixture.WantBroken(t, checkStore(check.Inputs{Answers: fixture.WriteLines(t, line(w.Show(r)))}))
 			for field, text := range lines {
 				report := checkStore(check.Inputs{Answers: fixture.WriteLines(t, text)})
@@ -100,7 +100,7 @@ func TestAnswersAreComparedAsJSON(t *testing.T) {
 	if shown == w.Show(w.ChargedPayment) {
 		t.Fatal("nothing is written another way")
 	}
-	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, fixture.AnswerLine(w.FirstDemo.Org, 201, w.ChargedPayment, shown))}))
+	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, fixture.CreateLine(w.FirstDemo.Org, 201, w.ChargedPayment, shown))}))
 }
 
 func TestAnAnswerIsAboutWhatWasAsked(t *testing.T) {
@@ -111,7 +111,7 @@ func TestAnAnswerIsAboutWhatWasAsked(t *testing.T) {
 	for name, line := range map[string]string{
 		"another transaction": get(w.DeclinedPayment.ID, w.Show(w.ChargedPayment)),
 		"nothing":             get(w.ChargedPayment.ID, `{}`),
-		"another txid":        fixture.AnswerLine(w.FirstDemo.Org, 201, w.DeclinedPayment, w.Show(w.ChargedPayment)),
+		"another txid":        fixture.CreateLine(w.FirstDemo.Org, 201, w.DeclinedPayment, w.Show(w.ChargedPayment)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, line)}), 1)
@@ -122,7 +122,7 @@ func TestAnAnswerIsAboutWhatWasAsked(t *testing.T) {
 func TestWhatWasShownIsNotUnknownLater(t *testing.T) {
 	w := fixture.Copy(t)
 	from := func(partner, line string) string { return strings.Replace(line, `{`, `{"partner_id":`+partner+`,`, 1) }
-	known := fixture.AnswerLine(w.FirstDemo.Org, 201, w.ChargedPayment, w.Show(w.ChargedPayment))
+	known := fixture.CreateLine(w.FirstDemo.Org, 201, w.ChargedPayment, w.Show(w.ChargedPayment))
 	unknown := func(org, id ledger.ID) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":404,"response":{"error":"not_found"}}`, id, org)
 	}
@@ -227,7 +227,7 @@ func TestEntriesAreComparedWithTheJournal(t *testing.T) {
 	if report.Rules[0].Count != 3 || report.Counts.SkippedAnswers != 2 {
 		t.Errorf("%d answers compared and %d skipped, want 3 and 2", report.Rules[0].Count, report.Counts.SkippedAnswers)
 	}
-	w.Checks(t, func(checkStore func(check.Inputs) *findings.Report) {
+	w.RunChecks(t, func(checkStore func(check.Inputs) *findings.Report) {
 		for name, line := range wrong {
 			t.Run(name, func(t *testing.T) {
 				fixture.WantBroken(t, checkStore(check.Inputs{Answers: fixture.WriteLines(t, line)}), 1)
@@ -271,7 +271,7 @@ func TestVerifyRefusesAFileThatHoldsNoAnswers(t *testing.T) {
 				}
 				return
 			}
-			exit, text := refused(t, cfg)
+			exit, text := verifyRefused(t, cfg)
 			if want := fmt.Sprintf("line %d", c.line); exit != 2 || !strings.HasPrefix(text, "mizan: configuration: ") || !strings.Contains(text, want) {
 				t.Errorf("exit %d, said %q; want 2 and %s", exit, text, want)
 			}

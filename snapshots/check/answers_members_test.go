@@ -20,10 +20,10 @@ import (
 )
 
 // form returns the transaction as an answer shows it now.
-func (l *scenario) form(lang string) []byte {
+func (l *scenario) responseForm(lang string) []byte {
 	r := *l.record
 	r.Finished = l.stamp.Finished
-	view := jsonform.TransactionView{Started: l.stamp.Started, Lang: lang, Waits: r.AwaitsPayer()}
+	view := jsonform.TransactionView{Started: l.stamp.Started, Lang: lang, WaitsForPayer: r.AwaitsPayer()}
 	if r.Status == payment.ActionRequired {
 		view.Action = r.Action
 	}
@@ -31,7 +31,7 @@ func (l *scenario) form(lang string) []byte {
 }
 
 // answerOf returns a line of an answers file that shows a transaction.
-func answerOf(org, id ledger.ID, form []byte) string {
+func lineShowing(org, id ledger.ID, form []byte) string {
 	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, id, org, form)
 }
 
@@ -41,11 +41,11 @@ func TestAnswersBetweenRandomEventsHold(t *testing.T) {
 	var lines []string
 	runScenario(t, w, func(s *scenarios) {
 		for range 200 {
-			l := s.random(r)
+			l := s.randomTransaction(r)
 			for range 12 {
 				lang := []string{"", "en", "ru", "fr"}[r.IntN(4)]
-				lines = append(lines, answerOf(w.FirstDemo.Org, l.record.ID, l.form(lang)))
-				l.step(r)
+				lines = append(lines, lineShowing(w.FirstDemo.Org, l.record.ID, l.responseForm(lang)))
+				l.randomStep(r)
 			}
 		}
 	})
@@ -63,7 +63,7 @@ type moments struct {
 	forms map[string][]byte
 }
 
-func (m *moments) note(name string) { m.forms[name] = m.form("ru") }
+func (m *moments) addForm(name string) { m.forms[name] = m.responseForm("ru") }
 
 // Every member that the encoder writes is compared, whether this test and the checker know it or
 // not. What is excepted is listed here.
@@ -98,69 +98,69 @@ func TestEveryMemberOfATransactionsFormIsCompared(t *testing.T) {
 
 		charge := of("charge", &scenario{scenarios: s})
 		charge.write(s.at.Host(uuid.New(), w.FirstDemo.Partner, hosted))
-		charge.note("created")
+		charge.addForm("created")
 		charge.write(s.at.Continue(charge.record, payment.Credentials{Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242"}, priced()))
-		charge.note("authorizing")
+		charge.addForm("authorizing")
 		charge.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{
 			Type: "redirect", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: ledger.MicrosOf(fixture.StartTime.Add(time.Minute)),
 		}})
-		charge.note("action_required")
+		charge.addForm("action_required")
 		charge.answer(payment.Answer{Verdict: payment.VerdictPending})
-		charge.note("charging")
+		charge.addForm("charging")
 		charge.answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "1"})
-		charge.note("charged")
+		charge.addForm("charged")
 		charge.refund(100)
-		charge.note("refund asked")
-		charge.op(payment.VerdictRefused)
-		charge.note("refund refused")
+		charge.addForm("refund asked")
+		charge.answerOperation(payment.VerdictRefused)
+		charge.addForm("refund refused")
 		charge.refund(100)
-		charge.op(payment.VerdictUnknown)
-		charge.note("refunding")
-		charge.op(payment.VerdictCharged)
-		charge.note("refunded")
+		charge.answerOperation(payment.VerdictUnknown)
+		charge.addForm("refunding")
+		charge.answerOperation(payment.VerdictCharged)
+		charge.addForm("refunded")
 		charge.reverse()
-		charge.note("reversed")
+		charge.addForm("reversed")
 
 		hold := of("hold", s.hold(payment.Payment, 500, priced()))
-		hold.note("payment_suspended")
+		hold.addForm("payment_suspended")
 		hold.commit(400)
-		hold.op(payment.VerdictCharged)
-		hold.note("captured")
+		hold.answerOperation(payment.VerdictCharged)
+		hold.addForm("captured")
 
 		again := of("hold again", s.hold(payment.Payment, 500, priced()))
 		again.commit(400)
-		again.op(payment.VerdictRefused)
-		again.note("refused capture")
+		again.answerOperation(payment.VerdictRefused)
+		again.addForm("refused capture")
 		again.commit(300)
-		again.op(payment.VerdictCharged)
+		again.answerOperation(payment.VerdictCharged)
 
 		acting := of("acting", s.create(request, priced()))
 		acting.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{
 			Type: "redirect", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: ledger.MicrosOf(fixture.StartTime.Add(time.Minute)),
 		}})
-		acting.note("action_required")
+		acting.addForm("action_required")
 
 		refused := of("refused", s.create(request, priced()))
 		refused.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
-		refused.note("rejected")
+		refused.addForm("rejected")
 		d, ok := s.at.DecideCorrection(refused.record, payment.Failure{Code: payment.ProcessingError})
 		if !ok {
 			t.Fatal("it is not corrected")
 		}
 		refused.write(d)
-		refused.note("failed")
+		refused.addForm("failed")
 	})
-	w.Checks(t, func(checkStore func(check.Inputs) *findings.Report) {
+	w.RunChecks(t, func(checkStore func(check.Inputs) *findings.Report) {
 		for name, m := range made {
 			for instant, form := range m.forms {
 				t.Run(name+": "+instant, func(t *testing.T) {
 					breaches := func(lines ...string) uint64 {
 						return checkStore(check.Inputs{Answers: fixture.WriteLines(t, lines...)}).Rules[0].Breaches
 					}
-					if n := breaches(answerOf(w.FirstDemo.Org, m.record.ID, form)); n != 0 {
+					if n := breaches(lineShowing(w.FirstDemo.Org, m.record.ID, form)); n != 0 {
 						t.Fatalf("the answer itself breaks the rule %d times", n)
 					}
-					found, missed := spoilt(t, w.FirstDemo.Org, m.record.ID, form, strings.Fields(excepted[name+": "+instant]))
+					found, missed := alteredLines(t, w.FirstDemo.Org, m.record.ID, form, strings.Fields(excepted[name+": "+instant]))
 					if n := breaches(found...); n != uint64(len(found)) {
 						t.Errorf("%d of %d changes are found", n, len(found))
 					}
@@ -175,7 +175,7 @@ func TestEveryMemberOfATransactionsFormIsCompared(t *testing.T) {
 
 // spoilt returns, for each member of an answer, a line of an answers file in which the member has
 // another value. The lines about the excepted members come apart.
-func spoilt(t *testing.T, org, id ledger.ID, form []byte, excepted []string) (found, missed []string) {
+func alteredLines(t *testing.T, org, id ledger.ID, form []byte, excepted []string) (found, missed []string) {
 	t.Helper()
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(form, &all); err != nil {
@@ -188,7 +188,7 @@ func spoilt(t *testing.T, org, id ledger.ID, form []byte, excepted []string) (fo
 		if err != nil {
 			t.Fatal(err)
 		}
-		if line := answerOf(org, id, text); slices.Contains(excepted, member) {
+		if line := lineShowing(org, id, text); slices.Contains(excepted, member) {
 			missed = append(missed, line)
 		} else {
 			found = append(found, line)
@@ -207,12 +207,12 @@ func TestAnswersShowRefundsThatTheRecordHasDropped(t *testing.T) {
 		l = s.pay(1_000, terms(payment.Fees{}))
 		for i := range payment.MaxRefunds {
 			l.refund(1)
-			l.op(payment.VerdictRefused)
+			l.answerOperation(payment.VerdictRefused)
 			switch i {
 			case 0:
-				first = l.form("")
+				first = l.responseForm("")
 			case 1:
-				second = l.form("")
+				second = l.responseForm("")
 			}
 		}
 	})
@@ -229,7 +229,7 @@ func TestAnswersShowRefundsThatTheRecordHasDropped(t *testing.T) {
 	}
 	dropped, kept := shown.Refunds[0].ID, shown.Refunds[1].ID
 	line := func(form []byte, pairs ...string) string {
-		return answerOf(w.FirstDemo.Org, l.record.ID, []byte(strings.NewReplacer(pairs...).Replace(string(form))))
+		return lineShowing(w.FirstDemo.Org, l.record.ID, []byte(strings.NewReplacer(pairs...).Replace(string(form))))
 	}
 	for _, c := range []struct {
 		name  string
@@ -257,7 +257,7 @@ func TestAnswersShowRefundsThatTheRecordHasDropped(t *testing.T) {
 func TestATransactionIsShownToItsPartnerOnly(t *testing.T) {
 	w := fixture.Copy(t)
 	from := func(partner int64) string {
-		return strings.Replace(answerOf(w.FirstDemo.Org, w.ChargedPayment.ID, []byte(w.Show(w.ChargedPayment))), `{`, fmt.Sprintf(`{"partner_id":%d,`, partner), 1)
+		return strings.Replace(lineShowing(w.FirstDemo.Org, w.ChargedPayment.ID, []byte(w.Show(w.ChargedPayment))), `{`, fmt.Sprintf(`{"partner_id":%d,`, partner), 1)
 	}
 	for _, c := range []struct {
 		name  string

@@ -16,7 +16,7 @@ import (
 )
 
 // at returns a transaction as it was answered in another status.
-func at(r *payment.Record, status payment.Status, change func(*payment.Record)) *payment.Record {
+func inStatus(r *payment.Record, status payment.Status, change func(*payment.Record)) *payment.Record {
 	was := *r
 	was.Status = status
 	change(&was)
@@ -24,7 +24,7 @@ func at(r *payment.Record, status payment.Status, change func(*payment.Record)) 
 }
 
 // with replaces a field of an answer; an empty value removes it.
-func with(shown, field, value string) string {
+func withField(shown, field, value string) string {
 	pattern := regexp.MustCompile(`,"` + field + `":("[^"]*"|\{[^}]*\}|null|\d+)`)
 	if value == "" {
 		return pattern.ReplaceAllString(shown, "")
@@ -39,7 +39,7 @@ func with(shown, field, value string) string {
 var listOfTwo = regexp.MustCompile(`"refunds":\[(\{[^}]*\}),(\{[^}]*\})\]`)
 
 // relisted replaces the two refunds of an answer.
-func relisted(t *testing.T, shown, list string) string {
+func replaceRefunds(t *testing.T, shown, list string) string {
 	t.Helper()
 	if !listOfTwo.MatchString(shown) {
 		t.Fatalf("%s has no two refunds", shown)
@@ -47,9 +47,9 @@ func relisted(t *testing.T, shown, list string) string {
 	return listOfTwo.ReplaceAllString(shown, `"refunds":[`+list+`]`)
 }
 
-func backwards(t *testing.T, shown string) string { return relisted(t, shown, `$2,$1`) }
+func refundsReversed(t *testing.T, shown string) string { return replaceRefunds(t, shown, `$2,$1`) }
 
-func withoutFirstRefund(t *testing.T, shown string) string { return relisted(t, shown, `$2`) }
+func withoutFirstRefund(t *testing.T, shown string) string { return replaceRefunds(t, shown, `$2`) }
 
 // Rule 1 finds each wrong answer to a request that moved or read a transaction.
 func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
@@ -59,29 +59,29 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, r.ID, org, shown)
 	}
 	put := func(r *payment.Record, kind, shown string) string {
-		return fixture.MoveLine("PUT", "", org, r.ID, `{"params":{"type":"`+kind+`"}}`, shown)
+		return fixture.UpdateLine("PUT", "", org, r.ID, `{"params":{"type":"`+kind+`"}}`, shown)
 	}
 	post := func(path string, r *payment.Record, shown string) string {
-		return fixture.MoveLine("POST", path, org, r.ID, `{}`, shown)
+		return fixture.UpdateLine("POST", path, org, r.ID, `{}`, shown)
 	}
 	denied := func(line string) string {
 		return strings.Replace(line, `"status":200,"response":`, `"status":404,"response":`, 1)
 	}
-	held := at(m.Captured, payment.PaymentHeld, func(r *payment.Record) {
+	held := inStatus(m.Captured, payment.PaymentHeld, func(r *payment.Record) {
 		r.Fee, r.AmountWithFee, r.Merchant, r.Dest = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
 		r.Captured, r.Refunded, r.Refunds, r.Finished, r.RRN = money.Amount{}, money.Amount{}, nil, 0, ""
 	})
-	charged := at(m.Refunded, payment.Charged, func(r *payment.Record) { r.Refunded, r.Refunds = money.Amount{}, nil })
-	once := w.Show(at(m.Refunded, payment.Refunded, func(r *payment.Record) { r.Refunds, r.Refunded = r.Refunds[:1], r.Refunds[0].Amount }))
-	waiting := at(m.Continued, payment.Created, func(r *payment.Record) {
+	charged := inStatus(m.Refunded, payment.Charged, func(r *payment.Record) { r.Refunded, r.Refunds = money.Amount{}, nil })
+	once := w.Show(inStatus(m.Refunded, payment.Refunded, func(r *payment.Record) { r.Refunds, r.Refunded = r.Refunds[:1], r.Refunds[0].Amount }))
+	waiting := inStatus(m.HostedPaid, payment.Created, func(r *payment.Record) {
 		r.Terminal, r.Route, r.Finished, r.RRN, r.Hosted, r.Method, r.CardBIN = ledger.ID{}, "", 0, "", true, "", ""
 		r.AmountWithFee, r.Dest, r.Merchant = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
 	})
-	authorizing := at(m.Rerouted, payment.Authorizing, func(r *payment.Record) { r.Finished, r.RRN = 0, "" })
-	wasCharged := at(m.Returned, payment.Charged, func(r *payment.Record) {
+	authorizing := inStatus(m.Rerouted, payment.Authorizing, func(r *payment.Record) { r.Finished, r.RRN = 0, "" })
+	wasCharged := inStatus(m.Returned, payment.Charged, func(r *payment.Record) {
 		r.Failure, r.ReturnID, r.Refunded, r.Refunds, r.Finished = payment.Failure{}, ledger.ID{}, money.Amount{}, nil, enteredAt(t, w, m.Returned, payment.Charged)
 	})
-	short := func(r *payment.Record, shown string) string { return fixture.AnswerLine(org, 201, r, shown) }
+	short := func(r *payment.Record, shown string) string { return fixture.CreateLine(org, 201, r, shown) }
 	speaking := func(lang string) string {
 		return strings.Replace(w.Show(w.DeclinedPayment), string(w.DeclinedPayment.MerchantMeta), strings.TrimSuffix(string(w.DeclinedPayment.MerchantMeta), "}")+`,"lang":"`+lang+`"}`, 1)
 	}
@@ -93,66 +93,66 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 	}{
 		{"a refund", []string{put(m.Refunded, "refund", w.Show(m.Refunded))}, true},
 		{"a refund before the last", []string{put(m.Refunded, "refund", once), put(m.Refunded, "refund", w.Show(m.Refunded))}, true},
-		{"a refund that is lost", []string{put(m.Captured, "refund", with(w.Show(m.Captured), "refund_id", `"`+uuid.NewString()+`"`))}, false},
+		{"a refund that is lost", []string{put(m.Captured, "refund", withField(w.Show(m.Captured), "refund_id", `"`+uuid.NewString()+`"`))}, false},
 		{"a third refund of two", []string{
-			put(m.Refunded, "refund", once), put(m.Refunded, "refund", with(once, "refund_id", `"`+uuid.NewString()+`"`)), get(m.Refunded, w.Show(m.Refunded)),
+			put(m.Refunded, "refund", once), put(m.Refunded, "refund", withField(once, "refund_id", `"`+uuid.NewString()+`"`)), get(m.Refunded, w.Show(m.Refunded)),
 		}, false},
-		{"a refund of a charge that has none", []string{put(w.ChargedPayment, "refund", with(w.Show(w.ChargedPayment), "refund_id", `"`+uuid.NewString()+`"`))}, false},
-		{"a refund without its name", []string{put(m.Refunded, "refund", with(w.Show(m.Refunded), "refund_id", ""))}, false},
+		{"a refund of a charge that has none", []string{put(w.ChargedPayment, "refund", withField(w.Show(w.ChargedPayment), "refund_id", `"`+uuid.NewString()+`"`))}, false},
+		{"a refund without its name", []string{put(m.Refunded, "refund", withField(w.Show(m.Refunded), "refund_id", ""))}, false},
 		{"a cancellation without a refund", []string{put(m.Voided, "cancel", w.Show(m.Voided))}, true},
-		{"more refunded than there is", []string{get(m.Refunded, with(w.Show(m.Refunded), "refunded_amount", `"668"`))}, false},
+		{"more refunded than there is", []string{get(m.Refunded, withField(w.Show(m.Refunded), "refunded_amount", `"668"`))}, false},
 		{"less refunded than there is", []string{get(m.Refunded, once)}, true},
-		{"another sum than its refunds make", []string{get(m.Refunded, with(w.Show(m.Refunded), "refunded_amount", `"333"`))}, false},
+		{"another sum than its refunds make", []string{get(m.Refunded, withField(w.Show(m.Refunded), "refunded_amount", `"333"`))}, false},
 		{"a refund of another fee", []string{get(m.Refunded, strings.Replace(w.Show(m.Refunded), `"fee_amount":"`, `"fee_amount":"9`, 1))}, false},
-		{"a refund that failed", []string{get(m.Unmoved, w.Show(m.Unmoved))}, true},
-		{"a refund that failed and was answered as done", []string{get(m.Unmoved, strings.Replace(w.Show(m.Unmoved), `"status":"failed"`, `"status":"succeeded"`, 1))}, false},
-		{"a refund at another time", []string{get(m.Unmoved, strings.Replace(w.Show(m.Unmoved), `"created":"2`, `"created":"3`, 1))}, false},
-		{"another error_code", []string{get(w.DeclinedPayment, with(w.Show(w.DeclinedPayment), "error_code", `"insufficient_funds"`))}, false},
-		{"a success with an error_code", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "error_code", `"card_declined"`))}, false},
-		{"another way of paying", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "payment_method", `{"type":"sbp"}`))}, false},
-		{"another customer", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "customer", `{"email":"x"}`))}, false},
+		{"a refund that failed", []string{get(m.RefundRefused, w.Show(m.RefundRefused))}, true},
+		{"a refund that failed and was answered as done", []string{get(m.RefundRefused, strings.Replace(w.Show(m.RefundRefused), `"status":"failed"`, `"status":"succeeded"`, 1))}, false},
+		{"a refund at another time", []string{get(m.RefundRefused, strings.Replace(w.Show(m.RefundRefused), `"created":"2`, `"created":"3`, 1))}, false},
+		{"another error_code", []string{get(w.DeclinedPayment, withField(w.Show(w.DeclinedPayment), "error_code", `"insufficient_funds"`))}, false},
+		{"a success with an error_code", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "error_code", `"card_declined"`))}, false},
+		{"another way of paying", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "payment_method", `{"type":"sbp"}`))}, false},
+		{"another customer", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "customer", `{"email":"x"}`))}, false},
 		{"a charge before its refund", []string{get(m.Refunded, w.Show(charged))}, true},
 		{"a charge before its refund and its return", []string{get(m.Returned, w.Show(wasCharged))}, true},
 		{"a hold before a part of it was captured", []string{get(m.Captured, w.Show(held))}, true},
-		{"a hold of another amount", []string{get(m.Captured, with(w.Show(held), "amount_with_fee", `"1515"`))}, false},
+		{"a hold of another amount", []string{get(m.Captured, withField(w.Show(held), "amount_with_fee", `"1515"`))}, false},
 		{"a capture", []string{post("commit/", m.Captured, w.Show(m.Captured))}, true},
-		{"a capture of another part", []string{post("commit/", m.Captured, with(w.Show(m.Captured), "captured_amount", `"1501"`))}, false},
-		{"a capture that was never", []string{post("commit/", m.Held, w.Show(at(m.Held, payment.Charged, func(*payment.Record) {})))}, false},
+		{"a capture of another part", []string{post("commit/", m.Captured, withField(w.Show(m.Captured), "captured_amount", `"1501"`))}, false},
+		{"a capture that was never", []string{post("commit/", m.Held, w.Show(inStatus(m.Held, payment.Charged, func(*payment.Record) {})))}, false},
 		{"an answer about another transaction", []string{post("commit/", m.Held, w.Show(m.Captured))}, false},
 		{"an answer about no transaction", []string{post("continue/", m.Held, `{}`)}, true},
 		{"a reading of no transaction", []string{get(m.Held, `{}`)}, false},
 		{"a move of what was shown and is unknown", []string{get(m.Held, w.Show(m.Held)), denied(post("commit/", m.Held, `{}`))}, false},
 		{"a refund of what was shown and is unknown", []string{get(m.Held, w.Show(m.Held)), denied(put(m.Held, "refund", `{}`))}, false},
-		{"a short answer", []string{short(m.Hosted, w.ShowShort(m.Hosted))}, true},
-		{"a short answer of another amount", []string{short(m.Hosted, with(w.ShowShort(m.Hosted), "amount", `"1"`))}, false},
-		{"a short answer in a status that never was", []string{short(m.Hosted, with(w.ShowShort(m.Hosted), "status", `"charged"`))}, false},
-		{"a short answer to what is not hosted", []string{fixture.AnswerLine(org, 201, w.ChargedPayment, w.ShowShort(w.ChargedPayment))}, false},
-		{"a short answer to who repeats the txid", []string{fixture.AnswerLine(org, 201, m.Continued, w.ShowShort(m.Continued))}, true},
-		{"a short reading", []string{get(m.Hosted, w.ShowShort(m.Hosted))}, false},
-		{"a hosted transaction while it waited", []string{get(m.Continued, w.Show(waiting))}, true},
-		{"a hosted transaction that had a route while it waited", []string{get(m.Continued, with(w.Show(waiting), "route", `"simulator"`))}, false},
-		{"a transaction at a terminal before its last", []string{get(m.Rerouted, with(w.Show(authorizing), "amount_dest", `"1"`))}, true},
+		{"a short answer", []string{short(m.HostedUnpaid, w.ShowShort(m.HostedUnpaid))}, true},
+		{"a short answer of another amount", []string{short(m.HostedUnpaid, withField(w.ShowShort(m.HostedUnpaid), "amount", `"1"`))}, false},
+		{"a short answer in a status that never was", []string{short(m.HostedUnpaid, withField(w.ShowShort(m.HostedUnpaid), "status", `"charged"`))}, false},
+		{"a short answer to what is not hosted", []string{fixture.CreateLine(org, 201, w.ChargedPayment, w.ShowShort(w.ChargedPayment))}, false},
+		{"a short answer to who repeats the txid", []string{fixture.CreateLine(org, 201, m.HostedPaid, w.ShowShort(m.HostedPaid))}, true},
+		{"a short reading", []string{get(m.HostedUnpaid, w.ShowShort(m.HostedUnpaid))}, false},
+		{"a hosted transaction while it waited", []string{get(m.HostedPaid, w.Show(waiting))}, true},
+		{"a hosted transaction that had a route while it waited", []string{get(m.HostedPaid, withField(w.Show(waiting), "route", `"simulator"`))}, false},
+		{"a transaction at a terminal before its last", []string{get(m.Rerouted, withField(w.Show(authorizing), "amount_dest", `"1"`))}, true},
 		{"a conversion", []string{get(m.Converted, w.Show(m.Converted))}, true},
-		{"a conversion at another rate", []string{get(m.Converted, with(w.Show(m.Converted), "currency_rate", `"1.3334"`))}, false},
-		{"a conversion into another currency", []string{get(m.Converted, with(w.Show(m.Converted), "currency_dest", `"GBP"`))}, false},
-		{"a reason in Russian", []string{get(w.DeclinedPayment, with(inRussian, "error_description", `"Карта отклонена."`))}, true},
-		{"another reason in Russian", []string{get(w.DeclinedPayment, with(inRussian, "error_description", `"Операция отменена до зачисления."`))}, false},
-		{"a reason in another language than the answer's", []string{get(w.DeclinedPayment, with(w.Show(w.DeclinedPayment), "error_description", `"Карта отклонена."`))}, false},
+		{"a conversion at another rate", []string{get(m.Converted, withField(w.Show(m.Converted), "currency_rate", `"1.3334"`))}, false},
+		{"a conversion into another currency", []string{get(m.Converted, withField(w.Show(m.Converted), "currency_dest", `"GBP"`))}, false},
+		{"a reason in Russian", []string{get(w.DeclinedPayment, withField(inRussian, "error_description", `"Карта отклонена."`))}, true},
+		{"another reason in Russian", []string{get(w.DeclinedPayment, withField(inRussian, "error_description", `"Операция отменена до зачисления."`))}, false},
+		{"a reason in another language than the answer's", []string{get(w.DeclinedPayment, withField(w.Show(w.DeclinedPayment), "error_description", `"Карта отклонена."`))}, false},
 		{"a language that the service does not have", []string{get(w.DeclinedPayment, speaking("xx"))}, false},
-		{"a hold that ends at another time", []string{get(m.Held, with(w.Show(m.Held), "hold_expires_at", fixture.Instant(m.Held.HoldUntil+1)))}, false},
-		{"a hold with a reason", []string{get(m.Captured, with(w.Show(held), "error_code", `"card_declined"`))}, false},
-		{"a hold with the end of the hold after its capture", []string{get(m.Captured, with(w.Show(m.Captured), "hold_expires_at", fixture.Instant(1)))}, false},
-		{"something to do after the end", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "auth_params", `{"type":"none"}`))}, false},
-		{"material to sign after the end", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "additional_params_for_auth", `{"a":1}`))}, false},
-		{"a page for the payer after the end", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "widget_url", `"https://mizan.example/page"`))}, false},
-		{"another address for the payer after the end", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "simple_auth_redirect_url", `"https://mizan.example/page"`))}, false},
-		{"a field that no transaction has", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "colour", `"red"`))}, false},
-		{"refunds in another order", []string{get(m.Refunded, backwards(t, w.Show(m.Refunded)))}, false},
+		{"a hold that ends at another time", []string{get(m.Held, withField(w.Show(m.Held), "hold_expires_at", fixture.Instant(m.Held.HoldUntil+1)))}, false},
+		{"a hold with a reason", []string{get(m.Captured, withField(w.Show(held), "error_code", `"card_declined"`))}, false},
+		{"a hold with the end of the hold after its capture", []string{get(m.Captured, withField(w.Show(m.Captured), "hold_expires_at", fixture.Instant(1)))}, false},
+		{"something to do after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "auth_params", `{"type":"none"}`))}, false},
+		{"material to sign after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "additional_params_for_auth", `{"a":1}`))}, false},
+		{"a page for the payer after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "widget_url", `"https://mizan.example/page"`))}, false},
+		{"another address for the payer after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "simple_auth_redirect_url", `"https://mizan.example/page"`))}, false},
+		{"a field that no transaction has", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "colour", `"red"`))}, false},
+		{"refunds in another order", []string{get(m.Refunded, refundsReversed(t, w.Show(m.Refunded)))}, false},
 		{"a refund less in between", []string{get(m.Refunded, withoutFirstRefund(t, w.Show(m.Refunded)))}, false},
-		{"the service's own language", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
-		{"a key that nobody sent", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
-		{"two answers that deny each other", []string{get(w.ChargedPayment, w.Show(w.ChargedPayment)), get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "amount", `"1"`))}, false},
-		{"a link that nobody has", []string{get(w.ChargedPayment, with(w.Show(w.ChargedPayment), "link_id", `"`+uuid.NewString()+`"`))}, false},
+		{"the service's own language", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
+		{"a key that nobody sent", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
+		{"two answers that deny each other", []string{get(w.ChargedPayment, w.Show(w.ChargedPayment)), get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "amount", `"1"`))}, false},
+		{"a link that nobody has", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "link_id", `"`+uuid.NewString()+`"`))}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var broken []int
@@ -176,8 +176,8 @@ func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
 		return fmt.Sprintf(`{"method":"POST","path":"/api/v1/transactions","organization_id":%q,"status":%d,"response":%s,`+
 			`"body":{"params":{"type":"payment","amount":%q,"currency":"USD"}}}`, org, status, shown, amount)
 	}
-	whole := create(201, "1018", w.Show(m.Keyed))
-	refund := fixture.MoveLine("PUT", "", org, m.Keyed.ID, `{"params":{"type":"refund"}}`, w.Show(m.Keyed))
+	whole := create(201, "1018", w.Show(m.WithKeys))
+	refund := fixture.UpdateLine("PUT", "", org, m.WithKeys.ID, `{"params":{"type":"refund"}}`, w.Show(m.WithKeys))
 	for _, c := range []struct {
 		name  string
 		lines []string
@@ -185,11 +185,11 @@ func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
 	}{
 		{"a create", []string{key(whole, "create/1", m.Partner)}, true},
 		{"a create whose partner is not said", []string{key(whole, "create/1", 0)}, true},
-		{"a create by its txid", []string{key(fixture.AnswerLine(org, 201, m.Continued, w.Show(m.Continued)), "create/2", m.Partner)}, true},
+		{"a create by its txid", []string{key(fixture.CreateLine(org, 201, m.HostedPaid, w.Show(m.HostedPaid)), "create/2", m.Partner)}, true},
 		{"a refund", []string{key(refund, "refund", m.Partner)}, true},
 		{"a create whose key is lost", []string{key(whole, "create/2", m.Partner)}, false},
 		{"a refund whose key is lost", []string{key(refund, "refund/2", m.Partner)}, false},
-		{"a key that names another", []string{key(fixture.AnswerLine(org, 201, m.Acted, w.Show(m.Acted)), "create/1", m.Partner)}, false},
+		{"a key that names another", []string{key(fixture.CreateLine(org, 201, m.ChallengePassed, w.Show(m.ChallengePassed)), "create/1", m.Partner)}, false},
 		{"a reading with a key", []string{key(strings.Replace(refund, "PUT", "GET", 1), "nobody's", m.Partner)}, true},
 		{"no answer, and it is there", []string{key(create(0, "1018", "null"), "create/1", m.Partner)}, true},
 		{"no answer, and the file does not say to what", []string{key(strings.Replace(create(0, "1018", "null"), `"body":{`, `"other":{`, 1), "create/1", m.Partner)}, true},
@@ -220,7 +220,7 @@ func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
 		tell := func(d payment.Decision) {
 			stamp := l.write(d, func(d *payment.Decision) { d.Record.LinkID = w.FirstDemo.Org })
 			w.StartTimes[l.record.ID], l.record.Finished = stamp.Started, stamp.Finished
-			lines = append(lines, fixture.AnswerLine(w.FirstDemo.Org, 201, l.record, w.Show(l.record)))
+			lines = append(lines, fixture.CreateLine(w.FirstDemo.Org, 201, l.record, w.Show(l.record)))
 		}
 		d, ok := s.at.Answered(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
 		if !ok {
@@ -234,7 +234,7 @@ func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
 	})
 	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, lines...)}))
 	for i, wrong := range []string{"finished", "link_id"} {
-		spoilt := with(lines[i], wrong, `"2026-09-03T10:15:31.000000+00:00"`)
-		fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, spoilt)}), 1)
+		changed := withField(lines[i], wrong, `"2026-09-03T10:15:31.000000+00:00"`)
+		fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, changed)}), 1)
 	}
 }

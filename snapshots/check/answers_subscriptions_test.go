@@ -17,7 +17,7 @@ import (
 )
 
 // form returns a line of an answers file with a subscription as it was with other progress.
-func (w *recurrence) form(t *testing.T, id ledger.ID, change func(r *subscription.Record)) string {
+func (w *recurrence) line(t *testing.T, id ledger.ID, change func(r *subscription.Record)) string {
 	t.Helper()
 	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)
 	v := j.View()
@@ -90,7 +90,7 @@ func TestAnswersAboutSubscriptionsAreComparedWithTheirPast(t *testing.T) {
 			if !c.holds {
 				broken = []int{1}
 			}
-			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, w.form(t, c.id, c.change))}), broken...)
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, w.line(t, c.id, c.change))}), broken...)
 		})
 	}
 }

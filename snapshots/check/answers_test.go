@@ -39,7 +39,7 @@ func TestAWriterThatGoesOnAfterASyncErrorLosesAnAcknowledgement(t *testing.T) {
 		at, request := decisionFor(w, txid)
 		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		done := make(chan posting.Receipt, 1)
-		j.Submit(decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)), func(r posting.Receipt) { done <- r })
+		j.Submit(changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)), func(r posting.Receipt) { done <- r })
 		r := <-done
 		if r.Err != nil {
 			t.Fatal(r.Err)
@@ -93,13 +93,13 @@ func TestAnswersAreComparedWithTheStore(t *testing.T) {
 		count uint64
 		holds bool
 	}{
-		{"a charge as it was answered", []string{fixture.AnswerLine(first, 201, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, true},
-		{"the same as texts", []string{fixture.AnswerLine(first, 201, w.ChargedPayment, fmt.Sprintf("%q", w.Show(w.ChargedPayment)))}, 1, true},
+		{"a charge as it was answered", []string{fixture.CreateLine(first, 201, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, true},
+		{"the same as texts", []string{fixture.CreateLine(first, 201, w.ChargedPayment, fmt.Sprintf("%q", w.Show(w.ChargedPayment)))}, 1, true},
 		{"a state that it has left", []string{read(first, w.ChargedPayment, w.Show(&charging))}, 1, true},
 		{"a charge that was reversed since", []string{read(first, w.ReversedPayment, w.Show(&wasCharged))}, 1, true},
 		{"a list", []string{list(first, w.Show(w.ChargedPayment)+`,`+w.Show(w.DeclinedPayment))}, 1, true},
 		{"a settlement that another answer denies", []string{read(first, w.ChargedPayout, w.Show(w.ChargedPayout)), read(first, w.ChargedPayout, altered(w.ChargedPayout, `"1111"`, `"1110"`))}, 2, false},
-		{"a lost transaction", []string{fixture.AnswerLine(first, 201, &lost, w.Show(&lost))}, 1, false},
+		{"a lost transaction", []string{fixture.CreateLine(first, 201, &lost, w.Show(&lost))}, 1, false},
 		{"a lost transaction in a list", []string{list(first, w.Show(&lost))}, 1, false},
 		{"a transaction of another organization", []string{read(w.SecondDemo.Org, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, false},
 		{"another amount", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, `"amount":"10199"`, `"amount":"10198"`))}, 1, false},
@@ -112,7 +112,7 @@ func TestAnswersAreComparedWithTheStore(t *testing.T) {
 		{"a 201 that names nothing", []string{create(first, 201, "x", "1", `{}`)}, 1, false},
 		{"a refusal that left nothing", []string{create(first, 422, "never", "1", `{}`)}, 1, true},
 		{"a refusal that left something", []string{create(first, 422, "order-2", "500", `{}`)}, 1, false},
-		{"a refusal beside a success", []string{create(first, 422, "order-2", "0", `{}`), fixture.AnswerLine(first, 201, w.DeclinedPayment, w.Show(w.DeclinedPayment))}, 2, true},
+		{"a refusal beside a success", []string{create(first, 422, "order-2", "0", `{}`), fixture.CreateLine(first, 201, w.DeclinedPayment, w.Show(w.DeclinedPayment))}, 2, true},
 		{"a refusal in another organization", []string{create(w.SecondDemo.Org, 422, "order-2", "500", `{}`)}, 1, true},
 		{"no answer, wholly there", []string{create(first, 0, "order-2", "500", `null`)}, 1, true},
 		{"no answer, wholly absent", []string{create(first, 0, "never", "500", `null`)}, 1, true},

@@ -25,33 +25,33 @@ func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
 		says   string
 	}{
 		"a charge":                          {true, alertMessage("Large"), ""},
-		"an intent":                         {false, alertMessage("Large"), "no operator is told"},
+		"an intent":                         {false, alertMessage("Large"), "no operator is notified"},
 		"a charge in words nobody can read": {true, []byte("Large"), "can't be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := copyNotifiedStore(t)
 			runScenario(t, &w.Store, func(s *scenarios) {
 				created := s.at.Create(uuid.New(), w.owner.Number, s.request(payment.Payment, 900), terms(payment.Fees{}))
-				first := decided(w.FirstDemo.Org, &created, 0)
+				first := changeFor(w.FirstDemo.Org, &created, 0)
 				charged, ok := s.at.Answered(created.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
 				if !ok {
 					t.Fatal("it is not charged")
 				}
-				second := decided(w.FirstDemo.Org, &charged, uint64(len(created.Events)))
+				second := changeFor(w.FirstDemo.Org, &charged, uint64(len(created.Events)))
 				if c.charge {
-					second.Steps[0].Notices = []posting.Notice{w.toOperators(len(charged.Events)-1, c.body)}
+					second.Steps[0].Notices = []posting.Notice{w.operatorsNotice(len(charged.Events)-1, c.body)}
 				} else {
-					first.Steps[0].Notices = []posting.Notice{w.toOperators(0, c.body)}
+					first.Steps[0].Notices = []posting.Notice{w.operatorsNotice(0, c.body)}
 				}
 				s.submit(first)
 				s.submit(second)
 			})
-			wantSixth(t, w, c.says)
+			wantNotifiedRule(t, w, c.says)
 		})
 	}
 }
 
-func (w *notifiedStore) toOperators(event int, body []byte) posting.Notice {
+func (w *notifiedStore) operatorsNotice(event int, body []byte) posting.Notice {
 	return posting.Notice{Event: event, Channel: posting.Operators, To: w.terminals[acknowledging], Body: body}
 }
 
@@ -67,7 +67,7 @@ func (s *scenarios) submit(c *posting.Change) {
 
 // wantSixth checks that rule 6 is broken with one reason; if says is empty, that all rules
 // hold.
-func wantSixth(t *testing.T, w *notifiedStore, says string) {
+func wantNotifiedRule(t *testing.T, w *notifiedStore, says string) {
 	t.Helper()
 	report := w.Check(t, check.Inputs{})
 	if says == "" {
@@ -86,19 +86,19 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 		body    func(pausedStanding, first []byte) []byte
 		says    string
 	}{
-		"a pause": {posting.Stream, 1, func(standing, _ []byte) []byte { return append([]byte{1, paused}, standing...) }, ""},
+		"a pause": {posting.Stream, 1, func(encodedProgress, _ []byte) []byte { return append([]byte{1, paused}, encodedProgress...) }, ""},
 		"a pause that is called a resumption": {
-			posting.Stream, 1, func(standing, _ []byte) []byte { return append([]byte{1, resumed}, standing...) }, "something else",
+			posting.Stream, 1, func(encodedProgress, _ []byte) []byte { return append([]byte{1, resumed}, encodedProgress...) }, "another content than its event",
 		},
 		"a pause after which it is active": {
-			posting.Stream, 1, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "something else",
+			posting.Stream, 1, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "another content than its event",
 		},
 		"a creation": {
-			posting.Stream, 0, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "no merchant is told",
+			posting.Stream, 0, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "no merchant is notified",
 		},
-		"a pause in words nobody can read": {posting.Stream, 1, func(standing, _ []byte) []byte { return standing }, "can't be read"},
+		"a pause in words nobody can read": {posting.Stream, 1, func(encodedProgress, _ []byte) []byte { return encodedProgress }, "can't be read"},
 		"a pause by another channel": {
-			posting.Webhook, 1, func(standing, _ []byte) []byte { return append([]byte{1, paused}, standing...) }, "says nothing",
+			posting.Webhook, 1, func(encodedProgress, _ []byte) []byte { return append([]byte{1, paused}, encodedProgress...) }, "is not for its record",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,27 +110,27 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 				later, err := d.Record.Pause(fixture.StartTime)
 				fixture.Must(t, err)
 				later.Record.Notified++
-				first := s.subscribed(&d, 0)
-				second := s.subscribed(&later, 1)
+				first := s.subscriptionChange(&d, 0)
+				second := s.subscriptionChange(&later, 1)
 				notice := func(channel posting.Channel, body []byte) posting.Notice {
 					return posting.Notice{Channel: channel, To: w.terminals[acknowledging], Body: body}
 				}
 				if c.event == 0 || c.channel != posting.Stream { // the pause needs a notice too
-					second.Steps[0].Notices = []posting.Notice{notice(posting.Stream, append([]byte{1, paused}, standing(t, later.Record)...))}
+					second.Steps[0].Notices = []posting.Notice{notice(posting.Stream, append([]byte{1, paused}, encodedProgress(t, later.Record)...))}
 				}
 				of := &[]*posting.Change{first, second}[c.event].Steps[0].Notices
-				*of = append([]posting.Notice{notice(c.channel, c.body(standing(t, later.Record), standing(t, d.Record)))}, *of...)
+				*of = append([]posting.Notice{notice(c.channel, c.body(encodedProgress(t, later.Record), encodedProgress(t, d.Record)))}, *of...)
 				s.submit(first)
 				s.submit(second)
 			})
-			wantSixth(t, w, c.says)
+			wantNotifiedRule(t, w, c.says)
 		})
 	}
 }
 
 // subscribed returns the change that actors/subscription submits for a decision about a
 // subscription.
-func (s *scenarios) subscribed(d *subscription.Decision, version uint64) *posting.Change {
+func (s *scenarios) subscriptionChange(d *subscription.Decision, version uint64) *posting.Change {
 	step := posting.Step{
 		Org: s.w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: d.Record.ID}, Expect: version,
 		Record: subscriptionactor.Encode(d.Record), Due: d.Due, Events: d.Events,
@@ -142,7 +142,7 @@ func (s *scenarios) subscribed(d *subscription.Decision, version uint64) *postin
 }
 
 // standing returns the stored form of a subscription's progress.
-func standing(t *testing.T, r *subscription.Record) []byte {
+func encodedProgress(t *testing.T, r *subscription.Record) []byte {
 	t.Helper()
 	var row struct {
 		Standing []byte `msgpack:"standing"`

@@ -25,8 +25,8 @@ import (
 // Inputs are what a check compares the store with. All fields may be empty.
 type Inputs struct {
 	Data     string        // the data directory, for the provider's log and the canaries
-	Answers  string        // file with one JSON object in each line
-	Canaries string        // file with one string in each line
+	Answers  string        // file with requests and responses, one JSON object in each line
+	Canaries string        // file with strings that no file of the data directory may contain, one in each line
 	Keyring  actors.Sealer // opens cached replies; nil: they are compared with the journal only
 	Log      *slog.Logger
 }
@@ -35,12 +35,12 @@ type Inputs struct {
 // the store with the files beside it. An error means that the check could not be made; faults
 // of the store are in the report.
 func Check(ctx context.Context, j *posting.Journal, in Inputs) (*findings.Report, error) {
-	return CheckRestored(ctx, j, in, func(*calls.Known) error { return nil })
+	return CheckRestored(ctx, j, in, func(*calls.LogFilter) error { return nil })
 }
 
-// CheckRestored is Check for a restored store. After the journals are read, and before the
-// simulator's log is compared with them, it calls cut, which may remove calls from the log.
-func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(*calls.Known) error) (*findings.Report, error) {
+// CheckRestored is Check for a restored store. It calls cut after it has read the journals and before
+// it compares the simulator's log with them; cut may remove calls from the log.
+func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(*calls.LogFilter) error) (*findings.Report, error) {
 	if in.Log == nil {
 		in.Log = slog.Default()
 	}
@@ -53,15 +53,15 @@ func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(
 		return nil, err
 	}
 	for _, step := range []func() error{
-		func() error { return c.groups(last, hash) },
-		c.everyOrganization,
+		func() error { return c.checkGroups(last, hash) },
+		c.checkOrganizations,
 		c.checkNumbers,
 		c.directory.CheckLimits,
 		c.directory.CheckUsers,
 		c.checkKeys,
 		c.checkClaimsStored,
-		c.checkDueRows,
-		func() error { return cut(calls.NewKnown(c.Scan)) },
+		c.checkTimers,
+		func() error { return cut(calls.NewLogFilter(c.Scan)) },
 		func() error { return calls.Check(c.Scan, in.Data) },
 		c.answers.CheckAll,
 		func() error { return canaries.Check(c.Scan, in.Data, in.Canaries, in.Answers) },
@@ -78,16 +78,16 @@ func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(
 	return c.Report, nil
 }
 
-// checker is one check of a whole store: the rules that need all organizations, and what the
-// other rules collect for them.
+// checker is the state of one check of a whole store. It has the rules that need all organizations,
+// and the data that other rules collect for them.
 type checker struct {
 	*scan.Scan
-	directory   *directory.Check
-	answers     *answers.Check
-	dueRows     *dueRows
-	foreignKeys []foreignKey
-	replies     *scan.Replies
-	keptAnswers []scan.Place // cached replies to requests of the administration
+	directory    *directory.Check
+	answers      *answers.Check
+	timers       *timers
+	foreignKeys  []foreignKey
+	replies      *scan.Replies
+	adminReplies []scan.Place // cached replies to administration requests
 
 	claimsOfEvents scan.Multiset // claims according to the events
 	claimsStored   scan.Multiset // claims according to the store
@@ -98,11 +98,12 @@ type checker struct {
 func newChecker(s *scan.Scan) *checker {
 	d := directory.New(s)
 	return &checker{
-		Scan: s, directory: d, answers: answers.New(s, d.Facts), dueRows: newDueRows(), replies: scan.NewReplies(), seed: maphash.MakeSeed(),
+		Scan: s, directory: d, answers: answers.New(s, d.Facts), timers: newTimers(), replies: scan.NewReplies(), seed: maphash.MakeSeed(),
 	}
 }
 
-// orgCheck is the check of one organization: the rules that need its rows and events.
+// orgCheck is the state of the check of one organization. It has the rules that need only that
+// organization's rows and events.
 type orgCheck struct {
 	*checker
 	organization *scan.Organization
@@ -120,10 +121,9 @@ func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
 	}
 }
 
-// everyOrganization checks all organizations one after the other, ordered by id, including
-// those that only a stray row names. Before the next one it drops what it collected of an
-// organization, except the histories.
-func (c *checker) everyOrganization() error {
+// checkOrganizations checks all organizations one after the other, ordered by id, including
+// those that only a stray row names. Of each organization only the histories stay in memory.
+func (c *checker) checkOrganizations() error {
 	ids, err := c.allOrganizations()
 	if err != nil {
 		return err
@@ -145,18 +145,18 @@ func (c *orgCheck) run() error {
 		rule int
 		read func() error
 	}{
-		{findings.RuleJournal, c.journal},
+		{findings.RuleJournal, c.checkJournal},
 		{findings.RuleJournal, c.books.CheckBuffers},
 		{findings.RuleTotals, c.books.CheckPages},
 		{findings.RuleTotals, c.books.CheckShifted},
-		{findings.RuleStates, c.records},
-		{findings.RuleStates, c.sealedRows},
+		{findings.RuleStates, c.checkRecords},
+		{findings.RuleStates, c.checkSealedRows},
 		{findings.RuleTotals, c.books.CheckBalances},
-		{findings.RuleClaims, c.lists},
+		{findings.RuleClaims, c.checkLists},
 		{findings.RuleTotals, c.books.CheckLeftInBuffers},
-		{findings.RuleClaims, c.claims},
-		{findings.RuleTotals, c.counters},
-		{findings.RuleStates, func() error { return c.unchecked(posting.Parts) }},
+		{findings.RuleClaims, c.checkClaims},
+		{findings.RuleTotals, c.checkCounters},
+		{findings.RuleStates, func() error { return c.addToDigest(posting.Parts) }},
 		{findings.RuleNotified, func() error { return c.deliveries.CheckRows(c.contracts) }},
 	} {
 		if err := c.ReadSection(section.rule, section.read); err != nil {
@@ -166,10 +166,10 @@ func (c *orgCheck) run() error {
 	return nil
 }
 
-// counters compares the stored counters with what transactions and contracts require. Other
+// checkCounters compares the stored counters with what transactions and contracts require. Other
 // counters, such as an account's headroom, are not checked: only the guards that own them can
 // decide whether they are right.
-func (c *orgCheck) counters() error {
+func (c *orgCheck) checkCounters() error {
 	const head = 1 + 16
 	err := c.Rows(c.organization, posting.Counters, func(key, row []byte) error {
 		name, window, _ := strings.Cut(string(key[min(head, len(key)):]), "\x00")
@@ -200,7 +200,8 @@ func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	return scan.SortedIDs(known), nil
 }
 
-// unchecked only adds a section to the digest: these rows are read with their records.
-func (c *orgCheck) unchecked(s posting.RowKind) error {
+// addToDigest adds a section to the digest without checking its rows, which are checked along with
+// their records.
+func (c *orgCheck) addToDigest(s posting.RowKind) error {
 	return c.Rows(c.organization, s, func(_, _ []byte) error { return nil })
 }

@@ -15,7 +15,7 @@ import (
 
 // goesOn lets months pass for the store's contracts. Each month has enough other entries to end
 // with a checkpoint.
-func (w *contractStore) goesOn(t *testing.T) {
+func (w *contractStore) addMonths(t *testing.T) {
 	t.Helper()
 	for range 5 {
 		h := fixture.Start(t, &w.Store)
@@ -25,7 +25,7 @@ func (w *contractStore) goesOn(t *testing.T) {
 		h.Close()
 		var besides []*posting.Change
 		for n := range 300 {
-			besides = append(besides, &posting.Change{Steps: []posting.Step{between(&w.Store, 1, n%10, 10+n%7)}})
+			besides = append(besides, &posting.Change{Steps: []posting.Step{transferBetween(&w.Store, 1, n%10, 10+n%7)}})
 		}
 		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil), besides...)
 	}
@@ -36,14 +36,14 @@ func (w *contractStore) goesOn(t *testing.T) {
 // confirms them. If an account is wrong, a second reading names it.
 func TestContractsOwnAccountsInCheckpointsAreCompared(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
-	w.goesOn(t)
+	w.addMonths(t)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)
 	if report.Counts.Reread != 0 {
 		t.Error("sound ones were read twice")
 	}
 	path := ledger.Path("")
-	w.Plant(t, func(p *fixture.Planter) {
+	w.Corrupt(t, func(p *fixture.Corrupter) {
 		heads, parts := checkpointRows(p, &w.Store)
 		n := len(heads) - 2
 		rewriteCheckpoint(p, heads[n], parts[n], func(key []byte, totals *ledger.Totals) bool {

@@ -11,10 +11,10 @@ import (
 )
 
 // Rule 4, claims. Every claim names one existing record that has the claimed key, and every
-// record with such a key has its claim. If a claim holds more than an id, one event has the
-// claim's hash (stored.go).
+// record with such a key has its claim. The hash of a claim that holds more than an id is in one event
+// (stored.go).
 
-// owners are the kinds of records that each kind of claim may name in its own organization.
+// owners has, for each kind of claim, the kinds of records of the same organization that it may name.
 var owners = map[ledger.ClaimKind][]ledger.Kind{
 	ledger.ClaimTxID:       {ledger.Transaction},
 	ledger.ClaimLogin:      {ledger.Partner, ledger.User},
@@ -22,8 +22,8 @@ var owners = map[ledger.ClaimKind][]ledger.Kind{
 	ledger.ClaimKeyHash:    {ledger.APIKey, ledger.Session},
 }
 
-// claims compares the claims with the keys that records must have claimed.
-func (c *orgCheck) claims() error {
+// checkClaims compares the claims with the keys that records must have claimed.
+func (c *orgCheck) checkClaims() error {
 	o := c.organization
 	const head = 1 + 16
 	err := c.Rows(o, posting.Claims, func(key, row []byte) error {
@@ -33,8 +33,8 @@ func (c *orgCheck) claims() error {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a claim without a key", o.ID)
 			return nil
 		}
-		c.claimStored(key, row)
-		c.claim(ledger.ClaimKind(key[head]), string(key[head+1:]), row)
+		c.addStoredClaim(key, row)
+		c.checkClaim(ledger.ClaimKind(key[head]), string(key[head+1:]), row)
 		return nil
 	})
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *orgCheck) claims() error {
 	return nil
 }
 
-// claim checks one claim.
-func (c *orgCheck) claim(kind ledger.ClaimKind, key string, owner []byte) {
+// checkClaim checks one claim.
+func (c *orgCheck) checkClaim(kind ledger.ClaimKind, key string, owner []byte) {
 	o := c.organization
 	if kind == ledger.ClaimIdempotency {
 		c.checkKey(key, owner)
@@ -61,7 +61,7 @@ func (c *orgCheck) claim(kind ledger.ClaimKind, key string, owner []byte) {
 	}
 	id := ledger.ID(owner)
 	if kind == ledger.ClaimNumber && o.ID == directory.PlatformOrg {
-		c.directory.Claimed[key] = id
+		c.directory.ClaimedNumbers[key] = id
 		return
 	}
 	hash := o.Histories.Hash(byte(kind), key)
@@ -77,7 +77,7 @@ func (c *orgCheck) claim(kind ledger.ClaimKind, key string, owner []byte) {
 		h.Marks |= scan.HasClaim
 		return
 	}
-	c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %v, which is not there", o.ID, kind, id)
+	c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %v, which does not exist", o.ID, kind, id)
 }
 
 // checkNumbers compares the platform's claims on partner numbers with the partners of all
@@ -85,13 +85,13 @@ func (c *orgCheck) claim(kind ledger.ClaimKind, key string, owner []byte) {
 func (c *checker) checkNumbers() error {
 	for number, id := range c.directory.Numbers {
 		text := strconv.FormatInt(number, 10)
-		if owner, found := c.directory.Claimed[text]; !found || owner != id {
+		if owner, found := c.directory.ClaimedNumbers[text]; !found || owner != id {
 			c.Report.Breach(findings.RuleClaims, "partner %v has number %d and no claim on it", id, number)
 		}
-		delete(c.directory.Claimed, text)
+		delete(c.directory.ClaimedNumbers, text)
 	}
-	for _, id := range c.directory.Claimed {
-		c.Report.Breach(findings.RuleClaims, "a claim on a partner number names %v, which has it not", id)
+	for _, id := range c.directory.ClaimedNumbers {
+		c.Report.Breach(findings.RuleClaims, "a claim on a partner number names %v, which does not have it", id)
 	}
 	return nil
 }

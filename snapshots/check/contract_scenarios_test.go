@@ -67,7 +67,7 @@ func (d randomInput) body(table *schema.Table) schema.Input {
 }
 
 // opening draws the body that creates a contract of a product.
-func (d randomInput) opening(t testing.TB, p *contract.Product) schema.Input {
+func (d randomInput) creationBody(t testing.TB, p *contract.Product) schema.Input {
 	t.Helper()
 	input := d.body(p.Columns)
 	bank, theirs, face := 100+d.IntN(900), 1+d.IntN(500), 1+d.IntN(40)
@@ -108,7 +108,7 @@ func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 			for _, p := range contract.Products {
 				for _, reading := range contract.Readings { // a fixed order, so that a seed repeats a run
 					if variant := p.Variants[reading]; variant != nil {
-						seen[variant.Name] += d.live(t, service, w.FirstDemo.Org, p, reading)
+						seen[variant.Name] += d.runContract(t, service, w.FirstDemo.Org, p, reading)
 					}
 				}
 			}
@@ -127,12 +127,12 @@ func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 }
 
 // live creates a contract and makes random requests about it. It counts the events.
-func (d randomInput) live(t testing.TB, service *contractactor.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (n int) {
+func (d randomInput) runContract(t testing.TB, service *contractactor.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (n int) {
 	t.Helper()
-	r := d.made(t, service, contractactor.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
+	r := d.createAccepted(t, service, contractactor.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
 	for range 30 {
 		handler := p.Handlers[d.IntN(len(p.Handlers))]
-		if handler.Timer || !leads(r.Record, handler) && d.IntN(10) > 0 {
+		if handler.Timer || !keepsContractOpen(r.Record, handler) && d.IntN(10) > 0 {
 			continue
 		}
 		a := contractactor.Act{Org: org, ID: r.Record.ID, Product: p, Reading: reading, Action: handler.Name, Input: d.body(handler.Body), Key: d.key()}
@@ -148,11 +148,11 @@ func (d randomInput) live(t testing.TB, service *contractactor.Service, org ledg
 }
 
 // made tries to create a contract until it is not refused.
-func (d randomInput) made(t testing.TB, service *contractactor.Service, c contractactor.Create) contractactor.Result {
+func (d randomInput) createAccepted(t testing.TB, service *contractactor.Service, c contractactor.Create) contractactor.Result {
 	t.Helper()
 	var err error
 	for range 1_000 {
-		c.Input, c.Key = d.opening(t, c.Product), d.key()
+		c.Input, c.Key = d.creationBody(t, c.Product), d.key()
 		var r contractactor.Result
 		if r, err = service.Create(c); err == nil {
 			return r
@@ -164,7 +164,7 @@ func (d randomInput) made(t testing.TB, service *contractactor.Service, c contra
 
 // leads tells whether a handler is possible in the contract's state without ending the
 // contract.
-func leads(r *contract.Record, handler *contract.ActionHandler) bool {
+func keepsContractOpen(r *contract.Record, handler *contract.ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)
 	for _, by := range handler.Transitions {
 		if step, ok := machine.Next(r.Status, by); ok && !machine.Final(step.To) {

@@ -139,7 +139,7 @@ func columnNamed(r *contract.Record, name string) *schema.Column {
 }
 
 func valueOf(r *contract.Record, name string) string {
-	return contract.Plain(columnNamed(r, name).Value(r.Values))
+	return contract.FormatValue(columnNamed(r, name).Value(r.Values))
 }
 
 const (
@@ -153,14 +153,14 @@ func (w *contractStore) trade(t testing.TB) {
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = fixture.NewID()
 	s := &contractMaker{Server: h, store: w, service: contractactor.New(h.Runtime), of: make(map[string]contractactor.Create)}
-	found, err := s.service.Screen(w.FirstDemo.Org, contract.Screened{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
+	found, err := s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
 	fixture.Must(t, err)
 	w.screening = found.ID
-	_, err = s.service.Screen(w.FirstDemo.Org, contract.Screened{
+	_, err = s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{
 		Subject: "transaction", Region: "AE", Activity: "gambling", Amount: money.FromUint64(5), HasAmount: true, Debt: "12.5",
 	}, actors.Key{})
 	fixture.Must(t, err)
-	_, err = s.service.Screen(w.FirstDemo.Org, contract.Screened{Subject: "transaction"}, actors.Key{})
+	_, err = s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "transaction"}, actors.Key{})
 	fixture.Must(t, err)
 	for _, reading := range contract.Readings {
 		s.partnerships(reading)
@@ -175,7 +175,7 @@ func (w *contractStore) trade(t testing.TB) {
 	s.wantStatus("venture secular", contract.BuyingOut, "rental_paid_total", "21") // 3 × floor(9 × 69 ÷ 80)
 	s.wantStatus("lease secular", contract.Active, "rent_receivable", "110")       // three rows and the advance, minus the payments
 	s.wantStatus("deposit", contract.Active, "renewals", "3")
-	s.later()
+	s.actMonthsLater()
 	w.at = h.Clock.Now()
 }
 
@@ -183,7 +183,7 @@ func (w *contractStore) trade(t testing.TB) {
 func within(name string, reading *contract.Reading) string { return name + " " + reading.Name }
 
 // passed lets a contract pass its review, if its reading requires one.
-func (s *contractMaker) passed(name string, reading *contract.Reading) {
+func (s *contractMaker) review(name string, reading *contract.Reading) {
 	s.T.Helper()
 	if reading.ReviewFirst {
 		s.do(name, contract.Pass, fatwa, contract.ReviewPassed)
@@ -228,7 +228,7 @@ func (s *contractMaker) issues(reading *contract.Reading) {
 		s.create(name, contract.Certificate, reading, `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower",`+
 			`"underlying_asset_value":"4000","total_value":"4000","certificate_value":"10","expected_yield":5,"maturity_months":2,`+
 			`"early_redemption_allowed":true,"early_redemption_penalty":"5"}`)
-		s.passed(name, reading)
+		s.review(name, reading)
 		s.do(name, contract.Offer, `{"subscription_start":"2026-09-01","subscription_end":"2026-09-30"}`, contract.Offering)
 		for _, who := range []ledger.ID{one, other, one} {
 			s.do(name, contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":3}`, who), contract.Offering)
@@ -255,7 +255,7 @@ func (s *contractMaker) leases(reading *contract.Reading) {
 	open := func(name string, key actors.Key) string {
 		name = within(name, reading)
 		s.createWith(name, contract.Lease, reading, money.Prod, key, body)
-		s.passed(name, reading)
+		s.review(name, reading)
 		s.do(name, contract.Acquire, `{"ownership_documents":["deed"]}`, contract.AssetAcquired)
 		s.do(name, contract.Activate, "", contract.Active)
 		return name
@@ -274,10 +274,10 @@ func (s *contractMaker) leases(reading *contract.Reading) {
 	draft := within("draft lease", reading)
 	s.createWith(draft, contract.Lease, reading, money.Test, actors.Key{}, body)
 	s.do(draft, contract.Submit, "", contract.UnderReview)
-	refused := within("refused lease", reading)
-	s.create(refused, contract.Lease, reading, body)
-	s.do(refused, contract.Submit, "", contract.UnderReview)
-	s.do(refused, contract.Reject, reason, contract.Refused)
+	refusedLease := within("refused lease", reading)
+	s.create(refusedLease, contract.Lease, reading, body)
+	s.do(refusedLease, contract.Submit, "", contract.UnderReview)
+	s.do(refusedLease, contract.Reject, reason, contract.Refused)
 }
 
 func (s *contractMaker) investments(reading *contract.Reading) {
@@ -285,7 +285,7 @@ func (s *contractMaker) investments(reading *contract.Reading) {
 		name = within(name, reading)
 		s.create(name, contract.Managed, reading, fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500",`+
 			`"business_type":"trade","profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6}`, s.store.customer))
-		s.passed(name, reading)
+		s.review(name, reading)
 		s.do(name, contract.Fund, "", contract.Funded)
 		s.do(name, contract.Activate, "", contract.Active)
 		s.do(name, contract.Profit, `{"gross_profit":"33","period_end_date":"2026-09-03"}`, contract.Active)
@@ -302,7 +302,7 @@ func (s *contractMaker) sales(reading *contract.Reading) {
 	open := func(name string) string {
 		name = within(name, reading)
 		s.create(name, contract.InstalmentSale, reading, body)
-		s.passed(name, reading)
+		s.review(name, reading)
 		s.do(name, contract.OrderAsset, `{"supplier_deposit":"40"}`, contract.AssetOrdered)
 		s.do(name, contract.PurchaseAsset, `{"ownership_documents":["invoice"],"actual_cost":"990"}`, contract.AssetPurchased)
 		return name
@@ -363,7 +363,7 @@ func (s *contractMaker) deposits() {
 }
 
 // later performs the actions that come months later.
-func (s *contractMaker) later() {
+func (s *contractMaker) actMonthsLater() {
 	for _, reading := range contract.Readings {
 		s.do(within("returned", reading), contract.ReturnAsset, "", contract.Completed)
 		s.do(within("issue", reading), contract.Mature, "", contract.Matured)

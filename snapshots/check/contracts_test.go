@@ -16,7 +16,7 @@ func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
 	for name, days := range map[string]int{"in page buffers": fixture.Buffered, "on pages": fixture.Paged} {
 		t.Run(name, func(t *testing.T) {
 			w := copyContractStore(t, days)
-			w.reads(t, func(view *posting.View) {
+			w.withView(t, func(view *posting.View) {
 				for _, p := range contract.Products {
 					for reading := range p.Variants {
 						if n, err := contractactor.Count(view, w.FirstDemo.Org, p, reading, money.Prod, money.Test); err != nil || n == 0 {
@@ -31,7 +31,7 @@ func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
 }
 
 // reads calls fn with a view of the store.
-func (w *contractStore) reads(t testing.TB, fn func(view *posting.View)) {
+func (w *contractStore) withView(t testing.TB, fn func(view *posting.View)) {
 	t.Helper()
 	j := fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)
 	view := j.View()
@@ -44,7 +44,7 @@ func (w *contractStore) reads(t testing.TB, fn func(view *posting.View)) {
 type contractFault struct {
 	name   string
 	broken []int
-	says   string // text of at least one detail
+	want   string // text of at least one detail
 	make   func(t *testing.T, w *contractStore)
 }
 
@@ -56,7 +56,7 @@ func TestFaultsInContractsAreFound(t *testing.T) {
 				f.make(t, w)
 				report := w.Check(t, check.Inputs{})
 				fixture.WantBroken(t, report, f.broken...)
-				wantSomewhere(t, report, f.says)
+				wantSomewhere(t, report, f.want)
 			})
 		}
 	}

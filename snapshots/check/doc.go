@@ -3,7 +3,7 @@
 //
 // There are nine rules, each reported as ok, FAIL or skipped:
 //
-//	1 acknowledged answers          package answers
+//	1 acknowledged responses        package answers
 //	2 totals, pages, months         package books, volumes in package transactions
 //	3 states of records             packages transactions, contracts, directory; stored.go
 //	4 claims, lists, numbers        claims.go, lists.go, keys.go, package contracts
@@ -11,7 +11,7 @@
 //	6 notifications                 package deliveries
 //	7 provider calls                package calls
 //	8 canaries                      package canaries
-//	9 two openings, one digest      a crash test compares Report.Digest
+//	9 a reopened store is the same  a crash test compares Report.Digest of two openings
 //
 // The comment at the head of the file that checks a rule is the text of the rule.
 //
@@ -21,14 +21,14 @@
 //  2. Everything is recomputed from the events' canonical bytes; trees by
 //     golang.org/x/mod/sumdb/tlog, which shares no code with the writer.
 //  3. Rows are read in sections, in order. Memory holds a few hundred bytes for each record,
-//     account, refund, volume, call and answer, and the page buffers.
-//  4. No rule needs keys. With the keyring, cached replies are opened and compared too.
+//     account, refund, volume, provider call and response, and the page buffers.
+//  4. No rule needs the keyring. With the keyring, cached replies are opened and compared too.
 //  5. A detail names ids, seqs, amounts and accounts, and never a text that a partner sent,
 //     because the text may contain a card number.
 //  6. A rule that can't read its rows is broken, not skipped.
 //
 // Callers: cmd/mizan, snapshots/backup; tests of every package that writes.
 //
-// Rejected: rules as plugins over a common record stream. Each rule needs another order of rows
-// and other neighbors of a row; here the rules are scans that run one after the other.
+// Rejected: rules as plugins over a common record stream. Each rule needs rows in a different order
+// and with different rows at hand; here the rules are scans that run one after the other.
 package check

@@ -25,7 +25,7 @@ import (
 
 // decided returns the change that actors/payment submits for a decision, with its transitions
 // counted as for a merchant without an address.
-func decided(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
+func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	for i := range d.Events {
 		switch e := &d.Events[i]; {
 		case !payment.Notifiable(e):
@@ -35,14 +35,14 @@ func decided(org ledger.ID, d *payment.Decision, version uint64, claims ...ledge
 			d.Record.Unwanted++
 		}
 	}
-	return decidedWithoutVolumes(org, d, version, claims...)
+	return changeWithoutCounts(org, d, version, claims...)
 }
 
 // decidedWithoutVolumes is decided without counting transitions.
-func decidedWithoutVolumes(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
+func changeWithoutCounts(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	list, also := payment.Lists.Of(d.Record)
 	return &posting.Change{
-		Funds: d.Funds, Counters: d.Counters, Outcome: d.Outcome, Claims: claims,
+		Funds: d.Funds, Counters: d.Counters, MustRecord: d.MustRecord, Claims: claims,
 		Steps: []posting.Step{{
 			Org: org, Source: fixture.TransactionSource(d.Record.ID), Expect: version, Record: paymentcodec.Encode(d.Record),
 			List: list, Also: also, Due: d.Due, Finish: d.Finish, Events: d.Events,
@@ -69,7 +69,7 @@ func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective
 		bank, owner = owner, bank
 	}
 	record := storedSettlement(&directory.Settlement{
-		Partner: partner, Reference: reference, Out: out, Lines: []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(amount)}},
+		Partner: partner, Reference: reference, Outgoing: out, Lines: []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(amount)}},
 	})
 	return &posting.Change{
 		Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimSettlement, Key: fixture.SettlementKey(partner, reference), Owner: id[:]}},
@@ -94,8 +94,8 @@ func storedSettlement(n *directory.Settlement) []byte {
 }
 
 // forced marks a change as an outcome, which the writer does not refuse for its funds.
-func forced(c *posting.Change) *posting.Change {
-	c.Outcome = true
+func markForced(c *posting.Change) *posting.Change {
+	c.MustRecord = true
 	return c
 }
 
@@ -104,14 +104,14 @@ type fault struct {
 	name   string
 	make   func(t *testing.T, w *fixture.Store)
 	broken []int
-	says   string // text of every detail, because no other check finds the fault; empty: not checked
+	want   string // text of every detail, because no other check finds the fault; empty: not checked
 }
 
 func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
 		for _, list := range [][]fault{
 			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one fault each, grouped by rule
-			entryFaults, intentFaults, termFaults, refundFaults, standingFaults, returnFaults, splitFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
+			entryFaults, intentFaults, termFaults, refundFaults, statusFaults, returnFaults, splitFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
 		} {
 			wantFaults(t, copyStore, list)
 		}
@@ -126,19 +126,19 @@ func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []
 			f.make(t, w)
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)
-			wantSaid(t, report, f.broken, f.says)
+			wantReason(t, report, f.broken, f.want)
 		})
 	}
 }
 
 // unreadable are the rules that a record of the directory breaks which can't be read: it has no key that its claim could
 // be compared with either.
-var unreadable = []int{3, 4}
+var unreadableRules = []int{3, 4}
 
 // wantSaid is wantDetail, and for a record that can't be read it checks why.
-func wantSaid(t *testing.T, report *findings.Report, broken []int, says string) {
+func wantReason(t *testing.T, report *findings.Report, broken []int, says string) {
 	t.Helper()
-	if !slices.Equal(broken, unreadable) || says == "" {
+	if !slices.Equal(broken, unreadableRules) || says == "" {
 		wantDetail(t, report, says)
 		return
 	}
@@ -165,38 +165,38 @@ var claimFaults = []fault{
 	{"two transactions for one Change", func(t *testing.T, w *fixture.Store) {
 		at, request := decisionFor(w, "twice")
 		first, second := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard}), at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
-		w.Submit(t, decided(w.FirstDemo.Org, &first, 0, claim(w.FirstDemo.Org, 1, first.Record)), decided(w.FirstDemo.Org, &second, 0))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &first, 0, claim(w.FirstDemo.Org, 1, first.Record)), changeFor(w.FirstDemo.Org, &second, 0))
 	}, []int{4}, ""},
 	{"a volatile txid claim", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/order-2"))
 		})
 	}, []int{4}, ""},
 	{"a txid claim that names nothing", func(t *testing.T, w *fixture.Store) {
 		id := uuid.New()
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/none"), id[:])
 		})
 	}, []int{4}, ""},
 	{"a second claim on a transaction", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/other"), w.ChargedPayment.ID[:])
 		})
 	}, []int{4}, ""},
 	{"a volatile login", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimLogin, "other"))
 		})
 	}, []int{4}, ""},
 	{"volatile key hashes", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) { p.DeleteAll(store.KeyClaims(nil, w.SecondDemo.Org, ledger.ClaimKeyHash)) })
+		w.Corrupt(t, func(p *fixture.Corrupter) { p.DeleteAll(store.KeyClaims(nil, w.SecondDemo.Org, ledger.ClaimKeyHash)) })
 	}, []int{4}, ""},
 	{"a volatile partner number", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) { p.Group.Delete(store.KeyClaim(nil, ledger.ID{}, ledger.ClaimNumber, "2")) })
+		w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Delete(store.KeyClaim(nil, ledger.ID{}, ledger.ClaimNumber, "2")) })
 	}, []int{4}, ""},
 	{"a partner number that nobody has", func(t *testing.T, w *fixture.Store) {
 		id := uuid.New()
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeyClaim(nil, ledger.ID{}, ledger.ClaimNumber, "77"), id[:])
 		})
 	}, []int{4}, ""},
@@ -206,12 +206,12 @@ var claimFaults = []fault{
 		w.Submit(t, c)
 	}, []int{4}, ""},
 	{"a transaction that no list shows", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			eraseAll(p, store.KeyLists(nil, w.SecondDemo.Org, payment.Transactions.Of(2, money.Prod)))
 		})
 	}, []int{4}, ""},
 	{"a transaction in another partner's list", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			row := store.Listed{Booked: 5, ID: w.ChargedPayment.ID}
 			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, payment.Transactions.Of(9, money.Prod), 5), store.EncodeListed(nil, row))
 		})
@@ -220,28 +220,28 @@ var claimFaults = []fault{
 
 var totalFaults = []fault{
 	{"a dropped line", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Lines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return l[:len(l)-1] })
 		})
 	}, []int{2}, ""},
 	{"a line of no event", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Lines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return append(l, l[len(l)-1]) })
 		})
 	}, []int{2}, ""},
 	{"an account of no event", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			l := store.Line{Seq: 1, Booked: 7, Side: ledger.Debit, Phase: ledger.Posted, Amount: money.FromUint64(1)}
 			p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, ledger.Account{Path: "A:stray", Asset: fixture.USD}, 7), store.EncodeLine(nil, &l))
 		})
 	}, []int{2}, ""},
 	{"an account without its pages", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.DeleteAll(store.KeyPages(nil, w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}))
 		})
 	}, []int{2}, ""},
 	{"a running total rounded up", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Lines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line {
 				l[0].Totals.CreditsPosted, _ = l[0].Totals.CreditsPosted.Add(money.FromUint64(1))
 				return l
@@ -249,7 +249,7 @@ var totalFaults = []fault{
 		})
 	}, []int{2}, ""},
 	{"a page at another time", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}))
 			p.Group.Delete(keys[0])
 			keys[0][len(keys[0])-1]--
@@ -259,13 +259,13 @@ var totalFaults = []fault{
 	{"a dropped posting", func(t *testing.T, w *fixture.Store) { w.RewriteOpening(t, fixture.DropPosting) }, []int{2, 3}, ""}, // the entry also differs from the settlement
 	{"an amount rounded up on one side", func(t *testing.T, w *fixture.Store) { w.RewriteOpening(t, fixture.RoundUp) }, []int{2, 3}, ""},
 	{"a balance below its overdraft", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, forced(settlement(w.FirstDemo.Org, 3, true, 501, 0)))
+		w.Submit(t, markForced(settlement(w.FirstDemo.Org, 3, true, 501, 0)))
 	}, []int{2}, ""},
 	{"a balance at its overdraft", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, forced(settlement(w.FirstDemo.Org, 3, true, 500, 0)))
+		w.Submit(t, markForced(settlement(w.FirstDemo.Org, 3, true, 500, 0)))
 	}, nil, ""},
 	{"an overdraft that was lowered when it was in use", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, forced(settlement(w.FirstDemo.Org, 3, true, 500, 0)))
+		w.Submit(t, markForced(settlement(w.FirstDemo.Org, 3, true, 500, 0)))
 		h := fixture.Start(t, w)
 		defer h.Close()
 		if _, err := h.Directory.PatchPartner(t.Context(), w.FirstDemo.Org, 3, func(r *directory.Partner, _ *schema.Faults) { r.Overdraft = []directory.Overdraft{} }); err != nil {
@@ -273,18 +273,18 @@ var totalFaults = []fault{
 		}
 	}, nil, ""},
 	{"a balance below zero", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, forced(settlement(w.FirstDemo.Org, 1, true, 100_000_000_000, 0)))
+		w.Submit(t, markForced(settlement(w.FirstDemo.Org, 1, true, 100_000_000_000, 0)))
 	}, []int{2}, ""},
 	{"a line by effective date that is gone", func(t *testing.T, w *fixture.Store) {
 		w.Submit(t, settlement(w.FirstDemo.Org, 1, false, 10, ledger.DateOf(fixture.StartTime)-1))
 		fixture.WantBroken(t, w.Check(t, check.Inputs{}))
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.DeleteAll(store.KeyShifts(nil, w.FirstDemo.Org, ledger.Account{Path: ledger.Bank, Asset: fixture.USD}))
 		})
 	}, []int{2}, ""},
 	{"a line by another effective date", func(t *testing.T, w *fixture.Store) {
 		w.Submit(t, settlement(w.FirstDemo.Org, 1, false, 10, ledger.DateOf(fixture.StartTime)-1))
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			a := ledger.Account{Path: ledger.Bank, Asset: fixture.USD}
 			_, rows := p.Rows(store.KeyShifts(nil, w.FirstDemo.Org, a))
 			p.Group.Set(store.KeyShifted(nil, w.FirstDemo.Org, a, 1, 1, 0), rows[0])
@@ -298,12 +298,12 @@ var stateFaults = []fault{
 		exact := at.Create(uuid.New(), 1, request, &payment.Terms{
 			Terminal: w.ChargedPayment.Terminal, Asset: fixture.USD, Fees: payment.Fees{Fixed: fixture.MustAdd(w.ChargedPayment.Fee, 1)}, Route: "another",
 		})
-		w.Submit(t, decided(w.FirstDemo.Org, &exact, 0, claim(w.FirstDemo.Org, 1, exact.Record)))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &exact, 0, claim(w.FirstDemo.Org, 1, exact.Record)))
 		next, _ := at.Answered(exact.Record, payment.Answer{Verdict: payment.VerdictCharged})
-		w.Submit(t, decided(w.FirstDemo.Org, &next, 3))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.SecondDemo.Org, fixture.FirstOf(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
 				r.Amount, r.AmountWithFee, r.Dest, r.Merchant.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1), fixture.MustAdd(r.Dest, 1), fixture.MustAdd(r.Merchant.Abs, 1)
@@ -312,7 +312,7 @@ var stateFaults = []fault{
 		})
 	}, []int{3}, ""},
 	{"a status that no event led to", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
 				r.Status = payment.Failed
@@ -321,7 +321,7 @@ var stateFaults = []fault{
 		})
 	}, []int{3}, ""},
 	{"a partner switched off without an event", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, _ := p.Rows(store.KeyRecords(nil, w.SecondDemo.Org, ledger.Partner))
 			_, source, _ := store.ParseRecordKey(keys[0])
 			p.Column(w.SecondDemo.Org, source, "active", false)
@@ -329,15 +329,15 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Version++ }) }, []int{3}, ""},
 	{"another time of creation", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Started-- }) }, []int{3}, ""},
-	{"a hold that is not there", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Held = 9 }) }, []int{3}, ""},
-	{"a settlement that is not there", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Settled = 9 }) }, []int{3}, ""},
+	{"a hold that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Held = 9 }) }, []int{3}, ""},
+	{"a settlement that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Settled = 9 }) }, []int{3}, ""},
 	{"a transaction without its record", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
 		})
 	}, []int{3, 4}, ""}, // its claim names nothing either
 	{"a record without events", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			_, rows := p.Rows(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
 			p.Group.Set(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(uuid.New())), rows[0])
 		})
@@ -350,7 +350,7 @@ var stateFaults = []fault{
 			{Account: "A:bank", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: "I:fees", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
 		}}
-		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 	}, []int{3}, ""},
 	{"money that moves without a state", func(t *testing.T, w *fixture.Store) {
 		at, request := decisionFor(w, "moves")
@@ -359,21 +359,21 @@ var stateFaults = []fault{
 			{Account: "A:bank", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: "I:fees", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
 		}}
-		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 	}, []int{3}, ""},
 	{"a state without its entry", func(t *testing.T, w *fixture.Store) {
 		at, request := decisionFor(w, "empty")
 		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
-		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		next.Events[1].Entry = nil
-		w.Submit(t, decided(w.FirstDemo.Org, &next, 3))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},
 	{"more captured than was held", func(t *testing.T, w *fixture.Store) {
 		at, request := decisionFor(w, "more")
 		request.Type = payment.Payout
 		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
-		w.Submit(t, decided(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		for i := range next.Events[1].Entry.Postings {
 			line := &next.Events[1].Entry.Postings[i]
@@ -381,7 +381,7 @@ var stateFaults = []fault{
 		}
 		next.Record.Amount, next.Record.AmountWithFee, next.Record.Dest = fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1)
 		next.Record.Merchant.Abs = next.Record.Dest
-		w.Submit(t, decided(w.FirstDemo.Org, &next, 3))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},
 	{"a second return of one charge", func(t *testing.T, w *fixture.Store) {
 		at, _ := decisionFor(w, "")
@@ -401,13 +401,13 @@ var stateFaults = []fault{
 		if !ok {
 			t.Fatal("it can't be reversed")
 		}
-		w.Submit(t, decided(w.FirstDemo.Org, d.Return, 0))
+		w.Submit(t, changeFor(w.FirstDemo.Org, d.Return, 0))
 	}, []int{3}, ""},
 	{"a timer without its due row", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) { p.DeleteAll(store.KeyDues(nil)) })
+		w.Corrupt(t, func(p *fixture.Corrupter) { p.DeleteAll(store.KeyDues(nil)) })
 	}, []int{3}, ""},
 	{"a timer below the mark", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeyMark, store.EncodeMark(nil, fixture.StartTime.Unix()+1_000_000))
 		})
 	}, []int{3}, ""},
@@ -415,7 +415,7 @@ var stateFaults = []fault{
 
 var journalFaults = []fault{
 	{"an event that is written twice", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Journal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event {
 				for i := len(e) - 1; ; i-- {
 					if e[i].Entry == nil {
@@ -428,17 +428,17 @@ var journalFaults = []fault{
 		})
 	}, []int{3, 4}, ""}, // the list row shows the record's earlier state
 	{"nothing but blocks of another size", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Journal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event { return e })
 		})
 	}, nil, ""},
 	{"a skipped tree leaf", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Journal(w.FirstDemo.Org, 4, func(e []ledger.Event) []ledger.Event { return e })
 		})
 	}, []int{5}, ""},
 	{"a tree row without its crossing subtrees", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, rows := p.Rows(store.KeyTrees(nil, w.FirstDemo.Org))
 			for i := range rows {
 				edge, crossing, err := store.DecodeTree(rows[i])
@@ -452,15 +452,15 @@ var journalFaults = []fault{
 		})
 	}, []int{5}, ""},
 	{"a block without its tree row", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) { p.DeleteAll(store.KeyTrees(nil, w.SecondDemo.Org)) })
+		w.Corrupt(t, func(p *fixture.Corrupter) { p.DeleteAll(store.KeyTrees(nil, w.SecondDemo.Org)) })
 	}, []int{5}, ""},
 	{"a tree row without its block", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeyTree(nil, w.SecondDemo.Org, 9_999), store.EncodeTree(nil, nil, nil))
 		})
 	}, []int{5}, ""},
 	{"a time that stands still", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Journal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event {
 				for i := range e {
 					if e[i].Name == "route" { // neither the first nor the last event of its record
@@ -473,7 +473,7 @@ var journalFaults = []fault{
 		})
 	}, []int{5}, ""},
 	{"a group lost in the middle", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, rows := p.Rows(store.KeyBlocks(nil, w.SecondDemo.Org))
 			p.Group.Delete(keys[len(keys)/2])
 			block, err := store.DecodeBlock(keys[len(keys)/2], rows[len(rows)/2])

@@ -134,7 +134,7 @@ func (in *insider) set(rows ...rawRow) {
 }
 
 // caught tells whether the checker finds the change of a row.
-func (in *insider) caught(row, changed rawRow) bool {
+func (in *insider) isDetected(row, changed rawRow) bool {
 	in.t.Helper()
 	undo := []rawRow{row}
 	if bytes.Equal(row.key, changed.key) {
@@ -168,7 +168,7 @@ var unproven = map[string]bool{
 
 // everyKind returns a store with rows of every kind: the notified store with a request with a
 // key, a long record, a checkpoint, and a transfer.
-func everyKind(t *testing.T) *fixture.Store {
+func storeWithAllRowKinds(t *testing.T) *fixture.Store {
 	t.Helper()
 	w := copyNotifiedStore(t)
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
@@ -186,7 +186,7 @@ func everyKind(t *testing.T) *fixture.Store {
 	n.Create(w.FirstDemo, payment.Payment, "4000000000003220", 1_500, "later") // its card stays sealed until its payer acts
 	n.close()
 	w.Submit(t, transfer(&w.Store, true))
-	w.Submit(t, removed(w.FirstDemo.Org, fixture.StartTime))
+	w.Submit(t, retentionChange(w.FirstDemo.Org, fixture.StartTime))
 	makeCheckpoints(t, &w.Store)
 	return &w.Store
 }
@@ -206,7 +206,7 @@ func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	sample := copyContractStore(t, fixture.Buffered)
 	missing := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "kv n": true, "claim i": true, "record d": true}
-	for _, in := range []*insider{openInsider(t, everyKind(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
+	for _, in := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
 		kinds := slices.Sorted(maps.Keys(in.rows))
 		for _, kind := range kinds {
 			delete(missing, kind)
@@ -217,7 +217,7 @@ func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
 			row := in.rows[kind][random.IntN(len(in.rows[kind]))]
 			changed := row.change(random)
 			tried[kind]++
-			if in.caught(row, changed) {
+			if in.isDetected(row, changed) {
 				continue
 			}
 			missed[kind]++
@@ -249,8 +249,8 @@ func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	sample := copyContractStore(t, fixture.Buffered)
 	spare := map[string]bool{"page buffer": true, "list": true, "page": true, "checkpoint": true}
-	for _, in := range []*insider{openInsider(t, everyKind(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
-		before, missed := in.answers(), make(map[string]int)
+	for _, in := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
+		before, missed := in.readAll(), make(map[string]int)
 		for kind, rows := range in.rows {
 			if unproven[kind] {
 				continue
@@ -258,12 +258,12 @@ func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
 			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 			for _, row := range rows[:min(most, len(rows))] {
 				gone := rawRow{key: row.key}
-				if in.caught(row, gone) {
+				if in.isDetected(row, gone) {
 					continue
 				}
 				missed[kind]++
 				in.set(gone)
-				if !spare[kind] || in.answers() != before {
+				if !spare[kind] || in.readAll() != before {
 					t.Errorf("nobody finds that a row of kind %s is gone: key %x, was %x", kind, row.key, row.value)
 				}
 				in.set(row)
@@ -274,7 +274,7 @@ func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
 }
 
 // answers returns what readers get about all accounts and lists.
-func (in *insider) answers() string {
+func (in *insider) readAll() string {
 	in.t.Helper()
 	v := in.journal.View()
 	defer v.Close()

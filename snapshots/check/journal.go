@@ -12,11 +12,11 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 5, journals. Sequences are gap-free, booked times strictly increase, each block follows
-// the one before, and groups are a chain up to the last durable group.
+// Rule 5, journals. Event numbers have no gaps, booked times strictly increase, each block begins where
+// the previous one ends, and groups are a chain up to the last durable group.
 
-// groups checks that the store's groups are a chain without a gap up to the last durable group.
-func (c *checker) groups(last uint64, hash [32]byte) error {
+// checkGroups checks that the store's groups are a chain without a gap up to the last durable group.
+func (c *checker) checkGroups(last uint64, hash [32]byte) error {
 	var n uint64
 	var chain [32]byte
 	return c.ReadSection(findings.RuleJournal, func() error {
@@ -34,15 +34,15 @@ func (c *checker) groups(last uint64, hash [32]byte) error {
 	})
 }
 
-// journal reads an organization's events in order, checks their order and their tree, and
-// passes them to the rules that follow events.
-func (c *orgCheck) journal() error {
+// checkJournal reads an organization's events in order, checks their order and their tree, and
+// passes them to the rules that need events.
+func (c *orgCheck) checkJournal() error {
 	o := c.organization
 	trees, stop := iter.Pull(c.treeRows())
 	defer stop()
-	j := &journal{orgCheck: c, notices: c.deliveries.NoticesOf()}
-	j.months = c.books.MonthsOf()
-	j.checkpoints = c.books.CheckpointsOf()
+	j := &journal{orgCheck: c, notices: c.deliveries.ReadNotices()}
+	j.months = c.books.ReadMonths()
+	j.checkpoints = c.books.ReadCheckpoints()
 	defer j.notices.Stop()
 	defer j.checkpoints.Stop()
 	tree, more := trees()
@@ -60,7 +60,7 @@ func (c *orgCheck) journal() error {
 		if more && tree.first == block.First {
 			own = tree.row
 		}
-		if err := j.block(&block, own); err != nil {
+		if err := j.checkBlock(&block, own); err != nil {
 			return false, err
 		}
 		if own != nil {
@@ -77,7 +77,7 @@ func (c *orgCheck) journal() error {
 		}
 		c.Report.Breach(findings.RuleJournal, "organization %v: a tree row at %d without a block", o.ID, tree.first)
 	}
-	j.endStored()
+	j.checkLastStep()
 	j.notices.End()
 	j.checkpoints.End()
 	root, err := j.forest.tree.root()
@@ -89,11 +89,11 @@ func (c *orgCheck) journal() error {
 
 type treeRow struct {
 	first uint64
-	row   []byte // valid until the next one is read
+	row   []byte // valid until the next row is read
 	err   error
 }
 
-// treeRows returns an organization's tree rows, and the error, if any, at the end.
+// treeRows iterates over an organization's tree rows. If reading fails, the last element has the error.
 func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 	return func(yield func(treeRow) bool) {
 		err := c.View.Rows(c.organization.ID, posting.Trees, func(key, row []byte) (bool, error) {
@@ -109,8 +109,8 @@ func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 type journal struct {
 	*orgCheck
 	forest      forest
-	last        uint64 // seq of the last event
-	time        ledger.Micros
+	lastSeq     uint64 // seq of the last event
+	lastBooked  ledger.Micros
 	events      uint64
 	notices     *deliveries.Notices
 	months      *books.Months
@@ -118,25 +118,25 @@ type journal struct {
 	unhashed    ledger.Source // the record whose next event must follow immediately; zero: none
 }
 
-// block checks one block and its events.
-func (j *journal) block(block *store.BlockRow, tree []byte) error {
+// checkBlock checks one block and its events.
+func (j *journal) checkBlock(block *store.BlockRow, tree []byte) error {
 	org := j.organization.ID
-	if block.First != j.last+1 {
-		j.Report.Breach(findings.RuleJournal, "organization %v: the block at %d follows event %d", org, block.First, j.last)
+	if block.First != j.lastSeq+1 {
+		j.Report.Breach(findings.RuleJournal, "organization %v: the block at %d follows event %d", org, block.First, j.lastSeq)
 	}
 	j.forest.begin(block.First)
 	err := block.Each(func(seq uint64, canonical []byte) (bool, error) {
-		j.last = seq
+		j.lastSeq = seq
 		if err := j.forest.add(canonical); err != nil {
 			return false, err
 		}
-		j.event(seq, canonical)
+		j.checkEvent(seq, canonical)
 		return true, j.Interrupted()
 	})
 	if err != nil {
 		return err
 	}
-	if j.forest.lost {
+	if j.forest.rootWrong {
 		return nil
 	}
 	if wrong := j.forest.compare(block.Root, tree); wrong != "" {
@@ -145,8 +145,8 @@ func (j *journal) block(block *store.BlockRow, tree []byte) error {
 	return nil
 }
 
-// event checks one event and passes it on.
-func (j *journal) event(seq uint64, canonical []byte) {
+// checkEvent checks one event and passes it to the rules that need events.
+func (j *journal) checkEvent(seq uint64, canonical []byte) {
 	j.events++
 	org := j.organization.ID
 	e, err := ledger.ParseCanonical(canonical)
@@ -157,12 +157,12 @@ func (j *journal) event(seq uint64, canonical []byte) {
 	if e.Seq != seq {
 		j.Report.Breach(findings.RuleJournal, "organization %v: event %d is stored with the number %d", org, seq, e.Seq)
 	}
-	if e.Booked <= j.time {
+	if e.Booked <= j.lastBooked {
 		j.Report.Breach(findings.RuleJournal, "organization %v: event %d is not later than the one before", org, seq)
 	}
-	j.time = e.Booked
+	j.lastBooked = e.Booked
 	closed := j.books.Book(&e)
-	j.followStored(&e)
+	j.followStoredHashes(&e)
 	j.follow(&e, closed)
 	j.months.Follow(&e, closed)
 	j.contracts.FollowOwnAccounts(&e)

@@ -17,7 +17,7 @@ import (
 
 // administered returns a store in which two administration requests had keys: one created an
 // organization, the other changed the first partner.
-func administered(t *testing.T) (w *fixture.Store, made ledger.ID) {
+func storeWithAdminKeys(t *testing.T) (w *fixture.Store, made ledger.ID) {
 	t.Helper()
 	w = fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -40,8 +40,8 @@ func administered(t *testing.T) (w *fixture.Store, made ledger.ID) {
 	return w, o.ID
 }
 
-func answerTo(key string) ledger.Source {
-	return ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(key)}
+func adminReplySource(key string) ledger.Source {
+	return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(key)}
 }
 
 func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
@@ -51,29 +51,29 @@ func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		broken []int
 		says   string
-		plant  func(w *fixture.Store, made ledger.ID, p *fixture.Planter)
+		plant  func(w *fixture.Store, made ledger.ID, p *fixture.Corrupter)
 	}{
 		"none":                      {},
-		"an answer without its key": {[]int{4}, "is no key's", func(_ *fixture.Store, _ ledger.ID, p *fixture.Planter) { p.Group.Delete(claim("admin/change")) }},
-		"an answer of another's key": {[]int{4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Planter) {
+		"an answer without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, _ ledger.ID, p *fixture.Corrupter) { p.Group.Delete(claim("admin/change")) }},
+		"an answer of another's key": {[]int{4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Corrupter) {
 			p.Group.Delete(claim("admin/make"))
-			plantClaim(p, w, "admin/other")
+			addClaim(p, w, "admin/other")
 		}},
-		"a key that made a partner of another organization": {[]int{4}, "", func(_ *fixture.Store, made ledger.ID, p *fixture.Planter) {
+		"a key that made a partner of another organization": {[]int{4}, "", func(_ *fixture.Store, made ledger.ID, p *fixture.Corrupter) {
 			_, rows := p.Rows(claim("admin/change"))
 			p.Group.Set(claim("admin/change"), append(rows[0][:len(rows[0])-len(made)], made[:]...))
 		}},
-		"an answer that is gone": {[]int{3, 4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Planter) {
-			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, answerTo("admin/change")))
+		"an answer that is gone": {[]int{3, 4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Corrupter) {
+			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, adminReplySource("admin/change")))
 		}},
-		"an answer that can't be read": {[]int{3}, "can't be read", func(_ *fixture.Store, made ledger.ID, p *fixture.Planter) {
-			p.Record(made, answerTo("admin/make"), func(_ *store.Envelope, _ []byte) []byte { return []byte{9} })
+		"an answer that can't be read": {[]int{3}, "can't be read", func(_ *fixture.Store, made ledger.ID, p *fixture.Corrupter) {
+			p.Record(made, adminReplySource("admin/make"), func(_ *store.Envelope, _ []byte) []byte { return []byte{9} })
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, made := administered(t)
+			w, made := storeWithAdminKeys(t)
 			if c.plant != nil {
-				w.Plant(t, func(p *fixture.Planter) { c.plant(w, made, p) })
+				w.Corrupt(t, func(p *fixture.Corrupter) { c.plant(w, made, p) })
 			}
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.broken...)
@@ -83,7 +83,7 @@ func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
 }
 
 // plantClaim plants a key's claim that names a record that does not exist.
-func plantClaim(p *fixture.Planter, w *fixture.Store, key string) {
+func addClaim(p *fixture.Corrupter, w *fixture.Store, key string) {
 	owner := append(ownerOf(ledger.Partner, uuid.New()), w.FirstDemo.Org[:]...)
 	p.Group.Set(store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimIdempotency, key), owner)
 }

@@ -17,22 +17,23 @@ import (
 // Rule 4, idempotency keys. A key names an existing record of its partner, or a contract or a
 // closed month of its organization. Every cached reply has its key.
 
-// foreignKey is a claim on an idempotency key that names a record of another organization. The
-// administration's claims are such claims: they belong to the platform.
+// foreignKey is a claim on an idempotency key that names a record of another organization. The keys of
+// administration requests are claimed so, because the claims belong to the platform's organization.
 type foreignKey struct {
-	org    ledger.ID
-	made   ledger.Source
-	place  ledger.ID // the organization that has the record
-	answer ledger.ID // the cached reply in that organization; the nil UUID: none
+	org       ledger.ID
+	record    ledger.Source
+	recordOrg ledger.ID // the organization that has the record
+	reply     ledger.ID // the id of the cached reply in that organization; the nil UUID: none
 }
 
-// readForeignKey parses a claim of the administration. Its owner ends with the organization
-// that has the record and the cached reply. Without that suffix the record is an organization.
+// readForeignKey parses a claim of an administration request. The claim's owner ends with the
+// organization that has the record and the cached reply. Without that suffix the record is an
+// organization.
 func readForeignKey(org ledger.ID, made ledger.Source, key string, owner []byte) foreignKey {
 	const head = 32 + 1 + 16
-	k := foreignKey{org: org, made: made, place: made.ID}
-	if len(owner) == head+len(k.place) {
-		k.place, k.answer = ledger.ID(owner[head:]), directory.AnswerID(key)
+	k := foreignKey{org: org, record: made, recordOrg: made.ID}
+	if len(owner) == head+len(k.recordOrg) {
+		k.recordOrg, k.reply = ledger.ID(owner[head:]), directory.CachedReplyID(key)
 	}
 	return k
 }
@@ -62,7 +63,7 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 		return
 	}
 	c.replies.Keys[scan.Place{Org: o.ID, ID: paymentactor.ReplyID(o.ID, key)}] = made.ID
-	if !o.Histories.IsOf(payment.Transactions, scope, h) {
+	if !o.Histories.BelongsToPartner(payment.Transactions, scope, h) {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, scope, scan.Named(made))
 	}
 }
@@ -97,8 +98,8 @@ func (c *orgCheck) checkPaymentReply(r *scan.Record) {
 	c.replies.Shown[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = reply.Record.ID
 }
 
-// checkAnswer opens the cached reply to a request of the administration.
-func (c *orgCheck) checkAnswer(r *scan.Record) {
+// checkAdminReply opens the cached reply to an administration request.
+func (c *orgCheck) checkAdminReply(r *scan.Record) {
 	if c.Keyring == nil {
 		return
 	}
@@ -107,8 +108,8 @@ func (c *orgCheck) checkAnswer(r *scan.Record) {
 	}
 }
 
-// cutScope splits a key into its partner, 0 for the administration, and the text that the
-// client sent.
+// cutScope splits a key into its partner's number and the text that the client sent. The number is 0
+// for a key of the administration.
 func cutScope(key string) (partner int64, text string, ok bool) {
 	if text, ok = strings.CutPrefix(key, actors.AdminKeyScope+"/"); ok {
 		return 0, text, true
@@ -122,33 +123,33 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 	return partner, text, ok && err == nil && partner > 0
 }
 
-// checkKeys looks for the records that keys name in other organizations, and checks that every
-// cached reply has its key.
+// checkKeys checks that the records exist that keys name in other organizations, and that every
+// cached reply belongs to a key.
 func (c *checker) checkKeys() error {
 	for at, shown := range c.replies.Shown {
 		if used, found := c.replies.Keys[at]; !found || used != shown && shown != (ledger.ID{}) {
-			c.Report.Breach(findings.RuleClaims, "organization %v: %s is no key's", at.Org, scan.Named(ledger.Source{Kind: ledger.Reply, ID: at.ID}))
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", at.Org, scan.Named(ledger.Source{Kind: ledger.Reply, ID: at.ID}))
 		}
 	}
-	kept := make(map[scan.Place]bool)
+	claimed := make(map[scan.Place]bool)
 	for _, k := range c.foreignKeys {
-		if made := c.StoredIn(k.place, k.made); made == nil || k.answer == (ledger.ID{}) && k.made.Kind != ledger.Organization {
-			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", k.org, ledger.ClaimIdempotency, scan.Named(k.made))
+		if made := c.StoredIn(k.recordOrg, k.record); made == nil || k.reply == (ledger.ID{}) && k.record.Kind != ledger.Organization {
+			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", k.org, ledger.ClaimIdempotency, scan.Named(k.record))
 			continue
 		}
-		if k.answer == (ledger.ID{}) {
+		if k.reply == (ledger.ID{}) {
 			continue
 		}
-		answer := ledger.Source{Kind: ledger.Answer, ID: k.answer}
-		if c.StoredIn(k.place, answer) == nil {
-			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which is not there", k.org, ledger.ClaimIdempotency, scan.Named(answer))
+		reply := ledger.Source{Kind: ledger.Answer, ID: k.reply}
+		if c.StoredIn(k.recordOrg, reply) == nil {
+			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which does not exist", k.org, ledger.ClaimIdempotency, scan.Named(reply))
 			continue
 		}
-		kept[scan.Place{Org: k.place, ID: k.answer}] = true
+		claimed[scan.Place{Org: k.recordOrg, ID: k.reply}] = true
 	}
-	for _, a := range c.keptAnswers {
-		if !kept[a] {
-			c.Report.Breach(findings.RuleClaims, "organization %v: %s is no key's", a.Org, scan.Named(ledger.Source{Kind: ledger.Answer, ID: a.ID}))
+	for _, a := range c.adminReplies {
+		if !claimed[a] {
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", a.Org, scan.Named(ledger.Source{Kind: ledger.Answer, ID: a.ID}))
 		}
 	}
 	return nil

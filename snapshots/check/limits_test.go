@@ -15,14 +15,14 @@ import (
 )
 
 // bounds are the limits on the first organization's partner.
-type bounds struct {
+type limitIDs struct {
 	daily, velocity, card, country ledger.Source
 	strange                        ledger.ID // a terminal of another organization
 }
 
 // addLimits gives the first organization limits and a block list, each switched off and on
 // again.
-func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
+func addLimits(t *testing.T, w *fixture.Store) (b limitIDs) {
 	t.Helper()
 	h := fixture.Start(t, w)
 	defer h.Close()
@@ -63,9 +63,9 @@ func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 }
 
 // amendRecord changes a column of a stored record of the first organization; nil takes its value away.
-func amendRecord(t *testing.T, w *fixture.Store, source ledger.Source, column string, value any) {
+func changeRecord(t *testing.T, w *fixture.Store, source ledger.Source, column string, value any) {
 	t.Helper()
-	w.Plant(t, func(p *fixture.Planter) { p.Column(w.FirstDemo.Org, source, column, value) })
+	w.Corrupt(t, func(p *fixture.Corrupter) { p.Column(w.FirstDemo.Org, source, column, value) })
 }
 
 func TestLimitsAndTheBlocklistAreSound(t *testing.T) {
@@ -78,46 +78,46 @@ func TestEveryFaultOfALimitBreaksItsRule(t *testing.T) {
 	someone := uuid.New()
 	for _, f := range []struct {
 		name   string
-		source func(*bounds) ledger.Source
+		source func(*limitIDs) ledger.Source
 		column string
-		value  func(*bounds) any
+		value  func(*limitIDs) any
 		says   string
 	}{
-		{"a limit that is off, though it was switched on", (*bounds).ofDaily, "active", sameValue(false), "events lead to"},
-		{"a limit of a partner who is not there", (*bounds).ofDaily, "partner_id", sameValue(int64(99)), "bounds "}, // nor does its terminal belong to that partner
-		{"a limit of another organization's partner", (*bounds).ofVelocity, "partner_id", sameValue(int64(2)), "bounds partner 2, who is not there"},
-		{"a limit of a partner without a number", (*bounds).ofVelocity, "partner_id", sameValue(int64(-1)), "has a partner number below 1"},
-		{"a limit of no partner", (*bounds).ofVelocity, "partner_id", sameValue(nil), "no column partner_id"},
-		{"a limit of a terminal that is not there", (*bounds).ofDaily, "terminal_id", sameValue(someone), "bounds a terminal that its partner does not have"},
-		{"a limit of another organization's terminal", (*bounds).ofDaily, "terminal_id", func(b *bounds) any { return b.strange }, "bounds a terminal that its partner does not have"},
-		{"a limit of what is no terminal", (*bounds).ofDaily, "terminal_id", sameValue(fixture.Raw{1}), "can't be read: schema: unknown stored form: column terminal_id"},
-		{"a limit in the other environment than its terminal", (*bounds).ofDaily, "env", sameValue("test"), "bounds a terminal that its partner does not have"},
-		{"a limit in no environment", (*bounds).ofDaily, "env", sameValue("none"), "column env"},
-		{"a limit of an unknown kind", (*bounds).ofDaily, "kind", sameValue("weekly_volume"), "column kind"},
-		{"a limit of unknown transactions", (*bounds).ofDaily, "type", sameValue("merchant"), "column type"},
-		{"a limit of an unknown scope", (*bounds).ofDaily, "scope", sameValue("country"), "column scope"},
-		{"a limit without an amount", (*bounds).ofDaily, "max_amount", sameValue(nil), "bounds nothing"},
-		{"a limit of nothing", (*bounds).ofDaily, "max_amount", sameValue(money.Amount{}), "bounds nothing"},
-		{"a limit above every amount", (*bounds).ofDaily, "max_amount", sameValue(fixture.MustAdd(ledger.MaxAmount, 1)), "has a bound that is out of range"},
-		{"a sum without a currency", (*bounds).ofDaily, "currency", sameValue(nil), "bounds no currency"},
-		{"a sum with a count", (*bounds).ofDaily, "max_count", sameValue(int64(5)), "bounds nothing"},
-		{"a sum in a sliding window", (*bounds).ofDaily, "window", sameValue("hour"), "bounds nothing"},
-		{"a velocity without a count", (*bounds).ofVelocity, "max_count", sameValue(nil), "bounds nothing"},
-		{"a velocity of a count below zero", (*bounds).ofVelocity, "max_count", sameValue(int64(-1)), "has a bound that is out of range"},
-		{"a velocity above every count", (*bounds).ofVelocity, "max_count", sameValue(int64(directory.MaxCount + 1)), "has a bound that is out of range"},
-		{"a velocity with an amount", (*bounds).ofVelocity, "max_amount", sameValue(money.FromUint64(1)), "bounds nothing"},
-		{"a velocity in a window that there is not", (*bounds).ofVelocity, "window", sameValue("day"), "column window"},
-		{"a velocity in no window", (*bounds).ofVelocity, "window", sameValue(nil), "bounds nothing"},
-		{"an entry that is off, though it was listed again", (*bounds).ofCountry, "active", sameValue(false), "events lead to"},
-		{"an entry in another value's place", (*bounds).ofCountry, "compared", sameValue("KZ"), "lies in another value's place"},
-		{"an entry of an unknown kind", (*bounds).ofCountry, "kind", sameValue("name"), "column kind"},
-		{"an entry of another kind", (*bounds).ofCountry, "kind", sameValue("ip"), "is no address"},
-		{"a card of which nothing may be shown", (*bounds).ofCard, "masked", sameValue(nil), "is no fingerprint of a card"},
+		{"a limit that is off, though it was switched on", (*limitIDs).ofDaily, "active", sameValue(false), "events lead to"},
+		{"a limit of a partner who does not exist", (*limitIDs).ofDaily, "partner_id", sameValue(int64(99)), "bounds "}, // nor does its terminal belong to that partner
+		{"a limit of another organization's partner", (*limitIDs).ofVelocity, "partner_id", sameValue(int64(2)), "bounds partner 2, who does not exist"},
+		{"a limit of a partner without a number", (*limitIDs).ofVelocity, "partner_id", sameValue(int64(-1)), "has a partner number below 1"},
+		{"a limit of no partner", (*limitIDs).ofVelocity, "partner_id", sameValue(nil), "no column partner_id"},
+		{"a limit of a terminal that does not exist", (*limitIDs).ofDaily, "terminal_id", sameValue(someone), "bounds a terminal that its partner does not have"},
+		{"a limit of another organization's terminal", (*limitIDs).ofDaily, "terminal_id", func(b *limitIDs) any { return b.strange }, "bounds a terminal that its partner does not have"},
+		{"a limit of what is no terminal", (*limitIDs).ofDaily, "terminal_id", sameValue(fixture.Raw{1}), "can't be read: schema: unknown stored form: column terminal_id"},
+		{"a limit in the other environment than its terminal", (*limitIDs).ofDaily, "env", sameValue("test"), "bounds a terminal that its partner does not have"},
+		{"a limit in no environment", (*limitIDs).ofDaily, "env", sameValue("none"), "column env"},
+		{"a limit of an unknown kind", (*limitIDs).ofDaily, "kind", sameValue("weekly_volume"), "column kind"},
+		{"a limit of unknown transactions", (*limitIDs).ofDaily, "type", sameValue("merchant"), "column type"},
+		{"a limit of an unknown scope", (*limitIDs).ofDaily, "scope", sameValue("country"), "column scope"},
+		{"a limit without an amount", (*limitIDs).ofDaily, "max_amount", sameValue(nil), "bounds nothing"},
+		{"a limit of nothing", (*limitIDs).ofDaily, "max_amount", sameValue(money.Amount{}), "bounds nothing"},
+		{"a limit above every amount", (*limitIDs).ofDaily, "max_amount", sameValue(fixture.MustAdd(ledger.MaxAmount, 1)), "has a bound that is out of range"},
+		{"a sum without a currency", (*limitIDs).ofDaily, "currency", sameValue(nil), "bounds no currency"},
+		{"a sum with a count", (*limitIDs).ofDaily, "max_count", sameValue(int64(5)), "bounds nothing"},
+		{"a sum in a sliding window", (*limitIDs).ofDaily, "window", sameValue("hour"), "bounds nothing"},
+		{"a velocity without a count", (*limitIDs).ofVelocity, "max_count", sameValue(nil), "bounds nothing"},
+		{"a velocity of a count below zero", (*limitIDs).ofVelocity, "max_count", sameValue(int64(-1)), "has a bound that is out of range"},
+		{"a velocity above every count", (*limitIDs).ofVelocity, "max_count", sameValue(int64(directory.MaxCount + 1)), "has a bound that is out of range"},
+		{"a velocity with an amount", (*limitIDs).ofVelocity, "max_amount", sameValue(money.FromUint64(1)), "bounds nothing"},
+		{"a velocity in a window that there is not", (*limitIDs).ofVelocity, "window", sameValue("day"), "column window"},
+		{"a velocity in no window", (*limitIDs).ofVelocity, "window", sameValue(nil), "bounds nothing"},
+		{"an entry that is off, though it was listed again", (*limitIDs).ofCountry, "active", sameValue(false), "events lead to"},
+		{"an entry in another value's place", (*limitIDs).ofCountry, "compared", sameValue("KZ"), "lies in another value's place"},
+		{"an entry of an unknown kind", (*limitIDs).ofCountry, "kind", sameValue("name"), "column kind"},
+		{"an entry of another kind", (*limitIDs).ofCountry, "kind", sameValue("ip"), "is no address"},
+		{"a card of which nothing may be shown", (*limitIDs).ofCard, "masked", sameValue(nil), "is no fingerprint of a card"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			b := addLimits(t, w)
-			amendRecord(t, w, f.source(&b), f.column, f.value(&b))
+			changeRecord(t, w, f.source(&b), f.column, f.value(&b))
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, 3)
 			wantDetail(t, report, f.says)
@@ -125,9 +125,9 @@ func TestEveryFaultOfALimitBreaksItsRule(t *testing.T) {
 	}
 }
 
-func sameValue(value any) func(*bounds) any { return func(*bounds) any { return value } }
+func sameValue(value any) func(*limitIDs) any { return func(*limitIDs) any { return value } }
 
-func (b *bounds) ofDaily() ledger.Source    { return b.daily }
-func (b *bounds) ofVelocity() ledger.Source { return b.velocity }
-func (b *bounds) ofCountry() ledger.Source  { return b.country }
-func (b *bounds) ofCard() ledger.Source     { return b.card }
+func (b *limitIDs) ofDaily() ledger.Source    { return b.daily }
+func (b *limitIDs) ofVelocity() ledger.Source { return b.velocity }
+func (b *limitIDs) ofCountry() ledger.Source  { return b.country }
+func (b *limitIDs) ofCard() ledger.Source     { return b.card }

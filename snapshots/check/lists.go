@@ -12,21 +12,21 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, lists. Lists show each transaction twice, at its creation and at its last event, and
-// each settlement, subscription and contract once, in the right list. Their rows are in the
+// Rule 4, lists. A transaction has two rows in each of its lists, one for its creation and one for its
+// last event. A settlement, subscription or contract has one row in each of its lists. Rows are in the
 // order of booking, on pages and in page buffers.
 
-// lists checks an organization's lists, and that every record is in the lists that must show
+// checkLists checks an organization's lists, and that every record is in the lists that must show
 // it.
-func (c *orgCheck) lists() error {
+func (c *orgCheck) checkLists() error {
 	o := c.organization
 	var order books.ListOrder
 	err := c.Rows(o, posting.Lists, func(key, row []byte) error {
 		prefix := key[:max(0, len(key)-8)]
 		c.books.DropPaged(prefix, row)
-		listed := c.list(&order, prefix, row)
+		listed := c.checkListRows(&order, prefix, row)
 		if len(listed) > 0 && ledger.Micros(binary.BigEndian.Uint64(key[len(prefix):])) != listed[0].Booked {
-			c.Report.Breach(findings.RuleClaims, "organization %v: a list lies at another time than its first row", o.ID)
+			c.Report.Breach(findings.RuleClaims, "organization %v: a list has another time in its key than its first row", o.ID)
 		}
 		return nil
 	})
@@ -35,7 +35,7 @@ func (c *orgCheck) lists() error {
 	}
 	err = c.View.BufferedPages(o.ID, func(prefix, rows []byte) error {
 		if _, ok := store.ParsePagePrefix(prefix); !ok {
-			c.list(&order, prefix, rows)
+			c.checkListRows(&order, prefix, rows)
 		}
 		return nil
 	})
@@ -47,7 +47,7 @@ func (c *orgCheck) lists() error {
 			continue
 		}
 		if source.Kind == ledger.Contract && c.contracts.LifecycleOf(h).ListHash != 0 {
-			c.Report.Breach(findings.RuleClaims, "organization %v: %s is not once in the lists of its environment and of each who has a part in it, and in no other", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s is not exactly once in the list of its environment and of each of its parties, or is in another list", o.ID, scan.Named(source))
 		}
 		if !o.Histories.IsListed(h, source.Kind == ledger.Transaction) {
 			c.Report.Breach(findings.RuleClaims, "organization %v: %s is not listed", o.ID, scan.Named(source))
@@ -56,8 +56,9 @@ func (c *orgCheck) lists() error {
 	return nil
 }
 
-// list checks rows of the list whose keys begin with the prefix, and returns them.
-func (c *orgCheck) list(order *books.ListOrder, prefix, row []byte) []store.Listed {
+// checkListRows checks one stored row of a list, whose key begins with the prefix, and returns the
+// entries in it.
+func (c *orgCheck) checkListRows(order *books.ListOrder, prefix, row []byte) []store.Listed {
 	o := c.organization
 	listed, err := store.DecodeListed(row)
 	list, ok := store.ParseListPrefix(prefix)
@@ -73,18 +74,18 @@ func (c *orgCheck) list(order *books.ListOrder, prefix, row []byte) []store.List
 		return listed
 	}
 	for i := range listed {
-		c.listed(list, &listed[i])
+		c.checkListed(list, &listed[i])
 	}
 	return listed
 }
 
-// listed checks one row of a list.
-func (c *orgCheck) listed(list ledger.List, row *store.Listed) {
+// checkListed checks one entry of a list.
+func (c *orgCheck) checkListed(list ledger.List, row *store.Listed) {
 	o := c.organization
 	source := ledger.Source{Kind: list.Kind(), ID: row.ID}
 	h := o.Histories.Find(source)
 	if h == nil || h.Marks&scan.HasRow == 0 {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which is not there", o.ID, scan.Named(source))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which does not exist", o.ID, scan.Named(source))
 		return
 	}
 	bit, ok := o.Histories.MustShow(list, h)

@@ -15,8 +15,8 @@ func TestMain(m *testing.M) {
 			_ = os.RemoveAll(built.Dir)
 		}
 	}
-	if notifiedMaster.Dir != "" {
-		_ = os.RemoveAll(notifiedMaster.Dir)
+	if notifiedTemplate.Dir != "" {
+		_ = os.RemoveAll(notifiedTemplate.Dir)
 	}
 	os.Exit(code)
 }

@@ -56,7 +56,7 @@ const (
 	ofTheHeir     = money.Currency("IDR")
 )
 
-var notifiedMaster struct {
+var notifiedTemplate struct {
 	notifiedStore
 	once sync.Once
 }
@@ -64,9 +64,9 @@ var notifiedMaster struct {
 // copyNotifiedStore copies the notified store into a directory of the test.
 func copyNotifiedStore(t testing.TB) *notifiedStore {
 	t.Helper()
-	notifiedMaster.once.Do(func() {
+	notifiedTemplate.once.Do(func() {
 		w := fixture.Copy(t)
-		built := &notifiedMaster.notifiedStore
+		built := &notifiedTemplate.notifiedStore
 		built.Store = *w
 		var err error
 		if built.Dir, err = os.MkdirTemp("", "mizan-notified-"); err != nil {
@@ -76,12 +76,12 @@ func copyNotifiedStore(t testing.TB) *notifiedStore {
 		fixture.Must(t, os.Chmod(filepath.Join(built.Dir, "keyring"), 0o600))
 		built.fill(t)
 	})
-	if notifiedMaster.theirs == nil {
+	if notifiedTemplate.theirs == nil {
 		t.Fatal("the notified store could not be filled")
 	}
-	own := notifiedMaster.notifiedStore
+	own := notifiedTemplate.notifiedStore
 	own.Dir = filepath.Join(t.TempDir(), "data")
-	fixture.Must(t, os.CopyFS(own.Dir, os.DirFS(notifiedMaster.Dir)))
+	fixture.Must(t, os.CopyFS(own.Dir, os.DirFS(notifiedTemplate.Dir)))
 	fixture.Must(t, os.Chmod(filepath.Join(own.Dir, "keyring"), 0o600))
 	return &own
 }
@@ -158,7 +158,7 @@ func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors
 		},
 	})
 	fixture.Must(t, err)
-	h.Runtime.Start(paymentactor.Resumes)
+	h.Runtime.Start(paymentactor.ResumesAtStart)
 	n.notifier.Resume()
 	return n
 }
@@ -169,7 +169,7 @@ func (n *notifyingServer) close() {
 }
 
 // at makes a terminal whose notifications go to a path; empty: to no address.
-func (n *notifyingServer) at(w *notifiedStore, owner *directory.Partner, kind directory.TerminalType, currency money.Currency, path string) ledger.ID {
+func (n *notifyingServer) createTerminal(w *notifiedStore, owner *directory.Partner, kind directory.TerminalType, currency money.Currency, path string) ledger.ID {
 	n.T.Helper()
 	draft := directory.Terminal{Partner: owner.Number, Name: "notified", Provider: directory.Simulator, Type: kind, Env: money.Prod, Active: true}
 	if kind != directory.MerchantTerminal {
@@ -217,13 +217,13 @@ func (w *notifiedStore) fill(t testing.TB) {
 		directory.Partner{Name: "Heir", Login: "heir", NotifyURL: n.receiver.URL + "/heir", Active: true}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
 	w.terminals = map[money.Currency]ledger.ID{
-		acknowledging: n.at(w, w.owner, directory.PaymentTerminal, acknowledging, "/ok"),
-		failing:       n.at(w, w.owner, directory.PaymentTerminal, failing, "/always"),
-		failingOnce:   n.at(w, w.owner, directory.PaymentTerminal, failingOnce, "/once"),
-		unaddressed:   n.at(w, w.owner, directory.PaymentTerminal, unaddressed, ""),
-		ofTheHeir:     n.at(w, w.heir, directory.PaymentTerminal, ofTheHeir, ""),
+		acknowledging: n.createTerminal(w, w.owner, directory.PaymentTerminal, acknowledging, "/ok"),
+		failing:       n.createTerminal(w, w.owner, directory.PaymentTerminal, failing, "/always"),
+		failingOnce:   n.createTerminal(w, w.owner, directory.PaymentTerminal, failingOnce, "/once"),
+		unaddressed:   n.createTerminal(w, w.owner, directory.PaymentTerminal, unaddressed, ""),
+		ofTheHeir:     n.createTerminal(w, w.heir, directory.PaymentTerminal, ofTheHeir, ""),
 	}
-	w.hook = n.at(w, w.owner, directory.MerchantTerminal, "", "/ok")
+	w.hook = n.createTerminal(w, w.owner, directory.MerchantTerminal, "", "/ok")
 	n.Advance(2 * time.Minute) // all addresses have been set for a while
 	const good = "4242424242424242"
 	w.parked = n.pay(w, w.owner, failing, good)
@@ -241,7 +241,7 @@ func (w *notifiedStore) fill(t testing.TB) {
 	w.pending = n.pay(w, w.owner, failing, good)
 	n.Advance(time.Minute)
 	part := money.FromUint64(500)
-	_, err = n.Payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.marked.ID}, Amount: &part})
+	_, err = n.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.marked.ID}, Amount: &part})
 	fixture.Must(t, err)
 	fixture.Must(t, n.notifier.Post(w.FirstDemo.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
 	n.Advance(time.Second)

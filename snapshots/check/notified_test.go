@@ -26,7 +26,7 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 		t.Errorf("rule 6 is %v after %d things", rule.Outcome, rule.Count)
 	}
 	standings := make(map[notifier.State]int)
-	w.Plant(t, func(p *fixture.Planter) {
+	w.Corrupt(t, func(p *fixture.Corrupter) {
 		keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, []byte("e")))
 		for i := range keys {
 			k, err := notifier.ReadKept(store.KVKey(keys[i]), rows[i])
@@ -85,7 +85,7 @@ func TestTheDigestCoversKVs(t *testing.T) {
 	for _, kind := range []string{"", "c", "d", "e", "i", "n", "p", "r"} {
 		w := copyNotifiedStore(t)
 		if kind != "" {
-			w.Plant(t, w.on(func(p *kvPlanter) { p.set([]byte{1}, kind, 0xff) }))
+			w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.set([]byte{1}, kind, 0xff) }))
 		}
 		digest := w.Check(t, check.Inputs{}).Digest
 		if other, twice := seen[digest]; twice {
@@ -100,44 +100,44 @@ func TestTheDigestCoversKVs(t *testing.T) {
 type deliveryFault struct {
 	name string
 	make func(t *testing.T, w *notifiedStore)
-	says string // empty: it is no fault
+	want string // empty: it is no fault
 }
 
 func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
-	for _, list := range [][]deliveryFault{noticeFaults, markFaults, keptFaults, waitingFaults, kvFaults, noFaults} {
+	for _, list := range [][]deliveryFault{noticeFaults, markFaults, deliveryFaults, waitingFaults, kvFaults, soundDeliveries} {
 		for _, f := range list {
 			t.Run(f.name, func(t *testing.T) {
 				w := copyNotifiedStore(t)
 				f.make(t, w)
 				report := w.Check(t, check.Inputs{})
-				if f.says == "" {
+				if f.want == "" {
 					fixture.WantBroken(t, report)
 					return
 				}
 				fixture.WantBroken(t, report, 6)
-				wantDetail(t, report, f.says)
+				wantDetail(t, report, f.want)
 			})
 		}
 	}
 }
 
 // on returns a change of the notified store's organization.
-func (w *notifiedStore) on(fn func(p *kvPlanter)) func(*fixture.Planter) {
-	return func(p *fixture.Planter) { fn(&kvPlanter{p, w}) }
+func (w *notifiedStore) changeRows(fn func(p *kvCorrupter)) func(*fixture.Corrupter) {
+	return func(p *fixture.Corrupter) { fn(&kvCorrupter{p, w}) }
 }
 
 // kvPlanter changes KVs of the notified store.
-type kvPlanter struct {
-	*fixture.Planter
+type kvCorrupter struct {
+	*fixture.Corrupter
 	w *notifiedStore
 }
 
-func (p *kvPlanter) key(kind string, rest ...byte) []byte {
+func (p *kvCorrupter) key(kind string, rest ...byte) []byte {
 	return store.KeyKV(nil, p.w.FirstDemo.Org, append([]byte(kind), rest...))
 }
 
 // set sets a KV; nil removes it.
-func (p *kvPlanter) set(row []byte, kind string, rest ...byte) {
+func (p *kvCorrupter) set(row []byte, kind string, rest ...byte) {
 	if row == nil {
 		p.Group.Delete(p.key(kind, rest...))
 		return
@@ -146,7 +146,7 @@ func (p *kvPlanter) set(row []byte, kind string, rest ...byte) {
 }
 
 // notice rewrites the page of a transaction's first notice, which change replaces.
-func (p *kvPlanter) notice(of *payment.Record, change func(n store.Notice) []store.Notice) {
+func (p *kvCorrupter) changeNotice(of *payment.Record, change func(n store.Notice) []store.Notice) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
 	for i := range keys {
@@ -177,7 +177,7 @@ func (p *kvPlanter) notice(of *payment.Record, change func(n store.Notice) []sto
 }
 
 // first returns a transaction's first notice, and its page.
-func (p *kvPlanter) first(of *payment.Record) (n store.Notice, page ledger.Micros) {
+func (p *kvCorrupter) firstNotice(of *payment.Record) (n store.Notice, page ledger.Micros) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
 	for i := range keys {
@@ -202,7 +202,7 @@ func idOf(n *store.Notice) []byte {
 }
 
 // marks writes a row with one mark, as the notifier does.
-func (p *kvPlanter) marks(page ledger.Micros, n *store.Notice, status uint64) {
+func (p *kvCorrupter) setMark(page ledger.Micros, n *store.Notice, status uint64) {
 	row := binary.AppendUvarint([]byte{1}, uint64(n.Booked-page))
 	row = binary.AppendVarint(append(row, n.Channel), 5)
 	row = binary.AppendUvarint(binary.AppendUvarint(row, status), 3)
@@ -210,19 +210,19 @@ func (p *kvPlanter) marks(page ledger.Micros, n *store.Notice, status uint64) {
 }
 
 // dropMarks removes the marks of a transaction's first page of notices.
-func (p *kvPlanter) dropMarks(of *payment.Record) {
-	_, page := p.first(of)
+func (p *kvCorrupter) dropMarks(of *payment.Record) {
+	_, page := p.firstNotice(of)
 	p.DeleteAll(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(page))...))
 }
 
 // kept rewrites the delivery of a transaction's first notice.
-func (p *kvPlanter) kept(of *payment.Record, change func(row map[string]any)) {
+func (p *kvCorrupter) changeDelivery(of *payment.Record, change func(row map[string]any)) {
 	p.T.Helper()
-	n, _ := p.first(of)
-	p.keptAt(idOf(&n), change)
+	n, _ := p.firstNotice(of)
+	p.changeDeliveryAt(idOf(&n), change)
 }
 
-func (p *kvPlanter) keptAt(id []byte, change func(row map[string]any)) {
+func (p *kvCorrupter) changeDeliveryAt(id []byte, change func(row map[string]any)) {
 	p.T.Helper()
 	key := p.key("e", id...)
 	_, rows := p.Rows(key)
@@ -235,7 +235,7 @@ func (p *kvPlanter) keptAt(id []byte, change func(row map[string]any)) {
 }
 
 // waiting returns the key of the only row of a kind for a terminal's deliveries.
-func (p *kvPlanter) waiting(kind string, currency money.Currency) []byte {
+func (p *kvCorrupter) onlyKey(kind string, currency money.Currency) []byte {
 	p.T.Helper()
 	to := p.w.terminals[currency]
 	keys, _ := p.Rows(p.key(kind, append([]byte{1}, to[:]...)...))

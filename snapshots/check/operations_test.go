@@ -15,7 +15,7 @@ import (
 
 // logFault is a fault in the lines of the simulator's log about one transaction.
 func logFault(name, says string, of func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
-	return fault{name: name, broken: []int{7}, says: says, make: func(t *testing.T, w *fixture.Store) {
+	return fault{name: name, broken: []int{7}, want: says, make: func(t *testing.T, w *fixture.Store) {
 		id := of(w).ID.String()
 		w.RewriteSimulatorLog(t, func(lines []string) (all []string) {
 			var own []string
@@ -36,7 +36,7 @@ func logFault(name, says string, of func(*fixture.Store) *payment.Record, change
 }
 
 // in replaces a text in the line with an index; -1 is the last.
-func in(i int, from, to string) func([]string) []string {
+func replaceInLine(i int, from, to string) func([]string) []string {
 	return func(own []string) []string {
 		if i < 0 {
 			i += len(own)
@@ -47,14 +47,14 @@ func in(i int, from, to string) func([]string) []string {
 }
 
 // again repeats the last line, with another request.
-func again(own []string) []string {
+func repeatLast(own []string) []string {
 	line := own[len(own)-1]
 	const name = `"request":"`
 	at := strings.Index(line, name) + len(name)
 	return append(own, line[:at]+uuid.NewString()+line[at+36:])
 }
 
-func without(i int) func([]string) []string {
+func withoutLine(i int) func([]string) []string {
 	return func(own []string) []string { return slices.Delete(own, i, len(own)) }
 }
 
@@ -64,50 +64,50 @@ func terminalOf(line string) string {
 }
 
 // elsewhere changes the terminal of the line with an index to an unknown one.
-func elsewhere(i int) func([]string) []string {
-	return func(own []string) []string { return in(i, terminalOf(own[i]), uuid.NewString())(own) }
+func changeTerminal(i int) func([]string) []string {
+	return func(own []string) []string { return replaceInLine(i, terminalOf(own[i]), uuid.NewString())(own) }
 }
 
 var operationFaults = []fault{
-	logFault("a charge without its call", "is charged without a call", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, without(0)),
-	logFault("a charge that is only held", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured }, without(1)),
-	logFault("a capture of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured },
-		in(-1, `"captured":"1515"`, `"captured":"1516"`)),
-	logFault("a charge of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.ChargedPayment },
-		in(0, `"amount":"10199"`, `"amount":"10198"`)),
-	logFault("a converted payout of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
-		in(-1, `"amount":"295"`, `"amount":"300"`)),
-	logFault("a refund of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
-		in(-1, `"refunded":"667"`, `"refunded":"668"`)),
-	logFault("a refund that never was", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, without(2)),
-	logFault("a refund that the record does not know", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Unmoved },
-		in(-1, `"captured":"1003"`, `"captured":"1003","refunded":"1003"`)),
-	logFault("a charge at another terminal", "is charged at another terminal than it was sent to last", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, elsewhere(0)),
+	logFault("a charge without its call", "is charged without a call", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, withoutLine(0)),
+	logFault("a charge that is only held", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured }, withoutLine(1)),
+	logFault("a capture of another amount", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured },
+		replaceInLine(-1, `"captured":"1515"`, `"captured":"1516"`)),
+	logFault("a charge of another amount", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.ChargedPayment },
+		replaceInLine(0, `"amount":"10199"`, `"amount":"10198"`)),
+	logFault("a converted payout of another amount", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
+		replaceInLine(-1, `"amount":"295"`, `"amount":"300"`)),
+	logFault("a refund of another amount", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
+		replaceInLine(-1, `"refunded":"667"`, `"refunded":"668"`)),
+	logFault("a refund that never was", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, withoutLine(2)),
+	logFault("a refund that the record does not know", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.RefundRefused },
+		replaceInLine(-1, `"captured":"1003"`, `"captured":"1003","refunded":"1003"`)),
+	logFault("a charge at another terminal", "is charged at a different terminal than the one to which it was last sent", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, changeTerminal(0)),
 	logFault("a second terminal while the first may have it", "and the first may have charged it", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
-		in(0, `"outcome":"refused"`, `"outcome":"pending"`)),
-	logFault("a charge that was given up and is under way", "and the provider may still charge it", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, without(1)),
+		replaceInLine(0, `"outcome":"refused"`, `"outcome":"pending"`)),
+	logFault("a charge that was given up and is under way", "and the provider may still charge it", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, withoutLine(1)),
 	logFault("a refund that is sent twice", "a refund of transaction", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
 		func(own []string) []string { return append(own, own[2]) }),
-	logFault("a refund that nobody asked for", "has 3 calls for a refund, on 2 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, again),
-	logFault("a void that nobody asked for", "has 2 calls for a void, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, again),
-	logFault("a completion that nobody asked for", "has 2 calls for a completion, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Acted }, again),
-	logFault("a refund at another terminal", "has a refund at a terminal where it is not open", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, elsewhere(2)),
-	logFault("a refund without its name", "names no request", func(w *fixture.Store) *payment.Record { return w.Trades.Unmoved },
-		func(own []string) []string { return in(1, `"request":"`, `"requested":"`)(own) }),
+	logFault("a refund that nobody asked for", "has 3 calls for a refund, on 2 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, repeatLast),
+	logFault("a void that nobody asked for", "has 2 calls for a void, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, repeatLast),
+	logFault("a completion that nobody asked for", "has 2 calls for a completion, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.ChallengePassed }, repeatLast),
+	logFault("a refund at another terminal", "has a refund at a terminal where it is not open", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, changeTerminal(2)),
+	logFault("a refund without its name", "names no request", func(w *fixture.Store) *payment.Record { return w.Trades.RefundRefused },
+		func(own []string) []string { return replaceInLine(1, `"request":"`, `"requested":"`)(own) }),
 	logFault("an operation that no provider has", "was sent with an unknown operation", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
 		func(own []string) []string { return append(own, strings.Replace(own[0], `"payment"`, `"transfer"`, 1)) }),
 	{"a line that is none", func(t *testing.T, w *fixture.Store) {
 		w.RewriteSimulatorLog(t, func(lines []string) []string { return append(lines, `not a line}`) })
 	}, []int{7}, "can't be read"},
 	logFault("a card's number", "shows what may be a card's number", func(w *fixture.Store) *payment.Record { return w.DeclinedPayment },
-		in(0, "card_declined", "4000000000000002 was declined")),
+		replaceInLine(0, "card_declined", "4000000000000002 was declined")),
 	{"an amount that could be a card's number", func(t *testing.T, w *fixture.Store) {
 		w.RewriteSimulatorLog(t, func(lines []string) []string {
 			i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, `"before":"0"`) })
-			return in(i, `"before":"0"`, `"before":"4000000000000002"`)(lines)
+			return replaceInLine(i, `"before":"0"`, `"before":"4000000000000002"`)(lines)
 		})
 	}, nil, ""},
-	logFault("a challenge of a transaction that is not there", "was sent to the provider without an intent", func(w *fixture.Store) *payment.Record { return w.Trades.Acted },
+	logFault("a challenge of a transaction that does not exist", "was sent to the provider without an intent", func(w *fixture.Store) *payment.Record { return w.Trades.ChallengePassed },
 		func(own []string) []string {
 			return append(own, strings.Replace(own[1], own[1][14:50], uuid.NewString(), 1))
 		}),
@@ -117,11 +117,11 @@ var operationFaults = []fault{
 // an intent of its own.
 func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
 	for _, c := range []struct {
-		name     string
-		amount   string
-		refunded string // empty: the call was not made
-		answered bool
-		broken   []int
+		name       string
+		amount     string
+		refunded   string // empty: the call was not made
+		hasOutcome bool
+		broken     []int
 	}{
 		{"nothing was given back", "300", "", false, nil},
 		{"the answer is not there", "300", "300", false, nil},
@@ -140,8 +140,8 @@ func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
 				l.answer(payment.Answer{Verdict: payment.VerdictRefused})
 				l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 				l.giveBack()
-				if c.answered {
-					l.op(payment.VerdictCharged)
+				if c.hasOutcome {
+					l.answerOperation(payment.VerdictCharged)
 				}
 			})
 			line := func(rest string) string {

@@ -17,14 +17,14 @@ import (
 )
 
 // closed is the change that closes a month.
-type closed struct {
+type monthClosing struct {
 	change *posting.Change
 	record *period.Record
 }
 
 // closes closes a month of the contract store's first organization. change may alter the
 // closing before it is written.
-func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
+func (b *contractScenarios) closeMonth(m period.Month, change func(*monthClosing)) {
 	b.t.Helper()
 	org := b.sample.FirstDemo.Org
 	view := b.journal.View()
@@ -34,7 +34,7 @@ func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
 	r.BalanceHash, r.Rows, err = balances.AtMonthEnd(view, org, m)
 	fixture.Must(b.t, err)
 	view.Close()
-	c := &closed{record: r, change: &posting.Change{
+	c := &monthClosing{record: r, change: &posting.Change{
 		Close: &posting.Closing{Org: org, Month: m, Seen: seen},
 		Steps: []posting.Step{{Org: org, Source: m.Source(), Events: []ledger.Event{r.Event()}, Finish: true}},
 	}}
@@ -46,15 +46,15 @@ func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
 }
 
 // years closes months of the contract store, from its first one on.
-func (w *contractStore) years(t testing.TB, months period.Month, change func(*closed)) {
+func (w *contractStore) closeMonths(t testing.TB, months period.Month, change func(*monthClosing)) {
 	t.Helper()
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
-	first := period.Of(ledger.DateOf(fixture.StartTime))
+	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
 	for m := first; m < first+months; m++ {
 		if m == first+months-1 {
-			b.closes(m, change)
+			b.closeMonth(m, change)
 		} else {
-			b.closes(m, nil)
+			b.closeMonth(m, nil)
 		}
 	}
 	fixture.Must(t, b.journal.Close())
@@ -66,7 +66,7 @@ func TestClosedMonthsAreRecomputed(t *testing.T) {
 	for _, days := range []int{fixture.Buffered, fixture.Paged} {
 		w := copyContractStore(t, days)
 		key := actors.Key{Scope: actors.UserKeyScope, Text: "close", Hash: [32]byte{3}}
-		w.years(t, 14, func(c *closed) {
+		w.closeMonths(t, 14, func(c *monthClosing) {
 			c.change.Claims = []ledger.Claim{key.Claim(w.FirstDemo.Org, c.record.Month.Source(), nil)}
 		})
 		fixture.WantBroken(t, w.Check(t, check.Inputs{}))
@@ -75,29 +75,29 @@ func TestClosedMonthsAreRecomputed(t *testing.T) {
 
 // The checker finds faults in closings that the writer has accepted.
 func TestAPlantedClosingIsFound(t *testing.T) {
-	first := period.Of(ledger.DateOf(fixture.StartTime))
+	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
 	for name, c := range map[string]struct {
 		months period.Month
-		plant  func(*closed)
+		plant  func(*monthClosing)
 		rules  []int
 		says   string
 	}{
-		"another hash": {2, func(c *closed) {
+		"another hash": {2, func(c *monthClosing) {
 			c.record.BalanceHash[0]++
 			c.change.Steps[0].Events[0] = c.record.Event()
 		}, []int{2}, "with another hash than that of its trial balance"},
-		"a record with another hash": {2, func(c *closed) { c.record.BalanceHash[0]++ }, []int{3}, "says another hash than its event"},
-		"another name":               {1, func(c *closed) { c.change.Steps[0].Events[0].Name = "shut" }, []int{3}, "no machine has the step"},
-		"a second event": {1, func(c *closed) {
+		"a record with another hash": {2, func(c *monthClosing) { c.record.BalanceHash[0]++ }, []int{3}, "has another hash than its event"},
+		"another name":               {1, func(c *monthClosing) { c.change.Steps[0].Events[0].Name = "shut" }, []int{3}, "no machine has the step"},
+		"a second event": {1, func(c *monthClosing) {
 			again := c.record.Event()
 			again.From = again.To
 			c.change.Steps[0].Events = append(c.change.Steps[0].Events, again)
-		}, []int{3}, "is not closed once and for ever"},
-		"something to wake it": {1, func(c *closed) { c.change.Steps[0].Due = ledger.MicrosOf(fixture.StartTime.AddDate(9, 0, 0)) }, []int{3}, "is not closed once and for ever"},
+		}, []int{3}, "has more than one event, or a timer"},
+		"something to wake it": {1, func(c *monthClosing) { c.change.Steps[0].Due = ledger.MicrosOf(fixture.StartTime.AddDate(9, 0, 0)) }, []int{3}, "has more than one event, or a timer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := copyContractStore(t, fixture.Buffered)
-			w.years(t, c.months, c.plant)
+			w.closeMonths(t, c.months, c.plant)
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.rules...)
 			wantSomewhere(t, report, c.says)
@@ -106,8 +106,8 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 	t.Run("a gap", func(t *testing.T) {
 		w := copyContractStore(t, fixture.Buffered)
 		b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
-		b.closes(first, nil)
-		b.closes(first+2, nil)
+		b.closeMonth(first, nil)
+		b.closeMonth(first+2, nil)
 		fixture.Must(t, b.journal.Close())
 		report := w.Check(t, check.Inputs{})
 		fixture.WantBroken(t, report, 3)
@@ -116,7 +116,7 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 	t.Run("not the first", func(t *testing.T) {
 		w := copyContractStore(t, fixture.Buffered)
 		b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
-		b.closes(first+1, nil)
+		b.closeMonth(first+1, nil)
 		fixture.Must(t, b.journal.Close())
 		report := w.Check(t, check.Inputs{})
 		fixture.WantBroken(t, report, 3)
@@ -127,12 +127,12 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 // The checker finds what a writer would do that forgets which months are closed, or when they
 // end.
 func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
-	first := period.Of(ledger.DateOf(fixture.StartTime))
+	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
 	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime} // its journal fits into one group
-	w.years(t, 1, nil)
+	w.closeMonths(t, 1, nil)
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 1)), nil)}
 	eur := money.Asset{Currency: "EUR", Env: money.Prod}
-	b.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	b.submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: fixture.NewID()},
 		Events: []ledger.Event{{Name: "transfer", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: first.Last(), Postings: []ledger.Posting{
 			{Account: ledger.Bank, Asset: eur, Side: ledger.Debit, Amount: money.FromUint64(1)},
@@ -141,7 +141,7 @@ func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
 	}}})
 	fixture.Must(t, b.journal.Close())
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
-	w.Plant(t, func(p *fixture.Planter) {
+	w.Corrupt(t, func(p *fixture.Corrupter) {
 		p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 			for i := range events {
 				if e := &events[i]; i == len(events)-1 {
@@ -156,8 +156,8 @@ func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
 
 func TestAMonthThatWasClosedBeforeItsEndIsFound(t *testing.T) {
 	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime}
-	w.years(t, 1, nil)
-	w.Plant(t, func(p *fixture.Planter) {
+	w.closeMonths(t, 1, nil)
+	w.Corrupt(t, func(p *fixture.Corrupter) {
 		p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 			events[len(events)-1].Booked = ledger.MicrosOf(fixture.StartTime.Add(time.Hour))
 			return events
@@ -170,11 +170,11 @@ func TestAMonthThatWasClosedBeforeItsEndIsFound(t *testing.T) {
 func TestAKeyOfAMonthThatIsNotThereIsFound(t *testing.T) {
 	w := copyContractStore(t, fixture.Buffered)
 	key := actors.Key{Scope: actors.UserKeyScope, Text: "close", Hash: [32]byte{3}}
-	w.Plant(t, func(p *fixture.Planter) {
-		claim := key.Claim(w.FirstDemo.Org, period.Of(ledger.DateOf(fixture.StartTime)).Source(), nil)
+	w.Corrupt(t, func(p *fixture.Corrupter) {
+		claim := key.Claim(w.FirstDemo.Org, period.MonthOf(ledger.DateOf(fixture.StartTime)).Source(), nil)
 		p.Group.Set(store.KeyClaim(nil, claim.Org, claim.Kind, claim.Key), claim.Owner)
 	})
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report, 4)
-	wantSomewhere(t, report, "which is not there")
+	wantSomewhere(t, report, "which does not exist")
 }

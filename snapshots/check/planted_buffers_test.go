@@ -19,16 +19,16 @@ import (
 
 // section is a chunk of lines of an account or a list in a page-buffer row, for tests to
 // change.
-type section struct{ prefix, lines []byte }
+type lineChunk struct{ prefix, lines []byte }
 
 // chunk is a page-buffer row, for tests to change.
-type chunk struct {
+type bufferRow struct {
 	store.BufferKey
-	sections []section
+	sections []lineChunk
 }
 
 // chunksOf returns an organization's page-buffer rows, oldest first.
-func chunksOf(p *fixture.Planter, org ledger.ID) (all []chunk) {
+func bufferRowsOf(p *fixture.Corrupter, org ledger.ID) (all []bufferRow) {
 	p.T.Helper()
 	keys, rows := p.Rows(store.KeyBuffer(nil, org))
 	for i, key := range keys {
@@ -36,19 +36,19 @@ func chunksOf(p *fixture.Planter, org ledger.ID) (all []chunk) {
 		if !ok {
 			p.T.Fatalf("a page buffer row has key %x", key)
 		}
-		s := chunk{BufferKey: k}
+		s := bufferRow{BufferKey: k}
 		fixture.Must(p.T, store.EachChunk(rows[i], func(head, lines []byte) error {
-			s.sections = append(s.sections, section{store.PagePrefix(nil, org, head), bytes.Clone(lines)})
+			s.sections = append(s.sections, lineChunk{store.PagePrefix(nil, org, head), bytes.Clone(lines)})
 			return nil
 		}))
 		all = append(all, s)
 	}
-	slices.SortStableFunc(all, func(a, b chunk) int { return int(a.Group) - int(b.Group) })
+	slices.SortStableFunc(all, func(a, b bufferRow) int { return int(a.Group) - int(b.Group) })
 	return all
 }
 
 // layChunks writes page-buffer rows.
-func layChunks(p *fixture.Planter, sheets ...chunk) {
+func writeBufferRows(p *fixture.Corrupter, sheets ...bufferRow) {
 	for _, s := range sheets {
 		var row []byte
 		for _, part := range s.sections {
@@ -59,23 +59,23 @@ func layChunks(p *fixture.Planter, sheets ...chunk) {
 }
 
 // removeChunks removes page-buffer rows.
-func removeChunks(p *fixture.Planter, sheets ...chunk) {
+func removeBufferRows(p *fixture.Corrupter, sheets ...bufferRow) {
 	for _, s := range sheets {
 		p.Group.Delete(store.KeyBufferRow(nil, s.BufferKey))
 	}
 }
 
 // withLines returns the rows that contain lines with the prefix.
-func withLines(all []chunk, prefix []byte) []chunk {
-	return slices.DeleteFunc(slices.Clone(all), func(s chunk) bool { return s.find(prefix) < 0 })
+func rowsWithLines(all []bufferRow, prefix []byte) []bufferRow {
+	return slices.DeleteFunc(slices.Clone(all), func(s bufferRow) bool { return s.find(prefix) < 0 })
 }
 
-func (s *chunk) find(prefix []byte) int {
-	return slices.IndexFunc(s.sections, func(part section) bool { return bytes.Equal(part.prefix, prefix) })
+func (s *bufferRow) find(prefix []byte) int {
+	return slices.IndexFunc(s.sections, func(part lineChunk) bool { return bytes.Equal(part.prefix, prefix) })
 }
 
 // eraseAll removes all lines of an account or a list, from pages and page buffers.
-func eraseAll(p *fixture.Planter, prefix []byte) {
+func eraseAll(p *fixture.Corrupter, prefix []byte) {
 	p.T.Helper()
 	org := ledger.ID(prefix[1:17])
 	fixture.Must(p.T, p.Snap.Ascend(prefix, nil, func(key, _ []byte) (bool, error) {
@@ -103,10 +103,10 @@ func eraseAll(p *fixture.Planter, prefix []byte) {
 // inChunk changes the lines of an account or a list in one page-buffer row; which is the index
 // among the rows that contain such lines, -1 for the newest. If no lines remain, the chunk is
 // removed.
-func inChunk(prefix func(*fixture.Store) []byte, which int, change func(p *fixture.Planter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
+func changeChunk(prefix func(*fixture.Store) []byte, which int, change func(p *fixture.Corrupter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
-			found := withLines(chunksOf(p, w.FirstDemo.Org), prefix(w))
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			found := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), prefix(w))
 			if which < 0 {
 				which += len(found)
 			}
@@ -115,16 +115,16 @@ func inChunk(prefix func(*fixture.Store) []byte, which int, change func(p *fixtu
 			if s.sections[at].lines = change(p, s.sections[at].lines); s.sections[at].lines == nil {
 				s.sections = slices.Delete(s.sections, at, at+1)
 			}
-			if layChunks(p, s); len(s.sections) == 0 {
-				removeChunks(p, s)
+			if writeBufferRows(p, s); len(s.sections) == 0 {
+				removeBufferRows(p, s)
 			}
 		})
 	}
 }
 
 // onLine changes the first line of an account's chunk.
-func onLine(change func(*store.Line)) func(*fixture.Planter, []byte) []byte {
-	return func(p *fixture.Planter, lines []byte) (changed []byte) {
+func changeFirstLine(change func(*store.Line)) func(*fixture.Corrupter, []byte) []byte {
+	return func(p *fixture.Corrupter, lines []byte) (changed []byte) {
 		fixture.Must(p.T, store.DecodePage(lines, func(l *store.Line) (bool, error) {
 			if changed == nil {
 				change(l)
@@ -137,8 +137,8 @@ func onLine(change func(*store.Line)) func(*fixture.Planter, []byte) []byte {
 }
 
 // onRow changes the first row of a list's chunk.
-func onRow(change func(*store.Listed)) func(*fixture.Planter, []byte) []byte {
-	return func(p *fixture.Planter, lines []byte) (changed []byte) {
+func changeFirstRow(change func(*store.Listed)) func(*fixture.Corrupter, []byte) []byte {
+	return func(p *fixture.Corrupter, lines []byte) (changed []byte) {
 		rows, err := store.DecodeListed(lines)
 		fixture.Must(p.T, err)
 		change(&rows[0])
@@ -149,9 +149,9 @@ func onRow(change func(*store.Listed)) func(*fixture.Planter, []byte) []byte {
 	}
 }
 
-func nothing(*fixture.Planter, []byte) []byte { return nil }
+func removeLines(*fixture.Corrupter, []byte) []byte { return nil }
 
-func twice(_ *fixture.Planter, lines []byte) []byte { return append(lines, lines...) }
+func repeatLines(_ *fixture.Corrupter, lines []byte) []byte { return append(lines, lines...) }
 
 // raiseAmount adds one to a line and to its running total.
 func raiseAmount(l *store.Line) {
@@ -163,7 +163,9 @@ func raiseAmount(l *store.Line) {
 	*total = fixture.MustAdd(*total, 1)
 }
 
-func onFees(w *fixture.Store) []byte { return store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD) }
+func feesPrefix(w *fixture.Store) []byte {
+	return store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD)
+}
 
 func listOf(partner int64) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte {
@@ -181,7 +183,7 @@ func transferAccountPages(n int) func(*fixture.Store) []byte {
 
 // between returns an event without a record that moves money several times between the
 // accounts.
-func between(w *fixture.Store, times int, accounts ...int) posting.Step {
+func transferBetween(w *fixture.Store, times int, accounts ...int) posting.Step {
 	entry := &ledger.Entry{Phase: ledger.Posted}
 	for range times {
 		for i := 0; i < len(accounts); i += 2 {
@@ -202,7 +204,7 @@ func postTransfers(t *testing.T, w *fixture.Store, groups, debit, credit int) {
 	t.Helper()
 	var changes []*posting.Change
 	for range groups {
-		changes = append(changes, &posting.Change{Steps: []posting.Step{between(w, 1, debit, credit)}})
+		changes = append(changes, &posting.Change{Steps: []posting.Step{transferBetween(w, 1, debit, credit)}})
 	}
 	w.Submit(t, changes...)
 }
@@ -213,14 +215,14 @@ const transferRounds = 70
 
 // fillChunks posts to more accounts than one row of a group's page buffer can hold, so that the
 // group divides them into shards.
-func fillChunks(t *testing.T, w *fixture.Store) {
+func fillShards(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	var all []int
 	for n := range 2 * store.ShardedFrom {
 		all = append(all, n)
 	}
 	for range 2 { // the first lines go to pages
-		w.Submit(t, &posting.Change{Steps: []posting.Step{between(w, 1, all...)}})
+		w.Submit(t, &posting.Change{Steps: []posting.Step{transferBetween(w, 1, all...)}})
 	}
 }
 
@@ -230,8 +232,8 @@ func fillLongChunk(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	var first, second posting.Change
 	for n := 0; n < store.ShardedFrom-4; n += 2 {
-		first.Steps = append(first.Steps, between(w, 1, n, n+1))
-		second.Steps = append(second.Steps, between(w, 30, n, n+1))
+		first.Steps = append(first.Steps, transferBetween(w, 1, n, n+1))
+		second.Steps = append(second.Steps, transferBetween(w, 30, n, n+1))
 	}
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: w.Dir, Log: fixture.NoLog}, Clock: clock.NewManual(fixture.StartTime), Log: fixture.NoLog})
 	fixture.Must(t, err)
@@ -239,22 +241,22 @@ func fillLongChunk(t *testing.T, w *fixture.Store) {
 }
 
 // newest returns the rows of the last group that has any.
-func newest(all []chunk) []chunk {
+func newestRows(all []bufferRow) []bufferRow {
 	last := all[len(all)-1].Group
-	return slices.DeleteFunc(slices.Clone(all), func(s chunk) bool { return s.Group != last })
+	return slices.DeleteFunc(slices.Clone(all), func(s bufferRow) bool { return s.Group != last })
 }
 
 // after fills the page buffer in a given way and then plants a fault.
-func after(fill func(*testing.T, *fixture.Store), plant func(w *fixture.Store, p *fixture.Planter, all []chunk)) func(*testing.T, *fixture.Store) {
+func corruptAfter(fill func(*testing.T, *fixture.Store), plant func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow)) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		fill(t, w)
-		w.Plant(t, func(p *fixture.Planter) { plant(w, p, chunksOf(p, w.FirstDemo.Org)) })
+		w.Corrupt(t, func(p *fixture.Corrupter) { plant(w, p, bufferRowsOf(p, w.FirstDemo.Org)) })
 	}
 }
 
-func withTraffic(t *testing.T, w *fixture.Store)    { postTransfers(t, w, transferRounds, 1, 2) }
-func withFullChunks(t *testing.T, w *fixture.Store) { fillChunks(t, w) }
-func long(t *testing.T, w *fixture.Store)           { fillLongChunk(t, w) }
+func withTraffic(t *testing.T, w *fixture.Store)   { postTransfers(t, w, transferRounds, 1, 2) }
+func withShards(t *testing.T, w *fixture.Store)    { fillShards(t, w) }
+func withLongChunk(t *testing.T, w *fixture.Store) { fillLongChunk(t, w) }
 
 // twoPairs writes two groups whose rows have no account in common, after the groups that wrote
 // the accounts' first lines.
@@ -266,109 +268,109 @@ func twoPairs(t *testing.T, w *fixture.Store) {
 }
 
 var bufferFaults = []fault{
-	{"a page buffer that lacks a line", inChunk(onFees, 7, nothing), []int{2}, "has no line"},
-	{"a page buffer that lacks an account's last line", inChunk(onFees, -1, nothing), []int{2}, "has no line"},
-	{"a line of another amount, with its total", inChunk(onFees, 7, onLine(raiseAmount)), []int{2}, "the totals are"},
-	{"a line of another amount", inChunk(onFees, 7, onLine(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) })), []int{2}, "is not its posting"},
-	{"a line with another total", inChunk(onFees, -1, onLine(func(l *store.Line) {
+	{"a page buffer that lacks a line", changeChunk(feesPrefix, 7, removeLines), []int{2}, "has no line"},
+	{"a page buffer that lacks an account's last line", changeChunk(feesPrefix, -1, removeLines), []int{2}, "has no line"},
+	{"a line of another amount, with its total", changeChunk(feesPrefix, 7, changeFirstLine(raiseAmount)), []int{2}, "the totals are"},
+	{"a line of another amount", changeChunk(feesPrefix, 7, changeFirstLine(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) })), []int{2}, "is not its posting"},
+	{"a line with another total", changeChunk(feesPrefix, -1, changeFirstLine(func(l *store.Line) {
 		l.Totals.CreditsPosted = fixture.MustAdd(l.Totals.CreditsPosted, 1)
 	})), []int{2}, "the totals are"},
-	{"a line twice in its row", inChunk(onFees, 7, twice), []int{2}, "is of no event"},
-	{"a section of another account", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := newest(all)[0]
-		s.sections[s.find(transferAccountPages(1)(w))].prefix = onFees(w)
-		layChunks(p, s)
+	{"a line twice in its row", changeChunk(feesPrefix, 7, repeatLines), []int{2}, "belongs to no event"},
+	{"a section of another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		s := newestRows(all)[0]
+		s.sections[s.find(transferAccountPages(1)(w))].prefix = feesPrefix(w)
+		writeBufferRows(p, s)
 	}), []int{2}, ""}, // one account lacks a line, the other has one too many
-	{"a section of an account that nothing was booked on", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := newest(all)[0]
+	{"a section of an account that nothing was booked on", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		s := newestRows(all)[0]
 		s.sections[s.find(transferAccountPages(1)(w))].prefix = transferAccountPages(999)(w)
-		layChunks(p, s)
+		writeBufferRows(p, s)
 	}), []int{2}, ""},
 	{"an account whose first line is on no page", func(t *testing.T, w *fixture.Store) {
 		postTransfers(t, w, 1, 1, 2)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, rows := p.Rows(transferAccountPages(1)(w))
 			p.Group.Delete(keys[0])
-			layChunks(p, chunk{store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: p.Group.N() - 1}, []section{{transferAccountPages(1)(w), rows[0]}}})
+			writeBufferRows(p, bufferRow{store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: p.Group.N() - 1}, []lineChunk{{transferAccountPages(1)(w), rows[0]}}})
 		})
 	}, []int{2}, "has lines in the page buffer and no page"},
 
 	{"a list that lacks the row of a creation", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, true) }, []int{4}, "is not listed"},
 	{"a list that lacks the row of a last change", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, false) }, []int{4}, "is not listed"},
 	{"a list's section in another partner's list", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
-			s := withLines(chunksOf(p, w.FirstDemo.Org), listOf(w.FirstDemo.Partner)(w))[3]
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listOf(w.FirstDemo.Partner)(w))[3]
 			s.sections[s.find(listOf(w.FirstDemo.Partner)(w))].prefix = listOf(9)(w)
-			layChunks(p, s)
+			writeBufferRows(p, s)
 		})
 	}, []int{4}, "is listed where it does not belong"},
-	{"a list's row of a transaction that is not there", inChunk(listOf(1), 3, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
+	{"a list's row of a transaction that does not exist", changeChunk(listOf(1), 3, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
 	{"a list's rows of one group the other way round", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
-			all := withLines(chunksOf(p, w.FirstDemo.Org), listOf(w.FirstDemo.Partner)(w))
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			all := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listOf(w.FirstDemo.Partner)(w))
 			for _, s := range all {
 				part := &s.sections[s.find(listOf(w.FirstDemo.Partner)(w))]
 				rows, err := store.DecodeListed(part.lines)
 				fixture.Must(p.T, err)
 				if len(rows) == 2 { // a transaction, and the return that reverses it
 					part.lines = store.EncodeListed(store.EncodeListed(nil, rows[1]), rows[0])
-					layChunks(p, s)
+					writeBufferRows(p, s)
 					return
 				}
 			}
 		})
 	}, []int{4}, "out of the order of booking"},
 
-	{"a row of a shard that is missing", after(withFullChunks, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[5]) }), []int{2}, ""},
-	{"a chunk in the wrong shard", after(withFullChunks, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
-		layChunks(p, chunkRange(newest(all)[3], newest(all)[4])...)
+	{"a row of a shard that is missing", corruptAfter(withShards, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) { removeBufferRows(p, newestRows(all)[5]) }), []int{2}, ""},
+	{"a chunk in the wrong shard", corruptAfter(withShards, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		writeBufferRows(p, moveChunk(newestRows(all)[3], newestRows(all)[4])...)
 	}), []int{2}, "where no reader looks for it"},
 	{"a list's chunk in the wrong shard", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
-			all := chunksOf(p, w.FirstDemo.Org)
-			at := slices.IndexFunc(all, func(s chunk) bool { return len(s.sections) == 1 && s.find(listOf(w.FirstDemo.Partner)(w)) == 0 })
-			removeChunks(p, all[at])
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			all := bufferRowsOf(p, w.FirstDemo.Org)
+			at := slices.IndexFunc(all, func(s bufferRow) bool { return len(s.sections) == 1 && s.find(listOf(w.FirstDemo.Partner)(w)) == 0 })
+			removeBufferRows(p, all[at])
 			all[at].Shard = (store.Shard(store.PageHead(nil, listOf(w.FirstDemo.Partner)(w))) + 1) % 16
-			layChunks(p, all[at])
+			writeBufferRows(p, all[at])
 		})
 	}, []int{4}, "where no reader looks for it"},
-	{"a chunk beside the shards", after(withFullChunks, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
-		from := newest(all)[3]
-		layChunks(p, chunkRange(from, chunk{BufferKey: store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: from.Group}})...)
+	{"a chunk beside the shards", corruptAfter(withShards, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		from := newestRows(all)[3]
+		writeBufferRows(p, moveChunk(from, bufferRow{BufferKey: store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: from.Group}})...)
 	}), []int{5}, "is divided into shards, and has a row of all"},
-	{"a last part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[1]) }), []int{2}, "has no line"},
-	{"a first part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[0]) }), []int{2, 5}, ""},
-	{"a part further on than it belongs", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := newest(all)[1]
-		removeChunks(p, s)
+	{"a last part that is missing", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) { removeBufferRows(p, newestRows(all)[1]) }), []int{2}, "has no line"},
+	{"a first part that is missing", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) { removeBufferRows(p, newestRows(all)[0]) }), []int{2, 5}, ""},
+	{"a part further on than it belongs", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		s := newestRows(all)[1]
+		removeBufferRows(p, s)
 		s.Part++
-		layChunks(p, s)
+		writeBufferRows(p, s)
 	}), []int{5}, "does not follow another"},
-	{"parts out of order", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
-		parts := newest(all)
+	{"parts out of order", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		parts := newestRows(all)
 		parts[0].sections, parts[1].sections = parts[1].sections, parts[0].sections
-		layChunks(p, parts...)
+		writeBufferRows(p, parts...)
 	}), []int{2}, "out of the order of booking"},
-	{"groups the other way round", after(twoPairs, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
+	{"groups the other way round", corruptAfter(twoPairs, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		a, b := all[len(all)-2], all[len(all)-1]
 		a.sections, b.sections = b.sections, a.sections
-		layChunks(p, a, b)
+		writeBufferRows(p, a, b)
 	}), []int{5}, "booked before those of group"},
-	{"a row of a group that never was", after(twoPairs, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := newest(all)[0]
-		removeChunks(p, s)
+	{"a row of a group that never was", corruptAfter(twoPairs, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		s := newestRows(all)[0]
+		removeBufferRows(p, s)
 		s.Group += 9
-		layChunks(p, s)
+		writeBufferRows(p, s)
 	}), []int{5}, "was the last"},
-	{"a row of no group", after(withTraffic, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := newest(all)[0]
+	{"a row of no group", corruptAfter(withTraffic, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		s := newestRows(all)[0]
 		s.Group = 0
-		layChunks(p, s)
+		writeBufferRows(p, s)
 	}), []int{2, 5}, ""},
-	{"a row twice", after(twoPairs, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
+	{"a row twice", corruptAfter(twoPairs, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		s := all[len(all)-2]
 		s.Group, s.Part = s.Group+1, 1
-		layChunks(p, s)
+		writeBufferRows(p, s)
 	}), []int{2, 5}, ""},
 }
 
@@ -376,16 +378,16 @@ var bufferFaults = []fault{
 // its partner's list.
 func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	t.Helper()
-	w.Plant(t, func(p *fixture.Planter) {
+	w.Corrupt(t, func(p *fixture.Corrupter) {
 		list := listOf(w.FirstDemo.Partner)(w)
-		for _, s := range withLines(chunksOf(p, w.FirstDemo.Org), list) {
+		for _, s := range rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list) {
 			at := s.find(list)
 			rows, err := store.DecodeListed(s.sections[at].lines)
 			fixture.Must(t, err)
 			if len(rows) == 1 && rows[0].ID == w.ChargedPayment.ID && rows[0].First == creation {
 				s.sections = slices.Delete(s.sections, at, at+1)
-				if layChunks(p, s); len(s.sections) == 0 {
-					removeChunks(p, s)
+				if writeBufferRows(p, s); len(s.sections) == 0 {
+					removeBufferRows(p, s)
 				}
 			}
 		}
@@ -393,9 +395,9 @@ func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 }
 
 // chunkRange moves a chunk from one row to another.
-func chunkRange(from, to chunk) []chunk {
+func moveChunk(from, to bufferRow) []bufferRow {
 	n := len(from.sections) - 1
 	to.sections = append(slices.Clone(to.sections), from.sections[n])
 	from.sections = from.sections[:n]
-	return []chunk{from, to}
+	return []bufferRow{from, to}
 }

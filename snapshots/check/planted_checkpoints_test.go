@@ -26,7 +26,7 @@ func makeCheckpoints(t *testing.T, w *fixture.Store) {
 		j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime.AddDate(0, 0, day+1)), nil)
 		var changes []*posting.Change
 		for n := range 60 {
-			changes = append(changes, &posting.Change{Steps: []posting.Step{between(w, 1, n%10, 10+day)}})
+			changes = append(changes, &posting.Change{Steps: []posting.Step{transferBetween(w, 1, n%10, 10+day)}})
 		}
 		fixture.SubmitTo(t, j, changes...)
 	}
@@ -51,7 +51,7 @@ func makeCheckpointAt(t *testing.T, w *fixture.Store, now time.Time) {
 }
 
 // checkpointRows returns the heads and the parts of the first organization's checkpoints.
-func checkpointRows(p *fixture.Planter, w *fixture.Store) (heads, parts []storedKV) {
+func checkpointRows(p *fixture.Corrupter, w *fixture.Store) (heads, parts []storedKV) {
 	p.T.Helper()
 	for _, of := range []struct {
 		prefix []byte
@@ -71,7 +71,7 @@ func checkpointRows(p *fixture.Planter, w *fixture.Store) (heads, parts []stored
 type storedKV struct{ key, row []byte }
 
 // rewriteCheckpoint replaces a part of a checkpoint, and its head to match.
-func rewriteCheckpoint(p *fixture.Planter, head, part storedKV, change func(key []byte, t *ledger.Totals) (left bool), more ...ledger.Account) {
+func rewriteCheckpoint(p *fixture.Corrupter, head, part storedKV, change func(key []byte, t *ledger.Totals) (left bool), more ...ledger.Account) {
 	p.T.Helper()
 	h, err := store.DecodeCheckpointHead(store.KVKey(head.key), head.row)
 	fixture.Must(p.T, err)
@@ -98,16 +98,16 @@ func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 	if len(with.Rules) == 0 || counted(with, 2) <= counted(before, 2) {
 		t.Error("nothing was compared")
 	}
-	for name, change := range map[string]func(p *fixture.Planter, heads, parts []storedKV){
-		"all are missing": func(p *fixture.Planter, heads, parts []storedKV) {
+	for name, change := range map[string]func(p *fixture.Corrupter, heads, parts []storedKV){
+		"all are missing": func(p *fixture.Corrupter, heads, parts []storedKV) {
 			for _, row := range append(heads, parts...) {
 				p.Group.Delete(row.key)
 			}
 		},
-		"a part is missing":    func(p *fixture.Planter, _, parts []storedKV) { p.Group.Delete(parts[1].key) },
-		"the last was cut off": func(p *fixture.Planter, heads, _ []storedKV) { p.Group.Delete(heads[len(heads)-1].key) },
+		"a part is missing":    func(p *fixture.Corrupter, _, parts []storedKV) { p.Group.Delete(parts[1].key) },
+		"the last was cut off": func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Delete(heads[len(heads)-1].key) },
 	} {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			heads, parts := checkpointRows(p, w)
 			change(p, heads, parts)
 		})
@@ -133,9 +133,9 @@ func counted(r *findings.Report, rule int) uint64 {
 func TestEveryWrongCheckpointIsFound(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
-		change     func(p *fixture.Planter, heads, parts []storedKV)
+		change     func(p *fixture.Corrupter, heads, parts []storedKV)
 	}{
-		{"a total that is one more", "has other totals in part 0 than its events give: account L:bench:3", func(p *fixture.Planter, heads, parts []storedKV) {
+		{"a total that is one more", "has other totals in part 0 than its events give: account L:bench:3", func(p *fixture.Corrupter, heads, parts []storedKV) {
 			rewriteCheckpoint(p, heads[1], parts[1], func(key []byte, t *ledger.Totals) bool {
 				if a, _ := store.ParseAccountKey(key); a.Path == "L:bench:3" {
 					t.DebitsPosted = fixture.MustAdd(t.DebitsPosted, 1)
@@ -143,44 +143,44 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 				return true
 			})
 		}},
-		{"an account that is left out", "with other sums than its", func(p *fixture.Planter, heads, parts []storedKV) {
+		{"an account that is left out", "with other sums than its", func(p *fixture.Corrupter, heads, parts []storedKV) {
 			rewriteCheckpoint(p, heads[2], parts[2], func(key []byte, _ *ledger.Totals) bool {
 				a, _ := store.ParseAccountKey(key)
 				return a.Path != "L:bench:4"
 			})
 		}},
-		{"an account that there is not", "account L:nobody", func(p *fixture.Planter, heads, parts []storedKV) {
+		{"an account that there is not", "account L:nobody", func(p *fixture.Corrupter, heads, parts []storedKV) {
 			rewriteCheckpoint(p, heads[3], parts[3], func([]byte, *ledger.Totals) bool { return true }, ledger.Account{Path: "L:nobody", Asset: money.Asset{Currency: "USD", Env: money.Test}})
 		}},
-		{"a part of another checkpoint", "than its events give", func(p *fixture.Planter, _, parts []storedKV) {
+		{"a part of another checkpoint", "than its events give", func(p *fixture.Corrupter, _, parts []storedKV) {
 			p.Group.Set(parts[2].key, parts[1].row)
 		}},
-		{"one that lies at another time", "lies at another time", func(p *fixture.Planter, heads, _ []storedKV) {
+		{"one that has a wrong time in its key", "has a wrong time in its key", func(p *fixture.Corrupter, heads, _ []storedKV) {
 			key := bytes.Clone(heads[1].key)
 			key[len(key)-1]++
 			p.Group.Delete(heads[1].key)
 			p.Group.Set(key, heads[1].row)
 		}},
-		{"one that comes behind a later one", "comes too late", func(p *fixture.Planter, heads, _ []storedKV) { p.Group.Set(heads[2].key, heads[0].row) }},
-		{"one of an event that was not booked", "which is not there", func(p *fixture.Planter, heads, parts []storedKV) {
+		{"one that comes behind a later one", "comes too late", func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Set(heads[2].key, heads[0].row) }},
+		{"one of an event that was not booked", "which does not exist", func(p *fixture.Corrupter, heads, parts []storedKV) {
 			last := heads[len(heads)-1]
 			h, err := store.DecodeCheckpointHead(store.KVKey(last.key), last.row)
 			fixture.Must(p.T, err)
 			h.Previous, h.Seq = h.Seq, h.Seq+1_000_000
 			p.Group.Set(store.KeyKV(nil, ledger.ID(last.key[1:17]), store.KeyCheckpointHead(h.Booked+1_000_000_000_000)), store.EncodeCheckpointHead(&h))
 		}},
-		{"a head that cannot be read", "unknown form", func(p *fixture.Planter, heads, _ []storedKV) { p.Group.Set(heads[3].key, []byte{7}) }},
-		{"a part of no checkpoint", "is none of its parts", func(p *fixture.Planter, heads, parts []storedKV) {
+		{"a head that cannot be read", "unknown form", func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Set(heads[3].key, []byte{7}) }},
+		{"a part of no checkpoint", "is not one of its parts", func(p *fixture.Corrupter, heads, parts []storedKV) {
 			seq, place, ok := store.ParseCheckpointPart(store.KVKey(parts[1].key))
 			if !ok {
 				p.T.Fatal("a part's key")
 			}
 			p.Group.Set(store.KeyKV(nil, ledger.ID(parts[1].key[1:17]), store.KeyCheckpointPart(seq, place+1)), parts[1].row)
 		}},
-		{"a row of no known kind", "of an unknown kind", func(p *fixture.Planter, heads, _ []storedKV) {
+		{"a row of no known kind", "of an unknown kind", func(p *fixture.Corrupter, heads, _ []storedKV) {
 			p.Group.Set(store.KeyKV(nil, ledger.ID(heads[0].key[1:17]), []byte("tx")), []byte{1})
 		}},
-		{"a chain with another link", "which is not there", func(p *fixture.Planter, heads, parts []storedKV) {
+		{"a chain with another link", "which does not exist", func(p *fixture.Corrupter, heads, parts []storedKV) {
 			h, err := store.DecodeCheckpointHead(store.KVKey(heads[2].key), heads[2].row)
 			fixture.Must(p.T, err)
 			h.Previous--
@@ -190,7 +190,7 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			makeCheckpoints(t, w)
-			w.Plant(t, func(p *fixture.Planter) {
+			w.Corrupt(t, func(p *fixture.Corrupter) {
 				heads, parts := checkpointRows(p, w)
 				c.change(p, heads, parts)
 			})

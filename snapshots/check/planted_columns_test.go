@@ -17,7 +17,7 @@ import (
 )
 
 // changeContract changes a contract's columns.
-func changeContract(p *fixture.Planter, w *contractStore, name string, change func(r *contract.Record)) {
+func changeContract(p *fixture.Corrupter, w *contractStore, name string, change func(r *contract.Record)) {
 	p.T.Helper()
 	id := w.contracts[name]
 	p.Record(w.FirstDemo.Org, contractSource(id), func(_ *store.Envelope, payload []byte) []byte {
@@ -29,21 +29,21 @@ func changeContract(p *fixture.Planter, w *contractStore, name string, change fu
 }
 
 // plantColumn plants changed columns in a contract.
-func plantColumn(name string, change func(w *contractStore, r *contract.Record)) func(*testing.T, *contractStore) {
+func corruptColumn(name string, change func(w *contractStore, r *contract.Record)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) { changeContract(p, w, name, func(r *contract.Record) { change(w, r) }) })
+		w.Corrupt(t, func(p *fixture.Corrupter) { changeContract(p, w, name, func(r *contract.Record) { change(w, r) }) })
 	}
 }
 
 // put plants another value in a column.
-func put(name, column string, value any) func(*testing.T, *contractStore) {
-	return plantColumn(name, func(_ *contractStore, r *contract.Record) { columnNamed(r, column).Put(r.Values, value) })
+func setColumn(name, column string, value any) func(*testing.T, *contractStore) {
+	return corruptColumn(name, func(_ *contractStore, r *contract.Record) { columnNamed(r, column).Put(r.Values, value) })
 }
 
 // plantStamp plants a changed writer's stamp in a contract.
-func plantStamp(name string, change func(w *contractStore, e *store.Envelope)) func(*testing.T, *contractStore) {
+func corruptStamp(name string, change func(w *contractStore, e *store.Envelope)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, contractSource(w.contracts[name]), func(e *store.Envelope, payload []byte) []byte {
 				change(w, e)
 				return payload
@@ -53,54 +53,54 @@ func plantStamp(name string, change func(w *contractStore, e *store.Envelope)) f
 }
 
 var columnFaults = []contractFault{
-	{"a hidden column that was changed", []int{3}, "and by its entries that is", put("venture secular", "carried", money.FromUint64(1))},
-	{"a column that was taken away", []int{3}, "and by its entries that is", put("deposit", "initial_amount", nil)},
-	{"a sum that was changed", []int{3}, "other sums than its entries", put("venture secular", "rental_paid_total", money.FromUint64(1))},
-	{"a row that was taken away", []int{3}, "other sums than its entries", put("deposit", "profit_distributions", nil)},
-	{"a contract in another status", []int{3}, "events lead to", plantColumn("lease secular", func(_ *contractStore, r *contract.Record) { r.Status = contract.TransferPending })},
+	{"a hidden column that was changed", []int{3}, "and by its entries that is", setColumn("venture secular", "carried", money.FromUint64(1))},
+	{"a column that was taken away", []int{3}, "and by its entries that is", setColumn("deposit", "initial_amount", nil)},
+	{"a sum that was changed", []int{3}, "other sums than its entries", setColumn("venture secular", "rental_paid_total", money.FromUint64(1))},
+	{"a row that was taken away", []int{3}, "other sums than its entries", setColumn("deposit", "profit_distributions", nil)},
+	{"a contract in another status", []int{3}, "events lead to", corruptColumn("lease secular", func(_ *contractStore, r *contract.Record) { r.Status = contract.TransferPending })},
 	{"a contract of another product", []int{3, 4}, "can't be read", func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, contractSource(w.contracts["investment secular"]), func(_ *store.Envelope, payload []byte) []byte {
 				payload[1] = contract.Partnership.Code
 				return payload
 			})
 		})
 	}},
-	{"a contract of the other reading", []int{3, 4}, "whose machine its events do not follow", plantColumn("settled early secular", func(_ *contractStore, r *contract.Record) {
+	{"a contract of the other reading", []int{3, 4}, "whose machine its events do not follow", corruptColumn("settled early secular", func(_ *contractStore, r *contract.Record) {
 		r.Reading = contract.Religious
 	})},
 	{"a contract that can't be read", []int{3, 4}, "can't be read", func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, contractSource(w.contracts["sale secular"]), func(*store.Envelope, []byte) []byte { return []byte{9} })
 		})
 	}},
-	{"columns that contradict each other", []int{3, 4}, "contradict each other", put("lease secular", "residual_value", money.FromUint64(5_000))},
-	{"a screening that is not there", []int{3}, "rests on screening", put("lease secular", "screening_id", ledger.ID{1})},
+	{"columns that contradict each other", []int{3, 4}, "contradict each other", setColumn("lease secular", "residual_value", money.FromUint64(5_000))},
+	{"a screening that does not exist", []int{3}, "names screening", setColumn("lease secular", "screening_id", ledger.ID{1})},
 }
 
 // day is the number of microseconds in a day.
 const day = ledger.Micros(24 * 3600 * 1_000_000)
 
 var waitingContractFaults = []contractFault{
-	{"a contract whose time was forgotten", []int{3}, "is to be woken at", func(t *testing.T, w *contractStore) {
-		w.crafts(t, func(b *contractScenarios) {
+	{"a contract whose time was forgotten", []int{3}, "has a timer at", func(t *testing.T, w *contractStore) {
+		w.withScenarios(t, func(b *contractScenarios) {
 			b.act(b.find("lease secular"), contract.BearExpense, `{"amount":"1","description":"oil"}`, func(d *contract.Decision) { d.Due = 0 })
 		})
 	}},
-	{"a contract that is woken on another day", []int{3}, "is to be woken at", func(t *testing.T, w *contractStore) {
-		w.crafts(t, func(b *contractScenarios) {
+	{"a contract that is woken on another day", []int{3}, "has a timer at", func(t *testing.T, w *contractStore) {
+		w.withScenarios(t, func(b *contractScenarios) {
 			b.act(b.find("deposit"), contract.Profit, `{"gross_profit":"0"}`, func(d *contract.Decision) { d.Due += day })
 		})
 	}},
-	{"a contract that time has nothing to do with", []int{3}, "is to be woken at", funding(func(d *contract.Decision) { d.Due = ledger.MicrosOf(fixture.StartTime) + 1_000*day })},
-	{"a contract that has ended and was not finished", []int{3}, "and was finished at 0", moving("investment secular", contract.Complete, `{"final_value":"1"}`, func(d *contract.Decision) { d.Finish = false })},
+	{"a contract that time has nothing to do with", []int{3}, "has a timer at", funding(func(d *contract.Decision) { d.Due = ledger.MicrosOf(fixture.StartTime) + 1_000*day })},
+	{"a contract that has ended and was not finished", []int{3}, "and was finished at 0", actWith("investment secular", contract.Complete, `{"final_value":"1"}`, func(d *contract.Decision) { d.Finish = false })},
 	{"a contract that was finished and goes on", []int{3}, "and was finished at", funding(func(d *contract.Decision) { d.Finish = true })},
 }
 
 // plantCounter plants a changed counter, or removes it.
-func plantCounter(key, window string, row []byte) func(*testing.T, *contractStore) {
+func corruptCounter(key, window string, row []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			at := store.KeyCounter(nil, w.FirstDemo.Org, key, window)
 			if row == nil {
 				p.Group.Delete(at)
@@ -114,22 +114,22 @@ func plantCounter(key, window string, row []byte) func(*testing.T, *contractStor
 func amountRow(n uint64) []byte { return store.EncodeAmount(nil, money.FromUint64(n)) }
 
 var numberFaults = []contractFault{
-	{"a number that another contract has", []int{4}, "which another one has", plantStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 2 })},
-	{"no number", []int{4}, "which nobody has given", plantStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 0 })},
-	{"a number beyond all", []int{4}, "which nobody has given", plantStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 1 << 40 })},
-	{"a gap", []int{4}, "of which the last is", plantStamp("deposit", func(_ *contractStore, e *store.Envelope) { e.Number = 9 })},
-	{"a sequence that has gone on", []int{4}, "counter number/ID", plantCounter("number/ID", "", amountRow(4))},
-	{"a sequence that was lost", []int{4}, "there is no counter number/SUK", plantCounter("number/SUK", "", nil)},
-	{"a sequence that can't be read", []int{4}, "counter number/PN", plantCounter("number/PN", "", []byte{0xff, 0xff})},
-	{"one contract too few", []int{4}, "counter contracts/ID prod", plantCounter("contracts/ID", "prod", amountRow(2))},
-	{"contracts where there are none", []int{4}, "counter contracts/ID test", plantCounter("contracts/ID", "test", amountRow(1))},
-	{"a count that was lost", []int{4}, "there is no counter contracts/IJR test", plantCounter("contracts/IJR", "test", nil)},
+	{"a number that another contract has", []int{4}, "which another contract has", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 2 })},
+	{"no number", []int{4}, "which was never assigned", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 0 })},
+	{"a number beyond all", []int{4}, "which was never assigned", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 1 << 40 })},
+	{"a gap", []int{4}, "of which the last is", corruptStamp("deposit", func(_ *contractStore, e *store.Envelope) { e.Number = 9 })},
+	{"a sequence that has gone on", []int{4}, "counter number/ID", corruptCounter("number/ID", "", amountRow(4))},
+	{"a sequence that was lost", []int{4}, "there is no counter number/SUK", corruptCounter("number/SUK", "", nil)},
+	{"a sequence that can't be read", []int{4}, "counter number/PN", corruptCounter("number/PN", "", []byte{0xff, 0xff})},
+	{"one contract too few", []int{4}, "counter contracts/ID prod", corruptCounter("contracts/ID", "prod", amountRow(2))},
+	{"contracts where there are none", []int{4}, "counter contracts/ID test", corruptCounter("contracts/ID", "test", amountRow(1))},
+	{"a count that was lost", []int{4}, "there is no counter contracts/IJR test", corruptCounter("contracts/IJR", "test", nil)},
 }
 
 // plantListRows plants changed rows in a list of contracts.
-func plantListRows(key func(w *contractStore) []byte, change func(w *contractStore, rows []store.Listed) []store.Listed) func(*testing.T, *contractStore) {
+func corruptListRows(key func(w *contractStore) []byte, change func(w *contractStore, rows []store.Listed) []store.Listed) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, rows := p.Rows(key(w))
 			listed, err := store.DecodeListed(rows[0])
 			fixture.Must(t, err)
@@ -168,31 +168,31 @@ func firstTwice(_ *contractStore, rows []store.Listed) []store.Listed {
 	return append(rows, twin)
 }
 
-func ofAnother(name string) func(*contractStore, []store.Listed) []store.Listed {
+func showingOther(name string) func(*contractStore, []store.Listed) []store.Listed {
 	return func(w *contractStore, rows []store.Listed) []store.Listed {
 		return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, First: true, ID: w.contracts[name]})
 	}
 }
 
-func ofNobody(_ *contractStore, rows []store.Listed) []store.Listed {
+func showingNobody(_ *contractStore, rows []store.Listed) []store.Listed {
 	return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, First: true, ID: fixture.NewID()})
 }
 
-const peopleList = "is not once in the lists of its environment and of each who has a part in it"
+const peopleList = "is not exactly once in the list of its environment and of each of its parties"
 
 var contractListFaults = []contractFault{
-	{"a product's list without one of its contracts", []int{4}, "is not listed", plantListRows(leaseList, withoutFirst)},
-	{"a product's list with a contract twice", []int{4}, "is listed twice", plantListRows(leaseList, firstTwice)},
-	{"a product's list with another product's contract", []int{4}, "where it does not belong", plantListRows(leaseList, ofAnother("deposit"))},
-	{"a product's list with the other reading's contract", []int{4}, "where it does not belong", plantListRows(leaseList, ofAnother("lease religious"))},
-	{"a product's list with what is not there", []int{4}, "which is not there", plantListRows(leaseList, ofNobody)},
-	{"a customer's list without one of its contracts", []int{4}, peopleList, plantListRows(customersLeases, withoutFirst)},
-	{"a customer's list with a contract twice", []int{4}, peopleList, plantListRows(customersLeases, firstTwice)},
-	{"a customer's list with somebody else's contract", []int{4}, peopleList, plantListRows(customersLeases, ofAnother("issue secular"))},
-	{"a customer's list with what is not there", []int{4}, "which is not there", plantListRows(customersLeases, ofNobody)},
-	{"an environment's list without one of its contracts", []int{4}, peopleList, plantListRows(environmentsLeases, withoutFirst)},
-	{"a contract of another customer", []int{4}, peopleList, put("lease secular", "customer_id", ledger.ID{7})},
-	{"an investor's list without one of its issues", []int{4}, peopleList, plantListRows(investorsIssues, withoutFirst)},
+	{"a product's list without one of its contracts", []int{4}, "is not listed", corruptListRows(leaseList, withoutFirst)},
+	{"a product's list with a contract twice", []int{4}, "is listed twice", corruptListRows(leaseList, firstTwice)},
+	{"a product's list with another product's contract", []int{4}, "where it does not belong", corruptListRows(leaseList, showingOther("deposit"))},
+	{"a product's list with the other reading's contract", []int{4}, "where it does not belong", corruptListRows(leaseList, showingOther("lease religious"))},
+	{"a product's list with what is not there", []int{4}, "which does not exist", corruptListRows(leaseList, showingNobody)},
+	{"a customer's list without one of its contracts", []int{4}, peopleList, corruptListRows(customersLeases, withoutFirst)},
+	{"a customer's list with a contract twice", []int{4}, peopleList, corruptListRows(customersLeases, firstTwice)},
+	{"a customer's list with somebody else's contract", []int{4}, peopleList, corruptListRows(customersLeases, showingOther("issue secular"))},
+	{"a customer's list with what is not there", []int{4}, "which does not exist", corruptListRows(customersLeases, showingNobody)},
+	{"an environment's list without one of its contracts", []int{4}, peopleList, corruptListRows(environmentsLeases, withoutFirst)},
+	{"a contract of another customer", []int{4}, peopleList, setColumn("lease secular", "customer_id", ledger.ID{7})},
+	{"an investor's list without one of its issues", []int{4}, peopleList, corruptListRows(investorsIssues, withoutFirst)},
 }
 
 func replyOf(w *contractStore, key string) ledger.Source {
@@ -200,17 +200,17 @@ func replyOf(w *contractStore, key string) ledger.Source {
 }
 
 // plantReply plants a changed reply to the last action that had a key.
-func plantReply(change func(t *testing.T, w *contractStore, payload []byte) []byte) func(*testing.T, *contractStore) {
+func corruptReply(change func(t *testing.T, w *contractStore, payload []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, replyOf(w, moveKey.ClaimKey()), func(_ *store.Envelope, payload []byte) []byte { return change(t, w, payload) })
 		})
 	}
 }
 
 // shows returns a reply that shows a changed contract, correctly sealed.
-func shows(change func(r *contract.Record)) func(*testing.T, *contractStore, []byte) []byte {
-	return plantSealed(func(t *testing.T, w *contractStore, form []byte) []byte {
+func changedReply(change func(r *contract.Record)) func(*testing.T, *contractStore, []byte) []byte {
+	return resealPlaintext(func(t *testing.T, w *contractStore, form []byte) []byte {
 		r, err := contract.ReadRecord(w.contracts["terminated secular"], form[len(ledger.ID{}):])
 		fixture.Must(t, err)
 		change(r)
@@ -219,7 +219,7 @@ func shows(change func(r *contract.Record)) func(*testing.T, *contractStore, []b
 }
 
 // plantSealed returns a reply with a changed plaintext.
-func plantSealed(change func(t *testing.T, w *contractStore, plaintext []byte) []byte) func(*testing.T, *contractStore, []byte) []byte {
+func resealPlaintext(change func(t *testing.T, w *contractStore, plaintext []byte) []byte) func(*testing.T, *contractStore, []byte) []byte {
 	return func(t *testing.T, w *contractStore, payload []byte) []byte {
 		keys, reply := fixture.Keyring(t, w.Dir), replyOf(w, moveKey.ClaimKey()).ID
 		plaintext, err := actors.OpenReply(keys, actors.ContractReply, w.FirstDemo.Org, reply, payload)
@@ -231,9 +231,9 @@ func plantSealed(change func(t *testing.T, w *contractStore, plaintext []byte) [
 }
 
 // plantClaimOwner plants a changed claim on that action's key, or removes it.
-func plantClaimOwner(change func(w *contractStore, owner []byte) []byte) func(*testing.T, *contractStore) {
+func corruptClaimOwner(change func(w *contractStore, owner []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			key := store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, moveKey.ClaimKey())
 			_, rows := p.Rows(key)
 			if owner := change(w, bytes.Clone(rows[0])); owner != nil {
@@ -254,21 +254,21 @@ func ownedBy(s func(w *contractStore) ledger.Source) func(*contractStore, []byte
 }
 
 var staffFaults = []contractFault{
-	{"an answer of another status", []int{3}, "as it never was", plantReply(shows(func(r *contract.Record) { r.Status = contract.Active }))},
-	{"an answer in the other reading", []int{3}, "as it never was", plantReply(shows(func(r *contract.Record) { r.Reading = contract.Religious }))},
-	{"an answer with other columns", []int{3}, "with other columns", plantReply(shows(func(r *contract.Record) {
+	{"an answer of another status", []int{3}, "as it never was", corruptReply(changedReply(func(r *contract.Record) { r.Status = contract.Active }))},
+	{"an answer in the other reading", []int{3}, "as it never was", corruptReply(changedReply(func(r *contract.Record) { r.Reading = contract.Religious }))},
+	{"an answer with other columns", []int{3}, "with other columns", corruptReply(changedReply(func(r *contract.Record) {
 		columnNamed(r, "total_rentals_paid").Put(r.Values, money.FromUint64(1))
 	}))},
-	{"an answer of another contract", []int{3}, "and is behind an event of", plantReply(plantSealed(func(_ *testing.T, w *contractStore, form []byte) []byte {
+	{"an answer of another contract", []int{3}, "and follows an event of", corruptReply(resealPlaintext(func(_ *testing.T, w *contractStore, form []byte) []byte {
 		deposit := w.contracts["deposit"]
 		return append(deposit[:], form[len(deposit):]...)
 	}))},
-	{"an answer that can't be read", []int{3}, "can't be read", plantReply(plantSealed(func(_ *testing.T, _ *contractStore, form []byte) []byte { return append(form[:16], 9) }))},
-	{"an answer that does not open", []int{3}, "can't be read", plantReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte {
+	{"an answer that can't be read", []int{3}, "can't be read", corruptReply(resealPlaintext(func(_ *testing.T, _ *contractStore, form []byte) []byte { return append(form[:16], 9) }))},
+	{"an answer that does not open", []int{3}, "can't be read", corruptReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte {
 		payload[len(payload)-1] ^= 1
 		return payload
 	})},
-	{"an answer of another key", []int{3}, "can't be read", plantReply(func(t *testing.T, w *contractStore, payload []byte) []byte {
+	{"an answer of another key", []int{3}, "can't be read", corruptReply(func(t *testing.T, w *contractStore, payload []byte) []byte {
 		keys, reply := fixture.Keyring(t, w.Dir), replyOf(w, moveKey.ClaimKey()).ID
 		plaintext, err := actors.OpenReply(keys, actors.ContractReply, w.FirstDemo.Org, reply, payload)
 		fixture.Must(t, err)
@@ -276,9 +276,9 @@ var staffFaults = []contractFault{
 		fixture.Must(t, err)
 		return sealed
 	})},
-	{"an answer of no form", []int{3, 4}, "is of an unknown form", plantReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte { return append([]byte{9}, payload[1:]...) })},
-	{"an answer that is of no contract", []int{3, 4}, "is behind no contract's event", func(t *testing.T, w *contractStore) {
-		w.crafts(t, func(b *contractScenarios) {
+	{"an answer of no form", []int{3, 4}, "is of an unknown form", corruptReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte { return append([]byte{9}, payload[1:]...) })},
+	{"an answer that is of no contract", []int{3, 4}, "does not follow a contract's event", func(t *testing.T, w *contractStore) {
+		w.withScenarios(t, func(b *contractScenarios) {
 			reply := fixture.NewID()
 			b.submit(&posting.Change{
 				Claims: []ledger.Claim{(&actors.Key{Scope: actors.UserKeyScope, Text: "other"}).Claim(w.FirstDemo.Org, contractSource(w.contracts["deposit"]), nil)},
@@ -289,22 +289,22 @@ var staffFaults = []contractFault{
 			})
 		})
 	}},
-	{"an answer that was lost", []int{3, 4}, "which is not there", func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+	{"an answer that was lost", []int{3, 4}, "which does not exist", func(t *testing.T, w *contractStore) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.DeleteAll(store.KeyRecord(nil, w.FirstDemo.Org, replyOf(w, moveKey.ClaimKey())))
 		})
 	}},
-	{"a key that was lost", []int{4}, "is no key's", plantClaimOwner(func(*contractStore, []byte) []byte { return nil })},
-	{"a key that was used for nothing", []int{4}, "which is not there", plantClaimOwner(ownedBy(func(*contractStore) ledger.Source { return contractSource(fixture.NewID()) }))},
-	{"a key that was used for another contract", []int{4}, "is no key's", plantClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return contractSource(w.contracts["deposit"]) }))},
-	{"a key that was used for a payment", []int{4}, "which is not there", plantClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return fixture.TransactionSource(w.ChargedPayment.ID) }))},
-	{"a key of an unknown form", []int{4}, "of an unknown form", plantClaimOwner(func(_ *contractStore, owner []byte) []byte { return owner[:40] })},
+	{"a key that was lost", []int{4}, "belongs to no idempotency key", corruptClaimOwner(func(*contractStore, []byte) []byte { return nil })},
+	{"a key that was used for nothing", []int{4}, "which does not exist", corruptClaimOwner(ownedBy(func(*contractStore) ledger.Source { return contractSource(fixture.NewID()) }))},
+	{"a key that was used for another contract", []int{4}, "belongs to no idempotency key", corruptClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return contractSource(w.contracts["deposit"]) }))},
+	{"a key that was used for a payment", []int{4}, "which does not exist", corruptClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return fixture.TransactionSource(w.ChargedPayment.ID) }))},
+	{"a key of an unknown form", []int{4}, "of an unknown form", corruptClaimOwner(func(_ *contractStore, owner []byte) []byte { return owner[:40] })},
 }
 
 // plantScreening plants a changed payload of the screening that leases name.
-func plantScreening(change func(s map[string]any)) func(*testing.T, *contractStore) {
+func corruptScreening(change func(s map[string]any)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(_ *store.Envelope, payload []byte) []byte {
 				shown := make(map[string]any)
 				fixture.Must(t, json.Unmarshal(payload[1:], &shown))
@@ -318,17 +318,17 @@ func plantScreening(change func(s map[string]any)) func(*testing.T, *contractSto
 }
 
 var screeningFaults = []contractFault{
-	{"another decision than was found", []int{3}, "events lead to", plantScreening(func(s map[string]any) { s["decision"] = "review" })},
-	{"a decision that its rules don't give", []int{3}, `and its rules say "fail"`, plantScreening(func(s map[string]any) { s["given"].(map[string]any)["AssetType"] = "weapons" })},
-	{"other findings", []int{3}, "and its rules say", plantScreening(func(s map[string]any) { s["findings"] = nil })},
-	{"rules that nobody knows", []int{3}, "by the unknown rules 9", plantScreening(func(s map[string]any) { s["ruleset"] = 9 })},
+	{"another decision than was found", []int{3}, "events lead to", corruptScreening(func(s map[string]any) { s["decision"] = "review" })},
+	{"a decision that its rules don't give", []int{3}, `and its rules give "fail"`, corruptScreening(func(s map[string]any) { s["given"].(map[string]any)["AssetType"] = "weapons" })},
+	{"other findings", []int{3}, "and its rules give", corruptScreening(func(s map[string]any) { s["findings"] = nil })},
+	{"rules that nobody knows", []int{3}, "the unknown ruleset 9", corruptScreening(func(s map[string]any) { s["ruleset"] = 9 })},
 	{"a screening that can't be read", []int{3}, "can't be read", func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(*store.Envelope, []byte) []byte { return []byte{1, '{'} })
 		})
 	}},
 	{"a screening that is not over", []int{3}, "is not over", func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(e *store.Envelope, payload []byte) []byte {
 				e.Finished = 0
 				return payload
@@ -336,7 +336,7 @@ var screeningFaults = []contractFault{
 		})
 	}},
 	{"a screening with a decision of its own", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
-		w.crafts(t, func(b *contractScenarios) {
+		w.withScenarios(t, func(b *contractScenarios) {
 			b.submit(&posting.Change{Steps: []posting.Step{{
 				Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Screening, ID: fixture.NewID()}, Finish: true,
 				Record: []byte("\x01" + `{"decision":"perhaps","ruleset":1}`), Events: []ledger.Event{{Name: "screen", To: "perhaps"}},
@@ -344,7 +344,7 @@ var screeningFaults = []contractFault{
 		})
 	}},
 	{"a screening that became something else", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
-		w.crafts(t, func(b *contractScenarios) {
+		w.withScenarios(t, func(b *contractScenarios) {
 			source := ledger.Source{Kind: ledger.Screening, ID: w.screening}
 			view := b.journal.View()
 			stored, _, err := view.Record(w.FirstDemo.Org, source)

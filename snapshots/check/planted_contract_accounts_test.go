@@ -19,8 +19,8 @@ func (w *contractStore) ownAccount() ledger.Account {
 }
 
 // relines changes each line of that account's pages.
-func relines(change func(*store.Line)) func(*fixture.Planter, *contractStore) {
-	return func(p *fixture.Planter, w *contractStore) {
+func changeLines(change func(*store.Line)) func(*fixture.Corrupter, *contractStore) {
+	return func(p *fixture.Corrupter, w *contractStore) {
 		keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
 		for i, row := range rows {
 			var changed []byte
@@ -37,20 +37,20 @@ func relines(change func(*store.Line)) func(*fixture.Planter, *contractStore) {
 func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
 	for _, f := range []struct {
 		name   string
-		change func(*fixture.Planter, *contractStore)
+		change func(*fixture.Corrupter, *contractStore)
 		says   string
 	}{
-		{"another amount and its total", relines(raiseAmount), "the totals are"},
-		{"another amount", relines(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) }), "is not its posting"},
-		{"another total", relines(func(l *store.Line) { l.Totals.CreditsPosted = fixture.MustAdd(l.Totals.CreditsPosted, 1) }), "the totals are"},
-		{"the other side", relines(func(l *store.Line) {
+		{"another amount and its total", changeLines(raiseAmount), "the totals are"},
+		{"another amount", changeLines(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) }), "is not its posting"},
+		{"another total", changeLines(func(l *store.Line) { l.Totals.CreditsPosted = fixture.MustAdd(l.Totals.CreditsPosted, 1) }), "the totals are"},
+		{"the other side", changeLines(func(l *store.Line) {
 			l.Side = ledger.Credit
 			l.Totals.DebitsPosted, l.Totals.CreditsPosted = l.Totals.CreditsPosted, l.Totals.DebitsPosted
 		}), "the totals are"},
-		{"no page", func(p *fixture.Planter, w *contractStore) {
+		{"no page", func(p *fixture.Corrupter, w *contractStore) {
 			p.DeleteAll(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
 		}, "and no page"},
-		{"a page of an account without an event", func(p *fixture.Planter, w *contractStore) {
+		{"a page of an account without an event", func(p *fixture.Corrupter, w *contractStore) {
 			keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
 			other := w.ownAccount()
 			other.Path = ledger.Path("L:forgotten:" + w.contracts["investment secular"].String())
@@ -59,7 +59,7 @@ func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := copyContractStore(t, fixture.Paged)
-			w.Plant(t, func(p *fixture.Planter) { f.change(p, w) })
+			w.Corrupt(t, func(p *fixture.Corrupter) { f.change(p, w) })
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, 2)
 			wantSomewhere(t, report, f.says)

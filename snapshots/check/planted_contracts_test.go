@@ -41,7 +41,7 @@ type contractScenarios struct {
 }
 
 // crafts calls fn with a contractScenarios, and then closes the store.
-func (w *contractStore) crafts(t testing.TB, fn func(b *contractScenarios)) {
+func (w *contractStore) withScenarios(t testing.TB, fn func(b *contractScenarios)) {
 	t.Helper()
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)}
 	fn(b)
@@ -111,7 +111,7 @@ func (b *contractScenarios) find(name string) *craftedContract {
 func (b *contractScenarios) act(r *craftedContract, action contract.Action, body string, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
-	part, err := contractactor.Extract(view, b.sample.FirstDemo.Org, r.ID, r.Reads(action, parseInput(b.t, body)))
+	part, err := contractactor.Extract(view, b.sample.FirstDemo.Org, r.ID, r.RegisterExtract(action, parseInput(b.t, body)))
 	view.Close()
 	fixture.Must(b.t, err)
 	r.Register = part
@@ -126,23 +126,23 @@ func (b *contractScenarios) act(r *craftedContract, action contract.Action, body
 // funding funds an investment; change alters the decision before it is written.
 func funding(change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
-		w.crafts(t, func(b *contractScenarios) {
+		w.withScenarios(t, func(b *contractScenarios) {
 			b.act(b.open(contract.Managed, contract.Secular, nil), contract.Fund, "", change)
 		})
 	}
 }
 
 // moving performs an action on a contract of the contract store, changed before it is written.
-func moving(name string, action contract.Action, body string, change func(*contract.Decision)) func(*testing.T, *contractStore) {
+func actWith(name string, action contract.Action, body string, change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
-		w.crafts(t, func(b *contractScenarios) { b.act(b.find(name), action, body, change) })
+		w.withScenarios(t, func(b *contractScenarios) { b.act(b.find(name), action, body, change) })
 	}
 }
 
 func withoutEntry(d *contract.Decision) { d.Events[0].Entry = nil }
 
 // more adds one to both amounts of an entry with one debit and one credit.
-func more(d *contract.Decision) {
+func addOne(d *contract.Decision) {
 	postings := d.Events[0].Entry.Postings
 	for i := range postings {
 		postings[i].Amount = fixture.MustAdd(postings[i].Amount, 1)
@@ -167,7 +167,7 @@ func ownPath(stem string) func(*contract.Record) ledger.Path {
 }
 
 // continued moves an entry's lines from the third on into a separate event.
-func continued(d *contract.Decision) {
+func splitEntry(d *contract.Decision) {
 	first := &d.Events[0]
 	rest := *first.Entry
 	rest.Postings = first.Entry.Postings[2:]
@@ -178,19 +178,19 @@ func continued(d *contract.Decision) {
 // lifecycleFaults are events and entries that a contract's machine and accounts do not allow.
 // The real writer has written them, so that the books are sound.
 var lifecycleFaults = []contractFault{
-	{"an entry that goes on in another event", nil, "", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, continued)},
-	{"an entry that is missing where there must be one", []int{3}, "it has no entry", moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},
-	{"an entry that is missing where there may be none", []int{3}, "and by its entries that is", moving("venture secular", contract.Dissolve, reason, withoutEntry)},
-	{"one more on both sides of an entry", []int{3}, "and by its entries that is", funding(more)},
-	{"one more between accounts that contracts share", []int{3}, "other sums than its entries", moving("lease secular", contract.BearExpense, `{"amount":"5","description":"oil"}`, more)},
-	{"one more for the institution in a distribution", []int{3}, "other sums than its entries", moving("deposit", contract.Profit, `{"gross_profit":"20"}`, func(d *contract.Decision) {
+	{"an entry that goes on in another event", nil, "", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, splitEntry)},
+	{"an entry that is missing where there must be one", []int{3}, "it has no entry", actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},
+	{"an entry that is missing where there may be none", []int{3}, "and by its entries that is", actWith("venture secular", contract.Dissolve, reason, withoutEntry)},
+	{"one more on both sides of an entry", []int{3}, "and by its entries that is", funding(addOne)},
+	{"one more between accounts that contracts share", []int{3}, "other sums than its entries", actWith("lease secular", contract.BearExpense, `{"amount":"5","description":"oil"}`, addOne)},
+	{"one more for the institution in a distribution", []int{3}, "other sums than its entries", actWith("deposit", contract.Profit, `{"gross_profit":"20"}`, func(d *contract.Decision) {
 		for i, p := range d.Events[0].Entry.Postings {
 			if p.Account == "A:pool" || p.Account == "I:mudarib_share" {
 				d.Events[0].Entry.Postings[i].Amount = fixture.MustAdd(p.Amount, 1)
 			}
 		}
 	})},
-	{"an entry on what moves no money", []int{3}, "its entry is not one of such an event", moving("investment secular", contract.Profit, `{"gross_profit":"0","period_end_date":"2026-09-09"}`,
+	{"an entry on what moves no money", []int{3}, "its entry is not one of such an event", actWith("investment secular", contract.Profit, `{"gross_profit":"0","period_end_date":"2026-09-09"}`,
 		func(d *contract.Decision) {
 			entry := &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 				{Account: "E:one", Asset: d.Record.Asset, Side: ledger.Debit, Amount: money.FromUint64(1)},
@@ -203,23 +203,23 @@ var lifecycleFaults = []contractFault{
 		d.Events[0].To, d.Record.Status = "active", contract.Active
 	})},
 	{"an event that no machine knows", []int{3}, "no product's machine has the steps", funding(func(d *contract.Decision) { d.Events[0].Name = "finance" })},
-	{"steps of two products", []int{3}, "no product's machine has the steps", moving("investment secular", contract.Complete, `{"final_value":"1"}`, func(d *contract.Decision) {
+	{"steps of two products", []int{3}, "no product's machine has the steps", actWith("investment secular", contract.Complete, `{"final_value":"1"}`, func(d *contract.Decision) {
 		d.Events[0].Name, d.Events[0].To = string(contract.Withdraw), string(contract.Withdrawn)
 	})},
 	{"a religious contract that was funded from its draft", []int{3}, "whose machine its events do not follow", func(t *testing.T, w *contractStore) {
-		w.crafts(t, func(b *contractScenarios) {
+		w.withScenarios(t, func(b *contractScenarios) {
 			r := b.open(contract.Managed, contract.Religious, nil)
 			r.Reading = contract.Secular
 			b.act(r, contract.Fund, "", func(d *contract.Decision) { d.Record.Reading = contract.Religious })
 		})
 	}},
 	{"a religious deposit without its review", []int{3}, "it moves money before a review", func(t *testing.T, w *contractStore) {
-		w.crafts(t, func(b *contractScenarios) {
+		w.withScenarios(t, func(b *contractScenarios) {
 			b.open(contract.Safekeeping, contract.Religious, func(d *contract.Decision) { d.Events = append(d.Events[:1:1], d.Events[2:]...) })
 		})
 	}},
-	{"an entry that goes on without one before it", []int{3}, "does not go on with the entry", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
-		continued(d)
+	{"an entry that goes on without one before it", []int{3}, "does not continue the entry", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
+		splitEntry(d)
 		d.Events[0].Entry, d.Events[1].Entry.Postings = nil, append(d.Events[0].Entry.Postings, d.Events[1].Entry.Postings...)
 	})},
 	{"an entry on another contract's account", []int{3}, "and by its entries that is", func(t *testing.T, w *contractStore) {
@@ -227,23 +227,23 @@ var lifecycleFaults = []contractFault{
 			return ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String())
 		}))(t, w)
 	}},
-	{"an entry on an account that no contract speaks of", []int{3}, "says nothing", moving("investment secular", contract.Profit,
+	{"an entry on an account that no contract speaks of", []int{3}, "says nothing", actWith("investment secular", contract.Profit,
 		`{"gross_profit":"10","period_end_date":"2026-09-09"}`, changePosting(ledger.Credit, ownPath("L:forgotten")))},
 	{"an entry of another asset", []int{3}, "has moved another asset", funding(func(d *contract.Decision) {
 		for i := range d.Events[0].Entry.Postings {
 			d.Events[0].Entry.Postings[i].Asset.Currency = "EUR"
 		}
 	})},
-	{"entries of two assets", []int{3}, "moves more than one asset", moving("investment secular", contract.Profit, `{"gross_profit":"10","period_end_date":"2026-09-09"}`, func(d *contract.Decision) {
+	{"entries of two assets", []int{3}, "moves more than one asset", actWith("investment secular", contract.Profit, `{"gross_profit":"10","period_end_date":"2026-09-09"}`, func(d *contract.Decision) {
 		for i := range d.Events[0].Entry.Postings {
 			d.Events[0].Entry.Postings[i].Asset.Currency = "EUR"
 		}
 	})},
-	{"an entry of no day", []int{3}, "its entry is of no day", funding(func(d *contract.Decision) {
+	{"an entry of no day", []int{3}, "its entry has an impossible day", funding(func(d *contract.Decision) {
 		d.Events[0].Entry.Effective = ledger.DateOf(time.Date(9001, 1, 1, 0, 0, 0, 0, time.UTC))
 	})},
 	{"rent before its day", []int{3}, "before its day", func(t *testing.T, w *contractStore) {
-		w.crafts(t, func(b *contractScenarios) {
+		w.withScenarios(t, func(b *contractScenarios) {
 			r := b.find("lease secular")
 			d, due := r.OnDue(ledger.MicrosOf(w.at.Add(40 * 24 * time.Hour)))
 			if !due {
@@ -252,7 +252,7 @@ var lifecycleFaults = []contractFault{
 			b.write(&d, r.version)
 		})
 	}},
-	{"a sale that has ended with what it holds", []int{3}, "and still holds", moving("sale secular", contract.SettleEarly, `{"rebate":"0"}`, func(d *contract.Decision) {
+	{"a sale that has ended with what it holds", []int{3}, "and still holds", actWith("sale secular", contract.SettleEarly, `{"rebate":"0"}`, func(d *contract.Decision) {
 		for _, name := range []string{"outstanding", "deferred_profit"} {
 			columnNamed(d.Record, name).Put(d.Record.Values, money.FromUint64(7))
 		}

@@ -19,138 +19,138 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-var keptFaults = []deliveryFault{
-	{"a delivery to another destination than its notice's", changedKept(func(row map[string]any) { row["t"] = make([]byte, 16) }), "goes elsewhere"},
-	{"a delivery that says something else than its notice", changedKept(func(row map[string]any) { row["b"] = []byte{1, 0, 4} }), "something else"},
-	{"a delivery of another source than its notice's", changedKept(func(row map[string]any) { row["s"] = make([]byte, 16) }), "another notice"},
-	{"a delivery of another page than its notice's", changedKept(func(row map[string]any) { row["p"] = int64(5) }), "another notice"},
-	{"a delivery of operators' contacts that is a merchant's", changedKept(func(row map[string]any) { row["l"] = []byte("x") }), "no channel"},
+var deliveryFaults = []deliveryFault{
+	{"a delivery to another destination than its notice's", changeRetried(func(row map[string]any) { row["t"] = make([]byte, 16) }), "has another destination"},
+	{"a delivery that has another content than its notice", changeRetried(func(row map[string]any) { row["b"] = []byte{1, 0, 4} }), "another content than its notice"},
+	{"a delivery of another source than its notice's", changeRetried(func(row map[string]any) { row["s"] = make([]byte, 16) }), "another notice"},
+	{"a delivery of another page than its notice's", changeRetried(func(row map[string]any) { row["p"] = int64(5) }), "another notice"},
+	{"a delivery of operators' contacts that is a merchant's", changeRetried(func(row map[string]any) { row["l"] = []byte("x") }), "has a channel that it can't have"},
 	{"a delivery that can't be read", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			n, _ := p.first(w.retried)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			n, _ := p.firstNotice(w.retried)
 			p.Group.Set(p.key("e", idOf(&n)...), []byte{1, 0xc0})
 		}))
 	}, "unknown form"},
 	{"a delivery without a notice", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			n, _ := p.first(w.retried)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			n, _ := p.firstNotice(w.retried)
 			_, rows := p.Rows(p.key("e", idOf(&n)...))
 			n.Booked += 5
 			p.Group.Set(p.key("e", idOf(&n)...), rows[0])
 		}))
-	}, "is kept and no notice"},
+	}, "has a row of its own and no notice"},
 	{"an acknowledged delivery that failed", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			p.kept(w.retried, func(row map[string]any) { attempts(row)[1].(map[string]any)["f"] = "status 500" })
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			p.changeDelivery(w.retried, func(row map[string]any) { attempts(row)[1].(map[string]any)["f"] = "status 500" })
 		}))
 	}, "is delivered, and its attempts leave it pending"},
 	{"a delivery that was acknowledged by an error", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			p.kept(w.retried, func(row map[string]any) { attempts(row)[1].(map[string]any)["s"] = 500 })
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			p.changeDelivery(w.retried, func(row map[string]any) { attempts(row)[1].(map[string]any)["s"] = 500 })
 		}))
-	}, "by an answer that is none"},
+	}, "by a response that is no acknowledgement"},
 	{"a delivery that went on after it was acknowledged", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			p.kept(w.retried, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[1]) })
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			p.changeDelivery(w.retried, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[1]) })
 		}))
 	}, "tried again after it was acknowledged"},
 	{"a delivery that was given up too early", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			p.kept(w.parked, func(row map[string]any) { row["a"] = attempts(row)[:5] })
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			p.changeDelivery(w.parked, func(row map[string]any) { row["a"] = attempts(row)[:5] })
 		}))
 	}, "is parked, and its attempts leave it pending"},
 	{"a delivery that was tried a seventh time", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			p.kept(w.parked, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[5]) })
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			p.changeDelivery(w.parked, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[5]) })
 		}))
 	}, "more than six times"},
 	{"more attempts before it was asked for again than in all", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.kept(w.again, func(row map[string]any) { row["r"] = 3 }) }))
-	}, "in all, or too many"},
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.changeDelivery(w.again, func(row map[string]any) { row["r"] = 3 }) }))
+	}, "or too many attempts"},
 	{"asked for again after another attempt than the marked one", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			p.kept(w.again, func(row map[string]any) { attempts(row)[0].(map[string]any)["s"] = 299 })
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			p.changeDelivery(w.again, func(row map[string]any) { attempts(row)[0].(map[string]any)["s"] = 299 })
 		}))
-	}, "without having been asked for again"},
+	}, "without having been requested again"},
 	{"a delivery that waits and is tried never", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			p.Group.Delete(p.waiting("r", failing))
-			p.kept(w.pending, func(row map[string]any) { delete(row, "n") })
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			p.Group.Delete(p.onlyKey("r", failing))
+			p.changeDelivery(w.pending, func(row map[string]any) { delete(row, "n") })
 		}))
 	}, "is"},
 	{"a delivery that waits for a year", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			key := p.waiting("r", failing)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			key := p.onlyKey("r", failing)
 			p.Group.Delete(key)
 			late := fixture.StartTime.AddDate(1, 0, 0).UnixMicro()
 			key = bytes.Clone(key)
 			binary.BigEndian.PutUint64(key[len(key)-17:], uint64(late))
 			p.Group.Set(key, []byte{})
-			p.kept(w.pending, func(row map[string]any) { row["n"] = late })
+			p.changeDelivery(w.pending, func(row map[string]any) { row["n"] = late })
 		}))
 	}, "later than the gap"},
 	{"a delivery that is tried before it was", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			key := p.waiting("r", failing)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			key := p.onlyKey("r", failing)
 			p.Group.Delete(key)
 			key = bytes.Clone(key)
 			binary.BigEndian.PutUint64(key[len(key)-17:], 1)
 			p.Group.Set(key, []byte{})
-			p.kept(w.pending, func(row map[string]any) { row["n"] = 1 })
+			p.changeDelivery(w.pending, func(row map[string]any) { row["n"] = 1 })
 		}))
 	}, "before its last attempt"},
 }
 
 // changedKept changes the delivery that was acknowledged at its second attempt.
-func changedKept(change func(row map[string]any)) func(t *testing.T, w *notifiedStore) {
+func changeRetried(change func(row map[string]any)) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.kept(w.retried, change) }))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.changeDelivery(w.retried, change) }))
 	}
 }
 
 var waitingFaults = []deliveryFault{
 	{"a delivery that waits and will not be tried", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.Group.Delete(p.waiting("r", failing)) }))
-	}, "is pending, and no row says so"},
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.Group.Delete(p.onlyKey("r", failing)) }))
+	}, "is pending, and has no row for that"},
 	{"a parked delivery that is not found", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.Group.Delete(p.waiting("p", failing)) }))
-	}, "is parked, and no row says so"},
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.Group.Delete(p.onlyKey("p", failing)) }))
+	}, "is parked, and has no row for that"},
 	{"a delivery that waits twice", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			key := bytes.Clone(p.waiting("r", failing))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			key := bytes.Clone(p.onlyKey("r", failing))
 			key[len(key)-10]++
 			p.Group.Set(key, []byte{})
 		}))
-	}, "one that waits, and is none"},
+	}, "it waits, and that is wrong"},
 	{"a delivery that waits and is over", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			n, _ := p.first(w.retried)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			n, _ := p.firstNotice(w.retried)
 			key := append(append([]byte{1}, n.To[:]...), binary.BigEndian.AppendUint64(nil, uint64(n.Booked))...)
 			p.set([]byte{}, "r", append(key, idOf(&n)...)...)
 		}))
-	}, "one that waits, and is none"},
+	}, "it waits, and that is wrong"},
 	{"a delivery that is parked at another destination", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			n, _ := p.first(w.parked)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			n, _ := p.firstNotice(w.parked)
 			p.set([]byte{}, "p", append(append([]byte{1}, w.hook[:]...), idOf(&n)...)...)
 		}))
-	}, "one that was given up, and is none"},
+	}, "it was given up, and that is wrong"},
 	{"a row that waits and says something", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.Group.Set(p.waiting("r", failing), []byte{1}) }))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.Group.Set(p.onlyKey("r", failing), []byte{1}) }))
 	}, "a"},
 	{"a cursor beyond what is unsettled", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.dropMarks(w.marked)
-			_, at := p.first(w.theirs)
+			_, at := p.firstNotice(w.theirs)
 			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
 		}))
-	}, "neither marked nor kept"},
+	}, "neither a mark nor a row of its own"},
 	{"a cursor that is at no page", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			_, at := p.first(w.marked)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			_, at := p.firstNotice(w.marked)
 			p.set(binary.BigEndian.AppendUint64(nil, uint64(at+1)), "c")
 		}))
-	}, "at no page"},
+	}, "points to none of their pages"},
 }
 
 var kvFaults = []deliveryFault{
@@ -159,88 +159,88 @@ var kvFaults = []deliveryFault{
 	{"a cursor of another length", withKV([]byte{1}, "c"), "unknown form"},
 	{"a second cursor", withKV(make([]byte, 8), "cx"), "unknown form"},
 	{"a message without a key", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.DeleteAll(p.key("i")) }))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.DeleteAll(p.key("i")) }))
 	}, "has no key"},
 	{"a key without a message", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			keys, rows := p.Rows(p.key("i"))
 			row := bytes.Clone(rows[0])
 			row[6]++
 			p.Group.Set(append(bytes.Clone(keys[0]), "/2"...), row)
 		}))
-	}, "has a key and is not there"},
+	}, "has a key and does not exist"},
 	{"a message with two keys", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			keys, rows := p.Rows(p.key("i"))
 			p.Group.Set(append(bytes.Clone(keys[0]), "/2"...), rows[0])
 		}))
 	}, "has two keys"},
 	{"a key of an unknown form", withKV([]byte{1}, "ix"), "unknown form"},
 	{"a message that can't be read", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.operatorMessage(func(row map[string]any) { row["b"] = []byte("{}") }) }))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.operatorMessage(func(row map[string]any) { row["b"] = []byte("{}") }) }))
 	}, "can't be read"},
 	{"a message to nobody", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.operatorMessage(func(row map[string]any) { row["t"] = make([]byte, 16) }) }))
-	}, "to nobody"},
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.operatorMessage(func(row map[string]any) { row["t"] = make([]byte, 16) }) }))
+	}, "has a destination that does not exist"},
 	{"a message that says that it is an event's", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.operatorMessage(func(row map[string]any) { row["k"] = 't' }) }))
-	}, "is no event's"},
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.operatorMessage(func(row map[string]any) { row["k"] = 't' }) }))
+	}, "belongs to no event"},
 }
 
 func withKV(row []byte, key string) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.set(row, key) }))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.set(row, key) }))
 	}
 }
 
 // operatorMessage rewrites the message to operators.
-func (p *kvPlanter) operatorMessage(change func(row map[string]any)) {
+func (p *kvCorrupter) operatorMessage(change func(row map[string]any)) {
 	_, rows := p.Rows(p.key("i"))
-	p.keptAt(rows[0], change)
+	p.changeDeliveryAt(rows[0], change)
 }
 
 // removed is the change by which retention removes everything booked before an instant.
-func removed(org ledger.ID, before time.Time) *posting.Change {
-	return &posting.Change{Outcome: true, Steps: []posting.Step{{
+func retentionChange(org ledger.ID, before time.Time) *posting.Change {
+	return &posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: notifier.RetentionSource(org), Events: []ledger.Event{{Name: "remove_deliveries"}},
 		Record: binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(before))),
 	}}}
 }
 
 // Changes that look like faults and are none.
-var noFaults = []deliveryFault{
+var soundDeliveries = []deliveryFault{
 	{"what is older than the retention", func(t *testing.T, w *notifiedStore) {
 		swept := fixture.StartTime.Add(12 * time.Hour)
-		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), removed(w.FirstDemo.Org, swept))
-		w.Plant(t, w.on(func(p *kvPlanter) {
+		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), retentionChange(w.FirstDemo.Org, swept))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.DeleteAll(p.key("n"))
 			p.DeleteAll(p.key("d"))
 			p.DeleteAll(p.key("p"))
 			p.DeleteAll(p.key("i"))
 			for _, r := range []*payment.Record{w.parked, w.retried, w.again} { // a pending delivery stays
-				n, _ := p.first(r)
+				n, _ := p.firstNotice(r)
 				p.set(nil, "e", idOf(&n)...)
 			}
 		}))
 	}, ""},
 	{"a cursor behind which everything is settled", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			_, at := p.first(w.theirs)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			_, at := p.firstNotice(w.theirs)
 			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
 		}))
 	}, ""},
 	{"what has never been tried", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.dropMarks(w.theirs) }))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.dropMarks(w.theirs) }))
 	}, ""},
 	{"the day of the last summaries", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeyKV(nil, ledger.ID{}, []byte("summaries")), []byte{0, 0, 0x4f, 1})
 		})
 	}, ""},
 	{"a payment right after its terminal got an address", func(t *testing.T, w *notifiedStore) {
 		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), unmarkingReader{})
 		defer n.close()
-		terminal := n.at(w, w.owner, directory.PaymentTerminal, "RUB", "/ok")
+		terminal := n.createTerminal(w, w.owner, directory.PaymentTerminal, "RUB", "/ok")
 		if r := n.pay(w, w.owner, "RUB", "4242424242424242"); r.Terminal != terminal {
 			t.Fatalf("paid at terminal %v: %q", r.Terminal, r.Failure.Describe("en"))
 		}
@@ -263,7 +263,7 @@ func TestNobodyRaisesTheRetention(t *testing.T) {
 	for name, raised := range map[string]time.Time{"to a time before the sweep": swept.Add(-time.Hour), "to a time to come": fixture.StartTime.AddDate(1, 0, 0)} {
 		t.Run(name, func(t *testing.T) {
 			w := copyNotifiedStore(t)
-			fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), removed(w.FirstDemo.Org, fixture.StartTime))
+			fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), retentionChange(w.FirstDemo.Org, fixture.StartTime))
 			fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 			in := openInsider(t, &w.Store, swept)
 			row := in.rows["record d"][0]

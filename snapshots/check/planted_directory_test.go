@@ -20,7 +20,7 @@ import (
 func oneOfEach(t *testing.T, w *fixture.Store) (sources map[ledger.Source]ledger.ID) {
 	t.Helper()
 	sources = map[ledger.Source]ledger.ID{{Kind: ledger.Platform, ID: directory.PlatformID}: directory.PlatformOrg}
-	for name, a := range administeredRecords(t, w) {
+	for name, a := range createShownRecords(t, w) {
 		switch name {
 		case "velocity", "opening balance", "settlement with a provider":
 		case "organization":
@@ -51,7 +51,7 @@ func TestARecordWithoutANeededColumnIsFound(t *testing.T) {
 		sources := oneOfEach(t, w)
 		var lacks []string
 		more = false
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			for source, org := range sources {
 				needed := slices.DeleteFunc(fixture.StoredColumns(source.Kind), func(c *schema.Column) bool { return !c.Required || c.Secret })
 				if n < len(needed) {
@@ -85,26 +85,26 @@ func TestEveryFaultOfARecordOfTheDirectoryBreaksItsRule(t *testing.T) {
 		{"a terminal whose merchant is told nowhere", "terminal", "merchant_params", []byte(`{"notify_url":1}`), []int{3}, ""},
 		{"a terminal of nobody", "terminal", "partner_id", int64(0), []int{3}, ""},
 		{"a key that is revoked without an event", "key", "revoked_at", ledger.Micros(1), []int{3}, `says "revoked", and its events lead to "active"`},
-		{"a key that ends before there was time", "key", "expires_at", ledger.Micros(-1), unreadable, "has a time before 1970"},
-		{"a key of nobody", "key", "partner_id", int64(-1), unreadable, "has a partner number below 1"},
-		{"a key with a hash of another length", "key", "hash", fixture.Raw{1}, unreadable, "column hash"},
+		{"a key that ends before there was time", "key", "expires_at", ledger.Micros(-1), unreadableRules, "has a time before 1970"},
+		{"a key of nobody", "key", "partner_id", int64(-1), unreadableRules, "has a partner number below 1"},
+		{"a key with a hash of another length", "key", "hash", fixture.Raw{1}, unreadableRules, "column hash"},
 		{"a key with another hash", "key", "hash", [32]byte{1}, []int{4}, "key"},
 		{"a partner with another login", "partner", "login", "other", []int{4}, "key"},
-		{"a partner whose overdraft can't be read", "partner", "overdraft_limit", fixture.Raw{1, 9}, unreadable, ""}, // its limit and its user are reported too
-		{"a partner whose addresses can't be read", "partner", "source_addresses", fixture.Raw("\x01x"), unreadable, ""},
+		{"a partner whose overdraft can't be read", "partner", "overdraft_limit", fixture.Raw{1, 9}, unreadableRules, ""}, // its limit and its user are reported too
+		{"a partner whose addresses can't be read", "partner", "source_addresses", fixture.Raw("\x01x"), unreadableRules, ""},
 		{"a partner with another number", "partner", "id", int64(99), []int{3, 4}, ""}, // its limit and its user name nobody, and its number has no claim
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
-			a := administeredRecords(t, w)[f.record]
+			a := createShownRecords(t, w)[f.record]
 			org := w.FirstDemo.Org
 			if a.source.Kind == ledger.Organization {
 				org = a.source.ID
 			}
-			w.Plant(t, func(p *fixture.Planter) { p.Column(org, a.source, f.column, f.value) })
+			w.Corrupt(t, func(p *fixture.Corrupter) { p.Column(org, a.source, f.column, f.value) })
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)
-			wantSaid(t, report, f.broken, f.says)
+			wantReason(t, report, f.broken, f.says)
 		})
 	}
 }

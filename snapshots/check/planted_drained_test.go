@@ -20,25 +20,25 @@ import (
 // In these faults the page buffer repeats lines that a page has too: the oldest lines of an
 // account with much traffic, and of the list of a partner with many payments.
 var drainedFaults = []fault{
-	{"a carried line of another amount, with its total", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := withLines(all, transferAccountPages(1)(w))[5]
+	{"a carried line of another amount, with its total", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		s := rowsWithLines(all, transferAccountPages(1)(w))[5]
 		part := &s.sections[s.find(transferAccountPages(1)(w))]
-		part.lines = onLine(raiseAmount)(p, part.lines)
-		layChunks(p, s)
+		part.lines = changeFirstLine(raiseAmount)(p, part.lines)
+		writeBufferRows(p, s)
 	}), []int{2}, "that its pages have otherwise"},
-	{"a carried line twice in its row", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := withLines(all, transferAccountPages(1)(w))[5]
+	{"a carried line twice in its row", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		s := rowsWithLines(all, transferAccountPages(1)(w))[5]
 		at := s.find(transferAccountPages(1)(w))
 		s.sections = slices.Insert(s.sections, at, s.sections[at])
-		layChunks(p, s)
+		writeBufferRows(p, s)
 	}), []int{2}, "out of the order of booking"},
-	{"a carried section of another account", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := withLines(all, transferAccountPages(1)(w))[5]
-		s.sections[s.find(transferAccountPages(1)(w))].prefix = onFees(w)
-		layChunks(p, s)
+	{"a carried section of another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		s := rowsWithLines(all, transferAccountPages(1)(w))[5]
+		s.sections[s.find(transferAccountPages(1)(w))].prefix = feesPrefix(w)
+		writeBufferRows(p, s)
 	}), []int{2}, ""}, // the fees account has no page after it, so the line belongs to no event
-	{"a carried row of a list with another transaction", inChunk(listOf(4), 5, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
-	{"a page that lacks a line of those carried", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, _ []chunk) {
+	{"a carried row of a list with another transaction", changeChunk(listOf(4), 5, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
+	{"a page that lacks a line of those carried", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, _ []bufferRow) {
 		keys, rows := p.Rows(transferAccountPages(1)(w))
 		var left []byte
 		n := 0
@@ -50,17 +50,17 @@ var drainedFaults = []fault{
 		}))
 		p.Group.Set(keys[1], left)
 	}), []int{2}, ""},
-	{"a line that is on a page and in the page buffer, after others that only the page buffer has", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := newest(all)[0]
+	{"a line that is on a page and in the page buffer, after others that only the page buffer has", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+		s := newestRows(all)[0]
 		lines := s.sections[s.find(transferAccountPages(1)(w))].lines
 		first, _, err := store.Span('p', lines)
 		fixture.Must(p.T, err)
 		p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, transferAccount(1), first), lines)
 	}), []int{2}, ""},
 	{"a row of a list that is on a page and in the page buffer, after others that only the page buffer has", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			list := listOf(w.FirstDemo.Partner)(w)
-			all := withLines(chunksOf(p, w.FirstDemo.Org), list)
+			all := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list)
 			s := all[len(all)-1]
 			lines := s.sections[s.find(list)].lines
 			first, _, err := store.Span('l', lines)
@@ -69,17 +69,17 @@ var drainedFaults = []fault{
 		})
 	}, []int{4}, ""},
 	{"a row that comes back in another group", func(t *testing.T, w *fixture.Store) {
-		row := drainedChunk(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
-			row.Group, row.Part = newest(chunksOf(p, w.FirstDemo.Org))[0].Group, 1
-			layChunks(p, row)
+		row := drainBuffer(t, w)
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			row.Group, row.Part = newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0].Group, 1
+			writeBufferRows(p, row)
 		})
 	}, []int{2, 5}, ""},
 	{"a row that comes back in its group with another amount", func(t *testing.T, w *fixture.Store) {
-		row := drainedChunk(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
-			row.sections[0].lines = onLine(raiseAmount)(p, row.sections[0].lines)
-			layChunks(p, row)
+		row := drainBuffer(t, w)
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			row.sections[0].lines = changeFirstLine(raiseAmount)(p, row.sections[0].lines)
+			writeBufferRows(p, row)
 		})
 	}, []int{2}, "that its pages have otherwise"},
 
@@ -87,13 +87,13 @@ var drainedFaults = []fault{
 	// room for the removal yet. The second occurs if the line was flushed when no other was
 	// buffered. Readers get the same answers.
 	{"a row that comes back in its group", func(t *testing.T, w *fixture.Store) {
-		row := drainedChunk(t, w)
-		w.Plant(t, func(p *fixture.Planter) { layChunks(p, row) })
+		row := drainBuffer(t, w)
+		w.Corrupt(t, func(p *fixture.Corrupter) { writeBufferRows(p, row) })
 	}, nil, ""},
 	{"a line that is on a page and in the page buffer, before others that only the page buffer has", func(t *testing.T, w *fixture.Store) {
 		postTransfers(t, w, 4, 1, 2)
-		w.Plant(t, func(p *fixture.Planter) {
-			s := withLines(chunksOf(p, w.FirstDemo.Org), transferAccountPages(1)(w))[0]
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), transferAccountPages(1)(w))[0]
 			lines := s.sections[s.find(transferAccountPages(1)(w))].lines
 			first, _, err := store.Span('p', lines)
 			fixture.Must(t, err)
@@ -103,15 +103,15 @@ var drainedFaults = []fault{
 }
 
 // drainedChunk has all lines of a group flushed and its row removed, and returns the row.
-func drainedChunk(t *testing.T, w *fixture.Store) (row chunk) {
+func drainBuffer(t *testing.T, w *fixture.Store) (row bufferRow) {
 	t.Helper()
 	postTransfers(t, w, 2, 1, 2)
-	lookAtRows(t, w, func(p *fixture.Planter) { row = newest(chunksOf(p, w.FirstDemo.Org))[0] })
+	lookAtRows(t, w, func(p *fixture.Corrupter) { row = newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0] })
 	w.Layout = 3
 	postTransfers(t, w, 8, 1, 2)
-	lookAtRows(t, w, func(p *fixture.Planter) {
-		left := chunksOf(p, w.FirstDemo.Org)
-		if len(left) != 3 || slices.ContainsFunc(left, func(s chunk) bool { return s.Group <= row.Group }) {
+	lookAtRows(t, w, func(p *fixture.Corrupter) {
+		left := bufferRowsOf(p, w.FirstDemo.Org)
+		if len(left) != 3 || slices.ContainsFunc(left, func(s bufferRow) bool { return s.Group <= row.Group }) {
 			t.Fatalf("%d rows are left, the first of group %d", len(left), left[0].Group)
 		}
 	})
@@ -119,11 +119,11 @@ func drainedChunk(t *testing.T, w *fixture.Store) (row chunk) {
 }
 
 // lookAtRows calls look with the rows of the closed store.
-func lookAtRows(t *testing.T, w *fixture.Store, inspect func(*fixture.Planter)) {
+func lookAtRows(t *testing.T, w *fixture.Store, inspect func(*fixture.Corrupter)) {
 	t.Helper()
 	s, err := store.Open(fixture.Options(w.Dir))
 	fixture.Must(t, err)
-	p := &fixture.Planter{T: t, Snap: s.Snapshot()}
+	p := &fixture.Corrupter{T: t, Snap: s.Snapshot()}
 	inspect(p)
 	p.Snap.Close()
 	fixture.Must(t, s.Close())
@@ -137,7 +137,7 @@ func TestEveryFaultOfAPageBufferBreaksItsRule(t *testing.T) {
 // A reader that goes backward through a list stops at the first row that is too old.
 func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
 	w := fixture.CopyWithLayout(t, fixture.Paged)
-	w.Plant(t, func(p *fixture.Planter) {
+	w.Corrupt(t, func(p *fixture.Corrupter) {
 		keys, rows := p.Rows(listOf(w.FirstDemo.Partner)(w))
 		p.Group.Set(keys[3], append(rows[3], rows[5]...))
 		p.Group.Delete(keys[5])
@@ -151,36 +151,36 @@ func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
 func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 	for name, c := range map[string]struct {
 		fill func(*testing.T, *fixture.Store)
-		is   func(w *fixture.Store, p *fixture.Planter, all []chunk) bool
+		is   func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool
 	}{
-		"traffic carries lines that the page buffer still has": {withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) bool {
+		"traffic carries lines that the page buffer still has": {withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool {
 			keys, _ := p.Rows(transferAccountPages(1)(w))
 			without := 2 // the group that wrote the account's first lines, and the one that filled its page
-			return len(keys) == 2 && len(withLines(all, transferAccountPages(1)(w))) == transferRounds-without
+			return len(keys) == 2 && len(rowsWithLines(all, transferAccountPages(1)(w))) == transferRounds-without
 		}},
-		"so do the payments of a busy partner": {func(*testing.T, *fixture.Store) {}, func(w *fixture.Store, p *fixture.Planter, all []chunk) bool {
+		"so do the payments of a busy partner": {func(*testing.T, *fixture.Store) {}, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool {
 			keys, _ := p.Rows(listOf(4)(w))
-			return len(keys) > 1 && len(withLines(all, listOf(4)(w))) > 100
+			return len(keys) > 1 && len(rowsWithLines(all, listOf(4)(w))) > 100
 		}},
-		"a crowd is divided into shards": {withFullChunks, func(_ *fixture.Store, _ *fixture.Planter, all []chunk) bool {
-			rows := newest(all)
+		"a crowd is divided into shards": {withShards, func(_ *fixture.Store, _ *fixture.Corrupter, all []bufferRow) bool {
+			rows := newestRows(all)
 			return len(rows) == 16 && rows[15].Shard == 15
 		}},
-		"a long group has two parts": {long, func(_ *fixture.Store, _ *fixture.Planter, all []chunk) bool {
-			rows := newest(all)
+		"a long group has two parts": {withLongChunk, func(_ *fixture.Store, _ *fixture.Corrupter, all []bufferRow) bool {
+			rows := newestRows(all)
 			return len(rows) == 2 && rows[1].Part == 1 && rows[1].Shard == store.Unsharded
 		}},
-		"two pairs are in two groups": {twoPairs, func(w *fixture.Store, _ *fixture.Planter, all []chunk) bool {
+		"two pairs are in two groups": {twoPairs, func(w *fixture.Store, _ *fixture.Corrupter, all []bufferRow) bool {
 			a, b := all[len(all)-2], all[len(all)-1]
 			return b.Group == a.Group+1 && a.find(transferAccountPages(1)(w)) >= 0 && b.find(transferAccountPages(3)(w)) >= 0
 		}},
-		"what is worked off is carried and removed": {func(t *testing.T, w *fixture.Store) { drainedChunk(t, w) }, func(*fixture.Store, *fixture.Planter, []chunk) bool { return true }},
+		"what is worked off is carried and removed": {func(t *testing.T, w *fixture.Store) { drainBuffer(t, w) }, func(*fixture.Store, *fixture.Corrupter, []bufferRow) bool { return true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			c.fill(t, w)
-			lookAtRows(t, w, func(p *fixture.Planter) {
-				if !c.is(w, p, chunksOf(p, w.FirstDemo.Org)) {
+			lookAtRows(t, w, func(p *fixture.Corrupter) {
+				if !c.is(w, p, bufferRowsOf(p, w.FirstDemo.Org)) {
 					t.Error("the page buffer is not what this test needs")
 				}
 			})
@@ -192,21 +192,21 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 // A server refuses to start with a page buffer that it can't parse, because the lines in it
 // would be lost.
 func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
-	of := func(change func(*chunk)) func(*fixture.Store, *fixture.Planter) {
-		return func(w *fixture.Store, p *fixture.Planter) {
-			s := newest(chunksOf(p, w.FirstDemo.Org))[0]
+	of := func(change func(*bufferRow)) func(*fixture.Store, *fixture.Corrupter) {
+		return func(w *fixture.Store, p *fixture.Corrupter) {
+			s := newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0]
 			change(&s)
-			layChunks(p, s)
+			writeBufferRows(p, s)
 		}
 	}
-	for name, plant := range map[string]func(*fixture.Store, *fixture.Planter){
-		"a row of another form": func(w *fixture.Store, p *fixture.Planter) {
-			p.Group.Set(store.KeyBufferRow(nil, newest(chunksOf(p, w.FirstDemo.Org))[0].BufferKey), []byte{0xff, 0xff})
+	for name, plant := range map[string]func(*fixture.Store, *fixture.Corrupter){
+		"a row of another form": func(w *fixture.Store, p *fixture.Corrupter) {
+			p.Group.Set(store.KeyBufferRow(nil, newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0].BufferKey), []byte{0xff, 0xff})
 		},
-		"a row of an unknown shard":       of(func(s *chunk) { s.Shard = 77 }),
-		"lines that are cut short":        of(func(s *chunk) { s.sections[0].lines = s.sections[0].lines[:3] }),
-		"a section of an unknown account": of(func(s *chunk) { s.sections[0].prefix = s.sections[0].prefix[:20] }),
-		"a page under what it has": func(w *fixture.Store, p *fixture.Planter) {
+		"a row of an unknown shard":       of(func(s *bufferRow) { s.Shard = 77 }),
+		"lines that are cut short":        of(func(s *bufferRow) { s.sections[0].lines = s.sections[0].lines[:3] }),
+		"a section of an unknown account": of(func(s *bufferRow) { s.sections[0].prefix = s.sections[0].prefix[:20] }),
+		"a page under what it has": func(w *fixture.Store, p *fixture.Corrupter) {
 			keys, _ := p.Rows(transferAccountPages(1)(w))
 			p.Group.Set(keys[0], []byte{0xff, 0xff, 0xff})
 		},
@@ -214,7 +214,7 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			postTransfers(t, w, 2, 1, 2)
-			w.Plant(t, func(p *fixture.Planter) { plant(w, p) })
+			w.Corrupt(t, func(p *fixture.Corrupter) { plant(w, p) })
 			j, err := posting.Open(posting.Options{Store: fixture.Options(w.Dir), Clock: clock.NewManual(fixture.StartTime), Log: fixture.NoLog})
 			if damage, ok := errors.AsType[*store.DamageError](err); !ok {
 				if err == nil {
@@ -224,7 +224,7 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 			} else if text := damage.Error(); strings.Count(text, "restore from a backup") != 1 {
 				t.Errorf("it says %q", text)
 			}
-			if exit, text := refused(t, check.VerifyConfig{Data: w.Dir}); exit != 1 || !strings.HasPrefix(text, "mizan: storage: the store is damaged: ") {
+			if exit, text := verifyRefused(t, check.VerifyConfig{Data: w.Dir}); exit != 1 || !strings.HasPrefix(text, "mizan: storage: the store is damaged: ") {
 				t.Errorf("exit %d, printed:\n%s", exit, text)
 			}
 		})
@@ -233,9 +233,9 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 
 func TestTheDigestCoversPageBuffers(t *testing.T) {
 	w := fixture.Copy(t)
-	row := drainedChunk(t, w)
+	row := drainBuffer(t, w)
 	before := w.Check(t, check.Inputs{}).Digest
-	w.Plant(t, func(p *fixture.Planter) { layChunks(p, row) })
+	w.Corrupt(t, func(p *fixture.Corrupter) { writeBufferRows(p, row) })
 	if after := w.Check(t, check.Inputs{}).Digest; after == before {
 		t.Error("a row more has the digest of before")
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 var refundFaults = []fault{
-	scenarioFault("more refunded than was charged", "more is given back than was captured", func(s *scenarios) {
+	scenarioFault("more refunded than was charged", "more is refunded than was captured", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.record.Amount = money.FromUint64(400)
 		l.refund(400, func(d *payment.Decision) { d.Record.Amount = money.FromUint64(300) })
@@ -21,23 +21,23 @@ var refundFaults = []fault{
 	scenarioFault("a refund that takes less than it held", "it is not what the refund holds", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
-		l.op(payment.VerdictCharged, func(d *payment.Decision) { pair(last(d).Entry) })
+		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(last(d).Entry) })
 	}),
 	scenarioFault("a share of the fee rounded up", "returns another part of its fee than its refunds make", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
 			d.Record.Op.RefundedFee = fixture.MustAdd(d.Record.Op.RefundedFee, 1)
-			move(last(d).Entry, ledger.PartnerAvailable(d.Record.Partner), ledger.Fees)
+			moveOne(last(d).Entry, ledger.PartnerAvailable(d.Record.Partner), ledger.Fees)
 		})
 	}),
 	scenarioFault("a conversion back that is rounded up", "converts another part back than its refunds make", func(s *scenarios) {
 		l := s.pay(300, withRate(terms(payment.Fees{}), "0.77"))
-		l.refund(101, func(d *payment.Decision) { less(last(d).Entry.Postings, "EUR") })
+		l.refund(101, func(d *payment.Decision) { reduce(last(d).Entry.Postings, "EUR") })
 	}),
 	scenarioFault("a refund at another partner's expense", "returns its money in another way than it came", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100, func(d *payment.Decision) {
-			rename(last(d).Entry, ledger.PartnerAvailable(1), ledger.PartnerAvailable(7))
+			renameAccount(last(d).Entry, ledger.PartnerAvailable(1), ledger.PartnerAvailable(7))
 		})
 	}),
 	scenarioFault("a refund of another amount than is asked for", "for a refund that it does not name", func(s *scenarios) {
@@ -47,15 +47,15 @@ var refundFaults = []fault{
 	scenarioFault("a refund that the record forgets in part", "and its entries say", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
-		l.op(payment.VerdictCharged, func(d *payment.Decision) { d.Record.Refunded = money.FromUint64(99) })
+		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { d.Record.Refunded = money.FromUint64(99) })
 	}),
 	scenarioFault("a refund that a second one's refusal hides", `is "charged", and has refunded 100`, func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
-		l.op(payment.VerdictCharged)
+		l.answerOperation(payment.VerdictCharged)
 		l.refund(100)
-		l.op(payment.VerdictPending)
-		l.op(payment.VerdictRefused, func(d *payment.Decision) {
+		l.answerOperation(payment.VerdictPending)
+		l.answerOperation(payment.VerdictRefused, func(d *payment.Decision) {
 			last(d).Name, last(d).To, d.Record.Status = string(payment.RefundRefused), "charged", payment.Charged
 		})
 	}),
@@ -66,7 +66,7 @@ var refundFaults = []fault{
 }
 
 // move takes one minor unit off a line of an entry and adds it to another line.
-func move(entry *ledger.Entry, from, to ledger.Path) {
+func moveOne(entry *ledger.Entry, from, to ledger.Path) {
 	for i := range entry.Postings {
 		switch p := &entry.Postings[i]; p.Account {
 		case from:
@@ -77,7 +77,7 @@ func move(entry *ledger.Entry, from, to ledger.Path) {
 	}
 }
 
-func rename(entry *ledger.Entry, from, to ledger.Path) {
+func renameAccount(entry *ledger.Entry, from, to ledger.Path) {
 	for i := range entry.Postings {
 		if p := &entry.Postings[i]; p.Account == from {
 			p.Account, p.Spill = to, ""
@@ -112,10 +112,10 @@ var returnFaults = []fault{
 			first, second := s.refundedInPart(), s.refundedInPart()
 			first.reverse()
 			second.reverse()
-			w.PlantLater(first.record.ID, func(r *payment.Record) { r.ReturnID = second.record.ReturnID })
-			w.PlantLater(second.record.ID, func(r *payment.Record) { r.ReturnID = first.record.ReturnID })
+			w.CorruptLater(first.record.ID, func(r *payment.Record) { r.ReturnID = second.record.ReturnID })
+			w.CorruptLater(second.record.ID, func(r *payment.Record) { r.ReturnID = first.record.ReturnID })
 		})
-		w.PlantAll(t)
+		w.CorruptAll(t)
 	}, []int{3}, "does not name it"},
 }
 
@@ -123,7 +123,7 @@ func (s *scenarios) refundedInPart() *scenario {
 	s.t.Helper()
 	l := s.pay(300, terms(payment.Fees{}))
 	l.refund(100)
-	l.op(payment.VerdictCharged)
+	l.answerOperation(payment.VerdictCharged)
 	return l
 }
 
@@ -135,7 +135,7 @@ func splitScenario(name, says string, fn func(*scenarios)) fault {
 }
 
 // split moves an amount of the partner's line of an entry to the account of what is owed.
-func split(entry *ledger.Entry, owed uint64, side ledger.Side) {
+func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
 		if p.Account != ledger.PartnerAvailable(1) {
@@ -151,23 +151,23 @@ func split(entry *ledger.Entry, owed uint64, side ledger.Side) {
 	}
 }
 
-const wrongSplit = "splits a partner's line another way than its accounts ask for"
+const wrongSplit = "splits a partner's balance differently than its accounts require"
 
 var splitFaults = []fault{
 	splitScenario("a credit that pays off what nobody owes", wrongSplit, func(s *scenarios) {
-		s.pay(300, terms(fees()), func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Credit) })
+		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Credit) })
 	}),
 	splitScenario("a debit that is owed though it is there", wrongSplit, func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100)
-		l.op(payment.VerdictCharged, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
+		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
 	}),
 	splitScenario("a payout that is owed though it was held", wrongSplit, func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
 	}),
-	splitScenario("a line both ways", "moves a partner's line both ways", func(s *scenarios) {
-		s.pay(300, terms(fees()), func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
+	splitScenario("a line both ways", "moves a partner's balance in both directions", func(s *scenarios) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
 	}),
 	splitScenario("a debt that a credit passes by", wrongSplit, func(s *scenarios) {
 		s.w.FirstDemo.Partner = s.w.Trades.Partner
@@ -177,19 +177,19 @@ var splitFaults = []fault{
 		t.Asset = r.Asset
 		l := s.create(r, t)
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
-			rename(last(d).Entry, ledger.PartnerAvailable(s.w.Trades.Partner), ledger.PartnerAvailable(s.w.Trades.Partner))
+			renameAccount(last(d).Entry, ledger.PartnerAvailable(s.w.Trades.Partner), ledger.PartnerAvailable(s.w.Trades.Partner))
 		})
 	}),
 	splitScenario("a payout of what is not there", "available, and its overdraft is 0", func(s *scenarios) {
 		s.w.FirstDemo.Partner = 7
-		s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
+		s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.MustRecord = nil, true })
 	}),
 	splitScenario("a payout of what a refused refund had held", "available, and its overdraft is 0", func(s *scenarios) {
 		s.w.FirstDemo.Partner = 7
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(300)
-		l.op(payment.VerdictRefused)
-		s.create(s.request(payment.Payout, 301), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
+		l.answerOperation(payment.VerdictRefused)
+		s.create(s.request(payment.Payout, 301), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.MustRecord = nil, true })
 	}),
 	{"a refund of what is not there any more", func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, func(s *scenarios) {
@@ -210,23 +210,23 @@ var splitFaults = []fault{
 
 var sealedFaults = []fault{
 	{"a card that is sealed for a closed transaction", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)), []byte("a sealed card"))
 		})
-	}, []int{3}, "which keeps no card"},
+	}, []int{3}, "which has no sealed card"},
 	{"a card that is sealed for nobody", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(uuid.New())), []byte("a sealed card"))
 		})
-	}, []int{3}, "which is not there"},
+	}, []int{3}, "which does not exist"},
 	{"a sealed row with an unknown key", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(append(store.KeySealeds(nil, w.FirstDemo.Org), 1), []byte("a sealed card"))
 		})
 	}, []int{3}, "a sealed row of an unknown form"},
 	{"a card that was sealed and is gone", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
-			p.Group.Delete(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(w.Trades.Acting.ID)))
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			p.Group.Delete(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(w.Trades.AwaitingPayer.ID)))
 		})
-	}, []int{3}, "keeps its card, and nothing is sealed for it"},
+	}, []int{3}, "says that its card is sealed, and has no sealed row"},
 }

@@ -22,35 +22,35 @@ var noticeFaults = []deliveryFault{
 		at, request := decisionFor(&w.Store, "")
 		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Record.Notified, d.Record.Unwanted = 1, 1
-		w.Submit(t, decidedWithoutVolumes(w.FirstDemo.Org, &d, 0))
+		w.Submit(t, changeWithoutCounts(w.FirstDemo.Org, &d, 0))
 	}, "has notified of 1 transitions, and 0 of the notices are there"},
 	{"a transition that was not counted", func(t *testing.T, w *notifiedStore) {
 		at, request := decisionFor(&w.Store, "")
 		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Record.Unwanted = 1
-		w.Submit(t, decidedWithoutVolumes(w.FirstDemo.Org, &d, 0))
+		w.Submit(t, changeWithoutCounts(w.FirstDemo.Org, &d, 0))
 	}, "has notified of 0 transitions and not of 0 and 1, and its events have 2"},
 	{"a notice that is lost", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.dropMarks(w.marked)
-			p.notice(w.marked, func(store.Notice) []store.Notice { return nil })
+			p.changeNotice(w.marked, func(store.Notice) []store.Notice { return nil })
 		}))
 	}, "has notified of 2 transitions, and 1 of the notices are there"},
 	{"a notice of no event", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, 1_000)...), page(store.Notice{
 				Booked: 1_000, Source: fixture.TransactionSource(w.marked.ID), Channel: 1, To: w.hook, Body: []byte{1, 0, 3},
 			}))
 		}))
-	}, "tells of no event"},
+	}, "belongs to no event"},
 	{"a notice behind the last event", func(t *testing.T, w *notifiedStore) {
 		const late = 1 << 60
-		w.Plant(t, w.on(func(p *kvPlanter) {
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, late)...), page(store.Notice{
 				Booked: late, Source: fixture.TransactionSource(w.marked.ID), Channel: 1, To: w.hook, Body: []byte{1, 0, 3},
 			}))
 		}))
-	}, "tells of no event"},
+	}, "belongs to no event"},
 	{"two notices of one event by one channel", changedNotice(func(n store.Notice) []store.Notice { return []store.Notice{n, n} }), "out of order"},
 	{"a notice of another record's event", changedNotice(func(n store.Notice) []store.Notice {
 		n.Source.ID[3]++
@@ -60,7 +60,7 @@ var noticeFaults = []deliveryFault{
 		n.Body = bytes.Clone(n.Body)
 		n.Body[2]++
 		return []store.Notice{n}
-	}), "tells of another status"},
+	}), "has another status"},
 	{"a notice that can't be read", changedNotice(func(n store.Notice) []store.Notice {
 		n.Body = append(bytes.Clone(n.Body), 0)
 		return []store.Notice{n}
@@ -69,37 +69,37 @@ var noticeFaults = []deliveryFault{
 		other := n
 		other.Channel = byte(posting.Stream)
 		return []store.Notice{n, other}
-	}), "says nothing"},
+	}), "is not for its record"},
 	{"a message to operators that can't be read", changedNotice(func(n store.Notice) []store.Notice {
 		other := n
 		other.Channel, other.Body = byte(posting.Operators), []byte("{}")
 		return []store.Notice{n, other}
 	}), "can't be read"},
 	{"a notice to another partner", changedNotice(func(n store.Notice) []store.Notice {
-		n.To = notifiedMaster.terminals[acknowledging]
+		n.To = notifiedTemplate.terminals[acknowledging]
 		return []store.Notice{n}
 	}), "another partner"},
 	{"a notice to nobody", changedNotice(func(n store.Notice) []store.Notice {
 		n.To[3]++
 		return []store.Notice{n}
-	}), "to nobody"},
+	}), "has a destination that does not exist"},
 	{"a page of notices that can't be read", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			_, at := p.first(w.parked)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			_, at := p.firstNotice(w.parked)
 			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, uint64(at))...), []byte{9})
 		}))
 	}, "n"}, // the missing notices are reported too
-	{"nobody is notified although the terminal has an address", plantUnmarked(acknowledging), "an address was set"},
-	{"nobody is notified although the partner has an address", plantUnmarked(ofTheHeir), "an address was set"},
-	{"nobody is notified although there is a terminal for it", plantUnmarked(unserved), "an address was set"},
+	{"nobody is notified although the terminal has an address", payWithoutAddress(acknowledging), "an address was set"},
+	{"nobody is notified although the partner has an address", payWithoutAddress(ofTheHeir), "an address was set"},
+	{"nobody is notified although there is a terminal for it", payWithoutAddress(unserved), "an address was set"},
 }
 
 // changedNotice changes a notice for which no attempt was made yet.
 func changedNotice(change func(n store.Notice) []store.Notice) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.dropMarks(w.theirs)
-			p.notice(w.theirs, change)
+			p.changeNotice(w.theirs, change)
 		}))
 	}
 }
@@ -123,7 +123,7 @@ func (unmarkingReader) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to led
 func (unmarkingReader) Address(ledger.ID, ledger.ID) (a actors.Address, set bool) { return a, false }
 
 // plantUnmarked makes a payment while the addresses that are set are not found.
-func plantUnmarked(currency money.Currency) func(t *testing.T, w *notifiedStore) {
+func payWithoutAddress(currency money.Currency) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), unmarkingReader{})
 		defer n.close()
@@ -136,56 +136,56 @@ func plantUnmarked(currency money.Currency) func(t *testing.T, w *notifiedStore)
 }
 
 var markFaults = []deliveryFault{
-	{"a mark of a notice that is not there", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			n, at := p.first(w.parked)
+	{"a mark of a notice that does not exist", func(t *testing.T, w *notifiedStore) {
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			n, at := p.firstNotice(w.parked)
 			n.Booked += 7
-			p.marks(at, &n, 200)
+			p.setMark(at, &n, 200)
 		}))
 	}, "no notice of its page"},
-	{"a mark on a page that is not there", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			n, at := p.first(w.marked)
+	{"a mark on a page that does not exist", func(t *testing.T, w *notifiedStore) {
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			n, at := p.firstNotice(w.marked)
 			n.Booked += 7
-			p.marks(at+7, &n, 200)
+			p.setMark(at+7, &n, 200)
 		}))
-	}, "page of notices that is not there"},
+	}, "page of notices that does not exist"},
 	{"a mark behind the last page", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			n, _ := p.first(w.marked)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			n, _ := p.firstNotice(w.marked)
 			n.Booked = 1 << 60
-			p.marks(1<<60, &n, 200)
+			p.setMark(1<<60, &n, 200)
 		}))
-	}, "page of notices that is not there"},
+	}, "page of notices that does not exist"},
 	{"a delivery that is marked twice", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			_, at := p.first(w.theirs)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			_, at := p.firstNotice(w.theirs)
 			keys, rows := p.Rows(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(at))...))
 			p.Group.Set(keys[0], append(bytes.Clone(rows[0]), rows[0][1:]...))
 		}))
 	}, "marked twice"},
 	{"an acknowledgement that is none", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			n, at := p.first(w.theirs)
-			p.marks(at, &n, 302)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			n, at := p.firstNotice(w.theirs)
+			p.setMark(at, &n, 302)
 		}))
-	}, "by an answer that is none"},
+	}, "by a response that is no acknowledgement"},
 	{"marks that can't be read", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			keys, _ := p.Rows(p.key("d"))
 			p.Group.Set(keys[0], []byte{7})
 		}))
 	}, "marks of deliveries"},
 	{"a delivery that is marked and parked", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			n, at := p.first(w.parked)
-			p.marks(at, &n, 200)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			n, at := p.firstNotice(w.parked)
+			p.setMark(at, &n, 200)
 		}))
-	}, "is parked without having been asked for again"},
+	}, "is parked without having been requested again"},
 	{"a delivery that is marked and waits", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) {
-			n, at := p.first(w.pending)
-			p.marks(at, &n, 200)
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			n, at := p.firstNotice(w.pending)
+			p.setMark(at, &n, 200)
 		}))
-	}, "is pending without having been asked for again"},
+	}, "is pending without having been requested again"},
 }

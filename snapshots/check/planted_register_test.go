@@ -27,15 +27,15 @@ func bigEndian(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // plantRegister plants changed rows in the register of the active issue, which has two holders
 // with three subscriptions.
-func plantRegister(change func(p *fixture.Planter, org, id ledger.ID)) func(*testing.T, *contractStore) {
+func corruptRegister(change func(p *fixture.Corrupter, org, id ledger.ID)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
-		w.Plant(t, func(p *fixture.Planter) { change(p, w.FirstDemo.Org, w.contracts["issue secular"]) })
+		w.Corrupt(t, func(p *fixture.Corrupter) { change(p, w.FirstDemo.Org, w.contracts["issue secular"]) })
 	}
 }
 
 // plantSubscription changes the first subscription.
-func plantSubscription(change func(s *contract.Subscription)) func(*testing.T, *contractStore) {
-	return plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+func corruptSubscription(change func(s *contract.Subscription)) func(*testing.T, *contractStore) {
+	return corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		keys, rows := p.Rows(registerKey(org, id, contractactor.SubscriptionRow))
 		s, err := contract.ReadSubscription(1, rows[0])
 		fixture.Must(p.T, err)
@@ -45,8 +45,8 @@ func plantSubscription(change func(s *contract.Subscription)) func(*testing.T, *
 }
 
 // plantPosition changes the first holder.
-func plantPosition(change func(h *contract.Holder)) func(*testing.T, *contractStore) {
-	return plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+func corruptPosition(change func(h *contract.Holder)) func(*testing.T, *contractStore) {
+	return corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		keys, rows := p.Rows(registerKey(org, id, contractactor.HolderRow))
 		h, err := contract.ReadHolder(1, rows[0])
 		fixture.Must(p.T, err)
@@ -58,46 +58,46 @@ func plantPosition(change func(h *contract.Holder)) func(*testing.T, *contractSt
 const otherRows = "rows in its register"
 
 var registerFaults = []contractFault{
-	{"a subscription of more certificates", []int{3}, "or others", plantSubscription(func(s *contract.Subscription) { s.Certificates++ })},
-	{"a subscription on another day", []int{3}, "or others", plantSubscription(func(s *contract.Subscription) { s.On++ })},
-	{"a subscription of another holder", []int{3}, "not those of its subscriptions", plantSubscription(func(s *contract.Subscription) { s.Holder = 2 })},
-	{"a subscription of somebody else", []int{3}, "not those of its subscriptions", plantSubscription(func(s *contract.Subscription) { s.Investor[0]++ })},
-	{"a holder with more certificates", []int{3}, "not those of its subscriptions", plantPosition(func(h *contract.Holder) { h.Certificates++ })},
-	{"a holder who is somebody else", []int{3, 4}, "does not find holder 1", plantPosition(func(h *contract.Holder) { h.Investor[15]++ })},
-	{"a subscription that is missing", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+	{"a subscription of more certificates", []int{3}, "or others", corruptSubscription(func(s *contract.Subscription) { s.Certificates++ })},
+	{"a subscription on another day", []int{3}, "or others", corruptSubscription(func(s *contract.Subscription) { s.On++ })},
+	{"a subscription of another holder", []int{3}, "not those of its subscriptions", corruptSubscription(func(s *contract.Subscription) { s.Holder = 2 })},
+	{"a subscription of somebody else", []int{3}, "not those of its subscriptions", corruptSubscription(func(s *contract.Subscription) { s.Investor[0]++ })},
+	{"a holder with more certificates", []int{3}, "not those of its subscriptions", corruptPosition(func(h *contract.Holder) { h.Certificates++ })},
+	{"a holder who is somebody else", []int{3, 4}, "does not find holder 1", corruptPosition(func(h *contract.Holder) { h.Investor[15]++ })},
+	{"a subscription that is missing", []int{3}, otherRows, corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		p.Group.Delete(registerKey(org, id, contractactor.SubscriptionRow, bigEndian(3)...))
 	})},
-	{"a subscription that is missing before others", []int{3}, "missing or damaged", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+	{"a subscription that is missing before others", []int{3}, "missing or damaged", corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		p.Group.Delete(registerKey(org, id, contractactor.SubscriptionRow, bigEndian(2)...))
 	})},
-	{"one subscription more", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+	{"one subscription more", []int{3}, otherRows, corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		_, rows := p.Rows(registerKey(org, id, contractactor.SubscriptionRow))
 		p.Group.Set(registerKey(org, id, contractactor.SubscriptionRow, bigEndian(4)...), rows[2])
 	})},
-	{"a holder who is missing", []int{3, 4}, "has 2 holders, and its register 1", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+	{"a holder who is missing", []int{3, 4}, "has 2 holders, and its register 1", corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		p.Group.Delete(registerKey(org, id, contractactor.HolderRow, bigEndian(2)...))
 	})},
-	{"an investor with another number", []int{3}, "does not find holder", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+	{"an investor with another number", []int{3}, "does not find holder", corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		keys, rows := p.Rows(registerKey(org, id, contractactor.InvestorRow))
 		p.Group.Set(keys[0], []byte{3 - rows[0][0]})
 	})},
-	{"an investor who is no holder", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+	{"an investor who is no holder", []int{3}, otherRows, corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		nobody := fixture.NewID()
 		p.Group.Set(registerKey(org, id, contractactor.InvestorRow, nobody[:]...), []byte{1})
 	})},
-	{"a register of no contract", []int{3}, "of no contract", plantRegister(func(p *fixture.Planter, org, _ ledger.ID) {
+	{"a register of no contract", []int{3}, "of no contract", corruptRegister(func(p *fixture.Corrupter, org, _ ledger.ID) {
 		p.Group.Set(registerKey(org, fixture.NewID(), contractactor.HolderRow, bigEndian(1)...), contract.AppendHolder(nil, &contract.Holder{Investor: fixture.NewID(), Certificates: 1}))
 	})},
-	{"a row of an unknown kind in a register", []int{3}, "of no contract", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+	{"a row of an unknown kind in a register", []int{3}, "of no contract", corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		p.Group.Set(registerKey(org, id, 'x', bigEndian(1)...), []byte{1})
 	})},
-	{"a record with another number of subscriptions", []int{3}, "says 4 subscriptions", put("issue secular", "subscriptions_total", int64(4))},
-	{"a record with another number of holders", []int{3}, "has 3 holders", put("issue secular", "holders_total", int64(3))},
-	{"a batch of nothing", []int{3}, "a batch of nothing", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
+	{"a record with another number of subscriptions", []int{3}, "says 4 subscriptions", setColumn("issue secular", "subscriptions_total", int64(4))},
+	{"a record with another number of holders", []int{3}, "has 3 holders", setColumn("issue secular", "holders_total", int64(3))},
+	{"a batch of nothing", []int{3}, "a batch, and no action", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
 		d.Events[0].Name = string(contract.Batch)
 	})},
-	{"a batch too many", []int{3}, "has 1 batches behind", func(t *testing.T, w *contractStore) {
-		moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, func(d *contract.Decision) {
+	{"a batch too many", []int{3}, "has 1 batches after", func(t *testing.T, w *contractStore) {
+		actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, func(d *contract.Decision) {
 			whole := d.Events[0].Entry
 			first, rest := *whole, *whole
 			// The lines of the issue and of the first holder, then those of the second holder.
@@ -113,7 +113,7 @@ var registerFaults = []contractFault{
 			d.Events = append(d.Events, ledger.Event{Name: string(contract.Batch), From: d.Events[0].To, To: d.Events[0].To, Entry: &rest})
 		})(t, w)
 	}},
-	{"a holder who was paid another one's part", []int{3}, "something else than their parts", moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, func(d *contract.Decision) {
+	{"a holder who was paid another one's part", []int{3}, "something else than their parts", actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, func(d *contract.Decision) {
 		var paid []int
 		for i, p := range d.Events[0].Entry.Postings {
 			if p.Side == ledger.Credit && strings.HasPrefix(string(p.Account), "L:customer:") {
@@ -138,7 +138,7 @@ func TestEveryByteOfARegisterIsChecked(t *testing.T) {
 	for range 24 {
 		w := copyContractStore(t, fixture.Paged)
 		text := ""
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, []byte{contractactor.RegisterRows}))
 			i := d.IntN(len(keys))
 			at, by := d.IntN(len(rows[i])), byte(1+d.IntN(255))

@@ -65,7 +65,7 @@ func withSubscriptions(t *testing.T) *recurrence {
 }
 
 // changeSubscription changes a subscription's payload.
-func changeSubscription(p *fixture.Planter, org, id ledger.ID, change func(r *subscription.Record)) {
+func changeSubscription(p *fixture.Corrupter, org, id ledger.ID, change func(r *subscription.Record)) {
 	p.T.Helper()
 	p.Record(org, ledger.Source{Kind: ledger.Subscription, ID: id}, func(_ *store.Envelope, payload []byte) []byte {
 		r, err := subscriptionactor.Decode(id, payload)
@@ -76,7 +76,7 @@ func changeSubscription(p *fixture.Planter, org, id ledger.ID, change func(r *su
 }
 
 // lastRenewalOf returns the transaction of a subscription's last renewal.
-func lastRenewalOf(p *fixture.Planter, org, id ledger.ID) (last ledger.ID) {
+func lastRenewalOf(p *fixture.Corrupter, org, id ledger.ID) (last ledger.ID) {
 	p.T.Helper()
 	_, rows := p.Rows(store.KeyRecord(nil, org, ledger.Source{Kind: ledger.Subscription, ID: id}))
 	_, payload, _ := store.DecodeRecord(rows[0])
@@ -86,7 +86,7 @@ func lastRenewalOf(p *fixture.Planter, org, id ledger.ID) (last ledger.ID) {
 }
 
 // changeRenewal changes the transaction of a subscription's last renewal.
-func changeRenewal(p *fixture.Planter, org, id ledger.ID, change func(r *payment.Record)) {
+func changeRenewal(p *fixture.Corrupter, org, id ledger.ID, change func(r *payment.Record)) {
 	p.T.Helper()
 	p.Record(org, ledger.Source{Kind: ledger.Transaction, ID: lastRenewalOf(p, org, id)}, func(_ *store.Envelope, payload []byte) []byte {
 		r, err := paymentcodec.Decode(payload)
@@ -105,14 +105,14 @@ func claimOf(org, id ledger.ID, number uint64) []byte {
 
 // Rules 3 and 4 for faults in subscriptions and their renewals.
 func TestFaultsInSubscriptionsAreFound(t *testing.T) {
-	says := func(change func(r *subscription.Record)) func(*recurrence, *fixture.Planter) {
-		return func(w *recurrence, p *fixture.Planter) { changeSubscription(p, w.FirstDemo.Org, w.renewed, change) }
+	says := func(change func(r *subscription.Record)) func(*recurrence, *fixture.Corrupter) {
+		return func(w *recurrence, p *fixture.Corrupter) { changeSubscription(p, w.FirstDemo.Org, w.renewed, change) }
 	}
-	transaction := func(change func(r *payment.Record)) func(*recurrence, *fixture.Planter) {
-		return func(w *recurrence, p *fixture.Planter) { changeRenewal(p, w.FirstDemo.Org, w.renewed, change) }
+	transaction := func(change func(r *payment.Record)) func(*recurrence, *fixture.Corrupter) {
+		return func(w *recurrence, p *fixture.Corrupter) { changeRenewal(p, w.FirstDemo.Org, w.renewed, change) }
 	}
-	events := func(change func(w *recurrence, e *ledger.Event)) func(*recurrence, *fixture.Planter) {
-		return func(w *recurrence, p *fixture.Planter) {
+	events := func(change func(w *recurrence, e *ledger.Event)) func(*recurrence, *fixture.Corrupter) {
+		return func(w *recurrence, p *fixture.Corrupter) {
 			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 				for i := range events {
 					if events[i].Source.Kind == ledger.Subscription && events[i].Source.ID == w.renewed {
@@ -126,35 +126,35 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		broken []int
 		says   string
-		plant  func(*recurrence, *fixture.Planter)
+		plant  func(*recurrence, *fixture.Corrupter)
 	}{
 		"nothing":                               {},
 		"another state than its events lead to": {[]int{3}, "events lead to", says(func(r *subscription.Record) { r.State = subscription.Renewing })},
 		"more renewals than were paid":          {[]int{3}, "of them paid", says(func(r *subscription.Record) { r.Renewals++ })},
 		"more renewals than were begun":         {[]int{3}, "of them paid", says(func(r *subscription.Record) { r.Number++ })},
 		"no transaction of the last renewal":    {[]int{3}, "names no transaction", says(func(r *subscription.Record) { r.Last = ledger.ID{} })},
-		"another last renewal":                  {[]int{3}, "is another one than it says", says(func(r *subscription.Record) { r.Last = fixture.NewID() })},
+		"another last renewal":                  {[]int{3}, "is not the one that it names", says(func(r *subscription.Record) { r.Last = fixture.NewID() })},
 		"failures of what is active":            {[]int{3}, "after 1 failures", says(func(r *subscription.Record) { r.Failures = 1 })},
 		"another amount than was charged":       {[]int{3}, "renews something else", says(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
 		"another initial payment":               {[]int{3}, "renews something else", says(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
 		"another partner":                       {[]int{3, 4}, "renews something else", says(func(r *subscription.Record) { r.Partner = 99 })},
-		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *recurrence, p *fixture.Planter) {
+		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *recurrence, p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
-		"without a timer": {[]int{3}, "it has a timer: false", func(w *recurrence, p *fixture.Planter) {
+		"without a timer": {[]int{3}, "it has a timer: false", func(w *recurrence, p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(e *store.Envelope, payload []byte) []byte {
 				e.Due = 0
 				return payload
 			})
 		}},
-		"paused, with a timer": {[]int{3}, "it has a timer: true", func(w *recurrence, p *fixture.Planter) {
+		"paused, with a timer": {[]int{3}, "it has a timer: true", func(w *recurrence, p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.paused}, func(e *store.Envelope, payload []byte) []byte {
 				e.Due = e.Updated + 1
 				return payload
 			})
 		}},
 		"a renewal of a number that was never begun": {[]int{3, 4}, "was never begun", transaction(func(r *payment.Record) { r.Renewal.Number = 7 })},
-		"a renewal of nothing":                       {[]int{3, 4}, "is not there", transaction(func(r *payment.Record) { r.Renewal.Subscription = fixture.NewID() })},
+		"a renewal of nothing":                       {[]int{3, 4}, "does not exist", transaction(func(r *payment.Record) { r.Renewal.Subscription = fixture.NewID() })},
 		"a renewal that is none":                     {[]int{3, 4}, "renewals were begun, and 1 are there", transaction(func(r *payment.Record) { r.Renewal = nil })},
 		"a renewal with a txid":                      {[]int{3}, "has a txid", transaction(func(r *payment.Record) { r.TxID = "t" })},
 		"a renewal by a card":                        {[]int{3}, "no payment by a provider's token", transaction(func(r *payment.Record) { r.Method = payment.BankCard })},
@@ -166,49 +166,49 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		})},
 		"a renewal without its intent": {[]int{3}, "one after the other", events(func(_ *recurrence, e *ledger.Event) {
 			if e.Name == string(subscription.Renew) {
-				e.Name = string(subscription.Await)
+				e.Name = string(subscription.WaitForOutcome)
 			}
 		})},
-		"a subscription that forgot what it told": {[]int{6}, "it has 1 to tell of", func(w *recurrence, p *fixture.Planter) {
+		"a subscription that forgot what it told": {[]int{6}, "its events have 1 to be notified of", func(w *recurrence, p *fixture.Corrupter) {
 			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Unnotified = 0 })
 		}},
-		"a notice that is not there": {[]int{6}, "of the notices are there", func(w *recurrence, p *fixture.Planter) {
+		"a notice that does not exist": {[]int{6}, "of the notices are there", func(w *recurrence, p *fixture.Corrupter) {
 			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Notified, r.Unnotified = 1, 0 })
 		}},
-		"a name without its claim": {[]int{4}, "no claim on it", func(w *recurrence, p *fixture.Planter) { p.Group.Delete(claimOf(w.FirstDemo.Org, w.renewed, 2)) }},
-		"a claim on a name that nothing has": {[]int{4}, "has another key", func(w *recurrence, p *fixture.Planter) {
+		"a name without its claim": {[]int{4}, "no claim on it", func(w *recurrence, p *fixture.Corrupter) { p.Group.Delete(claimOf(w.FirstDemo.Org, w.renewed, 2)) }},
+		"a claim on a name that nothing has": {[]int{4}, "has another key", func(w *recurrence, p *fixture.Corrupter) {
 			_, rows := p.Rows(claimOf(w.FirstDemo.Org, w.renewed, 2))
 			p.Group.Set(claimOf(w.FirstDemo.Org, w.renewed, 3), rows[0])
 		}},
-		"a claim that names nothing": {[]int{4}, "is not there", func(w *recurrence, p *fixture.Planter) {
+		"a claim that names nothing": {[]int{4}, "does not exist", func(w *recurrence, p *fixture.Corrupter) {
 			name := actors.Renewal{Subscription: w.renewed, Number: 3}
 			key := name.Key()
 			claim := key.Claim(w.FirstDemo.Org, ledger.Source{Kind: ledger.Transaction, ID: fixture.NewID()}, nil)
 			p.Group.Set(claimOf(w.FirstDemo.Org, w.renewed, 3), claim.Owner)
 		}},
-		"a claim of an unknown form": {[]int{4}, "of an unknown form", func(w *recurrence, p *fixture.Planter) {
+		"a claim of an unknown form": {[]int{4}, "of an unknown form", func(w *recurrence, p *fixture.Corrupter) {
 			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, "subscription/x/1"), make([]byte, 49))
 		}},
-		"a key of another partner": {[]int{4}, "which is another's", func(w *recurrence, p *fixture.Planter) {
+		"a key of another partner": {[]int{4}, "which is another's", func(w *recurrence, p *fixture.Corrupter) {
 			_, rows := p.Rows(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, w.key.ClaimKey()))
 			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, "partner/99/k"), rows[0])
 		}},
-		"a key that shows nothing": {[]int{4}, "shows nothing", func(w *recurrence, p *fixture.Planter) {
+		"a key that shows nothing": {[]int{4}, "does not show", func(w *recurrence, p *fixture.Corrupter) {
 			key := store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, w.key.ClaimKey())
 			_, rows := p.Rows(key)
 			p.Group.Set(key, rows[0][:49])
 		}},
-		"a list that shows what is not there": {[]int{4}, "is not there", func(w *recurrence, p *fixture.Planter) {
-			plantListed(p, w.Store, 99, subscription.All, fixture.NewID(), 1)
+		"a list that shows what is not there": {[]int{4}, "does not exist", func(w *recurrence, p *fixture.Corrupter) {
+			addListRow(p, w.Store, 99, subscription.All, fixture.NewID(), 1)
 		}},
-		"listed twice": {[]int{4}, "listed twice", func(w *recurrence, p *fixture.Planter) {
-			plantListed(p, w.Store, w.FirstDemo.Partner, subscription.All, w.renewed, 1)
+		"listed twice": {[]int{4}, "listed twice", func(w *recurrence, p *fixture.Corrupter) {
+			addListRow(p, w.Store, w.FirstDemo.Partner, subscription.All, w.renewed, 1)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withSubscriptions(t)
 			if c.plant != nil {
-				w.Plant(t, func(p *fixture.Planter) { c.plant(w, p) })
+				w.Corrupt(t, func(p *fixture.Corrupter) { c.plant(w, p) })
 			}
 			report := w.Check(t, check.Inputs{})
 			if fixture.WantBroken(t, report, c.broken...); c.says == "" {
@@ -257,7 +257,7 @@ func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
 	}()
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report, 6)
-	if details := report.Rules[5].Details; len(details) != 1 || !strings.HasSuffix(details[0], "has told nobody of 1 events, and an address was set") {
+	if details := report.Rules[5].Details; len(details) != 1 || !strings.HasSuffix(details[0], "has notified nobody of 1 events, and an address was set") {
 		t.Errorf("said %q", details)
 	}
 }

@@ -17,9 +17,9 @@ import (
 
 // scenarioFault is a fault in a scenario of one transaction.
 func scenarioFault(name, says string, fn func(*scenarios)) fault {
-	return fault{name: name, broken: []int{3}, says: says, make: func(t *testing.T, w *fixture.Store) {
+	return fault{name: name, broken: []int{3}, want: says, make: func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, fn)
-		w.PlantAll(t)
+		w.CorruptAll(t)
 	}}
 }
 
@@ -32,7 +32,7 @@ func fees() payment.Fees {
 func last(d *payment.Decision) *ledger.Event { return &d.Events[len(d.Events)-1] }
 
 // less takes one minor unit off every posting in a currency.
-func less(postings []ledger.Posting, currency money.Currency) {
+func reduce(postings []ledger.Posting, currency money.Currency) {
 	for i := range postings {
 		if p := &postings[i]; p.Asset.Currency == currency {
 			p.Amount, _ = p.Amount.Sub(money.FromUint64(1))
@@ -41,7 +41,7 @@ func less(postings []ledger.Posting, currency money.Currency) {
 }
 
 // pair takes one minor unit off both sides of an entry.
-func pair(entry *ledger.Entry) { less(entry.Postings, "USD") }
+func reduceBoth(entry *ledger.Entry) { reduce(entry.Postings, "USD") }
 
 func minus(a money.Amount, n uint64) money.Amount {
 	left, err := a.Sub(money.FromUint64(n))
@@ -59,7 +59,7 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 		lateOne.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
 		lateOne.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		lateOne.giveBack()
-		lateOne.op(payment.VerdictCharged)
+		lateOne.answerOperation(payment.VerdictCharged)
 		out := s.create(s.request(payment.Payout, 300), terms(free))
 		out.answer(payment.Answer{Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "no"}})
 		out.answer(payment.Answer{Verdict: payment.VerdictCharged})
@@ -67,15 +67,15 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 		kept.answer(payment.Answer{Verdict: payment.VerdictRefused})
 		kept.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		kept.giveBack()
-		kept.op(payment.VerdictRefused)
+		kept.answerOperation(payment.VerdictRefused)
 		whole := s.hold(payment.Payment, 300, terms(fees()))
 		whole.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		whole.refund(100)
-		whole.op(payment.VerdictPending)
-		whole.op(payment.VerdictRefused)
+		whole.answerOperation(payment.VerdictPending)
+		whole.answerOperation(payment.VerdictRefused)
 		dear := s.pay(100, withRate(terms(payment.Fees{Fixed: money.FromUint64(10)}), "0.77"))
 		dear.refund(95) // the fee is not returned, so the partner must supply the difference
-		dear.op(payment.VerdictCharged)
+		dear.answerOperation(payment.VerdictCharged)
 		dear.reverse()
 	})
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
@@ -93,16 +93,16 @@ var entryFaults = []fault{
 			first.answer(payment.Answer{Verdict: payment.VerdictRefused})
 			second.answer(payment.Answer{Verdict: payment.VerdictRefused})
 		})
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 				a, b := lastOf(events, first), lastOf(events, second)
 				a.Entry.Closes, b.Entry.Closes = b.Entry.Closes, a.Entry.Closes
 				return events
 			})
 		})
-	}, []int{3}, "its entry closes another record's"},
+	}, []int{3}, "its entry closes the hold of another record"},
 	scenarioFault("a hold of another amount", "has held other amounts than it says", func(s *scenarios) {
-		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { pair(last(d).Entry) })
+		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(last(d).Entry) })
 	}),
 	scenarioFault("a hold at a terminal before of another amount", "has held other amounts at terminal", func(s *scenarios) {
 		sent := s.w.Trades.Rerouted
@@ -115,7 +115,7 @@ var entryFaults = []fault{
 	}),
 	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
-		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { pair(last(d).Entry) })
+		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { reduceBoth(last(d).Entry) })
 	}),
 	{"a transfer", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, true)) }, nil, ""},
 	{"a transfer of nothing", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
@@ -125,7 +125,7 @@ var entryFaults = []fault{
 			l = s.create(s.request(payment.Payout, 300), terms(fees()))
 			l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		})
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 				lastOf(events, l).Entry.Closes--
 				return events
@@ -134,7 +134,7 @@ var entryFaults = []fault{
 	}, []int{2}, ""}, // first the entry that closes nothing, then the missing lines
 	scenarioFault("another transaction's row", "has the id", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
-		s.w.PlantLater(l.record.ID, func(r *payment.Record) { r.ID = uuid.New() })
+		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.ID = uuid.New() })
 	}),
 	{"a terminal that settles in the payment's own currency", func(t *testing.T, w *fixture.Store) {
 		h := fixture.Start(t, w)
@@ -143,7 +143,7 @@ var entryFaults = []fault{
 		runScenario(t, w, func(s *scenarios) { s.pay(300, &payment.Terms{Terminal: terminal, Asset: fixture.USD}) })
 	}, nil, ""},
 	scenarioFault("a charge of another amount", "books other amounts than it says", func(s *scenarios) {
-		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) { pair(last(d).Entry) })
+		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(last(d).Entry) })
 	}),
 	scenarioFault("a charge to another partner", "books other amounts than it says", func(s *scenarios) {
 		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) {
@@ -161,15 +161,15 @@ var entryFaults = []fault{
 		})
 	}),
 	scenarioFault("suspense of another amount", "has other amounts in suspense than it says", func(s *scenarios) {
-		s.late(func(d *payment.Decision) { pair(last(d).Entry) })
+		s.lateMoney(func(d *payment.Decision) { reduceBoth(last(d).Entry) })
 	}),
 	scenarioFault("late money that the record does not know", "says that money came too late: false", func(s *scenarios) {
-		s.late(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
+		s.lateMoney(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
 	}),
-	scenarioFault("less given back than is in suspense", "it does not give back what is in suspense", func(s *scenarios) {
-		l := s.late()
+	scenarioFault("less given back than is in suspense", "it does not refund the amount in suspense", func(s *scenarios) {
+		l := s.lateMoney()
 		l.giveBack()
-		l.op(payment.VerdictCharged, func(d *payment.Decision) { pair(last(d).Entry) })
+		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(last(d).Entry) })
 	}),
 	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
 		free := terms(payment.Fees{})
@@ -217,7 +217,7 @@ func lastOf(events []ledger.Event, l *scenario) (found *ledger.Event) {
 }
 
 // late makes a transaction for which money moved after it was rejected.
-func (s *scenarios) late(spoil ...change) *scenario {
+func (s *scenarios) lateMoney(spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
 	l.answer(payment.Answer{Verdict: payment.VerdictRefused})
@@ -226,23 +226,23 @@ func (s *scenarios) late(spoil ...change) *scenario {
 }
 
 var intentFaults = []fault{
-	scenarioFault("a capture that nobody asked for", "nothing that leads to it was asked of the provider", func(s *scenarios) {
+	scenarioFault("a capture that nobody asked for", "it has no matching request to the provider", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		amount := money.FromUint64(200)
 		d, err := s.at.Commit(l.record, &amount, uuid.New())
 		fixture.Must(s.t, err)
 		l.record = d.Record
-		l.op(payment.VerdictCharged)
+		l.answerOperation(payment.VerdictCharged)
 	}),
-	scenarioFault("a refund that nobody asked for", "nothing that it goes on with was asked of the provider", func(s *scenarios) {
+	scenarioFault("a refund that nobody asked for", "it continues no request to the provider", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
 			d.Events = []ledger.Event{{Name: string(payment.RefundPending), From: "charged", To: "refunding"}}
 			d.Record.Status, d.Record.Op, d.Record.Refunds, d.Due = payment.Refunding, nil, nil, 0
 		})
 	}),
-	scenarioFault("a payer whose time was over, cancelled", "and it is not rejected for it", func(s *scenarios) {
-		l := s.acting()
+	scenarioFault("a payer whose time was over, cancelled", "and it is not rejected", func(s *scenarios) {
+		l := s.awaitingPayer()
 		later := s.at
 		later.Now = later.Now.Add(time.Hour)
 		_, d, decided := later.OnDue(l.record, false, uuid.New())
@@ -250,7 +250,7 @@ var intentFaults = []fault{
 			s.t.Fatal("its time is not over")
 		}
 		l.write(d, func(d *payment.Decision) { d.Record.Op.Why = payment.HoldExpired })
-		l.op(payment.VerdictCharged)
+		l.answerOperation(payment.VerdictCharged)
 	}),
 	scenarioFault("a settlement during a commit", "it comes while another operation is under way", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
@@ -258,7 +258,7 @@ var intentFaults = []fault{
 		l.record.Op = nil
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
-	scenarioFault("an intent apart from the choice of its terminal", "it is no part of the step that chose its terminal", func(s *scenarios) {
+	scenarioFault("an intent apart from the choice of its terminal", "it is not part of the step that chose its terminal", func(s *scenarios) {
 		d := s.at.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), terms(fees()))
 		first := d
 		first.Events, first.Record = d.Events[:2], &payment.Record{}
@@ -283,7 +283,7 @@ var intentFaults = []fault{
 }
 
 // acting makes a payment whose payer has to act.
-func (s *scenarios) acting(spoil ...change) *scenario {
+func (s *scenarios) awaitingPayer(spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(fees()))
 	l.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, spoil...)
@@ -291,7 +291,7 @@ func (s *scenarios) acting(spoil ...change) *scenario {
 }
 
 // known returns the terms of the sandbox partner's terminal with fees.
-func (s *scenarios) known() *payment.Terms {
+func (s *scenarios) sandboxTerms() *payment.Terms {
 	c := s.w.ChargedPayment
 	return &payment.Terms{Terminal: c.Terminal, Asset: fixture.USD, Fees: c.Fees}
 }
@@ -315,12 +315,12 @@ var termFaults = []fault{
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
 	}),
 	scenarioFault("another fee than the terminal's", "has other fees than its terminal", func(s *scenarios) {
-		dear := s.known()
+		dear := s.sandboxTerms()
 		dear.Fees.Fixed = fixture.MustAdd(dear.Fees.Fixed, 1)
 		s.pay(300, dear)
 	}),
-	scenarioFault("two phases at a terminal that has one", "is in two phases: true", func(s *scenarios) { s.hold(payment.Payment, 300, s.known()) }),
-	scenarioFault("a conversion at a terminal that has none", "and its terminal in", func(s *scenarios) { s.pay(300, withRate(s.known(), "0.5")) }),
+	scenarioFault("two phases at a terminal that has one", "is in two phases: true", func(s *scenarios) { s.hold(payment.Payment, 300, s.sandboxTerms()) }),
+	scenarioFault("a conversion at a terminal that has none", "and its terminal in", func(s *scenarios) { s.pay(300, withRate(s.sandboxTerms(), "0.5")) }),
 	scenarioFault("a conversion at another rate", "and the rate is 1.3333", func(s *scenarios) { s.convert("1.3334") }),
 	{"a conversion without a rate", func(t *testing.T, w *fixture.Store) {
 		h := fixture.Start(t, w)
@@ -346,12 +346,12 @@ func (s *scenarios) convert(rate string) {
 	l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 }
 
-var standingFaults = []fault{
+var statusFaults = []fault{
 	scenarioFault("a transaction stored with a passing status", `is stored with the status "created"`, func(s *scenarios) {
 		l := &scenario{scenarios: s}
 		l.write(s.at.Host(uuid.New(), 1, s.request(payment.Payment, 300)), func(d *payment.Decision) { d.Record.Hosted = false })
 	}),
-	scenarioFault("a void that the record does not ask for", "asks its provider for something else than its events do", func(s *scenarios) {
+	scenarioFault("a void that the record does not ask for", "has another open request to its provider than its events", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(fees())).cancel(func(d *payment.Decision) { d.Record.Op = nil })
 	}),
 	scenarioFault("a refused payout whose money stays held", "", func(s *scenarios) {
@@ -362,7 +362,7 @@ var standingFaults = []fault{
 		s.hold(payment.Payment, 300, terms(fees()), func(d *payment.Decision) { d.Record.HoldUntil = 0 })
 	}),
 	scenarioFault("a payer with nothing to do", "and its payer has something to do: false", func(s *scenarios) {
-		s.acting(func(d *payment.Decision) { d.Record.Action = nil })
+		s.awaitingPayer(func(d *payment.Decision) { d.Record.Action = nil })
 	}),
 	scenarioFault("a charge whose payer still has something to do", "and its payer has something to do: true", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.Action = new(payment.Action) })
@@ -374,7 +374,7 @@ var standingFaults = []fault{
 		s.create(s.request(payment.Payment, 300), terms(fees()), func(d *payment.Decision) { d.Due = 0 })
 	}),
 	scenarioFault("money in suspense without a timer", "and it has a timer: false", func(s *scenarios) {
-		s.late(func(d *payment.Decision) { d.Due = 0 })
+		s.lateMoney(func(d *payment.Decision) { d.Due = 0 })
 	}),
 	scenarioFault("a closed transaction with a timer", "and it has a timer: true", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Due = ledger.MicrosOf(s.at.Now.Add(time.Hour)) })
@@ -383,9 +383,9 @@ var standingFaults = []fault{
 
 // keyFault is a claim on an idempotency key, as actors.Key makes it.
 func keyFault(name, key string, broken []int, says string, made func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
-	return fault{name: name, broken: broken, says: says, make: func(t *testing.T, w *fixture.Store) {
+	return fault{name: name, broken: broken, want: says, make: func(t *testing.T, w *fixture.Store) {
 		org, owner := made(w)
-		w.Plant(t, func(p *fixture.Planter) { p.Group.Set(store.KeyClaim(nil, org, ledger.ClaimIdempotency, key), owner) })
+		w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Set(store.KeyClaim(nil, org, ledger.ClaimIdempotency, key), owner) })
 	}}
 }
 
@@ -395,10 +395,10 @@ func ownerOf(kind ledger.Kind, id ledger.ID) []byte {
 }
 
 var keyFaults = []fault{
-	keyFault("a key that names nothing", "partner/1/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that names nothing", "partner/1/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, uuid.New())
 	}),
-	keyFault("a key that names a transaction elsewhere", "partner/2/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that names a transaction elsewhere", "partner/2/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.SecondDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
 	keyFault("a key that names another partner's transaction", "partner/3/x", []int{4}, "which is another's", func(w *fixture.Store) (ledger.ID, []byte) {
@@ -410,21 +410,21 @@ var keyFaults = []fault{
 	keyFault("a key that is nobody's", "somebody/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
-	keyFault("a key that made an organization which is not there", "admin/x", []int{4}, "which is not there", func(*fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that made an organization which does not exist", "admin/x", []int{4}, "which does not exist", func(*fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Organization, uuid.New())
 	}),
-	keyFault("a key that made an organization", "admin/x", []int{4}, "is not one that was made with an event", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that made an organization", "admin/x", []int{4}, "was not made with any event", func(w *fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Organization, w.SecondDemo.Org)
 	}),
 	keyFault("a key of the administration without its answer", "admin/a/b", []int{4}, "has answer", func(w *fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, append(ownerOf(ledger.Transaction, w.ChargedPayment.ID), w.FirstDemo.Org[:]...)
 	}),
-	keyFault("a key of the administration that names no organization", "admin/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key of the administration that names no organization", "admin/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
 	{"an answer whose key is lost", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyClaim(nil, ledger.ID{}, ledger.ClaimIdempotency, "admin/a trader"))
 		})
-	}, []int{4}, "is no key's"},
+	}, []int{4}, "belongs to no idempotency key"},
 }

@@ -23,7 +23,7 @@ func volumeFault(name string, fn func(*scenarios)) fault {
 }
 
 // sound is a scenario without a fault.
-func sound(name string, fn func(*scenarios)) fault {
+func soundScenario(name string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, "", fn)
 	f.broken = nil
 	return f
@@ -33,7 +33,7 @@ func sound(name string, fn func(*scenarios)) fault {
 // match the record.
 func boundFault(name, says string, change func(*scenarios, *payment.Bound)) fault {
 	return scenarioFault(name, says, func(s *scenarios) {
-		t := s.within(terms(payment.Fees{}))
+		t := s.withVolumes(terms(payment.Fees{}))
 		change(s, &t.Bounds[0])
 		s.create(s.request(payment.Payment, 300), t)
 	})
@@ -41,7 +41,7 @@ func boundFault(name, says string, change func(*scenarios, *payment.Bound)) faul
 
 // unguarded removes the guards from a decision whose keys have the prefix: either those that
 // release or those that reserve.
-func unguarded(prefix string, release bool) change {
+func withoutGuards(prefix string, release bool) change {
 	return func(d *payment.Decision) {
 		d.Counters = slices.DeleteFunc(d.Counters, func(g ledger.CounterGuard) bool {
 			return strings.HasPrefix(g.Key, prefix) && g.Release == release
@@ -50,9 +50,9 @@ func unguarded(prefix string, release bool) change {
 }
 
 // counter plants a counter of the first organization.
-func counter(name string, key func(*fixture.Store) string, row func(before []byte) []byte, broken ...int) fault {
-	return fault{name: name, broken: broken, says: "", make: func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+func counterFault(name string, key func(*fixture.Store) string, row func(before []byte) []byte, broken ...int) fault {
+	return fault{name: name, broken: broken, want: "", make: func(t *testing.T, w *fixture.Store) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			at := store.KeyCounter(nil, w.FirstDemo.Org, key(w), "")
 			before, _, err := p.Snap.Get(at, nil)
 			fixture.Must(t, err)
@@ -88,69 +88,69 @@ func one(before []byte) []byte {
 }
 
 var volumeFaults = []fault{
-	sound("volumes that are given back, settled, settled in part and given up for another terminal", func(s *scenarios) {
-		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
-		s.pay(300, s.within(terms(fees())))
-		held := s.hold(payment.Payment, 300, s.within(terms(fees())))
+	soundScenario("volumes that are given back, settled, settled in part and given up for another terminal", func(s *scenarios) {
+		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
+		s.pay(300, s.withVolumes(terms(fees())))
+		held := s.hold(payment.Payment, 300, s.withVolumes(terms(fees())))
 		held.commit(100)
-		held.op(payment.VerdictCharged)
-		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).reroute(terms(fees()))
-		late := s.create(s.request(payment.Payout, 300), s.within(terms(payment.Fees{})))
+		held.answerOperation(payment.VerdictCharged)
+		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).reroute(terms(fees()))
+		late := s.create(s.request(payment.Payout, 300), s.withVolumes(terms(payment.Fees{})))
 		late.answer(payment.Answer{Verdict: payment.VerdictFailed})
 		late.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	volumeFault("what moved no money is not given back", func(s *scenarios) {
-		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, unguarded("volume/", true))
+		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
+			answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, withoutGuards("volume/", true))
 	}),
 	volumeFault("what another terminal takes is not given back at the first", func(s *scenarios) {
-		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).reroute(s.within(terms(fees())), unguarded("volume/", true))
+		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).reroute(s.withVolumes(terms(fees())), withoutGuards("volume/", true))
 	}),
 	volumeFault("what was not captured is not given back", func(s *scenarios) {
-		l := s.hold(payment.Payment, 300, s.within(terms(fees())))
+		l := s.hold(payment.Payment, 300, s.withVolumes(terms(fees())))
 		l.commit(100)
-		l.op(payment.VerdictCharged, unguarded("volume/", true))
+		l.answerOperation(payment.VerdictCharged, withoutGuards("volume/", true))
 	}),
 	volumeFault("what settled is not counted", func(s *scenarios) {
-		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, unguarded("settled/", false))
+		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
+			answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, withoutGuards("settled/", false))
 	}),
 	volumeFault("what settled is counted twice", func(s *scenarios) {
-		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
+		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
 			answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, func(d *payment.Decision) {
 				d.Counters = append(d.Counters, d.Counters...)
 			})
 	}),
 	volumeFault("what is under way is not reserved", func(s *scenarios) {
 		l := &scenario{scenarios: s}
-		l.write(s.at.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), s.within(terms(fees()))), unguarded("volume/", false))
+		l.write(s.at.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), s.withVolumes(terms(fees()))), withoutGuards("volume/", false))
 	}),
 	volumeFault("a record forgets the volumes that it was counted in", func(s *scenarios) {
-		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
+		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
 			answer(payment.Answer{Verdict: payment.VerdictPending}, func(d *payment.Decision) { d.Record.Volumes = nil })
 	}),
 	scenarioFault("a record that is over keeps its volumes", "and counts towards volumes", func(s *scenarios) {
-		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
+		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
 			answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, func(d *payment.Decision) {
 				d.Record.Volumes = slices.Clone(s.w.Trades.Volumes)
 			})
 	}),
-	boundFault("a limit that is not there", "which its partner does not have", func(_ *scenarios, b *payment.Bound) { b.Limit = uuid.New() }),
+	boundFault("a limit that does not exist", "which its partner does not have", func(_ *scenarios, b *payment.Bound) { b.Limit = uuid.New() }),
 	boundFault("a limit twice", "counts twice", func(s *scenarios, b *payment.Bound) {
 		*b = s.bounds(2)[1]
 	}),
 	boundFault("a day that it was not routed on", "was not routed then", func(_ *scenarios, b *payment.Bound) { b.Window = "2026-09-04" }),
 	boundFault("a month in the place of a day", "was not routed then", func(_ *scenarios, b *payment.Bound) { b.Window = "2026-09" }),
-	boundFault("a card in the place of the partner", "as somebody else", func(_ *scenarios, b *payment.Bound) { b.Subject = "card" }),
+	boundFault("a card in the place of the partner", "for another subject", func(_ *scenarios, b *payment.Bound) { b.Subject = "card" }),
 	scenarioFault("a limit on another currency", "which does not bound it", func(s *scenarios) {
 		r := s.request(payment.Payment, 300)
 		r.Asset.Currency = "EUR"
-		t := s.within(terms(fees()))
+		t := s.withVolumes(terms(fees()))
 		t.Asset = r.Asset
 		s.create(r, t)
 	}),
 	{"a transaction that its limit did not judge", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, fixture.TransactionSource(w.ChargedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
 				r, err := paymentcodec.Decode(payload)
 				fixture.Must(t, err)
@@ -159,11 +159,11 @@ var volumeFaults = []fault{
 			})
 		})
 	}, []int{2, 3}, ""},
-	counter("a counter that nothing has moved", nextDayOf, row(1), 2),
-	counter("a counter of nothing", nextDayOf, row(0)),
-	counter("a counter that is lost", dayOf, func([]byte) []byte { return nil }, 2),
-	counter("a counter of what settled that is lost", settledOf, func([]byte) []byte { return nil }, 2),
-	counter("a counter that is one too many", dayOf, one, 2),
-	counter("a counter of what settled that is one too many", settledOf, one, 2),
-	counter("a counter that can't be read", dayOf, func([]byte) []byte { return []byte{9} }, 2),
+	counterFault("a counter that nothing has moved", nextDayOf, row(1), 2),
+	counterFault("a counter of nothing", nextDayOf, row(0)),
+	counterFault("a counter that is lost", dayOf, func([]byte) []byte { return nil }, 2),
+	counterFault("a counter of what settled that is lost", settledOf, func([]byte) []byte { return nil }, 2),
+	counterFault("a counter that is one too many", dayOf, one, 2),
+	counterFault("a counter of what settled that is one too many", settledOf, one, 2),
+	counterFault("a counter that can't be read", dayOf, func([]byte) []byte { return []byte{9} }, 2),
 }

@@ -37,14 +37,14 @@ func parseRate(t *testing.T, text string) money.Rate {
 // changeRate changes a column of the stored rate of USD in RUB.
 func changeRate(t *testing.T, w *fixture.Store, column string, value any) {
 	t.Helper()
-	amendRecord(t, w, ledger.Source{Kind: ledger.Rate, ID: directory.RateID(w.FirstDemo.Org, "USD", "RUB")}, column, value)
+	changeRecord(t, w, ledger.Source{Kind: ledger.Rate, ID: directory.RateID(w.FirstDemo.Org, "USD", "RUB")}, column, value)
 }
 
 // rewriteRateEvents changes the second event of the rate of USD in RUB.
 func rewriteRateEvents(t *testing.T, w *fixture.Store, change func(*ledger.Event)) {
 	t.Helper()
 	id := directory.RateID(w.FirstDemo.Org, "USD", "RUB")
-	w.Plant(t, func(p *fixture.Planter) {
+	w.Corrupt(t, func(p *fixture.Corrupter) {
 		p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 			for i := range events {
 				if events[i].Source.ID == id && events[i].Version == 2 {
@@ -87,7 +87,7 @@ func TestEveryFaultOfARateBreaksItsRule(t *testing.T) {
 			f.make(t, w)
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)
-			wantDetail(t, report, f.says)
+			wantDetail(t, report, f.want)
 		})
 	}
 }

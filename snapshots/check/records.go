@@ -11,11 +11,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, records. Each record has events, and each record with events has a row. The writer's
-// stamp on the row agrees with the events. A record that waits for an instant has its due row.
+// Rule 3, records. Each stored record has events, and each record with events is stored. The writer's
+// stamp on the row agrees with the events. A record that is due at an instant has a timer for it.
 
-// records compares every stored record with its history.
-func (c *orgCheck) records() error {
+// checkRecords compares every stored record with its history.
+func (c *orgCheck) checkRecords() error {
 	o := c.organization
 	err := c.Rows(o, posting.Records, func(key, row []byte) error {
 		c.Report.Counts.Records++
@@ -41,7 +41,7 @@ func (c *orgCheck) records() error {
 		}
 		r := &scan.Record{Organization: o, Source: source, History: h, Stamp: posting.Stamp(envelope), Payload: payload}
 		h.Marks |= scan.HasRow
-		c.checkStored(r, row)
+		c.checkStoredHash(r, row)
 		c.checkStamp(r)
 		c.checkPayload(r)
 		return nil
@@ -73,7 +73,7 @@ func (c *orgCheck) checkStamp(r *scan.Record) {
 		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.Held, s.Settled, h.Held, h.Settled)
 	}
 	if s.Due != 0 {
-		c.dueRows.want(r.Organization.ID, r.Source, s.Due)
+		c.timers.require(r.Organization.ID, r.Source, s.Due)
 	}
 }
 
@@ -106,9 +106,9 @@ func (c *orgCheck) checkPayload(r *scan.Record) {
 
 func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	if r.Source.Kind == ledger.Answer {
-		c.keptAnswers = append(c.keptAnswers, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
+		c.adminReplies = append(c.adminReplies, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
 		c.CheckState(r, string(ledgerdirectory.StateGiven))
-		c.checkAnswer(r)
+		c.checkAdminReply(r)
 		return
 	}
 	record, err := directory.Read(r)
@@ -119,41 +119,41 @@ func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	c.answers.CompareDirectoryRecord(r, c.directory.CheckRecord(r, record), record)
 }
 
-// dueRows are the due rows that records must have. Without its due row a payment stays open
-// forever.
-type dueRows struct{ wanted map[dueRow]bool }
+// timers are the timers that must be stored according to the records. Without its timer a payment stays
+// open forever.
+type timers struct{ required map[timer]bool }
 
-type dueRow struct {
+type timer struct {
 	org    ledger.ID
 	source ledger.Source
 	at     ledger.Micros
 }
 
-func newDueRows() *dueRows { return &dueRows{wanted: make(map[dueRow]bool)} }
+func newTimers() *timers { return &timers{required: make(map[timer]bool)} }
 
-func (t *dueRows) want(org ledger.ID, s ledger.Source, at ledger.Micros) {
-	t.wanted[dueRow{org, s, at}] = true
+func (t *timers) require(org ledger.ID, s ledger.Source, at ledger.Micros) {
+	t.required[timer{org, s, at}] = true
 }
 
-// checkDueRows looks for the due row of every record that waits.
-func (c *checker) checkDueRows() error {
+// checkTimers looks for the timer of every record that is due at an instant.
+func (c *checker) checkTimers() error {
 	return c.ReadSection(findings.RuleStates, func() error {
 		const second = 1_000_000
-		var late []dueRow
+		var found []timer
 		mark, err := c.View.DueItems(func(at int64, item posting.Item) {
-			t := dueRow{item.Org, item.Source, item.At}
-			if c.dueRows.wanted[t] && int64(item.At)/second == at {
-				delete(c.dueRows.wanted, t)
-				late = append(late, t)
+			t := timer{item.Org, item.Source, item.At}
+			if c.timers.required[t] && int64(item.At)/second == at {
+				delete(c.timers.required, t)
+				found = append(found, t)
 			}
 		})
-		for _, t := range late {
+		for _, t := range found {
 			if int64(t.at)/second < mark {
-				c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant below the mark", t.org, scan.Named(t.source))
+				c.Report.Breach(findings.RuleStates, "organization %v: %s is due at an instant that was already processed", t.org, scan.Named(t.source))
 			}
 		}
-		for t := range c.dueRows.wanted {
-			c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant without a due row", t.org, scan.Named(t.source))
+		for t := range c.timers.required {
+			c.Report.Breach(findings.RuleStates, "organization %v: %s has no timer for the instant at which it is due", t.org, scan.Named(t.source))
 		}
 		return err
 	})

@@ -14,7 +14,7 @@ import (
 )
 
 // withKey returns a store in which a payment was created with a key.
-func withKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
+func storeWithKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 	t.Helper()
 	w = fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -34,8 +34,8 @@ func withKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 }
 
 // resealedReply plants a reply whose plaintext is changed and sealed again.
-func resealedReply(change func(plaintext []byte) []byte) func(*fixture.Store, *fixture.Planter, []byte, ledger.Source) {
-	return func(w *fixture.Store, p *fixture.Planter, _ []byte, reply ledger.Source) {
+func corruptSealedReply(change func(plaintext []byte) []byte) func(*fixture.Store, *fixture.Corrupter, []byte, ledger.Source) {
+	return func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
 		keys := fixture.Keyring(p.T, w.Dir)
 		p.Record(w.FirstDemo.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
 			plaintext, err := actors.OpenReply(keys, actors.PaymentReply, w.FirstDemo.Org, reply.ID, payload)
@@ -51,19 +51,19 @@ func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
 	for name, c := range map[string]struct {
 		broken []int
 		says   string
-		plant  func(w *fixture.Store, p *fixture.Planter, claim []byte, reply ledger.Source)
+		plant  func(w *fixture.Store, p *fixture.Corrupter, claim []byte, reply ledger.Source)
 	}{
 		"none":                    {},
-		"a reply without its key": {[]int{4}, "is no key's", func(_ *fixture.Store, p *fixture.Planter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
-		"a reply of no form": {[]int{3}, "is of an unknown form", func(w *fixture.Store, p *fixture.Planter, _ []byte, reply ledger.Source) {
+		"a reply without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, p *fixture.Corrupter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
+		"a reply of no form": {[]int{3}, "is of an unknown form", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
 			p.Record(w.FirstDemo.Org, reply, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
-		"a reply that can't be read": {[]int{3}, "can't be read: reply", resealedReply(func(plaintext []byte) []byte { return plaintext[:3] })},
-		"a reply of a version that never was": {[]int{3}, "as it never was", resealedReply(func(plaintext []byte) []byte {
+		"a reply that can't be read": {[]int{3}, "can't be read: reply", corruptSealedReply(func(plaintext []byte) []byte { return plaintext[:3] })},
+		"a reply of a version that never was": {[]int{3}, "as it never was", corruptSealedReply(func(plaintext []byte) []byte {
 			plaintext[0]++ // the version, below 128
 			return plaintext
 		})},
-		"a reply that does not open": {[]int{3}, "can't be read: the sealed text does not open", func(w *fixture.Store, p *fixture.Planter, _ []byte, reply ledger.Source) {
+		"a reply that does not open": {[]int{3}, "can't be read: the sealed text does not open", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
 			p.Record(w.FirstDemo.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
 				payload[len(payload)-1] ^= 1
 				return payload
@@ -71,11 +71,11 @@ func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _, key := withKey(t)
+			w, _, key := storeWithKey(t)
 			reply := ledger.Source{Kind: ledger.Reply, ID: paymentactor.ReplyID(w.FirstDemo.Org, key.ClaimKey())}
 			claim := store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, key.ClaimKey())
 			if c.plant != nil {
-				w.Plant(t, func(p *fixture.Planter) { c.plant(w, p, claim, reply) })
+				w.Corrupt(t, func(p *fixture.Corrupter) { c.plant(w, p, claim, reply) })
 			}
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.broken...)

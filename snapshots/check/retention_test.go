@@ -19,7 +19,7 @@ func TestWhatRetentionRemovesBreaksNoRule(t *testing.T) {
 	at := n.Clock.Now()
 	n.close()
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
-	w.Plant(t, w.on(func(p *kvPlanter) {
+	w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 		row, found, err := p.Snap.Get(store.KeyRecord(nil, w.FirstDemo.Org, notifier.RetentionSource(w.FirstDemo.Org)), nil)
 		if err != nil || !found {
 			t.Fatal("nothing was removed", err)
@@ -44,7 +44,7 @@ func TestWhatRetentionRemovesBreaksNoRule(t *testing.T) {
 	n.Advance(time.Minute)
 	n.close()
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
-	w.Plant(t, w.on(func(p *kvPlanter) {
+	w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 		fixture.Must(t, p.Snap.Ascend(p.key("e"), nil, func(key, row []byte) (bool, error) {
 			k, err := notifier.ReadKept(store.KVKey(key), row)
 			if err == nil && k.State == notifier.Pending {

@@ -107,7 +107,7 @@ func (l *scenario) try(d payment.Decision, spoil ...change) (posting.Stamp, erro
 	for _, s := range spoil {
 		s(&d)
 	}
-	c := decided(l.w.FirstDemo.Org, &d, l.version)
+	c := changeFor(l.w.FirstDemo.Org, &d, l.version)
 	kept := l.record != nil && l.record.KeepCard
 	switch {
 	case kept && !d.Record.KeepCard:
@@ -116,7 +116,7 @@ func (l *scenario) try(d payment.Decision, spoil ...change) (posting.Stamp, erro
 		c.Steps[0].Sealed = []byte("a sealed card")
 	}
 	if d.Return != nil {
-		c.Steps = append(c.Steps, decided(l.w.FirstDemo.Org, d.Return, 0).Steps...)
+		c.Steps = append(c.Steps, changeFor(l.w.FirstDemo.Org, d.Return, 0).Steps...)
 	}
 	done := make(chan posting.Receipt, 1)
 	l.j.Submit(c, func(r posting.Receipt) { done <- r })
@@ -138,7 +138,7 @@ func (l *scenario) answer(a payment.Answer, spoil ...change) {
 }
 
 // op applies the provider's answer to the operation under way.
-func (l *scenario) op(v payment.Verdict, spoil ...change) {
+func (l *scenario) answerOperation(v payment.Verdict, spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
 	if !ok {
@@ -190,7 +190,7 @@ func (l *scenario) reverse(spoil ...change) {
 
 func (l *scenario) giveBack(spoil ...change) {
 	l.t.Helper()
-	d, ok := l.at.DecideGiveBack(l.record, uuid.New())
+	d, ok := l.at.DecideSuspenseRefund(l.record, uuid.New())
 	if !ok {
 		l.t.Fatal("nothing is to be given back")
 	}
@@ -206,9 +206,9 @@ func TestRandomScenariosAreSound(t *testing.T) {
 		statuses := make(map[payment.Status]int)
 		runScenario(t, w, func(s *scenarios) {
 			for range 150 {
-				l := s.random(r)
+				l := s.randomTransaction(r)
 				for range 12 {
-					l.step(r)
+					l.randomStep(r)
 				}
 				statuses[l.record.Status]++
 			}
@@ -219,7 +219,7 @@ func TestRandomScenariosAreSound(t *testing.T) {
 }
 
 // random makes a transaction with random terms.
-func (s *scenarios) random(r *rand.Rand) *scenario {
+func (s *scenarios) randomTransaction(r *rand.Rand) *scenario {
 	t := terms(payment.Fees{Bps: money.BasisPoints(r.IntN(3) * 1_250), Fixed: money.FromUint64(uint64(r.IntN(3) * 40)), OnTop: r.IntN(2) == 0, Refundable: r.IntN(2) == 0})
 	if r.IntN(3) == 0 {
 		t = withRate(t, []string{"0.913", "17.77", "0.01"}[r.IntN(3)])
@@ -232,7 +232,7 @@ func (s *scenarios) random(r *rand.Rand) *scenario {
 		kind = payment.Payout
 	}
 	l := &scenario{scenarios: s}
-	partner := []int64{s.w.FirstDemo.Partner, poor}[r.IntN(2)]
+	partner := []int64{s.w.FirstDemo.Partner, poorPartner}[r.IntN(2)]
 	if partner == s.w.FirstDemo.Partner {
 		t.Bounds = s.bounds(r.IntN(3))
 	}
@@ -258,22 +258,22 @@ func (s *scenarios) bounds(n int) (all []payment.Bound) {
 }
 
 // within adds these volumes to the terms.
-func (s *scenarios) within(t *payment.Terms) *payment.Terms {
+func (s *scenarios) withVolumes(t *payment.Terms) *payment.Terms {
 	t.Bounds = s.bounds(2)
 	return t
 }
 
 // poor is a partner that has only what its payments bring, and owes what it lacks.
-const poor = 7
+const poorPartner = 7
 
 // step draws one event of a transaction; often it does nothing.
-func (l *scenario) step(r *rand.Rand) {
+func (l *scenario) randomStep(r *rand.Rand) {
 	l.t.Helper()
 	d, ok := l.nextEvent(r)
 	if !ok {
 		return
 	}
-	if _, err := l.try(d); err != nil && d.Outcome {
+	if _, err := l.try(d); err != nil && d.MustRecord {
 		l.t.Fatalf("%s: %v", l.record.Status, err)
 	}
 }
@@ -322,21 +322,21 @@ func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer
 	case 2:
 		return at.DecideCorrection(l.record, payment.Failure{Detail: "no"})
 	case 3:
-		return at.DecideGiveBack(l.record, uuid.New())
+		return at.DecideSuspenseRefund(l.record, uuid.New())
 	case 4:
 		if payment.Reroutable(l.record, answer) {
-			return at.Reroute(l.record, answer, l.other(r, payment.Fees{Fixed: money.FromUint64(2)}))
+			return at.Reroute(l.record, answer, l.otherTerms(r, payment.Fees{Fixed: money.FromUint64(2)}))
 		}
 	case 5:
 		if l.record.AwaitsPayer() {
-			return at.Continue(l.record, payment.Credentials{Method: payment.BankCard}, l.other(r, payment.Fees{Bps: 100})), true
+			return at.Continue(l.record, payment.Credentials{Method: payment.BankCard}, l.otherTerms(r, payment.Fees{Bps: 100})), true
 		}
 	}
 	return d, ok
 }
 
 // other returns the terms of another terminal, to which other volumes may apply.
-func (l *scenario) other(r *rand.Rand, fees payment.Fees) *payment.Terms {
+func (l *scenario) otherTerms(r *rand.Rand, fees payment.Fees) *payment.Terms {
 	t := terms(fees)
 	if l.record.Partner == l.w.FirstDemo.Partner {
 		t.Bounds = l.bounds(r.IntN(3))

@@ -8,10 +8,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, sealed rows. A transaction has a sealed card if and only if its record says so.
+// Rule 3, sealed cards. A transaction has a sealed card if and only if its record says so.
 
-// sealedRows compares the sealed rows with the transactions whose record keeps a card.
-func (c *orgCheck) sealedRows() error {
+// checkSealedRows compares the sealed rows with the transactions whose records say that they have a card.
+func (c *orgCheck) checkSealedRows() error {
 	o := c.organization
 	err := c.Rows(o, posting.SealedRows, func(key, row []byte) error {
 		source, ok := store.ParseSealedKey(key)
@@ -22,10 +22,10 @@ func (c *orgCheck) sealedRows() error {
 		h := o.Histories.Find(source)
 		switch {
 		case h == nil || h.Marks&scan.HasRow == 0:
-			c.Report.Breach(findings.RuleStates, "organization %v: something is sealed for %s, which is not there", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleStates, "organization %v: there is a sealed row for %s, which does not exist", o.ID, scan.Named(source))
 			return nil
 		case h.Marks&scan.KeepsCard == 0:
-			c.Report.Breach(findings.RuleStates, "organization %v: something is sealed for %s, which keeps no card", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleStates, "organization %v: there is a sealed row for %s, which has no sealed card", o.ID, scan.Named(source))
 		default:
 			c.checkSealed(source, h, row)
 		}
@@ -37,7 +37,7 @@ func (c *orgCheck) sealedRows() error {
 	}
 	for source, h := range o.Histories.All() {
 		if source.Kind == ledger.Transaction && h.Marks&(scan.KeepsCard|scan.CardSealed) == scan.KeepsCard {
-			c.Report.Breach(findings.RuleStates, "organization %v: %s keeps its card, and nothing is sealed for it", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleStates, "organization %v: %s says that its card is sealed, and has no sealed row", o.ID, scan.Named(source))
 		}
 	}
 	c.checkUnsealed()

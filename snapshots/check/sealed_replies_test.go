@@ -32,14 +32,14 @@ type answeringServer struct {
 	server        *fixture.Server
 	contracts     *contractactor.Service
 	subscriptions *subscriptionactor.Service
-	of            map[string]*keptAnswer
+	of            map[string]*keyedReply
 }
 
 // keptAnswer is the reply to a request with a key.
-type keptAnswer struct {
-	keys   [][]byte // of the rows from which a repetition is answered
-	repeat func() (string, error)
-	stands func() string // the records' current content; empty: nothing can replace the reply
+type keyedReply struct {
+	keys    [][]byte // of the rows from which a repetition is answered
+	repeat  func() (string, error)
+	current func() string // the records' current content; empty: nothing can replace the reply
 }
 
 func (a *answeringServer) serve(wrapLog func(posting.Log) posting.Log) {
@@ -85,7 +85,7 @@ func (a *answeringServer) pay() (paymentactor.Result, error) {
 	}})
 }
 
-func (a *answeringServer) sign() (contractactor.Result, error) {
+func (a *answeringServer) createContract() (contractactor.Result, error) {
 	var input schema.Input
 	fixture.Must(a.server.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &input))
 	return a.contracts.Create(contractactor.Create{
@@ -101,7 +101,7 @@ func (a *answeringServer) subscribe() (subscriptionactor.Result, error) {
 	}, Refuse: func(field, detail string) { a.server.T.Fatal(field, detail) }})
 }
 
-func (a *answeringServer) rename() error {
+func (a *answeringServer) renamePartner() error {
 	name := "Changed"
 	ctx := directoryactor.Once(a.server.T.Context(), a.keyOf(actors.AdminKeyScope), func(any) directoryactor.Answer {
 		return directoryactor.Answer{Status: 200, Body: []byte(`{"name":"Changed"}`)}
@@ -111,7 +111,7 @@ func (a *answeringServer) rename() error {
 }
 
 // keptAnswers lets a store answer requests, and then changes the records.
-func keptAnswers(t *testing.T) *answeringServer {
+func newAnsweringServer(t *testing.T) *answeringServer {
 	t.Helper()
 	a := &answeringServer{Store: fixture.Copy(t), server: &fixture.Server{T: t}}
 	a.serve(nil)
@@ -121,9 +121,9 @@ func keptAnswers(t *testing.T) *answeringServer {
 		t.Fatalf("the payment is %s", paid.Record.Status)
 	}
 	refunded := money.FromUint64(200)
-	_, err = a.server.Payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: paid.Record.ID}, Amount: &refunded})
+	_, err = a.server.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: paid.Record.ID}, Amount: &refunded})
 	fixture.Must(t, err)
-	signed, err := a.sign()
+	signed, err := a.createContract()
 	fixture.Must(t, err)
 	_, err = a.contracts.Act(contractactor.Act{Org: a.FirstDemo.Org, ID: signed.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
 	fixture.Must(t, err)
@@ -131,7 +131,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 	fixture.Must(t, err)
 	_, err = a.subscriptions.Pause(subscriptionactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: subscribed.Record.ID})
 	fixture.Must(t, err)
-	fixture.Must(t, a.rename())
+	fixture.Must(t, a.renamePartner())
 	a.server.Close()
 
 	staff, partner, admin := a.keyOf(actors.UserKeyScope), a.keyOf(actors.PartnerKeyScope(a.FirstDemo.Partner)), a.keyOf(actors.AdminKeyScope)
@@ -139,7 +139,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 		return store.KeyRecord(nil, a.FirstDemo.Org, ledger.Source{Kind: kind, ID: id})
 	}
 	claim := func(org ledger.ID, key string) []byte { return store.KeyClaim(nil, org, ledger.ClaimIdempotency, key) }
-	a.of = map[string]*keptAnswer{
+	a.of = map[string]*keyedReply{
 		"a payment": {
 			[][]byte{record(ledger.Reply, paymentactor.ReplyID(a.FirstDemo.Org, partner.ClaimKey())), claim(a.FirstDemo.Org, partner.ClaimKey())},
 			func() (string, error) { return shownPayment(a.pay()) },
@@ -153,7 +153,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 		},
 		"a contract": {
 			[][]byte{record(ledger.Reply, contractactor.ReplyID(a.FirstDemo.Org, staff.ClaimKey())), claim(a.FirstDemo.Org, staff.ClaimKey())},
-			func() (string, error) { return shownContract(a.sign()) },
+			func() (string, error) { return shownContract(a.createContract()) },
 			func() string {
 				r, err := a.contracts.Read(a.FirstDemo.Org, contract.Safekeeping, contract.Secular, signed.Record.ID)
 				r.Replay = true
@@ -174,7 +174,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 			},
 		},
 		"a write of the administration": {
-			[][]byte{record(ledger.Answer, directory.AnswerID(admin.ClaimKey())), claim(directory.PlatformOrg, admin.ClaimKey())},
+			[][]byte{record(ledger.Answer, directory.CachedReplyID(admin.ClaimKey())), claim(directory.PlatformOrg, admin.ClaimKey())},
 			func() (string, error) {
 				answer, _, err := a.server.Directory.Answered(admin)
 				return fmt.Sprintf("%d %s %d %d", answer.Status, answer.Body, answer.Booked, answer.Seq), err
@@ -189,7 +189,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 // finds the change without the keyring. A client that repeats the request gets the reply, or
 // the records' current content, or a refusal, and never anything else.
 func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
-	a := keptAnswers(t)
+	a := newAnsweringServer(t)
 	in := &insider{t: t, rows: make(map[string][]rawRow)}
 	a.serve(func(l posting.Log) posting.Log { in.log = l; return l })
 	defer func() { a.server.Close() }()
@@ -203,7 +203,7 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 	for name, p := range a.of {
 		text, err := p.repeat()
 		fixture.Must(t, err)
-		now := p.stands()
+		now := p.current()
 		if text == now {
 			t.Fatalf("%s: nothing has happened since the answer", name)
 		}
@@ -218,7 +218,7 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 				changed := rawRow{row.key, bytes.Clone(row.value)}
 				changed.value[i] ^= 0x11
 				changes++
-				if in.caught(row, changed) {
+				if in.isDetected(row, changed) {
 					found++
 				} else {
 					t.Errorf("%s: byte %d of %x may be changed", name, i, row.key)

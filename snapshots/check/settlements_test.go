@@ -38,13 +38,13 @@ func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *direct
 }
 
 // changeSettlement changes a column of a stored settlement.
-func changeSettlement(p *fixture.Planter, org, id ledger.ID, column string, value any) {
+func changeSettlement(p *fixture.Corrupter, org, id ledger.ID, column string, value any) {
 	p.T.Helper()
 	p.Column(org, ledger.Source{Kind: ledger.Settlement, ID: id}, column, value)
 }
 
 // plantListed lists a settlement again.
-func plantListed(p *fixture.Planter, w *fixture.Store, partner int64, list ledger.PartnerList, id ledger.ID, at ledger.Micros) {
+func addListRow(p *fixture.Corrupter, w *fixture.Store, partner int64, list ledger.PartnerList, id ledger.ID, at ledger.Micros) {
 	p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list.Of(partner, money.Prod), at), store.EncodeListed(nil, store.Listed{Booked: at, First: true, ID: id}))
 }
 
@@ -52,101 +52,101 @@ var settlementFaults = []fault{
 	{"settlements of all kinds", func(t *testing.T, w *fixture.Store) { makeSettlements(t, w) }, nil, ""},
 	{"a settlement that no list shows", func(t *testing.T, w *fixture.Store) {
 		makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			eraseAll(p, store.KeyLists(nil, w.FirstDemo.Org, directory.SettlementsWithBank.Of(w.FirstDemo.Partner, money.Prod)))
 		})
 	}, []int{4}, "is not listed"},
 	{"a settlement with a provider that no list shows", func(t *testing.T, w *fixture.Store) {
 		makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			eraseAll(p, store.KeyLists(nil, w.FirstDemo.Org, directory.SettlementsWithProvider.Of(w.FirstDemo.Partner, money.Prod)))
 		})
 	}, []int{4}, "is not listed"},
 	{"a settlement that is listed twice", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
-			plantListed(p, w, w.FirstDemo.Partner, directory.SettlementsWithBank, in.ID, in.Created-1)
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithBank, in.ID, in.Created-1)
 		})
 	}, []int{4}, "is listed twice"},
 	{"a settlement in the list of the other kind", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
-			plantListed(p, w, w.FirstDemo.Partner, directory.SettlementsWithProvider, in.ID, in.Created-1)
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithProvider, in.ID, in.Created-1)
 		})
 	}, []int{4}, "is listed"}, // the row appears twice
 	{"a settlement in another partner's list", func(t *testing.T, w *fixture.Store) {
 		_, out, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
-			plantListed(p, w, w.FirstDemo.Partner+1, directory.SettlementsWithBank, out.ID, out.Created)
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			addListRow(p, w, w.FirstDemo.Partner+1, directory.SettlementsWithBank, out.ID, out.Created)
 		})
 	}, []int{4}, "is listed"}, // the row appears twice
 	{"a settlement in a list of transactions", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.FirstDemo.Partner, payment.Transactions, in.ID, 5) })
-	}, []int{4}, "which is not there"},
+		w.Corrupt(t, func(p *fixture.Corrupter) { addListRow(p, w, w.FirstDemo.Partner, payment.Transactions, in.ID, 5) })
+	}, []int{4}, "which does not exist"},
 	{"a reference that is free again", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimSettlement, "terminal/"+collected.Terminal.String()+"/week"))
 		})
 	}, []int{4}, "no claim on it"},
 	{"a reference of another settlement", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, in.ID, "reference", "another")
 		})
 	}, []int{4}, ""},
 	{"another amount than was settled", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_lines", []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(501)}})
 		})
 	}, []int{3}, "books other amounts than it says"},
 	{"another direction than was settled", func(t *testing.T, w *fixture.Store) {
 		_, out, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, out.ID, "out", false)
 		})
 	}, []int{3}, "books other amounts than it says"},
 	{"another fee than the provider kept", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, collected.ID, "stored_fee", money.FromUint64(8))
 		})
 	}, []int{3}, "books other amounts than it says"},
 	{"a fee above what the provider paid", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, collected.ID, "stored_fee", money.FromUint64(901))
 		})
-	}, unreadable, "has a fee above what it says"},
+	}, unreadableRules, "has a fee above what it says"},
 	{"a fee of a partner's bank", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_fee", money.FromUint64(8))
 		})
-	}, unreadable, "is neither with a bank nor with a provider"},
+	}, unreadableRules, "is neither with a bank nor with a provider"},
 	{"a settlement to a provider", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { changeSettlement(p, w.FirstDemo.Org, collected.ID, "out", true) })
-	}, unreadable, "is neither with a bank nor with a provider"},
+		w.Corrupt(t, func(p *fixture.Corrupter) { changeSettlement(p, w.FirstDemo.Org, collected.ID, "out", true) })
+	}, unreadableRules, "is neither with a bank nor with a provider"},
 	{"a settlement with what is no terminal", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, collected.ID, "terminal_id", fixture.Raw{1})
 		})
-	}, unreadable, "column terminal_id"},
+	}, unreadableRules, "column terminal_id"},
 	{"a settlement of nothing", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_lines", nil) })
-	}, unreadable, "no column stored_lines"},
+		w.Corrupt(t, func(p *fixture.Corrupter) { changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_lines", nil) })
+	}, unreadableRules, "no column stored_lines"},
 	{"a line that can't be read", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_lines", fixture.Raw{1, 9})
 		})
-	}, unreadable, "column stored_lines"},
-	{"a settlement with a terminal that is not there", func(t *testing.T, w *fixture.Store) {
+	}, unreadableRules, "column stored_lines"},
+	{"a settlement with a terminal that does not exist", func(t *testing.T, w *fixture.Store) {
 		none := uuid.New()
 		w.Submit(t, collection(t, w, w.FirstDemo.Partner, none))
 	}, []int{3}, "with no terminal of its partner"},
@@ -157,13 +157,13 @@ var settlementFaults = []fault{
 		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, true, 10, 0)
 		c.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.FirstDemo.Partner)
 		w.Submit(t, c)
-	}, []int{2}, "splits a partner's line another way"},
+	}, []int{2}, "splits a partner's balance differently"},
 	{"a settlement that does not pay off what is owed", func(t *testing.T, w *fixture.Store) {
 		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, false, 10, 0)
 		owes := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, true, 10, 0)
 		owes.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.FirstDemo.Partner)
 		w.Submit(t, owes, c)
-	}, []int{2}, "splits a partner's line another way"},
+	}, []int{2}, "splits a partner's balance differently"},
 	{"a settlement of two events", func(t *testing.T, w *fixture.Store) {
 		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, false, 10, 0)
 		event := c.Steps[0].Events[0]
@@ -193,9 +193,9 @@ func TestAnswersOfSettlementsNameWhatIsThere(t *testing.T) {
 		id    func(in, collected *directory.Settlement) ledger.ID
 		fails bool
 	}{
-		"with a bank":       {"/api/v1/partners/1/settlements", func(in, _ *directory.Settlement) ledger.ID { return in.ID }, false},
-		"with a provider":   {"/api/v1/terminal/x/settlements?a=b", func(_, collected *directory.Settlement) ledger.ID { return collected.ID }, false},
-		"that is not there": {"/api/v1/partners/1/settlements", func(_, _ *directory.Settlement) ledger.ID { return fixture.NewID() }, true},
+		"with a bank":         {"/api/v1/partners/1/settlements", func(in, _ *directory.Settlement) ledger.ID { return in.ID }, false},
+		"with a provider":     {"/api/v1/terminal/x/settlements?a=b", func(_, collected *directory.Settlement) ledger.ID { return collected.ID }, false},
+		"that does not exist": {"/api/v1/partners/1/settlements", func(_, _ *directory.Settlement) ledger.ID { return fixture.NewID() }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)

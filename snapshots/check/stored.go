@@ -12,10 +12,10 @@ import (
 )
 
 // Rules 3, 4 and 6, hashes in events. An event contains the hashes of the rows that its step
-// wrote: the record, the sealed row beside it, its notices, and its claims. Changing such a row
-// requires changing the journal too, and with it a head that others have copies of. The rows
-// are read long after the event, so the check keeps eight bytes of each hash that it still
-// needs. They are hashed with a new seed for each check, so nobody can prepare a collision.
+// wrote: the record, the sealed row beside it, its notices, and its claims. Whoever changes such a row
+// must change the journal too, and with it a head of which others have copies. The rows are read long
+// after the event. Until then the check holds eight bytes of each hash, made with a seed that is new
+// for each check, so that nobody can prepare a collision.
 
 // hash64 returns a short form of a hash; 0 for the zero hash.
 func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
@@ -25,10 +25,10 @@ func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
 	return max(maphash.Bytes(seed, h[:]), 1)
 }
 
-// followStored records the hashes in an event. Of the events of one step only the last has the
-// hash of the record. After an event without that hash, the record's next event must follow
+// followStoredHashes records the hashes in an event. If a step has several events, only the last one
+// has the hash of the record. After an event without that hash, the record's next event must follow
 // immediately.
-func (j *journal) followStored(e *ledger.Event) {
+func (j *journal) followStoredHashes(e *ledger.Event) {
 	if j.unhashed != (ledger.Source{}) && e.Source != j.unhashed {
 		j.reportUnhashed()
 	}
@@ -44,8 +44,8 @@ func (j *journal) followStored(e *ledger.Event) {
 	}
 }
 
-// endStored checks that the journal does not end within a step.
-func (j *journal) endStored() {
+// checkLastStep checks that the journal does not end within a step.
+func (j *journal) checkLastStep() {
 	if j.unhashed != (ledger.Source{}) {
 		j.reportUnhashed()
 	}
@@ -53,12 +53,12 @@ func (j *journal) endStored() {
 
 func (j *journal) reportUnhashed() {
 	j.Report.Breach(findings.RuleStates, "organization %v: an event of %s before event %d has no hash of its record, and is not the last of its step",
-		j.organization.ID, scan.Named(j.unhashed), j.last)
+		j.organization.ID, scan.Named(j.unhashed), j.lastSeq)
 }
 
-// checkStored compares a record's row, including all parts of a long record, with the hash in
-// its last event, and records the hash of the sealed row beside it.
-func (c *orgCheck) checkStored(r *scan.Record, row []byte) {
+// checkStoredHash compares a record's row, including all parts of a long record, with the hash in
+// its last event. It also records the hash of the sealed row beside the record.
+func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 	h, seed := r.History, r.Organization.Histories.Seed
 	h.SealedHash = hash64(seed, r.Stamp.Sealed)
 	if r.Stamp.Parts > 0 {
@@ -78,22 +78,22 @@ func (c *orgCheck) checkStored(r *scan.Record, row []byte) {
 func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
 	o := c.organization
 	if hash64(o.Histories.Seed, sha256.Sum256(row)) != h.SealedHash {
-		c.Report.Breach(findings.RuleStates, "organization %v: what is sealed for %s is not what its record says", o.ID, scan.Named(s))
+		c.Report.Breach(findings.RuleStates, "organization %v: the sealed row of %s is not the one that its record names", o.ID, scan.Named(s))
 	}
 }
 
-// checkUnsealed reports records whose sealed row is missing. Cards are checked by sealedRows.
+// checkUnsealed reports records whose sealed row is missing, except cards, which checkSealedRows checks.
 func (c *orgCheck) checkUnsealed() {
 	o := c.organization
 	for source, h := range o.Histories.All() {
 		if h.SealedHash != 0 && h.Marks&(scan.KeepsCard|scan.CardSealed) == 0 {
-			c.Report.Breach(findings.RuleStates, "organization %v: what was sealed for %s is gone", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleStates, "organization %v: the sealed row of %s is missing", o.ID, scan.Named(source))
 		}
 	}
 }
 
-// claimStored adds a stored claim, which an event must prove.
-func (c *checker) claimStored(key, owner []byte) {
+// addStoredClaim adds a stored claim to the sum that must equal the sum of the claims in events.
+func (c *checker) addStoredClaim(key, owner []byte) {
 	if hash, ok := c.hashOfClaim(key, owner); ok {
 		c.claimsStored.Add(c.seed, hash[:])
 	}
@@ -107,9 +107,10 @@ func (c *checker) hashOfClaim(key, owner []byte) (ledger.Hash, bool) {
 	return store.HashClaim(c.hashed), true
 }
 
-// checkClaimsStored compares the stored claims with those in events. A claim and its event may
-// be in two organizations and are in different orders, so only sums of hashes are compared. If
-// the sums differ, and no other check of claims has reported why, everything is read again.
+// checkClaimsStored compares the stored claims with those in events. A claim and its event may belong
+// to two organizations, and claims and events are stored in different orders, so only sums of hashes
+// are compared. If the sums differ, and no other check of claims has reported why, everything is read
+// again.
 func (c *checker) checkClaimsStored() error {
 	if c.claimsStored == c.claimsOfEvents || c.Report.Rules[findings.RuleClaims-1].Outcome == findings.Broken {
 		return nil
@@ -123,6 +124,8 @@ type claimEvent struct {
 	seq uint64
 }
 
+// explainClaims reads all events and claims again and reports each claim that has no event, and each
+// event whose claim is missing.
 func (c *checker) explainClaims() error {
 	made := make(map[ledger.Hash]claimEvent)
 	orgs := scan.SortedIDs(keysOf(c.Organizations))
@@ -141,7 +144,7 @@ func (c *checker) explainClaims() error {
 		err := c.View.Rows(org, posting.Claims, func(key, owner []byte) (bool, error) {
 			hash, ok := c.hashOfClaim(key, owner)
 			if _, known := made[hash]; ok && !known {
-				c.Report.Breach(findings.RuleClaims, "organization %v: a claim is not one that was made with an event", org)
+				c.Report.Breach(findings.RuleClaims, "organization %v: a claim was not made with any event", org)
 			}
 			delete(made, hash)
 			return true, c.Interrupted()
@@ -151,7 +154,7 @@ func (c *checker) explainClaims() error {
 		}
 	}
 	for _, at := range made {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim that was made with event %d is gone, or another one", at.org, at.seq)
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim that was made with event %d is missing or changed", at.org, at.seq)
 	}
 	if c.Report.Rules[findings.RuleClaims-1].Outcome != findings.Broken {
 		c.Report.Breach(findings.RuleClaims, "the claims are not those that were made with events")

@@ -13,11 +13,10 @@ import (
 )
 
 // Rule 3, transitions. Every event is a legal step of its record's machine, starts from the
-// state in which the record's last event ended, and carries the entry that such a step
-// requires.
+// state to which the record's previous event led, and has the entry that such a step requires.
 
-// entryOf returns the kind of entry that an event of a kind of record carries.
-func entryOf(kind ledger.Kind, name string) scan.EntryRule {
+// entryRuleOf says which entry an event with the name must have, for a kind of record.
+func entryRuleOf(kind ledger.Kind, name string) scan.EntryRule {
 	switch kind {
 	case ledger.Transaction:
 		return transactions.EntryRules[payment.Event(name)]
@@ -56,7 +55,7 @@ func legal(e *ledger.Event) bool {
 	return directory.Legal(e.Source.Kind, e.Name, e.From, e.To)
 }
 
-// follow adds an event to its record's history. closed is the hold that the event's entry
+// follow checks an event and adds it to its record's history. closed is the hold that the event's entry
 // closes.
 func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	if !legal(e) {
@@ -70,9 +69,9 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	h := o.Histories.FindOrAdd(e.Source)
 	j.checkEntry(e, closed, h.Held != 0)
 	if e.Version != uint64(h.Version)+1 || e.Previous != h.Last {
-		j.EventFault(j.organization.ID, e, "it does not follow the record's event before")
+		j.EventFault(j.organization.ID, e, "it does not follow the record's previous event")
 	}
-	if !o.Histories.IsIn(h, e.Source.Kind, e.From) {
+	if !o.Histories.IsInState(h, e.Source.Kind, e.From) {
 		j.EventFault(j.organization.ID, e, "it begins in a state that the record was not in")
 	}
 	if e.Version == 1 {
@@ -84,7 +83,7 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 			h.Finished = e.Booked
 		}
 		if e.Name == string(payment.Authorise) && e.Previous != e.Seq-1 {
-			j.EventFault(j.organization.ID, e, "it is no part of the step that chose its terminal")
+			j.EventFault(j.organization.ID, e, "it is not part of the step that chose its terminal")
 		}
 	}
 	if e.Source.Kind == ledger.Subscription {
@@ -98,17 +97,17 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	}
 	h.Version, h.Last, h.Updated = uint32(e.Version), e.Seq, e.Booked
 	h.RecordHash = hash64(o.Histories.Seed, e.Stored.Record)
-	o.Histories.Enter(h, e.Source.Kind, e.To)
+	o.Histories.EnterState(h, e.Source.Kind, e.To)
 	if e.Entry != nil {
 		j.transactions.FollowEntry(h, e, closed)
 	}
 }
 
-// checkEntry checks that the event carries the required entry; held tells whether its record
+// checkEntry checks that the event has the required entry; hasHold tells whether its record
 // has a hold.
-func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, held bool) {
-	carries := entryOf(e.Source.Kind, e.Name)
-	phase := carries.Phase(held)
+func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, hasHold bool) {
+	carries := entryRuleOf(e.Source.Kind, e.Name)
+	phase := carries.Phase(hasHold)
 	switch {
 	case e.Entry == nil && phase != 0 && carries != scan.MayHold && carries != scan.MayPost:
 		j.EventFault(j.organization.ID, e, "it has no entry")
@@ -116,6 +115,6 @@ func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, held bool) {
 	case phase != e.Entry.Phase:
 		j.EventFault(j.organization.ID, e, "its entry is not one of such an event")
 	case closed.Postings != nil && closed.Source != e.Source:
-		j.EventFault(j.organization.ID, e, "its entry closes another record's")
+		j.EventFault(j.organization.ID, e, "its entry closes the hold of another record")
 	}
 }

@@ -12,7 +12,7 @@ import (
 // is held and if something is (POSTINGS: "none" is a decision too).
 func TestEveryEventOfATransactionHasItsEntriesDecided(t *testing.T) {
 	const nothing = ledger.Phase(0)
-	decided := map[payment.Event][2]ledger.Phase{
+	requiredPhases := map[payment.Event][2]ledger.Phase{
 		"create": {}, "refuse": {}, "route": {}, "process": {}, "act": {}, "reissue": {}, "submit": {}, "await": {},
 		"pass_pre_authorized_3ds": {}, "pass_auth_required": {}, "pass_unknown": {}, "pass_cancelled": {},
 		"commit": {}, "commit_refused": {}, "cancel": {}, "lapse": {}, "void_failed": {}, "refund_pending": {},
@@ -27,17 +27,17 @@ func TestEveryEventOfATransactionHasItsEntriesDecided(t *testing.T) {
 		"return":  {ledger.Posted, ledger.Posted}, "settle_late": {ledger.Posted, ledger.Posted}, "gave_back": {ledger.Posted, ledger.Posted},
 	}
 	for _, event := range payment.Machine.Events() {
-		want, known := decided[event]
-		c := entryOf(ledger.Transaction, string(event))
+		want, known := requiredPhases[event]
+		c := entryRuleOf(ledger.Transaction, string(event))
 		if got := [2]ledger.Phase{c.Phase(false), c.Phase(true)}; !known || got != want {
 			t.Errorf("%s: %v, want %v (known: %v)", event, got, want, known)
 		}
 		if (c == scan.MayHold) != (event == "authorise") {
 			t.Errorf("%s may be without its hold: %v", event, c == scan.MayHold)
 		}
-		delete(decided, event)
+		delete(requiredPhases, event)
 	}
-	if len(decided) != 0 {
-		t.Errorf("%v are no events", decided)
+	if len(requiredPhases) != 0 {
+		t.Errorf("%v are no events", requiredPhases)
 	}
 }

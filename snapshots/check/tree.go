@@ -13,7 +13,7 @@ import (
 // Rule 5, Merkle trees. Each block's root and tree row are those of a tree over the canonical
 // events, computed with tlog (RFC 6962).
 
-// tree computes an organization's Merkle tree (RFC 6962) with tlog. It keeps only the last
+// tree computes an organization's Merkle tree (RFC 6962) with tlog. It stores only the last
 // complete subtree of each level, because appending needs no more.
 type tree struct {
 	size int64
@@ -68,12 +68,12 @@ func (t *tree) edge() []store.Subtree {
 	return edge
 }
 
-// forest is the expected content of the tree rows while blocks are read.
+// forest computes the expected content of the tree rows while blocks are read.
 type forest struct {
-	tree     tree
-	first    uint64 // seq of the open block's first event
-	crossing []store.Subtree
-	lost     bool // a root was wrong, so all later roots are wrong too
+	tree      tree
+	first     uint64          // seq of the open block's first event
+	crossing  []store.Subtree // complete subtrees that begin before the open block and end in it
+	rootWrong bool            // a root was wrong, so later roots are not compared
 }
 
 func (f *forest) begin(first uint64) { f.first, f.crossing = first, f.crossing[:0] }
@@ -93,7 +93,7 @@ func (f *forest) compare(root [32]byte, row []byte) string {
 		return err.Error()
 	}
 	if root != want {
-		f.lost = true
+		f.rootWrong = true
 		return "another root than its events give"
 	}
 	if row == nil {

@@ -28,7 +28,7 @@ const goodPass = "nine-Lions-paint"
 
 // addPeople gives the first organization users, with used, revoked and expired sessions, and a
 // used key, and gives the platform rotated tokens.
-func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
+func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 	t.Helper()
 	h := fixture.Start(t, w)
 	defer h.Close()
@@ -67,7 +67,7 @@ func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 
 func TestPeopleAndTheirSessionsAreSound(t *testing.T) {
 	w := fixture.Copy(t)
-	addPeople(t, w)
+	addUsers(t, w)
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
@@ -81,36 +81,36 @@ func TestEveryFaultOfAPersonBreaksItsRule(t *testing.T) {
 		broken []int
 		says   string
 	}{
-		{"a user who is on, though switched off", userSource, "active", of(true), []int{3}, "events lead to"},
-		{"a user without a role", userSource, "roles", of(nil), unreadable, "no column roles"},
-		{"a user of an unknown role", userSource, "roles", of(directory.Roles{"client", "partner", "root"}), unreadable, "column roles"},
-		{"a user with a role twice", userSource, "roles", of(directory.Roles{"client", "client", "partner"}), unreadable, "column roles"},
-		{"a user who acts as nobody", userSource, "partner_id", of(nil), unreadable, "is of role partner or has a partner, and not both"},
-		{"a user who acts without the role", userSource, "roles", of(directory.Roles{"client"}), unreadable, "is of role partner or has a partner, and not both"},
-		{"a user who acts as who is not there", userSource, "partner_id", of(int64(99)), []int{3}, "acts as partner 99, who is not there"},
-		{"a user who acts as another organization's partner", userSource, "partner_id", func(p *accessRecords) any { return p.foreignPartner }, []int{3}, "acts as partner 2, who is not there"},
-		{"a session that is revoked without an event", sessionSource, "revoked", of(ledger.Micros(1)), []int{3}, "events lead to"},
-		{"a session of a user who is not there", sessionSource, "user", of(someone), []int{3}, "was begun by a user who is not there"},
-		{"a session of what is no user", sessionSource, "user", of(fixture.Raw{1}), unreadable, "column user"},
-		{"a session without a role", sessionSource, "roles", of(nil), unreadable, "no column roles"},
-		{"a partner's session that acts as another organization's", partners, "partner", func(p *accessRecords) any { return p.foreignPartner }, []int{3}, "acts as partner 2, who is not there"},
-		{"a partner's session that acts as nobody", partners, "partner", of(nil), unreadable, "is of role partner or has a partner, and not both"},
-		{"a session that acts without the role", partners, "roles", of(directory.Roles{"client"}), unreadable, "is of role partner or has a partner, and not both"},
-		{"a session whose time to rest is below zero", sessionSource, "idle", of(int64(-1)), unreadable, "has an idle time below zero"},
-		{"a session that ends before there was time", sessionSource, "expires", of(ledger.Micros(-1)), unreadable, "has a time before 1970"},
+		{"a user who is on, though switched off", userSource, "active", constant(true), []int{3}, "events lead to"},
+		{"a user without a role", userSource, "roles", constant(nil), unreadableRules, "no column roles"},
+		{"a user of an unknown role", userSource, "roles", constant(directory.Roles{"client", "partner", "root"}), unreadableRules, "column roles"},
+		{"a user with a role twice", userSource, "roles", constant(directory.Roles{"client", "client", "partner"}), unreadableRules, "column roles"},
+		{"a user who acts as nobody", userSource, "partner_id", constant(nil), unreadableRules, "is of role partner or has a partner, and not both"},
+		{"a user who acts without the role", userSource, "roles", constant(directory.Roles{"client"}), unreadableRules, "is of role partner or has a partner, and not both"},
+		{"a user who acts as who does not exist", userSource, "partner_id", constant(int64(99)), []int{3}, "acts as partner 99, who does not exist"},
+		{"a user who acts as another organization's partner", userSource, "partner_id", func(p *accessRecords) any { return p.foreignPartner }, []int{3}, "acts as partner 2, who does not exist"},
+		{"a session that is revoked without an event", sessionSource, "revoked", constant(ledger.Micros(1)), []int{3}, "events lead to"},
+		{"a session of a user who does not exist", sessionSource, "user", constant(someone), []int{3}, "was begun by a user who does not exist"},
+		{"a session of what is no user", sessionSource, "user", constant(fixture.Raw{1}), unreadableRules, "column user"},
+		{"a session without a role", sessionSource, "roles", constant(nil), unreadableRules, "no column roles"},
+		{"a partner's session that acts as another organization's", partners, "partner", func(p *accessRecords) any { return p.foreignPartner }, []int{3}, "acts as partner 2, who does not exist"},
+		{"a partner's session that acts as nobody", partners, "partner", constant(nil), unreadableRules, "is of role partner or has a partner, and not both"},
+		{"a session that acts without the role", partners, "roles", constant(directory.Roles{"client"}), unreadableRules, "is of role partner or has a partner, and not both"},
+		{"a session whose time to rest is below zero", sessionSource, "idle", constant(int64(-1)), unreadableRules, "has an idle time below zero"},
+		{"a session that ends before there was time", sessionSource, "expires", constant(ledger.Micros(-1)), unreadableRules, "has a time before 1970"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
-			p := addPeople(t, w)
-			amendRecord(t, w, f.source(&p), f.column, f.value(&p))
+			p := addUsers(t, w)
+			changeRecord(t, w, f.source(&p), f.column, f.value(&p))
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)
-			wantSaid(t, report, f.broken, f.says)
+			wantReason(t, report, f.broken, f.says)
 		})
 	}
 }
 
-func of(value any) func(*accessRecords) any { return func(*accessRecords) any { return value } }
+func constant(value any) func(*accessRecords) any { return func(*accessRecords) any { return value } }
 
 func userSource(p *accessRecords) ledger.Source    { return p.teller }
 func sessionSource(p *accessRecords) ledger.Source { return p.session }
@@ -121,8 +121,8 @@ func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
 	for name, login := range map[string]string{"a user's": "teller", "a partner's": "shop"} {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
-			addPeople(t, w)
-			w.Plant(t, func(p *fixture.Planter) {
+			addUsers(t, w)
+			w.Corrupt(t, func(p *fixture.Corrupter) {
 				p.DeleteAll(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimLogin, login))
 			})
 			fixture.WantBroken(t, w.Check(t, check.Inputs{}), 4)
@@ -130,8 +130,8 @@ func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
 	}
 	t.Run("another's", func(t *testing.T) {
 		w := fixture.Copy(t)
-		p := addPeople(t, w)
-		amendRecord(t, w, p.teller, "login", "shop")
+		p := addUsers(t, w)
+		changeRecord(t, w, p.teller, "login", "shop")
 		fixture.WantBroken(t, w.Check(t, check.Inputs{}), 4)
 	})
 }
@@ -152,8 +152,8 @@ func TestARetiredTokenInForceBreaksItsRule(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
-			addPeople(t, w)
-			w.Plant(t, func(p *fixture.Planter) {
+			addUsers(t, w)
+			w.Corrupt(t, func(p *fixture.Corrupter) {
 				platform := ledger.Source{Kind: ledger.Platform, ID: directory.PlatformID}
 				p.Record(directory.PlatformOrg, platform, func(_ *store.Envelope, payload []byte) []byte {
 					stored, err := directory.Platforms.Read(schema.Envelope{}, payload, nil)

@@ -21,30 +21,30 @@ import (
 
 // The exit codes of Verify (DECISIONS, "Starting the program").
 const (
-	ExitHolds         = 0 // all rules hold
+	ExitHolds         = 0 // all rules are fulfilled
 	ExitBroken        = 1 // a rule is broken, or the directory or the store can't be used
 	ExitConfiguration = 2 // a named file can't be read, or has the wrong format
 	ExitLocked        = 3 // the store is in use by another process, or has another schema
 )
 
-// VerifyConfig says what to verify. Answers and Canaries are files and may be empty.
+// VerifyConfig says what to verify. Answers and Canaries are paths of files (see Inputs) and may be empty.
 type VerifyConfig struct {
 	Data     string
 	Answers  string
 	Canaries string
 	Log      *slog.Logger // nil: slog.Default
 
-	Keyring actors.Sealer // keyring of the server that owns the store; nil: sealed rows are not opened
-	Bound   [32]byte      // the keyring's identity
+	Keyring   actors.Sealer // keyring of the server that owns the store; nil: sealed rows are not opened
+	KeyringID [32]byte      // the keyring's identity
 
 	// Organization must exist in the store; zero: any. The check always covers the whole store,
 	// because it compares data across organizations.
 	Organization ledger.ID
 }
 
-// Verify checks a closed store: it opens the store as serve does, which runs recovery, checks
-// it, prints the report to out and closes it. If that fails, it prints one line to problems
-// that begins with "mizan:".
+// Verify checks a closed store. It opens the store as serve does, which runs recovery, checks
+// the store, prints the report to out and closes the store. If that fails, Verify prints one line that
+// begins with "mizan:" to problems.
 func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exit int) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -90,13 +90,13 @@ func verify(ctx context.Context, cfg VerifyConfig) (report *findings.Report, err
 	if err := holdsOrganization(j, cfg.Organization); err != nil {
 		return nil, err
 	}
-	if bound := j.Bound(); cfg.Keyring != nil && bound != cfg.Bound && bound != [32]byte{} {
+	if bound := j.Bound(); cfg.Keyring != nil && bound != cfg.KeyringID && bound != [32]byte{} {
 		return nil, fmt.Errorf("%w: keyring: %w", findings.ErrInput, store.ErrOtherKeyring)
 	}
 	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Keyring: cfg.Keyring, Log: cfg.Log})
 }
 
-// holdsOrganization refuses a store that has nothing of the organization.
+// holdsOrganization returns an error if the store has no rows of the organization.
 func holdsOrganization(j *posting.Journal, want ledger.ID) error {
 	if want == (ledger.ID{}) {
 		return nil
@@ -114,8 +114,8 @@ func holdsOrganization(j *posting.Journal, want ledger.ID) error {
 	return err
 }
 
-// HoldsStore refuses a directory in which no server was ever started. Opening it would create a
-// new store, and an empty store breaks no rule.
+// HoldsStore returns an error for a directory in which no server was ever started. Opening it would
+// create an empty store, and an empty store breaks no rule.
 func HoldsStore(data string) error {
 	if _, err := os.Stat(data); err != nil {
 		return err

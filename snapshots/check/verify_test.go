@@ -30,7 +30,7 @@ func verify(t *testing.T, cfg check.VerifyConfig) (exit int, out string) {
 }
 
 // refused checks that a verification can't be made: it prints an error and no report.
-func refused(t *testing.T, cfg check.VerifyConfig) (exit int, output string) {
+func verifyRefused(t *testing.T, cfg check.VerifyConfig) (exit int, output string) {
 	t.Helper()
 	exit, out, output := verifyBoth(t, cfg)
 	if out != "" || strings.Count(output, "\n") != 1 {
@@ -84,7 +84,7 @@ func TestDetailsAreBounded(t *testing.T) {
 	if err := os.Remove(filepath.Join(w.Dir, "simulator.log")); err != nil {
 		t.Fatal(err)
 	}
-	w.Plant(t, func(p *fixture.Planter) {
+	w.Corrupt(t, func(p *fixture.Corrupter) {
 		for range 100 {
 			p.Record(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(e *store.Envelope, payload []byte) []byte { return payload })
 			_, rows := p.Rows(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
@@ -101,7 +101,7 @@ func TestDetailsAreBounded(t *testing.T) {
 func TestVerifyRefusesALockedStore(t *testing.T) {
 	w := fixture.Copy(t)
 	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
-	exit, out := refused(t, check.VerifyConfig{Data: w.Dir})
+	exit, out := verifyRefused(t, check.VerifyConfig{Data: w.Dir})
 	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
@@ -113,7 +113,7 @@ func TestVerifyRefusesALockedStore(t *testing.T) {
 func TestVerifyNeverMakesAStore(t *testing.T) {
 	dir := t.TempDir()
 	for _, data := range []string{dir, filepath.Join(dir, "missing")} {
-		exit, out := refused(t, check.VerifyConfig{Data: data})
+		exit, out := verifyRefused(t, check.VerifyConfig{Data: data})
 		if exit != 1 || !strings.HasPrefix(out, "mizan: storage: ") {
 			t.Errorf("exit %d, printed:\n%s", exit, out)
 		}
@@ -128,7 +128,7 @@ func TestVerifySaysThatTheStoreIsBehindHEAD(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(w.Dir, "store")); err != nil {
 		t.Fatal(err)
 	}
-	exit, out := refused(t, check.VerifyConfig{Data: w.Dir})
+	exit, out := verifyRefused(t, check.VerifyConfig{Data: w.Dir})
 	if exit != 1 || !strings.HasPrefix(out, "mizan: storage: ") || !strings.Contains(out, "restore from a backup") {
 		t.Errorf("exit %d, printed:\n%s", exit, out)
 	}
@@ -136,11 +136,11 @@ func TestVerifySaysThatTheStoreIsBehindHEAD(t *testing.T) {
 
 func TestVerifySaysWhatTheServerCouldNotStartWith(t *testing.T) {
 	w := fixture.Copy(t)
-	w.Plant(t, func(p *fixture.Planter) {
+	w.Corrupt(t, func(p *fixture.Corrupter) {
 		keys, _ := p.Rows(store.KeyDues(nil))
 		p.Group.Set(keys[len(keys)-1], []byte{0xff})
 	})
-	exit, out := refused(t, check.VerifyConfig{Data: w.Dir})
+	exit, out := verifyRefused(t, check.VerifyConfig{Data: w.Dir})
 	if exit != 1 || !strings.HasPrefix(out, "mizan: storage: due row") || strings.Count(out, "\n") != 1 {
 		t.Errorf("exit %d, printed:\n%s", exit, out)
 	}
@@ -151,7 +151,7 @@ func TestVerifyRefusesFilesThatAreNotThere(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for _, cfg := range []check.VerifyConfig{{Answers: missing}, {Canaries: missing}} {
 		cfg.Data = w.Dir
-		exit, out := refused(t, cfg)
+		exit, out := verifyRefused(t, cfg)
 		if exit != 2 || !strings.HasPrefix(out, "mizan: configuration: ") {
 			t.Errorf("exit %d, printed:\n%s", exit, out)
 		}
@@ -180,7 +180,7 @@ func TestTheDigestCoversEverySection(t *testing.T) {
 		"list": store.KeyLists(nil, w.FirstDemo.Org, payment.Transactions.Of(1, money.Prod)), "sealed row": store.KeySealeds(nil, w.FirstDemo.Org), "part": store.KeyPart(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), 1),
 	} {
 		own := fixture.CopyWithLayout(t, fixture.Paged)
-		own.Plant(t, func(p *fixture.Planter) {
+		own.Corrupt(t, func(p *fixture.Corrupter) {
 			if name == "part" {
 				p.Group.Set(key, []byte("a part"))
 				return
@@ -227,7 +227,7 @@ func TestACanaryIsFoundInAnyFile(t *testing.T) {
 
 func TestAStoredCanaryIsFound(t *testing.T) {
 	w := fixture.Copy(t)
-	w.Plant(t, func(p *fixture.Planter) {
+	w.Corrupt(t, func(p *fixture.Corrupter) {
 		p.Group.Set(store.KeyPart(nil, w.FirstDemo.Org, fixture.TransactionSource(fixture.NewID()), 1), []byte("card 4111111111111111 cvv 737"))
 	})
 	fixture.WantBroken(t, w.Check(t, check.Inputs{Canaries: fixture.WriteLines(t, "4111111111111111")}), 8)
@@ -271,7 +271,7 @@ func TestRowsThatCannotBeReadBreakTheirRule(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := fixture.CopyWithLayout(t, fixture.Paged) // a server must be able to read the page buffer when it starts
-			w.Plant(t, func(p *fixture.Planter) {
+			w.Corrupt(t, func(p *fixture.Corrupter) {
 				keys, _ := p.Rows(c.key(w))
 				for _, key := range keys {
 					p.Group.Set(key, []byte{0xff, 0xff, 0xff})

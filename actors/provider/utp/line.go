@@ -116,7 +116,7 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 	var connected atomic.Bool // atomic, because the hook may run after the request
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		connected.Store(true)
-		body.On(got.Conn)
+		body.AttachTo(got.Conn)
 	}})
 	h, err := http.NewRequestWithContext(ctx, q.method, c.BaseURL+protocol+q.path, nil)
 	if err != nil {

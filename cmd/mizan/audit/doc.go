@@ -2,9 +2,9 @@
 // a running server: heads, proofs, closed months, exports.
 //
 // Invariants:
-//  1. The auditor's commands trust no answer of a server without a proof under its key. An
-//     answer or file that is not proven ends the command with exit code 4, and no other failure
-//     has this code.
+//  1. The auditor's commands trust no response of a server without a proof under the server's key. A
+//     response or file that is not proven ends the command with exit code 4. No other failure has this
+//     code.
 //  2. A file gets its name when it is complete, and never replaces another.
 //  3. `audit verify` prints the checker's report and nothing else, because scripts compare its
 //     output.

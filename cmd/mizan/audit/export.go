@@ -49,7 +49,7 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	from, err := ledger.Stream(ctx, "/ledger/export", query)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	case errors.Is(err, fs.ErrExist):
 		return ledger.Misused("--out: %s is there already", out)
 	case errors.As(err, &full) && out != "":
-		return ledger.Failed("--out: %s can't be written: %v", out, innermost(full.err))
+		return ledger.Failed("--out: %s can't be written: %v", out, fileSystemCause(full.err))
 	case errors.As(err, &full):
 		return ledger.Failed("%v", full.err)
 	case ctx.Err() != nil:
@@ -78,8 +78,8 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	return p.end()
 }
 
-// query returns the request's parameters. It refuses empty flags, because with an unset
-// variable a script would export everything.
+// query returns the request's parameters. It refuses empty flags, because a script with an unset
+// variable would otherwise export everything.
 func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	query := url.Values{"format": {c.Format}}
 	for _, option := range []struct {
@@ -116,7 +116,7 @@ func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 	return *c.Out, nil
 }
 
-// writeFile writes the export into a temporary file, which gets the name at the end.
+// writeFile writes the export into a temporary file and renames the file when the export is complete.
 func writeFile(out string, p *progress, from io.Reader) error {
 	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*.tmp")
 	if err != nil {
@@ -139,8 +139,7 @@ func writeFile(out string, p *progress, from io.Reader) error {
 	return nil
 }
 
-// writeFault is an error of writing the export. It distinguishes such an error from one of
-// receiving.
+// writeFault is an error of writing the export, as opposed to receiving it.
 type writeFault struct{ err error }
 
 // Error implements error.
@@ -189,8 +188,8 @@ func (p *progress) copy(to io.Writer, from io.Reader) error {
 	}
 }
 
-// update overwrites the line with the current figure, on a terminal only: a file would get
-// thousands of lines.
+// update overwrites the progress line with the current figure if out is a terminal. In a file each
+// update would add a line.
 func (p *progress) update() {
 	now := time.Now()
 	if !p.terminal || now.Sub(p.updated) < progressEvery {

@@ -17,8 +17,8 @@ type keyCommand struct {
 	client.LedgerFlags
 }
 
-// Run implements the command. The key comes from the keyring, or from a server
-// that --url or --sandbox names; a server may be using the keyring.
+// Run implements the command. The key comes from the keyring, which a running server may be using, or
+// from the server that --url or --sandbox names.
 func (c *keyCommand) Run(s *cli.Streams) error {
 	if c.URL != nil || c.Sandbox != "" {
 		if c.NamedByFlag() {

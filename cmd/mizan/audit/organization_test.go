@@ -18,7 +18,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// created is the answer to a create.
+// created is the response to a create.
 type created struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
@@ -48,7 +48,7 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	admin := "mza_" + strings.Repeat("a", 43)
 	write(t, token, admin)
 	keys := filepath.Join(folder, "keyring")
-	testkit.Quiet(t, testkit.Run(t, nil, "keyring", keys))
+	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", keys))
 	server := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--admin-token-file", token, "--tls", "off", "--keyring", keys}})
 	operator := server.Anyone().With("Authorization", "Bearer "+admin)
 	id := create(t, operator, "/api/v1/organizations", `{"name":"The only one","type":"merchant"}`).ID
@@ -86,7 +86,7 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	create(t, operator, "/api/v1/organizations", `{"name":"Another","type":"merchant"}`)
 	for _, args := range asked {
 		switch {
-		case args[1] == "watch": // it reads the organization from its state
+		case args[1] == "watch": // watch reads the organization from its state
 			wantExit(t, 0, "", in("two", args)...)
 		default:
 			wantExit(t, 2, "the server has several organizations: --organization says which", in("two", args)...)
@@ -95,7 +95,7 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	}
 
 	proof := filepath.Join(folder, "one.proof")
-	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--keyring", keys)))
+	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "key", "--keyring", keys)))
 	wantExit(t, 0, "", "audit", "check", proof, "--key", key)
 	wantExit(t, 0, "", "audit", "check", proof, "--key", key, "--organization", id)
 	wantExit(t, 4, "refused", "audit", "check", proof, "--key", key, "--organization", uuid.NewString())
@@ -105,7 +105,7 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	wantExit(t, 2, "the store holds no organization", "audit", "verify", "--data", server.Dir, "--organization", uuid.NewString())
 	wantExit(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "")
 	for _, args := range asked {
-		if args[1] != "key" { // which then reads the keyring
+		if args[1] != "key" { // audit key reads the keyring in this case
 			wantExit(t, 2, "--organization: ", append(in("empty", args), "--organization", "")...) // as with an unset variable of a script
 		}
 	}

@@ -142,9 +142,9 @@ type checkPeriodsCommand struct {
 // periodsVerify is the prefix of the command's errors.
 const periodsVerify = "audit periods verify"
 
-// Run implements the command. It builds the text of a trial balance as docs/api.md
-// describes it, and shares no code with the server. A proof under the head that the server
-// signs shows that the month was closed with that hash.
+// Run implements the command. It computes the hash of a month's trial balance as docs/api.md describes
+// it, without code of the server. A proof under the server's signed head shows that the month was
+// closed with that hash.
 func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	given, err := givenKey(periodsVerify, c.Key)
 	if err != nil {
@@ -154,18 +154,18 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	closed, err := c.closed(server.ledger)
+	closed, err := c.closedMonths(server.ledger)
 	if err != nil {
 		return err
 	}
-	key, err := server.keyOr(given)
+	key, err := server.keyOrServersKey(given)
 	if err != nil {
 		return err
 	}
 	head, err := server.ownHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return refused(periodsVerify, err)
+		return refusedEvidence(periodsVerify, err)
 	}
 	if err != nil {
 		return err
@@ -191,14 +191,14 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 		}
 	}
 	if len(differ) > 0 {
-		return refused(periodsVerify, fmt.Errorf("%s: the server's record differs from the recomputed month", strings.Join(differ, ", ")))
+		return refusedEvidence(periodsVerify, fmt.Errorf("%s: the server's record differs from the recomputed month", strings.Join(differ, ", ")))
 	}
 	return nil
 }
 
-// closed lists the requested months, the last one first. Months are closed without gaps, so a
-// list with a gap is incomplete and refused.
-func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, err error) {
+// closedMonths lists the requested months, the last one first. Months are closed without gaps, so a list with
+// a gap is incomplete, and closed refuses it.
+func (c *checkPeriodsCommand) closedMonths(l *client.Ledger) (closed []*closedMonth, err error) {
 	for _, text := range c.Months {
 		if _, ok := period.Parse(text); !ok {
 			return nil, l.Misused("%q is not a month, YYYY-MM", text)
@@ -211,7 +211,7 @@ func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, e
 			return l.Failed("the server names %q, which is no month", m.Month)
 		}
 		if before != 0 && month != before-1 {
-			return refused(periodsVerify, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", before, month))
+			return refusedEvidence(periodsVerify, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", before, month))
 		}
 		before = month
 		if len(c.Months) == 0 || slices.Contains(c.Months, m.Month) {
@@ -230,10 +230,10 @@ func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, e
 	return closed, nil
 }
 
-// verdict returns "ok" if the month's figures and its closing event prove the server's
-// statements about the month; otherwise it returns the difference.
+// verdict returns "ok" if the month's figures and its closing event confirm what the server reports
+// about the month; otherwise it describes the difference.
 func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string, error) {
-	own, rows, err := trialHash(server.ledger, m.Month)
+	own, rows, err := trialBalanceHash(server.ledger, m.Month)
 	switch {
 	case err != nil:
 		return "", err
@@ -275,8 +275,8 @@ type trialBalanceRow struct {
 // canonicalID is the form of an organization's id in the text.
 var canonicalID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// trialHash computes the hash of the trial balance at a month's end, and counts its rows.
-func trialHash(l *client.Ledger, month string) (hashed string, rows uint64, err error) {
+// trialBalanceHash computes the hash of the trial balance at a month's end, and counts its rows.
+func trialBalanceHash(l *client.Ledger, month string) (hashed string, rows uint64, err error) {
 	of, ok := period.Parse(month)
 	organization, err := l.Organization()
 	if err != nil {

@@ -27,7 +27,7 @@ func month(t *testing.T, text string) period.Month {
 	return m
 }
 
-// falseServer is a server whose answers about closed months a test sets.
+// falseServer is a server whose responses about closed months a test sets.
 type falseServer struct {
 	balance string // rows of the trial balance
 	months  string // rows of the list
@@ -85,7 +85,7 @@ func closedPeriodJSON(month, hash, seq, rows string) string {
 	return `{"month":"` + month + `","closed_at":"x","closed_by":{"session_id":"s","user_id":null,"login":null},"seq":` + seq + `,"hash":"` + hash + `","rows":` + rows + `}`
 }
 
-// The command trusts nothing that a server says about its closed months.
+// The command detects every false statement of a server about its closed months.
 func TestChangedClosedMonthIsRefused(t *testing.T) {
 	t.Parallel()
 	secret, key, err := note.GenerateKey(rand.Reader, "mizan")

@@ -14,7 +14,7 @@ import (
 	"mizan/internal/durable"
 )
 
-// proofMode is the mode of a proof's file, which others are meant to read.
+// proofMode is the mode of a proof's file. Other users are meant to read the file.
 const proofMode = 0o644
 
 // proveCommand is `mizan audit prove`.
@@ -47,7 +47,7 @@ func (c *proveCommand) Run(s *cli.Streams) error {
 	p, key, err := c.prove(server, given)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return refused(name, err)
+		return refusedEvidence(name, err)
 	}
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (c *proveCommand) Run(s *cli.Streams) error {
 		return server.ledger.Misused("--out: %s is there already", out)
 	}
 	if err != nil {
-		return server.ledger.Misused("--out: %s can't be written: %v", out, innermost(err))
+		return server.ledger.Misused("--out: %s can't be written: %v", out, fileSystemCause(err))
 	}
 	_, err = fmt.Fprintf(s.Err, "mizan: %s: %s proves event %d of organization %s; it is verified with the key %s\n",
 		name, out, p.Event.Seq, p.Head.Organization, key)
@@ -65,7 +65,7 @@ func (c *proveCommand) Run(s *cli.Streams) error {
 }
 
 func (c *proveCommand) prove(server *auditServer, given string) (p *evidence.Proof, key string, err error) {
-	if key, err = server.keyOr(given); err != nil {
+	if key, err = server.keyOrServersKey(given); err != nil {
 		return nil, "", err
 	}
 	head, err := server.ownHead(key)
@@ -80,7 +80,7 @@ func (c *proveCommand) prove(server *auditServer, given string) (p *evidence.Pro
 		return nil, "", err
 	}
 	if p.Event.Seq != c.Seq {
-		return nil, "", &evidence.Refusal{Why: fmt.Sprintf("the server proves event %d, not %d", p.Event.Seq, c.Seq)}
+		return nil, "", &evidence.Refusal{Reason: fmt.Sprintf("the server proves event %d, not %d", p.Event.Seq, c.Seq)}
 	}
 	return p, key, nil
 }
@@ -112,18 +112,18 @@ func (c *checkCommand) Run(s *cli.Streams) error {
 	}
 	p, err := evidence.Check(content, key)
 	if err != nil {
-		return refused(name, err)
+		return refusedEvidence(name, err)
 	}
 	if c.Organization != nil && !sameID(p.Head.Organization, *c.Organization) {
-		return refused(name, fmt.Errorf("the file is of organization %s", p.Head.Organization))
+		return refusedEvidence(name, fmt.Errorf("the file is of organization %s", p.Head.Organization))
 	}
 	if c.Record != nil {
 		record, err := cli.ReadFile(*c.Record, maxRecordFile)
 		if err != nil {
 			return misused(name, "--record: %v", err)
 		}
-		if err := p.Holds(record); err != nil {
-			return refused(name, err)
+		if err := p.MatchesRecord(record); err != nil {
+			return refusedEvidence(name, err)
 		}
 	}
 	if err := p.Describe(s.Out); err != nil || c.Record == nil {
@@ -138,8 +138,8 @@ func misused(name, format string, args ...any) *cli.Fault {
 	return &cli.Fault{Code: cli.ExitConfiguration, Lines: []string{"mizan: " + name + ": " + cli.OneLine(fmt.Sprintf(format, args...))}}
 }
 
-// givenKey returns the --key of a command; empty if the flag is absent. A value that is not a
-// key is refused, because the command that should have printed the key may have failed.
+// givenKey returns the --key of a command; empty if the flag is absent. A value that is not a key is
+// refused; the script's command that should have printed the key may have failed.
 func givenKey(name string, key *string) (string, error) {
 	if key == nil {
 		return "", nil
@@ -153,8 +153,9 @@ func givenKey(name string, key *string) (string, error) {
 	return *key, nil
 }
 
-// innermost returns an error of the file system without the names of temporary files.
-func innermost(err error) error {
+// fileSystemCause returns the cause of a file system error, because its text may have the names of temporary
+// files.
+func fileSystemCause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	switch {

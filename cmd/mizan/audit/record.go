@@ -32,8 +32,8 @@ type recordCommand struct {
 	Out          string `name:"out" required:"" placeholder:"FILE" help:"New file for the record's bytes."`
 }
 
-// Run implements the command. A record is stored as its last event left it, so the proof
-// of that event proves the bytes.
+// Run implements the command. The last event of a record contains the hash of the stored record, so the
+// proof of that event proves the record's bytes.
 func (c *recordCommand) Run(s *cli.Streams) (err error) {
 	const name = "audit record"
 	org, err := uuid.Parse(c.Organization)
@@ -61,7 +61,7 @@ func (c *recordCommand) Run(s *cli.Streams) (err error) {
 	if err := durable.Create(c.Out, recordMode, record); errors.Is(err, fs.ErrExist) {
 		return misused(name, "--out: %s is there already", c.Out)
 	} else if err != nil {
-		return misused(name, "--out: %s can't be written: %v", c.Out, innermost(err))
+		return misused(name, "--out: %s can't be written: %v", c.Out, fileSystemCause(err))
 	}
 	_, err = fmt.Fprintf(s.Err, "mizan: %s: %s is what is stored of the record; `mizan audit prove %d` proves it\n", name, c.Out, last)
 	return err

@@ -12,8 +12,8 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// exitRefused is the exit code of the auditor's commands when a server's answer or a file
-// is not proven. No other failure has this code.
+// exitRefused is the exit code of the auditor's commands when a server's response or a file is not
+// proven. No other failure has this code.
 const exitRefused = 4
 
 // auditServer sends an auditor's requests to a server.
@@ -28,7 +28,7 @@ func openAudit(f *client.LedgerFlags, name string, s *cli.Streams) (*auditServer
 	return &auditServer{ledger: l}, nil
 }
 
-// get requests a path and decodes the answer's data.
+// get requests a path and decodes the data of the response.
 func (a *auditServer) get(path string, query url.Values, data any) error {
 	body, err := a.ledger.Get(path, query)
 	if err != nil {
@@ -83,16 +83,16 @@ func (a *auditServer) consistency(from, to int64) (tlog.TreeProof, error) {
 	return data.Proof, err
 }
 
-// keyOr returns the given key or, if it is empty, the key that the server names.
-func (a *auditServer) keyOr(given string) (string, error) {
+// keyOrServersKey returns the given key or, if it is empty, the key that the server names.
+func (a *auditServer) keyOrServersKey(given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
 	return a.key()
 }
 
-// refused reports refused evidence.
-func refused(name string, err error) *cli.Fault {
+// refusedEvidence returns the fault for evidence that was refused.
+func refusedEvidence(name string, err error) *cli.Fault {
 	return &cli.Fault{Code: exitRefused, Lines: []string{"mizan: " + name + ": refused: " + cli.OneLine(err.Error())}}
 }
 
@@ -115,7 +115,7 @@ func (a *auditServer) ownHead(key string) (*evidence.Head, error) {
 		return nil, err
 	}
 	if !sameID(head.Organization, asked) {
-		return nil, &evidence.Refusal{Why: "the head is of organization " + head.Organization.String() + ", not of " + asked}
+		return nil, &evidence.Refusal{Reason: "the head is of organization " + head.Organization.String() + ", not of " + asked}
 	}
 	return head, nil
 }

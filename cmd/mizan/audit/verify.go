@@ -41,7 +41,7 @@ func (c *verifyCommand) Run(s *cli.Streams) error {
 	if err := c.open(&cfg); err != nil {
 		return err
 	}
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	code := check.Verify(ctx, cfg, s.Out, s.Err)
 	if code != cli.ExitClean {
@@ -64,6 +64,6 @@ func (c *verifyCommand) open(cfg *check.VerifyConfig) error {
 	case err != nil:
 		return cli.KeyringFault(err)
 	}
-	cfg.Keyring, cfg.Bound = k, k.Identity()
+	cfg.Keyring, cfg.KeyringID = k, k.Identity()
 	return nil
 }

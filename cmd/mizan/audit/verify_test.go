@@ -13,8 +13,8 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// leaf is a value in an answer that is neither object nor list, with a function that replaces
-// it.
+// leaf is a value in a response that is neither object nor list, with a function that replaces the
+// value.
 type leaf struct {
 	name string // the path of names to the value
 	put  func(any)
@@ -53,7 +53,7 @@ func changedValue(value any) any {
 	return "nonsense"
 }
 
-// recordOf returns the record that an answer shows: its data or, for a transaction, all of it.
+// recordOf returns the record in a response: the data member or, for a transaction, the whole response.
 func recordOf(line map[string]any) any {
 	response := line["response"].(map[string]any)
 	if data, has := response["data"]; has {
@@ -62,9 +62,9 @@ func recordOf(line map[string]any) any {
 	return response
 }
 
-// unnoticed returns the names of the values in an answer that can be changed without rule 1
-// detecting it. only selects the values to try; nil: all except those in before.
-func (w *workload) unnoticed(t *testing.T, line map[string]any, only []string, before map[string]bool) (missed []string) {
+// undetectedChanges returns the names of the values in a response that can be changed without rule 1 detecting
+// the change. only selects the values to try; nil: all except those in before.
+func (w *workload) undetectedChanges(t *testing.T, line map[string]any, only []string, before map[string]bool) (missed []string) {
 	t.Helper()
 	tried := 0
 	for _, l := range leavesOf("", recordOf(line), nil) {
@@ -88,10 +88,10 @@ func (w *workload) unnoticed(t *testing.T, line map[string]any, only []string, b
 	return slices.Compact(missed)
 }
 
-// beside are the fields that rule 1 does not compare, by method and path without ids: secrets,
-// fields that may be masked, fields that change from day to day, and for records that have
-// changed since, the fields that a change may change.
-var beside = map[string][]string{
+// beside are the fields that rule 1 does not compare, by method and path without ids: secrets, fields
+// that may be masked, fields that change from day to day, and the changeable fields of records that
+// have changed since the response.
+var uncomparedFields = map[string][]string{
 	"POST /murabaha": {"days_past_due"}, "GET /murabaha/_": {"days_past_due"},
 	"POST /partners":  {"secret"},
 	"POST /users":     {"active", "email", "name", "partner_id", "roles"},
@@ -131,21 +131,21 @@ func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
 			continue
 		}
 		about := strings.Join(strings.SplitN(shape, "/", 3)[:2], "/")
-		again := done[shape] // all values of such an answer were tried before
+		again := done[shape] // all values of a response of this shape were tried before
 		done[shape] = true
 		if tried[about] == nil {
 			tried[about] = make(map[string]bool)
 		}
-		if missed, want := w.unnoticed(t, line, nil, tried[about]), beside[shape]; !again && !slices.Equal(missed, want) {
+		if missed, want := w.undetectedChanges(t, line, nil, tried[about]), uncomparedFields[shape]; !again && !slices.Equal(missed, want) {
 			t.Errorf("%s: %q can be changed, want %q", shape, missed, want)
 		}
 	}
 }
 
-// lasting are fields of contracts whose change is always detected, whatever has happened since
-// and even without a cached reply: the fields that the creation fixed, the instant and the
-// status, and the sums that entries have moved.
-var lasting = map[string][]string{
+// lasting are the fields of contracts in which a wrong value is always detected, even after later
+// changes of the contract and without a cached reply: the fields that the creation fixed, the instant
+// and the status, and the sums that entries have moved.
+var alwaysComparedFields = map[string][]string{
 	"leases":               {"customer_id", "asset_cost", "monthly_rental", "metadata.a", "total_rentals_paid", "total_owner_expenses"},
 	"partnerships":         {"customer_id", "total_value", "profit_sharing_ratio.bank", "bank_profit_share"},
 	"certificate-issues":   {"name", "total_value", "certificate_value", "total_profit_distributed"},
@@ -163,25 +163,25 @@ func TestAuditFindsChangesToFieldsThatNoWriteChanges(t *testing.T) {
 	tried := make(map[string]int)
 	for _, line := range w.lines {
 		product, _, _ := strings.Cut(strings.TrimPrefix(shapeOf(line), "POST /"), "/")
-		if lasting[product] == nil || line["method"] != "POST" || tried[product] == 3 {
+		if alwaysComparedFields[product] == nil || line["method"] != "POST" || tried[product] == 3 {
 			continue
 		}
 		tried[product]++
 		delete(line, "idempotency_key")
-		if missed := w.unnoticed(t, line, append(slices.Clone(lasting[""]), lasting[product]...), map[string]bool{}); missed != nil {
+		if missed := w.undetectedChanges(t, line, append(slices.Clone(alwaysComparedFields[""]), alwaysComparedFields[product]...), map[string]bool{}); missed != nil {
 			t.Errorf("%s: %q can be changed", shapeOf(line), missed)
 		}
 	}
-	if len(tried) != len(lasting)-1 {
+	if len(tried) != len(alwaysComparedFields)-1 {
 		t.Errorf("only %v were tried", tried)
 	}
 }
 
-// Lists are compared like the contracts that they show.
+// Lists of contracts are compared like single contracts.
 func TestAuditComparesListsOfContracts(t *testing.T) {
 	w := recordWorkload(t)
 	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return shapeOf(line) == "GET /leases" })
-	if missed := w.unnoticed(t, w.lines[i], nil, map[string]bool{}); missed != nil {
+	if missed := w.undetectedChanges(t, w.lines[i], nil, map[string]bool{}); missed != nil {
 		t.Errorf("%q can be changed", missed)
 	}
 }
@@ -227,7 +227,7 @@ func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 	}
 }
 
-// Rule 1 detects a subscription that was answered as unknown to the partner that was shown it.
+// Rule 1 detects a "not found" response to a partner that had been shown the subscription.
 func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
 	w := recordWorkload(t)
 	made := w.lines[slices.IndexFunc(w.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /subscriptions" })]
@@ -244,7 +244,7 @@ func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
 	}
 }
 
-// A rule with nothing to compare says so, and how many answers there were.
+// A rule with nothing to compare reports that, with the number of responses.
 func TestAuditReportsRulesWithNothingToCompare(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Stop()

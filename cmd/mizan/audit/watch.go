@@ -20,8 +20,8 @@ import (
 	"mizan/internal/filelock"
 )
 
-// stateMode is the mode of a watch's state: another user who could write it could remove a head
-// from it.
+// stateMode is the mode of the file with a watch's state. Other users must not write it, because they
+// could remove a head.
 const stateMode = 0o600
 
 // minEvery is the shortest interval of --every.
@@ -40,13 +40,13 @@ type watchRun struct {
 	*watchCommand
 	server  *auditServer
 	streams *cli.Streams
-	key     string          // of the flag; empty if it is absent
+	key     string          // value of the flag; empty if the flag is absent
 	state   *evidence.Watch // nil before the first head
 }
 
 const watchName = "audit watch"
 
-// Run implements the command. With --every, a server that does not answer is asked again;
+// Run implements the command. With --every, an unreachable server is asked again at the next interval;
 // any other fault ends the command.
 func (c *watchCommand) Run(s *cli.Streams) error {
 	if c.Every != 0 && c.Every < minEvery {
@@ -68,7 +68,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 	if err := w.load(); err != nil {
 		return err
 	}
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	for {
 		err := w.poll()
@@ -79,14 +79,14 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 		if err != nil {
 			_ = cli.ReportExit(err, s.Err) // prints the line; the code is not used
 		}
-		if !pause(ctx, c.Every) {
+		if !waitFor(ctx, c.Every) {
 			return nil
 		}
 	}
 }
 
-// pause waits; false if the command must end.
-func pause(ctx context.Context, d time.Duration) bool {
+// waitFor waits; false if the command must end.
+func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -97,9 +97,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lock locks the state against other watches: if two polled at once, the earlier could
-// overwrite the later and its head. It removes the temporary files of a killed watch. If the
-// state is a link, the link stays.
+// lock locks the state against other watches: if two watches polled at once, one could overwrite a
+// later head of the other. It removes the temporary files of a killed watch. If the state is a link,
+// the link stays.
 func (w *watchRun) lock() (release func(), err error) {
 	if w.State == "" {
 		return nil, misused(watchName, "--state: is empty")
@@ -150,17 +150,17 @@ func (w *watchRun) load() error {
 // poll checks the server's head once.
 func (w *watchRun) poll() error {
 	if w.state == nil {
-		return w.begin()
+		return w.storeFirstHead()
 	}
 	signed, err := w.server.head()
 	if err != nil {
 		return err
 	}
 	last := w.state.Head.Tree.N
-	err = w.state.Advance(signed, w.extension)
+	err = w.state.Advance(signed, w.requestExtension)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return w.keepRefused(signed, refusal)
+		return w.storeRefused(signed, refusal)
 	}
 	if err != nil {
 		return err
@@ -183,9 +183,9 @@ func (w *watchRun) report(format string, args ...any) error {
 	return err
 }
 
-// extension implements evidence.Extension. A server that signs a head and does not prove it is
-// refused, unless it rejects the session itself.
-func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
+// requestExtension implements evidence.Extension. If a server signs a head and does not prove it, the evidence
+// is refused, unless the server has rejected the session itself.
+func (w *watchRun) requestExtension(from, to int64) (tlog.TreeProof, error) {
 	proof, err := w.server.consistency(from, to)
 	var f *client.Fault
 	if !errors.As(err, &f) || f.Code != cli.ExitConfiguration {
@@ -194,20 +194,20 @@ func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
 	if _, turnedAway := w.server.head(); turnedAway != nil {
 		return nil, err
 	}
-	return nil, &evidence.Refusal{Why: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
+	return nil, &evidence.Refusal{Reason: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
 }
 
-// begin stores the first head. A key that the server names protects only from the second poll
-// on, because the first poll trusts it.
-func (w *watchRun) begin() error {
-	key, err := w.server.keyOr(w.key)
+// storeFirstHead stores the first head. If the key comes from the server, it protects only from the second poll
+// on, because the first poll has to trust it.
+func (w *watchRun) storeFirstHead() error {
+	key, err := w.server.keyOrServersKey(w.key)
 	if err != nil {
 		return err
 	}
 	head, err := w.server.ownHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return refused(watchName, err)
+		return refusedEvidence(watchName, err)
 	}
 	if err != nil {
 		return err
@@ -229,11 +229,11 @@ func (w *watchRun) save() error {
 	return nil
 }
 
-// keepRefused stores a refused head beside the state: two heads by one key that contradict
+// storeRefused stores a refused head beside the state: two heads by one key that contradict
 // each other are evidence against the server's operator, and only the auditor has both. A
 // head that the key did not sign proves nothing and is not stored.
-func (w *watchRun) keepRefused(signed []byte, refusal *evidence.Refusal) error {
-	f := refused(watchName, refusal)
+func (w *watchRun) storeRefused(signed []byte, refusal *evidence.Refusal) error {
+	f := refusedEvidence(watchName, refusal)
 	say := func(format string, args ...any) *cli.Fault {
 		f.Lines = append(f.Lines, "mizan: "+watchName+": "+cli.OneLine(fmt.Sprintf(format, args...)))
 		return f
@@ -245,7 +245,7 @@ func (w *watchRun) keepRefused(signed []byte, refusal *evidence.Refusal) error {
 	if _, err := note.Open(signed, note.VerifierList(key)); err != nil {
 		return say("it is not signed with the key of %s, and is not kept", w.State)
 	}
-	kept, err := keepBeside(w.State+".refused", signed)
+	kept, err := storeBeside(w.State+".refused", signed)
 	if err != nil {
 		return say("the refused head could not be kept: %v", err)
 	}
@@ -253,13 +253,13 @@ func (w *watchRun) keepRefused(signed []byte, refusal *evidence.Refusal) error {
 }
 
 // maxKept bounds the refused heads that are stored beside a state.
-const maxKept = 1000
+const maxRefusedHeads = 1000
 
-// keepBeside stores a refused head in a new file, unless a file contains it already. It
+// storeBeside stores a refused head in a new file, unless a file contains it already. It
 // overwrites none, because the first contradiction may matter more than the last.
-func keepBeside(first string, signed []byte) (path string, err error) {
+func storeBeside(first string, signed []byte) (path string, err error) {
 	path = first
-	for n := 2; n <= maxKept; n++ {
+	for n := 2; n <= maxRefusedHeads; n++ {
 		if err = durable.Create(path, stateMode, signed); !errors.Is(err, fs.ErrExist) {
 			return path, err
 		}

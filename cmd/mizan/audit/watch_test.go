@@ -19,7 +19,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// watcher is an auditor with a state, for whatever server runs on a directory.
+// watcher is an auditor with the state of a watch. It can poll different servers.
 type watcher struct {
 	t     *testing.T
 	state string
@@ -107,7 +107,7 @@ func TestWatchRefusesAServerWithAnotherKey(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
-	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
+	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
 	w.wantWatch(4, "signed with another key", server.Dir, "--key", otherKey)
 	if _, err := os.Stat(w.state); err == nil {
 		t.Error("a watch began with a head that was refused")
@@ -118,8 +118,8 @@ func TestWatchRefusesAServerWithAnotherKey(t *testing.T) {
 	w.wantWatch(2, "--every: want 1s or more", server.Dir, "--every", "1ms")
 }
 
-// A server keeps its key, which its store records; a different server in its place may have
-// another key.
+// The store records the server's key, so the server always has the same one; a different server in its
+// place may have another key.
 func TestWatchRefusesAHeadSignedByAnotherKey(t *testing.T) {
 	t.Parallel()
 	f := &falseServer{t: t, hash: emptyOctober}
@@ -176,7 +176,7 @@ func TestWatchStateBelongsToOneOrganization(t *testing.T) {
 	w.wantWatch(2, "--state: ", server.Dir)
 }
 
-// Of two watches with one state, one could overwrite the later head.
+// If two watches used one state, one could overwrite a later head of the other.
 func TestWatchStateIsLocked(t *testing.T) {
 	t.Parallel()
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
@@ -217,7 +217,7 @@ func TestWatchStateIsLocked(t *testing.T) {
 	w.wantWatch(2, "--state: is empty", server.Dir, "--state", "")
 }
 
-// A server that does not answer is not refused; the watch polls again.
+// If a server is unreachable, the watch does not fail but polls again.
 func TestWatchRetriesAnUnreachableServer(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

@@ -21,8 +21,8 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// recorder sends requests to a server and writes every answer in the form that `mizan audit
-// verify --answers` reads.
+// recorder sends requests to a server and writes every response in the form that `mizan audit verify
+// --answers` reads.
 type recorder struct {
 	t            *testing.T
 	client       *testkit.Client
@@ -31,7 +31,7 @@ type recorder struct {
 	lines        *[]map[string]any
 }
 
-// ask sends a request with a key, checks the status, and returns the answer.
+// ask sends a request with a key, checks the status, and returns the response.
 func (c recorder) ask(key, method, path, body string, want int) map[string]any {
 	c.t.Helper()
 	client, line := c.client, map[string]any{"method": method, "path": path, "organization_id": c.organization}
@@ -75,7 +75,8 @@ func (c recorder) requestSigned(path, body string, steps ...[2]string) string {
 	return at
 }
 
-// workload is the answers to one day's requests of a bank, and the store from which they came.
+// workload has the responses to one day's requests of a bank, and the store of the server that sent
+// them.
 type workload struct {
 	journal *posting.Journal
 	keyring *secret.Keyring
@@ -186,7 +187,7 @@ func recordPayments(c recorder) {
 	c.ask("", "POST", "/api/v1/subscriptions/"+idOf(made)+"/cancel", "", 200)
 }
 
-// check runs the rules on the store with some of the answers.
+// check runs the rules on the store with some of the responses.
 func (w *workload) check(t *testing.T, lines ...map[string]any) *findings.Report {
 	t.Helper()
 	var all bytes.Buffer

@@ -1,5 +1,5 @@
-// Package cli is what mizan's commands share with the process: output streams, errors as lines
-// on stderr and exit codes, bounded reads of files, and the context that ends with a signal.
+// Package cli has what mizan's commands share for dealing with the process: output streams, errors as
+// lines on stderr and exit codes, bounded reads of files, and the context that ends with a signal.
 //
 // Invariants:
 //  1. Exit codes are an interface for supervisors and scripts: 0 clean, 1 storage fault, 2 bad

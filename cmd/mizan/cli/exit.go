@@ -40,7 +40,7 @@ func BadConfiguration(lines ...string) *Fault {
 	return f
 }
 
-// InUse reports a directory that another process holds, or that another release wrote.
+// InUse reports a directory that another process has locked, or that another release has written.
 func InUse(format string, args ...any) *Fault {
 	return &Fault{Code: ExitLocked, Lines: []string{"mizan: locked: " + OneLine(fmt.Sprintf(format, args...))}}
 }

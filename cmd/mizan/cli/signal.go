@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// Interruptible returns a context that ends with the first SIGTERM or SIGINT. A second signal
-// ends the process immediately, as if it were not caught.
-func Interruptible() (ctx context.Context, stop context.CancelFunc) {
+// SignalContext returns a context that ends with the first SIGTERM or SIGINT. A second signal ends the
+// process immediately.
+func SignalContext() (ctx context.Context, stop context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2) // both signals may come before the goroutine runs
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)

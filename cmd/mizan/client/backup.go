@@ -22,8 +22,8 @@ type BackupFlags struct {
 
 // Bounds of a backup's transfer.
 const (
-	backupStall   = 2 * time.Minute // without a byte
-	maxBackupFail = 64 << 10        // bytes of an answer that is not a backup
+	backupStall   = 2 * time.Minute // without receiving a byte
+	maxBackupFail = 64 << 10        // bytes of a response that is not a backup
 )
 
 // Take requests a backup with this body and copies it to out as it arrives. name is the
@@ -56,7 +56,7 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	d.http.Timeout = 0 // a backup may take any length of time
 	response, err := d.http.Do(request)
 	if err != nil {
-		return failure(inner(err))
+		return failure(withoutURL(err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {

@@ -16,12 +16,12 @@ import (
 
 // Bounds of one request.
 const (
-	answerBound = time.Minute // from the beginning to the end of the answer
-	maxAnswer   = 64 << 20    // bytes
-	maxKey      = 255         // characters of an Idempotency-Key
+	responseTimeout = time.Minute // from the beginning of the request to the end of the response
+	maxResponse     = 64 << 20    // bytes
+	maxKey          = 255         // characters of an Idempotency-Key
 )
 
-var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", maxResponse)
 
 // basePath is the prefix of all paths of the API.
 const basePath = "/api/v1"
@@ -43,19 +43,19 @@ type Request struct {
 	Key          string
 }
 
-// Reply is an answer that has been read completely.
+// Reply is a response that has been read completely.
 type Reply struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	Resent bool // the first attempt got no answer
+	Resent bool // the first attempt got no response
 }
 
-// Send sends a request, and repeats it once if the connection broke: a read changes nothing,
-// and the server recognizes a write by its key. An error means that no complete answer arrived.
+// Send sends a request, and repeats it once if the connection broke: a read changes nothing, and the
+// server recognizes a write by its key. An error means that no complete response arrived.
 func (c *Client) Send(r Request) (*Reply, error) {
 	a, err := c.sendOnce(r)
-	if err == nil || !broken(err) {
+	if err == nil || !connectionBroke(err) {
 		return a, err
 	}
 	if a, err = c.sendOnce(r); err != nil {
@@ -92,34 +92,34 @@ func (c *Client) sendOnce(r Request) (*Reply, error) {
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, inner(err)
+		return nil, withoutURL(err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	a := &Reply{Status: response.StatusCode, Header: response.Header}
-	if a.Body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1)); err != nil {
+	if a.Body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse+1)); err != nil {
 		return nil, err
 	}
-	if len(a.Body) > maxAnswer {
+	if len(a.Body) > maxResponse {
 		return nil, errTooLarge
 	}
 	return a, nil
 }
 
-// inner removes the method and URL that net/http puts before an error.
-func inner(err error) error {
+// withoutURL removes the method and URL that net/http puts before an error.
+func withoutURL(err error) error {
 	var wrapped *url.Error
 	if !errors.As(err, &wrapped) {
 		return err
 	}
 	if wrapped.Timeout() {
-		return fmt.Errorf("no answer within %v: %w", answerBound, wrapped.Err)
+		return fmt.Errorf("no answer within %v: %w", responseTimeout, wrapped.Err)
 	}
 	return wrapped.Err
 }
 
-// broken tells whether another connection may succeed. It is false after a bad certificate, a
-// time-out or an answer that is too large.
-func broken(err error) bool {
+// connectionBroke tells whether another connection may succeed. It is false after a bad certificate, a time-out
+// or a response that is too large.
+func connectionBroke(err error) bool {
 	var distrust *tls.CertificateVerificationError
 	var slow net.Error
 	return !errors.Is(err, errTooLarge) && !errors.As(err, &distrust) && !(errors.As(err, &slow) && slow.Timeout())
@@ -127,8 +127,8 @@ func broken(err error) bool {
 
 // WriteKey is the Idempotency-Key of a command's write.
 type WriteKey struct {
-	text  string
-	given bool // set by the caller, who repeats a write
+	text       string
+	fromCaller bool // the caller has set the key, in order to repeat a write
 }
 
 // NewWriteKey returns the caller's key, or a random one.
@@ -146,5 +146,5 @@ func NewWriteKey(flag *string) (WriteKey, error) {
 			return WriteKey{}, errors.New("--idempotency-key: want printable ASCII characters")
 		}
 	}
-	return WriteKey{text: key, given: true}, nil
+	return WriteKey{text: key, fromCaller: true}, nil
 }

@@ -38,14 +38,14 @@ func (c *Command) ShowWith(path string, query url.Values) error {
 	return c.ShowReply(a)
 }
 
-// Write sends a change and prints the answer. A body is anything that encodes as a JSON
-// object; nil: no body.
+// Write sends a change and prints the response. A body is anything that encodes as a JSON object; nil:
+// no body.
 func (c *Command) Write(method, path string, body any) error {
 	r := Request{Method: method, Path: path, Key: c.Key.text}
 	if body != nil {
 		var err error
 		if r.Body, err = json.Marshal(body, json.Deterministic(true)); err != nil {
-			return c.Misused("a file is not UTF-8") // the encoder's own error would quote it
+			return c.Misused("a file is not UTF-8") // the encoder's own error would quote the file
 		}
 	}
 	a, err := c.Send(r)
@@ -58,7 +58,7 @@ func (c *Command) Write(method, path string, body any) error {
 	return c.ShowReply(a)
 }
 
-// Send sends a request; an answer with an error status becomes a *Fault.
+// Send sends a request. A response with an error status becomes a *Fault.
 func (c *Command) Send(r Request) (*Reply, error) {
 	a, err := c.Client.Send(r)
 	switch {
@@ -70,8 +70,8 @@ func (c *Command) Send(r Request) (*Reply, error) {
 	return c.Check(a)
 }
 
-// ShowReply prints the object in an answer: its data member, or the whole body if it has none.
-// For an answer without content it prints nothing.
+// ShowReply prints the object in a response: the data member, or the whole body if it has no such
+// member. For a response without content it prints nothing.
 func (c *Command) ShowReply(a *Reply) error {
 	if a.Status == http.StatusNoContent {
 		return nil
@@ -87,8 +87,8 @@ func (c *Command) ShowReply(a *Reply) error {
 		}
 	}
 	out := c.newPrinter(nil)
-	out.one(thing)
-	return out.end()
+	out.printObject(thing)
+	return out.flush()
 }
 
 // Paging are the flags of every list.
@@ -100,7 +100,7 @@ type Paging struct {
 
 // Bounds of --all.
 const (
-	wholePage = 100     // rows of a page, which every list allows
+	wholePage = 100     // rows of a page; every list allows this number
 	MaxPages  = 1 << 24 // a list with more pages is a fault of the server
 )
 
@@ -130,23 +130,23 @@ func (c *Command) List(l Listing, p Paging) error {
 	for range MaxPages {
 		next, err := c.listPage(l.Path, query, out)
 		if err != nil {
-			_ = out.end() // the rows before the fault are valid
+			_ = out.flush() // the rows before the fault are valid
 			return err
 		}
 		if next != "" && !p.All {
-			err := out.end()
+			err := out.flush()
 			c.Note("there is more: --all, or --cursor '%s'", next)
 			return err
 		}
 		if next == "" {
-			return out.end()
+			return out.flush()
 		}
 		if next == query.Get("cursor") {
 			break
 		}
 		query.Set("cursor", next)
 	}
-	_ = out.end()
+	_ = out.flush()
 	return c.Failed("the list does not end: the server gives the same page again")
 }
 
@@ -170,7 +170,7 @@ func (c *Command) listPage(path string, query url.Values, out *printer) (next st
 		if err != nil {
 			return "", c.Failed("the answer is not a list of the server's: %v", err)
 		}
-		out.row(r)
+		out.printRow(r)
 	}
 	if body.Cursor.Value != nil {
 		next = *body.Cursor.Value

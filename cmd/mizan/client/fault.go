@@ -9,7 +9,7 @@ import (
 
 // Exit codes besides 0.
 const (
-	exitFailed  = 1 // no usable answer came
+	exitFailed  = 1 // no usable response arrived
 	exitMisused = 2 // the request was wrong
 )
 

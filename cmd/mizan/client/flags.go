@@ -27,9 +27,9 @@ const (
 	maxToken     = 4096
 )
 
-// AdminFlags name the server and the administration token. A flag has precedence over the
-// sandbox's file, and the file, which a flag of this command names, over the environment.
-// firstOf reads the environment, because kong would quote a bad value.
+// AdminFlags name the server and the administration token. A flag has precedence over the sandbox's
+// file, which is named by a flag too, and that file over the environment. firstOf reads the
+// environment, because kong would quote a bad value.
 type AdminFlags struct {
 	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
 	TokenFile    *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
@@ -56,10 +56,11 @@ func (f *AdminFlags) Open() (*Client, error) {
 	}.open()
 }
 
-// newHTTPClient follows no redirect, which could take a token to another host.
+// newHTTPClient returns a client that follows no redirects, because a redirect could take a token to
+// another host.
 func newHTTPClient(trust *tls.Config) *http.Client {
 	return &http.Client{
-		Timeout:       answerBound,
+		Timeout:       responseTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, ForceAttemptHTTP2: true},
 	}
@@ -88,8 +89,8 @@ func parseToken(text, origin string) (string, error) {
 	return text, nil
 }
 
-// readSandbox reads sandbox.json; path may also be its directory. For an empty path the result
-// is empty. flag is the flag that names it.
+// readSandbox reads sandbox.json; path may also be its directory. For an empty path the result is
+// empty. flag is the name of the flag with the path.
 func readSandbox(path, flag string) (box sandboxFile, err error) {
 	if path == "" {
 		return box, nil

@@ -40,8 +40,8 @@ func (f *LedgerFlags) client() (*Client, error) {
 	return resolved.open()
 }
 
-// NamedOrganization returns the organization's id if a flag, the sandbox or the environment
-// names it; otherwise empty.
+// NamedOrganization returns the organization's id if a flag, the sandbox's file or the environment
+// names it; otherwise an empty string.
 func (l *Ledger) NamedOrganization() string { return l.Client.organization }
 
 // SetOrganization sets the organization if the flags did not name one.
@@ -75,8 +75,8 @@ func (l *Ledger) Organization() (string, error) {
 	return l.Client.organization, nil
 }
 
-// Get requests a path below /api/v1. The error is a *Fault: with code 1 if no usable
-// answer came, with code 2 if the server refused.
+// Get requests a path below /api/v1. The error is a *Fault: with code 1 if no usable response arrived,
+// with code 2 if the server refused.
 func (l *Ledger) Get(path string, query url.Values) ([]byte, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err

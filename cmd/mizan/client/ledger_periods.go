@@ -23,8 +23,8 @@ func (f *LedgerFlags) OpenWriter(name string, s *Streams) (*Ledger, error) {
 	return l, nil
 }
 
-// Post sends a write without a body and returns the answer. If the connection breaks, it sends
-// the write once more; the server recognizes it by its key. The error is a *Fault, as for Get.
+// Post sends a write without a body and returns the response. If the connection breaks, it sends the
+// write once more; the server recognizes it by its key. The error is a *Fault, as for Get.
 func (l *Ledger) Post(path string) ([]byte, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err

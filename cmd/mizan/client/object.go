@@ -58,7 +58,7 @@ func (o *Object) Value(name string) (jsontext.Value, bool) {
 }
 
 // Nothing is what tables show for a value that is absent, null or empty.
-const Nothing = "-"
+const AbsentValue = "-"
 
 // Text formats a JSON value for people.
 func Text(value jsontext.Value) string {
@@ -78,7 +78,7 @@ func Text(value jsontext.Value) string {
 		text = ""
 	}
 	if text == "" {
-		return Nothing
+		return AbsentValue
 	}
 	return Printable(text)
 }
@@ -117,49 +117,49 @@ func (c *Command) newPrinter(columns []string) *printer {
 	return &printer{json: c.JSON, columns: columns, out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
 }
 
-// one prints a single object, one line for each member.
-func (p *printer) one(o Object) {
+// printObject prints a single object, one line for each member.
+func (p *printer) printObject(o Object) {
 	if p.json {
-		p.line(o)
+		p.writeLine(o)
 		return
 	}
 	for _, m := range o.Members {
-		p.cells(Printable(m.Name), Text(m.Value))
+		p.writeCells(Printable(m.Name), Text(m.Value))
 	}
 }
 
-// row prints an object of a list, with the members that the table shows. Errors of the
-// stream are returned by end.
-func (p *printer) row(o Object) {
+// printRow prints an object of a list, with the members that the table shows. Errors of writing are returned
+// by end.
+func (p *printer) printRow(o Object) {
 	if p.json {
-		p.line(o)
+		p.writeLine(o)
 		return
 	}
 	if p.rows == 0 {
-		p.cells(strings.Split(strings.ToUpper(strings.Join(p.columns, " ")), " ")...)
+		p.writeCells(strings.Split(strings.ToUpper(strings.Join(p.columns, " ")), " ")...)
 	}
 	cells := make([]string, len(p.columns))
 	for i, name := range p.columns {
 		value, _ := o.Value(name)
 		cells[i] = Text(value)
 	}
-	p.cells(cells...)
+	p.writeCells(cells...)
 	if p.rows++; p.rows%tableBlock == 0 {
 		_ = p.table.Flush()
 	}
 }
 
-func (p *printer) line(o Object) {
+func (p *printer) writeLine(o Object) {
 	_, _ = p.out.Write(o.Raw)
 	_ = p.out.WriteByte('\n')
 }
 
-func (p *printer) cells(cells ...string) {
+func (p *printer) writeCells(cells ...string) {
 	_, _ = p.table.Write([]byte(strings.Join(cells, "\t") + "\n"))
 }
 
-// end flushes the output. Its error is the stream's first one.
-func (p *printer) end() error {
+// flush flushes the output. Its error is the stream's first one.
+func (p *printer) flush() error {
 	if err := p.table.Flush(); err != nil {
 		return err
 	}

@@ -19,10 +19,10 @@ type refusal struct {
 	Message string `json:"message"`
 }
 
-// words returns the messages of the refusal, one line each; none if the body is not a refusal.
-func (r *refusal) words() (lines []string) {
+// messages returns the messages of the refusal, one line each; none if the body is not a refusal.
+func (r *refusal) messages() (lines []string) {
 	for _, p := range r.Errors {
-		detail := strings.TrimPrefix(p.Detail, p.Field+" ") // "login is required" has the field's name already
+		detail := strings.TrimPrefix(p.Detail, p.Field+" ") // a detail may begin with the field's name, as "login is required" does
 		if p.Field != "" {
 			detail = p.Field + ": " + detail
 		}
@@ -38,7 +38,7 @@ func (r *refusal) words() (lines []string) {
 	return lines
 }
 
-// Check returns an answer with a status of success, and turns any other into a *Fault.
+// Check returns a response with a status of success, and turns any other response into a *Fault.
 func (c *Command) Check(a *Reply) (*Reply, error) {
 	if a.Status >= 200 && a.Status < 300 {
 		return a, nil
@@ -46,7 +46,7 @@ func (c *Command) Check(a *Reply) (*Reply, error) {
 	var answer refusal
 	var lines []string
 	if json.Unmarshal(a.Body, &answer) == nil {
-		lines = answer.words()
+		lines = answer.messages()
 	}
 	if len(lines) == 0 {
 		lines = []string{strings.TrimSpace("the server answered " + strconv.Itoa(a.Status) + " " + http.StatusText(a.Status))}

@@ -13,11 +13,11 @@ type serverFlags struct {
 	needsOrganization                    bool // an empty id is refused
 }
 
-// tokenSource says where a kind of token is found.
+// tokenSource says where a kind of token is read from.
 type tokenSource struct {
 	name      string // "admin token" or "session token"
-	flag      string // names a file with the token
-	variable  string // of the environment, with the token itself
+	flag      string // the flag that names a file with the token
+	variable  string // the environment variable that contains the token itself
 	inSandbox func(*sandboxFile) string
 }
 

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// streamBound is how long a stream may be silent.
+// streamBound is the longest time without a byte on a stream.
 const streamBound = 5 * time.Minute
 
-// stream is an answer that is read as it arrives.
+// stream is a response that is read as it arrives.
 type stream struct {
 	io.ReadCloser
 	silence *time.Timer
 	cancel  context.CancelCauseFunc
 	ctx     context.Context
-	request string // its id, which leads to the entry in the server's log; empty: the server sent none
+	request string // the request's id, with which the entry in the server's log can be found; empty: the server sent none
 }
 
 // Read implements io.Reader. A stream that the server cuts off ends with an error that
@@ -65,7 +65,7 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.
 		return s, nil
 	}
 	defer func() { _ = s.Close() }()
-	body, err := io.ReadAll(io.LimitReader(s, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(s, maxResponse))
 	if err != nil {
 		return nil, l.Failed("%s: %v", l.Client.Base, err)
 	}
@@ -75,7 +75,7 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.
 	return nil, l.Failed("the answer is not the server's")
 }
 
-// stream sends a request without a time-out for the whole answer.
+// stream sends a request without a time-out for the whole response.
 func (c *Client) stream(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+basePath+path+"?"+query.Encode(), nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *Client) stream(ctx context.Context, path string, query url.Values) (*ht
 	patient.Timeout = 0
 	response, err := patient.Do(request)
 	if err != nil {
-		return nil, inner(err)
+		return nil, withoutURL(err)
 	}
 	return response, nil
 }

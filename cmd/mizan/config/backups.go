@@ -25,25 +25,25 @@ type Schedule struct {
 // schedule reads the settings for backups.
 func (r *reader) schedule() Schedule {
 	p := Schedule{
-		Dir: r.text("backup-dir"), Every: r.within("backup-every", "1h", minBackupEvery, maxBackupEvery),
+		Dir: r.text("backup-dir"), Every: r.durationBetween("backup-every", "1h", minBackupEvery, maxBackupEvery),
 		Rate: r.bytes("backup-rate"),
 	}
 	var err error
 	if p.Keep, err = strconv.Atoi(r.text("backup-keep")); r.text("backup-keep") != "" && (err != nil || p.Keep < 1 || p.Keep > maxBackupKeep) {
-		r.wrong("backup-keep", "%q is not a number from 1 to %d", r.text("backup-keep"), maxBackupKeep)
+		r.reportBad("backup-keep", "%q is not a number from 1 to %d", r.text("backup-keep"), maxBackupKeep)
 	}
 	if p.Dir != "" {
 		if info, err := os.Stat(p.Dir); err != nil {
-			r.wrong("backup-dir", "%v", err)
+			r.reportBad("backup-dir", "%v", err)
 		} else if !info.IsDir() {
-			r.wrong("backup-dir", "%s is no directory", p.Dir)
+			r.reportBad("backup-dir", "%s is no directory", p.Dir)
 		} else if isWithin(p.Dir, r.text("data")) {
-			r.wrong("backup-dir", "%s is in the data directory, and would be lost with it", p.Dir)
+			r.reportBad("backup-dir", "%s is in the data directory, and would be lost with it", p.Dir)
 		}
-	} else if !r.unread {
+	} else if !r.fileUnreadable {
 		for _, name := range []string{"backup-every", "backup-keep"} {
 			if r.settings[name].IsSet {
-				r.wrong(name, "only goes with --backup-dir")
+				r.reportBad(name, "only goes with --backup-dir")
 			}
 		}
 	}

@@ -316,7 +316,7 @@ func TestBadConfigKeyIsReportedOnce(t *testing.T) {
 // with its variable and its default.
 func TestEveryKeyIsDocumented(t *testing.T) {
 	var rows []string
-	for line := range strings.Lines(testkit.Page(t, "operations.md")) {
+	for line := range strings.Lines(testkit.ReadDoc(t, "operations.md")) {
 		if strings.HasPrefix(line, "| `--") {
 			rows = append(rows, line)
 		}

@@ -14,13 +14,12 @@ import (
 // maxConfigFile bounds the configuration file.
 const maxConfigFile = 1 << 20
 
-// badKey is a key of the file and its fault.
+// badKey is a wrong key of the file, with a description of the error.
 type badKey struct{ key, text string }
 
-// readConfigFile reads a flat JSON object: names of flags (with '-' or '_') with strings,
-// numbers, booleans, or lists of strings. It returns values in the form that their flags have.
-// A file that can't be read, or is not one object, gives one error, because its keys are
-// unknown.
+// readConfigFile reads a flat JSON object: names of flags (with '-' or '_') with strings, numbers,
+// booleans, or lists of strings. It returns values in the form that their flags have. For a file that
+// can't be read, or is not one object, it returns only err, because the keys are unknown.
 func readConfigFile(path string) (values map[string]string, bad []badKey, err error) {
 	content, err := cli.ReadFile(path, maxConfigFile)
 	if err != nil {

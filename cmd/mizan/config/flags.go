@@ -16,7 +16,7 @@ import (
 // Bounds of configured values.
 const (
 	maxDuration   = 24 * time.Hour
-	minRetention  = 24 * time.Hour // longer than 7 h, the time of the last retry after the first attempt
+	minRetention  = 24 * time.Hour // longer than 7 h, the time from a delivery's first attempt to its last retry
 	maxRetention  = 10 * 365 * 24 * time.Hour
 	maxRateLimit  = 1_000_000
 	minAdminToken = 32
@@ -73,7 +73,7 @@ type Config struct {
 	Sandbox        bool
 	Manual         bool // the server has a manual clock
 	Keyring        string
-	AdminToken     string // from the file; empty: the server makes one
+	AdminToken     string // from the file; empty: the server creates one
 	Proxies        []netip.Prefix
 	MinFree        uint64
 	RateLimit      int
@@ -92,7 +92,7 @@ type Config struct {
 
 // Read reads and checks every key. The error has one line for each bad key.
 func (c *Flags) Read() (*Config, error) {
-	r := c.layers()
+	r := c.readLayers()
 	cfg := r.values()
 	if len(r.bad) > 0 {
 		return nil, cli.BadConfiguration(r.bad...)
@@ -100,8 +100,8 @@ func (c *Flags) Read() (*Config, error) {
 	return cfg, nil
 }
 
-// layers combines the layers: flag, environment, file, default. Each call reads the file again.
-func (c *Flags) layers() *reader {
+// readLayers combines the layers: flag, environment, file, default. Each call reads the file again.
+func (c *Flags) readLayers() *reader {
 	r := &reader{settings: make(map[string]*Setting), reported: make(map[string]bool)}
 	list := Keys(c)
 	for _, k := range list {
@@ -110,7 +110,7 @@ func (c *Flags) layers() *reader {
 		}
 	}
 	if c.Config.IsSet && c.Config.Raw == "" {
-		r.unread = true // reported below
+		r.fileUnreadable = true // reported below
 	} else if c.Config.IsSet {
 		r.file(list, c.Config.Raw)
 	}
@@ -118,7 +118,7 @@ func (c *Flags) layers() *reader {
 		if !k.IsSet {
 			k.Raw = k.Standard
 		} else if k.Raw == "" {
-			r.wrong(k.Name, "is empty")
+			r.reportBad(k.Name, "is empty")
 		}
 		r.settings[k.Name] = k.Setting
 	}
@@ -130,12 +130,12 @@ func (c *Flags) layers() *reader {
 func (r *reader) file(list []Key, path string) {
 	values, bad, err := readConfigFile(path)
 	if err != nil {
-		r.wrong("config", "%v", err)
-		r.unread = true
+		r.reportBad("config", "%v", err)
+		r.fileUnreadable = true
 		return
 	}
 	for _, b := range bad {
-		r.wrong(b.key, "%s", b.text)
+		r.reportBad(b.key, "%s", b.text)
 	}
 	for _, k := range list {
 		raw, found := values[k.Name]
@@ -148,7 +148,7 @@ func (r *reader) file(list []Key, path string) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		r.wrong(name, "unknown key in %s", path)
+		r.reportBad(name, "unknown key in %s", path)
 	}
 }
 
@@ -176,7 +176,7 @@ func (r *reader) values() *Config {
 		CreateWait:     r.duration("create-wait"),
 		ProviderWait:   r.duration("provider-timeout"),
 		ActionTTL:      r.duration("action-ttl"),
-		Retention:      r.within("delivery-retention", "720h", minRetention, maxRetention),
+		Retention:      r.durationBetween("delivery-retention", "720h", minRetention, maxRetention),
 		PrivateHooks:   r.flag("allow-private-webhooks", sandbox),
 		Operators:      r.operators(sandbox),
 		Check:          r.flag("check", false),
@@ -185,7 +185,7 @@ func (r *reader) values() *Config {
 		LogFormat:      r.oneOf("log-format", "", "text", "json"),
 		MetricsAddress: r.address("metrics-listen"),
 	}
-	if !r.unread && !r.reported["sandbox"] { // if the file was not read, it is unknown which keys are combined
+	if !r.fileUnreadable && !r.reported["sandbox"] { // if the file could not be read, the combination of keys is unknown
 		r.checkCombinations(cfg)
 	}
 	return cfg
@@ -205,39 +205,39 @@ func (r *reader) checkCombinations(cfg *Config) {
 	switch cfg.TLS {
 	case "files":
 		if cfg.CertFile == "" {
-			r.wrong("tls-cert", "is required with --tls files")
+			r.reportBad("tls-cert", "is required with --tls files")
 		}
 		if cfg.KeyFile == "" {
-			r.wrong("tls-key", "is required with --tls files")
+			r.reportBad("tls-key", "is required with --tls files")
 		}
 		if cfg.CertFile != "" && cfg.KeyFile != "" {
 			if _, err := tls.LoadX509KeyPair(cfg.CertFile, cfg.KeyFile); err != nil {
-				r.wrong("tls-cert", "%v", err)
+				r.reportBad("tls-cert", "%v", err)
 			}
 		}
 	case "off":
 		if len(cfg.Proxies) == 0 && !r.reported["trusted-proxies"] && cfg.Listen != "" && !Loopback(cfg.Listen) {
-			r.wrong("tls", "off needs a loopback --listen address or --trusted-proxies")
+			r.reportBad("tls", "off needs a loopback --listen address or --trusted-proxies")
 		}
 		fallthrough
 	case "auto":
 		if cfg.CertFile != "" {
-			r.wrong("tls-cert", "only goes with --tls files")
+			r.reportBad("tls-cert", "only goes with --tls files")
 		}
 		if cfg.KeyFile != "" {
-			r.wrong("tls-key", "only goes with --tls files")
+			r.reportBad("tls-key", "only goes with --tls files")
 		}
 	}
 	if strings.HasPrefix(cfg.BaseURL, "http://") && (cfg.TLS != "off" || !cfg.Sandbox) && !r.reported["tls"] {
-		r.wrong("base-url", "has to be https, but for a sandbox with --tls off")
+		r.reportBad("base-url", "has to be https, but for a sandbox with --tls off")
 	}
 	if cfg.Manual && !cfg.Sandbox {
-		r.wrong("clock", "manual needs --sandbox")
+		r.reportBad("clock", "manual needs --sandbox")
 	}
 	if cfg.Keyring == "" && !cfg.Sandbox && !r.settings["keyring"].IsSet {
-		r.wrong("keyring", "is required without --sandbox")
+		r.reportBad("keyring", "is required without --sandbox")
 	}
 	if cfg.MetricsAddress != "" && cfg.MetricsAddress == cfg.Listen && !strings.HasSuffix(cfg.Listen, ":0") {
-		r.wrong("metrics-listen", "is the --listen address")
+		r.reportBad("metrics-listen", "is the --listen address")
 	}
 }

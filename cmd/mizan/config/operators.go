@@ -24,9 +24,9 @@ func (r *reader) operators(sandbox bool) operators.Options {
 	o := operators.Options{TelegramURL: r.telegramURL(), TelegramToken: r.secret("telegram-token-file")}
 	switch given := r.settings["telegram-token-file"].IsSet; {
 	case given && o.TelegramToken != "" && !botToken.MatchString(string(o.TelegramToken)):
-		r.wrong("telegram-token-file", "%s does not hold a bot's token", r.text("telegram-token-file"))
-	case !given && r.settings["telegram-url"].IsSet && !r.unread:
-		r.wrong("telegram-url", "only goes with --telegram-token-file")
+		r.reportBad("telegram-token-file", "%s does not hold a bot's token", r.text("telegram-token-file"))
+	case !given && r.settings["telegram-url"].IsSet && !r.fileUnreadable:
+		r.reportBad("telegram-url", "only goes with --telegram-token-file")
 	}
 	o.SMTP = r.smtp(sandbox)
 	return o
@@ -35,7 +35,7 @@ func (r *reader) operators(sandbox bool) operators.Options {
 func (r *reader) telegramURL() string {
 	address := r.origin("telegram-url")
 	if rest, plain := strings.CutPrefix(address, "http://"); plain && !Loopback(withPort(rest)) {
-		r.wrong("telegram-url", "has to be https unless it is on this machine: the token is part of each request")
+		r.reportBad("telegram-url", "has to be https unless it is on this machine: the token is part of each request")
 		return ""
 	}
 	return address
@@ -56,30 +56,30 @@ func (r *reader) smtp(sandbox bool) operators.SMTP {
 		Host: host, Port: port, From: r.sender("smtp-from"), User: r.text("smtp-user"), Password: r.secret("smtp-pass-file"),
 		TLS: operators.TLSMode(r.oneOf("smtp-tls", "", string(operators.StartTLS), string(operators.TLS), string(operators.Plain))),
 	}
-	if r.unread {
+	if r.fileUnreadable {
 		return s
 	}
 	if !r.settings["smtp-address"].IsSet {
 		for _, name := range []string{"smtp-from", "smtp-user", "smtp-pass-file", "smtp-tls"} {
 			if r.settings[name].IsSet {
-				r.wrong(name, "only goes with --smtp-address")
+				r.reportBad(name, "only goes with --smtp-address")
 			}
 		}
 		return operators.SMTP{}
 	}
 	if !r.settings["smtp-from"].IsSet {
-		r.wrong("smtp-from", "is required with --smtp-address")
+		r.reportBad("smtp-from", "is required with --smtp-address")
 	}
 	switch user, pass := r.settings["smtp-user"].IsSet, r.settings["smtp-pass-file"].IsSet; {
 	case user && !pass:
-		r.wrong("smtp-pass-file", "is required with --smtp-user")
+		r.reportBad("smtp-pass-file", "is required with --smtp-user")
 	case pass && !user:
-		r.wrong("smtp-user", "is required with --smtp-pass-file")
+		r.reportBad("smtp-user", "is required with --smtp-pass-file")
 	case user && s.TLS == operators.Plain:
-		r.wrong("smtp-tls", "off does not go with --smtp-user: the password would be sent in the open")
+		r.reportBad("smtp-tls", "off does not go with --smtp-user: the password would be sent in the open")
 	}
 	if s.TLS == operators.Plain && host != "" && !sandbox && !r.reported["sandbox"] && !Loopback(net.JoinHostPort(host, strconv.Itoa(port))) {
-		r.wrong("smtp-tls", "off needs a loopback --smtp-address, or --sandbox")
+		r.reportBad("smtp-tls", "off needs a loopback --smtp-address, or --sandbox")
 	}
 	return s
 }
@@ -89,29 +89,29 @@ func (r *reader) smtpAddress() (host string, port int) {
 	if raw == "" {
 		return "", 0
 	}
-	host, digits, _ := net.SplitHostPort(raw) // address has checked its form
+	host, digits, _ := net.SplitHostPort(raw) // r.address has checked the form
 	port, _ = strconv.Atoi(digits)
 	if host == "" || port == 0 {
-		r.wrong("smtp-address", "%q has no host, or its port is no number from 1 to 65535", raw)
+		r.reportBad("smtp-address", "%q has no host, or its port is no number from 1 to 65535", raw)
 		return "", 0
 	}
 	return host, port
 }
 
-// sender reads an e-mail address, with or without a name before it.
+// sender reads an e-mail address, which may have a name before it.
 func (r *reader) sender(name string) string {
 	raw := r.text(name)
 	if raw == "" {
 		return ""
 	}
 	if _, err := mail.ParseAddress(raw); err != nil {
-		r.wrong(name, "%q is not an e-mail address", raw)
+		r.reportBad(name, "%q is not an e-mail address", raw)
 		return ""
 	}
 	return raw
 }
 
-// secret reads a file with one line, whose content is never part of a message.
+// secret reads a file with one line. No error message contains the line.
 func (r *reader) secret(name string) secret.Text {
 	raw := r.text(name)
 	if raw == "" {
@@ -119,12 +119,12 @@ func (r *reader) secret(name string) secret.Text {
 	}
 	content, err := cli.ReadFile(raw, maxSecret)
 	if err != nil {
-		r.wrong(name, "%v", err)
+		r.reportBad(name, "%v", err)
 		return ""
 	}
 	line := strings.TrimRight(string(content), "\r\n")
 	if line == "" || strings.ContainsFunc(line, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-		r.wrong(name, "%s has to hold one line", raw)
+		r.reportBad(name, "%s has to hold one line", raw)
 		return ""
 	}
 	return secret.Text(line)

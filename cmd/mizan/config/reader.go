@@ -14,17 +14,16 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// reader converts settings to values and collects their faults.
+// reader converts settings to values and collects the errors in them.
 type reader struct {
-	settings map[string]*Setting
-	bad      []string
-	reported map[string]bool
-	unread   bool // the configuration file exists and could not be read
+	settings       map[string]*Setting
+	bad            []string
+	reported       map[string]bool
+	fileUnreadable bool // the configuration file exists and could not be read
 }
 
-// wrong reports a bad key. Only the first fault of a key is reported, so each bad key has
-// one line.
-func (r *reader) wrong(name, format string, args ...any) {
+// reportBad reports a bad key. Only the first error of a key is reported, so each bad key has one line.
+func (r *reader) reportBad(name, format string, args ...any) {
 	if r.reported[name] {
 		return
 	}
@@ -44,7 +43,7 @@ func (r *reader) oneOf(name, standard string, allowed ...string) string {
 		return standard
 	}
 	if raw != "" && !slices.Contains(allowed, raw) {
-		r.wrong(name, "%q is not one of %s", raw, strings.Join(allowed, ", "))
+		r.reportBad(name, "%q is not one of %s", raw, strings.Join(allowed, ", "))
 		return ""
 	}
 	return raw
@@ -56,7 +55,7 @@ func (r *reader) flag(name string, standard bool) bool {
 	}
 	on, err := strconv.ParseBool(r.text(name))
 	if err != nil && r.text(name) != "" {
-		r.wrong(name, "%q is not true or false", r.text(name))
+		r.reportBad(name, "%q is not true or false", r.text(name))
 	}
 	return on
 }
@@ -68,11 +67,11 @@ func (r *reader) address(name string) string {
 	}
 	_, port, err := net.SplitHostPort(raw)
 	if err != nil {
-		r.wrong(name, "%q is not HOST:PORT", raw)
+		r.reportBad(name, "%q is not HOST:PORT", raw)
 		return ""
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		r.wrong(name, "the port of %q is no number from 0 to 65535", raw)
+		r.reportBad(name, "the port of %q is no number from 0 to 65535", raw)
 		return ""
 	}
 	return raw
@@ -85,11 +84,11 @@ func (r *reader) origin(name string) string {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
-		r.wrong(name, "is not an https:// address") // the text may contain a password
+		r.reportBad(name, "is not an https:// address") // the text may contain a password
 		return ""
 	}
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil {
-		r.wrong(name, "has to be a scheme and a host only")
+		r.reportBad(name, "has to be a scheme and a host only")
 		return ""
 	}
 	return u.Scheme + "://" + u.Host
@@ -102,14 +101,14 @@ func (r *reader) readable(name string) string {
 	}
 	f, err := os.Open(raw)
 	if err != nil {
-		r.wrong(name, "%v", err)
+		r.reportBad(name, "%v", err)
 		return ""
 	}
 	_ = f.Close()
 	return raw
 }
 
-// token reads a file with a token, whose content is never part of a message.
+// token reads a file with a token. No error message contains the token.
 func (r *reader) token(name string) string {
 	raw := r.text(name)
 	if raw == "" {
@@ -117,12 +116,12 @@ func (r *reader) token(name string) string {
 	}
 	content, err := cli.ReadFile(raw, MaxAdminToken+2)
 	if err != nil {
-		r.wrong(name, "%v", err)
+		r.reportBad(name, "%v", err)
 		return ""
 	}
 	token := strings.TrimSpace(string(content))
 	if len(token) < minAdminToken || len(token) > MaxAdminToken || strings.ContainsFunc(token, IsNotTokenRune) {
-		r.wrong(name, "%s has to hold one token of %d to %d visible ASCII characters", raw, minAdminToken, MaxAdminToken)
+		r.reportBad(name, "%s has to hold one token of %d to %d visible ASCII characters", raw, minAdminToken, MaxAdminToken)
 		return ""
 	}
 	return token
@@ -146,7 +145,7 @@ func (r *reader) networks(name string) []netip.Prefix {
 		}
 		prefix, err := netip.ParsePrefix(part)
 		if err != nil {
-			r.wrong(name, "%q is not a CIDR network", part)
+			r.reportBad(name, "%q is not a CIDR network", part)
 			continue
 		}
 		list = append(list, prefix.Masked())
@@ -164,7 +163,7 @@ func (r *reader) bytes(name string) uint64 {
 	}
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if raw != "" && (err != nil || n > (1<<62)/unit) {
-		r.wrong(name, "%q is not a number of bytes such as 536870912 or 512MiB", raw)
+		r.reportBad(name, "%q is not a number of bytes such as 536870912 or 512MiB", raw)
 		return 0
 	}
 	return n * unit
@@ -174,7 +173,7 @@ func (r *reader) count(name string, limit int) int {
 	raw := r.text(name)
 	n, err := strconv.Atoi(raw)
 	if raw != "" && (err != nil || n < 0 || n > limit) {
-		r.wrong(name, "%q is not a number from 0 to %d", raw, limit)
+		r.reportBad(name, "%q is not a number from 0 to %d", raw, limit)
 		return 0
 	}
 	return n
@@ -188,21 +187,21 @@ func (r *reader) duration(name string) time.Duration {
 	}
 	d, ok := asDuration(raw)
 	if !ok || d <= 0 || d > maxDuration {
-		r.wrong(name, "%q is not a duration such as 10s, above 0s and up to %v", raw, maxDuration)
+		r.reportBad(name, "%q is not a duration such as 10s, above 0s and up to %v", raw, maxDuration)
 		return 0
 	}
 	return d
 }
 
-// within reads a duration between two bounds.
-func (r *reader) within(name, example string, least, most time.Duration) time.Duration {
+// durationBetween reads a duration between two bounds.
+func (r *reader) durationBetween(name, example string, least, most time.Duration) time.Duration {
 	raw := r.text(name)
 	if raw == "" {
 		return 0
 	}
 	d, ok := asDuration(raw)
 	if !ok || d < least || d > most {
-		r.wrong(name, "%q is not a duration such as %s, at least %v and up to %v", raw, example, least, most)
+		r.reportBad(name, "%q is not a duration such as %s, at least %v and up to %v", raw, example, least, most)
 		return 0
 	}
 	return d

@@ -15,7 +15,7 @@ type Reloadable struct {
 // Reread reads the configuration file, if there is one, and checks only the reloadable keys,
 // because files that only the start needs may be gone.
 func (c *Flags) Reread() (*Reloadable, error) {
-	r := c.layers()
+	r := c.readLayers()
 	again := &Reloadable{Level: r.level(), CertFile: r.text("tls-cert"), KeyFile: r.text("tls-key")}
 	if len(r.bad) > 0 {
 		return nil, cli.BadConfiguration(r.bad...)

@@ -45,17 +45,17 @@ func (c *rotateTokenCommand) online(*cli.Streams) (secret.Text, error) {
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
-		if unsent(err) {
-			return "", notSent(err)
+		if wasNotSent(err) {
+			return "", notSentFault(err)
 		}
-		return "", unanswered(err)
+		return "", unknownOutcomeFault(err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxRotateBody))
 	if err != nil {
-		return "", unanswered(err)
+		return "", unknownOutcomeFault(err)
 	}
-	return rotated(response.StatusCode, body)
+	return parseRotation(response.StatusCode, body)
 }
 
 // request makes the request without its credentials, and the HTTP client for it.
@@ -95,32 +95,32 @@ func hostPort(u *url.URL) string {
 	return u.Host
 }
 
-// unsent tells whether the request was certainly not sent: no connection was made, or the
+// wasNotSent tells whether the request was certainly not sent: no connection was established, or the
 // server's certificate was not accepted.
-func unsent(err error) bool {
+func wasNotSent(err error) bool {
 	var distrust *tls.CertificateVerificationError
 	var connecting *net.OpError
 	return errors.As(err, &distrust) || errors.As(err, &connecting) && connecting.Op == "dial"
 }
 
-func notSent(err error) error {
+func notSentFault(err error) error {
 	return &cli.Fault{Code: cli.ExitStorage, Lines: []string{
 		"mizan: admin-token: no answer: " + cli.OneLine(err.Error()),
 		"mizan: admin-token: nothing was sent: the token is as it was",
 	}}
 }
 
-// unanswered reports a request whose outcome is unknown.
-func unanswered(err error) error {
+// unknownOutcomeFault reports a request whose outcome is unknown.
+func unknownOutcomeFault(err error) error {
 	return &cli.Fault{Code: cli.ExitStorage, Lines: []string{
 		"mizan: admin-token: no answer: " + cli.OneLine(err.Error()),
 		"mizan: admin-token: if the token is refused from now on, it was rotated: stop the server and rotate with --data",
 	}}
 }
 
-// rotated reads the server's answer. For a failure its error has only the message of the
+// parseRotation reads the server's response. If the rotation failed, the error has only the message of the
 // server's error.
-func rotated(status int, body []byte) (secret.Text, error) {
+func parseRotation(status int, body []byte) (secret.Text, error) {
 	var answer struct {
 		Data    struct{ Token string }
 		Error   string
@@ -131,7 +131,7 @@ func rotated(status int, body []byte) (secret.Text, error) {
 	case status == http.StatusCreated && readable && answer.Data.Token != "":
 		return secret.Text(answer.Data.Token), nil
 	case status == http.StatusCreated:
-		return "", unanswered(errors.New("it can't be read"))
+		return "", unknownOutcomeFault(errors.New("it can't be read"))
 	}
 	line := fmt.Sprintf("mizan: admin-token: the server answered %d", status)
 	if answer.Error != "" {

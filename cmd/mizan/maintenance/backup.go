@@ -37,9 +37,9 @@ type takeBackupCommand struct {
 	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring: read the backup to its end with it before it gets its name."`
 }
 
-// Run implements the command. The backup gets its name when it is complete.
+// Run implements the command. The backup's file gets its name when it is complete.
 func (c *takeBackupCommand) Run(s *cli.Streams) error {
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	if err := refuseEmpty(flag{"to", &c.To}, flag{"since", c.Since}, flag{"keyring", c.Keyring}); err != nil {
 		return err
@@ -101,8 +101,8 @@ func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, f *back
 	return header, path, f.Keep(path)
 }
 
-// body returns the request's body with the base of an increment. It first reads the base to its
-// end, because an increment to a damaged base can't be restored.
+// body returns the request's body with the base of an increment. It first reads the whole base, because
+// an increment to a damaged base can't be restored.
 func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
 	if c.Since == nil {
 		return []byte("{}"), nil
@@ -143,7 +143,7 @@ type verifyBackupCommand struct {
 
 // Run implements the command.
 func (c *verifyBackupCommand) Run(s *cli.Streams) error {
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	if err := refuseEmpty(flag{"from", &c.From}, flag{"at", c.At}, flag{"keyring", &c.Keyring}); err != nil {
 		return err
@@ -184,8 +184,8 @@ type flag struct {
 	value *string
 }
 
-// refuseEmpty refuses flags with an empty value: a script's variable may be unset, and without
-// the flag the command would do something else.
+// refuseEmpty refuses flags with an empty value: a script's variable may be unset, and if the flag were
+// ignored the command would do something else.
 func refuseEmpty(flags ...flag) error {
 	var lines []string
 	for _, f := range flags {
@@ -199,7 +199,7 @@ func refuseEmpty(flags ...flag) error {
 	return cli.BadConfiguration(lines...)
 }
 
-// warnUnused warns of damaged backups beside those that were used.
+// warnUnused warns of damaged backups that were found beside those that were used.
 func warnUnused(s *cli.Streams, done *backup.Restored) {
 	for _, err := range done.Unused {
 		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // there is no other place to report it

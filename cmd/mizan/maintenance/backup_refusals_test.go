@@ -11,8 +11,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// The directory of a killed restore is not a data directory: no server starts in it. And no
-// restore clears a directory in which a server was started.
+// No server starts in the directory of a killed restore. And a restore does not clear a directory in
+// which a server was started.
 func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 	testkit.NotUnderRace(t, refusedOnly)
 	s := testkit.Start(t, testkit.Options{})
@@ -82,7 +82,7 @@ func TestUnneededDamagedBackupIsAWarning(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "x.backup"), []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := testkit.Run(t, nil, "backup", "verify", "--from", dir, "--keyring", keyring); r.Exit != 1 || !strings.Contains(r.Stderr, "name the file that is meant") {
+	if r := testkit.Run(t, nil, "backup", "verify", "--from", dir, "--keyring", keyring); r.Exit != 1 || !strings.Contains(r.Stderr, "name the file to use") {
 		t.Errorf("a directory: exit %d: %s", r.Exit, r.Stderr)
 	}
 	r := testkit.Run(t, nil, "backup", "verify", "--from", filepath.Join(dir, "tuesday"), "--keyring", keyring)
@@ -91,7 +91,7 @@ func TestUnneededDamagedBackupIsAWarning(t *testing.T) {
 	}
 }
 
-// The help shows the short form, which people use.
+// The help shows the short form of the command, because people use it.
 func TestBackupHelpShowsTheShortForm(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	if help := testkit.Succeed(t, "backup", "--help"); !strings.Contains(help, "mizan backup --to DIR|FILE") {

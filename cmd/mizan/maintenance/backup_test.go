@@ -121,7 +121,7 @@ func TestBackupOfARunningServerIsRestored(t *testing.T) {
 	}
 }
 
-// slow makes a backup take longer than any test.
+// slow are flags with which a backup takes longer than any test.
 var slow = []string{"--backup-rate", "1000"}
 
 // startSlowBackup returns a backup command that has begun to write.
@@ -158,7 +158,7 @@ func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 		t.Error("there is a backup")
 	}
 	testkit.Pay(t, s.Partner(), "")
-	testkit.WaitUntil(t, "another backup", func() bool { // the server notices when it sends more bytes
+	testkit.WaitUntil(t, "another backup", func() bool { // the server notices the kill when it sends more bytes
 		p := startCommand(t, "backup", "--sandbox", s.Dir, "--to", dir)
 		gone := make(chan int, 1)
 		go func() { gone <- p.exit() }()
@@ -184,7 +184,7 @@ func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 	testkit.Succeed(t, "audit", "verify", "--data", s.Dir)
 }
 
-// An interrupted backup reports the interruption and leaves no file.
+// The command for an interrupted backup reports the interruption and leaves no file.
 func TestInterruptedBackupReportsIt(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()

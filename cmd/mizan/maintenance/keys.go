@@ -32,7 +32,7 @@ func (c *rotateCommand) Run(s *cli.Streams) error {
 		return cli.KeyringFault(err)
 	}
 	list := k.SealingKeys()
-	earlier := -1 // the key added now
+	earlier := -1 // not counting the key that was added now
 	for _, key := range list {
 		if key.Enabled {
 			earlier++

@@ -18,7 +18,7 @@ import (
 func newKeyring(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keys")
-	testkit.Quiet(t, testkit.Run(t, nil, "keyring", path))
+	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", path))
 	return path
 }
 
@@ -78,14 +78,14 @@ func TestKeysRotateAddsAPrimaryKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	output := testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path))
-	output += testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path))
+	output := testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path))
+	output += testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path))
 	want := regexp.MustCompile(`^mizan: ` + regexp.QuoteMeta(path) + `: key \d+ seals from .* sealed: 1\n` +
 		`mizan: a running server keeps .*\n.* sealed: 2\n.*\n$`)
 	if !want.MatchString(output) {
 		t.Errorf("two rotations said\n%s", output)
 	}
-	list := testkit.Quiet(t, testkit.Run(t, nil, "keys", "list", "--keyring", path))
+	list := testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "list", "--keyring", path))
 	if lines, n := listKeys(t, path); list != lines || n != 3 || !regexp.MustCompile(`^\d+ enabled\n\d+ enabled\n\d+ enabled primary\n$`).MatchString(list) {
 		t.Errorf("list says\n%s, want\n%s", list, lines)
 	}
@@ -119,7 +119,7 @@ func TestKeysRotateBesideARunningServer(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	path := filepath.Join(s.Dir, "keyring")
 	testkit.Pay(t, s.Partner(), "before")
-	testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--data", s.Dir))
+	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "rotate", "--data", s.Dir))
 	rotated, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestKeysRotateBesideARunningServer(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "with the new key")
 	s.Kill()
 	unchanged("after a kill")
-	if list := testkit.Quiet(t, testkit.Run(t, nil, "keys", "list", "--data", s.Dir)); strings.Count(list, "\n") != 2 {
+	if list := testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "list", "--data", s.Dir)); strings.Count(list, "\n") != 2 {
 		t.Errorf("list says\n%s", list)
 	}
 }
@@ -148,7 +148,7 @@ func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	named, dir := newKeyring(t), t.TempDir()
 	own := filepath.Join(dir, "keyring")
-	testkit.Quiet(t, testkit.Run(t, nil, "keyring", own))
+	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", own))
 	of := func(path string) string {
 		lines, _ := listKeys(t, path)
 		return lines
@@ -164,7 +164,7 @@ func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 		{"MIZAN_KEYRING", named, []string{"MIZAN_KEYRING=" + named}, []string{"--data", dir}},
 		{"a flag over the environment", named, []string{"MIZAN_KEYRING=" + own}, []string{"--keyring", named}},
 	} {
-		if list := testkit.Quiet(t, testkit.Run(t, c.env, append([]string{"keys", "list"}, c.args...)...)); list != of(c.want) {
+		if list := testkit.WantQuietSuccess(t, testkit.Run(t, c.env, append([]string{"keys", "list"}, c.args...)...)); list != of(c.want) {
 			t.Errorf("%s: list says\n%s, want the keys of %s", c.name, list, c.want)
 		}
 	}
@@ -178,7 +178,7 @@ func TestKeysListAKeyringWithoutSealingKeys(t *testing.T) {
 	if testkit.WantOneLine(t, r.Stderr, "mizan: "+path+" holds no sealing key; "); r.Exit != 0 || r.Stdout != "" {
 		t.Errorf("exit %d: %s", r.Exit, r.Stdout)
 	}
-	if output := testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path)); !strings.Contains(output, " sealed: 0\n") {
+	if output := testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path)); !strings.Contains(output, " sealed: 0\n") {
 		t.Errorf("rotate said %s", output)
 	}
 	if _, n := listKeys(t, path); n != 1 {

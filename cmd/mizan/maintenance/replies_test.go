@@ -39,7 +39,7 @@ func (r *replayWorld) requests() map[string]func() (*testkit.Answer, error) {
 	}
 }
 
-// replayAll repeats all requests and checks the status of each answer.
+// replayAll repeats all requests and checks the status of each response.
 func (r *replayWorld) replayAll(when string, status map[string]int) map[string]string {
 	r.t.Helper()
 	replies := make(map[string]string)
@@ -58,8 +58,8 @@ func (r *replayWorld) replayAll(when string, status map[string]int) map[string]s
 
 var everyCreated = map[string]int{"payment": 201, "subscription": 201, "contract": 201, "API key": 201}
 
-// changeRecords changes the records that the requests created, so that they differ from the
-// answers.
+// changeRecords changes the records that the requests have created, so that they differ from the cached
+// replies.
 func (r *replayWorld) changeRecords() {
 	r.t.Helper()
 	for name, change := range map[string]func(id string) (*testkit.Answer, error){
@@ -155,16 +155,15 @@ func keepPrimaryKeyOnly(t *testing.T, from, to string) {
 	}
 }
 
-// Cached replies are sealed like cards: after a rotation an earlier key opens them. If that key
-// is lost, nobody can confirm the reply. The log reports it as an alarm, and a client that
-// repeats the request gets the records' current content, or the message that the answer is
-// lost.
+// Cached replies are sealed like cards: after a rotation an earlier key opens them. If that key is
+// lost, the replies can't be opened. The log reports that as an alarm, and a client that repeats the
+// request gets the record's current content, or the message that the reply is lost.
 func TestCachedRepliesSurviveARotationButNotALostKey(t *testing.T) {
 	r := startReplayWorld(t)
 	r.wantSameReplies("again", r.replayAll("again", everyCreated))
 	keyring := filepath.Join(r.server.Dir, "keyring")
 	r.stop()
-	testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--data", r.server.Dir))
+	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "rotate", "--data", r.server.Dir))
 	r.server.Restart()
 	r.wantSameReplies("rotated", r.replayAll("rotated", everyCreated))
 	r.stop()

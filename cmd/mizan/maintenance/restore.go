@@ -18,21 +18,20 @@ type RestoreCommand struct {
 	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that was backed up."`
 }
 
-// Run implements the command. The last line names the moment that was restored, or the
-// checker's findings.
+// Run implements the command. The last lines name the restored moment, or list the checker's findings.
 func (c *RestoreCommand) Run(s *cli.Streams) error {
 	if err := refuseEmpty(flag{"from", &c.From}, flag{"at", c.At}, flag{"data", &c.Data}, flag{"keyring", &c.Keyring}); err != nil {
 		return err
 	}
 	serving.LimitMemory()
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	at, keyring, err := backupSource(c.At, c.Keyring)
 	if err != nil {
 		return err
 	}
 	done, err := backup.Restore(ctx, backup.RestoreConfig{
-		From: c.From, At: at, Data: c.Data, Keyring: keyring, Bound: keyring.Identity(), Log: slog.New(slog.DiscardHandler),
+		From: c.From, At: at, Data: c.Data, Keyring: keyring, KeyringID: keyring.Identity(), Log: slog.New(slog.DiscardHandler),
 	})
 	if done != nil && done.Report != nil {
 		if _, shown := done.Report.WriteTo(s.Out); shown != nil && err == nil {

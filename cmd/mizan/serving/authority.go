@@ -101,7 +101,7 @@ func (a *authority) openCA() error {
 	case noKey && noCert:
 		return a.makeCA(nil)
 	case keyErr == nil && noCert:
-		// A process that was killed between writing the two files has written the key.
+		// If the process was killed between writing the two files, only the key exists.
 		return a.makeCA(key)
 	case keyErr != nil || certErr != nil:
 		return fmt.Errorf("%s is damaged (%w): restore it, or delete the folder to make a new authority",
@@ -174,8 +174,7 @@ func (a *authority) issue() error {
 	return nil
 }
 
-// isUsable tells whether a stored certificate is still valid, long enough and for these
-// hosts.
+// isUsable tells whether a stored certificate is still valid for long enough and names these hosts.
 func (a *authority) isUsable(pair *tls.Certificate) bool {
 	leaf := pair.Leaf
 	if leaf == nil || leaf.CheckSignatureFrom(a.ca) != nil {

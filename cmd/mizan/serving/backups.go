@@ -10,8 +10,8 @@ import (
 	"mizan/snapshots/backup"
 )
 
-// openBackups starts the scheduled backups and allows clients to request backups. A stop ends a
-// backup immediately, because an unfinished one is useless.
+// openBackups starts the scheduled backups and allows clients to request backups. When the server
+// stops, running backups are aborted at once, because an unfinished backup is useless.
 func (s *server) openBackups(ctx context.Context) error {
 	s.backups = backup.New(backup.Options{
 		Journal: s.journal, Keyring: s.keyring, Clock: s.clock, Data: s.cfg.Dir, Rate: s.cfg.Backups.Rate, Log: s.log,
@@ -31,8 +31,8 @@ func (s *server) openBackups(ctx context.Context) error {
 	return nil
 }
 
-// endBackups waits until all backups have ended, but no longer than a stop may take: a backup
-// disk that does not answer must not keep the server from stopping.
+// endBackups waits until all backups have ended, but no longer than a stop may take, because a backup
+// disk that hangs must not keep the server from stopping.
 func (s *server) endBackups(scheduled *sync.WaitGroup) {
 	by := s.stopBy
 	if by.IsZero() {

@@ -22,8 +22,8 @@ func newStoppingServer(by time.Time) (*server, *bytes.Buffer) {
 	}, log
 }
 
-// If the backup disk does not answer, the stop gives up the backup when its time is over, and
-// the log says so.
+// If the backup disk hangs, the stop gives up the backup when the time for stopping is over, and logs
+// that.
 func TestStopGivesUpASlowBackup(t *testing.T) {
 	s, log := newStoppingServer(time.Now())
 	var scheduled sync.WaitGroup
@@ -47,7 +47,7 @@ func TestStopGivesUpASlowBackup(t *testing.T) {
 	}
 }
 
-// A backup that ends in time is waited for, and nothing is given up.
+// The stop waits for a backup that ends in time.
 func TestStopWaitsForABackup(t *testing.T) {
 	s, log := newStoppingServer(time.Now().Add(time.Hour))
 	var scheduled sync.WaitGroup

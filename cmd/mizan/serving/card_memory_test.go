@@ -24,8 +24,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// canaryPrefix begins every card number in these tests. A record keeps a card's first six
-// digits, so these eight digits in memory are a part of a number.
+// canaryPrefix begins every card number in these tests. A record stores a card's first six digits, so
+// only a longer part of a number has these eight digits.
 const canaryPrefix = "47165839"
 
 const (
@@ -57,9 +57,9 @@ const (
 	cardPassword = "4000002500003155"
 )
 
-// traces are texts that memory must not contain when every transaction has ended. Three digits
-// occur everywhere, so a CVV is searched with the text before it in a request, and the holder,
-// which is beside it, serves in its place.
+// traces are texts that memory must not contain when every transaction has ended. Three digits occur
+// everywhere, so a CVV is searched together with the text before it in a request. The cardholder's
+// name, which is next to the CVV, is searched in its place elsewhere.
 var traces = []string{
 	canaryPrefix, cardRedirect, cardForm, cardPassword, canaryHolder,
 	`cvv":"` + canaryCVV, `cvv": "` + canaryCVV, "cvv=" + canaryCVV, "CANARY+H.+OLDER", "122030" + canaryCVV,
@@ -95,7 +95,7 @@ func searchMemory(t *testing.T, pid int) (found []string, size int64) {
 		for at := begin; at < end; at += piece - overlap {
 			n, err := memory.ReadAt(buffer[:min(piece, end-at)], at)
 			if err != nil && !errors.Is(err, io.EOF) && n == 0 {
-				break // the memory was released meanwhile
+				break // the process has released the memory meanwhile
 			}
 			for _, trace := range traces {
 				for i := 0; ; {
@@ -117,8 +117,8 @@ func searchMemory(t *testing.T, pid int) (found []string, size int64) {
 	return found, size
 }
 
-// wipeBound is how long a server may take from the last answer until it has wiped the request.
-// With a free CPU it takes microseconds.
+// wipeBound is the longest time from the last response until the server has wiped the request. With a
+// free CPU the server needs microseconds.
 const wipeBound = 20 * time.Second
 
 // wantNoTrace fails the test if the process's memory contains a trace of a card.
@@ -169,7 +169,7 @@ func trustConfig(t *testing.T, s *testkit.Server, version uint16) *tls.Config {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, MaxVersion: version}
 }
 
-// ask makes a request as the first partner and returns the answer's fields.
+// ask makes a request as the first partner and returns the fields of the response.
 func (p *payer) ask(want int, method, path, kind, body string, header ...string) map[string]string {
 	address := path
 	if strings.HasPrefix(path, "/") {
@@ -257,7 +257,7 @@ func (p *payer) payInEveryWay(n int) {
 	p.ask(415, "POST", payments, "text/plain", createBody("payment", "", storage(number)), "x-api-key", p.server.Sandbox.APIKey, "x-organization-id", p.server.Sandbox.OrganizationID)
 	p.ask(404, "POST", "/api/v1/nothing", asJSON, createBody("payment", "", storage(number)))
 
-	// Payers who must act: the card is kept until then.
+	// Payers who must act: the card is stored until they have acted.
 	for _, card := range []string{cardRedirect, cardForm} {
 		made := p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(card)))
 		p.passChallenge(made["simple_auth_redirect_url"])
@@ -304,7 +304,7 @@ func (p *payer) passChallenge(address string) {
 		_ = response.Body.Close()
 		page, shown = string(content), map[string]string{"location": response.Header.Get("location")}
 	}
-	for range 2 { // a rail's form leads to the page with the buttons
+	for range 2 { // the form of the rail leads to the page with the buttons
 		action := formAction.FindStringSubmatch(page)
 		if action == nil {
 			p.t.Errorf("no form in %s", page)
@@ -330,7 +330,7 @@ func (p *payer) absolute(location string) string {
 	return location
 }
 
-// raw returns a connection to which a test writes bytes that a client never would.
+// raw returns a connection to which a test can write any bytes.
 func (p *payer) raw(version uint16) net.Conn {
 	_, address, _ := strings.Cut(p.server.BaseURL, "://")
 	c, err := net.Dial("tcp", address)
@@ -360,7 +360,7 @@ func (p *payer) request(body string, chunks bool, more string) string {
 	return head + "0\r\n\r\n"
 }
 
-// sendRaw writes a text, reads the expected number of answers and checks their statuses.
+// sendRaw writes a text, reads the expected number of responses and checks their statuses.
 func (p *payer) sendRaw(c net.Conn, text string, statuses ...int) {
 	if _, err := io.WriteString(c, text); err != nil {
 		p.t.Error(err)
@@ -446,10 +446,10 @@ func screenEveryCard(t *testing.T, s *testkit.Server) {
 
 // hoarding is the environment of a server without garbage collection, so that no garbage is
 // overwritten by accident.
-var hoarding = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
+var withoutGC = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
 
 func searchAfterPayments(t *testing.T, flags []string) {
-	s := testkit.Start(t, testkit.Options{Env: hoarding, Flags: flags})
+	s := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
 	screenEveryCard(t, s)
 	var payers []*payer
 	var open []net.Conn
@@ -495,8 +495,8 @@ func TestMemoryHoldsNoCardSentToAnotherPlatform(t *testing.T) {
 	}
 	for name, flags := range map[string][]string{"with TLS": nil, "without TLS": {"--tls", "off"}} {
 		t.Run(name, func(t *testing.T) {
-			far := testkit.Start(t, testkit.Options{Env: hoarding, Flags: flags})
-			near := testkit.Start(t, testkit.Options{Env: hoarding})
+			far := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
+			near := testkit.Start(t, testkit.Options{Env: withoutGC})
 			connectServers(t, near, far)
 			var all sync.WaitGroup
 			for i := range 8 {

@@ -4,9 +4,9 @@
 // Invariants:
 //  1. Nothing is opened before the whole configuration has been checked.
 //  2. Start order: limit of open files, directory with its lock and store, keyring, checker if
-//     requested, TLS, directory of organizations, listener (which answers health checks only),
-//     providers with the simulator's log, actors and recovery, the sandbox's seed and
-//     sandbox.json, then requests. So "core_status ok" means that all due work is scheduled.
+//     requested, TLS, directory of organizations, listener (which only responds to health checks),
+//     providers with the simulator's log, actors and recovery, the sandbox's seed and sandbox.json,
+//     then requests. So when health checks report core_status "ok", all due work is scheduled.
 //  3. A stop closes the parts in reverse order and takes at most stopBound. Unfinished work is
 //     durable as an intent, and the next start resumes it.
 //  4. After a storage fault nothing more is acknowledged: the process ends.

@@ -14,23 +14,23 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// Shares of the process's file handles. Badger ends the process if it can't open its next file,
-// so handles are reserved for all other uses, and connections get the rest.
+// Shares of the process's file handles. Badger ends the process if it can't open its next file, so
+// handles are reserved for Badger and all other uses, and clients' connections get the rest.
 const (
 	minHandles = 1024 // with fewer the server does not start
 
-	compactionHandles = 400 // tables of 2 MiB that one compaction of level 0 creates (720 MiB at most) before the old ones are deleted, and the other compactor's
-	providerHandles   = 192 // calls to providers: 64 at once, each with the sockets of a look-up, and a third in reserve
-	operatorHandles   = 24  // messages to operators: 8 at once, calculated in the same way
+	compactionHandles = 400 // one compaction of level 0 makes up to 360 tables of 2 MiB before it deletes the old ones; the rest for the other compactor
+	providerHandles   = 192 // calls to providers: 64 at once, each with the two sockets of a look-up, and 64 handles in reserve
+	operatorHandles   = 24  // messages to operators: 8 at once, each with two sockets, and 8 handles in reserve
 	metricsHandles    = 32  // connections of the metrics listener
 	otherHandles      = 64  // logs, HEAD, backups, files that are read at a start or after a signal
 
-	deliveryPart  = 32   // deliveries get this fraction of the limit
-	minDeliveries = 32   // notifications under way at once
-	maxDeliveries = 1024 // notifications under way at once; more would only wait for processors
-	lookups       = 2    // handles of a delivery: a look-up of a name needs two sockets, a connection one
+	deliveryShare   = 32   // deliveries get 1/32 of the limit
+	minDeliveries   = 32   // notifications under way at once
+	maxDeliveries   = 1024 // notifications under way at once; more would only wait for processors
+	deliveryHandles = 2    // handles of a delivery: the look-up of a name needs two sockets at once, the connection after it one
 
-	minConnections = 64     // clients' connections; if the store leaves fewer, the limit is too low
+	minConnections = 64     // clients' connections; with room for fewer the limit of open files is too low
 	maxConnections = 16_384 // an idle connection with TLS takes about 40 KiB
 
 	handleCheckInterval = 5 * time.Second // how often handles are counted
@@ -43,14 +43,15 @@ type handles struct {
 	reserve    int // handles that connections of clients leave free
 }
 
-// shareHandles divides a limit. The error is a *fault with what is wrong with the limit.
+// shareHandles divides a limit of open files. The error is a *cli.Fault that says what is wrong with
+// the limit.
 func shareHandles(limit uint64) (handles, error) {
 	if limit < minHandles {
 		return handles{}, cli.BadConfiguration(fmt.Sprintf("open files: the limit is %d, and at least %d are needed; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)", limit, minHandles))
 	}
 	h := handles{limit: int(min(limit, 1<<30))}
-	h.deliveries = min(max(h.limit/deliveryPart, minDeliveries), maxDeliveries)
-	h.reserve = compactionHandles + providerHandles + operatorHandles + metricsHandles + otherHandles + lookups*h.deliveries
+	h.deliveries = min(max(h.limit/deliveryShare, minDeliveries), maxDeliveries)
+	h.reserve = compactionHandles + providerHandles + operatorHandles + metricsHandles + otherHandles + deliveryHandles*h.deliveries
 	return h, nil
 }
 
@@ -59,8 +60,8 @@ func (h *handles) connections(others int) int {
 	return min(h.limit-h.reserve-others, maxConnections)
 }
 
-// raiseHandles raises the soft limit of open files to the hard one and returns the limit.
-func raiseHandles() (uint64, error) {
+// raiseHandleLimit raises the soft limit of open files to the hard one and returns the limit.
+func raiseHandleLimit() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, fmt.Errorf("the limit of open files: %w", err)
@@ -83,16 +84,16 @@ func openHandles() (n int, ok bool) {
 	}
 	defer func() { _ = dir.Close() }()
 	names, err := dir.Readdirnames(-1)
-	return len(names) - 1, err == nil // without the handle of the directory itself
+	return len(names) - 1, err == nil // not counting the handle of this directory itself
 }
 
-// perAddress returns how many of total connections one address may have. The rest is for other
+// maxPerAddress returns how many of total connections one address may have. The rest is for other
 // addresses, even if no connection can be closed.
-func perAddress(total int) int { return total - total/4 }
+func maxPerAddress(total int) int { return total - total/4 }
 
 // shareOpenFiles reads the limit of open files before anything is opened.
 func (s *server) shareOpenFiles(context.Context) error {
-	limit, err := raiseHandles()
+	limit, err := raiseHandleLimit()
 	if err != nil {
 		return cli.BadConfiguration("open files: " + err.Error())
 	}
@@ -100,8 +101,8 @@ func (s *server) shareOpenFiles(context.Context) error {
 	return err
 }
 
-// limitConnections creates the gate, after the store and before the listeners, and returns how
-// many connections it may admit.
+// limitConnections creates the gate that bounds clients' connections, and returns how many connections
+// the gate may admit. It runs after the store is open and before the listeners are.
 func (s *server) limitConnections() (int, error) {
 	s.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: s.cfg.Proxies, Log: s.log})
 	k := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, short: rate.Sometimes{Interval: time.Minute}}
@@ -116,11 +117,11 @@ func (s *server) limitConnections() (int, error) {
 		close(stop)
 		return nil
 	})
-	go k.keep(ticks.C, stop)
+	go k.run(ticks.C, stop)
 	return room, nil
 }
 
-// handleKeeper adjusts a gate's bound to the handles that are left.
+// handleKeeper adjusts the bound of the gate to the number of free handles.
 type handleKeeper struct {
 	handles handles
 	gate    *connlimit.Gate
@@ -128,10 +129,10 @@ type handleKeeper struct {
 	short   rate.Sometimes
 }
 
-// check counts handles, adjusts the gate's bound, and returns how many connections are possible,
-// which may be fewer than minConnections.
+// check counts handles, adjusts the gate's bound, and returns the number of possible connections, which
+// may be less than minConnections.
 func (k *handleKeeper) check() int {
-	if limit, err := raiseHandles(); err == nil { // the limit may have changed
+	if limit, err := raiseHandleLimit(); err == nil { // the limit may have changed
 		k.handles.limit = int(min(limit, 1<<30))
 	}
 	open, ok := openHandles()
@@ -144,12 +145,12 @@ func (k *handleKeeper) check() int {
 			k.log.Warn("the limit of open files is too low for this store: few connections are taken", "limit", k.handles.limit, "open", open, "connections", max(room, 1))
 		})
 	}
-	k.gate.Bound(max(room, minConnections/2), perAddress(max(room, minConnections/2)))
+	k.gate.Bound(max(room, minConnections/2), maxPerAddress(max(room, minConnections/2)))
 	return room
 }
 
-// keep checks at each tick until stop is closed.
-func (k *handleKeeper) keep(ticks <-chan time.Time, stop <-chan struct{}) {
+// run checks at each tick until stop is closed.
+func (k *handleKeeper) run(ticks <-chan time.Time, stop <-chan struct{}) {
 	for {
 		select {
 		case <-stop:

@@ -24,7 +24,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// few is a limit of open files with which a server only just starts.
+// few is the smallest limit of open files with which a server starts.
 const few = minHandles
 
 func TestTooFewOpenFilesAreExplained(t *testing.T) {
@@ -94,7 +94,7 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 	// Each payment comes on a separate connection and is large, so that the store fills its
 	// memtables of 24 MiB and opens a table and a log for each.
 	const payments, workers = 840, 8
-	body := strings.Replace(testkit.Card("%d"), `"type"`, `"merchant_meta":{"note":"`+strings.Repeat("m", 60_000)+`"},"type"`, 1)
+	body := strings.Replace(testkit.CardPayment("%d"), `"type"`, `"merchant_meta":{"note":"`+strings.Repeat("m", 60_000)+`"},"type"`, 1)
 	work := make(chan int)
 	var paying sync.WaitGroup
 	for range workers {
@@ -150,8 +150,8 @@ func countTables(t *testing.T, dir string) int {
 	return len(found)
 }
 
-// If the process has no file handle left, it accepts again when it has one: the server itself
-// raises a soft limit that was lowered.
+// If the process has no file handle left, it accepts connections again as soon as it has one. Here the
+// server itself raises a soft limit that was lowered.
 func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 	t.Parallel()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
@@ -186,7 +186,7 @@ func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "after")
 }
 
-// Bodies that are announced and never arrive take no memory, and time out.
+// Bodies that are announced and never arrive take no memory, and their requests time out.
 func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	testkit.NotUnderRace(t, memoryRead)
 	const promises = 3000

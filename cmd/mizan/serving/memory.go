@@ -18,13 +18,13 @@ func LimitMemory() {
 	}
 }
 
-// idleLook is how often the server checks whether the writer is idle.
+// idleLook is the interval at which the server checks whether the writer is idle.
 const idleLook = 10 * time.Second
 
 // idleDetector detects that the writer has been idle for a whole interval after a burst.
 type idleDetector struct {
 	changes uint64
-	busy    bool // since memory was last released
+	busy    bool // changes were written since memory was last released
 }
 
 // becameIdle returns true once after each burst, when nothing was written since the last call.
@@ -35,8 +35,9 @@ func (d *idleDetector) becameIdle(changes uint64) bool {
 	return rested
 }
 
-// releaseMemory returns the memory of bursts to the operating system. The collector runs only
-// when something is allocated, so without it an idle server would keep its peak.
+// releaseMemory returns memory to the operating system after each burst of requests. The garbage
+// collector runs only when memory is allocated, so without releaseMemory an idle server would hold as
+// much memory as at the peak.
 func releaseMemory(changes func() uint64, ticks <-chan time.Time, stop <-chan struct{}) {
 	r := idleDetector{changes: changes()}
 	for {

@@ -72,9 +72,9 @@ func newMetrics(s *server) *metrics {
 		}
 		return float64(s.runtime.RepliesUnreadable())
 	})
-	m.gauge("mizan_connections", "Connections of clients.", func() float64 { return ofGate(s, (*connlimit.Gate).Open) })
-	m.counter("mizan_connections_closed_total", "Connections that waited and were closed to make room for others.", func() float64 { return ofGate(s, (*connlimit.Gate).Evicted) })
-	m.counter("mizan_connections_refused_total", "Connections that were closed as soon as they came, for want of room.", func() float64 { return ofGate(s, (*connlimit.Gate).Refused) })
+	m.gauge("mizan_connections", "Connections of clients.", func() float64 { return gateFigure(s, (*connlimit.Gate).Open) })
+	m.counter("mizan_connections_closed_total", "Connections that waited and were closed to make room for others.", func() float64 { return gateFigure(s, (*connlimit.Gate).Evicted) })
+	m.counter("mizan_connections_refused_total", "Connections that were closed as soon as they came, for want of room.", func() float64 { return gateFigure(s, (*connlimit.Gate).Refused) })
 	m.gauge("mizan_request_body_bytes", "Bytes held for request bodies above 4 KiB.", func() float64 {
 		if server := s.api.Load(); server != nil {
 			return float64(server.BodyBytes())
@@ -102,8 +102,8 @@ func newMetrics(s *server) *metrics {
 	return m
 }
 
-// ofGate returns a figure of the gate; 0 before the gate exists.
-func ofGate[N int | uint64](s *server, figure func(*connlimit.Gate) N) float64 {
+// gateFigure returns a figure of the gate; 0 before the gate exists.
+func gateFigure[N int | uint64](s *server, figure func(*connlimit.Gate) N) float64 {
 	if s.gate == nil {
 		return 0
 	}
@@ -152,7 +152,8 @@ func (m *metrics) gauge(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
-// observe counts an answer; route is a pattern, so the number of series is bounded.
+// observe counts a response. route is a pattern and not a path, so the number of time series is
+// bounded.
 func (m *metrics) observe(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
 }

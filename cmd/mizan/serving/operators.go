@@ -44,9 +44,9 @@ func (s *server) onStatusChange(org ledger.ID, from payment.Status, r *payment.R
 	s.alerts.Observe(org, from, r)
 }
 
-// notifyOperators makes one attempt to send a message to a terminal's operators: to all who are
-// on the terminal's list now, except those that an earlier attempt has reached. It returns all
-// operators reached so far.
+// notifyOperators makes one attempt to send a message to a terminal's operators: to all operators on
+// the terminal's current list except those in reached, who got it from an earlier attempt. It returns
+// all operators reached so far.
 func (s *server) notifyOperators(org, to ledger.ID, body, reached []byte) (notifier.Attempt, []byte, time.Duration) {
 	at := ledger.MicrosOf(s.clock.Now())
 	m, err := alerts.ReadMessage(body)

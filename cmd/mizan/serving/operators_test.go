@@ -31,7 +31,7 @@ type inbox struct {
 
 	mu       sync.Mutex
 	blocked  map[string]bool // guarded by mu: chats that refuse
-	messages []string        // guarded by mu: contact and subject, since the last take
+	messages []string        // guarded by mu: contact and subject of each message since the last take
 	texts    []string        // guarded by mu: all messages ever sent
 }
 
@@ -126,7 +126,7 @@ func (i *inbox) mail() (address string) {
 	return listener.Addr().String()
 }
 
-// advance moves the manual clock. When the answer comes, everything due has been done.
+// advance moves the manual clock. When it returns, all due work has been done.
 func advance(t *testing.T, s *testkit.Server, body string) {
 	t.Helper()
 	answer, err := s.Admin().Put("/api/v1/sandbox/clock", body)
@@ -362,8 +362,8 @@ func wantDelivery(t *testing.T, s *testkit.Server, terminal, state string, attem
 
 const largeEuros = `Large payment: 10.00 EUR (1000 minor units) at "Euros"`
 
-// An operator who is on the list at the time of an attempt, and was not reached before, gets
-// the message.
+// An attempt sends the message to all operators who are on the list at that time and have not got it
+// before.
 func TestNewOperatorGetsUndeliveredMessages(t *testing.T) {
 	i := &inbox{t: t, blocked: map[string]bool{"1": true}}
 	s, terminal := startWithOperators(t, i, 1)

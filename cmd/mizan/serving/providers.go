@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// openProviders opens an adapter for each provider of this program: those to other platforms and,
+// openProviders opens the adapters of this program's providers: those for other payment platforms and,
 // with --sandbox, the simulator.
 func (s *server) openProviders(context.Context) error {
 	s.openPlatforms()
@@ -34,8 +34,8 @@ func (s *server) openPlatforms() {
 	s.providers[platforms.Name()] = platforms
 }
 
-// openSimulator opens the simulator with its log. The log is created before the sandbox is seeded,
-// so a missing log was lost.
+// openSimulator opens the simulator with its log. The log is created before the sandbox is seeded; so
+// if it is missing in a seeded sandbox, it was lost.
 func (s *server) openSimulator() error {
 	path := filepath.Join(s.cfg.Dir, simulatorLog)
 	_, seeded := s.directory.Sandbox()

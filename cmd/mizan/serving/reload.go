@@ -9,8 +9,8 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// reloadSignals returns a channel of the process's SIGHUPs. From now on a SIGHUP does not end
-// the process. The channel buffers one signal; further ones are dropped.
+// reloadSignals returns a channel that receives the process's SIGHUPs. After the call a SIGHUP no
+// longer ends the process. The channel buffers one signal; further signals are dropped.
 func reloadSignals() <-chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

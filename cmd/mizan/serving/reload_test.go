@@ -48,8 +48,8 @@ func writeFile(t *testing.T, path, content string) {
 	}
 }
 
-// A SIGHUP makes the server read the certificate files and the log level again. If something is
-// wrong nothing changes, and the process never ends.
+// A SIGHUP makes the server read the certificate files and the log level again. If any of them is
+// wrong, nothing changes. The process never ends.
 func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "mizan.json")
 	open(t, dir, time.Now(), "localhost", "127.0.0.1")
@@ -106,8 +106,8 @@ func TestSIGHUPWithoutFilesChangesNothing(t *testing.T) {
 	}
 }
 
-// While the server stops, requests under way are answered, the status of health checks tells
-// callers to send nothing more, and a SIGHUP changes nothing.
+// While the server stops, it finishes requests in progress, health checks report that it is stopping,
+// and a SIGHUP changes nothing.
 func TestHealthChecksReportStopping(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	address := strings.TrimPrefix(s.BaseURL, "http://")
@@ -123,8 +123,8 @@ func TestHealthChecksReportStopping(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = conn.Close() }()
-		// The first answer shows that the connection is being served; the half request keeps it
-		// open.
+		// The first response shows that the connection is being served; the half request keeps the
+		// connection open.
 		if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\nGET "+path+" HTTP/1.1\r\nHost"); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestHealthChecksReportStopping(t *testing.T) {
 			t.Errorf("%s while stopping: %s, want %s", path, got, want[path])
 		}
 	}
-	body := testkit.Card("in-flight")
+	body := testkit.CardPayment("in-flight")
 	if _, err := io.WriteString(held, body[len(body)/2:]); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestHealthChecksReportStopping(t *testing.T) {
 	}
 }
 
-// answerOn reads the next answer on a connection: its status and body.
+// answerOn reads the next response on a connection: its status and body.
 func answerOn(t *testing.T, r *bufio.Reader) string {
 	t.Helper()
 	response, err := http.ReadResponse(r, nil)
@@ -173,8 +173,8 @@ func answerOn(t *testing.T, r *bufio.Reader) string {
 	return response.Status[:4] + string(body)
 }
 
-// A slow start, here because sandbox.json is a pipe without a writer, answers health checks and
-// refuses everything else. A SIGHUP does not end it.
+// During a slow start the server handles health checks, refuses all other requests, and survives a
+// SIGHUP. The start is slow because sandbox.json is a pipe without a writer.
 func TestHealthChecksReportStarting(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--tls", "off"}})

@@ -23,10 +23,10 @@ import (
 const (
 	sandboxFile    = "sandbox.json"
 	maxSandboxFile = 64 << 10
-	seedBound      = time.Minute // for all of its commands together
+	seedBound      = time.Minute // for all commands of the seed together
 )
 
-// sandbox is the content of sandbox.json. Its names are API.
+// sandbox is the content of sandbox.json. Clients rely on the names of its members.
 type sandbox struct {
 	BaseURL        string     `json:"base_url"`
 	CAFile         string     `json:"ca_file"`
@@ -68,9 +68,9 @@ func (s *server) seed(ctx context.Context) error {
 	return nil
 }
 
-// seedAdminToken puts the operator's token in force, or creates the first one. It prints a new
-// token before the token is durable: after a kill in between, the printed token is not in
-// force. In the other order a token could be in force that was never printed.
+// seedAdminToken puts the operator's token in force, or creates the first token. It prints a new token
+// before the token is durable, so a token that was never printed can't be in force. After a kill in
+// between, the printed token is not in force.
 func (s *server) seedAdminToken(ctx context.Context) error {
 	token := s.cfg.AdminToken
 	if token == "" {
@@ -93,7 +93,7 @@ func (s *server) seedSandbox(ctx context.Context) error {
 		if err != nil {
 			return s.commandFault(err)
 		}
-		box.take(seeded)
+		box.takeSecrets(seeded)
 	} else if err := s.reissueLost(ctx, box); err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func (s *server) writeSandbox(box *sandbox) error {
 	return nil
 }
 
-// storeRotated writes a rotated token into sandbox.json if the file has the retired one. If it
-// can't be written, the next start makes another token for it.
+// storeRotated writes a rotated token into sandbox.json if the file has the retired one. If the file
+// can't be written, the next start creates another token for it.
 func (s *server) storeRotated(retired, successor secret.Text) {
 	box := s.storedSandbox()
 	if box.AdminToken != string(retired) {
@@ -158,17 +158,17 @@ func (s *server) storedSandbox() *sandbox {
 	return box
 }
 
-// take copies the secrets of the first start into the file's members.
-func (b *sandbox) take(seeded *directoryactor.Sandbox) {
-	b.name(seeded)
+// takeSecrets copies the secrets that the first start has created.
+func (b *sandbox) takeSecrets(seeded *directoryactor.Sandbox) {
+	b.fillNames(seeded)
 	b.AdminToken, b.PartnerPass = string(seeded.AdminToken), string(seeded.First.Pass)
 	b.APIKey, b.SessionToken = string(seeded.First.APIKey), string(seeded.First.SessionToken)
 	b.AuditorToken = string(seeded.First.AuditorToken)
 	b.Second.APIKey, b.Second.SessionToken = string(seeded.Second.APIKey), string(seeded.Second.SessionToken)
 }
 
-// name fills the members that are not secret, from the store.
-func (b *sandbox) name(known *directoryactor.Sandbox) {
+// fillNames fills the members that are not secret, from the store.
+func (b *sandbox) fillNames(known *directoryactor.Sandbox) {
 	b.OrganizationID, b.PartnerID, b.PartnerLogin = known.First.Org.String(), known.First.Partner, known.First.Login
 	b.Second.OrganizationID, b.Second.PartnerID = known.Second.Org.String(), known.Second.Partner
 }
@@ -176,7 +176,7 @@ func (b *sandbox) name(known *directoryactor.Sandbox) {
 // reissueLost replaces each secret that is lost or not in force with a new one.
 func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 	known, _ := s.directory.Sandbox()
-	box.name(known)
+	box.fillNames(known)
 	passed, err := s.directory.PassInForce(ctx, known.First, []byte(box.PartnerPass))
 	if err != nil {
 		return s.commandFault(err)
@@ -212,8 +212,8 @@ func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 	return nil
 }
 
-// isInactive tells whether an organization is switched off. None of its secrets is in force
-// then, and none counts as lost.
+// isInactive tells whether an organization is switched off. Then none of its secrets is in force, and
+// none of them counts as lost.
 func (s *server) isInactive(org ledger.ID) bool {
 	o, found := s.directory.Organization(org)
 	return found && !o.Active()

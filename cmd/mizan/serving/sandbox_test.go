@@ -112,8 +112,8 @@ func TestLostSandboxValuesAreRecreated(t *testing.T) {
 	works()
 }
 
-// The operator may set another password for the sandbox's partner. Then the next start makes a
-// new one, puts it in the file and in force.
+// The operator may set another password for the sandbox's partner. Then the next start makes a new
+// password, stores it in sandbox.json and puts it in force.
 func TestReplacedSandboxPasswordIsRecreated(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
 	s := testkit.Start(t, testkit.Options{})
@@ -186,7 +186,7 @@ func TestAdminTokenFromFile(t *testing.T) {
 	testkit.WantStatus(t, answer, err, 200)
 }
 
-// If a token from a file is in force in addition to others, the log says so.
+// If other tokens are in force besides the one from the file, the server logs that.
 func TestSeveralAdminTokensAreLogged(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
 	const line = "several administration tokens are in force"

@@ -28,15 +28,15 @@ func HideMemory() error {
 // be preempted by a signal (package runtime, "Environment Variables").
 const preemption = "asyncpreemptoff"
 
-// serveWithoutPreemption makes sure that no goroutine of this process is preempted by a
-// signal. At such a preemption, the kernel and the runtime write the thread's registers to
-// memory that can't be wiped, and while a card is being copied each register holds 16
-// bytes of it: under load, about one in 25 runs of the memory test found one. Goroutines
-// are still preempted at function calls, which all loops here make often enough.
+// serveWithoutPreemption makes sure that no goroutine of this process is preempted by a signal. At such
+// a preemption, the kernel and the runtime write the thread's registers to memory that can't be wiped.
+// While a card number is being copied, a register holds 16 bytes of it. Under load, about one in 25
+// runs of the memory test found a card number there. Goroutines are still preempted at function calls,
+// which all loops of this program make often enough.
 //
-// Go reads the setting only from the environment and only at its start: it is no
-// //go:debug key. So the process executes itself again with it, with the same id,
-// arguments and open files. A setting that the operator has made stays.
+// Go reads the setting only from the environment and only at its start: it is no //go:debug key. So the
+// process executes its own program again with that setting; process id, arguments and open files stay
+// the same. If the operator has set the variable, its value stays.
 func serveWithoutPreemption() error {
 	settings := os.Getenv("GODEBUG")
 	if strings.Contains(settings, preemption+"=") {

@@ -16,9 +16,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// No goroutine of a server is preempted by a signal, however the binary was built and the
-// server started: its process has the setting that Go's runtime reads at its start, and keeps
-// the other settings.
+// No goroutine of a server is preempted by a signal, however the binary was built and started: the
+// process has the setting that Go's runtime reads when it starts, and its other settings are unchanged.
 func TestServerGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's environment needs root")
@@ -103,7 +102,7 @@ func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	}()
-	if _, err := out.Read(make([]byte, 1)); err != nil { // the process has begun
+	if _, err := out.Read(make([]byte, 1)); err != nil { // the process has started
 		t.Fatal(err)
 	}
 	reader := exec.Command("cat", fmt.Sprintf("/proc/%d/environ", server.Process.Pid))
@@ -113,7 +112,8 @@ func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
 	}
 }
 
-// A SIGHUP does not end a server while it executes itself again, before it handles the signal.
+// A SIGHUP does not end a server while the server executes itself again and does not handle the signal
+// yet.
 func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's environment needs root")

@@ -89,7 +89,7 @@ type server struct {
 	api         atomic.Pointer[api.Server] // nil until it serves
 
 	opened []func() error // functions that a stop calls, the last one first
-	stopBy time.Time      // deadline of a stop; zero: no stop was requested
+	stopBy time.Time      // deadline of the stop in progress; zero: no stop was requested
 }
 
 // Command is `mizan serve`.
@@ -106,7 +106,7 @@ func (c *Command) Run(s *cli.Streams, version cli.Version) error {
 		return err
 	}
 	LimitMemory()
-	ctx, stop := cli.Interruptible()
+	ctx, stop := cli.SignalContext()
 	defer stop()
 	srv := newServer(cfg, s)
 	srv.version = string(version)
@@ -197,7 +197,7 @@ func (s *server) startActors(context.Context) error {
 		return err
 	}
 	s.checkpoints = checkpoint.Start(s.runtime)
-	s.runtime.Start(paymentactor.Resumes)
+	s.runtime.Start(paymentactor.ResumesAtStart)
 	s.notifier.Resume()
 	s.onClose(s.stopActors)
 	s.startJanitor()
@@ -232,9 +232,8 @@ func (s *server) startJanitor() {
 	go releaseMemory(s.journal.Stats.Changes.Load, ticker.C, stop)
 }
 
-// stopActors stores when keys and sessions were last used, and waits for work under way, no
-// longer than a stop may take. Unfinished work is durable as an intent, and the next start
-// resumes it.
+// stopActors stores when keys and sessions were last used, and waits for work in progress, but no
+// longer than a stop may take. Unfinished work is durable as an intent, and the next start resumes it.
 func (s *server) stopActors() error {
 	by := s.stopBy
 	if by.IsZero() {
@@ -259,8 +258,9 @@ func (s *server) stopActors() error {
 	return nil
 }
 
-// listen binds the addresses. Until serve takes over, only health checks are answered. It comes
-// before the providers, because calls to providers contain the address to which payers return.
+// listen binds the addresses. Until serve takes over, only health checks are handled. listen runs
+// before the providers are opened, because calls to providers contain the address to which payers
+// return.
 func (s *server) listen(context.Context) error {
 	connections, err := s.limitConnections()
 	if err != nil {
@@ -270,7 +270,7 @@ func (s *server) listen(context.Context) error {
 		return err
 	}
 	s.onClose(ignoreClosed(s.listener.Close))
-	s.address = reachedAt(s.cfg, s.listener)
+	s.address = localURL(s.cfg, s.listener)
 	s.baseURL = publicURL(s.cfg, s.address)
 	socket := s.listener
 	s.listener = s.gate.Listener(s.listener)
@@ -322,7 +322,7 @@ func ignoreClosed(fn func() error) func() error {
 	}
 }
 
-// serve answers until ctx ends, and then finishes the requests in flight.
+// serve handles requests until ctx ends, and then finishes those in flight.
 func (s *server) serve(ctx context.Context) error {
 	server := api.New(s.apiConfig())
 	s.api.Store(server)
@@ -392,7 +392,7 @@ func (s *server) identity() api.Config {
 	return cfg
 }
 
-// status returns the answer of health checks.
+// status returns the content of the response to health checks.
 func (s *server) status() api.Status {
 	status := api.Status{Core: s.core.Load().(string), DB: api.StatusOK}
 	if s.journal.LowSpace() {

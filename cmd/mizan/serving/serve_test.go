@@ -133,7 +133,7 @@ func TestMetricsCountRequestsAndPayments(t *testing.T) {
 	if strings.Contains(string(content), "mizan_syncs_total 0") {
 		t.Error("no sync was counted")
 	}
-	operations := testkit.Page(t, "operations.md")
+	operations := testkit.ReadDoc(t, "operations.md")
 	for _, name := range regexp.MustCompile(`(?m)^# HELP (mizan_\w+)`).FindAllStringSubmatch(string(content), -1) {
 		if !strings.Contains(operations, "`"+name[1]+"`") {
 			t.Errorf("docs/operations.md doesn't name %s", name[1])

@@ -12,25 +12,25 @@ import (
 	"mizan/api"
 )
 
-// Bounds of the server that answers while the product is being started.
+// Bounds of the HTTP server that handles health checks while the product is being started.
 const (
 	maxStarting   = 64 // connections; further ones wait in the kernel's queue
 	startingBound = 5 * time.Second
-	handoverBound = time.Second // for answers under way when the API takes over
+	handoverBound = time.Second // for responses in progress when the API takes over
 )
 
-// starting answers on a listener until the API takes over, and leaves it open.
+// starting is the HTTP server on a listener until the API takes over. It leaves the listener open.
 type starting struct {
 	net.Listener
 	socket interface{ SetDeadline(time.Time) error } // the socket under the listener
 	http   *http.Server
 	places chan struct{}
 	over   atomic.Bool
-	ended  chan struct{} // closed when accepting has ended
+	ended  chan struct{} // closed when it no longer accepts connections
 	once   sync.Once
 }
 
-// answerStarting begins to answer on the listener, which accepts from socket.
+// answerStarting begins to serve the listener, which accepts from socket.
 func answerStarting(listener net.Listener, socket *net.TCPListener, handler http.Handler) *starting {
 	s := &starting{
 		Listener: listener, socket: socket, places: make(chan struct{}, maxStarting), ended: make(chan struct{}),
@@ -65,11 +65,11 @@ func (s *starting) Accept() (net.Conn, error) {
 // over.
 func (s *starting) Close() error { return nil }
 
-// stop ends the answers, so that the API can use the listener. It may be called more than once.
+// stop ends the server, so that the API can use the listener. It may be called more than once.
 func (s *starting) stop() {
 	s.once.Do(func() {
 		s.over.Store(true)
-		_ = s.socket.SetDeadline(time.Unix(1, 0)) // ends a pending Accept; a closed listener has none
+		_ = s.socket.SetDeadline(time.Unix(1, 0)) // ends a pending Accept; fails if the listener is closed, and then no Accept is pending
 		ctx, cancel := context.WithTimeout(context.Background(), handoverBound)
 		defer cancel()
 		if s.http.Shutdown(ctx) != nil {
@@ -80,7 +80,7 @@ func (s *starting) stop() {
 	})
 }
 
-// startingConn gives its place back when it is closed.
+// startingConn frees its slot among maxStarting connections when it is closed.
 type startingConn struct {
 	net.Conn
 	places chan struct{}
@@ -93,7 +93,7 @@ func (c *startingConn) Close() error {
 	return c.Conn.Close()
 }
 
-// answerWhileStarting begins to answer health checks.
+// answerWhileStarting begins to handle health checks.
 func (s *server) answerWhileStarting(socket net.Listener) {
 	tcp, ok := socket.(*net.TCPListener)
 	if !ok {

@@ -20,7 +20,7 @@ func TestStopFinishesRequestsInFlight(t *testing.T) {
 	conn := sendHalfRequest(t, s)
 	s.Signal(syscall.SIGTERM)
 	waitRefused(t, s)
-	body := testkit.Card("in-flight")
+	body := testkit.CardPayment("in-flight")
 	if _, err := io.WriteString(conn, body[len(body)/2:]); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func sendHalfRequest(t *testing.T, s *testkit.Server) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	body := testkit.Card("in-flight")
+	body := testkit.CardPayment("in-flight")
 	request, err := http.NewRequest(http.MethodPost, s.BaseURL+"/api/v1/transactions", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)

@@ -59,9 +59,9 @@ func (s *server) openStore(context.Context) error {
 	return nil
 }
 
-// requireRealClock refuses the real clock for a store whose booked times are ahead of it,
-// because then the file of its manual clock was lost. The margin allows for a machine whose
-// clock was set back.
+// requireRealClock refuses the real clock for a store whose booked times are ahead of it, because such
+// a store had a manual clock whose file was lost. The margin allows for a machine whose clock was set
+// back.
 func (s *server) requireRealClock() error {
 	last, err := lastBooked(s.journal)
 	if err != nil {
@@ -105,9 +105,9 @@ func lastBooked(j *posting.Journal) (time.Time, error) {
 	return last.Time(), err
 }
 
-// openKeyring loads the keys. In the sandbox they are created with the store. If the store has
-// events, missing keys were lost and are not created again, except a missing sealing key, which
-// has sealed nothing yet. The operator's keyring is never written.
+// openKeyring loads the keys. In the sandbox they are created with the store. If the store has events,
+// missing keys were lost and are not created again, except a missing sealing key: nothing can have been
+// sealed with it yet. The operator's keyring is never written.
 func (s *server) openKeyring(context.Context) (err error) {
 	if s.cfg.Keyring != "" {
 		if s.keyring, err = secret.LoadSealingKeyring(s.cfg.Keyring); err != nil {
@@ -137,14 +137,14 @@ func (s *server) openKeyring(context.Context) (err error) {
 	return nil
 }
 
-// openTransport prepares TLS. It comes after the lock, because two servers must not create the
-// authority of one directory at the same time.
+// openTransport prepares TLS. It runs after the directory is locked, because two servers must not
+// create the authority of one directory at the same time.
 func (s *server) openTransport(context.Context) (err error) {
 	s.transport, err = newTransport(s.cfg)
 	return err
 }
 
-// absolute returns the path for people and programs with another working directory.
+// absolute returns the absolute path, for people and programs with another working directory.
 func absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full

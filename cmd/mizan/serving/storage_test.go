@@ -133,7 +133,7 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 			if err := os.Remove(filepath.Join(s.Dir, name)); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // the refused start must not create the missing file
+			for range 2 { // the first, refused start must not create the missing file
 				r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
 				if r.Exit != 1 || !strings.HasSuffix(r.Stderr, "it is in no backup that mizan takes\n") && !strings.HasSuffix(r.Stderr, "restore from a backup\n") {
 					t.Errorf("exit %d, want 1 and the advice: %s", r.Exit, r.Stderr)
@@ -144,8 +144,7 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-// TestDamagedSimulatorLogIsRefused replaces a word by another one, so that the line
-// still parses.
+// TestDamagedSimulatorLogIsRefused replaces a word such that the line still parses.
 func TestDamagedSimulatorLogIsRefused(t *testing.T) {
 	testkit.NotUnderRace(t, refusedStart)
 	s := testkit.Start(t, testkit.Options{})
@@ -233,7 +232,7 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 	id := testkit.Pay(t, s.Partner(), "before")
 	s.Stop()
 	s.Restart("--min-free", "1000000000GiB")
-	answer, err := s.Partner().Post("/api/v1/transactions", testkit.Card("after"))
+	answer, err := s.Partner().Post("/api/v1/transactions", testkit.CardPayment("after"))
 	if testkit.WantStatus(t, answer, err, 503); answer.Header.Get("Retry-After") == "" {
 		t.Error("503 without Retry-After")
 	}
@@ -245,16 +244,16 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 	}
 }
 
-// TestFailedWriteEndsTheProcess makes all writes to files fail from a moment on, so that HEAD
-// fails after the store has persisted the group. The answer must not be sent, and the next
-// start finds out whether the group is durable.
+// TestFailedWriteEndsTheProcess makes all writes to files fail from a moment on, so that HEAD can't be
+// written after the store has persisted the group. The response must not be sent, and the next start
+// determines whether the group is durable.
 func TestFailedWriteEndsTheProcess(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	before := testkit.Pay(t, s.Partner(), "before")
 	if err := unix.Prlimit(s.PID(), unix.RLIMIT_FSIZE, &unix.Rlimit{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := s.Partner().Post("/api/v1/transactions", testkit.Card("during")); err == nil {
+	if answer, err := s.Partner().Post("/api/v1/transactions", testkit.CardPayment("during")); err == nil {
 		t.Errorf("a payment that could not be written down was answered: %d %s", answer.Status, answer.Body)
 	}
 	if code := s.Wait(); code != 1 {
@@ -310,8 +309,8 @@ func injectFault(t *testing.T, s *testkit.Server, path, fault string) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 }
 
-// TestFailedSyncAtCloseIsReported makes the write fail with which the store is closed.
-// The process reports it, and the next start finds everything.
+// TestFailedSyncAtCloseIsReported makes the last write fail, with which the store is closed. The
+// process reports it, and the next start finds everything.
 func TestFailedSyncAtCloseIsReported(t *testing.T) {
 	for _, fault := range []string{"fsync:error=EIO", "fsync:error=ENOSPC", "write:error=ENOSPC"} {
 		t.Run(fault, func(t *testing.T) {
@@ -363,8 +362,8 @@ func TestServerWithoutItsStoreRefusesToStart(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "")
 }
 
-// TestAnotherServersKeyringIsRefused checks that a foreign keyring is refused, because nobody
-// with the store's own keyring could open or verify what it seals and signs.
+// TestAnotherServersKeyringIsRefused checks that a foreign keyring is refused, because values that it
+// seals and signs could not be opened and verified with the store's own keyring.
 func TestAnotherServersKeyringIsRefused(t *testing.T) {
 	testkit.NotUnderRace(t, refusedStart)
 	s := testkit.Start(t, testkit.Options{})

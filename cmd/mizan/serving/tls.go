@@ -16,22 +16,22 @@ import (
 // transport is the TLS configuration (nil with --tls off) and the certificate file that a
 // client must trust (empty: the system's authorities).
 type transport struct {
-	config *tls.Config
-	caFile string
-	pair   *atomic.Pointer[tls.Certificate] // for --tls files; nil otherwise
+	config      *tls.Config
+	caFile      string
+	certificate *atomic.Pointer[tls.Certificate] // for --tls files; nil otherwise
 }
 
-// reload reads the certificate of --tls files again. If the pair can't be used it returns an
-// error, and the current pair stays in use.
+// reload reads the certificate of --tls files again. If the files can't be used, it returns an error,
+// and the current certificate stays in use.
 func (t *transport) reload(certFile, keyFile string) error {
-	if t.pair == nil {
+	if t.certificate == nil {
 		return nil
 	}
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		return cli.BadConfiguration("tls-cert: " + err.Error())
 	}
-	t.pair.Store(&pair)
+	t.certificate.Store(&pair)
 	return nil
 }
 
@@ -41,11 +41,11 @@ func newTransport(cfg *config.Config) (*transport, error) {
 	case "off":
 		return &transport{}, nil
 	case "files":
-		t := &transport{config: tlsConfig(), pair: new(atomic.Pointer[tls.Certificate])}
+		t := &transport{config: tlsConfig(), certificate: new(atomic.Pointer[tls.Certificate])}
 		if err := t.reload(cfg.CertFile, cfg.KeyFile); err != nil {
 			return nil, err
 		}
-		t.config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return t.pair.Load(), nil }
+		t.config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return t.certificate.Load(), nil }
 		return t, nil
 	}
 	dir := filepath.Join(cfg.Dir, "tls")
@@ -81,9 +81,9 @@ func isUnspecified(host string) bool {
 	return host == "" || (ip != nil && ip.IsUnspecified())
 }
 
-// reachedAt returns the address at which this machine reaches the server: the listen address
+// localURL returns the address at which this machine reaches the server: the listen address
 // with the actual port.
-func reachedAt(cfg *config.Config, listener net.Listener) string {
+func localURL(cfg *config.Config, listener net.Listener) string {
 	scheme := "https"
 	if cfg.TLS == "off" {
 		scheme = "http"

@@ -48,7 +48,7 @@ func (s *server) rotateAll(ctx context.Context, sealer directoryactor.Sealer) (s
 		box := s.storedSandbox()
 		box.AdminToken = string(token)
 		if err := s.writeSandbox(box); err != nil {
-			// The next start repairs the file. The token must be returned nevertheless, or it
+			// The next start repairs the file. The token must be returned in spite of the error, or it
 			// would be lost.
 			s.log.Warn("sandbox.json can't be written; the next start makes another token for it", "error", err)
 		}

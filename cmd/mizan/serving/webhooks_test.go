@@ -8,7 +8,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// newPartnerWithHook sets a partner's notification address and returns the status of the answer.
+// newPartnerWithHook creates a partner with a notification address and returns the status of the
+// response.
 func newPartnerWithHook(t *testing.T, admin *testkit.Client, login, address string) int {
 	t.Helper()
 	answer, err := admin.Post("/api/v1/partners", map[string]string{"name": "n", "login": login, "pass": "a-Heron-waits-7", "notify_url": address})

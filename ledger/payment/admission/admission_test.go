@@ -262,7 +262,7 @@ func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 	f.limits = []*directory.Limit{limit(directory.Velocity, ledger.ID{}), own}
 	a, task := f.failOver()
 	is(t, &a, task, admission.Recounting, admission.Recount, payment.Failure{})
-	if len(a.CountedBy) != 1 || a.CountedBy[0] != own || !a.Attempt.Again {
+	if len(a.CountedBy) != 1 || a.CountedBy[0] != own || !a.Attempt.Rescreened {
 		t.Errorf("counted by %+v", a.CountedBy)
 	}
 	other := a

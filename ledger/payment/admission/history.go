@@ -15,7 +15,7 @@ func Attempts(r *payment.Record, fn func(at ledger.Micros, a *directory.Attempt)
 	tell := func(terminal ledger.ID, when ledger.Micros) bool {
 		a := attempt
 		a.Terminal = terminal
-		attempt.Again = true
+		attempt.Rescreened = true
 		return fn(when, &a)
 	}
 	for i := range r.Attempts {
@@ -35,5 +35,5 @@ func Attempts(r *payment.Record, fn func(at ledger.Micros, a *directory.Attempt)
 			return false
 		}
 	}
-	return attempt.Again || fn(at, &attempt) // no terminal was found
+	return attempt.Rescreened || fn(at, &attempt) // no terminal was found
 }

@@ -94,7 +94,7 @@ func (s *Search) excluded(t *directory.Terminal, rails Rails) string {
 		}
 		method = payment.BankCard // a card's stored credential is charged at a terminal for cards
 	}
-	if why := t.Unfit(s.kind(), r.Asset, method, r.Amount); why != "" {
+	if why := t.UnsuitableReason(s.kind(), r.Asset, method, r.Amount); why != "" {
 		return why
 	}
 	if !rails.Accepts(t.Provider, r.Type, r.Method) {

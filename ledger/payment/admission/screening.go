@@ -30,7 +30,7 @@ func (a *Admission) Screen(rules Rules) Task {
 		return a.found(payment.Failure{})
 	}
 	a.CountedBy = nil
-	a.Attempt = directory.Attempt{Type: a.kind(), Asset: a.Terms.Asset, Terminal: a.Terms.Terminal, Again: a.failingOver()}
+	a.Attempt = directory.Attempt{Type: a.kind(), Asset: a.Terms.Asset, Terminal: a.Terms.Terminal, Rescreened: a.failingOver()}
 	if listed || slices.ContainsFunc(limits, isPersonal) {
 		a.Attempt.Payer = PayerOf(a.Request, rules.BIN)
 	}
@@ -60,7 +60,7 @@ func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (br
 		own   = len(limits) > directory.MaxLimits || slices.ContainsFunc(limits, isPersonalVolume)
 	)
 	for i, l := range limits {
-		subject, bounds := l.Bounds(&a.Attempt)
+		subject, bounds := l.AppliesTo(&a.Attempt)
 		switch {
 		case !bounds:
 		case l.Kind.Measure() == directory.OneAmount:
@@ -98,7 +98,7 @@ func (a *Admission) bind(b payment.Bound, most int) {
 // isPersonal tells whether the limit depends on the payer or payee.
 func isPersonal(l *directory.Limit) bool { return l.Scope != directory.ScopePartner }
 
-func isPersonalVolume(l *directory.Limit) bool { return l.Kind.Volume() && isPersonal(l) }
+func isPersonalVolume(l *directory.Limit) bool { return l.Kind.IsVolume() && isPersonal(l) }
 
 // breachOf returns the failure of a transaction that would exceed the limit.
 func breachOf(l *directory.Limit) payment.Failure {

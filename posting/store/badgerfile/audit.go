@@ -17,26 +17,27 @@ const (
 	logDone  = "[Compactor: %d] Compaction for level: %d DONE"
 )
 
-// CompactionAudit compares the number of tables that compactions announce with the number that
-// they list. If Badger cannot make a table during a compaction (no file handle, no inode, a
-// failed sync), it drops the error and continues without the table: the old tables are deleted
-// and the rows are lost silently. (The error is an argument of a deferred call, evaluated while
-// it was still nil.) Nothing can prevent that. The audit notices it within one compaction, and
-// from then on the store neither reads nor writes.
+// CompactionAudit compares the number of tables that compactions announce with the number that they
+// list. If Badger cannot make a table during a compaction (no file handle, no inode, a failed sync), it
+// drops the error and continues without the table: the old tables are deleted and the rows are lost
+// silently. (Badger passes the error to a deferred call, whose arguments are evaluated while the error
+// is still nil.) The store can't prevent that loss. The audit notices it by the end of the compaction,
+// and from then on the store neither reads nor writes.
 //
 // All methods are safe for concurrent use.
 type CompactionAudit struct {
 	mu       sync.Mutex
 	path     string
 	list     *os.File
-	at       int64          // how far the list has been read
+	at       int64          // offset up to which the list has been read
 	building map[int]uint64 // by compactor: tables of the current compaction
 	finished uint64         // tables of all finished compactions
 	listed   uint64         // tables that compactions have listed
 }
 
-// NewCompactionAudit returns an audit that counts from the end of the list at path, whose length
-// is given in bytes, before Badger opens it. An error is an I/O error that names the list.
+// NewCompactionAudit returns an audit that counts the records after the given length, in bytes, of the
+// list at path. It must be called before Badger opens the list. An error is an I/O error that names the
+// list.
 func NewCompactionAudit(path string, end int64) (*CompactionAudit, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -45,8 +46,7 @@ func NewCompactionAudit(path string, end int64) (*CompactionAudit, error) {
 	return &CompactionAudit{path: path, list: f, at: end, building: make(map[int]uint64)}, nil
 }
 
-// BeginsTable tells whether a line of Badger's log with this format is what a compactor logs
-// before it makes a table.
+// BeginsTable tells whether a compactor of Badger logs a line with this format before it makes a table.
 func BeginsTable(format string) bool { return strings.HasPrefix(format, logBuilt) }
 
 // Observe reads a line of Badger's log. done tells that the line ends a compaction, lost that
@@ -74,9 +74,9 @@ func (t *CompactionAudit) Observe(format string, args []any) (done, lost bool, e
 	return true, err == nil && t.listed < t.finished, err
 }
 
-// read counts the records appended to the list since the last call. If Badger has rewritten the
-// list, read finishes the old file. The compaction that caused the rewrite is only in the new
-// file, among all others, and is not checked.
+// read counts the records appended to the list since the last call. If Badger has rewritten the list,
+// read finishes the old file. The compaction that caused the rewrite is not checked, because its record
+// is only in the new file, merged with all others.
 func (t *CompactionAudit) read() error {
 	if err := t.readOn(); err != nil {
 		return err

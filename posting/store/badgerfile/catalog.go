@@ -17,14 +17,14 @@ var catalogMagic = []byte("mizanTB1")
 
 const catalogEntry = 8 + 8 + 4 // id, size, checksum of the file
 
-// Catalog is the store's own file with the size and checksum of each table. Badger's own list
-// knows only the tables' numbers, and a table of another store, or an older one with the same
-// number, is sound in itself. The file may be behind: a table that it doesn't list is accepted.
-// Numbers are never reused while a store is open, and the file is refreshed before each opening,
-// so a listed table must be the same one.
+// Catalog is the store's own file with the size and checksum of each table. Badger's own list has only
+// the tables' numbers. It can't reveal a table of another store, or an older table with the same
+// number, because each of them is sound in itself. The file may be behind: a table that it doesn't list
+// is accepted. Numbers are never reused while a store is open, and the file is refreshed before each
+// opening, so a listed table must be the same one.
 //
 // Only one method at a time may write the file; RefreshSoon writes until Wait returns. All other
-// use is safe concurrently.
+// methods are safe for concurrent use.
 type Catalog struct {
 	path string
 	busy sync.WaitGroup // refreshes in the background

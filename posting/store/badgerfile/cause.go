@@ -5,8 +5,8 @@ import "strings"
 // maxCause is the most bytes of an error of Badger that are reported.
 const maxCause = 300
 
-// Cause returns the text of an error of Badger without what Badger wraps around it, which may be
-// pages long and contain keys. The text is one line of at most 300 bytes.
+// Cause returns the text of the innermost cause of an error of Badger. The texts that Badger wraps
+// around it may be pages long and contain keys. The text is one line of at most 300 bytes.
 func Cause(err error) string {
 	text := err.Error()
 	if i := strings.LastIndex(text, " err: "); i >= 0 {

@@ -13,12 +13,11 @@ import (
 // fileMode is the mode of the files that this package writes.
 const fileMode = 0o600
 
-// Clean makes the examined files ready for Badger, and returns the length of the new list of
-// tables in bytes. It makes the files durable, because their content may only be in the page
-// cache after the last process was killed or a sync failed. Then it removes files without
-// content, and truncates a log after its last complete group, because Badger would trust the
-// length of a torn row and ask for gigabytes of memory. An error is an I/O error that names the
-// path.
+// Clean makes the examined files ready for Badger, and returns the length of the new list of tables in
+// bytes. It makes the files durable, because after a kill or a failed sync their content may only be in
+// the page cache. Then it removes files without content, and truncates a log after its last complete
+// group, because Badger would trust the length of a torn row and ask for gigabytes of memory. An error
+// is an I/O error that names the path.
 func (found *Survey) Clean() (listEnd int64, err error) {
 	if listEnd, err = found.list.write(ListPath(found.dir)); err != nil {
 		return 0, err
@@ -34,7 +33,7 @@ func (found *Survey) Clean() (listEnd int64, err error) {
 			return 0, err
 		}
 	}
-	// A killed process may have left the name of a log in the page cache too.
+	// After a kill the name of a log may only be in the page cache too.
 	if err := durable.SyncDir(found.dir); err != nil {
 		return 0, err
 	}

@@ -73,11 +73,11 @@ func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 	return tables
 }
 
-// leaveOut removes the records of tables that Badger has deleted again. When
-// the sync of a record fails, Badger deletes the tables that the record names, but the
-// record is still in the file or in the kernel's page cache. No rows are lost
-// then: those of a flush are still in its log, those of a compaction in the tables before.
-// Records of another compactor that was equally far may follow.
+// leaveOut removes the records of tables that Badger has deleted again. When the sync of a record
+// fails, Badger deletes the tables that the record names, but the record is still in the file or in the
+// kernel's page cache. No rows are lost then: those of a flush are still in its log, those of a
+// compaction in the tables before. Records of another compaction that was in progress at the same time
+// may follow.
 //
 // A record is left out only if the rows of its tables exist without it:
 //   - for a flush, only the last record: its rows must be in a log, which the versions show,
@@ -85,8 +85,8 @@ func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 //   - for a compaction, all tables that it replaced must exist, and no later record
 //     may have touched them.
 //
-// Any other missing table is damage and stays on the list, so that Examine finds it. leaveOut
-// returns a table that a record named which it removed; 0: there was none.
+// Any other missing table is damage and stays on the list, so that Examine finds it. leaveOut returns
+// the number of a table that a removed record named; 0: no record was removed.
 func (l *tableList) leaveOut(dir string) (table uint64) {
 	there := func(id uint64) bool {
 		info, err := os.Stat(TablePath(dir, id))
@@ -109,7 +109,8 @@ func (l *tableList) leaveOut(dir string) (table uint64) {
 	return table
 }
 
-// replaceable tells whether the rows of the i-th record's tables exist without it.
+// replaceable tells whether the rows of the i-th record's tables also exist elsewhere, so that the
+// record can be left out.
 func (l *tableList) replaceable(i int, there func(uint64) bool) bool {
 	made, replaced := make(map[uint64]bool), make(map[uint64]bool)
 	for _, c := range l.records[i].Changes {
@@ -120,7 +121,7 @@ func (l *tableList) replaceable(i int, there func(uint64) bool) bool {
 		}
 	}
 	if len(replaced) == 0 && len(made) != 1 {
-		return false // the list as last rewritten
+		return false // the first record is the whole list as last rewritten
 	}
 	for _, later := range l.records[i+1:] {
 		if len(replaced) == 0 && isFlush(later) {
@@ -140,10 +141,10 @@ func isFlush(set *pb.ManifestChangeSet) bool {
 	return !slices.ContainsFunc(set.Changes, func(c *pb.ManifestChange) bool { return c.Op == pb.ManifestChange_DELETE })
 }
 
-// write replaces the list by a new file: one record with every table. It runs each time before
-// Badger opens the store. After a failed sync the kernel marks a file's pages as clean, so
-// syncing the old file again would prove nothing; and half a record, or a left-out one, must not
-// precede later appends.
+// write replaces the list by a new file: one record with every table. It runs each time before Badger
+// opens the store. After a failed sync the kernel marks a file's pages as clean, so syncing the old
+// file again would prove nothing; and later records must not be appended after half a record or a
+// left-out one.
 func (l *tableList) write(path string) (end int64, err error) {
 	set := new(pb.ManifestChangeSet)
 	for _, id := range slices.Sorted(maps.Keys(l.tables)) {

@@ -26,8 +26,8 @@ const (
 	versionBytes = 8
 )
 
-// Bounds are the most bytes that a row of the store has: of its key, and of its value as Badger
-// gets it. A row that claims more is torn.
+// Bounds are the largest sizes of a row of the store, in bytes: of its key, and of its value as Badger
+// gets it. A row in a log that claims to be larger is torn.
 type Bounds struct {
 	Key, Value int
 }
@@ -41,7 +41,7 @@ type logFile struct {
 }
 
 // readLog reads a log up to the first bytes that are not a complete, sound transaction. Only the
-// versions tell whether something is missing after them.
+// versions reveal whether anything is missing after them.
 func readLog(path string, bounds Bounds) (l logFile, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func readLog(path string, bounds Bounds) (l logFile, err error) {
 	r := logReader{in: bufio.NewReaderSize(f, 1<<20), bounds: bounds}
 	head, err := r.in.Peek(logHeader)
 	if errors.Is(err, io.EOF) {
-		return l, nil // a crash while the log was created or deleted
+		return l, nil // the process crashed while it created or deleted the log
 	}
 	if err != nil {
 		return l, err

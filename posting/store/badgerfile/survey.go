@@ -14,10 +14,10 @@ import (
 
 // Survey is the result of examining Badger's directory.
 type Survey struct {
-	Last     uint64           // the greatest version that is completely there; 0: none
+	Last     uint64           // the greatest version whose rows are all there; 0: none
 	Tables   map[uint64]Table // every listed table, by number
-	LogBytes uint64           // size of the logs' content when written into tables
-	LeftOut  uint64           // a table that a record of the list names which is left out; 0: none
+	LogBytes uint64           // size that the content of the logs will have in tables
+	LeftOut  uint64           // number of a table that a left-out record of the list names; 0: none
 
 	dir    string
 	bounds Bounds
@@ -26,9 +26,9 @@ type Survey struct {
 	spare  []string // names of files without content that must be removed
 }
 
-// Examine reads every file of Badger in dir, before Badger may change one, and checks that the
-// versions in the tables and logs follow each other without a gap. With an error it also returns
-// the survey of what it had read before, nil if that was not even the tables. Errors:
+// Examine reads every file of Badger in dir, before Badger may change one, and checks that the versions
+// in the tables and logs follow each other without a gap. With an error it also returns the survey of
+// the files that it had read before the error; nil if it had not read all tables. Errors:
 // *damage.Error, or an I/O error that names the path.
 func Examine(dir string, bounds Bounds) (*Survey, error) {
 	entries, err := os.ReadDir(dir)
@@ -59,17 +59,17 @@ func Examine(dir string, bounds Bounds) (*Survey, error) {
 	return found, nil
 }
 
-// holdsNothing tells whether Badger keeps the file for features that this store does not use:
-// values outside of the tables, and encryption. Badger makes these files anew, so they are
-// removed: a flipped bit in one of them could otherwise prevent opening the store.
+// holdsNothing tells whether Badger keeps the file for features that this store does not use: values
+// outside of the tables, and encryption. They are removed, because a flipped bit in one of them could
+// prevent opening the store, and Badger creates them again.
 func holdsNothing(name string) bool {
 	return strings.HasSuffix(name, ".vlog") || name == "DISCARD" || strings.HasPrefix(name, "KEYREGISTRY") ||
 		strings.HasPrefix(name, "REWRITE-") || name == "MANIFEST-REWRITE"
 }
 
-// addLog adds a log to the survey. Logs are flushed in order, so a log whose versions are all
-// in tables is left over from a process that ended just then, or was put back. Replaying it
-// could restore rows that were deleted later.
+// addLog adds a log to the survey. Logs are flushed in order, so if all versions of a log are in
+// tables, the process ended before it could delete the log, or somebody has put the log back. Replaying
+// it could restore rows that were deleted later.
 func (found *Survey) addLog(id, flushed uint64) error {
 	l, err := readLog(LogPath(found.dir, id), found.bounds)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	tableTail = 64 // more than what follows a table's index
-	minIndex  = 16 // less than the size of any index
+	tableTail = 64 // upper bound of the bytes after a table's index
+	minIndex  = 16 // lower bound of the size of an index
 )
 
 // Table is a table whose file has been read.
@@ -178,8 +178,8 @@ func checkBlocks(path string, in *bufio.Reader, end int64, index *fb.TableIndex)
 	return nil
 }
 
-// soundBlock tells whether a block's checksum is correct and the block begins with the given
-// key, so that it is not a block of another place or table.
+// soundBlock tells whether a block's checksum is correct and the block begins with the given key, so
+// that it can't be a block from another place or table.
 func soundBlock(b, first []byte) bool {
 	content, sum, ok := cutChecksum(b)
 	if !ok || crc32.Checksum(content, castagnoli) != sum || len(content) < 4 {

@@ -54,7 +54,7 @@ type acknowledgements struct {
 	subscriptions      shownRecords[shownSubscription]
 	rates              []shownRate
 	directoryRecords   scan.Slab[shownDirectoryRecord]
-	directoryResponses map[directory.Made][]int32 // indexes of the responses about each record of the directory
+	directoryResponses map[directory.RecordName][]int32 // indexes of the responses about each record of the directory
 }
 
 func newAcknowledgements() acknowledgements {
@@ -257,12 +257,12 @@ func (c *Check) CheckAll() error {
 
 // madeInAnyOrganization looks in all organizations for a record whose response names no organization: a client
 // may omit the header if there is only one organization.
-func (c *Check) madeInAnyOrganization(m directory.Made) bool {
+func (c *Check) madeInAnyOrganization(m directory.RecordName) bool {
 	if m.Org != (ledger.ID{}) {
 		return false
 	}
 	for org := range c.Organizations {
-		if c.directory.Made[directory.Made{Kind: m.Kind, Org: org, Name: m.Name}] {
+		if c.directory.RecordNames[directory.RecordName{Kind: m.Kind, Org: org, Name: m.Name}] {
 			return true
 		}
 	}

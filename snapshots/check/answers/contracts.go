@@ -155,7 +155,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	if err != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the events of contract %v can't be read: %v", s.line, p.ID, err)
 	}
-	sent := c.answers.hashOf(withoutServiceKeys(p.Product, contract.Sent.Of(p.Values)))
+	sent := c.answers.hashOf(withoutServiceKeys(p.Product, contract.Sent.Get(p.Values)))
 	for i := range s.shown {
 		was := &s.shown[i]
 		wrong := func(what string) {
@@ -166,7 +166,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 		case at < 0:
 			wrong("at an instant at which nothing happened to it")
 			continue
-		case was.action != "" && !slices.ContainsFunc(pastEvents[:at+1], func(e contracts.PastEvent) bool { return e.By(p.Product, was.action) }):
+		case was.action != "" && !slices.ContainsFunc(pastEvents[:at+1], func(e contracts.PastEvent) bool { return e.CausedBy(p.Product, was.action) }):
 			wrong("after an action that has not happened")
 		case !was.listed && pastEvents[at].Moved != was.sums:
 			wrong("with other sums than its entries had moved by then")
@@ -198,7 +198,7 @@ func (c *Check) asShown(org ledger.ID, p *contract.Record, first, at ledger.Micr
 
 // contractDiffers names the members in which a response differs from the JSON form of a contract.
 func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *posting.Stamp, was *shownContract, except []string) []string {
-	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: was.changedAt, Number: stamp.Number, Listed: was.listed}
+	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: was.changedAt, Number: stamp.Number, InList: was.listed}
 	form := c.answers.formOf(func(e *schema.Encoder) { jsonform.AppendContract(e, p, &view) })
 	return c.answers.differing(form, was.members, except)
 }

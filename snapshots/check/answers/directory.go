@@ -22,7 +22,7 @@ import (
 // shownDirectoryRecord is a record of the directory as one response showed it.
 type shownDirectoryRecord struct {
 	line    uint32
-	source  directory.Made
+	source  directory.RecordName
 	created bool     // this is the response to the record's creation
 	fields  []uint32 // hashes in the order in which the type's columns are shown; 0: not shown
 }
@@ -75,7 +75,7 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *re
 	if kind == ledger.Organization {
 		org, _ = uuid.Parse(name) // an organization's record is stored under the organization itself; without an id there is no record
 	}
-	of := shownDirectoryRecord{line: n, source: directory.Made{Kind: kind, Org: org, Name: name}, created: id == ""}
+	of := shownDirectoryRecord{line: n, source: directory.RecordName{Kind: kind, Org: org, Name: name}, created: id == ""}
 	for _, column := range ledgerdirectory.Types[kind].Shown() {
 		hash := uint32(0)
 		if value, shows := s[column.Name]; shows && !column.Secret {
@@ -88,7 +88,7 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *re
 		of.fields = append(of.fields, hash)
 	}
 	if a.directoryResponses == nil {
-		a.directoryResponses = make(map[directory.Made][]int32)
+		a.directoryResponses = make(map[directory.RecordName][]int32)
 	}
 	a.directoryResponses[of.source] = append(a.directoryResponses[of.source], a.directoryRecords.Add(of))
 	return true
@@ -100,7 +100,7 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	a := &c.answers
 	var found []int32
 	for _, org := range []ledger.ID{r.Organization.ID, {}} { // the zero id: a client may omit the header if there is only one organization
-		found = append(found, a.directoryResponses[directory.Made{Kind: r.Source.Kind, Org: org, Name: name}]...)
+		found = append(found, a.directoryResponses[directory.RecordName{Kind: r.Source.Kind, Org: org, Name: name}]...)
 	}
 	if len(found) == 0 {
 		return
@@ -129,7 +129,7 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 // checkDirectory reports the records that responses show and the store lacks.
 func (c *Check) checkDirectory() {
 	for m, found := range c.answers.directoryResponses {
-		if !c.directory.Made[m] && !c.madeInAnyOrganization(m) {
+		if !c.directory.RecordNames[m] && !c.madeInAnyOrganization(m) {
 			for _, at := range found {
 				c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is lost", c.answers.directoryRecords.At(at).line, scan.KindName(m.Kind), m.Org)
 			}

@@ -88,7 +88,7 @@ func (c *Check) compareSubscriptions() {
 // subscriptionDiffers names the fields in which a response differs from the past form of the subscription that
 // is most like it; none if it is equal to one of the past forms.
 func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscription.Record, shown *shownSubscription) (names []string) {
-	a, made := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.last].Says
+	a, made := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.last].Details
 	for i, was := range pastRecords {
 		var except []string
 		if i < len(pastRecords)-1 {

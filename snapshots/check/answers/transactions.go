@@ -159,11 +159,11 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 		was := transactions.Past{Scan: c.Scan, Record: r, Stored: p, Status: payment.Status(a.states.Names[shown.status])}
 		for _, f := range shown.refunds {
 			was.Refunds, was.Pending = append(was.Refunds, f.id), a.states.Names[f.status] == payment.RefundRequested.String()
-			if was.Dropped(f.id) {
+			if was.IsDropped(f.id) {
 				dropped[f.id] = true
 			}
 		}
-		if !was.Was() {
+		if !was.WasInStatus() {
 			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q and is %q", shown.line, p.ID, was.Status, p.Status)
 		} else if names := a.transactionDiffers(&was, shown); names != nil {
 			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q with another %s than it had", shown.line, p.ID, was.Status, joined(names))
@@ -177,7 +177,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 // transactionDiffers returns the names of the members in which a response differs from the possible form of the
 // transaction that is most like it; none if it is equal to one of the possible forms.
 func (a *acknowledgements) transactionDiffers(was *transactions.Past, shown *shownTransaction) (names []string) {
-	then := was.Then()
+	then := was.RecordThen()
 	view := jsonform.TransactionView{Started: was.Record.Stamp.Started}
 	if ledgerdirectory.IsLanguage(shown.lang) {
 		view.Lang = shown.lang
@@ -204,7 +204,7 @@ func (a *acknowledgements) transactionDiffers(was *transactions.Past, shown *sho
 		refunds := a.readRefunds(s)
 		differing := a.differing(a.membersOf(s), shown.members, except)
 		if !slices.EqualFunc(refunds, shown.refunds, func(stored, shown shownRefund) bool {
-			return stored == shown || stored.id == shown.id && was.Dropped(shown.id) && a.states.Names[shown.status] != payment.RefundSucceeded.String()
+			return stored == shown || stored.id == shown.id && was.IsDropped(shown.id) && a.states.Names[shown.status] != payment.RefundSucceeded.String()
 		}) {
 			differing = append(differing, "refunds")
 		}

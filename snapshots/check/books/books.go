@@ -13,16 +13,16 @@ import (
 )
 
 // Rule 2, entries. For each asset and environment the sum of debits equals the sum of credits,
-// both posted and pending. Every entry balances and has an effective day. An entry that closes
-// a hold closes one that is open.
+// both posted and pending. Every entry balances and has an effective day. An entry closes only a hold
+// that is open.
 
 // Check compares an organization's stored accounts with its entries.
 type Check struct {
 	*scan.Scan
-	organization *scan.Organization
-	directory    *directory.Facts // for the overdrafts
-	books        *Books
-	gathered     map[string][]bufferedLines // the chunks of the organization's page buffers, by the prefix of the pages' keys
+	organization   *scan.Organization
+	directory      *directory.Facts // has the partners' overdrafts
+	books          *Books
+	bufferedChunks map[string][]bufferedLines // the chunks of the organization's page buffers, by the prefix of the pages' keys
 }
 
 // New begins the check of one organization's accounts.
@@ -39,20 +39,20 @@ type Books struct {
 	shifted  map[[16]byte]uint64  // the rows by effective date that must exist, with the seq of their event
 	lines    uint64
 
-	contractAccounts *contractAccounts // nil: accounts of one contract are kept like all others
+	contractAccounts *contractAccounts // nil: accounts that belong to one contract are in accounts too
 
 	key, row []byte
-	line     func(ledger.Account, *store.Line) // if not nil, it is called with every line
+	line     func(ledger.Account, *store.Line) // if not nil, it is called with every recomputed line
 }
 
 // account is the state of one account after the entries so far.
 type account struct {
-	totals  ledger.Totals
-	forced  money.Amount  // the part of the pending debits that forced holds reserve
-	stream  hash.Hash     // hash of all lines in the form in which they must be stored
-	lowered ledger.Micros // time of the last debit that lowered the available balance
-	lines   uint64
-	paged   bool // its pages have been read
+	totals    ledger.Totals
+	forced    money.Amount  // the part of the pending debits that forced holds reserve
+	stream    hash.Hash     // running hash of all lines in the form in which they must be stored
+	loweredAt ledger.Micros // time of the last debit that lowered the available balance
+	lines     uint64
+	pagesRead bool // its pages have been read
 }
 
 func newBooks() *Books {
@@ -69,10 +69,10 @@ func (b *Books) account(a ledger.Account) *account {
 }
 
 // book applies an event's entry. It returns the hold that the entry closes, and what is wrong
-// with the entry. A wrong entry is applied as far as possible.
+// with the entry (empty: nothing). A wrong entry is applied as far as possible.
 func (b *Books) book(e *ledger.Event) (closed scan.Hold, wrong string) {
 	entry := e.Entry
-	wrong = scan.Unbalanced(entry.Postings)
+	wrong = scan.PostingsFault(entry.Postings)
 	if entry.Effective == 0 {
 		wrong = "has no effective day"
 	}
@@ -110,25 +110,25 @@ func (b *Books) book(e *ledger.Event) (closed scan.Hold, wrong string) {
 func (b *Books) apply(e *ledger.Event, closed *scan.Hold) (inRange bool, split string) {
 	entry := e.Entry
 	inRange = b.release(e, closed)
-	split = b.split(e)
+	split = b.splitFault(e)
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
 		at := ledger.Account{Path: p.Account, Asset: p.Asset}
-		if b.contractAccounts != nil && b.contractAccounts.has(e, p.Account) {
+		if b.contractAccounts != nil && b.contractAccounts.covers(e, p.Account) {
 			inRange = b.contractAccounts.post(at, e, i, p) && inRange
 			b.lines++
 			continue
 		}
 		a := b.account(at)
-		inRange = a.move(entry.Phase, p) == nil && inRange
+		inRange = a.apply(entry.Phase, p) == nil && inRange
 		if p.Side == ledger.Debit && (entry.Phase == ledger.Posted || entry.Phase == ledger.Pending) {
-			a.lowered = e.Booked
+			a.loweredAt = e.Booked
 		}
 		switch {
 		case entry.Phase == ledger.Pending && isForced(e):
-			a.force(money.Amount.Add, p)
+			a.changeForced(money.Amount.Add, p)
 		case entry.Phase == ledger.Void && closed.Forced:
-			a.force(money.Amount.Sub, p)
+			a.changeForced(money.Amount.Sub, p)
 		}
 		b.write(at, a, e, i, p, entry.Phase)
 	}
@@ -148,7 +148,7 @@ func (b *Books) release(e *ledger.Event, closed *scan.Hold) (inRange bool) {
 		a := b.account(at)
 		inRange = a.totals.Release(p.Side, p.Amount) == nil && inRange
 		if closed.Forced {
-			a.force(money.Amount.Sub, p)
+			a.changeForced(money.Amount.Sub, p)
 		}
 		if !slices.ContainsFunc(e.Entry.Postings, func(q ledger.Posting) bool { return q.Account == p.Account && q.Asset == p.Asset }) {
 			b.write(at, a, e, len(e.Entry.Postings)+i, p, ledger.Void)
@@ -157,7 +157,7 @@ func (b *Books) release(e *ledger.Event, closed *scan.Hold) (inRange bool) {
 	return inRange
 }
 
-func (a *account) move(phase ledger.Phase, p *ledger.Posting) error {
+func (a *account) apply(phase ledger.Phase, p *ledger.Posting) error {
 	switch phase {
 	case ledger.Pending:
 		return a.totals.Hold(p.Side, p.Amount)
@@ -183,7 +183,7 @@ func (b *Books) write(at ledger.Account, a *account, e *ledger.Event, index int,
 	}
 }
 
-// shiftedKey returns the short form in which a row by effective date is kept in memory: a hash
+// shiftedKey returns the short form of a row by effective date for use in memory: a hash
 // of the row's content and of its key without the organization.
 func shiftedKey(key, row []byte) (short [16]byte) {
 	h := sha256.New()

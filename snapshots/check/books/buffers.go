@@ -13,31 +13,31 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rules 2, 4 and 5, page buffers. A page buffer has the lines of one group, of accounts and of
-// lists, that are on no stored page yet. Its rows belong to existing groups. The rows of a
+// Rules 2, 4 and 5, page buffers. A page buffer has the lines of accounts and lists that one group
+// has written and that are on no stored page yet. Its rows belong to existing groups. The rows of a
 // group are numbered without a gap, and are either all in shards or all unsharded. The lines of
 // a group were booked after those of earlier groups. Each chunk of lines is where readers look
 // for it. If a page repeats a chunk, both are equal.
 
-// bufferedLines are the lines of an account or a list in the page buffer of one group, as
-// stored. A page may have them too by now.
+// bufferedLines is a chunk: the lines of an account or a list in the page buffer of one group, as
+// stored. A page may have the same lines.
 type bufferedLines struct {
 	group uint64
 	lines []byte
 }
 
-// CheckBuffers checks an organization's page buffers as they are stored, and keeps their
-// chunks of lines for the scans of pages.
+// CheckBuffers checks an organization's page buffers as they are stored, and holds their
+// chunks of lines in memory until the pages are read.
 func (c *Check) CheckBuffers() error {
 	o := c.organization
-	c.gathered = make(map[string][]bufferedLines)
-	d := &bufferReader{Check: c, divided: make(map[uint64]bool), times: make(map[uint64]span)}
-	if err := c.Rows(o, posting.PageBuffers, d.read); err != nil {
+	c.bufferedChunks = make(map[string][]bufferedLines)
+	d := &bufferReader{Check: c, sharded: make(map[uint64]bool), times: make(map[uint64]span)}
+	if err := c.Rows(o, posting.PageBuffers, d.readRow); err != nil {
 		return err
 	}
 	d.compareGroups()
-	for _, sections := range c.gathered {
-		slices.SortStableFunc(sections, func(a, b bufferedLines) int { return cmp.Compare(a.group, b.group) })
+	for _, chunks := range c.bufferedChunks {
+		slices.SortStableFunc(chunks, func(a, b bufferedLines) int { return cmp.Compare(a.group, b.group) })
 	}
 	return nil
 }
@@ -50,12 +50,12 @@ type bufferReader struct {
 	*Check
 	at      store.BufferKey // key of the row that was read last
 	head    []byte          // head of the chunk that was read last in the current shard and group; nil: none
-	page    span            // booked times of that chunk's page so far, in the current shard and group
-	divided map[uint64]bool // the groups that have rows in shards
+	page    span            // booked times of the lines read so far for that chunk's page, in the current shard and group
+	sharded map[uint64]bool // the groups that have rows in shards
 	times   map[uint64]span // the booked times of each group's lines
 }
 
-func (d *bufferReader) read(key, row []byte) error {
+func (d *bufferReader) readRow(key, row []byte) error {
 	org := d.organization.ID
 	k, ok := store.ParseBufferKey(key)
 	if !ok {
@@ -75,16 +75,16 @@ func (d *bufferReader) read(key, row []byte) error {
 		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row of group %d, and group %d was the last", org, k.Group, d.LastGroup)
 	}
 	if k.Shard != store.Unsharded {
-		d.divided[k.Group] = true
-	} else if d.divided[k.Group] { // sharded rows come before unsharded ones
+		d.sharded[k.Group] = true
+	} else if d.sharded[k.Group] { // sharded rows come before unsharded ones
 		d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d is divided into shards, and has a row of all", org, k.Group)
 	}
-	return store.EachChunk(bytes.Clone(row), d.section)
+	return store.EachChunk(bytes.Clone(row), d.checkChunk)
 }
 
-// section checks that a chunk is where readers look for it, and that its lines were booked
-// after the lines before them.
-func (d *bufferReader) section(head, lines []byte) error {
+// checkChunk checks that a chunk is where readers look for it, and that its lines were booked
+// after the previous lines.
+func (d *bufferReader) checkChunk(head, lines []byte) error {
 	prefix := store.PagePrefix(nil, d.organization.ID, head)
 	first, last, err := store.Span(head[0], lines)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *bufferReader) section(head, lines []byte) error {
 	}
 	d.page.last = last
 	d.extend(first, last)
-	d.gathered[string(prefix)] = append(d.gathered[string(prefix)], bufferedLines{d.at.Group, lines})
+	d.bufferedChunks[string(prefix)] = append(d.bufferedChunks[string(prefix)], bufferedLines{d.at.Group, lines})
 	return nil
 }
 
@@ -129,41 +129,41 @@ func (d *bufferReader) compareGroups() {
 	}
 }
 
-// DropPaged removes from memory the chunks that a stored page repeats, or must repeat: the
-// writer appends lines to a page in whole chunks.
+// DropPaged removes from memory the chunks that a stored page repeats. The writer appends lines to a
+// page in whole chunks, so the page contains such a chunk byte for byte.
 func (c *Check) DropPaged(prefix, page []byte) {
-	sections, n := c.gathered[string(prefix)], 0
-	for n < len(sections) && bytes.Contains(page, sections[n].lines) {
+	chunks, n := c.bufferedChunks[string(prefix)], 0
+	for n < len(chunks) && bytes.Contains(page, chunks[n].lines) {
 		n++
 	}
 	if n > 0 {
-		c.gathered[string(prefix)] = sections[n:]
+		c.bufferedChunks[string(prefix)] = chunks[n:]
 	}
 }
 
 // CheckLeftInBuffers checks, after all pages have been read, that the chunks left in memory are
-// exactly those that readers show. Readers skip a chunk whose account or list has a later page;
-// a page must repeat such a chunk byte for byte.
+// exactly those that readers show. Readers skip a chunk if its account or list has a later page. A page
+// must repeat such a chunk byte for byte.
 func (c *Check) CheckLeftInBuffers() error {
 	o := c.organization
 	var left []byte
 	err := c.View.BufferedPages(o.ID, func(prefix, lines []byte) error {
 		left = left[:0]
-		for _, section := range c.gathered[string(prefix)] {
-			left = append(left, section.lines...)
+		for _, chunk := range c.bufferedChunks[string(prefix)] {
+			left = append(left, chunk.lines...)
 		}
 		if bytes.Equal(left, lines) {
-			delete(c.gathered, string(prefix))
+			delete(c.bufferedChunks, string(prefix))
 		}
 		return c.Interrupted()
 	})
 	if err != nil {
 		return err
 	}
-	for _, prefix := range slices.Sorted(maps.Keys(c.gathered)) {
-		if sections := c.gathered[prefix]; len(sections) > 0 {
+	for _, prefix := range slices.Sorted(maps.Keys(c.bufferedChunks)) {
+		if chunks := c.bufferedChunks[prefix]; len(chunks) > 0 {
 			c.Report.Breach(ruleOf([]byte(prefix)), "organization %v: group %d's page buffer has lines of %s that its pages have otherwise",
-				o.ID, sections[0].group, NameOfPages([]byte(prefix)))
+				o.ID, chunks[0].group, NameOfPages([]byte(prefix)))
 		}
 	}
 	return nil
@@ -192,9 +192,9 @@ type ListOrder struct {
 	last   ledger.Micros
 }
 
-// Follows tells whether rows are in the order of booking and were booked after the rows of the
-// same list read just before. Otherwise a reader that goes backward through the list would stop
-// too early, at the first row older than it wants.
+// Follows tells whether rows are in the order of booking and were booked after the previous rows of the
+// same list. If rows were out of order, a reader that goes backward through the list would stop
+// too early, at the first row that is older than those that it looks for.
 func (s *ListOrder) Follows(prefix []byte, rows []store.Listed) bool {
 	if !bytes.Equal(s.prefix, prefix) {
 		s.prefix, s.last = append(s.prefix[:0], prefix...), 0

@@ -16,38 +16,38 @@ import (
 // events up to the checkpoint's seq. A missing checkpoint is no fault: the server writes
 // checkpoints when it has time.
 
-// Checkpoints reads an organization's checkpoints along with its events. It computes each
-// checkpoint again from the books and compares it row by row with the stored one.
+// Checkpoints reads an organization's checkpoints along with its events. It recomputes each
+// checkpoint from the books and compares it row by row with the stored one.
 //
-// The books keep no totals of accounts that belong to one contract. Their totals are taken from
-// the checkpoint before, which was compared already, plus the postings since then. If a
+// The books have no totals of accounts that belong to one contract. Such totals are those of the
+// previous checkpoint, which was compared already, plus the postings since then. If a
 // comparison fails, a second reading with all accounts in memory finds and names the fault.
 type Checkpoints struct {
 	*Check
-	books    *Books
-	moved    map[string]*ledger.Totals // totals posted since the last head to accounts that belong to one contract, by key
-	doubtful bool                      // a comparison has failed
-	next     func() (scan.KV, bool)
-	Stop     func()
-	head     store.CheckpointHead // the next checkpoint; seq 0: there is none
-	row      []byte               // the next head as it is stored
-	known    map[uint64]int       // the compared heads, with their numbers of parts
-	last     store.CheckpointHead // the last head that was compared
-	order    []orderedAccount     // all accounts, ordered by their keys
+	books         *Books
+	moved         map[string]*ledger.Totals // totals posted since the last head to accounts that belong to one contract, by key
+	mismatch      bool                      // a comparison has failed
+	next          func() (scan.KV, bool)
+	Stop          func()
+	head          store.CheckpointHead // the head of the next checkpoint; seq 0: there is no next one
+	row           []byte               // the next head as it is stored
+	comparedHeads map[uint64]int       // the compared heads, with their numbers of parts
+	lastHead      store.CheckpointHead // the last head that was compared
+	order         []orderedAccount     // all accounts, ordered by their keys
 }
 
 // orderedAccount is an account with the key by which checkpoints order it.
 type orderedAccount struct {
-	key  string
-	at   ledger.Account
-	made *account
+	key     string
+	at      ledger.Account
+	account *account
 }
 
-// CheckpointsOf starts reading the organization's checkpoints. The caller must call Stop.
-func (c *Check) CheckpointsOf() *Checkpoints { return c.checkpointsBy(c.books) }
+// ReadCheckpoints starts reading the organization's checkpoints. The caller must call Stop.
+func (c *Check) ReadCheckpoints() *Checkpoints { return c.newCheckpoints(c.books) }
 
-func (c *Check) checkpointsBy(b *Books) *Checkpoints {
-	p := &Checkpoints{Check: c, books: b, known: make(map[uint64]int), moved: make(map[string]*ledger.Totals)}
+func (c *Check) newCheckpoints(b *Books) *Checkpoints {
+	p := &Checkpoints{Check: c, books: b, comparedHeads: make(map[uint64]int), moved: make(map[string]*ledger.Totals)}
 	p.next, p.Stop = iter.Pull(func(yield func(scan.KV) bool) {
 		err := c.View.KVsAscending(c.organization.ID, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
 			return yield(scan.KV{Key: key, Row: row}), c.Interrupted()
@@ -62,7 +62,7 @@ func (c *Check) checkpointsBy(b *Books) *Checkpoints {
 
 func (p *Checkpoints) breach(format string, args ...any) {
 	if p.books.contractAccounts != nil {
-		p.doubtful = true
+		p.mismatch = true
 		return
 	}
 	p.Report.Breach(findings.RuleTotals, "organization %v: "+format, append([]any{p.organization.ID}, args...)...)
@@ -100,14 +100,14 @@ func (p *Checkpoints) Follow(e *ledger.Event) {
 		case p.head.Seq < e.Seq:
 			p.breach("the checkpoint after event %d comes too late", p.head.Seq)
 		case p.head.Booked != e.Booked:
-			p.breach("the checkpoint after event %d lies at another time", e.Seq)
+			p.breach("the checkpoint after event %d has a wrong time in its key", e.Seq)
 		default:
 			p.compare()
 		}
 		if p.books.contractAccounts != nil {
 			p.Report.Count(findings.RuleTotals, 1)
 		}
-		p.known[p.head.Seq], p.last = len(p.head.Parts), p.head
+		p.comparedHeads[p.head.Seq], p.lastHead = len(p.head.Parts), p.head
 		clear(p.moved)
 		p.advance()
 	}
@@ -119,7 +119,7 @@ func (p *Checkpoints) compare() {
 	place := 0
 	part := func(want []byte) {
 		if want != nil {
-			p.part(place, want)
+			p.comparePart(place, want)
 			place++
 		}
 	}
@@ -131,8 +131,8 @@ func (p *Checkpoints) compare() {
 		p.breach("the checkpoint after event %d has %d accounts in %d parts with other sums than its %d accounts in %d parts",
 			p.head.Seq, p.head.Accounts, len(p.head.Parts), w.Head.Accounts, len(w.Head.Parts))
 	}
-	if _, there := p.known[p.head.Previous]; !there && p.head.Previous != 0 {
-		p.breach("the checkpoint after event %d is made of one after event %d, which is not there", p.head.Seq, p.head.Previous)
+	if _, there := p.comparedHeads[p.head.Previous]; !there && p.head.Previous != 0 {
+		p.breach("the checkpoint after event %d is made of one after event %d, which does not exist", p.head.Seq, p.head.Previous)
 	}
 }
 
@@ -148,20 +148,20 @@ func (p *Checkpoints) ordered() []orderedAccount {
 	return p.order
 }
 
-// part compares one part of a checkpoint.
-func (p *Checkpoints) part(place int, want []byte) {
+// comparePart compares one part of a checkpoint.
+func (p *Checkpoints) comparePart(place int, want []byte) {
 	got, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.head.Seq, place))
 	switch {
 	case err != nil:
 		p.breach("the checkpoint after event %d: %v", p.head.Seq, err)
 	case !found: // readers ignore a head that lacks a part
 	case !bytes.Equal(got, want):
-		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, place, p.differs(got, want))
+		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, place, p.firstDifference(got, want))
 	}
 }
 
-// differs names the first account in which two parts differ.
-func (p *Checkpoints) differs(got, want []byte) string {
+// firstDifference names the first account in which two parts differ.
+func (p *Checkpoints) firstDifference(got, want []byte) string {
 	totals := make(map[string]ledger.Totals)
 	_ = store.DecodeCheckpointPart(want, func(key []byte, t *ledger.Totals) (bool, error) {
 		totals[string(key)] = *t
@@ -183,28 +183,28 @@ func (p *Checkpoints) differs(got, want []byte) string {
 	return where
 }
 
-// End reports, after the last event, heads with a later seq and parts that no head names. The
-// parts of an interrupted write are not reported.
+// End is called after the last event. It reports heads with a later seq, and parts that no head names.
+// It does not report parts after the last head: an interrupted write leaves such parts.
 func (p *Checkpoints) End() {
 	for ; p.head.Seq != 0; p.advance() {
-		p.breach("there is a checkpoint after event %d, which is not there", p.head.Seq)
+		p.breach("there is a checkpoint after event %d, which does not exist", p.head.Seq)
 	}
 	err := p.View.KVKeys(p.organization.ID, store.CheckpointHeads()[:1], nil, func(key []byte) ([]byte, bool, error) {
 		seq, place, ok := store.ParseCheckpointPart(key)
-		parts, named := p.known[seq]
+		parts, named := p.comparedHeads[seq]
 		switch {
 		case bytes.HasPrefix(key, store.CheckpointHeads()):
 		case !ok:
 			p.breach("a row of checkpoints of an unknown kind, with key %x", key)
-		case seq <= p.last.Seq && (!named || place >= parts):
-			p.breach("part %d of the checkpoint after event %d is none of its parts", place, seq)
+		case seq <= p.lastHead.Seq && (!named || place >= parts):
+			p.breach("part %d of the checkpoint after event %d is not one of its parts", place, seq)
 		}
 		return nil, true, p.Interrupted()
 	})
 	if err != nil && p.Ctx.Err() == nil {
 		p.breach("%v", err)
 	}
-	if p.doubtful && p.Ctx.Err() == nil {
+	if p.mismatch && p.Ctx.Err() == nil {
 		p.reread()
 	}
 }
@@ -212,7 +212,7 @@ func (p *Checkpoints) End() {
 // reread compares all checkpoints again, with the totals of all accounts.
 func (p *Checkpoints) reread() {
 	p.Report.Counts.Reread++
-	full := p.checkpointsBy(newBooks())
+	full := p.newCheckpoints(newBooks())
 	defer full.Stop()
 	err := p.View.EventsAscending(p.organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {

@@ -19,7 +19,7 @@ func (p *Checkpoints) noteMoved(e *ledger.Event) {
 	}
 	for i := range e.Entry.Postings {
 		posting := &e.Entry.Postings[i]
-		if !p.books.contractAccounts.has(e, posting.Account) {
+		if !p.books.contractAccounts.covers(e, posting.Account) {
 			continue
 		}
 		key := string(store.AccountKey(nil, ledger.Account{Path: posting.Account, Asset: posting.Asset}))
@@ -29,7 +29,7 @@ func (p *Checkpoints) noteMoved(e *ledger.Event) {
 			p.moved[key] = t
 		}
 		if t.Post(posting.Side, posting.Amount) != nil {
-			p.doubtful = true
+			p.mismatch = true
 		}
 	}
 }
@@ -37,7 +37,7 @@ func (p *Checkpoints) noteMoved(e *ledger.Event) {
 // totals returns the current totals of all accounts, ordered by key.
 func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
-		own, stop := iter.Pull2(p.own())
+		own, stop := iter.Pull2(p.contractTotals())
 		defer stop()
 		key, t, more := own()
 		for _, a := range p.ordered() {
@@ -46,7 +46,7 @@ func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 					return
 				}
 			}
-			if a.made.lines > 0 && !yield(a.key, &a.made.totals) {
+			if a.account.lines > 0 && !yield(a.key, &a.account.totals) {
 				return
 			}
 		}
@@ -58,13 +58,13 @@ func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 	}
 }
 
-// own returns the totals of accounts that belong to one contract: their totals in the last
+// contractTotals returns the totals of accounts that belong to one contract: their totals in the last
 // checkpoint plus the postings since then.
-func (p *Checkpoints) own() iter.Seq2[string, *ledger.Totals] {
+func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		keys := slices.SortedFunc(maps.Keys(p.moved), cmp.Compare)
 		next := 0
-		for before, t := range p.before() {
+		for before, t := range p.previousContractTotals() {
 			for ; next < len(keys) && keys[next] < before; next++ {
 				if !yield(keys[next], p.moved[keys[next]]) {
 					return
@@ -73,7 +73,7 @@ func (p *Checkpoints) own() iter.Seq2[string, *ledger.Totals] {
 			if next < len(keys) && keys[next] == before {
 				m := p.moved[before]
 				if t.Post(ledger.Debit, m.DebitsPosted) != nil || t.Post(ledger.Credit, m.CreditsPosted) != nil {
-					p.doubtful = true
+					p.mismatch = true
 				}
 				next++
 			}
@@ -89,24 +89,24 @@ func (p *Checkpoints) own() iter.Seq2[string, *ledger.Totals] {
 	}
 }
 
-// before returns the totals of such accounts in the last checkpoint. If the checkpoint can't be
-// read, it sets doubtful.
-func (p *Checkpoints) before() iter.Seq2[string, *ledger.Totals] {
+// previousContractTotals returns the totals of such accounts in the last compared checkpoint. If that
+// checkpoint can't be read, it sets mismatch.
+func (p *Checkpoints) previousContractTotals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		if p.books.contractAccounts == nil {
 			return
 		}
-		for place := range p.last.Parts {
-			row, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.last.Seq, place))
+		for place := range p.lastHead.Parts {
+			row, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.lastHead.Seq, place))
 			if err != nil || !found {
-				p.doubtful = true
+				p.mismatch = true
 				return
 			}
 			more := true
 			err = store.DecodeCheckpointPart(row, func(key []byte, t *ledger.Totals) (bool, error) {
 				at, ok := store.ParseAccountKey(key)
 				if !ok {
-					p.doubtful = true
+					p.mismatch = true
 					return true, nil
 				}
 				if _, own := scan.OwnerContract(at.Path); own && p.books.accounts[at] == nil {
@@ -116,7 +116,7 @@ func (p *Checkpoints) before() iter.Seq2[string, *ledger.Totals] {
 				return more, nil
 			})
 			if err != nil {
-				p.doubtful = true
+				p.mismatch = true
 			}
 			if !more {
 				return

@@ -12,15 +12,15 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, accounts that belong to one contract. They are not kept in memory, because a store
+// Rule 2, accounts that belong to one contract. They are not held in memory, because a store
 // has several for each contract. Instead the check sums the hashes of their lines twice, once
 // from the journal and once from the pages, and checks the running totals from line to line
-// while it reads pages. If the sums differ, it books everything again with all accounts in
-// memory.
+// while it reads pages. If the sums differ, or running totals are wrong, it books everything again with
+// all accounts in memory.
 
-// contractAccounts compares the accounts that belong to one contract without keeping them in
-// memory. It sums the hashes of their lines, without running totals, from the journal and from
-// the pages.
+// contractAccounts compares the accounts that belong to one contract without holding them in
+// memory. It sums the hashes of their lines from the journal and from the pages. The hashes leave out
+// the running totals.
 type contractAccounts struct {
 	seed      maphash.Seed
 	journaled lineSum // from the journal
@@ -42,10 +42,10 @@ func newContractAccounts(h *scan.Histories) *contractAccounts {
 	return &contractAccounts{known: known, seed: maphash.MakeSeed(), sums: make(map[money.Asset]*ledger.Totals), shifted: make(map[uint64]ledger.Date)}
 }
 
-// has tells whether the account belongs to a contract: the event's own contract or another one
-// that has events. It is false for an entry that is not simply posted: the second booking with
-// all accounts handles such an entry.
-func (b *contractAccounts) has(e *ledger.Event, path ledger.Path) bool {
+// covers tells whether the account belongs to a contract: the event's own contract or another contract
+// that has events. Entries of contracts are simply posted. For any other entry covers returns false and
+// makes the check book everything again.
+func (b *contractAccounts) covers(e *ledger.Event, path ledger.Path) bool {
 	id, own := scan.OwnerContract(path)
 	if !own || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.known(id) {
 		return false
@@ -92,7 +92,7 @@ func (b *contractAccounts) post(at ledger.Account, e *ledger.Event, index int, p
 // agrees tells whether the pages have exactly the lines that the journal gives.
 func (b *contractAccounts) agrees() bool { return b.journaled == b.paged && !b.wrong }
 
-// contractLines reads one such account's lines from its pages.
+// contractLines reads the lines of an account that belongs to one contract from the account's pages.
 type contractLines struct {
 	at     ledger.Account
 	books  *Books
@@ -130,8 +130,8 @@ func (o *contractLines) add(lines []byte) {
 	}
 }
 
-// recount books the accounts of contracts like all others and reads their pages again, to name
-// the wrong accounts and lines.
+// recount books all entries again, with the accounts of contracts in memory, and reads those accounts'
+// pages again, to name the wrong accounts and lines.
 func (p *pageReader) recount() error {
 	c, o := p.Check, p.organization
 	full := newBooks()
@@ -144,7 +144,7 @@ func (p *pageReader) recount() error {
 	if err != nil {
 		return err
 	}
-	c.Report.Counts.Accounts -= p.books.contractAccounts.accounts // from here on they are counted with all other accounts
+	c.Report.Counts.Accounts -= p.books.contractAccounts.accounts // they are now in accounts and counted there
 	p.books.shifted, p.books.contractAccounts = full.shifted, &contractAccounts{known: p.books.contractAccounts.known}
 	for at, a := range full.accounts {
 		if id, own := scan.OwnerContract(at.Path); own && p.books.contractAccounts.known(id) {
@@ -152,11 +152,11 @@ func (p *pageReader) recount() error {
 		}
 	}
 	again := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
-	if err := c.View.BufferedPages(o.ID, again.gather); err != nil {
+	if err := c.View.BufferedPages(o.ID, again.addBuffered); err != nil {
 		return err
 	}
 	for at := range again.lines {
-		if a := p.books.accounts[at]; a == nil || a.paged {
+		if a := p.books.accounts[at]; a == nil || a.pagesRead {
 			delete(again.lines, at)
 		}
 	}
@@ -168,7 +168,7 @@ func (p *pageReader) recount() error {
 		if a := p.books.accounts[at]; again.prefix == nil || at != again.at {
 			again.end()
 			again.prefix = nil
-			if _, own := scan.OwnerContract(at.Path); !own || a != nil && a.paged {
+			if _, own := scan.OwnerContract(at.Path); !own || a != nil && a.pagesRead {
 				return true, c.Interrupted()
 			}
 			again.begin(at, append([]byte(nil), key[:len(key)-8]...))
@@ -178,6 +178,6 @@ func (p *pageReader) recount() error {
 		return true, c.Interrupted()
 	})
 	again.end()
-	p.differ = append(p.differ, again.differ...)
+	p.wrongAccounts = append(p.wrongAccounts, again.wrongAccounts...)
 	return err
 }

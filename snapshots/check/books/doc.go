@@ -12,7 +12,7 @@
 //
 // Callers: snapshots/check, which feeds it the events and starts its scans.
 //
-// Rejected: checking an account's page when its event is read. Pages are ordered by account and
-// events by time, so each line would need a seek; a running hash for each account needs two
+// Rejected: checking an account's page when an event on the account is read. Pages are ordered by
+// account and events by time, so each line would need a seek. A running hash for each account needs two
 // scans and no seeks.
 package books

@@ -13,39 +13,39 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 2 and 3, closed months. Only a month that has ended is closed, once, and months are
+// Rules 2 and 3, closed months. A month is closed only after its end and only once. Months are
 // closed without a gap from the journal's first month on. The hash of a closed month covers the
-// entries that were booked before its closing and take effect by its end. No later entry takes
-// effect by then.
+// entries that were booked before its closing and take effect by its end. No entry that is booked after
+// the closing takes effect in the month or earlier.
 
 // Months recomputes the hashes of an organization's closed months from its entries.
 type Months struct {
 	*Check
-	closed  []period.Month // according to their records, in order
-	next    int            // index in closed of the first month whose closing event was not read yet
-	last    period.Month   // the last month whose closing event was read; 0: none
-	began   period.Month   // month of the first event
-	effects map[ledger.Account]*effects
+	closed     []period.Month // according to their records, in order
+	next       int            // index in closed of the first month whose closing event was not read yet
+	last       period.Month   // the last month whose closing event was read; 0: none
+	firstMonth period.Month   // month of the first event
+	effects    map[ledger.Account]*effects
 }
 
-// effects is what the entries so far have added to an account: by the end of the last closed
-// month, and in each later month that will be closed.
+// effects is what the entries so far have added to an account: settled is the effect by the end of the
+// last closed month, byMonth has the effects in later months that will be closed.
 type effects struct {
 	settled effect
-	to      []effectIn
+	byMonth []monthEffect
 }
 
-// effectIn is what entries have added in one month.
-type effectIn struct {
+// monthEffect is what entries have added in one month.
+type monthEffect struct {
 	month int // index in Months.closed
 	effect
 }
 
 // effect is what entries have added to an account's totals and removed from them.
-type effect struct{ plus, minus ledger.Totals }
+type effect struct{ added, removed ledger.Totals }
 
-// MonthsOf finds the months that the organization has closed.
-func (c *Check) MonthsOf() *Months {
+// ReadMonths reads the months that the organization has closed.
+func (c *Check) ReadMonths() *Months {
 	m := &Months{Check: c, effects: make(map[ledger.Account]*effects)}
 	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
 		if of, ok := period.FromID(id); ok { // a row with another id is reported by the check of records
@@ -64,108 +64,109 @@ func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 	if len(m.closed) == 0 {
 		return
 	}
-	if m.began == 0 {
-		m.began = period.Of(e.Booked.Date())
+	if m.firstMonth == 0 {
+		m.firstMonth = period.MonthOf(e.Booked.Date())
 	}
 	if e.Source.Kind == ledger.Period {
-		m.close(e)
+		m.checkClosing(e)
 	}
 	if e.Entry != nil {
 		m.book(e.Entry, closed, e)
 	}
 }
 
-// book adds an entry to the month in which it takes effect, if that month is closed later.
+// book adds an entry to the effects of the month in which it takes effect, if a later event closes that
+// month.
 func (m *Months) book(entry *ledger.Entry, closed scan.Hold, e *ledger.Event) {
 	if m.last != 0 && entry.Effective <= m.last.Last() {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
 			m.organization.ID, e.Seq, entry.Effective, m.last)
 	}
-	in, _ := slices.BinarySearchFunc(m.closed, entry.Effective, func(c period.Month, on ledger.Date) int { return cmp.Compare(c.Last(), on) })
-	if in = max(in, m.next); in >= len(m.closed) {
+	month, _ := slices.BinarySearchFunc(m.closed, entry.Effective, func(c period.Month, on ledger.Date) int { return cmp.Compare(c.Last(), on) })
+	if month = max(month, m.next); month >= len(m.closed) {
 		return
 	}
 	if entry.Phase == ledger.Capture {
 		for i := range closed.Postings {
 			p := &closed.Postings[i]
-			m.ranged(e, m.of(p, in).minus.Hold(p.Side, p.Amount))
+			m.reportOutOfRange(e, m.effectOn(p, month).removed.Hold(p.Side, p.Amount))
 		}
 	}
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
-		to := m.of(p, in)
+		to := m.effectOn(p, month)
 		switch entry.Phase {
 		case ledger.Pending:
-			m.ranged(e, to.plus.Hold(p.Side, p.Amount))
+			m.reportOutOfRange(e, to.added.Hold(p.Side, p.Amount))
 		case ledger.Void:
-			m.ranged(e, to.minus.Hold(p.Side, p.Amount))
+			m.reportOutOfRange(e, to.removed.Hold(p.Side, p.Amount))
 		default:
-			m.ranged(e, to.plus.Post(p.Side, p.Amount))
+			m.reportOutOfRange(e, to.added.Post(p.Side, p.Amount))
 		}
 	}
 }
 
-// of returns what entries have added to a posting's account in a month.
-func (m *Months) of(p *ledger.Posting, in int) *effect {
+// effectOn returns the effect of entries on a posting's account in a month.
+func (m *Months) effectOn(p *ledger.Posting, month int) *effect {
 	at := ledger.Account{Path: p.Account, Asset: p.Asset}
 	a := m.effects[at]
 	if a == nil {
 		a = new(effects)
 		m.effects[at] = a
 	}
-	for i := range a.to {
-		if a.to[i].month == in {
-			return &a.to[i].effect
+	for i := range a.byMonth {
+		if a.byMonth[i].month == month {
+			return &a.byMonth[i].effect
 		}
 	}
-	a.to = append(a.to, effectIn{month: in})
-	return &a.to[len(a.to)-1].effect
+	a.byMonth = append(a.byMonth, monthEffect{month: month})
+	return &a.byMonth[len(a.byMonth)-1].effect
 }
 
-func (m *Months) ranged(e *ledger.Event, err error) {
+func (m *Months) reportOutOfRange(e *ledger.Event, err error) {
 	if err != nil {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes a month's total out of its range", m.organization.ID, e.Seq)
 	}
 }
 
-// close compares the closing of a month with the months before it and with the entries.
-func (m *Months) close(e *ledger.Event) {
-	of, sum, ok := period.ReadEvent(e)
+// checkClosing compares the closing of a month with the months before it and with the entries.
+func (m *Months) checkClosing(e *ledger.Event) {
+	month, sum, ok := period.ReadEvent(e)
 	if !ok {
 		return // the check of transitions reports it as a step that no machine has
 	}
-	follows := m.began
+	expected := m.firstMonth
 	if m.last != 0 {
-		follows = m.last + 1
+		expected = m.last + 1
 	}
-	if of != follows {
-		m.EventFault(m.organization.ID, e, "it closes "+of.String()+" where "+follows.String()+" is to be closed")
+	if month != expected {
+		m.EventFault(m.organization.ID, e, "it closes "+month.String()+" where "+expected.String()+" is to be closed")
 	}
-	if e.Booked < of.End() {
+	if e.Booked < month.End() {
 		m.EventFault(m.organization.ID, e, "it closes a month that has not ended")
 	}
-	m.last = max(m.last, of)
-	for m.next < len(m.closed) && m.closed[m.next] <= of {
-		m.closeMonth(m.next)
+	m.last = max(m.last, month)
+	for m.next < len(m.closed) && m.closed[m.next] <= month {
+		m.addClosedMonth(m.next)
 		m.next++
 	}
-	b := period.NewBalance(m.organization.ID, of)
+	b := period.NewBalance(m.organization.ID, month)
 	for _, at := range slices.SortedFunc(maps.Keys(m.effects), period.Compare) {
 		totals := m.effects[at].settled.totals()
 		b.Add(at, &totals)
 	}
 	if own, _ := b.Sum(); own != sum {
-		m.Report.Breach(findings.RuleTotals, "organization %v: event %d closes %v with another hash than that of its trial balance", m.organization.ID, e.Seq, of)
+		m.Report.Breach(findings.RuleTotals, "organization %v: event %d closes %v with another hash than that of its trial balance", m.organization.ID, e.Seq, month)
 	}
 }
 
-// closeMonth adds a month's effects to the closed totals.
-func (m *Months) closeMonth(month int) {
+// addClosedMonth adds a month's effects to the effects by the end of the last closed month.
+func (m *Months) addClosedMonth(month int) {
 	for _, a := range m.effects {
-		for i := range a.to {
-			if a.to[i].month == month {
-				a.settled.add(&a.to[i].effect)
-				a.to = slices.Delete(a.to, i, i+1)
+		for i := range a.byMonth {
+			if a.byMonth[i].month == month {
+				a.settled.add(&a.byMonth[i].effect)
+				a.byMonth = slices.Delete(a.byMonth, i, i+1)
 				break
 			}
 		}
@@ -173,10 +174,10 @@ func (m *Months) closeMonth(month int) {
 }
 
 // add adds the effect of a month. A total that would leave its range stays unchanged: the
-// overflow was reported already, and the hash will differ.
+// overflow has been reported already, and the month's hash will differ.
 func (f *effect) add(more *effect) {
 	for _, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
-		for _, s := range [...]struct{ to, of *ledger.Totals }{{&f.plus, &more.plus}, {&f.minus, &more.minus}} {
+		for _, s := range [...]struct{ to, of *ledger.Totals }{{&f.added, &more.added}, {&f.removed, &more.removed}} {
 			posted, pending := s.of.DebitsPosted, s.of.DebitsPending
 			if side == ledger.Credit {
 				posted, pending = s.of.CreditsPosted, s.of.CreditsPending
@@ -186,14 +187,14 @@ func (f *effect) add(more *effect) {
 	}
 }
 
-// totals returns an account's totals. A hold that takes effect later than the entry that closes
-// it reserves nothing.
+// totals returns an account's totals. If a hold takes effect later than the entry that closes it, more
+// may have been released than reserved; then nothing is pending.
 func (f *effect) totals() ledger.Totals {
-	t := f.plus
-	if t.Release(ledger.Debit, f.minus.DebitsPending) != nil {
+	t := f.added
+	if t.Release(ledger.Debit, f.removed.DebitsPending) != nil {
 		t.DebitsPending = money.Amount{}
 	}
-	if t.Release(ledger.Credit, f.minus.CreditsPending) != nil {
+	if t.Release(ledger.Credit, f.removed.CreditsPending) != nil {
 		t.CreditsPending = money.Amount{}
 	}
 	return t
@@ -207,9 +208,9 @@ func (c *Check) CheckPeriod(r *scan.Record) {
 		return
 	}
 	if e := record.Event(); r.History.EntryHash != r.Organization.Histories.ValueHash(e.To) {
-		c.Fault(r, "says another hash than its event")
+		c.Fault(r, "has another hash than its event")
 	}
 	if r.Stamp.Due != 0 || r.History.Version != 1 {
-		c.Fault(r, "is not closed once and for ever")
+		c.Fault(r, "has more than one event, or a timer")
 	}
 }

@@ -19,8 +19,8 @@ import (
 
 // Rule 2, pages. Every running total is the sum of its postings. Every ledger line is on a page
 // of its account, or in a page buffer and later than all pages. If a line's effective day
-// differs from its booked day, the rows by effective date repeat the line. No partner's balance
-// is below its overdraft, except for holds of refunds and two-phase payments.
+// differs from its booked day, the line is repeated in a row by effective date. No partner's balance
+// is below its overdraft; holds of refunds and two-phase payments do not count.
 
 // Book applies an event's entry and returns the hold that it closes.
 func (c *Check) Book(e *ledger.Event) (closed scan.Hold) {
@@ -39,11 +39,11 @@ func (c *Check) Book(e *ledger.Event) (closed scan.Hold) {
 func (c *Check) CheckPages() error {
 	o := c.organization
 	p := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
-	err := c.View.BufferedPages(o.ID, p.gather)
+	err := c.View.BufferedPages(o.ID, p.addBuffered)
 	if err != nil {
 		return err
 	}
-	if err := c.Rows(o, posting.Pages, p.page); err != nil {
+	if err := c.Rows(o, posting.Pages, p.readPage); err != nil {
 		return err
 	}
 	p.end()
@@ -55,7 +55,7 @@ func (c *Check) CheckPages() error {
 		}
 	}
 	for at, a := range c.books.accounts {
-		if !a.paged {
+		if !a.pagesRead {
 			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has %d lines by its events and no page", o.ID, at.Path, at.Asset, a.lines)
 		}
 	}
@@ -63,22 +63,22 @@ func (c *Check) CheckPages() error {
 	c.Report.Counts.Lines += c.books.lines
 	c.Report.Counts.Accounts += uint64(len(c.books.accounts))
 	c.Report.Counts.KeptAccounts += uint64(len(c.books.accounts))
-	return c.explain(p.differ)
+	return c.explain(p.wrongAccounts)
 }
 
 // pageReader reads one organization's pages.
 type pageReader struct {
 	*Check
-	prefix   []byte // prefix of the keys of the account being read; nil: none
-	at       ledger.Account
-	stream   hash.Hash
-	lines    map[ledger.Account][]byte // buffered lines of accounts whose pages were not read yet
-	ownLines *contractLines            // not nil if the account being read belongs to one contract
-	differ   []ledger.Account
+	prefix        []byte // prefix of the keys of the account being read; nil: none
+	at            ledger.Account
+	stream        hash.Hash
+	lines         map[ledger.Account][]byte // lines in page buffers, of accounts whose pages were not read yet
+	ownLines      *contractLines            // not nil if the account being read belongs to one contract
+	wrongAccounts []ledger.Account
 }
 
-// gather collects an account's lines in page buffers.
-func (p *pageReader) gather(prefix, lines []byte) error {
+// addBuffered adds the lines that an account has in page buffers.
+func (p *pageReader) addBuffered(prefix, lines []byte) error {
 	if at, ok := store.ParsePagePrefix(prefix); ok {
 		p.lines[at] = lines
 	}
@@ -96,8 +96,8 @@ func (p *pageReader) checkPageless() {
 	}
 }
 
-// page reads one stored page.
-func (p *pageReader) page(key, row []byte) error {
+// readPage reads one stored page.
+func (p *pageReader) readPage(key, row []byte) error {
 	at, ok := store.ParsePageKey(key)
 	if !ok {
 		p.Report.Breach(findings.RuleTotals, "organization %v: a page with an unknown key", p.organization.ID)
@@ -112,7 +112,7 @@ func (p *pageReader) page(key, row []byte) error {
 	first := ledger.Micros(binary.BigEndian.Uint64(key[len(key)-8:]))
 	err := store.DecodePage(row, func(l *store.Line) (bool, error) {
 		if l.Booked != first {
-			p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the page of event %d lies at another time", p.organization.ID, at.Path, at.Asset, l.Seq)
+			p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the page of event %d has a wrong time in its key", p.organization.ID, at.Path, at.Asset, l.Seq)
 		}
 		return false, nil
 	})
@@ -156,13 +156,13 @@ func (p *pageReader) end() {
 		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has a page and no event", p.organization.ID, p.at.Path, p.at.Asset)
 		return
 	}
-	a.paged = true
+	a.pagesRead = true
 	if !bytes.Equal(p.stream.Sum(nil), a.stream.Sum(nil)) {
-		p.differ = append(p.differ, p.at)
+		p.wrongAccounts = append(p.wrongAccounts, p.at)
 	}
 }
 
-// maxExplained bounds the accounts for which the first wrong line is searched.
+// maxExplained bounds the number of accounts of which the first wrong line is searched.
 const maxExplained = findings.MaxDetails
 
 // explain finds the first wrong line of each account that differs. It reads the journal again
@@ -200,7 +200,7 @@ func (c *Check) explain(differ []ledger.Account) error {
 			continue
 		}
 		if l, more := s.next(); more {
-			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d is of no event", o.ID, at.Path, at.Asset, l.Seq)
+			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d belongs to no event", o.ID, at.Path, at.Asset, l.Seq)
 		} else {
 			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: its lines are not as they were written", o.ID, at.Path, at.Asset)
 		}
@@ -222,7 +222,7 @@ func (s *storedLines) compare(report *findings.Report, org ledger.ID, at ledger.
 	case !more || got.Seq > want.Seq:
 		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the posting of event %d has no line", org, at.Path, at.Asset, want.Seq)
 	case got.Seq < want.Seq:
-		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d is of no event", org, at.Path, at.Asset, got.Seq)
+		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d belongs to no event", org, at.Path, at.Asset, got.Seq)
 	case got.Totals != want.Totals:
 		report.Breach(findings.RuleTotals, "organization %v: account %s %v: after event %d the totals are %s, and its postings give %s",
 			org, at.Path, at.Asset, got.Seq, show(got.Totals), show(want.Totals))
@@ -276,7 +276,7 @@ func (c *Check) CheckBalances() error {
 			sum = new(ledger.Totals)
 			sums[at.Asset] = sum
 		}
-		if !include(sum, &a.totals) {
+		if !addTotals(sum, &a.totals) {
 			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, at.Asset)
 		}
 	}
@@ -284,7 +284,7 @@ func (c *Check) CheckBalances() error {
 		if sums[asset] == nil {
 			sums[asset] = new(ledger.Totals)
 		}
-		if !include(sums[asset], ownLines) {
+		if !addTotals(sums[asset], ownLines) {
 			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, asset)
 		}
 	}
@@ -294,15 +294,15 @@ func (c *Check) CheckBalances() error {
 		}
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(c.books.accounts), scan.ByPath) {
-		if partner, ok := scan.AvailableTo(at.Path); ok {
-			c.floor(at, partner, c.books.accounts[at])
+		if partner, ok := scan.AvailableBalanceOwner(at.Path); ok {
+			c.checkOverdraft(at, partner, c.books.accounts[at])
 		}
 	}
 	return nil
 }
 
-// include adds totals to a sum and tells whether the sum stayed in its range.
-func include(sum, totals *ledger.Totals) bool {
+// addTotals adds totals to a sum and tells whether the sum stayed in its range.
+func addTotals(sum, totals *ledger.Totals) bool {
 	inRange := true
 	for _, side := range [...]struct{ to, from *money.Amount }{
 		{&sum.DebitsPosted, &totals.DebitsPosted}, {&sum.CreditsPosted, &totals.CreditsPosted},
@@ -314,17 +314,17 @@ func include(sum, totals *ledger.Totals) bool {
 	return inRange
 }
 
-// floor checks a partner's available balance, without the amounts that forced holds took from
-// it. An overdraft that was set after the balance was last lowered is no evidence, because an
-// earlier overdraft may have allowed the balance.
-func (c *Check) floor(at ledger.Account, number int64, a *account) {
+// checkOverdraft checks that a partner's available balance is not below its overdraft. Amounts that
+// forced holds reserve do not count. If the overdraft was set after the balance was last lowered,
+// nothing is checked, because an earlier overdraft may have allowed the balance.
+func (c *Check) checkOverdraft(at ledger.Account, number int64, a *account) {
 	available, err := a.totals.Available().Add(money.Signed{Abs: a.forced})
 	if err != nil || !available.Negative {
 		return
 	}
 	var overdraft money.Amount
 	if p := c.directory.Partner(c.organization.ID, number); p != nil {
-		if p.Changed && a.lowered < p.Updated+scan.InFlight {
+		if p.Changed && a.loweredAt < p.Updated+scan.InFlight {
 			return
 		}
 		overdraft = p.Overdraft[at.Asset]

@@ -7,23 +7,23 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, the split of a partner's balance. A credit first pays what the partner owes. The part
-// of a debit that exceeds the available balance is added to what the partner owes.
+// Rule 2, the split of a partner's balance. A credit first reduces the amount that the partner owes. The
+// part of a debit that exceeds the available balance is added to that amount.
 
-// isForced tells whether an event holds a partner's money even if too little is available. A
-// refund's money belongs to the payer. If a two-phase payment can't cover its fee, the missing
-// part becomes owed at the capture (POSTINGS, "Payments"). A payout without enough money is
-// refused instead.
+// isForced tells whether an event holds a partner's money even if too little is available. That is so
+// for refunds, because the money belongs to the payer, and for two-phase payments: if such a payment
+// can't cover its fee, the partner owes the missing part after the capture (POSTINGS, "Payments"). A
+// payout without enough money is refused instead.
 func isForced(e *ledger.Event) bool {
 	return e.Source.Kind == ledger.Transaction && (e.Name == string(payment.Refund) || e.Name == string(payment.HoldPayment))
 }
 
-// force changes the part of an account's pending debits that forced holds reserve.
-func (a *account) force(change func(money.Amount, money.Amount) (money.Amount, error), p *ledger.Posting) {
+// changeForced changes the part of an account's pending debits that forced holds reserve.
+func (a *account) changeForced(change func(money.Amount, money.Amount) (money.Amount, error), p *ledger.Posting) {
 	if p.Side != ledger.Debit {
 		return
 	}
-	if forced, err := change(a.forced, p.Amount); err == nil { // an error means that a total is out of range too, which is reported there
+	if forced, err := change(a.forced, p.Amount); err == nil { // an error is not reported here: then a total is out of range too, which is reported
 		a.forced = forced
 	}
 }
@@ -32,8 +32,8 @@ func (a *account) force(change func(money.Amount, money.Amount) (money.Amount, e
 // account of what the partner owes.
 type partnerSplit struct {
 	asset           money.Asset
-	available, owed money.Signed // debits
-	paths           [2]ledger.Path
+	available, owed money.Signed   // the debits of the two accounts; negative: credits
+	paths           [2]ledger.Path // of the available account, and of the account of what is owed
 	found           bool
 }
 
@@ -51,7 +51,7 @@ func splitOf(postings []ledger.Posting) (s partnerSplit) {
 		s.found, s.asset = true, p.Asset
 		s.paths = [2]ledger.Path{ledger.Path(scan.AvailableHead + number + scan.AvailableTail), ledger.Path(scan.OwedHead + number + scan.OwedTail)}
 		if owed {
-			s.owed, _ = s.owed.Add(scan.Net(p)) // Unbalanced has checked the range
+			s.owed, _ = s.owed.Add(scan.Net(p)) // PostingsFault has checked the range
 		} else {
 			s.available, _ = s.available.Add(scan.Net(p))
 		}
@@ -59,10 +59,10 @@ func splitOf(postings []ledger.Posting) (s partnerSplit) {
 	return s
 }
 
-// split says what is wrong with how an entry splits a partner's balance; empty: nothing. The
-// entry is not applied yet. A payout takes only money that was held before, and a settlement
-// only money that is available.
-func (b *Books) split(e *ledger.Event) string {
+// splitFault says what is wrong with how an entry splits a partner's balance; empty: nothing. It must
+// be called before the entry is applied. A payout takes only money that was held before, and a
+// settlement only money that is available.
+func (b *Books) splitFault(e *ledger.Event) string {
 	isSettlement := e.Source.Kind == ledger.Settlement && scan.SameAsset(e.Entry.Postings)
 	if !isSettlement && e.Source.Kind != ledger.Transaction || e.Entry.Phase != ledger.Posted && e.Entry.Phase != ledger.Capture {
 		return ""
@@ -73,7 +73,7 @@ func (b *Books) split(e *ledger.Event) string {
 	}
 	all, err := s.available.Add(s.owed)
 	if err != nil || s.available.Negative != s.owed.Negative && !s.available.IsZero() && !s.owed.IsZero() {
-		return "moves a partner's line both ways"
+		return "moves a partner's balance in both directions"
 	}
 	var bound money.Signed
 	_, provider := scan.OnProvider(e.Entry.Postings)
@@ -94,7 +94,7 @@ func (b *Books) split(e *ledger.Event) string {
 		stored = s.owed.Abs
 	}
 	if stored != first {
-		return "splits a partner's line another way than its accounts ask for"
+		return "splits a partner's balance differently than its accounts require"
 	}
 	return ""
 }

@@ -18,15 +18,15 @@ import (
 )
 
 // Rule 7: every provider call has its intent. No charge is sent twice to a terminal, or to a
-// second terminal while the first may have it. No capture, void or refund is sent twice. Money
-// that moved has its provider call, which captured and refunded what the record says. A charge
-// that the store has closed is not open at the provider. No line of the log shows what may be a
-// card number. The rule needs a data directory.
+// second terminal while the first may have charged it. No capture, void or refund is sent twice. For
+// money that moved there is a provider call with the captured and refunded amounts of the record. A
+// charge that the store has closed is not open at the provider. No line of the log shows what may be
+// a card number. The rule needs a data directory.
 
 // LogName is the file in the data directory in which the simulator keeps its log.
 const LogName = "simulator.log"
 
-// call is a line of the simulator's log: a call, and the state in which it left the charge.
+// call is a line of the simulator's log: a call, and the state of the charge after it.
 type call struct {
 	Reference ledger.ID    `json:"reference"`
 	Terminal  ledger.ID    `json:"terminal"`
@@ -35,13 +35,13 @@ type call struct {
 	Request   ledger.ID    `json:"request"` // zero for a call that opens a charge, and for a challenge
 	Outcome   string       `json:"outcome"`
 	Status    string       `json:"status"`   // status of the charge; empty: Outcome
-	Amount    money.Amount `json:"amount"`   // for which the charge was opened
+	Amount    money.Amount `json:"amount"`   // the amount of the charge
 	Captured  money.Amount `json:"captured"` // captured part of the hold; zero: not reported
 	Refunded  money.Amount `json:"refunded"`
 }
 
 // callNamesInLog maps names in the log to operations. A challenge is missing, because the payer
-// answers it and no provider call of the service does.
+// answers it, without a provider call of the service.
 var callNamesInLog = map[string]scan.Operation{
 	payment.Payment.String(): scan.CallCharge,
 	payment.Payout.String():  scan.CallCharge,
@@ -119,17 +119,18 @@ func (c *checker) readCalls(path string) error {
 		if showsCard(line) {
 			c.Report.Breach(findings.RuleCalls, "call %d of the simulator shows what may be a card's number", n)
 		}
-		c.call(&made, requests)
+		c.checkCall(&made, requests)
 		if err := c.Interrupted(); err != nil {
 			return err
 		}
 	}
 }
 
-// call adds a call; requests are the requests of the calls read before.
-func (c *checker) call(made *call, requests map[ledger.ID]bool) {
+// checkCall checks a call and adds it to its transaction's history; requests has the requests of the
+// calls read before.
+func (c *checker) checkCall(made *call, requests map[ledger.ID]bool) {
 	source := ledger.Source{Kind: ledger.Transaction, ID: made.Reference}
-	what, known := callNamesInLog[made.Operation]
+	operation, known := callNamesInLog[made.Operation]
 	if !known && made.Operation != challenge && made.Operation != reissue {
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent with an unknown operation", made.Org, scan.Named(source))
 		return
@@ -146,17 +147,17 @@ func (c *checker) call(made *call, requests map[ledger.ID]bool) {
 	terminal := o.Histories.TerminalOf(made.Terminal)
 	switch {
 	case !known:
-	case what == scan.CallCharge:
+	case operation == scan.CallCharge:
 		c.checkOpening(made, h, terminal)
 	case h.Calls[scan.CallCharge] == 0 || h.CalledTerminal != terminal:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s has a %s at a terminal where it is not open", made.Org, scan.Named(source), made.Operation)
 	case made.Request == (ledger.ID{}):
 		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s names no request", made.Org, made.Operation, scan.Named(source))
-	case requests[made.Request] && what != scan.CallComplete:
+	case requests[made.Request] && operation != scan.CallComplete:
 		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s was sent twice", made.Org, made.Operation, scan.Named(source))
 	}
-	if known && (what == scan.CallCharge || !requests[made.Request]) {
-		h.Calls[what] = scan.Increment(h.Calls[what])
+	if known && (operation == scan.CallCharge || !requests[made.Request]) {
+		h.Calls[operation] = scan.Increment(h.Calls[operation])
 	}
 	requests[made.Request] = true
 	made.apply(o.Histories, h)
@@ -202,7 +203,7 @@ func (made *call) apply(histories *scan.Histories, h *scan.History) {
 		if last := histories.Refunds.At(h.Refunds); last.State == scan.RefundOpen {
 			underWay, _ = ours.Refunded.Add(last.Provider) // followRefund has checked the range
 		}
-	} else if h.Asking == scan.AskingGiveBack {
+	} else if h.OpenRequest == scan.LateRefundRequest {
 		underWay = ours.Captured
 	}
 	if settled == ours.Captured && !heldStatuses[status] && (made.Refunded == ours.Refunded || made.Refunded == underWay) {
@@ -221,9 +222,9 @@ func (c *checker) compareCalls(o *scan.Organization) {
 }
 
 func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *scan.History) {
-	for what, n := range h.Calls {
-		if n > h.Intents[what] {
-			c.Report.Breach(findings.RuleCalls, "organization %v: %s has %d calls for a %s, on %d intents", o.ID, scan.Named(source), n, callNames[what], h.Intents[what])
+	for operation, n := range h.Calls {
+		if n > h.Intents[operation] {
+			c.Report.Breach(findings.RuleCalls, "organization %v: %s has %d calls for a %s, on %d intents", o.ID, scan.Named(source), n, callNames[operation], h.Intents[operation])
 		}
 	}
 	settled := h.Marks&(scan.ChargeBooked|scan.BookedLate) != 0
@@ -231,11 +232,11 @@ func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *s
 	over := last == payment.Rejected || last == payment.Failed
 	switch {
 	case h.Calls[scan.CallCharge] > 0 && h.Marks&scan.AtSimulator != 0 && h.CalledTerminal != h.TerminalHash && settled:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged at another terminal than it was sent to last", o.ID, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged at a different terminal than the one to which it was last sent", o.ID, scan.Named(source))
 	case settled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderMayHold == 0:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged without a call", o.ID, scan.Named(source))
 	case settled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderAgrees == 0:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s books something else than the provider did", o.ID, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s has booked something else than the provider did", o.ID, scan.Named(source))
 	case over && !settled && h.Marks&scan.ProviderHolds != 0:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider has charged it", o.ID, scan.Named(source), last)
 	case over && !settled && h.Marks&scan.ProviderMayHold != 0:

@@ -13,12 +13,12 @@ const (
 	maxCard = 19
 )
 
-// counts are the members of a line whose digits are amounts.
-var counts = map[string]bool{"amount": true, "captured": true, "refunded": true, "before": true}
+// amountMembers are the members of a line of the log that are amounts.
+var amountMembers = map[string]bool{"amount": true, "captured": true, "refunded": true, "before": true}
 
-// showsCard tells whether any text in a line of the simulator's log has a card number: the
-// simulator decides by that number and must not store it. Most lines have no run of digits of
-// that length, so they are not parsed.
+// showsCard tells whether any text in a line of the simulator's log has a card number. The
+// simulator chooses its outcome by the card number and must not store it. Only lines with a run of
+// digits of such a length are parsed; most lines have none.
 func showsCard(line []byte) bool {
 	if !hasCard(line) {
 		return false
@@ -28,14 +28,14 @@ func showsCard(line []byte) bool {
 		return true // the line is not valid JSON; for instance, it repeats a member
 	}
 	for name, value := range members {
-		if hasCard([]byte(name)) || !counts[name] && hasCard(value) {
+		if hasCard([]byte(name)) || !amountMembers[name] && hasCard(value) {
 			return true
 		}
 	}
 	return false
 }
 
-// hasCard looks for digits that pass the Luhn check and stand alone: not within a word, an
+// hasCard tells whether the text has digits that pass the Luhn check and are not part of a word, an
 // identifier or a token.
 func hasCard(text []byte) bool {
 	for at := 0; at < len(text); {
@@ -62,7 +62,7 @@ func isJoined(text []byte, at int) bool {
 	return bytes.IndexByte([]byte("-_.%"), text[at]) >= 0 || text[at]|0x20 >= 'a' && text[at]|0x20 <= 'z'
 }
 
-// luhn is the check digit formula of ISO/IEC 7812-1, annex B.
+// luhn tells whether digits pass the check digit formula of ISO/IEC 7812-1, annex B.
 func luhn(digits []byte) bool {
 	sum := 0
 	for i, c := range digits {

@@ -4,9 +4,9 @@
 // Invariants:
 //  1. The log is read once, in order; a last line that is cut short is not a call.
 //  2. A transaction's calls are kept as a few counters and marks in its History.
-//  3. A restore and the checker use the same rule for which calls the store knows (Known).
+//  3. A restore and the checker use the same rule for which calls have an intent (LogFilter).
 //
-// Callers: snapshots/check (Check), snapshots/backup (Known, LogName).
+// Callers: snapshots/check (Check), snapshots/backup (LogFilter, LogName).
 //
-// Rejected: asking the simulator. A checker that starts a provider changes what it checks.
+// Rejected: asking the simulator for its calls. Starting the simulator would change its log.
 package calls

@@ -7,30 +7,30 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Known tells for which calls in the simulator's log the store has intents. A restore uses it
-// because the restored log may be newer than the store. The restored simulator must forget the
-// calls that the store does not know.
-type Known struct {
-	scan     *scan.Scan
-	kept     map[callKind]uint8
-	requests map[ledger.ID]bool
+// LogFilter tells for which calls in the simulator's log the store has intents. A restore uses it
+// because the restored log may be newer than the store. The restored simulator must not know calls
+// for which the store has no intent.
+type LogFilter struct {
+	scan      *scan.Scan
+	keptLines map[callKind]uint8
+	requests  map[ledger.ID]bool
 }
 
-// callKind is a kind of call that a transaction makes.
+// callKind is one kind of calls of one transaction.
 type callKind struct {
 	org, transaction ledger.ID
 	what             scan.Operation
 }
 
-// NewKnown returns a Known for the first line of a log.
-func NewKnown(s *scan.Scan) *Known {
-	return &Known{scan: s, kept: make(map[callKind]uint8), requests: make(map[ledger.ID]bool)}
+// NewLogFilter returns a filter. The lines of the log must be passed to Keeps from the first on.
+func NewLogFilter(s *scan.Scan) *LogFilter {
+	return &LogFilter{scan: s, keptLines: make(map[callKind]uint8), requests: make(map[ledger.ID]bool)}
 }
 
-// Take tells whether a line of the log is kept: the number of the store's intents for this kind
-// of call exceeds the number of lines kept before. A repeated call with the same request is
+// Keeps tells whether the next line of the log is to be kept: whether the transaction has more intents
+// for this kind of call than lines that were kept before. A repeated call with the same request is
 // kept if the first one was. A line that can't be read is kept, and the checker reports it.
-func (k *Known) Take(line []byte) bool {
+func (k *LogFilter) Keeps(line []byte) bool {
 	var made call
 	if json.Unmarshal(line, &made) != nil {
 		return true
@@ -48,10 +48,10 @@ func (k *Known) Take(line []byte) bool {
 		return true
 	}
 	of := callKind{made.Org, made.Reference, what}
-	if k.kept[of] >= h.Intents[what] {
+	if k.keptLines[of] >= h.Intents[what] {
 		return false
 	}
-	k.kept[of]++
+	k.keptLines[of]++
 	k.requests[made.Request] = true
 	return true
 }

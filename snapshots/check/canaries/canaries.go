@@ -32,7 +32,7 @@ func Check(c *scan.Scan, data, canaries, answers string) error {
 		return fmt.Errorf("%w: canaries: %w", findings.ErrInput, err)
 	}
 	s := newSearch(strings.Split(string(content), "\n"))
-	own, err := ownFiles(canaries, answers)
+	inputs, err := inputFiles(canaries, answers)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func Check(c *scan.Scan, data, canaries, answers string) error {
 			if err != nil || !entry.Type().IsRegular() {
 				return ignoreRemoved(err)
 			}
-			if info, err := entry.Info(); err != nil || isOwn(own, info) {
+			if info, err := entry.Info(); err != nil || isInput(inputs, info) {
 				return ignoreRemoved(err)
 			}
 			name, err := filepath.Rel(data, path)
@@ -49,7 +49,7 @@ func Check(c *scan.Scan, data, canaries, answers string) error {
 				return err
 			}
 			c.Report.Count(findings.RuleCanaries, 1)
-			return ignoreRemoved(s.file(c.Ctx, path, func(canary int, offset int64) {
+			return ignoreRemoved(s.searchFile(c.Ctx, path, func(canary int, offset int64) {
 				c.Report.Breach(findings.RuleCanaries, "%s: canary %d at byte %d", name, canary, offset)
 			}))
 		})
@@ -64,8 +64,8 @@ func ignoreRemoved(err error) error {
 	return err
 }
 
-// ownFiles are the inputs of the check, which may be in the data directory.
-func ownFiles(paths ...string) (own []fs.FileInfo, err error) {
+// inputFiles returns the files that are inputs of the check. They may be in the data directory.
+func inputFiles(paths ...string) (inputs []fs.FileInfo, err error) {
 	for _, path := range paths {
 		if path == "" {
 			continue
@@ -74,13 +74,13 @@ func ownFiles(paths ...string) (own []fs.FileInfo, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", findings.ErrInput, err)
 		}
-		own = append(own, info)
+		inputs = append(inputs, info)
 	}
-	return own, nil
+	return inputs, nil
 }
 
-func isOwn(own []fs.FileInfo, info fs.FileInfo) bool {
-	for _, o := range own {
+func isInput(inputs []fs.FileInfo, info fs.FileInfo) bool {
+	for _, o := range inputs {
 		if os.SameFile(o, info) {
 			return true
 		}
@@ -88,7 +88,7 @@ func isOwn(own []fs.FileInfo, info fs.FileInfo) bool {
 	return false
 }
 
-// stem is how many of a canary's first bytes are hashed.
+// stem is the number of a canary's first bytes that are hashed.
 const stem = 4
 
 // search finds many strings in one pass. A bit set has the hash of each string's first bytes;
@@ -130,12 +130,12 @@ func newSearch(lines []string) *search {
 
 func bitOf(head uint32) uint32 { return head * 2654435761 >> 16 } // Knuth's multiplicative hash
 
-// chunk is how many bytes of a file are read at a time.
+// chunk is the number of bytes of a file that are read at a time.
 const chunk = 1 << 20
 
-// file calls found with every canary in a file: its line in the file of canaries, and its
-// offset.
-func (s *search) file(ctx context.Context, path string, found func(canary int, offset int64)) error {
+// searchFile calls found for every canary in a file, with its line in the file of canaries and its
+// offset in the searched file.
+func (s *search) searchFile(ctx context.Context, path string, found func(canary int, offset int64)) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (s *search) read(ctx context.Context, f io.Reader, found func(canary int, o
 	}
 }
 
-// scan finds canaries that begin in text[:to] and end in text.
+// scan finds canaries that begin in text[:to]. They may end after it, but within text.
 func (s *search) scan(text []byte, to int, found func(canary, position int)) {
 	for _, c := range s.short {
 		for i := 0; i < to; {

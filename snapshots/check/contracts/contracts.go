@@ -10,7 +10,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, events of contracts. They are steps of the machine of the record's product and
+// Rule 3, events of contracts. The events are steps of the machine of the record's product and
 // reading. An event has an entry if and only if it moves money. In the religious reading no
 // entry precedes a review.
 
@@ -24,9 +24,9 @@ type Variant struct {
 // variantSet is a set of variants, one bit for each.
 type variantSet uint32
 
-// fitting are the variants that have a step; may and must are those of them in which the step
-// may or must have an entry.
-type fitting struct{ has, may, must variantSet }
+// stepVariants has the variants whose machines have a step: possible has all of them, mayPost those in
+// which the step may have an entry, and mustPost those in which it must have one.
+type stepVariants struct{ possible, mayPost, mustPost variantSet }
 
 // stepKey identifies a step as an event names it.
 type stepKey struct {
@@ -35,10 +35,10 @@ type stepKey struct {
 }
 
 var (
-	allVariants  []Variant
-	everyVariant variantSet
-	reviewFirst  variantSet // the variants that move money only after a review
-	fittings     = make(map[stepKey]fitting)
+	allVariants    []Variant
+	allVariantBits variantSet
+	reviewFirst    variantSet // the variants that move money only after a review
+	variantsByStep = make(map[stepKey]stepVariants)
 )
 
 func init() {
@@ -55,7 +55,7 @@ func addVariant(f Variant) {
 	assert.That(len(allVariants) < 32, "snapshots: more variants of products than are told apart")
 	bit := variantSet(1) << len(allVariants)
 	allVariants = append(allVariants, f)
-	everyVariant |= bit
+	allVariantBits |= bit
 	if f.Reading.ReviewFirst {
 		reviewFirst |= bit
 	}
@@ -71,16 +71,16 @@ func addVariant(f Variant) {
 			if from == contract.Absent {
 				at.from = ""
 			}
-			fits := fittings[at]
-			fits.has |= bit
+			fits := variantsByStep[at]
+			fits.possible |= bit
 			switch contractEntries[f.Product][name] {
 			case scan.MayPost:
-				fits.may |= bit
+				fits.mayPost |= bit
 			case scan.MustPost:
-				fits.may |= bit
-				fits.must |= bit
+				fits.mayPost |= bit
+				fits.mustPost |= bit
 			}
-			fittings[at] = fits
+			variantsByStep[at] = fits
 		}
 	}
 }
@@ -127,31 +127,31 @@ var contractEntries = map[*contract.Product]map[contract.Action]scan.EntryRule{
 // organization's accounts, lists and counters.
 type Check struct {
 	*scan.Scan
-	organization *scan.Organization
-	kept         *scan.Replies
+	organization  *scan.Organization
+	cachedReplies *scan.Replies
 
-	lifecycles scan.Slab[Lifecycle]
-	replies    scan.Slab[contractMoment]
-	foreign    map[ledger.ID]scan.Fingerprint // what entries of other records have put on accounts that belong to a contract
-	last       contractMoment                 // the contract event that was read last
-	numbers    map[string]*numberRun          // by the prefix of the contract number
-	counted    map[string]uint64              // counters of products, by counterKey
+	lifecycles     scan.Slab[Lifecycle]
+	repliedMoments scan.Slab[contractMoment]
+	foreignEntries map[ledger.ID]scan.Fingerprint // what entries of other records have posted on accounts that belong to a contract
+	lastEvent      contractMoment                 // the contract event that was read last
+	numbers        map[string]*numberSet          // by the prefix of the contract number
+	contractCounts map[string]uint64              // numbers of contracts, by counterKey
 
-	wanted   map[string]uint64 // all counters, by counterKey; nil: not computed yet
-	compared map[string]bool   // the counters that are stored
+	requiredCounters map[string]uint64 // all counters, by counterKey; nil: not computed yet
+	storedCounters   map[string]bool   // the stored counters that were compared, by counterKey
 
 	registers map[ledger.ID]*register // registers of issues that have subscriptions
 }
 
 // New begins the check of one organization's contracts.
-func New(s *scan.Scan, o *scan.Organization, kept *scan.Replies) *Check {
+func New(s *scan.Scan, o *scan.Organization, cachedReplies *scan.Replies) *Check {
 	return &Check{
-		Scan: s, organization: o, kept: kept, foreign: make(map[ledger.ID]scan.Fingerprint), numbers: make(map[string]*numberRun),
-		counted: make(map[string]uint64), compared: make(map[string]bool), registers: make(map[ledger.ID]*register),
+		Scan: s, organization: o, cachedReplies: cachedReplies, foreignEntries: make(map[ledger.ID]scan.Fingerprint), numbers: make(map[string]*numberSet),
+		contractCounts: make(map[string]uint64), storedCounters: make(map[string]bool), registers: make(map[ledger.ID]*register),
 	}
 }
 
-// Lifecycle is what a contract's events and record tell in addition to its History. Memory
+// Lifecycle is what a contract's events and record tell about it in addition to its History. Memory
 // holds one for every contract of the store.
 type Lifecycle struct {
 	variants      variantSet       // the variants that have all steps so far
@@ -160,11 +160,11 @@ type Lifecycle struct {
 	Shared        scan.Fingerprint // of the contract's entries on the accounts of control totals
 	own           scan.Fingerprint // of the contract's entries on its own accounts
 	LastAction    contract.Action  // the last event that is neither a continuation nor a batch
-	ListHash      uint64           // of its rows in lists of parties: the required rows minus the stored ones, 0 at the end
+	ListHash      uint64           // of its rows in lists of parties: the required rows minus the stored ones; 0 at the end of a sound check
 	recordVariant variantSet       // the record's variant
 	reviewed      bool
 	hadEntry      bool // the last event had an entry
-	paidNothing   bool // the last action was a distribution that paid nobody
+	paidNobody    bool // the last action was a distribution that paid nobody
 }
 
 // contractMoment is the state of a contract at an event.
@@ -177,7 +177,7 @@ type contractMoment struct {
 // LifecycleOf returns a contract's lifecycle, and creates it if it does not exist.
 func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 	if h.ContractIndex < 0 {
-		h.ContractIndex = c.lifecycles.Add(Lifecycle{variants: everyVariant})
+		h.ContractIndex = c.lifecycles.Add(Lifecycle{variants: allVariantBits})
 	}
 	return c.lifecycles.At(h.ContractIndex)
 }
@@ -187,14 +187,14 @@ func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 // variant requires one first.
 func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	l := c.LifecycleOf(h)
-	behind := h.Last != 0 && h.Last == e.Seq-1 && l.hadEntry
+	continues := h.Last != 0 && h.Last == e.Seq-1 && l.hadEntry
 	l.hadEntry = e.Entry != nil
 	l.reviewed = l.reviewed || e.Name == string(contract.Pass)
-	c.last = contractMoment{e.Source.ID, e.Seq, c.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}
+	c.lastEvent = contractMoment{e.Source.ID, e.Seq, c.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}
 	switch contract.Action(e.Name) {
 	case contract.Continue:
-		if !behind || e.Entry == nil || e.From != e.To {
-			c.EventFault(c.organization.ID, e, "it does not go on with the entry of the event before")
+		if !continues || e.Entry == nil || e.From != e.To {
+			c.EventFault(c.organization.ID, e, "it does not continue the entry of the previous event")
 		}
 	case contract.Batch:
 		if what := c.followBatch(l, e); what != "" {
@@ -203,7 +203,7 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	default:
 		c.beginAction(l, e)
 		l.LastAction = contract.Action(e.Name)
-		if what := l.narrow(e); what != "" {
+		if what := l.narrowVariants(e); what != "" {
 			c.EventFault(c.organization.ID, e, what)
 		}
 	}
@@ -212,18 +212,18 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// narrow removes the variants that do not have the event's step. If none is left it returns the
-// reason, otherwise the empty string.
-func (l *Lifecycle) narrow(e *ledger.Event) string {
-	step := fittings[stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}]
-	fit := l.variants & step.has
+// narrowVariants removes the variants that do not have the event's step. If no variant would be left it
+// returns the reason and removes none; otherwise it returns the empty string.
+func (l *Lifecycle) narrowVariants(e *ledger.Event) string {
+	step := variantsByStep[stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}]
+	fit := l.variants & step.possible
 	if fit == 0 {
 		return "no product's machine has the steps up to it"
 	}
 	if e.Entry == nil {
-		fit &^= step.must
+		fit &^= step.mustPost
 	} else {
-		fit &= step.may
+		fit &= step.mayPost
 	}
 	if fit == 0 && e.Entry == nil {
 		return "it has no entry"
@@ -240,8 +240,8 @@ func (l *Lifecycle) narrow(e *ledger.Event) string {
 	return ""
 }
 
-// The range of an entry's day. A term added to the last day stays within the calendar's
-// four-digit years.
+// firstDay and lastDay bound the day of an entry. A contract's term can be added to the last day and
+// the result still has a year of four digits.
 var (
 	firstDay = ledger.DateOf(time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC))
 	lastDay  = ledger.DateOf(time.Date(9000, 12, 31, 0, 0, 0, 0, time.UTC))
@@ -254,20 +254,20 @@ func (c *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
 	case !scan.SameAsset(e.Entry.Postings) || l.asset != 0 && l.asset != asset:
 		c.EventFault(c.organization.ID, e, "it moves more than one asset")
 	case on < firstDay || on > max(lastDay, e.Booked.Date()):
-		c.EventFault(c.organization.ID, e, "its entry is of no day")
+		c.EventFault(c.organization.ID, e, "its entry has an impossible day")
 	case on > e.Booked.Date() && (e.Name == string(contract.Rent) || e.Name == string(contract.RentDue)):
-		c.EventFault(c.organization.ID, e, "time has booked it before its day")
+		c.EventFault(c.organization.ID, e, "a timer has booked it before its day")
 	}
 	l.asset = asset
 	l.addControlTotals(c.organization.Histories, e.Entry.Postings)
 	c.followRegister(l, e)
 }
 
-// FollowReply records the contract's event before a reply: the reply shows the contract as it
+// FollowReply records which contract event precedes a cached reply: the reply shows the contract as it
 // was after that event.
 func (c *Check) FollowReply(h *scan.History, e *ledger.Event) {
-	if c.last.seq != 0 && c.last.seq == e.Seq-1 {
-		h.ContractIndex = c.replies.Add(c.last)
+	if c.lastEvent.seq != 0 && c.lastEvent.seq == e.Seq-1 {
+		h.ContractIndex = c.repliedMoments.Add(c.lastEvent)
 	}
 }
 

@@ -13,17 +13,17 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, control totals. Some columns of a contract hold the sum of what the contract has put
-// on an account that contracts share. Each such sum is equal to the sum of the contract's
-// entries.
+// Rule 3, control totals. Some columns of a contract hold the sum of what the contract has posted
+// on an account that contracts share. Each such column is equal to the sum of the contract's
+// entries on that account.
 
-// controlTotal is the sum of a contract's entries on an account that contracts share. The
-// contract has no balance of its own on that account, but it has a column with the sum.
+// controlTotal says which column of a contract has the sum of the contract's entries on an account that
+// contracts share.
 type controlTotal struct {
-	Account ledger.Path
-	Side    ledger.Side
-	Column  string
-	Of      string // column of the column's rows to add up; empty: Column is itself an amount
+	Account   ledger.Path
+	Side      ledger.Side
+	Column    string
+	RowColumn string // if Column is a list of rows, the column of those rows to add up; empty: Column is itself an amount
 }
 
 // Payments of all kinds post to cash. These pseudo-accounts stand for the part that income
@@ -33,8 +33,8 @@ const (
 	cashOfPayment = ledger.Path("A:cash:payment")
 )
 
-// controlTotals is copied by hand: POSTINGS' tables, and the columns in which the specification
-// has the sums.
+// controlTotals is copied by hand from POSTINGS' tables and from the specification, which names the
+// columns that have the sums.
 var controlTotals = map[*contract.Product][]controlTotal{
 	contract.Certificate: {{cashOfProfit, ledger.Debit, "total_profit_distributed", ""}},
 	contract.Partnership: {
@@ -61,8 +61,8 @@ var controlAccounts = func() map[ledger.Path]bool {
 
 const cashHead = "A:cash:"
 
-// controlAccount returns the account of the control total to which a line of an entry adds;
-// empty if there is none.
+// controlAccount returns the account of the control total that a line on the path changes; empty if the
+// line changes none.
 func (l *Lifecycle) controlAccount(path ledger.Path) ledger.Path {
 	switch cash := strings.HasPrefix(string(path), cashHead); {
 	case cash && l.LastAction == contract.Profit:
@@ -75,7 +75,7 @@ func (l *Lifecycle) controlAccount(path ledger.Path) ledger.Path {
 	return ""
 }
 
-// addControlTotals adds an entry to the sums of the contract on shared accounts.
+// addControlTotals adds an entry to the contract's sums on shared accounts.
 func (l *Lifecycle) addControlTotals(h *scan.Histories, postings []ledger.Posting) {
 	for _, p := range postings {
 		if p.Account = l.controlAccount(p.Account); p.Account != "" {
@@ -107,17 +107,17 @@ func totals(h *scan.Histories, p *contract.Product, asset money.Asset, sum func(
 	return h.ExpectedFingerprint(lines)
 }
 
-// ShownTotals returns the fingerprint of a product's control totals in the columns of an answer.
-func ShownTotals(h *scan.Histories, p *contract.Product, answer []byte) scan.Fingerprint {
+// ShownTotals returns the fingerprint of a product's control totals in the columns of a response.
+func ShownTotals(h *scan.Histories, p *contract.Product, response []byte) scan.Fingerprint {
 	var shown map[string]json.RawMessage
-	if json.Unmarshal(answer, &shown) != nil {
-		shown = nil // it shows no contract, which is reported
+	if json.Unmarshal(response, &shown) != nil {
+		shown = nil // the response shows no contract, which is reported
 	}
-	env, _ := money.ParseEnv(textOf(shown["env"])) // another environment than the contract's is reported too
+	env, _ := money.ParseEnv(textOf(shown["env"])) // a wrong environment gives a wrong fingerprint, so it is reported too
 	asset := money.Asset{Currency: money.Currency(textOf(shown["currency"])), Env: env}
 	return totals(h, p, asset, func(t *controlTotal) *big.Int {
 		var rows []map[string]json.RawMessage
-		if t.Of == "" {
+		if t.RowColumn == "" {
 			return shownAmount(shown[t.Column])
 		}
 		if json.Unmarshal(shown[t.Column], &rows) != nil {
@@ -125,13 +125,13 @@ func ShownTotals(h *scan.Histories, p *contract.Product, answer []byte) scan.Fin
 		}
 		sum := new(big.Int)
 		for _, row := range rows {
-			sum.Add(sum, shownAmount(row[t.Of]))
+			sum.Add(sum, shownAmount(row[t.RowColumn]))
 		}
 		return sum
 	})
 }
 
-// shownAmount parses an amount, which is a string in one family and an integer in the other. An
+// shownAmount parses an amount, which is a string in one family of paths and an integer in the other. An
 // absent amount is zero. A value that is not an amount becomes -1, which equals no amount.
 func shownAmount(v json.RawMessage) *big.Int {
 	text := textOf(v)
@@ -145,7 +145,7 @@ func shownAmount(v json.RawMessage) *big.Int {
 	return scan.BigAmount(amount)
 }
 
-// textOf returns a string without its quotes, and another value as it is.
+// textOf returns the text of a JSON string, and the JSON form of any other value.
 func textOf(v json.RawMessage) (text string) {
 	if json.Unmarshal(v, &text) != nil {
 		return string(v)
@@ -156,11 +156,11 @@ func textOf(v json.RawMessage) (text string) {
 // sum returns the sum in the contract's column.
 func (t *controlTotal) sum(p *contract.Record) *big.Int {
 	column := columnNamed(p.Product.Columns, t.Column)
-	if t.Of == "" {
+	if t.RowColumn == "" {
 		amount, _ := column.Value(p.Values).(money.Amount)
 		return scan.BigAmount(amount)
 	}
-	of, sum := columnNamed(column.Of, t.Of), new(big.Int)
+	of, sum := columnNamed(column.Of, t.RowColumn), new(big.Int)
 	rows, _ := column.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
 		amount, _ := of.Value(row).(money.Amount)

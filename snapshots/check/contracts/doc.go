@@ -6,14 +6,14 @@
 //  1. The package trusts a product's machine and what the product computes from a record
 //     (Holdings, Due). Which events have entries, and which columns are sums of which lines, is
 //     copied by hand from POSTINGS.
-//  2. An event does not name its product: each event excludes the variants that it does not
-//     fit.
+//  2. An event does not name its product: each event excludes the variants whose machines do not
+//     have its step.
 //  3. Memory holds one Lifecycle for each contract, one bit for each number, and the holders of
 //     one issue at a time.
 //
 // Callers: snapshots/check, snapshots/check/answers (PastEvents, ShownTotals).
 //
-// Rejected: keeping the balance of each account that belongs to one contract. A contract has
-// several; one fingerprint of all of them is compared, and the contract's events are read again
-// only if it differs.
+// Rejected: holding the balance of each account that belongs to one contract. A contract has
+// several such accounts. One fingerprint of all of them is compared, and the contract's events are read
+// again only if it differs.
 package contracts

@@ -12,13 +12,13 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, contracts and their accounts. A contract's columns say what each of its own accounts
-// holds. An ended contract holds nothing, except what POSTINGS leaves open. A contract is due
-// when its product says, and it is finished when its state has no further transition.
+// Rule 3, contracts and their accounts. The balances of a contract's own accounts follow from its
+// columns. An ended contract has no balances, except those that POSTINGS leaves open. Its timer is the
+// one that its product computes, and it is finished when its state has no further transition.
 
-// CheckContract compares a contract's record with its events and accounts. It calls shown with
-// the record, for rule 1.
-func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
+// CheckContract compares a contract's record with its events and accounts. It calls onRecord with
+// the decoded record, for rule 1.
+func (c *Check) CheckContract(r *scan.Record, onRecord func(*contract.Record)) {
 	p, err := contract.ReadRecord(r.Source.ID, r.Payload)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
@@ -40,13 +40,13 @@ func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 		c.checkControlTotals(r, p, l)
 		c.checkWaiting(r, p)
 		c.noteLists(r, p, l)
-		shown(p)
+		onRecord(p)
 	}) {
 		c.Fault(r, "has columns that contradict each other")
 	}
 	c.countContract(r, p)
-	if s := contract.ScreeningID.Of(p.Values); s != (ledger.ID{}) && o.Histories.Find(ledger.Source{Kind: ledger.Screening, ID: s}) == nil {
-		c.Fault(r, "rests on screening %v, which is not there", s)
+	if s := contract.ScreeningID.Get(p.Values); s != (ledger.ID{}) && o.Histories.Find(ledger.Source{Kind: ledger.Screening, ID: s}) == nil {
+		c.Fault(r, "names screening %v, which does not exist", s)
 	}
 }
 
@@ -55,31 +55,31 @@ func assetHash(h *scan.Histories, asset money.Asset) uint32 {
 	return uint32(maphash.Comparable(h.Seed, asset)) | 1
 }
 
-// withoutPanic calls a product's function on a record. If the columns contradict each other an
-// assertion in the product fails. In a server that is a bug; here it is a finding, so
-// withoutPanic returns false.
+// withoutPanic calls fn, which calls a product's functions on a record, and tells whether fn returned
+// normally. If the record's columns contradict each other, an assertion in the product panics. In a
+// server that is a bug; here it is a finding.
 func withoutPanic(fn func()) (well bool) {
 	defer func() { well = recover() == nil }()
 	fn()
 	return true
 }
 
-// ended are the statuses in which a contract holds nothing. staysOpen are the accounts that
-// hold something nevertheless (POSTINGS, "Lease", "payment", and "Certificate issue",
+// endedStatuses are the statuses in which a contract's accounts must be empty. openAfterEnd are the
+// accounts that may have a balance nevertheless (POSTINGS, "Lease", "payment", and "Certificate issue",
 // "default").
 var (
-	ended = []contract.Status{
+	endedStatuses = []contract.Status{
 		contract.Refused, contract.Redeemed, contract.Defaulted, contract.Completed, contract.Dissolved, contract.Terminated,
 		contract.Liquidated, contract.Withdrawn, contract.Closed, contract.Cancelled,
 	}
-	staysOpen = []string{"A:rent_receivable", "A:underlying_impaired", "Q:holders_defaulted"}
+	openAfterEnd = []string{"A:rent_receivable", "A:underlying_impaired", "Q:holders_defaulted"}
 )
 
-// checkHoldings compares the balances that a contract's columns require with those that its
-// entries have left on its accounts.
+// checkHoldings compares the balances that a contract's columns require with the sums of the entries on
+// its accounts.
 func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) {
-	_, under := p.Progress()
-	over := slices.Contains(ended, p.Status) && !under
+	_, underWay := p.Progress()
+	hasEnded := slices.Contains(endedStatuses, p.Status) && !underWay
 	holdings := p.Product.Holdings(p)
 	var lines []scan.Line
 	for _, h := range holdings {
@@ -89,12 +89,12 @@ func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) 
 			lines = append(lines, scan.Credit(h.Account, p.Asset, balance))
 		}
 		stem, _, _ := strings.Cut(string(h.Account), ":"+r.Source.ID.String())
-		if over && !h.Amount.IsZero() && !slices.Contains(staysOpen, stem) {
+		if hasEnded && !h.Amount.IsZero() && !slices.Contains(openAfterEnd, stem) {
 			c.Fault(r, "is %q and still holds %v on account %s", p.Status, h.Amount, h.Account)
 		}
 	}
 	o := r.Organization
-	if l.own.Plus(c.foreign[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
+	if l.own.Plus(c.foreignEntries[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
 		c.explainHoldings(r, p, holdings)
 	}
 }
@@ -102,7 +102,7 @@ func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) 
 // explainHoldings reads the contract's events again and names the accounts whose balance
 // differs from what the columns require.
 func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []contract.Holding) {
-	kept := make(map[ledger.Account]*ledger.Totals)
+	balances := make(map[ledger.Account]*ledger.Totals)
 	err := c.View.EventsAscending(r.Organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry == nil {
 			return true, c.Interrupted()
@@ -111,10 +111,10 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 			posting := &e.Entry.Postings[i]
 			if id, own := scan.OwnerContract(posting.Account); own && id == r.Source.ID {
 				at := ledger.Account{Path: posting.Account, Asset: posting.Asset}
-				if kept[at] == nil {
-					kept[at] = new(ledger.Totals)
+				if balances[at] == nil {
+					balances[at] = new(ledger.Totals)
 				}
-				_ = kept[at].Post(posting.Side, posting.Amount) // a total out of range is reported elsewhere
+				_ = balances[at].Post(posting.Side, posting.Amount) // a total out of range is reported elsewhere
 			}
 		}
 		return true, c.Interrupted()
@@ -125,16 +125,16 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 	for _, h := range holdings {
 		at := ledger.Account{Path: h.Account, Asset: p.Asset}
 		var totals ledger.Totals
-		if found := kept[at]; found != nil {
+		if found := balances[at]; found != nil {
 			totals = *found
-			delete(kept, at)
+			delete(balances, at)
 		}
 		if got := totals.Balance(h.Account.NormalSide()); got != h.Balance() {
 			c.Fault(r, "says that account %s holds %v, and by its entries that is %v", h.Account, h.Balance(), got)
 		}
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(kept), scan.ByPath) {
-		if totals := kept[at]; totals.DebitsPosted != totals.CreditsPosted {
+	for _, at := range slices.SortedFunc(maps.Keys(balances), scan.ByPath) {
+		if totals := balances[at]; totals.DebitsPosted != totals.CreditsPosted {
 			c.Fault(r, "says nothing of account %s %v, which holds %v", at.Path, at.Asset, totals.Balance(at.Path.NormalSide()))
 		}
 	}
@@ -143,7 +143,9 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 // checkWaiting compares the contract's due time, and whether it is finished, with what its
 // product says.
 func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
-	var due, latest ledger.Micros // an overdue timer is due at once by the clock, but events may have later times than the clock
+	// A timer that is overdue when it is set is stored with the clock's time, which may be any time up to
+	// that of the record's last event.
+	var due, latest ledger.Micros
 	if p.Product.Due != nil {
 		if on, _ := p.Product.Due(p); on != 0 {
 			due = ledger.MicrosOf(on.Time())
@@ -151,7 +153,7 @@ func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
 		}
 	}
 	if r.Stamp.Due < due || r.Stamp.Due > latest {
-		c.Fault(r, "is to be woken at %d, and by its columns at %d", r.Stamp.Due, due)
+		c.Fault(r, "has a timer at %d, and its columns require %d", r.Stamp.Due, due)
 	}
 	var finished ledger.Micros
 	if p.Ended() {
@@ -177,10 +179,10 @@ func (c *Check) FollowOwnAccounts(e *ledger.Event) {
 			l := c.LifecycleOf(o.Histories.FindOrAdd(e.Source))
 			l.own = l.own.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
 		case e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture:
-			if m := c.foreign[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); m != 0 {
-				c.foreign[id] = m
+			if m := c.foreignEntries[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); m != 0 {
+				c.foreignEntries[id] = m
 			} else {
-				delete(c.foreign, id)
+				delete(c.foreignEntries, id)
 			}
 		}
 	}

@@ -16,19 +16,19 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, numbers and lists of contracts. The numbers of each prefix are 1 to n, the sequence's
-// counter is n, and the other counters are numbers of contracts. Each contract is exactly once
-// in the list of its product, of its environment, and of each of its parties.
+// Rule 4, numbers and lists of contracts. The contract numbers with the same prefix are 1 to n, and the
+// sequence's counter is n. The other counters have the number of contracts of a kind. Each contract is
+// exactly once in the list of its product, of its environment, and of each of its parties.
 
-// numberRun is the set of numbers of one sequence that contracts have.
-type numberRun struct {
+// numberSet is the set of the contract numbers with one prefix.
+type numberSet struct {
 	has      []uint64 // one bit for each number
 	distinct uint64
 	largest  uint64
 }
 
-// take adds a number; false if another contract has it.
-func (n *numberRun) take(number uint64) bool {
+// add adds a number; false if another contract has it.
+func (n *numberSet) add(number uint64) bool {
 	word, bit := number/64, uint64(1)<<(number%64)
 	for uint64(len(n.has)) <= word {
 		n.has = append(n.has, 0)
@@ -46,18 +46,18 @@ func (n *numberRun) take(number uint64) bool {
 func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 	o := r.Organization
 	prefix := p.Product.Variants[p.Reading].Prefix
-	c.counted[contractactor.CountKey(p.Product, p.Reading)+"\x00"+p.Asset.Env.String()]++
+	c.contractCounts[contractactor.CountKey(p.Product, p.Reading)+"\x00"+p.Asset.Env.String()]++
 	c.Report.Count(findings.RuleClaims, 1)
 	n := c.numbers[prefix]
 	if n == nil {
-		n = new(numberRun)
+		n = new(numberSet)
 		c.numbers[prefix] = n
 	}
 	switch number := r.Stamp.Number; {
 	case number == 0 || number > uint64(o.Histories.Len()): // a number can't exceed the number of records
-		c.numberFault("%s has the number %d of %s, which nobody has given", scan.Named(r.Source), number, prefix)
-	case !n.take(number):
-		c.numberFault("%s has the number %d of %s, which another one has", scan.Named(r.Source), number, prefix)
+		c.numberFault("%s has the number %d of %s, which was never assigned", scan.Named(r.Source), number, prefix)
+	case !n.add(number):
+		c.numberFault("%s has the number %d of %s, which another contract has", scan.Named(r.Source), number, prefix)
 	}
 }
 
@@ -66,7 +66,7 @@ func (c *Check) numberFault(format string, args ...any) {
 	c.Report.Breach(findings.RuleClaims, "organization %v: "+format, append([]any{c.organization.ID}, args...)...)
 }
 
-// CheckNumbers looks for numbers that no contract has.
+// CheckNumbers reports prefixes with gaps in the numbers of contracts.
 func (c *Check) CheckNumbers() {
 	for prefix, n := range c.numbers {
 		if n.distinct != n.largest {
@@ -78,10 +78,10 @@ func (c *Check) CheckNumbers() {
 // prefixes are the prefixes of contract numbers, which are also the names of their counters.
 var prefixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts/"): true}
 
-// counterKey is the key of a counter in memory.
+// counterKey is the key by which maps in memory have a counter.
 func counterKey(name, window string) string { return name + "\x00" + window }
 
-// CheckCounter compares a counter of contracts with the contracts; false if the counter is of
+// CheckCounter compares a stored counter of contracts with the contracts; false if the counter is of
 // another kind.
 func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	kind, prefix, _ := strings.Cut(name, "/")
@@ -91,7 +91,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	c.Report.Count(findings.RuleClaims, 1)
 	key := counterKey(name, window)
 	want := c.counters()[key]
-	c.compared[key] = true
+	c.storedCounters[key] = true
 	amount, rest, err := money.ReadAmount(row)
 	if err != nil || len(rest) != 0 || scan.BigAmount(amount).Cmp(new(big.Int).SetUint64(want)) != 0 {
 		c.numberFault("counter %s %s is %v, and its contracts make it %d", name, window, amount, want)
@@ -101,45 +101,45 @@ func (c *Check) CheckCounter(name, window string, row []byte) bool {
 
 // counters returns all counters that the contracts require.
 func (c *Check) counters() map[string]uint64 {
-	if c.wanted == nil {
-		c.wanted = maps.Clone(c.counted)
+	if c.requiredCounters == nil {
+		c.requiredCounters = maps.Clone(c.contractCounts)
 		for prefix, n := range c.numbers {
-			c.wanted[counterKey(posting.SequenceKey(prefix), "")] = n.largest
+			c.requiredCounters[counterKey(posting.SequenceKey(prefix), "")] = n.largest
 		}
 	}
-	return c.wanted
+	return c.requiredCounters
 }
 
 // CheckMissingCounters reports required counters of contracts that are not stored.
 func (c *Check) CheckMissingCounters() {
 	for key, want := range c.counters() {
-		if want != 0 && !c.compared[key] {
+		if want != 0 && !c.storedCounters[key] {
 			name, window, _ := strings.Cut(key, "\x00")
 			c.numberFault("there is no counter %s %s, and its contracts make it %d", name, window, want)
 		}
 	}
 }
 
-// noteLists records the lists that must show a contract: that of its product in its reading,
-// that of its environment, and one for each of its parties.
+// noteLists records the lists that must show a contract: the list of its product in its reading,
+// the list of its environment, and one list for each of its parties.
 func (c *Check) noteLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	histories := r.Organization.Histories
 	histories.ExpectLists(r.History, contractactor.ListOf(p.Product, p.Reading))
 	l.ListHash += listRowHash(histories, contractactor.ListOfEnv(p.Product, p.Reading, p.Asset.Env), p.ID)
-	people := []ledger.ID{p.Customer()}
+	parties := []ledger.ID{p.Customer()}
 	for _, h := range p.Register.Holders {
-		people = append(people, h.Investor)
+		parties = append(parties, h.Investor)
 	}
-	for _, who := range people {
-		if who != (ledger.ID{}) { // the zero id names no party
-			l.ListHash += listRowHash(histories, contractactor.ListOfPerson(p.Product, p.Reading, who), p.ID)
+	for _, party := range parties {
+		if party != (ledger.ID{}) { // the zero id names no party
+			l.ListHash += listRowHash(histories, contractactor.ListOfPerson(p.Product, p.Reading, party), p.ID)
 		}
 	}
 }
 
 // listRowHash returns the hash of a row that shows a contract in a list. The check adds the
-// hash for each required row and subtracts it for each stored one, so the sum for a contract
-// that is once in each of its lists is 0.
+// hash for each required row and subtracts it for each stored one. The sum is 0 for a contract that is
+// exactly once in each of its lists.
 func listRowHash(h *scan.Histories, list ledger.List, id ledger.ID) uint64 {
 	return maphash.Comparable(h.Seed, struct {
 		list ledger.List
@@ -153,7 +153,7 @@ func (c *Check) CheckListedParties(list ledger.List, rows []store.Listed) {
 		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}
 		h := c.organization.Histories.Find(source)
 		if h == nil || h.Marks&scan.HasRow == 0 {
-			c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which is not there", c.organization.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which does not exist", c.organization.ID, scan.Named(source))
 			continue
 		}
 		c.LifecycleOf(h).ListHash -= listRowHash(c.organization.Histories, list, rows[i].ID)

@@ -8,8 +8,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// PastEvent is an event of a contract, with what the contract had put on the accounts of control
-// totals up to that event.
+// PastEvent is an event of a contract. Moved is the fingerprint of what the contract's entries had
+// posted on the accounts of control totals up to and including that event.
 type PastEvent struct {
 	Name  contract.Action
 	To    contract.Status
@@ -37,8 +37,8 @@ func PastEvents(c *scan.Scan, r *scan.Record) (list []PastEvent, err error) {
 	return list, err
 }
 
-// By tells whether the action may have caused the event.
-func (e *PastEvent) By(p *contract.Product, action contract.Action) bool {
+// CausedBy tells whether the action may have caused the event.
+func (e *PastEvent) CausedBy(p *contract.Product, action contract.Action) bool {
 	handler := p.Handler(action)
 	return e.Name == action || handler != nil && slices.Contains(handler.Transitions, e.Name)
 }
@@ -46,18 +46,18 @@ func (e *PastEvent) By(p *contract.Product, action contract.Action) bool {
 // NotStored lists the members of a contract that change from day to day without any event.
 var NotStored = []string{"days_past_due"}
 
-// reset lists the columns that a creation may set and a later action may set again.
-var reset = map[*contract.Product][]string{
+// settableAgain lists the columns that a creation may set and a later action may set again.
+var settableAgain = map[*contract.Product][]string{
 	contract.Certificate: {"subscription_start", "subscription_end"},
 	contract.Lease:       {"asset_serial_number"},
 	contract.Deposit:     {"initial_amount", "term_months", "profit_sharing_ratio"},
 }
 
-// NotStoredBefore returns the members of a contract of which a later event may have changed the
-// value: besides NotStored those that no creation sets, reviews, which come later, and metadata,
+// NotStoredBefore returns the members of a contract whose values a later event may have changed, and the
+// members in NotStored. A later event may change members that no creation sets, reviews, and metadata,
 // to which the service adds keys.
 func NotStoredBefore(p *contract.Product) []string {
-	names := slices.Concat(NotStored, reset[p])
+	names := slices.Concat(NotStored, settableAgain[p])
 	for _, c := range p.Columns.Columns {
 		if !c.Settable || c.Kind == contract.KindReview || c == contract.Sent.Column {
 			names = append(names, c.Name)

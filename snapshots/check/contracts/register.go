@@ -14,29 +14,29 @@ import (
 )
 
 // Rule 3, registers of holders. The rows of an issue's register follow from the entries of its
-// subscriptions. An action for all holders runs in batches, as many as the number of holders
-// requires, and the record has the number of batches so far. Each holder was paid what the
-// distributions and the redemption give for the holder's position.
+// subscriptions. An action for all holders takes as many batches as the number of holders
+// requires, and the record has the number of batches so far. Each holder was paid the holder's share of
+// the distributions and of the redemption.
 
-// register is what an issue's events tell about its holders. The register's rows follow from
-// it: every subscription is an event whose entry names the investor's account and the price of
+// register is what an issue's events tell about its holders. The rows of the register follow
+// from that: every subscription is an event whose entry names the investor's account and the price of
 // the certificates.
 type register struct {
-	subscriptions int64
-	sum           uint64                    // sum of the hashes of the subscriptions, which are numbered in order
-	paid          scan.Fingerprint          // of all lines on the holders' current accounts
-	batches       int64                     // since the last action
-	on            ledger.Date               // the day on which the last action takes effect
-	earlier       map[holderAction]struct{} // the actions before the last one
-	rows          uint64                    // number of rows that the register must have according to its record
-	read          uint64                    // number of rows that were read
+	subscriptions  int64
+	sum            uint64                    // sum of the hashes of the subscriptions, which are numbered in order
+	paid           scan.Fingerprint          // of all lines on the holders' current accounts
+	batches        int64                     // number of batches since the last action
+	effectiveDay   ledger.Date               // the day on which the last action takes effect
+	earlierActions map[holderAction]struct{} // the actions before the last one
+	requiredRows   uint64                    // number of rows that the register must have according to its record
+	rowsRead       uint64                    // number of rows that were read
 }
 
 // holderAction is an action for all holders, with the number of batches that followed it.
 type holderAction struct {
-	action  contract.Action
-	batches int64
-	nothing bool // the distribution paid nobody
+	action     contract.Action
+	batches    int64
+	paidNobody bool // the distribution paid nobody
 }
 
 // forHolders are the actions that concern all holders.
@@ -44,9 +44,9 @@ var forHolders = map[contract.Action]bool{
 	contract.Activate: true, contract.Profit: true, contract.Redeem: true, contract.RedeemEarly: true, contract.Default: true,
 }
 
-// holdersBatch is the number of holders in a batch of an action, copied by hand.
-func holdersBatch(of contract.Action) int64 {
-	if of == contract.Profit {
+// batchSize returns the number of holders in a batch of an action, copied by hand.
+func batchSize(action contract.Action) int64 {
+	if action == contract.Profit {
 		return 253
 	}
 	return 126
@@ -57,11 +57,11 @@ func holdersBatch(of contract.Action) int64 {
 const fewHolders = 1_500
 
 // batchesOf returns the number of batches that an action takes.
-func batchesOf(of contract.Action, holders int64) int64 {
+func batchesOf(action contract.Action, holders int64) int64 {
 	if holders <= fewHolders {
 		return 0
 	}
-	each := holdersBatch(of)
+	each := batchSize(action)
 	return (holders + each - 1) / each
 }
 
@@ -76,22 +76,22 @@ const (
 )
 
 // beginAction adds an event that is neither a batch nor a continuation to a contract's
-// register, and records how many batches the action before had.
+// register, and records how many batches the previous action had.
 func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 	r := c.registerOf(e.Source.ID)
 	if r == nil && e.Name == string(contract.Subscribe) {
-		r = &register{earlier: make(map[holderAction]struct{})}
+		r = &register{earlierActions: make(map[holderAction]struct{})}
 		c.registers[e.Source.ID] = r
 	}
 	if r == nil {
 		return
 	}
 	if forHolders[l.LastAction] {
-		r.earlier[holderAction{l.LastAction, r.batches, l.paidNothing}] = struct{}{}
+		r.earlierActions[holderAction{l.LastAction, r.batches, l.paidNobody}] = struct{}{}
 	}
-	r.batches, r.on, l.paidNothing = 0, 0, paysNothing(e)
+	r.batches, r.effectiveDay, l.paidNobody = 0, 0, paysNobody(e)
 	if e.Entry != nil {
-		r.on = e.Entry.Effective
+		r.effectiveDay = e.Entry.Effective
 	}
 }
 
@@ -99,11 +99,11 @@ func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 // nothing.
 func (c *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
 	r := c.registerOf(e.Source.ID)
-	if r == nil || !forHolders[l.LastAction] || l.paidNothing || e.Entry == nil || e.From != e.To {
-		return "it is a batch of nothing that is for all holders"
+	if r == nil || !forHolders[l.LastAction] || l.paidNobody || e.Entry == nil || e.From != e.To {
+		return "it is a batch, and no action for all holders is under way"
 	}
 	r.batches++
-	if e.Entry.Effective != r.on {
+	if e.Entry.Effective != r.effectiveDay {
 		return "it takes effect on another day than the action that it carries out"
 	}
 	return ""
@@ -128,9 +128,9 @@ func (c *Check) followRegister(l *Lifecycle, e *ledger.Event) {
 	}
 }
 
-// paysNothing tells whether a distribution pays nobody: its entry credits neither a holder
-// nor the account that batches are paid from.
-func paysNothing(e *ledger.Event) bool {
+// paysNobody tells whether the event is a distribution that pays nobody: its entry credits neither a
+// holder nor the account from which batches are paid.
+func paysNobody(e *ledger.Event) bool {
 	if e.Name != string(contract.Profit) || e.Entry == nil {
 		return false
 	}
@@ -142,9 +142,9 @@ func paysNothing(e *ledger.Event) bool {
 	return true
 }
 
-// subscriptionHash returns the hash of a subscription and its number. If an entry's day falls
-// in a month that was being closed, the entry is dated one day later; both days give the same
-// hash.
+// subscriptionHash returns the hash of a subscription and its number. The entry of a subscription on the
+// last day of a month is dated one day later if the month was closed in between, so both days give the
+// same hash.
 func subscriptionHash(h *scan.Histories, number int64, account string, price *big.Int, on ledger.Date) uint64 {
 	if (on + 1).Time().Day() == 1 {
 		on++
@@ -169,7 +169,7 @@ func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 		known = new(register)
 		c.registers[p.ID] = known
 	}
-	known.rows = uint64(subscriptions + 2*holders)
+	known.requiredRows = uint64(subscriptions + 2*holders)
 	err := contractactor.Holders(c.View, o.ID, p.ID, 1, func(h contract.Holder) (bool, error) {
 		p.Register.Holders = append(p.Register.Holders, h)
 		return true, c.Interrupted()
@@ -224,7 +224,7 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, known *re
 	}
 }
 
-// checkInvestors checks that the investor's id leads to each holder.
+// checkInvestors checks that each holder is found by the investor's id.
 func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	for _, h := range p.Register.Holders {
 		found, there, err := contractactor.Position(c.View, r.Organization.ID, p.ID, h.Investor)
@@ -237,28 +237,28 @@ func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// checkBatches compares the progress of actions with their batches.
+// checkBatches compares the progress of actions with the number of their batches.
 func (c *Check) checkBatches(r *scan.Record, p *contract.Record, known *register) {
 	holders := int64(len(p.Register.Holders))
-	for was := range known.earlier {
-		if want := batchesOf(was.action, holders); was.batches != want && !(was.nothing && was.batches == 0) {
-			c.Fault(r, "has %d batches behind %s, which takes %d", was.batches, was.action, want)
+	for was := range known.earlierActions {
+		if want := batchesOf(was.action, holders); was.batches != want && !(was.paidNobody && was.batches == 0) {
+			c.Fault(r, "has %d batches after %s, which takes %d", was.batches, was.action, want)
 		}
 	}
 	l := c.LifecycleOf(r.History)
 	progress, under := p.Progress()
 	want := int64(0)
-	if forHolders[l.LastAction] && !l.paidNothing {
+	if forHolders[l.LastAction] && !l.paidNobody {
 		want = batchesOf(l.LastAction, holders)
 	}
 	switch {
 	case !under && known.batches != want:
-		c.Fault(r, "has %d batches behind %s, which takes %d, and is not at it", known.batches, l.LastAction, want)
-	case under && (progress.Doing != l.LastAction || known.batches >= want || progress.Done != known.batches*holdersBatch(l.LastAction) || progress.Total != holders || progress.On != known.on):
+		c.Fault(r, "has %d batches after %s, which takes %d, and that action has ended", known.batches, l.LastAction, want)
+	case under && (progress.Doing != l.LastAction || known.batches >= want || progress.Done != known.batches*batchSize(l.LastAction) || progress.Total != holders || progress.On != known.effectiveDay):
 		c.Fault(r, "says that it is at holder %d of %d of %s, and its events have %d batches of %s", progress.Done, progress.Total, progress.Doing, known.batches, l.LastAction)
 	}
 	if under {
-		c.counted[counterKey(ledger.UnderWayKey, "")]++
+		c.contractCounts[counterKey(ledger.UnderWayKey, "")]++
 	}
 }
 
@@ -270,12 +270,12 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 	if l.LastAction == contract.RedeemEarly {
 		penalty = amountOf(p, "early_redemption_penalty")
 	}
-	each, last := new(big.Int), new(big.Int) // amounts per certificate: of all distributions, and of the last one
+	perCertificate, lastPerCertificate := new(big.Int), new(big.Int) // amounts per certificate: of all distributions, and of the last one
 	distributions := columnNamed(p.Product.Columns, "profit_distributions")
 	rows, _ := distributions.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
-		last = plainAmount(columnNamed(distributions.Of, "per_certificate").Value(row))
-		each.Add(each, last)
+		lastPerCertificate = plainAmount(columnNamed(distributions.Of, "per_certificate").Value(row))
+		perCertificate.Add(perCertificate, lastPerCertificate)
 	}
 	for _, h := range p.Register.Holders {
 		sold.Add(sold, big.NewInt(h.Certificates))
@@ -285,19 +285,19 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 	for _, h := range p.Register.Holders {
 		waits := under && h.Number > progress.Done
 		n := big.NewInt(h.Certificates)
-		has := new(big.Int).Mul(each, n)
+		expected := new(big.Int).Mul(perCertificate, n)
 		if waits && progress.Doing == contract.Profit {
-			has.Sub(has, new(big.Int).Mul(last, n))
+			expected.Sub(expected, new(big.Int).Mul(lastPerCertificate, n))
 		}
 		if p.Status == contract.Redeemed && !waits {
 			full := new(big.Int).Mul(face, n)
-			less := new(big.Int).Mul(penalty, n)
-			if less.Quo(less, sold); less.Cmp(full) > 0 {
-				less = full
+			reduction := new(big.Int).Mul(penalty, n)
+			if reduction.Quo(reduction, sold); reduction.Cmp(full) > 0 {
+				reduction = full
 			}
-			has.Add(has, new(big.Int).Sub(full, less))
+			expected.Add(expected, new(big.Int).Sub(full, reduction))
 		}
-		lines = append(lines, scan.Credit(ledger.Path(currentStem+h.Investor.String()+":current"), p.Asset, has))
+		lines = append(lines, scan.Credit(ledger.Path(currentStem+h.Investor.String()+":current"), p.Asset, expected))
 	}
 	if known.paid != r.Organization.Histories.ExpectedFingerprint(lines) {
 		c.Fault(r, "has paid its holders something else than their parts")
@@ -319,9 +319,9 @@ func amountOf(p *contract.Record, name string) *big.Int {
 	return plainAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
 }
 
-// TakeRow counts a row of a register among the key-value rows of actors; false if the row is of
-// another kind. Its content was compared with the contract's record.
-func (c *Check) TakeRow(key []byte) bool {
+// CountRow counts a key-value row if it belongs to a register; false if it is of another kind. The
+// row's content has been compared with the contract's record already.
+func (c *Check) CountRow(key []byte) bool {
 	if !isRegister(key) {
 		return false
 	}
@@ -331,18 +331,18 @@ func (c *Check) TakeRow(key []byte) bool {
 		c.Report.Breach(findings.RuleStates, "organization %v: a row of a register of holders with key %x, of no contract", c.organization.ID, key)
 		return true
 	}
-	r.read++
+	r.rowsRead++
 	return true
 }
 
 // EndRows compares the number of rows of each register with its record.
 func (c *Check) EndRows() {
 	for id, r := range c.registers {
-		if r.read != r.rows {
-			c.Report.Breach(findings.RuleStates, "organization %v: contract %v has %d rows in its register of holders, and should have %d", c.organization.ID, id, r.read, r.rows)
+		if r.rowsRead != r.requiredRows {
+			c.Report.Breach(findings.RuleStates, "organization %v: contract %v has %d rows in its register of holders, and should have %d", c.organization.ID, id, r.rowsRead, r.requiredRows)
 		}
 	}
 }
 
-// isRegister tells whether a key is that of a row of a register.
+// isRegister tells whether the key of a key-value row is that of a register's row.
 func isRegister(key []byte) bool { return key[0] == contractactor.RegisterRows }

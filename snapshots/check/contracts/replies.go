@@ -13,9 +13,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 3 and 4, cached replies and screenings. A cached reply shows the contract as it was
-// directly after the event before the reply's own. A screening's decision is what the rules of
-// its version give for its input. If a contract names a screening, the screening exists.
+// Rules 3 and 4, cached replies and screenings. The event of a cached reply directly follows an event
+// of a contract, and the reply shows the contract as it was after that event. A screening's decision is
+// what the rules of its version give for its input. If a contract names a screening, the screening
+// exists.
 
 // CheckStaffKey checks a claim on an idempotency key of an organization's staff: it must name a
 // closed month of the organization, a contract with a cached reply, or a screening; false if
@@ -36,28 +37,28 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 		return true // the record never changes and serves as the cached reply
 	}
 	if made.Kind != ledger.Contract || h == nil || h.Marks&scan.HasRow == 0 {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", o.ID, ledger.ClaimIdempotency, scan.Named(made))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.Named(made))
 		return true
 	}
 	reply := scan.Place{Org: o.ID, ID: contractactor.ReplyID(o.ID, key)}
-	c.kept.Keys[reply] = made.ID
-	if _, kept := c.kept.Shown[reply]; !kept {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which is not there",
+	c.cachedReplies.Keys[reply] = made.ID
+	if _, found := c.cachedReplies.Shown[reply]; !found {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which does not exist",
 			o.ID, ledger.ClaimIdempotency, scan.Named(ledger.Source{Kind: ledger.Reply, ID: reply.ID}))
 	}
 	return true
 }
 
-// CheckContractReply checks that a cached reply shows a contract as it was directly after the
-// event before the reply's own. Contracts are read before replies.
+// CheckContractReply checks that a cached reply shows a contract as it was after the contract's event
+// that directly precedes the reply's event. Contracts are read before replies.
 func (c *Check) CheckContractReply(r *scan.Record) {
 	o := r.Organization
 	if r.History.ContractIndex < 0 {
-		c.Fault(r, "is behind no contract's event")
+		c.Fault(r, "does not follow a contract's event")
 		return
 	}
-	was := c.replies.At(r.History.ContractIndex)
-	c.kept.Shown[scan.Place{Org: o.ID, ID: r.Source.ID}] = was.id
+	was := c.repliedMoments.At(r.History.ContractIndex)
+	c.cachedReplies.Shown[scan.Place{Org: o.ID, ID: r.Source.ID}] = was.id
 	if c.Keyring == nil {
 		return
 	}
@@ -67,7 +68,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 		return
 	}
 	if id != was.id {
-		c.Fault(r, "shows contract %v and is behind an event of %v", id, was.id)
+		c.Fault(r, "shows contract %v and follows an event of %v", id, was.id)
 		return
 	}
 	p, err := contract.ReadRecord(id, stored)
@@ -75,7 +76,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 		c.Fault(r, "can't be read: %v", err)
 		return
 	}
-	h := o.Histories.Find(ledger.Source{Kind: ledger.Contract, ID: was.id}) // a contract in a reply has events
+	h := o.Histories.Find(ledger.Source{Kind: ledger.Contract, ID: was.id}) // not nil: the contract has at least the event before the reply
 	l := c.LifecycleOf(h)
 	state := o.Histories.StatesOf(ledger.Contract).Names[was.state]
 	switch {
@@ -95,11 +96,11 @@ func (c *Check) CheckScreening(r *scan.Record) {
 	}
 	c.CheckState(r, string(s.Decision))
 	if s.Ruleset != contract.RulesetVersion {
-		c.Fault(r, "is by the unknown rules %d", s.Ruleset)
+		c.Fault(r, "has the unknown ruleset %d", s.Ruleset)
 		return
 	}
 	if decision, findings := contract.Screen(&s.Input); decision != s.Decision || !slices.Equal(findings, s.Findings) {
-		c.Fault(r, "says %q, and its rules say %q of what was given", s.Decision, decision)
+		c.Fault(r, "has the decision %q, and its rules give %q for the same input", s.Decision, decision)
 	}
 	if r.Stamp.Due != 0 || r.Stamp.Finished != r.Stamp.Updated {
 		c.Fault(r, "is not over")

@@ -15,18 +15,18 @@ import (
 // Limits of attempts from the specification ("Delivery", 3), copied by hand.
 const (
 	maxAttempts     = 6
-	maxKeptAttempts = 48 // the latest attempts that a delivery keeps if it is requested again and again
+	maxKeptAttempts = 48 // a delivery that is requested again and again has only this many attempts, the latest ones
 )
 
-// gaps are the pauses between attempts.
+// gaps are the pauses after the first attempt, after the second, and so on.
 var gaps = [maxAttempts - 1]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
-// maxAttemptTime is longer than any recorded attempt takes, with a pause of the whole
-// machine.
+// maxAttemptTime is longer than any recorded attempt takes, even if the whole machine is suspended
+// meanwhile.
 const maxAttemptTime = 24 * time.Hour
 
-// acknowledges tells whether an answer acknowledges a notification. The channels to operators
-// accept more than one answer.
+// acknowledges tells whether a response with the status acknowledges a notification. On channels to
+// operators statuses other than 2xx may acknowledge too, so there every status is accepted.
 func acknowledges(channel posting.Channel, status int) bool {
 	return !toMerchant(channel) || status >= 200 && status <= 299
 }
@@ -41,18 +41,18 @@ func (d *deliveryReader) checkState(k *notifier.Kept) {
 		d.fault(k.ID, what)
 	}
 	if k.Channel < posting.Webhook || k.Channel > posting.Bulletin || toMerchant(k.Channel) && k.Reached != nil {
-		d.fault(k.ID, "goes by no channel that it could go by")
+		d.fault(k.ID, "has a channel that it can't have")
 	}
 	if key := k.KeyOfWaiting(d.organization.ID); key != nil {
-		d.waiting.Add(d.seed, key)
+		d.requiredWaiting.Add(d.seed, key)
 	}
 }
 
 // stateFault says how a delivery's state differs from the one that follows from its attempts;
-// empty if it does not.
+// empty if it does not differ.
 func stateFault(k *notifier.Kept) string {
 	if k.Round < 0 || k.Round > len(k.Attempts) || len(k.Attempts) > maxKeptAttempts {
-		return "has more attempts before it was asked for again than in all, or too many"
+		return "has a wrong number of attempts before it was requested again, or too many attempts"
 	}
 	round := k.Attempts[k.Round:]
 	if len(round) > maxAttempts {
@@ -60,7 +60,7 @@ func stateFault(k *notifier.Kept) string {
 	}
 	for i := range round {
 		if acknowledged := round[i].Failure == ""; acknowledged && !acknowledges(k.Channel, round[i].Status) {
-			return "was acknowledged by an answer that is none"
+			return "was acknowledged by a response that is no acknowledgement"
 		} else if acknowledged && i < len(round)-1 {
 			return "was tried again after it was acknowledged"
 		}
@@ -77,16 +77,16 @@ func stateFault(k *notifier.Kept) string {
 	case k.State != want:
 		return "is " + k.State.String() + ", and its attempts leave it " + want.String()
 	case (k.State == notifier.Pending) != (k.Next != 0):
-		return "is " + k.State.String() + ", and says that it is tried next, or not when"
+		return "is " + k.State.String() + ", and its next attempt does not fit that state"
 	case k.State == notifier.Pending && toMerchant(k.Channel) && len(round) > 0:
 		return timeFault(round[len(round)-1].At, k.Next, gaps[len(round)-1])
 	}
 	return ""
 }
 
-// timeFault tells that the next attempt is not within the gap after the last one. The attempt
-// may be earlier if somebody requested it. The gap begins at the failure, which may be later
-// than the recorded start of the attempt.
+// timeFault says what is wrong with the time of the next attempt; empty: nothing. The gap after the last
+// attempt begins at its failure, which may be later than its recorded start. The next attempt may be
+// before the end of the gap if somebody requested it.
 func timeFault(before, next ledger.Micros, gap time.Duration) string {
 	switch {
 	case next > before+ledger.Micros((gap+maxAttemptTime)/time.Microsecond):
@@ -97,7 +97,7 @@ func timeFault(before, next ledger.Micros, gap time.Duration) string {
 	return ""
 }
 
-// explain looks up each row, to find missing rows and superfluous ones.
+// explain is called if sums of rows differ. It looks up each row, to find missing and superfluous rows.
 func (d *deliveryReader) explain() error {
 	org := d.organization.ID
 	posted := make(map[notifier.ID]bool)
@@ -112,7 +112,7 @@ func (d *deliveryReader) explain() error {
 			continue // reported before
 		}
 		if key := k.KeyOfWaiting(org); key != nil && !d.hasRow(key) {
-			d.fault(k.ID, "is "+k.State.String()+", and no row says so")
+			d.fault(k.ID, "is "+k.State.String()+", and has no row for that")
 		}
 		if k.Channel == posting.Bulletin && k.Booked >= d.oldest && !posted[k.ID] {
 			d.fault(k.ID, "has no key")
@@ -128,13 +128,13 @@ func (d *deliveryReader) explain() error {
 	return d.Ctx.Err()
 }
 
-// explainPosted looks up the message of a key.
+// explainPosted looks up the message that a row of PostedRows names.
 func (d *deliveryReader) explainPosted(posted map[notifier.ID]bool, id notifier.ID) {
 	switch {
 	case posted[id]:
 		d.fault(id, "has two keys")
 	case id.Booked >= d.oldest && !d.hasRow(notifier.KeyOfKept(id)):
-		d.fault(id, "has a key and is not there")
+		d.fault(id, "has a key and does not exist")
 	}
 	posted[id] = true
 }
@@ -163,7 +163,7 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 			return nil
 		}
 	}
-	d.fault(id, "is said to be one that "+says+", and is none")
+	d.fault(id, "has a row which says that it "+says+", and that is wrong")
 	return d.Interrupted()
 }
 

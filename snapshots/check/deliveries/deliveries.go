@@ -21,8 +21,8 @@ import (
 )
 
 // Rule 6, delivery state. The destination of a notice belongs to the notice's partner. The
-// notice is marked as acknowledged, or a stored delivery has the state that follows from its
-// attempts, or nothing was tried yet; the last is wrong for a notice before the cursor. A
+// notice is marked as acknowledged, or has a stored delivery in the state that follows from its
+// attempts, or has not been tried yet. A notice before the cursor must have been tried. A
 // waiting delivery has exactly one row by due time, a given-up delivery has exactly one row
 // that finds it, and no other delivery has such a row.
 
@@ -38,19 +38,19 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return &Check{Scan: s, organization: o, directory: d}
 }
 
-// OtherRows reads the rows of other rules that are stored among the rows of deliveries.
+// OtherRows reads the rows that are stored among the rows of deliveries and belong to other rules.
 type OtherRows interface {
-	TakeRow(key []byte) (found bool)
+	CountRow(key []byte) (found bool)
 	EndRows() // called after all rows were read
 }
 
 // CheckRows checks the delivery state of each notice. Notices, marks and stored deliveries have
 // the same order, so CheckRows reads them side by side. The rows of waiting and given-up
-// deliveries are ordered by destination: only sums of their hashes are compared.
+// deliveries are ordered by destination, so only sums of their hashes are compared.
 func (c *Check) CheckRows(others OtherRows) error {
 	d := &deliveryReader{
 		Check: c, others: others, seed: maphash.MakeSeed(), marked: make(map[notifier.ID]notifier.Mark),
-		oldest: c.removedBefore(), cursor: c.instant(notifier.CursorRow),
+		oldest: c.removedBefore(), cursor: c.readInstant(notifier.CursorRow),
 	}
 	var stopMarks, stopKept func()
 	d.nextMarks, stopMarks = iter.Pull(c.KVs(c.organization.ID, notifier.MarksRows))
@@ -59,7 +59,7 @@ func (c *Check) CheckRows(others OtherRows) error {
 	defer stopKept()
 	d.advanceMarks()
 	d.advanceKept()
-	if err := c.Rows(c.organization, posting.KVs, d.row); err != nil {
+	if err := c.Rows(c.organization, posting.KVs, d.readRow); err != nil {
 		return err
 	}
 	return d.end()
@@ -78,9 +78,9 @@ type deliveryReader struct {
 	kept                *notifier.Kept
 	marked              map[notifier.ID]notifier.Mark // the marks of the page being read
 
-	seed              maphash.Seed
-	waiting, posted   scan.Multiset // rows that deliveries require
-	waits, postedRows scan.Multiset // rows that are stored
+	seed                            maphash.Seed
+	requiredWaiting, requiredPosted scan.Multiset // rows that deliveries require
+	storedWaiting, storedPosted     scan.Multiset // rows that are stored
 }
 
 func (d *deliveryReader) breach(format string, args ...any) {
@@ -96,8 +96,8 @@ func (d *deliveryReader) fault(id notifier.ID, what string) {
 // operators got a summary.
 var summariesKey = []byte("summaries")
 
-// row reads one key-value row. Marks and deliveries are read along with the notices.
-func (d *deliveryReader) row(key, row []byte) error {
+// readRow reads one key-value row. It skips marks and deliveries, which are read along with the notices.
+func (d *deliveryReader) readRow(key, row []byte) error {
 	key = store.KVKey(key)
 	if d.organization.ID == ledgerdirectory.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
 		return nil
@@ -106,7 +106,7 @@ func (d *deliveryReader) row(key, row []byte) error {
 		d.breach("a KV without a key")
 		return nil
 	}
-	if d.others.TakeRow(key) {
+	if d.others.CountRow(key) {
 		return nil
 	}
 	var err error
@@ -114,14 +114,14 @@ func (d *deliveryReader) row(key, row []byte) error {
 	switch kind := notifier.RowKind(key[0]); kind {
 	case notifier.MarksRows, notifier.KeptRows:
 	case notifier.NoticesRows:
-		err = d.page(key, row)
+		err = d.readPage(key, row)
 	case notifier.RetryRows, notifier.ParkedRows:
 		if _, err = notifier.ReadWaiting(key, row); err == nil {
-			d.waits.Add(d.seed, key)
+			d.storedWaiting.Add(d.seed, key)
 		}
 	case notifier.PostedRows:
 		if id, err = notifier.ReadPosted(key, row); err == nil && id.Booked >= d.oldest {
-			d.postedRows.Add(d.seed, row)
+			d.storedPosted.Add(d.seed, row)
 		}
 	case notifier.CursorRow:
 		_, err = notifier.ReadInstant(key, row)
@@ -134,15 +134,15 @@ func (d *deliveryReader) row(key, row []byte) error {
 	return nil
 }
 
-// page checks the delivery of a page's notices.
-func (d *deliveryReader) page(key, row []byte) error {
+// readPage checks the delivery of a page's notices.
+func (d *deliveryReader) readPage(key, row []byte) error {
 	first, ok := store.ParseNoticePage(store.KeyKV(nil, d.organization.ID, key))
 	if !ok {
-		return nil // reported beside the journal
+		return nil // reported when notices are read along with the events
 	}
 	d.atCursor = d.atCursor || first == d.cursor
 	d.gatherMarks(first)
-	_, _ = readNotices(key, row, func(n *store.Notice) { d.notice(first, n) }) // its errors are reported beside the journal too
+	_, _ = readNotices(key, row, func(n *store.Notice) { d.checkNotice(first, n) }) // its errors are reported there too
 	for _, id := range sortedMarks(d.marked) {
 		d.fault(id, "was acknowledged and is no notice of its page")
 	}
@@ -157,8 +157,8 @@ func sortedMarks(marked map[notifier.ID]notifier.Mark) (ids []notifier.ID) {
 	return ids
 }
 
-// notice checks the delivery of one notice.
-func (d *deliveryReader) notice(page ledger.Micros, n *store.Notice) {
+// checkNotice checks the delivery of one notice.
+func (d *deliveryReader) checkNotice(page ledger.Micros, n *store.Notice) {
 	id := notifier.ID{Booked: n.Booked, Channel: posting.Channel(n.Channel)}
 	d.passKept(id)
 	mark, marked := d.marked[id]
@@ -166,46 +166,46 @@ func (d *deliveryReader) notice(page ledger.Micros, n *store.Notice) {
 	var kept *notifier.Kept
 	if d.kept != nil && d.kept.ID == id {
 		kept = d.kept
-		d.ofNotice(kept, page, n)
+		d.compareWithNotice(kept, page, n)
 		d.advanceKept()
 	}
 	switch {
-	case marked && kept != nil && !askedAgain(kept, &mark):
-		d.fault(id, "was acknowledged at its first attempt, and is "+kept.State.String()+" without having been asked for again")
+	case marked && kept != nil && !requestedAgain(kept, &mark):
+		d.fault(id, "was acknowledged at its first attempt, and is "+kept.State.String()+" without having been requested again")
 	case !marked && kept == nil && page < d.cursor && n.Booked >= d.oldest:
-		d.fault(id, "is neither marked nor kept, and the cursor is behind it: nobody will try it")
+		d.fault(id, "has neither a mark nor a row of its own, and the cursor is past it: it will never be sent")
 	}
-	d.destination(id, n)
+	d.checkDestination(id, n)
 }
 
-// askedAgain tells whether a stored delivery was acknowledged at its first attempt and then
+// requestedAgain tells whether a stored delivery was acknowledged at its first attempt and then
 // requested again.
-func askedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
+func requestedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
 	if kept.Round == 0 || len(kept.Attempts) == 0 {
 		return false
 	}
 	return len(kept.Attempts) == maxKeptAttempts || kept.Attempts[0] == mark.Attempt
 }
 
-// destination checks that the destination of a notice is a terminal of the notice's partner, or
-// the partner.
-func (d *deliveryReader) destination(id notifier.ID, n *store.Notice) {
+// checkDestination checks that the destination of a notice is the notice's partner or a terminal of that
+// partner.
+func (d *deliveryReader) checkDestination(id notifier.ID, n *store.Notice) {
 	h := d.organization.Histories.Find(n.Source)
 	if h == nil || h.Marks&scan.HasRow == 0 {
 		return // the missing event or record is reported elsewhere
 	}
 	number, env, known := d.destinationOf(n.To)
 	if !known {
-		d.fault(id, "goes to nobody who is there")
+		d.fault(id, "has a destination that does not exist")
 		return
 	}
-	if n.Source.Kind == ledger.Transaction && !d.organization.Histories.IsOf(payment.Transactions, number, h, env...) {
+	if n.Source.Kind == ledger.Transaction && !d.organization.Histories.BelongsToPartner(payment.Transactions, number, h, env...) {
 		d.fault(id, "goes to another partner than its transaction's")
 	}
 }
 
-// destinationOf returns the partner to which a destination belongs, and the environments of
-// which the destination is notified.
+// destinationOf returns the partner to which a destination belongs, and the environments whose
+// transactions the destination is notified of.
 func (d *deliveryReader) destinationOf(to ledger.ID) (number int64, envs []money.Env, known bool) {
 	if t := d.directory.Terminal(d.organization.ID, to); t != nil {
 		env, _ := money.ParseEnv(t.Env)
@@ -215,17 +215,17 @@ func (d *deliveryReader) destinationOf(to ledger.ID) (number int64, envs []money
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
-// gatherMarks reads the marks of a page. Marks of a page that does not exist are wrong, unless
-// retention has left them.
+// gatherMarks reads the marks of a page. Marks of a page that does not exist are a fault, unless
+// retention may have removed the page.
 func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 	clear(d.marked)
 	for d.marks.Key != nil && d.markedPage <= page {
 		if d.markedPage < page && d.markedPage >= d.oldest {
-			d.breach("deliveries are marked on a page of notices that is not there")
+			d.breach("deliveries are marked on a page of notices that does not exist")
 		}
 		err := notifier.ReadMarks(d.marks.Key, d.marks.Row, func(m notifier.Mark) {
 			if d.markedPage == page {
-				d.mark(&m)
+				d.addMark(&m)
 			}
 		})
 		if err != nil {
@@ -235,12 +235,12 @@ func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 	}
 }
 
-func (d *deliveryReader) mark(m *notifier.Mark) {
+func (d *deliveryReader) addMark(m *notifier.Mark) {
 	if _, twice := d.marked[m.ID]; twice {
 		d.fault(m.ID, "is marked twice")
 	}
 	if !acknowledges(m.Channel, m.Status) {
-		d.fault(m.ID, "was acknowledged by an answer that is none")
+		d.fault(m.ID, "was acknowledged by a response that is no acknowledgement")
 	}
 	d.marked[m.ID] = *m
 }
@@ -250,7 +250,7 @@ func (d *deliveryReader) advanceMarks() {
 	for {
 		var more bool
 		if d.marks, more = d.nextMarks(); !more || d.marks.Err != nil {
-			d.unread(d.marks.Err)
+			d.reportUnreadable(d.marks.Err)
 			d.marks = scan.KV{}
 			return
 		}
@@ -258,7 +258,7 @@ func (d *deliveryReader) advanceMarks() {
 		if d.markedPage, err = notifier.PageOfMarks(d.marks.Key); err == nil {
 			return
 		}
-		d.unread(err)
+		d.reportUnreadable(err)
 	}
 }
 
@@ -267,12 +267,12 @@ func (d *deliveryReader) advanceKept() {
 	for d.kept = nil; d.kept == nil; {
 		row, more := d.nextKept()
 		if !more || row.Err != nil {
-			d.unread(row.Err)
+			d.reportUnreadable(row.Err)
 			return
 		}
 		kept, err := notifier.ReadKept(row.Key, row.Row)
 		if err != nil {
-			d.unread(err)
+			d.reportUnreadable(err)
 			continue
 		}
 		d.kept = &kept
@@ -281,7 +281,7 @@ func (d *deliveryReader) advanceKept() {
 }
 
 // unread reports rows that can't be read, unless the check is interrupted.
-func (d *deliveryReader) unread(err error) {
+func (d *deliveryReader) reportUnreadable(err error) {
 	if err != nil && d.Ctx.Err() == nil {
 		d.breach("%v", err)
 	}
@@ -311,40 +311,40 @@ func (d *deliveryReader) withoutNotice(k *notifier.Kept) {
 	switch {
 	case k.Channel != posting.Bulletin:
 		if k.Booked >= d.oldest {
-			d.fault(k.ID, "is kept and no notice")
+			d.fault(k.ID, "has a row of its own and no notice")
 		}
 		return
 	case k.Source != ledger.Source{} || k.Page != 0:
-		d.fault(k.ID, "is no event's and says of which it is")
+		d.fault(k.ID, "belongs to no event and names one")
 	}
 	if _, err := alerts.ReadMessage(k.Body); err != nil {
 		d.fault(k.ID, "can't be read")
 	}
 	if _, _, known := d.destinationOf(k.To); !known {
-		d.fault(k.ID, "goes to nobody who is there")
+		d.fault(k.ID, "has a destination that does not exist")
 	}
 	d.Report.Count(findings.RuleNotified, 1)
 	if k.Booked >= d.oldest {
-		d.posted.Add(d.seed, idOf(k))
+		d.requiredPosted.Add(d.seed, idOf(k))
 	}
 }
 
-// idOf returns a message's id in the form in which the row of its key has it.
+// idOf returns a message's id in the form in which rows of PostedRows have it.
 func idOf(k *notifier.Kept) []byte { return notifier.KeyOfKept(k.ID)[1:] }
 
-// ofNotice compares a kept delivery with its notice.
-func (d *deliveryReader) ofNotice(k *notifier.Kept, page ledger.Micros, n *store.Notice) {
+// compareWithNotice compares a stored delivery with its notice.
+func (d *deliveryReader) compareWithNotice(k *notifier.Kept, page ledger.Micros, n *store.Notice) {
 	switch {
 	case k.Source != n.Source || k.Page != page:
-		d.fault(k.ID, "says that it is of another notice")
+		d.fault(k.ID, "names another notice")
 	case k.To != n.To:
-		d.fault(k.ID, "goes elsewhere than its notice")
+		d.fault(k.ID, "has another destination than its notice")
 	case !bytes.Equal(k.Body, n.Body):
-		d.fault(k.ID, "says something else than its notice")
+		d.fault(k.ID, "has another content than its notice")
 	}
 }
 
-// end reads the rows after the last page and compares the sums.
+// end reads the marks and deliveries after the last page and compares the sums.
 func (d *deliveryReader) end() error {
 	d.others.EndRows()
 	d.gatherMarks(1<<63 - 1)
@@ -353,9 +353,9 @@ func (d *deliveryReader) end() error {
 		d.advanceKept()
 	}
 	if d.cursor != 0 && !d.atCursor {
-		d.breach("the cursor of notices is at no page of them")
+		d.breach("the cursor of notices points to none of their pages")
 	}
-	if d.waiting == d.waits && d.posted == d.postedRows {
+	if d.requiredWaiting == d.storedWaiting && d.requiredPosted == d.storedPosted {
 		return nil
 	}
 	return d.explain()

@@ -5,9 +5,9 @@
 // Invariants:
 //  1. Notices are read along with the events, marks and stored deliveries along with the
 //     notices: all are in the order of booking, and only one page of each is in memory.
-//  2. Rows in another order (waiting and given-up deliveries) are compared as sums of hashes;
-//     only if the sums differ is each row looked up.
-//  3. Retention may have removed all or part of what is older than its bound.
+//  2. Rows in another order (waiting and given-up deliveries) are compared as sums of hashes.
+//     Each row is looked up only if the sums differ.
+//  3. Rows that are older than the bound of retention may be missing.
 //
 // Callers: snapshots/check.
 //

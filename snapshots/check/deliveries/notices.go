@@ -19,10 +19,9 @@ import (
 
 // Rule 6, notices and events. If an address was set, each transition of which a merchant is
 // notified has its notice. The counters of a transaction or subscription equal the number of
-// its notices. None may be counted as unaddressed if an address had been set for a minute. Each
-// notice belongs to an event, says what happened in it, and no other notice of the event uses
-// the same channel. The event has the hash of its notices. Retention may have removed old
-// notices.
+// its notices. A transition may be counted as one without an address only if no address had been set for
+// a minute. Each notice belongs to an event and says what happened in it. An event has at most one
+// notice for each channel, and the hash of its notices. Retention may have removed old notices.
 
 // Notices reads one organization's notices along with its events: both are in the order of
 // booking.
@@ -31,23 +30,23 @@ type Notices struct {
 	next   func() (scan.KV, bool)
 	Stop   func()
 	page   []store.Notice // the bodies alias a row and are valid until the next page is read
-	at     int            // index of the next notice
+	index  int            // index of the next notice
 	last   notifier.ID    // the notice that was read last
 	oldest ledger.Micros  // retention may have removed notices that were booked earlier
 	hashed []byte         // the hashed form of the current event's notices
 }
 
-// NoticesOf starts reading the organization's notices. The caller must call Stop.
-func (c *Check) NoticesOf() *Notices {
+// ReadNotices starts reading the organization's notices. The caller must call Stop.
+func (c *Check) ReadNotices() *Notices {
 	n := &Notices{Check: c, oldest: c.removedBefore()}
 	n.next, n.Stop = iter.Pull(c.KVs(c.organization.ID, notifier.NoticesRows))
-	n.advance()
+	n.advancePage()
 	return n
 }
 
-// instant returns the time in a single row of deliveries; 0 if there is no row, or if CheckRows
-// reports the row.
-func (c *Check) instant(kind notifier.RowKind) ledger.Micros {
+// readInstant returns the time in the row of a kind that has only one row; 0 if there is no such row or
+// it can't be read, which CheckRows reports.
+func (c *Check) readInstant(kind notifier.RowKind) ledger.Micros {
 	key := []byte{byte(kind)}
 	row, found, err := c.View.KV(c.organization.ID, key)
 	if err != nil || !found {
@@ -58,14 +57,14 @@ func (c *Check) instant(kind notifier.RowKind) ledger.Micros {
 }
 
 // removedBefore returns the time before which retention may have removed deliveries; 0 if it
-// removed none, or if CheckRetention reports the record.
+// removed none, or if its record can't be read, which CheckRetention reports.
 func (c *Check) removedBefore() ledger.Micros {
 	at, _ := notifier.Removed(c.View, c.organization.ID)
 	return at
 }
 
-// CheckRetention checks the record of the time up to which retention removed deliveries: it was
-// not in the future.
+// CheckRetention checks the record of the time up to which retention removed deliveries. That time must
+// not be later than the record's last event.
 func (c *Check) CheckRetention(r *scan.Record) {
 	at, err := notifier.ReadRetention(r.Payload)
 	switch {
@@ -78,28 +77,28 @@ func (c *Check) CheckRetention(r *scan.Record) {
 	}
 }
 
-// advance reads the next page that has a notice.
-func (n *Notices) advance() {
-	for n.page, n.at = n.page[:0], 0; len(n.page) == 0; {
+// advancePage reads the next page that has a notice.
+func (n *Notices) advancePage() {
+	for n.page, n.index = n.page[:0], 0; len(n.page) == 0; {
 		p, more := n.next()
 		if !more || p.Err != nil {
-			n.unread(p.Err)
+			n.reportUnreadable(p.Err)
 			return
 		}
 		first, err := readNotices(p.Key, p.Row, func(notice *store.Notice) { n.page = append(n.page, *notice) })
 		switch {
 		case err != nil:
-			n.unread(err)
+			n.reportUnreadable(err)
 		case len(n.page) == 0:
 			n.Report.Breach(findings.RuleNotified, "organization %v: a page of notices is empty", n.organization.ID)
 		case n.page[0].Booked != first:
-			n.Report.Breach(findings.RuleNotified, "organization %v: a page of notices lies at another time than its first", n.organization.ID)
+			n.Report.Breach(findings.RuleNotified, "organization %v: a page of notices has another time in its key than its first", n.organization.ID)
 		}
 	}
 }
 
 // unread reports rows that can't be read, unless the check is interrupted.
-func (n *Notices) unread(err error) {
+func (n *Notices) reportUnreadable(err error) {
 	if err != nil && n.Ctx.Err() == nil {
 		n.Report.Breach(findings.RuleNotified, "organization %v: %v", n.organization.ID, err)
 	}
@@ -120,55 +119,56 @@ func readNotices(key, row []byte, fn func(n *store.Notice)) (first ledger.Micros
 // Follow reads the notices up to an event: they must belong to that event.
 func (n *Notices) Follow(e *ledger.Event) {
 	merchant, stream := false, false
-	for len(n.page) > 0 && n.page[n.at].Booked <= e.Booked {
-		notice := &n.page[n.at]
+	for len(n.page) > 0 && n.page[n.index].Booked <= e.Booked {
+		notice := &n.page[n.index]
 		if notice.Booked < e.Booked {
-			n.orphan(notice)
+			n.reportOrphan(notice)
 		} else {
-			n.compare(notice, e)
+			n.compareNotice(notice, e)
 			n.hashed = notice.AppendHashed(n.hashed)
 			merchant = merchant || posting.Channel(notice.Channel) == posting.Webhook
 			stream = stream || posting.Channel(notice.Channel) == posting.Stream
 		}
-		n.pass()
+		n.advanceNotice()
 	}
 	n.compareStored(e)
 	if e.Source.Kind == ledger.Transaction && payment.Notifiable(e) {
-		n.count(e, merchant)
+		n.countEvent(e, merchant)
 	}
 	if n.notifiesOf(e) {
-		n.count(e, stream)
+		n.countEvent(e, stream)
 	}
 }
 
 // End reports notices after the last event.
 func (n *Notices) End() {
 	for len(n.page) > 0 {
-		n.orphan(&n.page[n.at])
-		n.pass()
+		n.reportOrphan(&n.page[n.index])
+		n.advanceNotice()
 	}
 }
 
-// orphan reports a notice without an event.
-func (n *Notices) orphan(notice *store.Notice) {
-	n.Report.Breach(findings.RuleNotified, "organization %v: a notice of %s tells of no event", n.organization.ID, scan.Named(notice.Source))
+// reportOrphan reports a notice without an event.
+func (n *Notices) reportOrphan(notice *store.Notice) {
+	n.Report.Breach(findings.RuleNotified, "organization %v: a notice of %s belongs to no event", n.organization.ID, scan.Named(notice.Source))
 }
 
-// pass moves to the next notice, which must belong to a later event or another channel.
-func (n *Notices) pass() {
-	notice := &n.page[n.at]
+// advanceNotice moves to the next notice. It reports the current notice unless it is of a later event
+// than the previous notice or, for the same event, of a higher channel.
+func (n *Notices) advanceNotice() {
+	notice := &n.page[n.index]
 	id := notifier.ID{Booked: notice.Booked, Channel: posting.Channel(notice.Channel)}
 	if id.Booked < n.last.Booked || id.Booked == n.last.Booked && id.Channel <= n.last.Channel {
 		n.Report.Breach(findings.RuleNotified, "organization %v: the notices of %s are out of order", n.organization.ID, scan.Named(notice.Source))
 	}
 	n.last = id
-	if n.at++; n.at == len(n.page) {
-		n.advance()
+	if n.index++; n.index == len(n.page) {
+		n.advancePage()
 	}
 }
 
-// count adds an event of which a merchant must be notified.
-func (n *Notices) count(e *ledger.Event, notified bool) {
+// countEvent counts an event of which a merchant must be notified.
+func (n *Notices) countEvent(e *ledger.Event, notified bool) {
 	n.Report.Count(findings.RuleNotified, 1)
 	h := n.organization.Histories.FindOrAdd(e.Source)
 	h.Notifications.All++
@@ -183,8 +183,8 @@ func (n *Notices) count(e *ledger.Event, notified bool) {
 	}
 }
 
-// compare checks that a notice says what happened in the event.
-func (n *Notices) compare(notice *store.Notice, e *ledger.Event) {
+// compareNotice checks that a notice says what happened in the event.
+func (n *Notices) compareNotice(notice *store.Notice, e *ledger.Event) {
 	if posting.Channel(notice.Channel) == posting.Operators { // notices to merchants are counted as transitions
 		n.Report.Count(findings.RuleNotified, 1)
 	}
@@ -197,14 +197,14 @@ func (n *Notices) compare(notice *store.Notice, e *ledger.Event) {
 	case e.Source.Kind == ledger.Subscription && posting.Channel(notice.Channel) == posting.Stream:
 		wrong = subscriptionNoticeFault(notice, e)
 	default:
-		wrong = "goes by a channel of which its record says nothing"
+		wrong = "has a channel that is not for its record"
 	}
 	if wrong != "" {
 		n.Report.Breach(findings.RuleNotified, "organization %v: the notice of event %d of %s %s", n.organization.ID, e.Seq, scan.Named(e.Source), wrong)
 	}
 }
 
-// transactionNoticeFault says how the notice differs from the event; empty if it does not.
+// transactionNoticeFault says how a transaction's notice contradicts the event; empty if it does not.
 func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
 	switch posting.Channel(notice.Channel) {
 	case posting.Webhook:
@@ -213,24 +213,24 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string
 		case err != nil:
 			return "can't be read"
 		case !payment.Notifiable(e):
-			return "is of one of which no merchant is notified"
+			return "is about an event of which no merchant is notified"
 		case string(status) != e.To:
-			return "tells of another status"
+			return "has another status"
 		}
 	case posting.Operators:
 		if _, err := alerts.ReadMessage(notice.Body); err != nil {
 			return "can't be read"
 		}
 		if !payment.IsFirstCharge(e) {
-			return "is of one of which no operator is told"
+			return "is about an event of which no operator is notified"
 		}
 	default:
-		return "goes by a channel of which its record says nothing"
+		return "has a channel that is not for its record"
 	}
 	return ""
 }
 
-// subscriptionNoticeFault says how the notice differs from the event; empty if it does not.
+// subscriptionNoticeFault says how a subscription's notice contradicts the event; empty if it does not.
 func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
 	event, progress, err := subscriptionactor.DecodeNotice(notice.Body)
 	_, notified := subscription.Event(e.Name).NotificationName()
@@ -238,15 +238,15 @@ func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong strin
 	case err != nil:
 		return "can't be read"
 	case !notified:
-		return "is of one of which no merchant is told"
+		return "is about an event of which no merchant is notified"
 	case string(event) != e.Name || string(progress.State) != e.To:
-		return "tells of something else"
+		return "has another content than its event"
 	}
 	return ""
 }
 
 // CheckTransaction compares the counters of notices in a transaction's record with the notices.
-// It skips a record that is not at its last event: that is reported elsewhere.
+// It skips a record whose stamp does not match its last event, which is reported elsewhere.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	wrong := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
@@ -256,11 +256,11 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
 	case uint64(counts.All) != uint64(p.Notified)+uint64(p.Unnotified)+uint64(p.Unwanted):
 		wrong("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Notified, p.Unnotified, p.Unwanted, counts.All)
-	case c.directory.ByDefault(r, p) && p.Unwanted != counts.All-counts.ByDefault:
+	case c.directory.NotifiesByDefault(r, p) && p.Unwanted != counts.All-counts.ByDefault:
 		wrong("says that %d transitions were not to be notified of, and its terminal has made no choice", p.Unwanted)
 	case counts.Found > p.Notified, counts.Found+counts.Removed < p.Notified:
 		wrong("has notified of %d transitions, and %d of the notices are there", p.Notified, counts.Found)
-	case p.Unnotified > 0 && c.directory.Reaches(r, p):
+	case p.Unnotified > 0 && c.directory.HadAddress(r, p):
 		wrong("has notified nobody of %d transitions, and an address was set", p.Unnotified)
 	}
 }
@@ -285,11 +285,11 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	switch {
 	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
 	case uint64(counts.All) != p.Notified+p.Unnotified:
-		wrong("has told of %d events and not of %d, and it has %d to tell of", p.Notified, p.Unnotified, counts.All)
+		wrong("has notified of %d events and not of %d, and its events have %d to be notified of", p.Notified, p.Unnotified, counts.All)
 	case uint64(counts.Found) > p.Notified, uint64(counts.Found)+uint64(counts.Removed) < p.Notified:
-		wrong("has told of %d events, and %d of the notices are there", p.Notified, counts.Found)
-	case p.Unnotified > 0 && c.directory.Reaches(r, goesTo):
-		wrong("has told nobody of %d events, and an address was set", p.Unnotified)
+		wrong("has notified of %d events, and %d of the notices are there", p.Notified, counts.Found)
+	case p.Unnotified > 0 && c.directory.HadAddress(r, goesTo):
+		wrong("has notified nobody of %d events, and an address was set", p.Unnotified)
 	}
 }
 

@@ -16,60 +16,60 @@ import (
 
 // MerchantTerminal is a terminal that only configures notifications.
 type MerchantTerminal struct {
-	Setting
-	id       ledger.ID
-	env      string
-	active   bool
-	priority int
-	notified bool // an address is set
+	LastWrite
+	id         ledger.ID
+	env        string
+	active     bool
+	priority   int
+	hasAddress bool // an address is set
 }
 
 // noteAddress records the address of a terminal's notifications.
 func (c *Check) noteAddress(r *scan.Record, t *directory.Terminal, fact *Terminal) {
 	n := &t.Notification
-	fact.notified = n.NotifyURL != ""
-	fact.chooses = n.AllStatuses || n.Statuses != nil
+	fact.hasAddress = n.NotifyURL != ""
+	fact.selectsStatuses = n.AllStatuses || n.Statuses != nil
 	if t.Type != directory.MerchantTerminal {
 		return
 	}
-	of := PartnerKey{Org: r.Organization.ID, Number: t.Partner}
-	c.Facts.merchants[of] = append(c.Facts.merchants[of], MerchantTerminal{
-		Setting: fact.Setting, id: r.Source.ID, env: fact.Env, active: t.Active, priority: t.Settings.Priority, notified: fact.notified,
+	partner := PartnerKey{Org: r.Organization.ID, Number: t.Partner}
+	c.Facts.merchantTerminals[partner] = append(c.Facts.merchantTerminals[partner], MerchantTerminal{
+		LastWrite: fact.LastWrite, id: r.Source.ID, env: fact.Env, active: t.Active, priority: t.Settings.Priority, hasAddress: fact.hasAddress,
 	})
 }
 
-// UnchangedSince tells whether the last write of the record was well before the transaction
-// began.
-func (s *Setting) UnchangedSince(transaction *scan.Record) bool {
+// UnchangedSince tells whether the record was last written well before the transaction began, so that it
+// has not changed since then.
+func (s *LastWrite) UnchangedSince(transaction *scan.Record) bool {
 	return s.Updated+scan.InFlight < transaction.Stamp.Started
 }
 
-// ByDefault tells whether a transaction's merchant was certainly notified of the default
-// statuses: its terminal selects no others, and selected none earlier.
-func (d *Facts) ByDefault(r *scan.Record, p *payment.Record) bool {
+// NotifiesByDefault tells whether a transaction's merchant was certainly notified of the default
+// statuses: its terminal does not select statuses and did not when the transaction began.
+func (d *Facts) NotifiesByDefault(r *scan.Record, p *payment.Record) bool {
 	if p.Terminal == (ledger.ID{}) || slices.ContainsFunc(p.Attempts, wasRefused) {
 		return false
 	}
 	t := d.Terminal(r.Organization.ID, p.Terminal)
-	return t != nil && !t.chooses && t.UnchangedSince(r)
+	return t != nil && !t.selectsStatuses && t.UnchangedSince(r)
 }
 
-// Reaches tells whether an address was certainly set, from before a transaction began, for each
-// of its notifications. A terminal without an address uses its partner's. A transaction without
-// a terminal uses the partner's first notification-only terminal, if there is one.
-func (d *Facts) Reaches(r *scan.Record, p *payment.Record) bool {
+// HadAddress tells whether an address was certainly set for each notification of a transaction, from
+// before the transaction began. A terminal without an address uses its partner's. A transaction without
+// a terminal uses the address of the partner's first notification-only terminal, if there is one.
+func (d *Facts) HadAddress(r *scan.Record, p *payment.Record) bool {
 	org := r.Organization.ID
-	if owner := d.Partner(org, p.Partner); owner != nil && owner.notified && owner.UnchangedSince(r) {
+	if owner := d.Partner(org, p.Partner); owner != nil && owner.hasAddress && owner.UnchangedSince(r) {
 		return true
 	}
 	if p.Terminal == (ledger.ID{}) {
-		return d.merchantReaches(r, p)
+		return d.merchantTerminalHadAddress(r, p)
 	}
 	if slices.ContainsFunc(p.Attempts, wasRefused) {
 		return false // the address of another terminal may have applied
 	}
 	t := d.Terminal(org, p.Terminal)
-	return t != nil && t.notified && t.UnchangedSince(r)
+	return t != nil && t.hasAddress && t.UnchangedSince(r)
 }
 
 // wasRefused tells whether a terminal refused the transaction, so that another one was tried.
@@ -77,11 +77,11 @@ func wasRefused(a payment.Attempt) bool {
 	return a.Outcome == payment.AttemptRefused || a.Outcome == payment.AttemptNotSent
 }
 
-// merchantReaches tells whether the partner's first notification-only terminal has an
-// address.
-func (d *Facts) merchantReaches(r *scan.Record, p *payment.Record) bool {
+// merchantTerminalHadAddress tells whether the partner's first notification-only terminal certainly had
+// an address when the transaction began.
+func (d *Facts) merchantTerminalHadAddress(r *scan.Record, p *payment.Record) bool {
 	var first *MerchantTerminal
-	list := d.merchants[PartnerKey{Org: r.Organization.ID, Number: p.Partner}]
+	list := d.merchantTerminals[PartnerKey{Org: r.Organization.ID, Number: p.Partner}]
 	for i := range list {
 		t := &list[i]
 		switch {
@@ -92,7 +92,7 @@ func (d *Facts) merchantReaches(r *scan.Record, p *payment.Record) bool {
 			first = t
 		}
 	}
-	return first != nil && first.notified
+	return first != nil && first.hasAddress
 }
 
 // before tells whether the terminal precedes another one: by priority, then by id.

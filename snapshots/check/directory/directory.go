@@ -16,7 +16,8 @@ import (
 // Rule 3, records of the directory. Each record is in the state to which its events led. The
 // rule collects the keys that records must have claimed; rule 4 compares them with the claims.
 
-// Read reads a stored record of the directory, without its secrets: a pointer to a record of package ledger/directory.
+// Read reads a stored record of the directory, without its secrets. It returns a pointer to a record type of package
+// ledger/directory.
 func Read(r *scan.Record) (record any, err error) {
 	records, known := directory.Types[r.Source.Kind]
 	if !known {
@@ -33,8 +34,8 @@ var errKind = errors.New("it is of a kind that no machine knows")
 type Check struct {
 	*scan.Scan
 	*Facts
-	limitNames          []limitNames // the limits with the records that they name
-	users               []userNames  // the users and sessions with the records that they name
+	limitReferences     []limitReferences // the limits with the records that they name
+	users               []userReferences  // the users and sessions with the records that they name
 	providerSettlements []providerSettlement
 }
 
@@ -43,17 +44,17 @@ func New(s *scan.Scan) *Check {
 	return &Check{Scan: s, Facts: newFacts()}
 }
 
-// Facts is what other rules need to know of partners, terminals, limits and rates.
+// Facts is what other rules need to know about partners, terminals, limits and rates.
 type Facts struct {
-	partners  map[PartnerKey]*Partner
-	terminals map[scan.Place]*Terminal
-	merchants map[PartnerKey][]MerchantTerminal // by partner
-	Owners    map[scan.Place]int64              // place of the partner's record → number
-	Limits    map[PartnerKey][]*Limit           // by partner
-	Rates     map[scan.Place]*Rate
-	Numbers   map[int64]ledger.ID  // number → id of the partner's record
-	Claimed   map[string]ledger.ID // number → id of the partner that claimed it
-	Made      map[Made]bool        // the records that the answer to a creation may name
+	partners          map[PartnerKey]*Partner
+	terminals         map[scan.Place]*Terminal
+	merchantTerminals map[PartnerKey][]MerchantTerminal // by partner
+	Owners            map[scan.Place]int64              // place of the partner's record → number
+	Limits            map[PartnerKey][]*Limit           // by partner
+	Rates             map[scan.Place]*Rate
+	Numbers           map[int64]ledger.ID  // number → id of the partner's record
+	ClaimedNumbers    map[string]ledger.ID // number → id of the partner that claimed it
+	RecordNames       map[RecordName]bool  // all records, by the names that responses have for them
 }
 
 // PartnerKey is a partner's number in an organization.
@@ -64,43 +65,43 @@ type PartnerKey struct {
 
 // Partner holds the facts about a partner that other rules use.
 type Partner struct {
-	Setting
-	Overdraft map[money.Asset]money.Amount
-	notified  bool // an address is set
+	LastWrite
+	Overdraft  map[money.Asset]money.Amount
+	hasAddress bool // an address is set
 }
 
 // Terminal holds the facts about a terminal that other rules use.
 type Terminal struct {
-	Setting
-	Partner  int64
-	Env      string
-	Settings directory.Settings
-	notified bool // the terminal has an address of its own
-	chooses  bool // it selects the statuses of which it notifies
+	LastWrite
+	Partner         int64
+	Env             string
+	Settings        directory.Settings
+	hasAddress      bool // the terminal has an address of its own
+	selectsStatuses bool // it has its own choice of the statuses of which merchants are notified
 }
 
 // Rate is a stored exchange rate.
 type Rate struct {
-	Setting
+	LastWrite
 	Value string
 }
 
-// Setting holds when a record of the directory was last written.
-type Setting struct {
+// LastWrite says when a record of the directory was last written.
+type LastWrite struct {
 	Changed bool // written again after its creation
 	Updated ledger.Micros
 }
 
-func settingOf(r *scan.Record) Setting { return Setting{r.Stamp.Version > 1, r.Stamp.Updated} }
+func lastWriteOf(r *scan.Record) LastWrite { return LastWrite{r.Stamp.Version > 1, r.Stamp.Updated} }
 
 // ChangedSince tells whether the record may have been different when the transaction was
 // decided.
-func (s *Setting) ChangedSince(transaction *scan.Record) bool {
+func (s *LastWrite) ChangedSince(transaction *scan.Record) bool {
 	return s.Changed && transaction.Stamp.Started < s.Updated+scan.InFlight
 }
 
-// Made identifies a record of the directory as an answer does.
-type Made struct {
+// RecordName identifies a record of the directory as a response does.
+type RecordName struct {
 	Kind ledger.Kind
 	Org  ledger.ID // for an organization's record: the organization's own id
 	Name string    // id, or a partner's number
@@ -109,8 +110,8 @@ type Made struct {
 func newFacts() *Facts {
 	return &Facts{
 		partners: make(map[PartnerKey]*Partner), terminals: make(map[scan.Place]*Terminal), Rates: make(map[scan.Place]*Rate),
-		Limits: make(map[PartnerKey][]*Limit), merchants: make(map[PartnerKey][]MerchantTerminal), Owners: make(map[scan.Place]int64),
-		Numbers: make(map[int64]ledger.ID), Claimed: make(map[string]ledger.ID), Made: make(map[Made]bool),
+		Limits: make(map[PartnerKey][]*Limit), merchantTerminals: make(map[PartnerKey][]MerchantTerminal), Owners: make(map[scan.Place]int64),
+		Numbers: make(map[int64]ledger.ID), ClaimedNumbers: make(map[string]ledger.ID), RecordNames: make(map[RecordName]bool),
 	}
 }
 
@@ -125,7 +126,7 @@ func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
 }
 
 // CheckRecord compares a record of the directory with its history and records the keys that it
-// must have claimed. It returns the name by which answers identify the record.
+// must have claimed. It returns the name by which responses identify the record.
 func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 	name = r.Source.ID.String()
 	switch p := record.(type) {
@@ -137,7 +138,7 @@ func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 	case *directory.User:
 		c.CheckState(r, switchState(p.Active))
 		c.expectClaim(r, ledger.ClaimLogin, p.Login)
-		c.users = append(c.users, userNames{r.Organization, r.Source, p.Partner, ledger.ID{}})
+		c.users = append(c.users, userReferences{r.Organization, r.Source, p.Partner, ledger.ID{}})
 	case *directory.Partner:
 		c.CheckState(r, switchState(p.Active))
 		c.checkPartner(r, p)
@@ -149,7 +150,7 @@ func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 		c.checkRevocable(r, p.Hash, p.Revoked)
 	case *directory.Session:
 		c.checkRevocable(r, p.Hash, p.Revoked)
-		c.users = append(c.users, userNames{r.Organization, r.Source, p.Partner, p.User})
+		c.users = append(c.users, userReferences{r.Organization, r.Source, p.Partner, p.User})
 	case *directory.Settlement:
 		c.CheckState(r, string(directory.StateSettled))
 		c.checkSettlement(r, p)
@@ -162,7 +163,7 @@ func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 		c.CheckState(r, switchState(p.Active))
 		c.checkBlock(r, p)
 	}
-	c.Facts.Made[Made{r.Source.Kind, r.Organization.ID, name}] = true
+	c.Facts.RecordNames[RecordName{r.Source.Kind, r.Organization.ID, name}] = true
 	return name
 }
 
@@ -195,7 +196,7 @@ func (c *Check) checkPartner(r *scan.Record, p *directory.Partner) {
 	}
 	c.Facts.Numbers[p.Number] = r.Source.ID
 	c.Facts.Owners[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = p.Number
-	fact := &Partner{Setting: settingOf(r), Overdraft: make(map[money.Asset]money.Amount), notified: p.NotifyURL != ""}
+	fact := &Partner{LastWrite: lastWriteOf(r), Overdraft: make(map[money.Asset]money.Amount), hasAddress: p.NotifyURL != ""}
 	for _, limit := range p.Overdraft {
 		fact.Overdraft[limit.Asset] = limit.Amount
 	}
@@ -207,15 +208,15 @@ func (c *Check) checkTerminal(r *scan.Record, t *directory.Terminal) {
 		c.Fault(r, "has settings that can't be read")
 		return
 	}
-	fact := &Terminal{Setting: settingOf(r), Partner: t.Partner, Env: t.Env.String(), Settings: t.Settings}
+	fact := &Terminal{LastWrite: lastWriteOf(r), Partner: t.Partner, Env: t.Env.String(), Settings: t.Settings}
 	c.Facts.terminals[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = fact
 	c.noteAddress(r, t, fact)
 }
 
 // checkRate compares a rate with its last event.
 func (c *Check) checkRate(r *scan.Record, p *directory.Rate) {
-	if !r.Organization.Histories.IsIn(r.History, ledger.Rate, p.Value.String()) {
+	if !r.Organization.Histories.IsInState(r.History, ledger.Rate, p.Value.String()) {
 		c.Fault(r, "has another value than its events lead to")
 	}
-	c.Facts.Rates[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = &Rate{settingOf(r), p.Value.String()}
+	c.Facts.Rates[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = &Rate{lastWriteOf(r), p.Value.String()}
 }

@@ -2,11 +2,11 @@
 // keys, users, limits, rates, settlements) and collects the facts that other rules use.
 //
 // Invariants:
-//  1. A record is read by its columns (ledger/directory) without its secrets. That a column cannot
-//     be read, that a required one is missing or that columns contradict each other is a breach.
+//  1. A record is read by its columns (ledger/directory), without its secrets. It is a breach if a
+//     column can't be read, if a required column is missing or if columns contradict each other.
 //  2. Facts grow with the partners, terminals and limits of a store, not with its transactions.
-//  3. A changed setting is no evidence about a transaction that began before the change (Facts
-//     have the time of each last write).
+//  3. Nothing is concluded from a setting about a transaction that began before the setting's last
+//     change (LastWrite).
 //
 // Callers: snapshots/check (each record of the directory), the packages that check books,
 // transactions, deliveries and answers (Facts).

@@ -9,8 +9,8 @@ import (
 // Rule 3, limits and the block list. A limit has a bound, and the partner and the terminal that
 // it names exist. A blocked card is stored as its fingerprint.
 
-// limitNames is a limit and the partner and terminal that it names, which may be read after it.
-type limitNames struct {
+// limitReferences has a limit, and the partner and terminal that it names. They may be read after the limit.
+type limitReferences struct {
 	organization *scan.Organization
 	source       ledger.Source
 	partner      int64
@@ -18,28 +18,28 @@ type limitNames struct {
 	env          string
 }
 
-// checkLimit checks that a limit's bound is in range, and records the limit, and the partner and terminal that it names.
-// That it is of a known kind and scope and has a bound has been checked when it was read.
+// checkLimit checks that a limit's bound is in range, and records the limit and the partner and terminal that it names.
+// Reading the limit has already checked that its kind and scope are known and that it has a bound.
 func (c *Check) checkLimit(r *scan.Record, l *directory.Limit) {
 	if ledger.MaxAmount.Less(l.MaxAmount) || l.MaxCount < 0 || l.MaxCount > directory.MaxCount {
 		c.Fault(r, "has a bound that is out of range")
 	}
-	c.limitNames = append(c.limitNames, limitNames{r.Organization, r.Source, l.Partner, l.Terminal, l.Asset.Env.String()})
-	of := PartnerKey{Org: r.Organization.ID, Number: l.Partner}
-	c.Facts.Limits[of] = append(c.Facts.Limits[of], &Limit{
-		Setting: settingOf(r), ID: r.Source.ID, active: l.Active, Kind: l.Kind, Scope: l.Scope, partner: l.Partner,
-		terminal: l.Terminal, kindOf: string(l.Type), asset: l.Asset,
+	c.limitReferences = append(c.limitReferences, limitReferences{r.Organization, r.Source, l.Partner, l.Terminal, l.Asset.Env.String()})
+	partner := PartnerKey{Org: r.Organization.ID, Number: l.Partner}
+	c.Facts.Limits[partner] = append(c.Facts.Limits[partner], &Limit{
+		LastWrite: lastWriteOf(r), ID: r.Source.ID, active: l.Active, Kind: l.Kind, Scope: l.Scope, partner: l.Partner,
+		terminal: l.Terminal, transactionType: string(l.Type), asset: l.Asset,
 	})
 }
 
 // CheckLimits checks that every limit names a partner of its organization. If it names a
 // terminal, the terminal belongs to that partner and to the limit's environment.
 func (c *Check) CheckLimits() error {
-	for i := range c.limitNames {
-		b := &c.limitNames[i]
+	for i := range c.limitReferences {
+		b := &c.limitReferences[i]
 		r := &scan.Record{Organization: b.organization, Source: b.source}
 		if c.Facts.Partner(b.organization.ID, b.partner) == nil {
-			c.Fault(r, "bounds partner %d, who is not there", b.partner)
+			c.Fault(r, "bounds partner %d, who does not exist", b.partner)
 		}
 		if (b.terminal == ledger.ID{}) {
 			continue
@@ -53,7 +53,7 @@ func (c *Check) CheckLimits() error {
 
 // checkBlock checks that a blocked card is stored as its fingerprint.
 func (c *Check) checkBlock(r *scan.Record, b *directory.Block) {
-	if b.Kind == directory.BlockCard && (len(b.Value) != directory.CardPrintLength || b.Masked == "") {
+	if b.Kind == directory.BlockCard && (len(b.Value) != directory.CardFingerprintLength || b.Masked == "") {
 		c.Fault(r, "is no fingerprint of a card")
 	}
 }

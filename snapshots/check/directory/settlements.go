@@ -10,8 +10,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, settlements. A settlement is with its partner's bank or with a terminal of its
-// partner. Its entries book its amounts.
+// Rule 3, settlements. A settlement moves money between the bank and its partner, or between the bank
+// and the provider of a terminal of its partner. Its entries book its amounts.
 
 // providerSettlement is a settlement with a terminal's provider. It is compared with the
 // terminal after the terminal has been read.
@@ -47,21 +47,20 @@ func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 		key = "terminal/" + p.Terminal.String() + "/" + p.Reference
 	}
 	c.expectClaim(r, ledger.ClaimSettlement, key)
-	first, also := directory.SettlementLists.Of(p)
-	histories.ExpectLists(r.History, first, also...)
+	first, further := directory.SettlementLists.Of(p)
+	histories.ExpectLists(r.History, first, further...)
 }
 
 // withBank returns the lines between the institution's bank account and a partner's account.
 func withBank(p *directory.Settlement, asset money.Asset, amount money.Amount) []scan.Line {
 	in := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(p.Partner), asset, scan.BigAmount(amount))}
-	if p.Out {
+	if p.Outgoing {
 		return scan.Mirror(in)
 	}
 	return in
 }
 
-// fromProvider returns the lines of a provider's payment, from which the provider has deducted
-// its fee.
+// fromProvider returns the lines of a payment from a provider, which has deducted its fee.
 func (c *Check) fromProvider(r *scan.Record, p *directory.Settlement, asset money.Asset, gross money.Amount) []scan.Line {
 	fee := p.Fee
 	c.providerSettlements = append(c.providerSettlements, providerSettlement{r.Organization.ID, r.Source.ID, p.Terminal, p.Partner, asset.Env})
@@ -71,7 +70,7 @@ func (c *Check) fromProvider(r *scan.Record, p *directory.Settlement, asset mone
 	}
 }
 
-// CheckSettlements compares settlements with providers with their partner's terminals.
+// CheckSettlements checks that each settlement with a provider names a terminal of its partner.
 func (c *Check) CheckSettlements(o *scan.Organization) {
 	for _, s := range c.providerSettlements {
 		if s.org != o.ID {

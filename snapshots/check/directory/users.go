@@ -8,29 +8,29 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, users, sessions and tokens. The partner or user as which a user or a session acts
-// exists, and no retired administration token is in force.
+// Rule 3, users, sessions and tokens. If a user or a session acts as a partner, the partner exists. The
+// user of a session exists. No retired administration token is in force.
 
-// userNames is a user or a session and the partner and user that it names, which may be read
-// after it.
-type userNames struct {
+// userReferences has a user or a session, and the partner and user that it names. They may be read after
+// it.
+type userReferences struct {
 	organization *scan.Organization
 	source       ledger.Source
 	partner      int64     // 0: none
 	user         ledger.ID // zero: none
 }
 
-// CheckUsers checks that the user of each session exists, and the partner as which a user or a
-// session acts.
+// CheckUsers checks that the user of each session exists, and that the partner exists as which a user or
+// a session acts.
 func (c *Check) CheckUsers() error {
 	for i := range c.users {
 		p := &c.users[i]
 		r := &scan.Record{Organization: p.organization, Source: p.source}
 		if p.partner > 0 && c.Facts.Partner(p.organization.ID, p.partner) == nil {
-			c.Fault(r, "acts as partner %d, who is not there", p.partner)
+			c.Fault(r, "acts as partner %d, who does not exist", p.partner)
 		}
 		if (p.user != ledger.ID{}) && c.StoredIn(p.organization.ID, ledger.Source{Kind: ledger.User, ID: p.user}) == nil {
-			c.Fault(r, "was begun by a user who is not there")
+			c.Fault(r, "was begun by a user who does not exist")
 		}
 	}
 	return nil

@@ -9,6 +9,6 @@
 // Callers: the packages of the rules (Breach, Count, Skip), snapshots/check, snapshots/backup,
 // cmd/mizan and tests (the report).
 //
-// Rejected: one error value for each finding. A broken store can have millions; the report
-// keeps a counter and the first details.
+// Rejected: one error value for each finding. A broken store can have millions of findings; the report
+// has a counter and the first details.
 package findings

@@ -59,11 +59,11 @@ type Rule struct {
 	Note     string   // what the rule did not compare; empty: it compared everything
 }
 
-// Counts tell how much the check has covered.
+// Counts say how much the check has covered.
 type Counts struct {
 	Organizations, Events, Lines, Accounts, Records, Claims uint64
 
-	KeptAccounts   uint64 // accounts that were kept in memory: all but those that belong to one contract
+	KeptAccounts   uint64 // accounts that were held in memory: all but those that belong to one contract
 	SkippedAnswers uint64 // lines of the answers file that rule 1 does not compare
 	Reread         uint64 // organizations whose checkpoints were read a second time, with the totals of all accounts
 }
@@ -138,7 +138,7 @@ func (r *Report) Skip(rule int) { r.Rules[rule-1].Outcome = Skipped }
 // Count adds to the number of things that a rule has checked.
 func (r *Report) Count(rule int, n uint64) { r.Rules[rule-1].Count += n }
 
-// Breach marks a rule as broken and keeps the detail as one line if there is room.
+// Breach marks a rule as broken. If there is room for another detail, it adds the detail as one line.
 func (r *Report) Breach(rule int, format string, args ...any) {
 	broken := &r.Rules[rule-1]
 	broken.Outcome = Broken
@@ -167,6 +167,6 @@ func oneLine(s string) string {
 	return string(line)
 }
 
-// ErrInput is the error for a file of answers or canaries that can't be read, for an
+// ErrInput is the error for a file of responses or canaries that can't be read, for an
 // organization that does not exist, and for the keyring of another store.
 var ErrInput = errors.New("input")

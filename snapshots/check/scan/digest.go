@@ -11,7 +11,7 @@ import (
 
 // Digest hashes rows in the order in which they are read, with their lengths, so that two
 // different stores have different digests. It leaves out blocks, because the tree's root covers
-// them; due rows, because a server removes them when their time has passed; groups, because
+// them; timers, because a server removes them when their time has passed; groups, because
 // they only tell how the store was written; and checkpoints, because the server writes them
 // when it has time.
 type Digest struct {
@@ -21,7 +21,7 @@ type Digest struct {
 
 func newDigest() *Digest { return &Digest{hash: sha256.New()} }
 
-// Begin starts an organization.
+// Begin starts the part of an organization.
 func (d *Digest) Begin(org ledger.ID) { d.hash.Write(append([]byte{'o'}, org[:]...)) }
 
 func (d *Digest) section(s posting.RowKind) { d.hash.Write([]byte{'s', byte(s)}) }

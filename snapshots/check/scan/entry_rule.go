@@ -8,19 +8,19 @@ type EntryRule uint8
 // The rules.
 const (
 	NoEntry     EntryRule = iota
-	MayHold               // a hold for a payout, as the record requires; none for a payment
+	MayHold               // a hold if the transaction is a payout, no entry if it is a payment
 	MustHold              // a hold
 	MustCapture           // the capture of the hold
 	MustVoid              // the void of the hold
-	MustSettle            // the capture of the hold; without a hold, a posted entry
-	MustRelease           // the void of the hold; without a hold, none
+	MustSettle            // the capture of the hold, or a posted entry if there is no hold
+	MustRelease           // the void of the hold, or no entry if there is no hold
 	MustPost              // a posted entry
 	MayPost               // a posted entry, if there is anything to move
 )
 
-// Phase returns the phase of the entry, which depends on whether the record has a hold; 0:
-// there is no entry.
-func (c EntryRule) Phase(held bool) ledger.Phase {
+// Phase returns the phase of the required entry, which may depend on whether the record has a hold; 0
+// if there must be no entry.
+func (c EntryRule) Phase(hasHold bool) ledger.Phase {
 	switch c {
 	case MayHold, MustHold:
 		return ledger.Pending
@@ -29,12 +29,12 @@ func (c EntryRule) Phase(held bool) ledger.Phase {
 	case MustVoid:
 		return ledger.Void
 	case MustSettle:
-		if held {
+		if hasHold {
 			return ledger.Capture
 		}
 		return ledger.Posted
 	case MustRelease:
-		if held {
+		if hasHold {
 			return ledger.Void
 		}
 	case MustPost, MayPost:

@@ -12,8 +12,8 @@ import (
 // Fingerprint is a short form of the effect of postings on accounts: the sum over all postings,
 // in a prime field, of the debited minus the credited amount, times a random number for the
 // account. It does not depend on the order of the postings or on the split of a partner's
-// balance into available and owed. Fingerprints are additive as entries are; entries that
-// cancel out have the sum 0.
+// balance into available and owed. The fingerprint of several entries is the sum of their
+// fingerprints; it is 0 if the entries cancel out.
 type Fingerprint uint64
 
 // prime is a Mersenne prime. The probability that two different sets of postings have the same

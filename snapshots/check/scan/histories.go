@@ -10,27 +10,27 @@ import (
 	"mizan/ledger/money"
 )
 
-// History is what a record's events tell, in a compact form, because memory holds one for every
+// History is what a record's events tell about it. It is compact, because memory holds one for every
 // record of the store. A hash of 0 means that there is no value.
 type History struct {
 	Last, Held, Settled uint64 // seqs, as in posting.Stamp
 	Started, Updated    ledger.Micros
 	Finished            ledger.Micros // time at which a transaction last reached a final status
-	passed              uint64        // one bit for each state that the record was in
+	visited             uint64        // one bit for each state that the record was in
 	EntryHash           uint64        // fingerprint of the settling entry, or hash of the value of a rate or a closed month
 	HoldFingerprint     Fingerprint   // of the last hold for the transaction's charge
 	NetFingerprint      Fingerprint   // of all the record's entries
 	ClaimHash           uint64        // of the key that the record must have claimed
 	Version             uint32
-	ProviderMoney       int32  // index in Histories.Moved; -1: it moved no money
+	ProviderMoney       int32  // index in Histories.Moved; -1: the record moved no money
 	Refunds             int32  // index of the last refund in Histories.Refunds; -1: none
 	Lists               int32  // index of the lists that must show the record; 0: none
 	TerminalHash        uint32 // of the terminal that has the charge
 	CalledTerminal      uint32 // of the terminal that was last called
-	ContractIndex       int32  // index of a contract's lifecycle, or of the moment that a reply shows; -1: neither
+	ContractIndex       int32  // index of a contract's Lifecycle, or of the contract's moment that a cached reply shows; -1: neither
 	state               uint8
 	ClaimKind           ledger.ClaimKind  // kind of the claim in ClaimHash; 0: none
-	Asking              Asking            // the request to the provider besides the charge
+	OpenRequest         OpenRequest       // the open request to the provider, besides the charge
 	Holds               uint8             // charges that held money when they were sent
 	ListedAtCreation    uint8             // one bit for each of the record's lists: the row of its creation was read
 	ListedAtLastEvent   uint8             // likewise: the row of its last event was read
@@ -50,7 +50,7 @@ const (
 	HasRow          Marks = 1 << iota // its row was read
 	HasClaim                          // its claim was read
 	AtSimulator                       // it is routed to the simulator
-	ChargeBooked                      // its charge is booked, or it is a return
+	ChargeBooked                      // its charge is booked, or it is a return, which is booked
 	BookedLate                        // money arrived after the transaction was closed
 	ChargeReturned                    // a return reverses its charge
 	KeepsCard                         // the record says that a sealed card belongs to it
@@ -65,7 +65,7 @@ type ProviderMoney struct{ Captured, Refunded money.Amount }
 
 // Refund is one attempt to return money, according to its entry.
 type Refund struct {
-	Before               int32 // index of the refund before; -1: this is the first
+	Before               int32 // index of the previous refund; -1: this is the first
 	State                RefundState
 	Fingerprint          Fingerprint
 	Provider, Fees, Dest money.Amount // Dest: in the other asset, if the money was converted
@@ -138,17 +138,17 @@ func (h *Histories) FindOrAdd(s ledger.Source) *History {
 	return h.slab.At(at)
 }
 
-// Money returns the amounts that the record moved on its provider's account.
-func (h *Histories) Money(of *History) *ProviderMoney {
-	if of.ProviderMoney < 0 {
-		of.ProviderMoney = h.Moved.Add(ProviderMoney{})
+// ProviderMoneyOf returns the amounts that the record moved on its provider's account.
+func (h *Histories) ProviderMoneyOf(history *History) *ProviderMoney {
+	if history.ProviderMoney < 0 {
+		history.ProviderMoney = h.Moved.Add(ProviderMoney{})
 	}
-	return h.Moved.At(of.ProviderMoney)
+	return h.Moved.At(history.ProviderMoney)
 }
 
 // RefundsOf returns a transaction's refunds, in order.
-func (h *Histories) RefundsOf(of *History) (list []*Refund) {
-	for at := of.Refunds; at >= 0; at = h.Refunds.At(at).Before {
+func (h *Histories) RefundsOf(history *History) (list []*Refund) {
+	for at := history.Refunds; at >= 0; at = h.Refunds.At(at).Before {
 		list = append(list, h.Refunds.At(at))
 	}
 	slices.Reverse(list)
@@ -174,25 +174,25 @@ func (h *Histories) StatesOf(kind ledger.Kind) *States {
 	return s
 }
 
-// IsIn tells whether the record's events have led to the state; the empty state means that
+// IsInState tells whether the record's events have led to the state; the empty state means that
 // there are no events. A rate's states are its values, which are unbounded, and a closed
-// month's state holds a hash: for both kinds only the hash of the last value is kept.
-func (h *Histories) IsIn(of *History, kind ledger.Kind, state string) bool {
+// month's state contains a hash. For these two kinds a History has only the hash of the last state.
+func (h *Histories) IsInState(history *History, kind ledger.Kind, state string) bool {
 	if kind == ledger.Rate || kind == ledger.Period {
-		return of.EntryHash == h.ValueHash(state)
+		return history.EntryHash == h.ValueHash(state)
 	}
-	return h.StatesOf(kind).Name(of) == state
+	return h.StatesOf(kind).Name(history) == state
 }
 
-// Enter records that an event has led the record to the state.
-func (h *Histories) Enter(of *History, kind ledger.Kind, state string) {
+// EnterState records that an event has led the record to the state.
+func (h *Histories) EnterState(history *History, kind ledger.Kind, state string) {
 	if kind == ledger.Rate || kind == ledger.Period {
-		of.EntryHash = h.ValueHash(state)
+		history.EntryHash = h.ValueHash(state)
 		return
 	}
 	states := h.StatesOf(kind)
-	of.state = states.Code(state)
-	of.passed |= 1 << of.state
+	history.state = states.Code(state)
+	history.visited |= 1 << history.state
 }
 
 // ValueHash returns the hash of a rate's or a closed month's value; 0 if it has none.
@@ -227,16 +227,16 @@ func (s *States) Code(name string) uint8 {
 	return code
 }
 
-// Was tells whether the record was ever in the state.
-func (s *States) Was(h *History, name string) bool {
+// WasIn tells whether the record was ever in the state.
+func (s *States) WasIn(h *History, name string) bool {
 	code, known := s.Codes[name]
-	return known && h.passed&(1<<code) != 0
+	return known && h.visited&(1<<code) != 0
 }
 
 // Name returns the current state of the record.
 func (s *States) Name(h *History) string { return s.Names[h.state] }
 
-// Slab is a list that grows without being copied.
+// Slab is a list that grows without being copied. Pointers to its values stay valid.
 type Slab[T any] struct {
 	blocks [][]T
 	n      int32

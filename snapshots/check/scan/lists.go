@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// listSets holds the sets of lists that must show records. Most records share a set with many
-// others, so that a history needs only the set's index. Set 0 is empty.
+// listSets holds the sets of lists that must show records. Many records have the same set, so a
+// history needs only the set's index. Set 0 is empty.
 type listSets struct {
 	sets  [][]ledger.List
 	index map[string]int32 // from the keys of the lists, one after the other
@@ -16,15 +16,15 @@ type listSets struct {
 }
 
 // ExpectLists records that the lists must show the record. A zero first list stands for no list.
-func (h *Histories) ExpectLists(of *History, first ledger.List, also ...ledger.List) {
+func (h *Histories) ExpectLists(history *History, first ledger.List, further ...ledger.List) {
 	s := &h.lists
 	if first == (ledger.List{}) {
-		of.Lists = 0
+		history.Lists = 0
 		return
 	}
 	s.key = append(s.key[:0], first[:]...)
-	for i := range also {
-		s.key = append(s.key, also[i][:]...)
+	for i := range further {
+		s.key = append(s.key, further[i][:]...)
 	}
 	at, known := s.index[string(s.key)]
 	if !known {
@@ -33,40 +33,40 @@ func (h *Histories) ExpectLists(of *History, first ledger.List, also ...ledger.L
 		}
 		at = int32(len(s.sets))
 		s.index[string(s.key)] = at
-		s.sets = append(s.sets, append([]ledger.List{first}, also...))
+		s.sets = append(s.sets, append([]ledger.List{first}, further...))
 	}
-	of.Lists = at
+	history.Lists = at
 }
 
-func (h *Histories) listsOf(of *History) []ledger.List {
-	if of.Lists == 0 {
+func (h *Histories) listsOf(history *History) []ledger.List {
+	if history.Lists == 0 {
 		return nil
 	}
-	return h.lists.sets[of.Lists]
+	return h.lists.sets[history.Lists]
 }
 
-// MustShow tells whether the list must show the record. The bit is the list's among the record's
-// lists.
-func (h *Histories) MustShow(list ledger.List, of *History) (bit uint8, ok bool) {
-	at := slices.Index(h.listsOf(of), list)
+// MustShow tells whether the list must show the record. The bit stands for the list in ListedAtCreation
+// and ListedAtLastEvent.
+func (h *Histories) MustShow(list ledger.List, history *History) (bit uint8, ok bool) {
+	at := slices.Index(h.listsOf(history), list)
 	return 1 << max(at, 0), at >= 0
 }
 
-// IsOf tells whether the record must be in one of a partner's lists of that name: in those
-// environments or, if none is given, in any.
-func (h *Histories) IsOf(lists ledger.PartnerList, partner int64, of *History, envs ...money.Env) bool {
+// BelongsToPartner tells whether one of the partner's lists must show the record: a list for one of the
+// environments or, if none is given, for any environment.
+func (h *Histories) BelongsToPartner(lists ledger.PartnerList, partner int64, history *History, envs ...money.Env) bool {
 	if len(envs) == 0 {
 		envs = []money.Env{money.Prod, money.Test}
 	}
 	return slices.ContainsFunc(envs, func(env money.Env) bool {
-		_, ok := h.MustShow(lists.Of(partner, env), of)
+		_, ok := h.MustShow(lists.Of(partner, env), history)
 		return ok
 	})
 }
 
-// IsListed tells whether each of its lists has the row of the record's creation and, if changes have
+// IsListed tells whether each of the record's lists has the row of its creation and, if changes have
 // rows too, the row of its last event.
-func (h *Histories) IsListed(of *History, changes bool) bool {
-	all := uint8(1<<len(h.listsOf(of)) - 1)
-	return of.ListedAtCreation == all && (!changes || of.ListedAtLastEvent == all)
+func (h *Histories) IsListed(history *History, changes bool) bool {
+	all := uint8(1<<len(h.listsOf(history)) - 1)
+	return history.ListedAtCreation == all && (!changes || history.ListedAtLastEvent == all)
 }

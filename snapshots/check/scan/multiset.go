@@ -2,8 +2,8 @@ package scan
 
 import "hash/maphash"
 
-// Multiset is a short form of a set of keys: their number and the sum of their hashes. It does
-// not depend on their order.
+// Multiset represents a set of keys by their number and the sum of their hashes, which do not depend on
+// the order of the keys.
 type Multiset struct{ n, sum uint64 }
 
 // Add adds a key.

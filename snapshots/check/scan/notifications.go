@@ -4,7 +4,7 @@ package scan
 // merchant is notified.
 type NotificationCounts struct {
 	All       uint32
-	ByDefault uint32 // of which merchants are notified by default
-	Found     uint32 // with a notice
-	Removed   uint32 // without a notice, which retention may have removed
+	ByDefault uint32 // those of which merchants are notified by default
+	Found     uint32 // those with a notice
+	Removed   uint32 // those without a notice, if retention may have removed it
 }

@@ -14,18 +14,18 @@ const (
 	Operations
 )
 
-// Asking is a transaction's open request to its provider, besides the charge itself. The zero
-// value means none.
-type Asking uint8
+// OpenRequest is a transaction's open request to its provider, besides the charge itself. The zero
+// value means that there is none.
+type OpenRequest uint8
 
 // The requests of a transaction.
 const (
-	AskingNothing Asking = iota
-	AskingCapture
-	AskingVoid
-	AskingLapse // a void because the hold is too old or the payer did not act
-	AskingRefund
-	AskingGiveBack
+	NoRequest OpenRequest = iota
+	CaptureRequest
+	VoidRequest
+	LapseRequest // a void because the hold is too old or the payer did not act
+	RefundRequest
+	LateRefundRequest // returns money that arrived after the transaction was closed
 )
 
 // SimulatorRoute is the route whose provider keeps a log in the data directory.

@@ -17,8 +17,8 @@ const (
 	OwedHead, OwedTail           = "A:partner:", ":receivable"
 )
 
-// PartnerLine returns one common name for the two accounts between which a partner's balance is
-// split. Other paths are returned as they are.
+// PartnerLine returns the same name for the two accounts between which a partner's balance is
+// split. It returns other paths as they are.
 func PartnerLine(path ledger.Path) string {
 	s := string(path)
 	if number, ok := Between(s, OwedHead, OwedTail); ok {
@@ -30,8 +30,8 @@ func PartnerLine(path ledger.Path) string {
 	return s
 }
 
-// AvailableTo returns the partner whose available balance the account is.
-func AvailableTo(path ledger.Path) (number int64, ok bool) {
+// AvailableBalanceOwner returns the number of the partner whose available balance is on the account.
+func AvailableBalanceOwner(path ledger.Path) (number int64, ok bool) {
 	digits, ok := Between(string(path), AvailableHead, AvailableTail)
 	if !ok {
 		return 0, false
@@ -48,8 +48,8 @@ func Between(s, head, tail string) (string, bool) {
 	return s[len(head) : len(s)-len(tail)], true
 }
 
-// counterpartyAccounts are the names of accounts that belong to the other party of a contract:
-// their balances may remain after the contract has ended.
+// counterpartyAccounts are the names of accounts that belong to the other party of a contract. They may
+// have balances after the contract has ended.
 var counterpartyAccounts = []string{"customer", "partner_receivable"}
 
 // OwnerContract returns the contract to which the account belongs, according to its path.

@@ -22,10 +22,10 @@ func SameAsset(postings []ledger.Posting) bool {
 	return true
 }
 
-// ProviderHead is the prefix of the paths of accounts of what providers owe.
+// ProviderHead is the prefix of the paths of providers' accounts, which have the amounts that providers owe.
 const ProviderHead = "A:provider:"
 
-// OnProvider returns the amount and the side of an entry on a provider's account.
+// OnProvider returns the net amount and the side that an entry posts on providers' accounts.
 func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 	sum := SumOf(postings, func(p *ledger.Posting) bool { return strings.HasPrefix(string(p.Account), ProviderHead) })
 	if sum.Negative {
@@ -35,10 +35,10 @@ func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 }
 
 // SumOf returns the debits minus the credits of the selected postings.
-func SumOf(postings []ledger.Posting, of func(*ledger.Posting) bool) (sum money.Signed) {
+func SumOf(postings []ledger.Posting, selected func(*ledger.Posting) bool) (sum money.Signed) {
 	for i := range postings {
-		if of(&postings[i]) {
-			sum, _ = sum.Add(Net(&postings[i])) // Unbalanced has checked the range
+		if selected(&postings[i]) {
+			sum, _ = sum.Add(Net(&postings[i])) // PostingsFault has checked the range
 		}
 	}
 	return sum
@@ -51,8 +51,8 @@ type Hold struct {
 	Forced   bool
 }
 
-// Unbalanced says what is wrong with an entry's postings; empty if nothing is.
-func Unbalanced(postings []ledger.Posting) string {
+// PostingsFault says what is wrong with an entry's postings; empty if nothing is.
+func PostingsFault(postings []ledger.Posting) string {
 	if len(postings) < 2 {
 		return "has fewer than two postings"
 	}

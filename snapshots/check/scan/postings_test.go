@@ -62,7 +62,7 @@ func TestUnbalancedEntriesAreNamed(t *testing.T) {
 		{"bank D 5 USD prod, I:fees C 5 USD prod", "has a posting without an account"},
 		{"A:bank D 5 USD prod", "has fewer than two postings"},
 	} {
-		if got := Unbalanced(parsePostings(t, c.lines)); got != c.want {
+		if got := PostingsFault(parsePostings(t, c.lines)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.lines, got, c.want)
 		}
 	}

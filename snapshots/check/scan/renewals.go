@@ -15,7 +15,7 @@ type Subscriptions struct {
 	ByTransaction map[ledger.ID]Renewal              // Renewals by the transaction's id
 }
 
-// SubscriptionHistory is a subscription's record, with the counts of its events.
+// SubscriptionHistory has a subscription's record and the numbers of its events.
 type SubscriptionHistory struct {
 	Begun, Paid, Unpaid uint64 // renewals, according to events
 	Record              *subscription.Record
@@ -23,17 +23,17 @@ type SubscriptionHistory struct {
 
 // Renewal is a renewal according to its transaction.
 type Renewal struct {
-	ID     ledger.ID
-	Says   payment.Renewal
-	Amount money.Amount
-	Asset  money.Asset
-	Paid   bool
-	Over   bool
-	Owner  int64
+	ID      ledger.ID
+	Details payment.Renewal
+	Amount  money.Amount
+	Asset   money.Asset
+	Paid    bool
+	Ended   bool
+	Partner int64
 }
 
-// Of returns a subscription's history, and creates it if it does not exist.
-func (s *Subscriptions) Of(id ledger.ID) *SubscriptionHistory {
+// HistoryOf returns a subscription's history, and creates it if it does not exist.
+func (s *Subscriptions) HistoryOf(id ledger.ID) *SubscriptionHistory {
 	if s.Histories == nil {
 		s.Histories = make(map[ledger.ID]*SubscriptionHistory)
 	}

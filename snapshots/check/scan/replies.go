@@ -15,8 +15,8 @@ func KeyOwner(owner []byte) (s ledger.Source, ok bool) {
 // Replies holds the cached replies to requests with idempotency keys, of all organizations.
 // Keys and replies are compared after both have been read.
 type Replies struct {
-	Shown map[Place]ledger.ID // cached reply → the transaction or contract that it shows; zeros: not known
-	Keys  map[Place]ledger.ID // place of a key's cached reply → the record that the key was used for
+	Shown map[Place]ledger.ID // cached reply → the transaction or contract that it shows; the zero id: not known
+	Keys  map[Place]ledger.ID // cached reply → the record for which its key was used
 }
 
 // NewReplies returns an empty Replies.

@@ -23,7 +23,7 @@ type Scan struct {
 	View    *posting.View
 	Report  *findings.Report
 	Digest  *Digest
-	Keyring actors.Sealer // nil: none
+	Keyring actors.Sealer // opens cached replies; nil: they are not opened
 
 	Organizations map[ledger.ID]*Organization
 	LastGroup     uint64 // the last durable group
@@ -55,8 +55,8 @@ func (c *Scan) OrganizationOf(id ledger.ID) *Organization {
 	return o
 }
 
-// ReadSection reads a section for a rule. If rows can't be read, the rule is broken and the
-// check continues. The only error is the context's.
+// ReadSection calls scan to read a section for a rule. If rows can't be read, the rule is broken and
+// the check continues. ReadSection returns only the context's error.
 func (c *Scan) ReadSection(rule int, scan func() error) error {
 	if err := c.Ctx.Err(); err != nil {
 		return err
@@ -68,10 +68,10 @@ func (c *Scan) ReadSection(rule int, scan func() error) error {
 	return c.Ctx.Err()
 }
 
-// everyNth is the number of rows between two checks of the context.
+// everyNth is the number of calls of Interrupted for one check of the context.
 const everyNth = 4096
 
-// Interrupted returns the context's error. It looks only once in a few thousand calls.
+// Interrupted returns the context's error. It checks the context only once in everyNth calls.
 func (c *Scan) Interrupted() error {
 	if c.seen++; c.seen%everyNth == 0 {
 		return c.Ctx.Err()
@@ -79,8 +79,8 @@ func (c *Scan) Interrupted() error {
 	return nil
 }
 
-// Rows adds a section to the digest and calls fn with each row. Checkpoints are not added: they
-// are read along with the journal.
+// Rows adds a section to the digest and calls fn with each row. It skips checkpoints, which are read
+// along with the journal.
 func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte) error) error {
 	c.Digest.section(s)
 	return c.View.Rows(o.ID, s, func(key, row []byte) (bool, error) {
@@ -95,7 +95,7 @@ func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte)
 	})
 }
 
-// StoredIn returns the history of a record whose row has been read; nil if there is none.
+// StoredIn returns the history of a record whose row has been read; nil if there is no such record.
 func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 	o := c.Organizations[org]
 	if o == nil {
@@ -109,11 +109,11 @@ func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 
 // KV is a key-value row of the actors, or the error that ended the reading.
 type KV struct {
-	Key, Row []byte // valid until the next one is read
+	Key, Row []byte // valid until the next row is read
 	Err      error
 }
 
-// KVs returns an organization's key-value rows of one kind, and the error, if any, at the end.
+// KVs iterates over an organization's key-value rows of one kind. If reading fails, the last element has the error.
 func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	return func(yield func(KV) bool) {
 		err := c.View.KVsAscending(org, []byte{byte(kind)}, nil, func(key, row []byte) (bool, error) {
@@ -125,8 +125,8 @@ func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	}
 }
 
-// InFlight is longer than any decision needs to reach the journal: a decision made before a
-// setting was changed may be booked after the change.
+// InFlight is longer than any decision takes to reach the journal. Within that time after a change of
+// a setting, decisions that were made with the old value may still be booked.
 const InFlight = ledger.Micros(time.Minute / time.Microsecond)
 
 // SortedIDs returns the ids of a set, in order.
@@ -134,5 +134,5 @@ func SortedIDs(set map[ledger.ID]bool) []ledger.ID {
 	return slices.SortedFunc(maps.Keys(set), func(a, b ledger.ID) int { return bytes.Compare(a[:], b[:]) })
 }
 
-// Place is an id in an organization.
+// Place is a record's id with its organization.
 type Place struct{ Org, ID ledger.ID }

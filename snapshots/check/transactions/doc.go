@@ -10,5 +10,5 @@
 //
 // Callers: snapshots/check (events and records), snapshots/check/answers (Past, PastSubscriptions).
 //
-// Rejected: calling payment.Decide again for each event. A bug in it would confirm itself.
+// Rejected: calling payment.Decide again for each event. A bug in payment.Decide would not be found.
 package transactions

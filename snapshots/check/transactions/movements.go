@@ -11,7 +11,7 @@ import (
 
 // Rule 3, entries of transactions and settlements. The events that move money have entries. The
 // entries close the record's holds, and move no more than was held or captured. Money that
-// arrives after a transaction is closed stays in suspense until it is given back.
+// arrives after a transaction is closed stays on the suspense account until it is refunded.
 
 // FollowEntry adds an event's entry to the record's history.
 func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) {
@@ -66,9 +66,9 @@ func (c *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint
 		c.noteSettled(h, amount, m)
 	case payment.GaveBack:
 		if h.NetFingerprint != 0 {
-			c.EventFault(c.organization.ID, e, "it does not give back what is in suspense")
+			c.EventFault(c.organization.ID, e, "it does not refund the amount in suspense")
 		}
-		c.addTo(&histories.Money(h).Refunded, amount, e)
+		c.addTo(&histories.ProviderMoneyOf(h).Refunded, amount, e)
 	case payment.Refund, payment.RefundDone, payment.RefundRefused, payment.FurtherRefundRefused:
 		c.followRefund(h, e, m)
 	}
@@ -80,13 +80,13 @@ func (c *Check) noteSettled(h *scan.History, amount money.Amount, m scan.Fingerp
 		h.Marks |= scan.ChargeBooked
 	}
 	h.EntryHash = uint64(m)
-	c.organization.Histories.Money(h).Captured = amount
+	c.organization.Histories.ProviderMoneyOf(h).Captured = amount
 }
 
 // followRefund records a refund's intent or its outcome.
 func (c *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprint) {
 	histories := c.organization.Histories
-	money := histories.Money(h)
+	money := histories.ProviderMoneyOf(h)
 	if payment.Event(e.Name) == payment.Refund {
 		r := scan.Refund{Before: h.Refunds, Fingerprint: m}
 		r.Provider, _ = scan.OnProvider(e.Entry.Postings)
@@ -94,7 +94,7 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprin
 		r.Dest = onDestination(e.Entry.Postings)
 		h.Refunds = histories.Refunds.Add(r)
 		if all, err := money.Refunded.Add(r.Provider); err != nil || money.Captured.Less(all) {
-			c.EventFault(c.organization.ID, e, "more is given back than was captured")
+			c.EventFault(c.organization.ID, e, "more is refunded than was captured")
 		}
 		return
 	}
@@ -113,8 +113,8 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprin
 	c.addTo(&money.Refunded, r.Provider, e)
 }
 
-// followReturn checks that a return, which is a transaction of its own, mirrors the rest of the
-// charge whose entry it reverses.
+// followReturn checks the entry of a return, which is a transaction of its own: it must mirror the part
+// of the reversed charge that was not refunded before.
 func (c *Check) followReturn(e *ledger.Event, m scan.Fingerprint) {
 	reversed, _, found, err := c.View.Event(c.organization.ID, e.Entry.Reverses)
 	var original *scan.History
@@ -162,8 +162,8 @@ func onDestination(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.FXPosition && p.Asset != source }).Abs
 }
 
-// EntryRules is POSTINGS' table "Payments", copied by hand. An event that is not in it
-// carries no entry.
+// EntryRules is POSTINGS' table "Payments", copied by hand. An event that is not in the table has no
+// entry.
 var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.Authorise:            scan.MayHold,
 	payment.HoldPayment:          scan.MustHold,
@@ -183,8 +183,9 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.GaveBack:             scan.MustPost,
 }
 
-// Finishes tells whether the step takes a transaction to a final status (specification,
-// "finished"). A refused refund returns to the final status that the transaction had before.
+// Finishes tells whether the step sets the time at which the transaction finished (specification,
+// "finished"): it leads to a final status. A refused refund, which only returns a transaction to the
+// final status that it had before, does not.
 func Finishes(from, to payment.Status) bool {
 	switch from {
 	case to:

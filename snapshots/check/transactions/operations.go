@@ -8,47 +8,47 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, intents. A transaction has one open request to its provider at a time, and each
-// outcome has its intent before it.
+// Rule 3, intents. A transaction has one open request to its provider at a time, and its intent
+// precedes each outcome.
 
 // intent is an event that is durable before its call is made.
 type intent struct {
-	call scan.Operation
-	asks scan.Asking // the request that is open until an outcome ends it
+	call  scan.Operation
+	opens scan.OpenRequest // the request that is open until an outcome ends it
 }
 
-// intents are the events that precede a call.
+// intents has the events that precede a call.
 var intents = map[payment.Event]intent{
 	payment.Authorise: {call: scan.CallCharge},
 	payment.Submit:    {call: scan.CallComplete},
-	payment.Commit:    {scan.CallCapture, scan.AskingCapture},
-	payment.Cancel:    {scan.CallVoid, scan.AskingVoid},
-	payment.Lapse:     {scan.CallVoid, scan.AskingLapse},
-	payment.Refund:    {scan.CallRefund, scan.AskingRefund},
-	payment.GiveBack:  {scan.CallRefund, scan.AskingGiveBack},
+	payment.Commit:    {scan.CallCapture, scan.CaptureRequest},
+	payment.Cancel:    {scan.CallVoid, scan.VoidRequest},
+	payment.Lapse:     {scan.CallVoid, scan.LapseRequest},
+	payment.Refund:    {scan.CallRefund, scan.RefundRequest},
+	payment.GiveBack:  {scan.CallRefund, scan.LateRefundRequest},
 }
 
-// outcomes are the events that end an intent, each with the intents that it may end. A
-// requested void, and a hold that is too old, end in failed; a transaction whose payer did not
-// act is rejected (DECISIONS, "Payments").
-var outcomes = map[payment.Event][]scan.Asking{
-	payment.Capture:              {scan.AskingCapture},
-	payment.CommitRefused:        {scan.AskingCapture},
-	payment.Void:                 {scan.AskingVoid, scan.AskingLapse},
-	payment.Expire:               {scan.AskingLapse},
-	payment.VoidFailed:           {scan.AskingVoid, scan.AskingLapse},
-	payment.RefundDone:           {scan.AskingRefund},
-	payment.RefundRefused:        {scan.AskingRefund},
-	payment.FurtherRefundRefused: {scan.AskingRefund},
-	payment.GaveBack:             {scan.AskingGiveBack},
-	payment.GiveBackFailed:       {scan.AskingGiveBack},
+// outcomes has the events that end an open request, each with the requests that it may end. A
+// requested void, and a hold that is too old, end in the status failed; a transaction whose payer did
+// not act is rejected (DECISIONS, "Payments").
+var outcomes = map[payment.Event][]scan.OpenRequest{
+	payment.Capture:              {scan.CaptureRequest},
+	payment.CommitRefused:        {scan.CaptureRequest},
+	payment.Void:                 {scan.VoidRequest, scan.LapseRequest},
+	payment.Expire:               {scan.LapseRequest},
+	payment.VoidFailed:           {scan.VoidRequest, scan.LapseRequest},
+	payment.RefundDone:           {scan.RefundRequest},
+	payment.RefundRefused:        {scan.RefundRequest},
+	payment.FurtherRefundRefused: {scan.RefundRequest},
+	payment.GaveBack:             {scan.LateRefundRequest},
+	payment.GiveBackFailed:       {scan.LateRefundRequest},
 }
 
-// continuations are the events that leave an intent open, each with the intents that it may
+// continuations has the events that leave an open request open, each with the requests that it may
 // follow; nil: all.
-var continuations = map[payment.Event][]scan.Asking{
+var continuations = map[payment.Event][]scan.OpenRequest{
 	payment.Await:         nil,
-	payment.RefundPending: {scan.AskingRefund},
+	payment.RefundPending: {scan.RefundRequest},
 }
 
 // FollowIntent checks that a transaction has one open request to its provider at a time, each
@@ -57,45 +57,45 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	name := payment.Event(e.Name)
 	ends, isOutcome := outcomes[name]
 	if name == payment.Expire && e.From == string(payment.Created) {
-		isOutcome = false // the payer did not come, so the provider was asked for nothing
+		isOutcome = false // the payer did not come, so there was no request to the provider
 	}
 	waits, isWait := continuations[name]
 	switch {
-	case isOutcome && !slices.Contains(ends, h.Asking):
-		c.EventFault(c.organization.ID, e, "nothing that leads to it was asked of the provider")
-	case name == payment.Void && h.Asking == scan.AskingLapse && !payment.Status(e.From).Held():
-		c.EventFault(c.organization.ID, e, "the payer's time was over, and it is not rejected for it")
+	case isOutcome && !slices.Contains(ends, h.OpenRequest):
+		c.EventFault(c.organization.ID, e, "it has no matching request to the provider")
+	case name == payment.Void && h.OpenRequest == scan.LapseRequest && !payment.Status(e.From).Held():
+		c.EventFault(c.organization.ID, e, "the payer did not act in time, and it is not rejected")
 	case isOutcome:
-	case isWait && waits != nil && !slices.Contains(waits, h.Asking):
-		c.EventFault(c.organization.ID, e, "nothing that it goes on with was asked of the provider")
-	case !isWait && h.Asking != scan.AskingNothing:
+	case isWait && waits != nil && !slices.Contains(waits, h.OpenRequest):
+		c.EventFault(c.organization.ID, e, "it continues no request to the provider")
+	case !isWait && h.OpenRequest != scan.NoRequest:
 		c.EventFault(c.organization.ID, e, "it comes while another operation is under way")
-		h.Asking = scan.AskingNothing
+		h.OpenRequest = scan.NoRequest
 	}
 	if isOutcome {
-		h.Asking = scan.AskingNothing
+		h.OpenRequest = scan.NoRequest
 	}
-	if i, is := intents[name]; is {
+	if i, isIntent := intents[name]; isIntent {
 		h.Intents[i.call] = scan.Increment(h.Intents[i.call])
-		if i.asks != scan.AskingNothing {
-			h.Asking = i.asks
+		if i.opens != scan.NoRequest {
+			h.OpenRequest = i.opens
 		}
 	}
 }
 
-// asksFor returns the requests that may be open according to a record.
-func asksFor(p *payment.Record) []scan.Asking {
+// openRequests returns the requests of which one must be open according to a record.
+func openRequests(p *payment.Record) []scan.OpenRequest {
 	switch {
 	case p.Op == nil || p.Op.Kind == payment.OpComplete:
-		return []scan.Asking{scan.AskingNothing}
+		return []scan.OpenRequest{scan.NoRequest}
 	case p.Op.Kind == payment.OpCapture:
-		return []scan.Asking{scan.AskingCapture}
+		return []scan.OpenRequest{scan.CaptureRequest}
 	case p.Op.Kind == payment.OpVoid:
-		return []scan.Asking{scan.AskingVoid, scan.AskingLapse}
+		return []scan.OpenRequest{scan.VoidRequest, scan.LapseRequest}
 	case p.Op.Kind == payment.OpRefund && p.Op.Late:
-		return []scan.Asking{scan.AskingGiveBack}
+		return []scan.OpenRequest{scan.LateRefundRequest}
 	case p.Op.Kind == payment.OpRefund:
-		return []scan.Asking{scan.AskingRefund}
+		return []scan.OpenRequest{scan.RefundRequest}
 	}
 	return nil
 }

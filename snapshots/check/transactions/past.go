@@ -11,23 +11,23 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Past is a stored transaction at the time at which an answer showed it.
+// Past is a stored transaction as it was when a response showed it.
 type Past struct {
 	Scan    *scan.Scan
 	Record  *scan.Record
 	Stored  *payment.Record // as it is now
-	Status  payment.Status  // in the answer
-	Refunds []ledger.ID     // in the answer
-	Pending bool            // the last of them was pending
+	Status  payment.Status  // in the response
+	Refunds []ledger.ID     // in the response
+	Pending bool            // the last refund in the response was pending
 }
 
-// notStored lists the members of a transaction that are not compared with an answer, because
-// nothing that is stored determines what they were.
+// notStored lists the members of a transaction that are not compared with a response, because
+// the store does not determine what they were.
 var notStored = []struct {
 	members []string
 	when    func(was *Past) bool
 }{
-	// The address of the payer's page has a token, and most callers get no address.
+	// The address of the payer's page contains a token, and most callers do not get the address.
 	{[]string{"widget_url"}, func(was *Past) bool { return was.Status == payment.Created && was.Stored.Hosted }},
 	{[]string{"simple_auth_redirect_url"}, func(was *Past) bool {
 		return was.Status == payment.ActionRequired || was.Status == payment.Created && was.Stored.Hosted
@@ -37,7 +37,7 @@ var notStored = []struct {
 		[]string{"auth_params", payment.MaterialField, "availble_destinations", "expires_at"},
 		func(was *Past) bool { return was.Status == payment.ActionRequired && was.Action() == nil },
 	},
-	// A terminal that refused the transaction may have had other terms.
+	// At the time the transaction may have been at another terminal, which refused it and had other terms.
 	{
 		[]string{
 			"amount_with_fee", "amount_dest", "merchant_amount", "currency_dest", "currency_rate", "network", "network_dest", "scale", "scale_dest",
@@ -48,27 +48,27 @@ var notStored = []struct {
 		},
 	},
 	// The terminal or the payer's credentials may have named the network later.
-	{[]string{"network", "scale"}, func(was *Past) bool { return was.Status == payment.Created && !was.current() }},
+	{[]string{"network", "scale"}, func(was *Past) bool { return was.Status == payment.Created && !was.isCurrent() }},
 	// The record has only the last keys of the rail.
-	{[]string{"merchant_meta"}, func(was *Past) bool { return len(was.Stored.RailMeta) > 0 && !was.current() }},
-	// A refused capture leaves its reason on a held transaction, until a later one succeeds.
+	{[]string{"merchant_meta"}, func(was *Past) bool { return len(was.Stored.RailMeta) > 0 && !was.isCurrent() }},
+	// The reason of a refused capture stays on a held transaction until a later capture succeeds.
 	{[]string{"error_code", "error_description"}, func(was *Past) bool { return was.Status.Held() && was.count(payment.CommitRefused) > 0 }},
 	// A rail that corrects itself replaces its first reason.
-	{[]string{"error_code", "error_description"}, func(was *Past) bool { return was.Status == payment.Rejected && !was.current() }},
-	// The record has the end of a hold only as long as it is held.
-	{[]string{"hold_expires_at"}, func(was *Past) bool { return was.Status.Held() && !was.current() }},
-	// The provider may have sent the number later.
+	{[]string{"error_code", "error_description"}, func(was *Past) bool { return was.Status == payment.Rejected && !was.isCurrent() }},
+	// The record has the end of a hold only as long as the hold is open.
+	{[]string{"hold_expires_at"}, func(was *Past) bool { return was.Status.Held() && !was.isCurrent() }},
+	// The provider may have sent the reference number later.
 	{[]string{"rrn"}, func(was *Past) bool {
-		return was.Status.Held() && !was.current() || was.Stored.SettledLate && !wasSettled(was.Status)
+		return was.Status.Held() && !was.isCurrent() || was.Stored.SettledLate && !wasSettled(was.Status)
 	}},
 	// The record has dropped the refund.
 	{[]string{"refund_msg"}, func(was *Past) bool {
 		last := len(was.Refunds) - 1
-		return last >= 0 && was.Dropped(was.Refunds[last])
+		return last >= 0 && was.IsDropped(was.Refunds[last])
 	}},
 }
 
-// NotStored returns the members that are not compared with the answer.
+// NotStored returns the members that are not compared with the response.
 func (was *Past) NotStored() (names []string) {
 	for _, lost := range notStored {
 		if lost.when(was) {
@@ -78,22 +78,24 @@ func (was *Past) NotStored() (names []string) {
 	return names
 }
 
-// current tells whether the transaction still has the status.
-func (was *Past) current() bool { return was.Status == was.Stored.Status }
+// isCurrent tells whether the transaction still has the status of the response.
+func (was *Past) isCurrent() bool { return was.Status == was.Stored.Status }
 
 // wasSettled tells whether money has moved in a transaction with the status.
 func wasSettled(s payment.Status) bool {
 	return s == payment.Charged || s == payment.Refunding || s == payment.Refunded || s == payment.Reversed
 }
 
-// Was tells whether the transaction was ever in the status, and still is if the status is final.
-func (was *Past) Was() bool {
-	return wasIn(was.Record, was.Status) && (was.current() || !payment.Machine.Final(was.Status))
+// WasInStatus tells whether the transaction was ever in the status of the response. If that status has
+// no further transition, the transaction must still be in it.
+func (was *Past) WasInStatus() bool {
+	return wasIn(was.Record, was.Status) && (was.isCurrent() || !payment.Machine.Final(was.Status))
 }
 
-// Then returns the record as it was: the stored one without what came after the status.
-func (was *Past) Then() *payment.Record {
-	then, current, settled := *was.Stored, was.current(), wasSettled(was.Status)
+// RecordThen returns the record as it was in the status of the response: the stored record without
+// later changes.
+func (was *Past) RecordThen() *payment.Record {
+	then, current, settled := *was.Stored, was.isCurrent(), wasSettled(was.Status)
 	then.Status, then.Finished = was.Status, was.finished()
 	then.Refunds, then.Refunded = was.refunds()
 	if !current {
@@ -108,10 +110,10 @@ func (was *Past) Then() *payment.Record {
 	if was.Status != payment.Reversed {
 		then.ReturnID = ledger.ID{}
 	}
-	if was.Status == payment.Created && !current { // it waited for its payer: it had no terminal and no payment method
+	if was.Status == payment.Created && !current { // while it waited for its payer it had no terminal and no payment method
 		then.Terminal, then.Route, then.Rate, then.Method = ledger.ID{}, "", money.Rate{}, ""
 	}
-	if !current && !settled { // the whole amount had a price, before a part of it was captured
+	if !current && !settled { // the price was that of the whole amount, before a part of it was captured
 		costs := priceOf(&then, scan.BigAmount(then.Amount))
 		then.AmountWithFee, then.Dest = amountOf(costs.AmountWithFee), amountOf(costs.Dest)
 		then.Merchant = money.Signed{Negative: costs.Merchant.Sign() < 0, Abs: amountOf(costs.Merchant)}
@@ -119,10 +121,10 @@ func (was *Past) Then() *payment.Record {
 	return &then
 }
 
-// Action returns the action that an answer showed before the payer's time was over; nil if there
-// was none, or if the record may have had another.
+// Action returns the action that the response showed if the payer could still act; nil if there
+// was no action, or if the record may have had another action.
 func (was *Past) Action() *payment.Action {
-	if was.Status != payment.ActionRequired || !was.current() || was.count(payment.Act, payment.Reissue) != 1 {
+	if was.Status != payment.ActionRequired || !was.isCurrent() || was.count(payment.Act, payment.Reissue) != 1 {
 		return nil
 	}
 	return was.Stored.Action
@@ -135,8 +137,8 @@ func amountOf(n *big.Int) money.Amount {
 	return amount
 }
 
-// refunds returns the refunds up to the last one that the answer shows, and the sum of those
-// that had succeeded. A refund that the record has dropped has only its id.
+// refunds returns the refunds up to the last one that the response shows, and the sum of those
+// that had succeeded. Of a refund that the record has dropped, the result has only the id.
 func (was *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amount) {
 	next := 0
 	for _, id := range was.Refunds {
@@ -154,34 +156,34 @@ func (was *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amoun
 		}
 	}
 	for i := range refunds {
-		if refunds[i].Status == payment.RefundSucceeded && !was.Stored.SettledLate { // money that came too late was never the merchant's
+		if refunds[i].Status == payment.RefundSucceeded && !was.Stored.SettledLate { // refunds of money that arrived too late are not in the sum: the money was never the merchant's
 			refunded, _ = refunded.Add(refunds[i].Amount)
 		}
 	}
 	return refunds, refunded
 }
 
-// Dropped tells whether the record does not have the refund: it drops failed ones to make room.
-func (was *Past) Dropped(id ledger.ID) bool { return was.refund(id) < 0 }
+// IsDropped tells whether the record has dropped the refund. It drops failed refunds to make room.
+func (was *Past) IsDropped(id ledger.ID) bool { return was.refund(id) < 0 }
 
-// refund returns the place of a refund in the record; -1 if the record does not have it.
+// refund returns the index of a refund in the record; -1 if the record does not have it.
 func (was *Past) refund(id ledger.ID) int {
 	return slices.IndexFunc(was.Stored.Refunds, func(f payment.RefundRecord) bool { return f.ID == id })
 }
 
-// finished returns the finish time that the transaction showed in the status.
+// finished returns the time that the transaction showed in the response as "finished".
 func (was *Past) finished() (at ledger.Micros) {
-	as := was.Status
-	switch settled := wasSettled(as); {
-	case was.current(), settled && was.Stored.Status != payment.Reversed:
+	status := was.Status
+	switch settled := wasSettled(status); {
+	case was.isCurrent(), settled && was.Stored.Status != payment.Reversed:
 		return was.Record.Stamp.Finished
 	case settled:
-		as = payment.Charged
-	case !as.Final():
+		status = payment.Charged
+	case !status.Final():
 		return 0
 	}
 	was.events(func(e *ledger.Event) bool {
-		if e.To == string(as) && Finishes(payment.Status(e.From), as) {
+		if e.To == string(status) && Finishes(payment.Status(e.From), status) {
 			at = e.Booked
 		}
 		return at == 0
@@ -189,7 +191,7 @@ func (was *Past) finished() (at ledger.Micros) {
 	return at
 }
 
-// count returns how many events of these names the transaction has had.
+// count returns the number of the transaction's events with one of these names.
 func (was *Past) count(names ...payment.Event) (n int) {
 	was.events(func(e *ledger.Event) bool {
 		if slices.Contains(names, payment.Event(e.Name)) {
@@ -200,7 +202,7 @@ func (was *Past) count(names ...payment.Event) (n int) {
 	return n
 }
 
-// events calls fn with the transaction's events, newest first, until it returns false.
+// events calls fn with the transaction's events, newest first, until fn returns false.
 func (was *Past) events(fn func(e *ledger.Event) bool) {
 	err := was.Scan.View.SourceEvents(was.Record.Organization.ID, was.Record.Source, func(e ledger.Event) (bool, error) {
 		return fn(&e), nil

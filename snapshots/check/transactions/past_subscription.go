@@ -9,8 +9,8 @@ import (
 )
 
 // PastSubscriptions returns a subscription as it was after each event that changed it, oldest
-// first. The last one is the stored one. The others have no transaction of their last renewal,
-// and no instant of the next one, because events do not have them.
+// first. The last element is the stored subscription. The others lack the last renewal's transaction
+// and the instant of the next renewal, because events do not have them.
 func PastSubscriptions(c *scan.Scan, o *scan.Organization, r *subscription.Record) (records []subscription.Record, err error) {
 	var events []ledger.Event
 	err = c.View.SourceEvents(o.ID, ledger.Source{Kind: ledger.Subscription, ID: r.ID}, func(e ledger.Event) (bool, error) {
@@ -28,7 +28,7 @@ func PastSubscriptions(c *scan.Scan, o *scan.Organization, r *subscription.Recor
 			was.Failures = 0
 		case subscription.Unpaid:
 			was.Failures++
-		case subscription.Await, subscription.Wait:
+		case subscription.WaitForOutcome, subscription.WaitForPartner:
 			continue
 		}
 		was.State = subscription.State(e.To)

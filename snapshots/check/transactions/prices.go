@@ -8,34 +8,34 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// This file computes the price of an amount and the entries of a transaction again, with
+// This file recomputes the price of an amount and the entries of a transaction with
 // unbounded numbers and from the specification alone (DECISIONS, "Payments"; POSTINGS,
 // "Payments"). It must not use the code that it checks.
 
-// price is the result of a terminal's terms for an amount. Dest is in the minor units of the
-// destination and never below zero.
+// price is the result of a terminal's terms for an amount. Dest is in minor units of the destination's
+// asset and never below zero.
 type price struct{ Fee, AmountWithFee, Merchant, Dest *big.Int }
 
 // priceOf returns the price of an amount on the record's terms: the fee is floor(amount × bps /
 // 10000) + fixed, added to the amount or deducted from it. A transaction that was never routed
 // has no terms.
 func priceOf(p *payment.Record, amount *big.Int) price {
-	made := price{Fee: new(big.Int), AmountWithFee: amount, Merchant: amount, Dest: amount}
+	result := price{Fee: new(big.Int), AmountWithFee: amount, Merchant: amount, Dest: amount}
 	if p.Terminal == (ledger.ID{}) {
-		return made
+		return result
 	}
-	made.Fee.Mul(amount, new(big.Int).SetUint64(uint64(p.Fees.Bps)))
-	made.Fee.Add(made.Fee.Div(made.Fee, big.NewInt(10_000)), scan.BigAmount(p.Fees.Fixed))
+	result.Fee.Mul(amount, new(big.Int).SetUint64(uint64(p.Fees.Bps)))
+	result.Fee.Add(result.Fee.Div(result.Fee, big.NewInt(10_000)), scan.BigAmount(p.Fees.Fixed))
 	if p.Fees.OnTop {
-		made.AmountWithFee = new(big.Int).Add(amount, made.Fee)
+		result.AmountWithFee = new(big.Int).Add(amount, result.Fee)
 	} else {
-		made.Merchant = new(big.Int).Sub(amount, made.Fee)
+		result.Merchant = new(big.Int).Sub(amount, result.Fee)
 	}
-	made.Dest = convert(p, made.Merchant)
-	return made
+	result.Dest = convert(p, result.Merchant)
+	return result
 }
 
-// convert returns the value of a part of the amount at its destination, rounded down.
+// convert returns the value of a part of the amount in the destination's asset, rounded down.
 func convert(p *payment.Record, part *big.Int) *big.Int {
 	if part.Sign() < 0 {
 		return new(big.Int)
@@ -44,7 +44,7 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 	if !isConverted {
 		return part
 	}
-	from, _ := p.Asset.Scale() // without scales the service could not convert, so the price differs anyway
+	from, _ := p.Asset.Scale() // the service can't convert assets without a scale, so then the price differs anyway
 	to, _ := p.SettlementAsset.Scale()
 	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(to, from)-min(to, from))), nil)
 	arrives := new(big.Rat).Mul(rate, new(big.Rat).SetInt(part))
@@ -66,40 +66,40 @@ func refundedFee(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	return fraction.Div(fraction, settled)
 }
 
-// crosses tells whether a transaction's money crosses the exchange position. If the fee takes
-// all of a payment, the payment has only its source leg.
+// crosses tells whether a transaction's entry passes through the exchange position. If the fee takes
+// the whole amount of a payment, nothing is converted.
 func crosses(p *payment.Record, merchant *big.Int) bool {
 	return !p.Rate.IsZero() && (p.Type == payment.Payout && p.ReversalOf == (ledger.ID{}) || merchant.Sign() > 0)
 }
 
-// chargeEntry returns the lines that a charge of that price books and that its hold reserves.
-func chargeEntry(p *payment.Record, c price) []scan.Line {
+// chargeEntry returns the lines that a charge at that price books, and that its hold reserves.
+func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
 	if p.Type == payment.Payout {
-		lines := []scan.Line{scan.Debit(partner, p.Asset, c.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, c.Fee)}
-		if !crosses(p, c.Merchant) {
-			return append(lines, scan.Credit(provider, p.Asset, c.Dest))
+		lines := []scan.Line{scan.Debit(partner, p.Asset, costs.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, costs.Fee)}
+		if !crosses(p, costs.Merchant) {
+			return append(lines, scan.Credit(provider, p.Asset, costs.Dest))
 		}
-		return append(lines, scan.Credit(ledger.FXPosition, p.Asset, c.Merchant),
-			scan.Debit(ledger.FXPosition, p.SettlementAsset, c.Dest), scan.Credit(provider, p.SettlementAsset, c.Dest))
+		return append(lines, scan.Credit(ledger.FXPosition, p.Asset, costs.Merchant),
+			scan.Debit(ledger.FXPosition, p.SettlementAsset, costs.Dest), scan.Credit(provider, p.SettlementAsset, costs.Dest))
 	}
-	return paymentEntry(p, c, crosses(p, c.Merchant))
+	return paymentEntry(p, costs, crosses(p, costs.Merchant))
 }
 
-// paymentEntry returns the lines that a payment of that price books.
-func paymentEntry(p *payment.Record, c price, crosses bool) []scan.Line {
+// paymentEntry returns the lines that a payment at that price books.
+func paymentEntry(p *payment.Record, costs price, crosses bool) []scan.Line {
 	partner := ledger.PartnerAvailable(p.Partner)
-	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, c.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, c.Fee)}
+	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, costs.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, costs.Fee)}
 	if !crosses {
-		return append(lines, scan.Credit(partner, p.Asset, c.Merchant))
+		return append(lines, scan.Credit(partner, p.Asset, costs.Merchant))
 	}
-	return append(lines, scan.Credit(ledger.FXPosition, p.Asset, c.Merchant),
-		scan.Debit(ledger.FXPosition, p.SettlementAsset, c.Dest), scan.Credit(partner, p.SettlementAsset, c.Dest))
+	return append(lines, scan.Credit(ledger.FXPosition, p.Asset, costs.Merchant),
+		scan.Debit(ledger.FXPosition, p.SettlementAsset, costs.Dest), scan.Credit(partner, p.SettlementAsset, costs.Dest))
 }
 
-// refundEntry returns the lines of a refund: amount is the returned part of the transaction's
-// amount, fee the part of its fee, and dest the part at the destination. A fee on top belongs
-// to the payer.
+// refundEntry returns the lines of a refund. amount is the refunded part of the transaction's
+// amount, fee the refunded part of its fee, and dest the refunded part in the destination's asset. If
+// the payer paid the fee on top of the amount, the payer gets the fee back.
 func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []scan.Line {
 	refundPrice := price{Fee: fee, AmountWithFee: amount, Merchant: new(big.Int).Sub(amount, fee), Dest: dest}
 	if p.Fees.OnTop {
@@ -108,16 +108,16 @@ func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []
 	return scan.Mirror(paymentEntry(p, refundPrice, crosses))
 }
 
-// lateEntry returns the lines of money that moves for a closed transaction: the amount that the
-// provider moved, against the suspense account.
-func lateEntry(p *payment.Record, c price) []scan.Line {
+// lateEntry returns the lines of money that moves after its transaction was closed: the amount that the
+// provider moved, with the suspense account as the other side.
+func lateEntry(p *payment.Record, costs price) []scan.Line {
 	provider, suspense := ledger.ProviderReceivable(p.Terminal), ledger.Suspense(p.Partner)
 	if p.Type == payment.Payout {
 		asset := p.Asset
 		if !p.Rate.IsZero() {
 			asset = p.SettlementAsset
 		}
-		return []scan.Line{scan.Debit(suspense, asset, c.Dest), scan.Credit(provider, asset, c.Dest)}
+		return []scan.Line{scan.Debit(suspense, asset, costs.Dest), scan.Credit(provider, asset, costs.Dest)}
 	}
-	return []scan.Line{scan.Debit(provider, p.Asset, c.AmountWithFee), scan.Credit(suspense, p.Asset, c.AmountWithFee)}
+	return []scan.Line{scan.Debit(provider, p.Asset, costs.AmountWithFee), scan.Credit(suspense, p.Asset, costs.AmountWithFee)}
 }

@@ -7,21 +7,21 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, refunds in the record. A transaction lists the refunds that its events requested, in
+// Rule 3, refunds in the record. The record lists the refunds that its events requested, in
 // order and with their outcomes. Failed refunds may be missing, because a record drops them to
 // make room.
 
 // checkRefundRecords compares the refunds in the record with those that its events requested.
 func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []refundPart) {
 	if p.SettledLate {
-		c.checkGivenBack(r, p)
+		c.checkLateRefund(r, p)
 		return
 	}
-	kept := p.Refunds
+	recorded := p.Refunds
 	dropped := 0
 	for _, f := range booked {
-		if len(kept) > 0 && scan.BigAmount(kept[0].Amount).Cmp(f.amount) == 0 && scan.BigAmount(kept[0].RefundedFee).Cmp(f.fee) == 0 && sameStatus(kept[0].Status, f.state) {
-			kept = kept[1:]
+		if len(recorded) > 0 && scan.BigAmount(recorded[0].Amount).Cmp(f.amount) == 0 && scan.BigAmount(recorded[0].RefundedFee).Cmp(f.fee) == 0 && sameStatus(recorded[0].Status, f.state) {
+			recorded = recorded[1:]
 			continue
 		}
 		if f.state != scan.RefundRefused {
@@ -31,12 +31,12 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []r
 		dropped++
 	}
 	switch {
-	case len(kept) > 0:
-		c.Fault(r, "names refund %v, and its events know none such", kept[0].ID)
+	case len(recorded) > 0:
+		c.Fault(r, "names refund %v, and none of its events requested it", recorded[0].ID)
 	case dropped > 0 && len(p.Refunds) < payment.MaxRefunds-1:
 		c.Fault(r, "has dropped %d refunds, and had room for them", dropped)
 	}
-	c.checkRefundsStand(r, p)
+	c.checkRefundStatuses(r, p)
 }
 
 // refundPart is a refund according to its entry.
@@ -45,7 +45,7 @@ type refundPart struct {
 	state       scan.RefundState
 }
 
-// sameStatus tells whether a refund has the status to which its events lead.
+// sameStatus tells whether a refund has the status to which its events have led.
 func sameStatus(s payment.RefundStatus, events scan.RefundState) bool {
 	switch events {
 	case scan.RefundDone:
@@ -56,26 +56,27 @@ func sameStatus(s payment.RefundStatus, events scan.RefundState) bool {
 	return s.Pending()
 }
 
-// checkGivenBack checks the one refund of money that arrived too late.
-func (c *Check) checkGivenBack(r *scan.Record, p *payment.Record) {
+// checkLateRefund checks the refund of money that arrived too late. There is at most one, of the whole
+// amount.
+func (c *Check) checkLateRefund(r *scan.Record, p *payment.Record) {
 	if len(p.Refunds) > 1 || len(p.Refunds) == 1 && p.Refunds[0].Amount != p.Amount {
-		c.Fault(r, "gives back another amount than came too late")
+		c.Fault(r, "refunds another amount than arrived too late")
 	}
-	c.checkRefundsStand(r, p)
+	c.checkRefundStatuses(r, p)
 }
 
-// checkRefundsStand checks that each refund's status, times and failure agree.
-func (c *Check) checkRefundsStand(r *scan.Record, p *payment.Record) {
+// checkRefundStatuses checks that each refund's status, times and failure agree.
+func (c *Check) checkRefundStatuses(r *scan.Record, p *payment.Record) {
 	for i := range p.Refunds {
 		f := &p.Refunds[i]
 		pending, failed := f.Status.Pending(), f.Status == payment.RefundFailed
 		switch {
 		case pending != (f.Finished == 0), failed == f.Failure.IsZero():
-			c.Fault(r, "has a refund that is %v, and says otherwise", f.Status)
+			c.Fault(r, "has a refund that is %v, and its times or its failure contradict that", f.Status)
 		case pending && (i < len(p.Refunds)-1 || p.Op == nil || p.Op.Kind != payment.OpRefund || p.Op.Request != f.ID):
-			c.Fault(r, "has a refund that is pending, and does not ask for it")
+			c.Fault(r, "has a pending refund without an open request")
 		case !pending && f.Finished < f.Created:
-			c.Fault(r, "has a refund that ended before it was asked for")
+			c.Fault(r, "has a refund that ended before it was requested")
 		}
 	}
 }

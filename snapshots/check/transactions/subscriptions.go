@@ -22,7 +22,7 @@ import (
 // FollowSubscription counts a subscription's renewals: one at a time, each begun before its
 // outcome.
 func (c *Check) FollowSubscription(e *ledger.Event) {
-	l := c.organization.Histories.Subscriptions.Of(e.Source.ID)
+	l := c.organization.Histories.Subscriptions.HistoryOf(e.Source.ID)
 	switch subscription.Event(e.Name) {
 	case subscription.Renew:
 		l.Begun++
@@ -32,12 +32,12 @@ func (c *Check) FollowSubscription(e *ledger.Event) {
 		l.Unpaid++
 	}
 	if over := l.Paid + l.Unpaid; over > l.Begun || l.Begun > over+1 {
-		c.EventFault(c.organization.ID, e, "renewals are begun and end one after the other")
+		c.EventFault(c.organization.ID, e, "its renewals do not begin and end one after the other")
 	}
 }
 
-// CheckSubscription compares a subscription's payload with its events; nil if the payload can't
-// be read.
+// CheckSubscription compares a subscription's payload with its events and returns the decoded payload;
+// nil if it can't be read.
 func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	p, err := subscriptionactor.Decode(r.Source.ID, r.Payload)
 	if err != nil {
@@ -46,10 +46,10 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	}
 	c.CheckState(r, string(p.State))
 	histories := r.Organization.Histories
-	l := histories.Subscriptions.Of(p.ID)
+	l := histories.Subscriptions.HistoryOf(p.ID)
 	l.Record = p
-	under := p.State.UnderWay()
-	waits := under || p.State == subscription.Active || p.State == subscription.PastDue
+	underWay := p.State.UnderWay()
+	waits := underWay || p.State == subscription.Active || p.State == subscription.PastDue
 	switch {
 	case p.Number != l.Begun || p.Renewals != l.Paid:
 		c.Fault(r, "says %d renewals, %d of them paid; its events say %d and %d", p.Number, p.Renewals, l.Begun, l.Paid)
@@ -59,16 +59,16 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 		c.Fault(r, "is %q after %d failures", p.State, p.Failures)
 	case waits != (r.Stamp.Due != 0):
 		c.Fault(r, "is %q, and it has a timer: %v", p.State, r.Stamp.Due != 0)
-	case waits && !under && r.Stamp.Due < p.Next:
-		c.Fault(r, "is woken before its renewal is due")
+	case waits && !underWay && r.Stamp.Due < p.Next:
+		c.Fault(r, "has a timer before its renewal is due")
 	}
-	first, also := subscription.Lists.Of(p)
-	histories.ExpectLists(r.History, first, also...)
+	first, further := subscription.Lists.Of(p)
+	histories.ExpectLists(r.History, first, further...)
 	return p
 }
 
-// noteRenewal records that a transaction is a renewal, and the claim on the renewal's name that
-// it must have.
+// noteRenewal records that a transaction is a renewal, and that it must have the claim on the renewal's
+// name.
 func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	if p.Renewal == nil {
 		return
@@ -78,7 +78,7 @@ func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	key := name.Key()
 	h.ClaimKind, h.ClaimHash = ledger.ClaimIdempotency, histories.Hash(byte(ledger.ClaimIdempotency), key.ClaimKey())
 	paid, over := p.ChargeProgress()
-	made := scan.Renewal{ID: p.ID, Says: *p.Renewal, Amount: p.Amount, Asset: p.Asset, Paid: paid, Over: over, Owner: p.Partner}
+	made := scan.Renewal{ID: p.ID, Details: *p.Renewal, Amount: p.Amount, Asset: p.Asset, Paid: paid, Ended: over, Partner: p.Partner}
 	s := &histories.Subscriptions
 	if s.ByTransaction == nil {
 		s.ByTransaction = make(map[ledger.ID]scan.Renewal)
@@ -106,17 +106,17 @@ func (c *Check) CheckRenewals() {
 	counted := make(map[ledger.ID]sums)
 	for i := range s.Renewals {
 		m := &s.Renewals[i]
-		l := s.Histories[m.Says.Subscription]
+		l := s.Histories[m.Details.Subscription]
 		if l == nil || l.Record == nil {
-			wrong(m.Says.Subscription, "transaction "+m.ID.String()+" renews it, and it is not there")
+			wrong(m.Details.Subscription, "transaction "+m.ID.String()+" renews it, and it does not exist")
 			continue
 		}
 		r := l.Record
-		if m.Says.Number == 0 || m.Says.Number > l.Begun {
+		if m.Details.Number == 0 || m.Details.Number > l.Begun {
 			wrong(r.ID, "transaction "+m.ID.String()+" is a renewal that was never begun")
 		}
-		if m.Amount != r.Amount || m.Asset.Currency != r.Asset.Currency || m.Asset.Env != r.Asset.Env || m.Owner != r.Partner ||
-			m.Says.Initial != r.Initial || m.Says.Terminal != r.Terminal {
+		if m.Amount != r.Amount || m.Asset.Currency != r.Asset.Currency || m.Asset.Env != r.Asset.Env || m.Partner != r.Partner ||
+			m.Details.Initial != r.Initial || m.Details.Terminal != r.Terminal {
 			wrong(r.ID, "transaction "+m.ID.String()+" renews something else")
 		}
 		n := counted[r.ID]
@@ -140,9 +140,9 @@ func (c *Check) CheckRenewals() {
 			wrong(id, strconv.FormatUint(l.Begun, 10)+" renewals were begun, and "+strconv.FormatUint(n.made, 10)+" are there")
 		case n.paid < l.Paid || n.paid > l.Paid+open:
 			wrong(id, strconv.FormatUint(l.Paid, 10)+" renewals are paid, and "+strconv.FormatUint(n.paid, 10)+" have settled")
-		case made && (last.Says.Subscription != id || last.Says.Number != l.Record.Number), !made && open == 0 && l.Begun > 0:
-			wrong(id, "its last renewal is another one than it says")
-		case open == 0 && made && !last.Over:
+		case made && (last.Details.Subscription != id || last.Details.Number != l.Record.Number), !made && open == 0 && l.Begun > 0:
+			wrong(id, "its last renewal is not the one that it names")
+		case open == 0 && made && !last.Ended:
 			wrong(id, "its last renewal is still under way")
 		}
 	}
@@ -165,7 +165,7 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	h := o.Histories.Find(made)
 	switch {
 	case h == nil || h.Marks&scan.HasRow == 0:
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", o.ID, ledger.ClaimIdempotency, scan.Named(made))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.Named(made))
 	case h.ClaimKind != ledger.ClaimIdempotency || h.ClaimHash != o.Histories.Hash(byte(ledger.ClaimIdempotency), key):
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which has another key", o.ID, ledger.ClaimIdempotency, scan.Named(made))
 	default:
@@ -175,11 +175,11 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 }
 
 // CheckSubscriptionKey checks that a partner's key for a subscription names a subscription of
-// that partner, and that the claim holds the answer, which shows the subscription.
+// that partner, and that the claim holds a cached reply that shows the subscription.
 func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Source, owner []byte) {
 	o := c.organization
 	h := o.Histories.Find(made)
-	if !o.Histories.IsOf(subscription.All, partner, h) {
+	if !o.Histories.BelongsToPartner(subscription.All, partner, h) {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.Named(made))
 	}
 	const head = 32 + 1 + 16
@@ -189,6 +189,6 @@ func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Sour
 		shows = err == nil && id == made.ID
 	}
 	if !shows {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d shows nothing of %s", o.ID, partner, scan.Named(made))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d does not show %s", o.ID, partner, scan.Named(made))
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, terms. The amounts in the record follow from its terms, its terminal's settings and
-// the rate. Refunds return their part of the fee, and their conversions add up.
+// Rule 3, terms. The amounts in the record follow from its terms, and the terms from its terminal's
+// settings and the rate. Each refund returns its part of the fee, and the conversions of all refunds
+// add up.
 
 // checkTerms recomputes a transaction's amounts from its terms, and compares the terms with
 // its terminal's settings.
@@ -19,7 +20,7 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	if p.ReversalOf != (ledger.ID{}) {
 		return // a return has the terms of its charge
 	}
-	if two := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (two && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
+	if twoPhase := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (twoPhase && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
 		c.Fault(r, "says that %v was captured of what was held", p.Captured)
 	}
 	costs := priceOf(p, settledAmount(p))
@@ -34,11 +35,11 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 
 // wasIn tells whether the record was ever in the status.
 func wasIn(r *scan.Record, status payment.Status) bool {
-	return r.Organization.Histories.StatesOf(ledger.Transaction).Was(r.History, string(status))
+	return r.Organization.Histories.StatesOf(ledger.Transaction).WasIn(r.History, string(status))
 }
 
 // checkSettings compares a transaction's terms with the settings of its terminal and with
-// the rate, if it must have been decided by those.
+// the rate, unless they may have changed since the transaction was decided.
 func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 	t := c.settingsFor(r, p.Terminal)
 	if t == nil {
@@ -79,8 +80,8 @@ func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *directory.Settings {
 	return &t.Settings
 }
 
-// checkRoute checks that a transaction was sent to as many terminals as it names, and the holds
-// at the terminals before the last one.
+// checkRoute checks that a transaction was sent to as many terminals as it names. It also checks the
+// holds at the terminals before the last one.
 func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	h := r.History
 	sent := refusedAttempts(p)
@@ -106,7 +107,7 @@ func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 		if t := c.settingsFor(r, a.Terminal); t != nil && i < len(held) && t.SettlementCurrency == "" {
 			was := atTerminal(p, a.Terminal, t)
 			if held[i] != r.Organization.Histories.ExpectedFingerprint(chargeEntry(was, priceOf(was, scan.BigAmount(p.Amount)))) {
-				c.Fault(r, "has held other amounts at terminal %v than that takes", a.Terminal)
+				c.Fault(r, "has held other amounts at terminal %v than its terms require", a.Terminal)
 			}
 		}
 	}
@@ -130,8 +131,8 @@ func atTerminal(p *payment.Record, terminal ledger.ID, t *directory.Settings) *p
 	return &was
 }
 
-// checkRefunds compares every refund with the record: the amount that it returned, the part of
-// the fee that it returned, and the amount at the destination. Parts of the fee and conversions
+// checkRefunds compares every refund with the record: the refunded amount, the refunded part of
+// the fee, and the amount in the destination's asset. Parts of the fee and conversions
 // are rounded down over the sum of all refunds so far.
 func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	h, histories := r.History, r.Organization.Histories
@@ -177,37 +178,36 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// refundSum is the part of a charge that has been returned so far.
+// refundSum is the part of a charge that has been refunded so far.
 type refundSum struct{ amount, fee, dest *big.Int }
 
 func (t *refundSum) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int), new(big.Int) }
 
-// nextRefund is the sum that has been returned including one more refund, and that refund's
-// part.
+// nextRefund has the sum of all refunds including one more, and that one's part.
 type nextRefund struct {
 	refundSum
 	part  refundSum
-	wrong string
+	wrong string // what is wrong with the refund; empty: nothing
 }
 
-// add adds a refund, with the provider amount and the fee of its entry.
-func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, f *scan.Refund) (w nextRefund) {
-	w.part = refundSum{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
+// add returns the sum including one more refund, according to that refund's entry.
+func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, f *scan.Refund) (next nextRefund) {
+	next.part = refundSum{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
 	if p.Fees.OnTop {
-		w.part.amount.Sub(w.part.amount, w.part.fee)
+		next.part.amount.Sub(next.part.amount, next.part.fee)
 	}
-	w.amount = new(big.Int).Add(t.amount, w.part.amount)
-	w.fee = new(big.Int).Add(t.fee, w.part.fee)
-	w.dest = new(big.Int).Add(t.dest, w.part.dest)
-	partners := new(big.Int).Sub(w.amount, w.fee)
+	next.amount = new(big.Int).Add(t.amount, next.part.amount)
+	next.fee = new(big.Int).Add(t.fee, next.part.fee)
+	next.dest = new(big.Int).Add(t.dest, next.part.dest)
+	partnerPart := new(big.Int).Sub(next.amount, next.fee)
 	if p.Fees.OnTop {
-		partners = w.amount
+		partnerPart = next.amount
 	}
 	switch {
-	case w.fee.Cmp(refundedFee(p, costs.Fee, w.amount, settled)) != 0:
-		w.wrong = "returns another part of its fee than its refunds make"
-	case crosses(p, costs.Merchant) && w.dest.Cmp(convert(p, partners)) != 0:
-		w.wrong = "converts another part back than its refunds make"
+	case next.fee.Cmp(refundedFee(p, costs.Fee, next.amount, settled)) != 0:
+		next.wrong = "returns another part of its fee than its refunds make"
+	case crosses(p, costs.Merchant) && next.dest.Cmp(convert(p, partnerPart)) != 0:
+		next.wrong = "converts another part back than its refunds make"
 	}
-	return w
+	return next
 }

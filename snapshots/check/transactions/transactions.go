@@ -24,8 +24,8 @@ type Check struct {
 	*scan.Scan
 	organization   *scan.Organization
 	directory      *directory.Facts // the settings and limits by which transactions were decided
-	volumes        map[string]*sums // limit/window/subject → the sums of the transactions
-	storedCounters map[string]bool  // counters of volumes that are stored
+	volumes        map[string]*sums // limit/window/subject → the sums according to the transactions
+	storedCounters map[string]bool  // the names of the stored counters of volumes
 }
 
 // New begins the check of one organization's transactions.
@@ -33,8 +33,8 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), storedCounters: make(map[string]bool)}
 }
 
-// CheckTransaction compares a transaction's payload with its events; nil if the payload can't
-// be read.
+// CheckTransaction compares a transaction's payload with its events and returns the decoded payload;
+// nil if it can't be read.
 func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	p, err := paymentcodec.Decode(r.Payload)
 	if err != nil {
@@ -60,8 +60,8 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 		h.ClaimKind, h.ClaimHash = ledger.ClaimTxID, histories.Hash(byte(ledger.ClaimTxID), paymentactor.TxIDKey(p.Partner, p.TxID))
 	}
 	c.noteRenewal(r, p)
-	first, also := payment.Lists.Of(p)
-	histories.ExpectLists(h, first, also...)
+	first, further := payment.Lists.Of(p)
+	histories.ExpectLists(h, first, further...)
 	if p.Route == scan.SimulatorRoute && p.ReversalOf == (ledger.ID{}) {
 		h.Marks |= scan.AtSimulator
 		h.TerminalHash = histories.TerminalOf(p.Terminal)
@@ -117,7 +117,7 @@ func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is a return, but its amounts do not add up or it is not a payout")
 	}
 	if !p.Rate.IsZero() && p.Merchant.Negative {
-		return // no field has the amount that is returned in the destination's currency
+		return // no field of the record has the returned amount in the destination's asset
 	}
 	histories := r.Organization.Histories
 	entry := scan.Fingerprint(r.History.EntryHash)
@@ -135,8 +135,8 @@ func settledAmount(p *payment.Record) *big.Int {
 	return scan.BigAmount(p.Captured)
 }
 
-// checkReturn records, for CheckReturns, which transaction a return names and which return a reversed
-// transaction names.
+// checkReturn checks that a transaction names its return if and only if it is reversed. It records the
+// names for CheckReturns.
 func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
 	histories := r.Organization.Histories
 	none := ledger.ID{}
@@ -155,14 +155,14 @@ func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
 func (c *Check) CheckReturns() {
 	o := c.organization
 	h := o.Histories
-	for id, of := range h.ReturnOf {
-		if h.Returns[of] != id {
-			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v names %v as its original, but %v does not name it", o.ID, id, of, of)
+	for id, original := range h.ReturnOf {
+		if h.Returns[original] != id {
+			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v names %v as its original, but %v does not name it", o.ID, id, original, original)
 		}
 	}
-	for id, by := range h.Returns {
-		if h.ReturnOf[by] != id {
-			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v names %v as its return, but %v does not name it", o.ID, id, by, by)
+	for id, returnID := range h.Returns {
+		if h.ReturnOf[returnID] != id {
+			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v names %v as its return, but %v does not name it", o.ID, id, returnID, returnID)
 		}
 	}
 }
@@ -175,8 +175,8 @@ func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 	switch {
 	case p.Status == payment.New, p.Status == payment.Created && !p.Hosted:
 		c.Fault(r, "is stored with the status %q, which is never stored", p.Status)
-	case !slices.Contains(asksFor(p), h.Asking):
-		c.Fault(r, "asks its provider for something else than its events do")
+	case !slices.Contains(openRequests(p), h.OpenRequest):
+		c.Fault(r, "has another open request to its provider than its events")
 	case holdsMoney(p) != (h.Held != 0):
 		c.Fault(r, "is %q, and money is held for it: %v", p.Status, h.Held != 0)
 	case p.Status.Held() != (p.HoldUntil != 0):
@@ -190,7 +190,7 @@ func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// unsettled tells whether a charge is not decided yet.
+// unsettled tells whether a charge has not been settled or refused yet.
 func unsettled(p *payment.Record) bool {
 	return p.Status == payment.Created || p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.AtProvider() || p.Status.Held()
 }

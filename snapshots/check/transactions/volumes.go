@@ -14,11 +14,11 @@ import (
 )
 
 // Rules 2 and 3, volumes. A transaction that is under way or settled counts towards each volume
-// limit that covers it, and towards no other. A limit's two counters are the sums of its
-// transactions that are under way or settled, and of those that are settled.
+// limit that covers it, and towards no other. A limit has two counters: the sum of its
+// transactions that are under way or settled, and the sum of those that are settled.
 
-// sums are the two counters of a volume, computed from transactions.
-type sums struct{ counted, settled big.Int }
+// sums has the two counters of a volume, computed from transactions: total includes those under way.
+type sums struct{ total, settled big.Int }
 
 // countsFor tells whether a transaction counts towards volumes, and whether it has settled.
 func countsFor(p *payment.Record) (counts, settled bool) {
@@ -29,8 +29,8 @@ func countsFor(p *payment.Record) (counts, settled bool) {
 	return unsettled(p) && p.Status != payment.Created, false
 }
 
-// checkVolumes checks the volumes of a transaction, and adds the transaction to their sums. The
-// record must have each limit that was in force for it once, and no other.
+// checkVolumes checks the volumes in a transaction's record, and adds the transaction to their sums. The
+// record must name each limit that was in force for it once, and no other limit.
 func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 	counts, settled := countsFor(p)
 	if !counts && len(p.Volumes) > 0 {
@@ -49,12 +49,12 @@ func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 			continue
 		}
 		amount, s := settledAmount(p), c.volume(v.Limit.String()+"/"+v.Window+"/"+v.Subject)
-		if s.counted.Add(&s.counted, amount); settled {
+		if s.total.Add(&s.total, amount); settled {
 			s.settled.Add(&s.settled, amount)
 		}
 	}
 	for _, l := range c.directory.Limits[directory.PartnerKey{Org: org, Number: p.Partner}] {
-		if counts && !seen[l.ID] && l.Bounds(p) && l.InForceFor(p) {
+		if counts && !seen[l.ID] && l.Covers(p) && l.InForceFor(p) {
 			c.Fault(r, "does not count towards limit %v, which bounds it", l.ID)
 		}
 	}
@@ -63,41 +63,42 @@ func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 // checkVolume checks one volume of a transaction. If the directory does not have the partner,
 // its limits are unknown.
 func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume) {
-	var of *directory.Limit
+	var limit *directory.Limit
 	for _, l := range c.directory.Limits[directory.PartnerKey{Org: r.Organization.ID, Number: p.Partner}] {
 		if l.ID == v.Limit {
-			of = l
+			limit = l
 		}
 	}
-	if of == nil {
+	if limit == nil {
 		if c.directory.Partner(r.Organization.ID, p.Partner) != nil {
 			c.Fault(r, "counts towards limit %v, which its partner does not have", v.Limit)
 		}
 		return
 	}
-	form := of.Kind.Period()
-	from, to := (r.Stamp.Started - scan.InFlight).Time().Format(form), r.Stamp.Updated.Time().Format(form)
+	layout := limit.Kind.Period()
+	from, to := (r.Stamp.Started - scan.InFlight).Time().Format(layout), r.Stamp.Updated.Time().Format(layout)
 	switch {
-	case !of.Bounds(p):
-		c.Fault(r, "counts towards limit %v, which does not bound it", of.ID)
-	case form == "" || v.Window < from || v.Window > to || len(v.Window) != len(form):
-		c.Fault(r, "counts in the window %q of limit %v, and was not routed then", v.Window, of.ID)
-	case !subjectOf(of.Scope, p, v.Subject):
-		c.Fault(r, "counts towards limit %v as somebody else", of.ID)
+	case !limit.Covers(p):
+		c.Fault(r, "counts towards limit %v, which does not bound it", limit.ID)
+	case layout == "" || v.Window < from || v.Window > to || len(v.Window) != len(layout):
+		c.Fault(r, "counts in the window %q of limit %v, and was not routed then", v.Window, limit.ID)
+	case !isSubjectOf(limit.Scope, p, v.Subject):
+		c.Fault(r, "counts towards limit %v for another subject", limit.ID)
 	}
 }
 
-// subjectOf tells whether the subject may be the transaction's in the scope. A card's subject
-// is in the record; the others are hashes of values that a partner sent.
-func subjectOf(scope ledgerdirectory.Scope, p *payment.Record, subject string) bool {
+// isSubjectOf tells whether the subject may be the transaction's in the scope. The record determines
+// the subject of the scopes partner, card and IP address. For other scopes only the form is checked: the
+// subject is a hash of a value that the partner sent.
+func isSubjectOf(scope ledgerdirectory.Scope, p *payment.Record, subject string) bool {
 	switch scope {
 	case ledgerdirectory.ScopePartner:
 		return subject == ""
 	case ledgerdirectory.ScopeCard:
 		return subject == p.CardFingerprint && subject != ""
 	case ledgerdirectory.ScopeIP:
-		of := ledgerdirectory.Payer{IP: p.PayerIP.Unmap().WithZone("")}
-		want, known := of.Subject(ledgerdirectory.ScopeIP)
+		payer := ledgerdirectory.Payer{IP: p.PayerIP.Unmap().WithZone("")}
+		want, known := payer.Subject(ledgerdirectory.ScopeIP)
 		return known && subject == want
 	}
 	return len(subject) == 32 && strings.Trim(subject, "0123456789abcdef") == ""
@@ -128,7 +129,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) {
 	}
 	want := new(big.Int)
 	if s := c.volumes[volume]; s != nil && kind == "volume" {
-		want = &s.counted
+		want = &s.total
 	} else if s != nil {
 		want = &s.settled
 	}
@@ -137,10 +138,10 @@ func (c *Check) CheckCounter(name, window string, row []byte) {
 	}
 }
 
-// CheckMissingCounters reports counters of volumes that are not stored.
+// CheckMissingCounters reports counters of volumes that must exist and are not stored.
 func (c *Check) CheckMissingCounters() {
 	for volume, s := range c.volumes {
-		for name, want := range map[string]*big.Int{"volume/" + volume: &s.counted, "settled/" + volume: &s.settled} {
+		for name, want := range map[string]*big.Int{"volume/" + volume: &s.total, "settled/" + volume: &s.settled} {
 			if want.Sign() != 0 && !c.storedCounters[name] {
 				c.Report.Breach(findings.RuleTotals, "organization %v: there is no counter %s, and its transactions make it %v", c.organization.ID, name, want)
 			}

@@ -9,8 +9,8 @@
 //     file that differs in any byte, including its readable part, is refused.
 //  3. A watch moves only from a head to one that is proven to extend it. A refused head leaves
 //     its state unchanged.
-//  4. No input causes a panic, because the auditor does not trust the source of files and
-//     answers. Each input has a bound on its size.
+//  4. No input causes a panic, because the auditor does not trust the source of files and responses.
+//     Each input has a bound on its size.
 //
 // Callers: cmd/mizan/audit (prove, check and watch). The verifier in docs/verify checks the
 // same files without code of this package, so that the two are independent.

@@ -25,7 +25,7 @@ type Head struct {
 	Signed       []byte    // the note as the server signed it
 }
 
-// ParseKey reads a verifier key in the one form in which note writes it. The error
+// ParseKey reads a verifier key, and accepts only the form in which package note writes it. The error
 // is a *Refusal.
 func ParseKey(text string) (note.Verifier, error) {
 	key, err := note.NewVerifier(text)
@@ -39,7 +39,7 @@ func ParseKey(text string) (note.Verifier, error) {
 	return key, nil
 }
 
-// OpenHead checks a signed note, which must have exactly one signature, by the key, and
+// OpenHead checks a signed note. It must have exactly one signature, which must be by the key, and must
 // name its organization. The error is a *Refusal.
 func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 	if len(signed) > MaxHead {
@@ -71,13 +71,13 @@ func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 	return h, nil
 }
 
-// textOf returns the text of this head that a server signs.
+// textOf returns the text that a server signs for this head.
 func textOf(h *Head) string {
 	return fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(h.Tree), h.Organization)
 }
 
-// fullText returns the canonical form of a note with one signature, because base64 has several
-// forms of the same bytes.
+// fullText returns the canonical form of a note with one signature. A note may have another form,
+// because base64 can encode the same bytes in several ways.
 func fullText(n *note.Note) string {
 	s := &n.Sigs[0]
 	signature, err := base64.StdEncoding.DecodeString(s.Base64)
@@ -88,9 +88,11 @@ func fullText(n *note.Note) string {
 }
 
 // Refusal is the reason why evidence is refused, in a sentence for people.
-type Refusal struct{ Why string }
+type Refusal struct{ Reason string }
 
 // Error implements error.
-func (r *Refusal) Error() string { return r.Why }
+func (r *Refusal) Error() string { return r.Reason }
 
-func refuse(format string, args ...any) *Refusal { return &Refusal{Why: fmt.Sprintf(format, args...)} }
+func refuse(format string, args ...any) *Refusal {
+	return &Refusal{Reason: fmt.Sprintf(format, args...)}
+}

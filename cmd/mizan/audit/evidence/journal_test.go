@@ -145,7 +145,7 @@ func (j *journal) extend(from, to int64) (tlog.TreeProof, error) { return tlog.P
 func wantRefused(t *testing.T, err error, text string) {
 	t.Helper()
 	var refusal *evidence.Refusal
-	if !errors.As(err, &refusal) || !strings.Contains(refusal.Why, text) {
+	if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, text) {
 		t.Errorf("error %v, want a refusal: %s", err, text)
 	}
 }

@@ -72,7 +72,7 @@ func TestProofBindsHeadPathAndLeaf(t *testing.T) {
 	shorter := newJournal(t, 3)
 	_, err = evidence.Prove(j.leaves[3], j.path(4), shorter.head())
 	wantRefused(t, err, "the leaf is event 4, and the head is of 3 events")
-	// A journal that claims a wrong place for an event.
+	// The journal claims a wrong place for an event.
 	wrong := newJournal(t, 2)
 	for _, seq := range []uint64{0, 9, 1 << 63} {
 		e := ledger.Event{Seq: seq, Name: "x", Version: 1}
@@ -158,11 +158,11 @@ func FuzzCheck(f *testing.F) {
 func TestProofContainsTheStoredRecord(t *testing.T) {
 	j := newJournal(t, 3)
 	p := j.proof(2)
-	if err := p.Holds(recordOf(2)); err != nil {
+	if err := p.MatchesRecord(recordOf(2)); err != nil {
 		t.Error(err)
 	}
-	wantRefused(t, p.Holds(recordOf(3)), "the record is not what was stored after event 2")
-	wantRefused(t, p.Holds(nil), "the record is not what was stored after event 2")
+	wantRefused(t, p.MatchesRecord(recordOf(3)), "the record is not what was stored after event 2")
+	wantRefused(t, p.MatchesRecord(nil), "the record is not what was stored after event 2")
 	j.add((&ledger.Event{Seq: 4, Version: 1, Name: "x"}).AppendCanonical(nil))
-	wantRefused(t, j.proof(4).Holds(recordOf(4)), "event 4 says nothing of its record")
+	wantRefused(t, j.proof(4).MatchesRecord(recordOf(4)), "event 4 says nothing of its record")
 }

@@ -52,9 +52,9 @@ func newReadable(e *ledger.Event) *readable {
 		Kind: string(rune(e.Source.Kind)), Source: e.Source.ID.String(), Version: e.Version, Previous: e.Previous,
 		Name: e.Name, From: e.From, To: e.To, BookedAt: e.Booked.Time().Format(instant),
 	}
-	r.Record, r.Notices = digits(e.Stored.Record), digits(e.Stored.Notices)
+	r.Record, r.Notices = hexText(e.Stored.Record), hexText(e.Stored.Notices)
 	for _, hash := range e.Stored.Claims {
-		r.Claims = append(r.Claims, digits(hash))
+		r.Claims = append(r.Claims, hexText(hash))
 	}
 	if e.Entry == nil {
 		return r
@@ -73,8 +73,8 @@ func newReadable(e *ledger.Event) *readable {
 	return r
 }
 
-// digits returns a hash in hexadecimal, as sha256sum prints it; empty for the zero hash.
-func digits(h ledger.Hash) string {
+// hexText returns a hash in hexadecimal, as sha256sum prints it; empty for the zero hash.
+func hexText(h ledger.Hash) string {
 	if h == (ledger.Hash{}) {
 		return ""
 	}
@@ -105,11 +105,11 @@ func (p *Proof) Describe(w io.Writer) error {
 	if r.Previous != 0 {
 		fmt.Fprintf(&b, "  follows      event %d of the same record\n", r.Previous)
 	}
-	from := plain(r.From)
+	from := printable(r.From)
 	if from == "" {
 		from = "(created)"
 	}
-	fmt.Fprintf(&b, "  event        %s: %s → %s\n", plain(r.Name), from, plain(r.To))
+	fmt.Fprintf(&b, "  event        %s: %s → %s\n", printable(r.Name), from, printable(r.To))
 	fmt.Fprintf(&b, "  booked at    %s\n", r.BookedAt)
 	if r.Entry != nil {
 		describeEntry(&b, r.Entry)
@@ -143,17 +143,17 @@ func describeEntry(b *strings.Builder, e *readableEntry) {
 	b.WriteByte('\n')
 	for i := range e.Postings {
 		p := &e.Postings[i]
-		asset := plain(p.Currency)
+		asset := printable(p.Currency)
 		if p.Network != "" {
-			asset += " on " + plain(p.Network)
+			asset += " on " + printable(p.Network)
 		}
-		fmt.Fprintf(b, "    %-6s  %s  %s minor units of %s, %s\n", p.Side, plain(p.Account), p.Amount, asset, p.Env)
+		fmt.Fprintf(b, "    %-6s  %s  %s minor units of %s, %s\n", p.Side, printable(p.Account), p.Amount, asset, p.Env)
 	}
 }
 
-// plain returns text without control characters, which could move a terminal's cursor: the
+// printable returns text without control characters, which could move a terminal's cursor: the
 // key's owner signs the text but is not trusted with the terminal.
-func plain(text string) string {
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

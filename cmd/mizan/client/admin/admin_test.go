@@ -113,8 +113,8 @@ func (s *scripts) post(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], made.ID)
 }
 
-// ask sends a POST with a session of the first organization: ask VAR PATH BODY. VAR gets the id
-// of the contract in the answer.
+// ask sends a POST with a session of the first organization: ask VAR PATH BODY. VAR gets the id of the
+// contract in the response.
 func (s *scripts) ask(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 || neg {
 		ts.Fatalf("usage: ask VAR PATH BODY")

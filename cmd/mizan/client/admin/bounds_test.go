@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// respondEmpty answers every request as a success.
+// respondEmpty responds to every request with success.
 func respondEmpty(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) }
 
 // writeFileOfSize returns a file with n characters.

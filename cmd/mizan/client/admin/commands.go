@@ -89,11 +89,11 @@ const (
 // New returns the commands, with the flags and tables of the directory's records.
 func New() (c Commands) {
 	organizations, partners := &c.Organizations, &c.Partners
-	organizations.List.path, organizations.List.columns = organizationsPath, columnsOf(directory.Organizations)
+	organizations.List.path, organizations.List.columns = organizationsPath, tableColumns(directory.Organizations)
 	organizations.Show.path, organizations.Create.path, organizations.Update.path = organizationsPath, organizationsPath, organizationsPath
 	organizations.Create.Fields, organizations.Update.Fields = flagsOf(directory.Organizations, false), flagsOf(directory.Organizations, true)
 
-	partners.List.path, partners.List.columns = partnersPath, columnsOf(directory.Partners)
+	partners.List.path, partners.List.columns = partnersPath, tableColumns(directory.Partners)
 	partners.Show.path, partners.Create.path, partners.Update.path, partners.Delete.path = partnersPath, partnersPath, partnersPath, partnersPath
 	partners.Create.Fields, partners.Update.Fields = flagsOf(directory.Partners, false), flagsOf(directory.Partners, true)
 
@@ -102,9 +102,9 @@ func New() (c Commands) {
 	describe(directory.Users, paths{usersPath, usersPath}, &users.List, &users.Show, &users.Create, &users.Update, &users.Delete)
 	describe(directory.Limits, paths{limitsPath, limitsPath}, &limits.List, &limits.Show, &limits.Create, &limits.Update, &limits.Delete)
 
-	c.Keys.List.path, c.Keys.List.columns = keysPath, columnsOf(directory.APIKeys)
+	c.Keys.List.path, c.Keys.List.columns = keysPath, tableColumns(directory.APIKeys)
 	c.Keys.Create.path, c.Keys.Create.Fields = keysPath, flagsOf(directory.APIKeys, false)
-	c.Rates.List.path, c.Rates.List.columns = ratesPath, columnsOf(directory.Rates)
+	c.Rates.List.path, c.Rates.List.columns = ratesPath, tableColumns(directory.Rates)
 	return c
 }
 

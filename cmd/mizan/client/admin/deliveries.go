@@ -87,12 +87,12 @@ func (c *testDelivery) Run(e *client.Command) error {
 	if err := e.ShowReply(a); err != nil {
 		return err
 	}
-	return acknowledged(e, a)
+	return checkAcknowledged(e, a)
 }
 
-// acknowledged returns a fault if the address did not accept the test delivery, so that
-// scripts can use the exit code.
-func acknowledged(e *client.Command, a *client.Reply) error {
+// checkAcknowledged returns a fault if the receiver did not accept the test delivery, so that scripts can
+// use the exit code.
+func checkAcknowledged(e *client.Command, a *client.Reply) error {
 	var body struct {
 		Data struct {
 			Delivered bool   `json:"delivered"`

@@ -2,13 +2,13 @@
 // command line. One file holds the commands of one kind of record.
 //
 // Invariants:
-//  1. It is a client and nothing else: it uses the server by HTTP only. Of the module it imports
-//     package client, and the columns of records (ledger/directory), which are its flags and tables.
+//  1. It is only a client: it uses the server by HTTP only. Of this module it imports only package
+//     client and the columns of records (ledger/directory), from which its flags and tables are made.
 //  2. A flag that was not given is not sent, so a change touches only the fields
 //     that the caller names.
 //
 // Callers: cmd/mizan, which makes its flags and commands part of its own.
 //
-// Rejected: these commands in package main. Rules of imports are by package, and
-// package main imports the whole server.
+// Rejected: these commands in package main. The rules about imports are per package, and package main
+// imports the whole server.
 package admin

@@ -17,16 +17,15 @@ import (
 // token is the token that the commands send to the servers in these tests.
 const token = "mza_wire-test-token"
 
-// stub is a fake server for behavior that the real one never shows: it breaks connections,
-// sends malformed answers, and redirects.
+// stub is a fake server for behavior that the real one never shows: it breaks connections, sends
+// malformed responses, and redirects.
 type stub struct {
 	*httptest.Server
 	mu   sync.Mutex
 	seen []*http.Request // guarded by mu
 }
 
-// newStub returns a stub that answers with the function, which gets the number of earlier
-// requests.
+// newStub returns a stub that responds with the function, which gets the number of earlier requests.
 func newStub(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, before int)) *stub {
 	t.Helper()
 	testkit.NotUnderRace(t, commandsOnly)
@@ -66,7 +65,7 @@ func (s *stub) admin(t *testing.T, exit int, stderr string, args ...string) test
 	return r
 }
 
-// hangUp closes a request's connection without an answer.
+// hangUp closes a request's connection without a response.
 func hangUp(t *testing.T, w http.ResponseWriter) {
 	connection, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -190,8 +189,8 @@ func TestListWithARepeatedCursorEnds(t *testing.T) {
 	}
 }
 
-// If the connection breaks during a list, the rows received before are printed, because they
-// are valid.
+// If the connection breaks during a list, the rows that have arrived are printed, because they are
+// valid.
 func TestInterruptedListPrintsTheReceivedRows(t *testing.T) {
 	t.Parallel()
 	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {

@@ -10,16 +10,17 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The commands of record types. Their flags and the columns of their tables are those of the type.
+// The commands of record types. Their flags and the columns of their tables are made from the type's
+// columns.
 
 // describe gives the commands of a record type their paths, flags and tables.
 func describe(t schema.AnyType, at paths, list *listOfPartner, show *showRecord[client.ID], create *createRecord, update *updateRecord[client.ID], remove *deleteRecord[client.ID]) {
-	list.path, list.columns = at.list, columnsOf(t)
+	list.path, list.columns = at.list, tableColumns(t)
 	show.path, create.path, update.path, remove.path = at.one, at.one, at.one, at.one
 	create.Fields, update.Fields = flagsOf(t, false), flagsOf(t, true)
 }
 
-// recordID is how the path of a record names it.
+// recordID is the type of id in the path of a record.
 type recordID interface {
 	client.ID | client.PartnerNumber
 }
@@ -49,7 +50,7 @@ type listOfPartner struct {
 
 // Run is called by kong.
 func (c *listOfPartner) Run(e *client.Command) error {
-	return e.List(client.Listing{Path: c.path, Query: ofPartner(c.Partner), Columns: c.columns}, c.Paging)
+	return e.List(client.Listing{Path: c.path, Query: partnerQuery(c.Partner), Columns: c.columns}, c.Paging)
 }
 
 type showRecord[ID recordID] struct {
@@ -91,8 +92,8 @@ func (c *deleteRecord[ID]) Run(e *client.Command) error {
 	return e.Write(http.MethodDelete, fmt.Sprint(c.path, "/", c.ID), nil)
 }
 
-// columnsOf returns the columns of a type's table: those that are shown in lists, without secrets and documents.
-func columnsOf(t schema.AnyType) (names []string) {
+// tableColumns returns the columns of a type's table: those that are shown in lists, without secrets and documents.
+func tableColumns(t schema.AnyType) (names []string) {
 	for _, c := range t.Shown() {
 		if c.Place != schema.Deep && !c.Secret && c.Shape() != schema.Document {
 			names = append(names, c.Name)
@@ -101,8 +102,9 @@ func columnsOf(t schema.AnyType) (names []string) {
 	return names
 }
 
-// flagsOf returns a new struct with a flag for each column that a request for a new record sets, or with change one that
-// a change of a record sets. The struct is also the body of the request: a flag that was not given is not sent.
+// flagsOf returns a new struct with a flag for each column that a create request may set or, with
+// change, for each column that a change request may set. The struct is also the body of the request: a
+// flag that was not given is not sent.
 func flagsOf(t schema.AnyType, change bool) any {
 	var fields []reflect.StructField
 	for i, c := range t.Requested() {
@@ -110,7 +112,7 @@ func flagsOf(t schema.AnyType, change bool) any {
 			continue
 		}
 		flag, value := c.FlagName(), flagType(c)
-		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q json:"%s,omitzero"`, flag, placeholder(c), sentence(c), c.Name)
+		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q json:"%s,omitzero"`, flag, placeholder(c), helpText(c), c.Name)
 		switch value.Kind() {
 		case reflect.Slice:
 			tag += ` sep:"none"`
@@ -163,8 +165,8 @@ func placeholder(c *schema.Column) string {
 	return strings.ToUpper(strings.ReplaceAll(strings.TrimSuffix(c.FlagName(), "-url"), "-", "_"))
 }
 
-// sentence is the help of a column's flag.
-func sentence(c *schema.Column) string {
+// helpText returns the help text of a column's flag.
+func helpText(c *schema.Column) string {
 	text := strings.ToUpper(c.Help[:1]) + c.Help[1:]
 	switch flagType(c) {
 	case reflect.TypeFor[client.Secret]():
@@ -177,7 +179,7 @@ func sentence(c *schema.Column) string {
 		text += "; null removes it"
 	}
 	if len(c.Words) > 0 {
-		text += ": " + schema.Listed(c.Words, "or")
+		text += ": " + schema.JoinWords(c.Words, "or")
 	}
 	return text + "."
 }

@@ -18,14 +18,14 @@ type settlementCommands struct {
 
 const settlementsPath = "/settlements"
 
-// settled selects the settlements of a partner with its bank, or of a terminal with its
+// settledParty selects the settlements of either a partner with its bank or a terminal with its
 // provider.
-type settled struct {
+type settledParty struct {
 	Partner  *client.PartnerNumber `name:"partner" xor:"of" required:"" placeholder:"N" json:"-" help:"With this partner's bank."`
 	Terminal *client.ID            `name:"terminal" xor:"of" required:"" placeholder:"ID" json:"-" help:"With this terminal's provider."`
 }
 
-func (s *settled) path() string {
+func (s *settledParty) path() string {
 	if s.Partner != nil {
 		return fmt.Sprint(partnersPath, "/", *s.Partner, settlementsPath)
 	}
@@ -33,7 +33,7 @@ func (s *settled) path() string {
 }
 
 type listSettlements struct {
-	settled
+	settledParty
 	Env *string `name:"env" placeholder:"ENV" help:"prod or test; the server takes prod if absent."`
 	client.Paging
 }
@@ -62,7 +62,7 @@ func (c *showSettlement) Run(e *client.Command) error {
 }
 
 type createSettlement struct {
-	settled
+	settledParty
 	settlementFields
 }
 
@@ -77,8 +77,8 @@ type settlementFields struct {
 	Reference *string `name:"reference" placeholder:"TEXT" json:"reference,omitzero" help:"The bank's or provider's own reference; each is booked once."`
 }
 
-// Validate is called by kong. Without it the server would silently ignore a field of the other
-// kind of settlement.
+// Validate is called by kong. Without this check the server would silently ignore a field that belongs
+// to the other kind of settlement.
 func (c *createSettlement) Validate() error {
 	switch {
 	case c.Partner != nil && (c.Gross != nil || c.Fee != nil):

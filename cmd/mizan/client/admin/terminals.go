@@ -13,8 +13,8 @@ const (
 	terminalPath  = "/terminal"
 )
 
-// ofPartner is a query that many lists accept.
-func ofPartner(n *client.PartnerNumber) url.Values {
+// partnerQuery is a query that many lists accept.
+func partnerQuery(n *client.PartnerNumber) url.Values {
 	query := url.Values{}
 	if n != nil {
 		query.Set("partner_id", strconv.FormatInt(int64(*n), 10))

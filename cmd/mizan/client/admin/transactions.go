@@ -22,7 +22,7 @@ type listTransactions struct {
 
 // Run is called by kong.
 func (c *listTransactions) Run(e *client.Command) error {
-	query := ofPartner(&c.Partner)
+	query := partnerQuery(&c.Partner)
 	for name, value := range map[string]*string{"status": c.Status, "type": c.Type, "env": c.Env, "from": c.From} {
 		if value != nil {
 			query.Set(name, *value)

@@ -6,9 +6,9 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// amountNames are the members of contracts, and of rows in them, that are amounts in minor
-// units. The answer itself does not tell: in one reading amounts are strings like texts, in the
-// other integers like counts.
+// amountNames are the members of contracts, and of rows in them, that are amounts in minor units. The
+// response does not tell which members are amounts: in one reading amounts are strings, as texts are,
+// and in the other integers, as counts are.
 var amountNames = set(
 	// terms of the contract
 	"underlying_asset_value total_value certificate_value early_redemption_penalty capital_amount asset_cost monthly_rental",
@@ -49,9 +49,9 @@ func Decimals(currency string) int {
 	return 2
 }
 
-// major converts minor units to major ones, with commas between thousands; text that is not a
+// majorUnits converts minor units to major ones, with commas between thousands; text that is not a
 // whole number stays as it is.
-func major(minor, currency string) string {
+func majorUnits(minor, currency string) string {
 	digits := strings.TrimPrefix(minor, "-")
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return client.Printable(minor)

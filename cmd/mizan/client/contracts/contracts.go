@@ -44,8 +44,8 @@ type showContract struct {
 	ID client.ID `arg:"" help:"The contract, of either reading."`
 }
 
-// addresses are the collections in which a contract may be; its id does not tell.
-var addresses = []string{
+// collections are the paths of the collections in which a contract may be; its id does not tell which.
+var collections = []string{
 	"/pfp/certificate-issues/", "/pfp/managed-investments/", "/pfp/leases/", "/pfp/partnerships/", "/pfp/investment-deposits/",
 	"/pfp/instalment-sales/", "/pfp/safekeeping-deposits/",
 	"/baas/islamic-banking/sukuk/", "/baas/islamic-banking/mudaraba/", "/baas/islamic-banking/ijara/", "/baas/islamic-banking/musharaka/",
@@ -74,7 +74,7 @@ func (c *showContract) Run(e *ContractCommand) error {
 // organization, or not visible to the session, it tries the others.
 func (e *ContractCommand) find(id string) (place string, contract client.Object, err error) {
 	var refusal error
-	for _, base := range addresses {
+	for _, base := range collections {
 		a, err := e.Client.Send(client.Request{Method: http.MethodGet, Path: base + id})
 		if err != nil {
 			return "", client.Object{}, e.Failed("%s: %v", e.Client.Base, err)
@@ -102,7 +102,7 @@ func (e *ContractCommand) find(id string) (place string, contract client.Object,
 	return "", client.Object{}, e.Misused("no such contract")
 }
 
-// parseData returns the object in an answer {data: …}.
+// parseData returns the object in a response {data: …}.
 func parseData(body []byte) (client.Object, error) {
 	whole, err := client.ParseObject(body)
 	if err != nil {

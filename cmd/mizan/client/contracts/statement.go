@@ -49,14 +49,14 @@ func (s *textTable) write(out *bytes.Buffer, indent string) {
 // shownInHead are the members in the statement's head.
 var shownInHead = set("id product_type organization_id contract_number status env currency")
 
-// writeStatement prints a contract for people: its head, its record, reports and schedule
-// as tables, and its entries. An error means that the answer is malformed.
+// writeStatement prints a contract for people: its head, its record, reports and schedule as tables,
+// and its entries. An error means that the response is malformed.
 func writeStatement(out *bytes.Buffer, place string, contract client.Object, entries []entry) error {
-	currency := textOf(&contract, "currency")
+	currency := memberText(&contract, "currency")
 	name := strings.Split(strings.Trim(place, "/"), "/")
-	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", textOf(&contract, "contract_number"), name[len(name)-2], textOf(&contract, "status"))
+	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", memberText(&contract, "contract_number"), name[len(name)-2], memberText(&contract, "status"))
 	_, _ = fmt.Fprintf(out, "%s  env %s  amounts in %s, and beside them in minor units: 1 %s = %d\n\n",
-		textOf(&contract, "id"), textOf(&contract, "env"), currency, currency, power(Decimals(currency)))
+		memberText(&contract, "id"), memberText(&contract, "env"), currency, currency, powerOfTen(Decimals(currency)))
 	out.WriteString("RECORD\n")
 	record := &textTable{right: map[int]bool{1: true, 2: true}}
 	var tables []client.Member
@@ -84,7 +84,7 @@ func writeStatement(out *bytes.Buffer, place string, contract client.Object, ent
 	return nil
 }
 
-func power(digits int) int {
+func powerOfTen(digits int) int {
 	n := 1
 	for range digits {
 		n *= 10
@@ -92,12 +92,12 @@ func power(digits int) int {
 	return n
 }
 
-func textOf(r *client.Object, name string) string {
+func memberText(r *client.Object, name string) string {
 	value, _ := r.Value(name)
 	return client.Text(value)
 }
 
-// text returns a value without its quotes: an amount's digits.
+// text returns a JSON value without its quotes, for example an amount's digits.
 func text(value jsontext.Value) string {
 	if value.Kind() == '"' {
 		unquoted, err := jsontext.AppendUnquote(nil, value)
@@ -108,15 +108,15 @@ func text(value jsontext.Value) string {
 	return value.String()
 }
 
-// appendMember adds a member to the record's table. It returns lists of rows, which become
-// separate tables.
+// appendMember adds a member to the record's table. Members that are lists of rows are returned
+// instead, because they become separate tables.
 func appendMember(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
 	switch kind := m.Value.Kind(); {
 	case kind == '[':
 		if _, simple := client.Scalars(m.Value); !simple {
 			return []client.Member{m}, nil
 		}
-		if listed := client.Text(m.Value); listed != client.Nothing {
+		if listed := client.Text(m.Value); listed != client.AbsentValue {
 			s.row(client.Printable(m.Name), "", "", listed)
 		}
 	case kind == '{':
@@ -134,7 +134,7 @@ func appendMember(s *textTable, m client.Member, currency string) (tables []clie
 		}
 	case kind == 'n':
 	case isAmount(m):
-		s.row(client.Printable(m.Name), major(text(m.Value), currency), text(m.Value), "")
+		s.row(client.Printable(m.Name), majorUnits(text(m.Value), currency), text(m.Value), "")
 	default:
 		s.row(client.Printable(m.Name), "", "", client.Text(m.Value))
 	}
@@ -169,7 +169,7 @@ func (own report) appendMetadata(s *textTable, m client.Member, currency string)
 	}
 	for _, part := range inner.Members {
 		name := m.Name + "." + part.Name
-		if !own.holds(part) {
+		if !own.isOwn(part) {
 			s.row(client.Printable(name), "", "", client.Printable(string(part.Value)))
 			continue
 		}
@@ -182,9 +182,9 @@ func (own report) appendMetadata(s *textTable, m client.Member, currency string)
 	return tables, nil
 }
 
-// holds tells by name and form whether a member of metadata is the service's own. The name is
-// not enough: a client may send a member with the same name before the service writes it.
-func (own report) holds(part client.Member) bool {
+// isOwn tells by name and form whether a member of metadata was written by the service. The name is not
+// enough: a client may send a member with the same name before the service writes it.
+func (own report) isOwn(part client.Member) bool {
 	known, named := own[part.Name]
 	if !named || known == nil {
 		return named && part.Value.Kind() == '"'
@@ -213,11 +213,10 @@ func (own report) holds(part client.Member) bool {
 	return err == nil
 }
 
-// asSent are the members, besides metadata, that contain any JSON that a client sent.
+// asSent are the members, besides metadata, whose value is arbitrary JSON from a client.
 var asSent = set("ownership_documents asset_specifications")
 
-// holdsAmounts tells whether members inside the member with the name may be amounts of the
-// contract.
+// holdsAmounts tells whether the member with this name may contain amounts of the contract.
 func holdsAmounts(of string) bool {
 	first, _, _ := strings.Cut(of, ".")
 	return !asSent[first]
@@ -233,8 +232,8 @@ func isAmount(m client.Member) bool {
 	return IsAmount(last) && holdsAmounts(of) && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// writeRecord prints amounts, texts and dates in one column of values. Amounts are aligned by
-// their decimal points, and their minor units are beside them.
+// writeRecord prints amounts, texts and dates in one column of values. Amounts are aligned at their
+// decimal points, with the minor units beside them.
 func writeRecord(out *bytes.Buffer, s *textTable) {
 	values := &textTable{}
 	width := 0
@@ -252,9 +251,9 @@ func writeRecord(out *bytes.Buffer, s *textTable) {
 	values.write(out, "  ")
 }
 
-// writeRows prints a list as a table. Each amount has a column in major units and one in minor
-// units. A row may omit empty members, so the table has the columns of all rows; an element
-// that is not an object is in the first column.
+// writeRows prints a list as a table. Each amount has a column in major units and one in minor units. A
+// row may omit empty members, so the table has the columns of all rows; an element that is not an
+// object is printed in the first column.
 func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 	rows, err := parseRows(list.Value)
 	if err != nil {
@@ -290,10 +289,10 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 			switch {
 			case !amount(name):
 				cells = append(cells, client.Text(value))
-			case client.Text(value) == client.Nothing:
-				cells = append(cells, client.Nothing, "")
+			case client.Text(value) == client.AbsentValue:
+				cells = append(cells, client.AbsentValue, "")
 			default:
-				cells = append(cells, major(text(value), currency), text(value))
+				cells = append(cells, majorUnits(text(value), currency), text(value))
 			}
 		}
 		table.row(cells...)
@@ -337,7 +336,7 @@ func writeEntries(out *bytes.Buffer, entries []entry) {
 	for _, e := range entries {
 		date, seq, event := client.Printable(e.Date), client.Printable(e.Seq.String()), client.Printable(e.Event)
 		for _, p := range e.Postings {
-			amount := major(p.Amount, p.Asset.Currency)
+			amount := majorUnits(p.Amount, p.Asset.Currency)
 			debit, credit := amount, ""
 			if p.Side != "debit" {
 				debit, credit = "", amount

@@ -9,7 +9,7 @@ func TestParseAnswer(t *testing.T) {
 	const charged = "HTTP/1.1 201 Created\r\nServer: x\r\nContent-Type: application/json\r\ncontent-LENGTH:  20 \r\nX-Request-Id: 7\r\n\r\n" + `{"status":"charged"}`
 	for _, c := range []struct {
 		name, text   string
-		status, body int // body is its length; -1: the answer is refused
+		status, body int // body is the body's length; -1: the response is refused
 		closes       bool
 	}{
 		{"usual", charged, 201, 20, false},
@@ -22,7 +22,7 @@ func TestParseAnswer(t *testing.T) {
 		{"other protocol", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", 0, -1, false},
 		{"no status", "HTTP/1.1 OK\r\n\r\nmore and more", 0, -1, false},
 	} {
-		a, size, err := parseAnswer([]byte(c.text))
+		a, size, err := parseResponse([]byte(c.text))
 		if c.body < 0 {
 			if err == nil {
 				t.Errorf("%s: accepted as %d, %d bytes", c.name, a.status, size)
@@ -33,7 +33,7 @@ func TestParseAnswer(t *testing.T) {
 			t.Errorf("%s: %d, body %q, closes %v, %d of %d bytes, %v", c.name, a.status, a.body, a.closes, size, len(c.text), err)
 		}
 		for n := range c.text {
-			if _, size, err := parseAnswer([]byte(c.text[:n])); size != 0 || err != nil {
+			if _, size, err := parseResponse([]byte(c.text[:n])); size != 0 || err != nil {
 				t.Errorf("%s: the first %d bytes gave size %d, %v", c.name, n, size, err)
 			}
 		}
@@ -41,7 +41,7 @@ func TestParseAnswer(t *testing.T) {
 }
 
 func TestUnterminatedResponseIsRefused(t *testing.T) {
-	if _, _, err := parseAnswer([]byte("HTTP/1.1 200 OK\r\n" + strings.Repeat("a", maxAnswer))); err == nil {
+	if _, _, err := parseResponse([]byte("HTTP/1.1 200 OK\r\n" + strings.Repeat("a", maxResponse))); err == nil {
 		t.Error("a head without end was accepted")
 	}
 }
@@ -49,7 +49,7 @@ func TestUnterminatedResponseIsRefused(t *testing.T) {
 func TestTextOf(t *testing.T) {
 	const body = `{"txid":"id","id":"7","status":"charged","n":1,"open":"x`
 	for name, want := range map[string]string{`"id":`: "7", `"status":`: "charged", `"n":`: "", `"none":`: "", `"open":`: ""} {
-		if got := string(textOf([]byte(body), name)); got != want {
+		if got := string(memberValue([]byte(body), name)); got != want {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}

@@ -1,0 +1,193 @@
+package directory
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
+
+// This file has what the columns of a terminal's parameters share. They have no numbers, because a terminal's parameters
+// are stored as one object.
+
+// parameter returns the options of a column of parameters.
+func parameter(help string, more ...schema.Option) []schema.Option {
+	return append([]schema.Option{schema.Transient, schema.Settable, schema.Help(help)}, more...)
+}
+
+// members returns the members of an object of parameters; ok is false if the text is no object.
+func members(text []byte) (m schema.Input, ok bool) {
+	if text = object(text); text == nil {
+		return nil, true
+	}
+	return m, json.Unmarshal(text, &m) == nil
+}
+
+// textMember returns a member that is a text; empty: there is none.
+func textMember(m schema.Input, name string) (text string) {
+	if json.Unmarshal(m[name], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// readParameters reads an object of parameters by its columns. Faults name fields as "provider_params.fee_bps".
+func readParameters[P any](columns *schema.Type[P], name string, text []byte, f *schema.Faults) *P {
+	m, ok := members(text)
+	if !ok {
+		f.Add(name, "must be an object")
+	}
+	return columns.ReadMembers(m, name+".", f).(*P)
+}
+
+// amountParameter is a column of an amount; nil: there is none.
+func amountParameter[P any](name, help string, at func(*P) **money.Amount) *schema.Column {
+	return schema.Bound(schema.Amount(0, name, parameter(help, schema.OrZero)...),
+		func(p *P) (a money.Amount) {
+			if set := *at(p); set != nil {
+				a = *set
+			}
+			return a
+		},
+		func(p *P, a money.Amount) { *at(p) = &a })
+}
+
+// listParameter is a column of a list of texts in the form T.
+func listParameter[P, T any](name, help string, kind *listKind[T], at func(*P) *[]T) *schema.Column {
+	return schema.Field(schema.NewCell[[]T](0, name, kind, parameter(help)), at)
+}
+
+// listKind is the kind of lists of at most MaxListed texts in the form T: []T.
+type listKind[T any] struct {
+	schema.Kind
+	parse   func(text string) (T, bool)
+	refusal string
+	numbers bool          // entries may be integers too
+	once    func([]T) []T // removes repetitions; nil: they stay
+}
+
+var (
+	currencyList = &listKind[money.Currency]{Kind: schema.KindTexts, parse: money.Accepted, refusal: "names an unsupported currency"}
+	networkList  = &listKind[money.Network]{Kind: schema.KindTexts, parse: money.ParseNetwork, refusal: "holds what is not a network's name"}
+	methodList   = &listKind[string]{Kind: schema.KindTexts, parse: parseMethod, refusal: "holds what is not a money_storage type"}
+	chatList     = &listKind[string]{Kind: schema.KindTexts, parse: parseChat, refusal: "must be a list of chat ids", numbers: true, once: distinct}
+	emailList    = &listKind[string]{Kind: schema.KindTexts, parse: parseEmail, refusal: "holds what is not an e-mail address", once: distinct}
+)
+
+// Parse implements schema.Kind.
+func (k *listKind[T]) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+	var entries []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || len(entries) > MaxListed {
+		return nil, "must be a list of at most " + strconv.Itoa(MaxListed) + " entries"
+	}
+	values := make([]T, 0, len(entries))
+	for _, entry := range entries {
+		text, ok := k.text(entry)
+		if !ok {
+			return nil, "must be a list of strings of at most " + strconv.Itoa(MaxText) + " characters"
+		}
+		value, ok := k.parse(text)
+		if !ok {
+			return nil, k.refusal
+		}
+		values = append(values, value)
+	}
+	if k.once != nil {
+		values = k.once(values)
+	}
+	return values, ""
+}
+
+// text returns an entry as a text.
+func (k *listKind[T]) text(entry json.RawMessage) (text string, ok bool) {
+	if entry = bytes.TrimSpace(entry); k.numbers {
+		if _, err := strconv.ParseInt(string(entry), 10, 64); err == nil {
+			return string(entry), true
+		}
+	}
+	return text, entry[0] == '"' && json.Unmarshal(entry, &text) == nil && utf8.RuneCountInString(text) <= MaxText
+}
+
+// Check implements schema.Kind.
+func (*listKind[T]) Check(*schema.Column, any) string { return "" }
+
+// Empty implements schema.Kind.
+func (*listKind[T]) Empty(value any) bool { return len(value.([]T)) == 0 }
+
+// parseMethod checks only the form of a money_storage type; the valid words belong to transactions.
+func parseMethod(method string) (string, bool) {
+	return method, method != "" && !strings.ContainsFunc(method, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' })
+}
+
+// parseChat takes what is not empty: stored chats are read unchecked.
+func parseChat(id string) (string, bool) { return id, id != "" }
+
+func parseEmail(address string) (string, bool) {
+	return address, address != "" && checkEmail("", "", address) == nil
+}
+
+// basisPointsKind is the kind of basis points up to money.MaxBasisPoints: money.BasisPoints, a string in JSON.
+type basisPointsKind struct{ schema.Kind }
+
+// String implements schema.Kind.
+func (basisPointsKind) String() string { return "basis points" }
+
+// Parse implements schema.Kind.
+func (basisPointsKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+	var value money.BasisPoints
+	if value.UnmarshalJSON(raw) != nil {
+		return nil, "must be a string of basis points up to " + money.MaxBasisPoints.String()
+	}
+	return value, ""
+}
+
+// Check implements schema.Kind.
+func (basisPointsKind) Check(*schema.Column, any) string { return "" }
+
+func currencyRule(value any) string {
+	if _, accepted := money.Accepted(value.(string)); !accepted {
+		return "unsupported currency"
+	}
+	return ""
+}
+
+func networkRule(value any) string {
+	if _, known := money.ParseNetwork(value.(string)); !known {
+		return "is not a network's name"
+	}
+	return ""
+}
+
+// statusSelection says of which statuses the merchant is notified.
+type statusSelection struct {
+	list []string
+	all  bool
+}
+
+// statusesKind is the kind of a selection of statuses: a list, or "all". The list's words are checked where terminals are
+// changed, because they belong to transactions.
+type statusesKind struct{ schema.Kind }
+
+// Parse implements schema.Kind. An empty list selects no status.
+func (statusesKind) Parse(c *schema.Column, raw []byte, how schema.Reader) (any, string) {
+	if string(raw) == `"`+allStatuses+`"` {
+		return statusSelection{all: true}, ""
+	}
+	value, problem := statusList.Parse(c, raw, how)
+	if problem != "" {
+		return nil, StatusesRule
+	}
+	return statusSelection{list: value.([]string)}, ""
+}
+
+var statusList = &listKind[string]{Kind: schema.KindTexts, parse: func(word string) (string, bool) { return word, true }}
+
+// Check implements schema.Kind.
+func (statusesKind) Check(*schema.Column, any) string { return "" }
+
+// Empty implements schema.Kind.
+func (statusesKind) Empty(any) bool { return false }
