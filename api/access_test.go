@@ -14,7 +14,7 @@ import (
 
 const unauthorized = `{"error":"unauthorized"}`
 
-// sameHeaders returns the answer's headers without those that always differ.
+// sameHeaders returns the response's headers without those that always differ.
 func sameHeaders(r *response) string {
 	headers := r.header.Clone()
 	headers.Del("date")
@@ -155,11 +155,11 @@ func TestRequestsThatReachedAProxyWithoutTLSAreRefused(t *testing.T) {
 	f.anyone().with("x-forwarded-proto", "https, http").get("/api/v1/health").want(403, body)
 	for _, two := range []string{"https\r\nX-Forwarded-Proto: http", "http\r\nx-forwarded-proto: https", "https\r\nX-Forwarded-Proto: https"} {
 		// The client itself has sent one of them to the proxy.
-		answers, _ := f.raw("GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Forwarded-Proto: "+two+"\r\n\r\n", 1)
-		if len(answers) != 1 {
-			t.Fatalf("%q: %d answers", two, len(answers))
+		responses, _ := f.raw("GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Forwarded-Proto: "+two+"\r\n\r\n", 1)
+		if len(responses) != 1 {
+			t.Fatalf("%q: %d responses", two, len(responses))
 		}
-		answers[0].want(403, body)
+		responses[0].want(403, body)
 	}
 	f = newFixture(t, trusting("192.0.2.0/24"))
 	f.anyone().with("x-forwarded-proto", "https").get("/api/v1/health").want(403, body)
@@ -192,7 +192,7 @@ func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 			leave := enter()
 			return func() { leave(); left.Add(1) }
 		}
-		cfg.Payments = refusing{panic: "broken"}
+		cfg.Payments = failingPayments{panic: "broken"}
 	})
 	for _, c := range []struct {
 		response *response

@@ -14,7 +14,7 @@ import (
 
 const blocklist = "/api/v1/blocklist"
 
-func (f *fixture) list(kind, value string) *response {
+func (f *fixture) addToBlocklist(kind, value string) *response {
 	f.t.Helper()
 	return f.admin().post(blocklist, `{"kind":"`+kind+`","value":"`+value+`"}`).want(201, "")
 }
@@ -22,7 +22,7 @@ func (f *fixture) list(kind, value string) *response {
 func TestBlocklistEntryIsAddedAndRemoved(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.list("email", "Anna@Example.com")
+	made := f.addToBlocklist("email", "Anna@Example.com")
 	made.wantFields(map[string]string{
 		"data.kind": "email", "data.value": "anna@example.com", "data.active": "true", "data.updated_at": made.at("data.created_at"),
 	})
@@ -51,7 +51,7 @@ func TestBlocklistEntryIsAddedAndRemoved(t *testing.T) {
 	if f.directory.HasBlocks(f.seed.First.Org) {
 		t.Error("what was taken off is in force")
 	}
-	again := f.list("email", "anna@example.com")
+	again := f.addToBlocklist("email", "anna@example.com")
 	again.wantFields(map[string]string{"data.id": made.at("data.id"), "data.active": "true", "data.created_at": made.at("data.created_at")})
 	f.admin().do("DELETE", blocklist+"/"+uuid.NewString(), "").want(404, "")
 	f.admin().do("DELETE", blocklist+"/x", "").want(404, "")
@@ -63,8 +63,8 @@ func TestBlocklistEntryIsAddedAndRemoved(t *testing.T) {
 func TestBlocklistIsListedByKind(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	bin, first, second := f.list("bin", "424242").at("data.id"), f.list("country", "ru").at("data.id"), f.list("country", "KZ").at("data.id")
-	gone := f.list("country", "AE").at("data.id")
+	bin, first, second := f.addToBlocklist("bin", "424242").at("data.id"), f.addToBlocklist("country", "ru").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
+	gone := f.addToBlocklist("country", "AE").at("data.id")
 	f.admin().do("DELETE", blocklist+"/"+gone, "").want(200, "")
 	for query, want := range map[string]string{"": second + " " + first + " " + bin, "?kind=country": second + " " + first, "?kind=bin": bin, "?kind=card": ""} {
 		if ids := pages(t, f.admin(), blocklist+query, 1, "id"); strings.Join(ids, " ") != want {
@@ -121,7 +121,7 @@ func TestBlocklistRefusesInvalidValues(t *testing.T) {
 	}
 }
 
-// A card is identified by its keyed fingerprint, the same as for transactions; no answer, log
+// A card is identified by its keyed fingerprint, the same as for transactions; no response, log
 // or file contains its number.
 func TestBlocklistedCardNumberIsStoredNowhere(t *testing.T) {
 	t.Parallel()
@@ -142,8 +142,8 @@ func TestBlocklistedCardNumberIsStoredNowhere(t *testing.T) {
 	if list := f.admin().get(blocklist); strings.Contains(list.body, number) || strings.Contains(list.body, payer.Card) {
 		t.Errorf("%s", list.body)
 	}
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	if strings.Contains(f.log.String(), number) {
 		t.Error("the number is in the log")
 	}
@@ -178,7 +178,7 @@ func TestCardNumberWithALeadingZeroIsRefusedEverywhere(t *testing.T) {
 			f.partner().post(transactions, `{"params":{"env":"test","type":"`+kind+`","amount":"1250","currency":"USD","returnUrl":"`+returnURL+`","failUrl":"`+failURL+`",`+storage+`}}`).
 				want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
 		}
-		made := f.hosted("")
+		made := f.createHosted("")
 		f.partner().post(transactions+"/continue/"+made.at("id"), `{`+storage+`}`).want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
 		action, _ := f.browse(made.at("widget_url")).form()
 		f.send(action, card(number)).wantPage(422, "Pay by card", "Check the card number")

@@ -11,7 +11,7 @@ import (
 
 const connection = `"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
 
-func connecting(params string) string {
+func terminalBody(params string) string {
 	return `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{` + params + `}}`
 }
 
@@ -19,10 +19,10 @@ func TestCredentialsForAnotherPlatformAreNeverShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	keyed := f.admin().with("idempotency-key", "one")
-	made := keyed.post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, "")
+	made := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, "")
 	const shown = `{"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","priority":5,"webhook_secret":"•••"}`
 	id := made.at("data.id")
-	again := keyed.post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, made.body)
+	again := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, made.body)
 	read := f.admin().get("/api/v1/terminal/"+id).want(200, "")
 	list := f.admin().get("/api/v1/terminals").want(200, "")
 	patched := f.admin().patch("/api/v1/terminal/"+id, `{"name":"farther"}`).want(200, "")
@@ -40,7 +40,7 @@ func TestCredentialsForAnotherPlatformAreNeverShown(t *testing.T) {
 func TestPatchWithTheMaskKeepsTheStoredSecret(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
+	id := f.admin().post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
 	stored := func() string {
 		t.Helper()
 		for _, terminal := range f.directory.RemoteTerminals(utp.Name) {
@@ -66,19 +66,19 @@ func TestPatchWithTheMaskKeepsTheStoredSecret(t *testing.T) {
 	if r := patch(connection+`,"api_key":"•••","webhook_secret":"•••"`, 422); r.at("errors.0.field") != "provider_params.webhook_secret" {
 		t.Errorf("%s", r.body)
 	}
-	f.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"•••"`)).want(422, "")
+	f.admin().post("/api/v1/terminal", terminalBody(connection+`,"api_key":"•••"`)).want(422, "")
 	f.restart()
 	if got := stored(); got != "https://platform.example/prefix mzk_second " {
 		t.Errorf("stored over a restart %s", got)
 	}
 }
 
-// Otherwise an administrator who may set a platform's address, but not read its key, could have
+// An administrator who may set a platform's address, but not read its key, must not be able to have
 // the key sent to another server.
 func TestNewPlatformAddressNeedsItsKeySentAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
+	id := f.admin().post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
 	const who = `,"organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
 	for _, address := range []string{"https://elsewhere.example", "https://platform.example:8443", "https://platform.example.elsewhere.example/prefix", "http://127.0.0.1:8080"} {
 		r := f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"`+address+`"`+who+`,"api_key":"\u2022••","webhook_secret":"•••"}}`).want(422, "")
@@ -104,12 +104,12 @@ func TestConnectionIsCheckedOnRequest(t *testing.T) {
 		`"base_url":"http://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"k"`: "base_url",
 		`"base_url":"https://platform.example","organization_id":"us","api_key":"k"`:                                  "organization_id",
 	} {
-		if r := f.admin().post("/api/v1/terminal", connecting(params)).want(422, ""); r.at("errors.0.field") != "provider_params."+field {
+		if r := f.admin().post("/api/v1/terminal", terminalBody(params)).want(422, ""); r.at("errors.0.field") != "provider_params."+field {
 			t.Errorf("%s: %s", params, r.body)
 		}
 	}
 	// Only a sandbox, such as this one, may connect without TLS, and only to this machine.
-	f.admin().post("/api/v1/terminal", connecting(`"base_url":"http://127.0.0.1:8443","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"k"`)).want(201, "")
+	f.admin().post("/api/v1/terminal", terminalBody(`"base_url":"http://127.0.0.1:8443","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"k"`)).want(201, "")
 }
 
 // Secret parameters of a terminal are written and never shown, for every provider. Unknown

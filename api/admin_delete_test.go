@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A DELETE deactivates a record that has a history, and every record has at least its creation.
+// DELETE never removes a record, because every record has a history: it deactivates the record.
 func TestDeletePartnerDeactivatesIt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

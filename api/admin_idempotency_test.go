@@ -22,8 +22,8 @@ func (f *fixture) allWrites() []write {
 	kept, gone := f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id"), f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id")
 	key := f.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":1}`).want(201, "").at("id")
 	f.admin().put(rates, `{"from":"EUR","to":"RUB","rate":"100"}`).want(200, "")
-	bound := limits + "/" + f.limit(velocity).at("data.id")
-	listed, off := f.list("country", "RU").at("data.id"), f.list("country", "KZ").at("data.id")
+	bound := limits + "/" + f.createLimit(velocity).at("data.id")
+	listed, off := f.addToBlocklist("country", "RU").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
 	f.admin().do("DELETE", blocklist+"/"+off, "").want(200, "")
 	return []write{
 		{"POST organizations", "POST", "/api/v1/organizations", `{"name":"New"}`},
@@ -49,7 +49,7 @@ func (f *fixture) allWrites() []write {
 	}
 }
 
-func (w *write) by(c caller) *response {
+func (w *write) sendAs(c caller) *response {
 	c.fixture.t.Helper()
 	return c.keyed(w.name).do(w.method, w.path, w.body)
 }
@@ -60,11 +60,11 @@ func (f *fixture) events() string {
 	return f.auditor().get(ledgerPath + "/head").at("data.tree_size")
 }
 
-// wantReplay checks that a write is answered again with the first answer.
+// wantReplay checks that a repeated write gets the first response again.
 func (w *write) wantReplay(f *fixture, first *response) {
 	f.t.Helper()
 	before := f.events()
-	again := w.by(f.admin()).want(first.status, first.body)
+	again := w.sendAs(f.admin()).want(first.status, first.body)
 	if !again.isReplay() || again.header.Get("content-type") != first.header.Get("content-type") {
 		f.t.Errorf("%s: %v", w.name, again.header)
 	}
@@ -80,7 +80,7 @@ func TestEveryAdministrationWriteTakesAnIdempotencyKey(t *testing.T) {
 	firsts := make([]*response, len(all))
 	for i := range all {
 		before := f.events()
-		firsts[i] = all[i].by(f.admin())
+		firsts[i] = all[i].sendAs(f.admin())
 		if firsts[i].status/100 != 2 || firsts[i].isReplay() {
 			t.Fatalf("%s: %d %s", all[i].name, firsts[i].status, firsts[i].body)
 		}
@@ -92,9 +92,9 @@ func TestEveryAdministrationWriteTakesAnIdempotencyKey(t *testing.T) {
 	for i := range all {
 		different := all[i]
 		different.body += " " // the same meaning, but a different request
-		different.by(f.admin()).want(409, keyConflict)
+		different.sendAs(f.admin()).want(409, keyConflict)
 	}
-	// The answer stays the same after the record has changed, and after a restart.
+	// The response stays the same after the record has changed, and after a restart.
 	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"1"}`).want(200, "")
 	f.admin().do("DELETE", "/api/v1/api_keys/"+firsts[8].at("id"), "").want(200, "")
 	f.admin().patch("/api/v1/partners/"+firsts[2].at("id"), `{"name":"Newest"}`).want(200, "")
@@ -137,7 +137,7 @@ func TestAdministrationKeyIsFreeUntilARequestChangesSomething(t *testing.T) {
 		{"k", "PATCH", "/api/v1/partners/1", `{}`},
 		{"k", "PATCH", "/api/v1/partners/1", `{"active":true}`},
 	} {
-		if r := nothing.by(f.admin()); r.isReplay() || r.status == 409 && r.body == keyConflict {
+		if r := nothing.sendAs(f.admin()); r.isReplay() || r.status == 409 && r.body == keyConflict {
 			t.Errorf("%s %s: %d %s", nothing.method, nothing.body, r.status, r.body)
 		}
 	}
@@ -152,29 +152,29 @@ func TestAdministrationKeyHasABoundedLength(t *testing.T) {
 	for _, w := range f.allWrites() {
 		w.name = strings.Repeat("ж", 256)
 		before := f.events()
-		if r := w.by(f.admin()).want(422, ""); r.at("errors.0.field") != "Idempotency-Key" || f.events() != before {
+		if r := w.sendAs(f.admin()).want(422, ""); r.at("errors.0.field") != "Idempotency-Key" || f.events() != before {
 			t.Errorf("%s %s: %s", w.method, w.path, r.body)
 		}
 	}
 	w := write{strings.Repeat("ж", 255), "PUT", rates, `{"from":"USD","to":"RUB","rate":"92.5"}`}
-	w.wantReplay(f, w.by(f.admin()).want(200, ""))
+	w.wantReplay(f, w.sendAs(f.admin()).want(200, ""))
 }
 
-// Of several concurrent equal requests one is executed; all get the same answer.
+// Of several concurrent equal requests one is executed; all get the same response.
 func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, w := range f.allWrites() {
-		answers := make([]*response, 16)
+		responses := make([]*response, 16)
 		before := len(pages(t, f.admin(), "/api/v1/organizations", 100, "id"))
 		var all sync.WaitGroup
-		for i := range answers {
-			all.Go(func() { answers[i] = w.by(f.admin()) })
+		for i := range responses {
+			all.Go(func() { responses[i] = w.sendAs(f.admin()) })
 		}
 		all.Wait()
 		firsts := 0
-		for _, a := range answers {
-			if a.want(answers[0].status, answers[0].body).status/100 != 2 {
+		for _, a := range responses {
+			if a.want(responses[0].status, responses[0].body).status/100 != 2 {
 				t.Fatalf("%s: %d %s", w.name, a.status, a.body)
 			}
 			if !a.isReplay() {
@@ -182,7 +182,7 @@ func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 			}
 		}
 		if firsts != 1 {
-			t.Errorf("%s: %d answers are no replays, want 1", w.name, firsts)
+			t.Errorf("%s: %d responses are no replays, want 1", w.name, firsts)
 		}
 		if made := len(pages(t, f.admin(), "/api/v1/organizations", 100, "id")) - before; made > 1 {
 			t.Errorf("%s: %d organizations", w.name, made)
@@ -205,14 +205,14 @@ func TestConcurrentDifferentWritesWithOneKeyConflict(t *testing.T) {
 		{"k", "PUT", rates, `{"from":"USD","to":"RUB","rate":"92.5"}`},
 		{"k", "PATCH", "/api/v1/organizations/" + f.seed.Second.Org.String(), `{"name":"Newer"}`},
 	}
-	answers := make([]*response, 4*len(ways))
+	responses := make([]*response, 4*len(ways))
 	var all sync.WaitGroup
-	for i := range answers {
-		all.Go(func() { answers[i] = ways[i%len(ways)].by(f.admin()) })
+	for i := range responses {
+		all.Go(func() { responses[i] = ways[i%len(ways)].sendAs(f.admin()) })
 	}
 	all.Wait()
 	done := map[int]bool{}
-	for i, a := range answers {
+	for i, a := range responses {
 		if a.status/100 == 2 {
 			done[i%len(ways)] = true
 		} else {
@@ -224,7 +224,7 @@ func TestConcurrentDifferentWritesWithOneKeyConflict(t *testing.T) {
 	}
 }
 
-// The answer with an API key's value is repeated, and the value is nowhere stored in plaintext.
+// The response with an API key's value is repeated, and the value is nowhere stored in plaintext.
 func TestCachedReplyWithAnAPIKeyIsSealed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -232,8 +232,8 @@ func TestCachedReplyWithAnAPIKeyIsSealed(t *testing.T) {
 	first := f.admin().keyed("k").post("/api/v1/api_keys", body).want(201, "")
 	again := f.admin().keyed("k").post("/api/v1/api_keys", body).want(201, first.body)
 	f.partner().with("x-api-key", again.at("key")).post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	value, shown := []byte(first.at("key")), []byte(first.at("prefix"))
 	found := 0
 	must(t, filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
@@ -257,8 +257,8 @@ func TestClockMoveIgnoresIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	w := write{"k", "PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`}
-	w.by(f.admin()).want(200, `{"now":"2026-09-03T10:16:30.123456+00:00"}`)
-	if r := w.by(f.admin()).want(200, `{"now":"2026-09-03T10:17:30.123456+00:00"}`); r.isReplay() {
+	w.sendAs(f.admin()).want(200, `{"now":"2026-09-03T10:16:30.123456+00:00"}`)
+	if r := w.sendAs(f.admin()).want(200, `{"now":"2026-09-03T10:17:30.123456+00:00"}`); r.isReplay() {
 		t.Error("a replay")
 	}
 }

@@ -18,7 +18,7 @@ const (
 	velocity = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"}` // a limit
 )
 
-// problemsOf returns the refused fields of an answer with their details.
+// problemsOf returns the refused fields of a response with their details.
 func (r *response) problemsOf() string {
 	r.t.Helper()
 	var got []string
@@ -30,7 +30,7 @@ func (r *response) problemsOf() string {
 	return strings.Join(got, "|")
 }
 
-// wantFields checks fields of an answer by their paths.
+// wantFields checks fields of a response by their paths.
 func (r *response) wantFields(want map[string]string) {
 	r.t.Helper()
 	for path, value := range want {
@@ -40,7 +40,7 @@ func (r *response) wantFields(want map[string]string) {
 	}
 }
 
-func (f *fixture) limit(body string) *response {
+func (f *fixture) createLimit(body string) *response {
 	f.t.Helper()
 	return f.admin().post(limits, body).want(201, "")
 }
@@ -48,7 +48,7 @@ func (f *fixture) limit(body string) *response {
 func TestLimitIsCreatedReadAndListed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.limit(`{"partner_id":1,"kind":"daily_volume","type":"payment","currency":"ETH","max_amount":"1000","scope":"card"}`)
+	made := f.createLimit(`{"partner_id":1,"kind":"daily_volume","type":"payment","currency":"ETH","max_amount":"1000","scope":"card"}`)
 	made.wantFields(map[string]string{
 		"data.partner_id": "1", "data.terminal_id": "null", "data.kind": "daily_volume", "data.type": "payment", "data.currency": "ETH",
 		"data.network": "ethereum", "data.env": "prod", "data.max_amount": "1000", "data.max_count": "null", "data.window": "null",
@@ -58,7 +58,7 @@ func TestLimitIsCreatedReadAndListed(t *testing.T) {
 		t.Errorf("%s", made.body)
 	}
 	terminal := f.admin().get("/api/v1/terminals?partner_id=1")
-	pace := f.limit(`{"params":{"partner_id":1,"terminal_id":"` + terminal.at("data.0.id") + `","kind":"velocity","max_count":5,"window":"hour","env":"` + terminal.at("data.0.env") + `","active":false}}`)
+	pace := f.createLimit(`{"params":{"partner_id":1,"terminal_id":"` + terminal.at("data.0.id") + `","kind":"velocity","max_count":5,"window":"hour","env":"` + terminal.at("data.0.env") + `","active":false}}`)
 	pace.wantFields(map[string]string{
 		"data.terminal_id": terminal.at("data.0.id"), "data.kind": "velocity", "data.type": "null", "data.currency": "null", "data.network": "",
 		"data.env": terminal.at("data.0.env"), "data.max_amount": "null", "data.max_count": "5", "data.window": "hour", "data.scope": "partner", "data.active": "false",
@@ -134,16 +134,16 @@ func TestInvalidLimitsAreRefused(t *testing.T) {
 	if list := f.admin().get(limits).want(200, ""); list.rows() != 0 {
 		t.Errorf("what was refused is there: %s", list.body)
 	}
-	f.limit(`{` + volume + `,"max_amount":"1` + strings.Repeat("0", 72) + `"}`)
-	f.limit(`{` + pace + `,"window":"minute","max_count":100000}`)
-	unresolved := f.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":""}`)
+	f.createLimit(`{` + volume + `,"max_amount":"1` + strings.Repeat("0", 72) + `"}`)
+	f.createLimit(`{` + pace + `,"window":"minute","max_count":100000}`)
+	unresolved := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":""}`)
 	unresolved.wantFields(map[string]string{"data.network": "", "data.currency": "USDT"})
 }
 
 func TestOnlyALimitsBoundAndActiveFlagCanChange(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)
+	made := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)
 	path := limits + "/" + made.at("data.id")
 	raised := f.admin().patch(path, `{"max_amount":"2000","kind":"daily_volume","partner_id":1,"currency":"USD","network":"","env":"prod","scope":"partner"}`).want(200, "")
 	raised.wantFields(map[string]string{"data.max_amount": "2000", "data.created_at": made.at("data.created_at")})
@@ -186,12 +186,12 @@ func TestHundredAndFirstActiveLimitIsAConflict(t *testing.T) {
 	f := newFixture(t)
 	const body = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"`
 	for range directory.MaxLimits {
-		f.limit(body + `}`)
+		f.createLimit(body + `}`)
 	}
 	if r := f.admin().post(limits, body+`}`).want(409, ""); r.at("error") != "conflict" {
 		t.Errorf("%s", r.body)
 	}
-	spare := f.limit(body + `,"active":false}`)
+	spare := f.createLimit(body + `,"active":false}`)
 	f.admin().patch(limits+"/"+spare.at("data.id"), `{"active":true}`).want(409, "")
 }
 
@@ -213,7 +213,7 @@ func TestLimitIsCreatedOncePerIdempotencyKey(t *testing.T) {
 	}
 }
 
-// usageReport is a LimitUsage that returns what a test sets, and records the calls.
+// usageReport is a LimitUsage that returns the values that a test sets, and records the calls.
 type usageReport struct {
 	usage    directory.Usage
 	err      error
@@ -235,18 +235,18 @@ func TestUsageOfALimitIsShown(t *testing.T) {
 	}
 	resets := ledger.MicrosOf(began)
 	usage.usage = directory.Usage{Used: money.FromUint64(300), Reserved: money.FromUint64(200), Resets: resets}
-	ask(f.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)).
+	ask(f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)).
 		want(200, `{"data":{"used":"300","reserved":"200","remaining":"500","resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
-	ask(f.limit(`{"partner_id":1,"kind":"monthly_volume","currency":"USD","max_amount":"499"}`)).
+	ask(f.createLimit(`{"partner_id":1,"kind":"monthly_volume","currency":"USD","max_amount":"499"}`)).
 		want(200, `{"data":{"used":"300","reserved":"200","remaining":"0","resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
 	usage.usage = directory.Usage{Count: 2, Resets: resets}
-	ask(f.limit(velocity)).
+	ask(f.createLimit(velocity)).
 		want(200, `{"data":{"used":2,"reserved":0,"remaining":3,"resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
 	usage.usage = directory.Usage{}
-	ask(f.limit(`{"partner_id":1,"kind":"per_transaction","currency":"USD","max_amount":"1000"}`)).
+	ask(f.createLimit(`{"partner_id":1,"kind":"per_transaction","currency":"USD","max_amount":"1000"}`)).
 		want(200, `{"data":{"used":"0","reserved":"0","remaining":"1000","resets_at":null}}`)
 	usage.err = ledger.Refuse("test", ledger.Unavailable, "no answer in time")
-	one := f.limit(velocity)
+	one := f.createLimit(velocity)
 	f.admin().get(limits+"/"+one.at("data.id")+"/usage").want(503, "")
 	f.admin().get(limits+"/"+uuid.NewString()+"/usage").want(404, "")
 }
@@ -257,7 +257,7 @@ func TestUsageOfAScopedLimitCountsOnePayer(t *testing.T) {
 	f := newFixture(t, func(c *api.Config) { c.Usage = usage })
 	path := map[string]string{}
 	for _, scope := range []string{"partner", "card", "email", "ip"} {
-		made := f.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000","scope":"` + scope + `"}`)
+		made := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000","scope":"` + scope + `"}`)
 		path[scope] = limits + "/" + made.at("data.id") + "/usage"
 	}
 	paid := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
@@ -299,7 +299,7 @@ func TestUsageOfAScopedLimitCountsOnePayer(t *testing.T) {
 func TestUnknownUsageOfALimitIs503(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(c *api.Config) { c.Usage = nil })
-	made := f.limit(velocity)
+	made := f.createLimit(velocity)
 	f.admin().get(limits+"/"+made.at("data.id")+"/usage").want(503, "")
 }
 
@@ -314,7 +314,7 @@ func TestPartnerHasTheFourKindsOfLimits(t *testing.T) {
 		`"kind":"velocity","max_count":5,"window":"minute"`,
 		`"kind":"velocity","max_count":5,"window":"hour"`,
 	} {
-		f.limit(`{"partner_id":1,` + body + `}`)
+		f.createLimit(`{"partner_id":1,` + body + `}`)
 	}
 	var kinds []string
 	for _, l := range f.directory.Limits(f.seed.First.Org, 1) {

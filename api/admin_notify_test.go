@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// hooked are the two kinds of records with a notification address: how each is created and
+// notifiableRecords are the two kinds of records with a notification address: how each is created and
 // changed, and the field that is refused.
-var hooked = []struct{ name, list, create, change, field string }{
+var notifiableRecords = []struct{ name, list, create, change, field string }{
 	{"partner", "/api/v1/partners", `{"name":"n","login":"%[2]s","pass":"nine-Lions-paint","notify_url":%[1]s}`, `{"notify_url":%s}`, "notify_url"},
 	{"terminal", "/api/v1/terminal", `{"name":"%[2]s","partner_id":1,"provider":"simulator","type":"merchant","merchant_params":{"notify_url":%[1]s}}`,
 		`{"merchant_params":{"notify_url":%s}}`, "merchant_params.notify_url"},
@@ -17,7 +17,7 @@ var hooked = []struct{ name, list, create, change, field string }{
 // wantAddressAccepted tries an address in the creation and in a change of both kinds.
 func (f *fixture) wantAddressAccepted(address string, taken bool, paths map[string]string) {
 	f.t.Helper()
-	for _, record := range hooked {
+	for _, record := range notifiableRecords {
 		before := f.events()
 		made := f.admin().post(record.list, fmt.Sprintf(record.create, address, fmt.Sprint("login-", before)))
 		changed := f.admin().patch(paths[record.name], fmt.Sprintf(record.change, address))
@@ -72,7 +72,7 @@ func TestStoredPrivateNotificationAddressMayStay(t *testing.T) {
 	paths := f.patchablePaths()
 	f.wantAddressAccepted(`"http://10.0.0.1/hook"`, true, paths)
 	f.directory.AllowPrivateHooks(false)
-	for _, record := range hooked {
+	for _, record := range notifiableRecords {
 		read := f.admin().get(paths[record.name]).want(200, "")
 		before := f.events()
 		f.admin().patch(paths[record.name], read.dataObject()).want(200, read.body)

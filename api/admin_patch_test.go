@@ -17,7 +17,7 @@ func (f *fixture) terminalAt(more string) string {
 	return "/api/v1/terminal/" + made.at("data.id")
 }
 
-// dataObject returns the object in an answer as it was sent.
+// dataObject returns the object in a response as it was sent.
 func (r *response) dataObject() string {
 	return strings.TrimSuffix(strings.TrimPrefix(r.body, `{"data":`), "}")
 }
@@ -99,12 +99,12 @@ func TestMaskIsRefusedWithoutAStoredSecret(t *testing.T) {
 // patchablePaths returns the records that PATCH can change, each with its path.
 func (f *fixture) patchablePaths() map[string]string {
 	f.t.Helper()
-	limit := f.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000"}`)
+	limit := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000"}`)
 	return map[string]string{
 		"organization": "/api/v1/organizations/" + f.seed.First.Org.String(),
 		"partner":      "/api/v1/partners/1",
 		"terminal":     f.terminalAt(`,"provider_params":{"priority":3}`),
-		"user":         users + "/" + f.user("anna", `"client"`, "").at("data.id"),
+		"user":         users + "/" + f.createUser("anna", `"client"`, "").at("data.id"),
 		"limit":        limits + "/" + limit.at("data.id"),
 	}
 }
@@ -205,8 +205,8 @@ func TestCursorWithAnUnescapedPlusIsAccepted(t *testing.T) {
 	f := newFixture(t)
 	f.terminalAt("")
 	limit := `{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1"}`
-	f.limit(limit)
-	f.limit(limit)
+	f.createLimit(limit)
+	f.createLimit(limit)
 	for _, value := range []string{"RU", "KZ"} {
 		f.admin().post(blocklist, `{"kind":"country","value":"`+value+`"}`).want(201, "")
 	}

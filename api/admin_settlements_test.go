@@ -100,19 +100,19 @@ func TestConcurrentSettlementsWithOneKeyAndReferenceAreBookedOnce(t *testing.T) 
 	t.Parallel()
 	f := newFixture(t)
 	before := f.events()
-	answers := make([]*response, 32)
+	responses := make([]*response, 32)
 	var all sync.WaitGroup
-	for i := range answers {
+	for i := range responses {
 		c := f.admin()
 		if i%2 == 0 {
 			c = c.keyed("k")
 		}
-		all.Go(func() { answers[i] = c.post(partnersSettlements, settledIn) })
+		all.Go(func() { responses[i] = c.post(partnersSettlements, settledIn) })
 	}
 	all.Wait()
 	fresh := 0
-	for _, a := range answers {
-		if a.want(201, answers[0].body).isReplay() {
+	for _, a := range responses {
+		if a.want(201, responses[0].body).isReplay() {
 			continue
 		}
 		fresh++

@@ -17,8 +17,8 @@ const (
 	goodPass = "nine-Lions-paint"
 )
 
-// user creates a user of the first organization with the fixture's password.
-func (f *fixture) user(login, roles, more string) *response {
+// createUser creates a user of the first organization with the fixture's password.
+func (f *fixture) createUser(login, roles, more string) *response {
 	f.t.Helper()
 	return f.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"U","roles":[`+roles+`]`+more+`}`).want(201, "")
 }
@@ -34,7 +34,7 @@ func TestUsersAreAdministered(t *testing.T) {
 	path := users + "/" + made.at("data.id")
 	f.admin().get(path).want(200, made.body)
 	f.admin().get(users).want(200, `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(made.body, `{"data":`), "}")+`],"cursor":{"cursor_field":"created_at","cursor_value":null}}`)
-	cashier := f.user("cashier", `"partner"`, `,"partner_id":1`)
+	cashier := f.createUser("cashier", `"partner"`, `,"partner_id":1`)
 	if cashier.at("data.partner_id") != "1" || cashier.at("data.email") != "null" {
 		t.Errorf("%s", cashier.body)
 	}
@@ -69,7 +69,7 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	other := f.admin().with("x-organization-id", f.seed.Second.Org.String()).post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id")
-	path := users + "/" + f.user("anna", `"client"`, "").at("data.id")
+	path := users + "/" + f.createUser("anna", `"client"`, "").at("data.id")
 	before := f.events()
 	for _, c := range []struct{ name, value, more, field string }{
 		{"pass", `"password"`, "", "pass"},
@@ -124,11 +124,11 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 	}
 }
 
-// A partner's id, the id of another organization's user, and an unknown id get the same answer.
+// A partner's id, the id of another organization's user, and an unknown id get the same response.
 func TestForeignUserIDEqualsAnUnknownID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	anna := f.user("anna", `"client"`, "").at("data.id")
+	anna := f.createUser("anna", `"client"`, "").at("data.id")
 	second := f.admin().with("x-organization-id", f.seed.Second.Org.String())
 	random := f.admin().get(users+"/"+uuid.NewString()).want(404, "")
 	for _, a := range []*response{
@@ -154,14 +154,14 @@ func TestUserWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	creation := write{"k-1", "POST", users, `{"login":"anna","pass":"` + goodPass + `","name":"Anna","roles":["client"]}`}
-	made := creation.by(f.admin()).want(201, "")
+	made := creation.sendAs(f.admin()).want(201, "")
 	creation.wantReplay(f, made)
 	change := write{"k-2", "PATCH", users + "/" + made.at("data.id"), `{"pass":"` + goodPass + ` again"}`}
-	change.wantReplay(f, change.by(f.admin()).want(200, ""))
+	change.wantReplay(f, change.sendAs(f.admin()).want(200, ""))
 	end := write{"k-3", "DELETE", users + "/" + made.at("data.id"), ""}
-	end.wantReplay(f, end.by(f.admin()).want(200, ""))
+	end.wantReplay(f, end.sendAs(f.admin()).want(200, ""))
 	different := write{"k-1", "POST", users, `{"login":"boris","pass":"` + goodPass + `","name":"B","roles":["client"]}`}
-	different.by(f.admin()).want(409, keyConflict)
+	different.sendAs(f.admin()).want(409, keyConflict)
 	f.restart()
 	creation.wantReplay(f, made)
 }
@@ -203,7 +203,7 @@ func TestAdminTokenIsRotated(t *testing.T) {
 	f.session().post(path, "").want(403, "")
 	f.anyone().post(path, "").want(401, unauthorized)
 
-	// With a key the answer is stored, sealed, so that it can be repeated.
+	// With a key the response is stored, sealed, so that it can be repeated.
 	first := next.keyed("k").post(path, "{}").want(201, "")
 	last := f.bearer(first.at("data.token"), f.seed.First.Org)
 	next.keyed("k").post(path, "{}").want(401, unauthorized)
@@ -214,8 +214,8 @@ func TestAdminTokenIsRotated(t *testing.T) {
 	f.restart()
 	last.get("/api/v1/partners").want(200, "")
 	next.get("/api/v1/partners").want(401, unauthorized)
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	f.wantSecretsAbsent(first.at("data.token"))
 }
 

@@ -33,7 +33,7 @@ func (f *fixture) takeBackup(body string) string {
 	f.t.Helper()
 	r := f.admin().post(backupsPath, body)
 	if r.status != http.StatusOK || r.header.Get("content-type") != "application/octet-stream" {
-		f.t.Fatalf("a backup is answered with %d %s: %.200s", r.status, r.header.Get("content-type"), r.body)
+		f.t.Fatalf("a backup gets %d %s: %.200s", r.status, r.header.Get("content-type"), r.body)
 	}
 	path := filepath.Join(f.t.TempDir(), "taken"+backup.Suffix)
 	must(f.t, os.WriteFile(path, []byte(r.body), 0o600))
@@ -53,7 +53,7 @@ func TestBackupNeedsTheAdminToken(t *testing.T) {
 
 	base, err := json.Marshal(map[string]any{"since": header.Base()})
 	must(t, err)
-	f.list("country", "KP").want(http.StatusCreated, "")
+	f.addToBlocklist("country", "KP").want(http.StatusCreated, "")
 	next := f.takeBackup(string(base))
 	grown, err := backup.CheckTransfer(t.Context(), next)
 	must(t, err)
@@ -89,7 +89,7 @@ func TestBackupWithAnInvalidSinceIsRefused(t *testing.T) {
 	}
 }
 
-// A misspelt since is refused, and no full backup is taken instead.
+// A misspelt "since" is refused; the server must not take a full backup instead.
 func TestBackupRefusesUnknownFields(t *testing.T) {
 	f := newFixture(t)
 	for field, body := range map[string]string{"sinse": `{"sinse":{}}`, "params": `{"params":{"since":null}}`} {
@@ -101,7 +101,7 @@ func TestBackupRefusesUnknownFields(t *testing.T) {
 	f.takeBackup(`{"since":null}`)
 }
 
-// If a backup breaks off, the answer is incomplete.
+// If a backup breaks off, the response is incomplete.
 func TestFailedBackupClosesTheConnectionUnfinished(t *testing.T) {
 	broken := errors.New("broken")
 	f := newFixture(t, func(cfg *api.Config) {

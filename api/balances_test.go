@@ -17,12 +17,12 @@ const balancesPath = "/api/v1/balances"
 func (f *fixture) bookTransfer(phase ledger.Phase, debit, credit ledger.Path, asset money.Asset, amount string) {
 	f.t.Helper()
 	a := money.MustParse(amount)
-	f.enter(&ledger.Entry{Phase: phase, Postings: []ledger.Posting{
+	f.bookEntry(&ledger.Entry{Phase: phase, Postings: []ledger.Posting{
 		{Account: debit, Asset: asset, Side: ledger.Debit, Amount: a}, {Account: credit, Asset: asset, Side: ledger.Credit, Amount: a},
 	}})
 }
 
-func (f *fixture) enter(entry *ledger.Entry) {
+func (f *fixture) bookEntry(entry *ledger.Entry) {
 	f.t.Helper()
 	done := make(chan posting.Receipt, 1)
 	f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
@@ -134,7 +134,7 @@ func TestNumberOfBalancesIsBounded(t *testing.T) {
 				ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: one},
 				ledger.Posting{Account: ledger.PartnerAvailable(1), Asset: asset, Side: ledger.Credit, Amount: one})
 		}
-		f.enter(entry)
+		f.bookEntry(entry)
 	}
 	if n := f.partner().get(balancesPath).want(200, "").rows(); n != bound {
 		t.Errorf("%d rows", n)

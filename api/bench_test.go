@@ -18,20 +18,20 @@ import (
 	"mizan/posting"
 )
 
-// instant answers every create immediately.
-type instant struct {
+// instantPayments is a payment service whose creates return immediately.
+type instantPayments struct {
 	payments.Transactions
 	result paymentactor.Result
 }
 
 // Create implements Payments.
-func (p instant) Create(c paymentactor.Create) (paymentactor.Result, error) {
+func (p instantPayments) Create(c paymentactor.Create) (paymentactor.Result, error) {
 	c.Card.Wipe()
 	return p.result, nil
 }
 
-// one is a directory with one partner.
-type one struct {
+// onePartner is a directory with one partner.
+type onePartner struct {
 	Directory
 	key     directory.APIKey
 	partner directory.Partner
@@ -39,19 +39,19 @@ type one struct {
 }
 
 // Authenticate implements auth.Directory.
-func (d *one) Authenticate(ledger.ID, []byte) (*directory.APIKey, *directory.Partner, bool) {
+func (d *onePartner) Authenticate(ledger.ID, []byte) (*directory.APIKey, *directory.Partner, bool) {
 	return &d.key, &d.partner, true
 }
 
 // Organization implements auth.Directory.
-func (d *one) Organization(ledger.ID) (*directory.Organization, bool) { return &d.org, true }
+func (d *onePartner) Organization(ledger.ID) (*directory.Organization, bool) { return &d.org, true }
 
 // BenchmarkCreate measures this package's and the router's part of a create: everything except
 // the transport, the key's lookup and the payment itself.
 func BenchmarkCreate(b *testing.B) {
 	s := New(Config{
-		Payments:  instant{result: paymentactor.Result{Record: benchRecord(), Stamp: benchStamp}},
-		Directory: &one{partner: directory.Partner{Active: true}, org: directory.Organization{Status: directory.Active}},
+		Payments:  instantPayments{result: paymentactor.Result{Record: benchRecord(), Stamp: benchStamp}},
+		Directory: &onePartner{partner: directory.Partner{Active: true}, org: directory.Organization{Status: directory.Active}},
 		Clock:     clock.NewManual(time.Unix(0, 0)), Enter: func() func() { return func() {} },
 		Fingerprint: func([]byte) string { return "0123456789abcdef0123456789abcdef" },
 		Observe:     func(string, string, int, time.Duration) {},

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// On a route for anyone a body may have 64 KiB.
+// On routes without credentials a body has at most 64 KiB.
 func TestOpenRoutesTakeSmallBodiesOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -35,11 +35,11 @@ func TestOpenRoutesTakeSmallBodiesOnly(t *testing.T) {
 	// arrives.
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", bound, pad(bound))
 	head := "POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Organization-Id: " + org + "\r\nTransfer-Encoding: chunked\r\n\r\n"
-	answers, closed := f.raw(head+chunk+"1\r\n \r\n0\r\n\r\n"+"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 2)
-	if len(answers) == 0 || !closed {
-		t.Fatalf("%d answers, closed %v", len(answers), closed)
+	responses, closed := f.raw(head+chunk+"1\r\n \r\n0\r\n\r\n"+"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 2)
+	if len(responses) == 0 || !closed {
+		t.Fatalf("%d responses, closed %v", len(responses), closed)
 	}
-	answers[0].want(413, refused)
+	responses[0].want(413, refused)
 }
 
 // A body that was not read is never parsed as the next request.
@@ -52,15 +52,15 @@ func TestBodyOfARefusedRequestIsNotRead(t *testing.T) {
 	}
 	for _, path := range []string{transactions, "/nowhere", "/api/v1/health"} {
 		for _, size := range []int{1, 100, 8 << 10, 64 << 10} { // short enough for the connection to be reused
-			answers, closed := f.raw(post(path, size, strings.Repeat("x", size))+next, 2)
-			if len(answers) != 2 || !closed || answers[0].closes || answers[1].status != 200 {
-				t.Errorf("%s, %d bytes: %d answers", path, size, len(answers))
+			responses, closed := f.raw(post(path, size, strings.Repeat("x", size))+next, 2)
+			if len(responses) != 2 || !closed || responses[0].closes || responses[1].status != 200 {
+				t.Errorf("%s, %d bytes: %d responses", path, size, len(responses))
 			}
 		}
 		hidden := strings.Repeat(next, 1200) // longer than the part that is read and discarded
-		answers, closed := f.raw(post(path, len(hidden), hidden)+next, 2)
-		if len(answers) != 1 || !closed || !answers[0].closes {
-			t.Errorf("%s: %d answers, closed %v", path, len(answers), closed)
+		responses, closed := f.raw(post(path, len(hidden), hidden)+next, 2)
+		if len(responses) != 1 || !closed || !responses[0].closes {
+			t.Errorf("%s: %d responses, closed %v", path, len(responses), closed)
 		}
 	}
 }
@@ -107,13 +107,13 @@ func TestAuthenticatedCallerMaySendALargeBody(t *testing.T) {
 		"one piece": fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body),
 		"chunks":    fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n%x;a=b\r\n%s\r\n0\r\n\r\n", 100_000, body[:100_000], len(body)-100_000, body[100_000:]),
 	} {
-		answers, _ := f.raw(head+rest, 1)
-		if len(answers) != 1 || answers[0].status != 201 {
-			t.Errorf("%s: %d answers", name, len(answers))
+		responses, _ := f.raw(head+rest, 1)
+		if len(responses) != 1 || responses[0].status != 201 {
+			t.Errorf("%s: %d responses", name, len(responses))
 		}
 	}
-	answers, _ := f.raw(head+fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n%s", len(body), body), 2)
-	if len(answers) != 2 || answers[0].status != 100 || answers[1].status != 201 {
-		t.Errorf("100-continue: %d answers", len(answers))
+	responses, _ := f.raw(head+fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n%s", len(body), body), 2)
+	if len(responses) != 2 || responses[0].status != 100 || responses[1].status != 201 {
+		t.Errorf("100-continue: %d responses", len(responses))
 	}
 }

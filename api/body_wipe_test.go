@@ -47,7 +47,7 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 	}
 }
 
-// If the budget is used up, larger bodies are answered 503; bodies that fit into a connection's
+// If the budget is used up, requests with larger bodies get 503; bodies that fit into a connection's
 // first buffer are still read.
 func TestBodiesBeyondTheBudgetAre503(t *testing.T) {
 	s := New(Config{})

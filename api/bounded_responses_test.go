@@ -9,10 +9,10 @@ import (
 	"mizan/internal/testkit"
 )
 
-// mostOfAnError bounds the answer to bad input, in bytes.
+// mostOfAnError bounds the response to bad input, in bytes.
 const mostOfAnError = 64 << 10
 
-// However many faults a body or a query has, and however long it is, the answer is short and
+// However many faults a body or a query has, and however long it is, the response is short and
 // has one of the specification's shapes.
 func TestResponsesToBadInputAreBounded(t *testing.T) {
 	t.Parallel()

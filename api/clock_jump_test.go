@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Each of several concurrent moves counts from the end of the one before.
+// Each of several concurrent moves starts where the previous one ended.
 func TestConcurrentClockMovesAddUp(t *testing.T) {
 	f := newFixture(t)
 	before := f.Clock.Now()
@@ -27,8 +27,8 @@ func TestConcurrentClockMovesAddUp(t *testing.T) {
 // An event at the clock's last instant has a date that can be written.
 func TestManualClockEndsAYearBeforeTheLastDate(t *testing.T) {
 	f := newFixture(t)
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	must(t, f.Clock.Set(time.Date(9998, 11, 1, 0, 0, 0, 0, time.UTC))) // an advance from today passes three million days
 	f.start()
 	const path, last = "/api/v1/sandbox/clock", `{"now":"9998-12-31T23:59:59.999999+00:00"}`

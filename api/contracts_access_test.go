@@ -10,7 +10,7 @@ import (
 )
 
 // "The secular reading is gated by the organization module `participatory_finance`": without it
-// every endpoint answers 403 `module_not_active`, and does not reveal which contracts exist.
+// every endpoint returns 403 `module_not_active`, and does not reveal which contracts exist.
 func TestContractsNeedTheModule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -47,20 +47,20 @@ func TestContractsNeedTheModule(t *testing.T) {
 func TestEachRoleHasItsRightsOnContracts(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
-	contract := &contractFixture{f.as(asClient), secularPath + "leases/" + f.as(asClient).post(secularPath+"leases", forms["leases"].json()).want(201, "").at("data.id")}
+	contract := &contractFixture{f.callerOf(asClient), secularPath + "leases/" + f.callerOf(asClient).post(secularPath+"leases", forms["leases"].json()).want(201, "").at("data.id")}
 	contract.mustAct("acquire", "ownership_documents", `["deed"]`)
-	auditor := f.as(asAuditor)
+	auditor := f.callerOf(asAuditor)
 	for _, path := range []string{contract.path, contract.path + "/entries", contract.path + "/schedule.csv", secularPath + "leases"} {
 		auditor.get(path).want(200, contract.get(path).body)
 		for _, k := range []kind{asPartner, byKey, byNeighbour, byAdmin} {
-			if r := f.as(k).get(path); r.status != 403 || r.at("error") != "forbidden" {
+			if r := f.callerOf(k).get(path); r.status != 403 || r.at("error") != "forbidden" {
 				t.Errorf("%s as %s: %d %s", path, k, r.status, r.body)
 			}
 		}
 	}
 	for _, k := range []kind{asAuditor, asPartner, byKey, byAdmin} {
 		for _, path := range []string{secularPath + "leases", contract.path + "/activate"} {
-			if r := f.as(k).post(path, "{}"); r.status != 403 || r.at("error") != "forbidden" {
+			if r := f.callerOf(k).post(path, "{}"); r.status != 403 || r.at("error") != "forbidden" {
 				t.Errorf("%s as %s: %d %s", path, k, r.status, r.body)
 			}
 		}
@@ -79,7 +79,7 @@ func TestContractIsFoundAtItsOwnPathOnly(t *testing.T) {
 		"certificate-issues": "sukuk", "managed-investments": "mudaraba", "leases": "ijara", "partnerships": "musharaka",
 		"instalment-sales": "murabaha", "safekeeping-deposits": "wadiah", "investment-deposits": "mudaraba",
 	}
-	me, foreign := f.as(asAdmin), f.as(asForeignAdmin)
+	me, foreign := f.callerOf(asAdmin), f.callerOf(asForeignAdmin)
 	for _, product := range products {
 		id := me.post(secularPath+product, forms[product].json()).want(201, "").at("data.id")
 		baas := "/api/v1/baas/islamic-banking/" + religious[product]
@@ -159,14 +159,14 @@ func TestTestAndProdContractsAreSeparate(t *testing.T) {
 func TestContractsNeedALiveSession(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
-	client := f.as(asClient)
+	client := f.callerOf(asClient)
 	client.get(secularPath+"leases").want(200, "")
 	client.do("DELETE", "/api/v1/sessions/current", "").want(204, "")
 	client.get(secularPath+"leases").want(401, unauthorized)
 	f.sessions[asClient] = f.logInAgain(directory.Client)
-	f.as(asClient).get(secularPath+"leases").want(200, "")
+	f.callerOf(asClient).get(secularPath+"leases").want(200, "")
 	f.operator(f.first.org).patch("/api/v1/organizations/"+f.first.org.String(), `{"status":"maintenance"}`).want(200, "")
-	f.as(asClient).get(secularPath+"leases").want(401, unauthorized)
+	f.callerOf(asClient).get(secularPath+"leases").want(401, unauthorized)
 }
 
 // logInAgain returns the token of another session of the matrix's user with the role.

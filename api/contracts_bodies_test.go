@@ -82,7 +82,7 @@ func TestActionWithoutParametersNeedsNoBody(t *testing.T) {
 	b.mustAct("buyout").wantData("units_bought", "1")
 }
 
-// DECISIONS, 6: the order of refusals: unknown contract, unknown action, wrong state, bad
+// Refusals are checked in this order: unknown contract, unknown action, wrong state, bad
 // input, failed condition.
 func TestActionChecksRunInTheSpecifiedOrder(t *testing.T) {
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestUnknownActionIsNamedInTheError(t *testing.T) {
 	}
 }
 
-// An unknown action's name is answered as text, and truncated if it is long.
+// The refusal of an unknown action repeats its name as text, and truncates a long one.
 func TestUnknownActionNameIsEscapedAndTruncated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -34,10 +34,10 @@ func invalidIntegers(outside ...string) []string { return append(slices.Clone(no
 
 // column describes the expected behavior of a field.
 type column struct {
-	required bool
-	takes    []string // accepted values, which are shown as sent
-	refuses  []string
-	besides  []string // members that the field requires
+	required        bool
+	accepted        []string // accepted values, which are shown as sent
+	refuses         []string
+	requiredMembers []string // members that the field requires
 }
 
 func quoteAll(list string) (all []string) {
@@ -47,111 +47,111 @@ func quoteAll(list string) (all []string) {
 	return all
 }
 
-// lots is 10^72, the largest amount.
-var lots = `"1` + strings.Repeat("0", 72) + `"`
+// maxAmountJSON is 10^72, the largest amount.
+var maxAmountJSON = `"1` + strings.Repeat("0", 72) + `"`
 
 var (
-	whoField       = column{required: true, takes: []string{`"` + otherCustomerID + `"`}, refuses: noUUID}
-	regionField    = column{required: true, takes: quoteAll("AE SA BH QA KW OM MY ID PK BD EG JO TR KZ UZ AZ KG RU GB"), refuses: []string{`"US"`, `"ae"`, `"A"`, `"ARE"`, `""`, `1`, `"XX"`}}
-	currencyField  = column{takes: quoteAll("AED SAR BHD QAR KWD OMR MYR IDR PKR BDT EGP JOD TRY KZT UZS AZN KGS RUB GBP USD EUR"), refuses: []string{`"JPY"`, `"usd"`, `"USDT"`, `1`, `" "`}}
-	metadataField  = column{takes: []string{`{}`, `{"a":1}`}, refuses: noObject}
-	productIDField = column{takes: []string{`"` + otherCustomerID + `"`}, refuses: noUUID}
-	frequencyField = column{takes: quoteAll("monthly quarterly semi_annually annually"), refuses: append([]string{`"weekly"`, `"at_maturity"`}, noWord...)}
-	ratioField     = column{required: true, takes: []string{`{"bank":0,"customer":100}`, `{"bank":100,"customer":0}`, `{"bank":33,"customer":67}`}, refuses: noRatio}
+	whoField       = column{required: true, accepted: []string{`"` + otherCustomerID + `"`}, refuses: noUUID}
+	regionField    = column{required: true, accepted: quoteAll("AE SA BH QA KW OM MY ID PK BD EG JO TR KZ UZ AZ KG RU GB"), refuses: []string{`"US"`, `"ae"`, `"A"`, `"ARE"`, `""`, `1`, `"XX"`}}
+	currencyField  = column{accepted: quoteAll("AED SAR BHD QAR KWD OMR MYR IDR PKR BDT EGP JOD TRY KZT UZS AZN KGS RUB GBP USD EUR"), refuses: []string{`"JPY"`, `"usd"`, `"USDT"`, `1`, `" "`}}
+	metadataField  = column{accepted: []string{`{}`, `{"a":1}`}, refuses: noObject}
+	productIDField = column{accepted: []string{`"` + otherCustomerID + `"`}, refuses: noUUID}
+	frequencyField = column{accepted: quoteAll("monthly quarterly semi_annually annually"), refuses: append([]string{`"weekly"`, `"at_maturity"`}, noWord...)}
+	ratioField     = column{required: true, accepted: []string{`{"bank":0,"customer":100}`, `{"bank":100,"customer":0}`, `{"bank":33,"customer":67}`}, refuses: noRatio}
 )
 
-func (c column) must() column { c.required = true; return c }
+func (c column) asRequired() column { c.required = true; return c }
 
 // contractFields is the specification's table of each product's fields, "Resources and their
-// fields"; the last two are POSTINGS.md's.
+// fields"; the last two are from the specification's table of entries.
 var contractFields = map[string]map[string]column{
 	"certificate-issues": {
-		"name": {required: true, takes: []string{`"A"`, `"Ünïcode عقد"`}, refuses: append([]string{`""`}, noText...)}, "region": regionField, "currency": currencyField, "metadata": metadataField, "product_id": productIDField,
-		"backing_type":                  {required: true, takes: quoteAll("lease managed_investment partnership installment_sale manufacturing forward_purchase"), refuses: noWord},
-		"underlying_asset":              {required: true, takes: []string{`"Eleven char"`, `"أحد عشر حرف"`}, refuses: noLong},
-		"underlying_asset_value":        {required: true, takes: []string{`"1000"`, lots}, refuses: append([]string{`"999"`}, noAmount...)},
-		"total_value":                   {required: true, takes: []string{`"100"`, `"900"`}, refuses: append([]string{`"950"`, `"99"`}, noAmount...)},
-		"certificate_value":             {required: true, takes: []string{`"1"`, `"1000"`, `"8"`}, refuses: noAmount},
-		"expected_yield":                {required: true, takes: []string{`1`, `50`}, refuses: invalidIntegers(`0`, `51`)},
-		"maturity_months":               {required: true, takes: []string{`1`, `360`}, refuses: invalidIntegers(`0`, `361`)},
-		"min_subscription":              {takes: []string{`1`, `10`}, refuses: invalidIntegers(`0`)},
-		"max_subscription":              {takes: []string{`1`, `10`}, refuses: invalidIntegers(`0`)},
+		"name": {required: true, accepted: []string{`"A"`, `"Ünïcode عقد"`}, refuses: append([]string{`""`}, noText...)}, "region": regionField, "currency": currencyField, "metadata": metadataField, "product_id": productIDField,
+		"backing_type":                  {required: true, accepted: quoteAll("lease managed_investment partnership installment_sale manufacturing forward_purchase"), refuses: noWord},
+		"underlying_asset":              {required: true, accepted: []string{`"Eleven char"`, `"أحد عشر حرف"`}, refuses: noLong},
+		"underlying_asset_value":        {required: true, accepted: []string{`"1000"`, maxAmountJSON}, refuses: append([]string{`"999"`}, noAmount...)},
+		"total_value":                   {required: true, accepted: []string{`"100"`, `"900"`}, refuses: append([]string{`"950"`, `"99"`}, noAmount...)},
+		"certificate_value":             {required: true, accepted: []string{`"1"`, `"1000"`, `"8"`}, refuses: noAmount},
+		"expected_yield":                {required: true, accepted: []string{`1`, `50`}, refuses: invalidIntegers(`0`, `51`)},
+		"maturity_months":               {required: true, accepted: []string{`1`, `360`}, refuses: invalidIntegers(`0`, `361`)},
+		"min_subscription":              {accepted: []string{`1`, `10`}, refuses: invalidIntegers(`0`)},
+		"max_subscription":              {accepted: []string{`1`, `10`}, refuses: invalidIntegers(`0`)},
 		"profit_distribution_frequency": frequencyField,
-		"redemption_mode":               {takes: quoteAll("bullet amortizing callable"), refuses: noWord},
-		"early_redemption_allowed":      {takes: []string{`true`, `false`}, refuses: noFlag},
-		"early_redemption_penalty":      {takes: []string{`"0"`, `"5"`}, refuses: noSum},
-		"subscription_start":            {takes: []string{`"2026-09-03"`, `"2028-02-29"`}, refuses: append([]string{`"2027-02-29"`}, noDate...)},
-		"subscription_end":              {takes: []string{`"2026-09-03"`}, refuses: noDate},
+		"redemption_mode":               {accepted: quoteAll("bullet amortizing callable"), refuses: noWord},
+		"early_redemption_allowed":      {accepted: []string{`true`, `false`}, refuses: noFlag},
+		"early_redemption_penalty":      {accepted: []string{`"0"`, `"5"`}, refuses: noSum},
+		"subscription_start":            {accepted: []string{`"2026-09-03"`, `"2028-02-29"`}, refuses: append([]string{`"2027-02-29"`}, noDate...)},
+		"subscription_end":              {accepted: []string{`"2026-09-03"`}, refuses: noDate},
 		"originator_id":                 productIDField, "spv_id": productIDField,
-		"underlying_asset_type": {takes: []string{`"building"`}, refuses: noText},
+		"underlying_asset_type": {accepted: []string{`"building"`}, refuses: noText},
 	},
 	"managed-investments": {
-		"customer_id": whoField, "region": regionField, "currency": currencyField.must(), "metadata": metadataField, "profit_sharing_ratio": ratioField,
-		"capital_amount":        {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
-		"business_type":         {required: true, takes: []string{`"trade"`}, refuses: append([]string{`""`}, noText...)},
-		"term_months":           {required: true, takes: []string{`1`, `120`}, refuses: invalidIntegers(`0`, `121`)},
-		"mandate_type":          {takes: quoteAll("restricted unrestricted"), refuses: noWord},
-		"business_restrictions": {takes: []string{`["no alcohol"]`, `["a","b"]`}, refuses: noTexts},
-		"business_description":  {takes: []string{`"Buys and sells"`}, refuses: noNote},
+		"customer_id": whoField, "region": regionField, "currency": currencyField.asRequired(), "metadata": metadataField, "profit_sharing_ratio": ratioField,
+		"capital_amount":        {required: true, accepted: []string{`"1"`, maxAmountJSON}, refuses: noAmount},
+		"business_type":         {required: true, accepted: []string{`"trade"`}, refuses: append([]string{`""`}, noText...)},
+		"term_months":           {required: true, accepted: []string{`1`, `120`}, refuses: invalidIntegers(`0`, `121`)},
+		"mandate_type":          {accepted: quoteAll("restricted unrestricted"), refuses: noWord},
+		"business_restrictions": {accepted: []string{`["no alcohol"]`, `["a","b"]`}, refuses: noTexts},
+		"business_description":  {accepted: []string{`"Buys and sells"`}, refuses: noNote},
 		"reporting_frequency":   frequencyField,
 	},
 	"leases": {
 		"customer_id": whoField, "region": regionField, "currency": currencyField, "metadata": metadataField, "product_id": productIDField,
-		"lease_type":            {required: true, takes: quoteAll("operating finance"), refuses: noWord, besides: []string{"purchase_option_price", `"1"`}},
-		"asset_description":     {required: true, takes: []string{`"Eleven char"`}, refuses: noLong},
-		"asset_cost":            {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
-		"lease_term_months":     {required: true, takes: []string{`1`, `240`}, refuses: invalidIntegers(`0`, `241`)},
-		"monthly_rental":        {required: true, takes: []string{`"1"`}, refuses: append([]string{lots}, noAmount...)},
-		"purchase_option_price": {takes: []string{`"1"`, `"1200"`}, refuses: append([]string{`"1201"`}, noAmount...), besides: []string{"lease_type", `"finance"`}},
-		"asset_type":            {takes: quoteAll("vehicle equipment real_estate aircraft vessel machinery"), refuses: noWord},
-		"advance_rental":        {takes: []string{`"1"`}, refuses: append([]string{lots}, noAmount...)},
-		"security_deposit":      {takes: []string{`"1"`, lots}, refuses: noAmount},
-		"residual_value":        {takes: []string{`"1"`, `"1200"`}, refuses: append([]string{`"1201"`}, noAmount...)},
-		"asset_serial_number":   {takes: []string{`"WDB123"`}, refuses: noText},
-		"asset_location":        {takes: []string{`"Dubai"`}, refuses: noText},
-		"asset_specifications":  {takes: []string{`{"power":[1,2]}`}, refuses: noObject},
+		"lease_type":            {required: true, accepted: quoteAll("operating finance"), refuses: noWord, requiredMembers: []string{"purchase_option_price", `"1"`}},
+		"asset_description":     {required: true, accepted: []string{`"Eleven char"`}, refuses: noLong},
+		"asset_cost":            {required: true, accepted: []string{`"1"`, maxAmountJSON}, refuses: noAmount},
+		"lease_term_months":     {required: true, accepted: []string{`1`, `240`}, refuses: invalidIntegers(`0`, `241`)},
+		"monthly_rental":        {required: true, accepted: []string{`"1"`}, refuses: append([]string{maxAmountJSON}, noAmount...)},
+		"purchase_option_price": {accepted: []string{`"1"`, `"1200"`}, refuses: append([]string{`"1201"`}, noAmount...), requiredMembers: []string{"lease_type", `"finance"`}},
+		"asset_type":            {accepted: quoteAll("vehicle equipment real_estate aircraft vessel machinery"), refuses: noWord},
+		"advance_rental":        {accepted: []string{`"1"`}, refuses: append([]string{maxAmountJSON}, noAmount...)},
+		"security_deposit":      {accepted: []string{`"1"`, maxAmountJSON}, refuses: noAmount},
+		"residual_value":        {accepted: []string{`"1"`, `"1200"`}, refuses: append([]string{`"1201"`}, noAmount...)},
+		"asset_serial_number":   {accepted: []string{`"WDB123"`}, refuses: noText},
+		"asset_location":        {accepted: []string{`"Dubai"`}, refuses: noText},
+		"asset_specifications":  {accepted: []string{`{"power":[1,2]}`}, refuses: noObject},
 	},
 	"partnerships": {
 		"customer_id": whoField, "region": regionField, "currency": currencyField, "metadata": metadataField, "profit_sharing_ratio": ratioField,
-		"partnership_type":      {required: true, takes: quoteAll("permanent diminishing"), refuses: noWord, besides: []string{"term_months", `12`}},
-		"total_value":           {required: true, takes: []string{`"1000"`}, refuses: append([]string{`"999"`, `"1001"`}, noAmount...)},
-		"bank_contribution":     {required: true, takes: []string{`"600"`}, refuses: noAmount},
-		"customer_contribution": {required: true, takes: []string{`"400"`}, refuses: noAmount},
-		"term_months":           {takes: []string{`1`, `1200`}, refuses: invalidIntegers(`0`, `1201`)},
+		"partnership_type":      {required: true, accepted: quoteAll("permanent diminishing"), refuses: noWord, requiredMembers: []string{"term_months", `12`}},
+		"total_value":           {required: true, accepted: []string{`"1000"`}, refuses: append([]string{`"999"`, `"1001"`}, noAmount...)},
+		"bank_contribution":     {required: true, accepted: []string{`"600"`}, refuses: noAmount},
+		"customer_contribution": {required: true, accepted: []string{`"400"`}, refuses: noAmount},
+		"term_months":           {accepted: []string{`1`, `1200`}, refuses: invalidIntegers(`0`, `1201`)},
 		"buyout_schedule":       frequencyField,
-		"rental_amount":         {takes: []string{`"1"`, lots}, refuses: noAmount},
-		"asset_description":     {takes: []string{`"A warehouse"`}, refuses: noNote},
+		"rental_amount":         {accepted: []string{`"1"`, maxAmountJSON}, refuses: noAmount},
+		"asset_description":     {accepted: []string{`"A warehouse"`}, refuses: noNote},
 	},
 	"investment-deposits": {
-		"customer_id": whoField, "region": regionField, "currency": currencyField.must(), "metadata": metadataField, "product_id": productIDField, "profit_sharing_ratio": ratioField,
-		"initial_amount":                   {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
-		"term_months":                      {required: true, takes: []string{`1`, `120`}, refuses: invalidIntegers(`0`, `121`)},
-		"investment_type":                  {takes: quoteAll("general restricted"), refuses: noWord},
-		"investment_restrictions":          {takes: []string{`["no weapons"]`}, refuses: noTexts},
-		"distribution_frequency":           {takes: quoteAll("monthly quarterly semi_annually at_maturity"), refuses: append([]string{`"annually"`}, noWord...)},
-		"indicative_rate":                  {takes: []string{`0`, `7`}, refuses: noInteger},
-		"early_withdrawal_allowed":         {takes: []string{`true`, `false`}, refuses: noFlag},
-		"early_withdrawal_penalty_percent": {takes: []string{`0`, `100`}, refuses: invalidIntegers(`101`)},
-		"auto_renewal":                     {takes: []string{`true`, `false`}, refuses: noFlag},
-		"account_id":                       {takes: []string{`"DE02 1203"`}, refuses: noText},
-		"opened_by":                        {takes: []string{`"teller 7"`}, refuses: noText},
+		"customer_id": whoField, "region": regionField, "currency": currencyField.asRequired(), "metadata": metadataField, "product_id": productIDField, "profit_sharing_ratio": ratioField,
+		"initial_amount":                   {required: true, accepted: []string{`"1"`, maxAmountJSON}, refuses: noAmount},
+		"term_months":                      {required: true, accepted: []string{`1`, `120`}, refuses: invalidIntegers(`0`, `121`)},
+		"investment_type":                  {accepted: quoteAll("general restricted"), refuses: noWord},
+		"investment_restrictions":          {accepted: []string{`["no weapons"]`}, refuses: noTexts},
+		"distribution_frequency":           {accepted: quoteAll("monthly quarterly semi_annually at_maturity"), refuses: append([]string{`"annually"`}, noWord...)},
+		"indicative_rate":                  {accepted: []string{`0`, `7`}, refuses: noInteger},
+		"early_withdrawal_allowed":         {accepted: []string{`true`, `false`}, refuses: noFlag},
+		"early_withdrawal_penalty_percent": {accepted: []string{`0`, `100`}, refuses: invalidIntegers(`101`)},
+		"auto_renewal":                     {accepted: []string{`true`, `false`}, refuses: noFlag},
+		"account_id":                       {accepted: []string{`"DE02 1203"`}, refuses: noText},
+		"opened_by":                        {accepted: []string{`"teller 7"`}, refuses: noText},
 	},
 	"instalment-sales": {
-		"customer_id": whoField, "region": regionField, "currency": currencyField.must(), "metadata": metadataField,
-		"asset_description": {required: true, takes: []string{`"Eleven char"`}, refuses: noLong},
-		"asset_cost":        {required: true, takes: []string{`"1"`}, refuses: append([]string{lots}, noAmount...)},
-		"markup_rate":       {required: true, takes: []string{`0`, `100`}, refuses: invalidIntegers(`101`)},
-		"instalments":       {required: true, takes: []string{`1`, `360`}, refuses: invalidIntegers(`0`, `361`)},
-		"down_payment":      {takes: []string{`"0"`, `"1099"`}, refuses: append([]string{`"1100"`}, noSum...)},
-		"earnest_deposit":   {takes: []string{`"0"`, `"1099"`}, refuses: append([]string{`"1100"`}, noSum...)},
-		"supplier":          {takes: []string{`{"name":"Mill & Co","reference":"PO-7"}`}, refuses: []string{`"Mill"`, `{}`, `{"name":""}`, `{"name":1}`, `[]`, `{"name":"a","reference":1}`}},
-		"asset_type":        {takes: []string{`"machinery"`}, refuses: noText},
+		"customer_id": whoField, "region": regionField, "currency": currencyField.asRequired(), "metadata": metadataField,
+		"asset_description": {required: true, accepted: []string{`"Eleven char"`}, refuses: noLong},
+		"asset_cost":        {required: true, accepted: []string{`"1"`}, refuses: append([]string{maxAmountJSON}, noAmount...)},
+		"markup_rate":       {required: true, accepted: []string{`0`, `100`}, refuses: invalidIntegers(`101`)},
+		"instalments":       {required: true, accepted: []string{`1`, `360`}, refuses: invalidIntegers(`0`, `361`)},
+		"down_payment":      {accepted: []string{`"0"`, `"1099"`}, refuses: append([]string{`"1100"`}, noSum...)},
+		"earnest_deposit":   {accepted: []string{`"0"`, `"1099"`}, refuses: append([]string{`"1100"`}, noSum...)},
+		"supplier":          {accepted: []string{`{"name":"Mill & Co","reference":"PO-7"}`}, refuses: []string{`"Mill"`, `{}`, `{"name":""}`, `{"name":1}`, `[]`, `{"name":"a","reference":1}`}},
+		"asset_type":        {accepted: []string{`"machinery"`}, refuses: noText},
 	},
 	"safekeeping-deposits": {
 		"customer_id": whoField, "region": regionField, "currency": currencyField, "metadata": metadataField,
-		"custody_type":   {required: true, takes: quoteAll("guaranteed trust"), refuses: noWord},
-		"initial_amount": {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
-		"account_id":     {takes: []string{`"DE02 1203"`}, refuses: noText},
+		"custody_type":   {required: true, accepted: quoteAll("guaranteed trust"), refuses: noWord},
+		"initial_amount": {required: true, accepted: []string{`"1"`, maxAmountJSON}, refuses: noAmount},
+		"account_id":     {accepted: []string{`"DE02 1203"`}, refuses: noText},
 	},
 }
 
@@ -190,7 +190,7 @@ func TestContractFieldsOutsideTheirBoundsAreRefused(t *testing.T) {
 		for _, product := range products {
 			for name, c := range contractFields[product] {
 				for _, value := range c.refuses {
-					r := f.session().post(secularPath+product, forms[product].with(c.besides...).with(name, value).json())
+					r := f.session().post(secularPath+product, forms[product].with(c.requiredMembers...).with(name, value).json())
 					if r.status != 422 || r.at("details."+name) == "(absent)" {
 						t.Errorf("%s with %s %.80s: %d %s", product, name, value, r.status, r.body)
 					}
@@ -206,8 +206,8 @@ func TestContractFieldsWithinTheirBoundsAreShownAsSent(t *testing.T) {
 	f := newFixture(t)
 	for _, product := range products {
 		for name, c := range contractFields[product] {
-			for _, value := range c.takes {
-				r := f.session().post(secularPath+product, forms[product].with(c.besides...).with(neededMembers(product, name, value)...).with(name, value).json())
+			for _, value := range c.accepted {
+				r := f.session().post(secularPath+product, forms[product].with(c.requiredMembers...).with(neededMembers(product, name, value)...).with(name, value).json())
 				var got struct {
 					Data map[string]json.RawMessage
 				}
@@ -278,7 +278,7 @@ func TestContractCurrencyDefaultsToTheRegions(t *testing.T) {
 	}
 }
 
-// "Derived": a field that follows from others can't be set, whatever is sent.
+// "Derived": a field that follows from others can't be set by a request.
 func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -307,7 +307,7 @@ func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 	}
 }
 
-// DECISIONS, 6: every record has id, contract_number, status, inserted_at, updated_at;
+// Every record has id, contract_number, status, inserted_at, updated_at;
 // numbers are gap-free for each organization and prefix.
 func TestContractNumbersAreGapFreePerProduct(t *testing.T) {
 	t.Parallel()

@@ -171,7 +171,7 @@ func (r *response) wantData(pairs ...string) *response {
 	return r
 }
 
-// wantFaults checks that the answer is 422 in the contracts' shape, and names exactly these
+// wantFaults checks that the response is 422 in the contracts' shape, and names exactly these
 // fields, each with a message.
 func (r *response) wantFaults(fields ...string) *response {
 	r.t.Helper()
@@ -179,7 +179,7 @@ func (r *response) wantFaults(fields ...string) *response {
 	names := slices.Sorted(maps.Keys(details))
 	slices.Sort(fields)
 	if r.status != 422 || !shaped || r.at("error") != "unprocessable_entity" || !slices.Equal(names, fields) {
-		r.t.Errorf("answered %d %s, want 422 about %q", r.status, r.body, fields)
+		r.t.Errorf("responded %d %s, want 422 about %q", r.status, r.body, fields)
 	}
 	for name, text := range details {
 		if messages, ok := text.([]any); !ok || len(messages) == 0 || messages[0] == "" {
@@ -193,7 +193,7 @@ func (r *response) wantFaults(fields ...string) *response {
 func (r *response) wantConflict() *response {
 	r.t.Helper()
 	if r.status != 409 || r.at("error") != "conflict" || r.at("message") == "(absent)" {
-		r.t.Errorf("answered %d %s, want 409 conflict", r.status, r.body)
+		r.t.Errorf("responded %d %s, want 409 conflict", r.status, r.body)
 	}
 	return r
 }
@@ -201,9 +201,9 @@ func (r *response) wantConflict() *response {
 // wantNothingStored checks that fn's requests add no event.
 func (f *fixture) wantNothingStored(t testing.TB, fn func()) {
 	t.Helper()
-	before := f.stored()
+	before := f.eventCount()
 	fn()
-	if after := f.stored(); after != before {
+	if after := f.eventCount(); after != before {
 		t.Errorf("%d events are stored, were %d", after, before)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// DECISIONS, 3: every write accepts an Idempotency-Key. A repetition gets the same answer; with
+// Every write accepts an Idempotency-Key. A repetition gets the same response; with
 // another body, 409.
 func TestContractWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
@@ -30,15 +30,15 @@ func TestContractWritesTakeAnIdempotencyKey(t *testing.T) {
 		{"submit", ""}, {"review", `{"approved_by":"board"}`}, {"fund", ""}, {"activate", ""},
 		{"profit", `{"gross_profit":"7","period_end_date":"2026-09-07"}`}, {"loss", `{"amount":"5"}`}, {"dissolve", `{"reason":"over"}`},
 	}
-	var answers []*response
+	var responses []*response
 	for _, step := range steps {
-		answers = append(answers, keyed(step.action).post(path+"/"+step.action, step.body).want(200, ""))
+		responses = append(responses, keyed(step.action).post(path+"/"+step.action, step.body).want(200, ""))
 		f.advanceDays(1)
 	}
 	end := d.read()
 	f.wantNothingStored(t, func() {
 		for i, step := range steps {
-			again := keyed(step.action).post(path+"/"+step.action, step.body).want(200, answers[i].body)
+			again := keyed(step.action).post(path+"/"+step.action, step.body).want(200, responses[i].body)
 			if again.header.Get("x-idempotent-replay") != "true" {
 				t.Errorf("%s is not marked as a replay", step.action)
 			}
@@ -49,7 +49,7 @@ func TestContractWritesTakeAnIdempotencyKey(t *testing.T) {
 	})
 }
 
-// The answer to an action with several entries is the same when it is repeated.
+// The response to an action with several entries is the same when it is repeated.
 func TestReplayOfAnActionWithSeveralEntriesIsEqual(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -92,12 +92,12 @@ func TestContractKeysBelongToTheOrganizationsStaff(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
 	body := forms["leases"].json()
-	first := f.as(asAdmin).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, "")
-	f.as(asClient).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, first.body)
-	other := f.as(asForeignClient).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, "")
+	first := f.callerOf(asAdmin).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, "")
+	f.callerOf(asClient).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, first.body)
+	other := f.callerOf(asForeignClient).with("idempotency-key", "k").post(secularPath+"leases", body).want(201, "")
 	if other.at("data.id") == first.at("data.id") {
 		t.Error("another organization was given the first one's contract")
 	}
 	f.partner().with("idempotency-key", "k").post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
-	f.as(byAdmin).with("idempotency-key", "k").post("/api/v1/limits", `{"partner_id":1,"kind":"velocity","max_count":9,"window":"minute","env":"test"}`).want(201, "")
+	f.callerOf(byAdmin).with("idempotency-key", "k").post("/api/v1/limits", `{"partner_id":1,"kind":"velocity","max_count":9,"window":"minute","env":"test"}`).want(201, "")
 }

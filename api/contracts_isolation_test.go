@@ -8,7 +8,7 @@ import (
 )
 
 // Specification: readings are isolated. A contract at a path of the other reading, or of
-// another product, is answered like one that does not exist.
+// another product, gets the same response as one that does not exist.
 func TestContractOfOneReadingIs404InTheOther(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -108,7 +108,7 @@ func TestIdempotencyKeysOfTheTwoReadingsAreSeparate(t *testing.T) {
 	}
 }
 
-// An action with a key is performed once: a repetition gets the first answer.
+// An action with a key is performed once: a repetition gets the first response.
 func TestReligiousActionRunsOncePerIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

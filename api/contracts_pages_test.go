@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// DECISIONS, 6: `{data:[…],cursor:{cursor_field,cursor_value}}`, limit 50, at most 200. A
-// cursor continues where its page ended, whatever is created meanwhile.
+// A list is `{data:[…],cursor:{cursor_field,cursor_value}}`, limit 50, at most 200. A
+// cursor continues where its page ended, even if contracts are created meanwhile.
 func TestContractPagesContinueWhileOthersAreCreated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -104,7 +104,7 @@ func TestPartnershipsAreListedInTheirShortForm(t *testing.T) {
 	}
 }
 
-// DECISIONS, 6: certificate detail has `subscriptions` [{investor_id, certificates, date}].
+// Certificate detail has `subscriptions` [{investor_id, certificates, date}].
 func TestIssueDetailHasItsSubscriptions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -117,7 +117,7 @@ func TestIssueDetailHasItsSubscriptions(t *testing.T) {
 	}
 }
 
-// DECISIONS, 6: the entries of a contract, and only its own, newest first, by page.
+// The list of a contract's entries has only this contract's, newest first, in pages.
 func TestContractEntriesAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

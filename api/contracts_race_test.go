@@ -10,9 +10,9 @@ import (
 // concurrency is the number of concurrent requests.
 const concurrency = 64
 
-// concurrently makes the requests concurrently and counts the answers by status; ask gets the
+// concurrently makes the requests concurrently and counts the responses by status; send gets the
 // number of its request.
-func concurrently(ask func(i int) *response) (answers [concurrency]*response, count map[int]int) {
+func concurrently(send func(i int) *response) (responses [concurrency]*response, count map[int]int) {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})
 	for i := range concurrency {
@@ -22,24 +22,24 @@ func concurrently(ask func(i int) *response) (answers [concurrency]*response, co
 			defer done.Done()
 			ready.Done()
 			<-start
-			answers[i] = ask(i)
+			responses[i] = send(i)
 		}()
 	}
 	ready.Wait()
 	close(start)
 	done.Wait()
 	count = make(map[int]int)
-	for _, a := range answers {
+	for _, a := range responses {
 		count[a.status]++
 	}
-	return answers, count
+	return responses, count
 }
 
-// wantCount checks the number of answers with each status, given as status, number pairs.
+// wantCount checks the number of responses with each status.
 func wantCount(t *testing.T, count map[int]int, want map[int]int) {
 	t.Helper()
 	if fmt.Sprint(count) != fmt.Sprint(want) {
-		t.Errorf("answered %v, want %v", count, want)
+		t.Errorf("responded %v, want %v", count, want)
 	}
 }
 
@@ -73,9 +73,9 @@ func TestConcurrentLastBuyoutsSucceedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate", "buyout units 10")
-	answers, count := concurrently(func(int) *response { return contract.act("buyout", "units", `2`) })
+	responses, count := concurrently(func(int) *response { return contract.act("buyout", "units", `2`) })
 	wantCount(t, count, map[int]int{200: 1, 409: concurrency - 1})
-	for _, a := range answers {
+	for _, a := range responses {
 		if a.status == 200 {
 			a.wantData("status", "completed", "units_bought", "12", "bank_ownership_percent", "0", "customer_ownership_percent", "100")
 		}
@@ -114,7 +114,7 @@ func TestConcurrentProfitsAndTotalLossAreSerialized(t *testing.T) {
 		return contract.act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-03"`)
 	})
 	if count[200]+count[409] != concurrency || count[200] < 1 {
-		t.Fatalf("answered %v", count)
+		t.Fatalf("responded %v", count)
 	}
 	kept := count[200] - 1
 	r := contract.read().wantData("status", "liquidated", "current_value", "0", "bank_profit_share", fmt.Sprint(10*kept), "total_loss", fmt.Sprint(1000+10*kept))
@@ -133,42 +133,42 @@ func TestConcurrentCompletionsSucceedOnce(t *testing.T) {
 	f.auditor().get("/api/v1/ledger/accounts/L:customer:"+customerID+":current?currency=AED").want(200, "").wantData("0.balance", "1050")
 }
 
-// The same key in all requests: one write, and the same answer to all.
+// The same key in all requests: one write, and the same response to all.
 func TestConcurrentWritesWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	create := f.session().with("idempotency-key", "create")
-	answers, count := concurrently(func(int) *response { return create.post(secularPath+"leases", forms["leases"].json()) })
+	responses, count := concurrently(func(int) *response { return create.post(secularPath+"leases", forms["leases"].json()) })
 	wantCount(t, count, map[int]int{201: concurrency})
-	contract := &contractFixture{f.session(), secularPath + "leases/" + answers[0].at("data.id")}
+	contract := &contractFixture{f.session(), secularPath + "leases/" + responses[0].at("data.id")}
 	f.wantList("leases", "", contract)
 	contract.mustActAll(`acquire ownership_documents ["deed"]`, "activate")
 	pay := f.session().with("idempotency-key", "pay")
-	answers2, count := concurrently(func(int) *response { return pay.post(contract.path+"/payment", `{"amount":"30"}`) })
+	paymentResponses, count := concurrently(func(int) *response { return pay.post(contract.path+"/payment", `{"amount":"30"}`) })
 	wantCount(t, count, map[int]int{200: concurrency})
 	contract.read().wantData("total_rentals_paid", "30")
-	for name, all := range map[string][concurrency]*response{"create": answers, "payment": answers2} {
+	for name, all := range map[string][concurrency]*response{"create": responses, "payment": paymentResponses} {
 		fresh := 0
 		for _, a := range all {
 			if a.body != all[0].body {
-				t.Fatalf("%s: answered %s and %s", name, all[0].body, a.body)
+				t.Fatalf("%s: responded %s and %s", name, all[0].body, a.body)
 			}
 			if a.header.Get("x-idempotent-replay") != "true" {
 				fresh++
 			}
 		}
 		if fresh != 1 {
-			t.Errorf("%s: %d answers are no replay", name, fresh)
+			t.Errorf("%s: %d responses are no replay", name, fresh)
 		}
 	}
 	// Two bodies with one key: one is executed, the other is a conflict.
 	either := f.session().with("idempotency-key", "either")
-	answers, count = concurrently(func(i int) *response {
+	responses, count = concurrently(func(i int) *response {
 		return either.post(secularPath+"leases", forms["leases"].with("asset_location", []string{`"A"`, `"B"`}[i%2]).json())
 	})
 	wantCount(t, count, map[int]int{201: concurrency / 2, 409: concurrency / 2})
 	place := ""
-	for _, a := range answers {
+	for _, a := range responses {
 		if a.status == 201 {
 			if place += a.at("data.asset_location"); strings.Trim(place, place[:1]) != "" {
 				t.Fatal("both were made")
@@ -181,14 +181,14 @@ func TestConcurrentWritesWithOneKeyRunOnce(t *testing.T) {
 func TestConcurrentContractsAreNumberedWithoutGaps(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	answers, _ := concurrently(func(i int) *response {
+	responses, _ := concurrently(func(i int) *response {
 		if i%4 == 0 {
 			return f.session().post(secularPath+"partnerships", "{}")
 		}
 		return f.session().post(secularPath+"partnerships", forms["partnerships"].json())
 	})
 	seen := make(map[string]bool)
-	for _, a := range answers {
+	for _, a := range responses {
 		if a.status == 201 {
 			seen[a.at("data.contract_number")] = true
 		}

@@ -41,6 +41,6 @@ func TestBadAmountErrorNamesTheFamilysForm(t *testing.T) {
 	}
 	contract := f.createReligious("wadiah")
 	if r := contract.act("grant_hibah", "amount", "1.0", "granted_by", `"board"`).wantFaults("amount"); r.at("details.amount.0") != either {
-		t.Errorf("an action is answered %s", r.body)
+		t.Errorf("an action gets %s", r.body)
 	}
 }

@@ -23,7 +23,7 @@ type registerPage struct {
 	}
 }
 
-func (contract *contractFixture) register(rest string) (p registerPage) {
+func (contract *contractFixture) readRegister(rest string) (p registerPage) {
 	contract.fixture.t.Helper()
 	must(contract.fixture.t, json.Unmarshal([]byte(contract.get(contract.path+rest).want(200, "").body), &p))
 	return p
@@ -37,7 +37,7 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 	contract := f.createSecular("certificate-issues", "total_value", `"30000"`, "underlying_asset_value", `"30000"`, "certificate_value", `"10"`,
 		"subscription_start", `"2020-01-01"`, "subscription_end", `"2099-12-31"`)
 	contract.mustAct("offering")
-	if p := contract.register("/subscriptions"); len(p.Data) != 0 || p.Cursor.Field != "number" || p.Cursor.Value != nil {
+	if p := contract.readRegister("/subscriptions"); len(p.Data) != 0 || p.Cursor.Field != "number" || p.Cursor.Value != nil {
 		t.Errorf("nobody has subscribed: %+v", p)
 	}
 	var people []string
@@ -63,12 +63,12 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 	if s := shown.Data; len(s.Subscriptions) != 200 || s.Total != 203 || s.Holders != 200 || string(s.Progress) != "null" {
 		t.Errorf("%d of %d subscriptions of %d holders are shown, progress %s", len(s.Subscriptions), s.Total, s.Holders, s.Progress)
 	}
-	if p := contract.register("/subscriptions?cursor=200"); len(p.Data) != 3 || p.Data[0].Number != 201 || p.Data[0].Investor != people[200] || p.Cursor.Value != nil {
+	if p := contract.readRegister("/subscriptions?cursor=200"); len(p.Data) != 3 || p.Data[0].Number != 201 || p.Data[0].Investor != people[200] || p.Cursor.Value != nil {
 		t.Errorf("behind those of the detail: %+v", p)
 	}
 	var found []string
 	for cursor := ""; ; {
-		p := contract.register("/subscriptions?limit=60" + cursor)
+		p := contract.readRegister("/subscriptions?limit=60" + cursor)
 		for _, row := range p.Data {
 			found = append(found, row.Investor)
 			if row.Number != len(found) || row.Certificates != (len(found)-1)%7+1 || row.Date == "" {
@@ -83,16 +83,16 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 	if !slices.Equal(found, people) {
 		t.Error("the pages show other subscriptions")
 	}
-	if p := contract.register("/holders"); len(p.Data) != 50 || p.Cursor.Value == nil || *p.Cursor.Value != "50" || p.Data[49].Investor != people[49] {
+	if p := contract.readRegister("/holders"); len(p.Data) != 50 || p.Cursor.Value == nil || *p.Cursor.Value != "50" || p.Data[49].Investor != people[49] {
 		t.Errorf("%+v", p)
 	}
-	if p := contract.register("/holders?limit=1000"); len(p.Data) != 200 || p.Data[1].Certificates != 2+(201%7+1) || p.Data[1].Investor != people[1] {
+	if p := contract.readRegister("/holders?limit=1000"); len(p.Data) != 200 || p.Data[1].Certificates != 2+(201%7+1) || p.Data[1].Investor != people[1] {
 		t.Errorf("%+v", p)
 	}
-	if p := contract.register("/holders?investor_id=" + people[2]); len(p.Data) != 1 || p.Data[0].Number != 3 {
+	if p := contract.readRegister("/holders?investor_id=" + people[2]); len(p.Data) != 1 || p.Data[0].Number != 3 {
 		t.Errorf("%+v", p)
 	}
-	if p := contract.register("/holders?investor_id=" + uuid.NewString()); len(p.Data) != 0 {
+	if p := contract.readRegister("/holders?investor_id=" + uuid.NewString()); len(p.Data) != 0 {
 		t.Errorf("%+v", p)
 	}
 	f.wantList("certificate-issues", "?investor_id="+people[7], contract)
@@ -103,7 +103,7 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 	} {
 		contract.get(contract.path + rest).wantFaults(field)
 	}
-	if p := contract.register("/subscriptions?cursor=18446744073709551615"); len(p.Data) != 0 {
+	if p := contract.readRegister("/subscriptions?cursor=18446744073709551615"); len(p.Data) != 0 {
 		t.Errorf("%+v", p)
 	}
 	other := f.createSecular("leases")

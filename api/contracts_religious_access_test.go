@@ -35,8 +35,8 @@ func (contract *contractFixture) wantRefused(who caller, status int, begins stri
 	}
 }
 
-// Specification, "Authentication": without the module every endpoint answers 403 with
-// module_not_active; DECISIONS, 6: this check is the first.
+// Specification, "Authentication": without the module every endpoint returns 403 with
+// module_not_active, before any other check.
 func TestReligiousRoutesNeedTheModule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -60,13 +60,13 @@ func TestModuleIsCheckedBeforeRoles(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
 	d := q.createReligious("mudaraba")
-	known := []kind{asAdmin, asClient, asAuditor, asPartner, byKey, byNeighbour, byOffKey, byAdmin}
+	known := []kind{asAdmin, asClient, asAuditor, asPartner, byKey, byNeighbour, byInactivePartner, byAdmin}
 	const organization = "/api/v1/organizations/"
 	q.operator(q.first.org).patch(organization+q.first.org.String(), `{"type":"merchant","modules":["participatory_finance"]}`).want(200, "")
 	before := q.storedCounts()
 	for _, k := range known {
-		d.wantRefused(q.as(k), 403, `{"error":"module_not_active","message":"the module islamic_finance is not active"`)
-		if a := q.as(k).do("HEAD", religiousPath+"stats", ""); a.status != 403 {
+		d.wantRefused(q.callerOf(k), 403, `{"error":"module_not_active","message":"the module islamic_finance is not active"`)
+		if a := q.callerOf(k).do("HEAD", religiousPath+"stats", ""); a.status != 403 {
 			t.Errorf("HEAD as %s: %d", k, a.status)
 		}
 	}
@@ -80,14 +80,14 @@ func TestModuleIsCheckedBeforeRoles(t *testing.T) {
 			if !strings.HasPrefix(r.Path, secularPath) {
 				continue
 			}
-			if a := q.as(k).do(r.Method, withParameter(r.Path, customerID), ""); a.status != 403 || a.at("error") != "module_not_active" {
+			if a := q.callerOf(k).do(r.Method, withParameter(r.Path, customerID), ""); a.status != 403 || a.at("error") != "module_not_active" {
 				t.Errorf("%s %s as %s: %d %s", r.Method, r.Path, k, a.status, a.body)
 			}
 		}
 	}
-	for _, k := range []kind{nobody, byStrayKey, asStray} {
-		d.wantRefused(q.as(k), 401, unauthorized)
-		q.as(k).get(secularPath+"leases").want(401, unauthorized)
+	for _, k := range []kind{nobody, byMisplacedKey, asMisplaced} {
+		d.wantRefused(q.callerOf(k), 401, unauthorized)
+		q.callerOf(k).get(secularPath+"leases").want(401, unauthorized)
 	}
 	// The operator's token names no existing organization, so no module is missing.
 	for _, org := range []string{"", customerID, "x"} {
@@ -109,40 +109,40 @@ func TestReligiousRoutesNeedABank(t *testing.T) {
 }
 
 // The family requires role admin or client. Auditors, partners, partners' keys and the
-// operator's token are refused, and an unauthorized caller is not told why.
+// operator's token are refused, and an unauthorized caller does not learn why.
 func TestReligiousRoutesNeedAdminOrClient(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
 	contract := f.createReligious("mudaraba")
 	before := f.storedCounts()
-	for _, k := range []kind{asAuditor, asPartner, byKey, byNeighbour, byOffKey, byAdmin} {
-		contract.wantRefused(f.as(k), 403, `{"error":"forbidden","message":"`)
+	for _, k := range []kind{asAuditor, asPartner, byKey, byNeighbour, byInactivePartner, byAdmin} {
+		contract.wantRefused(f.callerOf(k), 403, `{"error":"forbidden","message":"`)
 	}
-	for _, k := range []kind{nobody, byStrayKey, asStray} {
-		contract.wantRefused(f.as(k), 401, unauthorized)
+	for _, k := range []kind{nobody, byMisplacedKey, asMisplaced} {
+		contract.wantRefused(f.callerOf(k), 401, unauthorized)
 	}
 	if after := f.storedCounts(); after != before {
 		t.Errorf("who was refused has left %+v, before %+v", after, before)
 	}
 	for _, k := range []kind{asAdmin, asClient} {
-		own := &contractFixture{f.as(k), contract.path}
+		own := &contractFixture{f.callerOf(k), contract.path}
 		own.read().wantData("product_type", "mudaraba")
-		f.as(k).post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
+		f.callerOf(k).post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
 		for _, path := range []string{"stats", "regions", "charity", "screen?subject=asset", "ijara"} {
-			f.as(k).get(religiousPath+path).want(200, "")
+			f.callerOf(k).get(religiousPath+path).want(200, "")
 		}
 		if entries := own.get(contract.path+"/entries").want(200, ""); entries.rows() != 0 {
 			t.Errorf("it has moved %s", entries.body)
 		}
 	}
-	f.as(asClient).post(contract.path+"/approve", fatwa.json()).want(200, "")
-	f.as(asClient).post(contract.path+"/fund", "").want(200, "")
-	if entries := f.as(asClient).get(contract.path+"/entries").want(200, ""); entries.rows() != 1 {
+	f.callerOf(asClient).post(contract.path+"/approve", fatwa.json()).want(200, "")
+	f.callerOf(asClient).post(contract.path+"/fund", "").want(200, "")
+	if entries := f.callerOf(asClient).get(contract.path+"/entries").want(200, ""); entries.rows() != 1 {
 		t.Errorf("a client sees %s", entries.body)
 	}
 }
 
-// The id of another bank's contract is answered like an unknown one.
+// The id of another bank's contract gets the same response as an unknown one.
 func TestForeignContractEqualsAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// wantTexts checks that the answer's body contains these texts, exactly as they are written.
+// wantTexts checks that the response's body contains these texts, exactly as they are written.
 func (r *response) wantTexts(texts ...string) *response {
 	r.t.Helper()
 	for _, text := range texts {
@@ -53,7 +53,7 @@ func TestAmountsInListsAndMetadataAreExactIntegers(t *testing.T) {
 	)
 }
 
-// DECISIONS, 6: amounts may be JSON integers or decimal strings; anything else is 422.
+// Amounts may be JSON integers or decimal strings; anything else is 422.
 func TestAmountsMustBeIntegersOrDecimalStrings(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -86,7 +86,7 @@ func TestOtherIntegersAreBounded(t *testing.T) {
 }
 
 // The record has neutral column names and no empty fields: null, "", [] and {} are empty, 0 and
-// false are not. Both sides are written by hand from POSTINGS and the specification's tables.
+// false are not. Both sides are written by hand from the specification's tables.
 func TestEmptyFieldsAreOmitted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

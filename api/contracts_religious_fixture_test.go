@@ -115,7 +115,7 @@ func TestUnknownProductTypeIs400(t *testing.T) {
 }
 
 // Specification, "Response shape": the stored record with product_type and organization_id,
-// wrapped in data; DECISIONS, 6: the prefixes of contract numbers.
+// wrapped in data. Each product type has its own prefix of contract numbers.
 func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -160,7 +160,7 @@ func TestEachProductTypeHasExactlyItsActions(t *testing.T) {
 			for name := range names {
 				if _, listed := religiousActions[productType][name]; listed {
 					if r := contract.act(name, "nothing", `"known"`); r.status == 404 || r.at("details.action") != "(absent)" {
-						t.Errorf("%s: %s is answered %d %s", productType, name, r.status, r.body)
+						t.Errorf("%s: %s gets %d %s", productType, name, r.status, r.body)
 					}
 					continue
 				}

@@ -2,7 +2,7 @@ package api_test
 
 import "testing"
 
-// POSTINGS, "Instalment sale (murabaha)": the whole lifecycle.
+// Specification, entries of "Instalment sale (murabaha)": the whole lifecycle.
 func TestMurabahaLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -21,7 +21,7 @@ func TestMurabahaLifecycle(t *testing.T) {
 	contract.read().wantData("status", "completed", "total_paid", "1100", "outstanding", "0", "profit_recognised", "100", "delinquent_amount", "0")
 }
 
-// POSTINGS: selling before owning is 409; no rebate and no cancellation in this reading.
+// Selling before owning is 409; no rebate and no cancellation in this reading.
 func TestMurabahaSellsOnlyOwnedAssets(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -42,7 +42,7 @@ func TestMurabahaSellsOnlyOwnedAssets(t *testing.T) {
 	contract.read().wantData("status", "asset_purchased")
 }
 
-// POSTINGS, "Managed investment (mudaraba)": a profit, a loss, the end.
+// Specification, entries of "Managed investment (mudaraba)": a profit, a loss, the end.
 func TestMudarabaLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -67,7 +67,7 @@ func TestMudarabaIsLiquidatedByItsLosses(t *testing.T) {
 	contract.act("complete", "final_value", "1").wantConflict()
 }
 
-// POSTINGS, "Partnership (musharaka)": the creation funds and activates the contract; units are
+// Specification, entries of "Partnership (musharaka)": the creation funds and activates the contract; units are
 // bought until the last one.
 func TestMusharakaLifecycle(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,7 @@ func TestMusharakaLifecycle(t *testing.T) {
 	f.createReligious("musharaka").act("buyout_unit").wantFaults("partnership_type")
 }
 
-// POSTINGS, "Safekeeping deposit (wadiah)": funded at its creation, then given a gift (hibah).
+// Specification, entries of "Safekeeping deposit (wadiah)": funded at its creation, then given a gift (hibah).
 func TestWadiahLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -98,7 +98,7 @@ func TestWadiahLifecycle(t *testing.T) {
 	trust.wantEntries("activate 2026-09-03: Dr A:segregated_cash:{c} 1000, Cr L:trust:{c} 1000")
 }
 
-// POSTINGS, "Lease (ijara)": the rows become due by the clock, and the lessee gets the asset
+// Specification, entries of "Lease (ijara)": the rows become due by the clock, and the lessee gets the asset
 // when all rent is paid.
 func TestIjaraLifecycle(t *testing.T) {
 	t.Parallel()
@@ -128,7 +128,7 @@ func TestIjaraLifecycle(t *testing.T) {
 	ended.mustAct("terminate", "reason", `"lost"`).wantData("status", "terminated")
 }
 
-// POSTINGS, "Certificate issue (sukuk)": in this reading a holder's penalty for early
+// Specification, entries of "Certificate issue (sukuk)": in this reading a holder's penalty for early
 // redemption goes to charity, and so does the remainder that can't be divided.
 func TestSukukLifecycle(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestSukukMaturesOrDefaults(t *testing.T) {
 	lost.mustAct("default", "reason", `"the tower fell"`).wantData("status", "defaulted", "metadata.default_reason", "the tower fell")
 }
 
-// DECISIONS, 7, and the CSV form: schedules of this family are read at its own paths.
+// The payment schedules of this family are available as CSV at its own paths.
 func TestReligiousSchedulesAreReadAsCSV(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -17,7 +17,7 @@ import (
 )
 
 // Specification: `{data: [...], meta: {total, product_type}}`, page (default 1) and per_page
-// (default 50); DECISIONS, 6: both environments unless one is named.
+// (default 50). The list has both environments unless the request names one.
 func TestReligiousListsArePaged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -63,7 +63,7 @@ func TestReligiousListsArePaged(t *testing.T) {
 	f.session().get(religiousPath+"sukuk").want(200, `{"data":[],"meta":{"total":0,"product_type":"sukuk","page":1,"per_page":50}}`)
 }
 
-// Every page is found, wherever it begins and whatever contracts were created in between.
+// Every page is found, wherever it begins and however many contracts were created in between.
 func TestPageIsFoundByContractNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -127,7 +127,7 @@ func TestStatisticsCountTheContracts(t *testing.T) {
 	f.session().get(religiousPath+"stats").want(200, stats(2, 1))
 }
 
-// DECISIONS, 6: the regions with a chart of accounts, and those of dual banking.
+// The response lists the regions with a chart of accounts, and those of dual banking.
 func TestRegionsListTheDualBankingOnes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

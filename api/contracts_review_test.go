@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// untouched are the product types whose contracts begin as drafts.
-var untouched = []string{"murabaha", "mudaraba", "ijara", "sukuk"}
+// draftTypes are the product types whose contracts begin as drafts.
+var draftTypes = []string{"murabaha", "mudaraba", "ijara", "sukuk"}
 
 // Specification, "Difference between readings": a review is mandatory before any transition
 // that moves money. A draft refuses every action except the review, even with a valid body, and
@@ -15,7 +15,7 @@ var untouched = []string{"murabaha", "mudaraba", "ijara", "sukuk"}
 func TestNoReligiousActionIsAllowedBeforeTheReview(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, productType := range untouched {
+	for _, productType := range draftTypes {
 		contract := f.createReligious(productType)
 		f.wantNothingStored(t, func() {
 			for name, body := range religiousActions[productType] {
@@ -80,7 +80,7 @@ func TestActionsAreAllowedAfterTheReview(t *testing.T) {
 func TestApprovalWithoutAReferenceIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, productType := range untouched {
+	for _, productType := range draftTypes {
 		contract := f.createReligious(productType)
 		f.wantNothingStored(t, func() {
 			contract.act("approve").wantFaults("approved_by", "fatwa_reference")
@@ -100,7 +100,7 @@ func TestApprovalWithoutAReferenceIsRefused(t *testing.T) {
 func TestServiceNeverFillsInAReview(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, productType := range untouched {
+	for _, productType := range draftTypes {
 		contract := f.createReligious(productType, "compliance_review", reviewed) // a creation is not a review for a type with an approve action
 		contract.read().wantData("status", "draft", "compliance_review", "(absent)")
 		contract.actWith("approve", fatwa).want(200, "").wantData("compliance_review", reviewed)
@@ -110,7 +110,7 @@ func TestServiceNeverFillsInAReview(t *testing.T) {
 	}
 }
 
-// DECISIONS, 6: creations of musharaka and wadiah must contain their review.
+// Creations of musharaka and wadiah must contain their review.
 func TestMusharakaAndWadiahNeedTheirReviewOnCreate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -159,7 +159,7 @@ func TestCreateWithReviewIsOneAtomicStep(t *testing.T) {
 func TestOnlySukukAcceptsBoardID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, productType := range untouched {
+	for _, productType := range draftTypes {
 		contract := f.createReligious(productType)
 		if productType == "sukuk" {
 			contract.actWith("approve", fatwa.with("board_id", `" "`)).wantFaults("board_id")
@@ -183,7 +183,7 @@ func TestOnlySukukAcceptsBoardID(t *testing.T) {
 func TestReviewIsConcludedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, productType := range untouched {
+	for _, productType := range draftTypes {
 		contract := f.createReligious(productType).approve()
 		f.wantNothingStored(t, func() {
 			contract.actWith("approve", fatwa).wantConflict()
@@ -220,7 +220,7 @@ func TestConcurrentReviewsHaveOneConclusion(t *testing.T) {
 			case status == 200 && won < 0:
 				won = i
 			case status != 409:
-				t.Errorf("request %d was answered %d beside %d", i, status, won)
+				t.Errorf("request %d got %d beside %d", i, status, won)
 			}
 		}
 		if want := []string{"review_passed", "rejected"}; won < 0 || contract.read().at("data.status") != want[won%2] {

@@ -21,7 +21,7 @@ func (f *fixture) screen(pairs ...string) *response {
 	return f.session().get(religiousPath + "screen?" + parameters.Encode())
 }
 
-// DECISIONS, 6, "Screen": the shape of the answer.
+// The response has the specified shape.
 func TestScreeningReturnsItsRules(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -148,7 +148,7 @@ func TestHeadCreatesNoScreening(t *testing.T) {
 	f.session().with("idempotency-key", "head").get(religiousPath+"screen?subject=asset").want(200, "") // the key is free
 }
 
-// DECISIONS, 3: every write accepts an Idempotency-Key. This one is a GET whose content is in
+// Every write accepts an Idempotency-Key. This one is a GET whose content is in
 // its query.
 func TestScreeningTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
@@ -182,7 +182,7 @@ func TestScreeningTakesAnIdempotencyKey(t *testing.T) {
 	f.session().with("idempotency-key", "free").get(query).want(200, "")
 }
 
-// Of concurrent requests with one key one makes the screening, and all get its answer.
+// Of concurrent requests with one key one makes the screening, and all get its response.
 func TestConcurrentScreeningsWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -199,7 +199,7 @@ func TestConcurrentScreeningsWithOneKeyRunOnce(t *testing.T) {
 	first := <-bodies
 	for range asked - 1 {
 		if other := <-bodies; other != first || !strings.HasPrefix(first, "200 ") {
-			t.Errorf("answered %s and %s", first, other)
+			t.Errorf("responded %s and %s", first, other)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestScreeningParametersAreChecked(t *testing.T) {
 	})
 }
 
-// DECISIONS, 6: every screening is stored with its inputs and its id.
+// Every screening is stored with its inputs and its id.
 func TestScreeningIsStoredWithItsInputs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -256,7 +256,7 @@ func TestScreeningNeverReplacesAReview(t *testing.T) {
 	f := newFixture(t)
 	passed := f.screen("subject", "asset", "region", "AE", "asset_type", "tower").want(200, "").at("data.screening_id")
 	failed := f.screen("subject", "asset", "region", "AE", "asset_type", "pork").want(200, "").at("data.screening_id")
-	for _, productType := range untouched {
+	for _, productType := range draftTypes {
 		contract := f.createReligious(productType, "screening_id", `"`+passed+`"`)
 		contract.read().wantData("screening_id", passed, "status", "draft", "compliance_review", "(absent)")
 		for name, body := range religiousActions[productType] {
@@ -269,7 +269,7 @@ func TestScreeningNeverReplacesAReview(t *testing.T) {
 	for _, productType := range []string{"musharaka", "wadiah"} {
 		f.session().post(religiousPath+productType, religiousForm(productType).with("screening_id", `"`+passed+`"`, "compliance_review", "").json()).wantFaults("compliance_review")
 	}
-	// The board decides whatever the rules have found; the report shows both.
+	// The board decides, regardless of the screening's result; the report shows both.
 	contract := f.createReligious("sukuk", "screening_id", `"`+failed+`"`).approve()
 	contract.get(contract.path+"/review").want(200, "").wantData("conclusion", "approved", "screening.decision", "fail", "screening.screening_id", failed)
 }

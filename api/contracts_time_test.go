@@ -47,8 +47,8 @@ func TestTimersDueDuringDowntimeFireAtTheNextStart(t *testing.T) {
 	f := newFixture(t)
 	lease := f.createSecular("leases", "lease_term_months", `4`).mustActAll(`acquire ownership_documents ["deed"]`, "activate", `payment amount "150"`)
 	f.advanceDays(45)
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	must(t, f.Clock.Set(f.Clock.Now().AddDate(0, 0, 60)))
 	f.start()
 	f.advanceDays(0) // it returns after everything due has been done
@@ -63,7 +63,7 @@ func TestTimersDueDuringDowntimeFireAtTheNextStart(t *testing.T) {
 	lease.act("payment", "amount", `"1"`).wantFaults("amount")
 }
 
-// After a restart the answers about a contract have the same bytes, because they come from the
+// After a restart the responses about a contract have the same bytes, because they come from the
 // store.
 func TestContractsAreTheSameAfterARestart(t *testing.T) {
 	t.Parallel()
@@ -134,7 +134,7 @@ func TestSubscriptionWindowIncludesItsFirstAndLastDay(t *testing.T) {
 	}
 }
 
-// A lease with a delivery date in the past: rows that are due already become due at once,
+// For a lease with a delivery date in the past, the rows whose days have passed fall due at once,
 // before the next action.
 func TestBackdatedLeaseRowsFallDueImmediately(t *testing.T) {
 	t.Parallel()

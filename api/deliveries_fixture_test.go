@@ -14,7 +14,7 @@ import (
 
 const deliveries = "/api/v1/deliveries"
 
-// webhookReceiver receives notifications and answers them as a test sets.
+// webhookReceiver receives notifications and responds with the status that a test sets.
 type webhookReceiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -57,7 +57,7 @@ func newReceiver(t testing.TB) *webhookReceiver {
 	return s
 }
 
-// answerWith sets the status of the receiver's answers from now on.
+// answerWith sets the status of the receiver's responses from now on.
 func (r *webhookReceiver) answerWith(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +83,7 @@ func (f *fixture) waitForDeliveries() {
 	f.advance(1)
 }
 
-// parkAll makes everything that waits fail until it is parked.
+// parkAll makes all waiting deliveries fail until they are parked.
 func (f *fixture) parkAll() {
 	f.t.Helper()
 	f.advance(8 * 3600)
@@ -120,7 +120,7 @@ func (f *fixture) firstDelivery(id string) string {
 	return f.admin().get(deliveries+"?transaction_id="+id).want(200, "").at("data.0.event_id")
 }
 
-// newSlowReceiver returns the address of a receiver that answers when leave is closed.
+// newSlowReceiver returns the address of a receiver that responds once leave is closed.
 func newSlowReceiver(t testing.TB, arrived, leave chan struct{}) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

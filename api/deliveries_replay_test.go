@@ -132,24 +132,24 @@ func TestReplaysTakeAnIdempotencyKey(t *testing.T) {
 	repeat()
 }
 
-// Of several concurrent requests with one key one is executed, and all get its answer.
+// Of several concurrent requests with one key one is executed, and all get its response.
 func TestConcurrentReplaysWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.newWebhookReceiver()
 	id := f.firstDelivery(f.charge(good).at("id"))
 	f.waitForDeliveries()
-	answers := make(chan *response, 16)
-	for range cap(answers) {
-		go func() { answers <- f.admin().keyed("k").post(deliveries+"/"+id+"/replay", "") }()
+	responses := make(chan *response, 16)
+	for range cap(responses) {
+		go func() { responses <- f.admin().keyed("k").post(deliveries+"/"+id+"/replay", "") }()
 	}
 	bodies := map[string]int{}
-	for range cap(answers) {
-		bodies[(<-answers).want(200, "").body]++
+	for range cap(responses) {
+		bodies[(<-responses).want(200, "").body]++
 	}
 	f.waitForDeliveries()
 	if len(bodies) != 1 || s.count() != 2 {
-		t.Errorf("%d answers, %d deliveries", len(bodies), s.count())
+		t.Errorf("%d responses, %d deliveries", len(bodies), s.count())
 	}
 }
 
@@ -191,23 +191,23 @@ func TestTestDeliveriesUnderWayAreBounded(t *testing.T) {
 	arrived, leave := make(chan struct{}), make(chan struct{})
 	f.admin().patch("/api/v1/partners/1", `{"notify_url":"`+newSlowReceiver(t, arrived, leave)+`"}`).want(200, "")
 	path := "/api/v1/terminal/" + f.terminalOf("payment") + "/test-delivery"
-	answers := make(chan *response, 16)
-	for range cap(answers) {
-		go func() { answers <- f.admin().post(path, "") }()
+	responses := make(chan *response, 16)
+	for range cap(responses) {
+		go func() { responses <- f.admin().post(path, "") }()
 	}
-	for range cap(answers) {
+	for range cap(responses) {
 		<-arrived
 	}
 	if over := f.admin().post(path, "").want(503, ""); over.header.Get("retry-after") == "" {
 		t.Errorf("no Retry-After: %v", over.header)
 	}
 	close(leave)
-	for range cap(answers) {
-		if r := (<-answers).want(200, ""); r.at("data.delivered") != "true" {
+	for range cap(responses) {
+		if r := (<-responses).want(200, ""); r.at("data.delivered") != "true" {
 			t.Errorf("%s", r.body)
 		}
 	}
-	go func() { answers <- f.admin().post(path, "") }()
+	go func() { responses <- f.admin().post(path, "") }()
 	<-arrived
-	(<-answers).want(200, "")
+	(<-responses).want(200, "")
 }

@@ -27,7 +27,7 @@ func TestDeliveriesAreListedNewestFirst(t *testing.T) {
 	}
 }
 
-// DECISIONS, section 8: rows {event_id, transaction_id, terminal_id, type, state,
+// The rows are {event_id, transaction_id, terminal_id, type, state,
 // attempts, next_at}.
 func TestDeliveryRowHasItsFields(t *testing.T) {
 	t.Parallel()
@@ -199,8 +199,8 @@ func TestDeliveriesOfOneTransactionAreListedByIt(t *testing.T) {
 	f.newWebhookReceiver()
 	f.charge(good)
 	id := f.charge(good).at("id")
-	f.change(id, `"type":"refund","amount":"100"`).want(200, "")
-	f.change(id, `"type":"refund"`).want(200, "")
+	f.changeTransaction(id, `"type":"refund","amount":"100"`).want(200, "")
+	f.changeTransaction(id, `"type":"refund"`).want(200, "")
 	f.waitForDeliveries()
 	for _, page := range []string{"", "&limit=1", "&limit=2"} {
 		ids := f.listed("transaction_id=" + id + page)
@@ -218,7 +218,7 @@ func TestDeliveriesOfOneTransactionAreListedByIt(t *testing.T) {
 // is listed exactly once, for every filter and page size.
 func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 	t.Parallel()
-	h, random := newFixture(t), seeded(t)
+	h, random := newFixture(t), newRandom(t)
 	s := h.newWebhookReceiver()
 	for range 80 { // each in its own group, and so on its own page
 		s.answerWith([]int{200, 200, 200, 500}[random.IntN(4)])
@@ -297,7 +297,7 @@ func TestDeliveryParametersAreChecked(t *testing.T) {
 	f.admin().with("x-organization-id", "").get(deliveries).wantFieldsRefused("x-organization-id")
 }
 
-// An event_id of another organization is answered like an unknown one.
+// An event_id of another organization gets the same response as an unknown one.
 func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

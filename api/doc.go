@@ -8,7 +8,7 @@
 //  2. Every request passes the same steps in the same order: guard, access, rate, media type,
 //     body, then the handler. A command also waits for its turn and for the manual clock.
 //  3. Every response has an x-request-id that the service has made. Every 401 has the same bytes,
-//     whatever was wrong.
+//     for every fault.
 //  4. Bodies are never logged, and are overwritten after the handler.
 //  5. The table in routes.go has every route, and every route in it works.
 //  6. Shutdown returns after all handlers and exports have ended.

@@ -63,21 +63,21 @@ var (
 // simulator, seeded as a sandbox.
 type fixture struct {
 	*testkit.World
-	t         testing.TB
-	directory *directoryactor.Service
-	accounts  *account.Service
-	payments  *paymentactor.Service
-	renewals  *subscriptionactor.Service
-	contracts *contractactor.Service
-	periods   *periodactor.Service
-	notifier  *notifier.Service
-	seed      *directoryactor.Sandbox
-	server    *api.Server
-	address   string
-	log       *lockedBuffer
-	observed  chan string // "route method status" of each answer; dropped when full
-	halt      func()      // ends the server
-	stop      func()      // closes what is below the server
+	t           testing.TB
+	directory   *directoryactor.Service
+	accounts    *account.Service
+	payments    *paymentactor.Service
+	renewals    *subscriptionactor.Service
+	contracts   *contractactor.Service
+	periods     *periodactor.Service
+	notifier    *notifier.Service
+	seed        *directoryactor.Sandbox
+	server      *api.Server
+	address     string
+	log         *lockedBuffer
+	observed    chan string // "route method status" of each response; dropped when full
+	stopServer  func()      // stops the server
+	stopBackend func()      // stops everything below the server; called after stopServer
 }
 
 // newFixture starts a server; change may alter the server's configuration.
@@ -123,8 +123,8 @@ func (s *sandboxImage) fill(t testing.TB) {
 // restart stops the server and everything below it, and starts it again.
 func (f *fixture) restart() {
 	f.t.Helper()
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	f.start()
 }
 
@@ -156,14 +156,14 @@ func (f *fixture) start(change ...func(*api.Config)) {
 	f.serve(cfg, l)
 }
 
-// openStorage opens what the server needs: the journal, the actors, the directory and the rail.
+// openStorage opens what the server needs: the journal, the actors, the directory and the provider.
 func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	t := f.t
 	t.Helper()
 	var err error
-	forks.Lock() // a program that is being started holds copies of open files, including closed ones with locks
+	startingProgram.Lock() // a program that is being started holds copies of open files, including closed ones with locks
 	f.Open()
-	forks.Unlock()
+	startingProgram.Unlock()
 	rail, err := simulator.Open(simulator.Options{
 		Path: filepath.Join(f.Dir, "simulator.log"), Clock: f.Clock, BaseURL: f.base(), Key: f.Keyring.Derive("simulator challenge"),
 	})
@@ -187,12 +187,12 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	must(t, err)
 	runtime.Start(paymentactor.ResumesAtStart)
 	f.notifier.Resume()
-	f.stop = sync.OnceFunc(func() {
+	f.stopBackend = sync.OnceFunc(func() {
 		f.notifier.Close()
 		f.Close()
 		must(t, rail.Close())
 	})
-	t.Cleanup(f.stop)
+	t.Cleanup(f.stopBackend)
 	return runtime, rail
 }
 
@@ -212,13 +212,13 @@ func (f *fixture) serve(cfg api.Config, l net.Listener) {
 	f.server = server
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
-	f.halt = sync.OnceFunc(func() {
+	f.stopServer = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		must(f.t, server.Shutdown(ctx))
 		must(f.t, <-ended)
 	})
-	f.t.Cleanup(f.halt)
+	f.t.Cleanup(f.stopServer)
 }
 
 func must(t testing.TB, err error) {
@@ -337,11 +337,11 @@ func (c caller) patch(path, body string) *response {
 	return c.do("PATCH", path, body)
 }
 
-// want checks the status, and the body unless it is empty, and returns the answer.
+// want checks the status, and the body unless it is empty, and returns the response.
 func (r *response) want(status int, body string) *response {
 	r.t.Helper()
 	if r.status != status || body != "" && r.body != body {
-		r.t.Errorf("answered %d %s, want %d %s", r.status, r.body, status, body)
+		r.t.Errorf("responded %d %s, want %d %s", r.status, r.body, status, body)
 	}
 	return r
 }
@@ -391,7 +391,7 @@ func (r *response) at(path string) string {
 	return string(text)
 }
 
-// rows returns how many rows a list's answer has.
+// rows returns how many rows a list's response has.
 func (r *response) rows() int {
 	r.t.Helper()
 	data, _ := r.object()["data"].([]any)
@@ -402,7 +402,7 @@ const goodCard = `"money_storage":{"type":"bank_card","cardnumber":"424242424242
 
 const urls = `"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no"`
 
-// paymentBody returns a create's body for a card payment, with further fields in front.
+// paymentBody returns the body of a create for a card payment. The given fields come first in it.
 func paymentBody(fields string) string {
 	return `{"params":{` + fields + `,"type":"payment","env":"test",` + urls + `,` + goodCard + `}}`
 }
@@ -413,7 +413,7 @@ type blockedCreates struct {
 	arrived, release chan struct{}
 }
 
-// Create implements api.Payments.
+// Create implements payments.Transactions.
 func (g blockedCreates) Create(c paymentactor.Create) (paymentactor.Result, error) {
 	g.arrived <- struct{}{}
 	<-g.release

@@ -63,7 +63,7 @@ func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 	}
 }
 
-// recovered answers after a panic. It logs only the text of a runtime error, because other
+// recovered sends the response after a panic. It logs only the text of a runtime error, because other
 // panic values may contain data of the request.
 func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
 	id := string(ctx.Response.Header.PeekBytes(web.HeaderRequestID))
@@ -136,7 +136,7 @@ func (s *Server) check(ctx *fasthttp.RequestCtx) error {
 		return ledger.Refuse("api.guard", web.UnsupportedMediaType, "content encodings are not supported")
 	}
 	if methodOf(ctx) == "other" {
-		// No route has TRACE, so the router answers according to whether the path exists.
+		// No route has TRACE, so the router's response depends only on whether the path exists.
 		ctx.Request.Header.SetMethod(fiber.MethodTrace)
 	}
 	seen.withhold(&ctx.Request.Header)

@@ -20,9 +20,9 @@ import (
 	"mizan/internal/wiping"
 )
 
-// raw writes bytes to a connection and reads the answers until the server closes it, or until
-// the given number of responses.
-func (f *fixture) raw(request string, responses int) (answers []*response, closed bool) {
+// raw writes bytes to a connection and reads the responses until the server closes it, or until
+// it has read limit responses.
+func (f *fixture) raw(request string, limit int) (responses []*response, closed bool) {
 	f.t.Helper()
 	c, err := net.Dial("tcp", f.address)
 	must(f.t, err)
@@ -31,17 +31,17 @@ func (f *fixture) raw(request string, responses int) (answers []*response, close
 	_, err = io.WriteString(c, request)
 	must(f.t, err)
 	r := bufio.NewReader(c)
-	for len(answers) < responses {
+	for len(responses) < limit {
 		received, err := http.ReadResponse(r, nil)
 		if err != nil {
-			return answers, !errors.Is(err, os.ErrDeadlineExceeded)
+			return responses, !errors.Is(err, os.ErrDeadlineExceeded)
 		}
 		body, err := io.ReadAll(received.Body)
 		must(f.t, err)
-		answers = append(answers, &response{t: f.t, status: received.StatusCode, header: received.Header, body: string(body), closes: received.Close})
+		responses = append(responses, &response{t: f.t, status: received.StatusCode, header: received.Header, body: string(body), closes: received.Close})
 	}
 	_, err = r.ReadByte()
-	return answers, err == io.EOF
+	return responses, err == io.EOF
 }
 
 func TestAmbiguousRequestsAreRefused(t *testing.T) {
@@ -82,15 +82,15 @@ func TestAmbiguousRequestsAreRefused(t *testing.T) {
 		"HTTP/0.9":                      "GET /api/v1/health HTTP/0.9\r\nHost: a\r\n\r\n" + hidden,
 		"not HTTP":                      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n" + hidden,
 	} {
-		answers, closed := f.raw(request, 2)
-		if len(answers) != 1 || answers[0].status != 400 || !closed {
-			t.Errorf("%s: %d answers, closed %v", name, len(answers), closed)
-			for _, a := range answers {
+		responses, closed := f.raw(request, 2)
+		if len(responses) != 1 || responses[0].status != 400 || !closed {
+			t.Errorf("%s: %d responses, closed %v", name, len(responses), closed)
+			for _, a := range responses {
 				t.Logf("%s: %d %s", name, a.status, a.body)
 			}
 			continue
 		}
-		if a := answers[0]; a.at("error") != "bad_request" || a.header.Get("x-request-id") == "" || !a.closes {
+		if a := responses[0]; a.at("error") != "bad_request" || a.header.Get("x-request-id") == "" || !a.closes {
 			t.Errorf("%s: %s %v", name, a.body, a.header)
 		}
 	}
@@ -117,10 +117,10 @@ func TestBrokenChunksAreRefused(t *testing.T) {
 		"a trailer that is a length":  "2\r\n{}\r\n0\r\nContent-Length: 5\r\n\r\n",
 		"a trailer without a colon":   "2\r\n{}\r\n0\r\nnonsense\r\n\r\n",
 	} {
-		answers, closed := f.raw(head+body+hidden, 2)
-		if len(answers) != 1 || answers[0].status != 400 || !closed || answers[0].at("error") != "bad_request" {
-			t.Errorf("%s: %d answers, closed %v", name, len(answers), closed)
-			for _, a := range answers {
+		responses, closed := f.raw(head+body+hidden, 2)
+		if len(responses) != 1 || responses[0].status != 400 || !closed || responses[0].at("error") != "bad_request" {
+			t.Errorf("%s: %d responses, closed %v", name, len(responses), closed)
+			for _, a := range responses {
 				t.Logf("%s: %d %s", name, a.status, a.body)
 			}
 		}
@@ -150,26 +150,26 @@ func TestTrailersAreIgnored(t *testing.T) {
 		"another key":                 {chunked(credentials, "X-Api-Key: none\r\n"), 201},
 		"something that nobody reads": {chunked(credentials, "X-Checksum: 1\r\n"), 201},
 	} {
-		answers, _ := f.raw(c.request+"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 2)
-		if len(answers) != 2 || answers[0].status != c.status {
-			t.Errorf("%s: %d answers", name, len(answers))
-			for _, a := range answers {
+		responses, _ := f.raw(c.request+"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 2)
+		if len(responses) != 2 || responses[0].status != c.status {
+			t.Errorf("%s: %d responses", name, len(responses))
+			for _, a := range responses {
 				t.Logf("%s: %d %s", name, a.status, a.body)
 			}
 		}
-		if len(answers) == 2 && answers[1].status != 200 {
-			t.Errorf("%s: what follows is answered %d %s", name, answers[1].status, answers[1].body)
+		if len(responses) == 2 && responses[1].status != 200 {
+			t.Errorf("%s: what follows gets %d %s", name, responses[1].status, responses[1].body)
 		}
 	}
 	// An Idempotency-Key in a trailer claims nothing, and does not replace the header's.
 	for _, c := range []struct{ headers, replay string }{{"", ""}, {"Idempotency-Key: header\r\n", "true"}} {
 		var last *response
 		for range 2 {
-			answers, _ := f.raw(chunked(credentials+"Connection: close\r\n"+c.headers, "Idempotency-Key: trailer\r\n"), 1)
-			if len(answers) != 1 {
-				t.Fatalf("%q: %d answers", c.headers, len(answers))
+			responses, _ := f.raw(chunked(credentials+"Connection: close\r\n"+c.headers, "Idempotency-Key: trailer\r\n"), 1)
+			if len(responses) != 1 {
+				t.Fatalf("%q: %d responses", c.headers, len(responses))
 			}
-			last = answers[0].want(201, "")
+			last = responses[0].want(201, "")
 		}
 		if replay := last.header.Get("x-idempotent-replay"); replay != c.replay {
 			t.Errorf("%q: replay %q, want %q", c.headers, replay, c.replay)
@@ -182,16 +182,16 @@ func TestSeveralRequestsShareAConnection(t *testing.T) {
 	f := newFixture(t)
 	body := paymentBody(`"amount":"5","currency":"USD"`)
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json; charset=UTF-8\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n", transactions, string(f.seed.First.APIKey), f.seed.First.Org)
-	answers, closed := f.raw(
+	responses, closed := f.raw(
 		head+fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)+
 			head+fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n", 10, body[:10], len(body)-10, body[10:])+
 			"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"+
 			"GET /api/v1/health HTTP/1.0\r\n\r\n", 4)
-	if len(answers) != 4 || !closed {
-		t.Fatalf("%d answers, closed %v", len(answers), closed)
+	if len(responses) != 4 || !closed {
+		t.Fatalf("%d responses, closed %v", len(responses), closed)
 	}
 	for i, want := range []int{201, 201, 200, 200} {
-		answers[i].want(want, "")
+		responses[i].want(want, "")
 	}
 }
 
@@ -343,7 +343,7 @@ func TestServerThatWasShutDownDoesNotServe(t *testing.T) {
 
 const hsts = "strict-transport-security"
 
-// hasHeader checks a header and returns the answer.
+// hasHeader checks a header and returns the response.
 func (r *response) hasHeader(name, value string) *response {
 	r.t.Helper()
 	if got := r.header.Get(name); got != value {
@@ -397,7 +397,7 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 	f.anyone().get("/nowhere").want(404, "").hasHeader(hsts, "") // without TLS browsers ignore the header
 	production := newFixture(t, func(cfg *api.Config) {
 		cfg.Env, cfg.BehindProxy, cfg.TrustedProxies = "production", true, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-		cfg.Payments = refusing{panic: "broken"}
+		cfg.Payments = failingPayments{panic: "broken"}
 	})
 	through := production.partner().with("x-forwarded-proto", "https")
 	through.get("/api/v1/health").want(200, "").hasHeader(hsts, year)

@@ -11,7 +11,7 @@ import (
 	"mizan/api/web"
 )
 
-// Another parser reads requests that pass the guard in the same way.
+// If a request passes the guard, another parser must read it in the same way.
 func FuzzHeaders(f *testing.F) {
 	for _, lines := range []string{
 		"Host: a\r\n", "Host: a\r\nhost: b\r\n", "Content-Length: 1\r\nContent-Length: 1\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",

@@ -26,7 +26,7 @@ const (
 	readinessPath = "/readyz"
 )
 
-// health answers the health check (specification, "Health"): 503 while the service
+// health serves the health check (specification, "Health"): 503 while the service
 // starts or stops, so that a load balancer which reads only the status code sends
 // nothing here. A nearly full disk is 200: reads and outcomes go on.
 func (s *Server) health(req *web.Request) error {
@@ -35,7 +35,7 @@ func (s *Server) health(req *web.Request) error {
 	return nil
 }
 
-// liveness serves GET /livez: 200 for as long as requests are answered at all.
+// liveness serves GET /livez: always 200, because a process that responds is alive.
 func (s *Server) liveness(req *web.Request) error {
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, stateBody(StatusOK))
 	return nil
@@ -64,13 +64,13 @@ func statusCode(state string) int {
 	return fiber.StatusServiceUnavailable
 }
 
-// stateAnswer is the state of the service.
-type stateAnswer struct {
+// stateResponse is the state of the service.
+type stateResponse struct {
 	Status string `json:"status"`
 }
 
-// healthAnswer is the response to the health check.
-type healthAnswer struct {
+// healthResponse is the response to the health check.
+type healthResponse struct {
 	Core    string `json:"core_status"`
 	DB      string `json:"db_status"`
 	Version string `json:"appversion"`
@@ -78,16 +78,16 @@ type healthAnswer struct {
 	Domain  string `json:"domain"`
 }
 
-func stateBody(state string) []byte { return web.Marshal(stateAnswer{state}) }
+func stateBody(state string) []byte { return web.Marshal(stateResponse{state}) }
 
 func (cfg *Config) healthBody(status Status) []byte {
-	return web.Marshal(healthAnswer{status.Core, status.DB, cfg.Version, cfg.Env, cfg.Domain})
+	return web.Marshal(healthResponse{status.Core, status.DB, cfg.Version, cfg.Env, cfg.Domain})
 }
 
-// Starting answers in place of a Server whose parts are still being opened: the checks say that
+// Starting serves requests in place of a Server whose parts are still being opened: the checks say that
 // the service is starting, and every other request gets 503. It needs Status, Version, Env and
-// Domain of the Config. Each response closes its connection, because another server answers the
-// next request.
+// Domain of the Config. Each response closes its connection, because the next request goes to
+// another server.
 func Starting(cfg Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, state := cfg.Status(), cfg.Status().state()
@@ -113,6 +113,6 @@ func Starting(cfg Config) http.Handler {
 			h.Set(string(web.HeaderRetryAfter), "1")
 		}
 		w.WriteHeader(code)
-		_, _ = w.Write(body) // a caller that has gone needs no response
+		_, _ = w.Write(body) // if the caller has disconnected, nobody needs the response
 	})
 }

@@ -10,7 +10,7 @@ import (
 // keyed sends requests with an Idempotency-Key.
 func (c caller) keyed(key string) caller { return c.with("idempotency-key", key) }
 
-// isReplay tells whether an answer repeats an earlier one.
+// isReplay tells whether a response repeats an earlier one.
 func (r *response) isReplay() bool { return r.header.Get("x-idempotent-replay") == "true" }
 
 const keyConflict = `{"error":"conflict","message":"the idempotency key was used for another request"}`
@@ -93,9 +93,9 @@ func TestEveryOperationTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	charged, moving := f.charge(good), f.charge("4000000000000077")
-	waits, hosted := f.charge("4000002500003155"), f.hosted("")
+	waits, hosted := f.charge("4000002500003155"), f.createHosted("")
 	payout := f.payout1250(`{"type":"sepa"}`)
-	f.terminal("payment", `{"two_phase":true}`)
+	f.setTerminalParams("payment", `{"two_phase":true}`)
 	held := f.charge(good)
 	for name, c := range map[string]struct{ method, path, body string }{
 		"refund":   {"PUT", transactions + "/" + charged.at("id"), `{"params":{"type":"refund","amount":"400"}}`},
@@ -131,8 +131,8 @@ func TestIdempotencyKeyHasABoundedLength(t *testing.T) {
 		c := f.partner().headers
 		request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n%sContent-Length: %d\r\n\r\n%s",
 			transactions, c["x-api-key"], c["x-organization-id"], headers, len(body), body)
-		answers, _ := f.raw(request, 1)
-		answers[0].want(422, refusal)
+		responses, _ := f.raw(request, 1)
+		responses[0].want(422, refusal)
 	}
 	if after := f.auditor().get("/api/v1/ledger/head").at("data.tree_size"); after != before {
 		t.Errorf("something was stored: %s events, were %s", after, before)
@@ -150,20 +150,20 @@ func TestConcurrentRequestsWithOneKeyMakeOneTransaction(t *testing.T) {
 	f := newFixture(t)
 	race := func(ask func() *response) {
 		t.Helper()
-		answers := make([]*response, 16)
+		responses := make([]*response, 16)
 		var all sync.WaitGroup
-		for i := range answers {
-			all.Go(func() { answers[i] = ask() })
+		for i := range responses {
+			all.Go(func() { responses[i] = ask() })
 		}
 		all.Wait()
 		firsts := 0
-		for _, a := range answers {
-			if a.want(answers[0].status, answers[0].body); !a.isReplay() {
+		for _, a := range responses {
+			if a.want(responses[0].status, responses[0].body); !a.isReplay() {
 				firsts++
 			}
 		}
 		if firsts != 1 {
-			t.Errorf("%d answers are no replays, want 1", firsts)
+			t.Errorf("%d responses are no replays, want 1", firsts)
 		}
 	}
 	race(func() *response {

@@ -14,8 +14,8 @@ import (
 	"mizan/posting/store"
 )
 
-// checkpoints makes the checkpoints of the days that have ended.
-func (f *fixture) checkpoints() {
+// makeCheckpoints makes the checkpoints of the days that have ended.
+func (f *fixture) makeCheckpoints() {
 	f.t.Helper()
 	runtime := actors.New(actors.Options{Clock: f.Clock, Journal: f.Journal, Log: slog.New(slog.DiscardHandler)})
 	runtime.Start(func(posting.Item) bool { return false })
@@ -23,7 +23,7 @@ func (f *fixture) checkpoints() {
 	must(f.t, checkpoint.Start(runtime).MakeDue())
 }
 
-// No answer depends on whether there are checkpoints, or whether some are missing.
+// No response depends on whether there are checkpoints, or whether some are missing.
 func TestTrialBalanceDoesNotDependOnCheckpoints(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -38,15 +38,15 @@ func TestTrialBalanceDoesNotDependOnCheckpoints(t *testing.T) {
 		"", "&at=2026-09-03T10:15:29Z", "&at=2026-09-03T23:59:59Z", "&at=2026-09-04T23:59:59Z", "&at=2026-09-05T12:00:00Z", "&at=2030-01-01T00:00:00Z",
 		"&at=2026-09-04&by=effective", "&at=2026-09-06&by=effective", "&at=1999-01-01&by=effective",
 	}
-	read := func() (answers []string) {
+	read := func() (results []string) {
 		for _, at := range moments {
-			answers = append(answers, strings.Join(pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 500, "credits_posted"), " "))
-			answers = append(answers, strings.Join(pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 7, "balance"), " "))
+			results = append(results, strings.Join(pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 500, "credits_posted"), " "))
+			results = append(results, strings.Join(pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 7, "balance"), " "))
 		}
-		return append(answers, strings.Join(pages(t, f.auditor(), ledgerPath+"/accounts?env=test", 20, "debits_posted"), " "))
+		return append(results, strings.Join(pages(t, f.auditor(), ledgerPath+"/accounts?env=test", 20, "debits_posted"), " "))
 	}
 	want := read()
-	f.checkpoints()
+	f.makeCheckpoints()
 	org := f.seed.First.Org
 	var parts [][]byte
 	view := f.Journal.View()

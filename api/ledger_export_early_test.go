@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// wantExportRefused checks that the answer is not an export.
+// wantExportRefused checks that the response is not an export.
 func (r *response) wantExportRefused(status int, body string) {
 	r.t.Helper()
 	r.want(status, body)
@@ -26,10 +26,10 @@ func (r *response) wantExportRefused(status int, body string) {
 // unreadable is a journal whose views panic.
 type unreadable struct{ web.Journal }
 
-// View implements api.Journal.
+// View implements web.Journal.
 func (unreadable) View() *posting.View { panic("no view") }
 
-// A failure before the first piece of an export is answered with an error status.
+// If an export fails before its first piece, the response is an error status.
 func TestEarlyExportFailureIsAnErrorStatus(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(cfg *api.Config) { cfg.Journal = unreadable{cfg.Journal} })
@@ -46,7 +46,7 @@ func TestStoppingServerRefusesNewExports(t *testing.T) {
 	<-j.asked
 	halted := make(chan struct{})
 	go func() {
-		f.halt()
+		f.stopServer()
 		close(halted)
 	}()
 	(<-answered).wantExportRefused(503, `{"error":"unavailable","message":"the service is stopping"}`)
@@ -70,16 +70,16 @@ func TestStreamNeedsHTTP11(t *testing.T) {
 		"an export": head(f.auditor(), "GET "+exportPath+"?format=csv") + "\r\n",
 		"a backup":  head(f.admin(), "POST /api/v1/backups") + "Content-Length: 2\r\n\r\n{}",
 	} {
-		answers, _ := f.raw(request, 1)
-		if len(answers) != 1 {
-			t.Fatalf("%s: %d answers", name, len(answers))
+		responses, _ := f.raw(request, 1)
+		if len(responses) != 1 {
+			t.Fatalf("%s: %d responses", name, len(responses))
 		}
-		answers[0].wantExportRefused(505, `{"error":"http_version_not_supported","message":"this answer needs HTTP/1.1"}`)
+		responses[0].wantExportRefused(505, `{"error":"http_version_not_supported","message":"this answer needs HTTP/1.1"}`)
 	}
 }
 
-// Booked times run ahead of a clock that stands still. A range may end at a booked time that an
-// answer has shown.
+// Booked times run ahead of a clock that stands still. A range may end at a booked time that a
+// response has shown.
 func TestExportMayEndAtABookedTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -118,7 +118,7 @@ func TestExportMayEndAtABookedTime(t *testing.T) {
 var headed = regexp.MustCompile(`\n; Booked from the beginning to (\S+); the last event by then is (\d+)\n`)
 
 // An export without an end names the moment at which it ends. An export up to that moment has
-// the same content later, whatever was booked since.
+// the same content later, even if entries were booked since.
 func TestOpenExportNamesItsEnd(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -29,7 +29,7 @@ const (
 func fillJournal(t *testing.T, f *fixture, entries int) {
 	t.Helper()
 	dollars := money.Asset{Currency: "USD", Env: money.Prod}
-	answers := make(chan posting.Receipt, 64)
+	responses := make(chan posting.Receipt, 64)
 	waiting := 0
 	for n := 0; n < entries; {
 		change := &posting.Change{}
@@ -52,20 +52,20 @@ func fillJournal(t *testing.T, f *fixture, entries int) {
 			events = append(events, ledger.Event{Name: "settle", From: "charging", To: "charged", Entry: entry})
 			change.Steps = append(change.Steps, posting.Step{Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: events})
 		}
-		if waiting == cap(answers) {
-			must(t, (<-answers).Err)
+		if waiting == cap(responses) {
+			must(t, (<-responses).Err)
 			waiting--
 		}
-		f.Journal.Submit(change, func(r posting.Receipt) { answers <- r })
+		f.Journal.Submit(change, func(r posting.Receipt) { responses <- r })
 		waiting++
 	}
 	for range waiting {
-		must(t, (<-answers).Err)
+		must(t, (<-responses).Err)
 	}
 }
 
-// anonymous returns the process's anonymous memory, in MiB.
-func anonymous(t *testing.T) float64 {
+// anonymousMemory returns the process's anonymous memory, in MiB.
+func anonymousMemory(t *testing.T) float64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	must(t, err)
@@ -87,7 +87,7 @@ func TestFiguresOfExports(t *testing.T) {
 	f.restart() // releases the memory that booking took
 	for _, name := range export.Names() {
 		debug.FreeOSMemory()
-		idle := anonymous(t)
+		idle := anonymousMemory(t)
 		began := time.Now()
 		response := f.auditor().begin("format=" + name)
 		done := make(chan float64)
@@ -98,7 +98,7 @@ func TestFiguresOfExports(t *testing.T) {
 			for {
 				select {
 				case <-tick.C:
-					peak = max(peak, anonymous(t))
+					peak = max(peak, anonymousMemory(t))
 				case <-stop:
 					done <- peak
 					return

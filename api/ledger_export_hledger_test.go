@@ -28,18 +28,18 @@ const exportPath = ledgerPath + "/export"
 func (f *fixture) bookEveryKind() {
 	f.t.Helper()
 	card := `{"type":"bank_card","cardnumber":"` + good + `"}`
-	f.change(f.charge(good).wantStatus("charged", "").at("id"), `"type":"refund","amount":"400"`).want(200, "")
+	f.changeTransaction(f.charge(good).wantStatus("charged", "").at("id"), `"type":"refund","amount":"400"`).want(200, "")
 	f.payout1250(card).wantStatus("charged", "")
 	f.create(`"type":"payment","amount":"7000000","currency":"USDT","network":"tron",` + goodCard)
 	f.create(`"type":"payment","amount":"3000000000000000001","currency":"USDT","network":"bsc",` + goodCard)
-	f.charge("4000000000000259").wantStatus("charged", "") // the rail takes it back later
+	f.charge("4000000000000259").wantStatus("charged", "") // the provider takes it back later
 	f.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
-	f.terminal("payment", `{"fee_bps":"250","settlement_currency":"EUR"}`)
+	f.setTerminalParams("payment", `{"fee_bps":"250","settlement_currency":"EUR"}`)
 	f.charge(good).wantStatus("charged", "")
-	f.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
-	f.terminal("payout", `{"two_phase":true}`)
+	f.setTerminalParams("payment", `{"two_phase":true,"fee_bps":"1000"}`)
+	f.setTerminalParams("payout", `{"two_phase":true}`)
 	f.partner().post(operation("commit", f.charge(good).wantStatus("payment_suspended", "").at("id")), `{"params":{"amount":"400"}}`).want(200, "")
-	f.change(f.charge(good).at("id"), `"type":"cancel"`).want(200, "")
+	f.changeTransaction(f.charge(good).at("id"), `"type":"cancel"`).want(200, "")
 	f.charge(good).wantStatus("payment_suspended", "")
 	f.payout1250(card).wantStatus("payout_suspended", "")
 	f.partner().post(operation("commit", f.payout1250(card).at("id")), "").want(200, "")
@@ -162,19 +162,19 @@ func hledgerBalances(t *testing.T, path string, args ...string) map[string]strin
 	return found
 }
 
-// forks is held while a program is being started. Until the program runs, it has a copy of each
+// startingProgram is held while a program is being started. Until the program runs, it has a copy of each
 // open file of this process, including locked directories that are closed here meanwhile.
 // Opening a store must wait for that.
-var forks sync.Mutex
+var startingProgram sync.Mutex
 
-// external runs another program and returns all its output.
-func external(name string, args ...string) ([]byte, error) {
+// runProgram runs another program and returns all its output.
+func runProgram(name string, args ...string) ([]byte, error) {
 	var text bytes.Buffer
 	program := exec.Command(name, args...)
 	program.Stdout, program.Stderr = &text, &text
-	forks.Lock()
+	startingProgram.Lock()
 	err := program.Start()
-	forks.Unlock()
+	startingProgram.Unlock()
 	if err == nil {
 		err = program.Wait()
 	}
@@ -183,7 +183,7 @@ func external(name string, args ...string) ([]byte, error) {
 
 func hledger(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := external("hledger", args...)
+	out, err := runProgram("hledger", args...)
 	if err != nil {
 		t.Fatalf("hledger %q: %v\n%.2000s", args, err, out)
 	}
@@ -217,7 +217,7 @@ func (f *fixture) exported(query, extension string) string {
 	return path
 }
 
-// DECISIONS, 7: a program that knows nothing of this one reads the export and computes the
+// A program that knows nothing of this one reads the export and computes the
 // balances of the trial balance, account by account: posted and held ones, by booked time and
 // by effective date.
 func TestHLedgerAgreesWithTheTrialBalance(t *testing.T) {
@@ -294,7 +294,7 @@ func TestBeancountAgreesWithTheTrialBalance(t *testing.T) {
 		_, err = f.WriteString(claims.String())
 		must(t, err)
 		must(t, f.Close())
-		if out, err := external("bean-check", path); err != nil || len(out) > 0 {
+		if out, err := runProgram("bean-check", path); err != nil || len(out) > 0 {
 			t.Errorf("%s: bean-check: %v\n%.3000s", env, err, out)
 		}
 	}

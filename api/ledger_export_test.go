@@ -34,7 +34,7 @@ func (r *response) seqs() (seqs []string) {
 	return slices.Compact(seqs)
 }
 
-// DECISIONS, 7: wrong parameters of an export are 422 with their names.
+// Wrong parameters of an export are 422 with their names.
 func TestBadExportParametersAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -117,7 +117,7 @@ type blockedWriter struct {
 	open   chan struct{}
 }
 
-// View implements api.Journal.
+// View implements web.Journal.
 func (j blockedWriter) View() *posting.View {
 	if j.passes.Add(-1) < 0 {
 		j.asked <- struct{}{}
@@ -207,7 +207,7 @@ func TestInterruptedExportIsRecognizable(t *testing.T) {
 	<-j.asked
 	halted := make(chan struct{})
 	go func() {
-		f.halt()
+		f.stopServer()
 		close(halted)
 	}()
 	if body, err := io.ReadAll(response.Body); response.StatusCode != 200 || !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -220,7 +220,7 @@ func TestInterruptedExportIsRecognizable(t *testing.T) {
 	}
 	close(j.open)
 	<-halted
-	f.stop() // fails if a view is open
+	f.stopBackend() // fails if a view is open
 }
 
 // A reader that disconnects ends its export, which would otherwise keep its place until its
@@ -268,7 +268,7 @@ func TestExportHoldsNoViewWhileItSends(t *testing.T) {
 		fillJournal(t, f, 3_000)
 		b, err := f.server.ExportBook(t.Context(), f.seed.First.Org, money.Prod)
 		must(t, err)
-		if err := read(b, sync.OnceFunc(f.stop)); err == nil {
+		if err := read(b, sync.OnceFunc(f.stopBackend)); err == nil {
 			t.Errorf("%s: all of them were read at once, however many there are", part)
 		}
 	}

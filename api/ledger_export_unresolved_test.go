@@ -8,7 +8,7 @@ import (
 	"mizan/internal/export"
 )
 
-// DECISIONS, 5: money whose network is missing or unknown has no scale. It is legal, so it is
+// Money whose network is missing or unknown has no scale. It is legal, so it is
 // exported, in minor units, and other programs read it.
 func TestMoneyWithUnknownScaleIsExported(t *testing.T) {
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestMoneyWithUnknownScaleIsExported(t *testing.T) {
 		}
 		if _, err := exec.LookPath("bean-check"); err != nil {
 			t.Log("bean-check is not installed: it does not read this export")
-		} else if out, err := external("bean-check", f.exported("format=beancount&env="+env, "beancount")); err != nil || len(out) > 0 {
+		} else if out, err := runProgram("bean-check", f.exported("format=beancount&env="+env, "beancount")); err != nil || len(out) > 0 {
 			t.Errorf("%s: bean-check: %v\n%.3000s", env, err, out)
 		}
 	}

@@ -28,7 +28,7 @@ func TestQueryAtTheClocksInstantShowsEverythingBooked(t *testing.T) {
 	}
 }
 
-// A query up to the clock's now, in each form in which answers and callers write it, includes
+// A query up to the clock's now, in each form that responses and callers use, includes
 // everything booked so far, however far booked times run ahead of a clock that stands still.
 func TestQueryUpToNowShowsEverythingBooked(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestQueryUpToNowShowsEverythingBooked(t *testing.T) {
 					t.Errorf("%s %s=%s: %s, want %s", path, ask.bound, text, got, want)
 				}
 			}
-			plain := at.Format("2006-01-02T15:04:05.000000+00:00") // as answers write it; the '+' arrives as a space
+			plain := at.Format("2006-01-02T15:04:05.000000+00:00") // as responses write it; the '+' arrives as a space
 			if got := ask.by.get(path+"&"+ask.bound+"="+plain).want(200, "").body; got != want {
 				t.Errorf("%s %s=%s: %s, want %s", path, ask.bound, plain, got, want)
 			}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// cursorOfAnother is the refusal of a cursor with other parameters than those of the page
-// before.
+// cursorOfAnother is the refusal of a cursor with other parameters than those of the previous
+// page.
 const cursorOfAnother = `{"errors":[{"code":"invalid","detail":"cursor is of another list: send it with the parameters of the page before","field":"cursor"}]}`
 
 // readPages reads a list of accounts in pages, and calls between after each page. Its rows are
@@ -111,7 +111,7 @@ func TestPagesOfAFutureInstantShowOneMoment(t *testing.T) {
 	})
 }
 
-// With other parameters a cursor could point behind the last row.
+// If a cursor were accepted with other parameters, it could point behind the last row.
 func TestCursorOfAccountsNeedsTheSameParameters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -185,7 +185,7 @@ func TestCommandDatedInAClosedMonthIsRefused(t *testing.T) {
 	}
 }
 
-// Other faults are answered first, because they do not depend on the month.
+// Other faults are reported first, because they do not depend on the month.
 func TestOtherFaultsAreReportedBeforeAClosedMonth(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -265,8 +265,8 @@ func TestMonthWithAnOpenTimerIsNotClosed(t *testing.T) {
 	f.createSecular("leases", "lease_term_months", `4`).mustActAll(`acquire ownership_documents ["deed"]`, "activate")
 	f.setClock("2026-10-31T00:00:00Z")
 	f.closeMonth("2026-09").want(200, "")
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	must(t, f.Clock.Set(time.Date(2026, 12, 1, 1, 0, 0, 0, time.UTC))) // the server did not run on the second of November
 	f.start()
 	f.advanceDays(0)
@@ -282,9 +282,9 @@ func TestClosedMonthsAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.auditor().get(periods).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
-	created := f.user("chief", `"admin"`, "").want(201, "")
+	created := f.createUser("chief", `"admin"`, "").want(201, "")
 	f.setClock("2026-12-01T00:00:00Z")
-	f.person("chief").post(periods+"/2026-09/close", "").want(200, "")
+	f.logInAs("chief").post(periods+"/2026-09/close", "").want(200, "")
 	closed := f.closeMonth("2026-10").want(200, "")
 	f.closeMonth("2026-11").want(200, "")
 	list := f.auditor().get(periods+"?limit=2").want(200, "")
@@ -293,7 +293,7 @@ func TestClosedMonthsAreListedNewestFirst(t *testing.T) {
 	}
 	for _, field := range []string{"month", "closed_at", "closed_by.session_id", "closed_by.user_id", "closed_by.login", "seq", "hash", "rows"} {
 		if got, want := list.at("data.1."+field), closed.at("data."+field); got != want || want == "(absent)" {
-			t.Errorf("%s is listed as %s and was answered as %s", field, got, want)
+			t.Errorf("%s is listed as %s and got as %s", field, got, want)
 		}
 	}
 	rest := f.session().get(periods+"?limit=2&cursor=2026-10").want(200, "")
@@ -345,8 +345,8 @@ func (f *fixture) createSecularAs(who caller, product string) *response {
 	return who.post(secularPath+product, forms[product].json())
 }
 
-// In whatever order a closing and entries dated to its month are executed, no entry gets into
-// the closed month.
+// No entry gets into a closed month, in any order of the closing and the entries that are dated to
+// the month.
 func TestConcurrentEntriesNeverGetIntoAClosedMonth(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -161,7 +161,7 @@ func TestTrialBalanceBalances(t *testing.T) {
 	}
 }
 
-// All pages of a trial balance show one moment, whatever is booked between them.
+// All pages of a trial balance show one moment, even if entries are booked between them.
 func TestTrialBalancePagesShowOneMoment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -11,7 +11,7 @@ import (
 )
 
 // maxLimiters bounds the keys whose rate is stored. A key that was dropped starts with a full
-// burst, like one that has rested long enough.
+// burst, like one that was idle for long enough.
 const maxLimiters = 65_536
 
 // limits allows each key a number of requests per second of real time, because a manual clock
@@ -60,8 +60,8 @@ func (l *limits) allow(key ledger.ID, now time.Time) bool {
 	return limiter.AllowN(now, 1)
 }
 
-// drop removes keys that have rested until their burst was full, or else any others, so that
-// the map stays within its bound.
+// drop makes room in the map: it removes the keys whose burst is full again and, if there are none,
+// any other key.
 func (l *limits) drop(now time.Time) {
 	for key, limiter := range l.keys {
 		if limiter.TokensAt(now) >= float64(2*l.perSecond) {

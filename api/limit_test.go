@@ -46,7 +46,7 @@ func TestLimitersAreBounded(t *testing.T) {
 			t.Fatalf("%d keys are remembered", len(l.keys))
 		}
 	}
-	now = now.Add(time.Hour) // all keys have rested
+	now = now.Add(time.Hour) // the burst of every key is full again
 	if l.allow(keyNumber(-1), now); len(l.keys) != 1 {
 		t.Errorf("%d keys are remembered after all rested", len(l.keys))
 	}

@@ -18,7 +18,7 @@ import (
 // machine and disk.
 const patience = 2 * time.Minute
 
-// history records the clients' requests and answers with their times.
+// history records the clients' requests and responses with their times.
 type history struct {
 	mu         sync.Mutex
 	began      time.Time
@@ -59,8 +59,8 @@ func (h *history) linearizable(t *testing.T, model porcupine.Model) {
 	t.Errorf("the history of %d operations is %s: see %s", len(h.operations), result, page.Name())
 }
 
-// clients runs the clients, each with its own random source, and waits for all of them.
-func clients(n int, seed uint64, client func(n int, random *rand.Rand)) {
+// runClients runs the clients, each with its own random source, and waits for all of them.
+func runClients(n int, seed uint64, client func(n int, random *rand.Rand)) {
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() { client(i, rand.New(rand.NewPCG(seed, uint64(i)))) })
@@ -76,11 +76,11 @@ type transactionState struct{ id, amount, status string }
 // createInput is a create's input; its output is a readOutput.
 type createInput struct{ txid, amount, card string }
 
-// readInput is a read's input; its output is a readOutput. The create of txid was answered with
-// the id.
+// readInput is a read's input; its output is a readOutput. The response to the create of
+// txid had this id.
 type readInput struct{ txid, id string }
 
-// readOutput is a transaction as answered. Only the answer to a create can have replay.
+// readOutput is a transaction as a response shows it. Only the response to a create can have replay.
 type readOutput struct {
 	http       int
 	txid, id   string
@@ -117,12 +117,12 @@ var txids = porcupine.Model{
 		of := map[string]int{}
 		for _, o := range all {
 			txid := txidOf(o.Input)
-			at, known := of[txid]
+			index, known := of[txid]
 			if !known {
-				at = len(parts)
-				of[txid], parts = at, append(parts, nil)
+				index = len(parts)
+				of[txid], parts = index, append(parts, nil)
 			}
-			parts[at] = append(parts[at], o)
+			parts[index] = append(parts[index], o)
 		}
 		return parts
 	},
@@ -155,7 +155,7 @@ func txidOf(input any) string {
 	return input.(readInput).txid
 }
 
-// knownIDs are the ids in answers so far, with their txids.
+// knownIDs are the ids that responses have shown so far, with their txids.
 type knownIDs struct {
 	mu  sync.Mutex
 	all []readInput
@@ -167,7 +167,7 @@ func (l *knownIDs) add(r readInput) {
 	l.all = append(l.all, r)
 }
 
-func (l *knownIDs) one(random *rand.Rand) (readInput, bool) {
+func (l *knownIDs) pick(random *rand.Rand) (readInput, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.all) == 0 {
@@ -186,9 +186,9 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 	cards := []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000000259"}
 	for round := range uint64(rounds) {
 		history, known := newHistory(), &knownIDs{}
-		clients(callers, seed+round, func(client int, random *rand.Rand) {
+		runClients(callers, seed+round, func(client int, random *rand.Rand) {
 			for range requests {
-				id, some := known.one(random)
+				id, some := known.pick(random)
 				switch what := random.IntN(10); {
 				case what == 0: // not recorded: a transaction's status also changes between requests
 					f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":`+strconv.Itoa(random.IntN(40))+`}`).want(200, "")
@@ -218,7 +218,7 @@ type funds struct {
 	held uint64
 }
 
-// balance is an account's totals as answered; credits are never pending here.
+// balance is an account's totals as a response shows them; credits are never pending here.
 type balance struct{ credits, debits, pending int64 }
 
 // The steps that change an account. payout is a bit of funds.held.
@@ -303,13 +303,13 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	f := newFixture(t)
-	// Half succeed; the others are refused by the rail, or fail after they have begun.
+	// Half succeed; the others are refused by the provider, or fail after they have begun.
 	cards := []string{"4242424242424242", "4242424242424242", "4000000000000002", "4000000000000119"}
 	ends := map[string]int{}
 	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // one account each, with its opening balance
 		history, opening := newHistory(), f.balanceOfCurrency(currency)
 		whole := opening.credits - opening.debits
-		clients(callers, seed+uint64(round), func(client int, random *rand.Rand) {
+		runClients(callers, seed+uint64(round), func(client int, random *rand.Rand) {
 			for n := range requests {
 				// Between a tenth and all of the balance, so that few payouts fit at once.
 				amount := whole/10 + random.Int64N(whole*9/10)
@@ -352,8 +352,8 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 	}
 }
 
-// at returns an operation for a history written by hand.
-func at(call, end int64, input, output any) porcupine.Operation {
+// operationAt returns an operation for a history written by hand.
+func operationAt(call, end int64, input, output any) porcupine.Operation {
 	return porcupine.Operation{Input: input, Output: output, Call: call, Return: end}
 }
 
@@ -375,44 +375,44 @@ func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 		broken, sound operations
 	}{
 		"two transactions of one txid": {txids,
-			operations{at(0, 9, five, made("x", "5", "charged")), at(0, 9, six, made("y", "6", "charged"))},
-			operations{at(0, 9, five, made("x", "5", "charged")), at(0, 9, six, again("x", "5", "charged", "amount"))}},
+			operations{operationAt(0, 9, five, made("x", "5", "charged")), operationAt(0, 9, six, made("y", "6", "charged"))},
+			operations{operationAt(0, 9, five, made("x", "5", "charged")), operationAt(0, 9, six, again("x", "5", "charged", "amount"))}},
 		"only replays": {txids,
-			operations{at(0, 9, five, again("x", "5", "charged", ""))},
-			operations{at(0, 9, five, made("x", "5", "charged"))}},
+			operations{operationAt(0, 9, five, again("x", "5", "charged", ""))},
+			operations{operationAt(0, 9, five, made("x", "5", "charged"))}},
 		"a replay before what it replays": {txids,
-			operations{at(0, 1, five, again("x", "5", "charged", "")), at(2, 3, five, made("x", "5", "charged"))},
-			operations{at(0, 2, five, again("x", "5", "charged", "")), at(1, 3, five, made("x", "5", "charged"))}},
+			operations{operationAt(0, 1, five, again("x", "5", "charged", "")), operationAt(2, 3, five, made("x", "5", "charged"))},
+			operations{operationAt(0, 2, five, again("x", "5", "charged", "")), operationAt(1, 3, five, made("x", "5", "charged"))}},
 		"the replay's amount": {txids,
-			operations{at(0, 1, five, made("x", "5", "charged")), at(2, 3, six, again("x", "6", "charged", ""))},
-			operations{at(0, 1, five, made("x", "5", "charged")), at(2, 3, six, again("x", "5", "charged", "amount"))}},
+			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, six, again("x", "6", "charged", ""))},
+			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, six, again("x", "5", "charged", "amount"))}},
 		"a status that moves back": {txids,
-			operations{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, got("x", "5", "charging"))},
-			operations{at(0, 1, five, made("x", "5", "charging")), at(2, 3, read, got("x", "5", "charged"))}},
+			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, read, got("x", "5", "charging"))},
+			operations{operationAt(0, 1, five, made("x", "5", "charging")), operationAt(2, 3, read, got("x", "5", "charged"))}},
 		"a read that misses": {txids,
-			operations{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, readOutput{404, "(absent)", "(absent)", "(absent)", "(absent)", false, ""})},
-			operations{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, got("x", "5", "charged"))}},
+			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, read, readOutput{404, "(absent)", "(absent)", "(absent)", "(absent)", false, ""})},
+			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, read, got("x", "5", "charged"))}},
 		"an overdraft": {hundred,
-			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, hold{2, 60}, nil), at(0, 9, settle{2, 60}, nil)},
-			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, hold{2, 40}, nil), at(0, 9, settle{2, 40}, nil)}},
+			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, hold{2, 60}, nil), operationAt(0, 9, settle{2, 60}, nil)},
+			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, hold{2, 40}, nil), operationAt(0, 9, settle{2, 40}, nil)}},
 		"a refusal without need": {hundred,
-			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, refuse{40}, nil)},
-			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, refuse{41}, nil)}},
+			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, refuse{40}, nil)},
+			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, refuse{41}, nil)}},
 		"money released and still missing": {hundred,
-			operations{at(0, 1, hold{1, 60}, nil), at(0, 1, release{1, 60}, nil), at(2, 3, refuse{100}, nil)},
-			operations{at(0, 2, hold{1, 60}, nil), at(0, 2, release{1, 60}, nil), at(1, 3, refuse{100}, nil)}},
+			operations{operationAt(0, 1, hold{1, 60}, nil), operationAt(0, 1, release{1, 60}, nil), operationAt(2, 3, refuse{100}, nil)},
+			operations{operationAt(0, 2, hold{1, 60}, nil), operationAt(0, 2, release{1, 60}, nil), operationAt(1, 3, refuse{100}, nil)}},
 		"settled without its hold": {hundred,
-			operations{at(0, 9, settle{1, 60}, nil)},
-			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil)}},
+			operations{operationAt(0, 9, settle{1, 60}, nil)},
+			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil)}},
 		"a stale look": {hundred,
-			operations{at(0, 1, credit{5}, nil), at(2, 3, look{}, balance{credits: 100})},
-			operations{at(0, 2, credit{5}, nil), at(1, 3, look{}, balance{credits: 100})}},
+			operations{operationAt(0, 1, credit{5}, nil), operationAt(2, 3, look{}, balance{credits: 100})},
+			operations{operationAt(0, 2, credit{5}, nil), operationAt(1, 3, look{}, balance{credits: 100})}},
 		"looks that go back": {hundred,
-			operations{at(0, always, credit{5}, nil), at(0, 1, look{}, balance{credits: 105}), at(2, 3, look{}, balance{credits: 100})},
-			operations{at(0, always, credit{5}, nil), at(0, 1, look{}, balance{credits: 100}), at(2, 3, look{}, balance{credits: 105})}},
+			operations{operationAt(0, always, credit{5}, nil), operationAt(0, 1, look{}, balance{credits: 105}), operationAt(2, 3, look{}, balance{credits: 100})},
+			operations{operationAt(0, always, credit{5}, nil), operationAt(0, 1, look{}, balance{credits: 100}), operationAt(2, 3, look{}, balance{credits: 105})}},
 		"a torn look": {hundred,
-			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, look{}, balance{100, 60, 60})},
-			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, look{}, balance{100, 0, 60})}},
+			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, look{}, balance{100, 60, 60})},
+			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, look{}, balance{100, 0, 60})}},
 	} {
 		if result := porcupine.CheckOperationsTimeout(c.model, c.broken, patience); result != porcupine.Illegal {
 			t.Errorf("%s: %s", name, result)

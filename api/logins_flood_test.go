@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// However many callers try to log in at once, with however many logins, the administration can
-// still set passwords.
+// The administration can still set passwords while any number of callers try to log in at once.
 func TestAdministrationWorksDuringAFloodOfLogins(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -52,7 +51,7 @@ func from(t *testing.T, address string) *http.Transport {
 	return tr
 }
 
-// logInFrom posts a login and returns the answer's status.
+// logInFrom posts a login and returns the response's status.
 func (f *fixture) logInFrom(tr *http.Transport, login, pass string) (int, error) {
 	request, err := http.NewRequest("POST", f.base()+sessions, strings.NewReader(loginBody(login, pass)))
 	if err != nil {
@@ -86,7 +85,7 @@ func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 					status, err := f.logInFrom(tr, fmt.Sprintf("x%d-%d-%d", a, i, n), "y")
 					if status == 429 || status == 503 {
 						isFull()
-						return // as many continue as there are places
+						return // only as many proceed as there are places
 					}
 					if err != nil || status != 401 {
 						t.Errorf("%d %v", status, err)

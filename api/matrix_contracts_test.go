@@ -15,39 +15,39 @@ func init() {
 			schedule = 200
 		}
 		for name, r := range map[api.RouteName]row{
-			{Method: "GET", Path: base}:                       {may: staffOnly(200)},
-			{Method: "POST", Path: base}:                      {may: contractorsOnly(422), body: "{}"},
-			{Method: "GET", Path: base + "/:id"}:              {may: staffOnly(200), of: record},
-			{Method: "GET", Path: base + "/:id/entries"}:      {may: staffOnly(200), of: record},
-			{Method: "GET", Path: base + "/:id/schedule.csv"}: {may: staffOnly(schedule), of: record},
-			{Method: "POST", Path: base + "/:id/:action"}:     {may: contractorsOnly(422), of: record}, // no action has the contract's id as its name
+			{Method: "GET", Path: base}:                       {want: staffOnly(200)},
+			{Method: "POST", Path: base}:                      {want: adminsAndClients(422), body: "{}"},
+			{Method: "GET", Path: base + "/:id"}:              {want: staffOnly(200), target: record},
+			{Method: "GET", Path: base + "/:id/entries"}:      {want: staffOnly(200), target: record},
+			{Method: "GET", Path: base + "/:id/schedule.csv"}: {want: staffOnly(schedule), target: record},
+			{Method: "POST", Path: base + "/:id/:action"}:     {want: adminsAndClients(422), target: record}, // no action has the contract's id as its name
 		} {
 			matrix[name] = r
 		}
 	}
 	issue := aContract("certificate-issues")
 	for _, rest := range []string{"/:id/subscriptions", "/:id/holders"} {
-		matrix[api.RouteName{Method: "GET", Path: secularPath + "certificate-issues" + rest}] = row{may: staffOnly(200), of: issue}
+		matrix[api.RouteName{Method: "GET", Path: secularPath + "certificate-issues" + rest}] = row{want: staffOnly(200), target: issue}
 	}
 }
 
 // staffOnly are an organization's users who may see its contracts. Partners are not admitted,
 // with a key or a session.
 func staffOnly(status int) audience {
-	return peopleOnly(status).and(403, agents...)
+	return sessionsOnly(status).with(403, partnerSessions...)
 }
 
-// contractorsOnly are those of them who may create contracts and act on them.
-func contractorsOnly(status int) audience { return staffOnly(status).and(403, auditors...) }
+// adminsAndClients are those of them who may create contracts and act on them.
+func adminsAndClients(status int) audience { return staffOnly(status).with(403, auditors...) }
 
 // aContract returns a contract of the product, which belongs to the organization.
 func aContract(product string) *target {
-	return &target{name: product, none: customerID, shared: true, make: func(f *accessFixture, at *place) string {
+	return &target{name: product, unknownID: customerID, shared: true, make: func(f *accessFixture, at *place) string {
 		by := asAdmin
 		if at == f.second {
 			by = asForeignAdmin
 		}
-		return f.as(by).post(secularPath+product, forms[product].json()).want(201, "").at("data.id")
+		return f.callerOf(by).post(secularPath+product, forms[product].json()).want(201, "").at("data.id")
 	}}
 }
 

@@ -19,14 +19,14 @@ type kind string
 const (
 	nobody kind = "nobody"
 
-	byKey        kind = "partner's key"
-	byNeighbour  kind = "key of another partner of the organization"
-	byForeignKey kind = "partner's key of another organization"
-	byStrayKey   kind = "that key, naming the first organization"
-	byOffKey     kind = "key of a partner that is switched off"
+	byKey             kind = "partner's key"
+	byNeighbour       kind = "key of another partner of the organization"
+	byForeignKey      kind = "partner's key of another organization"
+	byMisplacedKey    kind = "that key, naming the first organization"
+	byInactivePartner kind = "key of a partner that is switched off"
 
-	byAdmin     kind = "admin token"
-	byAdminAway kind = "admin token, naming another organization"
+	byAdmin          kind = "admin token"
+	byAdminElsewhere kind = "admin token, naming another organization"
 
 	asAdmin   kind = "session of role admin"
 	asClient  kind = "session of role client"
@@ -37,20 +37,20 @@ const (
 	asForeignClient  kind = "another organization's session of role client"
 	asForeignAuditor kind = "another organization's session of role auditor"
 	asForeignPartner kind = "another organization's session of role partner"
-	asStray          kind = "another organization's session, naming the first"
+	asMisplaced      kind = "another organization's session, naming the first"
 )
 
-// Groups of callers with mostly equal answers.
+// Groups of callers that get the same status from most routes.
 var (
-	keys      = []kind{byKey, byNeighbour, byForeignKey}
-	operators = []kind{byAdmin, byAdminAway}
-	admins    = []kind{asAdmin, asForeignAdmin}
-	auditors  = []kind{asAuditor, asForeignAuditor}
-	customers = []kind{asClient, asForeignClient}
-	agents    = []kind{asPartner, asForeignPartner}
-	strays    = []kind{nobody, byStrayKey, asStray}
+	partnerKeys     = []kind{byKey, byNeighbour, byForeignKey}
+	operators       = []kind{byAdmin, byAdminElsewhere}
+	admins          = []kind{asAdmin, asForeignAdmin}
+	auditors        = []kind{asAuditor, asForeignAuditor}
+	clientSessions  = []kind{asClient, asForeignClient}
+	partnerSessions = []kind{asPartner, asForeignPartner}
+	unauthenticated = []kind{nobody, byMisplacedKey, asMisplaced}
 
-	kinds = join(strays, keys, []kind{byOffKey}, operators, admins, auditors, customers, agents)
+	kinds = join(unauthenticated, partnerKeys, []kind{byInactivePartner}, operators, admins, auditors, clientSessions, partnerSessions)
 )
 
 func join(groups ...[]kind) (all []kind) {
@@ -70,9 +70,9 @@ type place struct {
 // accessFixture is a server with several partners and a caller of each kind.
 type accessFixture struct {
 	*fixture
-	first, beside, off, second *place
-	sessions                   map[kind]string // tokens of sessions
-	made                       map[string]string
+	first, neighbour, inactive, second *place
+	sessions                           map[kind]string // tokens of sessions
+	made                               map[string]string
 }
 
 // newAccessFixture starts a server and creates the records. Afterwards only the matrix's
@@ -82,8 +82,8 @@ func newAccessFixture(t *testing.T) *accessFixture {
 	f := &accessFixture{fixture: newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} }), sessions: map[kind]string{}, made: map[string]string{}}
 	f.first = &place{org: f.seed.First.Org, partner: fmt.Sprint(f.seed.First.Partner), key: string(f.seed.First.APIKey)}
 	f.second = &place{org: f.seed.Second.Org, partner: fmt.Sprint(f.seed.Second.Partner), key: string(f.seed.Second.APIKey)}
-	f.beside, f.off = f.addPartner("beside"), f.addPartner("off")
-	f.switchOff(f.off, false)
+	f.neighbour, f.inactive = f.addPartner("beside"), f.addPartner("off")
+	f.setActive(f.inactive, false)
 	f.createContracts(f.second)
 	for k, at := range map[kind]*place{asAdmin: f.first, asForeignAdmin: f.second} {
 		f.sessions[k] = f.logIn(at, directory.Admin)
@@ -97,14 +97,14 @@ func newAccessFixture(t *testing.T) *accessFixture {
 	for k, at := range map[kind]*place{asPartner: f.first, asForeignPartner: f.second} {
 		f.sessions[k] = f.logIn(at, directory.PartnerRole)
 	}
-	f.sessions[asStray] = f.sessions[asForeignAdmin]
+	f.sessions[asMisplaced] = f.sessions[asForeignAdmin]
 	return f
 }
 
 // ignoredUpdates accepts provider updates; none is signed here.
 type ignoredUpdates struct{}
 
-// Hint implements api.Hints.
+// ProviderUpdate implements payments.Updates.
 func (ignoredUpdates) ProviderUpdate(_, _, _ ledger.ID) error { return nil }
 
 // operator returns a caller with the admin token, for an organization.
@@ -121,7 +121,7 @@ func (f *accessFixture) addPartner(login string) *place {
 	return at
 }
 
-func (f *accessFixture) switchOff(at *place, active bool) {
+func (f *accessFixture) setActive(at *place, active bool) {
 	f.operator(at.org).patch("/api/v1/partners/"+at.partner, fmt.Sprintf(`{"active":%t}`, active)).want(200, "")
 }
 
@@ -143,12 +143,12 @@ func (f *accessFixture) logIn(at *place, role directory.Role) string {
 func (f *accessFixture) placeOf(k kind) (at *place, whole bool) {
 	switch k {
 	case byNeighbour:
-		return f.beside, false
-	case byOffKey:
-		return f.off, false
+		return f.neighbour, false
+	case byInactivePartner:
+		return f.inactive, false
 	case byForeignKey, asForeignPartner:
 		return f.second, false
-	case byAdminAway, asForeignAdmin, asForeignAuditor, asForeignClient:
+	case byAdminElsewhere, asForeignAdmin, asForeignAuditor, asForeignClient:
 		return f.second, true
 	case byKey, asPartner:
 		return f.first, false
@@ -156,17 +156,17 @@ func (f *accessFixture) placeOf(k kind) (at *place, whole bool) {
 	return f.first, true
 }
 
-// as returns a caller of the kind.
-func (f *accessFixture) as(k kind) caller {
+// callerOf returns a caller of the kind.
+func (f *accessFixture) callerOf(k kind) caller {
 	at, _ := f.placeOf(k)
 	switch k {
 	case nobody:
 		return f.anyone()
-	case byStrayKey:
+	case byMisplacedKey:
 		return f.anyone().with("x-api-key", f.second.key, "x-organization-id", f.first.org.String())
-	case byKey, byNeighbour, byForeignKey, byOffKey:
+	case byKey, byNeighbour, byForeignKey, byInactivePartner:
 		return f.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
-	case byAdmin, byAdminAway:
+	case byAdmin, byAdminElsewhere:
 		return f.operator(at.org)
 	}
 	return f.bearer(f.sessions[k], at.org)
@@ -174,23 +174,23 @@ func (f *accessFixture) as(k kind) caller {
 
 // target is a kind of record that a path's parameter names.
 type target struct {
-	name string
-	make func(f *accessFixture, at *place) string
-	none string // an unknown id of the same kind
+	name      string
+	make      func(f *accessFixture, at *place) string
+	unknownID string // an unknown id of the same kind
 
 	// A record belongs to a partner by default. shared: it belongs to the organization, and its
-	// partners share it. everybodys: it belongs to nobody in particular. counted: its id is a
-	// number within the organization and so exists in others too.
-	shared, everybodys, counted bool
+	// partners share it. belongsToNobody: it has no owner. numbered: its id is a number within the
+	// organization, which exists in other organizations too.
+	shared, belongsToNobody, numbered bool
 }
 
 // id returns the id of the place's record, which is created at the first call.
 func (f *accessFixture) id(x *target, at *place) string {
 	index := x.name + " of " + at.partner
 	if f.made[index] == "" {
-		if at == f.off { // while it is switched off it can't create records
-			f.switchOff(at, true)
-			defer f.switchOff(at, false)
+		if at == f.inactive { // while it is switched off it can't create records
+			f.setActive(at, true)
+			defer f.setActive(at, false)
 		}
 		f.made[index] = x.make(f, at)
 	}
@@ -200,10 +200,10 @@ func (f *accessFixture) id(x *target, at *place) string {
 // foreignPlaces returns the places whose records are foreign to the caller.
 func (f *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
 	at, whole := f.placeOf(k)
-	for _, other := range []*place{f.first, f.beside, f.second} {
+	for _, other := range []*place{f.first, f.neighbour, f.second} {
 		sameOrganization := other.org == at.org
 		switch {
-		case other == at, x.everybodys, sameOrganization && (whole || x.shared), !sameOrganization && x.counted:
+		case other == at, x.belongsToNobody, sameOrganization && (whole || x.shared), !sameOrganization && x.numbered:
 		default:
 			places = append(places, other)
 		}
@@ -211,9 +211,9 @@ func (f *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
 	return places
 }
 
-// posted returns a function that creates a record as an operator and returns the id in the
-// answer.
-func posted(path, id, body string) func(*accessFixture, *place) string {
+// createdBy returns a function that creates a record as an operator and returns the id in the
+// response.
+func createdBy(path, id, body string) func(*accessFixture, *place) string {
 	return func(f *accessFixture, at *place) string {
 		body := strings.NewReplacer("PARTNER", at.partner, "ONCE", uuid.NewString()).Replace(body)
 		return f.operator(at.org).post("/api/v1"+path, body).want(201, "").at(id)
@@ -222,52 +222,52 @@ func posted(path, id, body string) func(*accessFixture, *place) string {
 
 // The records that paths name.
 var (
-	aTransaction = &target{name: "transaction", none: uuid.NewString(), make: func(f *accessFixture, at *place) string {
+	aTransaction = &target{name: "transaction", unknownID: uuid.NewString(), make: func(f *accessFixture, at *place) string {
 		return f.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String()).
 			post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 	}}
 	// It is cancelled, so that every action on it is a conflict.
-	aSubscription = &target{name: "subscription", none: uuid.NewString(), make: func(f *accessFixture, at *place) string {
+	aSubscription = &target{name: "subscription", unknownID: uuid.NewString(), make: func(f *accessFixture, at *place) string {
 		c := f.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
 		initial := c.post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 		id := c.post(subscriptions, `{"params":{"initial_payment_id":"`+initial+`","amount":"1","period_days":30}}`).want(201, "").at("data.id")
 		c.post(subscriptions+"/"+id+"/cancel", "").want(200, "")
 		return id
 	}}
-	anAccount = &target{name: "account", none: "L:partner:999:available", make: func(_ *accessFixture, at *place) string {
+	anAccount = &target{name: "account", unknownID: "L:partner:999:available", make: func(_ *accessFixture, at *place) string {
 		return "L:partner:" + at.partner + ":available"
 	}}
-	anEntry = &target{name: "entry", none: "999999", counted: true, make: func(f *accessFixture, at *place) string {
-		auditor, id := f.as(asAuditor), f.id(aTransaction, at)
+	anEntry = &target{name: "entry", unknownID: "999999", numbered: true, make: func(f *accessFixture, at *place) string {
+		auditor, id := f.callerOf(asAuditor), f.id(aTransaction, at)
 		if at == f.second {
-			auditor = f.as(asForeignAuditor)
+			auditor = f.callerOf(asForeignAuditor)
 		}
 		return auditor.get("/api/v1/ledger/entries?env=test&source="+id).want(200, "").at("data.0.seq")
 	}}
-	anOrganization = &target{name: "organization", none: uuid.NewString(), everybodys: true, make: func(_ *accessFixture, at *place) string {
+	anOrganization = &target{name: "organization", unknownID: uuid.NewString(), belongsToNobody: true, make: func(_ *accessFixture, at *place) string {
 		return at.org.String()
 	}}
-	aPartner = &target{name: "partner", none: "999999", shared: true, make: func(_ *accessFixture, at *place) string { return at.partner }}
+	aPartner = &target{name: "partner", unknownID: "999999", shared: true, make: func(_ *accessFixture, at *place) string { return at.partner }}
 
 	// The partner that DELETE switches off is used by no caller.
-	aSparePartner = &target{name: "spare partner", none: "999999", shared: true, make: posted("/partners", "id", `{"name":"S","login":"ONCE","pass":"nine-Lions-paint"}`)}
-	aTerminal     = &target{name: "terminal", none: uuid.NewString(), shared: true, make: posted("/terminal", "data.id",
+	aSparePartner = &target{name: "spare partner", unknownID: "999999", shared: true, make: createdBy("/partners", "id", `{"name":"S","login":"ONCE","pass":"nine-Lions-paint"}`)}
+	aTerminal     = &target{name: "terminal", unknownID: uuid.NewString(), shared: true, make: createdBy("/terminal", "data.id",
 		`{"name":"S","provider":"simulator","type":"payout","env":"test","partner_id":PARTNER}`)}
-	aKey   = &target{name: "key", none: uuid.NewString(), shared: true, make: posted("/api_keys", "id", `{"name":"S","partner_id":PARTNER}`)}
-	aUser  = &target{name: "user", none: uuid.NewString(), shared: true, make: posted("/users", "data.id", `{"login":"ONCE","name":"S","pass":"correct-horse-battery-9","roles":["auditor"]}`)}
-	aLimit = &target{name: "limit", none: uuid.NewString(), shared: true, make: posted("/limits", "data.id",
+	aKey   = &target{name: "key", unknownID: uuid.NewString(), shared: true, make: createdBy("/api_keys", "id", `{"name":"S","partner_id":PARTNER}`)}
+	aUser  = &target{name: "user", unknownID: uuid.NewString(), shared: true, make: createdBy("/users", "data.id", `{"login":"ONCE","name":"S","pass":"correct-horse-battery-9","roles":["auditor"]}`)}
+	aLimit = &target{name: "limit", unknownID: uuid.NewString(), shared: true, make: createdBy("/limits", "data.id",
 		`{"partner_id":PARTNER,"kind":"velocity","max_count":100000,"window":"minute","env":"test","active":false}`)}
 	// A delivery that fails, because nothing listens at the address.
-	aDelivery = &target{name: "delivery", none: uuid.NewString(), shared: true, make: func(f *accessFixture, at *place) string {
+	aDelivery = &target{name: "delivery", unknownID: uuid.NewString(), shared: true, make: func(f *accessFixture, at *place) string {
 		f.directory.AllowPrivateHooks(true)
 		f.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":"http://127.0.0.1:9/hook"}`).want(200, "")
 		paid := aTransaction.make(f, at)
 		f.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":null}`).want(200, "")
 		return f.operator(at.org).get("/api/v1/deliveries?transaction_id="+paid).want(200, "").at("data.0.event_id")
 	}}
-	aBlock      = &target{name: "entry of the blocklist", none: uuid.NewString(), shared: true, make: posted("/blocklist", "data.id", `{"kind":"email","value":"ONCE@example.com"}`)}
-	aSettlement = &target{name: "settlement", none: uuid.NewString(), shared: true, make: func(f *accessFixture, at *place) string {
-		return posted("/partners/"+at.partner+"/settlements", "data.id", `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"ONCE"}`)(f, at)
+	aBlock      = &target{name: "entry of the blocklist", unknownID: uuid.NewString(), shared: true, make: createdBy("/blocklist", "data.id", `{"kind":"email","value":"ONCE@example.com"}`)}
+	aSettlement = &target{name: "settlement", unknownID: uuid.NewString(), shared: true, make: func(f *accessFixture, at *place) string {
+		return createdBy("/partners/"+at.partner+"/settlements", "data.id", `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"ONCE"}`)(f, at)
 	}}
 )
 

@@ -10,12 +10,12 @@ import (
 	"mizan/internal/secret"
 )
 
-// audience maps each kind of caller to a route's answer to requests about the caller's own
+// audience maps each kind of caller to the status that a route returns for the caller's own
 // records; a kind that is missing gets 401.
 type audience map[kind]int
 
-// and returns the audience with another answer for some kinds.
-func (a audience) and(status int, others ...kind) audience {
+// with returns the audience with another status for some kinds.
+func (a audience) with(status int, others ...kind) audience {
 	next := maps.Clone(a)
 	for _, k := range others {
 		next[k] = status
@@ -23,194 +23,198 @@ func (a audience) and(status int, others ...kind) audience {
 	return next
 }
 
-// The audiences of DECISIONS, sections 3 and 4, each with the answer to the callers that the
-// route admits. A logged-in person is authenticated: a route that does not admit persons, or
-// that role, answers 403. The same holds for a partner that is switched off, wherever its key
-// would be admitted.
-func partnersOnly(status int) audience {
-	return audience{}.and(status, keys...).and(403, byOffKey).and(403, join(admins, auditors, customers, agents)...)
+// The audiences that routes have. status is that of the callers that the route admits. A person
+// with a valid session gets 403 if the route does not admit sessions, or not that role. A
+// deactivated partner gets 403 wherever its key would be admitted.
+func partnerKeysOnly(status int) audience {
+	return audience{}.with(status, partnerKeys...).with(403, byInactivePartner).with(403, join(admins, auditors, clientSessions, partnerSessions)...)
 }
 
 func operatorsOnly(status int) audience {
-	return audience{}.and(status, operators...).and(403, join(admins, auditors, customers, agents)...)
+	return audience{}.with(status, operators...).with(403, join(admins, auditors, clientSessions, partnerSessions)...)
 }
 
-func holdersOnly(status int) audience { return partnersOnly(status).and(status, agents...) }
-
-func readersOnly(status int) audience {
-	return holdersOnly(status).and(status, join(admins, auditors)...).and(403, operators...)
+func partnersAndTheirSessions(status int) audience {
+	return partnerKeysOnly(status).with(status, partnerSessions...)
 }
 
-func auditorsOnly(status int) audience { return readersOnly(status).and(403, join(keys, agents)...) }
-
-func viewersOnly(status int) audience { return readersOnly(status).and(status, operators...) }
-
-func explainersOnly(status int) audience { return viewersOnly(status).and(403, join(keys, agents)...) }
-
-func peopleOnly(status int) audience {
-	return audience{}.and(status, join(admins, auditors, customers, agents)...).and(403, join(keys, operators)...).and(403, byOffKey)
+func ledgerReaders(status int) audience {
+	return partnersAndTheirSessions(status).with(status, join(admins, auditors)...).with(403, operators...)
 }
 
-func anyone(status int) audience { return audience{}.and(status, kinds...) }
+func adminsAndAuditors(status int) audience {
+	return ledgerReaders(status).with(403, join(partnerKeys, partnerSessions)...)
+}
+
+func allButClients(status int) audience { return ledgerReaders(status).with(status, operators...) }
+
+func operatorsAdminsAndAuditors(status int) audience {
+	return allButClients(status).with(403, join(partnerKeys, partnerSessions)...)
+}
+
+func sessionsOnly(status int) audience {
+	return audience{}.with(status, join(admins, auditors, clientSessions, partnerSessions)...).with(403, join(partnerKeys, operators)...).with(403, byInactivePartner)
+}
+
+func anyone(status int) audience { return audience{}.with(status, kinds...) }
 
 // row is the expected behavior of a route.
 type row struct {
-	may    audience
-	body   string
-	query  string  // of the path; begins with ?
-	of     *target // the kind of record in the path's parameter
-	absent int     // the answer about an unknown or foreign record to callers that get neither 401 nor 403; 404 if it is 0
+	want        audience
+	body        string
+	query       string  // of the path; begins with ?
+	target      *target // the kind of record in the path's parameter
+	wantUnknown int     // the status for an unknown or foreign record, for callers that get neither 401 nor 403; 0: 404
 
-	// last: the route invalidates credentials, so it is tested after all others and may be
-	// answered differently afterwards.
+	// last: the route invalidates credentials, so it is tested after all others.
 	last  bool
 	after func(f *accessFixture, a *response)
 }
 
 // matrix has a row for each route. A route without a row fails the test.
 var matrix = map[api.RouteName]row{
-	{Method: "GET", Path: "/api/v1/health"}: {may: anyone(200)},
-	{Method: "GET", Path: "/livez"}:         {may: anyone(200)},
-	{Method: "GET", Path: "/readyz"}:        {may: anyone(200)},
+	{Method: "GET", Path: "/api/v1/health"}: {want: anyone(200)},
+	{Method: "GET", Path: "/livez"}:         {want: anyone(200)},
+	{Method: "GET", Path: "/readyz"}:        {want: anyone(200)},
 
-	{Method: "POST", Path: "/api/v1/transactions"}:            {may: partnersOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/transactions"}:             {may: holdersOnly(200).and(422, operators...)}, // operators must name a partner
-	{Method: "GET", Path: "/api/v1/transactions/aggregate"}:   {may: holdersOnly(200)},
-	{Method: "GET", Path: "/api/v1/balances"}:                 {may: holdersOnly(200)},
-	{Method: "GET", Path: "/api/v1/transactions/:id"}:         {may: viewersOnly(200), of: aTransaction},
-	{Method: "GET", Path: "/api/v1/transactions/:id/routing"}: {may: explainersOnly(200), of: aTransaction},
-	{Method: "PUT", Path: "/api/v1/transactions/:id"}:         {may: partnersOnly(422), of: aTransaction, body: `{"params":{"type":"cancel"}}`},
-	{Method: "POST", Path: "/api/v1/transactions/commit/:id"}: {may: partnersOnly(409), of: aTransaction, body: "{}"},
+	{Method: "POST", Path: "/api/v1/transactions"}:            {want: partnerKeysOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/transactions"}:             {want: partnersAndTheirSessions(200).with(422, operators...)}, // operators must name a partner
+	{Method: "GET", Path: "/api/v1/transactions/aggregate"}:   {want: partnersAndTheirSessions(200)},
+	{Method: "GET", Path: "/api/v1/balances"}:                 {want: partnersAndTheirSessions(200)},
+	{Method: "GET", Path: "/api/v1/transactions/:id"}:         {want: allButClients(200), target: aTransaction},
+	{Method: "GET", Path: "/api/v1/transactions/:id/routing"}: {want: operatorsAdminsAndAuditors(200), target: aTransaction},
+	{Method: "PUT", Path: "/api/v1/transactions/:id"}:         {want: partnerKeysOnly(422), target: aTransaction, body: `{"params":{"type":"cancel"}}`},
+	{Method: "POST", Path: "/api/v1/transactions/commit/:id"}: {want: partnerKeysOnly(409), target: aTransaction, body: "{}"},
 	{Method: "POST", Path: "/api/v1/transactions/continue/:id"}: {
-		may: partnersOnly(422), of: aTransaction, body: `{"money_storage":{"type":"sbp"}}`,
+		want: partnerKeysOnly(422), target: aTransaction, body: `{"money_storage":{"type":"sbp"}}`,
 	},
 	{Method: "POST", Path: "/api/v1/transactions/additional_params_for_auth/:id"}: {
-		may: partnersOnly(409), of: aTransaction, body: `{"additional_params_for_auth":{"otp":"123456"}}`,
+		want: partnerKeysOnly(409), target: aTransaction, body: `{"additional_params_for_auth":{"otp":"123456"}}`,
 	},
 	{Method: "POST", Path: "/api/v1/transactions/choose_target_destination/:id"}: {
-		may: partnersOnly(409), of: aTransaction, body: `{"target_bank_id":"1"}`,
+		want: partnerKeysOnly(409), target: aTransaction, body: `{"target_bank_id":"1"}`,
 	},
 
-	{Method: "POST", Path: "/api/v1/subscriptions"}:            {may: partnersOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/subscriptions"}:             {may: holdersOnly(200)},
-	{Method: "GET", Path: "/api/v1/subscriptions/:id"}:         {may: holdersOnly(200), of: aSubscription},
-	{Method: "POST", Path: "/api/v1/subscriptions/:id/pause"}:  {may: partnersOnly(409), of: aSubscription},
-	{Method: "POST", Path: "/api/v1/subscriptions/:id/resume"}: {may: partnersOnly(409), of: aSubscription},
-	{Method: "POST", Path: "/api/v1/subscriptions/:id/cancel"}: {may: partnersOnly(409), of: aSubscription},
+	{Method: "POST", Path: "/api/v1/subscriptions"}:            {want: partnerKeysOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/subscriptions"}:             {want: partnersAndTheirSessions(200)},
+	{Method: "GET", Path: "/api/v1/subscriptions/:id"}:         {want: partnersAndTheirSessions(200), target: aSubscription},
+	{Method: "POST", Path: "/api/v1/subscriptions/:id/pause"}:  {want: partnerKeysOnly(409), target: aSubscription},
+	{Method: "POST", Path: "/api/v1/subscriptions/:id/resume"}: {want: partnerKeysOnly(409), target: aSubscription},
+	{Method: "POST", Path: "/api/v1/subscriptions/:id/cancel"}: {want: partnerKeysOnly(409), target: aSubscription},
 
-	{Method: "POST", Path: "/api/v1/organizations"}:      {may: operatorsOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/organizations"}:       {may: operatorsOnly(200)},
-	{Method: "GET", Path: "/api/v1/organizations/:id"}:   {may: operatorsOnly(200), of: anOrganization},
-	{Method: "PATCH", Path: "/api/v1/organizations/:id"}: {may: operatorsOnly(200), of: anOrganization, body: "{}"},
+	{Method: "POST", Path: "/api/v1/organizations"}:      {want: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/organizations"}:       {want: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/organizations/:id"}:   {want: operatorsOnly(200), target: anOrganization},
+	{Method: "PATCH", Path: "/api/v1/organizations/:id"}: {want: operatorsOnly(200), target: anOrganization, body: "{}"},
 
-	{Method: "POST", Path: "/api/v1/partners"}:                {may: operatorsOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/partners"}:                 {may: operatorsOnly(200)},
-	{Method: "GET", Path: "/api/v1/partners/:id"}:             {may: operatorsOnly(200), of: aPartner},
-	{Method: "PATCH", Path: "/api/v1/partners/:id"}:           {may: operatorsOnly(200), of: aPartner, body: "{}"},
-	{Method: "DELETE", Path: "/api/v1/partners/:id"}:          {may: operatorsOnly(200), of: aSparePartner},
-	{Method: "GET", Path: "/api/v1/partners/:id/settlements"}: {may: operatorsOnly(200), of: aPartner},
+	{Method: "POST", Path: "/api/v1/partners"}:                {want: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/partners"}:                 {want: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/partners/:id"}:             {want: operatorsOnly(200), target: aPartner},
+	{Method: "PATCH", Path: "/api/v1/partners/:id"}:           {want: operatorsOnly(200), target: aPartner, body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/partners/:id"}:          {want: operatorsOnly(200), target: aSparePartner},
+	{Method: "GET", Path: "/api/v1/partners/:id/settlements"}: {want: operatorsOnly(200), target: aPartner},
 	{Method: "POST", Path: "/api/v1/partners/:id/settlements"}: {
-		may: operatorsOnly(201), of: aPartner, body: `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"matrix"}`,
+		want: operatorsOnly(201), target: aPartner, body: `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"matrix"}`,
 	},
 
-	{Method: "POST", Path: "/api/v1/terminal"}:                {may: operatorsOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/terminals"}:                {may: operatorsOnly(200)},
-	{Method: "GET", Path: "/api/v1/terminal/:id"}:             {may: operatorsOnly(200), of: aTerminal},
-	{Method: "PATCH", Path: "/api/v1/terminal/:id"}:           {may: operatorsOnly(200), of: aTerminal, body: "{}"},
-	{Method: "DELETE", Path: "/api/v1/terminal/:id"}:          {may: operatorsOnly(200), of: aTerminal},
-	{Method: "GET", Path: "/api/v1/terminal/:id/settlements"}: {may: operatorsOnly(200), of: aTerminal},
+	{Method: "POST", Path: "/api/v1/terminal"}:                {want: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/terminals"}:                {want: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/terminal/:id"}:             {want: operatorsOnly(200), target: aTerminal},
+	{Method: "PATCH", Path: "/api/v1/terminal/:id"}:           {want: operatorsOnly(200), target: aTerminal, body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/terminal/:id"}:          {want: operatorsOnly(200), target: aTerminal},
+	{Method: "GET", Path: "/api/v1/terminal/:id/settlements"}: {want: operatorsOnly(200), target: aTerminal},
 	{Method: "POST", Path: "/api/v1/terminal/:id/settlements"}: {
-		may: operatorsOnly(201), of: aTerminal, body: `{"gross":"2","fee":"1","currency":"USD","env":"test","reference":"matrix"}`,
+		want: operatorsOnly(201), target: aTerminal, body: `{"gross":"2","fee":"1","currency":"USD","env":"test","reference":"matrix"}`,
 	},
-	{Method: "POST", Path: "/api/v1/terminal/:id/notifications"}: {may: audience{}, of: aTerminal, body: "{}"}, // no caller here has the secret
-	{Method: "GET", Path: "/api/v1/settlements/:id"}:             {may: operatorsOnly(200), of: aSettlement},
+	{Method: "POST", Path: "/api/v1/terminal/:id/notifications"}: {want: audience{}, target: aTerminal, body: "{}"}, // no caller here has the secret
+	{Method: "GET", Path: "/api/v1/settlements/:id"}:             {want: operatorsOnly(200), target: aSettlement},
 
-	{Method: "POST", Path: "/api/v1/api_keys"}:       {may: operatorsOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/api_keys"}:        {may: operatorsOnly(200)},
-	{Method: "DELETE", Path: "/api/v1/api_keys/:id"}: {may: operatorsOnly(200), of: aKey},
-	{Method: "POST", Path: "/api/v1/users"}:          {may: operatorsOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/users"}:           {may: operatorsOnly(200)},
-	{Method: "GET", Path: "/api/v1/users/:id"}:       {may: operatorsOnly(200), of: aUser},
-	{Method: "PATCH", Path: "/api/v1/users/:id"}:     {may: operatorsOnly(200), of: aUser, body: "{}"},
-	{Method: "DELETE", Path: "/api/v1/users/:id"}:    {may: operatorsOnly(200), of: aUser},
-	{Method: "PUT", Path: "/api/v1/rates"}:           {may: operatorsOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/rates"}:           {may: operatorsOnly(200)},
+	{Method: "POST", Path: "/api/v1/api_keys"}:       {want: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/api_keys"}:        {want: operatorsOnly(200)},
+	{Method: "DELETE", Path: "/api/v1/api_keys/:id"}: {want: operatorsOnly(200), target: aKey},
+	{Method: "POST", Path: "/api/v1/users"}:          {want: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/users"}:           {want: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/users/:id"}:       {want: operatorsOnly(200), target: aUser},
+	{Method: "PATCH", Path: "/api/v1/users/:id"}:     {want: operatorsOnly(200), target: aUser, body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/users/:id"}:    {want: operatorsOnly(200), target: aUser},
+	{Method: "PUT", Path: "/api/v1/rates"}:           {want: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/rates"}:           {want: operatorsOnly(200)},
 
-	{Method: "POST", Path: "/api/v1/limits"}:          {may: operatorsOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/limits"}:           {may: operatorsOnly(200)},
-	{Method: "GET", Path: "/api/v1/limits/:id"}:       {may: operatorsOnly(200), of: aLimit},
-	{Method: "PATCH", Path: "/api/v1/limits/:id"}:     {may: operatorsOnly(200), of: aLimit, body: "{}"},
-	{Method: "DELETE", Path: "/api/v1/limits/:id"}:    {may: operatorsOnly(200), of: aLimit},
-	{Method: "GET", Path: "/api/v1/limits/:id/usage"}: {may: operatorsOnly(200), of: aLimit},
-	{Method: "POST", Path: "/api/v1/blocklist"}:       {may: operatorsOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/blocklist"}:        {may: operatorsOnly(200)},
-	{Method: "GET", Path: "/api/v1/blocklist/:id"}:    {may: operatorsOnly(200), of: aBlock},
-	{Method: "DELETE", Path: "/api/v1/blocklist/:id"}: {may: operatorsOnly(200), of: aBlock},
+	{Method: "POST", Path: "/api/v1/limits"}:          {want: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/limits"}:           {want: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/limits/:id"}:       {want: operatorsOnly(200), target: aLimit},
+	{Method: "PATCH", Path: "/api/v1/limits/:id"}:     {want: operatorsOnly(200), target: aLimit, body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/limits/:id"}:    {want: operatorsOnly(200), target: aLimit},
+	{Method: "GET", Path: "/api/v1/limits/:id/usage"}: {want: operatorsOnly(200), target: aLimit},
+	{Method: "POST", Path: "/api/v1/blocklist"}:       {want: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/blocklist"}:        {want: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/blocklist/:id"}:    {want: operatorsOnly(200), target: aBlock},
+	{Method: "DELETE", Path: "/api/v1/blocklist/:id"}: {want: operatorsOnly(200), target: aBlock},
 
-	{Method: "POST", Path: "/api/v1/backups"}: {may: operatorsOnly(200), body: "{}"},
+	{Method: "POST", Path: "/api/v1/backups"}: {want: operatorsOnly(200), body: "{}"},
 
-	{Method: "GET", Path: "/api/v1/deliveries"}:                  {may: operatorsOnly(200)},
-	{Method: "POST", Path: "/api/v1/deliveries/replay"}:          {may: operatorsOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/deliveries/:id"}:              {may: operatorsOnly(200), of: aDelivery},
-	{Method: "POST", Path: "/api/v1/deliveries/:id/replay"}:      {may: operatorsOnly(200), of: aDelivery},
-	{Method: "POST", Path: "/api/v1/terminal/:id/test-delivery"}: {may: operatorsOnly(422), of: aTerminal}, // it has no address
+	{Method: "GET", Path: "/api/v1/deliveries"}:                  {want: operatorsOnly(200)},
+	{Method: "POST", Path: "/api/v1/deliveries/replay"}:          {want: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/deliveries/:id"}:              {want: operatorsOnly(200), target: aDelivery},
+	{Method: "POST", Path: "/api/v1/deliveries/:id/replay"}:      {want: operatorsOnly(200), target: aDelivery},
+	{Method: "POST", Path: "/api/v1/terminal/:id/test-delivery"}: {want: operatorsOnly(422), target: aTerminal}, // it has no address
 
-	{Method: "POST", Path: "/api/v1/sessions"}:           {may: anyone(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/sessions/current"}:    {may: peopleOnly(200)},
-	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {may: peopleOnly(204), last: true},
+	{Method: "POST", Path: "/api/v1/sessions"}:           {want: anyone(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/sessions/current"}:    {want: sessionsOnly(200)},
+	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {want: sessionsOnly(204), last: true},
 	{Method: "POST", Path: "/api/v1/admin_tokens/rotate"}: {
-		may: operatorsOnly(201), last: true,
+		want: operatorsOnly(201), last: true,
 		after: func(f *accessFixture, a *response) { f.seed.AdminToken = secret.Text(a.at("data.token")) },
 	},
 
-	{Method: "GET", Path: "/api/v1/ledger/accounts"}:       {may: readersOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/accounts/:path"}: {may: readersOnly(200), of: anAccount, query: "?currency=USD&env=test"},
+	{Method: "GET", Path: "/api/v1/ledger/accounts"}:       {want: ledgerReaders(200)},
+	{Method: "GET", Path: "/api/v1/ledger/accounts/:path"}: {want: ledgerReaders(200), target: anAccount, query: "?currency=USD&env=test"},
 	{Method: "GET", Path: "/api/v1/ledger/accounts/:path/postings"}: {
-		may: readersOnly(200), of: anAccount, query: "?currency=USD&env=test",
+		want: ledgerReaders(200), target: anAccount, query: "?currency=USD&env=test",
 	},
-	{Method: "GET", Path: "/api/v1/ledger/trial-balance"}:         {may: readersOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/entries"}:               {may: readersOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/entries/:seq"}:          {may: readersOnly(200), of: anEntry},
-	{Method: "GET", Path: "/api/v1/ledger/events"}:                {may: readersOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/periods"}:               {may: auditorsOnly(200)},
-	{Method: "POST", Path: "/api/v1/ledger/periods/:month/close"}: {may: closersOnly(409), of: aMonth, absent: 409}, // the month has not ended
-	{Method: "GET", Path: "/api/v1/ledger/head"}:                  {may: auditorsOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/export"}:                {may: auditorsOnly(200), query: "?format=csv"},
-	{Method: "GET", Path: "/api/v1/ledger/key"}:                   {may: auditorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/ledger/trial-balance"}:         {want: ledgerReaders(200)},
+	{Method: "GET", Path: "/api/v1/ledger/entries"}:               {want: ledgerReaders(200)},
+	{Method: "GET", Path: "/api/v1/ledger/entries/:seq"}:          {want: ledgerReaders(200), target: anEntry},
+	{Method: "GET", Path: "/api/v1/ledger/events"}:                {want: ledgerReaders(200)},
+	{Method: "GET", Path: "/api/v1/ledger/periods"}:               {want: adminsAndAuditors(200)},
+	{Method: "POST", Path: "/api/v1/ledger/periods/:month/close"}: {want: adminsOnly(409), target: aMonth, wantUnknown: 409}, // the month has not ended
+	{Method: "GET", Path: "/api/v1/ledger/head"}:                  {want: adminsAndAuditors(200)},
+	{Method: "GET", Path: "/api/v1/ledger/export"}:                {want: adminsAndAuditors(200), query: "?format=csv"},
+	{Method: "GET", Path: "/api/v1/ledger/key"}:                   {want: adminsAndAuditors(200)},
 
-	{Method: "GET", Path: "/api/v1/ledger/proofs/inclusion"}:   {may: auditorsOnly(200), query: "?seq=1"},
-	{Method: "GET", Path: "/api/v1/ledger/proofs/consistency"}: {may: auditorsOnly(200), query: "?from=1"},
+	{Method: "GET", Path: "/api/v1/ledger/proofs/inclusion"}:   {want: adminsAndAuditors(200), query: "?seq=1"},
+	{Method: "GET", Path: "/api/v1/ledger/proofs/consistency"}: {want: adminsAndAuditors(200), query: "?from=1"},
 
 	// A page opens only with its token.
-	{Method: "GET", Path: "/pay/:id"}:              {may: anyone(404), of: aTransaction},
-	{Method: "POST", Path: "/pay/:id"}:             {may: anyone(404), of: aTransaction},
-	{Method: "GET", Path: "/pay/:id/return"}:       {may: anyone(404), of: aTransaction},
-	{Method: "POST", Path: "/pay/:id/return"}:      {may: anyone(404), of: aTransaction},
-	{Method: "GET", Path: "/simulator/challenge"}:  {may: anyone(404)},
-	{Method: "POST", Path: "/simulator/challenge"}: {may: anyone(404)},
+	{Method: "GET", Path: "/pay/:id"}:              {want: anyone(404), target: aTransaction},
+	{Method: "POST", Path: "/pay/:id"}:             {want: anyone(404), target: aTransaction},
+	{Method: "GET", Path: "/pay/:id/return"}:       {want: anyone(404), target: aTransaction},
+	{Method: "POST", Path: "/pay/:id/return"}:      {want: anyone(404), target: aTransaction},
+	{Method: "GET", Path: "/simulator/challenge"}:  {want: anyone(404)},
+	{Method: "POST", Path: "/simulator/challenge"}: {want: anyone(404)},
 
-	{Method: "GET", Path: "/api/v1/sandbox/clock"}: {may: operatorsOnly(200)},
-	{Method: "PUT", Path: "/api/v1/sandbox/clock"}: {may: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/sandbox/clock"}: {want: operatorsOnly(200)},
+	{Method: "PUT", Path: "/api/v1/sandbox/clock"}: {want: operatorsOnly(422), body: "{}"},
 }
 
-// status returns the answer about the caller's own record, and about another one.
-func (r *row) status(k kind) (own, other int) {
-	own, known := r.may[k]
+// wantStatuses returns the expected status for the caller's own record, and for another one.
+func (r *row) wantStatuses(k kind) (own, other int) {
+	own, known := r.want[k]
 	switch {
 	case !known:
 		return 401, 401
 	case own == 401 || own == 403:
 		return own, own
-	case r.absent != 0:
-		return own, r.absent
+	case r.wantUnknown != 0:
+		return own, r.wantUnknown
 	}
 	return own, 404
 }
 
-// ask makes the route's request as a caller of the kind.
-func (f *accessFixture) ask(name api.RouteName, r *row, k kind, id string) *response {
+// request makes the route's request as a caller of the kind.
+func (f *accessFixture) request(name api.RouteName, r *row, k kind, id string) *response {
 	f.t.Helper()
-	return f.as(k).do(name.Method, withParameter(name.Path, id)+r.query, r.body)
+	return f.callerOf(k).do(name.Method, withParameter(name.Path, id)+r.query, r.body)
 }
 
 func TestEveryRouteHasARowAndIsServed(t *testing.T) {
@@ -221,7 +225,7 @@ func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 		m, there := matrix[r]
 		if !there {
 			t.Errorf("%s %s has no row in the matrix: say who may ask for it, and what becomes of the others", r.Method, r.Path)
-		} else if strings.Contains(r.Path, ":") != (m.of != nil) {
+		} else if strings.Contains(r.Path, ":") != (m.target != nil) {
 			t.Errorf("%s %s: its row does not say what its parameter names", r.Method, r.Path)
 		}
 	}
@@ -258,12 +262,12 @@ func TestEveryRouteForEveryCaller(t *testing.T) {
 func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 	ids := map[kind]string{}
 	for _, k := range kinds {
-		if at, _ := f.placeOf(k); r.of != nil {
-			ids[k] = f.id(r.of, at)
+		if at, _ := f.placeOf(k); r.target != nil {
+			ids[k] = f.id(r.target, at)
 		}
 	}
 	ask := func(k kind, want int) *response {
-		a := f.ask(name, r, k, ids[k])
+		a := f.request(name, r, k, ids[k])
 		if a.status != want || want == 401 && a.body != unauthorized {
 			f.t.Errorf("%s %s as %s: %d %s, want %d", name.Method, name.Path, k, a.status, a.body, want)
 		}
@@ -271,7 +275,7 @@ func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 	}
 	before := f.storedCounts()
 	for _, k := range kinds {
-		if want, _ := r.status(k); want >= 400 {
+		if want, _ := r.wantStatuses(k); want >= 400 {
 			ask(k, want)
 		}
 	}
@@ -279,7 +283,7 @@ func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 		f.t.Errorf("%s %s stored something for who was refused: %+v, before %+v", name.Method, name.Path, after, before)
 	}
 	for _, k := range kinds {
-		if want, _ := r.status(k); want < 400 {
+		if want, _ := r.wantStatuses(k); want < 400 {
 			if a := ask(k, want); r.after != nil && a.status == want {
 				r.after(f, a)
 			}
@@ -288,7 +292,7 @@ func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 }
 
 // TestForeignIDsEqualUnknownIDs makes each kind of caller request the records of other
-// partners and organizations. The answers must equal those for an unknown id, byte for byte,
+// partners and organizations. The responses must equal those for an unknown id, byte for byte,
 // and nothing may change.
 func TestForeignIDsEqualUnknownIDs(t *testing.T) {
 	t.Parallel()
@@ -296,11 +300,11 @@ func TestForeignIDsEqualUnknownIDs(t *testing.T) {
 	hidden := 0
 	for _, name := range f.server.Routes() {
 		r := matrix[name]
-		if r.of == nil {
+		if r.target == nil {
 			continue
 		}
-		for _, at := range []*place{f.first, f.beside, f.second} {
-			f.id(r.of, at)
+		for _, at := range []*place{f.first, f.neighbour, f.second} {
+			f.id(r.target, at)
 		}
 		before := f.storedCounts()
 		for _, k := range kinds {
@@ -311,20 +315,20 @@ func TestForeignIDsEqualUnknownIDs(t *testing.T) {
 		}
 	}
 	if hidden < 150 {
-		t.Errorf("only %d answers hid something: is the matrix asking at all?", hidden)
+		t.Errorf("only %d responses hid something: is the matrix asking at all?", hidden)
 	}
 }
 
 // checkForeign requests an unknown record, then all records that are foreign to the caller, and
 // returns the number of foreign records that were hidden.
 func (f *accessFixture) checkForeign(name api.RouteName, r *row, k kind) (hidden int) {
-	_, status := r.status(k)
-	want := f.ask(name, r, k, r.of.none)
+	_, status := r.wantStatuses(k)
+	want := f.request(name, r, k, r.target.unknownID)
 	if want.status != status {
 		f.t.Errorf("%s %s as %s: an id that nobody has: %d %s, want %d", name.Method, name.Path, k, want.status, want.body, status)
 	}
-	for _, other := range f.foreignPlaces(k, r.of) {
-		got := f.ask(name, r, k, f.id(r.of, other))
+	for _, other := range f.foreignPlaces(k, r.target) {
+		got := f.request(name, r, k, f.id(r.target, other))
 		if got.status != want.status || got.body != want.body || sameHeaders(got) != sameHeaders(want) {
 			f.t.Errorf("%s %s as %s: partner %s's: %d %s, one that nobody has: %d %s",
 				name.Method, name.Path, k, other.partner, got.status, got.body, want.status, want.body)

@@ -142,7 +142,7 @@ func TestChallengeWithoutADecisionIsShownAgain(t *testing.T) {
 	if again := f.browse(address).wantPage(200, "Simulated bank", "has already been confirmed or declined"); strings.Contains(again.body, "<button") {
 		t.Errorf("%s", again.body)
 	}
-	f.visit("POST", address, url.Values{"decision": {"refuse"}}) // the first answer counts
+	f.visit("POST", address, url.Values{"decision": {"refuse"}}) // the first response counts
 	f.transaction(made.at("id")).wantStatus("charged", "")
 }
 

@@ -23,7 +23,7 @@ func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 		{"", "4000000000009995", "Not paid", "rejected", "insufficient_funds", "not enough money"},
 		{"", "4000000000000119", "Not paid", "failed", "processing_error", "could not process"},
 	} {
-		made := f.hosted(c.fields + `,"description":"Red shoes"`)
+		made := f.createHosted(c.fields + `,"description":"Red shoes"`)
 		if made.at("status") != "created" {
 			t.Errorf("%s", made.body)
 		}
@@ -39,7 +39,7 @@ func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 func TestHostedPaymentGoesThroughTheChallenge(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.hosted("")
+	made := f.createHosted("")
 	action, _ := f.browse(made.at("widget_url")).form()
 	challenge := f.send(action, card("4000000000003220"))
 	f.transaction(made.at("id")).wantStatus("action_required", "")
@@ -52,7 +52,7 @@ func TestHostedPaymentGoesThroughTheChallenge(t *testing.T) {
 func TestStartedHostedPaymentOutlivesItsLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.hosted("")
+	made := f.createHosted("")
 	action, _ := f.browse(made.at("widget_url")).form()
 	next, _ := f.send(action, card("4000002500003155")).wantPage(200, "Confirm with a password").form()
 	f.advanceBy(16 * time.Minute)
@@ -65,7 +65,7 @@ func TestStartedHostedPaymentOutlivesItsLink(t *testing.T) {
 func TestHostedLinkLastsFifteenMinutes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.hosted("")
+	made := f.createHosted("")
 	address := made.at("widget_url")
 	f.advanceBy(15*time.Minute - time.Microsecond)
 	f.browse(address).wantPage(200, "Pay by card")
@@ -91,7 +91,7 @@ var randomText = regexp.MustCompile(`[A-Za-z0-9_-]{20,}`)
 func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.hosted("")
+	made := f.createHosted("")
 	action, _ := f.browse(made.at("widget_url")).form()
 	for _, c := range []struct{ field, typed, text string }{
 		{"cardnumber", "4242424242424241", "Check the card number"},
@@ -128,7 +128,7 @@ func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {
 func TestPageWaitsForTheProvider(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.hosted("")
+	made := f.createHosted("")
 	action, _ := f.browse(made.at("widget_url")).form()
 	f.send(action, card("4000000000000077")).wantPage(200, "Processing", `<meta http-equiv="refresh" content="3">`)
 	f.transaction(made.at("id")).wantStatus("charging", "")
@@ -151,7 +151,7 @@ func TestHeldMoneyIsApproved(t *testing.T) {
 	if patched != 1 {
 		t.Fatalf("%d terminals: %s", patched, terminals.body)
 	}
-	made := f.hosted("")
+	made := f.createHosted("")
 	action, _ := f.browse(made.at("widget_url")).form()
 	f.send(action, card("4242424242424242")).wantPage(200, "Approved")
 	f.transaction(made.at("id")).wantStatus("payment_suspended", "")

@@ -18,35 +18,35 @@ import (
 	"mizan/posting"
 )
 
-// rail is a transaction service with one transaction, which waits as it may with rails other
-// than the simulator. A test sets the answers to commands.
-type rail struct {
+// fakePayers is a transaction service with one transaction. A test sets its payer action, also to
+// actions that the simulator does not have, and the results of commands.
+type fakePayers struct {
 	id ledger.ID
 
-	mu     sync.Mutex
-	record payment.Record
-	due    ledger.Micros // deadline of a hosted transaction
-	err    error         // the error of every command
-	asked  int           // how often Returned was called
-	brings paymentactor.Continue
+	mu            sync.Mutex
+	record        payment.Record
+	due           ledger.Micros // deadline of a hosted transaction
+	err           error         // the error of every command
+	returnedCalls int           // how often Returned was called
+	continued     paymentactor.Continue
 }
 
-// change changes the transaction, or the answers to commands.
-func (r *rail) change(change func()) {
+// change changes the transaction, or the results of commands.
+func (r *fakePayers) change(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change()
 }
 
 // setAction sets the payer's action, with the deadline unchanged.
-func (r *rail) setAction(action payment.Action) {
+func (r *fakePayers) setAction(action payment.Action) {
 	r.change(func() {
 		action.Until = r.record.Action.Until
 		r.record.Action = &action
 	})
 }
 
-func (r *rail) result() (paymentactor.Result, error) {
+func (r *fakePayers) result() (paymentactor.Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	record := r.record
@@ -54,14 +54,14 @@ func (r *rail) result() (paymentactor.Result, error) {
 }
 
 // returnedCount returns how often Returned was called.
-func (r *rail) returnedCount() int {
+func (r *fakePayers) returnedCount() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.asked
+	return r.returnedCalls
 }
 
-// Find implements api.Payers.
-func (r *rail) Find(org, id ledger.ID) (paymentactor.Result, error) {
+// Find implements checkout.Payers.
+func (r *fakePayers) Find(org, id ledger.ID) (paymentactor.Result, error) {
 	if id != r.id {
 		return paymentactor.Result{}, ledger.Refuse("rail.Find", ledger.NotFound, "no such transaction")
 	}
@@ -69,34 +69,34 @@ func (r *rail) Find(org, id ledger.ID) (paymentactor.Result, error) {
 	return found, nil
 }
 
-// Current implements api.Payers.
-func (r *rail) Current(c paymentactor.Command, _ bool) (paymentactor.Result, error) {
+// Current implements checkout.Payers.
+func (r *fakePayers) Current(c paymentactor.Command, _ bool) (paymentactor.Result, error) {
 	return r.Find(c.Org, c.ID)
 }
 
-// Returned implements api.Payers.
-func (r *rail) Returned(org, id ledger.ID) (paymentactor.Result, error) {
-	r.change(func() { r.asked++ })
+// Returned implements checkout.Payers.
+func (r *fakePayers) Returned(org, id ledger.ID) (paymentactor.Result, error) {
+	r.change(func() { r.returnedCalls++ })
 	return r.result()
 }
 
-// Complete implements api.Payers.
-func (r *rail) Complete(paymentactor.Material) (paymentactor.Result, error) { return r.result() }
+// Complete implements checkout.Payers.
+func (r *fakePayers) Complete(paymentactor.Material) (paymentactor.Result, error) { return r.result() }
 
-// Choose implements api.Payers.
-func (r *rail) Choose(paymentactor.Choice) (paymentactor.Result, error) { return r.result() }
+// Choose implements checkout.Payers.
+func (r *fakePayers) Choose(paymentactor.Choice) (paymentactor.Result, error) { return r.result() }
 
-// Continue implements api.Payers.
-func (r *rail) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
-	r.change(func() { r.brings = c })
+// Continue implements checkout.Payers.
+func (r *fakePayers) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
+	r.change(func() { r.continued = c })
 	return r.result()
 }
 
-// newPayerPage starts a server with a rail whose payer has the action, and returns the address of
+// newPayerPage starts a server with fakePayers whose payer has the action, and returns the address of
 // the payer's page.
-func newPayerPage(t *testing.T, action payment.Action) (*fixture, *rail, string) {
+func newPayerPage(t *testing.T, action payment.Action) (*fixture, *fakePayers, string) {
 	t.Helper()
-	r := &rail{id: uuid.New()}
+	r := &fakePayers{id: uuid.New()}
 	r.record = payment.Record{ID: r.id, Partner: 1, Status: payment.ActionRequired}
 	r.record.Type, r.record.Amount, r.record.AmountWithFee = payment.Payment, money.MustParse("1250"), money.MustParse("1300")
 	r.record.Asset = money.Asset{Currency: "USD", Env: money.Prod}
@@ -124,7 +124,8 @@ func TestProviderRedirectIsFollowed(t *testing.T) {
 	} {
 		r.setAction(c.action)
 		h.visit("GET", address, nil).wantRedirect(c.want)
-		// After a form of these pages a browser would apply the form's policy to the redirect.
+		// After a form of these pages no redirect is used, because a browser would apply the form's policy
+		// to it.
 		h.visit("GET", address+"&posted", nil).wantPage(200, "Continue to your bank", `<meta http-equiv="refresh" content="0; url=/pay/`)
 	}
 }
@@ -295,13 +296,13 @@ func TestSecondProviderActionReturnsToThePayer(t *testing.T) {
 		r.record.Status, r.record.Hosted, r.record.Action, r.due = payment.Created, true, nil, until
 	})
 	h.visit("GET", address, nil).wantPage(200, "Pay by card")
-	// The record in Continue's answer has an action with a later deadline.
+	// The record that Continue returns has an action with a later deadline.
 	r.change(func() { r.record.Action = &payment.Action{Page: "https://acs.example/", Until: until} })
 	a := h.visit("POST", address, card("4242424242424242"))
 	next := strings.TrimPrefix(h.pages().Address(h.seed.First.Org, r.id, until.Time().Add(15*time.Minute)), h.base())
 	a.wantRedirect(next + "&posted")
 	var c paymentactor.Continue
-	r.change(func() { c = r.brings })
+	r.change(func() { c = r.continued })
 	if string(c.Card.Number) != "4242424242424242" || string(c.Card.CVV) != "987" || c.Org != h.seed.First.Org || c.ID != r.record.ID || c.Partner != 0 ||
 		!strings.HasPrefix(string(c.Browser), `{"language":"`) || c.Credentials.CardLast4 != "4242" {
 		t.Errorf("%+v", c)

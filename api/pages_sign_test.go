@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// chain creates a payment whose payer must sign.
-func (f *fixture) chain() *response {
+// paymentToSign creates a payment whose payer must sign.
+func (f *fixture) paymentToSign() *response {
 	f.t.Helper()
 	return f.create(`"type":"payment","amount":"1250","currency":"ETH","money_storage":{"type":"native_gas"}`).wantStatus("action_required", "")
 }
 
-// signed returns the signature of a text (DECISIONS: lower-case hex SHA-256).
-func signed(payload string) string {
+// signatureOf returns the signature that the simulator expects: the lower-case hex SHA-256 of the text.
+func signatureOf(payload string) string {
 	digest := sha256.Sum256([]byte(payload))
 	return hex.EncodeToString(digest[:])
 }
@@ -30,11 +30,11 @@ func TestPayloadIsShownAndSigned(t *testing.T) {
 		typed               func(payload string) string
 		status, reason, end string
 	}{
-		{signed, "charged", "", "Paid"},
-		{func(p string) string { return "  " + signed(p) + "\n" }, "charged", "", "Paid"},
-		{func(p string) string { return strings.ToUpper(signed(p)) }, "rejected", "authentication_failed", "Not paid"},
+		{signatureOf, "charged", "", "Paid"},
+		{func(p string) string { return "  " + signatureOf(p) + "\n" }, "charged", "", "Paid"},
+		{func(p string) string { return strings.ToUpper(signatureOf(p)) }, "rejected", "authentication_failed", "Not paid"},
 	} {
-		made := f.chain()
+		made := f.paymentToSign()
 		payload := made.at(toSign)
 		page := f.browse(made.at("simple_auth_redirect_url")).
 			wantPage(200, "Sign the transfer", "<bdi>"+payload+"</bdi>", "<dt>Sequence number</dt><dd><bdi>1</bdi></dd>", "<dd>1 min 00 s</dd>", `content="61; url=/pay/`)
@@ -51,14 +51,14 @@ func TestPayloadIsShownAndSigned(t *testing.T) {
 func TestExpiredPayloadIsRenewedOnThePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.chain()
+	made := f.paymentToSign()
 	address, old := made.at("simple_auth_redirect_url"), made.at(toSign)
 	action, _ := f.browse(address).form()
 	f.advanceBy(59 * time.Second)
 	f.browse(address).wantPage(200, "Sign the transfer", old, "<dd>0 min 01 s</dd>", `content="2; url=/pay/`)
 	f.advanceBy(2 * time.Second)
 	// A signature that comes too late leads to the page with the current payload.
-	page := f.send(action, url.Values{"signature": {signed(old)}}).wantPage(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", "<dd>1 min 00 s</dd>")
+	page := f.send(action, url.Values{"signature": {signatureOf(old)}}).wantPage(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", "<dd>1 min 00 s</dd>")
 	if strings.Contains(page.body, old) {
 		t.Errorf("the page still shows %s: %s", old, page.body)
 	}
@@ -66,7 +66,7 @@ func TestExpiredPayloadIsRenewedOnThePage(t *testing.T) {
 	if stands.at("additional_params_for_auth.sequence") != "2" || !strings.Contains(page.body, stands.at(toSign)) {
 		t.Errorf("%s", stands.body)
 	}
-	f.send(action, url.Values{"signature": {signed(stands.at(toSign))}}).wantPage(200, "Paid")
+	f.send(action, url.Values{"signature": {signatureOf(stands.at(toSign))}}).wantPage(200, "Paid")
 	f.transaction(made.at("id")).wantStatus("charged", "")
 }
 
@@ -74,7 +74,7 @@ func TestExpiredPayloadIsRenewedOnThePage(t *testing.T) {
 func TestPayloadExpiresWithThePayersTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.chain()
+	made := f.paymentToSign()
 	f.advanceBy(actionTTL - 30*time.Second)
 	address := f.transaction(made.at("id")).at("simple_auth_redirect_url")
 	f.browse(address).wantPage(200, "Sign the transfer", "<dd>0 min 30 s</dd>", `content="31; url=/pay/`)

@@ -22,7 +22,7 @@ const (
 
 const cardRest = `"cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"`
 
-// charge creates a card payment and returns the answer.
+// charge creates a card payment and returns the response.
 func (f *fixture) charge(card string) *response {
 	f.t.Helper()
 	return f.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"bank_card","cardnumber":"` + card + `",` + cardRest + `}`)
@@ -34,8 +34,8 @@ func (f *fixture) create(fields string) *response {
 	return f.partner().post(transactions, `{"params":{"env":"test","returnUrl":"`+returnURL+`","failUrl":"`+failURL+`",`+fields+`}}`).want(201, "")
 }
 
-// hosted creates a payment with a hosted page and returns the answer.
-func (f *fixture) hosted(fields string) *response {
+// createHosted creates a payment with a hosted page and returns the response.
+func (f *fixture) createHosted(fields string) *response {
 	f.t.Helper()
 	return f.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true`+fields+`}}`).want(201, "")
 }
@@ -77,7 +77,7 @@ func (f *fixture) follow(r *response) *response {
 	return nil
 }
 
-// visit makes one request of a browser and checks what every answer of a page must have.
+// visit makes one request of a browser and checks the headers that every page must have.
 func (f *fixture) visit(method, address string, form url.Values) *response {
 	f.t.Helper()
 	path, ok := f.ownPath(address)
@@ -107,7 +107,7 @@ func (f *fixture) visit(method, address string, form url.Values) *response {
 func (r *response) wantPage(status int, heading string, texts ...string) *response {
 	r.t.Helper()
 	if r.status != status || !strings.Contains(r.body, "<h1>"+heading+"</h1>") {
-		r.t.Errorf("answered %d %s, want %d %q", r.status, r.body, status, heading)
+		r.t.Errorf("responded %d %s, want %d %q", r.status, r.body, status, heading)
 	}
 	for _, text := range texts {
 		if !strings.Contains(r.body, text) {
@@ -121,7 +121,7 @@ func (r *response) wantPage(status int, heading string, texts ...string) *respon
 func (r *response) wantRedirect(address string) *response {
 	r.t.Helper()
 	if got := r.header.Get("location"); r.status != 303 || got != address {
-		r.t.Errorf("answered %d to %q, want 303 to %q", r.status, got, address)
+		r.t.Errorf("responded %d to %q, want 303 to %q", r.status, got, address)
 	}
 	return r
 }
@@ -240,7 +240,7 @@ func TestReceivingBankIsChosenOnThePage(t *testing.T) {
 func TestPageNeedsItsToken(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made, other := f.hosted(""), f.hosted("")
+	made, other := f.createHosted(""), f.createHosted("")
 	address, _ := f.ownPath(made.at("widget_url"))
 	otherDoor, _ := f.ownPath(other.at("widget_url"))
 	path, query, _ := strings.Cut(address, "?token=")
@@ -297,7 +297,7 @@ func TestTokensAreInNoLog(t *testing.T) {
 func TestMerchantTextsAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.hosted(`,"description":"<script>alert(1)</script>\"'><img src=x>"`)
+	made := f.createHosted(`,"description":"<script>alert(1)</script>\"'><img src=x>"`)
 	page := f.browse(made.at("widget_url")).wantPage(200, "Pay by card", "&lt;script&gt;alert(1)&lt;/script&gt;")
 	if strings.Contains(page.body, "<script") || strings.Contains(page.body, "<img") {
 		t.Errorf("%s", page.body)
@@ -320,14 +320,14 @@ func TestOnlyWebReturnURLsAreUsed(t *testing.T) {
 	}
 }
 
-func TestPagesSpeakTheLanguageOfTheTransactionOrThePartner(t *testing.T) {
+func TestPagesUseTheLanguageOfTheTransactionOrThePartner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.browse(f.hosted(`,"lang":"ru"`).at("widget_url")).wantPage(200, "Оплата картой", `<html lang="ru">`)
-	f.browse(f.hosted(`,"lang":"de"`).at("widget_url")).wantPage(200, "Pay by card", `<html lang="en">`)
+	f.browse(f.createHosted(`,"lang":"ru"`).at("widget_url")).wantPage(200, "Оплата картой", `<html lang="ru">`)
+	f.browse(f.createHosted(`,"lang":"de"`).at("widget_url")).wantPage(200, "Pay by card", `<html lang="en">`)
 	f.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
-	f.browse(f.hosted("").at("widget_url")).wantPage(200, "Оплата картой")
-	f.browse(f.hosted(`,"lang":"en"`).at("widget_url")).wantPage(200, "Pay by card")
+	f.browse(f.createHosted("").at("widget_url")).wantPage(200, "Оплата картой")
+	f.browse(f.createHosted(`,"lang":"en"`).at("widget_url")).wantPage(200, "Pay by card")
 }
 
 func TestFormsAreBounded(t *testing.T) {
@@ -353,7 +353,7 @@ func TestFormsAreBounded(t *testing.T) {
 }
 
 // Payers are sent to https addresses, and in the sandbox to those of the developer's machine.
-// This holds for links, for redirects, and for the way back from a rail.
+// This holds for links, for redirects, and for the way back from a provider.
 func TestPagesLeadToHTTPSOnly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ env, address, leads string }{

@@ -19,15 +19,15 @@ import (
 	"mizan/ledger"
 )
 
-// updates records which transactions were reported.
-type updates struct {
+// recordedUpdates records which transactions were reported.
+type recordedUpdates struct {
 	mu       sync.Mutex
 	reported []string
 	err      error
 }
 
-// Hint implements api.Hints.
-func (h *updates) ProviderUpdate(org, terminal, id ledger.ID) error {
+// ProviderUpdate implements payments.Updates.
+func (h *recordedUpdates) ProviderUpdate(org, terminal, id ledger.ID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.err != nil {
@@ -37,8 +37,8 @@ func (h *updates) ProviderUpdate(org, terminal, id ledger.ID) error {
 	return nil
 }
 
-// taken returns the reports since the last call.
-func (h *updates) taken() (reported []string) {
+// takeReported returns the reports since the last call.
+func (h *recordedUpdates) takeReported() (reported []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	reported, h.reported = h.reported, nil
@@ -47,19 +47,19 @@ func (h *updates) taken() (reported []string) {
 
 const platformSecret = "the platform's secret"
 
-// connected creates a terminal of the first partner whose provider is another platform.
-func (f *fixture) connected(params string) string {
+// createConnectedTerminal creates a terminal of the first partner whose provider is another platform.
+func (f *fixture) createConnectedTerminal(params string) string {
 	f.t.Helper()
 	return f.admin().post("/api/v1/terminal", `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{
 		"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"mzk_far"`+params+`}}`).want(201, "").at("data.id")
 }
 
 // newUpdatesFixture starts a server that records provider updates, with a connected terminal.
-func newUpdatesFixture(t *testing.T) (*fixture, *updates, string) {
+func newUpdatesFixture(t *testing.T) (*fixture, *recordedUpdates, string) {
 	t.Helper()
-	reported := new(updates)
+	reported := new(recordedUpdates)
 	f := newFixture(t, func(c *api.Config) { c.Updates = reported })
-	return f, reported, f.connected(`,"webhook_secret":"` + platformSecret + `"`)
+	return f, reported, f.createConnectedTerminal(`,"webhook_secret":"` + platformSecret + `"`)
 }
 
 // notice is a provider update, before it is sent.
@@ -105,7 +105,7 @@ func TestSignedNotificationTriggersAnInquiry(t *testing.T) {
 	n := h.notice(terminal)
 	n.event, n.body = event, envelope(event, id)
 	h.deliver(n).want(200, `{"data":{}}`)
-	if got, want := fmt.Sprint(reported.taken()), "["+h.seed.First.Org.String()+" "+terminal+" "+id+"]"; got != want {
+	if got, want := fmt.Sprint(reported.takeReported()), "["+h.seed.First.Org.String()+" "+terminal+" "+id+"]"; got != want {
 		t.Errorf("reported %s, want %s", got, want)
 	}
 }
@@ -118,13 +118,13 @@ func TestProviderEventIsHandledOnce(t *testing.T) {
 	must(t, h.Clock.Set(h.Clock.Now().Add(4*time.Minute)))
 	n.at = h.Clock.Now() // another attempt has its own timestamp
 	h.deliver(n).want(200, `{"data":{}}`)
-	if got := reported.taken(); len(got) != 1 {
+	if got := reported.takeReported(); len(got) != 1 {
 		t.Errorf("reported %v", got)
 	}
-	other := h.connected(`,"webhook_secret":"` + platformSecret + `"`)
+	other := h.createConnectedTerminal(`,"webhook_secret":"` + platformSecret + `"`)
 	n.terminal = other // event ids of another terminal are separate
 	h.deliver(n).want(200, "")
-	if got := reported.taken(); len(got) != 1 {
+	if got := reported.takeReported(); len(got) != 1 {
 		t.Errorf("reported %v", got)
 	}
 }
@@ -132,7 +132,7 @@ func TestProviderEventIsHandledOnce(t *testing.T) {
 func TestEveryBadSignatureHasTheSame401(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
-	unsigned := h.connected("")
+	unsigned := h.createConnectedTerminal("")
 	rail := ""
 	for _, other := range h.directory.Terminals(h.seed.First.Org, h.seed.First.Partner) {
 		if !other.IsRemote() {
@@ -164,7 +164,7 @@ func TestEveryBadSignatureHasTheSame401(t *testing.T) {
 			t.Errorf("%s: %d %s", name, r.status, r.body)
 		}
 	}
-	if got := reported.taken(); len(got) != 0 {
+	if got := reported.takeReported(); len(got) != 0 {
 		t.Errorf("reported %v", got)
 	}
 }
@@ -177,7 +177,7 @@ func TestNotificationTimestampMayDifferByFiveMinutes(t *testing.T) {
 		n.at = n.at.Add(off)
 		h.deliver(n).want(200, "")
 	}
-	if got := reported.taken(); len(got) != 2 {
+	if got := reported.takeReported(); len(got) != 2 {
 		t.Errorf("reported %v", got)
 	}
 }
@@ -190,7 +190,7 @@ func TestNotificationOfAnUnknownTransactionChangesNothing(t *testing.T) {
 		n.body = `{"event_id":"` + n.event + `","data":` + data + `}`
 		h.deliver(n).want(200, "")
 	}
-	if got := reported.taken(); len(got) != 0 {
+	if got := reported.takeReported(); len(got) != 0 {
 		t.Errorf("reported %v", got)
 	}
 }
@@ -214,7 +214,7 @@ func TestSignedMalformedBodyIsRefused(t *testing.T) {
 	n := h.notice(terminal)
 	n.body = `{"event_id":"` + n.event + `","x":"` + strings.Repeat("x", 64<<10) + `"}`
 	h.deliver(n).want(413, "")
-	if got := reported.taken(); len(got) != 0 {
+	if got := reported.takeReported(); len(got) != 0 {
 		t.Errorf("reported %v", got)
 	}
 }
@@ -231,7 +231,7 @@ func TestFailedProviderEventIsHandledWhenSentAgain(t *testing.T) {
 	h.deliver(n).want(503, "")
 	reported.err = nil
 	h.deliver(n).want(200, "")
-	if got := reported.taken(); len(got) != 1 {
+	if got := reported.takeReported(); len(got) != 1 {
 		t.Errorf("reported %v", got)
 	}
 }

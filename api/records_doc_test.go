@@ -16,10 +16,10 @@ import (
 
 var updateDocs = flag.Bool("update", false, "rewrite docs/records.md")
 
-// documented lists the records of docs/records.md in their order.
-var documented = []struct {
+// documentedRecords lists the records of docs/records.md in their order.
+var documentedRecords = []struct {
 	kind              ledger.Kind
-	title, path, note string // note: what the columns do not say
+	title, path, note string // note: a sentence above the table of columns
 }{
 	{ledger.Organization, "Organizations", "`/organizations`", ""},
 	{ledger.Partner, "Partners", "`/partners`", ""},
@@ -67,7 +67,7 @@ The column *set by* says which requests set a field:
 
 An optional field without a value or a default is null, or an empty text or list. A password is never shown, and any other secret is shown as ` + "`•••`" + `.
 `)
-	for _, record := range documented {
+	for _, record := range documentedRecords {
 		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n", record.title, strings.TrimSuffix(record.path+". "+record.note, " "))
 		columns := slices.Clone(directory.Types[record.kind].Shown())
 		for _, c := range directory.Types[record.kind].Requested() {

@@ -12,11 +12,11 @@ import (
 func (f *fixture) sendLines(method, path string, lines ...string) *response {
 	f.t.Helper()
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n\r\n", method, path, strings.Join(lines, "\r\n"))
-	answers, _ := f.raw(request, 1)
-	if len(answers) != 1 {
-		f.t.Fatalf("%s %s: no answer", method, path)
+	responses, _ := f.raw(request, 1)
+	if len(responses) != 1 {
+		f.t.Fatalf("%s %s: no response", method, path)
 	}
-	return answers[0]
+	return responses[0]
 }
 
 // A proxy in front may have checked the other one of two equal headers, so a request with two
@@ -29,41 +29,41 @@ func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 	key, token := "X-Api-Key: "+string(first.APIKey), "Authorization: Bearer "+string(first.SessionToken)
 	admin := "Authorization: Bearer " + string(f.seed.AdminToken)
 	const (
-		mine    = "/api/v1/balances"         // for partners
-		people  = ledgerPath + "/head"       // for persons
-		either  = ledgerPath + "/accounts"   // for both
-		current = sessions + "/current"      // for the session itself
-		created = transactions               // a write for partners
-		listed  = transactions + "?env=prod" // for partners and for the operator
+		partnerPath = "/api/v1/balances"         // for partners
+		personPath  = ledgerPath + "/head"       // for persons
+		sharedPath  = ledgerPath + "/accounts"   // for both
+		sessionPath = sessions + "/current"      // for the session itself
+		writePath   = transactions               // a write for partners
+		listPath    = transactions + "?env=prod" // for partners and for the operator
 	)
-	f.sendLines("GET", mine, org, key).want(200, "")
-	f.sendLines("GET", people, org, token).want(200, "")
-	reference := f.sendLines("GET", mine).want(401, unauthorized)
+	f.sendLines("GET", partnerPath, org, key).want(200, "")
+	f.sendLines("GET", personPath, org, token).want(200, "")
+	reference := f.sendLines("GET", partnerPath).want(401, unauthorized)
 	for _, c := range []struct {
 		method, path string
 		lines        []string
 	}{
-		{"GET", mine, []string{org, org, key}},
-		{"GET", mine, []string{org, other, key}},
-		{"GET", mine, []string{other, org, key}},
-		{"GET", mine, []string{org, "x-organization-id:", key}},
-		{"GET", mine, []string{org, key, key}},
-		{"GET", mine, []string{org, key, "x-api-key: mzk_other"}},
-		{"GET", mine, []string{org, "X-API-KEY: mzk_other", key}},
-		{"GET", mine, []string{org, key, "x-api-key:"}},
-		{"GET", mine, []string{org, key, token, token}},
-		{"POST", created, []string{org, org, key, "Content-Type: application/json"}},
-		{"GET", listed, []string{org, key, key}},
-		{"GET", listed, []string{org, org, key}},
-		{"GET", listed, []string{org, admin, admin}},
-		{"GET", people, []string{org, org, token}},
-		{"GET", people, []string{org, token, token}},
-		{"GET", people, []string{org, token, "authorization: Bearer mzs_other"}},
-		{"GET", people, []string{org, "authorization: Basic x", token}},
-		{"GET", either, []string{org, key, token, token}},
-		{"GET", either, []string{org, key, key, token}},
-		{"DELETE", current, []string{org, org, token}},
-		{"DELETE", current, []string{org, token, token}},
+		{"GET", partnerPath, []string{org, org, key}},
+		{"GET", partnerPath, []string{org, other, key}},
+		{"GET", partnerPath, []string{other, org, key}},
+		{"GET", partnerPath, []string{org, "x-organization-id:", key}},
+		{"GET", partnerPath, []string{org, key, key}},
+		{"GET", partnerPath, []string{org, key, "x-api-key: mzk_other"}},
+		{"GET", partnerPath, []string{org, "X-API-KEY: mzk_other", key}},
+		{"GET", partnerPath, []string{org, key, "x-api-key:"}},
+		{"GET", partnerPath, []string{org, key, token, token}},
+		{"POST", writePath, []string{org, org, key, "Content-Type: application/json"}},
+		{"GET", listPath, []string{org, key, key}},
+		{"GET", listPath, []string{org, org, key}},
+		{"GET", listPath, []string{org, admin, admin}},
+		{"GET", personPath, []string{org, org, token}},
+		{"GET", personPath, []string{org, token, token}},
+		{"GET", personPath, []string{org, token, "authorization: Bearer mzs_other"}},
+		{"GET", personPath, []string{org, "authorization: Basic x", token}},
+		{"GET", sharedPath, []string{org, key, token, token}},
+		{"GET", sharedPath, []string{org, key, key, token}},
+		{"DELETE", sessionPath, []string{org, org, token}},
+		{"DELETE", sessionPath, []string{org, token, token}},
 		{"GET", "/api/v1/partners", []string{org, admin, admin}},
 		{"GET", "/api/v1/organizations", []string{admin, "authorization: Bearer x"}},
 		{"GET", "/api/v1/partners", []string{org, other, "Authorization: Bearer x"}},
@@ -73,10 +73,10 @@ func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 			t.Errorf("%s %s %q: %d %s %v", c.method, c.path, c.lines, r.status, r.body, r.header)
 		}
 	}
-	f.sendLines("GET", people, org, token).want(200, "") // the session was not ended
+	f.sendLines("GET", personPath, org, token).want(200, "") // the session was not ended
 }
 
-// The answer to an operator tells what is wrong with its request.
+// The response to an operator explains what is wrong with the request.
 func TestRepeatedOrganizationHeadersAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -28,7 +28,7 @@ func TestUnsupportedMethodIs405(t *testing.T) {
 	}
 	for path := range served { // a path may match another pattern too: "aggregate" may be an id
 		for _, r := range f.server.Routes() {
-			if r.Path == path || isOf(path, r.Path) {
+			if r.Path == path || matchesPattern(path, r.Path) {
 				served[path] = append(served[path], r.Method)
 			}
 		}
@@ -51,9 +51,9 @@ func TestUnsupportedMethodIs405(t *testing.T) {
 	}
 }
 
-// isOf tells whether a path matches a pattern: a literal segment of the path may match the
+// matchesPattern tells whether a path matches a pattern: a literal segment of the path may match the
 // pattern's parameter.
-func isOf(path, pattern string) bool {
+func matchesPattern(path, pattern string) bool {
 	text, wanted := strings.Split(path, "/"), strings.Split(pattern, "/")
 	if len(text) != len(wanted) {
 		return false

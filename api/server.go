@@ -81,7 +81,7 @@ type Config struct {
 
 	// Backup begins a backup, full or as an increment since another one, and returns it as a
 	// stream that the reader closes; nil: the route is missing. Errors that are a
-	// *ledger.Refusal are answered as such.
+	// *ledger.Refusal get the refusal's HTTP status.
 	Backup func(since *admin.BackupBase) (io.ReadCloser, error)
 
 	// Contracts are the participatory-finance contracts; nil: their routes are missing.
@@ -181,8 +181,8 @@ func (s *Server) register(route *web.Route) {
 	serve := func(c *fiber.Ctx) error {
 		c.Context().SetUserValue(routeKey, route)
 		req := web.NewRequest(route, c)
-		if err := s.answer(req); err != nil {
-			s.errors.Answer(req, err)
+		if err := s.handle(req); err != nil {
+			s.errors.Respond(req, err)
 		}
 		return nil
 	}
@@ -192,8 +192,8 @@ func (s *Server) register(route *web.Route) {
 	}
 }
 
-// answer admits the caller and calls the route's handler.
-func (s *Server) answer(req *web.Request) error {
+// handle admits the caller and calls the route's handler.
+func (s *Server) handle(req *web.Request) error {
 	route := req.Route
 	if err := s.access.Admit(req); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (s *Server) answer(req *web.Request) error {
 	return route.Handle(req)
 }
 
-// refuse answers, in the form of its route, a request whose handler does not run.
+// refuse sends an error in the form of the route, for a request whose handler does not run.
 func refuse(req *web.Request, err error) error {
 	if req.Route.Refuse != nil {
 		return req.Route.Refuse(req, err)
@@ -273,8 +273,8 @@ func routerRefusal(status int) error {
 	return ledger.Refuse(op, ledger.Internal, "the router failed")
 }
 
-// Serve serves connections of the listener until Shutdown. It returns the error that ended it, nil after
-// Shutdown. It closes the listener.
+// Serve handles connections of the listener until Shutdown, and closes the listener. It returns
+// the error that ended it; nil after Shutdown.
 func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()
 	if s.stopped {

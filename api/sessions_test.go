@@ -18,8 +18,8 @@ func (f *fixture) logIn(org, body string) *response {
 	return f.anyone().with("x-organization-id", org).post(sessions, body)
 }
 
-// person logs in to the first organization with the fixture's password and returns the caller.
-func (f *fixture) person(login string) caller {
+// logInAs logs in to the first organization with the fixture's password and returns the caller.
+func (f *fixture) logInAs(login string) caller {
 	f.t.Helper()
 	first := f.seed.First.Org
 	return f.bearer(f.logIn(first.String(), loginBody(login, goodPass)).want(201, "").at("data.token"), first)
@@ -37,7 +37,7 @@ func (f *fixture) advance(seconds int) {
 func TestSessionIsCreatedAndEnded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.user("anna", `"client","auditor"`, "")
+	f.createUser("anna", `"client","auditor"`, "")
 	first := f.seed.First.Org
 	r := f.logIn(first.String(), loginBody("anna", goodPass)).want(201, "")
 	token := r.at("data.token")
@@ -47,7 +47,7 @@ func TestSessionIsCreatedAndEnded(t *testing.T) {
 	}
 	anna := f.bearer(token, first)
 	anna.get(ledgerPath+"/head").want(200, "")
-	other := f.person("anna")
+	other := f.logInAs("anna")
 	if out := anna.do("DELETE", sessions+"/current", "").want(204, ""); out.body != "" {
 		t.Errorf("%q", out.body)
 	}
@@ -66,8 +66,8 @@ func TestSessionIsCreatedAndEnded(t *testing.T) {
 func TestSessionIsValidInItsOrganizationOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.user("anna", `"auditor"`, "")
-	anna := f.person("anna")
+	f.createUser("anna", `"auditor"`, "")
+	anna := f.logInAs("anna")
 	for _, elsewhere := range []string{"", f.seed.Second.Org.String(), uuid.NewString(), "x"} {
 		anna.with("x-organization-id", elsewhere).get(ledgerPath+"/head").want(401, unauthorized)
 	}
@@ -79,8 +79,8 @@ func TestAllFailedLoginsHaveTheSameResponse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.seed.First.Org.String()
-	f.user("anna", `"client"`, "")
-	gone := f.user("gone", `"client"`, "")
+	f.createUser("anna", `"client"`, "")
+	gone := f.createUser("gone", `"client"`, "")
 	f.admin().do("DELETE", users+"/"+gone.at("data.id"), "").want(200, "")
 	f.admin().post("/api/v1/partners", `{"name":"F","login":"far","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
 	idle := f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Idle"}`).want(201, "").at("data.id")
@@ -182,8 +182,8 @@ func TestMalformedLoginIsRefusedByField(t *testing.T) {
 func TestSessionExpiresAfterHalfAnHourIdleOr12Hours(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.user("anna", `"auditor"`, "")
-	idle, used := f.person("anna"), f.person("anna")
+	f.createUser("anna", `"auditor"`, "")
+	idle, used := f.logInAs("anna"), f.logInAs("anna")
 	f.advance(29*60 + 59)
 	used.get(ledgerPath+"/head").want(200, "")
 	f.advance(1)
@@ -205,15 +205,15 @@ func TestChangesThatEndAUsersSessions(t *testing.T) {
 	f := newFixture(t)
 	for i, body := range []string{`{"active":false}`, `{"pass":"` + goodPass + ` again"}`, `{"roles":["auditor","client"]}`} {
 		login := fmt.Sprint("anna", i)
-		path := users + "/" + f.user(login, `"auditor"`, "").at("data.id")
-		anna := f.person(login)
+		path := users + "/" + f.createUser(login, `"auditor"`, "").at("data.id")
+		anna := f.logInAs(login)
 		f.admin().patch(path, `{"name":"Other"}`).want(200, "")
 		anna.get(ledgerPath+"/head").want(200, "")
 		f.admin().patch(path, body).want(200, "")
 		anna.get(ledgerPath+"/head").want(401, unauthorized)
 	}
-	path := users + "/" + f.user("gone", `"auditor"`, "").at("data.id")
-	gone := f.person("gone")
+	path := users + "/" + f.createUser("gone", `"auditor"`, "").at("data.id")
+	gone := f.logInAs("gone")
 	f.admin().do("DELETE", path, "").want(200, "")
 	gone.get(ledgerPath+"/head").want(401, unauthorized)
 	f.admin().patch(path, `{"active":true}`).want(200, "")
@@ -230,10 +230,10 @@ func TestPartnerSessionReadsLikeItsKeyAndCannotWrite(t *testing.T) {
 	paid := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
 	neighbour := f.otherPartner()
 	foreign := neighbour.post(transactions, paymentBody(`"amount":"100"`)).at("id")
-	f.user("cashier", `"partner"`, `,"partner_id":1`)
+	f.createUser("cashier", `"partner"`, `,"partner_id":1`)
 	for who, c := range map[string]caller{
 		"the partner itself": f.bearer(f.logIn(first.String(), loginBody("demo", string(f.seed.First.Pass))).want(201, "").at("data.token"), first),
-		"a user":             f.person("cashier"),
+		"a user":             f.logInAs("cashier"),
 	} {
 		for _, path := range []string{
 			transactions + "?env=test", transactions + "/" + paid, "/api/v1/balances",
@@ -265,8 +265,8 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 	first := f.seed.First.Org
 	login := loginBody("demo", string(f.seed.First.Pass))
 	c := f.bearer(f.logIn(first.String(), login).want(201, "").at("data.token"), first)
-	f.user("cashier", `"partner"`, `,"partner_id":1`)
-	cashier := f.person("cashier")
+	f.createUser("cashier", `"partner"`, `,"partner_id":1`)
+	cashier := f.logInAs("cashier")
 	f.admin().patch("/api/v1/partners/1", `{"active":false}`).want(200, "")
 	for _, path := range []string{transactions, "/api/v1/balances", ledgerPath + "/accounts"} {
 		c.get(path).want(403, deactivated)
@@ -287,10 +287,10 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 func TestEachRoleReachesItsRoutesOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.user("admin", `"admin"`, "")
-	f.user("auditor", `"auditor"`, "")
-	f.user("client", `"client"`, "")
-	f.user("both", `"client","auditor"`, "")
+	f.createUser("admin", `"admin"`, "")
+	f.createUser("auditor", `"auditor"`, "")
+	f.createUser("client", `"client"`, "")
+	f.createUser("both", `"client","auditor"`, "")
 	paid := transactions + "/" + f.partner().post(transactions, paymentBody(`"amount":"1"`)).at("id")
 	for login, want := range map[string][4]int{ // the ledger, a transaction, balances, the administration
 		"admin":   {200, 200, 403, 403},
@@ -298,7 +298,7 @@ func TestEachRoleReachesItsRoutesOnly(t *testing.T) {
 		"client":  {403, 403, 403, 403},
 		"both":    {200, 200, 403, 403},
 	} {
-		c := f.person(login)
+		c := f.logInAs(login)
 		for i, path := range []string{ledgerPath + "/head", paid, "/api/v1/balances", "/api/v1/partners"} {
 			if r := c.get(path); r.status != want[i] || r.status == 403 && r.at("error") != "forbidden" {
 				t.Errorf("%s at %s: %d %s, want %d", login, path, r.status, r.body, want[i])
@@ -319,7 +319,7 @@ func TestFiveFailedLoginsAre429UntilTheyExpire(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.seed.First.Org.String()
-	f.user("anna", `"client"`, "")
+	f.createUser("anna", `"client"`, "")
 	var lockedHeaders []string
 	for _, login := range []string{"anna", "nobody"} {
 		for range 5 {
@@ -334,7 +334,7 @@ func TestFiveFailedLoginsAre429UntilTheyExpire(t *testing.T) {
 	if lockedHeaders[0] != lockedHeaders[1] {
 		t.Errorf("the headers show whether a login exists: %s and %s", lockedHeaders[0], lockedHeaders[1])
 	}
-	f.user("boris", `"client"`, "")
+	f.createUser("boris", `"client"`, "")
 	f.logIn(first, loginBody("boris", goodPass)).want(201, "")
 	f.logIn("", loginBody("anna", goodPass)).want(401, unauthorized) // without an organization it is a different login
 	f.advance(14*60 + 59)
@@ -349,7 +349,7 @@ func TestConcurrentLoginsGetAtMostFiveGuesses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.seed.First.Org.String()
-	f.user("anna", `"client"`, "")
+	f.createUser("anna", `"client"`, "")
 	for login, want := range map[string][2]int{"anna": {401, 429}, "nobody": {401, 429}} {
 		counts := map[int]int{}
 		var mu sync.Mutex
@@ -395,12 +395,12 @@ func TestLastUseOfAKeyIsListedAfterARestart(t *testing.T) {
 func TestNoTokenOrPasswordIsStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.user("anna", `"auditor"`, "")
+	f.createUser("anna", `"auditor"`, "")
 	token := f.logIn(f.seed.First.Org.String(), loginBody("anna", goodPass)).want(201, "").at("data.token")
 	f.logIn(f.seed.First.Org.String(), loginBody("anna", "a wrong one")).want(401, "")
 	f.bearer(token, f.seed.First.Org).get(ledgerPath+"/head").want(200, "")
-	f.halt()
-	f.stop()
+	f.stopServer()
+	f.stopBackend()
 	f.wantSecretsAbsent(token, goodPass, "a wrong one")
 	for _, secret := range []string{token, goodPass, "a wrong one"} {
 		if strings.Contains(f.log.String(), secret) {
@@ -432,9 +432,9 @@ const needsASession = `{"error":"forbidden","message":"this needs a session of t
 func TestCurrentSessionNamesItsOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.user("anna", `"client","auditor"`, "")
+	f.createUser("anna", `"client","auditor"`, "")
 	first := f.seed.First.Org
-	anna := f.person("anna")
+	anna := f.logInAs("anna")
 	want := `{"data":{"organization_id":"` + first.String() + `","roles":["auditor","client"],"expires_at":"2026-09-03T22:15:30.123456+00:00"}}`
 	if r := anna.get(sessions+"/current").want(200, ""); r.body != want {
 		t.Errorf("%s, want %s", r.body, want)

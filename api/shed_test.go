@@ -14,7 +14,7 @@ func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	made := f.charge("4242424242424242").want(201, "")
-	hosted := f.hosted("")
+	hosted := f.createHosted("")
 	leave := f.server.TakePlaces()
 	create := paymentBody(`"amount":"1000","currency":"USD"`)
 	f.wantNothingStored(t, func() {
@@ -22,7 +22,7 @@ func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 		var all sync.WaitGroup
 		for _, ask := range []func() *response{
 			func() *response { return f.partner().post(transactions, create) },
-			func() *response { return f.change(made.at("id"), `"type":"refund"`) },
+			func() *response { return f.changeTransaction(made.at("id"), `"type":"refund"`) },
 			func() *response { return f.admin().post("/api/v1/organizations", `{"name":"O"}`) },
 		} {
 			all.Go(func() {

@@ -28,7 +28,7 @@ func (f *fixture) advanceDays(days int) {
 	f.admin().do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, days*24*60*60)).want(200, "")
 }
 
-// DECISIONS, 8: `POST /subscriptions`
+// `POST /subscriptions`
 // `{params:{initial_payment_id,amount,period_days,metadata?}}`, 201 `{data}`.
 func TestSubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestRenewalIsASeparateTransaction(t *testing.T) {
 	}
 }
 
-// RELIABILITY: no answer contains a provider's token.
+// No response contains a provider's token.
 func TestNoResponseShowsTheStoredCredential(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -87,7 +87,7 @@ func TestNoResponseShowsTheStoredCredential(t *testing.T) {
 		f.auditor().get("/api/v1/ledger/events?source=" + id), f.auditor().get("/api/v1/ledger/events?source=" + initial),
 	} {
 		if a.want(200, ""); strings.Contains(a.body, "sim_") || strings.Contains(a.body, "token") && !strings.Contains(a.body, `"provider_token"`) {
-			t.Errorf("answered %s", a.body)
+			t.Errorf("responded %s", a.body)
 		}
 	}
 	if strings.Contains(f.log.String(), "sim_") {
@@ -102,7 +102,7 @@ func TestInvalidSubscriptionIsRefusedByField(t *testing.T) {
 	declined := f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"1"`), "4242424242424242", "4000000000000002", 1)).want(201, "").at("id")
 	foreign := f.second().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 	wallet := f.partner().post(transactions, `{"params":{"type":"payment","env":"test","amount":"1",`+urls+`,"money_storage":{"type":"e_wallet"}}}`).want(201, "").at("id")
-	before := f.stored()
+	before := f.eventCount()
 	const id, amount, days = `"initial_payment_id":`, `"amount":"990"`, `"period_days":30`
 	own := id + `"` + initial + `"`
 	for name, c := range map[string]struct{ params, want string }{
@@ -148,13 +148,13 @@ func TestInvalidSubscriptionIsRefusedByField(t *testing.T) {
 	for body, status := range map[string]int{`{}`: 422, `[]`: 422, `{"params":[]}`: 422, `{"params":{"amount":"1","amount":"2"}}`: 400, `{`: 400} {
 		f.partner().post(subscriptions, body).want(status, "")
 	}
-	if after := f.stored(); after != before {
+	if after := f.eventCount(); after != before {
 		t.Errorf("%d events are stored, were %d", after, before)
 	}
 }
 
-// stored returns the number of events in the first organization.
-func (f *fixture) stored() uint64 {
+// eventCount returns the number of events in the first organization.
+func (f *fixture) eventCount() uint64 {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -194,7 +194,7 @@ func TestSubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 	}
 }
 
-// The id of another partner's subscription is answered exactly like an unknown one.
+// The id of another partner's subscription gets exactly the response of an unknown one.
 func TestForeignSubscriptionEqualsAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -219,7 +219,7 @@ func TestForeignSubscriptionEqualsAnUnknownOne(t *testing.T) {
 	f.partner().get(subscriptions+"/nonsense").want(404, "")
 }
 
-// DECISIONS, 3: every write accepts an Idempotency-Key. A repetition gets the same answer; with
+// Every write accepts an Idempotency-Key. A repetition gets the same response; with
 // another body, 409.
 func TestSubscriptionWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()

@@ -9,8 +9,8 @@ import (
 	"mizan/api/payments"
 )
 
-// listening is a payment service that records its calls.
-type listening struct {
+// recordingPayments is a payment service that records its calls.
+type recordingPayments struct {
 	payments.Transactions
 	material paymentactor.Material
 	proceed  paymentactor.Continue
@@ -18,20 +18,20 @@ type listening struct {
 	create   paymentactor.Create
 }
 
-// Create implements api.Payments.
-func (l *listening) Create(c paymentactor.Create) (paymentactor.Result, error) {
+// Create implements payments.Transactions.
+func (l *recordingPayments) Create(c paymentactor.Create) (paymentactor.Result, error) {
 	l.create = c
 	return l.Transactions.Create(c)
 }
 
-// Complete implements api.Payments.
-func (l *listening) Complete(m paymentactor.Material) (paymentactor.Result, error) {
+// Complete implements payments.Transactions.
+func (l *recordingPayments) Complete(m paymentactor.Material) (paymentactor.Result, error) {
 	l.material = m
 	return l.Read(m.Org, m.Partner, m.ID)
 }
 
-// Continue implements api.Payments.
-func (l *listening) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
+// Continue implements payments.Transactions.
+func (l *recordingPayments) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
 	l.proceed = c
 	if k := c.Card; k != nil {
 		l.card = fmt.Sprintf("%s|%s|%s|%s|%s", k.Number, k.Holder, k.ExpMonth, k.ExpYear, k.CVV)
@@ -39,8 +39,8 @@ func (l *listening) Continue(c paymentactor.Continue) (paymentactor.Result, erro
 	return l.Read(c.Org, c.Partner, c.ID)
 }
 
-func newListeningFixture(t *testing.T) (*fixture, *listening) {
-	l := new(listening)
+func newRecordingFixture(t *testing.T) (*fixture, *recordingPayments) {
+	l := new(recordingPayments)
 	f := newFixture(t, func(cfg *api.Config) {
 		l.Transactions = cfg.Payments
 		cfg.Payments = l
@@ -52,8 +52,8 @@ func newListeningFixture(t *testing.T) (*fixture, *listening) {
 // it was sent.
 func TestMaterialIsPassedOnWithoutItsStatus(t *testing.T) {
 	t.Parallel()
-	h, l := newListeningFixture(t)
-	path := operation("additional_params_for_auth", h.hosted("").at("id"))
+	h, l := newRecordingFixture(t)
+	path := operation("additional_params_for_auth", h.createHosted("").at("id"))
 	for body, want := range map[string]string{
 		`{"additional_params_for_auth":{"otp":"1","n":1.50,"o":{"status":"x"}}}`:               `{"otp":"1","n":1.50,"o":{"status":"x"}}`,
 		`{"additional_params_for_auth":{"a":1,"status":"charged","b":[ 2 ]}}`:                  `{"a":1,"b":[ 2 ]}`,
@@ -73,8 +73,8 @@ func TestMaterialIsPassedOnWithoutItsStatus(t *testing.T) {
 
 func TestContinueIsPassedToTheService(t *testing.T) {
 	t.Parallel()
-	h, l := newListeningFixture(t)
-	id := h.hosted("").at("id")
+	h, l := newRecordingFixture(t)
+	id := h.createHosted("").at("id")
 	h.partner().keyed("k").post(operation("continue", id), `{`+goodCard+`,"route":"simulator","browser_data":{ "timezone":-180 },"extra":1}`).want(200, "")
 	c := &l.proceed
 	if c.ID.String() != id || c.Org != h.seed.First.Org || c.Partner != 1 || c.Key.Text != "k" || c.Key.Scope != "partner/1" {
@@ -94,8 +94,8 @@ func TestContinueIsPassedToTheService(t *testing.T) {
 
 func TestHostedCreateIsPassedOnWithoutCredentials(t *testing.T) {
 	t.Parallel()
-	h, l := newListeningFixture(t)
-	h.hosted(`,` + goodCard)
+	h, l := newRecordingFixture(t)
+	h.createHosted(`,` + goodCard)
 	if c := &l.create; !c.Hosted || c.Card != nil || c.Request.Method != "" || c.Request.CardFingerprint != "" {
 		t.Errorf("%+v", c)
 	}

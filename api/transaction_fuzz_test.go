@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// wantSaneResponse checks that an answer is JSON and not an internal error.
+// wantSaneResponse checks that a response is JSON and not an internal error.
 func wantSaneResponse(t *testing.T, what string, r *response) {
 	t.Helper()
 	if r.status >= 500 || r.status < 200 || !json.Valid([]byte(r.body)) {
@@ -16,8 +16,8 @@ func wantSaneResponse(t *testing.T, what string, r *response) {
 	}
 }
 
-// withT returns the fixture for one run of a fuzz target.
-func (f *fixture) withT(t *testing.T) *fixture {
+// forTest returns the fixture for one run of a fuzz target.
+func (f *fixture) forTest(t *testing.T) *fixture {
 	guest := *f
 	guest.t = t
 	return &guest
@@ -36,7 +36,7 @@ func FuzzCreate(f *testing.F) {
 	}
 	whole := newFixture(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		h := whole.withT(t)
+		h := whole.forTest(t)
 		r := h.partner().with("content-type", "application/json").post(transactions, string(body))
 		wantSaneResponse(t, string(body), r)
 		switch r.status {
@@ -61,11 +61,10 @@ func FuzzAmount(f *testing.F) {
 		f.Add(literal)
 	}
 	whole := newFixture(f)
-	// An amount that neither a refund nor a capture can move, so that one transaction serves all
-	// runs.
+	// Neither a refund nor a capture can move this amount, so one transaction serves all runs.
 	id := whole.create(`"type":"payment","amount":"1"`).at("id")
 	f.Fuzz(func(t *testing.T, literal string) {
-		h := whole.withT(t)
+		h := whole.forTest(t)
 		made := h.partner().post(transactions, paymentBody(`"currency":"USD","amount":`+literal))
 		wantSaneResponse(t, literal, made)
 		if made.status == 201 {
@@ -76,7 +75,7 @@ func FuzzAmount(f *testing.F) {
 				t.Fatalf("%s was taken as %s", literal, made.at("amount"))
 			}
 		}
-		refund := h.change(id, `"type":"refund","amount":`+literal)
+		refund := h.changeTransaction(id, `"type":"refund","amount":`+literal)
 		wantSaneResponse(t, literal, refund)
 		commit := h.partner().post(operation("commit", id), `{"params":{"amount":`+literal+`}}`)
 		wantSaneResponse(t, literal, commit)

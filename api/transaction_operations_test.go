@@ -11,14 +11,14 @@ import (
 // operation returns the path of an operation on a transaction.
 func operation(name, id string) string { return transactions + "/" + name + "/" + id }
 
-// change requests a refund or a cancellation.
-func (f *fixture) change(id, params string) *response {
+// changeTransaction requests a refund or a cancellation.
+func (f *fixture) changeTransaction(id, params string) *response {
 	f.t.Helper()
 	return f.partner().put(transactions+"/"+id, `{"params":{`+params+`}}`)
 }
 
-// terminal changes the settings of one of the first partner's terminals in env test.
-func (f *fixture) terminal(kind, params string) {
+// setTerminalParams changes the settings of one of the first partner's terminals in env test.
+func (f *fixture) setTerminalParams(kind, params string) {
 	f.t.Helper()
 	list := f.admin().get("/api/v1/terminals").want(200, "")
 	for i := range list.rows() {
@@ -43,26 +43,26 @@ func TestFullRefundReturnsEverything(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.charge(good).wantStatus("charged", "").at("id")
-	refunded := f.change(id, `"type":"refund"`).want(200, "").wantStatus("refunded", "")
+	refunded := f.changeTransaction(id, `"type":"refund"`).want(200, "").wantStatus("refunded", "")
 	if _, err := uuid.Parse(refunded.at("refund_id")); err != nil || refunded.at("refund_msg") != "The money was returned." || refunded.at("refunded_amount") != "1250" || refunded.at("id") != id {
 		t.Errorf("%s", refunded.body)
 	}
 	f.partner().get(transactions+"/"+id).want(200, refunded.body)
-	f.change(id, `"type":"refund"`).want(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`)
+	f.changeTransaction(id, `"type":"refund"`).want(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`)
 }
 
 func TestPartialRefundReturnsItsAmount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.charge(good).at("id")
-	first := f.change(id, `"type":"refund","amount":"400"`).want(200, "").wantStatus("refunded", "")
-	second := f.change(id, `"type":"refund","amount":"100"`).want(200, "")
+	first := f.changeTransaction(id, `"type":"refund","amount":"400"`).want(200, "").wantStatus("refunded", "")
+	second := f.changeTransaction(id, `"type":"refund","amount":"100"`).want(200, "")
 	if first.at("refunded_amount") != "400" || second.at("refunded_amount") != "500" || first.at("refund_id") == second.at("refund_id") {
 		t.Errorf("%s\n%s", first.body, second.body)
 	}
-	f.change(id, `"type":"refund","amount":"751"`).want(422, `{"error":"invalid_refund_amount","message":"750 is left to refund"}`)
+	f.changeTransaction(id, `"type":"refund","amount":"751"`).want(422, `{"error":"invalid_refund_amount","message":"750 is left to refund"}`)
 	// Without an amount everything that is left is refunded.
-	if all := f.change(id, `"type":"refund"`).want(200, ""); all.at("refunded_amount") != "1250" {
+	if all := f.changeTransaction(id, `"type":"refund"`).want(200, ""); all.at("refunded_amount") != "1250" {
 		t.Errorf("%s", all.body)
 	}
 }
@@ -78,7 +78,7 @@ func TestRefundAmountMustBeAPositiveIntegerOfMinorUnits(t *testing.T) {
 		`" 1"`: notPositive, `"١"`: notPositive, `"` + strings.Repeat("9", 79) + `"`: notPositive,
 		`"1251"`: "1250 is left to refund", `"115792089237316195423570985008687907853269984665640564039457584007913129639935"`: "1250 is left to refund",
 	} {
-		f.change(made.at("id"), `"type":"refund","amount":`+literal).want(422, `{"error":"invalid_refund_amount","message":"`+message+`"}`)
+		f.changeTransaction(made.at("id"), `"type":"refund","amount":`+literal).want(422, `{"error":"invalid_refund_amount","message":"`+message+`"}`)
 	}
 	f.transaction(made.at("id")).want(200, made.body)
 }
@@ -87,7 +87,7 @@ func TestRefundRefusedByTheProviderReturnsNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.charge("4000000000005126").at("id")
-	refused := f.change(id, `"type":"refund"`).want(200, "").wantStatus("charged", "")
+	refused := f.changeTransaction(id, `"type":"refund"`).want(200, "").wantStatus("charged", "")
 	if _, err := uuid.Parse(refused.at("refund_id")); err != nil || refused.at("refund_msg") != "The provider refused the refund." || refused.at("refunded_amount") != "0" {
 		t.Errorf("%s", refused.body)
 	}
@@ -97,10 +97,10 @@ func TestSlowRefundIsPendingUntilItsOutcome(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.charge("4000000000007726").at("id")
-	if slow := f.change(id, `"type":"refund"`).want(200, "").wantStatus("refunding", ""); slow.at("refund_msg") != "The refund is under way." || slow.at("refunded_amount") != "0" {
+	if slow := f.changeTransaction(id, `"type":"refund"`).want(200, "").wantStatus("refunding", ""); slow.at("refund_msg") != "The refund is under way." || slow.at("refunded_amount") != "0" {
 		t.Errorf("%s", slow.body)
 	}
-	f.change(id, `"type":"refund"`).want(409, "")
+	f.changeTransaction(id, `"type":"refund"`).want(409, "")
 	f.advanceBy(5 * time.Second)
 	if done := f.transaction(id).wantStatus("refunded", ""); done.at("refund_msg") != "The money was returned." || done.at("refunded_amount") != "1250" {
 		t.Errorf("%s", done.body)
@@ -113,9 +113,9 @@ func TestNonReversibleTransactionsAreRefused(t *testing.T) {
 	charged := f.charge(good)
 	declined := f.charge("4000000000000002").wantStatus("rejected", "card_declined")
 	neverRouted := f.create(`"type":"payment","amount":"1"`).wantStatus("rejected", "unexpected card")
-	waiting := f.hosted("")
+	waiting := f.createHosted("")
 	paidOut := f.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).wantStatus("charged", "")
-	f.terminal("payment", `{"two_phase":true}`)
+	f.setTerminalParams("payment", `{"two_phase":true}`)
 	held := f.charge(good).wantStatus("payment_suspended", "")
 	for what, c := range map[string]struct {
 		made  *response
@@ -129,7 +129,7 @@ func TestNonReversibleTransactionsAreRefused(t *testing.T) {
 		"held: it is to be void": {held, []string{"refund"}},
 	} {
 		for _, kind := range c.types {
-			if r := f.change(c.made.at("id"), `"type":"`+kind+`"`); r.status != 422 || r.at("error") != "not_reversible" || r.at("message") == "" {
+			if r := f.changeTransaction(c.made.at("id"), `"type":"`+kind+`"`); r.status != 422 || r.at("error") != "not_reversible" || r.at("message") == "" {
 				t.Errorf("%s: %s: %d %s", what, kind, r.status, r.body)
 			}
 		}
@@ -162,14 +162,14 @@ func TestCancelBeforeSettlement(t *testing.T) {
 	f := newFixture(t)
 	moving := f.charge("4000000000000077").wantStatus("charging", "")
 	waiting := f.charge("4000000000003220").wantStatus("action_required", "")
-	f.terminal("payment", `{"two_phase":true}`)
+	f.setTerminalParams("payment", `{"two_phase":true}`)
 	held := f.charge(good).wantStatus("payment_suspended", "")
 	for _, made := range []*response{moving, waiting, held} {
-		gone := f.change(made.at("id"), `"type":"cancel","amount":"1"`).want(200, "").wantStatus("failed", "cancelled")
+		gone := f.changeTransaction(made.at("id"), `"type":"cancel","amount":"1"`).want(200, "").wantStatus("failed", "cancelled")
 		if gone.at("finished") == "null" || gone.at("auth_params") != "null" || gone.at("simple_auth_redirect_url") != "(absent)" || gone.at("hold_expires_at") != "(absent)" {
 			t.Errorf("%s", gone.body)
 		}
-		f.change(made.at("id"), `"type":"cancel"`).want(422, "")
+		f.changeTransaction(made.at("id"), `"type":"cancel"`).want(422, "")
 	}
 	f.advanceBy(10 * time.Second)
 	f.transaction(moving.at("id")).wantStatus("failed", "cancelled")
@@ -182,8 +182,8 @@ func TestCancelBeforeSettlement(t *testing.T) {
 func TestCommitCapturesTheHold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.terminal("payment", `{"two_phase":true}`)
-	f.terminal("payout", `{"two_phase":true}`)
+	f.setTerminalParams("payment", `{"two_phase":true}`)
+	f.setTerminalParams("payout", `{"two_phase":true}`)
 	for _, body := range []string{"", "{}", `{"params":null}`, `{"params":{}}`, `{"params":{"money_storage_meta":{}}}`, `{"params":{"money_storage_meta":7}}`, `{"money_storage_meta":{}}`} {
 		held := f.charge(good).wantStatus("payment_suspended", "")
 		if held.at("finished") != "null" || held.at("captured_amount") != "(absent)" || !strings.HasPrefix(held.at("hold_expires_at"), "2026-09-10T10:15:30.") {
@@ -202,7 +202,7 @@ func TestCommitCapturesTheHold(t *testing.T) {
 func TestPartialCommitReleasesTheRemainder(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
+	f.setTerminalParams("payment", `{"two_phase":true,"fee_bps":"1000"}`)
 	held := f.charge(good).wantStatus("payment_suspended", "")
 	const notText, notPositive = "amount must be a string of minor units", "amount must be a positive integer of minor units"
 	for literal, message := range map[string]string{
@@ -220,13 +220,13 @@ func TestPartialCommitReleasesTheRemainder(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
-	f.change(held.at("id"), `"type":"refund","amount":"401"`).want(422, `{"error":"invalid_refund_amount","message":"400 is left to refund"}`)
+	f.changeTransaction(held.at("id"), `"type":"refund","amount":"401"`).want(422, `{"error":"invalid_refund_amount","message":"400 is left to refund"}`)
 }
 
 func TestExpiredHoldIsReleased(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.terminal("payment", `{"two_phase":true,"hold_ttl_seconds":60}`)
+	f.setTerminalParams("payment", `{"two_phase":true,"hold_ttl_seconds":60}`)
 	held := f.charge(good).wantStatus("payment_suspended", "")
 	if !strings.HasPrefix(held.at("hold_expires_at"), "2026-09-03T10:16:30.") {
 		t.Errorf("%s", held.body)
@@ -242,7 +242,7 @@ func TestHostedTransactionContinues(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	browser := `"browser_data":{"language":"en","timezone":-180,"user_agent":"test","screen":{"w":1}}`
-	made := f.hosted(`,"description":"Shoes","txid":"h-1","merchant_meta":{"a":1}`)
+	made := f.createHosted(`,"description":"Shoes","txid":"h-1","merchant_meta":{"a":1}`)
 	waits := f.transaction(made.at("id")).wantStatus("created", "")
 	if waits.at("description") != "null" || waits.at("route") != "" || waits.at("widget_url") != made.at("widget_url") || waits.at("auth_params") != "null" || waits.at("finished") != "null" {
 		t.Errorf("before routing: %s", waits.body)
@@ -257,12 +257,12 @@ func TestHostedTransactionContinues(t *testing.T) {
 	}
 	f.transaction(made.at("id")).want(200, paid.body)
 
-	challenged := f.partner().post(operation("continue", f.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000003220", 1)+`}`).want(200, "").wantStatus("action_required", "")
+	challenged := f.partner().post(operation("continue", f.createHosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000003220", 1)+`}`).want(200, "").wantStatus("action_required", "")
 	if challenged.at("auth_params.type") != "redirect" || challenged.at("widget_url") != "null" || challenged.at("simple_auth_redirect_url") == "(absent)" {
 		t.Errorf("%s", challenged.body)
 	}
-	f.partner().post(operation("continue", f.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000000002", 1)+`}`).want(200, "").wantStatus("rejected", "card_declined")
-	unrouted := f.hosted("").at("id")
+	f.partner().post(operation("continue", f.createHosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000000002", 1)+`}`).want(200, "").wantStatus("rejected", "card_declined")
+	unrouted := f.createHosted("").at("id")
 	f.partner().post(operation("continue", unrouted), `{"money_storage":{"type":"sbp"},"route":"elsewhere"}`).
 		want(422, `{"errors":[{"code":"flow_not_continuable","detail":"the route is not offered for this transaction","field":"route"}]}`)
 	f.transaction(unrouted).wantStatus("created", "")
@@ -271,7 +271,7 @@ func TestHostedTransactionContinues(t *testing.T) {
 func TestContinueChecksTheSameFieldsAsCreate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.hosted("").at("id")
+	id := f.createHosted("").at("id")
 	payout := f.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"5","currency":"USD","show_widget":true}}`).want(201, "").at("id")
 	for _, c := range []struct{ id, body, field, detail string }{
 		{id, `{}`, "money_storage", "money_storage is required"},
@@ -301,9 +301,9 @@ func TestContinueChecksTheSameFieldsAsCreate(t *testing.T) {
 func TestContinueIsRefusedInOtherStates(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	over := f.hosted("").at("id")
+	over := f.createHosted("").at("id")
 	f.partner().post(operation("continue", over), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
-	late := f.hosted("").at("id")
+	late := f.createHosted("").at("id")
 	f.advanceBy(actionTTL + time.Second)
 	f.transaction(late).wantStatus("rejected", "payer action expired")
 	for what, id := range map[string]string{"continued already": over, "not hosted": f.charge(good).at("id"), "too late": late} {
@@ -413,7 +413,7 @@ func TestPayerActionsAreShown(t *testing.T) {
 		}
 		later.want(200, strings.Replace(made.body, made.at("simple_auth_redirect_url"), fresh, 1)) // nothing else has changed
 	}
-	// Some rails publish no action: the page is the only way to pay.
+	// Some providers publish no action: the page is the only way to pay.
 	for _, method := range []string{"sbp", "qr_code", "crypto"} {
 		made := f.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
 		if made.at("auth_params") != "null" || made.at("widget_url") != "null" || made.at("additional_params_for_auth") != "{}" || made.at("simple_auth_redirect_url") == "(absent)" {
@@ -432,7 +432,7 @@ func TestOperationsOnUnknownIDsAre404(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, id := range []string{"x", strings.ReplaceAll(uuid.NewString(), "-", ""), "%00", uuid.NewString()} {
-		f.change(id, `"type":"refund"`).want(404, "")
+		f.changeTransaction(id, `"type":"refund"`).want(404, "")
 		f.partner().post(operation("commit", id), "").want(404, "")
 		f.partner().post(operation("continue", id), `{`+goodCard+`}`).want(404, "")
 		f.partner().post(operation("additional_params_for_auth", id), `{"params":{"a":1}}`).want(404, "")

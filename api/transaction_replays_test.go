@@ -2,7 +2,7 @@ package api_test
 
 import "testing"
 
-// A repetition with a key gets the first answer, whatever the transaction's current state.
+// A repetition with a key gets the first response, even if the transaction's state has changed.
 func TestIdempotencyKeyReplaysTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -36,12 +36,12 @@ func TestCachedReplySurvivesARestart(t *testing.T) {
 	body := paymentBody(`"amount":"1250","currency":"USD"`)
 	keyed := f.partner().with("idempotency-key", "k")
 	first := keyed.post(transactions, body).want(201, "")
-	f.change(first.at("id"), `"type":"refund"`).want(200, "")
+	f.changeTransaction(first.at("id"), `"type":"refund"`).want(200, "")
 	f.restart()
 	f.partner().with("idempotency-key", "k").post(transactions, body).want(201, first.body)
 }
 
-// A card number in the wrong member is not repeated in the answer.
+// A card number in the wrong member is not repeated in the response.
 func TestCardNumberInTheWrongFieldIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -40,7 +40,7 @@ func aggregateRow(currency, network, groups string, count int, amount, merchant,
 		currency, network, groups, count, amount, amount, merchant, fee, refunded)
 }
 
-// data returns the rows of an answer as they were written.
+// data returns the rows of a response as they were written.
 func (r *response) data() string {
 	r.t.Helper()
 	r.want(200, "")
@@ -206,7 +206,7 @@ func TestAggregateRefusesOtherParametersAndBadValues(t *testing.T) {
 	f.partner().get(aggregate+"?txid=ignored").want(200, "")
 }
 
-// The answer's as_of is the time of the last event that it includes. The request comes within an hour
+// The response's as_of is the time of the last event that it includes. The request comes within an hour
 // of the key's last use, so that it is not itself noted as an event.
 func TestAggregateHasTheTimeOfItsLastEvent(t *testing.T) {
 	t.Parallel()
@@ -258,15 +258,15 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	}
 }
 
-// lateView is a journal whose views wait until they are released, on a server that announces
-// every caller.
+// lateView is a journal whose views wait until they are released. It is also a directory that
+// reports each caller that the server authenticates.
 type lateView struct {
 	web.Journal
 	api.Directory
 	asked, arrived, release chan struct{}
 }
 
-// View implements api.Journal.
+// View implements web.Journal.
 func (l *lateView) View() *posting.View {
 	l.arrived <- struct{}{}
 	<-l.release
@@ -293,9 +293,9 @@ func newLateViewFixture(t *testing.T, turn time.Duration) (*fixture, *lateView) 
 func TestAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	h, l := newLateViewFixture(t, time.Millisecond)
-	answers := make(chan *response, 2)
+	responses := make(chan *response, 2)
 	for range 2 {
-		go func() { answers <- h.partner().get(aggregate) }()
+		go func() { responses <- h.partner().get(aggregate) }()
 		<-l.arrived // one after the other, so neither waits
 	}
 	refused := h.partner().get(aggregate).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
@@ -304,7 +304,7 @@ func TestAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 	}
 	for range 2 {
 		l.release <- struct{}{}
-		(<-answers).want(200, "")
+		(<-responses).want(200, "")
 	}
 }
 
@@ -313,14 +313,14 @@ func TestAggregatesOfOrganizationsTakeTurns(t *testing.T) {
 	t.Parallel()
 	h, l := newLateViewFixture(t, patience)
 	const many = 40
-	answers, other := make(chan *response, many), make(chan *response, 1)
+	responses, other := make(chan *response, many), make(chan *response, 1)
 	for range many {
-		go func() { answers <- h.partner().get(aggregate) }()
+		go func() { responses <- h.partner().get(aggregate) }()
 		<-l.asked
 	}
 	const allowed = 8
 	for range many - allowed {
-		(<-answers).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
+		(<-responses).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
 	}
 	go func() { other <- h.second().get(aggregate) }()
 	<-l.asked
@@ -330,36 +330,36 @@ func TestAggregatesOfOrganizationsTakeTurns(t *testing.T) {
 	}
 	(<-other).want(200, "")
 	for range allowed {
-		(<-answers).want(200, "")
+		(<-responses).want(200, "")
 	}
 }
 
 func TestTwoAggregatesRunAtOnceAndOthersWait(t *testing.T) {
 	t.Parallel()
 	h, l := newLateViewFixture(t, patience)
-	answers := make(chan *response, 3)
-	ask := func() { answers <- h.partner().get(aggregate) }
+	responses := make(chan *response, 3)
+	ask := func() { responses <- h.partner().get(aggregate) }
 	go ask()
 	go ask()
 	<-l.arrived
 	<-l.arrived
 	go ask()
 	l.release <- struct{}{}
-	(<-answers).want(200, "")
-	<-l.arrived // the third has taken the place of the first
+	(<-responses).want(200, "")
+	<-l.arrived // the third aggregate has taken the place of the first
 	l.release <- struct{}{}
 	l.release <- struct{}{}
-	(<-answers).want(200, "")
-	(<-answers).want(200, "")
+	(<-responses).want(200, "")
+	(<-responses).want(200, "")
 }
 
 func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	h, l := newLateViewFixture(t, patience)
 	h.storeRecords(newPayment("1", payment.Charged))
-	answers := make(chan *response, 3)
+	responses := make(chan *response, 3)
 	ask := func() {
-		go func() { answers <- h.partner().get(aggregate) }()
+		go func() { responses <- h.partner().get(aggregate) }()
 		<-l.asked
 	}
 	ask()
@@ -370,10 +370,10 @@ func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.server.Shutdown(context.Background()) }()
 	const stopping = `{"error":"unavailable","message":"the service is stopping"}`
-	(<-answers).want(503, stopping) // the one that waited
+	(<-responses).want(503, stopping) // the aggregate that waited
 	for range 2 {
 		l.release <- struct{}{}
-		(<-answers).want(503, stopping)
+		(<-responses).want(503, stopping)
 	}
 	must(t, <-stopped)
 }

@@ -82,7 +82,7 @@ func (r *response) recordNames(names map[ledger.ID]string) string {
 	return strings.Join(found, " ")
 }
 
-func TestListIsNewestFirstAndShowsWhatAReadShows(t *testing.T) {
+func TestListIsNewestFirstAndItsRowsEqualSingleReads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.partner().get(transactions).want(200, `{"data":[],"cursor":{"cursor_field":"started","cursor_value":null}}`)
@@ -94,7 +94,7 @@ func TestListIsNewestFirstAndShowsWhatAReadShows(t *testing.T) {
 	f.partner().get(transactions+"?env=test").want(200, `{"data":[`+strings.Join(bodies, ",")+`],"cursor":{"cursor_field":"started","cursor_value":null}}`)
 }
 
-func TestPageHoldsTwentyAndTellsWhetherItIsTheLast(t *testing.T) {
+func TestPageHas20RowsAndANullCursorIfItIsTheLast(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var made []*payment.Record

@@ -12,11 +12,11 @@ import (
 	"mizan/ledger/payment"
 )
 
-// asked are the known parameters of the list, written by hand.
-var asked = strings.Fields(`status type env limit cursor started_from started_to updated_from updated_to finished_from finished_to
+// knownParameters are the parameters of the list, written by hand.
+var knownParameters = strings.Fields(`status type env limit cursor started_from started_to updated_from updated_to finished_from finished_to
 	amount_from amount_to order_by rrn link_id start_cursor end_cursor txid`)
 
-// FuzzListQuery sends any query to a server, which answers with a page, or refuses with the
+// FuzzListQuery sends any query to a server, which responds with a page, or refuses with the
 // names of the wrong parameters.
 func FuzzListQuery(f *testing.F) {
 	for _, text := range []string{
@@ -86,7 +86,7 @@ func checkPage(t *testing.T, text string, body []byte) {
 	t.Helper()
 	if values, err := url.ParseQuery(text); err == nil {
 		for name, sent := range values {
-			if name != "" && (!slices.Contains(asked, name) || len(sent) != 1) { // an argument without a name is ignored
+			if name != "" && (!slices.Contains(knownParameters, name) || len(sent) != 1) { // an argument without a name is ignored
 				t.Fatalf("%q was taken: %s", text, body)
 			}
 		}

@@ -123,7 +123,7 @@ func TestHostedCreateReturnsTheShortForm(t *testing.T) {
 func TestWaitingHostedCreateIsReplayedInTheShortForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	first := f.hosted(`,"txid":"h-1"`)
+	first := f.createHosted(`,"txid":"h-1"`)
 	closed := withoutAddress(first)
 	f.advanceBy(time.Minute)
 	for _, c := range []struct{ fields, mismatch string }{
@@ -131,7 +131,7 @@ func TestWaitingHostedCreateIsReplayedInTheShortForm(t *testing.T) {
 		{`,"txid":"h-1","description":"other"`, "description"},
 		{`,"txid":"h-1","show_widget":false`, ""},
 	} {
-		again := f.hosted(c.fields).want(201, closed)
+		again := f.createHosted(c.fields).want(201, closed)
 		if !again.isReplay() || again.header.Get("x-idempotent-mismatch") != c.mismatch || again.header.Get("location") != transactions+"/"+first.at("id") {
 			t.Errorf("%s: %v", c.fields, again.header)
 		}
@@ -142,12 +142,12 @@ func TestWaitingHostedCreateIsReplayedInTheShortForm(t *testing.T) {
 	}
 	f.partner().post(operation("continue", first.at("id")), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
 	stands := f.partner().get(transactions + "/" + first.at("id"))
-	if later := f.hosted(`,"txid":"h-1"`); later.body != stands.body || later.at("status") != "charged" || later.at("widget_url") != "null" || later.header.Get("x-idempotent-mismatch") != "" {
+	if later := f.createHosted(`,"txid":"h-1"`); later.body != stands.body || later.at("status") != "charged" || later.at("widget_url") != "null" || later.header.Get("x-idempotent-mismatch") != "" {
 		t.Errorf("once it is charged: %v %s", later.header, later.body)
 	}
 }
 
-// withoutAddress returns an answer in the form of a repetition, which has no address of a
+// withoutAddress returns a response in the form of a repetition, which has no address of a
 // payer's page.
 func withoutAddress(r *response) string {
 	r.t.Helper()
@@ -255,7 +255,7 @@ func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
 	if made := f.create(described+`,`+strings.Replace(goodCard, good, "4000000000000002", 1)).wantStatus("rejected", "card_declined"); made.at("description") != "Shoes" || made.at("route") != "simulator" {
 		t.Errorf("refused by the rail: %s", made.body)
 	}
-	f.terminal("payment", `{"description":"ACME"}`)
+	f.setTerminalParams("payment", `{"description":"ACME"}`)
 	if made := f.create(described+`,`+goodCard).wantStatus("charged", ""); made.at("description") != "ACME" {
 		t.Errorf("the terminal's own text: %s", made.body)
 	}
@@ -278,7 +278,7 @@ func TestDescriptionsUseThePartnersLanguage(t *testing.T) {
 	}
 	f.transaction(made.at("id")).want(200, made.body)
 	id := f.create(`"type":"payment","amount":"1250","currency":"USD",` + goodCard).at("id")
-	if refunded := f.change(id, `"type":"refund"`).want(200, ""); refunded.at("merchant_meta.lang") != "ru" {
+	if refunded := f.changeTransaction(id, `"type":"refund"`).want(200, ""); refunded.at("merchant_meta.lang") != "ru" {
 		t.Errorf("%s", refunded.body)
 	}
 }
@@ -287,7 +287,7 @@ func TestConversionIsShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
-	f.terminal("payment", `{"settlement_currency":"EUR","fee_bps":"1000"}`)
+	f.setTerminalParams("payment", `{"settlement_currency":"EUR","fee_bps":"1000"}`)
 	made := f.create(`"type":"payment","amount":"1001","currency":"USD",`+goodCard).wantStatus("charged", "")
 	// fee 100; 901 × 0.9 = 810.9
 	for field, want := range map[string]string{
@@ -306,7 +306,7 @@ func TestReversalIsShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	made := f.charge("4000000000000259").wantStatus("charged", "")
-	f.change(made.at("id"), `"type":"refund","amount":"250"`).want(200, "")
+	f.changeTransaction(made.at("id"), `"type":"refund","amount":"250"`).want(200, "")
 	f.advanceBy(time.Minute)
 	reversed := f.transaction(made.at("id"))
 	back := f.transaction(reversed.at("return_id"))
@@ -353,17 +353,17 @@ func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const racers = 16
-	answers := make([]*response, racers)
+	responses := make([]*response, racers)
 	var all sync.WaitGroup
 	for i := range racers {
 		all.Go(func() {
-			answers[i] = f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD","txid":"race"`))
+			responses[i] = f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD","txid":"race"`))
 		})
 	}
 	all.Wait()
 	replays := 0
-	for _, a := range answers {
-		if a.want(201, answers[0].body); a.header.Get("x-idempotent-replay") == "true" {
+	for _, a := range responses {
+		if a.want(201, responses[0].body); a.header.Get("x-idempotent-replay") == "true" {
 			replays++
 		}
 	}
@@ -384,15 +384,15 @@ func TestForeignTransactionsEqualUnknownOnes(t *testing.T) {
 	f.partner().get(transactions+"/"+strings.ToUpper(id)).want(200, "")
 }
 
-// refusing answers every create with an error.
-type refusing struct {
+// failingPayments is a payment service whose creates fail.
+type failingPayments struct {
 	payments.Transactions
 	err   error
 	panic any
 }
 
-// Create implements api.Payments.
-func (r refusing) Create(paymentactor.Create) (paymentactor.Result, error) {
+// Create implements payments.Transactions.
+func (r failingPayments) Create(paymentactor.Create) (paymentactor.Result, error) {
 	if r.panic != nil {
 		panic(r.panic)
 	}
@@ -407,10 +407,10 @@ func TestServiceErrorsBecomeResponses(t *testing.T) {
 		body     string
 		logged   bool
 	}{
-		{refusing{err: ledger.Refuse("op", ledger.Unavailable, "the writer's queue is full")}, 503, `{"error":"unavailable","message":"the writer's queue is full"}`, false},
-		{refusing{err: errors.New("secret words")}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
-		{refusing{panic: "CANARY 4242424242424242"}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
-		{refusing{err: ledger.Refuse("op", ledger.Conflict, "busy")}, 409, `{"error":"conflict","message":"busy"}`, false},
+		{failingPayments{err: ledger.Refuse("op", ledger.Unavailable, "the writer's queue is full")}, 503, `{"error":"unavailable","message":"the writer's queue is full"}`, false},
+		{failingPayments{err: errors.New("secret words")}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
+		{failingPayments{panic: "CANARY 4242424242424242"}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
+		{failingPayments{err: ledger.Refuse("op", ledger.Conflict, "busy")}, 409, `{"error":"conflict","message":"busy"}`, false},
 	} {
 		f := newFixture(t, func(cfg *api.Config) { cfg.Payments = c.payments })
 		r := f.partner().post(transactions, paymentBody(`"amount":"5"`)).want(c.status, c.body)

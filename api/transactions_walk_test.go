@@ -3,26 +3,12 @@ package api_test
 import (
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"strconv"
 	"sync"
 	"testing"
 
 	"mizan/ledger/payment"
 )
-
-// seeded returns a random source and prints its seed; MIZAN_SEED repeats a run.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		var err error
-		seed, err = strconv.ParseUint(text, 10, 64)
-		must(t, err)
-	}
-	t.Logf("MIZAN_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // walkPages reads a list from its newest page to its last, in pages of random length, and
 // counts how often it finds each id; between runs after each page.
@@ -44,7 +30,7 @@ func (f *fixture) walkPages(random *rand.Rand, query string, between func()) map
 // Real payments are made during the walk, and some of them settle later.
 func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 	t.Parallel()
-	h, random := newFixture(t), seeded(t)
+	h, random := newFixture(t), newRandom(t)
 	create := func(slow bool) string {
 		body := paymentBody(`"amount":"1"`)
 		if slow {
@@ -88,7 +74,7 @@ func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 
 func TestPagingByUpdateShowsEachUnchangedTransactionOnce(t *testing.T) {
 	t.Parallel()
-	h, random := newFixture(t), seeded(t)
+	h, random := newFixture(t), newRandom(t)
 	var all []*payment.Record
 	versions, moved := map[*payment.Record]uint64{}, map[string]bool{}
 	move := func(r *payment.Record) {

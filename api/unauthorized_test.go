@@ -56,7 +56,7 @@ func unauthorizedCases(f *fixture) map[string][2]string {
 // The number of allocations for a request shows which steps the server took. It must be the
 // same in each unauthorized case, so that no case skips a step. The smallest of many
 // measurements counts, because other goroutines allocate at the same time and pools are
-// emptied, with the race detector at random.
+// emptied; with the race detector they are emptied at random.
 func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
 	f := newFixture(t)
 	const rounds = 200
@@ -100,7 +100,7 @@ type views struct {
 	opened atomic.Int64
 }
 
-// View implements api.Journal.
+// View implements web.Journal.
 func (v *views) View() *posting.View {
 	v.opened.Add(1)
 	return v.Journal.View()
@@ -124,7 +124,7 @@ func TestKeyLookupReadsNothingFromTheStore(t *testing.T) {
 	}
 }
 
-// Once a revocation has been answered, no later request with the key is authenticated, even
+// Once a revocation is confirmed, no later request with the key is authenticated, even
 // while many others with the same key are under way.
 func TestRevokedKeyIsRefusedOnceTheRevocationIsConfirmed(t *testing.T) {
 	f := newFixture(t)
@@ -173,7 +173,7 @@ func TestRevokedKeyIsRefusedOnceTheRevocationIsConfirmed(t *testing.T) {
 			select {
 			case <-first:
 			case <-time.After(hangGuard):
-				t.Fatal("no answer")
+				t.Fatal("no response")
 			}
 		}
 		f.admin().do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, "")
@@ -188,7 +188,7 @@ func TestRevokedKeyIsRefusedOnceTheRevocationIsConfirmed(t *testing.T) {
 	}
 }
 
-// status returns the status of a GET; 0 if there was no answer.
+// status returns the status of a GET; 0 if there was no response.
 func (c caller) status(path string) int {
 	request, err := http.NewRequest(http.MethodGet, "http://"+c.fixture.address+path, nil)
 	if err != nil {

@@ -21,7 +21,7 @@ type BackupBase struct {
 // takeBackup is POST /backups: a sealed stream of unknown length, with an end mark in its
 // format.
 func (h *Handlers) takeBackup(req *web.Request) error {
-	if err := req.Streams(); err != nil {
+	if err := req.RequireChunks(); err != nil {
 		return err
 	}
 	object, err := req.Object()
@@ -29,8 +29,8 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 		return err
 	}
 	f := &form{object: object, order: []string{"since"}}
-	// Otherwise a misspelt since would lead to a full backup instead of an increment.
-	f.only("since")
+	// A misspelt "since" must not lead to a full backup in place of an increment.
+	f.allowOnly("since")
 	since := f.base()
 	if err := f.problems.Err(); err != nil {
 		return err
@@ -44,8 +44,8 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 	return nil
 }
 
-// only refuses a body with other fields, naming the first.
-func (f *form) only(names ...string) {
+// allowOnly refuses a body that has other fields than these, and names the first one.
+func (f *form) allowOnly(names ...string) {
 	const shown = 64 // bytes of a field name in the message, because a name may be as long as the body
 	members := jsonwalk.MembersOf(f.object)
 	for name, _, more := members.Next(); more; name, _, more = members.Next() {
@@ -68,7 +68,7 @@ func (f *form) base() *BackupBase {
 		return nil
 	}
 	inner := &form{object: value}
-	group, depth := inner.required("group"), inner.required("depth")
+	group, depth := inner.requiredNumber("group"), inner.requiredNumber("depth")
 	base := &BackupBase{ID: inner.textOrEmpty("id"), Group: uint64(group), GroupHash: inner.textOrEmpty("group_hash"), Depth: int(min(depth, 1<<16))}
 	if inner.problems.Err() != nil || base.ID == "" || base.GroupHash == "" {
 		f.problems.Add("since", "since must have id, group, group_hash and depth: the first three as the backup's header has them, and how many backups it is with those that it rests on, 1 for a full one")

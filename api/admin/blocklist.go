@@ -20,7 +20,7 @@ var showBlock = fieldsOf(directory.Blocks)
 // createBlock is POST /blocklist {kind, value}.
 func (h *Handlers) createBlock(req *web.Request) error {
 	reply := writeReply[*directory.Block]{status: fiber.StatusCreated, append: showBlock}
-	return reply.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
+	return reply.runInOrganization(h, req, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
 		f, err := parseForm(req, "kind", "value")
 		if err != nil {
 			return nil, err
@@ -36,7 +36,7 @@ func (h *Handlers) createBlock(req *web.Request) error {
 // the masked digits.
 func (h *Handlers) blockDraft(f *form) directory.BlockDraft {
 	d := directory.BlockDraft{Kind: directory.BlockKind(f.textOrEmpty("kind"))}
-	if d.Kind == "" && !f.problems.About("kind") {
+	if d.Kind == "" && !f.problems.HasField("kind") {
 		f.problems.Add("kind", "kind is required")
 	}
 	if d.Kind != directory.BlockCard {
@@ -119,7 +119,7 @@ func (h *Handlers) readBlock(req *web.Request) error {
 // again. A second DELETE changes nothing.
 func (h *Handlers) deleteBlock(req *web.Request) error {
 	reply := writeReply[*directory.Block]{status: fiber.StatusOK, append: showBlock}
-	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
+	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
 		return h.cfg.Directory.DeleteBlock(ctx, org, id)
 	})
 }

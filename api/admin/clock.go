@@ -27,14 +27,14 @@ func (h *Handlers) readClock(req *web.Request) error {
 }
 
 // moveClock is PUT /sandbox/clock with body {"now": RFC 3339} or {"advance_seconds": N}. It
-// answers after everything due has been done. It is not a command, because it waits for all
+// responds after everything that became due has been done. It is not a command, because it waits for all
 // commands.
 func (h *Handlers) moveClock(req *web.Request) error {
 	body, err := req.Object()
 	if err != nil {
 		return err
 	}
-	h.moving.Lock() // advance_seconds counts from the end of the move before
+	h.moving.Lock() // advance_seconds counts from the end of the previous move
 	defer h.moving.Unlock()
 	to, err := h.requestedInstant(body)
 	if err == nil {
@@ -81,11 +81,11 @@ func (h *Handlers) requestedInstant(body []byte) (to time.Time, err error) {
 	return to, nil
 }
 
-// clockAnswer is the sandbox's clock.
-type clockAnswer struct {
+// clockResponse is the sandbox's clock.
+type clockResponse struct {
 	Now web.Instant `json:"now"`
 }
 
 func (h *Handlers) writeNow(req *web.Request) {
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, web.Marshal(clockAnswer{web.Instant(ledger.MicrosOf(h.cfg.Clock.Now()))}))
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, web.Marshal(clockResponse{web.Instant(ledger.MicrosOf(h.cfg.Clock.Now()))}))
 }

@@ -149,7 +149,7 @@ func (h *Handlers) readDelivery(req *web.Request) error {
 	return nil
 }
 
-// orNotFound answers a missing delivery like everything else that does not exist.
+// orNotFound turns the error for a missing delivery into the one for all other missing records.
 func orNotFound(err error) error {
 	if ledger.IsRefusal(err, ledger.NotFound) {
 		return web.NotFound()
@@ -162,7 +162,7 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	var org ledger.ID // the organization in the response, which is written only for a delivery found in it
+	var org ledger.ID // the organization of the delivery, once it was found; the response shows it
 	reply := writeReply[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *schema.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
 	return reply.run(h, req, func(ctx context.Context) (*notifier.Delivery, error) {
 		found, id, err := h.deliveryAt(req)
@@ -181,13 +181,13 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 // the terminal's parked deliveries immediately.
 func (h *Handlers) replayParked(req *web.Request) error {
 	reply := writeReply[int]{status: fiber.StatusOK, append: func(e *schema.Encoder, n int) { e.Integer("replayed", int64(n)) }}
-	return reply.in(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
+	return reply.runInOrganization(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
 		f, err := parseForm(req, "terminal_id", "from", "to")
 		if err != nil {
 			return 0, err
 		}
 		terminal := f.id("terminal_id")
-		if terminal == nil && !f.problems.About("terminal_id") {
+		if terminal == nil && !f.problems.HasField("terminal_id") {
 			f.problems.Add("terminal_id", "terminal_id is required")
 		}
 		from, until := max(0, f.instant("from")), f.until("to", h.cfg.Clock.Now())
@@ -216,8 +216,8 @@ func (f *form) until(name string, now time.Time) ledger.Micros {
 	return max(1, at)
 }
 
-// maxTestDeliveries bounds the test deliveries under way, because each takes as long as its
-// receiver.
+// maxTestDeliveries bounds the test deliveries under way, because each lasts until its receiver
+// responds.
 const maxTestDeliveries = 16
 
 // testDeliveries bounds the test deliveries under way.
@@ -225,8 +225,9 @@ type testDeliveries struct{ places chan struct{} }
 
 func newTestDeliveries(most int) *testDeliveries { return &testDeliveries{make(chan struct{}, most)} }
 
-// sendTestDelivery is POST /terminal/{id}/test-delivery: it sends one notification about no
-// transaction to the terminal's address, immediately. The response is 200 whatever the outcome.
+// sendTestDelivery is POST /terminal/{id}/test-delivery: it immediately sends the
+// terminal's address one notification, which is about no transaction. The response is 200 whether
+// or not it arrives.
 func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	t := h.testDeliveries
 	if err := noneOrObject(req.Request.Body()); err != nil {

@@ -54,10 +54,10 @@ func (f *form) textOrEmpty(name string) string {
 	return ""
 }
 
-// required reads a number that must be present and positive.
-func (f *form) required(name string) int64 {
+// requiredNumber reads a number that must be present and positive.
+func (f *form) requiredNumber(name string) int64 {
 	n := f.number(name)
-	if n <= 0 && !f.problems.About(name) {
+	if n <= 0 && !f.problems.HasField(name) {
 		f.problems.Add(name, name+" is required")
 	}
 	return n

@@ -40,18 +40,18 @@ func (f *form) refused(err error) error {
 	all := slices.Clone(f.problems)
 	if aboutFields {
 		for _, r := range decided {
-			if !all.About(r.Field) {
+			if !all.HasField(r.Field) {
 				all = append(all, r)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *ledger.Refusal) int { return f.place(a.Field) - f.place(b.Field) })
+	slices.SortStableFunc(all, func(a, b *ledger.Refusal) int { return f.position(a.Field) - f.position(b.Field) })
 	return all
 }
 
-// place returns the position in the form of a field, or of the field that contains it. Fields
+// position returns the position in the form of a field, or of the field that contains it. Fields
 // that the form does not list are last.
-func (f *form) place(field string) int {
+func (f *form) position(field string) int {
 	root, _, _ := strings.Cut(field, ".")
 	if at := slices.Index(f.order, root); at >= 0 {
 		return at

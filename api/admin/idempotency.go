@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// writeReply describes how one kind of write is answered. A repetition needs nothing else.
+// writeReply describes the response to one kind of write. A repeated request gets the same one.
 type writeReply[T any] struct {
 	status int
 	bare   bool // the fields are at the top level too

@@ -14,9 +14,9 @@ import (
 var (
 	showKey = fieldsOf(directory.APIKeys)
 
-	// showNewKey leaves out what no new key has.
+	// showNewKey writes the fields of a new key. It leaves out those that a new key can't have yet.
 	showNewKey = func(e *schema.Encoder, k *directory.APIKey) {
-		style := shown
+		style := adminStyle
 		style.JustCreated = true
 		e.Buf = directory.APIKeys.AppendFields(e.Buf, k, style)
 	}
@@ -41,7 +41,7 @@ func (h *Handlers) listKeys(req *web.Request) error {
 // second DELETE changes nothing.
 func (h *Handlers) revokeKey(req *web.Request) error {
 	reply := writeReply[*directory.APIKey]{status: fiber.StatusOK, append: showKey}
-	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error) {
+	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error) {
 		return h.cfg.Directory.RevokeAPIKey(ctx, org, id)
 	})
 }

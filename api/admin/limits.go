@@ -62,7 +62,7 @@ func (h *Handlers) patchLimit(req *web.Request) error {
 // DELETE changes nothing.
 func (h *Handlers) deleteLimit(req *web.Request) error {
 	reply := writeReply[*directory.Limit]{status: fiber.StatusOK, append: showLimit}
-	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
+	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
 		return h.cfg.Directory.PatchLimit(ctx, org, id, func(l *directory.Limit, _ *schema.Faults) { l.Active = false })
 	})
 }

@@ -16,7 +16,7 @@ var showPartner = fieldsOf(directory.Partners)
 // createPartner is POST /partners (specification, "Partner administration").
 func (h *Handlers) createPartner(req *web.Request) error {
 	reply := writeReply[*directory.Partner]{status: fiber.StatusCreated, bare: true, append: showPartner}
-	return reply.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
+	return reply.runInOrganization(h, req, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
 		f, err := parseRecordForm(req, directory.Partners)
 		if err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func (h *Handlers) readPartner(req *web.Request) error {
 // patchPartner is PATCH /partners/{id}.
 func (h *Handlers) patchPartner(req *web.Request) error {
 	reply := writeReply[*directory.Partner]{status: fiber.StatusOK, append: showPartner}
-	return reply.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
+	return reply.runOnPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		if _, found := h.cfg.Directory.Partner(org, number); !found {
 			return nil, web.NotFound()
 		}
@@ -78,7 +78,7 @@ func (h *Handlers) patchPartner(req *web.Request) error {
 // with its history. A second DELETE changes nothing.
 func (h *Handlers) deletePartner(req *web.Request) error {
 	reply := writeReply[*directory.Partner]{status: fiber.StatusOK, append: showPartner}
-	return reply.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
+	return reply.runOnPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		return h.cfg.Directory.PatchPartner(ctx, org, number, func(p *directory.Partner, _ *schema.Faults) { p.Active = false })
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// find looks up a record of an organization by its id.
-type find[T any] func(org, id ledger.ID) (*T, bool)
+// findByID looks up a record of an organization by its id.
+type findByID[T any] func(org, id ledger.ID) (*T, bool)
 
 // organizationAndID returns the request's organization and the id in its path.
 func (h *Handlers) organizationAndID(req *web.Request) (org, id ledger.ID, err error) {
@@ -42,12 +42,12 @@ func (h *Handlers) organizationAndPage(req *web.Request, known ...string) (org l
 }
 
 // recordAt returns the record in the path.
-func recordAt[T any](h *Handlers, req *web.Request, by find[T]) (*T, error) {
+func recordAt[T any](h *Handlers, req *web.Request, lookup findByID[T]) (*T, error) {
 	org, id, err := h.organizationAndID(req)
 	if err != nil {
 		return nil, err
 	}
-	record, found := by(org, id)
+	record, found := lookup(org, id)
 	if !found {
 		return nil, web.NotFound()
 	}
@@ -55,8 +55,8 @@ func recordAt[T any](h *Handlers, req *web.Request, by find[T]) (*T, error) {
 }
 
 // readRecord responds with the record in the path.
-func readRecord[T any](h *Handlers, req *web.Request, by find[T], appendRecord func(*schema.Encoder, *T)) error {
-	record, err := recordAt(h, req, by)
+func readRecord[T any](h *Handlers, req *web.Request, lookup findByID[T], appendRecord func(*schema.Encoder, *T)) error {
+	record, err := recordAt(h, req, lookup)
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func writeRows[T any](req *web.Request, appendRow func(*schema.Encoder, T)) func
 	}
 }
 
-// in is run for a change in the request's organization.
-func (reply writeReply[T]) in(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID) (T, error)) error {
+// runInOrganization is run for a change in the request's organization.
+func (reply writeReply[T]) runInOrganization(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID) (T, error)) error {
 	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
 		org, err := req.Organization(h.cfg.Directory)
 		if err != nil {
@@ -92,8 +92,8 @@ func (reply writeReply[T]) in(h *Handlers, req *web.Request, do func(ctx context
 	})
 }
 
-// at is run for a change of the record in the path.
-func (reply writeReply[T]) at(h *Handlers, req *web.Request, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
+// runOnRecord is run for a change of the record in the path.
+func (reply writeReply[T]) runOnRecord(h *Handlers, req *web.Request, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
 	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
 		org, id, err := h.organizationAndID(req)
 		if err != nil {
@@ -103,9 +103,8 @@ func (reply writeReply[T]) at(h *Handlers, req *web.Request, do func(ctx context
 	})
 }
 
-// atPartner is run for a change of the partner in the path, or of a record that belongs to the
-// partner.
-func (reply writeReply[T]) atPartner(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
+// runOnPartner is run for a change of the partner in the path, or of one of the partner's records.
+func (reply writeReply[T]) runOnPartner(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
 	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
 		org, number, err := h.organizationAndNumber(req)
 		if err != nil {

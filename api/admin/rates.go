@@ -17,7 +17,7 @@ func (h *Handlers) putRate(req *web.Request) error {
 	return createRecord(h, req, reply, directory.Rates, h.cfg.Directory.PutRate)
 }
 
-// listRates is GET /rates, ordered by the time of each pair's first rate, latest first.
+// listRates is GET /rates: the pairs, ordered by the time of their first rate, latest first.
 func (h *Handlers) listRates(req *web.Request) error {
 	org, p, err := h.organizationAndPage(req)
 	if err != nil {
@@ -26,8 +26,8 @@ func (h *Handlers) listRates(req *web.Request) error {
 	return writeRows(req, showRate)(h.cfg.Directory.ListRates(org, p))
 }
 
-// currency reads the code of a currency that transactions accept. The refusal of another one
-// has the specification's words; a number is quoted as it was sent.
+// currency reads the code of a currency that transactions accept. The refusal of any other
+// value has the specification's wording; a number is quoted as it was sent.
 func (f *form) currency(name string) money.Currency {
 	value := web.Member(f.object, name)
 	if value == nil {

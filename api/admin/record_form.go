@@ -14,7 +14,7 @@ import (
 type recordForm[R any] struct {
 	*form
 	columns *schema.Type[R]
-	input   schema.Input // what the record's columns may take, without passwords; it does not alias the body
+	input   schema.Input // the members that requests may set, without passwords; it does not alias the body
 }
 
 // parseRecordForm reads the fields of a body by the columns of a record type.
@@ -26,7 +26,7 @@ func parseRecordForm[R any](req *web.Request, columns *schema.Type[R]) (*recordF
 	return readColumns(f, columns), nil
 }
 
-// readColumns takes the members of a form that a record's columns may take.
+// readColumns selects the members of a form that requests may set in a record.
 func readColumns[R any](f *form, columns *schema.Type[R]) *recordForm[R] {
 	for _, c := range columns.Requested() {
 		f.order = append(f.order, c.Name)
@@ -54,24 +54,24 @@ func (f *recordForm[R]) draft() R {
 	return *r
 }
 
-// change returns the change that the request asks for. It adds the faults of reading it, so
-// that they are reported with those of the record.
+// change returns the change that the request asks for. It includes the faults found while
+// reading the body, so that they are reported together with those of the record.
 func (f *recordForm[R]) change() schema.Change[R] {
 	return func(r *R, faults *schema.Faults) { f.columns.Patch(f.input, r, faults) }
 }
 
-// shown is how the administration shows records. What only the writer knows is left as a gap in
-// a reply that is stored with an idempotency key.
-var shown = schema.Style{Unbooked: instantGap, Unnumbered: seqGap}
+// adminStyle is how the administration shows records. A reply that is stored with an idempotency
+// key has gaps for the values that only the writer knows.
+var adminStyle = schema.Style{Unbooked: instantGap, Unnumbered: seqGap}
 
 // fieldsOf returns the function that writes the fields of a record.
 func fieldsOf[R any](columns *schema.Type[R]) func(*schema.Encoder, *R) {
-	return func(e *schema.Encoder, r *R) { e.Buf = columns.AppendFields(e.Buf, r, shown) }
+	return func(e *schema.Encoder, r *R) { e.Buf = columns.AppendFields(e.Buf, r, adminStyle) }
 }
 
 // createRecord adds a record to the request's organization.
 func createRecord[R any](h *Handlers, req *web.Request, reply writeReply[*R], columns *schema.Type[R], create func(ctx context.Context, org ledger.ID, draft R) (*R, error)) error {
-	return reply.in(h, req, func(ctx context.Context, org ledger.ID) (*R, error) {
+	return reply.runInOrganization(h, req, func(ctx context.Context, org ledger.ID) (*R, error) {
 		f, err := parseRecordForm(req, columns)
 		if err != nil {
 			return nil, err
@@ -82,9 +82,9 @@ func createRecord[R any](h *Handlers, req *web.Request, reply writeReply[*R], co
 }
 
 // patchRecord changes the record in the path.
-func patchRecord[R any](h *Handlers, req *web.Request, reply writeReply[*R], columns *schema.Type[R], by find[R], patch func(ctx context.Context, org, id ledger.ID, change schema.Change[R]) (*R, error)) error {
-	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*R, error) {
-		if _, found := by(org, id); !found {
+func patchRecord[R any](h *Handlers, req *web.Request, reply writeReply[*R], columns *schema.Type[R], lookup findByID[R], patch func(ctx context.Context, org, id ledger.ID, change schema.Change[R]) (*R, error)) error {
+	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*R, error) {
+		if _, found := lookup(org, id); !found {
 			return nil, web.NotFound()
 		}
 		f, err := parseRecordForm(req, columns)

@@ -29,7 +29,7 @@ type Config struct {
 
 	// Backup begins a backup, full or as an increment since another one, and returns it as a
 	// stream that the reader closes; nil: the route is missing. Errors that are a
-	// *ledger.Refusal are answered as such.
+	// *ledger.Refusal get the refusal's HTTP status.
 	Backup func(since *BackupBase) (io.ReadCloser, error)
 
 	// Advance moves the manual clock; nil: there is no manual clock and no route to it.

@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// newSession answers a login. Only this response shows the token.
+// newSession is the response to a login, the only one that shows the token.
 type newSession struct {
 	Token   string      `json:"token"`
 	Expires web.Instant `json:"expires_at"`
@@ -41,13 +41,13 @@ func (h *Handlers) logIn(req *web.Request) error {
 	login, pass := f.text("login"), f.password("pass")
 	defer clear(pass)
 	switch {
-	case login == nil && !f.problems.About("login"), login != nil && *login == "":
+	case login == nil && !f.problems.HasField("login"), login != nil && *login == "":
 		f.problems.Add("login", "login is required")
 	case login != nil && utf8.RuneCountInString(*login) > directory.MaxText:
 		f.problems.Add("login", "login is longer than "+strconv.Itoa(directory.MaxText)+" characters")
 	}
 	switch {
-	case len(pass) == 0 && !f.problems.About("pass"):
+	case len(pass) == 0 && !f.problems.HasField("pass"):
 		f.problems.Add("pass", "pass is required")
 	case len(pass) > directory.MaxPass:
 		f.problems.Add("pass", "pass is longer than "+strconv.Itoa(directory.MaxPass)+" bytes")
@@ -68,8 +68,9 @@ func (h *Handlers) logIn(req *web.Request) error {
 	return nil
 }
 
-// loginRefusal answers a login that was tried too often with its waiting time, and refuses an
-// address with too many concurrent attempts.
+// loginRefusal returns the refusal of a failed login: RateLimited if its address has too many
+// concurrent attempts, or if the login was tried too often. In the latter case the response also
+// has the waiting time.
 func loginRefusal(req *web.Request, err error) error {
 	if errors.Is(err, directoryactor.ErrCrowded) {
 		return ledger.Refuse("admin.logIn", web.RateLimited, "too many attempts to log in at once")

@@ -32,7 +32,7 @@ var settlement = writeReply[*directory.Settlement]{status: fiber.StatusCreated, 
 // settlePartner is POST /partners/{id}/settlements
 // {direction,amount,currency,network?,env,reference}.
 func (h *Handlers) settlePartner(req *web.Request) error {
-	return settlement.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
+	return settlement.runOnPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
 		f, err := parseForm(req, "direction", "amount", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
@@ -48,7 +48,7 @@ func (h *Handlers) settlePartner(req *web.Request) error {
 // settleProvider is POST /terminal/{id}/settlements
 // {gross,fee,currency,network?,env,reference}.
 func (h *Handlers) settleProvider(req *web.Request) error {
-	return settlement.at(h, req, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
+	return settlement.runOnRecord(h, req, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
 		f, err := parseForm(req, "gross", "fee", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err

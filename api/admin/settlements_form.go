@@ -16,7 +16,7 @@ func (f *form) settlement(amount string) directory.SettlementDraft {
 	}
 }
 
-// isOutward tells whether the money goes out.
+// isOutward reads a direction: true for money that goes out.
 func (f *form) isOutward(name string) bool {
 	switch text := f.text(name); {
 	case text != nil && (*text == directory.Inward || *text == directory.Outward):

@@ -43,7 +43,7 @@ func (h *Handlers) patchTerminal(req *web.Request) error {
 // is routed to it, and stays in the list. A second DELETE changes nothing.
 func (h *Handlers) deleteTerminal(req *web.Request) error {
 	reply := writeReply[*directory.Terminal]{status: fiber.StatusOK, append: showTerminal}
-	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
+	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
 		return h.cfg.Directory.PatchTerminal(ctx, org, id, func(t *directory.Terminal, _ *schema.Faults) { t.Active = false })
 	})
 }

@@ -36,7 +36,7 @@ var showUser = fieldsOf(directory.Users)
 // createUser is POST /users.
 func (h *Handlers) createUser(req *web.Request) error {
 	reply := writeReply[*directory.User]{status: fiber.StatusCreated, append: showUser}
-	return reply.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
+	return reply.runInOrganization(h, req, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
 		f, err := parseRecordForm(req, directory.Users)
 		if err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func (h *Handlers) readUser(req *web.Request) error {
 // patchUser is PATCH /users/{id}.
 func (h *Handlers) patchUser(req *web.Request) error {
 	reply := writeReply[*directory.User]{status: fiber.StatusOK, append: showUser}
-	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
+	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		if _, found := h.cfg.Directory.User(org, id); !found {
 			return nil, web.NotFound()
 		}
@@ -86,7 +86,7 @@ func (h *Handlers) patchUser(req *web.Request) error {
 // DELETE changes nothing.
 func (h *Handlers) deleteUser(req *web.Request) error {
 	reply := writeReply[*directory.User]{status: fiber.StatusOK, append: showUser}
-	return reply.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
+	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		return h.cfg.Directory.PatchUser(ctx, org, id, func(u *directory.User, _ *schema.Faults) { u.Active = false }, nil)
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// FuzzWorkOfABody reads a body as each of the administration's forms.
-func FuzzWorkOfABody(f *testing.F) {
+// FuzzFormParsingIsLinear reads a body as each of the administration's forms.
+func FuzzFormParsingIsLinear(f *testing.F) {
 	worktest.Add(f, [3]string{`{"login":"`, `\n`, `"}`}, [3]string{`{"overdraft_limit":[`, `{},`, `{}]}`}, [3]string{`{"roles":[`, `"\"",`, `1]}`},
 		[3]string{`{"params":{"type":"payment","txid":"`, `\u0061`, `"}}`}, [3]string{`{"merchant_meta":{"a":[`, `[],`, `{}]}}`}, [3]string{`{`, ` `, `}`})
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {

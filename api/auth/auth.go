@@ -11,14 +11,14 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Directory answers from the directory as of one moment after the last synced change;
+// Directory looks up records of the directory, in its state after the last synced change;
 // *actors/directory.Service is one.
 type Directory interface {
 	// Authenticate finds an API key in the organization by the SHA-256 of its value. It takes
 	// the same time whether or not the key exists. ok is false if the key is unknown, revoked or
 	// expired.
 	Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool)
-	// Session finds a session in the organization by its token, and counts as a use of the
+	// Session finds a session in the organization by its token, and records a use of the
 	// session. ok is false if the session is unknown or has ended.
 	Session(org ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool)
 	// Partner finds a partner of the organization by its number.
@@ -57,7 +57,7 @@ type Authenticator struct {
 	Clock     clock.Clock
 }
 
-// unauthorized returns the one refusal for invalid credentials, whatever is wrong with them.
+// unauthorized returns the refusal for invalid credentials. It is the same for every fault.
 func unauthorized() *ledger.Refusal {
 	return ledger.Refuse("auth", ledger.Unauthorized, "unauthorized")
 }
@@ -149,14 +149,14 @@ func (a *Authenticator) LedgerReader(c *Credentials, roles ...directory.Role) (P
 }
 
 // Session authenticates a person with one of the roles. A partner's key and the administration
-// token get Forbidden, because they are not persons. A session that only acts as a partner that
-// is deactivated gets Forbidden too.
+// token get Forbidden, because they are not persons. A session whose only role is to act for a
+// deactivated partner gets Forbidden too.
 func (a *Authenticator) Session(c *Credentials, roles ...directory.Role) (Principal, error) {
 	return a.person(c, false, roles)
 }
 
 // SessionToEnd authenticates a person who ends the session. It is Session, except that it also
-// admits a session that acts as a partner that is deactivated.
+// admits a session of a deactivated partner.
 func (a *Authenticator) SessionToEnd(c *Credentials, roles ...directory.Role) (Principal, error) {
 	return a.person(c, true, roles)
 }

@@ -22,19 +22,19 @@ var (
 	from  = netip.MustParseAddr("203.0.113.9")
 )
 
-// people is a Directory that records the calls.
-type people struct {
-	asked   []string
-	partner directory.Partner
-	status  directory.OrgStatus
-	role    directory.Role
-	gone    bool // the partner is gone
+// recordingDirectory is a Directory that records the calls.
+type recordingDirectory struct {
+	asked          []string
+	partner        directory.Partner
+	status         directory.OrgStatus
+	role           directory.Role
+	partnerMissing bool // the partner does not exist
 }
 
-func (p *people) note(what string) { p.asked = append(p.asked, what) }
+func (p *recordingDirectory) note(what string) { p.asked = append(p.asked, what) }
 
 // Authenticate implements auth.Directory.
-func (p *people) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
+func (p *recordingDirectory) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
 	p.note("key")
 	if org != here || string(key) != "mzk_good" {
 		return nil, nil, false
@@ -43,7 +43,7 @@ func (p *people) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *di
 }
 
 // Session implements auth.Directory.
-func (p *people) Session(org ledger.ID, token []byte, _ ledger.Micros) (*directory.Session, bool) {
+func (p *recordingDirectory) Session(org ledger.ID, token []byte, _ ledger.Micros) (*directory.Session, bool) {
 	p.note("session")
 	if org != here || string(token) != "mzs_good" {
 		return nil, false
@@ -52,19 +52,19 @@ func (p *people) Session(org ledger.ID, token []byte, _ ledger.Micros) (*directo
 }
 
 // Partner implements auth.Directory.
-func (p *people) Partner(org ledger.ID, number int64) (*directory.Partner, bool) {
+func (p *recordingDirectory) Partner(org ledger.ID, number int64) (*directory.Partner, bool) {
 	p.note("partner")
-	return &p.partner, org == here && number == p.partner.Number && !p.gone
+	return &p.partner, org == here && number == p.partner.Number && !p.partnerMissing
 }
 
 // AdminToken implements auth.Directory.
-func (p *people) AdminToken(token []byte) bool {
+func (p *recordingDirectory) AdminToken(token []byte) bool {
 	p.note("admin")
 	return string(token) == "mza_good"
 }
 
 // Organization implements auth.Directory.
-func (p *people) Organization(id ledger.ID) (*directory.Organization, bool) {
+func (p *recordingDirectory) Organization(id ledger.ID) (*directory.Organization, bool) {
 	p.note("organization")
 	if id != here {
 		return nil, false
@@ -72,8 +72,8 @@ func (p *people) Organization(id ledger.ID) (*directory.Organization, bool) {
 	return &directory.Organization{ID: id, Status: p.status}, true
 }
 
-func newAuthenticator() (*auth.Authenticator, *people) {
-	p := &people{partner: directory.Partner{Number: 7, Active: true}, status: directory.Active, role: directory.Auditor}
+func newAuthenticator() (*auth.Authenticator, *recordingDirectory) {
+	p := &recordingDirectory{partner: directory.Partner{Number: 7, Active: true}, status: directory.Active, role: directory.Auditor}
 	return &auth.Authenticator{Directory: p, Clock: clock.NewManual(time.Unix(0, 0))}, p
 }
 
@@ -87,12 +87,12 @@ func code(err error) ledger.Code {
 
 func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
 	good := auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(here.String()), Source: from}
-	nothing := func(*people) {}
+	nothing := func(*recordingDirectory) {}
 	elsewhere := netip.MustParsePrefix("192.0.2.0/24")
 	steps := []string{"key", "organization"}
 	for name, c := range map[string]struct {
 		change func(*auth.Credentials)
-		people func(*people)
+		setUp  func(*recordingDirectory)
 		want   ledger.Code
 	}{
 		"good":                   {func(*auth.Credentials) {}, nothing, ""},
@@ -102,15 +102,15 @@ func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
 		"malformed organization": {func(c *auth.Credentials) { c.Organization = []byte("x") }, nothing, ledger.Unauthorized},
 		"other organization":     {func(c *auth.Credentials) { c.Organization = []byte(there.String()) }, nothing, ledger.Unauthorized},
 		"braces":                 {func(c *auth.Credentials) { c.Organization = []byte("{" + here.String() + "}") }, nothing, ledger.Unauthorized},
-		"inactive organization":  {func(*auth.Credentials) {}, func(p *people) { p.status = directory.Maintenance }, ledger.Unauthorized},
-		"source address":         {func(*auth.Credentials) {}, func(p *people) { p.partner.Sources = []netip.Prefix{elsewhere} }, ledger.Unauthorized},
-		"deactivated, elsewhere": {func(*auth.Credentials) {}, func(p *people) { p.partner.Active, p.partner.Sources = false, []netip.Prefix{elsewhere} }, ledger.Unauthorized},
-		"deactivated":            {func(*auth.Credentials) {}, func(p *people) { p.partner.Active = false }, ledger.Forbidden},
+		"inactive organization":  {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.status = directory.Maintenance }, ledger.Unauthorized},
+		"source address":         {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Sources = []netip.Prefix{elsewhere} }, ledger.Unauthorized},
+		"deactivated, elsewhere": {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active, p.partner.Sources = false, []netip.Prefix{elsewhere} }, ledger.Unauthorized},
+		"deactivated":            {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active = false }, ledger.Forbidden},
 	} {
 		g, p := newAuthenticator()
 		credentials := good
 		c.change(&credentials)
-		c.people(p)
+		c.setUp(p)
 		who, err := g.PartnerKey(&credentials)
 		if code(err) != c.want || (err == nil) != (who.Partner != nil) || (err == nil) != (who.Org == here) {
 			t.Errorf("%s: %+v, %v", name, who, err)

@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Written by hand: the answer to each kind of caller on each kind of route with sessions.
+// Written by hand: the response to each kind of caller on each kind of route with sessions.
 // Empty: admitted.
 func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 	const in, no, not ledger.Code = "", ledger.Forbidden, ledger.Unauthorized
@@ -58,16 +58,16 @@ func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 func TestPartnerSessionIsRefusedInTheSameCasesAsItsKey(t *testing.T) {
 	every := []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}
 	for name, c := range map[string]struct {
-		change func(*people)
+		change func(*recordingDirectory)
 		want   ledger.Code
 	}{
-		"as it is": {func(*people) {}, ""},
-		"deactivated and from nowhere": {func(p *people) {
+		"as it is": {func(*recordingDirectory) {}, ""},
+		"deactivated and from nowhere": {func(p *recordingDirectory) {
 			p.partner.Active, p.partner.Sources = false, []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 		}, ledger.Unauthorized},
-		"deactivated":   {func(p *people) { p.partner.Active = false }, ledger.Forbidden},
-		"from nowhere":  {func(p *people) { p.partner.Sources = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} }, ledger.Unauthorized},
-		"of no partner": {func(p *people) { p.partner.Number = 0; p.gone = true }, ledger.Unauthorized},
+		"deactivated":   {func(p *recordingDirectory) { p.partner.Active = false }, ledger.Forbidden},
+		"from nowhere":  {func(p *recordingDirectory) { p.partner.Sources = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} }, ledger.Unauthorized},
+		"of no partner": {func(p *recordingDirectory) { p.partner.Number = 0; p.partnerMissing = true }, ledger.Unauthorized},
 	} {
 		for as, enter := range map[string]func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error){
 			"a partner's reading": (*auth.Authenticator).PartnerKeyOrSession,
@@ -93,17 +93,17 @@ func TestPartnerSessionIsRefusedInTheSameCasesAsItsKey(t *testing.T) {
 func TestDeactivatedPartnerCanLogOut(t *testing.T) {
 	elsewhere := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	for name, c := range map[string]struct {
-		change func(*people)
+		change func(*recordingDirectory)
 		bearer string
 		want   ledger.Code
 	}{
-		"as it is":                     {func(*people) {}, "mzs_good", ""},
-		"deactivated":                  {func(p *people) { p.partner.Active = false }, "mzs_good", ""},
-		"from nowhere":                 {func(p *people) { p.partner.Sources = elsewhere }, "mzs_good", ledger.Unauthorized},
-		"deactivated and from nowhere": {func(p *people) { p.partner.Active, p.partner.Sources = false, elsewhere }, "mzs_good", ledger.Unauthorized},
-		"of no partner":                {func(p *people) { p.partner.Number = 0; p.gone = true }, "mzs_good", ledger.Unauthorized},
-		"a session that is over":       {func(*people) {}, "mzs_bad", ledger.Unauthorized},
-		"the administration token":     {func(*people) {}, "mza_good", ledger.Forbidden},
+		"as it is":                     {func(*recordingDirectory) {}, "mzs_good", ""},
+		"deactivated":                  {func(p *recordingDirectory) { p.partner.Active = false }, "mzs_good", ""},
+		"from nowhere":                 {func(p *recordingDirectory) { p.partner.Sources = elsewhere }, "mzs_good", ledger.Unauthorized},
+		"deactivated and from nowhere": {func(p *recordingDirectory) { p.partner.Active, p.partner.Sources = false, elsewhere }, "mzs_good", ledger.Unauthorized},
+		"of no partner":                {func(p *recordingDirectory) { p.partner.Number = 0; p.partnerMissing = true }, "mzs_good", ledger.Unauthorized},
+		"a session that is over":       {func(*recordingDirectory) {}, "mzs_bad", ledger.Unauthorized},
+		"the administration token":     {func(*recordingDirectory) {}, "mza_good", ledger.Forbidden},
 	} {
 		g, p := newAuthenticator()
 		p.role = directory.PartnerRole

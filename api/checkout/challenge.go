@@ -20,7 +20,7 @@ import (
 type Challenges interface {
 	// Challenge returns the content of the page.
 	Challenge(terminal, reference ledger.ID, token string) (simulator.Challenge, error)
-	// Decide records the payer's answer. It returns the address to which the payer goes, and the
+	// Decide records the payer's decision. It returns the address to which the payer goes, and the
 	// organization of the charge.
 	Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error)
 }
@@ -94,8 +94,8 @@ func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
 	return h.sendPage(req, fiber.StatusOK, "", p)
 }
 
-// simulated returns the buttons of the simulator's challenge; nil for another provider.
-func (h *Handlers) simulated(a *payment.Action) *page.Simulated {
+// simulatedButtons returns the buttons of the simulator's challenge; nil for another provider.
+func (h *Handlers) simulatedButtons(a *payment.Action) *page.Simulated {
 	query, ours := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)
 	if h.cfg.Challenges == nil || !ours || err != nil {
@@ -108,7 +108,7 @@ func (h *Handlers) simulated(a *payment.Action) *page.Simulated {
 	return b
 }
 
-// noChallenge answers for a challenge that cannot be shown.
+// noChallenge responds with a page if the challenge cannot be shown.
 func (h *Handlers) noChallenge(req *web.Request, err error) error {
 	if errors.Is(err, simulator.ErrNoChallenge) {
 		return h.notice(req, fiber.StatusNotFound, "", page.NotFound)

@@ -44,7 +44,7 @@ func readForm(contentType, body []byte) (f *formFields, status int) {
 	}
 	f = &formFields{buf: make([]byte, 0, len(body))}
 	for pair := range bytes.SplitSeq(body, []byte{'&'}) {
-		if len(pair) > 0 && !f.take(pair) {
+		if len(pair) > 0 && !f.addPair(pair) {
 			f.wipe()
 			return nil, fiber.StatusBadRequest
 		}
@@ -62,7 +62,7 @@ func isForm(contentType []byte) bool {
 	return !more || strings.EqualFold(name, "charset") && strings.EqualFold(strings.Trim(charset, `"`), "utf-8")
 }
 
-func (f *formFields) take(pair []byte) bool {
+func (f *formFields) addPair(pair []byte) bool {
 	if len(f.fields) == maxFormFields {
 		return false
 	}

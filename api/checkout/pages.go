@@ -23,8 +23,8 @@ type Payers interface {
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Current returns the transaction after its provider has renewed an expired action.
 	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
-	// Returned reports that the payer came back from the provider. It is no error if there was
-	// nothing to do there.
+	// Returned reports that the payer came back from the provider. There is no error if the
+	// payer had nothing to do there.
 	Returned(org, id ledger.ID) (paymentactor.Result, error)
 	// Continue adds a card to a hosted transaction. The error is NotContinuable if the
 	// transaction does not wait for one.
@@ -43,38 +43,38 @@ const postedParam = "posted"
 
 // visit is a payer who has shown the token of a transaction.
 type visit struct {
-	org, id ledger.ID
-	token   string
-	late    bool // the token has expired
-	posted  bool // the payer comes from a form
-	lang    string
+	org, id  ledger.ID
+	token    string
+	expired  bool // the token has expired
+	fromForm bool // the payer comes from a form
+	lang     string
 }
 
 // path returns the path of the transaction's page with the payer's token.
 func (v *visit) path() string { return payerpage.PathOf(v.id, "", v.token) }
 
 // checkToken checks the token. An unknown id, a forged token and a missing one get the same
-// answer.
+// response.
 func (h *Handlers) checkToken(req *web.Request) (v visit, ok bool) {
 	args := req.QueryArgs()
-	v.token, v.posted = string(args.Peek(payerpage.TokenParam)), args.Has(postedParam)
+	v.token, v.fromForm = string(args.Peek(payerpage.TokenParam)), args.Has(postedParam)
 	var err error
 	if v.id, err = web.ParseID(req.Parameter("id")); err != nil {
 		return v, false
 	}
 	v.org, err = h.cfg.Pages.Open(v.id, v.token, h.cfg.Clock.Now())
-	v.late = err == payerpage.ErrExpired
-	return v, err == nil || v.late
+	v.expired = err == payerpage.ErrExpired
+	return v, err == nil || v.expired
 }
 
-// openVisit is checkToken for pages that expire with the token. If ok is false, the request has
-// been answered.
+// openVisit is checkToken for pages that expire with the token. If ok is false, the response has
+// been written.
 func (h *Handlers) openVisit(req *web.Request) (v visit, ok bool, err error) {
 	v, ok = h.checkToken(req)
 	switch {
 	case !ok:
 		return v, false, h.notice(req, fiber.StatusNotFound, "", page.NotFound)
-	case v.late:
+	case v.expired:
 		return v, false, h.notice(req, fiber.StatusGone, "", page.Gone)
 	}
 	return v, true, nil
@@ -95,7 +95,7 @@ func (h *Handlers) showPage(req *web.Request) error {
 	switch {
 	case err != nil:
 		return h.sendError(req, &v, err)
-	case away != "" && v.posted && !strings.HasPrefix(away, h.cfg.Pages.Base+"/"):
+	case away != "" && v.fromForm && !strings.HasPrefix(away, h.cfg.Pages.Base+"/"):
 		next = page.Leaving{Order: h.orderOf(v.org, result.Record), Next: v.path()}
 	case away != "":
 		return h.redirect(req, away)
@@ -230,7 +230,7 @@ func (h *Handlers) returnPayer(req *web.Request) error {
 		return h.notice(req, fiber.StatusNotFound, "", page.NotFound)
 	}
 	ask := h.cfg.Payers.Returned
-	if v.late || req.Request.Header.IsHead() {
+	if v.expired || req.Request.Header.IsHead() {
 		ask = h.cfg.Payers.Find
 	}
 	result, err := ask(v.org, v.id)
@@ -241,7 +241,7 @@ func (h *Handlers) returnPayer(req *web.Request) error {
 	switch {
 	case back != "":
 		return h.redirect(req, back)
-	case v.late:
+	case v.expired:
 		return h.notice(req, fiber.StatusGone, h.langOf(v.org, result.Record), page.Gone)
 	}
 	return h.redirect(req, v.path())

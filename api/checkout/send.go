@@ -62,13 +62,13 @@ func (h *Handlers) notice(req *web.Request, status int, lang string, n page.Noti
 	return h.sendPage(req, status, lang, n)
 }
 
-// sendError answers an error with a page. Status and log are those of other routes. After a
-// deadline the page says that the link has expired.
+// sendError responds to an error with a page. Status and log are the same as on other routes. After
+// a deadline the page says that the link has expired.
 func (h *Handlers) sendError(req *web.Request, v *visit, err error) error {
 	if codeOf(err) == ledger.Expired {
 		return h.notice(req, fiber.StatusGone, v.lang, page.TooLate)
 	}
-	h.cfg.Errors.Answer(req, err)
+	h.cfg.Errors.Respond(req, err)
 	status := req.Response.StatusCode()
 	switch status {
 	case fiber.StatusNotFound:

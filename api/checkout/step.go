@@ -86,7 +86,7 @@ var errAddress = errors.New("the provider's address for the payer is not a web a
 
 // step returns the payer's next step: a page, or an address to go to. The error is errAddress,
 // or the refusal Expired if the payer can't act any more.
-func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, away string, err error) {
+func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, redirectTo string, err error) {
 	r := result.Record
 	order := h.orderOf(v.org, r)
 	now := ledger.MicrosOf(h.cfg.Clock.Now())
@@ -116,7 +116,7 @@ func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, 
 
 // providerPage returns the payer's next step at the provider: the provider's address for such
 // pages, its form, or the address that it has published.
-func (h *Handlers) providerPage(a *payment.Action, order page.Order) (next page.Page, away string, err error) {
+func (h *Handlers) providerPage(a *payment.Action, order page.Order) (next page.Page, redirectTo string, err error) {
 	target := a.Page
 	if target == "" {
 		target = a.URL
@@ -127,9 +127,9 @@ func (h *Handlers) providerPage(a *payment.Action, order page.Order) (next page.
 	case a.Page != "":
 		return nil, target, nil
 	case a.Method == "post":
-		return page.Forward{Order: order, Target: target, Fields: hiddenOf(a.Params)}, "", nil
+		return page.Forward{Order: order, Target: target, Fields: hiddenFields(a.Params)}, "", nil
 	}
-	return nil, withParams(target, hiddenOf(a.Params)), nil
+	return nil, withParams(target, hiddenFields(a.Params)), nil
 }
 
 // signatureOf returns the page with the payload to sign and the remaining time.
@@ -153,7 +153,7 @@ func (h *Handlers) signatureOf(v *visit, r *record) page.Signature {
 func (h *Handlers) scanOf(v *visit, r *record) (page.Scan, error) {
 	a := r.Action
 	p := page.Scan{Order: h.orderOf(v.org, r), Self: h.actionPage(v, r), Deposit: a.Deposit, Left: h.timeLeft(a.Until)}
-	if p.Simulated = h.simulated(a); p.Simulated == nil && h.mayLeadTo(a.Page) {
+	if p.Simulated = h.simulatedButtons(a); p.Simulated == nil && h.mayLeadTo(a.Page) {
 		p.Link = a.Page
 	}
 	var err error
@@ -172,8 +172,8 @@ func (h *Handlers) actionPage(v *visit, r *record) string {
 	return h.cfg.Pages.Path(v.org, v.id, "", r.Action.Until.Time().Add(payerpage.Lifetime))
 }
 
-// hiddenOf returns the parameters of an action, ordered by name.
-func hiddenOf(object []byte) (fields []page.Field) {
+// hiddenFields returns the parameters of an action, ordered by name.
+func hiddenFields(object []byte) (fields []page.Field) {
 	if !web.IsObject(object) {
 		return nil
 	}

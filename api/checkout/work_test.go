@@ -6,7 +6,7 @@ import (
 	"mizan/api/web/worktest"
 )
 
-func FuzzWorkOfAForm(f *testing.F) {
+func FuzzPageFormParsingIsLinear(f *testing.F) {
 	worktest.Add(f, [3]string{"a=", "%41", "&b=1"}, [3]string{"", "a&", ""}, [3]string{"cardnumber=4242", " ", ""}, [3]string{"", "&", "a=1"}, [3]string{"", "+", "="})
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {
 		body := worktest.Repeated(head, piece, tail, 32<<10)

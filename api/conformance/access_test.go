@@ -11,8 +11,8 @@ import (
 
 const unauthorized = `{"error":"unauthorized"}`
 
-// sameBut returns a header without the fields that differ from answer to answer.
-func sameBut(h http.Header, names ...string) string {
+// withoutFields returns a header without the named fields, which differ from response to response.
+func withoutFields(h http.Header, names ...string) string {
 	h = h.Clone()
 	for _, name := range names {
 		h.Del(name)
@@ -47,9 +47,9 @@ func TestUnauthorizedResponseGivesNoReason(t *testing.T) {
 				first = a
 			}
 			if a.status != 401 || a.body != unauthorized {
-				t.Errorf("%s: %s answered %d %s", name, a.called, a.status, a.body)
+				t.Errorf("%s: %s responded %d %s", name, a.called, a.status, a.body)
 			}
-			if sameBut(a.header, "Date", "X-Request-Id") != sameBut(first.header, "Date", "X-Request-Id") {
+			if withoutFields(a.header, "Date", "X-Request-Id") != withoutFields(first.header, "Date", "X-Request-Id") {
 				t.Errorf("%s: %s has the headers %v, want those of others, %v", name, a.called, a.header, first.header)
 			}
 		}
@@ -87,7 +87,7 @@ func TestDeactivatedPartnerIs403(t *testing.T) {
 		m.get(transactions), m.get(transactions + "/" + id), m.send(payment(good)), m.refund(id, ""), m.commit(id, ""), m.get(v1 + "/balances"),
 	} {
 		if a.status != 403 || a.at("error") != "forbidden" {
-			t.Errorf("%s answered %d %s", a.called, a.status, a.body)
+			t.Errorf("%s responded %d %s", a.called, a.status, a.body)
 		}
 	}
 	admin(t).patch(v1+"/partners/"+m.number, `{"active":true}`).want(200)
@@ -99,7 +99,7 @@ func TestAdministrationTakesTheAdminTokenOnly(t *testing.T) {
 	admin(t).get(v1 + "/partners").want(200)
 	for _, c := range []caller{sandboxMerchant(t).caller, anyone(t), bearer(t, "mza_nobody")} {
 		if r := c.get(v1 + "/partners"); r.status != 401 {
-			t.Errorf("%s answered %d %s", r.called, r.status, r.body)
+			t.Errorf("%s responded %d %s", r.called, r.status, r.body)
 		}
 	}
 	bearer(t, s.SessionToken).get(v1 + "/partners").want(403)

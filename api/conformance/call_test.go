@@ -76,14 +76,14 @@ func (c caller) do(method, path string, body any) *response {
 		c.t.Errorf("%s %s: %v\n%s", method, path, err, sandbox.server.Stderr())
 		return &response{t: c.t, called: method + " " + path}
 	}
-	if quoted := quotes(string(got.Body)); quoted != "" {
+	if quoted := quotedCard(string(got.Body)); quoted != "" {
 		c.t.Errorf("%s %s answers with the card number %s", method, path, quoted)
 	}
 	return &response{c.t, got.Status, got.Header, string(got.Body), method + " " + path}
 }
 
-// quotes returns a card number of these tests that a text contains; empty if there is none.
-func quotes(text string) string {
+// quotedCard returns a card number of these tests that a text contains; empty if there is none.
+func quotedCard(text string) string {
 	for _, number := range canaries {
 		if strings.Contains(text, number) {
 			return number
@@ -100,20 +100,20 @@ func (c caller) patch(path string, body any) *response {
 	return c.do("PATCH", path, body)
 }
 
-// want ends the test if the answer has another status.
+// want ends the test if the response has another status.
 func (r *response) want(status int) *response {
 	r.t.Helper()
 	if r.status != status {
-		r.t.Fatalf("%s answered %d %s, want %d", r.called, r.status, r.body, status)
+		r.t.Fatalf("%s responded %d %s, want %d", r.called, r.status, r.body, status)
 	}
 	return r
 }
 
-// wantBody ends the test if the answer is not exactly this one.
+// wantBody ends the test if the response is not exactly this one.
 func (r *response) wantBody(status int, body string) *response {
 	r.t.Helper()
 	if r.status != status || r.body != body {
-		r.t.Fatalf("%s answered %d %s, want %d %s", r.called, r.status, r.body, status, body)
+		r.t.Fatalf("%s responded %d %s, want %d %s", r.called, r.status, r.body, status, body)
 	}
 	return r
 }
@@ -124,7 +124,7 @@ func (r *response) value(path string) (value any, there bool) {
 	numbers := json.NewDecoder(bytes.NewReader([]byte(r.body)))
 	numbers.UseNumber()
 	if err := numbers.Decode(&value); err != nil {
-		r.t.Fatalf("%s answered %d %q: %v", r.called, r.status, r.body, err)
+		r.t.Fatalf("%s responded %d %q: %v", r.called, r.status, r.body, err)
 	}
 	for name := range strings.SplitSeq(path, ".") {
 		switch v := value.(type) {
@@ -158,11 +158,11 @@ func (r *response) at(path string) string {
 	if text, ok := value.(string); ok {
 		return text
 	}
-	return r.raw(path)
+	return r.rawAt(path)
 }
 
-// raw returns the JSON of a value, with a string's quotes.
-func (r *response) raw(path string) string {
+// rawAt returns the JSON of a value, with a string's quotes.
+func (r *response) rawAt(path string) string {
 	r.t.Helper()
 	value, there := r.value(path)
 	if !there {
@@ -198,8 +198,8 @@ func (r *response) time(path string) time.Time {
 	return at
 }
 
-// names returns the names of an object's members.
-func (r *response) names(path string) map[string]bool {
+// memberNames returns the names of an object's members.
+func (r *response) memberNames(path string) map[string]bool {
 	r.t.Helper()
 	value, _ := r.value(path)
 	if path == "" {
@@ -224,7 +224,7 @@ func (r *response) column(name string) []string {
 	value, _ := r.value("data")
 	rows, ok := value.([]any)
 	if !ok {
-		r.t.Fatalf("%s answered without rows: %s", r.called, r.body)
+		r.t.Fatalf("%s responded without rows: %s", r.called, r.body)
 	}
 	column := make([]string, len(rows))
 	for i := range rows {
@@ -233,14 +233,14 @@ func (r *response) column(name string) []string {
 	return column
 }
 
-// refuses checks that the answer is 422 with one problem that has the detail.
+// refuses checks that the response is 422 with one problem that has the detail.
 func (r *response) refuses(field, detail string) *response {
 	r.t.Helper()
 	return r.want(422).has("errors.0.field", field, "errors.0.detail", detail, "errors.1", absent)
 }
 
-// is checks a value by its path against a pattern.
-func (r *response) is(path string, pattern *regexp.Regexp) *response {
+// matches checks a value by its path against a pattern.
+func (r *response) matches(path string, pattern *regexp.Regexp) *response {
 	r.t.Helper()
 	if got := r.at(path); !pattern.MatchString(got) {
 		r.t.Errorf("%s: %s = %s, want one like %s", r.called, path, got, pattern)
@@ -259,7 +259,7 @@ var (
 func (r *response) hasRaw(pairs ...string) *response {
 	r.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := r.raw(pairs[i]); got != pairs[i+1] {
+		if got := r.rawAt(pairs[i]); got != pairs[i+1] {
 			r.t.Errorf("%s: %s = %s, want %s", r.called, pairs[i], got, pairs[i+1])
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // Timers fire in order and once, and a request with a key is executed once, also across kills
 // at any moment: while the clock jumps over months, and while payments are under way.
 func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
-	dice := seeded(t)
+	random := newRandom(t)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	session, ad := func() caller { return caller{t, s.Session()} }, func() caller { return caller{t, s.Admin()} }
 	var leases, deposits []string
@@ -33,7 +33,7 @@ func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 	for range 5 {
 		path := pfp + "investment-deposits/" + session().post(pfp+"investment-deposits", params{
 			"customer_id": s.Sandbox.OrganizationID, "region": "AE", "currency": "AED", "initial_amount": "1000", "term_months": 1,
-			"profit_sharing_ratio": shared, "auto_renewal": true,
+			"profit_sharing_ratio": halfAndHalf, "auto_renewal": true,
 		}).want(201).at("data.id")
 		session().post(path+"/activate", nil).want(200)
 		deposits = append(deposits, path)
@@ -47,7 +47,7 @@ func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 		for i := range leases {
 			all.Go(func() { paysRent(payer, leases[i], round) })
 		}
-		for range dice.IntN(40) { // requests, not time, determine the moment of the kill
+		for range random.IntN(40) { // requests, not time, determine the moment of the kill
 			_, _ = payer.Get(leases[0])
 		}
 		s.Kill()
@@ -93,8 +93,8 @@ func paysRent(c *testkit.Client, path string, round int) (*testkit.Answer, error
 	return c.With("idempotency-key", fmt.Sprintf("%s/%d", path, round)).Post(path+"/payment", params{"amount": "100"})
 }
 
-// seeded returns a random source and prints its seed; MIZAN_SEED repeats a run.
-func seeded(t *testing.T) *rand.Rand {
+// newRandom returns a random source and prints its seed; MIZAN_SEED repeats a run.
+func newRandom(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {

@@ -81,7 +81,7 @@ func TestTerminatedLeaseAcceptsArrears(t *testing.T) {
 func newPartnership(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "partnerships", append([]any{
-		"partnership_type", "diminishing", "total_value", "1000", "bank_contribution", "700", "customer_contribution", "300", "profit_sharing_ratio", shared,
+		"partnership_type", "diminishing", "total_value", "1000", "bank_contribution", "700", "customer_contribution", "300", "profit_sharing_ratio", halfAndHalf,
 		"term_months", 12, "buyout_schedule", "quarterly",
 	}, more...)...)
 }

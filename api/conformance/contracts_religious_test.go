@@ -54,7 +54,7 @@ func TestSukukPenaltiesAndRemaindersGoToCharity(t *testing.T) {
 }
 
 func TestMudarabaMovesNoMoneyBeforeItsReview(t *testing.T) {
-	contract := createReligious(t, "mudaraba", "currency", "AED", "capital_amount", 9007199254740993, "business_type", "trade", "profit_sharing_ratio", shared, "term_months", 12)
+	contract := createReligious(t, "mudaraba", "currency", "AED", "capital_amount", 9007199254740993, "business_type", "trade", "profit_sharing_ratio", halfAndHalf, "term_months", 12)
 	contract.act("fund").wantConflict()
 	contract.act("approve", "approved_by", "Dr. Amin").wantRefused("fatwa_reference")
 	contract.act("approve", "approved_by", " ", "fatwa_reference", "F-7").wantRefused("approved_by")
@@ -108,7 +108,7 @@ func TestMurabahaIsPaidToItsEnd(t *testing.T) {
 func TestMusharakaAndWadiahBeginWithTheirReview(t *testing.T) {
 	review := params{"approved_by": "Dr. Amin", "fatwa_reference": "F-7/2026"}
 	m := createReligious(t, "musharaka", "compliance_review", review, "partnership_type", "diminishing", "total_value", 1000, "bank_contribution", 600,
-		"customer_contribution", 400, "profit_sharing_ratio", shared, "term_months", 2)
+		"customer_contribution", 400, "profit_sharing_ratio", halfAndHalf, "term_months", 2)
 	m.wantData("status", "active", "compliance_review.fatwa_reference", "F-7/2026")
 	m.mustAct("buyout_unit", "units", 2).has("data.status", "completed")
 	m.wantBalance("A:musharaka:{this}", "0")

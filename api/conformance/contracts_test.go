@@ -21,8 +21,8 @@ type contractFixture struct {
 	people map[string]string // "p" is the customer; an issue has holders "a", "b" and "c"
 }
 
-// shared divides profit half and half.
-var shared = params{"bank": 50, "customer": 50}
+// halfAndHalf is an equal profit sharing ratio.
+var halfAndHalf = params{"bank": 50, "customer": 50}
 
 // createSecular creates a contract of the product, in AED, with these members in its body.
 func createSecular(t testing.TB, product string, more ...any) *contractFixture {
@@ -56,7 +56,7 @@ func (contract *contractFixture) act(action string, pairs ...any) *response {
 	return contract.post(contract.path+"/"+action, body)
 }
 
-// mustAct performs an action that must succeed; the answer is the contract.
+// mustAct performs an action that must succeed; the response is the contract.
 func (contract *contractFixture) mustAct(action string, pairs ...any) *response {
 	contract.t.Helper()
 	return contract.act(action, pairs...).want(200)
@@ -71,12 +71,12 @@ func (contract *contractFixture) wantData(pairs ...string) *response {
 	return contract.get(contract.path).want(200).has(pairs...)
 }
 
-// wantRefused checks that the answer is 422 and names exactly this field.
+// wantRefused checks that the response is 422 and names exactly this field.
 func (r *response) wantRefused(field string) *response {
 	r.t.Helper()
 	r.want(422).has("error", "unprocessable_entity")
-	if names := r.names("details"); len(names) != 1 || !names[field] {
-		r.t.Errorf("%s answered %s, want a word about %s only", r.called, r.body, field)
+	if names := r.memberNames("details"); len(names) != 1 || !names[field] {
+		r.t.Errorf("%s responded %s, want a word about %s only", r.called, r.body, field)
 	}
 	return r
 }

@@ -91,7 +91,7 @@ func TestHostedAndShowWidgetSendThePayerToThePage(t *testing.T) {
 func TestReturnAddressesAreOptionalForHostedPaymentsAndPayouts(t *testing.T) {
 	m := sandboxMerchant(t)
 	id := m.create(hosted()).has("status", "created").at("id")
-	m.proceed(id, params{"money_storage": card(good)}).want(200).has("status", "charged")
+	m.continueWith(id, params{"money_storage": card(good)}).want(200).has("status", "charged")
 	m.create(payout(good)).has("status", "charged")
 }
 
@@ -99,7 +99,7 @@ func TestCreateWithNeitherHostedNorCredentialsIsUnexpectedCard(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good, "money_storage", absent)).has("status", "rejected", "error_description", "unexpected card").at("id")
 	m.create(payout(good, "money_storage", absent)).has("status", "rejected", "error_description", "unexpected card")
-	if got := m.path(id); got != "created rejected" {
+	if got := m.states(id); got != "created rejected" {
 		t.Errorf("it went through %s", got)
 	}
 }
@@ -146,21 +146,21 @@ func TestRepeatedTxidReturnsTheSameTransaction(t *testing.T) {
 func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	const racers = 32
-	answers := make([]*response, racers)
+	responses := make([]*response, racers)
 	var all sync.WaitGroup
 	for i := range racers {
-		all.Go(func() { answers[i] = m.send(payment(good, "txid", "race")) })
+		all.Go(func() { responses[i] = m.send(payment(good, "txid", "race")) })
 	}
 	all.Wait()
 	replays := 0
-	for _, a := range answers {
-		a.wantBody(201, answers[0].body).has("status", "charged")
+	for _, a := range responses {
+		a.wantBody(201, responses[0].body).has("status", "charged")
 		if a.header.Get("x-idempotent-replay") == "true" {
 			replays++
 		}
 	}
 	if replays != racers-1 {
-		t.Errorf("%d of %d answers are replays", replays, racers)
+		t.Errorf("%d of %d responses are replays", replays, racers)
 	}
 	m.wantBalance("USD", "1000 0")
 }
@@ -202,7 +202,7 @@ func TestWidgetTokenIsValidFor15Minutes(t *testing.T) {
 func TestHostedCreateReturnsNineFields(t *testing.T) {
 	m := sandboxMerchant(t)
 	r := m.create(hosted("txid", absent, "description", "Shoes"))
-	names := r.names("")
+	names := r.memberNames("")
 	for name := range strings.FieldsSeq("id status type env txid amount currency started widget_url") {
 		if !names[name] {
 			t.Errorf("%s is missing", name)
@@ -212,7 +212,7 @@ func TestHostedCreateReturnsNineFields(t *testing.T) {
 	if len(names) != 0 {
 		t.Errorf("besides there are %v", names)
 	}
-	r.is("id", uuid4).is("started", instant).has("status", "created", "type", "payment", "env", "test", "amount", "1000", "currency", "USD").
+	r.matches("id", uuid4).matches("started", instant).has("status", "created", "type", "payment", "env", "test", "amount", "1000", "currency", "USD").
 		hasHeader("location", transactions+"/"+r.at("id"))
 }
 

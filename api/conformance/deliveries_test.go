@@ -18,10 +18,10 @@ func TestAdministrationListsDeliveries(t *testing.T) {
 	advance(t, 8*3600)
 	h.respond(200)
 	taken := m.create(payout(good, "txid", "b", "amount", "1")).at("id")
-	h.all()
+	h.waitForAll()
 	h.respond(500)
 	waits := m.create(payment(declined, "txid", "c")).at("id")
-	h.all()
+	h.waitForAll()
 	of := func(query string) string {
 		t.Helper()
 		return strings.Join(admin(t).get(deliveries+"?limit=500&"+query).want(200).column("transaction_id"), " ")
@@ -44,7 +44,7 @@ func TestAdministrationListsDeliveries(t *testing.T) {
 	}
 	row := admin(t).get(deliveries+"?terminal_id="+in+"&limit=1").want(200).has(
 		"data.0.transaction_id", waits, "data.0.terminal_id", in, "data.0.type", "transaction.rejected", "data.0.state", "pending", "data.0.attempts", "1",
-	).is("data.0.next_at", instant).is("data.0.booked_at", instant).is("data.0.event_id", regexp.MustCompile(`^[0-9a-f-]{36}$`))
+	).matches("data.0.next_at", instant).matches("data.0.booked_at", instant).matches("data.0.event_id", regexp.MustCompile(`^[0-9a-f-]{36}$`))
 	next := row.at("cursor.cursor_value")
 	admin(t).get(deliveries+"?terminal_id="+in+"&limit=1&cursor="+next).want(200).has("data.0.transaction_id", parked, "data.1", absent)
 }
@@ -54,15 +54,15 @@ func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
 	h.respond(500)
 	id := m.create(payment(good, "txid", "a")).at("id")
 	first := clock(t)
-	h.all()
+	h.waitForAll()
 	h.respond(201)
 	advance(t, 30)
-	event := delivery(t, id).at("data.0.event_id")
+	event := deliveriesOf(t, id).at("data.0.event_id")
 	admin(t).get(deliveries+"/"+event).want(200).has(
 		"data.event_id", event, "data.state", "delivered", "data.next_at", "null",
 		"data.attempts.0.at", first.Format(stamp), "data.attempts.0.status", "500", "data.attempts.0.error", "status 500",
 		"data.attempts.1.status", "201", "data.attempts.1.error", "null", "data.attempts.2", absent,
-	).is("data.attempts.0.duration_ms", digits).is("data.attempts.1.at", instant)
+	).matches("data.attempts.0.duration_ms", digits).matches("data.attempts.1.at", instant)
 }
 
 func TestDeliveryIsReplayed(t *testing.T) {
@@ -70,13 +70,13 @@ func TestDeliveryIsReplayed(t *testing.T) {
 	h.respond(500)
 	ids := []string{m.create(payment(good, "txid", "a")).at("id"), m.create(payment(good, "txid", "b")).at("id"), m.create(payment(good, "txid", "c")).at("id")}
 	advance(t, 8*3600)
-	before := h.all()
+	before := h.waitForAll()
 	h.respond(200)
-	event := delivery(t, ids[0]).has("data.0.state", "parked").at("data.0.event_id")
+	event := deliveriesOf(t, ids[0]).has("data.0.state", "parked").at("data.0.event_id")
 	keyed := admin(t).with("idempotency-key", "replay of "+event)
 	first := keyed.post(deliveries+"/"+event+"/replay", nil).want(200).has("data.event_id", event, "data.state", "pending")
 	keyed.post(deliveries+"/"+event+"/replay", nil).wantBody(200, first.body).hasHeader("x-idempotent-replay", "true")
-	again := h.all()
+	again := h.waitForAll()
 	if last := again[len(again)-1]; len(again) != len(before)+1 || last.parsed.EventID != event || last.parsed.Data.TxID != "a" {
 		t.Errorf("%d attempts, the last one of %s", len(again)-len(before), last.parsed.Data.TxID)
 	}
@@ -85,18 +85,18 @@ func TestDeliveryIsReplayed(t *testing.T) {
 	for range 2 {
 		keyed.with("idempotency-key", "all of "+event).post(deliveries+"/replay", params{"terminal_id": m.terminals[0]}).wantBody(200, `{"data":{"replayed":2}}`)
 	}
-	if rest := h.all(); len(rest) != len(again)+2 {
+	if rest := h.waitForAll(); len(rest) != len(again)+2 {
 		t.Errorf("%d attempts", len(rest)-len(again))
 	}
 	for _, id := range ids {
-		delivery(t, id).has("data.0.state", "delivered", "data.0.attempts", "7")
+		deliveriesOf(t, id).has("data.0.state", "delivered", "data.0.attempts", "7")
 	}
 }
 
 func TestTestDeliveryIsSignedAndStoresNothing(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	r := admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "true", "data.status", "200", "data.error", "null")
-	n := h.all()[0]
+	n := h.waitForAll()[0]
 	n.hasHeaders(n.signatures("whsec"))
 	if n.parsed.Type != "transaction.test" || n.parsed.EventID != r.at("data.event_id") {
 		t.Errorf("sent was %s", n.body)
@@ -104,7 +104,7 @@ func TestTestDeliveryIsSignedAndStoresNothing(t *testing.T) {
 	h.respond(503)
 	admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "false", "data.status", "503")
 	advance(t, 8*3600)
-	if all := h.all(); len(all) != 2 {
+	if all := h.waitForAll(); len(all) != 2 {
 		t.Errorf("%d attempts: a test is not repeated", len(all))
 	}
 	admin(t).get(deliveries+"?terminal_id="+m.terminals[0]).want(200).has("data.0", absent)
@@ -114,8 +114,8 @@ func TestTestDeliveryIsSignedAndStoresNothing(t *testing.T) {
 func TestDeliveriesAreForTheAdministrationOnly(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	id := m.create(payment(good, "txid", "a")).at("id")
-	h.all()
-	event := delivery(t, id).at("data.0.event_id")
+	h.waitForAll()
+	event := deliveriesOf(t, id).at("data.0.event_id")
 	s := open(t).Sandbox
 	unknown := admin(t).get(deliveries + "/00000000-0000-4000-8000-000000000000").want(404)
 	away := admin(t).with("x-organization-id", s.Second.OrganizationID)

@@ -16,5 +16,5 @@
 // Callers: `go test`; nothing imports this package.
 //
 // Rejected: tests beside the handlers. They would use the wiring of api's own tests, which is
-// not the one that users run, and could depend on internals.
+// not what users run, and could depend on internals.
 package conformance

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// "Errors" and the service's own choices about the shapes of requests and answers.
+// "Errors" and the service's own choices about the shapes of requests and responses.
 
 func TestErrorsHaveTheThreeSpecifiedShapes(t *testing.T) {
 	m := sandboxMerchant(t)
@@ -14,8 +14,8 @@ func TestErrorsHaveTheThreeSpecifiedShapes(t *testing.T) {
 		`{"errors":[{"code":"invalid","detail":"unsupported currency JPY","field":"currency"},`+
 			`{"code":"invalid","detail":"txid must be at most 255 characters","field":"txid"}]}`)
 	r := m.refund(m.create(payment(good)).at("id"), "1001").want(422).has("error", "invalid_refund_amount")
-	if names := r.names(""); len(names) != 2 || !names["message"] {
-		t.Errorf("a refused operation is answered with %s", r.body)
+	if names := r.memberNames(""); len(names) != 2 || !names["message"] {
+		t.Errorf("a refused operation gets %s", r.body)
 	}
 	m.post(transactions, payment(good)).wantBody(422, `{"error":"wrong params - can't init tx"}`)
 }
@@ -116,7 +116,7 @@ func TestMalformedBodiesAre400AndStoreNothing(t *testing.T) {
 	} {
 		r := m.with("content-type", "application/json").post(transactions, body)
 		if r.status != 400 || r.at("error") != "bad_request" {
-			t.Errorf("%s is answered %d %s", what, r.status, r.body)
+			t.Errorf("%s gets %d %s", what, r.status, r.body)
 		}
 	}
 	large := m.post(transactions, params{"params": payment(good, "merchant_meta", params{"x": strings.Repeat("x", 1<<20)})}).want(413)
@@ -132,7 +132,7 @@ func TestMetaNumbersAreReturnedExactly(t *testing.T) {
 	m := sandboxMerchant(t)
 	r := m.post(transactions, `{"params":{"type":"payment","amount":"1","currency":"USD","env":"test","merchant_meta":{"n":12345678901234567890.10}}}`).want(201)
 	if !strings.Contains(r.body, `"n":12345678901234567890.10`) {
-		t.Errorf("the number came back as %s", r.raw("merchant_meta"))
+		t.Errorf("the number came back as %s", r.rawAt("merchant_meta"))
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func TestStatusChangesArePushedToTheTerminalsAddress(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	other := newHook(t)
-	m.notify(1, other.params())
+	m.notify(1, other.merchantParams())
 	m.create(payment(good, "txid", "in"))
 	m.create(payout(good, "txid", "out", "amount", "1"))
 	h.wantNotified("charged of in")
@@ -125,14 +125,14 @@ func TestSignatureCoversTimestampAndBody(t *testing.T) {
 
 func TestNotificationsWithoutASecretAreUnsigned(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
-	m.notify(0, h.params())
+	m.notify(0, h.merchantParams())
 	m.create(payment(good, "txid", "a"))
 	h.wantNotified("charged of a")[0].hasHeaders(nil)
 }
 
 func TestBothSecretsSignDuringARotation(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
-	m.notify(0, h.params("secret", "new", "secret_previous", "old"))
+	m.notify(0, h.merchantParams("secret", "new", "secret_previous", "old"))
 	m.create(payment(good, "txid", "a"))
 	n := h.wantNotified("charged of a")[0]
 	want := n.signatures("new")
@@ -147,7 +147,7 @@ func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T
 	h.respond(http.StatusInternalServerError)
 	id := m.create(payment(good, "txid", "a")).at("id")
 	first := clock(t)
-	if n := len(h.all()); n != 1 {
+	if n := len(h.waitForAll()); n != 1 {
 		t.Fatalf("%d attempts at once", n)
 	}
 	at := first
@@ -157,15 +157,15 @@ func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T
 		if n := len(h.received()); n != i+1 {
 			t.Errorf("%d attempts before %v are over", n, gap)
 		}
-		delivery(t, id).has("data.0.state", "pending", "data.0.attempts", fmt.Sprint(i+1), "data.0.next_at", at.Format(stamp))
+		deliveriesOf(t, id).has("data.0.state", "pending", "data.0.attempts", fmt.Sprint(i+1), "data.0.next_at", at.Format(stamp))
 		setClock(t, at)
 		if n := len(h.received()); n != i+2 {
 			t.Errorf("%d attempts after %v", n, gap)
 		}
 	}
-	delivery(t, id).has("data.0.state", "parked", "data.0.attempts", "6", "data.0.next_at", "null")
+	deliveriesOf(t, id).has("data.0.state", "parked", "data.0.attempts", "6", "data.0.next_at", "null")
 	advance(t, 7*24*3600)
-	if n := len(h.all()); n != 6 {
+	if n := len(h.waitForAll()); n != 6 {
 		t.Errorf("%d attempts in all", n)
 	}
 }
@@ -207,7 +207,7 @@ func TestAny2xxAcknowledgesWhateverItsBody(t *testing.T) {
 		})
 		id := m.create(payment(good, "txid", fmt.Sprint(status))).at("id")
 		h.wantNotified("charged of " + fmt.Sprint(status))
-		delivery(t, id).has("data.0.state", "delivered", "data.0.attempts", "1")
+		deliveriesOf(t, id).has("data.0.state", "delivered", "data.0.attempts", "1")
 	}
 	advance(t, 8*3600)
 	h.wantNotified()
@@ -223,8 +223,8 @@ func TestAnyStatusOtherThan2xxIsAFailure(t *testing.T) {
 		})
 		id := m.create(payment(good, "txid", fmt.Sprint(status))).at("id")
 		h.wantNotified("charged of " + fmt.Sprint(status))
-		event := delivery(t, id).has("data.0.state", "pending").at("data.0.event_id")
-		admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", fmt.Sprint(status)).is("data.attempts.0.error", regexp.MustCompile(`.`))
+		event := deliveriesOf(t, id).has("data.0.state", "pending").at("data.0.event_id")
+		admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", fmt.Sprint(status)).matches("data.attempts.0.error", regexp.MustCompile(`.`))
 	}
 	elsewhere.wantNotified() // a redirect is not followed
 }
@@ -234,8 +234,8 @@ func TestUnreachableReceiverIsAFailure(t *testing.T) {
 	h.server.Close()
 	id := m.create(payment(good)).has("status", "charged").at("id")
 	advance(t, 1)
-	event := delivery(t, id).has("data.0.state", "pending", "data.0.attempts", "1").at("data.0.event_id")
-	admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", "null").is("data.attempts.0.error", regexp.MustCompile(`.`))
+	event := deliveriesOf(t, id).has("data.0.state", "pending", "data.0.attempts", "1").at("data.0.event_id")
+	admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", "null").matches("data.attempts.0.error", regexp.MustCompile(`.`))
 }
 
 func TestRejectionIsNotNotifiedDuringFailover(t *testing.T) {
@@ -243,22 +243,22 @@ func TestRejectionIsNotNotifiedDuringFailover(t *testing.T) {
 	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2}`)
 	for i := range m.terminals {
-		m.notify(i, h.params())
+		m.notify(i, h.merchantParams())
 	}
 	id := m.create(payment(good, "txid", "a")).has("status", "charged").at("id")
 	h.wantNotified("charged of a")
-	delivery(t, id).has("data.0.terminal_id", m.terminals[1], "data.1", absent)
+	deliveriesOf(t, id).has("data.0.terminal_id", m.terminals[1], "data.1", absent)
 	m.create(payment(declined, "txid", "b"))
 	h.wantNotified("rejected of b") // the last refusal ends the transaction
 }
 
 func TestTransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
 	m, h := newMerchant(t), newHook(t)
-	terminal := m.merchantTerminal(h.params("secret", "own"))
+	terminal := m.merchantTerminal(h.merchantParams("secret", "own"))
 	id := m.create(payment(good, "txid", "a")).has("status", "rejected", "error_description", "no terminal available").at("id")
 	n := h.wantNotified("rejected of a")[0]
 	n.hasHeaders(n.signatures("own"))
-	delivery(t, id).has("data.0.terminal_id", terminal)
+	deliveriesOf(t, id).has("data.0.terminal_id", terminal)
 	m.create(paymentWith(params{}, "txid", "b")).has("error_description", "unexpected card")
 	h.wantNotified("rejected of b")
 }
@@ -269,14 +269,14 @@ func TestPartnerAddressIsUsedIfTheTerminalHasNone(t *testing.T) {
 	id := m.create(payment(good, "txid", "a")).has("error_description", "no terminal available").at("id")
 	n := h.wantNotified("rejected of a")[0]
 	n.hasHeaders(n.signatures("the partner's"))
-	to := delivery(t, id).at("data.0.terminal_id") // an id for the partner itself
+	to := deliveriesOf(t, id).at("data.0.terminal_id") // an id for the partner itself
 	admin(t).get(v1+"/deliveries?terminal_id="+to).want(200).has("data.0.transaction_id", id, "data.1", absent)
 	admin(t).post(v1+"/deliveries/replay", params{"terminal_id": to}).wantBody(200, `{"data":{"replayed":0}}`)
 	m.terminal("payment", `{}`)
 	m.create(payment(good, "txid", "b"))
 	n = h.wantNotified("charged of b")[0]
 	n.hasHeaders(n.signatures("the partner's"))
-	m.notify(0, terminals.params()) // a terminal's address without a secret is not signed with the partner's secret
+	m.notify(0, terminals.merchantParams()) // a terminal's address without a secret is not signed with the partner's secret
 	m.create(payment(good, "txid", "c"))
 	terminals.wantNotified("charged of c")[0].hasHeaders(nil)
 	h.wantNotified()
@@ -297,9 +297,9 @@ func TestNoNotificationHasCredentials(t *testing.T) {
 		m.create(payment(number, "txid", "a"+number[12:]))
 	}
 	advance(t, 5)
-	notified := h.all()
+	notified := h.waitForAll()
 	for _, n := range notified {
-		if quoted := quotes(n.body); quoted != "" || strings.Contains(n.body, "JANE DOE") || strings.Contains(n.body, "cvv") {
+		if quoted := quotedCard(n.body); quoted != "" || strings.Contains(n.body, "JANE DOE") || strings.Contains(n.body, "cvv") {
 			t.Errorf("notified with credentials: %s", n.body)
 		}
 	}
@@ -312,7 +312,7 @@ func TestNothingIsNotifiedWithoutAnAddress(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).has("status", "charged").at("id")
 	advance(t, 1)
-	delivery(t, id).has("data.0", absent)
+	deliveriesOf(t, id).has("data.0", absent)
 }
 
 // A hosted transaction changes in steps; at the end its payer's card is refused.
@@ -320,7 +320,7 @@ func TestHostedTransactionNotifiesItsEnd(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	id := m.create(hosted("txid", "a")).has("status", "created").at("id")
 	h.wantNotified()
-	m.proceed(id, params{"money_storage": card(processing)}).want(200).has("status", "failed")
+	m.continueWith(id, params{"money_storage": card(processing)}).want(200).has("status", "failed")
 	h.wantNotified("failed of a")
 }
 
@@ -346,7 +346,7 @@ func TestRetryUsesTheCurrentAddressAndSecret(t *testing.T) {
 	m.create(payment(good, "txid", "a"))
 	before := h.wantNotified("charged of a")[0]
 	moved := newHook(t)
-	m.notify(0, moved.params("secret", "next"))
+	m.notify(0, moved.merchantParams("secret", "next"))
 	advance(t, 30)
 	after := moved.wantNotified("charged of a")[0]
 	after.hasHeaders(after.signatures("next"))
@@ -375,8 +375,8 @@ func TestDeliverySurvivesAKillWithItsEventID(t *testing.T) {
 	}
 }
 
-// delivery returns the list of a transaction's notifications.
-func delivery(t testing.TB, id string) *response {
+// deliveriesOf returns the list of a transaction's notifications.
+func deliveriesOf(t testing.TB, id string) *response {
 	t.Helper()
 	return admin(t).get(v1 + "/deliveries?transaction_id=" + id).want(200)
 }

@@ -55,7 +55,7 @@ func newHook(t testing.TB) *hook {
 		if err != nil || r.Method != http.MethodPost || r.Header.Get("content-type") != "application/json" {
 			t.Errorf("%s %s %q: %v", r.Method, r.Header.Get("content-type"), body, err)
 		}
-		if quoted := quotes(string(body)); quoted != "" {
+		if quoted := quotedCard(string(body)); quoted != "" {
 			t.Errorf("a notification has the card number %s", quoted)
 		}
 		h.mu.Lock()
@@ -67,25 +67,25 @@ func newHook(t testing.TB) *hook {
 	return h
 }
 
-// respond makes the address answer with a status from now on.
+// respond makes the address respond with a status from now on.
 func (h *hook) respond(status int) {
 	h.respondWith(func(w http.ResponseWriter) { w.WriteHeader(status) })
 }
 
-// respondWith sets how the address answers from now on.
+// respondWith sets how the address responds from now on.
 func (h *hook) respondWith(answer func(w http.ResponseWriter)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.answer = answer
 }
 
-// params returns merchant_params with the address and further members, as name, value pairs.
-func (h *hook) params(more ...any) params {
+// merchantParams returns merchant_params with the address and further members, as name, value pairs.
+func (h *hook) merchantParams(more ...any) params {
 	return params{"notify_url": h.server.URL + "/hook"}.with(more...)
 }
 
-// all waits until everything due has been attempted, and returns what has arrived.
-func (h *hook) all() []*notification {
+// waitForAll waits until everything due has been attempted, and returns what has arrived.
+func (h *hook) waitForAll() []*notification {
 	h.t.Helper()
 	advance(h.t, 1)
 	return h.received()
@@ -102,7 +102,7 @@ func (h *hook) received() []*notification {
 // within one transaction matters.
 func (h *hook) wantNotified(want ...string) []*notification {
 	h.t.Helper()
-	all := h.all()
+	all := h.waitForAll()
 	left := append([]string(nil), want...)
 	for _, n := range all {
 		text := n.parsed.Data.Status + " of " + n.parsed.Data.TxID
@@ -132,7 +132,7 @@ func newMerchantWithHook(t testing.TB, settings string) (*merchant, *hook) {
 	t.Helper()
 	m, h := newMerchantWithTerminals(t, settings), newHook(t)
 	for i := range m.terminals {
-		m.notify(i, h.params("secret", "whsec"))
+		m.notify(i, h.merchantParams("secret", "whsec"))
 	}
 	return m, h
 }

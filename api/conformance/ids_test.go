@@ -2,7 +2,7 @@ package conformance_test
 
 import "testing"
 
-// DECISIONS, "Payments": every id that the service makes has the form of a UUID of version 4,
+// Every id that the service makes has the form of a UUID of version 4,
 // even if it is derived.
 
 func TestDerivedIDsAreUUIDsOfVersion4(t *testing.T) {
@@ -13,13 +13,13 @@ func TestDerivedIDsAreUUIDsOfVersion4(t *testing.T) {
 		t.Errorf("event_id %s", event)
 	}
 	admin(t).get(v1+"/deliveries/"+event).want(200).has("data.event_id", event)
-	rate(t, "CAD", "SGD", "1.5")
+	setRate(t, "CAD", "SGD", "1.5")
 	for _, id := range admin(t).get(v1 + "/rates").want(200).column("id") {
 		if !uuid4.MatchString(id) {
 			t.Errorf("a rate has the id %s", id)
 		}
 	}
-	admin(t).post(v1+"/blocklist", params{"kind": "email", "value": "ids@example.com"}).want(201).is("data.id", uuid4)
-	admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).is("data.event_id", uuid4)
-	admin(t).get(v1+"/deliveries").want(200).is("data.0.event_id", uuid4)
+	admin(t).post(v1+"/blocklist", params{"kind": "email", "value": "ids@example.com"}).want(201).matches("data.id", uuid4)
+	admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).matches("data.event_id", uuid4)
+	admin(t).get(v1+"/deliveries").want(200).matches("data.0.event_id", uuid4)
 }

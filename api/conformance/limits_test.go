@@ -13,8 +13,8 @@ import (
 
 // The effects of limits, the blocklist and a terminal's circuit breaker on transactions.
 
-// limit creates a limit for a partner in USD, in env test, and returns its id.
-func (c caller) limit(partner, kind string, most any, more ...any) string {
+// createLimit creates a limit for a partner in USD, in env test, and returns its id.
+func (c caller) createLimit(partner, kind string, most any, more ...any) string {
 	c.t.Helper()
 	bound := "max_amount"
 	if kind == "velocity" {
@@ -24,14 +24,14 @@ func (c caller) limit(partner, kind string, most any, more ...any) string {
 	return c.post(v1+"/limits", fields).want(201).at("data.id")
 }
 
-func (m *merchant) limit(kind string, most any, more ...any) string {
+func (m *merchant) createLimit(kind string, most any, more ...any) string {
 	m.t.Helper()
-	return admin(m.t).limit(m.number, kind, most, more...)
+	return admin(m.t).createLimit(m.number, kind, most, more...)
 }
 
-// usage checks "used reserved remaining resets_at"; without the last one, resets_at may have
+// wantUsage checks "used reserved remaining resets_at"; without the last one, resets_at may have
 // any value.
-func (c caller) usage(id, want string) {
+func (c caller) wantUsage(id, want string) {
 	c.t.Helper()
 	path, query, _ := strings.Cut(id, "?")
 	r := c.get(v1 + "/limits/" + path + "/usage?" + query).want(200)
@@ -44,7 +44,7 @@ func (c caller) usage(id, want string) {
 	}
 }
 
-// wantRejected checks that a create is answered 201 rejected with the reason, and that no
+// wantRejected checks that a create gets 201 with a rejected transaction and the reason, and that no
 // provider was called.
 func (m *merchant) wantRejected(p params, reason string) *response {
 	m.t.Helper()
@@ -62,11 +62,11 @@ func (m *merchant) wantCharged(p params) *response {
 
 func TestAmountAboveTheMaximumIsRejected(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	id := m.limit("per_transaction", "1000")
+	id := m.createLimit("per_transaction", "1000")
 	m.wantCharged(payment(good))
 	r := m.wantRejected(payment(good, "amount", "1001"), "limit exceeded: per_transaction")
 	m.wantRejected(payment(good, "amount", "1001"), "limit exceeded: per_transaction")
-	admin(t).usage(id, "0 0 1000 null")
+	admin(t).wantUsage(id, "0 0 1000 null")
 	admin(t).get(v1+"/transactions/"+r.at("id")+"/routing").want(200).
 		has("data.0.terminal_id", m.terminals[0], "data.0.outcome", "stopped", "data.0.reason", "limit exceeded: per_transaction", "data.1", absent)
 	m.wantCharged(payment(good, "amount", "1001", "currency", "EUR")) // this currency has no limit
@@ -74,21 +74,21 @@ func TestAmountAboveTheMaximumIsRejected(t *testing.T) {
 
 func TestVolumeCountsSettledAndHeldAmounts(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
-	id := m.limit("daily_volume", "1000")
+	id := m.createLimit("daily_volume", "1000")
 	held := m.create(payment(good, "amount", "900")).has("status", "payment_suspended").at("id")
-	admin(t).usage(id, "0 900 100")
+	admin(t).wantUsage(id, "0 900 100")
 	m.wantRejected(payment(good, "amount", "101"), "limit exceeded: daily_volume")
 	m.commit(held, "400").want(200)
-	admin(t).usage(id, "400 0 600")
+	admin(t).wantUsage(id, "400 0 600")
 	second := m.create(payment(good, "amount", "600")).has("status", "payment_suspended").at("id")
 	m.cancel(second).want(200)
-	admin(t).usage(id, "400 0 600")
+	admin(t).wantUsage(id, "400 0 600")
 	m.create(payment(declined, "amount", "600")).has("status", "rejected", "error_code", "card_declined")
-	admin(t).usage(id, "400 0 600")
+	admin(t).wantUsage(id, "400 0 600")
 	m.refund(held, "").want(200)
-	admin(t).usage(id, "400 0 600") // the money moved nevertheless
+	admin(t).wantUsage(id, "400 0 600") // a refunded amount still counts
 	admin(t).patch(v1+"/limits/"+id, `{"max_amount":"300"}`).want(200)
-	admin(t).usage(id, "400 0 0")
+	admin(t).wantUsage(id, "400 0 0")
 	admin(t).do("DELETE", v1+"/limits/"+id, nil).want(200)
 	m.create(payment(good, "amount", "5000")).has("status", "payment_suspended")
 }
@@ -97,24 +97,24 @@ func TestConcurrentCreatesNeverExceedTheLimits(t *testing.T) {
 	for kind, limit := range map[string][]any{"daily_volume": {"30000"}, "monthly_volume": {"30000"}, "velocity": {30, "window", "minute"}} {
 		t.Run(kind, func(t *testing.T) {
 			m := newMerchantWithTerminals(t, `{}`)
-			id := m.limit(kind, limit[0], limit[1:]...)
-			answers := make([]*response, 100)
+			id := m.createLimit(kind, limit[0], limit[1:]...)
+			responses := make([]*response, 100)
 			var all sync.WaitGroup
-			for i := range answers {
-				all.Go(func() { answers[i] = m.send(payment(good)) })
+			for i := range responses {
+				all.Go(func() { responses[i] = m.send(payment(good)) })
 			}
 			all.Wait()
 			ended := make(map[string]int)
-			for _, a := range answers {
+			for _, a := range responses {
 				ended[a.want(201).at("status")+" "+a.at("error_description")]++
 			}
 			if ended["charged "] != 30 || ended["rejected limit exceeded: "+kind] != 70 {
 				t.Errorf("they ended %v", ended)
 			}
 			if kind == "velocity" {
-				admin(t).usage(id, "100 0 0")
+				admin(t).wantUsage(id, "100 0 0")
 			} else {
-				admin(t).usage(id, "30000 0 0")
+				admin(t).wantUsage(id, "30000 0 0")
 			}
 		})
 	}
@@ -122,25 +122,25 @@ func TestConcurrentCreatesNeverExceedTheLimits(t *testing.T) {
 
 func TestVelocityLimitCountsAllAttemptsInASlidingWindow(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	id := m.limit("velocity", 3, "window", "minute")
-	hour := m.limit("velocity", 6, "window", "hour", "currency", absent)
+	id := m.createLimit("velocity", 3, "window", "minute")
+	hour := m.createLimit("velocity", 6, "window", "hour", "currency", absent)
 	first := m.wantCharged(payment(good, "txid", "once"))
 	m.create(payment(declined)).has("error_code", "card_declined")
 	m.send(payment(good, "amount", "0")).want(422) // the request did not pass validation
 	m.create(payment(good, "txid", "once")).has("id", first.at("id"))
 	advance(t, 30)
 	m.create(payout(good, "amount", "100000")).has("error_description", "insufficient balance")
-	admin(t).usage(id, "3 0 0")
+	admin(t).wantUsage(id, "3 0 0")
 	m.wantRejected(payment(good), "limit exceeded: velocity")
 	advance(t, 30) // the first two attempts are no longer in the window
-	admin(t).usage(id, "2 0 1")
+	admin(t).wantUsage(id, "2 0 1")
 	m.wantCharged(payment(good))
 	m.wantRejected(payment(good), "limit exceeded: velocity")
-	admin(t).usage(hour, "6 0 0")
+	admin(t).wantUsage(hour, "6 0 0")
 	advance(t, 61)
 	m.wantRejected(payment(good), "limit exceeded: velocity") // the hour's limit
 	advance(t, 3600)
-	admin(t).usage(hour, "0 0 6 null")
+	admin(t).wantUsage(hour, "0 0 6 null")
 	m.wantCharged(payment(good))
 }
 
@@ -148,21 +148,21 @@ func TestVelocityLimitCountsAllAttemptsInASlidingWindow(t *testing.T) {
 func TestScopedLimitAppliesToEachPayer(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	jane, john := params{"email": " Jane@Example.com", "ip": "203.0.113.7"}, params{"email": "john@example.com", "ip": "2001:db8::1"}
-	email := m.limit("daily_volume", "1000", "scope", "email")
-	ip := m.limit("velocity", 3, "window", "hour", "scope", "ip")
-	cards := m.limit("monthly_volume", "3000", "scope", "card")
+	email := m.createLimit("daily_volume", "1000", "scope", "email")
+	ip := m.createLimit("velocity", 3, "window", "hour", "scope", "ip")
+	cards := m.createLimit("monthly_volume", "3000", "scope", "card")
 	first := m.wantCharged(payment(good, "customer", jane))
 	m.wantRejected(payment(good, "customer", params{"email": "jane@example.COM"}), "limit exceeded: daily_volume")
 	m.wantCharged(payment(good, "customer", john))
-	admin(t).usage(email+"?email=jane@example.com", "1000 0 0")
-	admin(t).usage(email+"?email=nobody@example.com", "0 0 1000")
-	admin(t).usage(ip+"?ip=203.0.113.7", "1 0 2")
+	admin(t).wantUsage(email+"?email=jane@example.com", "1000 0 0")
+	admin(t).wantUsage(email+"?email=nobody@example.com", "0 0 1000")
+	admin(t).wantUsage(ip+"?ip=203.0.113.7", "1 0 2")
 	m.wantRejected(payment(good, "customer", jane), "limit exceeded: daily_volume")
 	m.wantRejected(payment(good, "customer", jane), "limit exceeded: daily_volume")
 	m.wantRejected(payment(good, "customer", params{"ip": "203.0.113.7"}), "limit exceeded: velocity")
 	m.wantCharged(payment(good, "customer", params{"ip": "::ffff:203.0.113.8"}))
-	admin(t).usage(ip+"?ip=203.0.113.8", "1 0 2")
-	admin(t).usage(cards+"?transaction_id="+first.at("id"), "3000 0 0")
+	admin(t).wantUsage(ip+"?ip=203.0.113.8", "1 0 2")
+	admin(t).wantUsage(cards+"?transaction_id="+first.at("id"), "3000 0 0")
 	m.wantRejected(payment(good, "customer", params{"ip": "203.0.113.9"}), "limit exceeded: monthly_volume")
 	m.wantCharged(payment(anotherGood, "customer", params{"ip": "203.0.113.9"}))
 }
@@ -171,9 +171,9 @@ func TestLimitOfATerminalOrTypeDoesNotApplyToOthers(t *testing.T) {
 	m := newMerchant(t)
 	first := m.terminal("payment", `{"priority":1,"currencies":["USD"]}`)
 	m.terminal("payment", `{"priority":2}`)
-	m.limit("daily_volume", "1000", "terminal_id", first)
-	m.limit("daily_volume", "1", "type", "payout")
-	m.limit("daily_volume", "1", "env", "prod")
+	m.createLimit("daily_volume", "1000", "terminal_id", first)
+	m.createLimit("daily_volume", "1", "type", "payout")
+	m.createLimit("daily_volume", "1", "env", "prod")
 	m.wantCharged(payment(good))
 	m.wantRejected(payment(good), "limit exceeded: daily_volume")
 	m.wantCharged(payment(good, "currency", "EUR"))
@@ -182,20 +182,20 @@ func TestLimitOfATerminalOrTypeDoesNotApplyToOthers(t *testing.T) {
 // Limits are applied to a hosted payment when its payer supplies the card.
 func TestLimitsApplyToAHostedPaymentOnContinue(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	id := m.limit("daily_volume", "1000")
+	id := m.createLimit("daily_volume", "1000")
 	first, second := m.create(hosted()).at("id"), m.create(hosted()).at("id")
-	admin(t).usage(id, "0 0 1000")
-	m.proceed(first, params{"money_storage": card(good)}).want(200).has("status", "charged")
-	m.proceed(second, params{"money_storage": card(good)}).want(200).has("status", "rejected", "error_description", "limit exceeded: daily_volume")
-	admin(t).usage(id, "1000 0 0")
+	admin(t).wantUsage(id, "0 0 1000")
+	m.continueWith(first, params{"money_storage": card(good)}).want(200).has("status", "charged")
+	m.continueWith(second, params{"money_storage": card(good)}).want(200).has("status", "rejected", "error_description", "limit exceeded: daily_volume")
+	admin(t).wantUsage(id, "1000 0 0")
 }
 
 // Terminal, blocklist, limits, funds: the first failed check is the transaction's reason.
 func TestRefusalReasonsAreCheckedInOrder(t *testing.T) {
 	m := newMerchant(t)
 	blocked := params{"email": "order@example.com"}
-	list(t, "email", "order@example.com")
-	m.limit("daily_volume", "500")
+	addToBlocklist(t, "email", "order@example.com")
+	m.createLimit("daily_volume", "500")
 	refused := payout(good, "customer", blocked)
 	m.wantRejected(refused, "no terminal available")
 	m.terminal("payout", `{}`)
@@ -205,8 +205,8 @@ func TestRefusalReasonsAreCheckedInOrder(t *testing.T) {
 	m.create(payout(good, "money_storage", absent)).has("error_description", "unexpected card")
 }
 
-// list adds a value to the organization's blocklist until the test ends.
-func list(t *testing.T, kind, value string) (id string) {
+// addToBlocklist adds a value to the organization's blocklist until the test ends.
+func addToBlocklist(t *testing.T, kind, value string) (id string) {
 	t.Helper()
 	id = admin(t).post(v1+"/blocklist", params{"kind": kind, "value": value}).want(201).at("data.id")
 	t.Cleanup(func() { admin(t).do("DELETE", v1+"/blocklist/"+id, nil) })
@@ -230,27 +230,27 @@ func TestBlocklistedPayerIsRejectedWithTheEntrysKind(t *testing.T) {
 		if c.kind == "phone" {
 			value = c.value
 		}
-		id := list(t, c.kind, value)
+		id := addToBlocklist(t, c.kind, value)
 		m.wantRejected(c.hit, "anti-fraud: "+c.kind)
 		m.wantCharged(c.free)
 		admin(t).do("DELETE", v1+"/blocklist/"+id, nil).want(200)
 		m.wantCharged(c.hit)
 	}
 	hosted := m.create(hosted()).at("id")
-	list(t, "card", "4012888888881881")
-	m.proceed(hosted, params{"money_storage": card("4012888888881881")}).want(200).has("status", "rejected", "error_description", "anti-fraud: card")
+	addToBlocklist(t, "card", "4012888888881881")
+	m.continueWith(hosted, params{"money_storage": card("4012888888881881")}).want(200).has("status", "rejected", "error_description", "anti-fraud: card")
 }
 
 func TestLimitRefusalIsInThePartnersLanguage(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
 	m.terminal("payment", `{}`)
-	m.limit("per_transaction", "1")
-	list(t, "email", "ru@example.com")
+	m.createLimit("per_transaction", "1")
+	addToBlocklist(t, "email", "ru@example.com")
 	m.wantRejected(payment(good), "превышен лимит: per_transaction")
 	m.wantRejected(payment(good, "customer", params{"email": "ru@example.com"}), "отклонено системой защиты от мошенничества: email")
 }
 
-// After twenty charges in a row without an answer from a terminal's provider, the next ones use
+// After twenty consecutive charges without a response from a terminal's provider, the next ones use
 // another terminal, and those twenty are inquired.
 func TestUnresponsiveTerminalIsSkipped(t *testing.T) {
 	m := newMerchant(t)
@@ -289,7 +289,7 @@ func TestVolumesResetAtMidnightAndAtTheEndOfTheMonth(t *testing.T) {
 		t.Helper()
 		ad.put(v1+"/sandbox/clock", params{"now": instant}).want(200)
 	}
-	day, month := ad.limit(m.number, "daily_volume", "1000"), ad.limit(m.number, "monthly_volume", "2500")
+	day, month := ad.createLimit(m.number, "daily_volume", "1000"), ad.createLimit(m.number, "monthly_volume", "2500")
 	charges := func(amount string) { t.Helper(); m.create(payment(good, "amount", amount)).has("status", "charged") }
 	rejects := func(kind string) {
 		t.Helper()
@@ -298,16 +298,16 @@ func TestVolumesResetAtMidnightAndAtTheEndOfTheMonth(t *testing.T) {
 	to("2030-01-30T23:59:59.999999Z")
 	charges("1000")
 	rejects("daily_volume")
-	ad.usage(day, "1000 0 0 2030-01-31T00:00:00.000000+00:00")
+	ad.wantUsage(day, "1000 0 0 2030-01-31T00:00:00.000000+00:00")
 	to("2030-01-31T03:00:00+03:00")
-	ad.usage(day, "0 0 1000 2030-02-01T00:00:00.000000+00:00")
+	ad.wantUsage(day, "0 0 1000 2030-02-01T00:00:00.000000+00:00")
 	charges("1000")
-	ad.usage(month, "2000 0 500 2030-02-01T00:00:00.000000+00:00")
+	ad.wantUsage(month, "2000 0 500 2030-02-01T00:00:00.000000+00:00")
 	rejects("daily_volume")
 	to("2030-01-31T23:59:59.999999Z")
 	rejects("daily_volume")
 	to("2030-02-01T00:00:00Z")
-	ad.usage(month, "0 0 2500 2030-03-01T00:00:00.000000+00:00")
+	ad.wantUsage(month, "0 0 2500 2030-03-01T00:00:00.000000+00:00")
 	charges("1000")
 	to("2030-02-02T00:00:00Z")
 	charges("1000")
@@ -320,8 +320,8 @@ func TestVolumesResetAtMidnightAndAtTheEndOfTheMonth(t *testing.T) {
 // still count, and no further ones are admitted.
 func TestLimitsHoldAcrossAKill(t *testing.T) {
 	s, m, ad := startOwnServer(t)
-	day := ad.limit(m.number, "daily_volume", "20000")
-	pace := ad.limit(m.number, "velocity", 25, "window", "hour", "type", "payout")
+	day := ad.createLimit(m.number, "daily_volume", "20000")
+	pace := ad.createLimit(m.number, "velocity", 25, "window", "hour", "type", "payout")
 	many := func(n int, of func(string, ...any) params) {
 		var all sync.WaitGroup
 		for range n {

@@ -34,7 +34,7 @@ func (p payer) wantOpen(address string, open bool) {
 	p.t.Helper()
 	status := p.get(address).status
 	if live := status == 200 || status == 303; live != open {
-		p.t.Errorf("%s answered %d, want it open: %v", address, status, open)
+		p.t.Errorf("%s responded %d, want it open: %v", address, status, open)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestOnlyThePartnerKeyGetsPayerPageAddresses(t *testing.T) {
 			payer{t}.wantOpen(m.read(id).at("simple_auth_redirect_url"), true)
 		})
 	}
-	// The same holds for the answer to a continue.
+	// The same holds for the response to a continue.
 	id := m.create(hosted()).at("id")
 	body := params{"money_storage": card(redirected)}
 	keyed := m.with("idempotency-key", "continued")

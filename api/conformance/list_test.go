@@ -47,7 +47,7 @@ func TestEveryEndpointOfTransactionsNeedsBothHeaders(t *testing.T) {
 			m.with(header, "").do(call.method, transactions+call.path, body).wantBody(401, `{"error":"unauthorized"}`)
 		}
 		if r := m.do(call.method, transactions+call.path, body); r.status == 401 {
-			t.Errorf("%s with both headers is answered %d %s", r.called, r.status, r.body)
+			t.Errorf("%s with both headers gets %d %s", r.called, r.status, r.body)
 		}
 	}
 }
@@ -95,10 +95,10 @@ func TestCursorReachesAllRowsAndEndsWithNull(t *testing.T) {
 		for range 4 {
 			r := m.get(transactions+"?env=test&limit=2&order_by="+order+cursor).want(200).has("cursor.cursor_field", order)
 			walked = append(walked, r.column("id")...)
-			if r.raw("cursor.cursor_value") == "null" {
+			if r.rawAt("cursor.cursor_value") == "null" {
 				break
 			}
-			cursor = "&cursor=" + url.QueryEscape(r.is("cursor.cursor_value", instant).at("cursor.cursor_value"))
+			cursor = "&cursor=" + url.QueryEscape(r.matches("cursor.cursor_value", instant).at("cursor.cursor_value"))
 		}
 		if strings.Join(walked, " ") != strings.Join(all, " ") {
 			t.Errorf("by %s the walk shows\n%v, want\n%v", order, walked, all)
@@ -112,7 +112,7 @@ func TestFullLastPageHasNoCursor(t *testing.T) {
 		m.create(payment(declined))
 	}
 	m.get(transactions+"?env=test&limit=3").want(200).has("data.3", absent).hasRaw("cursor.cursor_value", "null")
-	m.get(transactions+"?env=test&limit=2").want(200).has("data.2", absent).is("cursor.cursor_value", instant)
+	m.get(transactions+"?env=test&limit=2").want(200).has("data.2", absent).matches("cursor.cursor_value", instant)
 }
 
 func TestListIsFilteredByStatusTypeAndEnv(t *testing.T) {
@@ -244,7 +244,7 @@ func TestAggregateSumsByCurrencyAndStatus(t *testing.T) {
 	r := m.get(transactions + "/aggregate?env=test&currency=USD&status=charged").want(200)
 	r.has("data.0.currency", "USD", "data.0.network", "", "data.0.env", "test", "data.0.type", "payment", "data.0.status", "charged", "data.1", absent).
 		hasRaw("data.0.count", "1", "data.0.amount", `"3000"`, "data.0.amount_with_fee", `"3000"`, "data.0.merchant_amount", `"2925"`,
-			"data.0.fee_amount", `"75"`, "data.0.refunded_amount", `"0"`).is("meta.as_of", instant)
+			"data.0.fee_amount", `"75"`, "data.0.refunded_amount", `"0"`).matches("meta.as_of", instant)
 	all := m.get(transactions + "/aggregate?env=test").want(200)
 	if got := fmt.Sprint(all.column("currency"), all.column("status"), all.column("amount"), all.column("refunded_amount")); got !=
 		"[EUR USD USD USD] [charged charged refunded rejected] [1000 3000 1000 1000] [0 0 400 0]" {

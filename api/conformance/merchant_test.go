@@ -195,7 +195,7 @@ func (m *merchant) choose(id, bank string) *response {
 	return m.post(transactions+"/choose_target_destination/"+id, params{"target_bank_id": bank})
 }
 
-func (m *merchant) proceed(id string, body params) *response {
+func (m *merchant) continueWith(id string, body params) *response {
 	m.t.Helper()
 	return m.post(transactions+"/continue/"+id, body)
 }
@@ -227,15 +227,15 @@ func (m *merchant) entries(id string) []string {
 		lines := make([]string, len(e.Postings))
 		for j, p := range e.Postings {
 			side := map[string]string{"debit": "Dr", "credit": "Cr"}[p.Side]
-			lines[j] = fmt.Sprintf("%s %s %s %s", side, m.plain(p.Account), p.Amount, p.Asset.Currency)
+			lines[j] = fmt.Sprintf("%s %s %s %s", side, m.normalizedAccount(p.Account), p.Amount, p.Asset.Currency)
 		}
 		entries = append(entries, e.Event+" "+e.Phase+": "+strings.Join(lines, ", "))
 	}
 	return entries
 }
 
-// plain returns an account's path without the parts that differ from run to run.
-func (m *merchant) plain(account string) string {
+// normalizedAccount returns an account's path without the parts that differ from run to run.
+func (m *merchant) normalizedAccount(account string) string {
 	for i, id := range m.terminals {
 		account = strings.ReplaceAll(account, id, fmt.Sprintf("T%d", i+1))
 	}
@@ -251,8 +251,8 @@ func (m *merchant) wantMoved(id string, want ...string) {
 	}
 }
 
-// path returns the states that a transaction has had, in order, without repetitions.
-func (m *merchant) path(id string) string {
+// states returns the states that a transaction has had, in order, without repetitions.
+func (m *merchant) states(id string) string {
 	m.t.Helper()
 	r := auditor(m.t).get(v1 + "/ledger/events?limit=100&source=" + id).want(200)
 	states := r.column("to")
@@ -269,7 +269,7 @@ func (m *merchant) path(id string) string {
 func (m *merchant) balance(currency string) string {
 	m.t.Helper()
 	r := m.get(v1 + "/balances?env=test&currency=" + currency).want(200)
-	if r.raw("data") == "[]" {
+	if r.rawAt("data") == "[]" {
 		return "0 0"
 	}
 	return r.at("data.0.available") + " " + r.at("data.0.pending")

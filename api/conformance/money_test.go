@@ -14,7 +14,7 @@ func TestMoneyIsAStringOfDigits(t *testing.T) {
 	m.refund(r.at("id"), "10").want(200)
 	for _, a := range []*response{r, m.read(r.at("id")), m.create(hosted())} {
 		for _, name := range []string{"amount", "amount_with_fee", "amount_dest", "merchant_amount", "refunded_amount"} {
-			if raw := a.raw(name); raw != absent && !digits.MatchString(strings.Trim(raw, `"`)) || raw != absent && !strings.HasPrefix(raw, `"`) {
+			if raw := a.rawAt(name); raw != absent && !digits.MatchString(strings.Trim(raw, `"`)) || raw != absent && !strings.HasPrefix(raw, `"`) {
 				t.Errorf("%s: %s is %s, want digits in a string", a.called, name, raw)
 			}
 		}
@@ -77,7 +77,7 @@ func TestFeesAreBasisPointsInStrings(t *testing.T) {
 func TestRateIsADecimalString(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{"settlement_currency":"CHF"}`)
 	for value, dest := range map[string]string{"0.3": "300", "0.0005": "0", "12": "12000", "1.05": "1050"} {
-		rate(t, "CAD", "CHF", value)
+		setRate(t, "CAD", "CHF", value)
 		m.create(payment(good, "currency", "CAD")).hasRaw("currency_rate", `"`+value+`"`).has("amount_dest", dest)
 	}
 }
@@ -90,7 +90,7 @@ func TestAmountsAreRoundedDown(t *testing.T) {
 	m.create(payment(good, "amount", "50")).has("merchant_amount", "50")
 
 	converts := newMerchantWithTerminals(t, `{"settlement_currency":"SGD","fee_bps":"199"}`)
-	rate(t, "TRY", "SGD", "0.0379")
+	setRate(t, "TRY", "SGD", "0.0379")
 	// 99 less a fee of 1 are 98; times 0.0379 is 3.7142.
 	converts.create(payment(good, "amount", "99", "currency", "TRY")).has("merchant_amount", "98", "amount_dest", "3")
 }

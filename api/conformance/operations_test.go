@@ -20,7 +20,7 @@ func TestTwoPhasesAreSetByTheTerminal(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"two_phase":true,"currencies":["EUR"]}`)
 	m.terminal("payment", `{"currencies":["USD"]}`)
-	m.create(payment(good, "currency", "EUR")).has("status", "payment_suspended").is("hold_expires_at", instant)
+	m.create(payment(good, "currency", "EUR")).has("status", "payment_suspended").matches("hold_expires_at", instant)
 	m.create(payment(good, "currency", "USD")).has("status", "charged", "hold_expires_at", absent)
 }
 
@@ -76,7 +76,7 @@ func TestConcurrentCaptureAndCancelHaveOneWinner(t *testing.T) {
 func TestContinueAcceptsABareObject(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(hosted()).at("id")
-	m.proceed(id, params{
+	m.continueWith(id, params{
 		"money_storage": card(good), "route": "simulator",
 		"browser_data": params{"language": "en-GB", "timezone": -60, "user_agent": "Mozilla/5.0"},
 	}).want(200).has("id", id, "status", "charged", "route", "simulator")
@@ -86,15 +86,15 @@ func TestContinueAcceptsABareObject(t *testing.T) {
 func TestContinueRefusesOtherBodies(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(hosted()).at("id")
-	m.proceed(id, params{"params": params{"money_storage": card(good)}}).refuses("money_storage", "money_storage is required")
-	m.proceed(id, params{"money_storage": params{}}).refuses("money_storage", "money_storage is required")
-	m.proceed(id, params{"money_storage": card(good).with("cvv", "12")}).refuses("money_storage.cvv", "invalid cvv")
-	m.proceed(id, params{"money_storage": card(good), "route": 7}).refuses("route", "route must be a string")
+	m.continueWith(id, params{"params": params{"money_storage": card(good)}}).refuses("money_storage", "money_storage is required")
+	m.continueWith(id, params{"money_storage": params{}}).refuses("money_storage", "money_storage is required")
+	m.continueWith(id, params{"money_storage": card(good).with("cvv", "12")}).refuses("money_storage.cvv", "invalid cvv")
+	m.continueWith(id, params{"money_storage": card(good), "route": 7}).refuses("route", "route must be a string")
 	for name, value := range map[string]any{"language": 7, "timezone": "UTC", "user_agent": []int{}} {
-		m.proceed(id, params{"money_storage": card(good), "browser_data": params{name: value}}).want(422).has("errors.0.field", "browser_data."+name)
+		m.continueWith(id, params{"money_storage": card(good), "browser_data": params{name: value}}).want(422).has("errors.0.field", "browser_data."+name)
 	}
 	m.read(id).has("status", "created")
-	m.proceed(id, params{"money_storage": card(good), "browser_data": params{}}).want(200).has("status", "charged")
+	m.continueWith(id, params{"money_storage": card(good), "browser_data": params{}}).want(200).has("status", "charged")
 }
 
 func TestUnofferedRouteIsRefusedAndThePayerCanStillPay(t *testing.T) {
@@ -104,22 +104,22 @@ func TestUnofferedRouteIsRefusedAndThePayerCanStillPay(t *testing.T) {
 		{"money_storage": card(good), "route": "elsewhere"}, {"money_storage": card(good), "route": "utp"}, {"money_storage": card(good), "route": "SIMULATOR"},
 		{"money_storage": params{"type": "sbp"}, "route": "simulator"},
 	} {
-		m.proceed(id, p).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.field", "route")
+		m.continueWith(id, p).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.field", "route")
 	}
 	m.read(id).has("status", "created", "route", "")
 	if calls := providerCalls(t, id); len(calls) != 0 {
 		t.Errorf("the rail was called: %v", calls)
 	}
-	m.proceed(id, params{"money_storage": card(good), "route": "simulator"}).want(200).has("status", "charged", "route", "simulator")
+	m.continueWith(id, params{"money_storage": card(good), "route": "simulator"}).want(200).has("status", "charged", "route", "simulator")
 	m.wantMoved(id, charge)
 }
 
 func TestContinueIsRefusedInOtherStates(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	done := m.create(hosted()).at("id")
-	m.proceed(done, params{"money_storage": card(good)}).want(200)
+	m.continueWith(done, params{"money_storage": card(good)}).want(200)
 	for _, id := range []string{done, m.create(payment(good)).at("id"), m.create(payment(declined)).at("id"), m.create(payment(redirected)).at("id")} {
-		r := m.proceed(id, params{"money_storage": card(good)}).want(422)
+		r := m.continueWith(id, params{"money_storage": card(good)}).want(422)
 		r.has("errors.0.code", "flow_not_continuable")
 		if detail := r.at("errors.0.detail"); detail == absent || detail == "" {
 			t.Errorf("there is no detail: %s", r.body)
@@ -142,7 +142,7 @@ func TestMaterialIsAcceptedBareAndWrapped(t *testing.T) {
 		id := m.create(payment(password)).has("status", "action_required").at("id")
 		r := m.post(transactions+"/additional_params_for_auth/"+id, body)
 		if r.status != 200 || r.at("status") != status {
-			t.Errorf("%s answered %d %s, want %s", body, r.status, r.body, status)
+			t.Errorf("%s responded %d %s, want %s", body, r.status, r.body, status)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func TestMaterialIsRequired(t *testing.T) {
 	m.read(id).has("status", "action_required")
 }
 
-// Material without the fields that the rail requires does not change the payment.
+// Material without the fields that the provider requires does not change the payment.
 func TestMaterialWithoutTheRequiredFieldsIsRefused(t *testing.T) {
 	m := sandboxMerchant(t)
 	id := m.create(payment(password)).at("id")
@@ -227,7 +227,7 @@ func TestAuthParamsDescribeThePayersAction(t *testing.T) {
 	none := m.create(payment(password)).has("status", "action_required", "auth_params.type", "none")
 	for _, a := range []*response{redirect, form, none} {
 		for name, kind := range map[string]string{"type": `"`, "version": `"`, "method": `"`, "url": `"`, "params": `{`} {
-			if raw := a.raw("auth_params." + name); raw[:1] != kind {
+			if raw := a.rawAt("auth_params." + name); raw[:1] != kind {
 				t.Errorf("auth_params.%s is %s", name, raw)
 			}
 		}
@@ -283,7 +283,7 @@ func TestRedirectURLLeadsThroughEveryProviderAction(t *testing.T) {
 	m.read(hosted.at("id")).has("status", "charged")
 }
 
-// Material may be submitted only if a rail requires it. Otherwise it would end a payment that
+// Material may be submitted only if a provider requires it. Otherwise it would end a payment that
 // waits for its payer.
 func TestUnrequestedMaterialIsRefused(t *testing.T) {
 	m := sandboxMerchant(t)

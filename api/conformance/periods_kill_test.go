@@ -14,14 +14,14 @@ import (
 // If the server is killed while a month is being closed and entries are dated into it, the
 // month is either closed completely, once, or not at all; and it stays closed.
 func TestMonthCloseIsAtomicAcrossKills(t *testing.T) {
-	dice := seeded(t)
+	random := newRandom(t)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	session := func() caller { return caller{t, s.Session()} }
 	var deposits []string
 	for range 8 {
 		path := pfp + "investment-deposits/" + session().post(pfp+"investment-deposits", params{
 			"customer_id": s.Sandbox.OrganizationID, "region": "AE", "currency": "AED", "initial_amount": "1000", "term_months": 24,
-			"profit_sharing_ratio": shared,
+			"profit_sharing_ratio": halfAndHalf,
 		}).want(201).at("data.id")
 		session().post(path+"/activate", nil).want(200)
 		deposits = append(deposits, path)
@@ -42,7 +42,7 @@ func TestMonthCloseIsAtomicAcrossKills(t *testing.T) {
 			})
 		}
 		all.Go(func() { _, _ = closer.Post(closePath, nil) })
-		for range dice.IntN(12) { // requests, not time, determine the moment of the kill
+		for range random.IntN(12) { // requests, not time, determine the moment of the kill
 			_, _ = reporter.Get(deposits[0])
 		}
 		s.Kill()

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// Fields of a transaction besides the specification's (DECISIONS, "Payments"): languages,
+// Fields that the service adds to those of the specification's transaction: languages,
 // codes, refunds, the payment method.
 
-// sixteen are the languages of DECISIONS, section 9.
-var sixteen = strings.Fields("en ru uk ar fa ur tr az kk uz id ms bn de fr es")
+// languages are the languages that a create accepts.
+var languages = strings.Fields("en ru uk ar fa ur tr az kk uz id ms bn de fr es")
 
 func TestUnsupportedLanguageIsRefused(t *testing.T) {
 	m := newMerchant(t)
 	partner := v1 + "/partners/" + m.number
-	for _, lang := range sixteen {
+	for _, lang := range languages {
 		m.create(hosted("lang", lang))
 		admin(t).patch(partner, params{"lang": lang}).want(200).has("data.lang", lang)
 	}
@@ -52,8 +52,8 @@ func TestEmptyTxidIsReturnedAsSent(t *testing.T) {
 	}
 }
 
-// codes are the closed list of error_code.
-var codes = strings.Fields(`unexpected_card return_urls_missing no_terminal insufficient_balance fee_exceeds_amount amount_out_of_range
+// errorCodes are the closed list of error_code.
+var errorCodes = strings.Fields(`unexpected_card return_urls_missing no_terminal insufficient_balance fee_exceeds_amount amount_out_of_range
 	no_exchange_rate limit_exceeded anti_fraud card_declined insufficient_funds expired_card processing_error authentication_failed
 	payer_action_expired interrupted forced_by_terminal hold_expired cancelled refund_refused`)
 
@@ -61,7 +61,7 @@ var codes = strings.Fields(`unexpected_card return_urls_missing no_terminal insu
 // sentence that is not the code.
 func (r *response) wantFailure(status, code, description string) *response {
 	r.t.Helper()
-	if !slices.Contains(codes, code) {
+	if !slices.Contains(errorCodes, code) {
 		r.t.Fatalf("%s: %s is none of the error codes", r.called, code)
 	}
 	r.has("status", status, "error_code", code)
@@ -88,7 +88,7 @@ func TestRefusalHasACodeAndADescription(t *testing.T) {
 	refused := m.create(payment(password)).hasRaw("error_code", "null").at("id")
 	m.submit(refused, params{"otp": "0"}).want(200).wantFailure("rejected", "authentication_failed", "")
 	m.cancel(m.create(payment(delayed)).at("id")).want(200).wantFailure("failed", "cancelled", "")
-	m.limit("per_transaction", "5000")
+	m.createLimit("per_transaction", "5000")
 	m.create(payment(good, "amount", "5001")).wantFailure("rejected", "limit_exceeded", "limit exceeded: per_transaction")
 	admin(t).post(v1+"/blocklist", params{"kind": "email", "value": "codes@example.com"}).want(201)
 	m.create(payment(good, "customer", params{"email": "codes@example.com"})).wantFailure("rejected", "anti_fraud", "anti-fraud: email")
@@ -110,7 +110,7 @@ func TestErrorCodeIsTheSameInEveryLanguage(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
 	h := newHook(t)
 	m.terminal("payment", `{}`)
-	m.notify(0, h.params())
+	m.notify(0, h.merchantParams())
 	m.create(payment(declined, "txid", "a")).has("error_code", "card_declined", "error_description", "Карта отклонена.")
 	data := h.wantNotified("rejected of a")[0].object("data")
 	if string(data["error_code"]) != `"card_declined"` || string(data["error_description"]) != `"Карта отклонена."` {
@@ -130,18 +130,18 @@ func TestRefundsAreListedOldestFirst(t *testing.T) {
 	a := m.refund(id, "").want(200).has("status", "refunded", "refunds.2", absent,
 		"refunds.0.amount", "300", "refunds.0.fee_amount", "30", "refunds.0.status", "succeeded",
 		"refunds.1.amount", "700", "refunds.1.fee_amount", "70", "refunds.1.status", "succeeded").
-		is("refunds.0.refund_id", uuid4).is("refunds.0.created", instant).is("refunds.1.finished", instant).hasRaw("refunds.0.error_code", "null")
+		matches("refunds.0.refund_id", uuid4).matches("refunds.0.created", instant).matches("refunds.1.finished", instant).hasRaw("refunds.0.error_code", "null")
 	a.has("refund_id", a.at("refunds.1.refund_id"), "refund_msg", a.at("refunds.1.msg"))
-	if names := a.names("refunds.0"); len(names) != 8 {
+	if names := a.memberNames("refunds.0"); len(names) != 8 {
 		t.Errorf("a refund has %v", names)
 	}
-	m.read(id).hasRaw("refunds", a.raw("refunds"))
-	m.get(transactions+"?env=test").want(200).hasRaw("data.0.refunds", a.raw("refunds"))
+	m.read(id).hasRaw("refunds", a.rawAt("refunds"))
+	m.get(transactions+"?env=test").want(200).hasRaw("data.0.refunds", a.rawAt("refunds"))
 
 	id = m.create(payment(refundRefused)).at("id")
 	m.refund(id, "").want(200)
 	a = m.refund(id, "10").want(200).has("status", "charged", "refunded_amount", "0", "refunds.0.amount", "1000", "refunds.0.status", "failed",
-		"refunds.0.error_code", "refund_refused", "refunds.0.fee_amount", "100", "refunds.1.amount", "10", "refunds.1.status", "failed").is("refunds.1.finished", instant)
+		"refunds.0.error_code", "refund_refused", "refunds.0.fee_amount", "100", "refunds.1.amount", "10", "refunds.1.status", "failed").matches("refunds.1.finished", instant)
 	a.has("refund_id", a.at("refunds.1.refund_id"), "refund_msg", a.at("refunds.1.msg"))
 	if msg := a.at("refund_msg"); strings.Contains(msg, "_") || !strings.Contains(msg, " ") {
 		t.Errorf("refund_msg %q", msg)
@@ -150,7 +150,7 @@ func TestRefundsAreListedOldestFirst(t *testing.T) {
 	id = m.create(payment(refundSlow)).at("id")
 	m.refund(id, "").want(200).has("status", "refunding", "refunds.0.status", "pending").hasRaw("refunds.0.finished", "null", "refunds.0.error_code", "null")
 	advance(t, 5)
-	m.read(id).has("status", "refunded", "refunds.0.status", "succeeded").is("refunds.0.finished", instant)
+	m.read(id).has("status", "refunded", "refunds.0.status", "succeeded").matches("refunds.0.finished", instant)
 }
 
 // A transaction keeps its refunds in its record, so their number is bounded: failed refunds are
@@ -187,33 +187,33 @@ func TestTransactionShowsThePaymentMethodAndPayer(t *testing.T) {
 	m.create(payment(good, "money_storage", absent)).hasRaw("payment_method", "null")
 	waiting := m.create(hosted("customer", customer)).has("payment_method", absent, "customer", absent).at("id")
 	m.read(waiting).has("customer.name", "Jane").hasRaw("payment_method", "null")
-	m.proceed(waiting, params{"money_storage": card(anotherGood)}).want(200).has("payment_method.brand", "mastercard", "payment_method.last4", "4444")
+	m.continueWith(waiting, params{"money_storage": card(anotherGood)}).want(200).has("payment_method.brand", "mastercard", "payment_method.last4", "4444")
 }
 
 func TestTerminalSelectsTheNotifiedStatuses(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{"two_phase":true}`)
-	m.notify(0, h.params("notify_statuses", []string{"charged", "authorizing"}))
+	m.notify(0, h.merchantParams("notify_statuses", []string{"charged", "authorizing"}))
 	id := m.create(payment(good, "txid", "a")).at("id")
 	h.wantNotified("authorizing of a")
 	m.commit(id, "").want(200)
 	m.refund(id, "").want(200)
 	h.wantNotified("charged of a")
 
-	m.notify(0, h.params("notify_statuses", "all"))
+	m.notify(0, h.merchantParams("notify_statuses", "all"))
 	id = m.create(payment(delayed, "txid", "b")).at("id")
 	h.wantNotified("created of b", "new of b", "authorizing of b", "charging of b")
 	m.cancel(id).want(200)
 	h.wantNotified("failed of b")
 
-	m.notify(0, h.params("notify_statuses", []string{}))
+	m.notify(0, h.merchantParams("notify_statuses", []string{}))
 	m.create(payment(declined, "txid", "c"))
 	h.wantNotified()
-	m.notify(0, h.params("notify_statuses", nil))
+	m.notify(0, h.merchantParams("notify_statuses", nil))
 	m.create(payment(declined, "txid", "d"))
 	h.wantNotified("rejected of d")
 
 	for _, wrong := range []any{"none", "", 7, true, params{}, []any{"charged", "paid"}, []any{7}, []any{"ALL"}, []any{nil}, []any{"all"}} {
-		r := admin(t).patch(v1+"/terminal/"+m.terminals[0], params{"merchant_params": h.params("notify_statuses", wrong)}).want(422)
+		r := admin(t).patch(v1+"/terminal/"+m.terminals[0], params{"merchant_params": h.merchantParams("notify_statuses", wrong)}).want(422)
 		r.has("errors.0.field", "merchant_params.notify_statuses", "errors.1", absent)
 	}
 	admin(t).get(v1+"/terminal/"+m.terminals[0]).want(200).hasRaw("data.merchant_params.notify_statuses", "null")
@@ -241,6 +241,6 @@ func TestExpiredCardIsRejected(t *testing.T) {
 		wantFailure("rejected", "expired_card", "")
 	m.create(payout(good, "amount", "1")).has("status", "charged")
 	waiting := m.create(hosted()).at("id")
-	m.proceed(waiting, params{"money_storage": card(good).with("exp_month", past["exp_month"], "exp_year", past["exp_year"])}).want(200).
+	m.continueWith(waiting, params{"money_storage": card(good).with("exp_month", past["exp_month"], "exp_year", past["exp_year"])}).want(200).
 		has("error_code", "expired_card")
 }

@@ -17,11 +17,11 @@ const (
 // wantSealed searches everything that the server has written.
 func wantSealed(t *testing.T, when, folder, printed string) {
 	t.Helper()
-	if search(t, folder, openText) == "" {
+	if fileContaining(t, folder, openText) == "" {
 		t.Errorf("%s: what is no secret is not found either", when)
 	}
 	for _, canary := range []string{terminalCanary, formerCanary, partnerCanary} {
-		if found := search(t, folder, canary); found != "" {
+		if found := fileContaining(t, folder, canary); found != "" {
 			t.Errorf("%s: %s has %s", when, found, canary)
 		}
 		if strings.Contains(printed, canary) {

@@ -51,8 +51,8 @@ func (s *server) Fatalf(format string, args ...any) { panic(broken(fmt.Sprintf(f
 // broken is the panic of a failure outside a test.
 type broken string
 
-// guard calls fn and stores its failure.
-func (s *server) guard(fn func()) {
+// runGuarded calls fn and stores its failure.
+func (s *server) runGuarded(fn func()) {
 	defer func() {
 		switch why := recover().(type) {
 		case nil:
@@ -69,7 +69,7 @@ func (s *server) guard(fn func()) {
 func open(t testing.TB) *testkit.Server {
 	t.Helper()
 	sandbox.once.Do(func() {
-		sandbox.guard(func() {
+		sandbox.runGuarded(func() {
 			sandbox.server = testkit.Start(&sandbox, testkit.Options{Flags: []string{"--clock", "manual"}})
 			sandbox.base = sandbox.server.Anyone()
 		})
@@ -83,10 +83,10 @@ func open(t testing.TB) *testkit.Server {
 // close stops the server and checks its store; the error describes the fault.
 func (s *server) close() error {
 	if s.server != nil && s.broken == nil {
-		s.guard(s.audit)
+		s.runGuarded(s.audit)
 	}
 	for i := len(s.ends) - 1; i >= 0; i-- {
-		s.guard(s.ends[i])
+		s.runGuarded(s.ends[i])
 	}
 	return s.broken
 }
@@ -95,7 +95,7 @@ func (s *server) audit() {
 	if code := s.server.Stop(); code != 0 {
 		s.Errorf("the server stopped with %d\n%s", code, s.server.Stderr())
 	}
-	if quoted := quotes(s.server.Stderr()); quoted != "" {
+	if quoted := quotedCard(s.server.Stderr()); quoted != "" {
 		s.Errorf("the log has the card number %s", quoted)
 	}
 	file := filepath.Join(s.dir, "canaries")

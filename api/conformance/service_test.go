@@ -19,16 +19,16 @@ func TestPaymentsPayoutsAndRefundsShareOneObject(t *testing.T) {
 	in := m.create(payment(good, "txid", "in"))
 	back := m.refund(in.at("id"), "400").want(200).has("id", in.at("id"), "txid", "in", "type", "payment")
 	out := m.create(payout(good, "amount", "100")).has("status", "charged")
-	for name := range out.names("") {
-		if !in.names("")[name] {
+	for name := range out.memberNames("") {
+		if !in.memberNames("")[name] {
 			t.Errorf("a payout has %s, a payment does not", name)
 		}
 	}
-	for name := range in.names("") {
-		if payments := name == "auth_params" || name == "additional_params_for_auth"; !out.names("")[name] && !payments {
+	for name := range in.memberNames("") {
+		if payments := name == "auth_params" || name == "additional_params_for_auth"; !out.memberNames("")[name] && !payments {
 			t.Errorf("a payment has %s, a payout does not", name)
 		}
-		if !back.names("")[name] {
+		if !back.memberNames("")[name] {
 			t.Errorf("a payment has %s, a refunded one does not", name)
 		}
 	}
@@ -52,7 +52,7 @@ func TestPartnersSeeOnlyTheirOwnTransactions(t *testing.T) {
 			{"POST", "/choose_target_destination/" + id, `{"target_bank_id":"x"}`},
 		} {
 			if r := other.do(call.method, transactions+call.path, call.body); r.status != 404 || r.body != unknown.body {
-				t.Errorf("%s of %s answered %d %s, want %s", call.path, name, r.status, r.body, unknown.body)
+				t.Errorf("%s of %s responded %d %s, want %s", call.path, name, r.status, r.body, unknown.body)
 			}
 		}
 		if rows := other.get(transactions + "?env=test&limit=100").want(200).column("id"); strings.Contains(strings.Join(rows, " "), id) {
@@ -94,10 +94,10 @@ func TestBodiesAreJSON(t *testing.T) {
 
 func TestIdentifiersAreUUIDsOfVersion4(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	paid := m.create(payment(chargedBack)).is("id", uuid4)
-	m.refund(paid.at("id"), "1").want(200).is("refund_id", uuid4)
+	paid := m.create(payment(chargedBack)).matches("id", uuid4)
+	m.refund(paid.at("id"), "1").want(200).matches("refund_id", uuid4)
 	advance(t, 60)
-	m.read(paid.at("id")).has("status", "reversed").is("return_id", uuid4)
+	m.read(paid.at("id")).has("status", "reversed").matches("return_id", uuid4)
 	for _, id := range append(m.terminals, open(t).Sandbox.OrganizationID) {
 		if !uuid4.MatchString(id) {
 			t.Errorf("%s is no UUID of version 4", id)
@@ -115,16 +115,16 @@ func TestUnknownFieldsAreIgnored(t *testing.T) {
 
 func TestTimesHaveAnOffset(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	m.create(payment(good)).is("started", instant).is("finished", instant)
+	m.create(payment(good)).matches("started", instant).matches("finished", instant)
 	m.create(payment(good))
 	list := m.get(transactions + "?env=test&limit=1").want(200)
-	list.is("data.0.started", instant).is("data.0.finished", instant).is("cursor.cursor_value", instant)
+	list.matches("data.0.started", instant).matches("data.0.finished", instant).matches("cursor.cursor_value", instant)
 }
 
 func TestHealthHasItsFieldsAndNoStatusField(t *testing.T) {
 	r := anyone(t).get(v1 + "/health").want(200)
 	for _, name := range []string{"core_status", "db_status", "appversion", "env", "domain"} {
-		if raw := r.raw(name); !strings.HasPrefix(raw, `"`) {
+		if raw := r.rawAt(name); !strings.HasPrefix(raw, `"`) {
 			t.Errorf("%s is %s, want a string", name, raw)
 		}
 	}

@@ -36,7 +36,7 @@ func (m *merchant) settleWithProvider(terminal string, p params) *response {
 func balanceOf(t testing.TB, path string) string {
 	t.Helper()
 	r := auditor(t).get(v1 + "/ledger/accounts?env=test&currency=USD&prefix=" + path).want(200)
-	if r.raw("data") == "[]" {
+	if r.rawAt("data") == "[]" {
 		return "0"
 	}
 	return r.at("data.0.balance")
@@ -45,7 +45,7 @@ func balanceOf(t testing.TB, path string) string {
 func TestSettlementWithTheMerchantsBankIsBooked(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	out := m.settleWithBank(bankSettlement("out", "wire 1")).want(201).is("data.id", uuid4).is("data.created_at", instant).is("data.seq", digits).has(
+	out := m.settleWithBank(bankSettlement("out", "wire 1")).want(201).matches("data.id", uuid4).matches("data.created_at", instant).matches("data.seq", digits).has(
 		"data.partner_id", m.number, "data.direction", "out", "data.amount", "600", "data.currency", "USD", "data.network", "",
 		"data.env", "test", "data.reference", "wire 1",
 	)
@@ -114,16 +114,16 @@ func TestSettlementReferenceIsUsedOnce(t *testing.T) {
 
 func TestConcurrentSettlementsWithOneReferenceAreBookedOnce(t *testing.T) {
 	m := newMerchant(t)
-	answers := make([]*response, 64)
+	responses := make([]*response, 64)
 	var all sync.WaitGroup
-	for i := range answers {
-		all.Go(func() { answers[i] = m.settleWithBank(bankSettlement("in", "one")) })
+	for i := range responses {
+		all.Go(func() { responses[i] = m.settleWithBank(bankSettlement("in", "one")) })
 	}
 	all.Wait()
 	booked := 0
-	for _, a := range answers {
-		if a.want(201).body != answers[0].body {
-			t.Errorf("%s, and %s", a.body, answers[0].body)
+	for _, a := range responses {
+		if a.want(201).body != responses[0].body {
+			t.Errorf("%s, and %s", a.body, responses[0].body)
 		}
 		if a.header.Get("x-idempotent-replay") == "" {
 			booked++
@@ -132,21 +132,21 @@ func TestConcurrentSettlementsWithOneReferenceAreBookedOnce(t *testing.T) {
 	if booked != 1 {
 		t.Errorf("%d of 64 were booked", booked)
 	}
-	m.wantMoved(answers[0].at("data.id"), "settle posted: Dr A:bank 600 USD, Cr L:partner:P:available 600 USD")
+	m.wantMoved(responses[0].at("data.id"), "settle posted: Dr A:bank 600 USD, Cr L:partner:P:available 600 USD")
 	m.wantBalance("USD", "600 0")
 }
 
 func TestConcurrentSettlementsOutNeverExceedTheBalance(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	answers := make([]*response, 16)
+	responses := make([]*response, 16)
 	var all sync.WaitGroup
-	for i := range answers {
-		all.Go(func() { answers[i] = m.settleWithBank(bankSettlement("out", fmt.Sprint(i), "amount", "300")) })
+	for i := range responses {
+		all.Go(func() { responses[i] = m.settleWithBank(bankSettlement("out", fmt.Sprint(i), "amount", "300")) })
 	}
 	all.Wait()
 	booked := 0
-	for _, a := range answers {
+	for _, a := range responses {
 		if a.status == 201 {
 			booked++
 		} else {
@@ -166,7 +166,7 @@ func TestSettlementWithAProviderIsBooked(t *testing.T) {
 	if owed := balanceOf(t, "A:provider:"+terminal); owed != "1000" {
 		t.Fatalf("the provider owes %s", owed)
 	}
-	r := m.settleWithProvider(terminal, providerSettlement("week 36", "gross", "900")).want(201).is("data.id", uuid4).is("data.created_at", instant).has(
+	r := m.settleWithProvider(terminal, providerSettlement("week 36", "gross", "900")).want(201).matches("data.id", uuid4).matches("data.created_at", instant).has(
 		"data.partner_id", m.number, "data.terminal_id", terminal, "data.gross", "900", "data.fee", "30", "data.net", "870",
 		"data.currency", "USD", "data.network", "", "data.env", "test", "data.reference", "week 36",
 	)
@@ -268,7 +268,7 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 		for cursor := ""; ; {
 			r := admin(t).get(path+separator+"limit=2"+cursor).want(200).has("cursor.cursor_field", "created_at")
 			got = append(got, r.column("id")...)
-			next := r.raw("cursor.cursor_value")
+			next := r.rawAt("cursor.cursor_value")
 			if next == "null" {
 				break
 			}

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// The sandbox's rail: its cards, its other methods and its log.
+// The sandbox's provider: its cards, its other methods and its log.
 
-// ending is the outcome of a card's payment: at first, and some time later.
-type ending struct {
+// cardOutcome is the outcome of a card's payment: at first, and some time later.
+type cardOutcome struct {
 	card, status, code string
 	later              int // seconds; 0: nothing follows
 	end                string
 }
 
-func (m *merchant) wantEndings(kind func(string, ...any) params, endings []ending) {
+func (m *merchant) wantCardOutcomes(kind func(string, ...any) params, endings []cardOutcome) {
 	m.t.Helper()
 	for _, e := range endings {
 		id := m.create(kind(e.card)).has("status", e.status, "error_code", e.code).at("id")
@@ -34,7 +34,7 @@ func (m *merchant) wantEndings(kind func(string, ...any) params, endings []endin
 }
 
 func TestEveryPaymentTestCardHasItsOutcome(t *testing.T) {
-	sandboxMerchant(t).wantEndings(payment, []ending{
+	sandboxMerchant(t).wantCardOutcomes(payment, []cardOutcome{
 		{good, "charged", "null", 0, ""},
 		{anotherGood, "charged", "null", 0, ""},
 		{"378282246310005", "charged", "null", 0, ""},
@@ -54,7 +54,7 @@ func TestEveryPaymentTestCardHasItsOutcome(t *testing.T) {
 }
 
 func TestEveryPayoutTestCardHasItsOutcome(t *testing.T) {
-	sandboxMerchant(t).wantEndings(payout, []ending{
+	sandboxMerchant(t).wantCardOutcomes(payout, []cardOutcome{
 		{good, "charged", "null", 0, ""},
 		{anotherGood, "charged", "null", 0, ""},
 		{declined, "rejected", "card_declined", 0, ""},
@@ -107,14 +107,14 @@ func TestUnansweredChargeIsInquiredAndNeverRepeated(t *testing.T) {
 	id := m.create(payment(silent)).has("status", "charging", "error_description", "").at("id")
 	m.wantMoved(id)
 	advance(t, 10)
-	m.read(id).has("status", "charged").is("rrn", digits)
+	m.read(id).has("status", "charged").matches("rrn", digits)
 	m.wantMoved(id, charge)
 	if calls := providerCalls(t, id); len(calls) != 1 {
 		t.Errorf("the rail was called %d times: %v", len(calls), calls)
 	}
 }
 
-// providerCalls returns the lines of the rail's log about a transaction.
+// providerCalls returns the lines of the provider's log about a transaction.
 func providerCalls(t testing.TB, id string) (lines []string) {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(open(t).Dir, "simulator.log"))
@@ -152,8 +152,8 @@ func TestOtherMethodsCanRequireAnAction(t *testing.T) {
 	for _, kind := range []string{"sbp", "qr_code", "crypto"} {
 		for _, p := range []params{paymentWith(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
 			r := m.create(p).has("status", "action_required")
-			for name := range r.names("") {
-				if r.raw(name) != "null" && (name == "auth_params" || name == "widget_url" || name == "availble_destinations") {
+			for name := range r.memberNames("") {
+				if r.rawAt(name) != "null" && (name == "auth_params" || name == "widget_url" || name == "availble_destinations") {
 					t.Errorf("a %s by %s has %s", r.at("type"), kind, name)
 				}
 			}
@@ -178,7 +178,7 @@ func TestCryptoPaymentRequiresASignature(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	gas := paymentWith(params{"type": "native_gas"}, "currency", "ETH")
 	r := m.create(gas).has("status", "action_required", "auth_params.type", "none", "additional_params_for_auth.sequence", "1")
-	if names := r.names("additional_params_for_auth"); len(names) != 3 || !names["payload"] || !names["sequence"] || !names["expires_at"] {
+	if names := r.memberNames("additional_params_for_auth"); len(names) != 3 || !names["payload"] || !names["sequence"] || !names["expires_at"] {
 		t.Errorf("additional_params_for_auth has %v", names)
 	}
 	if left := r.time("additional_params_for_auth.expires_at").Sub(r.time("started")); left.Round(time.Millisecond) != time.Minute || r.at("expires_at") != r.at("additional_params_for_auth.expires_at") {

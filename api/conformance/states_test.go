@@ -17,8 +17,8 @@ func TestCreatedHasMovedNothing(t *testing.T) {
 
 func TestNewTransactionIsAuthorizedThenCharged(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	id := m.create(payment(good)).has("status", "charged").is("finished", instant).at("id")
-	if got := m.path(id); got != "created new authorizing charging charged" {
+	id := m.create(payment(good)).has("status", "charged").matches("finished", instant).at("id")
+	if got := m.states(id); got != "created new authorizing charging charged" {
 		t.Errorf("it went through %s", got)
 	}
 	m.wantMoved(id, charge)
@@ -27,7 +27,7 @@ func TestNewTransactionIsAuthorizedThenCharged(t *testing.T) {
 func TestActionRequiredWaitsForThePayer(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(redirected)).has("status", "action_required", "auth_params.type", "redirect").hasRaw("finished", "null").at("id")
-	if got := m.path(id); got != "created new authorizing charging action_required" {
+	if got := m.states(id); got != "created new authorizing charging action_required" {
 		t.Errorf("it went through %s", got)
 	}
 	m.wantMoved(id)
@@ -37,7 +37,7 @@ func TestApprovedActionGoesThroughCharging(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	r := m.create(payment(password)).has("status", "action_required")
 	m.submit(r.at("id"), params{"otp": "123456"}).want(200).has("status", "charged").hasRaw("auth_params", "null")
-	if got := m.path(r.at("id")); got != "created new authorizing charging action_required charging charged" {
+	if got := m.states(r.at("id")); got != "created new authorizing charging action_required charging charged" {
 		t.Errorf("it went through %s", got)
 	}
 	m.wantMoved(r.at("id"), charge)
@@ -48,7 +48,7 @@ func TestRefusedActionIsRejected(t *testing.T) {
 	r := m.create(payment(redirected))
 	p := payer{t}
 	p.send(p.open(r.at("simple_auth_redirect_url")), "decision", "refuse").wantRedirectedTo(failURL)
-	m.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed").is("finished", instant)
+	m.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed").matches("finished", instant)
 	m.wantMoved(r.at("id"))
 	m.wantBalance("USD", "0 0")
 }
@@ -60,20 +60,20 @@ func TestChargingLastsUntilTheProviderConfirms(t *testing.T) {
 	advance(t, 4)
 	m.read(id).has("status", "charging")
 	advance(t, 1)
-	m.read(id).has("status", "charged").is("finished", instant)
+	m.read(id).has("status", "charged").matches("finished", instant)
 	m.wantMoved(id, charge)
 }
 
 func TestProviderRefusalIsRejected(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	id := m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined").is("finished", instant).at("id")
+	id := m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined").matches("finished", instant).at("id")
 	m.wantMoved(id)
 	m.wantBalance("USD", "0 0")
 }
 
 func TestProcessingErrorIsFailed(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	id := m.create(payment(processing)).has("status", "failed", "error_code", "processing_error").is("finished", instant).at("id")
+	id := m.create(payment(processing)).has("status", "failed", "error_code", "processing_error").matches("finished", instant).at("id")
 	m.wantMoved(id)
 }
 
@@ -93,7 +93,7 @@ func TestServerToServerCreateWithoutCredentialsIsRejected(t *testing.T) {
 	m := sandboxMerchant(t)
 	for _, storage := range []any{absent, nil, params{}} {
 		r := m.send(payment(good, "money_storage", storage)).want(201)
-		r.has("status", "rejected", "error_description", "unexpected card").is("finished", instant)
+		r.has("status", "rejected", "error_description", "unexpected card").matches("finished", instant)
 	}
 }
 
@@ -110,11 +110,11 @@ func TestServerToServerPaymentWithoutReturnURLsIsRejected(t *testing.T) {
 func TestHostedCreateBecomesNewWhenATerminalAccepts(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(hosted()).has("status", "created").at("id")
-	if got := m.path(id); got != "created" {
+	if got := m.states(id); got != "created" {
 		t.Errorf("before routing it went through %s", got)
 	}
-	m.proceed(id, params{"money_storage": card(delayed)}).want(200).has("status", "charging")
-	if got := m.path(id); got != "created new authorizing charging" {
+	m.continueWith(id, params{"money_storage": card(delayed)}).want(200).has("status", "charging")
+	if got := m.states(id); got != "created new authorizing charging" {
 		t.Errorf("it went through %s", got)
 	}
 }
@@ -125,7 +125,7 @@ func TestChargebackReversesTheOriginalAsItsOwnTransaction(t *testing.T) {
 	advance(t, 59)
 	m.read(id).has("status", "charged")
 	advance(t, 1)
-	reversed := m.read(id).has("status", "reversed", "error_description", "The rail took the money back (chargeback).", "error_code", "null").is("return_id", uuid4)
+	reversed := m.read(id).has("status", "reversed", "error_description", "The rail took the money back (chargeback).", "error_code", "null").matches("return_id", uuid4)
 	back := m.read(reversed.at("return_id")).has("type", "payout", "status", "charged", "amount", "1000", "merchant_meta.reversal_of", id)
 	m.wantMoved(id, "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 975 USD, Cr I:fees 25 USD")
 	m.wantMoved(back.at("id"), "return posted: Cr A:provider:T1 1000 USD, Dr L:partner:P:available 975 USD, Dr I:fees 25 USD")
@@ -145,7 +145,7 @@ func TestOnlySettledTransactionsAreReversed(t *testing.T) {
 func TestRefundRewritesTheOriginalsStatus(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
-	m.refund(id, "").want(200).has("id", id, "status", "refunded", "refund_msg", "The money was returned.").is("refund_id", uuid4)
+	m.refund(id, "").want(200).has("id", id, "status", "refunded", "refund_msg", "The money was returned.").matches("refund_id", uuid4)
 	m.read(id).has("status", "refunded")
 	m.wantBalance("USD", "0 0")
 }
@@ -153,11 +153,11 @@ func TestRefundRewritesTheOriginalsStatus(t *testing.T) {
 func TestSlowRefundGoesThroughRefunding(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(refundSlow)).has("status", "charged").at("id")
-	m.refund(id, "").want(200).has("status", "refunding").is("refund_id", uuid4)
+	m.refund(id, "").want(200).has("status", "refunding").matches("refund_id", uuid4)
 	m.wantBalance("USD", "0 0")
 	advance(t, 5)
 	m.read(id).has("status", "refunded", "refund_msg", "The money was returned.")
-	if got := m.path(id); got != "created new authorizing charging charged refunding refunded" {
+	if got := m.states(id); got != "created new authorizing charging charged refunding refunded" {
 		t.Errorf("it went through %s", got)
 	}
 	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
@@ -181,7 +181,7 @@ func TestCommitCapturesTheHold(t *testing.T) {
 	id := m.create(payment(good)).has("status", "payment_suspended").hasRaw("finished", "null").at("id")
 	m.wantBalance("USD", "0 1000")
 	m.wantMoved(id, hold)
-	m.commit(id, "").want(200).has("status", "charged", "captured_amount", "1000").is("finished", instant)
+	m.commit(id, "").want(200).has("status", "charged", "captured_amount", "1000").matches("finished", instant)
 	m.wantBalance("USD", "1000 0")
 	m.wantMoved(id, hold, "capture capture: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 }
@@ -197,7 +197,7 @@ func TestCaptureNeverExceedsTheHold(t *testing.T) {
 func TestCancelReleasesTheHold(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
-	m.cancel(id).want(200).has("status", "failed", "error_code", "cancelled").is("finished", instant)
+	m.cancel(id).want(200).has("status", "failed", "error_code", "cancelled").matches("finished", instant)
 	m.wantBalance("USD", "0 0")
 	m.wantMoved(id, hold, "void void: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 }
@@ -208,7 +208,7 @@ func TestHoldExpires(t *testing.T) {
 	advance(t, 599)
 	m.read(id).has("status", "payment_suspended")
 	advance(t, 1)
-	m.read(id).has("status", "failed", "error_description", "hold expired").is("finished", instant)
+	m.read(id).has("status", "failed", "error_description", "hold expired").matches("finished", instant)
 	m.wantBalance("USD", "0 0")
 	m.wantMoved(id, hold, "void void: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 }
@@ -237,7 +237,7 @@ func TestRefusalByOneTerminalIsNotFinal(t *testing.T) {
 	m.terminal("payment", `{"priority":2,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":3}`)
 	id := m.create(payment(good)).has("status", "charged", "error_description", "").at("id")
-	if got := m.path(id); got != "created new authorizing new authorizing new authorizing charging charged" {
+	if got := m.states(id); got != "created new authorizing new authorizing new authorizing charging charged" {
 		t.Errorf("it went through %s", got)
 	}
 	m.wantMoved(id, "settle posted: Dr A:provider:T3 1000 USD, Cr L:partner:P:available 1000 USD")

@@ -140,19 +140,19 @@ func TestNoEndpointListsTheStorageTypes(t *testing.T) {
 	}
 }
 
-// Texts that no answer, log or file may contain.
+// Texts that no response, log or file may contain.
 const watchedHolder, watchedCard = "CANARY HOLDER", "4000000000001000"
 
 func TestCredentialsAreInNoResponseAndNoLog(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	secrets := card(watchedCard).with("cardholder", watchedHolder)
-	answers := []*response{
+	responses := []*response{
 		m.create(paymentWith(secrets)).has("status", "charged"), m.send(paymentWith(secrets.with("cvv", "7373"))), m.send(paymentWith(secrets, "amount", 5)),
 		m.post(transactions, `{"params":{"money_storage":{"cardnumber":"`+watchedCard+`"}}`),
-		m.proceed(m.create(hosted()).at("id"), params{"money_storage": secrets}).want(200).has("status", "charged"),
+		m.continueWith(m.create(hosted()).at("id"), params{"money_storage": secrets}).want(200).has("status", "charged"),
 		m.get(transactions + "?env=test"),
 	}
-	for _, a := range answers {
+	for _, a := range responses {
 		if strings.Contains(a.body, watchedHolder) || strings.Contains(a.body, watchedCard) || strings.Contains(a.body, `"737"`) {
 			t.Errorf("%s answered with credentials: %s", a.called, a.body)
 		}
@@ -172,15 +172,15 @@ func TestCredentialsAreInNoResponseAndNoLog(t *testing.T) {
 func TestStoredCardIsSealedOnTheDisk(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	r := m.create(paymentWith(card(redirected).with("cardholder", watchedHolder))).has("status", "action_required")
-	if found := search(t, open(t).Dir, redirected); found != "" {
+	if found := fileContaining(t, open(t).Dir, redirected); found != "" {
 		t.Errorf("%s holds an open card number", found)
 	}
-	approvePayment(t, r).wantRedirectedTo(returnURL) // the rail gets the whole card again
+	approvePayment(t, r).wantRedirectedTo(returnURL) // the provider gets the whole card again
 	m.read(r.at("id")).has("status", "charged")
 }
 
-// search returns a file below the directory that contains the text; empty if there is none.
-func search(t testing.TB, folder, text string) (found string) {
+// fileContaining returns a file below the directory that contains the text; empty if there is none.
+func fileContaining(t testing.TB, folder, text string) (found string) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// "Separate stream on the same address", and DECISIONS, "Notifications": the
+// "Separate stream on the same address", and the
 // recurring payments behind it.
 
 const (
@@ -91,14 +91,14 @@ func (m *merchant) subscription(id string) *response {
 	return m.get(subscriptions + "/" + id).want(200)
 }
 
-// end cancels a subscription that would otherwise renew during later tests.
-func (m *merchant) end(id string) { m.post(subscriptions+"/"+id+"/cancel", nil) }
+// cancelSubscription cancels a subscription that would otherwise renew during later tests.
+func (m *merchant) cancelSubscription(id string) { m.post(subscriptions+"/"+id+"/cancel", nil) }
 
 func TestSubscriptionEventsAreASeparateStreamOnTheSameAddress(t *testing.T) {
 	m, s := newMerchantWithTerminals(t, `{}`), newSink(t)
 	m.notifySink(s)
 	id, initial := m.subscribe("metadata", params{"plan": "gold"})
-	defer m.end(id)
+	defer m.cancelSubscription(id)
 	advance(t, oneDay)
 	last := m.subscription(id).at("data.last_transaction_id")
 	for _, what := range []string{"pause", "resume", "cancel"} {
@@ -135,7 +135,7 @@ func TestSubscriptionNotificationsAreUnsignedTransactionsSigned(t *testing.T) {
 	m, s := newMerchantWithTerminals(t, `{}`), newSink(t)
 	m.notifySink(s)
 	id, _ := m.subscribe()
-	defer m.end(id)
+	defer m.cancelSubscription(id)
 	advance(t, oneDay)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +160,7 @@ func TestSubscriptionNotificationsAreUnsignedTransactionsSigned(t *testing.T) {
 func TestSubscriptionIsRenewedByANewTransaction(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{"fee_bps":"1000"}`)
 	id, initial := m.subscribe()
-	defer m.end(id)
+	defer m.cancelSubscription(id)
 	advance(t, oneDay-1)
 	m.subscription(id).has("data.status", "active", "data.renewals", "0")
 	advance(t, 1)
@@ -179,7 +179,7 @@ func TestUnpaidRenewalIsRetriedAfterOneThreeAndFiveDays(t *testing.T) {
 	m, s := newMerchantWithTerminals(t, `{}`), newSink(t)
 	m.notifySink(s)
 	id, _ := m.subscribe("period_days", 30)
-	defer m.end(id)
+	defer m.cancelSubscription(id)
 	admin(t).patch(v1+"/terminal/"+m.terminals[0], params{"provider_params": params{"fail": "rejected"}}).want(200)
 	for i, days := range []int{30, 1, 3} {
 		advance(t, days*oneDay)
@@ -200,7 +200,7 @@ func TestUnpaidRenewalIsRetriedAfterOneThreeAndFiveDays(t *testing.T) {
 func TestResumedSubscriptionIsRenewedOnce(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id, _ := m.subscribe()
-	defer m.end(id)
+	defer m.cancelSubscription(id)
 	m.post(subscriptions+"/"+id+"/pause", nil).want(200).has("data.status", "paused")
 	advance(t, 10*oneDay)
 	m.subscription(id).has("data.renewals", "0")

@@ -217,7 +217,7 @@ func TestNoTerminalIsReportedBeforeNoFunds(t *testing.T) {
 
 func TestConversionDeductsTheFeeFirst(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{"fee_bps":"1000","settlement_currency":"USDC","settlement_network":"solana"}`)
-	rate(t, "UAH", "USDC", "0.0251")
+	setRate(t, "UAH", "USDC", "0.0251")
 	// 1000 less a fee of 100 are 900; times 0.0251 is 22.59 units of two digits, and USDC has
 	// six.
 	id := m.create(payment(good, "currency", "UAH")).has("merchant_amount", "900", "amount_dest", "225900", "currency_dest", "USDC").at("id")
@@ -225,7 +225,7 @@ func TestConversionDeductsTheFeeFirst(t *testing.T) {
 		"Cr L:partner:P:available 225900 USDC, Cr I:fees 100 UAH")
 	m.wantBalance("USDC", "225900 0")
 	m.wantBalance("UAH", "0 0")
-	rate(t, "UAH", "USDC", "0.5")
+	setRate(t, "UAH", "USDC", "0.5")
 	m.refund(id, "").want(200).has("status", "refunded", "currency_rate", "0.0251")
 }
 
@@ -233,7 +233,7 @@ func TestPayoutIsConverted(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{}`)
 	m.terminal("payout", `{"settlement_currency":"AZN","fee_bps":"500"}`)
-	rate(t, "EUR", "AZN", "1.98")
+	setRate(t, "EUR", "AZN", "1.98")
 	m.create(payment(good, "currency", "EUR"))
 	id := m.create(payout(good, "currency", "EUR")).has("status", "charged", "currency_dest", "AZN", "amount_dest", "1881").at("id")
 	const lines = "Dr L:partner:P:available 1000 EUR, Cr Q:fx_position 950 EUR, Dr Q:fx_position 1881 AZN, Cr A:provider:T2 1881 AZN, Cr I:fees 50 EUR"
@@ -262,12 +262,12 @@ func TestIdlePayerIsRejectedAfter30Minutes(t *testing.T) {
 	}
 	advance(t, 1)
 	for _, id := range waiting {
-		m.read(id).has("status", "rejected", "error_description", "payer action expired").is("finished", instant)
+		m.read(id).has("status", "rejected", "error_description", "payer action expired").matches("finished", instant)
 	}
 	m.wantBalance("USD", "1000 0")
 }
 
-// DECISIONS: after the payer's time pages, continue and material have definite answers.
+// After the payer's time the page, continue and the submission of material have defined responses.
 func TestAllResponsesReportThePayersTimeout(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
@@ -277,7 +277,7 @@ func TestAllResponsesReportThePayersTimeout(t *testing.T) {
 	const over = "the payer's time is over"
 	m.submit(otp.at("id"), params{"otp": "123456"}).want(422).has("error", "expired", "message", over)
 	m.choose(bank.at("id"), "sim-bank-1").want(422).has("error", "expired", "message", over)
-	m.proceed(host.at("id"), params{"money_storage": card(good)}).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.detail", over)
+	m.continueWith(host.at("id"), params{"money_storage": card(good)}).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.detail", over)
 	for _, a := range []*response{otp, bank, host} {
 		m.read(a.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent, "availble_destinations", absent).hasRaw("widget_url", "null")
 	}
@@ -294,7 +294,7 @@ func TestCreateWaitsForTheFirstOutcome(t *testing.T) {
 }
 
 func TestRetrievalReferenceNumberHas12Digits(t *testing.T) {
-	a := sandboxMerchant(t).create(payment(good)).is("rrn", digits)
+	a := sandboxMerchant(t).create(payment(good)).matches("rrn", digits)
 	if n := len(a.at("rrn")); n != 12 {
 		t.Errorf("it has %d", n)
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestTransactionIDNeverChanges(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	id := m.create(payment(delayed)).has("status", "charging").is("id", uuid4).at("id")
+	id := m.create(payment(delayed)).has("status", "charging").matches("id", uuid4).at("id")
 	advance(t, 5)
 	m.read(id).has("id", id, "status", "charged")
 	m.refund(id, "").want(200).has("id", id)
@@ -63,13 +63,13 @@ func TestSameCurrencyShowsNoRate(t *testing.T) {
 
 func TestTwoCurrenciesShowTheAppliedRate(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{"settlement_currency":"KZT"}`)
-	rate(t, "GBP", "KZT", "612.5")
+	setRate(t, "GBP", "KZT", "612.5")
 	m.create(payment(good, "currency", "GBP")).
 		has("status", "charged", "currency", "GBP", "currency_dest", "KZT", "currency_rate", "612.5", "amount_dest", "612500", "merchant_amount", "1000")
 }
 
-// rate sets the organization's rate of a pair.
-func rate(t testing.TB, from, to, value string) {
+// setRate sets the organization's rate of a pair.
+func setRate(t testing.TB, from, to, value string) {
 	t.Helper()
 	admin(t).put(v1+"/rates", params{"from": from, "to": to, "rate": value}).want(200)
 }
@@ -98,17 +98,17 @@ func TestMerchantMetaIsReturned(t *testing.T) {
 func TestStartedAtIsTheCreationAndFinishedAtTheFinalStatus(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	before := clock(t)
-	slow := m.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").is("started", instant)
+	slow := m.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").matches("started", instant)
 	advance(t, 5)
-	charged := m.read(slow.at("id")).has("status", "charged", "started", slow.at("started")).is("finished", instant)
+	charged := m.read(slow.at("id")).has("status", "charged", "started", slow.at("started")).matches("finished", instant)
 	// Booked times run ahead of a clock that stands still, by microseconds.
 	for name, from := range map[string]time.Time{"started": before, "finished": before.Add(5 * time.Second)} {
 		if at := charged.time(name); at.Before(from) || at.Sub(from) > time.Second {
 			t.Errorf("%s is %v, want %v", name, at, from)
 		}
 	}
-	m.create(payment(declined)).has("status", "rejected").is("finished", instant)
-	m.create(payment(processing)).has("status", "failed").is("finished", instant)
+	m.create(payment(declined)).has("status", "rejected").matches("finished", instant)
+	m.create(payment(processing)).has("status", "failed").matches("finished", instant)
 }
 
 func TestRouteIsEmptyBeforeRouting(t *testing.T) {
@@ -116,7 +116,7 @@ func TestRouteIsEmptyBeforeRouting(t *testing.T) {
 	m.create(payment(good)).has("route", "simulator")
 	waiting := m.read(m.create(hosted("txid", absent)).at("id")).has("status", "created").hasRaw("route", `""`)
 	m.create(payment(good, "money_storage", absent)).has("status", "rejected").hasRaw("route", `""`)
-	m.proceed(waiting.at("id"), params{"money_storage": card(good)}).want(200).has("route", "simulator")
+	m.continueWith(waiting.at("id"), params{"money_storage": card(good)}).want(200).has("route", "simulator")
 }
 
 func TestTxidAndStatusAreSetFromTheStart(t *testing.T) {
@@ -137,7 +137,7 @@ func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
 		t.Errorf("a hosted create shows %q", got)
 	}
 	m.read(waiting.at("id")).hasRaw("description", "null")
-	m.proceed(waiting.at("id"), params{"money_storage": card(good)}).want(200).has("status", "charged", "description", "Shoes")
+	m.continueWith(waiting.at("id"), params{"money_storage": card(good)}).want(200).has("status", "charged", "description", "Shoes")
 }
 
 func TestTerminalTextReplacesTheDescription(t *testing.T) {
@@ -156,7 +156,7 @@ func TestWidgetURLAndAuthParamsAreAlternatives(t *testing.T) {
 	m.create(payment(redirected)).has("auth_params.type", "redirect").hasRaw("widget_url", "null")
 	waiting := m.create(hosted())
 	m.read(waiting.at("id")).hasRaw("auth_params", "null").has("widget_url", waiting.at("widget_url"))
-	m.proceed(waiting.at("id"), params{"money_storage": card(redirected)}).want(200).
+	m.continueWith(waiting.at("id"), params{"money_storage": card(redirected)}).want(200).
 		has("status", "action_required", "auth_params.type", "redirect").hasRaw("widget_url", "null")
 	m.create(payment(good)).hasRaw("widget_url", "null").hasRaw("auth_params", "null")
 }
@@ -213,9 +213,9 @@ func TestDestinationsUseTheProtocolsSpelling(t *testing.T) {
 func TestRefundFieldsAppearWithTheFirstRefund(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).has("refund_id", absent, "refund_msg", absent).at("id")
-	m.refund(id, "").want(200).is("refund_id", uuid4).has("refund_msg", "The money was returned.")
+	m.refund(id, "").want(200).matches("refund_id", uuid4).has("refund_msg", "The money was returned.")
 	refusing := m.create(payment(refundRefused)).at("id")
-	m.refund(refusing, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.").is("refund_id", uuid4)
+	m.refund(refusing, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.").matches("refund_id", uuid4)
 }
 
 func TestProviderAddsKeysToMerchantMeta(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The state of a connection, as far as closing it depends on it.
+// The states of a connection. They decide whether it may be closed.
 const (
 	working int32 = iota // a request is being handled, or none has begun
 	reading              // the connection waits for data from its caller
@@ -28,7 +28,7 @@ type Conn struct {
 	since   atomic.Int64 // when the connection was accepted, or last had a valid credential, in ns
 	known   atomic.Bool  // it has had a valid credential
 
-	at, atFrom int // positions in the gate's lists, guarded by the gate's mu; at is -1 outside
+	openIndex, addressIndex int // positions in the gate's lists, guarded by the gate's mu; openIndex is -1 outside
 }
 
 // Known reports that the current request has a valid credential.

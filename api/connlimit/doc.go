@@ -9,8 +9,8 @@
 //     send, or whose caller has not read its response for a while. Connections that never had a
 //     valid credential are closed first, of these the address with the most connections, and of
 //     these the oldest. A connection whose request is being handled is never closed.
-//  3. A connection that is closed in this way has had every request answered that was read from
-//     it. Data that arrives at that moment is dropped.
+//  3. Before a connection is closed in this way, every request that was read from it has been
+//     answered. Data that arrives at that moment is dropped.
 //  4. If no connection can be replaced, the new one is closed. A bound never makes Accept fail
 //     or wait.
 //  5. Accept waits after a temporary error of accept(2), and logs it. Only a closed or invalid

@@ -87,7 +87,7 @@ func (g *Gate) Refused() uint64 { return g.refused.Load() }
 
 // admit adds a connection; nil: there was no room, and it was closed.
 func (g *Gate) admit(raw net.Conn) *Conn {
-	c := &Conn{Conn: raw, gate: g, address: addressOf(raw), at: -1}
+	c := &Conn{Conn: raw, gate: g, address: addressOf(raw), openIndex: -1}
 	c.since.Store(time.Now().UnixNano())
 	victims, ok := g.place(c)
 	closeAll(victims)
@@ -125,28 +125,28 @@ func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 		victims = append(victims, v)
 	}
 	mine := g.from[c.address]
-	c.at, c.atFrom = len(g.open), len(mine)
+	c.openIndex, c.addressIndex = len(g.open), len(mine)
 	g.open, g.from[c.address] = append(g.open, c), append(mine, c)
 	return victims, true
 }
 
 // evict removes one of the connections from the lists; nil if no sampled one waits. The caller
 // holds the lock, and closes the connection.
-func (g *Gate) evict(of []*Conn) *Conn {
+func (g *Gate) evict(candidates []*Conn) *Conn {
 	now := time.Now()
 	var best *Conn
-	look := func(c *Conn) {
+	consider := func(c *Conn) {
 		if c.waits(now) && (best == nil || g.before(c, best)) {
 			best = c
 		}
 	}
-	if len(of) <= sample {
-		for _, c := range of {
-			look(c)
+	if len(candidates) <= sample {
+		for _, c := range candidates {
+			consider(c)
 		}
 	} else {
 		for range sample {
-			look(of[rand.IntN(len(of))])
+			consider(candidates[rand.IntN(len(candidates))])
 		}
 	}
 	if best == nil || !best.claim(now) {
@@ -170,23 +170,23 @@ func (g *Gate) before(a, b *Conn) bool {
 
 // remove removes a connection from the lists. The caller holds the lock.
 func (g *Gate) remove(c *Conn) {
-	if c.at < 0 {
+	if c.openIndex < 0 {
 		return
 	}
 	last := g.open[len(g.open)-1]
-	g.open[c.at], last.at = last, c.at
+	g.open[c.openIndex], last.openIndex = last, c.openIndex
 	g.open[len(g.open)-1] = nil
 	g.open = g.open[:len(g.open)-1]
 	mine := g.from[c.address]
 	last = mine[len(mine)-1]
-	mine[c.atFrom], last.atFrom = last, c.atFrom
+	mine[c.addressIndex], last.addressIndex = last, c.addressIndex
 	mine[len(mine)-1] = nil
 	if mine = mine[:len(mine)-1]; len(mine) == 0 {
 		delete(g.from, c.address)
 	} else {
 		g.from[c.address] = mine
 	}
-	c.at = -1
+	c.openIndex = -1
 }
 
 // relieve closes some connections, because the process has run out of file handles.

@@ -29,7 +29,7 @@ func must(t testing.TB, err error) {
 }
 
 // echo is a server behind a gate that answers each byte. The byte 'k' is a valid credential;
-// the answer to 'h' is delayed until release is closed.
+// the response to 'h' is delayed until release is closed.
 type echo struct {
 	t       *testing.T
 	gate    *Gate
@@ -88,7 +88,7 @@ func (e *echo) answer(c *Conn) {
 }
 
 // settle waits until every connection waits for its caller, which is a moment after the
-// server's answer.
+// server's response.
 func (e *echo) settle() {
 	e.t.Helper()
 	waiting := func() bool {
@@ -114,8 +114,8 @@ func (e *echo) dial(n int) net.Conn {
 	return c
 }
 
-// say sends a byte and waits for its echo; false if the connection is closed.
-func say(t *testing.T, c net.Conn, b byte) bool {
+// exchange sends a byte and waits for its echo; false if the connection is closed.
+func exchange(t *testing.T, c net.Conn, b byte) bool {
 	t.Helper()
 	_, err := c.Write([]byte{b})
 	got := make([]byte, 1)
@@ -128,8 +128,8 @@ func say(t *testing.T, c net.Conn, b byte) bool {
 	return err == nil && got[0] == b
 }
 
-// ended waits until the server has closed the connection.
-func ended(t *testing.T, c net.Conn) {
+// wantClosed waits until the server has closed the connection.
+func wantClosed(t *testing.T, c net.Conn) {
 	t.Helper()
 	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("read %d bytes, %v", n, err)
@@ -142,17 +142,17 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	var idle []net.Conn
 	for n := range 4 {
 		c := s.dial(2 + n)
-		say(t, c, 'a')
+		exchange(t, c, 'a')
 		idle = append(idle, c)
 	}
 	for i := range idle {
 		s.settle()
-		if c := s.dial(10 + i); !say(t, c, 'b') {
+		if c := s.dial(10 + i); !exchange(t, c, 'b') {
 			t.Fatalf("connection %d was not answered", i)
 		}
-		ended(t, idle[i])
+		wantClosed(t, idle[i])
 		for _, c := range idle[i+1:] {
-			if !say(t, c, 'c') {
+			if !exchange(t, c, 'c') {
 				t.Errorf("after %d were closed, a younger one is", i+1)
 			}
 		}
@@ -165,33 +165,33 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 	s := serve(t, Options{Total: 6})
 	known := s.dial(2)
-	say(t, known, 'k')
+	exchange(t, known, 'k')
 	alone := s.dial(3)
-	say(t, alone, 'a')
+	exchange(t, alone, 'a')
 	var crowd []net.Conn
 	for range 4 {
 		c := s.dial(4)
-		say(t, c, 'a')
+		exchange(t, c, 'a')
 		crowd = append(crowd, c)
 	}
 	for i := range 3 { // until the address with many connections has one left, like the others
 		s.settle()
-		if !say(t, s.dial(10+i), 'b') {
+		if !exchange(t, s.dial(10+i), 'b') {
 			t.Fatal("not answered")
 		}
-		ended(t, crowd[i])
+		wantClosed(t, crowd[i])
 	}
-	if !say(t, known, 'a') || !say(t, alone, 'a') || !say(t, crowd[3], 'a') {
+	if !exchange(t, known, 'a') || !exchange(t, alone, 'a') || !exchange(t, crowd[3], 'a') {
 		t.Error("one that should have stayed was closed")
 	}
 	for i := range 5 { // then the oldest connection without a valid credential
 		s.settle()
-		if !say(t, s.dial(20+i), 'b') {
+		if !exchange(t, s.dial(20+i), 'b') {
 			t.Fatal("not answered")
 		}
 	}
-	ended(t, alone)
-	if !say(t, known, 'a') {
+	wantClosed(t, alone)
+	if !exchange(t, known, 'a') {
 		t.Error("the caller with a credential was closed for callers without one")
 	}
 }
@@ -202,18 +202,18 @@ func TestConnectionsOfOneAddressAreBounded(t *testing.T) {
 	for range 5 {
 		s.settle()
 		c := s.dial(2)
-		say(t, c, 'a')
+		exchange(t, c, 'a')
 		mine = append(mine, c)
 	}
-	ended(t, mine[0])
-	ended(t, mine[1])
+	wantClosed(t, mine[0])
+	wantClosed(t, mine[1])
 	for range 10 {
-		if !say(t, s.dial(9), 'a') {
+		if !exchange(t, s.dial(9), 'a') {
 			t.Error("a trusted proxy is not answered")
 		}
 	}
 	s.settle()
-	if !say(t, s.dial(3), 'a') || s.gate.Open() != 3+10+1 {
+	if !exchange(t, s.dial(3), 'a') || s.gate.Open() != 3+10+1 {
 		t.Errorf("%d open", s.gate.Open())
 	}
 }
@@ -229,7 +229,7 @@ func TestBusyConnectionsAreNotClosed(t *testing.T) {
 		<-s.busy
 		busy = append(busy, c)
 	}
-	ended(t, s.dial(4)) // no room: closed immediately
+	wantClosed(t, s.dial(4)) // no room: closed immediately
 	if s.gate.Refused() != 1 || s.gate.Evicted() != 0 {
 		t.Errorf("%d refused, %d closed", s.gate.Refused(), s.gate.Evicted())
 	}
@@ -237,11 +237,11 @@ func TestBusyConnectionsAreNotClosed(t *testing.T) {
 	for _, c := range busy {
 		got := make([]byte, 1)
 		if _, err := io.ReadFull(c, got); err != nil || got[0] != 'h' {
-			t.Errorf("answered %q, %v", got, err)
+			t.Errorf("responded %q, %v", got, err)
 		}
 	}
 	s.settle()
-	if !say(t, s.dial(4), 'a') {
+	if !exchange(t, s.dial(4), 'a') {
 		t.Error("there is room again, and it is not answered")
 	}
 }
@@ -277,7 +277,7 @@ func TestConnectionsWithUnreadResponsesAreClosed(t *testing.T) {
 func TestLowerBoundsCloseWaitingConnections(t *testing.T) {
 	s := serve(t, Options{Total: 8})
 	for n := range 8 {
-		say(t, s.dial(2+n), 'a')
+		exchange(t, s.dial(2+n), 'a')
 	}
 	s.settle()
 	s.gate.Bound(3, 0)
@@ -285,20 +285,20 @@ func TestLowerBoundsCloseWaitingConnections(t *testing.T) {
 		t.Errorf("%d are open", open)
 	}
 	s.settle()
-	if !say(t, s.dial(20), 'a') || s.gate.Open() > 3 {
+	if !exchange(t, s.dial(20), 'a') || s.gate.Open() > 3 {
 		t.Errorf("%d are open", s.gate.Open())
 	}
 }
 
-// sometimes is a listener whose Accept fails in the ways of the system.
-type sometimes struct {
+// flakyListener is a listener whose Accept returns the errors of the operating system.
+type flakyListener struct {
 	net.Listener
 	fails []error
 	asked atomic.Int32
 }
 
 // Accept implements net.Listener.
-func (l *sometimes) Accept() (net.Conn, error) {
+func (l *flakyListener) Accept() (net.Conn, error) {
 	if n := int(l.asked.Add(1)); n <= len(l.fails) {
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", l.fails[n-1])}
 	}
@@ -310,8 +310,8 @@ func TestAcceptContinuesAfterTemporaryErrors(t *testing.T) {
 	must(t, err)
 	var log strings.Builder
 	g := NewGate(Options{Total: 10, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	failureLog := &sometimes{Listener: l, fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM}}
-	limited := g.Listener(failureLog)
+	flaky := &flakyListener{Listener: l, fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM}}
+	limited := g.Listener(flaky)
 	ours, err := net.Dial("tcp", l.Addr().String())
 	must(t, err)
 	defer func() { _ = ours.Close() }()
@@ -334,23 +334,23 @@ func TestAcceptContinuesAfterTemporaryErrors(t *testing.T) {
 func TestCloseEndsTheWaitForFileHandles(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	failureLog := &sometimes{Listener: l, fails: make([]error, 1000)}
-	for i := range failureLog.fails {
-		failureLog.fails[i] = syscall.EMFILE
+	flaky := &flakyListener{Listener: l, fails: make([]error, 1000)}
+	for i := range flaky.fails {
+		flaky.fails[i] = syscall.EMFILE
 	}
-	limited := NewGate(Options{Total: 10, Log: slog.New(slog.DiscardHandler)}).Listener(failureLog)
-	ended := make(chan error, 1)
+	limited := NewGate(Options{Total: 10, Log: slog.New(slog.DiscardHandler)}).Listener(flaky)
+	acceptEnded := make(chan error, 1)
 	go func() {
 		_, err := limited.Accept()
-		ended <- err
+		acceptEnded <- err
 	}()
-	for began := time.Now(); failureLog.asked.Load() < 3; {
+	for began := time.Now(); flaky.asked.Load() < 3; {
 		if time.Since(began) > patience {
 			t.Fatal("accept is not tried again")
 		}
 	}
 	must(t, limited.Close())
-	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+	if err := <-acceptEnded; !errors.Is(err, net.ErrClosed) {
 		t.Error(err)
 	}
 }
@@ -368,18 +368,18 @@ func TestConnectionListsStayConsistent(t *testing.T) {
 		case n < 5 || len(open) == 0:
 			open = append(open, s.dial(2+r.IntN(6)))
 		case n < 8:
-			say(t, open[r.IntN(len(open))], 'a')
+			exchange(t, open[r.IntN(len(open))], 'a')
 		default:
 			i := r.IntN(len(open))
 			_ = open[i].Close()
 			open[i] = open[len(open)-1]
 			open = open[:len(open)-1]
 		}
-		whole(t, s.gate)
+		checkConsistency(t, s.gate)
 	}
 }
 
-func whole(t *testing.T, g *Gate) {
+func checkConsistency(t *testing.T, g *Gate) {
 	t.Helper()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -390,8 +390,8 @@ func whole(t *testing.T, g *Gate) {
 			t.Fatalf("%d of %s", len(list), address)
 		}
 		for i, c := range list {
-			if c.atFrom != i || c.at < 0 || g.open[c.at] != c || c.address != address {
-				t.Fatalf("%s is at %d and %d", fmt.Sprint(c.RemoteAddr()), c.at, c.atFrom)
+			if c.addressIndex != i || c.openIndex < 0 || g.open[c.openIndex] != c || c.address != address {
+				t.Fatalf("%s is at %d and %d", fmt.Sprint(c.RemoteAddr()), c.openIndex, c.addressIndex)
 			}
 		}
 	}

@@ -142,7 +142,7 @@ func (q *charityQuery) find(view *posting.View) error {
 			if examined++; examined > maxCharityEvents {
 				return ledger.RefuseField("contracts.charity", "from", "more than %d events: ask for a shorter time", maxCharityEvents)
 			}
-			if err := q.take(view, e); err != nil {
+			if err := q.addEvent(view, e); err != nil {
 				return err
 			}
 			before = e.Seq
@@ -170,9 +170,9 @@ func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, 
 	return accounts, nil
 }
 
-// take adds an event's postings on the account to the totals, the last one first as in a
-// statement, and keeps those that are on the page.
-func (q *charityQuery) take(view *posting.View, e *ledger.Event) error {
+// addEvent adds an event's postings on the account to the totals, and those that are on the page to the
+// page. The last posting comes first, as in a statement.
+func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
 	from, err := q.donorOf(view, e.Source)
 	if err != nil || from == nil {
 		return err
@@ -182,7 +182,7 @@ func (q *charityQuery) take(view *posting.View, e *ledger.Event) error {
 		if p.Account != charityPath {
 			continue
 		}
-		if err := q.count(p); err != nil {
+		if err := q.addToTotals(p); err != nil {
 			return err
 		}
 		switch {
@@ -233,7 +233,7 @@ func counterparts(e *ledger.Event, index int) (accounts []string, err error) {
 	return accounts, nil
 }
 
-func (q *charityQuery) count(p *ledger.Posting) (err error) {
+func (q *charityQuery) addToTotals(p *ledger.Posting) (err error) {
 	for i := range q.totals {
 		if t := &q.totals[i]; t.asset == p.Asset {
 			t.postings++

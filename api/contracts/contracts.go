@@ -149,7 +149,7 @@ func (h *Handlers) actOnContract(req *web.Request, f *family, product *contract.
 	action, known := product.Action(f.reading, name)
 	if !known {
 		if _, err := h.cfg.Contracts.Read(req.Principal.Org, product, f.reading, id); err != nil {
-			return err // an unknown contract is NotFound, whatever the action
+			return err // an unknown contract is NotFound, even if the action is unknown too
 		}
 		return contract.Unsupported(web.Truncate([]byte(name), 64))
 	}

@@ -38,7 +38,7 @@ type contractQuery struct {
 	region   string
 	kind     string
 	env      money.Env   // 0: both
-	arrears  *bool       // nil: either way
+	arrears  *bool       // nil: with or without
 	endsBy   ledger.Date // 0: any time
 	before   ledger.Micros
 	limit    int

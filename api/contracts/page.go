@@ -60,7 +60,7 @@ func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, be
 	if len(envs) == 1 {
 		list = contractactor.ListOfEnv(p.Product, p.Reading, envs[0])
 		if searched {
-			between, searched, err = p.others(view, envs[0])
+			between, searched, err = p.otherEnvironment(view, envs[0])
 		}
 	}
 	if searched && err == nil {
@@ -69,9 +69,9 @@ func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, be
 	return list, before, skip, err
 }
 
-// others returns the instants at which the contracts of the other environment were created,
-// newest first; false if there are too many.
-func (p *Page) others(view *posting.View, env money.Env) (made []ledger.Micros, few bool, err error) {
+// otherEnvironment returns the instants at which the contracts of the other environment were
+// created, newest first; few is false if there are too many.
+func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []ledger.Micros, few bool, err error) {
 	other := money.Prod
 	if env == money.Prod {
 		other = money.Test
@@ -81,22 +81,22 @@ func (p *Page) others(view *posting.View, env money.Env) (made []ledger.Micros, 
 		return nil, false, err
 	}
 	err = view.List(p.Org, contractactor.ListOfEnv(p.Product, p.Reading, other), posting.Walk{}, func(row posting.Listed) (bool, error) {
-		made = append(made, row.Booked)
+		createdAt = append(createdAt, row.Booked)
 		return true, nil
 	})
-	return made, true, err
+	return createdAt, true, err
 }
 
 // search returns the instant at which to start reading in order to reach the contract with a
 // rank (the oldest has rank 1), and the number of rows to skip. A contract's rank is its number
-// minus the number of older contracts that are not in the list. between are the instants of all
+// minus the number of older contracts that are not in the list. missing are the instants of all
 // contracts that are not in the list, newest first.
-func (p *Page) search(view *posting.View, list ledger.List, rank uint64, between []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
+func (p *Page) search(view *posting.View, list ledger.List, rank uint64, missing []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
 	return searchBack(rank, p.Near, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
 		err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
 			stored, _, err := view.Record(p.Org, ledger.Source{Kind: ledger.Contract, ID: row.ID})
-			newer := sort.Search(len(between), func(i int) bool { return between[i] < row.Booked })
-			booked, last = row.Booked, stored.Stamp.Number-uint64(len(between)-newer)
+			newer := sort.Search(len(missing), func(i int) bool { return missing[i] < row.Booked })
+			booked, last = row.Booked, stored.Stamp.Number-uint64(len(missing)-newer)
 			return false, err
 		})
 		return booked, last, err

@@ -8,11 +8,11 @@ import (
 	"mizan/ledger"
 )
 
-// A page far back is found with few look-ups in the list, whatever the times of its contracts,
+// A page far back is found with few look-ups in the list, for any distribution of creation times,
 // and the number of skipped rows is bounded.
 func TestDistantPageIsFoundWithFewReads(t *testing.T) {
 	t.Parallel()
-	const looks = 70 // bisection of all time, and the steps back
+	const maxLookups = 70 // bisection of all time, and the steps back
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 400).Draw(t, "contracts")
 		near := rapid.Uint64Range(0, 50).Draw(t, "near")
@@ -35,7 +35,7 @@ func TestDistantPageIsFoundWithFewReads(t *testing.T) {
 		for newest > 0 && booked[newest] >= before {
 			newest--
 		}
-		if err != nil || newest-skip != number || skip > near || asked > looks {
+		if err != nil || newest-skip != number || skip > near || asked > maxLookups {
 			t.Fatalf("found %d behind %d, passing over %d, in %d looks (%v)", newest-skip, newest, skip, asked, err)
 		}
 	})

@@ -51,7 +51,7 @@ type registerPage struct {
 	of    *contract.Record
 	query *web.Query
 	style schema.Style
-	after int64 // the number of the last row of the page before
+	after int64 // the number of the last row of the previous page
 	limit int
 	last  int64 // the number of the last row of this page
 	more  bool  // more rows follow

@@ -120,11 +120,11 @@ func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error
 // supportedRegions are the regions in which an organization works, and those of them with both
 // kinds of banks.
 type supportedRegions struct {
-	Regions []regionAnswer `json:"regions"`
-	Dual    []string       `json:"dual_banking"`
+	Regions []regionResponse `json:"regions"`
+	Dual    []string         `json:"dual_banking"`
 }
 
-type regionAnswer struct {
+type regionResponse struct {
 	Code       string   `json:"code"`
 	Name       string   `json:"name"`
 	Currencies []string `json:"currencies"`
@@ -152,7 +152,7 @@ func (h *Handlers) regions(req *web.Request, f *family, _ *contract.Product) err
 		if region.DualBanking {
 			found.Dual = append(found.Dual, region.Code)
 		}
-		found.Regions = append(found.Regions, regionAnswer{region.Code, region.Name, region.Currencies(), types, contract.ChartVersion})
+		found.Regions = append(found.Regions, regionResponse{region.Code, region.Name, region.Currencies(), types, contract.ChartVersion})
 	}
 	web.WriteData(req, fiber.StatusOK, &found)
 	return nil

@@ -49,7 +49,7 @@ var (
 	contractReaders = []directory.Role{directory.Admin, directory.Client, directory.Auditor}
 )
 
-// handler answers a request about a family's contracts. product is nil if the route concerns no
+// handler serves a request about a family's contracts. product is nil if the route concerns no
 // single product.
 type handler func(req *web.Request, f *family, product *contract.Product) error
 

@@ -91,7 +91,7 @@ func (q *accountQuery) readAsOf(now time.Time) {
 	}
 }
 
-// readCursor reads where the page before ended: its last account, and the instant and day of
+// readCursor reads where the previous page ended: its last account, and the instant and day of
 // the first page, so that all pages show the same moment.
 func (q *accountQuery) readCursor() {
 	parts := q.CursorParts(6)
@@ -113,12 +113,12 @@ func (q *accountQuery) readCursor() {
 		return
 	}
 	asset := money.Asset{Currency: money.Currency(parts[1]), Network: money.Network(parts[2]), Env: q.AccountFilter.Env}
-	q.Past = &ledger.Account{Path: path, Asset: asset}
+	q.After = &ledger.Account{Path: path, Asset: asset}
 	q.at, q.effective = ledger.Micros(at), ledger.Date(day)
 }
 
-// next returns the cursor after a row.
-func (q *accountQuery) next(a ledger.Account) string {
+// cursorAfter returns the cursor after a row.
+func (q *accountQuery) cursorAfter(a ledger.Account) string {
 	return web.JoinCursor(string(a.Path), string(a.Asset.Currency), string(a.Asset.Network),
 		strconv.FormatInt(int64(q.at), 10), strconv.FormatUint(uint64(q.effective), 10), q.hash())
 }
@@ -137,9 +137,9 @@ func (q *accountQuery) hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// writeAccounts responds with a page of accounts. If must is set, the error is NotFound for an
+// writeAccounts responds with a page of accounts. If mustExist is set, the error is NotFound for an
 // account that does not exist or is not visible to the caller.
-func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) error {
+func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bool) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
@@ -152,13 +152,13 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) e
 	var last ledger.Account
 	known := false
 	each := h.eachBalance
-	if must {
+	if mustExist {
 		each = eachOf
 	}
 	err := each(view, &req.Principal, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
 		known = true
 		if l.Rows == q.limit {
-			next = q.next(last)
+			next = q.cursorAfter(last)
 			return false, nil
 		}
 		appendAccount(l, a, totals)
@@ -168,7 +168,7 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) e
 	if err != nil {
 		return err
 	}
-	if must && !known && q.Past == nil {
+	if mustExist && !known && q.After == nil {
 		return web.NotFound()
 	}
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("account", next))
@@ -180,7 +180,7 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) e
 // balance that is read in pages adds up to zero. For balances by effective date every instant
 // is pinned, because later entries may be dated to any day.
 func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
-	if q.Past != nil {
+	if q.After != nil {
 		return nil
 	}
 	size, _, err := view.Head(org)
@@ -222,7 +222,7 @@ func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accou
 			break
 		}
 		asOf := q.asOf()
-		asOf.Prefix, asOf.After, asOf.Paged = prefix, q.Past, true
+		asOf.Prefix, asOf.After, asOf.Paged = prefix, q.After, true
 		err := h.balances.TrialBalance(view, who.Org, asOf, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			if !q.Matches(a) || !who.Sees(a.Path) {
 				return true, nil

@@ -5,7 +5,7 @@
 //  1. A partner sees its own accounts. Heads, proofs, periods and exports show whole events and
 //     are only for the organization's auditors.
 //  2. All pages of a list show the moment of its first page.
-//  3. An export is answered when its first piece is ready, and outlives its handler. It reads
+//  3. The response to an export begins when its first piece is ready, and outlives its handler. It reads
 //     the journal in pieces and holds no view while it waits for its reader. An export that
 //     fails breaks the connection.
 //  4. No organization can use all places for exports, and Close returns after all exports have

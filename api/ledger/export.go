@@ -21,9 +21,9 @@ import (
 
 // Bounds of exports: each reads a journal for as long as its reader takes.
 const (
-	maxExports   = 4         // at once
-	maxExportsOf = 2         // of one organization, so that others have places left
-	exportTime   = time.Hour // from the first byte to the last
+	maxExports                = 4         // at once
+	maxExportsPerOrganization = 2         // of one organization, so that others have places left
+	exportTime                = time.Hour // from the first byte to the last
 )
 
 // Reasons for refusing an export, or for ending it early.
@@ -44,15 +44,15 @@ type exports struct {
 	stop context.Context
 	end  context.CancelCauseFunc
 
-	mu      sync.Mutex
-	ended   bool              // guarded by mu: no further export begins
-	running int               // guarded by mu
-	of      map[ledger.ID]int // guarded by mu: running exports by organization
-	writing sync.WaitGroup
+	mu             sync.Mutex
+	ended          bool              // guarded by mu: no further export begins
+	running        int               // guarded by mu
+	byOrganization map[ledger.ID]int // guarded by mu: running exports by organization
+	writing        sync.WaitGroup
 }
 
 func newExports() *exports {
-	x := &exports{of: make(map[ledger.ID]int)}
+	x := &exports{byOrganization: make(map[ledger.ID]int)}
 	x.stop, x.end = context.WithCancelCause(context.Background())
 	return x
 }
@@ -64,13 +64,13 @@ func (x *exports) begin(org ledger.ID) error {
 	switch {
 	case x.ended:
 		return errExportStops
-	case x.of[org] == maxExportsOf:
+	case x.byOrganization[org] == maxExportsPerOrganization:
 		return errExportsOf
 	case x.running == maxExports:
 		return errExports
 	}
 	x.running++
-	x.of[org]++
+	x.byOrganization[org]++
 	x.writing.Add(1)
 	return nil
 }
@@ -79,8 +79,8 @@ func (x *exports) leave(org ledger.ID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.running--
-	if x.of[org]--; x.of[org] == 0 {
-		delete(x.of, org)
+	if x.byOrganization[org]--; x.byOrganization[org] == 0 {
+		delete(x.byOrganization, org)
 	}
 	x.writing.Done()
 }
@@ -139,8 +139,8 @@ func (h *Handlers) newest(r *Range, org ledger.ID, now time.Time) (ledger.Micros
 }
 
 // exportBound reads an inclusive bound of the range: an RFC 3339 time or a whole day. It must
-// not be after the newest time, because a caller that exports a range that has not ended would
-// take the export for complete.
+// not be after the newest time, because an export of a range that has not ended would look
+// complete to its reader.
 func exportBound(q *web.Query, name string, now time.Time, newest ledger.Micros, end bool) ledger.Micros {
 	absent := ledger.Micros(0)
 	if end {
@@ -174,7 +174,7 @@ func exportBound(q *web.Query, name string, now time.Time, newest ledger.Micros,
 
 // export is GET /ledger/export: a stream of unknown length.
 func (h *Handlers) export(req *web.Request) error {
-	if err := req.Streams(); err != nil {
+	if err := req.RequireChunks(); err != nil {
 		return err
 	}
 	format, r, err := h.readExport(req)
@@ -202,7 +202,7 @@ func (h *Handlers) startExport(format export.Format, r *Range, org ledger.ID) (i
 	}
 	reader, writer := io.Pipe()
 	go h.writeExport(format, r, org, writer)
-	return web.Begun(reader)
+	return web.AwaitFirstPiece(reader)
 }
 
 // writeExport writes the export into the pipe and closes the pipe. After an error the reader

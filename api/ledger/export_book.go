@@ -63,7 +63,7 @@ func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.B
 	}
 	return &export.Book{
 		Organization: org, Env: r.Env, From: r.Since, To: until, Last: b.last, Prefix: r.Prefix,
-		Accounts: b.accounts(), Entries: b.entries(first), Held: b.held,
+		Accounts: b.accounts(), Entries: b.entries(first), Held: b.heldPostings,
 	}, nil
 }
 
@@ -71,7 +71,7 @@ func (b *ledgerBook) accounts() iter.Seq2[ledger.Account, error] {
 	return func(yield func(ledger.Account, error) bool) {
 		var past *ledger.Account
 		for {
-			page, err := b.page(past)
+			page, err := b.nextAccounts(past)
 			if err != nil {
 				yield(ledger.Account{}, err)
 				return
@@ -89,8 +89,8 @@ func (b *ledgerBook) accounts() iter.Seq2[ledger.Account, error] {
 	}
 }
 
-// page returns the next accounts after past.
-func (b *ledgerBook) page(past *ledger.Account) (page []ledger.Account, err error) {
+// nextAccounts returns the next accounts after past.
+func (b *ledgerBook) nextAccounts(past *ledger.Account) (page []ledger.Account, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)
 	}
@@ -106,7 +106,7 @@ func (b *ledgerBook) page(past *ledger.Account) (page []ledger.Account, err erro
 func (b *ledgerBook) entries(first uint64) iter.Seq2[*ledger.Event, error] {
 	return func(yield func(*ledger.Event, error) bool) {
 		for next := first; next <= b.last; {
-			events, err := b.batch(next)
+			events, err := b.nextEvents(next)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -121,8 +121,8 @@ func (b *ledgerBook) entries(first uint64) iter.Seq2[*ledger.Event, error] {
 	}
 }
 
-// batch returns the next events. It is never empty, because seqs have no gaps.
-func (b *ledgerBook) batch(first uint64) (events []ledger.Event, err error) {
+// nextEvents returns the next events. It is never empty, because seqs have no gaps.
+func (b *ledgerBook) nextEvents(first uint64) (events []ledger.Event, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)
 	}
@@ -145,8 +145,8 @@ func (b *ledgerBook) batch(first uint64) (events []ledger.Event, err error) {
 	return events, err
 }
 
-// held returns the postings of the pending entry with the seq.
-func (b *ledgerBook) held(seq uint64) ([]ledger.Posting, error) {
+// heldPostings returns the postings of the pending entry with the seq.
+func (b *ledgerBook) heldPostings(seq uint64) ([]ledger.Posting, error) {
 	view := b.journal.View()
 	defer view.Close()
 	e, _, found, err := view.Event(b.org, seq)

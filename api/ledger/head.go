@@ -10,8 +10,8 @@ import (
 	"mizan/api/web"
 )
 
-// headAnswer is the signed head of a journal; bytes are in base64.
-type headAnswer struct {
+// headResponse is the signed head of a journal; bytes are in base64.
+type headResponse struct {
 	Size      uint64 `json:"tree_size"`
 	Root      []byte `json:"root"`
 	Signature []byte `json:"signature"`
@@ -39,6 +39,6 @@ func (h *Handlers) readHead(req *web.Request) error {
 	if err != nil {
 		return fmt.Errorf("signing a head: %w", err)
 	}
-	web.WriteData(req, fiber.StatusOK, headAnswer{size, root[:], signed})
+	web.WriteData(req, fiber.StatusOK, headResponse{size, root[:], signed})
 	return nil
 }

@@ -10,13 +10,13 @@ import (
 	"mizan/posting"
 )
 
-// keyAnswer is the public key of heads.
-type keyAnswer struct {
+// keyResponse is the public key of heads.
+type keyResponse struct {
 	Key string `json:"key"`
 }
 
-// inclusionAnswer is a proof that an event is in a journal; bytes and hashes are in base64.
-type inclusionAnswer struct {
+// inclusionResponse is a proof that an event is in a journal; bytes and hashes are in base64.
+type inclusionResponse struct {
 	Seq  uint64      `json:"seq"`
 	Size uint64      `json:"size"`
 	Leaf []byte      `json:"leaf"`
@@ -24,8 +24,8 @@ type inclusionAnswer struct {
 	Path []tlog.Hash `json:"proof"`
 }
 
-// consistencyAnswer is a proof that one journal extends another; hashes are in base64.
-type consistencyAnswer struct {
+// consistencyResponse is a proof that one journal extends another; hashes are in base64.
+type consistencyResponse struct {
 	From     uint64      `json:"from"`
 	To       uint64      `json:"to"`
 	FromRoot tlog.Hash   `json:"from_root"`
@@ -33,14 +33,14 @@ type consistencyAnswer struct {
 	Path     []tlog.Hash `json:"proof"`
 }
 
-// readHeadKey is GET /ledger/key: the public half of the key that heads are
-// signed with, as golang.org/x/mod/sumdb/note writes it.
+// readHeadKey is GET /ledger/key: the public half of the key that signs heads, as
+// golang.org/x/mod/sumdb/note writes it.
 func (h *Handlers) readHeadKey(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx)
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
-	web.WriteData(req, fiber.StatusOK, keyAnswer{h.cfg.HeadKey})
+	web.WriteData(req, fiber.StatusOK, keyResponse{h.cfg.HeadKey})
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (h *Handlers) proveInclusion(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	web.WriteData(req, fiber.StatusOK, inclusionAnswer{p.Seq, p.Size, p.Leaf, p.Root, p.Path})
+	web.WriteData(req, fiber.StatusOK, inclusionResponse{p.Seq, p.Size, p.Leaf, p.Root, p.Path})
 	return nil
 }
 
@@ -84,7 +84,7 @@ func (h *Handlers) proveConsistency(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	web.WriteData(req, fiber.StatusOK, consistencyAnswer{p.From, p.To, p.FromRoot, p.ToRoot, p.Path})
+	web.WriteData(req, fiber.StatusOK, consistencyResponse{p.From, p.To, p.FromRoot, p.ToRoot, p.Path})
 	return nil
 }
 

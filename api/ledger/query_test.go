@@ -31,8 +31,8 @@ func FuzzQuery(f *testing.F) {
 		if q.limit < 1 || q.limit > web.ListMax || q.at < 0 || q.effective < 0 || from < 0 || to < 0 || line.Index < 0 {
 			t.Fatalf("%q: %+v", text, q)
 		}
-		if q.Past != nil && !q.Past.Path.Valid() {
-			t.Fatalf("%q: a cursor at %q", text, q.Past.Path)
+		if q.After != nil && !q.After.Path.Valid() {
+			t.Fatalf("%q: a cursor at %q", text, q.After.Path)
 		}
 		if len(q.Problems) > 0 {
 			web.WriteError(ctx, q.Problems.Err())

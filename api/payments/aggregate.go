@@ -101,9 +101,9 @@ type aggregate struct {
 	budget  *runBudget
 }
 
-// take adds a transaction. Sums can't overflow with amounts that creates accept; if one does,
+// add adds a transaction. Sums can't overflow with amounts that creates accept; if one does,
 // the request is refused, because the response would be wrong.
-func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
+func (a *aggregate) add(r *payment.Record, s *posting.Stamp) error {
 	q := a.query
 	g := group{currency: r.Asset.Currency, network: r.Asset.Network}
 	if q.byDay {

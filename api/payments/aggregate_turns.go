@@ -15,8 +15,8 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of aggregates. Each may read every transaction of an organization, and the machine's
-// time that it uses is lost to payments.
+// Bounds of aggregates. Each may read every transaction of an organization, and takes that
+// machine time from payments.
 const (
 	maxAggregates     = 2                      // at once
 	maxAggregateQueue = 32                     // waiting for their turn
@@ -65,7 +65,7 @@ func (h *Handlers) aggregate(req *web.Request) error {
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	sum := aggregate{
-		walk:  walk{view: view, org: req.Principal.Org, of: q.listOf(req)},
+		walk:  walk{view: view, org: req.Principal.Org, list: q.listOf(req)},
 		query: q, partner: req.Principal.Partner.Number, groups: make(map[group]*sums),
 		budget: &budget,
 	}
@@ -104,7 +104,7 @@ func (a *aggregate) run() error {
 	f := &a.query.transactionFilter
 	a.span = f.started
 	if f.started.from == 0 && f.updated.from > 0 {
-		a.span, a.moved = f.updated, true
+		a.span, a.byUpdate = f.updated, true
 	}
 	all, err := a.prefersAll()
 	if err != nil {
@@ -138,7 +138,7 @@ func (a *aggregate) prefersAll() (bool, error) {
 	enough := events / (usualEvents * costOfSearch)
 	searches := uint64(0)
 	err = a.each(func(row posting.Listed) (bool, error) {
-		if a.moved || row.First {
+		if a.byUpdate || row.First {
 			searches++
 		}
 		return searches <= enough, a.budget.check()
@@ -151,11 +151,11 @@ func (a *aggregate) row(row posting.Listed) (bool, error) {
 	if err := a.budget.check(); err != nil {
 		return false, err
 	}
-	if !a.moved && !row.First {
+	if !a.byUpdate && !row.First {
 		return true, nil
 	}
 	stored, err := a.listed(row)
-	if err != nil || a.moved && stored.Stamp.Updated != row.Booked {
+	if err != nil || a.byUpdate && stored.Stamp.Updated != row.Booked {
 		return true, err
 	}
 	return true, a.count(&stored)
@@ -171,7 +171,7 @@ func (a *aggregate) count(stored *posting.Record) error {
 	if err != nil || record.Partner != a.partner || record.Asset.Env != f.env || !f.matches(record) {
 		return err
 	}
-	return a.take(record, &stored.Stamp)
+	return a.add(record, &stored.Stamp)
 }
 
 // runBudget ends an aggregate whose caller has disconnected or that takes too long.
@@ -183,14 +183,15 @@ type runBudget struct {
 	n     int
 }
 
-// leave gives the place back, if there is one.
+// leave frees the place, if there is one.
 func (b *runBudget) leave() {
 	if b.place != nil {
 		b.place.Leave()
 	}
 }
 
-// share gives others their turn. This aggregate's time does not run meanwhile.
+// share lets other aggregates take their turns. The wait does not count towards this aggregate's
+// time.
 func (b *runBudget) share() error {
 	if b.place == nil {
 		return nil
@@ -204,7 +205,8 @@ func (b *runBudget) share() error {
 	return nil
 }
 
-// check tells from time to time, beginning with the first call, whether to continue.
+// check returns the error that ends the aggregate, if there is one. Only the first of every
+// checkEvery calls looks.
 func (b *runBudget) check() error {
 	if b.n++; b.n%checkEvery != 1 {
 		return nil

@@ -18,10 +18,10 @@ const maxBalances = 1_000
 // balanceQuery selects a partner's balances.
 type balanceQuery struct {
 	*web.Query
-	envs     []money.Env
-	currency money.Currency // empty: any
-	network  money.Network
-	networks bool // true: all networks
+	envs        []money.Env
+	currency    money.Currency // empty: any
+	network     money.Network
+	allNetworks bool
 }
 
 func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
@@ -31,7 +31,7 @@ func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 	}
 	q.currency = acceptedCurrency(q.Query)
 	text, sent := q.Sent("network")
-	q.networks = !sent
+	q.allNetworks = !sent
 	if text != "" {
 		var named bool
 		if q.network, named = money.ParseNetwork(text); !named {
@@ -56,7 +56,7 @@ func acceptedCurrency(q *web.Query) money.Currency {
 }
 
 func (q *balanceQuery) matches(a money.Asset) bool {
-	return (q.currency == "" || a.Currency == q.currency) && (q.networks || a.Network == q.network)
+	return (q.currency == "" || a.Currency == q.currency) && (q.allNetworks || a.Network == q.network)
 }
 
 // listBalances is GET /balances: the amount that the calling partner can pay out and the amount

@@ -3,7 +3,7 @@
 //
 // Invariants:
 //  1. Handlers read through a posting.View and write only through actors.
-//  2. A page of the list reads a bounded number of records, whatever its filter. Aggregates,
+//  2. A page of the list reads a bounded number of records, regardless of its filter. Aggregates,
 //     which may read all records of an organization, are bounded in number and time, and
 //     organizations take turns.
 //  3. The address of a payer's page is shown only to the partner that reads its own transaction

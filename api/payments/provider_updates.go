@@ -20,10 +20,10 @@ import (
 
 // Bounds of provider updates.
 const (
-	maxEventID     = 255             // bytes
-	notifySkew     = 5 * time.Minute // specification, "Limits"
-	notifyKeep     = 24 * time.Hour  // how long an event's id is kept, unless too many newer ones arrive
-	maxKnownEvents = 65_536
+	maxEventID          = 255             // bytes
+	maxNotificationSkew = 5 * time.Minute // specification, "Limits"
+	eventIDLifetime     = 24 * time.Hour  // how long an event's id is kept, unless too many newer ones arrive
+	maxKnownEvents      = 65_536
 )
 
 var (
@@ -32,27 +32,27 @@ var (
 	headerSignature = []byte("X-Webhook-Signature")
 )
 
-// Updates accepts the report that a provider has news about a transaction; *payment.Service of
+// Updates accepts a provider's notice that a transaction has changed; *payment.Service of
 // actors is one.
 type Updates interface {
 	ProviderUpdate(org, terminal, id ledger.ID) error
 }
 
-// updates is the state kept for provider updates.
+// updates holds what the handler of provider updates remembers between requests.
 type updates struct {
-	absent [sha256.Size]byte // stands in for the secret of a terminal that does not exist or has none
-	events events
+	absentSecret [sha256.Size]byte // stands in for the secret of a terminal that does not exist or has none
+	events       events
 }
 
 func newUpdates() *updates {
-	n := &updates{events: events{known: make(map[event]time.Time), bound: maxKnownEvents}}
-	_, _ = rand.Read(n.absent[:]) // it never fails
+	n := &updates{events: events{arrivedAt: make(map[event]time.Time), bound: maxKnownEvents}}
+	_, _ = rand.Read(n.absentSecret[:]) // it never fails
 	return n
 }
 
 // takeUpdate is POST /terminal/{id}/notifications: a provider reports that a transaction at the
 // terminal has changed (specification, "Events"). The service then inquires at the provider at
-// once, and only the answer to the inquiry changes anything. Every fault of the sender gets the
+// once, and only the outcome of the inquiry changes anything. Every fault of the sender gets the
 // same 401.
 func (h *Handlers) takeUpdate(req *web.Request) error {
 	content := req.Request.Body()
@@ -73,18 +73,18 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 		if err := h.report(terminal, value); err != nil {
 			return err // not acknowledged, so the provider sends it again
 		}
-		h.updates.events.note(e, now)
+		h.updates.events.record(e, now)
 	}
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, []byte(`{"data":{}}`))
 	return nil
 }
 
-// sender returns the terminal whose secret has signed the request. Every fault takes the same
-// work.
+// sender returns the terminal whose secret has signed the request. The work is the same for every
+// fault.
 func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal, bool) {
 	id, err := web.ParseID(req.Parameter("id"))
 	terminal, found := h.cfg.Directory.FindTerminal(id)
-	secret := h.updates.absent[:]
+	secret := h.updates.absentSecret[:]
 	trusted := err == nil && found && terminal.Server.SigningSecret != ""
 	if trusted {
 		secret = []byte(terminal.Server.SigningSecret)
@@ -100,7 +100,7 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	signed := subtle.ConstantTimeCompare(mac.Sum(nil), given[:size]) == 1 && malformed == nil
 	seconds, unreadable := strconv.ParseInt(string(timestamp), 10, 64)
 	off := h.cfg.Clock.Now().Sub(time.Unix(seconds, 0))
-	fresh := unreadable == nil && off.Abs() <= notifySkew
+	fresh := unreadable == nil && off.Abs() <= maxNotificationSkew
 	return terminal, trusted && signed && fresh
 }
 
@@ -142,30 +142,30 @@ type event struct {
 	id       [sha256.Size]byte
 }
 
-// events are the ids that arrived lately, up to a bound.
+// events are the ids that arrived recently, up to a bound.
 type events struct {
-	mu    sync.Mutex
-	known map[event]time.Time // guarded by mu: event → time of arrival
-	order []event             // guarded by mu: ordered by time of arrival, oldest first
-	bound int
+	mu        sync.Mutex
+	arrivedAt map[event]time.Time // guarded by mu: event → time of arrival
+	order     []event             // guarded by mu: ordered by time of arrival, oldest first
+	bound     int
 }
 
 func (k *events) seen(e event, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	at, known := k.known[e]
-	return known && now.Sub(at) <= notifyKeep
+	at, known := k.arrivedAt[e]
+	return known && now.Sub(at) <= eventIDLifetime
 }
 
-func (k *events) note(e event, now time.Time) {
+func (k *events) record(e event, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for len(k.order) > 0 && (len(k.order) >= k.bound || now.Sub(k.known[k.order[0]]) > notifyKeep) {
-		delete(k.known, k.order[0])
+	for len(k.order) > 0 && (len(k.order) >= k.bound || now.Sub(k.arrivedAt[k.order[0]]) > eventIDLifetime) {
+		delete(k.arrivedAt, k.order[0])
 		k.order = k.order[1:]
 	}
-	if _, known := k.known[e]; !known {
-		k.known[e] = now
+	if _, known := k.arrivedAt[e]; !known {
+		k.arrivedAt[e] = now
 		k.order = append(k.order, e)
 	}
 }

@@ -59,7 +59,7 @@ func (h *Handlers) createSubscription(req *web.Request) error {
 		Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Terms: terms, Key: key,
 		Malformed: len(wrong) > 0,
 		Refuse: func(field, detail string) {
-			if !wrong.About(field) {
+			if !wrong.HasField(field) {
 				wrong.Add(field, detail)
 			}
 		},

@@ -30,8 +30,8 @@ var (
 	orgID = uuid.MustParse("7c9e6679-7425-40de-944b-e07fc1f90ae7")
 )
 
-// shower returns handlers that only show transactions, and the partner that owns them.
-func shower(t testing.TB) (*Handlers, *directory.Partner) {
+// newShowingHandlers returns handlers that only show transactions, and the partner that owns them.
+func newShowingHandlers(t testing.TB) (*Handlers, *directory.Partner) {
 	t.Helper()
 	keyring, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	if err != nil {
@@ -54,8 +54,8 @@ func charged() *payment.Record {
 	}
 }
 
-// waits changes a charge to one whose payer has ten minutes to act.
-func waits(r *payment.Record, a payment.Action) {
+// setAction changes a charge to one whose payer has ten minutes to act.
+func setAction(r *payment.Record, a payment.Action) {
 	a.Until = ledger.MicrosOf(started.Add(10 * time.Minute))
 	r.Status, r.Finished, r.RRN, r.Action = payment.ActionRequired, 0, "", &a
 }
@@ -67,7 +67,7 @@ var waiting = []string{`"status":"charged"`, `"status":"action_required"`, `"202
 const simple = `"simple_auth_redirect_url":"ADDRESS",`
 
 func TestTransactionIsShown(t *testing.T) {
-	const whole = `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","txid":"order \"1\"","type":"payment","status":"charged","error_description":"","error_code":null,` +
+	const fullJSON = `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","txid":"order \"1\"","type":"payment","status":"charged","error_description":"","error_code":null,` +
 		`"amount":"10000","amount_with_fee":"10000","amount_dest":"9750","merchant_amount":"9750","currency":"USD","currency_dest":"USD","env":"test","scale":2,` +
 		`"description":"Two <apples>","merchant_meta":{"k":"v"},"payment_method":{"type":"bank_card","brand":"visa","bin":"424242","last4":"4242"},"customer":{"email":"a@b"},"started":"2026-09-03T10:15:30.123456+00:00","finished":"2026-09-03T10:15:31.123456+00:00",` +
 		`"widget_url":null,"auth_params":null,"additional_params_for_auth":{},"route":"simulator","rrn":"123456789012"}`
@@ -75,7 +75,7 @@ func TestTransactionIsShown(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*payment.Record)
-		// the differences from whole, as old → new pairs
+		// the differences from fullJSON, as old → new pairs
 		edits []string
 	}{
 		{"charged", func(*payment.Record) {}, nil},
@@ -135,39 +135,39 @@ func TestTransactionIsShown(t *testing.T) {
 			[]string{`"status":"charged"`, `"status":"reversed"`, `"rrn":"123456789012"`, `"rrn":"123456789012","return_id":"0f8fad5b-d9cb-469f-a165-70867728950e"`}},
 
 		{"3-D Secure", func(r *payment.Record) {
-			waits(r, payment.Action{Type: "auth_3ds_form", Method: "post", URL: "https://acs/?a=1&b=2", Params: []byte(`{"creq":"x"}`)})
+			setAction(r, payment.Action{Type: "auth_3ds_form", Method: "post", URL: "https://acs/?a=1&b=2", Params: []byte(`{"creq":"x"}`)})
 		}, append(waiting, `"auth_params":null,"additional_params_for_auth":{},`,
 			`"auth_params":{"type":"auth_3ds_form","version":"1.0","method":"post","url":"https://acs/?a=1&b=2","params":{"creq":"x"}},"additional_params_for_auth":{},`+simple)},
 		{"an action without params", func(r *payment.Record) {
-			waits(r, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/"})
+			setAction(r, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/"})
 		},
 			append(waiting, `"auth_params":null,"additional_params_for_auth":{},`,
 				`"auth_params":{"type":"redirect","version":"1.0","method":"get","url":"https://acs/","params":{}},"additional_params_for_auth":{},`+simple)},
-		{"nothing to do here", func(r *payment.Record) { waits(r, payment.Action{Type: "none"}) },
+		{"nothing to do here", func(r *payment.Record) { setAction(r, payment.Action{Type: "none"}) },
 			append(waiting, `"auth_params":null,"additional_params_for_auth":{},`,
 				`"auth_params":{"type":"none","version":"1.0","method":"get","url":"","params":{}},"additional_params_for_auth":{},`+simple)},
-		{"a rail that publishes no action", func(r *payment.Record) { waits(r, payment.Action{Page: "https://qr/"}) },
+		{"a rail that publishes no action", func(r *payment.Record) { setAction(r, payment.Action{Page: "https://qr/"}) },
 			append(waiting, `"additional_params_for_auth":{},`, `"additional_params_for_auth":{},`+simple)},
-		{"material to sign", func(r *payment.Record) { waits(r, payment.Action{Material: []byte(`{"otp":"required"}`)}) },
+		{"material to sign", func(r *payment.Record) { setAction(r, payment.Action{Material: []byte(`{"otp":"required"}`)}) },
 			append(waiting, `"additional_params_for_auth":{},`, `"additional_params_for_auth":{"otp":"required"},`+simple)},
 		{"material with a deadline", func(r *payment.Record) {
-			waits(r, payment.Action{Material: []byte(`{"tx":"00","expires_at":"soon","n":[1, 2]}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
+			setAction(r, payment.Action{Material: []byte(`{"tx":"00","expires_at":"soon","n":[1, 2]}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
 		}, append(waiting, `"additional_params_for_auth":{},`,
 			`"additional_params_for_auth":{"tx":"00","n":[1, 2],"expires_at":"2026-09-03T10:16:30.123456+00:00"},`+simple+`"expires_at":"2026-09-03T10:16:30.123456+00:00",`)},
 		{"destinations to choose from", func(r *payment.Record) {
 			r.Type = payment.Payout
-			waits(r, payment.Action{Material: []byte(`{"not":"shown"}`), Destinations: []payment.Destination{{ID: "b1", Name: "Bank \"1\""}, {ID: "b2", Name: "Bank 2"}}})
+			setAction(r, payment.Action{Material: []byte(`{"not":"shown"}`), Destinations: []payment.Destination{{ID: "b1", Name: "Bank \"1\""}, {ID: "b2", Name: "Bank 2"}}})
 		}, append(waiting, `"type":"payment"`, `"type":"payout"`, `"auth_params":null,"additional_params_for_auth":{},`,
 			simple+`"availble_destinations":[{"target_bank_id":"b1","name":"Bank \"1\""},{"target_bank_id":"b2","name":"Bank 2"}],`)},
 		{"an action that is over", func(r *payment.Record) {
-			waits(r, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: 1})
+			setAction(r, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: 1})
 			r.Status = payment.Charging
 		}, append(waiting, "action_required", "charging")},
 	} {
-		s, p := shower(t)
+		s, p := newShowingHandlers(t)
 		r := charged()
 		c.change(r)
-		want := whole
+		want := fullJSON
 		for i := 0; i < len(c.edits); i += 2 {
 			if !strings.Contains(want, c.edits[i]) {
 				t.Fatalf("%s: the whole does not have %s", c.name, c.edits[i])
@@ -199,7 +199,7 @@ func hosted() *payment.Record {
 }
 
 func TestHostedCreateReturnsItsShortForm(t *testing.T) {
-	s, _ := shower(t)
+	s, _ := newShowingHandlers(t)
 	address := s.cfg.Pages.Address(orgID, txID, started.Add(16*time.Minute))
 	want := `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","status":"created","type":"payment","env":"test","txid":"order \"1\"",` +
 		`"amount":"10000","currency":"USD","started":"2026-09-03T10:15:30.123456+00:00","widget_url":"` + address + `"}`
@@ -216,7 +216,7 @@ func TestHostedCreateReturnsItsShortForm(t *testing.T) {
 
 // Both addresses open the same page, for 15 minutes after they are shown.
 func TestWaitingHostedTransactionShowsItsPage(t *testing.T) {
-	s, p := shower(t)
+	s, p := newShowingHandlers(t)
 	shown := make(map[string]any)
 	if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: hosted(), Stamp: stamp}, own), &shown); err != nil {
 		t.Fatal(err)
@@ -238,12 +238,12 @@ func TestWaitingHostedTransactionShowsItsPage(t *testing.T) {
 // Only a caller that reads the transaction with the partner's own key gets an address that
 // opens the payer's page, and nobody gets one after the payer's time.
 func TestPageAddressesAreForThePartnerKeyWithinThePayersTime(t *testing.T) {
-	s, p := shower(t)
+	s, p := newShowingHandlers(t)
 	acting := charged()
-	waits(acting, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
+	setAction(acting, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
 	paidOut := charged()
 	paidOut.Type = payment.Payout
-	waits(paidOut, payment.Action{Destinations: []payment.Destination{{ID: "b1"}}})
+	setAction(paidOut, payment.Action{Destinations: []payment.Destination{{ID: "b1"}}})
 	for name, c := range map[string]struct {
 		record *payment.Record
 		ends   time.Duration
@@ -283,7 +283,7 @@ func TestDescriptionsAreInThePartnersLanguage(t *testing.T) {
 		"ru": {"недостаточно средств на балансе", "Провайдер отказал в возврате."},
 		"fr": {"insufficient balance", "The provider refused the refund."},
 	} {
-		s, p := shower(t)
+		s, p := newShowingHandlers(t)
 		p.Lang = lang
 		r := charged()
 		r.Failure = payment.Failure{Code: payment.InsufficientBalance}
@@ -320,7 +320,7 @@ func BenchmarkDecode(b *testing.B) {
 
 func BenchmarkEncode(b *testing.B) {
 	r := charged()
-	s, p := shower(b)
+	s, p := newShowingHandlers(b)
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {

@@ -38,7 +38,7 @@ func (h *Handlers) changeTransaction(req *web.Request) error {
 	kind, _ := jsonwalk.Text(web.Member(params, "type"))
 	switch string(kind) {
 	case "refund":
-		amount, err := partOf(params, ledger.InvalidRefundAmount)
+		amount, err := partialAmount(params, ledger.InvalidRefundAmount)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (h *Handlers) commitTransaction(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	amount, err := partOf(params, ledger.InvalidCaptureAmount)
+	amount, err := partialAmount(params, ledger.InvalidCaptureAmount)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (h *Handlers) chooseDestination(req *web.Request) error {
 	return h.changed(req, &result, err)
 }
 
-// command returns which of the calling partner's transactions a request names.
+// command returns a command for the transaction that the request names.
 func (h *Handlers) command(req *web.Request) (command paymentactor.Command, err error) {
 	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
 	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
@@ -169,14 +169,14 @@ func (h *Handlers) changed(req *web.Request, result *paymentactor.Result, err er
 	return nil
 }
 
-// partOf reads the amount in an operation's params; nil if it is absent, which means the whole
+// partialAmount reads the amount in an operation's params; nil if it is absent, which means the whole
 // amount. A malformed amount is refused with the code.
-func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
+func partialAmount(params []byte, code ledger.Code) (*money.Amount, error) {
 	const op = "payments.partOf"
 	if !jsonwalk.Has(params, "amount") {
 		return nil, nil
 	}
-	// Null is refused: if it meant the whole amount, a caller's mistake could return everything.
+	// Null is refused: if it meant the whole amount, a caller's mistake could refund everything.
 	text, isText := jsonwalk.Text(web.Member(params, "amount"))
 	if !isText {
 		return nil, ledger.Refuse(op, code, "amount must be a string of minor units")

@@ -19,7 +19,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-func printOf(number []byte) string { return fmt.Sprintf("print of %d digits", len(number)) }
+func fakeFingerprint(number []byte) string { return fmt.Sprintf("print of %d digits", len(number)) }
 
 // create parses and checks a create's params, and wipes the body as the server does.
 func create(t testing.TB, params string) *creation {
@@ -30,7 +30,7 @@ func create(t testing.TB, params string) *creation {
 		t.Fatalf("%s: %v", params, err)
 	}
 	c := readCreation(value)
-	c.check(printOf)
+	c.check(fakeFingerprint)
 	c.Wipe()
 	clear(body)
 	return c
@@ -50,13 +50,13 @@ func TestBodyWithoutParamsIsRefused(t *testing.T) {
 		`{"type":"payment","amount":"100"}`, `{}`, `{"params":null}`, `{"params":[]}`, `{"params":"{}"}`, `{"Params":{}}`, `[]`, `"params"`, `7`, `null`,
 	} {
 		_, err := transactionParams([]byte(body))
-		if status, got := answered(err); status != 422 || got != `{"error":"wrong params - can't init tx"}` {
+		if status, got := responseTo(err); status != 422 || got != `{"error":"wrong params - can't init tx"}` {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
 	}
 	for _, body := range []string{``, `{"params":{}`, `{"params":{"a":1,"a":2}}`} {
 		_, err := transactionParams([]byte(body))
-		if status, got := answered(err); status != 400 {
+		if status, got := responseTo(err); status != 400 {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
 	}
@@ -221,7 +221,7 @@ func TestEscapedCredentialsAreWiped(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := readCreation(value)
-	c.check(printOf)
+	c.check(fakeFingerprint)
 	read := []([]byte){c.Storage.CardNumber, c.Storage.CVV, c.Storage.CardHolder}
 	if len(c.problems) != 0 || string(read[0]) != "4242424242424242" || string(read[1]) != "123" {
 		t.Fatal(details(c))
@@ -253,11 +253,11 @@ func TestRefusalsNeverRepeatCredentials(t *testing.T) {
 		canary := rapid.StringMatching(`CANARY[0-9]{10,30}`).Draw(t, "canary")
 		key := rapid.SampledFrom([]string{"cardnumber", "cardholder", "exp_month", "exp_year", "cvv"}).Draw(t, "key")
 		c := readCreation([]byte(`{"type":"payment","amount":"1","money_storage":{"type":"bank_card","` + key + `":"` + canary + `"}}`))
-		c.check(printOf)
+		c.check(fakeFingerprint)
 		if len(c.problems) == 0 {
 			t.Fatal("taken")
 		}
-		if _, body := answered(c.problems); strings.Contains(body, "CANARY") {
+		if _, body := responseTo(c.problems); strings.Contains(body, "CANARY") {
 			t.Fatalf("shown: %s", body)
 		}
 	})
@@ -329,19 +329,19 @@ func FuzzCreateBody(f *testing.F) {
 	} {
 		f.Add([]byte(`{"params":` + params + `}`))
 	}
-	s, p := shower(f)
+	s, p := newShowingHandlers(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		params, err := transactionParams(body)
 		if err != nil {
-			if status, answer := answered(err); status != 400 && status != 422 || !json.Valid([]byte(answer)) {
+			if status, answer := responseTo(err); status != 400 && status != 422 || !json.Valid([]byte(answer)) {
 				t.Fatalf("%q: %d %s", body, status, answer)
 			}
 			return
 		}
 		c := readCreation(params)
-		c.check(printOf)
+		c.check(fakeFingerprint)
 		if len(c.problems) > 0 {
-			if status, answer := answered(c.problems); status != 422 || !json.Valid([]byte(answer)) {
+			if status, answer := responseTo(c.problems); status != 422 || !json.Valid([]byte(answer)) {
 				t.Fatalf("%q: %d %s", body, status, answer)
 			}
 			return
@@ -369,7 +369,7 @@ func FuzzAmountField(f *testing.F) {
 			return
 		}
 		c := readCreation(params)
-		c.check(printOf)
+		c.check(fakeFingerprint)
 		if len(c.problems) > 0 {
 			return
 		}
@@ -384,8 +384,8 @@ func FuzzAmountField(f *testing.F) {
 	})
 }
 
-// answered returns the answer to an error.
-func answered(err error) (status int, body string) {
+// responseTo returns the response to an error.
+func responseTo(err error) (status int, body string) {
 	ctx := new(fasthttp.RequestCtx)
 	web.WriteError(ctx, err)
 	return ctx.Response.StatusCode(), string(ctx.Response.Body())

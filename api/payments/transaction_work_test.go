@@ -7,8 +7,8 @@ import (
 	"mizan/api/web/worktest"
 )
 
-// FuzzWorkOfACreate reads a body as a create.
-func FuzzWorkOfACreate(f *testing.F) {
+// FuzzCreateParsingIsLinear reads a body as a create.
+func FuzzCreateParsingIsLinear(f *testing.F) {
 	worktest.Add(f, [3]string{`{"params":{"type":"payment","txid":"`, `\u0061`, `"}}`}, [3]string{`{"params":{"merchant_meta":{"a":[`, `[],`, `{}]}}}`}, [3]string{`{`, ` `, `}`})
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {
 		body := worktest.Repeated(head, piece, tail, 32<<10)

@@ -87,7 +87,7 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 }
 
 // transactionParams returns the params object of a create's body. Without params the request is
-// refused, whatever else the body contains.
+// refused, regardless of the rest of the body.
 func transactionParams(body []byte) ([]byte, error) {
 	value, err := web.Document(body)
 	if err != nil {
@@ -101,8 +101,8 @@ func transactionParams(body []byte) ([]byte, error) {
 	return nil, ledger.Refuse("payments.createTransaction", ledger.WrongParams, "the body has no params object")
 }
 
-// readTransaction is GET /transactions/{id}. If the partner's own key asks, which may submit
-// material, expired material is renewed first. A malformed id is answered like an unknown one.
+// readTransaction is GET /transactions/{id}. For the partner's own key, which may submit
+// material, expired material is renewed first. A malformed id gets the response of an unknown one.
 func (h *Handlers) readTransaction(req *web.Request) error {
 	result, err := h.findTransaction(req)
 	if err != nil {
@@ -123,7 +123,7 @@ func (h *Handlers) writeTransaction(req *web.Request, status int, result *paymen
 	buffers.Put(buf)
 }
 
-// writeHosted answers in the short form of a hosted create.
+// writeHosted responds in the short form of a hosted create.
 func (h *Handlers) writeHosted(req *web.Request, status int, result *paymentactor.Result) {
 	web.WriteJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewedBy(req, result)))
 }

@@ -26,11 +26,11 @@ const (
 
 // walk reads the rows of a partner's transaction list, newest first.
 type walk struct {
-	view  *posting.View
-	org   ledger.ID
-	of    ledger.List
-	moved bool // ordered by the last update; otherwise by creation
-	span  span // range of the time that orders the list
+	view     *posting.View
+	org      ledger.ID
+	list     ledger.List
+	byUpdate bool // ordered by the last update; otherwise by creation
+	span     span // range of the time that orders the list
 }
 
 // each calls fn with the rows that may belong to a transaction whose time is in the span,
@@ -46,13 +46,13 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 	bounds := posting.Walk{From: w.span.from}
 	if w.span.to != web.Forever {
 		bounds.Before = w.span.to + 1
-		if !w.moved {
+		if !w.byUpdate {
 			bounds.Before += posting.MaxEvents
 		}
 	}
 	var late posting.Listed // the earliest creation after the span
-	err := w.view.List(w.org, w.of, bounds, func(row posting.Listed) (bool, error) {
-		if !w.moved && row.Booked > w.span.to {
+	err := w.view.List(w.org, w.list, bounds, func(row posting.Listed) (bool, error) {
+		if !w.byUpdate && row.Booked > w.span.to {
 			if row.First {
 				late = row
 			}
@@ -95,25 +95,25 @@ func transactionOf(stored *posting.Record) (*payment.Record, error) {
 // listPage is one page of a list while it is filled.
 type listPage struct {
 	walk
-	server  *Handlers
-	partner *directory.Partner // owner of the transactions
-	query   *listQuery
-	now     time.Time
-	out     web.List
-	seen    map[ledger.ID]struct{} // records read, if ordered by update
+	handlers *Handlers
+	partner  *directory.Partner // owner of the transactions
+	query    *listQuery
+	now      time.Time
+	out      web.List
+	seen     map[ledger.ID]struct{} // records read, if ordered by update
 
-	passed int           // rows skipped
-	past   ledger.Micros // time of the last row read
-	last   ledger.Micros // time of the last transaction on the page
-	next   ledger.Micros // the next page begins before this time; 0: there is none
-	read   int           // number of records read
+	rowsRead    int           // index rows read
+	readTo      ledger.Micros // time of the last row read
+	lastShown   ledger.Micros // time of the last transaction on the page
+	next        ledger.Micros // the next page begins before this time; 0: there is none
+	recordsRead int           // number of records read
 }
 
 // listPages are reused with their buffers.
 var listPages = sync.Pool{New: func() any { return &listPage{seen: make(map[ledger.ID]struct{})} }}
 
-// maxPageKept bounds the buffers that are kept for reuse: merchant_meta can be long.
-const maxPageKept = 1 << 20
+// maxReusedBuffer bounds the buffers that are kept for reuse, because merchant_meta can be long.
+const maxReusedBuffer = 1 << 20
 
 // listTransactions is GET /transactions (specification, "list").
 func (h *Handlers) listTransactions(req *web.Request) error {
@@ -139,15 +139,15 @@ func (h *Handlers) listTransactions(req *web.Request) error {
 }
 
 func (p *listPage) begin(h *Handlers, q *listQuery, view *posting.View, req *web.Request) {
-	p.server, p.partner, p.query, p.now = h, req.Principal.Partner, q, h.cfg.Clock.Now()
-	p.walk = walk{view: view, org: req.Principal.Org, of: q.listOf(req), moved: q.moved, span: *q.order()}
+	p.handlers, p.partner, p.query, p.now = h, req.Principal.Partner, q, h.cfg.Clock.Now()
+	p.walk = walk{view: view, org: req.Principal.Org, list: q.listOf(req), byUpdate: q.byUpdate, span: *q.order()}
 	p.out.Open('{')
 	p.out.OpenField("data", '[')
 }
 
 func (p *listPage) release() {
 	seen, buf := p.seen, p.out.Buf[:0]
-	if cap(buf) > maxPageKept {
+	if cap(buf) > maxReusedBuffer {
 		buf = nil
 	}
 	clear(seen)
@@ -164,23 +164,23 @@ func (q *filterQuery) listOf(req *web.Request) ledger.List {
 // addRow adds the row's transaction to the page if it meets the conditions. It looks one row
 // beyond the page, to find out whether the page is the last.
 func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
-	if p.passed++; p.read == maxRead || p.passed > maxRows {
-		p.next = p.past
+	if p.rowsRead++; p.recordsRead == maxRead || p.rowsRead > maxRows {
+		p.next = p.readTo
 		return false, nil
 	}
 	if p.stale(row) {
-		p.past = row.Booked
+		p.readTo = row.Booked
 		return true, nil
 	}
-	p.read++
+	p.recordsRead++
 	stored, err := p.listed(row)
 	if err != nil {
 		return false, err
 	}
 	q, stamp := p.query, &stored.Stamp
-	p.past = stamp.Started
-	if p.moved {
-		p.past = row.Booked
+	p.readTo = stamp.Started
+	if p.byUpdate {
+		p.readTo = row.Booked
 		p.seen[row.ID] = struct{}{}
 	}
 	if !q.matchesTimes(stamp) {
@@ -191,20 +191,20 @@ func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
 		return true, err
 	}
 	if p.out.Rows == q.limit {
-		p.next = p.last
+		p.next = p.lastShown
 		return false, nil
 	}
-	p.out.Buf = p.server.appendTransaction(p.out.Buf, p.partner, &paymentactor.Result{Record: record, Stamp: *stamp}, viewed{at: p.now})
+	p.out.Buf = p.handlers.appendTransaction(p.out.Buf, p.partner, &paymentactor.Result{Record: record, Stamp: *stamp}, viewed{at: p.now})
 	p.out.Rows++
-	p.last = p.past
+	p.lastShown = p.readTo
 	return true, nil
 }
 
-// stale tells, without reading the record, that a row does not count in this order. In the
-// order of updates only a record's newest row counts. So a row is stale if its record was read
+// stale tells, without reading the record, whether a row is to be skipped. In the order of updates
+// only a record's newest row counts. So a row is stale if its record was read
 // before, or if its record's newest row is above the span.
 func (p *listPage) stale(row posting.Listed) bool {
-	if !p.moved {
+	if !p.byUpdate {
 		return !row.First
 	}
 	_, known := p.seen[row.ID]

@@ -33,9 +33,9 @@ var listParameters = slices.Concat(filterParameters, []string{"limit", "cursor",
 // span is a range of instants, both ends included.
 type span struct{ from, to ledger.Micros }
 
-func (s span) holds(at ledger.Micros) bool { return s.from <= at && at <= s.to }
+func (s span) contains(at ledger.Micros) bool { return s.from <= at && at <= s.to }
 
-func (s span) within(o span) span { return span{max(s.from, o.from), min(s.to, o.to)} }
+func (s span) intersect(o span) span { return span{max(s.from, o.from), min(s.to, o.to)} }
 
 // transactionFilter holds the conditions on transactions.
 type transactionFilter struct {
@@ -47,21 +47,21 @@ type transactionFilter struct {
 	link     ledger.ID
 	linked   bool // link has a value
 
-	least, most money.Amount // bounds of the amount, both included
+	minAmount, maxAmount money.Amount // bounds of the amount, both included
 
 	started, updated, finished span
 }
 
 // matchesTimes tells whether a record's times meet the conditions.
 func (f *transactionFilter) matchesTimes(s *posting.Stamp) bool {
-	return f.started.holds(s.Started) && f.updated.holds(s.Updated) && f.finished.holds(s.Finished)
+	return f.started.contains(s.Started) && f.updated.contains(s.Updated) && f.finished.contains(s.Finished)
 }
 
 // matches tells whether a record whose times meet the conditions meets the other ones too.
 func (f *transactionFilter) matches(r *payment.Record) bool {
 	return (f.status == "" || r.Status == f.status) && (f.kind == 0 || r.Type == f.kind) &&
 		(f.currency == "" || r.Asset.Currency == f.currency) && (f.rrn == "" || r.RRN == f.rrn) &&
-		(!f.linked || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.least) && !f.most.Less(r.Amount)
+		(!f.linked || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.minAmount) && !f.maxAmount.Less(r.Amount)
 }
 
 // narrow tightens the bounds of each time by those of the others, so that a walk ends sooner: a
@@ -87,7 +87,7 @@ func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *fi
 	f.kind = q.readType()
 	f.rrn = q.Text("rrn")
 	f.link, f.linked = q.ID("link_id")
-	f.least, f.most = q.amount("amount_from", money.Amount{}), q.amount("amount_to", money.Max)
+	f.minAmount, f.maxAmount = q.amount("amount_from", money.Amount{}), q.amount("amount_to", money.Max)
 	f.started, f.updated, f.finished = q.span("started"), q.span("updated"), q.span("finished")
 	if f.finished != (span{0, web.Forever}) {
 		f.finished.from = max(f.finished.from, 1) // an unfinished transaction has the time 0
@@ -169,8 +169,8 @@ func (q *filterQuery) time(name string) (at time.Time, sent bool) {
 // listQuery is a request for a page of transactions.
 type listQuery struct {
 	*filterQuery
-	limit int
-	moved bool // ordered by the last update; otherwise by creation
+	limit    int
+	byUpdate bool // ordered by the last update; otherwise by creation
 }
 
 // newListQuery reads a request for a page. The cursor and the window are instants of the list's
@@ -181,9 +181,9 @@ func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *list
 		q.started.from = max(q.started.from, web.CeilMicros(at))
 	}
 	q.limit = q.readLimit()
-	q.moved = q.Choice("order_by", "started", "updated") == "updated"
+	q.byUpdate = q.Choice("order_by", "started", "updated") == "updated"
 	order := q.order()
-	*order = order.within(q.window())
+	*order = order.intersect(q.window())
 	if at, sent := q.time("cursor"); sent {
 		order.to = min(order.to, web.CeilMicros(at)-1)
 	}
@@ -193,14 +193,14 @@ func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *list
 
 // order returns the time by which the list is ordered.
 func (q *listQuery) order() *span {
-	if q.moved {
+	if q.byUpdate {
 		return &q.updated
 	}
 	return &q.started
 }
 
 func (q *listQuery) orderName() string {
-	if q.moved {
+	if q.byUpdate {
 		return "updated"
 	}
 	return "started"

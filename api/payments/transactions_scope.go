@@ -46,7 +46,7 @@ func partnerID(q *web.Query) int64 {
 	text, sent := q.Sent(name)
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
-	case !sent && !q.Problems.About(name):
+	case !sent && !q.Problems.HasField(name):
 		q.Problems.Add(name, name+" is required")
 	case sent && (err != nil || n < 1 || strconv.FormatInt(n, 10) != text):
 		q.Problems.Add(name, name+" must be a positive integer")

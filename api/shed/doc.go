@@ -5,7 +5,7 @@
 // wait in one queue, first in, first out. A command that has waited MaxAge without getting a
 // place is shed: nothing was done for it. If the queue has not been empty for MaxAge, more
 // commands arrive than the service can handle, and long waits do not help. The bound is then
-// StandingAge, so that accepted commands are answered soon whatever the load. A short burst is
+// StandingAge, so that accepted commands are answered soon under any load. A short burst is
 // not shed.
 //
 // Invariants:

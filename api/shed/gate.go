@@ -47,39 +47,39 @@ func (machine) After(d time.Duration, function func()) { time.AfterFunc(d, funct
 
 // Gate bounds the commands in service. It is safe for concurrent use.
 type Gate struct {
-	clock    Clock
-	places   int
-	lapse    time.Duration
-	refusals int // refusals at each check
-	away     func() int
+	clock         Clock
+	places        int
+	lapse         time.Duration
+	refusals      int // refusals at each check
+	providerCalls func() int
 
-	mu      sync.Mutex
-	inside  list.List // guarded by mu: *Place, in the order of entry
-	lapsed  int       // guarded by mu: commands in service whose place has lapsed
-	waiting list.List // guarded by mu: *Place, in the order of arrival
-	stands  time.Time // guarded by mu: since when the queue has not been empty
-	late    list.List // guarded by mu: *Place, shed and not answered yet
-	watched bool      // guarded by mu: check is scheduled
-	shed    uint64    // guarded by mu: commands that got no place
+	mu          sync.Mutex
+	inside      list.List // guarded by mu: *Place, in the order of entry
+	lapsed      int       // guarded by mu: commands in service whose place has lapsed
+	waiting     list.List // guarded by mu: *Place, in the order of arrival
+	standsSince time.Time // guarded by mu: since when the queue has not been empty
+	toRefuse    list.List // guarded by mu: *Place, shed, its refusal not sent yet
+	watched     bool      // guarded by mu: check is scheduled
+	shed        uint64    // guarded by mu: commands that got no place
 }
 
 // Place is a command's right to be carried out.
 type Place struct {
-	gate   *Gate
-	since  time.Time // time of arrival; for a command inside, time of entry
-	answer chan bool // buffer of one; nil: the command did not have to wait
-	at     *list.Element
+	gate     *Gate
+	since    time.Time // time of arrival; for a command inside, time of entry
+	admitted chan bool // buffer of one; nil: the command did not have to wait
+	element  *list.Element
 }
 
 // New returns a gate.
 func New(o Options) *Gate {
-	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, Lapse), away: o.ProviderCalls}
+	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, Lapse), providerCalls: o.ProviderCalls}
 	g.refusals = max(1, cmp.Or(o.Refusals, RefusalsOfCore*runtime.GOMAXPROCS(0))/int(time.Second/checkInterval))
 	if g.clock == nil {
 		g.clock = machine{}
 	}
-	if g.away == nil {
-		g.away = func() int { return 0 }
+	if g.providerCalls == nil {
+		g.providerCalls = func() int { return 0 }
 	}
 	return g
 }
@@ -88,29 +88,29 @@ func New(o Options) *Gate {
 // the caller must call Leave; nil: the command is shed. If many are shed, the refusal may come
 // later than MaxAge.
 func (g *Gate) Enter() *Place {
-	p := g.ask()
-	if p.answer == nil || <-p.answer {
+	p := g.enterOrWait()
+	if p.admitted == nil || <-p.admitted {
 		return p
 	}
 	return nil
 }
 
-// ask takes a place, or joins the queue.
-func (g *Gate) ask() *Place {
+// enterOrWait takes a place, or joins the queue.
+func (g *Gate) enterOrWait() *Place {
 	p := &Place{gate: g, since: g.clock.Now()}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.advance(p.since)
 	if g.waiting.Len() > 0 || !g.vacant() {
 		if g.waiting.Len() == 0 {
-			g.stands = p.since
+			g.standsSince = p.since
 		}
-		p.answer = make(chan bool, 1)
+		p.admitted = make(chan bool, 1)
 		g.waiting.PushBack(p)
 		g.watch()
 		return p
 	}
-	p.at = g.inside.PushBack(p)
+	p.element = g.inside.PushBack(p)
 	return p
 }
 
@@ -119,11 +119,11 @@ func (p *Place) Leave() {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if p.at == nil {
+	if p.element == nil {
 		g.lapsed--
 		return
 	}
-	g.inside.Remove(p.at)
+	g.inside.Remove(p.element)
 	if g.waiting.Len() > 0 {
 		g.advance(g.clock.Now())
 	}
@@ -152,14 +152,14 @@ func (g *Gate) Figures() Figures {
 // lapsed places.
 func (g *Gate) vacant() bool {
 	n := g.inside.Len()
-	return n < g.places || n-max(0, g.away()-g.lapsed) < g.places
+	return n < g.places || n-max(0, g.providerCalls()-g.lapsed) < g.places
 }
 
 // advance gives free places to waiting commands, and sets aside those that have waited too
 // long.
 func (g *Gate) advance(now time.Time) {
 	bound := MaxAge
-	if now.Sub(g.stands) >= MaxAge {
+	if now.Sub(g.standsSince) >= MaxAge {
 		bound = StandingAge
 	}
 	for head := g.waiting.Front(); head != nil; head = g.waiting.Front() {
@@ -168,11 +168,11 @@ func (g *Gate) advance(now time.Time) {
 		case now.Sub(p.since) >= bound:
 			g.shed++
 			g.waiting.Remove(head)
-			g.late.PushBack(p)
+			g.toRefuse.PushBack(p)
 		case g.vacant():
 			g.waiting.Remove(head)
-			p.since, p.at = now, g.inside.PushBack(p)
-			p.answer <- true
+			p.since, p.element = now, g.inside.PushBack(p)
+			p.admitted <- true
 		default:
 			return
 		}
@@ -192,14 +192,14 @@ func (g *Gate) check() {
 	g.watched = false
 	now := g.clock.Now()
 	for first := g.inside.Front(); first != nil && now.Sub(first.Value.(*Place).since) >= g.lapse; first = g.inside.Front() {
-		g.inside.Remove(first).(*Place).at = nil
+		g.inside.Remove(first).(*Place).element = nil
 		g.lapsed++
 	}
 	g.advance(now)
-	for n := g.refusals; n > 0 && g.late.Len() > 0; n-- {
-		g.late.Remove(g.late.Front()).(*Place).answer <- false
+	for n := g.refusals; n > 0 && g.toRefuse.Len() > 0; n-- {
+		g.toRefuse.Remove(g.toRefuse.Front()).(*Place).admitted <- false
 	}
-	if g.waiting.Len()+g.late.Len() > 0 {
+	if g.waiting.Len()+g.toRefuse.Len() > 0 {
 		g.watch()
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// clock stands still until pass is called.
+// clock stands still until moveBy is called.
 type clock struct {
 	now    time.Time
 	timers []timer
@@ -25,8 +25,8 @@ func (c *clock) After(d time.Duration, run func()) {
 	c.timers = append(c.timers, timer{c.now.Add(d), run})
 }
 
-// pass advances the clock from one timer to the next.
-func (c *clock) pass(d time.Duration) {
+// moveBy moves the clock from one timer to the next.
+func (c *clock) moveBy(d time.Duration) {
 	to := c.now.Add(d)
 	for {
 		first := -1
@@ -46,27 +46,27 @@ func (c *clock) pass(d time.Duration) {
 	}
 }
 
-// gated is a gate with a test clock.
-type gated struct {
+// testGate is a gate with a test clock.
+type testGate struct {
 	*Gate
 	*clock
 	t *testing.T
 }
 
-func gate(t *testing.T, o Options) *gated {
+func newTestGate(t *testing.T, o Options) *testGate {
 	c := &clock{now: time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC)}
 	o.Clock = c
-	return &gated{New(o), c, t}
+	return &testGate{New(o), c, t}
 }
 
-// became returns the result so far of a command that asked for a place.
-func (p *Place) became() string {
-	if p.answer == nil {
+// outcome returns the result so far of a command that asked for a place.
+func (p *Place) outcome() string {
+	if p.admitted == nil {
 		return "accepted"
 	}
 	select {
-	case ok := <-p.answer:
-		p.answer <- ok
+	case ok := <-p.admitted:
+		p.admitted <- ok
 		if ok {
 			return "accepted"
 		}
@@ -76,22 +76,22 @@ func (p *Place) became() string {
 	}
 }
 
-func (g *gated) is(p *Place, want string) {
+func (g *testGate) want(p *Place, want string) {
 	g.t.Helper()
-	if got := p.became(); got != want {
+	if got := p.outcome(); got != want {
 		g.t.Errorf("it is %s, want %s", got, want)
 	}
 }
 
-// enters asks for a place and checks the immediate result.
-func (g *gated) enters(want string) *Place {
+// wantEnter asks for a place and checks the immediate result.
+func (g *testGate) wantEnter(want string) *Place {
 	g.t.Helper()
-	p := g.ask()
-	g.is(p, want)
+	p := g.enterOrWait()
+	g.want(p, want)
 	return p
 }
 
-func (g *gated) looks(want Figures) {
+func (g *testGate) wantFigures(want Figures) {
 	g.t.Helper()
 	if got := g.Figures(); got != want {
 		g.t.Errorf("%+v, want %+v", got, want)
@@ -99,116 +99,116 @@ func (g *gated) looks(want Figures) {
 }
 
 func TestCommandThatWaitsTooLongIsShed(t *testing.T) {
-	g := gate(t, Options{Places: 1})
-	first := g.enters("accepted")
-	second := g.enters("waiting")
-	g.pass(60 * time.Millisecond)
-	third := g.enters("waiting")
-	g.looks(Figures{Inside: 1, Waiting: 2, HeadAge: 60 * time.Millisecond})
-	g.pass(MaxAge - 61*time.Millisecond)
-	g.is(second, "waiting")
-	g.is(third, "waiting")
+	g := newTestGate(t, Options{Places: 1})
+	first := g.wantEnter("accepted")
+	second := g.wantEnter("waiting")
+	g.moveBy(60 * time.Millisecond)
+	third := g.wantEnter("waiting")
+	g.wantFigures(Figures{Inside: 1, Waiting: 2, HeadAge: 60 * time.Millisecond})
+	g.moveBy(MaxAge - 61*time.Millisecond)
+	g.want(second, "waiting")
+	g.want(third, "waiting")
 	first.Leave()
-	g.is(second, "accepted")
+	g.want(second, "accepted")
 	second.Leave()
-	g.is(third, "accepted")
-	fourth := g.enters("waiting")
-	g.pass(MaxAge - time.Millisecond)
-	g.is(fourth, "waiting")
-	g.pass(time.Millisecond + checkInterval)
-	g.is(fourth, "shed")
+	g.want(third, "accepted")
+	fourth := g.wantEnter("waiting")
+	g.moveBy(MaxAge - time.Millisecond)
+	g.want(fourth, "waiting")
+	g.moveBy(time.Millisecond + checkInterval)
+	g.want(fourth, "shed")
 	third.Leave()
-	g.looks(Figures{Shed: 1})
-	g.enters("accepted")
+	g.wantFigures(Figures{Shed: 1})
+	g.wantEnter("accepted")
 }
 
 // A burst may wait for MaxAge. If the queue never becomes empty, long waits do not help, and
 // the bound is StandingAge.
 func TestStandingQueueHasTheShorterBound(t *testing.T) {
-	g := gate(t, Options{Places: 1})
-	inside := g.enters("accepted")
-	burst := g.enters("waiting")
-	g.pass(MaxAge - StandingAge/2)
-	late := g.enters("waiting")
-	g.pass(StandingAge / 2)
-	g.is(burst, "shed")
-	g.is(late, "waiting")
-	g.pass(StandingAge/2 + checkInterval)
-	g.is(late, "shed")
+	g := newTestGate(t, Options{Places: 1})
+	inside := g.wantEnter("accepted")
+	burst := g.wantEnter("waiting")
+	g.moveBy(MaxAge - StandingAge/2)
+	late := g.wantEnter("waiting")
+	g.moveBy(StandingAge / 2)
+	g.want(burst, "shed")
+	g.want(late, "waiting")
+	g.moveBy(StandingAge/2 + checkInterval)
+	g.want(late, "shed")
 	inside.Leave() // the queue is empty
-	inside = g.enters("accepted")
-	next := g.enters("waiting")
-	g.pass(MaxAge - time.Millisecond)
-	g.is(next, "waiting")
+	inside = g.wantEnter("accepted")
+	next := g.wantEnter("waiting")
+	g.moveBy(MaxAge - time.Millisecond)
+	g.want(next, "waiting")
 	inside.Leave()
-	g.is(next, "accepted")
+	g.want(next, "accepted")
 }
 
 func TestOldestWaitingCommandGetsTheNextPlace(t *testing.T) {
-	g := gate(t, Options{Places: 2})
-	one, two := g.enters("accepted"), g.enters("accepted")
-	first, second := g.enters("waiting"), g.enters("waiting")
+	g := newTestGate(t, Options{Places: 2})
+	one, two := g.wantEnter("accepted"), g.wantEnter("accepted")
+	first, second := g.wantEnter("waiting"), g.wantEnter("waiting")
 	one.Leave()
-	g.is(first, "accepted")
-	late := g.enters("waiting") // behind the second, even if a command leaves now
-	g.is(second, "waiting")
+	g.want(first, "accepted")
+	late := g.wantEnter("waiting") // behind the second, even if a command leaves now
+	g.want(second, "waiting")
 	two.Leave()
-	g.is(second, "accepted")
-	g.is(late, "waiting")
+	g.want(second, "accepted")
+	g.want(late, "waiting")
 	first.Leave()
-	g.is(late, "accepted")
+	g.want(late, "accepted")
 }
 
 // No command overtakes either if a place becomes free in the middle of an Enter.
 func TestNewCommandQueuesBehindWaitingOnes(t *testing.T) {
 	asked := 0
-	g := gate(t, Options{Places: 1, ProviderCalls: func() int { asked++; return asked / 3 }})
-	g.enters("accepted")
-	first := g.enters("waiting") // ProviderCalls is called once
-	g.enters("waiting")          // and again for the first; then one command would be waiting for a provider
-	g.pass(checkInterval)
-	g.is(first, "accepted")
+	g := newTestGate(t, Options{Places: 1, ProviderCalls: func() int { asked++; return asked / 3 }})
+	g.wantEnter("accepted")
+	first := g.wantEnter("waiting") // ProviderCalls is called once
+	g.wantEnter("waiting")          // and again for the first; then one command would be waiting for a provider
+	g.moveBy(checkInterval)
+	g.want(first, "accepted")
 }
 
-// A command that waits for a rail uses no CPU, so it takes no place.
+// A command that waits for a provider uses no CPU, so it takes no place.
 func TestCommandThatWaitsForAProviderFreesItsPlace(t *testing.T) {
 	away := 0
-	g := gate(t, Options{Places: 2, ProviderCalls: func() int { return away }})
-	g.enters("accepted")
-	g.enters("accepted")
-	next := g.enters("waiting")
-	g.pass(2 * checkInterval)
-	g.is(next, "waiting")
+	g := newTestGate(t, Options{Places: 2, ProviderCalls: func() int { return away }})
+	g.wantEnter("accepted")
+	g.wantEnter("accepted")
+	next := g.wantEnter("waiting")
+	g.moveBy(2 * checkInterval)
+	g.want(next, "waiting")
 	away = 1
-	g.pass(checkInterval)
-	g.is(next, "accepted")
+	g.moveBy(checkInterval)
+	g.want(next, "accepted")
 	away = 0
-	g.enters("waiting") // three commands are inside again
+	g.wantEnter("waiting") // three commands are inside again
 }
 
 // A command that waits for anything else gives up its place after Lapse, so that no
 // organization can keep others out with commands that wait for each other.
 func TestPlaceLapsesAfterItsTime(t *testing.T) {
 	away := 0
-	g := gate(t, Options{Places: 1, ProviderCalls: func() int { return away }})
-	slow := g.enters("accepted")
-	g.pass(Lapse - 2*checkInterval)
-	next := g.enters("waiting")
-	g.pass(checkInterval)
-	g.is(next, "waiting")
-	g.pass(checkInterval)
-	g.is(next, "accepted")
-	g.looks(Figures{Inside: 2})
+	g := newTestGate(t, Options{Places: 1, ProviderCalls: func() int { return away }})
+	slow := g.wantEnter("accepted")
+	g.moveBy(Lapse - 2*checkInterval)
+	next := g.wantEnter("waiting")
+	g.moveBy(checkInterval)
+	g.want(next, "waiting")
+	g.moveBy(checkInterval)
+	g.want(next, "accepted")
+	g.wantFigures(Figures{Inside: 2})
 	away = 1 // the slow command's provider call, which counts once
-	last := g.enters("waiting")
-	g.pass(2 * checkInterval)
-	g.is(last, "waiting")
+	last := g.wantEnter("waiting")
+	g.moveBy(2 * checkInterval)
+	g.want(last, "waiting")
 	slow.Leave()
 	away = 0
 	next.Leave()
-	g.is(last, "accepted")
+	g.want(last, "accepted")
 	last.Leave()
-	g.looks(Figures{})
+	g.wantFigures(Figures{})
 }
 
 // Under any load each accepted command has waited at most MaxAge, and in the long run at most
@@ -216,7 +216,7 @@ func TestPlaceLapsesAfterItsTime(t *testing.T) {
 // commands wait.
 func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 	const places, each, tick, arrivals = 8, 10 * time.Millisecond, 400 * time.Microsecond, 5_000
-	g := gate(t, Options{Places: places, Refusals: 1_000_000})
+	g := newTestGate(t, Options{Places: places, Refusals: 1_000_000})
 	began := g.now
 	type command struct {
 		place *Place
@@ -227,12 +227,12 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 	accepted := 0
 	for n := 0; n < arrivals || len(all) > 0; n++ {
 		if n < arrivals { // 2,500 a second, while 800 can be executed
-			all = append(all, &command{place: g.ask(), came: g.now})
+			all = append(all, &command{place: g.enterOrWait(), came: g.now})
 		}
 		for again := true; again; { // a command that leaves lets others in
 			again = false
 			all = slices.DeleteFunc(all, func(c *command) bool {
-				switch became := c.place.became(); {
+				switch became := c.place.outcome(); {
 				case became == "shed":
 					return true
 				case became == "waiting":
@@ -254,31 +254,31 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 		if f := g.Figures(); f.Inside > places || f.Waiting > 0 && f.Inside < places {
 			t.Fatalf("%+v", f)
 		}
-		g.pass(tick)
+		g.moveBy(tick)
 	}
 	// Two seconds of arrivals, and the commands that wait at the end: 1,600 and 40.
 	if accepted < 1_550 || accepted > 1_700 {
 		t.Errorf("%d were accepted, want 1,640", accepted)
 	}
-	g.looks(Figures{Shed: uint64(arrivals - accepted)})
+	g.wantFigures(Figures{Shed: uint64(arrivals - accepted)})
 }
 
 // Refusals cost CPU too, so their rate is bounded, and further commands wait longer.
 func TestRateOfRefusalsIsBounded(t *testing.T) {
-	g := gate(t, Options{Places: 1, Refusals: 1_000})
-	g.enters("accepted")
+	g := newTestGate(t, Options{Places: 1, Refusals: 1_000})
+	g.wantEnter("accepted")
 	var all []*Place
 	for range 500 {
-		all = append(all, g.enters("waiting"))
+		all = append(all, g.wantEnter("waiting"))
 	}
 	for _, c := range []struct {
 		passes time.Duration
 		want   int
 	}{{MaxAge - time.Millisecond, 0}, {2 * time.Millisecond, 10}, {100 * time.Millisecond, 110}, {500 * time.Millisecond, 500}} {
-		g.pass(c.passes)
+		g.moveBy(c.passes)
 		shed := 0
 		for i, p := range all {
-			if p.became() == "shed" {
+			if p.outcome() == "shed" {
 				shed++
 				if i >= c.want {
 					t.Errorf("number %d is refused before others that came earlier", i)
@@ -289,7 +289,7 @@ func TestRateOfRefusalsIsBounded(t *testing.T) {
 			t.Errorf("%d are refused, want %d", shed, c.want)
 		}
 	}
-	g.looks(Figures{Inside: 1, Shed: 500})
+	g.wantFigures(Figures{Inside: 1, Shed: 500})
 }
 
 // With the machine's clock and concurrent commands.

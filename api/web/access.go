@@ -22,15 +22,15 @@ const (
 	Session                            // a session with one of the roles that the route lists
 )
 
-func (c Callers) has(one Callers) bool { return c&one != 0 }
+func (c Callers) has(kind Callers) bool { return c&kind != 0 }
 
-// Access says who may call a route. The zero value admits nobody.
+// Access declares who may call a route. The zero value admits nobody.
 type Access struct {
 	Callers Callers
 	Roles   []directory.Role // for the kind Session
 
 	// PartnerRefusal is the text of the refusal for a partner that the route does not admit. A
-	// route that has one authenticates the partner first, to tell it so; without one the
+	// route with such a text authenticates the partner before it refuses; without it the
 	// refusal asks for a session of the organization.
 	PartnerRefusal string
 }

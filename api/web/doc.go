@@ -8,7 +8,7 @@
 //  3. Strings and slices from the router are valid only inside the handler. Handlers copy what
 //     they keep.
 //  4. One table maps refusal codes to responses (errors.go), and a test covers every code.
-//  5. Answers never repeat bad input beyond a bound, and logs contain no bodies and no details
+//  5. Responses never repeat bad input beyond a bound, and logs contain no bodies and no details
 //     of refusals.
 //  6. A record of another organization gets exactly the same response as one that does not exist.
 //

@@ -15,8 +15,8 @@ type Errors struct {
 	Log *slog.Logger
 }
 
-// Answer answers a request with an error.
-func (e Errors) Answer(req *Request, err error) {
+// Respond sends the response to an error.
+func (e Errors) Respond(req *Request, err error) {
 	status := WriteError(req.RequestCtx, err)
 	level := slog.LevelError
 	if status == fiber.StatusServiceUnavailable {

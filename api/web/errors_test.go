@@ -16,8 +16,8 @@ import (
 	"mizan/posting"
 )
 
-// wantAnswers is written by hand from the specification, "Errors", and the decisions.
-var wantAnswers = map[ledger.Code]struct {
+// wantResponses is written by hand from the specification, "Errors", and docs/api.md.
+var wantResponses = map[ledger.Code]struct {
 	status int
 	body   string
 	retry  string
@@ -54,21 +54,21 @@ var wantAnswers = map[ledger.Code]struct {
 	"http_version_not_supported": {505, `{"error":"http_version_not_supported","message":"f: why"}`, ""},
 }
 
-func answerTo(err error) (status int, body, retry string) {
+func responseTo(err error) (status int, body, retry string) {
 	ctx := new(fasthttp.RequestCtx)
 	WriteError(ctx, err)
 	return ctx.Response.StatusCode(), string(ctx.Response.Body()), string(ctx.Response.Header.Peek("Retry-After"))
 }
 
 func TestEveryCodeHasItsResponse(t *testing.T) {
-	for code, want := range wantAnswers {
-		status, body, retry := answerTo(&ledger.Refusal{Op: "op", Code: code, Field: "f", Detail: "why"})
+	for code, want := range wantResponses {
+		status, body, retry := responseTo(&ledger.Refusal{Op: "op", Code: code, Field: "f", Detail: "why"})
 		if status != want.status || body != want.body || retry != want.retry {
 			t.Errorf("%s: %d %s retry %q, want %v", code, status, body, retry, want)
 		}
 	}
 	for code := range errorResponses {
-		if _, tested := wantAnswers[code]; !tested {
+		if _, tested := wantResponses[code]; !tested {
 			t.Errorf("%s has no row in this test", code)
 		}
 	}
@@ -98,8 +98,8 @@ func TestEveryCodeIsInTheTable(t *testing.T) {
 			return true
 		})
 	}
-	if found != len(wantAnswers) {
-		t.Errorf("%d codes are declared, %d are tested", found, len(wantAnswers))
+	if found != len(wantResponses) {
+		t.Errorf("%d codes are declared, %d are tested", found, len(wantResponses))
 	}
 }
 
@@ -115,7 +115,7 @@ func TestUnexpectedErrorsRevealNothing(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", ledger.Refuse("op", ledger.NotFound, "gone")), 404, `{"error":"not_found","message":"gone"}`},
 		{fmt.Errorf("wrapped: %w", posting.ErrStopped), 503, `{"error":"unavailable","message":"the service is stopping"}`},
 	} {
-		if status, body, _ := answerTo(c.err); status != c.status || body != c.body {
+		if status, body, _ := responseTo(c.err); status != c.status || body != c.body {
 			t.Errorf("%v: %d %s", c.err, status, body)
 		}
 	}
@@ -129,7 +129,7 @@ func TestFieldErrorsAreCollected(t *testing.T) {
 	p.Add("a", "first \"quoted\"")
 	p.Add("b", "second")
 	p.Add("", "about all")
-	status, body, _ := answerTo(p.Err())
+	status, body, _ := responseTo(p.Err())
 	want := `{"errors":[{"code":"invalid","detail":"first \"quoted\"","field":"a"},{"code":"invalid","detail":"second","field":"b"},{"code":"invalid","detail":"about all"}]}`
 	if status != 422 || body != want || !json.Valid([]byte(body)) {
 		t.Errorf("%d %s", status, body)

@@ -6,8 +6,8 @@ import (
 	"mizan/ledger"
 )
 
-// ParseID parses a UUID in its usual form. The error is NotFound: a malformed id is answered
-// like one that does not exist.
+// ParseID parses a UUID in its usual form. The error is NotFound: a malformed id gets
+// the same response as one that does not exist.
 func ParseID(text string) (ledger.ID, error) {
 	const usual = 36
 	if len(text) != usual {

@@ -20,7 +20,7 @@ const (
 )
 
 // Problems are the refused fields of one request in the order of the checks, at most
-// maxProblems. As an error they are answered together.
+// maxProblems. As an error they are sent in one response.
 type Problems []*ledger.Refusal
 
 // Error is the text of the first problem and their number.
@@ -64,8 +64,8 @@ func RefusalsOf(err error) Problems {
 	return Problems{ledger.Refuse("web", ledger.Internal, "unexpected error")}
 }
 
-// About tells whether a field has been refused already.
-func (p Problems) About(field string) bool {
+// HasField tells whether a field has been refused already.
+func (p Problems) HasField(field string) bool {
 	return slices.ContainsFunc(p, func(r *ledger.Refusal) bool { return r.Field == field })
 }
 

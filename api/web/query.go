@@ -87,15 +87,15 @@ func (q *Query) Env() money.Env {
 func (q *Query) Limit() int { return q.LimitUpTo(listDefault, ListMax) }
 
 // LimitUpTo is Limit with other bounds.
-func (q *Query) LimitUpTo(standard, most int) int {
+func (q *Query) LimitUpTo(defaultLimit, maxLimit int) int {
 	text, sent := q.Sent("limit")
 	if !sent {
-		return standard
+		return defaultLimit
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > most || strconv.Itoa(n) != text {
-		q.Problems.Add("limit", "limit must be from 1 to "+strconv.Itoa(most))
-		return standard
+	if err != nil || n < 1 || n > maxLimit || strconv.Itoa(n) != text {
+		q.Problems.Add("limit", "limit must be from 1 to "+strconv.Itoa(maxLimit))
+		return defaultLimit
 	}
 	return n
 }

@@ -10,8 +10,8 @@ import (
 	"mizan/api/web/worktest"
 )
 
-// FuzzWorkOfAQuery parses a query string as those of the lists, with their cursors.
-func FuzzWorkOfAQuery(f *testing.F) {
+// FuzzQueryParsingIsLinear parses a query string as those of the lists, with their cursors.
+func FuzzQueryParsingIsLinear(f *testing.F) {
 	worktest.Add(f, [3]string{"limit=1&cursor=", "YQ", ""}, [3]string{"", "a&", ""}, [3]string{"cursor=", "%0a", ""}, [3]string{"", "limit=1&", ""})
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {
 		raw := worktest.Repeated(head, piece, tail, 8<<10)

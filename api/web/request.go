@@ -29,7 +29,7 @@ type Request struct {
 	path *fiber.Ctx // for the parameters of the path
 }
 
-// NewRequest returns the request that the router has matched to a route.
+// NewRequest returns the request, which the router has matched to the route.
 func NewRequest(route *Route, c *fiber.Ctx) *Request {
 	return &Request{RequestCtx: c.Context(), Route: route, path: c}
 }

@@ -8,18 +8,17 @@ type Route struct {
 	Method, Path string
 	Access       Access
 
-	// Forbid replaces the refusal of a caller that the organization knows; nil: the refusal
-	// stays as it is.
+	// Forbid replaces the refusal of an authenticated caller; nil: the refusal stays as it is.
 	Forbid func(org ledger.ID, refusal error) error
 
-	EndsSession      bool // a partner that is switched off may call it, to log out
+	EndsSession      bool // a deactivated partner may call it, to log out
 	SoleOrganization bool // a request without x-organization-id concerns the only organization
 	JSON             bool // the body must be application/json
 	Command          bool // it writes: it waits while a manual clock moves, and is shed under overload
 	Unshed           bool // a command that bounds its own queue, and is not shed
 
-	// Refuse answers a request that is refused before its handler runs; nil: the error is
-	// answered as JSON.
+	// Refuse sends the response to a request that is refused before its handler runs; nil: the
+	// error is sent as JSON.
 	Refuse func(req *Request, err error) error
 
 	Handle func(req *Request) error

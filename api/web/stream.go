@@ -25,9 +25,9 @@ func (req *Request) StreamHead(media string) {
 // export writes at a time.
 const firstPiece = 64 << 10
 
-// Begun reads the first piece of a body, so that an error in it can still be answered with a
+// AwaitFirstPiece reads the first piece of a body, so that an error in it can still get an error
 // status. It closes the body on an error.
-func Begun(body io.ReadCloser) (io.ReadCloser, error) {
+func AwaitFirstPiece(body io.ReadCloser) (io.ReadCloser, error) {
 	first := make([]byte, firstPiece)
 	n, err := io.ReadFull(body, first)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
@@ -40,9 +40,9 @@ func Begun(body io.ReadCloser) (io.ReadCloser, error) {
 	}{io.MultiReader(bytes.NewReader(first[:n]), body), body}, nil
 }
 
-// Streams refuses a caller that can't notice a broken response: HTTP/1.0 has no chunks, and takes
-// a broken connection for the end.
-func (req *Request) Streams() error {
+// RequireChunks refuses a caller that can't notice a broken response: HTTP/1.0 has no chunks, and
+// takes a broken connection for the end.
+func (req *Request) RequireChunks() error {
 	if req.Request.Header.IsHTTP11() {
 		return nil
 	}
@@ -52,18 +52,18 @@ func (req *Request) Streams() error {
 // Stream sends a body as it is read. An error breaks the connection, so that no caller takes
 // the response for complete.
 func (req *Request) Stream(body io.ReadCloser) {
-	req.Response.SetBodyStream(&streamed{ReadCloser: body, to: req.Conn()}, -1)
+	req.Response.SetBodyStream(&streamedBody{ReadCloser: body, to: req.Conn()}, -1)
 }
 
-// streamed is the body that the transport sends. The write deadline counts from the last piece:
+// streamedBody is the body that the transport sends. The write deadline counts from the last piece:
 // a large response may take long, but a reader that has stopped reading is disconnected.
-type streamed struct {
+type streamedBody struct {
 	io.ReadCloser
 	to net.Conn
 }
 
 // Read implements io.Reader.
-func (b *streamed) Read(p []byte) (int, error) {
+func (b *streamedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
 		if late := b.to.SetWriteDeadline(time.Now().Add(WriteTimeout)); late != nil {

@@ -13,7 +13,7 @@ func TestLongExportIsNotCutOff(t *testing.T) {
 	t.Parallel()
 	reader, writer := io.Pipe()
 	conn := &bounded{}
-	body := &streamed{ReadCloser: reader, to: conn}
+	body := &streamedBody{ReadCloser: reader, to: conn}
 	go func() {
 		for range 3 {
 			_, _ = writer.Write([]byte("piece"))

@@ -9,9 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Answers off the path of payments are structs with json tags. Answers with payments, with lines of
-// the ledger or with columns of a record are written with schema.Encoder. Both give the same bytes
-// for the same value.
+// Responses without payments, ledger lines or columns of a record are structs with json tags. All
+// others are written with schema.Encoder. Both ways give the same bytes for the same value.
 
 // Marshal returns the JSON of a struct with json tags. Lists are never null, and broken UTF-8 is
 // replaced by U+FFFD.

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A client must not see which way an answer is written.
+// A client must not be able to tell which way a response was written.
 func TestStructsAndTheEncoderGiveTheSameBytes(t *testing.T) {
 	type answer struct {
 		Text  string      `json:"text"`

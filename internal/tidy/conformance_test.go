@@ -22,7 +22,7 @@ const (
 )
 
 // conformanceHeader is the heading of every table of the page.
-const conformanceHeader = "| # | it says | tests |"
+const conformanceHeader = "| # | requirement | tests |"
 
 var (
 	rowNumber = regexp.MustCompile(`^\d+\.\d+$`)

@@ -40,7 +40,7 @@ var Rates = schema.NewType[Rate]("rate",
 	schema.TextField(currencyCode(1, "from", "currency that is valued"), func(r *Rate) *money.Currency { return &r.From }),
 	schema.TextField(currencyCode(2, "to", "currency in which the value is given"), func(r *Rate) *money.Currency { return &r.To }),
 	schema.Field(schema.NewCell[money.Rate](3, "rate", rateKind{}, []schema.Option{schema.Required,
-		schema.Help("how many major units of the currency to one major unit of from is worth, above zero")}), func(r *Rate) *money.Rate { return &r.Value }),
+		schema.Help("value of one major unit of from, in major units of to; above zero")}), func(r *Rate) *money.Rate { return &r.Value }),
 	createdColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
 	updatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
 ).CrossCheck(crossCheckRate).

@@ -39,7 +39,7 @@ func TestWebAddressIsLinkedUnchanged(t *testing.T) {
 }
 
 // No accepted address can break out of its header or policy.
-func FuzzAddressStaysInItsPlace(f *testing.F) {
+func FuzzAddressCannotBreakOutOfItsHeader(f *testing.F) {
 	for _, seed := range []string{"https://shop.example/ok", "https://a;b/", "https://a\r\nb", "http://[::1]:1/", "https://я/ я", "javascript:alert(1)"} {
 		f.Add(seed)
 	}

@@ -50,8 +50,7 @@ type Password struct {
 	Wrong bool // the payer typed none
 }
 
-// Signature asks for the signature of a payload. It reloads when the payload can't be signed
-// any more.
+// Signature asks for the signature of a payload. It reloads when the payload has expired.
 type Signature struct {
 	Order
 	Post     string // the form's target, and the page's own path
@@ -61,8 +60,8 @@ type Signature struct {
 	Wrong    bool // the payer typed none
 }
 
-// Again is the number of seconds until the page reloads.
-func (p Signature) Again() int64 { return wholeSeconds(p.Left) + 1 }
+// ReloadAfter is the number of seconds until the page reloads.
+func (p Signature) ReloadAfter() int64 { return wholeSeconds(p.Left) + 1 }
 
 // Scan shows a QR code to scan with another device or to pay by. It reloads to show the current
 // state.
@@ -113,7 +112,7 @@ type Leaving struct {
 	Next string
 }
 
-// Processing says that the payer has nothing to do. It reloads.
+// Processing is shown while the provider is at work and the payer has nothing to do. It reloads.
 type Processing struct {
 	Order
 	Self string // the page's own path
@@ -138,7 +137,7 @@ type Outcome struct {
 	Back   string // the merchant's address, which Web accepts; empty: no link
 }
 
-// Notice says why there is nothing else to show. The zero value is invalid.
+// Notice is a page that only explains why there is nothing else to show. The zero value is invalid.
 type Notice uint8
 
 // The notices.
@@ -151,12 +150,12 @@ const (
 	Fault                         // a bug of the service
 )
 
-// Challenge is the simulator's page, on which the payer's bank asks for an answer.
+// Challenge is the simulator's page, on which the payer's bank asks the payer to approve or refuse.
 type Challenge struct {
 	Order
 	Post   string
 	Fields []Field
-	Open   bool   // true: an answer is awaited; false: it was given
+	Open   bool   // true: the payer has not decided yet
 	Back   string // the payer's next address if the challenge is not open; empty: none
 }
 

@@ -14,8 +14,8 @@ import (
 
 var dollars = Sum{Amount: money.MustParse("1250"), Asset: money.Asset{Currency: "USD", Env: money.Prod}}
 
-// full returns each page with the same text in every field.
-func full(text string) []Page {
+// pagesWithText returns each page with the same text in every field.
+func pagesWithText(text string) []Page {
 	order := Order{Sum: dollars, Merchant: text, Text: text}
 	fields := []Field{{Name: text, Value: text}}
 	pages := []Page{
@@ -53,7 +53,7 @@ var heading = regexp.MustCompile(`(?s)<title>([^<]+)</title>.*<h1>([^<]+)</h1>`)
 
 func TestEveryPageRendersInEveryLanguage(t *testing.T) {
 	for tag, lang := range map[string]string{"en": "en", "ru": "ru", "ru-RU": "ru", "RU": "ru", "": "en", "fr": "en", "russian": "en"} {
-		for _, p := range full("x") {
+		for _, p := range pagesWithText("x") {
 			html := render(t, tag, p)
 			if !strings.HasPrefix(html, "<!DOCTYPE html>\n<html lang=\""+lang+"\">") {
 				t.Errorf("%s %T begins %.60q", tag, p, html)
@@ -69,7 +69,7 @@ func TestEveryPageRendersInEveryLanguage(t *testing.T) {
 	}
 }
 
-func TestEveryTextIsThereInEveryLanguage(t *testing.T) {
+func TestEveryTextExistsInEveryLanguage(t *testing.T) {
 	en := reflect.ValueOf(english)
 	for lang, texts := range catalogue {
 		v := reflect.ValueOf(*texts)
@@ -109,9 +109,9 @@ var tags = regexp.MustCompile(`<(/?[a-zA-Z!][^\s>]*)`)
 // Text from others never becomes markup: the page has the same tags and attributes as with a
 // harmless text.
 func TestForeignTextNeverBecomesMarkup(t *testing.T) {
-	harmless := full("x")
+	harmless := pagesWithText("x")
 	for _, text := range hostile {
-		for i, p := range full(text) {
+		for i, p := range pagesWithText(text) {
 			want, got := tags.FindAllString(render(t, "en", harmless[i]), -1), tags.FindAllString(render(t, "en", p), -1)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%T with %q has tags %q, want %q", p, text, got, want)
@@ -149,7 +149,7 @@ func TestTestMoneyIsMarkedOnThePage(t *testing.T) {
 }
 
 func TestPagesHaveNoScriptsAndLoadNoResources(t *testing.T) {
-	for _, p := range full("x") {
+	for _, p := range pagesWithText("x") {
 		html := strings.ToLower(render(t, "en", p))
 		for _, banned := range []string{"<script", "<link", "<img", "<iframe", " src=", "@import", "url(", "javascript:", "zgotmplz"} {
 			if strings.Contains(html, banned) {
@@ -162,7 +162,7 @@ func TestPagesHaveNoScriptsAndLoadNoResources(t *testing.T) {
 var styles = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
 
 func TestContentPolicyHasTheHashOfTheStyle(t *testing.T) {
-	for _, p := range full("x") {
+	for _, p := range pagesWithText("x") {
 		found := styles.FindAllStringSubmatch(render(t, "ru", p), -1)
 		if len(found) != 1 {
 			t.Fatalf("%T has %d styles", p, len(found))

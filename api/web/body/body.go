@@ -68,33 +68,33 @@ type owner struct {
 type budget struct {
 	total, share int
 
-	mu   sync.Mutex
-	used int           // guarded by mu
-	of   map[owner]int // guarded by mu; owners without bytes are left out
+	mu      sync.Mutex
+	used    int           // guarded by mu
+	byOwner map[owner]int // guarded by mu; owners without bytes are left out
 }
 
 func newBudget(total int) *budget {
-	return &budget{total: total, share: total / Shares, of: make(map[owner]int)}
+	return &budget{total: total, share: total / Shares, byOwner: make(map[owner]int)}
 }
 
-// take charges n bytes, or nothing if they exceed a bound.
-func (b *budget) take(o owner, n int) bool {
+// charge charges the owner n bytes; false, without charging any, if that exceeds a bound.
+func (b *budget) charge(o owner, n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used+n > b.total || b.of[o]+n > b.share {
+	if b.used+n > b.total || b.byOwner[o]+n > b.share {
 		return false
 	}
 	b.used += n
-	b.of[o] += n
+	b.byOwner[o] += n
 	return true
 }
 
-func (b *budget) give(o owner, n int) {
+func (b *budget) refund(o owner, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
-	if b.of[o] -= n; b.of[o] == 0 {
-		delete(b.of, o)
+	if b.byOwner[o] -= n; b.byOwner[o] == 0 {
+		delete(b.byOwner, o)
 	}
 }
 
@@ -213,20 +213,20 @@ func (b *buffer) grow(length, bound int) error {
 	if length >= 0 {
 		size = min(size, length)
 	}
-	if !b.budget.take(b.owner, size) {
+	if !b.budget.charge(b.owner, size) {
 		return ledger.Refuse("body.Read", ledger.Unavailable, "too many large requests are being read")
 	}
 	old, before := b.buf, b.charged
 	b.buf, b.charged = append(make([]byte, 0, size), old...), size
 	clear(old)
-	b.budget.give(b.owner, before)
+	b.budget.refund(b.owner, before)
 	return nil
 }
 
 // release wipes the buffer and returns its bytes to the budget.
 func (b *buffer) release() {
 	clear(b.buf)
-	b.budget.give(b.owner, b.charged)
+	b.budget.refund(b.owner, b.charged)
 	b.buf, b.budget, b.owner, b.charged = nil, nil, owner{}, 0
 	bufferPool.Put(b)
 }

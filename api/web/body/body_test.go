@@ -28,11 +28,11 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// pieces is a body that arrives in pieces of the given sizes and then stalls.
-type pieces []int
+// stallingBody is a body that arrives in pieces of the given sizes and then stalls.
+type stallingBody []int
 
 // Read implements io.Reader.
-func (p *pieces) Read(into []byte) (int, error) {
+func (p *stallingBody) Read(into []byte) (int, error) {
 	if len(*p) == 0 {
 		return 0, os.ErrDeadlineExceeded
 	}
@@ -50,7 +50,7 @@ func newBody(total int) *buffer {
 func TestSlowBodyTimesOut(t *testing.T) {
 	conn, b := new(deadlines), newBody(maxBody)
 	began := time.Now()
-	err := b.fill(&pieces{4, 1000, 8 << 10}, maxBody, maxBody, conn)
+	err := b.fill(&stallingBody{4, 1000, 8 << 10}, maxBody, maxBody, conn)
 	if !timedOut(err) {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestAnnouncedLengthIsNotAllocated(t *testing.T) {
 		FirstBuffer/2 + 1: 0,
 	} {
 		b := newBody(2 * Shares * maxBody)
-		if err := b.fill(&pieces{arrived}, maxBody, maxBody, new(deadlines)); !timedOut(err) {
+		if err := b.fill(&stallingBody{arrived}, maxBody, maxBody, new(deadlines)); !timedOut(err) {
 			t.Fatal(err)
 		}
 		if b.charged != charged || b.budget.held() != charged || len(b.buf) != arrived || (charged > 0 && cap(b.buf) > charged+charged/8) {
@@ -86,7 +86,7 @@ func TestAnnouncedLengthIsNotAllocated(t *testing.T) {
 		}
 		budget := b.budget
 		b.release()
-		if budget.held() != 0 || len(budget.of) != 0 {
+		if budget.held() != 0 || len(budget.byOwner) != 0 {
 			t.Errorf("afterwards %d bytes are charged", budget.held())
 		}
 	}
@@ -129,12 +129,12 @@ func TestOneBodyCannotUseTheWholeBudget(t *testing.T) {
 		n    int
 		fits bool
 	}{{one, 20, true}, {one, 6, false}, {one, 5, true}, {one, 1, false}, {other, 25, true}, {owner{}, 25, true}, {owner{org: ledger.ID{2}}, 20, true}, {owner{org: ledger.ID{3}}, 6, false}, {owner{org: ledger.ID{3}}, 5, true}} {
-		if got := b.take(step.who, step.n); got != step.fits {
+		if got := b.charge(step.who, step.n); got != step.fits {
 			t.Errorf("%d for %v: %v", step.n, step.who, got)
 		}
 	}
-	b.give(one, 25)
-	if b.held() != 75 || !b.take(owner{org: ledger.ID{3}}, 20) {
+	b.refund(one, 25)
+	if b.held() != 75 || !b.charge(owner{org: ledger.ID{3}}, 20) {
 		t.Errorf("%d are held", b.held())
 	}
 }

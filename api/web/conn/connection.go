@@ -152,35 +152,35 @@ func (b *base) close() error {
 func (b *base) wipe() { readerBuffers.leave(b) }
 
 // readerBuffers records which connection owns each buffer of the transport's readers.
-var readerBuffers = ownership{of: make(map[*byte]*base)}
+var readerBuffers = ownership{owners: make(map[*byte]*base)}
 
-// ownership records which connection last read into a buffer. A connection may be told of its
+// ownership records which connection last read into a buffer. A connection may be notified of its
 // end after another one has taken over its reader.
 type ownership struct {
-	mu sync.Mutex
-	of map[*byte]*base // by the buffer's first byte; guarded by mu
+	mu     sync.Mutex
+	owners map[*byte]*base // by the buffer's first byte; guarded by mu
 }
 
 // take makes the connection the owner of its buffer.
 func (o *ownership) take(b *base) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.of[&b.buffer[0]] = b
+	o.owners[&b.buffer[0]] = b
 }
 
 // leave overwrites the connection's buffer, if it still owns it.
 func (o *ownership) leave(b *base) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if b.buffer != nil && o.of[&b.buffer[0]] == b {
+	if b.buffer != nil && o.owners[&b.buffer[0]] == b {
 		clear(b.buffer)
-		delete(o.of, &b.buffer[0])
+		delete(o.owners, &b.buffer[0])
 	}
 }
 
 func (b *base) hangUp()        { b.hungUp.Store(true) }
 func (b *base) hungUpOn() bool { return b.hungUp.Load() }
-func (b *base) over() bool     { return b.ended.Load() }
+func (b *base) hasEnded() bool { return b.ended.Load() }
 
 func (b *base) known() {
 	if b.place != nil {
@@ -213,11 +213,11 @@ func HungUpOn(ctx *fasthttp.RequestCtx) bool {
 // BrokenOff tells whether the connection ended while a request was being read. The transport
 // mistakes that for the end of a chunked body.
 func BrokenOff(c net.Conn) bool {
-	b, ok := c.(interface{ over() bool })
-	return ok && b.over()
+	b, ok := c.(interface{ hasEnded() bool })
+	return ok && b.hasEnded()
 }
 
-// Silent are the connections that have not sent anything yet. The transport regards them as
+// Silent holds the connections that have not sent anything yet. The transport regards them as
 // busy until their read time-out, so a stop would wait for them.
 type Silent struct {
 	mu     sync.Mutex
@@ -261,15 +261,15 @@ func (s *Silent) CloseAll() {
 	clear(s.conns)
 }
 
-// scrap is how many bytes are discarded at a time.
-const scrap = 4 << 10
+// discardSize is how many bytes are discarded at a time.
+const discardSize = 4 << 10
 
-var scraps = sync.Pool{New: func() any { return new([scrap]byte) }}
+var scraps = sync.Pool{New: func() any { return new([discardSize]byte) }}
 
 // Discard reads about n bytes and wipes them, because they may contain card numbers. The error
 // is never nil.
 func Discard(from io.Reader, n int) (read int, err error) {
-	b := scraps.Get().(*[scrap]byte)
+	b := scraps.Get().(*[discardSize]byte)
 	defer scraps.Put(b)
 	defer clear(b[:])
 	for read < n {

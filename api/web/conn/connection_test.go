@@ -45,7 +45,7 @@ func TestReaderBufferIsWipedUnlessAnotherConnectionHasIt(t *testing.T) {
 	if second.wipe(); !bytes.Equal(buffer, make([]byte, len(buffer))) {
 		t.Errorf("the second one's end leaves %q", buffer)
 	}
-	if readerBuffers.of[&buffer[0]] != nil {
+	if readerBuffers.owners[&buffer[0]] != nil {
 		t.Error("the buffer is still somebody's")
 	}
 }

@@ -18,18 +18,18 @@ type AccountFilter struct {
 	Currency, Network       string
 	HasCurrency, HasNetwork bool // false: any currency or network
 
-	Past *ledger.Account // the last account of the page before; nil: the first page
+	After *ledger.Account // the last account of the previous page; nil: the first page
 }
 
 // Each calls fn with the selected accounts that the caller may see, ordered by path, currency
-// and network, after Past.
+// and network, beginning behind the account After.
 func (f *AccountFilter) Each(view *posting.View, who *auth.Principal, fn func(ledger.Account) (bool, error)) error {
 	more := true
 	for _, prefix := range Visible(who, f.Prefix) {
 		if !more {
 			break
 		}
-		err := view.AccountsFrom(who.Org, prefix, f.Env, f.Past, func(a ledger.Account) (bool, error) {
+		err := view.AccountsFrom(who.Org, prefix, f.Env, f.After, func(a ledger.Account) (bool, error) {
 			if !f.Matches(a) || !who.Sees(a.Path) {
 				return true, nil
 			}

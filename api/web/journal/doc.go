@@ -4,8 +4,8 @@
 // Invariants:
 //  1. A partner sees the entries that post to its own accounts, and in them only its own
 //     postings.
-//  2. A page reads a bounded number of events. A page with fewer rows than requested says where
-//     the next one continues.
+//  2. A page reads a bounded number of events. A page with fewer rows than requested has a cursor
+//     to the next one.
 //  3. A search reads the shortest source: one record's events, the lines of the requested
 //     accounts, or the whole journal.
 //

@@ -10,7 +10,7 @@ import (
 	"mizan/posting"
 )
 
-// LineCursor names the last line of the page before. An entry may have several lines on
+// LineCursor names the last line of the previous page. An entry may have several lines on
 // one account, so the seq alone does not name a line.
 type LineCursor struct {
 	Seq   uint64

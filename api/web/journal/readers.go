@@ -8,13 +8,13 @@ import (
 	"mizan/posting"
 )
 
-// reading fetches at most n events below a seq (0: the newest), newest first. It returns
+// eventReader fetches at most n events below a seq (0: the newest), newest first. It returns
 // fewer only if there are no more.
-type reading func(before uint64, n int) ([]ledger.Event, error)
+type eventReader func(before uint64, n int) ([]ledger.Event, error)
 
 // reader chooses the shortest source of matching events: one record's events, the lines of the
 // requested accounts, or the whole journal.
-func (q *EventQuery) reader(view *posting.View) (reading, error) {
+func (q *EventQuery) reader(view *posting.View) (eventReader, error) {
 	switch {
 	case q.Source != nil:
 		return sourceReader(view, q.Who.Org, *q.Source)
@@ -38,8 +38,8 @@ var kinds = []ledger.Kind{
 	ledger.Subscription, ledger.Contract, ledger.Screening, ledger.Period, ledger.Retention,
 }
 
-// sourceReader reads the events of the record with the id, whatever its kind.
-func sourceReader(view *posting.View, org, id ledger.ID) (reading, error) {
+// sourceReader reads the events of the record with the id, of any kind.
+func sourceReader(view *posting.View, org, id ledger.ID) (eventReader, error) {
 	source := ledger.Source{ID: id}
 	for _, kind := range kinds {
 		_, found, err := view.Record(org, ledger.Source{Kind: kind, ID: id})
@@ -82,7 +82,7 @@ func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, er
 }
 
 // LineReader reads the events of several accounts' lines, each once.
-func LineReader(view *posting.View, org ledger.ID, accounts []ledger.Account) reading {
+func LineReader(view *posting.View, org ledger.ID, accounts []ledger.Account) eventReader {
 	return func(before uint64, n int) ([]ledger.Event, error) {
 		if err := view.PreloadBuffer(org, accounts); err != nil {
 			return nil, err

@@ -26,8 +26,8 @@ func Linear(t *testing.T, input []byte, read func()) {
 	}
 }
 
-// Repeated returns an input of about the size, with a piece repeated in the middle. Work that
-// grows with the square of the number of pieces becomes visible, whatever the piece is.
+// Repeated returns an input of about the size, with a piece repeated in the middle. It makes work
+// visible that grows with the square of the number of pieces.
 func Repeated(head, piece, tail []byte, size int) []byte {
 	times := max(0, size-len(head)-len(tail)) / max(1, len(piece))
 	return bytes.Join([][]byte{head, bytes.Repeat(piece, times), tail}, nil)
